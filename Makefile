@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean
+.PHONY: build demo test test-rust test-python web test-web lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean bit-flips faults torture
 
 # EXTRAS=tune, or several with commas between them: optional extras of the package.
 build: $(VENV)/.built
@@ -83,12 +83,22 @@ test-rust:
 	$(CARGO) test --quiet
 
 test-link: build $(VENV)/.requirements-dev
-	$(BIN)/python -m pytest python/tests/test_link.py
+	$(BIN)/python -m pytest python/tests/test_link.py python/tests/test_link_pages.py
 
 test-python: build $(VENV)/.requirements-dev
 	@$(BIN)/python python/tests/page_runner.py
 	@# A file's tests share costly fixtures: they stay in one process.
-	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile --ignore python/tests/test_link.py
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile \
+		--ignore python/tests/test_link.py --ignore python/tests/test_link_pages.py
+
+# The engine for the web (docs/web.md): target/web/earlydrop.wasm. Fails if it is larger than a page may load.
+web:
+	$(PYTHON) tools/wasm.py
+
+# The same engine in node: every stored result, byte for byte.
+test-web: web
+	@command -v node >/dev/null || { echo "test-web needs node: validation/peers/install.sh node"; exit 1; }
+	node crates/web/tests/equality.mjs target/web/earlydrop.wasm
 
 validate: build
 	$(BIN)/earlydrop validate
@@ -114,6 +124,37 @@ bench-decisions: build
 bench-instructions:
 	$(PYTHON) benches/instructions.py $(if $(WRITE),--write)
 
+# Instructions per packet against the number of flows, for all traffic and TCPs, by valgrind. An hour;
+# WRITE=docs/performance.md renews its table.
+.PHONY: complexity
+complexity:
+	$(PYTHON) benches/complexity.py $(if $(WRITE),--write $(WRITE))
+
+# Every fuzz target for SECONDS, 60 by default, under libFuzzer with the sanitizer of addresses: needs cargo-fuzz and a
+# nightly compiler. RANDOM=yes: with random bytes instead, which needs neither.
+SECONDS ?= 60
+FUZZ_TARGETS ?= documents scenarios networks events disciplines headers paths
+.PHONY: fuzz fuzz-python
+fuzz:
+ifdef RANDOM
+	$(CARGO) build --profile checked --quiet -p earlydrop-fuzz
+	@for target in $(FUZZ_TARGETS); do target/checked/earlydrop-fuzz $$target --seconds $(SECONDS) || exit 1; done
+else
+	@$(CARGO) fuzz --version >/dev/null 2>&1 || \
+		{ echo "fuzz: cargo-fuzz is missing: cargo install cargo-fuzz --locked; or make fuzz RANDOM=yes"; exit 1; }
+	@$(CARGO) +nightly --version >/dev/null 2>&1 || \
+		{ echo "fuzz: a nightly compiler is missing: rustup toolchain install nightly; or make fuzz RANDOM=yes"; exit 1; }
+	@for target in $(FUZZ_TARGETS); do \
+		mkdir -p fuzz/corpus/$$target || exit 1; \
+		$(CARGO) +nightly fuzz run $$target -- -max_total_time=$(SECONDS) -timeout=2 -rss_limit_mb=512 \
+			-print_final_stats=1 || exit 1; \
+	done
+endif
+
+# Sweep, study and store files, damaged at random, for SECONDS.
+fuzz-python: build
+	$(BIN)/python tools/fuzz_files.py --seconds $(SECONDS)
+
 # Real links: how late they are, what passes. Root, Linux, iperf3; in a network namespace of its own.
 bench-link: build
 	$(BIN)/python benches/link.py bench
@@ -122,10 +163,29 @@ bench-link: build
 soak: build
 	$(BIN)/python benches/link.py soak
 
+# Single flipped bits in a store: all must be found (docs/store.md). Some minutes.
+bit-flips: build
+	$(BIN)/python tools/bit_flips.py
+
+# Every call that changes a file fails once (docs/store.md). Some minutes.
+faults: build
+	$(BIN)/python tools/faults.py
+
+# Commands, writers of one store and real links are killed at random for an hour; SECONDS=60 for a minute. Links need
+# root and Linux.
+SECONDS ?= 3600
+torture: build
+	$(BIN)/python tools/torture.py --seconds $(SECONDS)
+
 # Real kernels' TCP on real links against the simulator, 120 cells in real time (docs/crosscheck.md). Root, Linux, iperf3.
 crosscheck: build
 	$(BIN)/earlydrop crosscheck --grid "" --realtime --jobs $(or $(JOBS),8) \
 		--write validation/reference/crosscheck/links.csv --page docs/lab-notes/crosscheck-cells.md
+
+# Requests after a pause: the kernel's TCP on real links against the simulator (docs/crosscheck.md). Root, Linux.
+crosscheck-requests: build
+	$(BIN)/python -m earlydrop.links.crosscheck_requests --realtime --jobs $(or $(JOBS),5) \
+		--write validation/reference/crosscheck/requests.csv --page docs/crosscheck.md
 
 # The kernel's own queue disciplines under QEMU against ours (docs/crosscheck.md). Says what is missing where QEMU is not.
 kernel-qdiscs: build

@@ -328,7 +328,7 @@ class Compared:
         found: dict[str, None] = {}
         for one in self.results.values():
             without = {one.titles[aqm]: ", ".join(names) for aqm, names in one.dropped.items()}
-            found |= dict.fromkeys([one.note] if one.note else [])
+            found |= dict.fromkeys(one.notes)
             found |= dict.fromkeys(f"{title} does not know {names}: run without." for title, names in without.items())
             found |= dict.fromkeys(f"Warning: {text}" for text in one.warnings)
         return list(found)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _core
+from . import _core, disk
 from .document import Document
 from .errors import EarlydropError
 
@@ -282,12 +282,7 @@ def _qdiscs(queues: Mapping[str, Any], name: str) -> Document:
 def write(path: Path, content: Document) -> None:
     """Write a Flent file: the same bytes for the same content."""
     text = json.dumps(content, indent=2, sort_keys=True, allow_nan=False)
-    part = path.with_name(f".{path.name}.partial")
-    try:
-        part.write_bytes(gzip.compress(text.encode(), mtime=0))
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    disk.replace(path, gzip.compress(text.encode(), mtime=0))
 
 
 def run(scenario: _core.Scenario, seed: int | None, title: str, path: Path) -> tuple[Document, Streams]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from . import disk
 from .aqm import entries
 from .errors import EarlydropError
 
@@ -118,8 +119,8 @@ def write(name: str, language: Language = "python", folder: Path | None = None) 
         texts["earlydrop_aqm.h"] = HEADER.read_text(encoding="utf-8")
     try:
         for file, text in texts.items():
-            (place / file).parent.mkdir(parents=True, exist_ok=True)
-            (place / file).write_text(text, encoding="utf-8")
+            disk.make_folders((place / file).parent)
+            disk.write(place / file, text)
     except OSError as error:
         raise NewAqmError(f"{error.filename or place}: {error.strerror}") from error
     return Project(place, sorted(texts), named(kind.source), kind.build)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import math
 import os
@@ -13,9 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from . import disk
 from .errors import EarlydropError
 
 MANIFEST = "manifest.json"
+
+
+NAME = r"[^\W_][\w .,+=()-]{0,98}[\w+=()-]|[^\W_]"
+"""What a name that stands for a folder or a file may be: it leads nowhere else, on no system."""
+NAME_ALLOWED = "letters, digits, spaces and . _ , + - = ( ), at most 100, a letter or digit first, no dot or comma last"
 
 
 class OutputError(EarlydropError):
@@ -64,69 +69,24 @@ def folder(out: Path, about: Mapping[str, Any]) -> Iterator[Path]:
 
     `about` goes into the manifest beside the list of files. An earlier result at `out` is replaced.
     """
+    # What a killed run had moved away counts as an earlier result.
+    disk.remove_left(out.absolute())
     check(out)
-    parent = out.absolute().parent
-    made = [p for p in (parent, *parent.parents) if not p.exists()]
-    parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{out.name}.partial-", dir=parent))
+    made = disk.make_folders(out.absolute().parent)
     try:
-        yield work
-        files = sorted(p.relative_to(work).as_posix() for p in work.rglob("*") if p.is_file())
-        write_json(work / MANIFEST, {**about, "files": files})
-        work.chmod(0o755)
-        _replace(work, out)
-    except BaseException as error:
-        where, number = out / _written_last(work), _disk_error(error, work)
-        shutil.rmtree(work, ignore_errors=True)
+        with disk.staged(out) as work:
+            disk.make_folder(work)
+            yield work
+            files = sorted(p.relative_to(work).as_posix() for p in work.rglob("*") if p.is_file())
+            write_json(work / MANIFEST, {**about, "files": files})
+            check(out)
+    except BaseException:
         for empty in made:
             try:
                 empty.rmdir()
             except OSError:
                 break
-        if number:
-            # Writing to an open file fails without its name, or with that of the temporary one.
-            raise OSError(number, os.strerror(number), str(where)) from error
         raise
-
-
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What the system says when a disk is full or fails."""
-
-
-def _disk_error(error: BaseException, folder: Path) -> int:
-    """The system's number of an error, if it says that the disk is full or fails; 0 otherwise."""
-    if isinstance(error, OSError) and error.errno is not None:
-        return error.errno if error.errno in FULL else 0
-    if isinstance(error, Exception):
-        # Some libraries hide the number behind an error of their own: see whether anything can be written.
-        try:
-            (folder / ".probe").write_bytes(bytes(1 << 16))
-        except OSError as found:
-            return found.errno if found.errno in FULL else 0
-    return 0
-
-
-def _written_last(folder: Path) -> Path:
-    """The file that was written last, within the folder; the folder itself if there is none."""
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return max(files, key=lambda path: path.stat().st_mtime_ns).relative_to(folder) if files else Path()
-
-
-def _replace(work: Path, out: Path) -> None:
-    if not out.exists():
-        work.rename(out)
-        return
-    check(out)
-    old = Path(tempfile.mkdtemp(prefix=f".{out.name}.old-", dir=out.absolute().parent))
-    try:
-        out.rename(old / "result")
-        try:
-            work.rename(out)
-        except BaseException:
-            (old / "result").rename(out)
-            raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
 
 
 @contextmanager
@@ -152,7 +112,7 @@ def rescued(write: Callable[[Path], None]) -> Iterator[None]:
 
 def write_json(path: Path, document: Any) -> None:
     """Write a document as indented JSON."""
-    path.write_text(to_json(document, indent=1) + "\n", encoding="utf-8")
+    disk.write(path, to_json(document, indent=1) + "\n")
 
 
 def to_json(document: Any, indent: int | None = None) -> str:

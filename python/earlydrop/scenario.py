@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from . import _core, disk
 from .links import Link
 from .links.planning import queue_settings
 from .policies.registry import trusting
@@ -205,7 +205,7 @@ class Network(Sending):
     def save(self, path: str | PathLike[str], *, duration: str, warmup: str | None = None, **top: Any) -> None:
         """Write the scenario as TOML, after checking it."""
         self.scenario(duration=duration, warmup=warmup, **top)
-        Path(path).write_text(to_toml(self.document(duration=duration, warmup=warmup, **top)), encoding="utf-8")
+        disk.replace(Path(path), to_toml(self.document(duration=duration, warmup=warmup, **top)))
 
 
 def dumbbell(

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from . import _core, disciplines, sweeps
-from .analysis import round_trips
 from .analysis.compare import compared_queue, measured_queue
 from .analysis.entries import entries, with_entry
 from .comparing import Source, document_of
 from .document import Document
+from .output import NAME
 from .policies.registry import trusting
 from .queues import Queue
 from .scenario import Network
@@ -120,7 +120,7 @@ def document_from(
     for name in sorted(factors, key=lambda name: SPECIAL.index(name) if name in SPECIAL else len(SPECIAL)):
         levels = factors[name]
         if name == "rtt":
-            made.append(_rtts(base, port, _listed(name, levels)))
+            made.append({"name": "rtt", "path": "rtt", "values": _listed(name, levels)})
         elif name == "aqm":
             factor, control = _aqms(base, queue, _listed(name, levels))
             made.append(factor)
@@ -129,7 +129,8 @@ def document_from(
         else:
             made.append(_key(name, _listed(name, levels), list(factors)))
     return {
-        "name": checked.name,
+        "name": checked.name if re.fullmatch(NAME, checked.name) else "sweep",
+        "title": checked.name,
         "scenario": {k: v for k, v in base.items() if k not in ("name", "seed")},
         "seeds": seeds,
         "first_seed": json.loads(checked.to_json())["seed"],
@@ -144,18 +145,6 @@ def _listed(name: str, levels: Any) -> list[Any]:
     if isinstance(levels, str | Queue) or not isinstance(levels, Sequence) or not levels:
         raise SweepError(f"factor {name}: given {levels!r}; allowed a list of levels")
     return list(levels)
-
-
-def _rtts(base: Document, queue: str, times: Sequence[Any]) -> Document:
-    """The round-trip propagation delay: every level has the network with its delays."""
-    wanted = [round_trips.seconds(time, "factor rtt") for time in times]
-    now = round_trips.propagation(base, queue)
-    levels = []
-    for time, seconds in zip(times, wanted, strict=True):
-        network = round_trips.scaled(base, seconds / now)
-        changed = {key: network[key] for key in ("topology", "node", "link") if key in network}
-        levels.append({"name": time, "value": round(seconds * 1e3, 9), "set": changed})
-    return {"name": "rtt", "title": "Round-trip propagation delay", "unit": "ms", "levels": levels}
 
 
 def _aqms(base: Document, queue: str, aqms: Sequence[Any]) -> tuple[Document, dict[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import sys
 import textwrap
 import time
@@ -69,14 +70,47 @@ def delay_text(delay: str, digits: int = 3) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, indent: str = "") -> str:
-    """Columns lined up: the first `left` to the left, the others to the right."""
+    """Columns lined up: the first `left` to the left, the others to the right.
+
+    What is too wide for the terminal stands in blocks below each other, each with the first column.
+    """
     widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
+    blocks = _blocks(widths, _room() - len(indent))
+    return "\n\n".join(_block(head, rows, widths, columns, left, indent) for columns in blocks)
+
+
+def _room() -> int:
+    """Columns of the terminal; a pipe takes any number."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+
+
+def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:
+    """The columns of each block: as many as fit beside the first, and one at least."""
+    blocks = [[0]]
+    used = widths[0]
+    for k, wide in enumerate(widths[1:], 1):
+        if used + 2 + wide > room and len(blocks[-1]) > 1:
+            blocks.append([0])
+            used = widths[0]
+        blocks[-1].append(k)
+        used += 2 + wide
+    return blocks
+
+
+def _block(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    columns: Sequence[int],
+    left: int,
+    indent: str,
+) -> str:
     lines = []
     for number, row in enumerate([head, *rows]):
-        cells = [c.ljust(w) if k < left else c.rjust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))]
+        cells = [row[k].ljust(widths[k]) if k < left else row[k].rjust(widths[k]) for k in columns]
         lines.append(indent + "  ".join(cells).rstrip())
         if number == 0:
-            lines.append(indent + "  ".join("-" * w for w in widths))
+            lines.append(indent + "  ".join("-" * widths[k] for k in columns))
     return "\n".join(lines)
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _core
+from . import _core, disk
 from .errors import EarlydropError
 from .policies import registry
 from .terminal import Progress, table
@@ -76,17 +75,12 @@ def write(folder: Path, aqms: Sequence[str], progress: Progress) -> list[Recorde
     """Write `NAME.jsonl.gz` for each discipline; the same bytes each time."""
     done = []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        disk.make_folders(folder)
         for number, aqm in enumerate(aqms):
             progress(number, len(aqms), "vectors")
             recorded = record(aqm)
             path = folder / (aqm + SUFFIX)
-            work = path.with_name(f".{path.name}.{os.getpid()}")
-            try:
-                work.write_bytes(gzip.compress(recorded.text.encode(), compresslevel=9, mtime=0))
-                work.replace(path)
-            finally:
-                work.unlink(missing_ok=True)
+            disk.replace(path, gzip.compress(recorded.text.encode(), compresslevel=9, mtime=0))
             done.append(recorded)
     except OSError as error:
         raise VectorError(f"{error.filename or folder}: {error.strerror}") from None

@@ -212,8 +212,8 @@ sys.exit(s.connect_ex((sys.argv[1], 7005)) == 0)
 """
 
 
-def nat_killed() -> Any:
-    """kill -9 of a link with translation: what is left at once, and after the next link."""
+def nat_killed(whom: str) -> Any:
+    """kill -9 of a link with translation, alone or with its keeper: what is left, and after the next link."""
     from linking import differences, state
 
     with outside():
@@ -221,14 +221,19 @@ def nat_killed() -> Any:
         process = subprocess.Popen([*COMMAND, "--", "sleep", "60"], stdin=subprocess.DEVNULL)
         while not (forwards() and tables()):
             time.sleep(0.02)
+        children = subprocess.run(["pgrep", "-P", str(process.pid), "-f", "sweep_links"], capture_output=True)
+        (keeper,) = map(int, children.stdout.split())
+        if whom == "both":
+            os.kill(keeper, 9)
         process.kill()
         process.wait()
-        end = time.monotonic() + 10
-        while tables() and time.monotonic() < end:
+        end = time.monotonic() + 30
+        while (tables() or (whom == "link" and Path(f"/proc/{keeper}").exists())) and time.monotonic() < end:
             time.sleep(0.02)
-        at_once = [forwards(), tables()]
-        subprocess.run([*COMMAND[:-1], "--quiet", "--", "true"], check=True)
-        return {"at_once": at_once, "later": [forwards(), tables(), differences(before, state())]}
+        left = [forwards(), tables(), differences(before, state()) if whom == "link" else []]
+        if whom == "both":
+            subprocess.run([*COMMAND[:-1], "--quiet", "--", "true"], check=True)
+        return {"left": left, "later": [forwards(), tables(), differences(before, state())]}
 
 
 def nat_named() -> Any:

@@ -17,7 +17,8 @@ PROGRAMS = ("earlydrop", "sudo earlydrop", "cd", "make", "cargo")
 
 def steps(text: str) -> Iterator[tuple[str, str]]:
     """A page's programs ("python"), files ("file"), commands ("command") and what these print ("output"), in order."""
-    lines = iter(text.splitlines())
+    # A line that ends with a backslash goes on in the next.
+    lines = iter(re.sub(r"(?m)^( {4}.*) \\\n +", r"\1 ", text).splitlines())
     printed = False
     for line in lines:
         fence = re.match(r"```(\w+)", line)
@@ -60,8 +61,19 @@ class Ran:
     failed: list[str] = field(default_factory=list)
 
 
-def run(page: Path, folder: Path, fails: Sequence[str] = (), changes: Sequence[tuple[str, str]] = ()) -> Ran:
-    """Run a page in a folder. `fails`: ends of commands that exit with 2; `changes`: what to replace in commands."""
+def run(
+    page: Path,
+    folder: Path,
+    fails: Sequence[str] = (),
+    changes: Sequence[tuple[str, str]] = (),
+    codes: Sequence[int] = (2,),
+    skips: Sequence[str] = (),
+) -> Ran:
+    """Run a page in a folder.
+
+    `fails`: ends of commands that exit with one of `codes`; `changes`: what to replace in programs and commands;
+    `skips`: parts of commands that are left out.
+    """
     here, printed, ran = folder, "", Ran()
     around = environment(folder / ".bin")
     for kind, text in steps(page.read_text(encoding="utf-8")):
@@ -75,21 +87,24 @@ def run(page: Path, folder: Path, fails: Sequence[str] = (), changes: Sequence[t
             here = (here / text[3:]).resolve()
             assert here.is_relative_to(folder)
             continue
+        if any(part in text for part in skips):
+            printed = ""
+            continue
+        for old, new in changes:
+            text = text.replace(old, new)
         if kind == "python":
             named = re.match(r"# (\w+\.py)\n", text)
             file = here / (named[1] if named else "program.py")
             file.write_text(text, encoding="utf-8")
             command = [sys.executable, str(file)]
         else:
-            for old, new in changes:
-                text = text.replace(old, new)
             command = shlex.split(text)
         made = subprocess.run(command, cwd=here, env=around, capture_output=True, text=True, check=False)
         printed = made.stdout + made.stderr
-        expected = 2 if text.endswith(tuple(fails)) and fails else 0
-        assert made.returncode == expected, f"{page.name}: {text}\n{printed}"
+        expected = codes if fails and text.endswith(tuple(fails)) else (0,)
+        assert made.returncode in expected, f"{page.name}: {text}\n{printed}"
         ran.done.append(text)
-        if expected:
+        if made.returncode:
             ran.failed.append(text)
     return ran
 

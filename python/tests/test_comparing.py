@@ -16,6 +16,7 @@ import earlydrop as ed
 from earlydrop import cli, disciplines
 from earlydrop.analysis import compare as comparisons
 from earlydrop.analysis import entries, round_trips
+from earlydrop.strict_toml import parse_value
 
 ROOT = Path(__file__).parents[2]
 START = ed.uniform("0 s", "0.5 s")
@@ -101,6 +102,11 @@ def test_titles_tell_disciplines_of_one_name_apart(alone: ed.Compared) -> None:
     assert alone.results[""].titles["codel target=20ms"] == "CoDel target=20ms"
     made = entries.entries([ed.aqm.Red(min_th=5, max_p=0.1), ed.aqm.Red(min_th=9, max_p=0.1)])
     assert [one.title for one in made] == ["RED min_th=5", "RED min_th=9"]
+    # One's own discipline with and without parameters is one version of its code.
+    own = [entries.Entry("prop", digest="16c707"), entries.Entry("prop", given=(("slope", "0.1"),), digest="16c707")]
+    assert [one.title for one in entries.entries(own)] == ["prop", "prop slope=0.1"]
+    versions = [entries.Entry("prop", digest="16c707"), entries.Entry("prop", digest="b87567")]
+    assert [one.title for one in entries.entries(versions)] == ["prop 16c707", "prop b87567"]
 
 
 def test_settings_as_words_are_laid_over_the_queue() -> None:
@@ -260,7 +266,7 @@ def test_tables_have_the_numbers_of_the_document(alone: ed.Compared) -> None:
         *("measure", "unit", "aqm", "mean", "lower", "upper", "n"),
         *("difference", "difference_lower", "difference_upper", "p_holm"),
     ]
-    assert len(frame) == 9 * 4
+    assert len(frame) == 8 * 4
     row = frame.row(by_predicate=(pl.col("measure") == "goodput") & (pl.col("aqm") == "CoDel"), named=True)
     cell, difference = document["cells"]["codel"]["goodput"], document["differences"]["codel"]["goodput"]
     assert (row["mean"], row["n"]) == (cell["mean"], cell["n"])
@@ -269,10 +275,10 @@ def test_tables_have_the_numbers_of_the_document(alone: ed.Compared) -> None:
     assert row["p_holm"] == difference["t_test_p_holm"]
     assert alone.table("goodput").columns == [c for c in frame.columns if c != "measure"]
     assert json.loads(alone.to_json()) == json.loads(json.dumps(document))
-    assert alone.runs.shape == (12, 11)
+    assert alone.runs.shape == (12, 10)
     assert list(alone.to_frame("pandas").columns) == frame.columns
     assert alone.tables[""].columns == ["measure", "RED", "CoDel", "CoDel target=20ms", "Halfway"]
-    with pytest.raises(ed.CompareError, match='there is no measure "speed"; allowed: throughput'):
+    with pytest.raises(ed.CompareError, match='there is no measure "speed"; allowed: goodput'):
         alone.table("speed")
 
 
@@ -424,3 +430,101 @@ def test_the_module_of_sweeps_is_still_one() -> None:
     assert ed.sweep is sweep is sys.modules["earlydrop.sweep"]
     assert callable(read)
     assert list(inspect.signature(ed.sweep).parameters)[:3] == ["net", "factors", "seeds"]
+
+
+def with_an_upload() -> dict[str, Any]:
+    flow = {"kind": "ftp", "tcp": "reno", "segment": "1000 B", "start": {"uniform": ["0 s", "0.5 s"]}}
+    return {
+        "name": "home",
+        "duration": "10 s",
+        "warmup": "2 s",
+        "topology": {
+            "kind": "dumbbell",
+            "pairs": 3,
+            "access": {"rate": "100 Mbit/s", "delay": "5 ms"},
+            "bottleneck": {"rate": "5 Mbit/s", "delay": "5 ms"},
+            "reverse": {"rate": "1 Mbit/s", "delay": "5 ms"},
+        },
+        "queue": {"bottleneck": {"aqm": "droptail", "limit": 30}, "reverse": {"aqm": "fq_codel", "limit": 100}},
+        "traffic": [{**flow, "count": 2}, {**flow, "count": 1, "direction": "reverse"}],
+    }
+
+
+def test_flows_of_the_other_direction_do_not_count() -> None:
+    found = ed.compare(with_an_upload(), ["droptail", "codel"], seeds=2, progress=False)
+    for (aqm, seed), document in next(iter(found.results.values())).runs.items():
+        downloads, upload = document["traffic"]
+        passing = document["queues"]["bottleneck"]["passing"]
+        assert passing["flows"] == 2
+        assert passing["goodput_mbps"] == downloads["goodput_mbps"], (aqm, seed)
+        assert passing["jain"] == downloads["jain"] != document["jain"]
+        assert passing["delay_mean_ms"] == downloads["delay_mean_ms"]
+        assert document["queues"]["reverse"]["passing"]["goodput_mbps"] == upload["goodput_mbps"]
+    runs = next(iter(found.results.values()))
+    goodput = [d["traffic"][0]["goodput_mbps"] for (aqm, _), d in runs.runs.items() if aqm == "codel"]
+    assert runs.series("codel", "goodput") == goodput
+    note = "goodput, delay end to end and Jain index are of the 2 of 3 flows whose data pass the queue"
+    assert note in " ".join(repr(found).split())
+    assert any(note in one for one in runs.document("x")["notes"])
+
+
+def test_a_result_says_nothing_of_passing_where_all_flows_do() -> None:
+    one = with_an_upload()
+    one["traffic"] = one["traffic"][:1]
+    found = ed.compare(one, ["droptail"], seeds=1, progress=False)
+    (document,) = next(iter(found.results.values())).runs.values()
+    assert all("passing" not in queue for queue in document["queues"].values())
+
+
+def test_a_sweep_counts_the_flows_that_pass_too(tmp_path: Path) -> None:
+    sweep = ed.sweep(with_an_upload(), {"aqm": ["droptail", "codel"]}, seeds=2, store=tmp_path, progress=False)
+    runs = next(iter(ed.compare(with_an_upload(), ["droptail", "codel"], seeds=2, progress=False).results.values()))
+    frame = sweep.to_frame()
+    for aqm, title in zip(runs.aqms, ("DropTail", "CoDel"), strict=True):
+        for measure in ("goodput", "jain", "delay"):
+            (mean,) = frame.filter((pl.col("aqm") == title) & (pl.col("measure") == measure))["mean"]
+            assert mean == pytest.approx(runs.estimate(aqm, measure).mean, rel=1e-12)  # type: ignore[union-attr]
+    assert any("of the flows whose data pass the queue bottleneck" in note for note in sweep.notes)
+
+
+def test_round_trip_times_are_a_factor_in_files_too(tmp_path: Path) -> None:
+    document: dict[str, Any] = {
+        "scenario": with_an_upload(),
+        "seeds": 1,
+        "measures": ["queue_delay", "goodput"],
+        "factor": [
+            {"path": "rtt", "values": ["5 ms", "80 ms"]},
+            {"path": "topology.bottleneck.rate", "values": ["2 Mbit/s", "5 Mbit/s"]},
+        ],
+    }
+    found = ed.sweep(document, store=tmp_path, progress=False)
+    (rtt, _) = found.sweep.factors
+    assert (rtt.name, rtt.unit, [x.value for x in rtt.levels]) == ("rtt", "ms", [5, 80])
+    for level in rtt.levels:
+        network = {path: parse_value(text) for path, text in level.sets}
+        assert round_trips.propagation({**with_an_upload(), **network}, "bottleneck") == pytest.approx(
+            level.value / 1e3
+        )
+    delays = found.to_frame().filter(pl.col("measure") == "queue_delay")
+    assert delays.height == 4
+    document["factor"].reverse()
+    with pytest.raises(ed.sweeps.SweepError, match=r"factor rtt: stands behind topology\.bottleneck\.rate"):
+        ed.sweep(document, store=tmp_path, progress=False)
+    document["factor"] = [{"path": "rtt", "values": ["fast"]}]
+    with pytest.raises(ed.sweeps.SweepError, match="factor rtt: given 'fast'; allowed a time above 0 with its unit"):
+        ed.sweep(document, store=tmp_path, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("factor", "what"),
+    [
+        (
+            {"name": "rtt", "path": "topology.bottleneck.delay", "levels": [{"name": "a", "value": "1 ms"}]},
+            "factor rtt: given levels and the path topology.bottleneck.delay; allowed path with values",
+        ),
+        ({"name": "x", "levels": [{"name": "a"}, {"name": "b"}]}, "none has set, so that all are the same scenario"),
+    ],
+)
+def test_a_factor_that_changes_nothing_is_refused(factor: dict[str, Any], what: str, tmp_path: Path) -> None:
+    with pytest.raises(ed.sweeps.SweepError, match=re.escape(what)):
+        ed.sweep({"scenario": with_an_upload(), "seeds": 1, "factor": [factor]}, store=tmp_path, progress=False)

@@ -379,7 +379,7 @@ def test_the_older_options_are_read(capsys: pytest.CaptureFixture[str]) -> None:
         ["--rate", "50mbit", "--down", "50mbit"],
         ["--down", "50mbit"],
         ["--down", "50mbit", "--up", "5mbit", "--flows", "x"],
-        ["--down", "50mbit", "--up", "5mbit", "--aqm", "cake"],
+        ["--down", "50mbit", "--up", "5mbit", "--aqm", "cake"],  # not in the catalogue
         ["--down", "50mbit", "--up", "5mbit", "--aqm", "tred"],
         ["--rate", "x", "--rtt", "20ms", "--flows", "8"],
     ):

@@ -141,7 +141,7 @@ def test_locks_of_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             elif held.setdefault(place, file) != file:
                 raise PermissionError(13, "Permission denied")
 
-    from earlydrop.store import locks
+    from earlydrop import locks
 
     if not Path("/proc/self/fd").is_dir():
         pytest.skip("the stand-in needs /proc")

@@ -599,9 +599,12 @@ class TestInNamespaces:
         assert found["0"] == [7, "", 0, True, "0\n"], "no route, so the failure is immediate"
         assert found["1"] == [0, "2001:db8::2", 0, False, "1\n"]
 
-    def test_a_killed_link_with_nat_is_undone_by_the_next(self) -> None:
-        found = linking("nat_killed")
-        assert found["at_once"] == [True, []], "the rules go with the process, forwarding does not"
+    def test_a_killed_link_with_nat_is_undone_at_once(self) -> None:
+        assert linking("nat_killed", "link")["left"] == [False, [], []]
+
+    def test_a_link_with_nat_that_is_killed_with_its_keeper_is_undone_by_the_next(self) -> None:
+        found = linking("nat_killed", "both")
+        assert found["left"] == [True, [], []], "the rules go with the process, forwarding does not"
         assert found["later"] == [False, [], []]
 
     def test_names_are_resolved_where_the_machine_s_own_server_is_a_local_one(self) -> None:

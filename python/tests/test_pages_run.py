@@ -19,6 +19,7 @@ WHOLE = {
     "docs/home.md": "test_home",
     "docs/flent.md": "test_flent",
     "docs/learning.md": "test_gym",
+    **{f"docs/how-to/{path.name}": "test_how_to" for path in (ROOT / "docs/how-to").glob("*.md")},
     **{f"docs/tutorials/{path.name}": "test_tutorials" for path in (ROOT / "docs/tutorials").glob("[1-4]-*.md")},
 }
 """Pages whose commands another file of tests runs."""

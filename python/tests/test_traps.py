@@ -128,6 +128,15 @@ def test_several_runs_are_named_if_the_discipline_acted_in_none() -> None:
     assert everywhere([run, acted], scenario) == []
 
 
+def test_a_comparison_begins_with_a_discipline_that_never_acted() -> None:
+    net = network(ed.aqm.Pie(limit=20), "50 Mbit/s")
+    found = ed.compare(net, ["droptail", "pie"], duration="5 s", warmup="1 s", seeds=2, progress=False)
+    assert found.summary[0] == "PIE never acted: all its drops are overflows of the buffer."
+    assert "never acted" not in " ".join(found.summary[1:])
+    found = ed.compare(net, ["droptail", "pie limit=1000p"], duration="5 s", warmup="1 s", seeds=2, progress=False)
+    assert "never acted" not in " ".join(found.summary)
+
+
 def test_run_prints_warnings_in_text_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "s.toml"
     network(ed.aqm.Pie(limit=20, ecn=True), "50 Mbit/s").save(file, duration="5 s")

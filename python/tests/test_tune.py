@@ -54,7 +54,7 @@ def test_every_number_is_searched_about_what_it_is(file: Path) -> None:
     }
     assert asked.parameters[1].of == "min_th"
     assert [(o.measure.id, o.larger) for o in asked.objectives] == [("queue_delay", False), ("goodput", True)]
-    other = tune.problem(file, "codel", ["fairness"], ["target=0.001..0.1"])
+    other = tune.problem(file, "codel", ["fairness"], ["target=1ms..100ms"])
     assert other.base["queue"]["bottleneck"] == {"aqm": "codel", "limit": "60 packets"}
     assert other.parameters == (tune.Parameter("target", 0.001, 0.1, True, False, "{} s"),)
     assert other.sets({"target": 0.02}) == {"queue.bottleneck.target": "0.02 s"}
@@ -70,6 +70,8 @@ def test_every_number_is_searched_about_what_it_is(file: Path) -> None:
         (["--aqm", "red", "--param", "max_q=1..2"], "red has no parameter max_q"),
         (["--aqm", "red", "--param", "max_p=0.5"], "allowed NAME=LOW..HIGH"),
         (["--aqm", "red", "--param", "max_p=0.1..7"], "is out of range; allowed (0, 1]"),
+        (["--aqm", "codel", "--param", "target=5..50"], 'has no unit; did you mean "50 ms"?; allowed NAME=LOW..HIGH'),
+        (["--aqm", "codel", "--param", "target=1Mbit/s..2Mbit/s"], "with a unit, LOW below HIGH, as target=1ms..100ms"),
         (["--aqm", "red", "--confirm", "1"], "--confirm: given 1"),
         (["--aqm", "droptail"], "has no parameter with a number"),
     ],

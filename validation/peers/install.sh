@@ -2,7 +2,7 @@
 # Install the programs beside earlydrop that some tests, `earlydrop bench --against` and the scripts in this
 # folder run, from the packages of Debian or Ubuntu. Earlydrop itself needs none of them.
 #
-#     install.sh [--dry-run] [ns2|ns3|g++|chromium|iperf3|qemu|tshark|flent]...      all of them when none is named
+#     install.sh [--dry-run] [ns2|ns3|g++|chromium|node|iperf3|qemu|tshark|flent]...   all of them when none is named
 set -eu
 
 dry_run=
@@ -10,8 +10,8 @@ chosen=
 for word in "$@"; do
     case "$word" in
         --dry-run) dry_run=yes ;;
-        ns2 | ns3 | g++ | chromium | iperf3 | qemu | tshark | flent) chosen="$chosen $word " ;;
-        *) echo "usage: install.sh [--dry-run] [ns2|ns3|g++|chromium|iperf3|qemu|tshark|flent]..." >&2; exit 2 ;;
+        ns2 | ns3 | g++ | chromium | node | iperf3 | qemu | tshark | flent) chosen="$chosen $word " ;;
+        *) echo "usage: install.sh [--dry-run] [ns2|ns3|g++|chromium|node|iperf3|qemu|tshark|flent]..." >&2; exit 2 ;;
     esac
 done
 
@@ -43,6 +43,7 @@ need tshark tshark "tests of pcap files" command -v tshark
 need flent flent "tests of Flent's data files" command -v flent
 need flent python3-matplotlib "draws Flent's plots in its tests" dpkg -s python3-matplotlib
 need chromium chromium "tests of the report's page; renders reports to pictures" command -v chromium
+need node nodejs "make test-web: the engine in WebAssembly" command -v node
 
 if [ -z "$missing" ]; then
     echo "nothing to install"

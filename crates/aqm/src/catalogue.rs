@@ -39,7 +39,7 @@ pub struct AqmSpec {
     pub summary: &'static str,
     /// Authors, title, place.
     pub source: &'static str,
-    /// The module's own text; see [`AqmSpec::documentation`].
+    /// The source of the module, or the comment that opens it; see [`AqmSpec::documentation`].
     pub file: &'static str,
     /// Parameters, in groups.
     pub params: &'static [&'static [Param]],
@@ -88,6 +88,42 @@ impl AqmSpec {
     }
 }
 
+/// Length of the comment that opens the source of a module.
+pub(crate) const fn opening(source: &str) -> usize {
+    let bytes = source.as_bytes();
+    let mut at = 0;
+    while at + 2 < bytes.len() && bytes[at] == b'/' && bytes[at + 1] == b'/' && bytes[at + 2] == b'!' {
+        while at < bytes.len() && bytes[at] != b'\n' {
+            at += 1;
+        }
+        at += 1;
+    }
+    if at < bytes.len() {
+        at
+    } else {
+        bytes.len()
+    }
+}
+
+/// The first bytes of `source`.
+pub(crate) const fn copied<const N: usize>(source: &str) -> [u8; N] {
+    let mut text = [0; N];
+    let mut at = 0;
+    while at < N {
+        text[at] = source.as_bytes()[at];
+        at += 1;
+    }
+    text
+}
+
+/// `bytes`, whole lines of a source, as text.
+pub(crate) const fn text(bytes: &'static [u8]) -> &'static str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) => panic!("a source is UTF-8"),
+    }
+}
+
 /// Every discipline, in the order of the list in `lib.rs`.
 pub fn all() -> &'static [&'static AqmSpec] {
     crate::DISCIPLINES
@@ -107,6 +143,21 @@ pub fn meant(text: &str) -> Option<&'static AqmSpec> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_opening_comment_ends_where_code_starts() {
+        for (source, length) in [("//! a\n//!\n\nuse b;\n//! c\n", 10), ("//! a\n//! b", 11), ("use a;", 0), ("", 0)] {
+            assert_eq!(opening(source), length, "{source:?}");
+        }
+        for spec in all() {
+            assert!(
+                spec.file.lines().all(|line| line.starts_with("//!")) && spec.file.ends_with('\n'),
+                "{}",
+                spec.name
+            );
+            assert!(spec.documentation().contains("## Example"), "{}", spec.name);
+        }
+    }
 
     #[test]
     fn names_are_found_as_people_write_them() {

@@ -14,11 +14,13 @@
 pub mod abi;
 pub mod agent;
 pub mod catalogue;
+pub mod changeable;
 pub mod default_limit;
 pub mod discipline;
 pub mod early_detection;
 pub mod fault;
 pub mod gate;
+pub mod gauges;
 mod packet;
 pub mod params;
 pub mod parts;
@@ -33,7 +35,11 @@ mod time;
 macro_rules! disciplines {
     ($($name:ident),* $(,)?) => {
         $(pub mod $name;)*
-        pub(crate) const DISCIPLINES: &[&catalogue::AqmSpec] = &[$(&$name::SPEC),*];
+        pub(crate) const DISCIPLINES: &[&catalogue::AqmSpec] = &[$(&{
+            // Only the text that people read goes into programs.
+            const TEXT: [u8; catalogue::opening($name::SPEC.file)] = catalogue::copied($name::SPEC.file);
+            catalogue::AqmSpec { file: catalogue::text(&TEXT), ..$name::SPEC }
+        }),*];
     };
 }
 

@@ -16,14 +16,15 @@ pub const MOST: usize = 16;
 
 /// An io_uring; empty between two calls.
 pub struct Burst {
-    ring: IoUring,
+    /// `None` after a call that failed or panicked, and while one is under way.
+    ring: Option<IoUring>,
     results: [i32; MOST],
 }
 
 impl Burst {
     /// Opens a ring; `None` where the kernel offers none (too old, switched off, or forbidden to this process).
     pub fn open() -> Option<Burst> {
-        IoUring::new(MOST as u32).ok().map(|ring| Burst { ring, results: [0; MOST] })
+        IoUring::new(MOST as u32).ok().map(|ring| Burst { ring: Some(ring), results: [0; MOST] })
     }
 
     /// Reads a packet into each of the first [`MOST`] `buffers`, in order, while there are packets; returns their
@@ -31,7 +32,7 @@ impl Burst {
     ///
     /// # Errors
     /// If the kernel refuses the call, or the device has no non-blocking one (`EOPNOTSUPP`, TUN devices of old
-    /// kernels). Nothing has been read then, and the ring cannot be used.
+    /// kernels). Nothing has been read then, and every later call fails too.
     pub fn read(&mut self, from: &OwnedFd, buffers: &mut [Vec<u8>]) -> Result<&[i32]> {
         let from = types::Fd(from.as_raw_fd());
         self.submit(buffers.iter_mut().map(|buffer| {
@@ -53,25 +54,27 @@ impl Burst {
 
     /// Submits the first [`MOST`] `entries`, which do not block, and waits until all of them have completed.
     fn submit(&mut self, entries: impl Iterator<Item = squeue::Entry>) -> Result<&[i32]> {
+        // The ring is put back when nothing is pending in it. On every other way out, a panic of `entries` too, it is
+        // dropped, and the kernel never reads what it has not taken.
+        let mut ring = self.ring.take().ok_or_else(|| Error::other("the ring failed before"))?;
         let mut count = 0;
         {
-            let mut queue = self.ring.submission();
+            let mut queue = ring.submission();
             for entry in entries.take(MOST) {
-                // SAFETY: the buffers stay borrowed until all entries have completed (below). If the kernel refuses the
-                // call, the ring is dropped and the entries not taken are never read; those taken have completed, since
-                // none of them blocks.
+                // SAFETY: the buffers stay borrowed until all entries have completed (below), or the ring is dropped
+                // with the entries not taken; those taken have completed then, since none of them blocks.
                 unsafe { queue.push(&entry.user_data(count as u64)) }.map_err(|_| Error::other("the ring is full"))?;
                 count += 1;
             }
         }
         let mut done = 0;
         while done < count {
-            match self.ring.submit_and_wait(count - done) {
+            match ring.submit_and_wait(count - done) {
                 Ok(_) => {}
                 Err(error) if error.raw_os_error() == Some(libc::EINTR) => {}
                 Err(error) => return Err(error),
             }
-            for entry in self.ring.completion() {
+            for entry in ring.completion() {
                 self.results[entry.user_data() as usize] = entry.result();
                 done += 1;
             }
@@ -79,7 +82,10 @@ impl Burst {
         // This error depends on the device only, so it holds for all entries.
         match self.results[..count].first() {
             Some(&first) if first == -libc::EOPNOTSUPP => Err(Error::from_raw_os_error(libc::EOPNOTSUPP)),
-            _ => Ok(&self.results[..count]),
+            _ => {
+                self.ring = Some(ring);
+                Ok(&self.results[..count])
+            }
         }
     }
 }
@@ -138,6 +144,20 @@ mod tests {
         let file = OwnedFd::from(File::open("/proc/self/comm").expect("a file of /proc"));
         let error = burst.read(&file, &mut [vec![0; 10], vec![0; 10]]).expect_err("it would have to wait");
         assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP));
+        assert!(burst.read(&file, &mut [vec![0; 10]]).is_err());
+    }
+
+    /// A caller that panics between two packets has lent the first to the ring: it must never be sent.
+    #[test]
+    fn nothing_is_pending_after_a_call_that_failed() {
+        let Some(mut burst) = ring() else { return };
+        let (near, far) = pair();
+        let packets = [&b"first"[..]].into_iter().chain(std::iter::from_fn(|| panic!("no second packet")));
+        let call = std::panic::AssertUnwindSafe(|| burst.write(&near, packets).map(<[i32]>::to_vec));
+        assert!(std::panic::catch_unwind(call).is_err());
+        assert!(burst.write(&near, std::iter::once(&b"second"[..])).is_err(), "the ring is gone");
+        let mut other = ring().expect("a second ring");
+        assert_eq!(other.read(&far, &mut [vec![0; 10]]).expect("the kernel takes it"), [-libc::EAGAIN]);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! Two things are needed. Rules of the firewall translate source addresses and keep the outside from reaching the
 //! command other than by replies; they vanish with the process. And the devices through which replies come must
 //! forward (`net.ipv4.conf.DEVICE.forwarding`). Those that do not are switched on and back off; a file, the claim,
-//! names them as long as they are on, so that the next link can switch off what a killed one left on. IPv6 is
+//! names them as long as they are on, so that what a killed link left on can be switched off: by the keeper, a process
+//! that waits for the end of the link (python/earlydrop/links/keeper.py), or by the next link. IPv6 is
 //! translated only if this machine forwards it already: switching that on would make it forget routes that it learned
 //! from routers.
 

@@ -88,7 +88,7 @@ impl Aqm {
 
     /// Its declaration, as an entry of the catalogue, as JSON.
     fn entry(&self) -> String {
-        crate::reference::entry(self.spec).to_string()
+        earlydrop_sim::scenario::discipline_reference(self.spec).to_string()
     }
 
     /// What it holds of the properties that every discipline must hold, tried with so many packets: a list of property,

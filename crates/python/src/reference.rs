@@ -1,8 +1,7 @@
 //! What there is to choose from: disciplines, TCP stacks, keys of a scenario.
 
 use crate::errors::{internal, raise};
-use earlydrop_aqm::catalogue::{all, AqmSpec, Link};
-use earlydrop_aqm::params::{Kind, Param};
+use earlydrop_aqm::catalogue::{all, Link};
 use earlydrop_sim::scenario::{self, stack_catalogue, Doc};
 use earlydrop_sim::vectors;
 use pyo3::exceptions::PyTypeError;
@@ -18,43 +17,8 @@ pub fn stacks() -> String {
 /// Every discipline with its parameters, as JSON.
 #[pyfunction]
 pub fn catalogue() -> String {
-    let entries: Vec<Value> = all().iter().map(|spec| entry(spec)).collect();
+    let entries: Vec<Value> = all().iter().map(|spec| scenario::discipline_reference(spec)).collect();
     Value::from(entries).to_string()
-}
-
-/// An entry of the catalogue.
-pub fn entry(spec: &AqmSpec) -> Value {
-    json!({
-        "name": spec.name,
-        "title": spec.title,
-        "family": spec.family,
-        "year": spec.year,
-        "summary": spec.summary,
-        "source": spec.source,
-        "doc": spec.documentation(),
-        "limit": { "default": spec.limit.text(), "source": spec.limit.source() },
-        "parameters": spec.all_params().map(parameter).collect::<Vec<_>>(),
-    })
-}
-
-fn parameter(param: &Param) -> Value {
-    let (kind, choices) = match param.kind {
-        Kind::Real { .. } => ("real", Value::Null),
-        Kind::Whole { .. } => ("whole", Value::Null),
-        Kind::Flag { .. } => ("flag", Value::Null),
-        Kind::Choice(words) => ("choice", json!(words)),
-    };
-    json!({
-        "name": param.name,
-        "symbol": param.symbol,
-        "unit": param.unit.name(),
-        "kind": kind,
-        "range": param.range(),
-        "choices": choices,
-        "default": param.default.to_string(),
-        "source": param.source,
-        "doc": param.doc,
-    })
 }
 
 /// A commented scenario to start from, with a topology of this kind, as TOML.

@@ -78,9 +78,10 @@ impl Scenario {
         Some((found.link, found.flows))
     }
 
-    /// The network in full, as JSON: nodes, links, and the names of the queues at links.
-    fn network(&self) -> String {
-        self.checked.network_json().to_string()
+    /// The network in full, as JSON: nodes, links, and the names of the queues at links. Other Python threads continue
+    /// meanwhile.
+    fn network(&self, py: Python<'_>) -> String {
+        py.detach(|| self.checked.network_text())
     }
 
     /// Runs it; returns the result document as JSON. Other Python threads continue meanwhile.

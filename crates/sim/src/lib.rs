@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 pub mod batch;
+#[cfg(test)]
+mod complexity;
 pub mod engine;
 pub mod events;
 mod fifo;

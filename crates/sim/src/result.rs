@@ -21,7 +21,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) -> Value {
     let width = scenario.duration - scenario.warmup;
     let queues: Map<String, Value> =
-        outcome.ports.iter().map(|port| (port.name.clone(), queue(scenario, port, width))).collect();
+        outcome.ports.iter().map(|port| (port.name.clone(), queue(scenario, outcome, port, width))).collect();
     let kinds: Vec<&Traffic> =
         (scenario.traffic.iter()).flat_map(|traffic| std::iter::repeat_n(traffic, traffic.flows() as usize)).collect();
     let mut flows: Vec<Value> =
@@ -33,9 +33,7 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
     for (flow, losses) in flows.iter_mut().zip(&outcome.flow_losses) {
         add_losses(flow, std::slice::from_ref(losses));
     }
-    let total = |per_flow: fn(&FlowOutcome, f64) -> f64| outcome.flows.iter().map(|f| per_flow(f, width)).sum::<f64>();
-    let received: u64 = outcome.flows.iter().map(|f| u64::from(f.received)).sum();
-    let delay: f64 = outcome.flows.iter().map(|f| f.delay_mean * f64::from(f.received)).sum();
+    let all = Totals::of(outcome.flows.iter(), width);
     let mut document = json!({
         "scenario": scenario.name,
         "seed": seed,
@@ -47,12 +45,12 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
         "flows": flows,
         "losses": losses(outcome),
         "traffic": traffic(scenario, outcome, width),
-        "jain": jain(outcome.flows.iter().map(|f| goodput(f, width))),
+        "jain": all.jain,
         "cov": coefficient_of_variation(outcome.flows.iter().map(|f| goodput(f, width))),
-        "goodput_total_mbps": total(goodput),
-        "throughput_total_mbps": total(throughput),
-        "delay_mean_ms": if received > 0 { json!(delay / received as f64 * 1e3) } else { Value::Null },
-        "power": if received > 0 { json!(total(throughput) / (delay / received as f64)) } else { Value::Null },
+        "goodput_total_mbps": all.goodput,
+        "throughput_total_mbps": all.throughput,
+        "delay_mean_ms": all.delay.map(|seconds| seconds * 1e3),
+        "power": all.delay.map(|seconds| all.throughput / seconds),
     });
     if let Some(series) = &outcome.series {
         document["series"] = series_table(scenario, outcome, series);
@@ -76,6 +74,31 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
         document["variables"] = json!({ "columns": ["time_s", "variable", "value"], "changes": rows });
     }
     document
+}
+
+/// Totals of some flows.
+struct Totals {
+    /// Mbit/s.
+    goodput: f64,
+    /// Mbit/s.
+    throughput: f64,
+    /// Mean one-way delay of all segments received, s; `None` without any.
+    delay: Option<f64>,
+    /// Jain's index of the goodputs.
+    jain: f64,
+}
+
+impl Totals {
+    fn of<'a>(flows: impl Iterator<Item = &'a FlowOutcome> + Clone, width: f64) -> Self {
+        let received: u64 = flows.clone().map(|f| u64::from(f.received)).sum();
+        let delay: f64 = flows.clone().map(|f| f.delay_mean * f64::from(f.received)).sum();
+        Totals {
+            goodput: flows.clone().map(|f| goodput(f, width)).sum(),
+            throughput: flows.clone().map(|f| throughput(f, width)).sum(),
+            delay: (received > 0).then(|| delay / received as f64),
+            jain: jain(flows.map(|f| goodput(f, width))),
+        }
+    }
 }
 
 /// Of each recorded flow, when its packets were sent and how long they took, in the order of arrival.
@@ -117,9 +140,21 @@ fn losses(outcome: &Outcome) -> Value {
     })
 }
 
-fn queue(scenario: &Scenario, port: &PortOutcome, width: f64) -> Value {
+fn queue(scenario: &Scenario, outcome: &Outcome, port: &PortOutcome, width: f64) -> Value {
     let queued = (port.queued_at_start, port.queued_at_end);
     let mut queue = queue_entry(&port.aqm, port.rate_bps, width, &port.counters, &port.stats, port.has_average, queued);
+    let passing: usize = port.passing.iter().map(|flows| flows.len()).sum();
+    if (1..outcome.flows.len()).contains(&passing) {
+        let flows = port.passing.iter().flat_map(|flows| &outcome.flows[flows.start as usize..flows.end as usize]);
+        let some = Totals::of(flows, width);
+        queue["passing"] = json!({
+            "flows": passing,
+            "goodput_mbps": some.goodput,
+            "throughput_mbps": some.throughput,
+            "delay_mean_ms": some.delay.map(|seconds| seconds * 1e3),
+            "jain": some.jain,
+        });
+    }
     if let Some(shares) = &port.shares {
         by_flow(&mut queue, scenario, shares, port.rate_bps, width);
     }

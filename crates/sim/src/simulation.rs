@@ -1,11 +1,13 @@
 //! A run in steps: up to a time, then look at queues and flows or set a parameter, and on.
 
+use crate::engine::packet_log::PacketLog;
 use crate::engine::{Engine, FlowState, Outcome, QueueState, Series};
 use crate::events::LaneQueue;
 use crate::result;
 use crate::run::{self, Links};
-use crate::scenario::{parameter_json, parameter_of, Doc, Queue, Scenario, ScenarioError};
+use crate::scenario::{parameter_json, parameter_of, Doc, Queue, QueueSpec, Scenario, ScenarioError};
 use earlydrop_aqm::catalogue::Link;
+use earlydrop_aqm::changeable::changeable;
 use earlydrop_aqm::params::Value;
 use serde_json::json;
 
@@ -36,9 +38,14 @@ pub struct Simulation {
     seed: u64,
     engine: Engine<LaneQueue<8>>,
     now: f64,
+    /// How far [`Simulation::run_some`] runs between two looks at the number of events, s.
+    slice: f64,
     ports: Vec<At>,
     changes: Vec<Change>,
 }
+
+/// Shortest slice of [`Simulation::run_some`], s.
+const SHORTEST_SLICE: f64 = 1e-6;
 
 /// The queue in front of a link.
 struct At {
@@ -74,7 +81,8 @@ impl Simulation {
         });
         let ports = ports.collect();
         let engine = Engine::new(network, &plan, settings);
-        Ok(Simulation { scenario: scenario.clone(), seed, engine, now: 0.0, ports, changes: Vec::new() })
+        let (scenario, slice) = (scenario.clone(), scenario.duration / 4096.0);
+        Ok(Simulation { scenario, seed, engine, now: 0.0, slice, ports, changes: Vec::new() })
     }
 
     /// The time up to which it has run, s.
@@ -95,6 +103,45 @@ impl Simulation {
         }
     }
 
+    /// The same, but stops earlier once about `events` events have run; whether it reached the time.
+    pub fn run_some(&mut self, time: f64, events: u64) -> bool {
+        let time = time.min(self.scenario.duration);
+        let mut left = events;
+        while self.now < time {
+            if left == 0 {
+                return false;
+            }
+            let before = self.engine.events();
+            self.run_until((self.now + self.slice).min(time));
+            let ran = self.engine.events() - before;
+            left = left.saturating_sub(ran);
+            if ran > events / 4 {
+                self.slice = (self.slice / 2.0).max(SHORTEST_SLICE);
+            } else if ran < events / 16 {
+                self.slice = (self.slice * 2.0).min(self.scenario.duration);
+            }
+        }
+        true
+    }
+
+    /// Runs the next event, and those at the same time; whether there was one.
+    pub fn run_next(&mut self) -> bool {
+        let next = self.engine.next_time();
+        // The first time after it.
+        self.run_until(next.map_or(self.scenario.duration, f64::next_up));
+        next.is_some()
+    }
+
+    /// The time of the next event, s; `None` after the last.
+    pub fn next_time(&mut self) -> Option<f64> {
+        self.engine.next_time()
+    }
+
+    /// Events so far. Links run by arithmetic have none.
+    pub fn events(&self) -> u64 {
+        self.engine.events()
+    }
+
     /// The names of the queues, in the order of results.
     pub fn queues(&self) -> impl Iterator<Item = &str> {
         self.ports.iter().map(|port| port.name.as_str())
@@ -109,6 +156,44 @@ impl Simulation {
     /// The link behind the queue called `name`.
     pub fn link(&self, name: &str) -> Option<Link> {
         self.port(name).map(|port| self.ports[port].link)
+    }
+
+    /// The discipline of the queue called `name`, with its parameters as they are now.
+    pub fn spec(&self, name: &str) -> Option<&QueueSpec> {
+        self.port(name).map(|port| &self.ports[port].queue.spec)
+    }
+
+    /// p_b of the queue called `name` at an averaged queue in packets, by its parameters as they are now; `None` without
+    /// a drop curve.
+    pub fn curve(&self, name: &str, average: f64) -> Option<f64> {
+        let At { queue, link, .. } = &self.ports[self.port(name)?];
+        queue.spec.spec.curve.map(|curve| curve(&queue.spec.values, link, average))
+    }
+
+    /// The parameters of the queue called `name` that [`Simulation::set`] can change.
+    pub fn changeable(&self, name: &str) -> Vec<&'static str> {
+        let Some(port) = self.port(name) else { return Vec::new() };
+        let At { queue, link, .. } = &self.ports[port];
+        changeable(queue.spec.spec, &queue.spec.values, link, queue.spec.limit)
+    }
+
+    /// Histogram of the sojourn times at the queue called `name`, see
+    /// [`QueueStats::sojourn_histogram`](crate::measure::QueueStats::sojourn_histogram).
+    pub fn sojourns(&mut self, name: &str) -> Option<Vec<(u64, u64)>> {
+        let port = self.port(name)?;
+        Some(self.engine.sojourns(port, self.now))
+    }
+
+    /// From now on keeps the latest `capacity` packet events at the queue called `name`; whether there is such a queue.
+    pub fn watch(&mut self, name: &str, capacity: usize) -> bool {
+        let port = self.port(name);
+        port.inspect(|&port| self.engine.watch(port, capacity)).is_some()
+    }
+
+    /// The packet events at the queue called `name`; `None` if it is not watched.
+    pub fn packets(&mut self, name: &str) -> Option<&mut PacketLog> {
+        let port = self.port(name)?;
+        self.engine.packets(port, self.now)
     }
 
     /// Flow number `flow`, from 1, now; `None` if there is no such flow.

@@ -2,6 +2,7 @@
 
 use earlydrop_aqm::catalogue;
 use earlydrop_aqm::params::{Unit, Value as Default};
+use earlydrop_sim::engine::packet_log::Kind;
 use earlydrop_sim::result;
 use earlydrop_sim::run::{run, Events, Links};
 use earlydrop_sim::scenario::{check, Doc, Scenario};
@@ -9,11 +10,15 @@ use earlydrop_sim::simulation::Simulation;
 use serde_json::Value;
 
 fn scenario(queue: &str, record: &str) -> Scenario {
+    scenario_with(queue, record, "")
+}
+
+fn scenario_with(queue: &str, record: &str, traffic: &str) -> Scenario {
     let text = format!(
         "name = \"steps\"\nduration = \"20 s\"\nwarmup = \"0 s\"\n{record}\n[topology]\nkind = \"dumbbell\"\n\
          pairs = 10\naccess = {{ rate = \"20 Mbit/s\", delay = \"5 ms\" }}\n\
          bottleneck = {{ rate = \"4 Mbit/s\", delay = \"10 ms\" }}\n[queue.bottleneck]\n{queue}\n\
-         [[traffic]]\nkind = \"ftp\"\ncount = 10\nsegment = 1000\nstart = {{ uniform = [\"0 s\", \"1 s\"] }}\n"
+         [[traffic]]\nkind = \"ftp\"\ncount = 10\nsegment = 1000\nstart = {{ uniform = [\"0 s\", \"1 s\"] }}\n{traffic}\n"
     );
     check(&Doc::from_toml(&text, None).expect("TOML"), None).expect("a scenario")
 }
@@ -181,4 +186,86 @@ fn the_page_names_the_disciplines_of_which_parameters_can_be_set() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/python.md")).expect("the page");
     let named = can.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     assert!(page.replace('\n', " ").contains(&named), "docs/python.md: {named}");
+}
+
+/// Every arrival has one event, every packet that joined another one when it leaves; both ways to run links tell the same,
+/// and watching changes nothing.
+#[test]
+fn packet_events_are_what_the_counters_count() {
+    let mut kinds_seen = [0_u64; Kind::ALL.len()];
+    for (aqm, ecn) in [
+        ("red", true),
+        ("codel", true),
+        ("codel", false),
+        ("choke", false),
+        ("drop_front", false),
+        ("fq_codel", true),
+        ("pie", false),
+        ("dualpi2", true),
+        ("droptail", false),
+    ] {
+        let scenario =
+            scenario_with(&format!("aqm = \"{aqm}\"\nlimit = 25\necn = {ecn}\n"), "", &format!("ecn = {ecn}"));
+        let mut logs = Vec::new();
+        for links in [Links::Auto, Links::Stepped] {
+            let mut simulation = Simulation::new(&scenario, 3, links).expect("builds");
+            assert!(simulation.watch("bottleneck", usize::MAX) && !simulation.watch("top", 1));
+            let mut events = Vec::new();
+            for second in 1..=15 {
+                simulation.run_until(f64::from(second));
+                let (missed, new) = simulation.packets("bottleneck").expect("a log").drain();
+                assert_eq!(missed, 0);
+                events.extend(new);
+            }
+            let counters = simulation.queue("bottleneck").expect("a queue").counters;
+            let packets = simulation.queue("bottleneck").expect("a queue").packets;
+            let count = |kind: Kind| events.iter().filter(|event| event.kind == kind).count() as u64;
+            let arrivals = events.iter().filter(|event| event.sojourn.is_none()).count() as u64;
+            let joined = count(Kind::Passed) + count(Kind::Marked);
+            let left = events.iter().filter(|event| event.sojourn.is_some()).count() as u64;
+            assert_eq!(arrivals, counters.arrivals, "{aqm}");
+            assert_eq!(joined, left + packets, "{aqm}");
+            assert_eq!(count(Kind::Departed) + count(Kind::DepartedMarked), counters.departures, "{aqm}");
+            let drops = [Kind::Early, Kind::Forced, Kind::Overflow].map(count);
+            assert_eq!(drops, [counters.early_drops, counters.forced_drops, counters.overflow_drops], "{aqm}");
+            assert_eq!(count(Kind::Marked) + count(Kind::DepartedMarked), counters.marks, "{aqm}");
+            assert!(events.windows(2).all(|two| two[0].time <= two[1].time), "{aqm}");
+            let log = simulation.packets("bottleneck").expect("a log");
+            assert_eq!(log.departed_bytes().iter().sum::<u64>(), counters.departed_bytes, "{aqm}");
+            for (seen, (kind, _)) in kinds_seen.iter_mut().zip(Kind::ALL) {
+                *seen += count(kind);
+            }
+            logs.push(events);
+            let outcome = run(&scenario, 3, Links::Auto, Events::Lanes).expect("runs");
+            let whole = result::document(&scenario, 3, &outcome, 0.0);
+            assert_eq!(without_cost(simulation.finish(0.0)), without_cost(whole), "{aqm}");
+        }
+        assert_eq!(logs[0], logs[1], "{aqm}");
+    }
+    assert!(kinds_seen.iter().all(|&seen| seen > 0), "{kinds_seen:?}");
+}
+
+/// Run event by event, or in pieces of about so many events, it is the same run.
+#[test]
+fn single_events_and_pieces_are_the_same_run() {
+    let scenario = scenario("aqm = \"pie\"\nlimit = 60", "[record]\nseries = \"70 ms\"");
+    let outcome = run(&scenario, 3, Links::Auto, Events::Lanes).expect("runs");
+    let whole = without_cost(result::document(&scenario, 3, &outcome, 0.0));
+    for links in [Links::Auto, Links::Stepped] {
+        let mut simulation = Simulation::new(&scenario, 3, links).expect("builds");
+        let (mut times, mut next) = (0, simulation.next_time());
+        while simulation.now() < 4.0 && simulation.run_next() {
+            let after = simulation.next_time();
+            assert!(next < after && next < Some(simulation.now()), "{links:?}");
+            (times, next) = (times + 1, after);
+        }
+        assert!(times > 2000, "{links:?}: {times}");
+        let mut pieces = 0;
+        while !simulation.run_some(f64::INFINITY, 1000) {
+            pieces += 1;
+        }
+        assert!(pieces > 5 && simulation.now() == 20.0, "{links:?}: {pieces}");
+        assert!(!simulation.run_next(), "{links:?}");
+        assert_eq!(without_cost(simulation.finish(0.0)), whole, "{links:?}");
+    }
 }

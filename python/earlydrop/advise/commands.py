@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .line import ETHERNET, SHAPED, Home
-from .model import LIMITS, control_times
+from .model import control_times, limit_packets
 
 IFB = "ifb4wan"
 """The device through which arriving packets are led: Linux shapes only what leaves a device."""
@@ -56,7 +56,7 @@ def qdisc(home: Home, aqm: str, up: bool) -> str:
     """The discipline as `tc` takes it, without a shaper."""
     rate = shaped_bps(home, up)
     target, interval = control_times(rate)
-    limit = LIMITS.get(aqm, 1000)
+    limit = limit_packets(aqm)
     spec = {"limit": limit, "bytes": limit * 1500, "rate": f"{kbit(rate)}kbit"}
     return _TC[aqm].format(target=f"{target:g}ms", interval=f"{interval:g}ms", **spec)
 
@@ -161,7 +161,7 @@ def sqm_config(home: Home, aqm: str) -> str:
     else:
         # `auto` would give PIE CoDel's target.
         target = "auto" if aqm in ("codel", "fq_codel") else "default"
-        limit = LIMITS.get(aqm, 1000)
+        limit = limit_packets(aqm)
         options |= {"ilimit": limit, "elimit": limit, "itarget": target, "etarget": target}
     lines = [f"config queue '{name}'", *(f"\toption {key} '{value}'" for key, value in options.items())]
     return "\n".join(lines) + "\n"

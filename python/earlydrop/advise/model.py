@@ -8,6 +8,7 @@ slower than the line, moves the queue to where a discipline can manage it; the F
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,8 +40,6 @@ CONFIGURABLE = (
     "dualpi2",
 )
 """Disciplines that `tc` sets up with one line. DRR is not among them: it needs a class for each flow."""
-LIMITS = {"droptail": 1000, "sfq": 127, "fq_codel": 10_240, "fq_pie": 10_240, "fq": 10_000}
-"""Packets: Linux's defaults. Other disciplines have 1000, as CoDel and PIE there."""
 LINUX = ("codel", "pie", "cobalt", "fq_codel", "red", "choke")
 """Disciplines that are run in their dialect `linux`; the others have one form only, or Linux's by default."""
 
@@ -112,10 +111,16 @@ def control_times(rate_bps: float) -> tuple[float, float]:
     return round(target, 1), round(95.0 + target, 1)
 
 
+def limit_packets(aqm: str) -> int:
+    """The catalogue's default limit; for a discipline whose limit there is no number of packets, a device's."""
+    found = [re.match(r"(\d+) packets", disciplines.find(name)["limit"]["default"]) for name in (aqm, "droptail")]
+    return next(int(one[1]) for one in found if one)
+
+
 def settings(aqm: str, rate_bps: float) -> Document:
     """Settings of a discipline behind a shaper of this rate: Linux's, as far as it has the discipline."""
     known = {p["name"]: p for p in disciplines.find(aqm)["parameters"]}
-    found: Document = {"aqm": aqm, "limit": f"{LIMITS.get(aqm, 1000)} packets"}
+    found: Document = {"aqm": aqm, "limit": f"{limit_packets(aqm)} packets"}
     if aqm in LINUX:
         found["dialect"] = "linux"
     if {"target", "interval"} <= set(known):

@@ -8,18 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..document import Document
-from ..render import plotting
+from ..render import panels, plotting
 from ..runner import Job, Progress, no_progress, run_all
 from .model import TODAY, scenario
 from .ranking import Advice
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Times = dict[str, list[float]]
 """By direction, `down` and `up`."""
-BEFORE, AFTER = "#D55E00", "#0072B2"
+BEFORE, AFTER = (look.colour for look in plotting.LOOKS[:2])
 BITS = 1e9
 """The line carries about so many in the recorded run, which lasts from 3 to 16 s."""
 EVENTS = 2_000_000
@@ -116,7 +115,7 @@ def over_time(both: Sequence[Call]) -> Figure:
             color="#555555",
         )
         axes[1].set_xlabel("Time (s)")
-        _legend(drawing, axes[0])
+        panels.legend(drawing, panels.entries([axes[0]]))
     return drawing
 
 
@@ -137,7 +136,7 @@ def distribution(both: Sequence[Call]) -> Figure:
         ax.set_ylabel("Packets that waited no longer (%)")
         ax.set_ylim(0, 101)
         ax.xaxis.set_major_formatter("{x:g}")
-        drawing.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=2)
+        panels.legend(drawing, panels.entries([ax]))
     return drawing
 
 
@@ -192,10 +191,5 @@ def before_and_after(both: Sequence[Call]) -> Figure:
             ax.set_ylim(bottom=0)
             ax.margins(x=0)
         axes[0].set_ylabel("Waiting of a call's packets (ms)")
-        _legend(drawing, axes[0])
+        panels.legend(drawing, panels.entries([axes[0]]))
     return drawing
-
-
-def _legend(drawing: Figure, ax: Axes) -> None:
-    columns = 1 if drawing.get_figwidth() < plotting.PAGE else 2
-    drawing.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=columns)

@@ -80,8 +80,8 @@ class Advice:
     idle: Rank
     today: Rank
     ranks: list[Rank]
-    latencies: dict[str, Column]
-    """One value a seed, for each discipline."""
+    columns: dict[str, dict[str, Column]]
+    """`latency` (ms), `page` (s) and `bulk` (goodput of both directions, Mbit/s): by queue, one value a seed."""
     use: str
     """The discipline that is configured."""
 
@@ -94,9 +94,9 @@ class Advice:
         """A discipline's rank."""
         return next(r for r in self.ranks if r.queue == queue)
 
-    def difference(self, queue: str, other: str) -> Difference:
-        """Latency of a discipline minus that of another, seed by seed, ms."""
-        return statistics.paired(self.latencies[queue], self.latencies[other])
+    def gained(self, name: str) -> Difference:
+        """A column of the discipline that is configured minus that of today's line, seed by seed."""
+        return statistics.paired(self.columns[name][self.use], self.columns[name][TODAY])
 
 
 def advise(home: Home, outcome: Outcome) -> Advice:
@@ -122,7 +122,15 @@ def advise(home: Home, outcome: Outcome) -> Advice:
     ranks.sort(key=lambda r: (r.lossy, r.latency_ms.mean))
     ranges = placed([r.queue for r in ranks], latencies, {r.queue for r in ranks if r.lossy})
     ranks = [replace(r, first=ranges[r.queue][0], last=ranges[r.queue][1]) for r in ranks]
-    return Advice(home, outcome.sweep.seeds, measured(ALONE), measured(TODAY), ranks, latencies, _use(ranks))
+    columns = {
+        "latency": latencies,
+        "page": {queue: _mean(own["page"]) for queue, own in found.items()},
+        "bulk": {
+            queue: [down + up for down, up in zip(_mean(own["down"]), _mean(own["up"]), strict=True)]
+            for queue, own in found.items()
+        },
+    }
+    return Advice(home, outcome.sweep.seeds, measured(ALONE), measured(TODAY), ranks, columns, _use(ranks))
 
 
 def _columns(home: Home, outcome: Outcome, queue: str) -> dict[str, list[Column]]:

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..analysis import words
+from ..analysis.compare import Quantity
+from ..analysis.statistics import Estimate
 from ..terminal import number, paragraph, table
 from . import commands, model
 from .line import SHAPED, Home
@@ -59,39 +62,54 @@ def _row(rank: Rank, place: str, name: str, measured_s: float) -> list[str]:
 
 
 def verdict(advice: Advice) -> list[str]:
-    """What was found, in sentences."""
-    today, best = advice.today, advice.of(advice.use)
+    """What was found, in sentences that say no more than their intervals hold."""
+    use, today, best = advice.use, advice.today, advice.of(advice.use)
     found = [
-        f"Under load today's FIFO adds {_ms(today)} to a call's round trip, and a page takes {_s(today)}. With "
-        f"{advice.use} behind a shaper at {100 * SHAPED:g} % of the line's rate it is {_ms(best)} and {_s(best)}."
+        f"Under load today's FIFO adds {_around(today.latency_ms, 'ms')} to a call's round trip; with {use} behind a "
+        f"shaper at {100 * SHAPED:g} % of the line's rate it is {_around(best.latency_ms, 'ms')}."
     ]
+    if advice.seeds == 1:
+        found.append("One seed cannot tell queues apart: nothing else is claimed.")
+        return found
+    page, bulk = _change(advice, "page", "s"), _change(advice, "bulk", "Mbit/s")
+    found.append(
+        f"{'A page takes ' + page if page else 'No change in the time of a page was found'}; "
+        + (f"the bulk transfers get {bulk}." if bulk else "no change in the bulk transfers was found.")
+    )
     shared = advice.shared
     if len(shared) > 1:
-        seeds = f"below {NOTICED_MS:g} ms, or not significant over these {advice.seeds} seeds"
-        why = f"the differences between them are {seeds}" if advice.seeds > 1 else "one seed cannot tell queues apart"
-        found.append(f"{_list(shared)} share the first rank: {why}.")
-        if advice.use in shared:
-            found.append(f"Of these {advice.use} is the most widely installed.")
+        why = f"the differences between them are below {NOTICED_MS:g} ms, or not significant"
+        widely = f"; {use} is the most widely installed of them" if use in shared else ""
+        found.append(f"{words.listing(shared)} share the first rank: {why}{widely}.")
     lossy = [r.queue for r in advice.ranks if r.lossy]
     if lossy:
-        found.append(f"Behind the others: {_list(lossy)}, with more than {100 * LOSS:g} % of the voice packets lost.")
-    if advice.use not in shared:
-        found.append(f"{_list(shared)}: of less latency, but Linux cannot be configured so.")
-    change = best.down_mbps.mean + best.up_mbps.mean - today.down_mbps.mean - today.up_mbps.mean
-    if change < 0:
-        shaper = f"{100 * (1 - SHAPED):.0f} % of the line are the shaper's"
         found.append(
-            f"The bulk transfers get {-change:.1f} Mbit/s less: {shaper}, and pages and the call get their share."
+            f"Behind the others: {words.listing(lossy)}, with more than {100 * LOSS:g} % of the voice packets lost."
         )
-    else:
-        found.append(f"The bulk transfers get {change:.1f} Mbit/s more.")
+    if use not in shared:
+        found.append(f"{words.listing(shared)}: of less latency, but Linux cannot be configured so.")
+    found.append(f"Brackets are 95 % intervals over {advice.seeds} seeds, those of changes seed by seed.")
     return found
 
 
+def _change(advice: Advice, name: str, unit: str) -> str:
+    """`5.9 s (3.3 to 8.6) less`; empty where the interval holds zero."""
+    change = advice.gained(name)
+    way = "less" if change.estimate.mean < 0 else "more"
+    return f"{_around(change.estimate, unit, size=True)} {way}" if change.clear else ""
+
+
+def _around(found: Estimate, unit: str, size: bool = False) -> str:
+    """`29 ms (25 to 34)`; with `size` without the sign."""
+    mean = abs(found.mean) if size else found.mean
+    return words.amount(mean, found.half_width, Quantity("", "", unit, "", 1), signed=True)
+
+
 NOT_SIMULATED = (
-    "The configuration for CAKE is the deployed equivalent of fq_codel behind a shaper; CAKE itself was not simulated: "
-    "neither its fairness between the hosts of a home, nor its set-associative hash, nor COBALT in place of CoDel in "
-    "its queues, nor its own shaper and its option ingress."
+    "CAKE is not in the catalogue and was not simulated. Its configuration is written all the same, for kernels that "
+    "have it (Linux 4.19 or later): it is the deployed equivalent of fq_codel behind a shaper. What differs is not in "
+    "these figures: its fairness between the hosts of a home, its set-associative hash, COBALT in place of CoDel in "
+    "its queues, its own shaper and its option ingress."
 )
 LTE = "The rate of LTE and 5G changes; here it is constant. Set the rates to what the line has at its worst."
 
@@ -119,8 +137,14 @@ def configurations(advice: Advice) -> dict[str, str]:
 def printed(advice: Advice, out: Path) -> str:
     """Everything `advise` prints."""
     home, use = advice.home, advice.use
-    lines = [paragraph(line_text(home)), paragraph(load_text(advice)), "", table(HEAD, rows(advice), left=2), ""]
-    lines += [paragraph(" ".join(verdict(advice))), ""]
+    lines = [
+        paragraph(" ".join([f"Use {use}.", *verdict(advice)])),
+        "",
+        paragraph(line_text(home)),
+        paragraph(load_text(advice)),
+        "",
+    ]
+    lines += [table(HEAD, rows(advice), left=2), ""]
     if use in commands.SQM:
         lines += ["OpenWrt, package sqm-scripts, /etc/config/sqm (the interface is an example):", ""]
         lines += [f"    {line}" for line in commands.sqm_config(home, use).expandtabs(4).splitlines()]
@@ -202,16 +226,3 @@ def _joined(text: str) -> str:
 
 def _mbps(bps: float) -> str:
     return f"{bps / 1e6:g}"
-
-
-def _ms(rank: Rank) -> str:
-    value = rank.latency_ms.mean
-    return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
-
-
-def _s(rank: Rank) -> str:
-    return f"{rank.page_s.mean:.1f} s"
-
-
-def _list(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .commands import IFB, kbit, seen_overhead, shaped_bps
 from .line import Home
-from .model import LIMITS, control_times
+from .model import control_times, limit_packets
 
 _SECTIONS = {
     "droptail": "PFIFO",
@@ -58,7 +58,7 @@ def _shaper(home: Home, aqm: str, up: bool) -> str:
         # networkd has no key for SFQ's limit: Linux's default of 127 packets holds.
         lines.append("PerturbPeriodSec=0")
     else:
-        lines.append(f"PacketLimit={LIMITS.get(aqm, 1000)}")
+        lines.append(f"PacketLimit={limit_packets(aqm)}")
     if aqm in ("codel", "fq_codel"):
         target, interval = control_times(shaped_bps(home, up))
         lines += [f"TargetSec={target:g}ms", f"IntervalSec={interval:g}ms"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,22 @@ class Quantity:
     digits: int
     scale: float = 1.0
     drawn: bool = False
+    passing: str = ""
+    """Where a result has it, this field stands for `field`: of the flows that pass the queue, not of all."""
+
+    def at(self, queue: str) -> Quantity:
+        """The same with the name of the queue in its fields."""
+        return replace(self, field=self.field.replace("{queue}", queue), passing=self.passing.replace("{queue}", queue))
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields to look for, the first that there is counts."""
+        return (self.passing, self.field) if self.passing else (self.field,)
+
+    def value(self, document: Document) -> float | None:
+        """Its value in a result, in its unit."""
+        found = next((v for name in self.fields if (v := lookup(document, name)) is not None), None)
+        return None if found is None else found * self.scale
 
     @property
     def label(self) -> str:
@@ -53,17 +69,21 @@ class Quantity:
         return self.kind.bounds(self.unit)
 
 
+_OF_PASSING = "queues.{queue}.passing."
 QUANTITIES = (
-    Quantity("throughput", "Throughput", "Mbit/s", "throughput_total_mbps", 3, drawn=True),
-    Quantity("goodput", "Goodput", "Mbit/s", "goodput_total_mbps", 3),
+    Quantity("throughput", "Throughput", "Mbit/s", "throughput_total_mbps", 3, passing=_OF_PASSING + "throughput_mbps"),
+    Quantity("goodput", "Goodput", "Mbit/s", "goodput_total_mbps", 3, drawn=True, passing=_OF_PASSING + "goodput_mbps"),
     Quantity("utilisation", "Utilisation", "%", "queues.{queue}.utilisation", 2, 100),
-    Quantity("delay", "Delay, end to end", "ms", "delay_mean_ms", 2, drawn=True),
-    Quantity("queue_delay", "Queueing delay", "ms", "queues.{queue}.delay_mean_ms", 2),
+    Quantity("delay", "Delay, end to end", "ms", "delay_mean_ms", 2, passing=_OF_PASSING + "delay_mean_ms"),
+    Quantity("queue_delay", "Queueing delay", "ms", "queues.{queue}.delay_mean_ms", 2, drawn=True),
     Quantity("queue_delay_p99", "Queueing delay, 99 %", "ms", "queues.{queue}.delay_p99_ms", 2, drawn=True),
     Quantity("queue", "Mean queue", "packets", "queues.{queue}.queue_mean_packets", 2, drawn=True),
     Quantity("drop_rate", "Drop rate", "%", "queues.{queue}.drop_rate", 3, 100, drawn=True),
-    Quantity("jain", "Jain index", "", "jain", 4, drawn=True),
+    Quantity("jain", "Jain index", "", "jain", 4, drawn=True, passing=_OF_PASSING + "jain"),
 )
+
+COMPARED = tuple(q for q in QUANTITIES if q.id != "throughput")
+"""Those of a comparison's tables: what arrives twice or out of order says nothing that goodput does not."""
 
 
 @dataclass
@@ -89,6 +109,8 @@ class Comparison:
     """Disciplines with which every seed gave the same run."""
     about: tuple[str, ...] = ()
     """What the scenario says and its author may not have meant."""
+    idle: tuple[str, ...] = ()
+    """Disciplines that never acted at the compared queue: what is found of them is found of a full buffer."""
 
     def series(self, aqm: str, measure: str) -> list[float]:
         """The values by seed; empty where the discipline has no such measure."""
@@ -136,6 +158,19 @@ class Comparison:
         )
 
     @property
+    def notes(self) -> list[str]:
+        """What to know of the figures: why there are no intervals, and whose figures they are."""
+        found = [self.note]
+        some = {
+            (n, len(d["flows"])) for d in self.runs.values() if (n := lookup(d, f"queues.{self.queue}.passing.flows"))
+        }
+        if some:
+            passing, flows = min(some)
+            whose = "the flows" if len(some) > 1 else f"the {passing} of {flows} flows"
+            found.append(passing_note(self.queue, self.measures, whose))
+        return [note for note in found if note]
+
+    @property
     def warnings(self) -> list[str]:
         """What the reader should know before believing the figures."""
         found = [*self.about, *(w.sentence(self.titles[aqm]) for aqm, w in self.warmups.items() if w.short)]
@@ -181,7 +216,7 @@ class Comparison:
             "left_out": self.dropped,
             "warmup": {aqm: w.document() for aqm, w in self.warmups.items()},
             "same_run": list(self.fixed),
-            "notes": [self.note] if self.note else [],
+            "notes": self.notes,
             "warnings": self.warnings,
         }
 
@@ -260,6 +295,14 @@ def compare(
         count = more
     result.target = target
     result.about = tuple(_about({titles[aqm]: (scenarios[aqm][0], documents[aqm]) for aqm in ids}))
+    result.idle = tuple(
+        aqm
+        for aqm in ids
+        if any(
+            text.startswith(f"queue {port}:")
+            for text in everywhere(documents[aqm], json.loads(scenarios[aqm][0].to_json()))
+        )
+    )
     result.warmups = {aqm: judged for aqm in ids if (judged := judge_warmup(series[aqm], port)) is not None}
     return result
 
@@ -343,7 +386,7 @@ def tabulate(
     left_out: dict[str, list[str]] | None = None,
 ) -> Comparison:
     """Gather result documents, ordered by discipline and then by seed."""
-    quantities = tuple(Quantity(**{**vars(q), "field": q.field.replace("{queue}", queue)}) for q in QUANTITIES)
+    quantities = tuple(q.at(queue) for q in COMPARED)
     values: dict[tuple[str, str], list[float | None]] = {}
     runs: dict[tuple[str, int], Document] = {}
     fixed = []
@@ -354,8 +397,7 @@ def tabulate(
         for seed, document in zip(seeds, group, strict=True):
             runs[(aqm, seed)] = document
         for quantity in quantities:
-            found = [lookup(d, quantity.field) for d in group]
-            values[(aqm, quantity.id)] = [None if v is None else v * quantity.scale for v in found]
+            values[(aqm, quantity.id)] = [quantity.value(d) for d in group]
     return Comparison(
         name,
         queue,
@@ -368,6 +410,15 @@ def tabulate(
         runs,
         fixed=tuple(fixed),
     )
+
+
+def passing_note(queue: str, measures: Iterable[Quantity], whose: str = "the flows") -> str:
+    """Which of these measures are those of the flows that pass a queue, where not all do."""
+    names = [m.title if m.id == "jain" else m.title.lower().replace(",", "") for m in measures if m.passing]
+    if not names:
+        return ""
+    named = f"{', '.join(names[:-1])} and {names[-1]}" if names[1:] else names[0]
+    return f"{named} are of {whose} whose data pass the queue {queue}."
 
 
 def compared_queue(place: object, document: Document) -> str:

@@ -94,8 +94,9 @@ def _named(one: Entry, made: Sequence[Entry], known: Catalogue) -> Entry:
     if one.given:
         apart = " ".join(f"{key}={value}" for key, value in one.given)
         return replace(one, id=f"{one.aqm} {apart}", title=f"{title} {apart}")
-    apart = _apart(one, same) if len(same) > 1 else ""
-    if len(same) > 1 and [_apart(other, same) for other in same].count(apart) > 1:
+    same = [other for other in same if not other.given]
+    apart = _apart(one, same)
+    if [_apart(other, same) for other in same].count(apart) > 1:
         # Versions of one's own discipline: the code is what differs.
         apart = f"{apart} {(one.digest or '')[:6]}".strip()
     return replace(one, id=f"{one.aqm} {apart}".strip(), title=f"{title} {apart}".strip())

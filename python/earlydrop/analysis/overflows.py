@@ -20,13 +20,7 @@ def never_acted(run: Document, scenario: Document) -> list[str]:
         overflows = queue["overflow_drops"]
         if queue["aqm"] in PLAIN or not overflows or queue["early_drops"] or queue["forced_drops"] or queue["marks"]:
             continue
-        # A queue at one of many links has the link's name.
-        limits = {one["limit"] for key, one in scenario["queue"].items() if key == name or one["aqm"] == queue["aqm"]}
-        limit = f" of {limits.pop()}" if len(limits) == 1 else ""
-        found.append(
-            f"queue {name}: {queue['aqm']} never acted: all {overflows:,} drops are overflows of its limit{limit}; "
-            "without a limit it has its own"
-        )
+        found.append(_sentence(name, queue["aqm"], "", f"all {overflows:,}", _limit(scenario, name, queue["aqm"])))
     return found
 
 
@@ -35,3 +29,43 @@ def everywhere(runs: Sequence[Document], scenario: Document) -> list[str]:
     each = [{text.split(":")[0]: text for text in never_acted(run, scenario)} for run in runs]
     common = set.intersection(*(set(one) for one in each)) if each else set()
     return [each[0][queue] for queue in each[0] if queue in common] if each else []
+
+
+def fields(queue: str) -> dict[str, str]:
+    """The fields of a result that tell whether the discipline of a queue acted."""
+    names = ("aqm", "overflow_drops", "early_drops", "forced_drops", "marks")
+    return {name: f"queues.{queue}.{name}" for name in names}
+
+
+def at_points(queue: str, points: Sequence[tuple[str, Document]], total: int) -> list[str]:
+    """One sentence for each discipline and limit with which the discipline of a queue never acted at points of a sweep.
+
+    `points` are those points out of `total`, each with its completed scenario.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for where, scenario in points:
+        aqm = scenario["queue"].get(queue, {}).get("aqm", "the discipline")
+        found.setdefault((aqm, _limit(scenario, queue, aqm)), []).append(where)
+    said = []
+    for (aqm, limit), places in found.items():
+        first = f", the first {places[0]}" if places[0] else ""
+        said.append(_sentence(queue, aqm, f" at {len(places):,} of {total:,} points{first}", "all", limit))
+    return said
+
+
+def _limit(scenario: Document, queue: str, aqm: str) -> str:
+    # A queue at one of many links has the link's name.
+    limits = {one["limit"] for key, one in scenario["queue"].items() if key == queue or one["aqm"] == aqm}
+    return f" of {limits.pop()}" if len(limits) == 1 else ""
+
+
+def _sentence(queue: str, aqm: str, where: str, drops: str, limit: str) -> str:
+    return f"queue {queue}: {aqm} never acted{where}: {drops} drops are overflows of its limit{limit}; {_remedy(aqm)}"
+
+
+def _remedy(aqm: str) -> str:
+    from .. import disciplines
+
+    known = disciplines.catalogue().get(aqm)
+    default = f" (then {known['limit']['default']})" if known else ""
+    return f'leave limit out{default}, or give one such as "1 bdp"'

@@ -44,7 +44,7 @@ class Finding:
     def amount(self) -> str:
         """`12.1 ms (9.0 to 15.2)`: the size of the difference with its 95 % interval."""
         e = self.difference.estimate
-        return _amount(abs(e.mean), e.half_width or 0.0, self.quantity, signed=False)
+        return amount(abs(e.mean), e.half_width or 0.0, self.quantity, signed=False)
 
     @property
     def span(self) -> str:
@@ -93,6 +93,7 @@ def sentences(results: Sequence[tuple[str, Comparison]]) -> list[str]:
     if not any(result.replicated for _, result in results):
         return ["Every seed gives the same run, so the differences have no intervals and nothing is claimed."]
     tests, found = findings(results)
+    idle = _idle(results)
     if len(first.aqms) == 2 and len(results) == 1:
         said = [_pair(first, [rows[0][0] for rows in found.values()])]
     else:
@@ -101,7 +102,18 @@ def sentences(results: Sequence[tuple[str, Comparison]]) -> list[str]:
     n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     brackets = f"Brackets are 95 % intervals of the differences seed by seed, n = {n}"
     corrected = f"; what is claimed remains after Holm's correction for {tests} differences" if tests > 1 else ""
-    return [*said, f"{brackets}{corrected}."]
+    return [*idle, *said, f"{brackets}{corrected}."]
+
+
+def _idle(results: Sequence[tuple[str, Comparison]]) -> list[str]:
+    """A sentence on each discipline that never acted: its figures are those of the full buffer."""
+    first, found = results[0][1], []
+    for aqm in first.aqms:
+        places = [label for label, result in results if aqm in result.idle]
+        if places:
+            where = f" at {listing(places)}" if len(places) < len(results) else ""
+            found.append(f"{first.titles[aqm]} never acted{where}: all its drops are overflows of the buffer.")
+    return found
 
 
 def findings(results: Sequence[tuple[str, Comparison]]) -> tuple[int, dict[str, list[list[Finding]]]]:
@@ -148,7 +160,7 @@ def _alone(results: Sequence[tuple[str, Comparison]]) -> str:
         )
         e = None if m is None else first.estimate(first.aqms[0], m.id)
         if m is not None and e is not None:
-            value = _amount(e.mean, e.half_width, m, signed=True)
+            value = amount(e.mean, e.half_width, m, signed=True)
             parts.append(f"{value} of {m.title.lower()}")
     what = f"{title} has {' and '.join(parts)}. " if parts else ""
     return f"{what}Only {title} was run, so there is nothing to compare it with."
@@ -167,7 +179,7 @@ def _pair(result: Comparison, found: Sequence[Finding]) -> str:
         case "perhaps less" | "perhaps more":
             said = f"{mine} may have {main.amount} {main.found.split()[1]} {what} than {control}"
         case "equal":
-            said = f"{mine} and {control} have equal {what} ({_within(main)})"
+            said = f"{mine} and {control} have equal {what} ({within(main)})"
         case "none":
             said = f"No difference in {what} was found between {mine} and {control} ({main.span})"
         case _:
@@ -185,11 +197,11 @@ def _also(main: Finding, other: Finding, mine: str) -> str:
             return f"; {mine} may have {other.amount} {other.found.split()[1]} {what}"
         case "equal":
             if main.found == "equal":
-                return f" and equal {what} ({_within(other)})"
+                return f" and equal {what} ({within(other)})"
             return (
-                f" at equal {what} ({_within(other)})"
+                f" at equal {what} ({within(other)})"
                 if main.found != "none"
-                else f"; {what} is equal ({_within(other)})"
+                else f"; {what} is equal ({within(other)})"
             )
         case "none":
             return f"; no difference in {what} was found ({other.span})"
@@ -197,7 +209,7 @@ def _also(main: Finding, other: Finding, mine: str) -> str:
             return f"; {what} is not judged: every seed gives the same run"
 
 
-_ORDER: tuple[Found, ...] = ("less", "perhaps less", "more", "perhaps more", "equal", "none", "not judged")
+ORDER: tuple[Found, ...] = ("less", "perhaps less", "more", "perhaps more", "equal", "none", "not judged")
 
 
 def _listed(first: Comparison, labels: Sequence[str], rows: Sequence[Sequence[Finding]]) -> str:
@@ -207,23 +219,23 @@ def _listed(first: Comparison, labels: Sequence[str], rows: Sequence[Sequence[Fi
     named.sort(key=lambda one: -max(f.size for f in one[1]))
     shown, rest = named[:LISTED], len(named) - LISTED
     quantity = next(row[0].quantity for _, row in named)
-    parts = _by_kind(shown) if len(labels) == 1 else _over(shown, labels)
+    parts = in_words([(title, row[0]) for title, row in shown]) if len(labels) == 1 else _over(shown, labels)
     more = f"; {rest} more in the table" if rest > 0 else ""
     return f"{quantity.title} against {control}: {'; '.join(parts)}{more}."
 
 
-def _by_kind(shown: Sequence[tuple[str, Sequence[Finding]]]) -> list[str]:
+def in_words(shown: Sequence[tuple[str, Finding]]) -> list[str]:
     """`less with CoDel by 12 ms (9 to 15) and PIE by 8 ms (6 to 10)`, and so on."""
     parts = []
-    for kind in _ORDER:
-        here = [(title, row[0]) for title, row in shown if row[0].found == kind]
+    for kind in ORDER:
+        here = [(title, one) for title, one in shown if one.found == kind]
         if not here:
             continue
         if kind in ("equal", "none", "not judged"):
-            head = {"equal": f"equal ({_within(here[0][1])}) with", "none": "no difference found with"}
-            parts.append(f"{head.get(kind, 'not judged with')} {_and(title for title, _ in here)}")
+            head = {"equal": f"equal ({within(here[0][1])}) with", "none": "no difference found with"}
+            parts.append(f"{head.get(kind, 'not judged with')} {listing(title for title, _ in here)}")
         else:
-            parts.append(f"{kind} with {_and(f'{title} by {f.amount}' for title, f in here)}")
+            parts.append(f"{kind} with {listing(f'{title} by {f.amount}' for title, f in here)}")
     return parts
 
 
@@ -238,15 +250,15 @@ def _over(shown: Sequence[tuple[str, Sequence[Finding]]], labels: Sequence[str])
     parts = []
     for pattern, members in groups.items():
         said = []
-        for kind in _ORDER:
+        for kind in ORDER:
             places = [k for k, found in enumerate(pattern) if found == kind]
             if not places:
                 continue
             every = len(places) == len(labels)
-            where = "at every RTT" if every else f"at {_and(labels[k] for k in places)}"
-            named = f" with {_and(title for title, _ in members)}" if every else ""
+            where = "at every RTT" if every else f"at {listing(labels[k] for k in places)}"
+            named = f" with {listing(title for title, _ in members)}" if every else ""
             if kind in ("equal", "none", "not judged"):
-                texts = {"equal": f"equal ({_within(members[0][1][places[0]])})", "none": "no difference found"}
+                texts = {"equal": f"equal ({within(members[0][1][places[0]])})", "none": "no difference found"}
                 said.append(f"{texts.get(kind, 'not judged')} {where}{named}")
                 continue
             sized = sorted(
@@ -260,17 +272,19 @@ def _over(shown: Sequence[tuple[str, Sequence[Finding]]], labels: Sequence[str])
                 for _, title, k, f in ends
             ]
             said.append(f"{kind} {where}{named}, by {' to '.join(of)}")
-        head = "" if len(set(pattern)) == 1 else f"with {_and(title for title, _ in members)} "
+        head = "" if len(set(pattern)) == 1 else f"with {listing(title for title, _ in members)} "
         parts.append(head + ", ".join(said))
     return parts
 
 
-def _and(items: Iterable[str]) -> str:
+def listing(items: Iterable[str]) -> str:
+    """`a, b and c`."""
     *before, last = items
     return f"{', '.join(before)} and {last}" if before else last
 
 
-def _within(one: Finding) -> str:
+def within(one: Finding) -> str:
+    """`within 2 %`: the margin of a measure."""
     margin = one.quantity.kind.margin_in(one.quantity.unit)
     return f"within {margin}"
 
@@ -284,7 +298,8 @@ def _unit(quantity: Quantity) -> str:
     return f" {quantity.unit}" if quantity.unit else ""
 
 
-def _amount(mean: float, half_width: float | None, quantity: Quantity, *, signed: bool) -> str:
+def amount(mean: float, half_width: float | None, quantity: Quantity, *, signed: bool) -> str:
+    """`12.1 ms (9.0 to 15.2)`; a `signed` value is one by itself, not a difference: its per cent are no points."""
     unit = f" {quantity.unit}" if signed and quantity.unit == "%" else _unit(quantity)
     if half_width is None:
         return f"{mean:.{quantity.digits}f}{unit}"

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .. import terminal
+from .. import disk, terminal
 from ..runner import RunError
 from .checks import check_count, check_out, check_workers
 from .exits import DONE
@@ -50,6 +50,12 @@ def advise(
 
     down, up, downloads = _older(down, up, rate, flows)
     line = home(down, up, rtt, link, buffer, downloads)
+    if "cake" in (name.lower() for name in aqm):
+        raise InputError(
+            "--aqm: given cake, which is not in the catalogue and cannot be simulated; its configuration for tc, SQM "
+            "and systemd-networkd is written in any case, beside that of the recommended queue",
+            given="cake",
+        )
     aqm = [disciplines.find(name)["name"] for name in aqm]
     check_count("--seeds", seeds)
     check_workers(workers)
@@ -76,13 +82,13 @@ def advise(
     with output.folder(out, {"kind": "advice", "version": version()}) as folder:
         text.write(folder, outcome, opened.url)
         output.write_json(folder / "advice.json", found)
-        (folder / "advice.txt").write_text(said + "\n", encoding="utf-8")
-        (folder / "advice.html").write_text(page(advice, both), encoding="utf-8")
+        disk.write(folder / "advice.txt", said + "\n")
+        disk.write(folder / "advice.html", page(advice, both))
         plotting.save(before_and_after(both), folder / "before-after", formats=("png", "svg"))
         for name, content in configurations(advice).items():
             file = folder / "config" / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(content, encoding="utf-8")
+            disk.make_folders(file.parent)
+            disk.write(file, content)
     if json:
         print_json(found)
     else:

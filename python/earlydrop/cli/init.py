@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from .. import disk
 from .checks import check_name
 from .exits import DONE
 from .failures import InputError
@@ -37,8 +38,7 @@ def init(
         print(text, end="")
         return DONE
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        disk.write(path, text, exclusive=True)
     except FileExistsError:
         raise InputError(f"{path}: exists already; choose another name", file=str(path)) from None
     except OSError as error:

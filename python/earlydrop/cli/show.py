@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -135,25 +136,49 @@ def _show_network(
 
 
 def _network_text(name: str, network: dict[str, Any]) -> str:
-    """Nodes, links and queues in a table; only the first of many links."""
-    shown = 40
+    """Nodes, links and queues in a table. Links of alike hosts stand together."""
     routers = sum(node["router"] for node in network["node"])
-    rows = []
-    for link in network["link"]:
-        ways = [(link, link["from"], link["to"])]
-        if link["reverse"]:
-            ways.append((link["reverse"], link["to"], link["from"]))
-        for way, begin, end in ways:
-            rate, delay = terminal.rate_text(way["rate"], 6), terminal.delay_text(way["delay"], 6)
-            more = ", ".join(key for key in ("framing", "loss", "jitter", "reorder") if key in way)
-            rows.append([way["name"], begin, end, rate, delay, network["queue"].get(way["name"], "-"), more or "-"])
     hosts = len(network["node"]) - routers
-    head = (
-        f"{name}: {hosts} hosts, {routers} routers, {len(rows)} links in one direction, {len(network['queue'])} queues"
-    )
-    table = terminal.wrapped(["link", "from", "to", "rate", "delay", "queue", "packets"], rows[:shown])
-    more = f"\nand {len(rows) - shown} links more (--json has all)" if len(rows) > shown else ""
-    return f"{head}\n\n{table}{more}"
+    count = sum(2 if link["reverse"] else 1 for link in network["link"])
+    head = f"{name}: {hosts} hosts, {routers} routers, {count} links in one direction, {len(network['queue'])} queues"
+    router = {node["name"] for node in network["node"] if node["router"]}
+    groups: dict[tuple[str, ...], list[tuple[str, str, float]]] = {}
+    for link in network["link"]:
+        back = link["reverse"]
+        both = back and _properties(back, network) == _properties(link, network)
+        ways = [(link, link["from"], link["to"])]
+        ways += [(back, link["to"], link["from"])] if back and not both else []
+        for way, begin, end in ways:
+            properties = _properties(way, network)
+            # Hosts such as s1 and s2 at one router are alike.
+            alike = [name if name in router else re.sub(r"[0-9]+$", "", name) for name in (begin, end)]
+            alike = alike if properties[2] == "-" and not {begin, end} <= router else [way["name"], ""]
+            delay = float(str(way["delay"]).split()[0])
+            key = (*alike, "<>" if both else ">", properties[0], *properties[2:])
+            groups.setdefault(key, []).append((begin, end, delay))
+    rows = []
+    for (_, _, sign, rate, queue, more), members in groups.items():
+        delays = [delay for *_, delay in members]
+        low, high = (terminal.delay_text(f"{delay!r} s", 4) for delay in (min(delays), max(delays)))
+        begin = _first_to_last([begin for begin, _, _ in members])
+        end = _first_to_last([end for _, end, _ in members])
+        rows.append([f"{begin} {sign} {end}", rate, low if low == high else f"{low} to {high}", queue, more])
+    columns = ["link", "rate", "delay", "queue", "packets"]
+    if all(row[-1] == "-" for row in rows):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    shown = 40
+    rest = f"\nand {len(rows) - shown} rows more (--json has all)" if len(rows) > shown else ""
+    return f"{head}\n\n{terminal.table(columns, rows[:shown], left=len(columns))}{rest}"
+
+
+def _first_to_last(names: list[str]) -> str:
+    return names[0] if names[0] == names[-1] else f"{names[0]}..{names[-1]}"
+
+
+def _properties(way: dict[str, Any], network: dict[str, Any]) -> tuple[str, str, str, str]:
+    """Rate, delay, queue, and what happens to packets on the way."""
+    more = ", ".join(key for key in ("framing", "loss", "jitter", "reorder") if key in way) or "-"
+    return terminal.rate_text(way["rate"], 6), str(way["delay"]), network["queue"].get(way["name"], "-"), more
 
 
 def _draw(path: Path, entry: dict[str, Any], curves: list[tuple[str, list[float], list[float]]]) -> None:

@@ -34,7 +34,7 @@ def trace(
     """Run a scenario and write the events of a queue in ns-2's trace format or as pcap."""
     import tomllib
 
-    from .. import _core, traces
+    from .. import _core, disk, traces
     from .. import pcap as pcaps
     from ..sweeps.base_scenario import overlay_toml, with_traces
     from ..tune.search_space import toml_settings
@@ -55,12 +55,7 @@ def trace(
     document = overlay_toml(document, toml_settings(pairs))
     made = traces.record(document, queues, events, seed, headers=not in_ns2s)
     content = "".join(traces.ns2(made[0])).encode() if in_ns2s else b"".join(pcaps.pcap(made))
-    part = file.with_name(f".{file.name}.partial")
-    try:
-        part.write_bytes(content)
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
+    disk.replace(file, content)
     kept, total = sum(len(one.events) for one in made), sum(one.total for one in made)
     if json:
         print_json({"file": str(file), "events": kept, "total": total})

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from .. import _core, links
+from .. import _core, disk, links
 from ..runner import Job, Progress, no_progress, run_all
 from ..terminal import number, signed
 from . import crosscheck
@@ -244,10 +244,8 @@ def write(path: Path, runs: Iterable[Measured], about: Mapping[str, str]) -> Non
     table.writerow(names)
     for run in runs:
         table.writerow([f"{v:.6g}" if isinstance(v := getattr(run, name), float) else v for name in names])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_suffix(".part")
-    scratch.write_text(text.getvalue(), encoding="utf-8")
-    scratch.replace(path)
+    disk.make_folders(path.parent)
+    disk.replace(path, text.getvalue())
 
 
 def read(path: Path) -> tuple[list[Measured], dict[str, str]]:
@@ -430,4 +428,4 @@ def put(page: Path, name: str, text: str) -> None:
     _, also, after = rest.partition(end)
     if not found or not also:
         raise crosscheck.CrosscheckError(f"{page}: has no place for {name}; wanted {begin} and {end}")
-    page.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
+    disk.replace(page, f"{before}{begin}\n\n{text}\n\n{end}{after}")

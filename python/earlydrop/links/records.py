@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
+from .. import _core, disk
 from .planning import Plan
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ def write_log(path: Path, records: Mapping[str, Mapping[str, np.ndarray[Any, Any
     from .. import columns
 
     frame = log(records)
-    frame.write_parquet(path, metadata=columns.metadata(columns.of(frame.columns, "log")))
+    with disk.open_binary(path) as file:
+        frame.write_parquet(file, metadata=columns.metadata(columns.of(frame.columns, "log")))
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from .keeper import Keeper
 from .planning import MTU_IPV6, LinkError, OptionError, Plan, plan
 from .records import arrays, log
 from .resolver import Names, names
@@ -142,6 +143,7 @@ class Running:
         if plan.nat and ends is not None:
             raise OptionError("--nat: belongs to a command behind the link; joined namespaces have routes of their own")
         self._names = names() if plan.nat else Names(())
+        self._keeper = Keeper() if plan.nat else None
         try:
             self._core = _core.Link.open(
                 plan.scenario,
@@ -159,6 +161,7 @@ class Running:
                 ends,
             )
         except OSError as error:
+            self._release()
             # The engine's text names the operation; str(error) would repeat it after the error number.
             raise LinkError(error.strerror or str(error)) from error
         self._addresses = self._core.addresses()
@@ -338,6 +341,8 @@ class Running:
             text, columns = self._core.stop(drain)
         except OSError as error:
             raise LinkError(error.strerror or str(error)) from error
+        finally:
+            self._release()
         document = json.loads(text)
         document["commands"] = self.commands
         document["between"] = None if self.ends is None else list(self.ends)
@@ -346,6 +351,10 @@ class Running:
         self.result = Result(document, json.loads(self.plan.scenario.to_json()))
         self.records = {name: arrays(one) for name, one in columns.items()}
         return self.result
+
+    def _release(self) -> None:
+        if self._keeper is not None:
+            self._keeper.close()
 
     def log(self) -> polars.DataFrame:
         """The recorded arrivals of both queues, one after the other: time, packet and outcome of each."""

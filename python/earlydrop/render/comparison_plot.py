@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from . import plotting
+from .panels import entries, legend
 from .plotting import PAGE, figure, look, styled
 
 if TYPE_CHECKING:
@@ -17,10 +18,8 @@ if TYPE_CHECKING:
 COLUMNS = 3
 ALONE = 4.6
 """Width of a figure with one panel, in inches."""
-LETTER = 0.065
-"""Width of a letter of the legend, in inches."""
-SPREAD = 0.6
-"""Of the distance between two conditions, over which the disciplines stand beside each other."""
+SPREAD, STEP = 0.6, 0.09
+"""How far apart disciplines stand beside each other, of the distance between two conditions: all together, and two."""
 
 
 def drawn_measures(results: Sequence[Comparison], measures: Sequence[str] | None) -> list[Quantity]:
@@ -36,14 +35,11 @@ def comparison(results: Sequence[tuple[str, Comparison]], measures: Sequence[str
     chosen = drawn_measures([result for _, result in results], measures)
     if len(results) == 1:
         return plotting.comparison(results[0][1], chosen)
-    first = results[0][1]
     columns = min(COLUMNS if len(results) <= 4 else 2, len(chosen))
     rows = -(-len(chosen) // columns)
     with styled():
         wide = PAGE if columns > 1 else ALONE
-        letters = 8 + max(len(title) for title in first.titles.values())
-        beside = max(1, min(len(first.aqms), int(wide / LETTER / letters)))
-        drawing = figure(wide, 0.35 + 0.2 * -(-len(first.aqms) // beside) + 1.9 * rows)
+        drawing = figure(wide, 0.35 + 1.9 * rows)
         axes = drawing.subplots(rows, columns, squeeze=False)
         for k, ax in enumerate(axes.flat):
             if k >= len(chosen):
@@ -53,15 +49,14 @@ def comparison(results: Sequence[tuple[str, Comparison]], measures: Sequence[str
             # Panels with another below them need no title of the axis.
             if k + columns >= len(chosen):
                 ax.set_xlabel(along)
-        handles, labels = axes.flat[0].get_legend_handles_labels()
-        drawing.legend(handles, labels, loc="outside upper center", ncols=beside)
+        legend(drawing, entries([axes.flat[0]]))
     return drawing
 
 
 def _panel(ax: Axes, results: Sequence[tuple[str, Comparison]], measure: Quantity) -> None:
     """One measure: the conditions from left to right, the disciplines beside each other at each."""
     first = results[0][1]
-    step = SPREAD / max(1, len(first.aqms) - 1)
+    step = min(STEP, SPREAD / max(1, len(first.aqms) - 1))
     for index, aqm in enumerate(first.aqms):
         own = look(index)
         xs, ys, below, above = [], [], [], []
@@ -70,7 +65,7 @@ def _panel(ax: Axes, results: Sequence[tuple[str, Comparison]], measure: Quantit
             if estimate is None:
                 continue
             ends = estimate.within(measure.bounds) or (estimate.mean, estimate.mean)
-            xs.append(place + (index * step - SPREAD / 2 if len(first.aqms) > 1 else 0))
+            xs.append(place + (index - (len(first.aqms) - 1) / 2) * step)
             ys.append(estimate.mean)
             below.append(estimate.mean - ends[0])
             above.append(ends[1] - estimate.mean)

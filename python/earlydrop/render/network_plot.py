@@ -53,7 +53,7 @@ def draw(network: Mapping[str, Any], title: str = "") -> Figure:
             _names(axes, named, links, at, size)
         if len({_words(link) for link in links if _core(link, routers)}) <= SHOWN:
             _labels(axes, links, at, routers)
-        _key(axes, links, bool(queues), len(left_out))
+        _key(axes, links, routers, bool(queues), len(left_out))
     return drawing
 
 
@@ -298,7 +298,21 @@ def _labels(axes: Axes, links: Sequence[Any], at: Mapping[str, Any], routers: se
         )
 
 
-def _key(axes: Axes, links: Sequence[Any], queues: bool, left_out: int) -> None:
+def _alike(links: Sequence[Any]) -> str:
+    """What links have in common: one rate with the range of their delays, or what most of them are."""
+    if len(links) < 2:
+        return ""
+    words = [_words(link).replace("\n", ", ") for link in links]
+    rates = {rate_text(way["rate"]) for link in links for way in (link, link["reverse"]) if way}
+    if len(rates) == 1 and len(set(words)) > 1:
+        delays = [float(str(way["delay"]).split()[0]) for link in links for way in (link, link["reverse"]) if way]
+        low, high = (delay_text(f"{delay!r} s") for delay in (min(delays), max(delays)))
+        return f"links of hosts: {rates.pop()}, {low} to {high}"
+    most = max(set(words), key=words.count)
+    return f"most links: {most}" if words.count(most) > 1 else ""
+
+
+def _key(axes: Axes, links: Sequence[Any], routers: set[str], queues: bool, left_out: int) -> None:
     from matplotlib.lines import Line2D
 
     entries = [
@@ -310,10 +324,9 @@ def _key(axes: Axes, links: Sequence[Any], queues: bool, left_out: int) -> None:
     if any(_odd(link) or _odd(link["reverse"]) for link in links):
         dashes = (0, (4, 2))
         entries.append(Line2D([], [], color="#8a8a8a", lw=0.9, ls=dashes, label="loses, delays or changes its rate"))
-    words = [_words(link).replace("\n", ", ") for link in links]
-    access = max(set(words), key=words.count)
-    if words.count(access) > 1:
-        entries.append(Line2D([], [], color="#8a8a8a", lw=0.9, label=f"most links: {access}"))
+    access = _alike([link for link in links if not _core(link, routers)]) or _alike(links)
+    if access:
+        entries.append(Line2D([], [], color="#8a8a8a", lw=0.9, label=access))
     if left_out:
         entries.append(Line2D([], [], ls="none", label=f"{left_out} hosts more"))
     axes.legend(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -113,13 +113,18 @@ def share_labels(axes: Sequence[Axes]) -> None:
             ax.xaxis.label.set_visible(False)
 
 
-def legend(drawing: Figure, axes: Sequence[Axes]) -> None:
-    """One legend for all panels, above them, in as many columns as there is room for."""
+def entries(axes: Sequence[Axes]) -> dict[str, Any]:
+    """What a legend of these panels has: the first handle of each label."""
     named: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             named.setdefault(label, handle)
-    if len(named) < 2:
+    return named
+
+
+def legend(drawing: Figure, named: Mapping[str, Any]) -> None:
+    """One legend for all panels, above them, in as many columns as there is room for. The figure grows by its rows."""
+    if not named:
         return
     import matplotlib
 
@@ -128,6 +133,7 @@ def legend(drawing: Figure, axes: Sequence[Axes]) -> None:
     columns = max(1, min(len(named), int((drawing.get_figwidth() - 0.2) / (letter * longest + 8 * letter))))
     rows = math.ceil(len(named) / columns)
     drawing.set_figheight(drawing.get_figheight() + 2.7 * letter * rows)
+    # The entries of a legend run down its columns.
     drawing.legend(
         list(named.values()),
         list(named),
@@ -135,3 +141,10 @@ def legend(drawing: Figure, axes: Sequence[Axes]) -> None:
         ncols=math.ceil(len(named) / rows),
         handlelength=2.2,
     )
+
+
+def legend_of_several(drawing: Figure, axes: Sequence[Axes]) -> None:
+    """The legend of these panels, if there is something to tell apart."""
+    named = entries(axes)
+    if len(named) > 1:
+        legend(drawing, named)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from .. import disk
 from . import link_status, panels
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def save(drawing: Figure, base: Path, note: str = "", formats: Sequence[str] = (
         _settle(drawing, note)
         paths = [base.with_name(f"{base.name}.{name}") for name in formats]
         for name, path in zip(formats, paths, strict=True):
-            drawing.savefig(path, metadata=cast("Any", _UNDATED.get(name)))
+            disk.write(path, _bytes(drawing, name))
     return paths
 
 
@@ -125,17 +126,20 @@ _UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 def write(drawing: Figure, path: Path) -> None:
     """Write one file, in the format that its suffix names; it appears whole or not at all."""
-    metadata = _UNDATED.get(path.suffix[1:])
-    buffer = io.BytesIO()
+    disk.replace(path, drawn(drawing, "", path.suffix[1:]))
+
+
+def drawn(drawing: Figure, note: str, kind: str) -> bytes:
+    """A file's content, without the file."""
     with styled():
-        _settle(drawing, "")
-        drawing.savefig(buffer, format=path.suffix[1:], metadata=cast("Any", metadata))
-    part = path.with_name(f".{path.name}.partial")
-    try:
-        part.write_bytes(buffer.getvalue())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+        _settle(drawing, note)
+        return _bytes(drawing, kind)
+
+
+def _bytes(drawing: Figure, kind: str) -> bytes:
+    out = io.BytesIO()
+    drawing.savefig(out, format=kind, metadata=cast("Any", _UNDATED.get(kind)))
+    return out.getvalue()
 
 
 def inline(drawing: Figure) -> str:

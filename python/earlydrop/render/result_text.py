@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import columns, output
+from .. import columns, disk, output
 from ..analysis import words
 from ..analysis.statistics import ALPHA
 from ..terminal import CUT, number, paragraph, table, with_interval, with_sign
@@ -39,8 +39,8 @@ def comparison_text(result: Comparison, *, said: bool = True) -> str:
         legend = f" (* the interval excludes zero{also})" if tests else ""
         what = "Paired differences under common random numbers" if result.replicated else "Differences"
         lines += ["", paragraph(f"{what}{legend}:"), "", table(head, body, left=1)]
-    if result.note:
-        lines += ["", paragraph(f"note: {result.note}")]
+    for note in result.notes:
+        lines += ["", paragraph(f"note: {note}")]
     for aqm, names in result.dropped.items():
         lines += ["", paragraph(f"{result.titles[aqm]} does not know {', '.join(names)}: run without.")]
     if result.warnings:
@@ -103,6 +103,8 @@ def run_text(document: Mapping[str, Any]) -> str:
     share = ""
     if goodputs:
         share = f" (per flow {goodputs[0]:.4f} to {goodputs[-1]:.4f})"
+    if len(d.get("traffic", [])) > 1:
+        lines += [_traffic_table(d["traffic"]), "", "all flows"]
     lines += [
         f"goodput     {d['goodput_total_mbps']:.3f} Mbit/s{share}",
         f"throughput  {d['throughput_total_mbps']:.3f} Mbit/s",
@@ -115,6 +117,23 @@ def run_text(document: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _traffic_table(entries: Sequence[Mapping[str, Any]]) -> str:
+    """The totals of each traffic entry."""
+    head = ["traffic", "kind", "flows", "goodput (Mbit/s)", "delay, one way (ms)", "jain"]
+    body = [
+        [
+            str(e["entry"]) if e["name"] is None else e["name"],
+            e["kind"] if e["tcp"] is None else f"{e['kind']}, {e['tcp']}",
+            str(e["flows"]),
+            f"{e['goodput_mbps']:.3f}",
+            number(e["delay_mean_ms"], 3),
+            number(e["jain"], 4) if e["flows"] > 1 else "-",
+        ]
+        for e in entries
+    ]
+    return table(head, body, left=2)
+
+
 # ---- folders -------------------------------------------------------------------------------------------------------
 
 
@@ -124,14 +143,14 @@ def write_comparison(folder: Path, result: Comparison, version: str) -> None:
 
     write_runs(folder, result)
     output.write_json(folder / "comparison.json", result.document(version))
-    (folder / "comparison.txt").write_text(comparison_text(result) + "\n", encoding="utf-8")
+    disk.write(folder / "comparison.txt", comparison_text(result) + "\n")
     means, differences = comparison_tables(result)
     tables = [latex_table(means[0], means[1:], 1, _caption(result, means))]
     if len(result.aqms) > 1:
         by_seed = f", seed by seed, n = {len(result.seeds)}" if result.replicated else ""
         caption = f"Differences from {result.titles[result.aqms[0]]}{by_seed}"
         tables.append(latex_table(differences[0], differences[1:], 1, caption))
-    (folder / "comparison.tex").write_text("\n".join(tables), encoding="utf-8")
+    disk.write(folder / "comparison.tex", "\n".join(tables))
     plotting.save(plotting.comparison(result), folder / "comparison")
 
 
@@ -144,7 +163,7 @@ def write_runs(folder: Path, result: Comparison) -> None:
     measures = columns.measured((m.id, m.title, m.unit) for m in result.measures)
     columns.write(folder, {"runs.csv": columns.of(rows[0], "runs", measures)})
     runs = folder / "runs"
-    runs.mkdir()
+    disk.make_folder(runs)
     for (aqm, seed), document in result.runs.items():
         output.write_json(runs / f"{re.sub('[^A-Za-z0-9_.=-]+', '_', aqm)}-seed{seed}.json", document)
 
@@ -152,7 +171,7 @@ def write_runs(folder: Path, result: Comparison) -> None:
 def _caption(result: Comparison, means: Sequence[Sequence[str]]) -> str:
     found = f"{result.scenario}: {replication(result)}"
     found = f"{found}; {CUT}" if _cut(means) else found
-    return f"{found}; {result.note}" if result.note and result.replicated else found
+    return "; ".join([found, *(note for note in result.notes if result.replicated or note != result.note)])
 
 
 def write_run(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]) -> None:
@@ -176,9 +195,10 @@ def write_run(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, 
     series = Result(document, scenario).series
     if series is not None:
         metadata = columns.metadata(columns.of(series.columns, "series"))
-        series.write_parquet(folder / "series.parquet", metadata=metadata)
+        with disk.open_binary(folder / "series.parquet") as file:
+            series.write_parquet(file, metadata=metadata)
     text = link_status.link_text(document) if document.get("kind") == "link" else run_text(document)
-    (folder / "result.txt").write_text(text + "\n", encoding="utf-8")
+    disk.write(folder / "result.txt", text + "\n")
     plotting.save(plotting.run_figure(document), folder / "result")
 
 
@@ -187,7 +207,8 @@ def write_parquet(path: Path, rows: Sequence[Mapping[str, Any]], described: colu
     import polars
 
     frame = polars.DataFrame(rows, infer_schema_length=None)
-    frame.write_parquet(path, metadata=columns.metadata(described))
+    with disk.open_binary(path) as file:
+        frame.write_parquet(file, metadata=columns.metadata(described))
 
 
 def _plain(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -198,7 +219,7 @@ def _plain(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def write_csv(path: Path, rows: Sequence[Sequence[Any]]) -> None:
     """Write a table whose first row is its head."""
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with disk.open_text(path, newline="") as file:
         csv.writer(file, lineterminator="\n").writerows(rows)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .. import disk
 from ..errors import EarlydropError
 from ..terminal import number
 from ..toml_writer import to_toml
@@ -96,9 +97,7 @@ def renew(folder: Path) -> Path:
 def write(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]) -> Path:
     """Write `report.html` of a result document into a folder."""
     path = folder / "report.html"
-    part = folder / ".report.html.partial"
-    part.write_text(render("run.html.j2", context(document, scenario)), encoding="utf-8")
-    part.replace(path)
+    disk.replace(path, render("run.html.j2", context(document, scenario)))
     return path
 
 

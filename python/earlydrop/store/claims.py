@@ -12,9 +12,10 @@ import os
 import secrets
 from collections.abc import Collection
 
+from .. import disk
+from ..locks import held, lock
 from .files import Folder, refused
 from .keys import Run
-from .locks import held, lock
 
 
 class Claims:
@@ -46,8 +47,10 @@ class Claims:
             try:
                 alive = held(file)
                 if alive:
-                    for line in path.read_text(encoding="utf-8").splitlines():
-                        found |= {(key, seed) for key, seed in json.loads(line)}
+                    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+                        # Of a damaged claim nothing is known; at worst a run is made twice and stored once.
+                        with contextlib.suppress(ValueError, TypeError):
+                            found |= {(key, seed) for key, seed in json.loads(line)}
             finally:
                 os.close(file)
             if not alive:
@@ -66,14 +69,16 @@ class Claims:
     def _write(self, runs: Collection[Run], *, anew: bool) -> None:
         try:
             if self._file is None:
-                self._folder.mkdir(parents=True, exist_ok=True)
+                disk.make_folders(self._folder)
                 flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
-                self._file = os.open(self._folder / self._name, flags, 0o666)
+                self._file = disk.system.open(self._folder / self._name, flags)
                 lock(self._file)
             if anew:
                 # In place, because the lock is on this file and would not be on another.
-                os.ftruncate(self._file, 0)
-            os.write(self._file, (json.dumps([list(run) for run in runs]) + "\n").encode())
+                disk.system.truncate(self._file)
+            left = memoryview((json.dumps([list(run) for run in runs]) + "\n").encode())
+            while left:
+                left = left[disk.system.write(self._file, left) :]
         except OSError as error:
             raise refused(self._files.url, f"claims/{self._name}", "write", error) from error
 

@@ -15,9 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from .. import extras
+from .. import disk, extras, locks
 from ..errors import FAILED, WRONG_INPUT, EarlydropError
-from . import locks
 
 PARTIAL = ".partial-"
 """Prefix of files that are not complete."""
@@ -27,6 +26,10 @@ class StoreError(EarlydropError):
     """A store cannot be used, or a file of it cannot be written. The message names it and says why."""
 
     exit_code = FAILED
+
+
+class DamagedError(StoreError):
+    """Parts of a store are not what was written. The message names them."""
 
 
 class NotAStore(StoreError):
@@ -55,6 +58,9 @@ class Files(Protocol):
     def remove(self, name: str) -> None:
         """Remove a file; one that is gone already is no error."""
 
+    def move(self, name: str, to: str) -> None:
+        """Give a file another name; one that is gone already is no error."""
+
     def size(self, name: str) -> int:
         """Bytes of a file."""
 
@@ -82,30 +88,28 @@ class Folder:
 
     def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
         path = self.path / name
-        # In the same folder, so that the renaming is one step.
-        part = path.with_name(f"{PARTIAL}{secrets.token_hex(8)}")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with part.open("xb") as file:
-                file.write(content)
-                file.flush()
-                if lasting:
-                    # After a power cut a file has all of its content, or is not there.
-                    os.fsync(file.fileno())
-            part.replace(path)
+            disk.make_folders(path.parent)
+            disk.put(path, content, path.with_name(f"{PARTIAL}{secrets.token_hex(8)}"), lasting=lasting)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                part.unlink(missing_ok=True)
             raise refused(self.url, name, "write", error) from error
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
 
     def remove(self, name: str) -> None:
         try:
-            (self.path / name).unlink(missing_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                disk.system.remove(self.path / name)
         except OSError as error:
             raise refused(self.url, name, "remove", error) from error
+
+    def move(self, name: str, to: str) -> None:
+        try:
+            disk.make_folders((self.path / to).parent)
+            disk.system.rename(self.path / name, self.path / to)
+        except FileNotFoundError:
+            # Another process was faster.
+            pass
+        except OSError as error:
+            raise refused(self.url, name, "move", error) from error
 
     def size(self, name: str) -> int:
         return (self.path / name).stat().st_size
@@ -114,8 +118,8 @@ class Folder:
     def lock(self) -> Iterator[None]:
         """Keep all other processes out for a moment."""
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            file = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+            disk.make_folders(self.path)
+            file = disk.system.open(self.path / "lock", os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise refused(self.url, "lock", "write", error) from error
         try:
@@ -150,6 +154,10 @@ class Memory:
 
     def remove(self, name: str) -> None:
         self._content.pop(name, None)
+
+    def move(self, name: str, to: str) -> None:
+        if name in self._content:
+            self._content[to] = self._content.pop(name)
 
     def size(self, name: str) -> int:
         return len(self.read(name))
@@ -210,6 +218,15 @@ class Remote:
             pass
         except Exception as error:
             raise refused(self.url, name, "remove", error) from error
+
+    def move(self, name: str, to: str) -> None:
+        try:
+            self._fs.makedirs(self._at(to.rpartition("/")[0]), exist_ok=True)
+            self._fs.mv(self._at(name), self._at(to))
+        except FileNotFoundError:
+            pass
+        except Exception as error:
+            raise refused(self.url, name, "move", error) from error
 
     def size(self, name: str) -> int:
         return int(self._fs.size(self._at(name)))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import io
-import os
-import secrets
 from collections.abc import Sequence
 from pathlib import Path
 
+from .. import disk
 from ..document import Document
 from ..terminal import table
 from .files import NotAStore, refused
@@ -20,10 +19,9 @@ def summary(store: Store) -> Document:
     """Parts, runs by engine and disciplines, what they cost."""
     import polars as pl
 
-    manifest = store.manifest()
     frames, size = [], 0
-    for name in store.parts():
-        size += manifest[name].size if name in manifest else store.files.size(f"parts/{name}.parquet")
+    for name in store.look():
+        size += store.files.size(f"parts/{name}.parquet")
         aqms = [c for c in store.columns(name) if c.startswith("queues.") and c.endswith(".aqm")]
         # Of several queues the bottleneck, or the first.
         aqms.sort(key=lambda c: (c != "queues.bottleneck.aqm", c))
@@ -80,16 +78,8 @@ def export(store: Store, file: Path, columns: Sequence[str] | None) -> tuple[int
         content = out.getvalue()
     else:
         content = packed(frame)
-    _write(file, content)
-    return len(frame), frame.width
-
-
-def _write(file: Path, content: bytes) -> None:
-    part = file.with_name(f".{file.name}.partial-{secrets.token_hex(4)}")
     try:
-        part.write_bytes(content)
-        os.replace(part, file)
+        disk.replace(file, content)
     except OSError as error:
         raise refused(str(file.parent), file.name, "write", error) from error
-    finally:
-        part.unlink(missing_ok=True)
+    return len(frame), frame.width

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .files import PARTIAL
+from .keys import COST, DIGEST
 
 if TYPE_CHECKING:
     import polars
@@ -25,6 +28,14 @@ class Problem:
     harmless: bool = False
 
 
+@dataclass(frozen=True)
+class Damaged:
+    """A part that is not what was written."""
+
+    name: str
+    what: str
+
+
 @dataclass
 class Part:
     """A file of runs and what its manifest says."""
@@ -35,15 +46,62 @@ class Part:
     engines: list[str]
     written: str
 
-    def document(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "part": self.name,
-            "rows": self.rows,
-            "bytes": self.size,
-            "engines": self.engines,
-            "written": self.written,
-        }
+    def packed(self) -> bytes:
+        """The manifest's file, with a digest of its own."""
+        values = (self.name, self.rows, self.size, self.engines, self.written)
+        document = dict(zip(_FIELDS, values, strict=True))
+        return _line({**document, _CHECK: digest(_line(document))})
+
+    @staticmethod
+    def read(content: bytes) -> Part:
+        """What a manifest's file says.
+
+        Raises:
+            ValueError: it is not what was written.
+        """
+        d = json.loads(content)
+        if not isinstance(d, dict):
+            raise ValueError("it is no object")
+        # Earlier versions wrote no digest.
+        sealed = d.pop(_CHECK, None) is not None
+        checks = {_CHECK: digest(_line(d))} if sealed else {}
+        if content != _line({**d, **checks}) or tuple(d) != _FIELDS:
+            raise ValueError("it is not what was written")
+        return Part(*d.values())
+
+
+_FIELDS, _CHECK = ("part", "rows", "bytes", "engines", "written"), "check"
+
+
+def _line(document: Mapping[str, Any]) -> bytes:
+    return (json.dumps(document) + "\n").encode()
+
+
+def complaint(schema: Mapping[str, Any]) -> str:
+    """What is wrong with the columns of a part, in words; nothing if they may be a part's."""
+    import polars as pl
+
+    wanted = {
+        "scenario_key": pl.String,
+        "seed": pl.Int64,
+        "engine": pl.String,
+        "scenario": pl.String,
+        COST: pl.Float64,
+        DIGEST: pl.Int64,
+    }
+    allowed = (pl.Int64, pl.Float64, pl.String, pl.Boolean, pl.Null)
+    for name, kind in wanted.items():
+        if name not in schema:
+            return f"has no column {name}"
+        if schema[name] != kind:
+            return f"has a column {name} of {schema[name]}; allowed {kind}"
+    for name, kind in schema.items():
+        inner = kind
+        while isinstance(inner, pl.List):
+            inner = inner.inner
+        if inner not in allowed:
+            return f"has a column {name} of {kind}; allowed numbers of 64 bits, texts, and lists of them"
+    return ""
 
 
 def is_part(name: str) -> bool:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from . import upkeep
 from .claims import Claims
-from .files import PARTIAL, Files, Folder, NotAStore, StoreError, at, refused
+from .files import PARTIAL, DamagedError, Files, Folder, NotAStore, StoreError, at, refused
 from .keys import KEYS, engine
-from .parts import LARGE, ROWS, Part, Problem, digest, is_part, packed
+from .parts import Damaged, Part, Problem, complaint, digest, is_part, packed
 
 if TYPE_CHECKING:
     import polars
@@ -35,11 +37,13 @@ class Store:
 
     files: Files
     claims: Claims | None = None
-    _numbers: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
     """Numbers of the parts that are indexed."""
     _names: Index | None = None
     """Index from the name of a run to the number of its part."""
     _last: int = 0
+    _tidy: bool = False
+    """Whether this process has removed what killed writers left."""
 
     @property
     def url(self) -> str:
@@ -61,32 +65,83 @@ class Store:
         return self._names
 
     def look(self) -> list[str]:
-        """Index new parts, forget removed ones, and return the names of the new ones."""
+        """Index new parts, forget removed ones, and return the names of the new ones.
+
+        Raises:
+            DamagedError: parts are not what was written. They are set aside, so the next look finds the others.
+        """
         now = self.parts()
-        gone = self._numbers.keys() - set(now)
+        gone = self.numbers.keys() - set(now)
         if gone:
-            self._index.drop([self._numbers.pop(name) for name in gone])
-        new = [name for name in now if name not in self._numbers]
+            self._index.drop([self.numbers.pop(name) for name in gone])
+        new = [name for name in now if name not in self.numbers]
         seen = []
-        for name in new:
-            try:
-                self._enter(name, self.part(name, KEYS))
+        damaged: list[Damaged] = []
+        for name, found in zip(new, self._checked(new), strict=True):
+            if isinstance(found, Damaged):
+                damaged.append(found)
+            elif found is not None:
+                self._enter(name, found)
                 seen.append(name)
-            except FileNotFoundError:
-                # Replaced by a larger part since.
-                continue
+        if damaged:
+            self._set_aside(damaged)
         return seen
+
+    def _checked(self, names: Sequence[str]) -> Iterable[polars.DataFrame | Damaged | None]:
+        """The keys of the runs of each part, if it is what was written; None for parts that are gone."""
+        if len(names) < 2:
+            return map(self.check, names)
+        from concurrent.futures import ThreadPoolExecutor
+
+        # The time goes into digests, which threads compute in parallel.
+        with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as threads:
+            return list(threads.map(self.check, names))
+
+    def check(self, name: str) -> polars.DataFrame | Damaged | None:
+        """The keys of the runs of a part, if it is what was written; None if it is gone."""
+        import polars as pl
+
+        from .names import words
+
+        file = f"parts/{name}.parquet"
+        try:
+            content = self.files.read(file)
+        except FileNotFoundError:
+            # Replaced by a larger part since.
+            return None
+        except OSError as error:
+            raise refused(self.url, file, "read", error) from error
+        if digest(content) != name:
+            return Damaged(name, "is not what was written: its digest is another")
+        try:
+            why = complaint(pl.read_parquet_schema(io.BytesIO(content)))
+            if why:
+                return Damaged(name, f"is no part of a store: it {why}")
+            keys = pl.read_parquet(io.BytesIO(content), columns=list(KEYS))
+            if keys.null_count().sum_horizontal().item():
+                return Damaged(name, "is no part of a store: a run lacks a key")
+            words(keys["scenario_key"].to_list())
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError) as error:
+            return Damaged(name, f"cannot be read: {error}")
+        return keys
+
+    def _set_aside(self, damaged: Sequence[Damaged]) -> NoReturn:
+        """Move parts to where they are not read, and say so."""
+        lines = []
+        for one in damaged:
+            self.files.move(f"parts/{one.name}.parquet", f"{upkeep.ASIDE}/{one.name}.parquet")
+            self.files.remove(f"manifest/{one.name}.json")
+            lines.append(f"parts/{one.name}.parquet {one.what}")
+        where = f"moved to {upkeep.ASIDE}/; the same command again makes the missing runs"
+        raise DamagedError(f"{self.url}: {'; '.join(lines)}; {where}")
 
     def _enter(self, name: str, frame: polars.DataFrame) -> None:
         """Index the runs of a part: 20 bytes each."""
         from .names import of_runs
 
-        try:
-            names = of_runs(frame)
-        except ValueError as error:
-            raise StoreError(f"{self.url}: parts/{name}.parquet cannot be read: a key is none: {error}") from error
+        names = of_runs(frame)
         self._last += 1
-        self._numbers[name] = self._last
+        self.numbers[name] = self._last
         self._index.put(names, self._last)
 
     def find(self, keys: Words, seeds: Numbers, of: str | None = None) -> Numbers:
@@ -103,35 +158,40 @@ class Store:
         import polars as pl
 
         frames = [pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64})]
-        for name in self._numbers:
+        for name in self.numbers:
             part = self.part(name, KEYS).filter(pl.col("engine") == (of or engine()))
             frames.append(part.select("scenario_key", "seed"))
         return pl.concat(frames).unique()
 
     def part(self, name: str, columns: Columns | None = None) -> polars.DataFrame:
-        """The runs of one part, with those of the columns that it has."""
+        """The runs of one part that `look` has found, with those of the columns that it has."""
         import polars as pl
 
-        try:
-            with self.files.open(f"parts/{name}.parquet") as content:
-                wanted = None
-                if columns is not None:
-                    there = pl.read_parquet_schema(content)
-                    content.seek(0)
-                    wanted = (
-                        [c for c in there if columns(c)] if callable(columns) else [c for c in columns if c in there]
-                    )
-                return pl.read_parquet(content, columns=wanted)
-        except FileNotFoundError:
-            raise
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise StoreError(f"{self.url}: parts/{name}.parquet cannot be read: {error}; see: store verify") from error
+        with self._reading(name), self.files.open(f"parts/{name}.parquet") as content:
+            wanted = None
+            if columns is not None:
+                there = pl.read_parquet_schema(content)
+                content.seek(0)
+                wanted = [c for c in there if columns(c)] if callable(columns) else [c for c in columns if c in there]
+            return pl.read_parquet(content, columns=wanted)
 
     def columns(self, name: str) -> list[str]:
         """The columns of one part."""
         import polars as pl
 
-        return list(pl.read_parquet_schema(io.BytesIO(self.files.read(f"parts/{name}.parquet"))))
+        with self._reading(name), self.files.open(f"parts/{name}.parquet") as content:
+            return list(pl.read_parquet_schema(content))
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[None]:
+        import polars as pl
+
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            raise StoreError(f"{self.url}: parts/{name}.parquet cannot be read: {error}; see: store verify") from error
 
     def read(self, wanted: polars.DataFrame, columns: Sequence[str], of: str | None = None) -> polars.DataFrame:
         """Columns of the runs in `wanted` (`scenario_key`, `seed`), each run once, in any order.
@@ -179,10 +239,18 @@ class Store:
             for keys, seeds in wanted():
                 numbers.update(np.unique(self.find(keys, seeds, mine)).tolist())
             try:
-                asked: Columns = [*KEYS, *columns] if not callable(columns) else lambda c: c in KEYS or columns(c)
-                for name in [name for name, number in self._numbers.items() if number in numbers]:
+                asked: Columns = (
+                    list(dict.fromkeys([*KEYS, *columns]))
+                    if not callable(columns)
+                    else lambda c: c in KEYS or columns(c)
+                )
+                for name in [name for name, number in self.numbers.items() if number in numbers]:
                     found = self.part(name, asked).filter(pl.col("engine") == mine)
-                    take(found.drop("engine"))
+                    try:
+                        take(found.drop("engine"))
+                    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError) as error:
+                        why = f"its columns are not those of results: {error}"
+                        raise StoreError(f"{self.url}: parts/{name}.parquet cannot be read: {why}") from error
                 return
             except FileNotFoundError as error:
                 # Another process has merged parts meanwhile.
@@ -197,10 +265,18 @@ class Store:
         Raises:
             StoreError: they cannot be written; the store is as it was.
         """
-        if isinstance(self.files, Folder):
-            with self.files.lock():
-                return self._add(frame)
-        return self._add(frame)
+        with self.alone():
+            if not self._tidy and isinstance(self.files, Folder):
+                # Whoever writes holds the lock: these files are of processes that ended.
+                for name in upkeep.left(self):
+                    self.files.remove(name)
+                upkeep.finish_merge(self)
+                self._tidy = True
+            return self._add(frame)
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Keep other writers out, where there are locks."""
+        return self.files.lock() if isinstance(self.files, Folder) else nullcontext()
 
     def _add(self, frame: polars.DataFrame) -> int:
         import polars as pl
@@ -215,25 +291,27 @@ class Store:
             return 0
         if not fresh.all():
             frame = frame.filter(pl.Series(fresh))
-        self._put(frame)
+        self.put(frame)
         return len(frame)
 
-    def _put(self, frame: polars.DataFrame) -> str:
-        content = packed(frame)
+    def put(self, frame: polars.DataFrame, content: bytes | None = None) -> str:
+        """Write a part, given its content or not, and return its name."""
+        content = packed(frame) if content is None else content
         name = digest(content)
         self.files.write(f"parts/{name}.parquet", content)
-        if name not in self._numbers:
+        if name not in self.numbers:
             self._enter(name, frame.select(KEYS))
-        self._note(name, frame, len(content))
+        self.note(name, frame, len(content))
         return name
 
-    def _note(self, name: str, frame: polars.DataFrame, size: int) -> None:
+    def note(self, name: str, frame: polars.DataFrame, size: int) -> None:
+        """Enter a part into the manifest."""
         from datetime import UTC, datetime
 
         about = Part(
             name, len(frame), size, sorted(frame["engine"].unique()), datetime.now(UTC).isoformat(timespec="seconds")
         )
-        self.files.write(f"manifest/{name}.json", (json.dumps(about.document()) + "\n").encode(), lasting=False)
+        self.files.write(f"manifest/{name}.json", about.packed(), lasting=False)
 
     # ---- maintenance ---------------------------------------------------------------------------------------------
 
@@ -244,11 +322,12 @@ class Store:
             if file.startswith(PARTIAL):
                 continue
             try:
-                d = json.loads(self.files.read(f"manifest/{file}"))
-                part = Part(d["part"], int(d["rows"]), int(d["bytes"]), list(d["engines"]), str(d["written"]))
+                part = Part.read(self.files.read(f"manifest/{file}"))
             except FileNotFoundError:
                 continue
-            except (ValueError, KeyError, TypeError):
+            except OSError as error:
+                raise refused(self.url, f"manifest/{file}", "read", error) from error
+            except ValueError:
                 part = Part(file.removesuffix(".json"), -1, -1, [], "")
             found[file.removesuffix(".json")] = part
         return found
@@ -258,117 +337,27 @@ class Store:
 
         A part that its writer could not enter into the manifest any more is whole if its name is right; it is entered.
         """
-        import polars as pl
-
-        problems: list[Problem] = []
-        manifest, parts = self.manifest(), self.parts()
-        keys = []
-        for name in parts:
-            content = self.files.read(f"parts/{name}.parquet")
-            file = f"parts/{name}.parquet"
-            if digest(content) != name:
-                problems.append(Problem(file, "is not what was written: its digest is another"))
-                continue
-            try:
-                frame = pl.read_parquet(io.BytesIO(content), columns=list(KEYS))
-            except pl.exceptions.PolarsError as error:
-                problems.append(Problem(file, f"cannot be read: {error}"))
-                continue
-            keys.append(frame.with_columns(part=pl.lit(name)))
-            if name not in manifest:
-                self._note(name, frame, len(content))
-                problems.append(Problem(file, "was not in the manifest, is whole, and is entered now", harmless=True))
-            elif manifest[name].rows != len(frame):
-                problems.append(Problem(f"manifest/{name}.json", "is not the manifest of this part"))
-        for name in sorted(set(manifest) - set(parts)):
-            problems.append(Problem(f"parts/{name}.parquet", "is lost: only the manifest has it"))
-        if keys:
-            twice = pl.concat(keys).group_by(KEYS).len().filter(pl.col("len") > 1)
-            if len(twice):
-                # At an address without locks two processes may make the same run; readers use one of them.
-                what = f"{len(twice)} runs are there more than once; gc removes the copies"
-                problems.append(Problem("parts", what, harmless=not isinstance(self.files, Folder)))
-        problems += [
-            Problem(name, "was left by a writer that was stopped; gc removes it", True) for name in self._left()
-        ]
-        return problems
-
-    def _left(self) -> list[str]:
-        return [f"{d}/{n}" for d in ("parts", "manifest") for n in self.files.names(d) if n.startswith(PARTIAL)]
+        return upkeep.verify(self)
 
     def gc(self, keep: Sequence[str] | None = None) -> dict[str, int]:
-        """Remove partial files, runs of engines that are not in `keep`, and duplicates; merge small parts.
+        """Remove what killed writers left, runs of engines that are not in `keep`, and duplicates; merge small parts.
 
-        Nobody may be writing meanwhile.
+        Damaged parts that were set aside are removed, too. Nobody may be writing meanwhile.
 
         Raises:
             StoreError: another process is using the store, or a file cannot be written; no run is lost.
         """
-        if isinstance(self.files, Folder):
-            with self.files.lock():
-                if self.claims is not None and self.claims.others():
-                    raise StoreError(f"{self.url}: another process is putting runs in; gc when it is done")
-                return self._gc(keep)
-        return self._gc(keep)
+        with self.alone():
+            if self.claims is not None and self.claims.others():
+                raise StoreError(f"{self.url}: another process is putting runs in; gc when it is done")
+            return upkeep.gc(self, keep)
 
-    def _gc(self, keep: Sequence[str] | None) -> dict[str, int]:
-        import polars as pl
-
-        from .names import Index, of_runs
-
-        self.look()
-        seen = Index()
-        parts = list(self._numbers)
-        before, kept_parts, rows, size = 0, 0, 0, 0
-        pile: list[tuple[str, pl.DataFrame]] = []
-
-        def flush() -> None:
-            # The merged part is written before the old ones are removed: an interruption leaves duplicates, no loss.
-            nonlocal pile, rows, size, kept_parts
-            if pile:
-                names = [name for name, _ in pile]
-                frame = pl.concat([f for _, f in pile], how="diagonal_relaxed")
-                made = self._put(frame) if len(frame) else None
-                kept_parts += made is not None
-                for name in names:
-                    if name != made:
-                        self._drop(name)
-            pile, rows, size = [], 0, 0
-
-        for name in parts:
-            keys = self.part(name, KEYS)
-            before += len(keys)
-            good = keys if keep is None else keys.filter(pl.col("engine").is_in(list(keep)))
-            good = good.filter(pl.Series(seen.find(of_runs(good)) < 0)) if len(good) else good
-            if len(good):
-                seen.put(of_runs(good), 0)
-            bytes_ = self.files.size(f"parts/{name}.parquet")
-            if len(good) == len(keys) and (bytes_ >= LARGE // 2 or len(keys) >= ROWS // 2):
-                kept_parts += 1
-                continue
-            pile.append((name, self.part(name).join(good, on=list(KEYS), how="semi")))
-            rows, size = rows + len(good), size + bytes_
-            if rows >= ROWS or size >= LARGE:
-                flush()
-        flush()
-        left = self._left()
-        for name in left:
-            self.files.remove(name)
-        for name in set(self.manifest()) - set(self.parts()):
-            self.files.remove(f"manifest/{name}.json")
-        return {
-            "runs_before": before,
-            "runs": len(seen),
-            "parts_before": len(parts),
-            "parts": kept_parts,
-            "left_over": len(left),
-        }
-
-    def _drop(self, name: str) -> None:
+    def drop(self, name: str) -> None:
+        """Remove a part."""
         # The manifest entry first: a part without an entry is valid, an entry without a part is reported as a loss.
         self.files.remove(f"manifest/{name}.json")
         self.files.remove(f"parts/{name}.parquet")
-        number = self._numbers.pop(name, None)
+        number = self.numbers.pop(name, None)
         if number is not None:
             self._index.drop([number])
 
@@ -378,8 +367,8 @@ class Store:
 
         self.look()
         frames = []
-        for name in sorted(self._numbers):
-            frame = self.part(name, None if columns is None else [*KEYS, *columns])
+        for name in sorted(self.numbers):
+            frame = self.part(name, None if columns is None else list(dict.fromkeys([*KEYS, *columns])))
             if of is not None:
                 frame = frame.filter(pl.col("engine") == of)
             frames.append(frame)
@@ -399,13 +388,15 @@ def open_store(place: str | os.PathLike[str], *, create: bool = True) -> Store:
     """
     files = at(place)
     try:
-        about: Mapping[str, Any] = json.loads(files.read(ABOUT))
+        about: Any = json.loads(files.read(ABOUT))
     except FileNotFoundError:
         about = {}
     except OSError as error:
         raise refused(files.url, ABOUT, "read", error) from error
     except ValueError as error:
         raise NotAStore(f"{files.url}: is not a store: {ABOUT}: {error}") from error
+    if not isinstance(about, dict):
+        raise NotAStore(f"{files.url}: is not a store: {ABOUT} is of another kind")
     if not about:
         if not create:
             raise NotAStore(f"{files.url}: is not a store: there is no {ABOUT}")
@@ -413,9 +404,10 @@ def open_store(place: str | os.PathLike[str], *, create: bool = True) -> Store:
         if strangers:
             raise NotAStore(f"{files.url}: is not a store: it holds {strangers[0]}; choose an empty folder")
         about = {"format": FORMAT, "version": VERSION}
-        files.write(ABOUT, (json.dumps(about) + "\n").encode())
+        with files.lock() if isinstance(files, Folder) else nullcontext():
+            files.write(ABOUT, (json.dumps(about) + "\n").encode())
     if about.get("format") != FORMAT:
         raise NotAStore(f"{files.url}: is not a store: {ABOUT} is of another kind")
     if about.get("version") != VERSION:
-        raise NotAStore(f"{files.url}: is a store of version {about.get('version')}; this earlydrop reads {VERSION}")
+        raise NotAStore(f"{files.url}: {ABOUT} is of version {about.get('version')}; this earlydrop reads {VERSION}")
     return Store(files, Claims(files) if isinstance(files, Folder) else None)

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..render import plotting
+from ..render import panels, plotting
 from ..render.plotting import LOOKS, PAGE, Look, styled
 from .case_text import expected_text
 from .claim_results import EQUIVALENT, UNDECIDED, ClaimResult
@@ -78,9 +78,7 @@ def effects(study: Study, results: Sequence[ClaimResult]) -> Drawing | None:
         ax.set_xlabel("Difference of the two sides, % of the second (mean over seeds, 95 % interval)")
         ax.grid(axis="y", visible=False)
         _spread(ax, values)
-        handles, labels = ax.get_legend_handles_labels()
-        named = dict(zip(labels, handles, strict=True))
-        drawing.legend(list(named.values()), list(named), loc="outside upper center", ncols=4)
+        panels.legend(drawing, panels.entries([ax]))
     return drawing
 
 

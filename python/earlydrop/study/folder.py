@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import columns, output
+from .. import columns, disk, output
 from ..document import Document
 from ..toml_writer import to_toml
 from . import report, runs, text, warmups
@@ -115,9 +115,9 @@ def write(
     """Fill a result folder: report, figures, tables, scenarios. Returns the report's path."""
     study = outcome.study
     output.write_json(folder / "result.json", document(outcome, results, version))
-    (folder / "verdicts.txt").write_text(text.study_text(outcome, results) + "\n", encoding="utf-8")
-    (folder / "runs").mkdir()
-    (folder / "scenarios").mkdir()
+    disk.write(folder / "verdicts.txt", text.study_text(outcome, results) + "\n")
+    disk.make_folder(folder / "runs")
+    disk.make_folder(folder / "scenarios")
     scenarios = {e.id: first_cell(study, e) for e in study.experiments}
     described: dict[str, columns.Columns] = {}
     for e in study.experiments:
@@ -125,7 +125,7 @@ def write(
         described[f"runs/{name}.csv"] = _write_runs(
             folder / "runs" / name, e, [study.measure(m) for m in e.measures], runs.rows(outcome, e)
         )
-        (folder / "scenarios" / f"{name}.toml").write_text(to_toml(scenarios[e.id]), encoding="utf-8")
+        disk.write(folder / "scenarios" / f"{name}.toml", to_toml(scenarios[e.id]))
     columns.write(folder, described)
     return report.write(folder, outcome, results, scenarios, version, stop)
 
@@ -146,5 +146,6 @@ def _write_runs(
     own |= columns.measured((m.id, m.title, m.unit) for m in measures)
     described = columns.of(head, "runs", own)
     frame = polars.DataFrame(values, schema=schema)
-    frame.write_parquet(base.with_name(base.name + ".parquet"), metadata=columns.metadata(described))
+    with disk.open_binary(base.with_name(base.name + ".parquet")) as file:
+        frame.write_parquet(file, metadata=columns.metadata(described))
     return described

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..render import plotting
+from ..render import panels, plotting
 from ..render.plotting import COLUMN, LOOKS, PAGE, Look, styled
 from .figures import Curve, Data, Panel, data
 from .model import Figure, Study
@@ -55,14 +55,10 @@ def _look(curve: Curve) -> Look:
     return Look(shade, own.marker, own.dashes)
 
 
-def _legend(drawing: Drawing, axes: Sequence[Axes], width: float) -> None:
-    """One legend for all panels, above them, in as many columns as there is room for."""
-    named: dict[str, Any] = {}
-    for ax in axes:
-        handles, labels = ax.get_legend_handles_labels()
-        for handle, label in zip(handles, labels, strict=True):
-            named.setdefault(label, handle)
-    if not named or list(named) == ["ours"]:
+def _legend(drawing: Drawing, axes: Sequence[Axes]) -> None:
+    """The legend of all panels; none of our values alone."""
+    named = panels.entries(axes)
+    if list(named) == ["ours"]:
         return
     if PUBLISHED in named:
         # One entry, in the colour of no line, for the open marks of all of them; it stands last.
@@ -70,19 +66,7 @@ def _legend(drawing: Drawing, axes: Sequence[Axes], width: float) -> None:
 
         del named[PUBLISHED]
         named[PUBLISHED] = Line2D([], [], linestyle="none", marker="o", mfc="white", mec="#222222", markersize=4.8)
-    longest = max(len(label) for label in named)
-    columns = max(1, min(len(named), int((width - 0.2) / (0.062 * longest + 0.55))))
-    rows = math.ceil(len(named) / columns)
-    # The entries of a legend run down its columns.
-    drawing.legend(
-        list(named.values()),
-        list(named),
-        loc="outside upper center",
-        ncols=math.ceil(len(named) / rows),
-        handlelength=2.4,
-        columnspacing=1.2,
-    )
-    drawing.set_figheight(drawing.get_figheight() + 0.17 * rows)
+    panels.legend(drawing, named)
 
 
 # ---- panels --------------------------------------------------------------------------------------------------------
@@ -117,7 +101,7 @@ def _panels(found: Data) -> Drawing:
             ax.set_ylabel("")
         if panel.title and (row == 0 or found.columns == 0 or kind == "series"):
             ax.set_title(panel.title)
-    _legend(drawing, axes[:count], width)
+    _legend(drawing, axes[:count])
     return drawing
 
 
@@ -423,7 +407,7 @@ def _dots(found: Data) -> Drawing:
             if "y" in found.figure.limits:
                 ax.set_xlim(*found.figure.limits["y"])
     if printed:
-        _legend(drawing, list(grid.flat), PAGE)
+        _legend(drawing, list(grid.flat))
     return drawing
 
 
@@ -475,7 +459,7 @@ def _lying_bars(found: Data) -> Drawing:
         ax.set_xlim(*found.figure.limits["y"])
     ax.grid(axis="y", visible=False)
     if any(c.title for c in panel.curves) or any(c.printed for c in panel.curves):
-        _legend(drawing, [ax], PAGE)
+        _legend(drawing, [ax])
     return drawing
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import output
+from .. import disk, output
 from ..document import Document
 from ..render.template import render
 from ..runner import Progress, no_progress
@@ -79,7 +79,7 @@ def reproduce_all(
             together.end(outcome.runs)
             entries.append(Entry(plan.study, tuple(results), outcome.runs))
             place = folder / plan.study.name
-            place.mkdir()
+            disk.make_folder(place)
             written.append(writer.submit(folders.write, place, outcome, results, version, stop))
             _raise_failed(one for one in written if one.done())
         _raise_failed(written)
@@ -174,7 +174,7 @@ def _claim(result: ClaimResult) -> Document:
 def write(folder: Path, entries: Sequence[Entry], version: str) -> Path:
     """Write the index page, the text and the document. Returns the page's path."""
     output.write_json(folder / "scorecard.json", scorecard_document(entries, version))
-    (folder / "scorecard.txt").write_text(scorecard_text(entries) + "\n", encoding="utf-8")
+    disk.write(folder / "scorecard.txt", scorecard_text(entries) + "\n")
     path = folder / "index.html"
     context = {
         "version": version,
@@ -184,7 +184,7 @@ def write(folder: Path, entries: Sequence[Entry], version: str) -> Path:
         "verdicts": VERDICTS,
         "groups": _groups(entries),
     }
-    path.write_text(render("scorecard.html.j2", context), encoding="utf-8")
+    disk.write(path, render("scorecard.html.j2", context))
     return path
 
 

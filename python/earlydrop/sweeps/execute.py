@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BATCH_S = 0.4
 """Intended duration of a batch: long compared with the cost of submitting one, short compared with the sweep."""
-TASK_S, SHARE = 4e-3, 0.25
+TASK_S, SHARE = 7e-3, 0.25
 """Processor time that a batch costs the calling process and Dask's scheduler, s, and the share of their time that
 batches may take: with many workers batches last longer. docs/clusters.md has the measurement."""
 MOST_RUNS = 5000

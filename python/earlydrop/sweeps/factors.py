@@ -55,6 +55,9 @@ def _parse_factor(number: int, t: SweepTable, folder: Path) -> Factor | None:
     if ways != ["levels"] and not paths:
         t.report("", "has no path; give path or paths")
         return None
+    if ways == ["levels"] and paths:
+        t.report("", f"given levels and the path {paths[0]}; allowed path with values, or levels that each have set")
+        return None
     if any(path in RESERVED for path in paths):
         t.report("", f"{paths[0]} cannot be varied; seeds chooses the seeds")
         return None
@@ -67,7 +70,7 @@ def _parse_factor(number: int, t: SweepTable, folder: Path) -> Factor | None:
     factor = Factor(
         name,
         t.text("title", name),
-        t.text("unit", ""),
+        t.text("unit", "ms" if paths == ("rtt",) else ""),
         (),
         paths,
         form,
@@ -106,6 +109,8 @@ def _with_levels(t: SweepTable, factor: Factor, folder: Path) -> Factor | None:
         value = level.raw("value", level.raw("name", number))
         name = level.text("name", level_name(value))
         found.append(Level(name, value, tuple(parse_sets(level, folder))))
+    if len(found) > 1 and not any(level.sets for level in found):
+        t.report("levels", "none has set, so that all are the same scenario; give set in each")
     return _without_equals(t, replace(factor, levels=tuple(found)))
 
 

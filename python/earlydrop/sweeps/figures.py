@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _core
+from .. import _core, disk
 from ..analysis import statistics
 from ..analysis.compare import watched
 from ..render import panels, plotting
@@ -99,14 +99,16 @@ def write(folder: Path, data: Data, texts: Sequence[str], formats: Sequence[str]
         SweepError: a text cannot be read, or nothing can be drawn.
     """
     specs = [parse(text, data) for text in texts]
-    made: list[tuple[str, Figure | None]] = [(spec.slug, draw(data, spec)) for spec in specs]
+    slugs = [spec.slug for spec in specs]
+    names = [slug if slugs.index(slug) == k else f"{slug}-{k + 1}" for k, slug in enumerate(slugs)]
+    made: list[tuple[str, Figure | None]] = [(name, draw(data, spec)) for name, spec in zip(names, specs, strict=True)]
     if not made:
         made = [("plane", plots.plane(data)), ("curves", plots.curves(data))]
     drawn = [(name, one) for name, one in made if one is not None]
     if not drawn:
         raise SweepError("the sweep has neither delay and goodput nor a numeric factor; choose figures by --plot")
     where = folder / "figures"
-    where.mkdir(exist_ok=True)
+    disk.make_folders(where)
     return [path for name, one in drawn for path in plotting.save(one, where / name, formats=formats)]
 
 
@@ -201,7 +203,7 @@ def _lines(data: Data, spec: PlotSpec) -> Figure:
         ax.set_title(title)
     panels.share_labels(axes)
     if spec.by:
-        panels.legend(drawing, axes)
+        panels.legend_of_several(drawing, axes)
     return drawing
 
 
@@ -351,7 +353,7 @@ def _ellipses(data: Data, spec: PlotSpec) -> Figure:
         raise _nothing(spec)
     panels.share_labels(axes)
     if spec.by and len(levels) <= SHARED:
-        panels.legend(drawing, axes)
+        panels.legend_of_several(drawing, axes)
     return drawing
 
 
@@ -399,7 +401,7 @@ def _distributions(data: Data, spec: PlotSpec) -> Figure:
                 ax.step(line.xs, line.means, where="post", color=own.colour, linestyle=own.dashes, label=label)
             ax.set_title(title)
         if spec.by:
-            panels.legend(drawing, axes)
+            panels.legend_of_several(drawing, axes)
     for ax in axes:
         ax.set_xlabel("Queueing delay (ms)")
         ax.set_ylabel("Share of packets above" if above else "Share of packets")
@@ -459,5 +461,5 @@ def _over_time(data: Data, spec: PlotSpec) -> Figure:
     for ax in axes:
         ax.set_ylim(bottom=0)
     panels.share_labels(axes)
-    panels.legend(drawing, axes)
+    panels.legend_of_several(drawing, axes)
     return drawing

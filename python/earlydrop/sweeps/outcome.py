@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..analysis import statistics
+from ..analysis import overflows, statistics
+from ..analysis.compare import passing_note
 from ..analysis.statistics import Difference, Estimate, Warmup
 from ..document import Document
 from ..store import DIGEST, Store
@@ -23,6 +25,7 @@ from .lazy import Lazy
 from .model import Point, Sweep
 from .plan import Array, Plan, label
 from .row_file import Table
+from .words import sentences
 
 T = TypeVar("T")
 
@@ -35,6 +38,8 @@ NOTHING = Cell(None)
 
 PIECE, KEPT = 8192, 4
 """So many runs are read together, and so many such pieces are kept."""
+IDLE_POINTS = 1000
+"""At most so many points at which a discipline never acted are counted."""
 
 
 @dataclass
@@ -51,6 +56,10 @@ class Outcome:
     version: str
     warmups: dict[int, Warmup] = field(default_factory=dict)
     """What MSER-5 says of the warm-up, by point."""
+    passing: bool = False
+    """Whether there is a run in which not all flows pass the measured queue."""
+    idle: tuple[str, ...] = ()
+    """Which disciplines never acted, and where."""
     _pieces: OrderedDict[tuple[int, int], tuple[Array, Array]] = field(default_factory=OrderedDict, repr=False)
 
     @property
@@ -262,20 +271,26 @@ class Outcome:
         """Points at which every seed gave the same run."""
         return [row.number for row in self.rows() if row.same_run]
 
+    @cached_property
+    def summary(self) -> list[str]:
+        """What was found, in a few sentences."""
+        return sentences(self)
+
     @property
     def notes(self) -> list[str]:
-        """Why points have no interval; nothing where all have one."""
+        """Whose figures they are where not all flows count, and why points have no interval."""
+        found = [passing_note(self.sweep.queue, self.sweep.measures)] if self.passing else []
         if not self.fixed:
-            return []
+            return [note for note in found if note]
         count, seeds = len(self.sweep.points), max(int(self.plan.counts[k]) for k in self.fixed)
         where = [] if len(self.fixed) == count else [f"{len(self.fixed):,} of {count:,} points"]
-        return [statistics.same_run_note(seeds, where)]
+        return [*(note for note in found if note), statistics.same_run_note(seeds, where)]
 
     @property
     def warnings(self) -> list[str]:
         """What the reader should know before believing the figures."""
         sweep = self.sweep
-        found = list(self.plan.warnings)
+        found = [*self.plan.warnings, *self.idle]
         found += [w.sentence(label(sweep, sweep.points[k])) for k, w in self.warmups.items() if w.short]
         if sweep.stop is not None and self._wide:
             found.append(
@@ -323,6 +338,7 @@ class Outcome:
             "title": sweep.title,
             "version": self.version,
             "queue": sweep.queue,
+            "summary": self.summary,
             "design": sweep.design,
             "interval": sweep.interval,
             "control": dict(sweep.control),
@@ -405,25 +421,59 @@ def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
     rows = plan.rows
     # The digest of a run stands behind its measures.
     table = Table(rows.total, len(measures) + 1)
+    passing = False
     find = plan.finder()
+    fields = overflows.fields(plan.sweep.queue)
+    there, never = np.zeros(rows.total, bool), np.zeros(rows.total, bool)
 
     def take(found: polars.DataFrame) -> None:
         places = find(words(found["scenario_key"].to_list()), found["seed"].to_numpy())
         here = places >= 0
         if not here.any():
             return
-        columns = [
-            (pl.col(m.field).cast(pl.Float64) * m.scale if m.field in found.columns else pl.lit(None, pl.Float64))
-            .fill_null(math.nan)
-            .alias(m.id)
-            for m in measures
-        ]
+        columns = [(_first_of(m.fields, found) * m.scale).fill_null(math.nan).alias(m.id) for m in measures]
+        nonlocal passing
+        passing = passing or any(found[m.passing].count() > 0 for m in measures if m.passing in found.columns)
         columns.append(pl.col(DIGEST).cast(pl.Float64).alias(f"{DIGEST} of the run"))
-        table.put(places[here], found.filter(pl.Series(here)).select(columns).to_numpy())
+        mine = found.filter(pl.Series(here))
+        table.put(places[here], mine.select(columns).to_numpy())
+        there[places[here]] = True
+        if set(fields.values()) <= set(found.columns):
+            acts = pl.sum_horizontal(fields[name] for name in ("early_drops", "forced_drops", "marks"))
+            idle = (pl.col(fields["overflow_drops"]) > 0) & (acts == 0) & ~pl.col(fields["aqm"]).is_in(overflows.PLAIN)
+            never[places[here]] = mine.select(idle.fill_null(False)).to_series().to_numpy()
 
     wanted = lambda: ((keys, seeds) for _, keys, seeds in rows.pieces())  # noqa: E731
-    store.gather(wanted, list(dict.fromkeys([*(m.field for m in measures), DIGEST])), take, version)
-    return Outcome(plan, table, tally, version)
+    asked = [*(name for m in measures for name in m.fields), DIGEST, *fields.values()]
+    store.gather(wanted, list(dict.fromkeys(asked)), take, version)
+    idle = tuple(_never_acted(plan, there, never))
+    return Outcome(plan, table, tally, version, passing=passing, idle=idle)
+
+
+def _first_of(names: Iterable[str], found: polars.DataFrame) -> polars.Expr:
+    """The first of these columns that has a value."""
+    import polars as pl
+
+    there = [pl.col(name).cast(pl.Float64) for name in names if name in found.columns]
+    return pl.coalesce(there) if there else pl.lit(None, pl.Float64)
+
+
+def _never_acted(plan: Plan, there: Array, never: Array) -> list[str]:
+    """What to say of disciplines that acted in no run of a point; of many such points the first are looked at."""
+    from .. import _core
+
+    if not never.any():
+        return []
+    sweep, points = plan.sweep, []
+    for k, point in enumerate(sweep.points):
+        start, end = plan.rows.at(k)
+        made = there[start:end]
+        if made.any() and never[start:end][made].all():
+            text = _core.Scenario.parse(sweep.document, point.sets).to_json()
+            points.append((label(sweep, point), json.loads(text)))
+            if len(points) == IDLE_POINTS:
+                break
+    return overflows.at_points(sweep.queue, points, len(sweep.points))
 
 
 def wanted_seeds(outcome: Outcome) -> Array:

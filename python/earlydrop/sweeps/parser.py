@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from array import array
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 from .. import _core
-from ..analysis.compare import QUANTITIES, Quantity
+from ..analysis.compare import QUANTITIES, TARGETS, Quantity
 from ..analysis.statistics import Interval, Stopping
 from ..document import Document
 from ..expressions import Condition, ExpressionError, parse_condition
+from ..output import NAME, NAME_ALLOWED
 from ..strict_toml import TomlError, is_number, load, suggestion
 from . import design
 from .base_scenario import NEUTRAL, levels_with_code, one_line, overlay_toml, with_code, with_traces
@@ -23,6 +24,7 @@ from .factors import parse_factors, parse_sets
 from .lazy import Lazy
 from .model import DESIGNS, Factor, Point, Sweep, SweepError
 from .quantities import level_at, with_units
+from .rtt import with_round_trips
 from .sweep_table import Mistakes, SweepTable
 
 KEYS = (
@@ -87,12 +89,17 @@ class _Parser:
         top, wrong = self.top, self.mistakes
         top.only(KEYS)
         name = top.text("name", self.path.stem)
+        if "name" in self.top.data and not re.fullmatch(NAME, name):
+            top.report("name", f'given "{name}"; allowed {NAME_ALLOWED}')
         base = self._scenario()
         factors = parse_factors(top, self.path.parent)
         try:
             factors = levels_with_code(factors, base, self.path.parent, self.path)
+            factors = with_round_trips(factors, base, self._queue(base)) if base else factors
         except _core.ScenarioError as error:
             top.report("factor", one_line(error))
+        except SweepError as error:
+            top.report("", str(error))
         kind, count, seed, cross = self._design(factors)
         conditions = self._conditions(factors)
         seeds, stop, stop_measures = self._seeds()
@@ -296,10 +303,10 @@ class _Parser:
             relative = 0.02
         most = table.whole("most", 2, 100_000, 200)
         least = table.whole("least", 2, most, min(10, most))
-        return least, Stopping(float(relative), least, most), table.texts("measures", ("goodput", "queue_delay"))
+        return least, Stopping(float(relative), least, most), table.texts("measures", TARGETS)
 
     def _measures(self, queue: str, stop_measures: Sequence[str]) -> tuple[Quantity, ...]:
-        known = {q.id: replace(q, field=q.field.replace("{queue}", queue)) for q in QUANTITIES}
+        known = {q.id: q.at(queue) for q in QUANTITIES}
         own: dict[str, Quantity] = {}
         for number, table in enumerate(self.top.tables("measure"), 1):
             table.only(("id", "title", "unit", "field", "digits", "scale"))

@@ -37,7 +37,7 @@ class PlotSpec:
     @property
     def slug(self) -> str:
         """The figure's file name, without a suffix."""
-        return re.sub(r"[^a-z0-9]+", "-", self.text.lower()).strip("-")
+        return re.sub(r"[^a-z0-9]+", "-", self.text.lower()).strip("-")[:100] or "figure"
 
 
 def parse_plot(text: str, measures: Collection[str], factors: Mapping[str, tuple[bool, list[Any]]]) -> PlotSpec:

@@ -11,8 +11,10 @@ import numpy as np
 
 from ..analysis import statistics
 from ..analysis.measures import kind_of
+from ..analysis.words import SPOKEN
 from ..document import Document
 from ..render import plotting
+from ..render.panels import entries, legend
 from .model import is_number
 from .plan import Array
 
@@ -167,8 +169,9 @@ def spread(items: Sequence[T], most: int) -> Sequence[T]:
 def delay_and_goodput(data: Data) -> tuple[str, str] | None:
     """The measures of the plane, if there are such."""
     measures = data.document["measures"]
-    delay = next((m for m in ("queue_delay", "delay", "queue_delay_p99") if m in measures), None)
-    goodput = next((m for m in ("goodput", "throughput", "utilisation") if m in measures), None)
+    delays, goodputs = SPOKEN
+    delay = next((m for m in (*delays, "queue_delay_p99") if m in measures), None)
+    goodput = next((m for m in (*goodputs, "utilisation") if m in measures), None)
     return (delay, goodput) if delay and goodput else None
 
 
@@ -228,7 +231,7 @@ def plane(data: Data) -> Figure | None:
         ax.set_ylabel(data.label(goodput))
         ax.margins(0.08)
         if by:
-            drawing.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=min(6, len(groups)))
+            legend(drawing, entries([ax]))
     return drawing
 
 
@@ -291,8 +294,7 @@ def curves(data: Data) -> Figure | None:
         for ax in list(panels.flat)[len(measures) :]:
             ax.set_visible(False)
         if by:
-            handles = panels.flat[0].get_legend_handles_labels()
-            drawing.legend(*handles, loc="outside upper center", ncols=min(6, len(groups)))
+            legend(drawing, entries([panels.flat[0]]))
     return drawing
 
 
@@ -413,7 +415,5 @@ def scatters(data: Data) -> Figure | None:
                 ax.set_xlabel(data.title(name))
                 ax.set_ylabel(data.label(measure))
         if by:
-            drawing.legend(
-                *panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=min(6, len(groups))
-            )
+            legend(drawing, entries([panels[0][0]]))
     return drawing

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import streamed
+from .. import disk, streamed
 from ..analysis.statistics import ALPHA
 from ..document import Document
 from ..render import panels, plotting
@@ -107,9 +107,7 @@ def _write(folder: Path, data: Data) -> Path:
     advice = folder / "advice.txt"
     said = advice.read_text(encoding="utf-8").rstrip() if advice.is_file() else ""
     text = render("sweep.html.j2", {**context(data), "advice": said})
-    part = folder / ".report.html.partial"
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    disk.replace(path, text)
     return path
 
 
@@ -135,6 +133,7 @@ def context(data: Data) -> dict[str, Any]:
         "differences": _differences(data),
         "more_differences": max(0, d["counts"]["differences"] - DIFFERENCES),
         "tests": sum(one["t_test_p_holm"] is not None for one in d["differences"]),
+        "summary": d.get("summary", []),
         "notes": d.get("notes", []),
         "fixed": all(point.get("replicates", 2) == 1 for point in d["points"]),
         "runs": _single(data),

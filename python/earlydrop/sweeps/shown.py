@@ -134,9 +134,11 @@ class Swept(Outcome):
         if self.tally.failed:
             said.append(f"Failed: {text.counted(self.tally.failed, 'run')}")
         caption = f"{self.sweep.name}: queue {self.sweep.queue}, {text.replication(self)}"
-        return notebook.table(head, rows, len(self.sweep.factors), caption) + notebook.paragraphs(said)
+        table = notebook.table(head, rows, len(self.sweep.factors), caption)
+        return notebook.paragraphs(self.summary) + table + notebook.paragraphs(said)
 
 
 def shown(outcome: Outcome) -> Swept:
     """The same results, with what people look at."""
-    return Swept(outcome.plan, outcome.table, outcome.tally, outcome.version, outcome.warmups)
+    parts = (outcome.plan, outcome.table, outcome.tally, outcome.version, outcome.warmups)
+    return Swept(*parts, passing=outcome.passing, idle=outcome.idle)

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from .. import columns, streamed
+from .. import columns, disk, streamed
 from ..render.result_text import LATEX_END, latex_head, latex_row
 from ..terminal import CUT, interval_text, paragraph, table, with_sign
 from .cells import Cell, Row
@@ -79,6 +79,8 @@ def outcome_text(outcome: Outcome) -> str:
     measures = sweep.measures[:SHOWN_MEASURES]
     head, rows = point_table(outcome, SHOWN_POINTS, SHOWN_MEASURES)
     lines = [
+        *map(paragraph, outcome.summary),
+        *([""] if outcome.summary else []),
         f"{sweep.name}: queue {sweep.queue}, {replication(outcome)}",
         "",
         table(head, rows, left=len(sweep.factors)),
@@ -195,7 +197,7 @@ def write(folder: Path, outcome: Outcome, url: str) -> None:
     All are written in one go through the points, because their statistics are dear.
     """
     sweep = outcome.sweep
-    with (folder / "sweep.json").open("w", encoding="utf-8") as file:
+    with disk.open_text(folder / "sweep.json") as file:
         document = streamed.Writer(file, indent=1)
         for key, value in outcome.head().items():
             document.put(key, value)
@@ -207,13 +209,13 @@ def write(folder: Path, outcome: Outcome, url: str) -> None:
         file.write("\n")
     _write_runs(folder / "runs.parquet", outcome)
     columns.write(folder, {name: _described(folder / name, outcome) for name in ("points.csv", "differences.csv")})
-    (folder / "sweep.txt").write_text(outcome_text(outcome) + "\n", encoding="utf-8")
+    disk.write(folder / "sweep.txt", outcome_text(outcome) + "\n")
     if sweep.text:
-        (folder / "sweep.toml").write_text(sweep.text, encoding="utf-8")
+        disk.write(folder / "sweep.toml", sweep.text)
     if outcome.tally.failures:
         failures = [failure_document(sweep, f) for f in outcome.tally.failures]
         text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in failures)
-        (folder / "failures.jsonl").write_text(text, encoding="utf-8")
+        disk.write(folder / "failures.jsonl", text)
 
 
 def print_json(folder: Path, more: Mapping[str, Any], to: TextIO) -> None:
@@ -232,7 +234,7 @@ def _write_points(folder: Path, outcome: Outcome, document: streamed.Writer) -> 
     factors = [f.name for f in sweep.factors]
     parts = ("mean", "lower", "upper", "n")
     document.begin("points")
-    with _table(folder / "points.csv") as rows, (folder / "points.tex").open("w", encoding="utf-8") as tex:
+    with _table(folder / "points.csv") as rows, disk.open_text(folder / "points.tex") as tex:
         rows.writerow([*factors, "replicates", *(f"{m.id}_{p}" for m in sweep.measures for p in parts)])
         caption = "; ".join([f"{sweep.title}: {replication(outcome)}", *outcome.notes])
         tex.write(latex_head([*factors, "n", *(m.label for m in sweep.measures)], len(factors), caption))
@@ -291,7 +293,7 @@ def _described(path: Path, outcome: Outcome) -> columns.Columns:
 
 @contextmanager
 def _table(path: Path) -> Iterator[Any]:
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with disk.open_text(path, newline="") as file:
         yield csv.writer(file, lineterminator="\n")
 
 
@@ -317,7 +319,8 @@ def _write_runs(path: Path, outcome: Outcome) -> None:
     source = register_io_source(pieces, schema=schema, is_pure=True)
     described = columns.of(schema, "runs", _factors(outcome) | _measures(outcome) | _measures(outcome, "measure."))
     metadata = columns.metadata(described)
-    source.sink_parquet(path, compression="zstd", row_group_size=GROUP, metadata=metadata)
+    with disk.open_binary(path) as file:
+        source.sink_parquet(file, compression="zstd", row_group_size=GROUP, metadata=metadata)
 
 
 def _factors(outcome: Outcome) -> dict[str, columns.Column]:

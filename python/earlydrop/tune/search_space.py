@@ -24,6 +24,7 @@ from ..sweeps.base_scenario import (
     with_digest,
     with_traces,
 )
+from ..sweeps.quantities import in_unit
 from ..toml_writer import toml_value
 
 ALIASES = {"fairness": "jain", "delay": "queue_delay"}
@@ -153,7 +154,7 @@ def problem(
     base = with_digest(base, aqm)
     checked = json.loads(_core.Scenario.parse(base, []).to_json())["queue"][queue]
     declared = {p["name"]: p for p in entry["parameters"]}
-    chosen = [_asked(text, declared, aqm) for text in parameters] or _default(declared, checked)
+    chosen = [_asked(text, declared, aqm, f"queue.{queue}", base) for text in parameters] or _default(declared, checked)
     if not chosen:
         raise TuneError(f"{aqm} has no parameter with a number to search")
     if not parameters:
@@ -177,7 +178,7 @@ def toml_settings(sets: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _objectives(asked: Sequence[str], queue: str) -> list[Objective]:
-    known = {q.id: replace(q, field=q.field.replace("{queue}", queue)) for q in QUANTITIES}
+    known = {q.id: q.at(queue) for q in QUANTITIES}
     found: list[Objective] = []
     for text in asked:
         name, _, way = text.partition(":")
@@ -235,22 +236,57 @@ def _form(declared: Document) -> str:
     return "{} " + declared["unit"] if declared["unit"] in NEEDED_UNITS else "{}"
 
 
-def _asked(text: str, declared: Mapping[str, Document], aqm: str) -> Parameter:
+def _asked(text: str, declared: Mapping[str, Document], aqm: str, place: str, base: Document) -> Parameter:
+    """A parameter as `--param` names it; `place` is the path of its queue in the scenario."""
     name, _, span = text.partition("=")
     if name not in declared:
         raise TuneError(f"--param {text}: {aqm} has no parameter {name}; it has {', '.join(declared)}")
     p = declared[name]
-    low_text, dots, high_text = span.partition("..")
+    low_text, dots, high_text = (part.strip() for part in span.partition(".."))
+    united = p["unit"] in NEEDED_UNITS
+    example = f"{name}={EXAMPLES[p['unit']]}" if united else "max_p=0.01..0.5"
     try:
-        low, high = float(low_text), float(high_text)
+        low, high = _ends(low_text, high_text, p["unit"]) if united else (float(low_text), float(high_text))
     except ValueError:
         low, high = 1.0, 0.0
+    except _NoUnit as error:
+        refused = checker_error(base, [(f"{place}.{name}", str(error))])
+        said = "has no unit" if refused is None else refused.message
+        raise TuneError(f"--param {text}: {said}; allowed NAME=LOW..HIGH with a unit, as {example}") from None
     if p["kind"] not in ("real", "whole") or not dots or not low < high:
-        raise TuneError(f"--param {text}: allowed NAME=LOW..HIGH with numbers, LOW below HIGH, as max_p=0.01..0.5")
+        wanted = "a unit" if united else "numbers"
+        raise TuneError(f"--param {text}: allowed NAME=LOW..HIGH with {wanted}, LOW below HIGH, as {example}")
     bottom, top = _bounds(p)
     if low < bottom or high > top:
-        raise TuneError(f"--param {text}: is out of range; allowed {p['range']}")
+        raise TuneError(f"--param {text}: is out of range; allowed {p['range']}{' ' + p['unit'] if united else ''}")
     return Parameter(name, low, high, low > 0 and high / low >= 10, p["kind"] == "whole", _form(p))
+
+
+EXAMPLES = {"s": "1ms..100ms", "bit/s": "1Mbit/s..10Mbit/s"}
+"""Ranges of parameters in `NEEDED_UNITS`."""
+
+
+class _NoUnit(Exception):
+    """A number without the unit that it needs."""
+
+
+def _ends(low: str, high: str, unit: str) -> tuple[float, float]:
+    """Both ends of a range in a unit; the lower one may leave out the unit of the other, as `1..100ms`.
+
+    Raises:
+        ValueError: they are no quantities of this kind.
+    """
+    from .. import _core
+
+    found = _core.quantity(high)
+    if found is None:
+        raise _NoUnit(str(float(high)))
+    if _core.quantity(low) is None:
+        low = f"{float(low)} {found[1]}"
+    lower, upper = in_unit(low, unit), in_unit(high, unit)
+    if lower is None or upper is None:
+        raise ValueError("another kind of unit")
+    return lower, upper
 
 
 def _linked(parameters: list[Parameter]) -> list[Parameter]:

@@ -9,7 +9,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use earlydrop_aqm::{Ecn, Packet};
-use etherparse::{Ipv6ExtensionSlice, LaxIpSlice};
+use etherparse::ip_number::{AUTH, IPV6_DEST_OPTIONS, IPV6_FRAG, IPV6_HOP_BY_HOP, IPV6_ROUTE};
+use etherparse::{IpAuthHeaderSlice, Ipv6ExtensionsSlice, Ipv6FragmentHeaderSlice, Ipv6RawExtHeaderSlice, LaxIpSlice};
 pub use flow::{Endpoints, Fragment, Fragments};
 
 /// Bytes of an IPv4 header without options.
@@ -100,14 +101,7 @@ impl Header {
             }
             LaxIpSlice::Ipv6(ip) => {
                 let header = ip.header();
-                let fragment = ip.extensions().clone().into_iter().find_map(|extension| match extension {
-                    Ipv6ExtensionSlice::Fragment(part) if part.is_fragmenting_payload() => Some(Fragment {
-                        id: part.identification(),
-                        first: part.fragment_offset().value() == 0,
-                        more: part.more_fragments(),
-                    }),
-                    _ => None,
-                });
+                let fragment = fragment(ip.extensions());
                 Header {
                     endpoints: Endpoints {
                         source: IpAddr::V6(Ipv6Addr::from(header.source())),
@@ -162,6 +156,38 @@ fn check_ipv6(packet: &[u8]) -> Result<(), Malformed> {
         return Err(Malformed::Truncated);
     }
     Ok(())
+}
+
+/// Which fragment an IPv6 packet is. The library's iterator over extension headers is not used: it goes on behind the
+/// last sound one, and reads memory outside of a truncated packet.
+fn fragment(extensions: &Ipv6ExtensionsSlice<'_>) -> Option<Fragment> {
+    let (mut next, mut rest) = (extensions.first_header()?, extensions.slice());
+    loop {
+        let length;
+        (next, length) = match next {
+            IPV6_FRAG => {
+                let part = Ipv6FragmentHeaderSlice::from_slice(rest).ok()?;
+                if part.is_fragmenting_payload() {
+                    return Some(Fragment {
+                        id: part.identification(),
+                        first: part.fragment_offset().value() == 0,
+                        more: part.more_fragments(),
+                    });
+                }
+                (part.next_header(), part.slice().len())
+            }
+            IPV6_HOP_BY_HOP | IPV6_ROUTE | IPV6_DEST_OPTIONS => {
+                let header = Ipv6RawExtHeaderSlice::from_slice(rest).ok()?;
+                (header.next_header(), header.slice().len())
+            }
+            AUTH => {
+                let header = IpAuthHeaderSlice::from_slice(rest).ok()?;
+                (header.next_header(), header.slice().len())
+            }
+            _ => return None,
+        };
+        rest = &rest[length..];
+    }
 }
 
 fn ecn(bits: u8) -> Ecn {

@@ -180,3 +180,32 @@ fn flow_keys_differ_and_do_not_depend_on_the_run() {
     assert!(low.len() > 800, "{}", low.len());
 }
 const GOLDEN: u64 = 5_400_337_138_671_472_131;
+
+/// The extension headers of a hostile packet end nowhere: the first byte of each names another one, the second a length
+/// beyond the packet. Reading stops at the end.
+#[test]
+fn extension_headers_beyond_the_packet_are_not_read() {
+    for extension in [0_u8, 43, 44, 51, 60] {
+        for behind in [&[][..], &[44, 255], &[60, 255, 0, 0, 0, 0, 0, 0], &[43, 0, 0, 0, 0, 0, 0, 0, 60, 9]] {
+            let mut bytes = vec![0x60, 0, 0, 0, 0, behind.len() as u8, extension, 64];
+            bytes.extend([7; 32]);
+            bytes.extend(behind);
+            let header = Header::read(&bytes).expect("the header itself is sound");
+            assert_eq!((header.fragment, header.endpoints.ports), (None, (0, 0)), "{extension} {behind:?}");
+        }
+    }
+}
+
+/// A fragment header is found behind others.
+#[test]
+fn a_fragment_header_behind_other_extensions_is_found() {
+    let extensions =
+        [[43, 0, 0, 0, 0, 0, 0, 0], [60, 0, 0, 0, 0, 0, 0, 0], [44, 0, 0, 0, 0, 0, 0, 0], [17, 0, 0, 1, 0, 0, 1, 2]];
+    let mut bytes = vec![0x60, 0, 0, 0, 0, 40, 0, 64];
+    bytes.extend([7; 32]);
+    bytes.extend(extensions.concat());
+    bytes.extend([0, 80, 1, 0, 0, 8, 0, 0]);
+    let header = Header::read(&bytes).expect("sound");
+    assert_eq!(header.fragment, Some(Fragment { id: 0x0102, first: true, more: true }));
+    assert_eq!(header.endpoints.ports, (80, 256));
+}

@@ -72,6 +72,22 @@ impl Sender {
         }
     }
 
+    /// Slow start threshold, segments; infinite where there is none yet.
+    pub fn ssthresh(&self) -> f64 {
+        match self {
+            Sender::Ns2(sender) => f64::from(sender.core.ssthresh),
+            Sender::Rfc(connection) => connection.ssthresh(),
+        }
+    }
+
+    /// Smoothed round-trip time, s, once there is a sample.
+    pub fn srtt(&self) -> Option<f64> {
+        match self {
+            Sender::Ns2(sender) => sender.core.smoothed_rtt(),
+            Sender::Rfc(connection) => connection.srtt(),
+        }
+    }
+
     /// Whether the connection is open: the SYN has been acknowledged.
     #[inline(always)]
     pub fn is_open(&self) -> bool {

@@ -1,17 +1,25 @@
 //! Duplicates of file descriptors of Python objects: the only unsafe code of this crate.
 #![allow(unsafe_code)]
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::PyOSError;
 use pyo3::PyResult;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::io::Error;
+use std::os::fd::{FromRawFd, OwnedFd};
 
 /// A new descriptor of the same file.
+///
+/// # Errors
+/// `OSError` if `fd` is not open.
 pub fn duplicate(fd: i32) -> PyResult<OwnedFd> {
-    if fd < 0 {
-        return Err(PyValueError::new_err("no file descriptor"));
+    // SAFETY: the kernel gets two numbers. It refuses a descriptor that is not open.
+    let new = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3) };
+    if new < 0 {
+        let error = Error::last_os_error();
+        return Err(PyOSError::new_err((
+            error.raw_os_error().unwrap_or(libc::EBADF),
+            format!("file descriptor {fd} is not open"),
+        )));
     }
-    // SAFETY: the number came from a Python file object that lives until this call returns. If it does not, the kernel
-    // refuses to duplicate it, or the command gets another file.
-    let borrowed = unsafe { BorrowedFd::borrow_raw(fd) };
-    Ok(borrowed.try_clone_to_owned()?)
+    // SAFETY: the kernel has just made this descriptor, and nothing else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(new) })
 }

@@ -3,7 +3,7 @@
 //! `earlydrop-engine CASE [--links auto|stepped] [--events lanes|heap] [--spread] [--duration S]` prints one JSON
 //! document. `--tcp NAME` replaces Reno by another TCP of the profile `ns2`; `--rfc yes|plain|paced` uses NewReno of
 //! the profile `rfc` without delayed ACKs: with SACK, without SACK, or with SACK, RACK and pacing. Cases A to F are
-//! dumbbells. N10, N100 and N1000 are random networks of so many routers with ten flows each; N10-full and N100-full
+//! dumbbells. `earlydrop-engine FILE.toml` runs a scenario instead. N10, N100 and N1000 are random networks of so many routers with ten flows each; N10-full and N100-full
 //! have 10,000 flows like N1000, on correspondingly faster links.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
@@ -73,8 +73,12 @@ fn main() {
         (_, Some(&(_, (routers, flows, duration)))) => {
             random_network(routers, flows, option("--duration", "").parse().unwrap_or(duration))
         }
+        _ if given.ends_with(".toml") => scenario(given).unwrap_or_else(|message| {
+            eprintln!("{message}");
+            std::process::exit(2);
+        }),
         _ => {
-            eprintln!("usage: earlydrop-engine A|B|C|E|F|N10|N100|N1000|N10-full|N100-full [--links auto|stepped] [--events lanes|heap] [--spread] [--duration S]");
+            eprintln!("usage: earlydrop-engine A|B|C|E|F|N10|N100|N1000|N10-full|N100-full|FILE.toml [--links auto|stepped] [--events lanes|heap] [--spread] [--duration S]");
             std::process::exit(2);
         }
     };
@@ -84,7 +88,7 @@ fn main() {
         "heap" => go::<HeapQueue>(network, &plan, settings),
         _ => go::<LaneQueue<8>>(network, &plan, settings),
     };
-    if routers.is_some() {
+    if case.is_none() {
         let sum = |count: fn(&Counters) -> u64| outcome.ports.iter().map(|port| count(&port.counters)).sum::<u64>();
         println!(
             "{{\"case\": \"{given}\", \"user_s\": {run:.4}, \"setup_user_s\": {:.4}, \"queues\": {}, \"flows\": {}, \
@@ -137,6 +141,15 @@ fn random_network(routers: usize, flows: usize, duration: f64) -> (Network, Sett
     let scenario = Doc::from_toml(&text, None).and_then(|doc| check(&doc, None)).expect("a scenario");
     let network = earlydrop_sim::run::build(&scenario, 1).expect("a network");
     (network, Settings { duration, ..Settings::default() })
+}
+
+/// The network of a scenario file, and the settings of its run.
+fn scenario(file: &str) -> Result<(Network, Settings), String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+    let scenario = Doc::from_toml(&text, Some(file)).and_then(|doc| check(&doc, Some(file)));
+    let scenario = scenario.map_err(|error| error.to_string())?;
+    let network = earlydrop_sim::run::build(&scenario, scenario.seed).map_err(|error| error.to_string())?;
+    Ok((network, Settings { duration: scenario.duration, warmup: scenario.warmup, ..Settings::default() }))
 }
 
 /// User CPU seconds of the set-up and of the run, and its outcome.

@@ -2,6 +2,7 @@
 
 pub mod network;
 mod outcome;
+pub mod packet_log;
 pub mod plan;
 mod run;
 mod settings;

@@ -10,6 +10,7 @@ use crate::variation::Variation;
 use earlydrop_aqm::gate::Counters;
 use earlydrop_net::record::Fate;
 use hdrhistogram::Histogram;
+use std::ops::Range;
 
 /// When packets were sent, and their one-way delays, s; in the order of arrival.
 pub type PacketDelays = Vec<(f64, f64)>;
@@ -60,6 +61,8 @@ pub struct PortOutcome {
     pub stats: QueueStats,
     /// Whether the policy keeps an average.
     pub has_average: bool,
+    /// The flows whose data pass it, as ranges of indices.
+    pub passing: Vec<Range<u32>>,
     /// Packets in the queue at the start of the window.
     pub queued_at_start: u64,
     /// Packets in the queue at the end.

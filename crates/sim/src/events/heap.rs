@@ -4,7 +4,8 @@ use super::{Event, EventQueue, Upcoming};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-struct Ordered(Event);
+/// An event in the order of its key.
+pub(super) struct Ordered(pub Event);
 
 impl PartialEq for Ordered {
     fn eq(&self, other: &Self) -> bool {

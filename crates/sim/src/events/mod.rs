@@ -98,14 +98,29 @@ impl Event {
     /// Key among events of the same time.
     #[inline(always)]
     pub fn tie(&self) -> Tie {
+        #[cfg(test)]
+        COMPARISONS.with(|count| count.set(count.get() + 1));
         (self.scheduled, self.cause, self.number)
     }
 
     /// Whether this event runs before `other`.
     #[inline(always)]
     pub fn before(&self, other: &Event) -> bool {
+        #[cfg(test)]
+        COMPARISONS.with(|count| count.set(count.get() + 1));
         self.time < other.time || (self.time == other.time && self.tie() < other.tie())
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    static COMPARISONS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Keys of events that this thread has compared.
+#[cfg(test)]
+pub(crate) fn comparisons() -> u64 {
+    COMPARISONS.with(std::cell::Cell::get)
 }
 
 /// Key among events of the same time.

@@ -1,7 +1,10 @@
 //! A hierarchical timing wheel that keeps the exact total order: a slot is sorted when it becomes current.
 
+use super::heap::Ordered;
 use super::{Event, Upcoming};
 use crate::prefetch::prefetch;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Slots of the lowest level: 2^14, so that most events are placed once.
 const LOW_BITS: u32 = 14;
@@ -16,6 +19,8 @@ const EVENTS_A_SLOT: f64 = 16.0;
 const SLOWEST: f64 = 64.0;
 const FASTEST: f64 = 16_777_216.0;
 
+/// How many events of the current tick may run before one that joins them in their list.
+const NEAR: usize = 32;
 /// End of a list.
 const NONE: u32 = u32::MAX;
 const EVENTS_A_CHUNK: usize = 5;
@@ -54,6 +59,9 @@ pub struct Wheel {
     tick: u64,
     /// Events up to `tick`, latest first.
     current: Vec<Event>,
+    /// More of them, none before the last of `current`: those that joined a tick of many events, where an insertion into
+    /// the list would cost as much as there are events.
+    late: BinaryHeap<Reverse<Ordered>>,
     /// Lower bound of the times here, in bits; the wheel answers without a search below it.
     quiet_until: u64,
     len: usize,
@@ -88,6 +96,7 @@ impl Wheel {
             high_occupied: [[0; HIGH / 64]; HIGH_LEVELS],
             tick: 0,
             current: Vec::new(),
+            late: BinaryHeap::new(),
             quiet_until: u64::MAX,
             len: 0,
         }
@@ -121,11 +130,15 @@ impl Wheel {
         }
     }
 
-    /// Inserts an event of a current or past tick into `current`.
+    /// Inserts an event of a current or past tick.
     fn insert(&mut self, event: &Event) {
-        let at = self.current.iter().rposition(|other| event.before(other)).map_or(0, |i| i + 1);
-        self.current.insert(at, *event);
         self.quiet_until = 0;
+        let near = self.current.len().saturating_sub(NEAR);
+        match self.current[near..].iter().rposition(|other| event.before(other)) {
+            Some(i) => self.current.insert(near + i + 1, *event),
+            None if near == 0 => self.current.insert(0, *event),
+            None => self.late.push(Reverse(Ordered(*event))),
+        }
     }
 
     /// Inserts an event into the slot of `tick`, which is later.
@@ -290,6 +303,11 @@ impl Wheel {
     pub fn pop_first(&mut self) -> Option<Event> {
         let event = self.current.pop();
         self.len -= usize::from(event.is_some());
+        if let Some(Reverse(Ordered(late))) = self.late.peek() {
+            if self.current.last().is_none_or(|first| late.before(first)) {
+                self.current.extend(self.late.pop().map(|Reverse(Ordered(late))| late));
+            }
+        }
         if self.current.is_empty() {
             self.quiet_until = if self.len == 0 { u64::MAX } else { self.start(self.tick + 1) };
         }

@@ -69,6 +69,10 @@ pub(super) const DURATION: Interval = seconds(0.0, 1e6, true);
 pub(super) const START: Interval = seconds(0.0, 1e6, false);
 /// Most round trips of a 40 B packet in a run: more than a day of simulation.
 pub(super) const ROUNDS: f64 = 1e11;
+/// Most packets of a traffic entry without feedback in a run: hours of simulation.
+pub(super) const PACKETS: f64 = 1e11;
+/// Most objects of a web entry in a run, on average: those that wait for a connection are kept in memory.
+pub(super) const OBJECTS: f64 = 1e7;
 /// Propagation delays.
 pub(super) const DELAY: Interval = seconds(0.0, 1e4, false);
 /// Shortest time between two packets of a constant bit rate, in seconds.

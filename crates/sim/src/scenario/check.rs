@@ -15,7 +15,7 @@ use super::nearest::{some_of, suggestion};
 use super::own::{Aqms, OwnAqm};
 use super::traffic::Direction as Way;
 use super::whole::Scenario;
-use super::{bdp, ends, own, reachable, topology, traffic, units};
+use super::{amounts, bdp, ends, own, reachable, topology, traffic, units};
 use crate::topology::{Dumbbell, LinkSpec, Rate, Routes};
 use earlydrop_net::tcp::sizes::ACK_BYTES;
 
@@ -82,6 +82,7 @@ fn scenario(doc: &Doc, folder: Option<&Path>, aqms: Aqms<'_>) -> Checked<Scenari
     let nothing = Record::default();
     let mut scenario = Scenario { name, duration, warmup, seed, topology, queues, traffic, ends, record: nothing };
     round_trips_take_time(&scenario)?;
+    amounts::check(&scenario.traffic, scenario.duration)?;
     bdp::fill_in(&mut scenario, &products)?;
     buffers_hold_a_packet(&scenario)?;
     if let Some(field) = fields.optional("record") {

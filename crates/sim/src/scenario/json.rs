@@ -43,16 +43,31 @@ impl Scenario {
 impl Scenario {
     /// The network in full, whatever its kind: `node` and `link` as a scenario has them, and under `queue` the names that
     /// the queues at links have in results, by the links' names. Drawn delays are those of the scenario's seed.
-    pub fn network_json(&self) -> Json {
+    ///
+    /// Text, written item by item: as a tree of values, 200,000 pairs of hosts take gigabytes.
+    pub fn network_text(&self) -> String {
         let graph = self.topology.graph(self.seed).into_owned().drawn(self.seed);
         let ports = self.ports(&graph);
         let queues = ports.iter().map(|port| (graph.link_name(port.link).to_string(), Json::from(port.name.clone())));
-        json!({
-            "node": graph.nodes.iter().map(topology::write_node).collect::<Vec<_>>(),
-            "link": graph.edges.iter().map(|edge| topology::write_edge(&graph, edge)).collect::<Vec<_>>(),
-            "queue": queues.collect::<Map<String, Json>>(),
-        })
+        let mut text = String::new();
+        write_list(&mut text, "{\"node\":", graph.nodes.iter().map(topology::write_node));
+        write_list(&mut text, ",\"link\":", graph.edges.iter().map(|edge| topology::write_edge(&graph, edge)));
+        text.push_str(",\"queue\":");
+        text.push_str(&Json::from(queues.collect::<Map<String, Json>>()).to_string());
+        text.push('}');
+        text
     }
+}
+
+fn write_list(text: &mut String, head: &str, items: impl Iterator<Item = Json>) {
+    text.push_str(head);
+    let mut mark = '[';
+    for item in items {
+        text.push(mark);
+        text.push_str(&item.to_string());
+        mark = ',';
+    }
+    text.push_str(if mark == '[' { "[]" } else { "]" });
 }
 
 fn insert(map: &mut Map<String, Json>, key: &str, value: Option<Json>) {

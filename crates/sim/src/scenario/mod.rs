@@ -15,6 +15,7 @@
 //! # Ok::<(), earlydrop_sim::scenario::ScenarioError>(())
 //! ```
 
+mod amounts;
 mod bdp;
 mod bounds;
 mod check;
@@ -57,7 +58,7 @@ pub use nesting::MAX_DEPTH;
 pub use own::OwnAqm;
 pub(crate) use queue::parameter_of;
 pub use queue::{retain_known, retain_known_with};
-pub use reference::reference;
+pub use reference::{discipline as discipline_reference, reference};
 pub use schema::schema;
 pub use sets::apply_sets;
 pub use template::{template, template_of};

@@ -1,5 +1,8 @@
-//! The keys of topologies and of traffic as plain values, for documentation and for listings.
+//! The keys of topologies and of traffic, and the parameters of disciplines, as plain values, for documentation and for
+//! listings.
 
+use earlydrop_aqm::catalogue::AqmSpec;
+use earlydrop_aqm::params::{Kind, Param};
 use serde_json::{json, Value as Json};
 
 use super::ends::ENDS;
@@ -27,5 +30,42 @@ pub fn reference() -> Json {
         "link": docs(&[topology::JOINS, DRAWN_LINK].concat()),
         "entry": docs(&[traffic::common::keys(true), ENDS].concat()),
         "tcp": docs(&traffic::TCP.concat()),
+    })
+}
+
+/// A discipline of the catalogue with its parameters: `name`, `title`, `family`, `year`, `summary`, `source`, `doc`,
+/// `limit` and `parameters`. A parameter has `name`, `symbol`, `unit`, `kind`, `range`, `choices`, `default`, `source` and
+/// `doc`.
+pub fn discipline(spec: &AqmSpec) -> Json {
+    json!({
+        "name": spec.name,
+        "title": spec.title,
+        "family": spec.family,
+        "year": spec.year,
+        "summary": spec.summary,
+        "source": spec.source,
+        "doc": spec.documentation(),
+        "limit": { "default": spec.limit.text(), "source": spec.limit.source() },
+        "parameters": spec.all_params().map(parameter).collect::<Vec<_>>(),
+    })
+}
+
+fn parameter(param: &Param) -> Json {
+    let (kind, choices) = match param.kind {
+        Kind::Real { .. } => ("real", Json::Null),
+        Kind::Whole { .. } => ("whole", Json::Null),
+        Kind::Flag { .. } => ("flag", Json::Null),
+        Kind::Choice(words) => ("choice", json!(words)),
+    };
+    json!({
+        "name": param.name,
+        "symbol": param.symbol,
+        "unit": param.unit.name(),
+        "kind": kind,
+        "range": param.range(),
+        "choices": choices,
+        "default": param.default.to_string(),
+        "source": param.source,
+        "doc": param.doc,
     })
 }

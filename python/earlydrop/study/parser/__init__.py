@@ -75,6 +75,15 @@ def _parse(folder: Path, top: StudyTable) -> Study:
     )
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", study.name):
         raise top.fault(f'name = "{study.name}": allowed are letters, digits, ".", "-" and "_"')
+    # Their files.
+    for kind, ids in (("experiment", list(context.experiments)), ("figure", [f.id for f in figures])):
+        named: dict[str, str] = {}
+        for one in ids:
+            plain = re.sub(r"[^a-z0-9]+", "-", one.lower()).strip("-")
+            if not plain or len(plain) > 100:
+                raise top.fault(f'{kind} "{one}": allowed is an id with letters or digits, of at most 100 characters')
+            if named.setdefault(plain, one) != one:
+                raise top.fault(f'{kind} "{one}" and "{named[plain]}" would be the same file')
     top.end()
     study = replace(study, statements=parse_statements(folder / STATEMENTS, study))
     check_quick(context, quick)

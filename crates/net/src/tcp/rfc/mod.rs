@@ -21,6 +21,7 @@ mod scoreboard;
 mod settings;
 mod tlp;
 mod tso;
+mod usage;
 mod vars;
 mod wire;
 
@@ -31,7 +32,7 @@ pub use ecn::marked_packets;
 pub use prr::Bound;
 pub use receiver::{Receiver, ReceiverSettings, Reply, SACK_WAIT};
 pub use rto::{GRANULARITY, INITIAL_RTO, MAX_RTO};
-pub use settings::{Base, ControlKind, Feedbacks, Restart, Settings};
+pub use settings::{Base, ControlKind, Feedbacks, IdleRestart, Restart, Settings};
 pub use wire::Range;
 pub use wire::{
     block_bytes, unwrap, wrap, Arrived, Feedback, MOST_BLOCKS, STAMP_BYTES, SYN_OPTIONS, SYN_OPTIONS_WITH_STAMPS,

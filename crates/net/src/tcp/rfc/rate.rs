@@ -86,6 +86,11 @@ impl Rate {
         self.limited_until = (self.delivered + pipe).max(f64::MIN_POSITIVE);
     }
 
+    /// Whether segments sent now count as application-limited.
+    pub fn is_app_limited(&self) -> bool {
+        self.limited_until > 0.0
+    }
+
     /// A segment has been delivered, which counts as so many full ones.
     pub fn arrived(&mut self, delivered: &Delivered, segments: f64, now: f64) {
         self.delivered += segments;

@@ -50,6 +50,17 @@ pub enum Restart {
     First,
 }
 
+/// What an idle time longer than the retransmission timeout does to cwnd.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleRestart {
+    /// cwnd restarts from the initial window (RFC 5681, 4.1).
+    Initial,
+    /// It is halved once for each timeout, down to the initial window (RFC 2861; Linux, `tcp_cwnd_restart`).
+    Halved,
+    /// Nothing: a model of the path sets the window and the pacing rate.
+    None,
+}
+
 /// How a receiver echoes CE marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feedbacks {
@@ -99,6 +110,11 @@ pub struct Settings {
     pub min_rto: f64,
     /// Initial window, segments; `None` is RFC 6928's.
     pub initial_window: Option<u32>,
+    /// What an idle time does to cwnd.
+    pub idle_restart: IdleRestart,
+    /// Whether cwnd limits sending is known for a window of data, and cwnd shrinks while it does not (Linux,
+    /// `tcp_cwnd_validate`); else the last ACK or segment tells.
+    pub cwnd_use_window: bool,
     /// Segments that an ACK adds to the window in slow start, at most (RFC 3465, `L`).
     pub abc_limit: f64,
     /// How ACKs are counted in congestion avoidance.
@@ -210,6 +226,8 @@ impl Default for Settings {
             feedback: Feedbacks::None,
             min_rto: 1.0,
             initial_window: None,
+            idle_restart: IdleRestart::Initial,
+            cwnd_use_window: false,
             abc_limit: 1.0,
             avoidance: Counting::Window,
             ssthresh: Base::Flight,

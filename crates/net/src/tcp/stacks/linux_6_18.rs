@@ -27,6 +27,18 @@ pub const STACK: Stack = Stack {
         Row { key: "growth", value: Value::Word("arrived"), only: &[], source: "tcp_cong_control" },
         Row { key: "hystart", value: Value::Word("classic"), only: &["cubic"], source: "hystart_update" },
         Row { key: "pacing_burst", value: Value::Whole(2), only: &["bbr"], source: "bbr_min_tso_segs" },
+        Row {
+            key: "idle_restart",
+            value: Value::Word("halved"),
+            only: &["reno", "cubic"],
+            source: "tcp_slow_start_after_idle_check, tcp_cwnd_restart",
+        },
+        Row {
+            key: "cwnd_use",
+            value: Value::Word("window"),
+            only: &["reno", "cubic"],
+            source: "tcp_cwnd_validate, tcp_is_cwnd_limited",
+        },
         Row { key: "exit_ack", value: Value::Word("grows"), only: &["reno", "cubic"], source: "tcp_cong_control" },
         Row {
             key: "lost_retransmit_cut",

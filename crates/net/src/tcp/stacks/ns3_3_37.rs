@@ -109,6 +109,12 @@ pub const STACK: Stack = Stack {
         Row { key: "bbr_recovery_end", value: Value::Word("at_once"), only: &["bbr"], source: "tcp-bbr.cc" },
         Row { key: "bbr_startup_exit", value: Value::Word("unlimited"), only: &["bbr"], source: "tcp-bbr.cc" },
         Row { key: "bbr_timeout_window", value: Value::Word("grows"), only: &["bbr"], source: "tcp-bbr.cc" },
+        Row {
+            key: "idle_restart",
+            value: Value::Word("initial"),
+            only: &["bbr"],
+            source: "ours: idle times are not compared with ns-3",
+        },
         Row { key: "bbr_empty_start", value: Value::Word("restarts"), only: &["bbr"], source: "tcp-bbr.cc" },
         Row { key: "bbr_probe_rtt", value: Value::Word("counts"), only: &["bbr"], source: "tcp-bbr.cc" },
         Row { key: "idle_timer", value: Value::Word("runs"), only: &["bbr"], source: "tcp-socket-base.cc" },

@@ -25,5 +25,11 @@ pub const STACK: Stack = Stack {
             only: &["bbr", "prague"],
             source: "BBR draft 00; RFC 9331, 4.3",
         },
+        Row {
+            key: "idle_restart",
+            value: Value::Word("none"),
+            only: &["bbr", "prague"],
+            source: "BBR draft 00, restarting from idle; TCP Prague (Linux, cong_control)",
+        },
     ],
 };

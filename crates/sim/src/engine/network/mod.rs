@@ -11,6 +11,7 @@ pub use specs::{
     FlowSpec, LinkSpec, PagePattern, PortKind, PortSpec, SourceSpec, TimeToLive, TransferSpec, Way, WebRequests,
     WebSpec,
 };
+use std::ops::Range;
 
 /// A network: links, ports, flows and their routes.
 #[derive(Default)]
@@ -212,5 +213,21 @@ impl Network {
         let (at, forward, reverse) = self.routes[flow];
         let (at, forward, reverse) = (at as usize, forward as usize, reverse as usize);
         (&self.hops[at..at + forward], &self.hops[at + forward..at + forward + reverse])
+    }
+
+    /// By port: the flows whose data pass it, as ranges of indices.
+    pub fn passing(&self) -> Vec<Vec<Range<u32>>> {
+        let mut passing: Vec<Vec<Range<u32>>> = vec![Vec::new(); self.ports.len()];
+        for flow in 0..self.flows() as u32 {
+            let links = self.route(flow as usize).0.iter().map(|&link| &self.links[link as usize]);
+            for port in links.filter_map(|link| link.port) {
+                match passing[port as usize].last_mut() {
+                    Some(last) if last.end > flow => {}
+                    Some(last) if last.end == flow => last.end = flow + 1,
+                    _ => passing[port as usize].push(flow..flow + 1),
+                }
+            }
+        }
+        passing
     }
 }

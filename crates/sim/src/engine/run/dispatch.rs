@@ -14,7 +14,7 @@ use earlydrop_net::segment::CE;
 use earlydrop_net::Segment;
 
 /// A group of events for which there are no lanes.
-const WHEEL: u8 = 3;
+pub(super) const WHEEL: u8 = 3;
 
 impl<Q: EventQueue> Engine<Q> {
     /// Runs to the end.

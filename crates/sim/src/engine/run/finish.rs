@@ -16,7 +16,8 @@ impl<Q: EventQueue> Engine<Q> {
             let mean = medium.and_then(|(_, medium)| medium.mean_rate(self.settings.warmup, end));
             mean.unwrap_or(self.net.links[link as usize].wire.rate_bps)
         };
-        let ports = std::mem::take(&mut self.ports).into_iter().map(|mut port| {
+        let (ports, passing) = (std::mem::take(&mut self.ports), std::mem::take(&mut self.passing));
+        let ports = ports.into_iter().zip(passing).map(|(mut port, passing)| {
             let Recorder { trace, shares, rates, synchronisation, fates, .. } = port.finish(end);
             let (rate_bps, counters, has_average) = (rate(port.link), *port.counters(), port.average().is_some());
             let (queued_at_start, queued_at_end) = (port.queued_at_start(), port.packets());
@@ -25,6 +26,7 @@ impl<Q: EventQueue> Engine<Q> {
                 rate_bps,
                 counters,
                 has_average,
+                passing,
                 queued_at_start,
                 queued_at_end,
                 trace,

@@ -38,6 +38,7 @@ use earlydrop_net::medium::Medium;
 use earlydrop_net::tcp::Output;
 use earlydrop_net::Segment;
 use hdrhistogram::Histogram;
+use std::ops::Range;
 
 /// A running network.
 pub struct Engine<Q> {
@@ -86,6 +87,8 @@ pub struct Engine<Q> {
     packet_delays: Vec<PacketDelays>,
     losses: Option<Box<Losses>>,
     link_counts: (usize, usize),
+    /// By port: the flows whose data pass it.
+    passing: Vec<Vec<Range<u32>>>,
     /// Time before which senders process ACKs ahead of their arrival.
     answers_until: f64,
     /// Recorded packets that arrive at the port.

@@ -1,7 +1,10 @@
 //! Between events: what can be read of queues and flows, and other parameters for a discipline.
 
+use super::dispatch::WHEEL;
+use super::prefetching::Prefetcher;
 use super::Engine;
 use crate::engine::outcome::Series;
+use crate::engine::packet_log::PacketLog;
 use crate::events::EventQueue;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::gate::Counters;
@@ -30,6 +33,12 @@ pub struct QueueState {
 pub struct FlowState {
     /// Congestion window, segments; 0 without TCP.
     pub cwnd: f64,
+    /// Slow start threshold, segments; infinite where there is none yet, 0 without TCP.
+    pub ssthresh: f64,
+    /// Smoothed round-trip time, s, once there is a sample.
+    pub srtt: Option<f64>,
+    /// Payload received in order since the start of the measured window, bytes; without feedback all that was received.
+    pub delivered_bytes: u64,
     /// Data segments received since the start of the measured window, duplicates included.
     pub received: u64,
     /// Those in order.
@@ -77,8 +86,16 @@ impl<Q: EventQueue> Engine<Q> {
         let (arrivals, tally) = (&self.net.arrivals[flow], self.tallies[flow]);
         let sender = &self.net.flows[flow].sender;
         let spec = self.specs.kind(flow as u32);
+        let tcp = spec.interval.is_none();
+        let delivered = match (self.sources.counted(flow), self.payloads.counted(flow, spec)) {
+            (Some((_, bytes)), _) | (None, Some((bytes, _))) => bytes,
+            (None, None) => u64::from(arrivals.in_order) * u64::from(spec.payload),
+        };
         FlowState {
-            cwnd: if spec.interval.is_some() { 0.0 } else { sender.cwnd() },
+            cwnd: if tcp { sender.cwnd() } else { 0.0 },
+            ssthresh: if tcp { sender.ssthresh() } else { 0.0 },
+            srtt: sender.srtt().filter(|_| tcp),
+            delivered_bytes: delivered,
             received: u64::from(arrivals.received),
             in_order: u64::from(self.payloads.segments(flow, spec).unwrap_or(arrivals.in_order)),
             retransmits: sender.retransmits(),
@@ -86,6 +103,40 @@ impl<Q: EventQueue> Engine<Q> {
             drops: tally.drops,
             marks: tally.marks,
         }
+    }
+
+    /// Histogram of the sojourn times at port number `port` up to `now`, see
+    /// [`QueueStats::sojourn_histogram`](crate::measure::QueueStats::sojourn_histogram).
+    pub fn sojourns(&mut self, port: usize, now: f64) -> Vec<(u64, u64)> {
+        let port = &mut self.ports[port];
+        port.catch_up(now);
+        port.stats().sojourn_histogram()
+    }
+
+    /// Number of events so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The time of the next event, s; `None` after the last of the run.
+    pub fn next_time(&mut self) -> Option<f64> {
+        let event = self.queue.pop(&mut Prefetcher { net: &mut self.net, ports: &self.ports })?;
+        let time = f64::from_bits(event.time);
+        self.queue.push(event, WHEEL);
+        (time < self.settings.duration).then_some(time)
+    }
+
+    /// From now on keeps the latest `capacity` packet events at port number `port`.
+    pub fn watch(&mut self, port: usize, capacity: usize) {
+        let log = PacketLog::new(capacity, self.net.flows.len());
+        self.ports[port].recorder().log = Some(Box::new(log));
+    }
+
+    /// The packet events at port number `port`, up to `now`; `None` if they are not watched.
+    pub fn packets(&mut self, port: usize, now: f64) -> Option<&mut PacketLog> {
+        let port = &mut self.ports[port];
+        port.catch_up(now);
+        port.recorder().log.as_deref_mut()
     }
 
     /// The discipline of port number `port` goes on as `built`, which is the same with other parameters; whether it

@@ -55,6 +55,7 @@ impl<Q: EventQueue> Engine<Q> {
             Link { wire, cause: 0.0, reserved: 0, head: NONE, tail, mode, varies, port: place }
         }));
         let link_counts = plan.count();
+        let passing = network.passing();
         let ticks_per_second = Segment::ticks_per_second(settings.duration);
         let variations = end_to_end::variations(&network, &settings, ticks_per_second);
         let packet_delays = vec![Vec::new(); settings.delay_flows.len()];
@@ -140,6 +141,7 @@ impl<Q: EventQueue> Engine<Q> {
             forward,
             losses,
             link_counts,
+            passing,
             ticks_per_second,
             answers_until: if settings.warmup > 0.0 {
                 settings.warmup.min(settings.duration)

@@ -1,6 +1,7 @@
 //! Recording of single packets at a port, if asked for.
 
 use super::packets::unpacked;
+use crate::engine::packet_log::PacketLog;
 use crate::engine::trace::QueueTrace;
 use crate::losses::Synchronisation;
 use crate::rates::Rates;
@@ -23,6 +24,8 @@ pub struct Recorder {
     pub synchronisation: Option<Synchronisation>,
     /// Fates of recorded packets, by sequence number.
     pub fates: Option<Vec<Fate>>,
+    /// The latest packet events, if somebody looks at them during the run.
+    pub log: Option<Box<PacketLog>>,
     /// Packets dropped by the current call: they are recorded with the length of the queue after it.
     dropped: Vec<(Packet, Reason)>,
 }
@@ -69,6 +72,9 @@ impl Observer for Recorder {
     fn arrived(&mut self, packet: &Packet, now: Time, length: u64) {
         // The trace counts the arrival as ns-2 does.
         self.trace(now, '+', packet, length + 1);
+        if let Some(log) = &mut self.log {
+            log.arrived(packet, now, length);
+        }
         if let Some(shares) = &mut self.shares {
             shares.arrived(packet.flow as u32, packet.size);
         }
@@ -80,6 +86,9 @@ impl Observer for Recorder {
     #[cold]
     #[inline(never)]
     fn marked(&mut self, packet: &Packet, _now: Time) {
+        if let Some(log) = &mut self.log {
+            log.marked();
+        }
         if let Some(shares) = &mut self.shares {
             shares.marked(packet.flow as u32);
         }
@@ -97,6 +106,9 @@ impl Observer for Recorder {
         let mut dropped = std::mem::take(&mut self.dropped);
         for (packet, reason) in dropped.drain(..) {
             self.trace(now, 'd', &packet, length);
+            if let Some(log) = &mut self.log {
+                log.dropped(&packet, now, reason, length);
+            }
             if let Some(shares) = &mut self.shares {
                 shares.dropped(packet.flow as u32, packet.size);
             }
@@ -108,12 +120,18 @@ impl Observer for Recorder {
             }
         }
         self.dropped = dropped;
+        if let Some(log) = &mut self.log {
+            log.settle();
+        }
     }
 
     #[cold]
     #[inline(never)]
     fn departed(&mut self, packet: &Packet, now: Time, length: u64) {
         self.trace(now, '-', packet, length);
+        if let Some(log) = &mut self.log {
+            log.departed(packet, now, length);
+        }
         if let Some(shares) = &mut self.shares {
             shares.departed(packet.flow as u32, packet.size, now - packet.enqueued);
         }

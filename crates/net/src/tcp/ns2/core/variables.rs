@@ -64,6 +64,11 @@ impl Core {
         }
     }
 
+    /// The smoothed round-trip time, s, to a tick of the clock; `None` before the first sample.
+    pub fn smoothed_rtt(&self) -> Option<f64> {
+        (self.srtt != 0).then(|| f64::from(self.srtt >> 3) * TICK)
+    }
+
     #[inline(always)]
     pub(in crate::tcp::ns2) fn set_rttvar(&mut self, value: i32, out: &mut Output) {
         if self.rttvar != value {

@@ -344,7 +344,7 @@ impl Connection {
             next: self.next,
             // RFC 8257, 3.3: segments that an ACK with ECE acknowledges count as marked.
             marked: if feedback.echo && self.ecn.agreed { self.segments(advanced) } else { 0.0 },
-            window_limited: self.window_limited,
+            window_limited: self.usage.as_ref().map_or(self.window_limited, |usage| usage.limits(&self.vars.window())),
             recovering: false,
             timed_out: false,
             paced: self.settings.pacing,

@@ -16,6 +16,7 @@ use super::rtt::{earlier, Rtt};
 use super::scoreboard::Scoreboard;
 use super::settings::{Base, Settings};
 use super::tso::Tso;
+use super::usage::Usage;
 use super::vars::Vars;
 use super::wire::{wrap, Feedback};
 use crate::tcp::{Output, Sent, Timer};
@@ -58,6 +59,8 @@ pub struct Connection {
     sent_new: bool,
     /// cwnd limited sending at the last ACK, not a lack of data.
     pub(super) window_limited: bool,
+    /// The same over a window of data, if that decides growth.
+    usage: Option<Usage>,
     /// Every part of this connection allows the fast path.
     fast_path: bool,
 }
@@ -86,6 +89,7 @@ impl Connection {
                 && rtt.allows_fast_path()
                 && tso.allows_fast_path()
                 && !small_windows
+                && !settings.cwnd_use_window
                 && !settings.idle_timer_runs,
             rtt,
             rto_at: f64::INFINITY,
@@ -98,6 +102,7 @@ impl Connection {
             last_sent: 0.0,
             sent_new: false,
             window_limited: false,
+            usage: settings.cwnd_use_window.then(Usage::default),
             control,
             settings,
         }
@@ -210,6 +215,7 @@ impl Connection {
             }
             State::SynSent => {}
             State::Established => {
+                self.halve_when_idle(now, out);
                 self.transmit(now, out);
                 self.plan_probe(now, false);
             }

@@ -2,10 +2,13 @@
 
 use super::Connection;
 use crate::segment::FIN;
+use crate::tcp::rfc::control::Idle;
 use crate::tcp::rfc::pacer::rate_of_window;
 use crate::tcp::rfc::recovery::Phase;
 use crate::tcp::rfc::scoreboard::Record;
+use crate::tcp::rfc::settings::IdleRestart;
 use crate::tcp::rfc::tso::{Lone, Tso};
+use crate::tcp::rfc::usage::Data;
 use crate::tcp::rfc::wire::wrap;
 use crate::tcp::{Output, Sent};
 
@@ -16,20 +19,29 @@ impl Connection {
             return;
         }
         self.restart_when_idle(now, out);
+        if self.scoreboard.pipe() == 0 {
+            self.start_from_nothing(now, out);
+        }
         let quiet =
             self.recovery.is_open() && self.recovery.forced == 0 && self.recovery.dupacks == 0 && self.fast_path;
         let nothing_else = self.ecn.reduction.is_none() && !self.closing && self.scoreboard.is_whole();
         if quiet && nothing_else && self.transmit_new(now, out) {
             return;
         }
-        if self.settings.bbr.ns3.idle_restart {
-            self.start_from_nothing(now, out);
+        let next = self.next;
+        let waits = self.send_allowed(now, out);
+        if self.usage.is_some() && next < self.limit() {
+            self.note_usage(now, waits, self.next > next, out);
         }
+    }
+
+    /// The slow path of [`transmit`](Self::transmit). Whether cwnd ends sending.
+    fn send_allowed(&mut self, now: f64, out: &mut Output) -> bool {
         let mut second_of_pair = false;
         loop {
             if self.pacer.on && !self.goes_unpaced() && !self.may_release(now) {
                 // Pacing holds back what cwnd allows.
-                return;
+                return false;
             }
             let index = self.scoreboard.next_lost();
             let wanted = match index {
@@ -38,12 +50,12 @@ impl Connection {
             };
             if !self.window_allows(wanted, index.is_none()) {
                 self.window_limited = true;
-                return;
+                return true;
             }
             if index.is_none() && self.tso.pairs {
                 if !second_of_pair && self.waits_for_another(now) {
                     self.window_limited = true;
-                    return;
+                    return true;
                 }
                 second_of_pair = !second_of_pair;
             }
@@ -55,7 +67,7 @@ impl Connection {
                 None => self.send_new(now, out) || self.retransmit_perhaps_lost(now, out),
             };
             if !sent {
-                return;
+                return false;
             }
             self.recovery.forced = self.recovery.forced.saturating_sub(1);
         }
@@ -97,8 +109,10 @@ impl Connection {
         let goes = now >= self.pacer.released || self.goes_unpaced();
         let some = self.next < self.limit() || !self.scoreboard.is_empty();
         if goes && some && self.scoreboard.pipe() == 0 {
+            let app_limited = self.rate.as_ref().map_or(!self.window_limited, |rate| rate.is_app_limited());
             let mut window = self.window();
-            self.control.control().on_idle_send(&mut window, now);
+            let idle = Idle { now, time: now - self.last_sent, app_limited };
+            self.control.control().on_idle_send(&mut window, &idle);
             self.vars.set_cwnd(window.cwnd, out);
         }
     }
@@ -165,9 +179,59 @@ impl Connection {
     /// After an idle time longer than the timeout cwnd restarts (RFC 5681, 4.1).
     #[inline(always)]
     pub(super) fn restart_when_idle(&mut self, now: f64, out: &mut Output) {
-        if self.scoreboard.is_empty() && self.next < self.limit() && now - self.last_sent > self.rtt.rto.value() {
+        if self.scoreboard.is_empty()
+            && self.next < self.limit()
+            && now - self.last_sent > self.rtt.rto.value()
+            && self.settings.idle_restart == IdleRestart::Initial
+        {
             self.vars.set_cwnd(self.vars.cwnd.min(self.settings.initial_window()), out);
-            self.window_limited = true;
+        }
+    }
+
+    /// The application writes: after an idle time longer than the timeout cwnd is halved once for each timeout, down to
+    /// the initial window, and ssthresh remembers three quarters of it (Linux, `tcp_slow_start_after_idle_check`,
+    /// `tcp_cwnd_restart`).
+    pub(super) fn halve_when_idle(&mut self, now: f64, out: &mut Output) {
+        let rto = self.rtt.rto.value();
+        let mut idle = now - self.last_sent;
+        if self.settings.idle_restart != IdleRestart::Halved || !self.scoreboard.is_empty() || idle <= rto {
+            return;
+        }
+        let (mut cwnd, least) = (self.vars.cwnd, self.settings.initial_window().min(self.vars.cwnd));
+        self.vars.set_ssthresh(self.remembered_ssthresh(), out);
+        idle -= rto;
+        while idle > 0.0 && cwnd > least {
+            cwnd = (cwnd / 2.0).floor();
+            idle -= rto;
+        }
+        self.vars.set_cwnd(cwnd.max(least), out);
+        if let Some(usage) = &mut self.usage {
+            usage.restart(now);
+        }
+    }
+
+    /// ssthresh before cwnd shrinks for want of use: three quarters of cwnd at least (Linux, `tcp_current_ssthresh`).
+    fn remembered_ssthresh(&self) -> f64 {
+        let cwnd = self.vars.cwnd;
+        self.vars.ssthresh.max((cwnd / 2.0).floor() + (cwnd / 4.0).floor())
+    }
+
+    /// New data were to be sent: notes whether cwnd limits, and shrinks it where it has not been used for a timeout.
+    fn note_usage(&mut self, now: f64, waits: bool, sent: bool, out: &mut Output) {
+        let window = self.vars.window();
+        let limited = waits || self.segments(self.scoreboard.pipe()) >= window.cwnd - 1e-9;
+        let Some(usage) = &mut self.usage else { return };
+        if !limited && !sent {
+            return;
+        }
+        let data = Data { outstanding: self.scoreboard.len() as f64, una: self.una, next: self.next };
+        let used = usage.note(now, limited, &data, &window, self.rtt.rto.value());
+        let open = self.recovery.is_open() && self.ecn.reduction.is_none();
+        let Some(used) = used.filter(|_| open).map(|used| used.max(self.settings.initial_window())) else { return };
+        if used < window.cwnd {
+            let ssthresh = self.remembered_ssthresh();
+            self.vars.set_ssthresh(ssthresh, out);
+            self.vars.set_cwnd(((window.cwnd + used) / 2.0).floor(), out);
         }
     }
 

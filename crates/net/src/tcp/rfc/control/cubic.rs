@@ -1,7 +1,7 @@
 //! CUBIC (RFC 9438): cwnd is a cubic function of the time since the last reduction.
 
 use super::slow_start::SlowStart;
-use super::{Acked, Control, Window, LEAST_SSTHRESH};
+use super::{Acked, Control, Idle, Window, LEAST_SSTHRESH};
 
 /// `C`, segments/s^3 (RFC 9438, 5.1).
 const C: f64 = 0.4;
@@ -142,6 +142,16 @@ impl Control for Cubic {
         if ack.srtt > 0.0 {
             self.least_srtt = self.least_srtt.min(ack.srtt);
         }
+    }
+
+    fn on_idle_send(&mut self, _: &mut Window, idle: &Idle) {
+        if self.rules.whole || !idle.app_limited {
+            return;
+        }
+        if let Some(epoch) = &mut self.epoch {
+            epoch.begun += idle.now - self.last_ack;
+        }
+        self.last_ack = idle.now;
     }
 
     fn grow(&mut self, window: &mut Window, ack: &Acked) {

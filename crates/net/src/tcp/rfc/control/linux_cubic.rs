@@ -7,7 +7,7 @@
 //! - Before the first loss a cwnd of ACKs adds at least a twentieth of it.
 
 use super::super::clock::TICK;
-use super::{slow_start::SlowStart, Acked, Control, Window, LEAST_SSTHRESH};
+use super::{slow_start::SlowStart, Acked, Control, Idle, Window, LEAST_SSTHRESH};
 
 /// `C`, segments/s^3 (`bic_scale` of 41, in units of 10/1024).
 const C: f64 = 410.0 / 1024.0;
@@ -145,6 +145,14 @@ impl Control for LinuxCubic {
             let more = (self.credit / self.cnt).floor();
             self.credit -= more * self.cnt;
             window.cwnd += more;
+        }
+    }
+
+    fn on_idle_send(&mut self, _: &mut Window, idle: &Idle) {
+        // `cubictcp_cwnd_event`: idle time does not count.
+        if let Some(epoch) = &mut self.epoch {
+            let time = if self.ticks { (idle.time / TICK).round() * TICK } else { idle.time };
+            epoch.begun = (epoch.begun + time).min(idle.now);
         }
     }
 

@@ -89,6 +89,17 @@ pub struct Acked {
     pub one_way: Option<f64>,
 }
 
+/// A segment is about to be sent with nothing in flight.
+#[derive(Clone, Copy, Debug)]
+pub struct Idle {
+    /// s.
+    pub now: f64,
+    /// Since the last segment, s.
+    pub time: f64,
+    /// Sending was limited by the application before, not by the window.
+    pub app_limited: bool,
+}
+
 /// A congestion control.
 pub trait Control {
     /// Whether it models the path and sets cwnd on every ACK, in a recovery too, where no other rule does.
@@ -121,7 +132,7 @@ pub trait Control {
     fn on_timer_loss(&mut self, _lost: f64, _expired: bool) {}
 
     /// A segment is about to be sent with nothing in flight.
-    fn on_idle_send(&mut self, _window: &mut Window, _now: f64) {}
+    fn on_idle_send(&mut self, _window: &mut Window, _idle: &Idle) {}
 
     /// Its estimates, for traces.
     fn gauges(&self, _note: &mut dyn FnMut(Variable, f64)) {}

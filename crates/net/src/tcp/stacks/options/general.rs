@@ -4,9 +4,10 @@ use super::option::{
     Group, Opt, Place, Values, ALL, CLASSIC_MARKS, COUNTED, LOSS_CUT, MARKS, NOT_BBR, NO_RACK, NO_SACK, NO_STAMPS,
     PACED, PAIRS, PRR, RACK, SACK, SACK_FOR_RACK, SLOW_START, WAITING_ACKS,
 };
-use crate::tcp::rfc::{Base, Bound, Counting, Restart};
+use crate::tcp::rfc::{Base, Bound, Counting, IdleRestart, Restart};
 
 const AVOIDANCE: [Counting; 3] = [Counting::Window, Counting::Kept, Counting::PerAck];
+const IDLE_RESTARTS: [IdleRestart; 3] = [IdleRestart::Initial, IdleRestart::Halved, IdleRestart::None];
 const SSTHRESH: [Base; 3] = [Base::Flight, Base::Pipe, Base::Cwnd];
 const BOUNDS: [Option<Bound>; 5] =
     [Some(Bound::SlowStart), Some(Bound::Conservative), Some(Bound::SafeAck), Some(Bound::RepairAck), None];
@@ -347,6 +348,28 @@ pub(super) const OPTIONS: &[Opt] = &[
         needs: &[&NOT_BBR],
         source: "RFC 5681, 3.1; new: ns-3.37, tcp-socket-base.cc",
         about: "The ACK that ends recovery after a timeout grows cwnd by all that it covers, or only by what was sent after the timeout.",
+    },
+    Opt {
+        key: "idle_restart",
+        place: Place::Rules,
+        group: Group::Growth,
+        values: Values::Words(&["initial", "halved", "none"], |s| place(s.idle_restart, &IDLE_RESTARTS), |s, k| {
+            s.idle_restart = IDLE_RESTARTS[k];
+        }),
+        controls: ALL,
+        needs: &[],
+        source: "RFC 5681, 4.1; halved: Linux, tcp_cwnd_restart; none: BBR draft 00, restarting from idle; TCP Prague",
+        about: "After an idle time longer than the retransmission timeout cwnd restarts from the initial window, is halved once for each timeout that has passed, or stays.",
+    },
+    Opt {
+        key: "cwnd_use",
+        place: Place::Rules,
+        group: Group::Growth,
+        values: Values::Either(["now", "window"], |s| &mut s.cwnd_use_window),
+        controls: ALL,
+        needs: &[&NOT_BBR],
+        source: "RFC 7661, 4.1; window: Linux, tcp_cwnd_validate, tcp_is_cwnd_limited, tcp_cwnd_application_limited",
+        about: "cwnd grows while it limits sending now, or has done so in the last window of data; then it also shrinks while it does not.",
     },
     Opt {
         key: "slow_start_end",

@@ -17,7 +17,7 @@ mod states;
 #[cfg(test)]
 mod testing;
 
-use super::{Acked, Control, Window};
+use super::{Acked, Control, Idle, Window};
 use crate::tcp::rfc::rate::Sample;
 use crate::tcp::Variable;
 pub use linux::LinuxRules;
@@ -122,9 +122,9 @@ impl Control for Bbr {
         window.ssthresh
     }
 
-    fn on_idle_send(&mut self, window: &mut Window, now: f64) {
-        if self.rules.ns3.idle_restart && self.has_probed_rtt {
-            self.restart_from_idle(window, now);
+    fn on_idle_send(&mut self, window: &mut Window, idle: &Idle) {
+        if if self.rules.ns3.idle_restart { self.has_probed_rtt } else { idle.app_limited } {
+            self.restart_from_idle(window, idle.now);
         }
     }
 

@@ -123,7 +123,7 @@ pub fn initial_bandwidth(initial_window: f64, rtt: f64) -> f64 {
 mod tests {
     use super::super::state::{Mode, MIN_CWND};
     use super::super::testing::{acked, fill, full, ns3, ns3_recovery, round, started};
-    use super::super::{BbrRules, Control, Sample, Window};
+    use super::super::{BbrRules, Control, Idle, Sample, Window};
     use super::*;
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
             let (mut bbr, mut window) = full(ns3(Ns3Rules { idle_restart, ..Ns3Rules::default() }));
             (window.cwnd, bbr.pacing_rate, bbr.has_probed_rtt) = (4.0, Some(124.0), probed);
             bbr.mode = Mode::ProbeBw { phase: 0, since: 5.0 };
-            bbr.on_idle_send(&mut window, 15.0);
+            bbr.on_idle_send(&mut window, &Idle { now: 15.0, time: 1.0, app_limited: false });
             assert_eq!(bbr.pacing_rate, Some(rate));
             // Its ACK does not start ProbeRTT, though the min RTT has expired.
             bbr.update_min_rtt(&mut window, &Acked { now: 15.1, rtt: Some(0.2), ..acked(1.0) });
@@ -206,7 +206,7 @@ mod tests {
             assert_eq!((in_probe_rtt, bbr.min_rtt()), (!(idle_restart && probed), 0.2));
             // ProbeRTT ends if it is over.
             (bbr.mode, bbr.recovery.prior_cwnd) = (Mode::ProbeRtt { until: Some(14.0), round_done: true }, 20.0);
-            bbr.on_idle_send(&mut window, 15.2);
+            bbr.on_idle_send(&mut window, &Idle { now: 15.2, time: 0.1, app_limited: false });
             let in_probe_bw = matches!(bbr.mode, Mode::ProbeBw { .. });
             assert_eq!((in_probe_bw, window.cwnd >= 20.0), (idle_restart, idle_restart));
         }

@@ -117,7 +117,7 @@ impl Bbr {
         }
     }
 
-    /// ns-3: something is sent with nothing in flight.
+    /// Restarts from idle at the estimated bandwidth (draft 00, `BBRHandleRestartFromIdle`; Linux, `bbr_cwnd_event`).
     pub(super) fn restart_from_idle(&mut self, window: &mut Window, now: f64) {
         self.idle_restart = true;
         self.aggregation.restart(now);
@@ -125,7 +125,12 @@ impl Bbr {
             Mode::ProbeBw { .. } => {
                 self.pacing_rate = Some(self.bandwidth() * self.pacing_margin());
             }
-            Mode::ProbeRtt { until: Some(until), round_done: true } if now > until => self.exit_probe_rtt(window, now),
+            // ns-3 waits for the end of the round trip too.
+            Mode::ProbeRtt { until: Some(until), round_done }
+                if now > until && (round_done || !self.rules.ns3.idle_restart) =>
+            {
+                self.exit_probe_rtt(window, now);
+            }
             _ => {}
         }
     }
@@ -133,8 +138,8 @@ impl Bbr {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{acked, round, started};
-    use super::super::{BbrRules, Control};
+    use super::super::testing::{acked, full, round, started};
+    use super::super::{BbrRules, Control, Idle};
     use super::*;
 
     #[test]
@@ -148,5 +153,26 @@ mod tests {
         bbr.on_any_ack(&mut window, &ack);
         assert!(matches!(bbr.mode, Mode::ProbeRtt { .. }));
         assert_eq!((window.cwnd, bbr.min_rtt()), (4.0, 0.15));
+    }
+
+    #[test]
+    fn a_restart_from_idle_is_paced_at_the_bandwidth_if_the_application_was_idle() {
+        for (app_limited, rate) in [(true, 99.0), (false, 124.0)] {
+            let (mut bbr, mut window) = full(BbrRules::default());
+            (window.cwnd, bbr.pacing_rate) = (50.0, Some(124.0));
+            bbr.mode = Mode::ProbeBw { phase: 0, since: 5.0 };
+            let idle = Idle { now: 25.0, time: 12.0, app_limited };
+            bbr.on_idle_send(&mut window, &idle);
+            assert_eq!((bbr.pacing_rate, window.cwnd), (Some(rate), 50.0));
+            // Its ACK renews the min RTT, which has expired; ProbeRTT is not due, since the queue was empty.
+            bbr.on_any_ack(&mut window, &Acked { now: 25.1, rtt: Some(0.2), srtt: 0.1, pipe: 40.0, ..acked(1.0) });
+            assert_eq!((matches!(bbr.mode, Mode::ProbeRtt { .. }), bbr.min_rtt()), (!app_limited, 0.2));
+            // A ProbeRTT that is over ends.
+            (bbr.mode, bbr.recovery.prior_cwnd) = (Mode::ProbeRtt { until: Some(24.0), round_done: false }, 70.0);
+            window.cwnd = 4.0;
+            bbr.on_idle_send(&mut window, &idle);
+            let in_probe_bw = matches!(bbr.mode, Mode::ProbeBw { .. });
+            assert_eq!((in_probe_bw, window.cwnd), (app_limited, if app_limited { 70.0 } else { 4.0 }));
+        }
     }
 }

@@ -14,7 +14,8 @@ if sys.platform == "win32":
     # Windows keeps others from reading what is locked: a byte beyond any content is.
     _AT = 1 << 30
 
-    def _acquired(file: int) -> bool:
+    def acquired(file: int) -> bool:
+        """Lock the file if no other process has it locked; whether it is locked now."""
         os.lseek(file, _AT, os.SEEK_SET)
         try:
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
@@ -26,12 +27,12 @@ if sys.platform == "win32":
 
     def lock(file: int) -> None:
         """Lock the file; wait until no other process has it locked."""
-        while not _acquired(file):
+        while not acquired(file):
             time.sleep(0.01)
 
     def held(file: int) -> bool:
         """Whether another process has the file locked."""
-        if not _acquired(file):
+        if not acquired(file):
             return True
         os.lseek(file, _AT, os.SEEK_SET)
         with contextlib.suppress(OSError):
@@ -41,17 +42,23 @@ if sys.platform == "win32":
 else:
     import fcntl
 
+    def acquired(file: int) -> bool:
+        """Lock the file if no other process has it locked; whether it is locked now."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                return False
+            raise
+        return True
+
     def lock(file: int) -> None:
         """Lock the file; wait until no other process has it locked."""
         fcntl.flock(file, fcntl.LOCK_EX)
 
     def held(file: int) -> bool:
         """Whether another process has the file locked."""
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-                return True
-            raise
+        if not acquired(file):
+            return True
         fcntl.flock(file, fcntl.LOCK_UN)
         return False

@@ -1,0 +1,126 @@
+"""Instructions per packet against the number of flows, for every kind of traffic and every TCP of every stack.
+
+python benches/complexity.py                  prints the table; fails if a slope is above 0.15
+python benches/complexity.py --write PAGE     puts it between the marks of the page
+python benches/complexity.py cbr "rfc bbr"    these entries only
+python benches/complexity.py --most 10000     with at most so many flows (100,000)
+
+The scenarios are in complexity.toml: the bottleneck grows with the flows, which start at once or at random times. A
+slope is that of a straight line through the logarithms of instructions per packet and flows. Valgrind counts, so the
+numbers do not depend on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from instructions import ROOT, engine
+
+SCENARIOS = ROOT / "benches" / "complexity.toml"
+FLOWS = [1000, 10_000, 100_000]
+SLOPE = 0.15
+MARKS = ("<!-- complexity: made by make complexity -->", "<!-- /complexity -->")
+
+
+def scenario(network: str, entry: str, flows: int, at_once: bool) -> str:
+    """The text of a scenario."""
+    values = {
+        "{flows}": str(flows),
+        "{rate}": f"{80 * flows} kbit/s",
+        "{limit}": str(4 * flows),
+        "{gap}": f"{10 / flows} s",
+        "{start}": "'0 s'" if at_once else "{ uniform = ['0 s', '1 s'] }",
+        "{duration}": "1 s" if at_once else "2 s",
+    }
+    text = network + entry
+    for key, value in values.items():
+        text = text.replace(key, value)
+    return text
+
+
+def per_packet(program: Path, text: str, events: str = "lanes") -> float:
+    """Instructions of a run for each packet that arrives at the bottleneck."""
+    with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        grind = ["valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={os.devnull}"]
+        command = [*grind, str(program), file.name, "--events", events]
+        told = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = re.search(r"I\s+refs:\s+([\d,]+)", told.stderr)
+    if not found:
+        raise SystemExit(f"valgrind counted nothing: {told.stderr.strip()}")
+    return float(int(found[1].replace(",", ""))) / int(json.loads(told.stdout)["arrivals"])
+
+
+def slope(flows: list[int], costs: list[float]) -> float:
+    """Slope of the logarithms, by least squares."""
+    x, y = [math.log(n) for n in flows], [math.log(cost) for cost in costs]
+    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
+    upper = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
+    return upper / sum((a - mean_x) ** 2 for a in x)
+
+
+def write(page: Path, table: list[str]) -> None:
+    """Puts the table between the marks of a page."""
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split(MARKS[0])
+    _, after = rest.split(MARKS[1])
+    page.write_text(before + "\n".join([MARKS[0], "", *table, "", MARKS[1]]) + after, encoding="utf-8")
+
+
+def main() -> int:
+    """Counts and prints a row an entry and way to start; 1 if a slope is too steep."""
+    parser = argparse.ArgumentParser(description="Instructions per packet against the number of flows.")
+    parser.add_argument("entries", nargs="*", help="of complexity.toml; all by default")
+    parser.add_argument("--most", type=int, default=FLOWS[-1], help="most flows (100000)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
+    parser.add_argument("--write", metavar="PAGE", type=Path, help="put the table into this page")
+    given = parser.parse_args()
+    if not shutil.which("valgrind"):
+        sys.exit("instructions are counted by valgrind, which is not installed")
+    document = tomllib.loads(SCENARIOS.read_text(encoding="utf-8"))
+    known = document["entries"]
+    if unknown := [entry for entry in given.entries if entry not in known]:
+        parser.error(f"no entry {unknown[0]}: use {', '.join(known)}")
+    flows = [n for n in FLOWS if n <= given.most]
+    if len(flows) < 2:
+        parser.error(f"--most: at least {FLOWS[1]}")
+    program = engine()
+    table = [
+        "| traffic | starts | " + " | ".join(f"{n:,}" for n in flows) + " | slope |",
+        "|---|---|" + "---|" * (len(flows) + 1),
+    ]
+    print("\n".join(table), flush=True)
+    steep = []
+    with ThreadPoolExecutor(given.jobs) as pool:
+        for entry in given.entries or list(known):
+            for at_once in (True, False):
+                texts = [scenario(document["network"], known[entry], n, at_once) for n in flows]
+                costs = list(pool.map(lambda text: per_packet(program, text), texts))
+                found = slope(flows, costs)
+                start = "at once" if at_once else "at random"
+                row = f"| {entry} | {start} | " + " | ".join(f"{cost:,.0f}" for cost in costs) + f" | {found:+.2f} |"
+                table.append(row)
+                print(row, flush=True)
+                if found > SLOPE:
+                    steep.append(f"{entry}, {start}")
+    if given.write:
+        write(given.write, table)
+    for entry in steep:
+        print(f"steeper than {SLOPE}: {entry}", file=sys.stderr)
+    return int(bool(steep))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

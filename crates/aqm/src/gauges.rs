@@ -1,0 +1,159 @@
+//! What the inner values of disciplines mean: the names that [`Policy::gauges`](crate::policy::Policy::gauges) reports,
+//! with their units.
+
+use crate::catalogue::{AqmSpec, Link};
+use crate::params::Values;
+use crate::random::Generator;
+
+/// An inner value of a discipline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gauge {
+    /// Name, as [`Discipline::gauges`](crate::Discipline::gauges) reports it.
+    pub name: &'static str,
+    /// Unit; empty for a bare number.
+    pub unit: &'static str,
+    /// One sentence.
+    pub about: &'static str,
+}
+
+const fn gauge(name: &'static str, unit: &'static str, about: &'static str) -> Gauge {
+    Gauge { name, unit, about }
+}
+
+/// Of one discipline only: they come before [`COMMON`].
+const OWN: &[(&str, Gauge)] = &[
+    ("blue", gauge("p", "", "Probability p_m with which an arrival is signalled.")),
+    ("sred", gauge("p", "", "Drop probability of the last arrival.")),
+    ("sred", gauge("flows", "flows", "Estimated number of active flows, 1/P(t).")),
+    ("dualpi2", gauge("p", "", "Base probability p' of the PI controller.")),
+    ("floadautored", gauge("p", "", "Probability p_a that the load replaces RED's by.")),
+    ("floadautored", gauge("z", "", "Load factor: arrival rate divided by the virtual capacity.")),
+    ("yellow", gauge("z", "", "Load factor at the last update: arrival rate divided by the virtual capacity.")),
+    ("pd_red", gauge("error", "", "Average queue less its target, as a share of the buffer, at the last update.")),
+    ("sfred", gauge("received", "packets", "Packets received of all listed flows.")),
+    ("sfred", gauge("dropped", "packets", "Packets dropped of all listed flows.")),
+    ("sfred", gauge("class", "", "Class of the last arrival's flow: 0 none, 1 slow, 2 fast, 3 unresponsive.")),
+    ("ddred", gauge("d", "links", "Distance in links of the last packet that was chosen to be dropped.")),
+    ("fq", gauge("active", "flows", "Flows with packets in the queue.")),
+];
+
+/// Of any discipline.
+const COMMON: &[Gauge] = &[
+    gauge("accu", "", "Sum of the probabilities since the last drop (derandomisation)."),
+    gauge("active", "queues", "Queues with packets."),
+    gauge("active_flows", "flows", "Flows with packets in the queue or on the list."),
+    gauge("avg", "packets", "Averaged queue length; bytes where the discipline counts bytes."),
+    gauge("avg_in", "packets", "Averaged number of queued in-profile packets."),
+    gauge("avgcq", "packets", "Average number of packets that a flow has in the buffer."),
+    gauge("burst_allowance", "s", "Time for which bursts still pass without drops."),
+    gauge("c_packets", "packets", "Packets in the Classic queue."),
+    gauge("c_virtual", "", "Virtual capacity as a share of the link's."),
+    gauge("cached_flows", "flows", "Flows in the LRU cache."),
+    gauge("count", "packets", "Packets since the last drop or mark (RED), or signals of this dropping phase (CoDel)."),
+    gauge("count_in", "packets", "In-profile packets since the last of them was dropped or marked."),
+    gauge("count_out", "packets", "Out-of-profile packets since the last of them was dropped or marked."),
+    gauge("credit", "", "Credit of weighted round robin between L4S and Classic."),
+    gauge("cur_max_th", "packets", "The upper threshold that is in force."),
+    gauge("drop_next", "s", "When the next drop or mark is due while the sojourn time stays above target."),
+    gauge("dropping", "", "1 while the discipline is in its dropping state, else 0."),
+    gauge("epoch", "s", "Length of the current epoch."),
+    gauge("error", "packets", "Queue length less its target at the last sample."),
+    gauge("fair_rate", "packets", "Fair share of a listed flow, packets."),
+    gauge("l_packets", "packets", "Packets in the L4S queue."),
+    gauge("lambda", "packets/s", "Averaged arrival rate."),
+    gauge("load", "packets", "Averaged number of arrivals in an update interval."),
+    gauge("load_change", "", "What the load adds to RED's probability."),
+    gauge("loss", "", "Average loss rate of the listed flows."),
+    gauge("matched", "packets", "Arrivals that met a packet of their own flow."),
+    gauge("max_p", "", "The adapted max_p."),
+    gauge("max_p_average", "", "The adapted max_p of average flows."),
+    gauge("max_p_fragile", "", "The adapted max_p of fragile flows."),
+    gauge("max_p_robust", "", "The adapted max_p of robust flows."),
+    gauge("monitored_flows", "flows", "Flows that are monitored."),
+    gauge("new_queues", "queues", "Queues on the list of new queues."),
+    gauge("old_queues", "queues", "Queues on the list of old queues."),
+    gauge("p", "", "Drop or mark probability."),
+    gauge("p_b", "", "Probability from the drop curve, before spacing."),
+    gauge("p_b_in", "", "The same for in-profile packets."),
+    gauge("p_b_out", "", "The same for out-of-profile packets."),
+    gauge("p_blue", "", "Probability of the BLUE part."),
+    gauge("p_c", "", "Probability of a Classic drop or mark."),
+    gauge("p_cl", "", "Coupled probability of an L4S mark."),
+    gauge("p_drop_rate", "", "Average drop rate of the queue."),
+    gauge("p_hit", "", "Averaged share of arrivals that hit a flow on the list, P(t)."),
+    gauge("p_max", "", "Largest drop probability of all queues."),
+    gauge("p_min", "", "Least probability of the last arrival's bins."),
+    gauge("p_t", "", "Share of the buffer that was taken at the last arrival."),
+    gauge("price", "", "The link's price."),
+    gauge("qdelay", "s", "Queueing delay at the last update."),
+    gauge("tokens", "packets", "Tokens of the penalty box."),
+    gauge("virtual_capacity", "packets/s", "The virtual capacity."),
+    gauge("virtual_time", "B", "Virtual time of fair queueing, bytes per unit of weight."),
+    gauge("vq", "packets", "Length of the virtual queue; bytes where the discipline counts bytes."),
+    gauge("w_q", "", "The adapted weight of the average."),
+];
+
+/// What `name` is at the discipline called `aqm`.
+pub fn about(aqm: &str, name: &str) -> Option<Gauge> {
+    let own = OWN.iter().find(|(of, gauge)| *of == aqm && gauge.name == name).map(|(_, gauge)| *gauge);
+    own.or_else(|| COMMON.iter().copied().find(|gauge| gauge.name == name))
+}
+
+/// The inner values of a discipline with its default parameters, in the order in which it reports them.
+pub fn of(spec: &AqmSpec) -> Vec<Gauge> {
+    let (values, link) = (Values::new(), Link { rate_bps: 10e6, delay_s: 0.02 });
+    let limit = spec.default_limit(&values, &link);
+    let Ok(built) = (spec.build)(&values, &link, limit) else { return Vec::new() };
+    let mut found = Vec::new();
+    built
+        .queue(limit, false, Generator::stream(1, "gauges"))
+        .gauges(&mut |name, _| found.extend(about(spec.name, name)));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::all;
+    use crate::params::{Kind, Value};
+    use crate::{Packet, Time};
+    use std::collections::BTreeSet;
+
+    /// Every name that a discipline reports with any choice, and no other, is described.
+    #[test]
+    fn every_gauge_is_described() {
+        let link = Link { rate_bps: 10e6, delay_s: 0.02 };
+        let mut seen = BTreeSet::new();
+        for spec in all() {
+            let words = spec.all_params().flat_map(|param| {
+                let values: Vec<_> = match param.kind {
+                    Kind::Choice(words) => words.iter().map(|&word| Value::Choice(word)).collect(),
+                    Kind::Flag { .. } => vec![Value::Flag(true), Value::Flag(false)],
+                    _ => Vec::new(),
+                };
+                values.into_iter().map(|value| {
+                    let mut changed = Values::new();
+                    changed.set(param.name, value);
+                    changed
+                })
+            });
+            for values in words.chain([Values::new()]) {
+                let limit = spec.default_limit(&values, &link);
+                let Ok(built) = (spec.build)(&values, &link, limit) else { continue };
+                let mut queue = built.queue(limit, false, Generator::stream(1, "gauges"));
+                queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
+                queue.gauges(&mut |name, _| {
+                    assert!(about(spec.name, name).is_some(), "{}: {name}", spec.name);
+                    seen.insert((spec.name, name));
+                });
+            }
+        }
+        let names: BTreeSet<_> = seen.iter().map(|&(_, name)| name).collect();
+        for gauge in COMMON {
+            assert!(names.contains(gauge.name), "no discipline has {}", gauge.name);
+        }
+        for (aqm, gauge) in OWN {
+            assert!(seen.contains(&(*aqm, gauge.name)), "{aqm} has no {}", gauge.name);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Fuzz targets: each is a function of bytes that panics if a promise is broken.
+//!
+//! Three drivers run them: libFuzzer (`fuzz/`, `make fuzz`), the program `earlydrop-fuzz` with random bytes where that is
+//! missing, and `tests/corpus.rs` on a short deterministic corpus with every test run. The program prints the targets.
+
+mod disciplines;
+mod documents;
+mod events;
+mod headers;
+mod input;
+mod networks;
+mod paths;
+mod scenarios;
+mod texts;
+
+pub use input::Input;
+
+/// A target.
+pub struct Target {
+    /// Its name.
+    pub name: &'static str,
+    /// What it checks.
+    pub about: &'static str,
+    /// Runs it on some bytes. Panics if a promise is broken.
+    pub run: fn(&[u8]),
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "documents",
+        about: "TOML and JSON documents, damaged at will, are checked or refused with the path of a field",
+        run: documents::run,
+    },
+    Target {
+        name: "scenarios",
+        about: "scenarios of all disciplines, traffic and stacks: packets are conserved, runs repeat to the byte",
+        run: scenarios::run,
+    },
+    Target {
+        name: "networks",
+        about: "random networks: analytic links give the results of event-driven ones, lanes those of the heap",
+        run: networks::run,
+    },
+    Target { name: "events", about: "the event queue of lanes pops what the heap pops", run: events::run },
+    Target {
+        name: "disciplines",
+        about: "every discipline with any parameters, under any arrivals: conservation, no NaN",
+        run: disciplines::run,
+    },
+    Target { name: "headers", about: "IP headers and fragments of any bytes; marking", run: headers::run },
+    Target {
+        name: "paths",
+        about: "a real link's path, from bytes and times to deliveries: conservation, order, no NaN",
+        run: paths::run,
+    },
+];
+
+/// The target of that name.
+pub fn find(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}
+
+/// Runs the target of that name.
+///
+/// # Panics
+/// If there is none, or a promise is broken.
+pub fn run(name: &str, bytes: &[u8]) {
+    let target = find(name).unwrap_or_else(|| panic!("no target {name}"));
+    (target.run)(bytes);
+}

@@ -1,0 +1,193 @@
+//! Scenarios as TOML, made of an input's choices. Rates are low, so that a run has at most some thousand packets.
+
+use crate::{disciplines, Input};
+use earlydrop_aqm::catalogue;
+use earlydrop_aqm::params::{Unit, Value};
+
+/// Rates in simple ratios, so that events coincide.
+const RATES: &[&str] = &["1 Mbit/s", "500 kbit/s", "64 kbit/s", "2 Mbit/s", "1048576 bit/s", "5 Mbit/s", "9600 bit/s"];
+const ACCESS: &[&str] = &["10 Mbit/s", "1 Mbit/s", "5 Mbit/s", "100 Mbit/s", "4194304 bit/s"];
+const DELAYS: &[&str] = &["5 ms", "0 s", "1 ms", "0.8 ms", "40 ms", "0.00390625 s", "300 ms", "32 us"];
+const SIZES: &[&str] = &["1000", "960", "500", "1460", "100", "536"];
+const DATA: &[&str] = &["'10 packets'", "0", "{ uniform = ['1 kB', '30 kB'] }", "{ sample = ['1 kB', 0, '9 kB'] }"];
+const TIMES: &[&str] = &["'10 ms'", "'0 s'", "{ exponential = '50 ms' }", "'300 ms'"];
+const TCPS: &[&str] = &[
+    "tcp = 'reno'",
+    "tcp = 'sack'",
+    "tcp = 'newreno'",
+    "tcp = 'tahoe'",
+    "tcp = 'vegas'",
+    "tcp = 'cubic'",
+    "tcp = 'dctcp'\necn = true",
+    "tcp = 'bbr'",
+    "tcp = 'ledbat'",
+    "tcp = 'prague'\necn = true",
+    "stack = 'linux-6.18'\ntcp = 'cubic'",
+    "stack = 'linux-6.18'\ntcp = 'reno'\necn = true",
+    "stack = 'linux-6.18'\ntcp = 'bbr'",
+    "stack = 'ns3-3.37'\ntcp = 'cubic'",
+    "stack = 'ns3-3.37'\ntcp = 'bbr'",
+    "stack = 'ns3-3.37'\ntcp = 'reno'",
+    "stack = 'rfc'\ntcp = 'reno'\nrack = true\npacing = true",
+    "stack = 'rfc'\ntcp = 'sack'\nfin = true",
+    "tcp = 'reno'\ndelayed_ack = true\necn = true",
+];
+/// Kinds of networks, and the keys of their queues.
+const KINDS: &[(&str, &[&str])] = &[
+    ("dumbbell", &["bottleneck", "reverse"]),
+    ("parking_lot", &["bottleneck", "reverse"]),
+    ("star", &["bottleneck"]),
+    ("bus", &["routers"]),
+    ("flower", &["routers"]),
+    ("two_flow", &["bottleneck", "reverse"]),
+    ("random", &["routers"]),
+    ("graph", &["q"]),
+];
+
+/// The text of a scenario; not all of them pass the checker. `any`: also disciplines whose parameters are far from
+/// useful ones, and links with loss, jitter or varying rates.
+pub fn scenario(input: &mut Input<'_>, seconds: &str, any: bool) -> String {
+    let (kind, queues) = input.of(KINDS);
+    let warmup = input.of(&["0 s", "0 s", "0.1 s"]);
+    let mut text = format!(
+        "name = 'fuzz'\nduration = '{seconds} s'\nwarmup = '{warmup}'\nseed = {}\n\
+         [record]\ntrace = 100\ntrace_queues = 'all'\n{}[topology]\nkind = '{kind}'\n",
+        input.below(1000),
+        input.of(&[
+            "",
+            "",
+            "jitter = true\nlosses = true\n",
+            "by_flow = true\n",
+            "series = '50 ms'\n",
+            "transfers = true\n"
+        ]),
+    );
+    topology(input, kind, any, &mut text);
+    for (number, key) in queues.iter().enumerate() {
+        if number == 0 || input.one_in(3) {
+            text += &queue(input, key, any);
+        }
+    }
+    for _ in 0..=input.below(3) {
+        text += &traffic(input, kind == "graph");
+    }
+    text
+}
+
+fn link(input: &mut Input<'_>, rates: &[&str], any: bool) -> String {
+    let (rate, delay) = (input.of(rates), input.of(DELAYS));
+    if !any || !input.one_in(4) {
+        return format!("{{ rate = '{rate}', delay = '{delay}' }}");
+    }
+    let rate = match input.below(4) {
+        0 => {
+            format!("{{ schedule = [['0 s', '{rate}'], ['0.5 s', '0 bit/s'], ['0.6 s', '1 Mbit/s']], repeat = '1 s' }}")
+        }
+        1 => "{ trace = [1, 1, 2, 5, 7, 12] }".to_string(),
+        _ => format!("'{rate}'"),
+    };
+    let more = input.of(&[
+        "",
+        ", loss = 0.05",
+        ", loss = { every = 7 }",
+        ", jitter = '3 ms'",
+        ", jitter = { uniform = ['1 ms', '8 ms'], keep_order = true }",
+        ", reorder = { probability = 0.1, delay = '5 ms' }",
+    ]);
+    format!("{{ rate = {rate}, delay = '{delay}'{more} }}")
+}
+
+fn topology(input: &mut Input<'_>, kind: &str, any: bool, text: &mut String) {
+    let mut one = |input: &mut Input<'_>, key: &str, core: bool| {
+        let of = link(input, if core { RATES } else { ACCESS }, any);
+        *text += &format!("{key} = {of}\n");
+    };
+    match kind {
+        "dumbbell" => ["access", "bottleneck"].map(|key| one(input, key, key == "bottleneck")).len(),
+        "parking_lot" => ["access", "bottleneck"].map(|key| one(input, key, key == "bottleneck")).len(),
+        "two_flow" => ["first", "link"].map(|key| one(input, key, key == "link")).len(),
+        "star" => ["access"].map(|key| one(input, key, true)).len(),
+        "graph" => 0,
+        _ => ["core", "access"].map(|key| one(input, key, key == "core")).len(),
+    };
+    let few = input.below(5);
+    *text += &match kind {
+        "dumbbell" => format!("pairs = {}\n", 1 + few),
+        "parking_lot" => format!("bottlenecks = {}\npairs = {few}\ncross = {}\n", 1 + few % 3, 1 + input.below(2)),
+        "star" => format!("hosts = {}\n", 2 + few),
+        "bus" => format!("routers = {}\n", 2 + few % 4),
+        "flower" => format!("petals = {}\npetal = {}\n", 2 + few % 2, few),
+        "random" => format!("routers = {}\ngraph_seed = {}\ndegree = 3\n", 2 + few, input.below(100)),
+        "graph" => "pairs = 'random'\n".to_string(),
+        _ => String::new(),
+    };
+    if kind == "graph" {
+        // A ring of one-way links with a host at each router.
+        let routers = 3 + few % 3;
+        for at in 0..routers {
+            let (core, access) = (input.of(RATES), input.of(ACCESS));
+            let (delay, next) = (input.of(DELAYS), (at + 1) % routers);
+            *text += &format!(
+                "[[link]]\nfrom = 'r{at}'\nto = 'r{next}'\nqueue = 'q'\nreverse = false\nrate = '{core}'\n\
+                 delay = '{delay}'\n[[link]]\nfrom = 'h{at}'\nto = 'r{at}'\nreverse = {{ queue = 'q' }}\n\
+                 rate = '{access}'\ndelay = '1 ms'\n"
+            );
+        }
+    }
+}
+
+fn queue(input: &mut Input<'_>, key: &str, any: bool) -> String {
+    let spec = input.of(catalogue::all());
+    let limit = input.of(&["20", "5", "'30 kB'", "60", "1000", "1"]);
+    let ecn = if input.one_in(2) { "ecn = true\n" } else { "" };
+    let mut text = format!("[queue.{key}]\naqm = '{}'\nlimit = {limit}\n{ecn}", spec.name);
+    if !any {
+        let quick = [("min_th", "2"), ("max_th", "8"), ("w_q", "0.05"), ("q_ref", "2")];
+        let known = quick.iter().filter(|(name, _)| spec.param(name).is_some() && !spec.name.contains("floadautored"));
+        known.for_each(|(name, value)| text += &format!("{name} = {value}\n"));
+        return text;
+    }
+    let values = disciplines::values(input, spec);
+    for param in spec.all_params() {
+        let Some(value) = values.given(param.name) else { continue };
+        let written = match value {
+            Value::Real(x) => match param.unit {
+                Unit::Seconds => format!("'{x:?} s'"),
+                Unit::Bytes => format!("'{x:?} B'"),
+                Unit::Rate => format!("'{x:?} bit/s'"),
+                Unit::None | Unit::QueueLength => format!("{x:?}"),
+            },
+            Value::Choice(word) => format!("'{word}'"),
+            Value::Auto => "'auto'".to_string(),
+            Value::QueueBytes(x) => format!("'{x} B'"),
+            Value::Whole(_) | Value::Flag(_) => value.to_string(),
+        };
+        text += &format!("{} = {written}\n", param.name);
+    }
+    text
+}
+
+fn traffic(input: &mut Input<'_>, drawn_pairs: bool) -> String {
+    let kind = input.of(&["ftp", "transfers", "cbr", "requests", "web", "pages", "onoff", "poisson", "voip", "video"]);
+    let (size, data, think) = (input.of(SIZES), input.of(DATA), input.of(TIMES));
+    let number = input.of(&["5", "1", "'endless'"]);
+    let mut text = format!("[[traffic]]\nkind = '{kind}'\n");
+    text += &match kind {
+        "ftp" => format!("segment = {size}\n{}", input.of(&["", "lifetime = '0.5 s'\n", "window = 6\n"])),
+        "transfers" => format!("segment = {size}\nsize = {data}\nthink = {think}\nnumber = {number}\n"),
+        "requests" => format!("segment = {size}\nsize = {data}\nthink = {think}\nretry = '300 ms'\n"),
+        "web" => format!("session_gap = '200 ms'\nsize = {data}\n"),
+        "pages" => format!("connections = {}\nobjects = {}\nsize = {data}\n", 1 + input.below(4), 1 + input.below(5)),
+        "cbr" => format!("rate = '{}'\nsegment = {size}\njitter = {}\n", input.of(RATES), input.one_in(2)),
+        "onoff" => format!("rate = '{}'\nlaw = '{}'\n", input.of(RATES), input.of(&["exponential", "pareto"])),
+        "poisson" => format!("rate = '{}'\nsegment = {size}\n", input.of(RATES)),
+        "video" => "frame = { lognormal = '2 kB', sigma = 0.5 }\ngroup = [3, 1, 1]\nstop = '1 s'\n".to_string(),
+        _ => String::new(),
+    };
+    if ["ftp", "transfers", "requests", "web", "pages"].contains(&kind) {
+        text += &format!("{}\n", input.of(TCPS));
+    }
+    let start = input.of(&["'0 s'", "['0 s', '10 ms']", "{ uniform = ['0 s', '0.1 s'] }", "{ poisson = '20 ms' }"]);
+    let direction = if !drawn_pairs && input.one_in(4) { "direction = 'reverse'\n" } else { "" };
+    text + &format!("count = {}\nstart = {start}\n{direction}", input.of(&[1, 2, 5, 12]))
+}

@@ -1,0 +1,197 @@
+"""What a sweep found, in a few sentences: its differences from the control, by the rules of analysis/words.py.
+
+Without a control nothing is tested: the sentences then name the points with the smallest and the largest mean.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..analysis.words import LISTED, ORDER, SPOKEN, Finding, Found, amount, finding, in_words, listing, within
+
+if TYPE_CHECKING:
+    from ..analysis.compare import Quantity
+    from .outcome import Outcome
+
+FACTORS = 2
+"""Of so many factors with a control something is said."""
+
+
+@dataclass
+class Group:
+    """What was found of one measure of one level against the control, at all points."""
+
+    counts: Counter[Found] = field(default_factory=Counter)
+    ends: dict[Found, tuple[tuple[Finding, str], tuple[Finding, str]]] = field(default_factory=dict)
+    """By what was found: the smallest and the largest difference, and where."""
+
+    def add(self, one: Finding, where: str) -> None:
+        """Take in one point."""
+        self.counts[one.found] += 1
+        low, high = self.ends.get(one.found, ((one, where), (one, where)))
+        if one.size < low[0].size:
+            low = one, where
+        if one.size > high[0].size:
+            high = one, where
+        self.ends[one.found] = low, high
+
+    @property
+    def size(self) -> float:
+        """The largest difference."""
+        return max(high.size for _, (high, _) in self.ends.values())
+
+    @property
+    def some(self) -> Finding:
+        """Any of them."""
+        return next(iter(self.ends.values()))[0][0]
+
+
+def sentences(outcome: Outcome) -> list[str]:
+    """What a sweep found."""
+    sweep = outcome.sweep
+    if not len(outcome.pairs):
+        return _range(outcome)
+    if sweep.most == 1:
+        return ["One seed cannot tell a difference from chance: nothing is claimed. Run more seeds."]
+    tested = outcome.tests.tested
+    if not tested:
+        return ["No difference from the control has an interval, so nothing is claimed."]
+    said = [
+        f"{quantity.title} against {_level(outcome, factor, control)}: {_listed(outcome, factor, groups)}."
+        for factor, control in list(sweep.control.items())[:FACTORS]
+        for quantity, groups in _groups(outcome, factor)
+        if groups
+    ]
+    n = f"at most {sweep.most}" if sweep.stop or outcome.tally.failed else str(sweep.seeds)
+    corrected = f"; what is claimed remains after Holm's correction for {tested:,} differences" if tested > 1 else ""
+    return [*said, f"Brackets are 95 % intervals of the differences seed by seed, n = {n}{corrected}."]
+
+
+def _spoken(outcome: Outcome) -> list[Quantity]:
+    """Delay and throughput; where a sweep has neither, its first two measures."""
+    known = {m.id: m for m in outcome.sweep.measures}
+    found = [next((known[name] for name in wanted if name in known), None) for wanted in SPOKEN]
+    return [m for m in found if m is not None] or list(outcome.sweep.measures[:2])
+
+
+# ---- against a control ---------------------------------------------------------------------------------------------
+
+
+def _groups(outcome: Outcome, factor: str) -> Iterator[tuple[Quantity, dict[str, Group]]]:
+    """By measure and level: what was found against the control of a factor."""
+    sweep, spoken = outcome.sweep, _spoken(outcome)
+    names = [f.name for f in sweep.factors]
+    at = names.index(factor)
+    statements = len(outcome.pairs) * len(spoken)
+    found: dict[str, dict[str, Group]] = {m.id: {} for m in spoken}
+    for (pair, name, difference), (holm, _) in zip(outcome.differences, outcome.corrected, strict=True):
+        if pair.factor != factor or name not in found:
+            continue
+        levels = sweep.points[pair.point].levels
+        where = ", ".join(
+            _level(outcome, n, x.name) for k, (n, x) in enumerate(zip(names, levels, strict=True)) if k != at
+        )
+        one = finding(difference, sweep.measure(name), holm, statements)
+        found[name].setdefault(_level(outcome, factor, levels[at].name), Group()).add(one, where)
+    yield from ((m, found[m.id]) for m in spoken)
+
+
+def _level(outcome: Outcome, factor: str, name: str) -> str:
+    """A level as text: names speak for themselves, numbers need their factor."""
+    k = [f.name for f in outcome.sweep.factors].index(factor)
+    return f"{factor} = {name}" if outcome.sweep.numeric[k] else name
+
+
+def _listed(outcome: Outcome, factor: str, groups: dict[str, Group]) -> str:
+    ordered = sorted(groups.items(), key=lambda one: -one[1].size)
+    shown, rest = ordered[:LISTED], len(ordered) - LISTED
+    if all(group.counts.total() == 1 for group in groups.values()) and len(outcome.sweep.factors) == 1:
+        parts = in_words([(name, group.some) for name, group in shown])
+    else:
+        parts = _alike(shown) + [f"with {name} {_mixed(group)}" for name, group in shown if len(group.counts) > 1]
+    return "; ".join(parts) + (f"; {rest} more in the table" if rest > 0 else "")
+
+
+def _alike(shown: list[tuple[str, Group]]) -> list[str]:
+    """Levels of which the same was found at every point, together."""
+    parts = []
+    for kind in ORDER:
+        same = [(name, group) for name, group in shown if list(group.counts) == [kind]]
+        for count in sorted({group.counts[kind] for _, group in same}):
+            here = [(name, group) for name, group in same if group.counts[kind] == count]
+            where = f"at all {count:,} points" if count > 1 else "at one point"
+            named = listing(name for name, _ in here)
+            if kind in ("equal", "none", "not judged"):
+                parts.append(f"{_plain(kind, here[0][1].some)} {where} with {named}")
+                continue
+            low = min(((*group.ends[kind][0], name) for name, group in here), key=lambda one: one[0].size)
+            high = max(((*group.ends[kind][1], name) for name, group in here), key=lambda one: one[0].size)
+            ends = [_end(one, at, name if len(here) > 1 else "") for one, at, name in dict.fromkeys((low, high))]
+            parts.append(f"{kind} {where} with {named}, by {' to '.join(ends)}")
+    return parts
+
+
+def _mixed(group: Group) -> str:
+    """`less at 10 of 12 points, by ... to ..., perhaps less at 1, no difference found at 1`."""
+    parts: list[str] = []
+    total = group.counts.total()
+    for kind in (kind for kind in ORDER if kind in group.counts):
+        count = group.counts[kind]
+        where = f"at {count:,}" + ("" if parts else f" of {total:,} points")
+        if kind in ("less", "more"):
+            ends = [_end(one, at, "") for one, at in dict.fromkeys(group.ends[kind])]
+            parts.append(f"{kind} {where}, by {' to '.join(ends)}")
+        else:
+            parts.append(f"{_plain(kind, group.some)} {where}")
+    return ", ".join(parts)
+
+
+def _plain(kind: Found, some: Finding) -> str:
+    return {"equal": f"equal ({within(some)})", "none": "no difference found"}.get(kind, kind)
+
+
+def _end(one: Finding, where: str, name: str) -> str:
+    return one.amount + (f" with {name}" if name else "") + (f" at {where}" if where else "")
+
+
+# ---- without a control ---------------------------------------------------------------------------------------------
+
+
+def _range(outcome: Outcome) -> list[str]:
+    """Between which means the points lie."""
+    spoken = _spoken(outcome)
+    low: dict[str, tuple[float, str, str]] = {}
+    high: dict[str, tuple[float, str, str]] = {}
+    names = [f.name for f in outcome.sweep.factors]
+    intervals = False
+    for row in outcome.rows():
+        levels = outcome.sweep.points[row.number].levels
+        where = ", ".join(_level(outcome, n, x.name) for n, x in zip(names, levels, strict=True))
+        for m in spoken:
+            cell = outcome.cell(row, m.id)
+            if cell.mean is None:
+                continue
+            if m.id not in low or cell.mean < low[m.id][0]:
+                low[m.id] = cell.mean, amount(cell.mean, cell.half_width, m, signed=True), where
+            if m.id not in high or cell.mean > high[m.id][0]:
+                high[m.id] = cell.mean, amount(cell.mean, cell.half_width, m, signed=True), where
+            intervals |= cell.half_width is not None
+    said = []
+    for m in spoken:
+        if m.id not in low:
+            continue
+        (_, small, here), (_, large, there) = low[m.id], high[m.id]
+        at = f" at {here}" if here else ""
+        said.append(
+            f"{m.title} is {small}{at}."
+            if low[m.id] == high[m.id]
+            else f"{m.title} has means from {small}{at} to {large} at {there}."
+        )
+    if not said:
+        return []
+    brackets = "Brackets are 95 % intervals of the means; the" if intervals else "The"
+    why = "has no point to compare with another" if outcome.sweep.control else "names no `control`"
+    return [*said, f"{brackets} sweep {why}, so no difference is claimed."]
