@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -48,10 +46,10 @@ def test_every_command_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_paragraphs_are_unfolded() -> None:
-    text = "Head\n    goes on.\n\n    Parameters\n    ----------\n    a\n        One\n        two.\n    b\n        Three.\n    "
-    assert helping.unfolded(text) == (
-        "Head\ngoes on.\n\nParameters\n----------\na\n    One two.\nb\n    Three.".replace("Head\ngoes", "Head goes")
+    text = (
+        "Head\n    goes on.\n\n    Parameters\n    ----------\n    a\n        One\n        two.\n    b\n        Three."
     )
+    assert helping.unfolded(text) == "Head goes on.\n\nParameters\n----------\na\n    One two.\nb\n    Three."
 
 
 @pytest.mark.parametrize(
@@ -81,28 +79,32 @@ def test_what_was_likely_meant_is_said(
     assert says in capsys.readouterr().err
 
 
-def test_a_result_of_another_kind_is_not_replaced(earlydrop: Any, scenario: Path, tmp_path: Path) -> None:
+SHORT = ("--set", "duration=2s", "--set", "warmup=1s")
+
+
+def test_a_result_of_another_kind_is_not_replaced(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "out"
-    short = ("--set", "duration=2s", "--set", "warmup=1s")
-    assert earlydrop("compare", scenario, "--aqm", "red", "--seeds", "2", "--out", out, *short).code == 0
+    compare = ["compare", str(scenario), "--seeds", "2", "--out", str(out), *SHORT]
+    assert cli.main([*compare, "--aqm", "red"]) == 0
     before = sorted(path.name for path in out.iterdir())
-    ended = earlydrop("run", scenario, "--out", out)
-    assert ended.code == cli.WRONG_INPUT
-    assert f"--out {out}: holds the results of a comparison, which those of a run would replace" in ended.err
+    assert cli.main(["run", str(scenario), "--out", str(out)]) == cli.WRONG_INPUT
+    said = f"--out {out}: holds the results of a comparison, which those of a run would replace"
+    assert said in capsys.readouterr().err
     assert sorted(path.name for path in out.iterdir()) == before
-    assert earlydrop("compare", scenario, "--aqm", "pie", "--seeds", "2", "--out", out, *short).code == 0
-    ended = earlydrop("report", out)
-    assert ended.code == cli.WRONG_INPUT
-    assert f"{out}: is a comparison, which has no page" in ended.err
+    assert cli.main([*compare, "--aqm", "pie"]) == 0
+    assert cli.main(["report", str(out)]) == cli.WRONG_INPUT
+    assert f"{out}: is a comparison, which has no page" in capsys.readouterr().err
 
 
-def test_a_run_may_replace_a_run_that_has_a_page(earlydrop: Any, scenario: Path, tmp_path: Path) -> None:
+def test_a_run_may_replace_a_run_that_has_a_page(scenario: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    again = ("run", scenario, "--out", out, "--set", "duration=2s", "--set", "warmup=1s")
-    assert earlydrop(*again).code == 0
-    assert earlydrop("report", out).code == 0
+    again = ["run", str(scenario), "--out", str(out), *SHORT]
+    assert cli.main(again) == 0
+    assert cli.main(["report", str(out)]) == 0
     assert "report.html" in json.loads((out / "manifest.json").read_text(encoding="utf-8"))["files"]
-    assert earlydrop(*again).code == 0
+    assert cli.main(again) == 0
     assert not (out / "report.html").exists(), "it was of the run before"
 
 
@@ -121,27 +123,23 @@ def test_lines_of_progress_do_not_end_before_the_work_does(
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(
-    ("line", "offered", "not_offered"),
-    [
+def test_bash_completes_folders_and_settings(scenario: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    script = tmp_path / "script"
+    script.write_text(completion._bash(app.generate_completion(shell="bash")), encoding="utf-8")
+    cases = (
         ("earlydrop report ", {"out"}, {"small.toml"}),
         ("earlydrop run small.toml --set queue.bottleneck.t", {"queue.bottleneck.target="}, {"duration="}),
         ("earlydrop run small.toml --set d", {"duration="}, {"warmup="}),
         ("earlydrop compare small.toml --aqm fq_", {"fq_codel", "fq_pie"}, {"red"}),
-    ],
-)
-def test_bash_completes(line: str, offered: set[str], not_offered: set[str], scenario: Path, tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    script = tmp_path / "script"
-    script.write_text(completion._bash(app.generate_completion(shell="bash")), encoding="utf-8")
-    words = line.split(" ")
-    asked = f"""
-        compopt() {{ :; }}
-        source {script}
-        COMP_WORDS=({" ".join(word or '""' for word in words)}); COMP_CWORD={len(words) - 1}
-        _earlydrop_values; printf '%s\\n' "${{COMPREPLY[@]}}"
-    """
-    ended = subprocess.run(["bash", "-c", asked], cwd=tmp_path, capture_output=True, text=True, env=dict(os.environ))
-    found = set(ended.stdout.split())
-    assert offered <= found, ended.stderr
-    assert not not_offered & found
+    )
+    asked = ["compopt() { :; }", f"source {script}"]
+    for line, _, _ in cases:
+        words = [word or '""' for word in line.split(" ")]
+        asked += [f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; COMPREPLY=()"]
+        asked += ["_earlydrop_values; echo ${COMPREPLY[@]}"]
+    ended = subprocess.run(["bash", "-c", "\n".join(asked)], cwd=tmp_path, capture_output=True, text=True)
+    assert not ended.stderr
+    for (line, offered, others), found in zip(cases, ended.stdout.splitlines(), strict=True):
+        assert offered <= set(found.split()), line
+        assert not others & set(found.split()), line
