@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from earlydrop import cli, terminal
+from earlydrop import cli, output, terminal
 from earlydrop.cli import completion, helping
 from earlydrop.cli.entry import COMMANDS, app
 
@@ -79,33 +78,30 @@ def test_what_was_likely_meant_is_said(
     assert says in capsys.readouterr().err
 
 
-SHORT = ("--set", "duration=2s", "--set", "warmup=1s")
-
-
 def test_a_result_of_another_kind_is_not_replaced(
     scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    compare = ["compare", str(scenario), "--seeds", "2", "--out", str(out), *SHORT]
-    assert cli.main([*compare, "--aqm", "red"]) == 0
-    before = sorted(path.name for path in out.iterdir())
+    with output.folder(out, {"kind": "comparison"}) as folder:
+        (folder / "comparison.txt").write_text("text\n", encoding="utf-8")
     assert cli.main(["run", str(scenario), "--out", str(out)]) == cli.WRONG_INPUT
     said = f"--out {out}: holds the results of a comparison, which those of a run would replace"
     assert said in capsys.readouterr().err
-    assert sorted(path.name for path in out.iterdir()) == before
-    assert cli.main([*compare, "--aqm", "pie"]) == 0
+    assert sorted(path.name for path in out.iterdir()) == ["comparison.txt", "manifest.json"]
+    output.check(out, "comparison")
     assert cli.main(["report", str(out)]) == cli.WRONG_INPUT
     assert f"{out}: is a comparison, which has no page" in capsys.readouterr().err
 
 
-def test_a_run_may_replace_a_run_that_has_a_page(scenario: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    again = ["run", str(scenario), "--out", str(out), *SHORT]
-    assert cli.main(again) == 0
-    assert cli.main(["report", str(out)]) == 0
-    assert "report.html" in json.loads((out / "manifest.json").read_text(encoding="utf-8"))["files"]
-    assert cli.main(again) == 0
-    assert not (out / "report.html").exists(), "it was of the run before"
+def test_a_result_that_has_a_page_may_be_replaced(tmp_path: Path) -> None:
+    with output.folder(tmp_path / "out", {"kind": "run"}) as folder:
+        (folder / "result.json").write_text("{}", encoding="utf-8")
+    page = tmp_path / "out" / "report.html"
+    page.write_text("page", encoding="utf-8")
+    with pytest.raises(output.OutputError, match=r"the folder holds report\.html, which earlydrop did not write"):
+        output.check(tmp_path / "out", "run")
+    output.add(tmp_path / "out", page)
+    output.check(tmp_path / "out", "run")
 
 
 def test_lines_of_progress_do_not_end_before_the_work_does(
