@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ..errors import FAILED, WRONG_INPUT, EarlydropError
 from ..policies.declare import PolicyError
+from ..terminal import delay_text, rate_text
 
 if TYPE_CHECKING:
     from ..aqm import Queue
@@ -90,8 +91,6 @@ class Plan:
 
     def ways(self) -> tuple[Way, Way]:
         """What the command sends takes the first direction, what it receives the second."""
-        from ..terminal import delay_text, rate_text
-
         network = json.loads(self.scenario.network())
         queues = json.loads(self.scenario.to_json()).get("queue", {})
         directions = [(one, one["reverse"]) for one in network["link"] if one["reverse"]]

@@ -1,4 +1,4 @@
-"""The directions of a real link in tables and figures: which one carried more, and what passed each queue."""
+"""The two directions of a real link, in words, the one that mattered first."""
 
 from __future__ import annotations
 
