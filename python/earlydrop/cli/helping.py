@@ -16,6 +16,7 @@ EXAMPLES = {
     "init": ("earlydrop init first", "earlydrop init mine --topology parking_lot", "earlydrop init mine --paper tred"),
     "check": ("earlydrop check first.toml", "earlydrop check first.toml --set queue.bottleneck.aqm=pie"),
     "show": ("earlydrop show codel", "earlydrop show linux-6.18 --against rfc", "earlydrop show first.toml"),
+    "play": ("earlydrop play", "earlydrop play first.toml"),
     "new-aqm": ("earlydrop new-aqm my_red",),
     "test-aqm": ("earlydrop test-aqm mine.py",),
     "run": (
@@ -50,7 +51,7 @@ EXAMPLES = {
 
 def examples(command: str) -> str:
     """What stands below a command's options."""
-    return "\n".join(["Examples:", *(f"  {line}" for line in EXAMPLES[command])])
+    return "\n".join(["Examples:", *(f"  {line}" for line in EXAMPLES.get(command, ()))])
 
 
 def shown_default(value: object) -> str | None:
