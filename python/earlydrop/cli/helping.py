@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 
 FIRST = """Begin with:
-  earlydrop init first                                     writes first.toml, a commented scenario
-  earlydrop compare first.toml --aqm droptail fq_codel     compares two queues on it
+  earlydrop init first
+  earlydrop compare first.toml --aqm droptail fq_codel
 
 `earlydrop COMMAND --help` has options and examples; the documentation's page "Command line" has more."""
 """Below the list of commands."""

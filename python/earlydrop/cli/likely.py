@@ -20,7 +20,7 @@ def said(error: CycloptsError) -> str:
     command = error.command_chain[0] if error.command_chain else ""
     argument = error.argument
     missing = isinstance(error, MissingArgumentError) and error.keyword is None
-    if missing and command and argument is not None and not argument.tokens:
+    if missing and command in EXAMPLES and argument is not None and not argument.tokens:
         names = f" (`earlydrop list {LISTED[command]}` names all)" if command in LISTED else ""
         return f"{argument.name}: is missing; as in: {EXAMPLES[command][0]}{names}"
     if isinstance(error, UnknownOptionError) and command:
