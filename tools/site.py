@@ -1,4 +1,4 @@
-"""Hooks of mkdocs: pages from outside docs/, pages made from declarations, and links as the checkout has them.
+"""Hooks of mkdocs: pages from outside docs/, from declarations, the playground, and links as the checkout has them.
 
 Pages link to files as a reader of the checkout finds them. A page of the site is linked as such; of a file that is no
 page only its name is left.
@@ -7,6 +7,7 @@ page only its name is left.
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,15 @@ the parts are used.
 
 {entries}
 """
+PLAYGROUND = ROOT / "target" / "web"
+"""The built page; without it the site has none, and says so."""
+BUILT = (PLAYGROUND / "index.html").is_file() and (PLAYGROUND / "earlydrop.wasm").is_file()
+FRAME = """<iframe class="playground" src="{up}playground/index.html#aqm={aqms}&embed" loading="lazy"
+title="{title} in the playground"></iframe>
+
+[Open it in the whole playground]({up}playground/index.html#aqm={aqms}){{ .md-button }}
+"""
+ABSENT = "This copy of the site was built without the playground: `make web` builds it, and `make site` takes it in."
 NAMES = {
     "Links and networks": "link dumbbell load parse Network Scenario parking_lot star two_flow bus flower sfred nlred "
     "random_network graph join node schedule trace",
@@ -110,9 +120,38 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         up = "../" * here.count("/")
         return f"{image}[{text}]({up}{place}{hash_}{anchor})"
 
+    markdown = _with_playground(here, markdown)
     # The kind of a block may have a second word, for the tests.
     parts = CODE.split(re.sub(r"^( *```\w+) [^\n]+$", r"\1", markdown, flags=re.MULTILINE))
     return "".join(part if k % 2 else LINK.sub(turned, part) for k, part in enumerate(parts))
+
+
+def _with_playground(here: str, markdown: str) -> str:
+    """A page with the playground in it: on its own page, and on those of the disciplines."""
+    if here == "playground.md":
+        frame = FRAME.format(up="", aqms="droptail,codel", title="DropTail and CoDel") if BUILT else f"*{ABSENT}*"
+        return markdown.replace("<!-- the playground -->", frame)
+    folder, _, name = here.rpartition("/")
+    if folder != "aqms" or name == "README.md" or not BUILT:
+        return markdown
+    title = markdown.partition("\n")[0].removeprefix("# ")
+    frame = FRAME.format(up="../", aqms=name.removesuffix(".md"), title=title)
+    return markdown.replace("\n## Parameters\n", f"\n## Try it\n\n{frame}\n## Parameters\n", 1)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Lay the playground beside the pages; it links to them."""
+    place = Path(config.site_dir) / "playground"
+    shutil.rmtree(place, ignore_errors=True)
+    if not BUILT:
+        print(f"site: {ABSENT}")
+        return
+    place.mkdir()
+    for file in sorted(PLAYGROUND.iterdir()):
+        if file.suffix in {".html", ".js", ".css", ".wasm"}:
+            shutil.copy(file, place)
+    index = place / "index.html"
+    index.write_text(index.read_text(encoding="utf-8").replace("<html ", '<html data-docs="../" ', 1), encoding="utf-8")
 
 
 def _place(path: Path) -> str | None:

@@ -175,7 +175,7 @@ def main() -> int:
     parser.add_argument("--way", choices=WAYS, action="append", help="only this way to the standard library")
     chosen = parser.parse_args()
     try:
-        made = build("web-quick" if chosen.quick else "web", chosen.way or list(WAYS))
+        made = build("wasm-quick" if chosen.quick else "wasm", chosen.way or list(WAYS))
     except Missing as reason:
         print(f"wasm.py: {reason}", file=sys.stderr)
         return 1

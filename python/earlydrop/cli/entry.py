@@ -31,6 +31,7 @@ COMMANDS = {
     "new-aqm": "new_aqm",
     "test-aqm": "conformance",
     "show": "show",
+    "play": "play",
     "run": "run",
     "compare": "compare",
     "sweep": "sweep",

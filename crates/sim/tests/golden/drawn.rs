@@ -1,7 +1,8 @@
 //! Digests of the results of scenarios with every kind of traffic, every TCP with its options, every discipline and
-//! every network: each line of `golden_run/drawn.txt` has a digest and a scenario, drawn once at random. With
-//! `EARLYDROP_BLESS=1` in the environment the digests are written anew; the changelog must then say what changed and
-//! why.
+//! every network: each line of `golden_run/drawn.txt` has a digest and a scenario, drawn once at random; those of
+//! `golden_run/stacks.txt` have every TCP of every stack by its name. With `EARLYDROP_BLESS=1` in the environment the
+//! digests are written anew; the changelog must then say what changed and why. `make test-web` compares them with the
+//! engine in WebAssembly.
 
 use earlydrop_aqm::random::Generator;
 use earlydrop_sim::result;
@@ -39,10 +40,20 @@ fn digest_of_result(mut document: Value) -> u64 {
 
 #[test]
 fn drawn_scenarios_reproduce_their_digests() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden_run/drawn.txt");
+    reproduce("drawn.txt", 200);
+}
+
+#[test]
+fn named_stacks_reproduce_their_digests() {
+    reproduce("stacks.txt", 160);
+}
+
+/// Runs the scenarios of a file with `least` lines or more.
+fn reproduce(file: &str, least: usize) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden_run").join(file);
     let stored = std::fs::read_to_string(&path).expect("the stored digests");
     let lines: Vec<(&str, &str)> = stored.lines().map(|line| line.split_once('\t').expect("two columns")).collect();
-    assert!(lines.len() >= 200);
+    assert!(lines.len() >= least);
     let found: Vec<String> = lines.iter().map(|(_, scenario)| format!("{:016x}", digest_of(scenario))).collect();
     if std::env::var_os("EARLYDROP_BLESS").is_some() {
         let text: String =

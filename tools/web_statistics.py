@@ -1,0 +1,104 @@
+"""What the playground's statistics must give: the numbers and sentences of `earlydrop compare`, for web/tests.
+
+python tools/web_statistics.py            write web/tests/statistics.json
+python tools/web_statistics.py --check    compare it with what it would be
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+from earlydrop.analysis import compare, statistics
+
+FILE = Path(__file__).resolve().parents[1] / "web" / "tests" / "statistics.json"
+FIELDS = ("throughput_total_mbps", "goodput_total_mbps", "delay_mean_ms", "jain")
+QUEUE = ("utilisation", "delay_mean_ms", "delay_p99_ms", "queue_mean_packets", "drop_rate")
+
+
+def _document(draw: random.Random, seed: int, shift: float, spread: float) -> dict[str, Any]:
+    """A result document as far as comparisons read it."""
+
+    def value(size: float) -> float:
+        return size * (1 + shift + spread * draw.gauss(0, 1))
+
+    found: dict[str, Any] = {name: value(9.0) for name in FIELDS}
+    found["queues"] = {"bottleneck": {name: value(0.02 if name == "drop_rate" else 20.0) for name in QUEUE}}
+    return {**found, "seed": seed}
+
+
+def _comparison(draw: random.Random, shifts: list[float], spread: float, seeds: int) -> dict[str, Any]:
+    aqms = tuple(f"aqm{k}" for k in range(len(shifts)))
+    titles = {aqm: f"AQM {k}" for k, aqm in enumerate(aqms)}
+    groups = [[_document(draw, seed, shift, spread) for seed in range(1, seeds + 1)] for shift in shifts]
+    flat = [one for group in groups for one in group]
+    made = compare.tabulate("made", "bottleneck", aqms, titles, tuple(range(1, seeds + 1)), flat)
+    document = made.document("0")
+    holm = [
+        {name: one["t_test_p_holm"] for name, one in document["differences"][aqm].items() if one["t_test_p_holm"]}
+        for aqm in aqms[1:]
+    ]
+    return {"titles": list(titles.values()), "documents": groups, "summary": document["summary"], "holm": holm}
+
+
+def made() -> str:
+    """The file."""
+    draw = random.Random(7)
+    series = []
+    for n in (2, 3, 5, 10, 30):
+        treatment = [draw.gauss(10, 1) for _ in range(n)]
+        control = [draw.gauss(9.5, 1) for _ in range(n)]
+        one = statistics.paired(treatment, control)
+        values = {"mean": one.estimate.mean, "half_width": one.estimate.half_width, "p": one.t_p, "wins": one.wins}
+        series.append({"treatment": treatment, "control": control, **values})
+    ps = [draw.random() ** 3 for _ in range(9)]
+    shares = [draw.random() for _ in range(7)]
+    # Clear, small, absent and mixed differences; one seed; one discipline; every seed the same run.
+    comparisons = [
+        _comparison(draw, [0, -0.4], 0.02, 10),
+        _comparison(draw, [0, 0.012], 0.004, 10),
+        _comparison(draw, [0, 0.0], 0.001, 20),
+        _comparison(draw, [0, 0.0], 0.3, 5),
+        _comparison(draw, [0, 0.05], 0.03, 6),
+        _comparison(draw, [0, -0.4, 0.3, 0.0], 0.03, 8),
+        _comparison(draw, [0, -0.4, 0.3, 0.0, 0.1, -0.02], 0.03, 8),
+        _comparison(draw, [0, 0.1], 0.1, 1),
+        _comparison(draw, [0], 0.1, 5),
+        _comparison(draw, [0, 0.2], 0.0, 4),
+    ]
+    found = {
+        "quantiles": [
+            [p, n, statistics.t_quantile(p, n)] for n in (1, 2, 4, 9, 29, 49) for p in (0.9, 0.975, 0.9875, 0.9995)
+        ],
+        "distribution": [[-t, n, _below(-t, n)] for n in (1, 4, 9, 49) for t in (0.1, 1.0, 2.3, 8.0, 40.0)],
+        "series": series,
+        "holm": {"p": ps, "corrected": statistics.holm(ps)},
+        "jain": {"values": shares, "index": statistics.jain(shares)},
+        "comparisons": comparisons,
+    }
+    return json.dumps(found) + "\n"
+
+
+def _below(t: float, freedom: int) -> float:
+    from scipy.special import stdtr
+
+    return float(stdtr(freedom, t))
+
+
+def main() -> int:
+    """Write or check."""
+    text = made()
+    if "--check" in sys.argv[1:]:
+        if not FILE.is_file() or FILE.read_text(encoding="utf-8") != text:
+            print(f"{FILE.name} is out of date: python tools/web_statistics.py")
+            return 1
+        return 0
+    FILE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

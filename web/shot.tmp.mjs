@@ -1,0 +1,14 @@
+import { chromium } from "playwright-core";
+const [,, url, out, width = "1280", theme = "light", wait = "4000", action = ""] = process.argv;
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+const page = await browser.newPage({ viewport: { width: +width, height: +width < 600 ? 844 : 900 }, colorScheme: theme, hasTouch: +width < 600 });
+page.on("console", (m) => console.log("console", m.type(), m.text()));
+page.on("pageerror", (e) => console.log("pageerror", e.message, e.stack));
+page.on("requestfailed", (r) => console.log("failed", r.url()));
+await page.goto(url);
+await page.waitForSelector(".bar, .fault", { timeout: 60000 }).catch(e => console.log(String(e)));
+if (action) await page.evaluate(action);
+else await page.getByRole("button", { name: "Start", exact: true }).click().catch(e => console.log(String(e)));
+await page.waitForTimeout(+wait);
+await page.screenshot({ path: out, fullPage: true });
+await browser.close();

@@ -1,0 +1,266 @@
+// One discipline of the play view: its pictures, numbers, thoughts and parameters.
+
+import { about } from "./about";
+import { Bars, BROWSER, NetworkPicture, Strip, UDP } from "./canvas";
+import { type Declared, type Discipline, families, main, rangeOf, valueOf } from "./catalogue";
+import { el, symbol } from "./dom";
+import type { History } from "./history";
+import { choice, type KnobElement, knob, toggle } from "./knob";
+import { latest, type Setting } from "./model";
+import { percent, quantity, rate, roundUp, short, time } from "./numbers";
+import { look } from "./palette";
+import type { Player } from "./player";
+import type { About } from "./protocol";
+import { CurvePicture, type Level, QueuePicture, WindowPicture } from "./plots";
+import { SAMPLE, WINDOWS } from "./protocol";
+import { rtts } from "./scenario";
+import { jain } from "./statistics";
+
+/** Seconds over which rates and means of the numbers are taken. */
+const RECENT = 5;
+
+export class Card {
+  readonly element: HTMLElement;
+  private readonly queue: QueuePicture;
+  private readonly strip: Strip;
+  private readonly curve: CurvePicture;
+  private readonly windows: WindowPicture;
+  private readonly bars: Bars;
+  private readonly network: NetworkPicture;
+  private readonly places: Record<string, HTMLElement> = {};
+  private readonly knobs = new Map<string, KnobElement>();
+  private slow = 0;
+
+  constructor(
+    private readonly player: Player, private readonly index: number, private readonly discipline: Discipline,
+    remove: (() => void) | null, replace: (aqm: string) => void,
+  ) {
+    const place = (name: string, title: string, note = ""): HTMLElement => {
+      const inner = el("div", {});
+      this.places[name] = el("figure", { class: `picture ${name}` }, el("figcaption", {}, title, note ? el("small", {}, ` ${note}`) : null), inner);
+      return inner;
+    };
+    const all = new Map([...families(player.laboratory.disciplines)].map(([family, some]) =>
+      [family, some.map((one) => [one.name, one.title] as [string, string])]));
+    const picker = choice(`Discipline ${index + 1}`, all, discipline.name, replace);
+    const queue = place("queue", "Queue", "coloured: packets that wait; bold: its own average");
+    const strip = place("strip", "Arrivals", "what became of each packet");
+    const curve = place("curve", "Drop curve", "the dot is where the average stands");
+    const windows = place("windows", "Congestion windows", "of the first flows");
+    const bars = place("bars", "Goodput of each flow", " ");
+    const network = place("network", "Network", "packets move at real time or slower");
+    this.places.numbers = el("dl", { class: "numbers" });
+    this.places.thinks = el("ul", { class: "thinks" });
+    this.element = el(
+      "article", { class: "card", "aria-label": discipline.title, style: `--own: ${look(index).colour}` },
+      el("header", {}, el("span", { class: "chip", "aria-hidden": "true" }), picker,
+        remove && el("button", { type: "button", class: "remove", "aria-label": `Remove ${discipline.title}`, click: remove }, "×")),
+      el("p", { class: "summary" }, `${discipline.summary}. `, about(discipline)),
+      this.places.numbers,
+      el("div", { class: "pictures" },
+        el("div", { class: "wide" }, this.places.queue!, this.places.strip!),
+        this.parameters(),
+        el("div", { class: "panel thoughts" }, el("h3", {}, `What ${discipline.title} thinks now`), this.places.thinks),
+        this.places.curve!, this.places.bars!, this.places.windows!, this.places.network!),
+    );
+    this.queue = new QueuePicture(queue, index);
+    this.strip = new Strip(strip);
+    this.curve = new CurvePicture(curve, index);
+    this.windows = new WindowPicture(windows, WINDOWS);
+    this.bars = new Bars(bars, index);
+    this.network = new NetworkPicture(network);
+  }
+
+  // ---- parameters ----------------------------------------------------------------------------------------------------
+
+  private parameters(): HTMLElement {
+    const shown = main(this.discipline);
+    const rest = this.discipline.parameters.filter((one) => !shown.includes(one));
+    const box = el("div", { class: "panel parameters" }, el("h3", {}, "Parameters"));
+    if (!this.discipline.parameters.length) box.append(el("p", { class: "soft" }, "It has none."));
+    box.append(...shown.map((one) => this.parameter(one)));
+    if (rest.length) {
+      box.append(el("details", {}, el("summary", {}, `${shown.length ? "More parameters" : "Parameters"} (${rest.length})`), ...rest.map((one) => this.parameter(one))));
+    }
+    return box;
+  }
+
+  private parameter(one: Declared): HTMLElement {
+    const value = valueOf(one, this.set);
+    const change = (next: Setting): void => this.player.set(this.index, one.name, next);
+    const about = `${one.doc}${one.source ? ` Default ${one.default}: ${one.source}.` : ` Default ${one.default}.`} Allowed: ${one.range}.`;
+    const range = rangeOf(one);
+    if (range) {
+      const scale = one.unit === "s" ? 1e-3 : one.unit === "bit/s" ? 1e6 : 1;
+      const unit = { s: "ms", "bit/s": "Mbit/s" }[one.unit] ?? one.unit;
+      const label = one.symbol ? el("span", {}, symbol(one.symbol), one.symbol.replace(/[{}\\]/g, "") === one.name ? "" : el("small", {}, ` ${one.name}`)) : one.name;
+      const made = knob({
+        label, name: `${one.name} of ${this.discipline.title}`, ...range, unit, scale, value: typeof value === "number" ? value : "auto",
+        text: (v) => quantity(v, one.unit), help: [about], change,
+      });
+      this.knobs.set(one.name, made);
+      return made;
+    }
+    if (one.kind === "flag" && !one.range.includes('"auto"')) return toggle(one.name, value === true, change, about);
+    const words = one.kind === "flag" ? ["auto", "true", "false"] : (one.choices ?? []);
+    return choice(one.name, words.map((word) => [word, word]), String(value), (word) => {
+      change(one.kind === "flag" && word !== "auto" ? word === "true" : word);
+    }, about);
+  }
+
+  /** Parameters that are not at their defaults; none where the setup has just lost this discipline. */
+  private get set(): Record<string, Setting> {
+    return latest(this.player.setup)[this.index]?.set ?? {};
+  }
+
+  /** Sliders where the parameters are: after a refused change. */
+  restore(): void {
+    for (const one of this.discipline.parameters) {
+      const value = valueOf(one, this.set);
+      this.knobs.get(one.name)?.set(typeof value === "number" ? value : "auto");
+    }
+  }
+
+  private value(name: string): number {
+    const one = this.discipline.parameters.find((p) => p.name === name);
+    const value = one ? valueOf(one, this.set) : Number.NaN;
+    return typeof value === "number" ? value : Number.NaN;
+  }
+
+  // ---- pictures ------------------------------------------------------------------------------------------------------
+
+  private get about(): About | undefined {
+    return this.player.histories[this.index]?.about;
+  }
+
+  /** Packets that the buffer holds; of 1500 B, where it counts bytes. */
+  private limit(): number {
+    const { about } = this;
+    return about ? (Number.isFinite(about.limitPackets) ? about.limitPackets : about.limitBytes / 1500) : Number.NaN;
+  }
+
+  levels(): Level[] {
+    const found: Level[] = [];
+    for (const name of ["min_th", "max_th", "q_ref"]) {
+      const value = this.value(name);
+      if (Number.isFinite(value)) found.push({ value, name });
+    }
+    const target = this.value("target");
+    const unit = this.discipline.parameters.find((p) => p.name === "target")?.unit;
+    if (unit === "s" && Number.isFinite(target)) {
+      found.push({ value: (target * (this.about?.rate ?? 0)) / 12000, name: `target, ${time(target)}` });
+    }
+    const limit = this.limit();
+    if (Number.isFinite(limit)) found.push({ value: limit, name: "buffer full" });
+    return found;
+  }
+
+  /** Up to which average the drop curve is drawn: beyond its last threshold. */
+  curveEnd(): number {
+    const threshold = this.value("max_th");
+    return 1.25 * (Number.isFinite(threshold) ? threshold : Math.min(400, this.limit() || 100));
+  }
+
+  setCurve(high: number, values: Float64Array): void {
+    const known = values.some((v) => v > 0);
+    this.places.curve!.hidden = !known;
+    if (known) {
+      // What lies far beyond the average from which everything is dropped is left out.
+      const certain = values.findIndex((v) => v > 0.999);
+      const shown = certain < 0 ? values : values.subarray(0, Math.ceil(1.25 * certain) + 2);
+      this.curve.curve(Float64Array.from(shown, (_, k) => (high * k) / (values.length - 1)), shown);
+    }
+    this.slow = 0;
+  }
+
+  /** The largest queue in view, for a scale that all cards share. */
+  tallest(history: History, begin: number): number {
+    const column = history.column(SAMPLE.packets);
+    let most = 1;
+    for (let k = history.from(begin); k < column.length; k += 1) most = Math.max(most, column[k]!);
+    const close = this.levels().filter((one) => one.value < 1.6 * most).map((one) => one.value);
+    return Math.max(most, ...close);
+  }
+
+  draw(history: History, now: number, begin: number, top: number, whole: boolean): void {
+    const end = begin + Math.max(now - begin, 1);
+    this.queue.levels = this.levels();
+    this.queue.draw(history, begin, end, 1.05 * top);
+    this.strip.draw(history, begin, end);
+    if (this.player.speed <= 1) this.drawNetwork(history, now);
+    // Pictures that change slowly are drawn less often.
+    const moment = performance.now();
+    if (!whole && moment - this.slow < 150) return;
+    this.slow = moment;
+    this.windows.draw(history, begin, end);
+    this.drawNetwork(history, now);
+    if (this.curve.known && !this.places.curve!.hidden) this.curve.draw(history.last(SAMPLE.average), history.gauge("p_b"));
+    this.numbers(history, now);
+    this.thoughts(history);
+  }
+
+  /** The discipline's inner values, in the words of its declaration. */
+  private thoughts(history: History): void {
+    const items = history.about.gauges.map(({ name, unit, about }, k) => {
+      const value = history.gauges[k] ?? Number.NaN;
+      return el("li", {}, el("b", {}, `${name} = ${quantity(value, unit)}`), el("span", {}, about));
+    });
+    const none = el("li", {}, "It keeps nothing in mind: it looks at the queue alone.");
+    this.places.thinks!.replaceChildren(...(items.length ? items : [none]));
+  }
+
+  private drawNetwork(history: History, now: number): void {
+    const { setup } = this.player;
+    this.places.network!.hidden = setup.file !== "";
+    if (setup.file) return;
+    const { delay, rate: bits, flows } = history.about;
+    const access = Math.max(0.001, Math.min(...setup.groups.flatMap(rtts)) / 2 - delay);
+    this.network.draw(history, now, delay, access, this.limit(), flows, bits);
+  }
+
+  private numbers(history: History, now: number): void {
+    const { setup } = this.player;
+    const bits = history.about.rate;
+    const since = Math.max(0, now - RECENT);
+    const span = Math.max(1e-9, Math.min(RECENT, now));
+    const arrivals = history.since(SAMPLE.arrivals, since);
+    const drops = [SAMPLE.early, SAMPLE.forced, SAMPLE.overflow].reduce((n, k) => n + history.since(k, since), 0);
+    const goodput = history.goodput(now, RECENT, setup.warmup) ?? [];
+    const kinds = this.kinds(history.about);
+    const long = goodput.filter((_, k) => kinds[k] !== BROWSER);
+    const left = (history.since(SAMPLE.departedBytes, since) * 8) / span;
+    const rows: [string, string, string][] = [
+      ["Delay now", time((history.last(SAMPLE.bytes) * 8) / bits), "time that the link needs for what waits"],
+      ["Mean queue", short(history.mean(SAMPLE.packets, since)), `packets, last ${RECENT} s`],
+      ["Link use", percent(Math.min(1, left / bits)), `${rate(left)}, last ${RECENT} s`],
+      ["Drops", arrivals ? percent(drops / arrivals, 2) : "–", `of arrivals, last ${RECENT} s`],
+      ["Marks", arrivals ? percent(history.since(SAMPLE.marks, since) / arrivals, 2) : "–", `of arrivals, last ${RECENT} s`],
+      ["Fairness", long.length > 1 ? short(jain(long), 3) : "–", "Jain's index of the flows' goodput: 1 is equal shares"],
+    ];
+    const shown = rows.filter(([name]) => name !== "Marks" || setup.ecn || setup.file);
+    this.places.numbers!.replaceChildren(...shown.map(([name, value, title]) => el("div", { title }, el("dt", {}, name), el("dd", {}, value))));
+    const grey = [setup.groups.length > 1 && "group 2", setup.browsers > 0 && "browsers"].filter(Boolean);
+    const note = this.places.bars!.querySelector("small")!;
+    note.textContent = ` Mbit/s, last ${RECENT} s${grey.length && !setup.file ? `; grey: ${grey.join(", ")}` : ""}`;
+    const most = Math.max(0.01, ...goodput);
+    this.bars.draw(goodput, roundUp(most), kinds);
+  }
+
+  /** What each flow is: the number of its group, or one of the others. */
+  private kinds(about: About): number[] {
+    const { setup } = this.player;
+    if (setup.file) return new Array<number>(about.flows).fill(0);
+    const kinds = setup.groups.map((_, k) => k);
+    if (setup.udp > 0) kinds.push(UDP);
+    if (setup.browsers > 0) kinds.push(BROWSER);
+    return about.entries.flatMap((count, k) => new Array<number>(count).fill(kinds[k] ?? 0));
+  }
+
+  /** Colours or sizes have changed. */
+  forget(): void {
+    this.element.style.setProperty("--own", look(this.index).colour);
+    for (const picture of [this.queue, this.curve, this.windows]) picture.forget();
+    this.slow = 0;
+  }
+}
+

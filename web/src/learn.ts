@@ -1,0 +1,106 @@
+// The learn view: a list of stories, and the steps of the one that is open beside the live run.
+
+import { el } from "./dom";
+import type { Player } from "./player";
+import { at, type Result, STORIES, type Story } from "./stories";
+
+export class LearnView {
+  readonly element = el("section", { class: "learn", "aria-label": "Guided stories" });
+  private open: Story | null = null;
+  private step = 0;
+
+  constructor(private readonly player: Player) {}
+
+  /** The view is opened, with the story of the setup if it has one. */
+  show(): void {
+    const { setup } = this.player;
+    this.open = STORIES.find((one) => one.id === setup.story) ?? null;
+    this.step = Math.min(setup.step, (this.open?.steps.length ?? 1) - 1);
+    this.draw();
+  }
+
+  /** Begin a story, or go to another of its steps. */
+  go(story: Story, step: number): void {
+    const other = this.open !== story || at(story, step).udp !== this.player.setup.udp || changes(story, this.step, step);
+    this.open = story;
+    this.step = step;
+    const { player } = this;
+    player.speed = story.steps[step]?.speed ?? 3;
+    document.querySelectorAll<HTMLSelectElement>(".speed select").forEach((list) => (list.value = String(player.speed)));
+    if (other) {
+      const moment = step === 0 ? 0 : player.now;
+      player.setup = at(story, step);
+      if (step === 0) player.now = 0;
+      player.start(moment >= player.setup.duration - 1 ? 0 : moment);
+    } else {
+      player.setup.step = step;
+    }
+    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) player.play();
+    this.draw();
+    this.element.querySelector<HTMLElement>("h2")?.focus();
+  }
+
+  private draw(): void {
+    const story = this.open;
+    if (!story) {
+      this.element.replaceChildren(
+        el("h2", {}, "Stories"),
+        el("p", {}, "Each is a short walk through one idea, beside a live run that you may change at any time."),
+        el("ol", { class: "stories" }, ...STORIES.map((one) =>
+          el("li", {}, el("button", { type: "button", click: () => this.go(one, 0) }, el("b", {}, one.title), el("span", {}, one.claim))))),
+      );
+      return;
+    }
+    const { step } = this;
+    const last = step === story.steps.length - 1;
+    const found = el("p", { class: "measured", "aria-live": "polite" });
+    this.element.replaceChildren(
+      el("button", { type: "button", class: "plain", click: () => { this.open = null; this.player.setup.story = ""; this.draw(); } }, "← All stories"),
+      el("h2", { tabindex: -1 }, story.title),
+      el("p", { class: "claim" }, story.claim),
+      el("p", { class: "paper" }, story.paper),
+      el("div", { class: "step-text" }, el("p", { class: "soft" }, `Step ${step + 1} of ${story.steps.length}`), el("p", {}, story.steps[step]!.text)),
+      el("div", { class: "row" },
+        el("button", { type: "button", disabled: step === 0, click: () => this.go(story, step - 1) }, "Back"),
+        last
+          ? el("button", { type: "button", class: "primary", click: () => this.next(story) }, "Next story")
+          : el("button", { type: "button", class: "primary", click: () => this.go(story, step + 1) }, "Next"),
+        el("button", { type: "button", click: (event: Event) => void this.measure(story, found, event.currentTarget as HTMLButtonElement) }, "Measure it"),
+      ),
+      found,
+    );
+  }
+
+  private next(story: Story): void {
+    this.go(STORIES[(STORIES.indexOf(story) + 1) % STORIES.length]!, 0);
+  }
+
+  /** The whole runs of all steps, and what they show of the claim. */
+  private async measure(story: Story, place: HTMLElement, button: HTMLButtonElement): Promise<void> {
+    button.disabled = true;
+    place.textContent = "Running every step to its end …";
+    try {
+      const results: Result[][] = [];
+      for (let step = 0; step < story.steps.length; step += 1) {
+        const tomls = this.player.tomls(at(story, step));
+        const documents = await this.runAll(tomls);
+        results.push(documents.map((text) => JSON.parse(text) as Result));
+      }
+      const { holds, says } = story.check(results);
+      place.textContent = `${says}${holds ? "" : " This run does not show the claim."}`;
+    } catch (error) {
+      place.textContent = error instanceof Error ? error.message : String(error);
+    } finally {
+      button.disabled = false;
+    }
+  }
+
+  /** Runs scenarios to their ends; set by the page, which has the workers. */
+  runAll: (tomls: string[]) => Promise<string[]> = () => Promise.resolve([]);
+}
+
+/** Whether the setups of two steps differ. */
+function changes(story: Story, from: number, to: number): boolean {
+  const bare = (step: number): string => JSON.stringify({ ...at(story, step), step: 0 });
+  return bare(from) !== bare(to) || to < from;
+}

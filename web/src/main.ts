@@ -1,0 +1,143 @@
+// The page: its head with the three views, and what ties them together.
+
+import "./style.css";
+import { CompareView } from "./compare_view";
+import { announce, el } from "./dom";
+import { compiled, Laboratory } from "./laboratory";
+import { LearnView } from "./learn";
+import { type Asked, asked } from "./link";
+import { SETUP } from "./model";
+import { imported } from "./scenario";
+import { PlayView } from "./play";
+import { Player } from "./player";
+import type { Tell } from "./protocol";
+import { dropping, sharing } from "./share";
+
+type View = "play" | "compare" | "learn";
+const VIEWS: [View, string][] = [["play", "Play"], ["compare", "Compare"], ["learn", "Learn"]];
+
+async function opened(): Promise<Asked> {
+  try {
+    const found = await asked(location.hash);
+    if (found.open) found.setup = imported(await (await fetch(found.open)).text(), found.setup);
+    return found;
+  } catch (error) {
+    announce((error as Error).message, true);
+    return { setup: structuredClone(SETUP), at: 0, embed: false, view: "play", open: "" };
+  }
+}
+
+async function begin(): Promise<void> {
+  const app = document.querySelector<HTMLElement>("#app")!;
+  const notice = el("p", { id: "notice", role: "status", "aria-live": "polite", hidden: true });
+  document.body.append(notice);
+  const wanted = await opened();
+  const module = await compiled();
+  const laboratory = new Laboratory();
+  await laboratory.load(module);
+  const player = new Player(laboratory, wanted.setup);
+  laboratory.listen((message) => player.hear(message));
+  const known = new Set(laboratory.disciplines.map((one) => one.name));
+  const strange = player.setup.disciplines.filter((one) => !known.has(one.aqm)).map((one) => one.aqm);
+  if (strange.length) {
+    announce(`There is no discipline called ${strange.join(", ")}.`, true);
+    player.setup = structuredClone(SETUP);
+  }
+
+  // Comparisons have a worker of their own, so that the live run goes on.
+  let second: Promise<Laboratory> | null = null;
+  const other = (): Promise<Laboratory> =>
+    (second ??= (async () => {
+      const made = new Laboratory();
+      await made.load(module);
+      return made;
+    })());
+
+  const play = new PlayView(player, wanted.embed);
+  const compare = new CompareView(player, other);
+  const learn = new LearnView(player);
+  let serial = 1_000_000;
+  learn.runAll = async (tomls) => {
+    const worker = await other();
+    serial += 1;
+    const mine = serial;
+    const documents = await new Promise<string[][]>((resolve, reject) => {
+      worker.listen((message: Tell) => {
+        if (message.tell === "fault") reject(new Error(message.message));
+        if (message.tell === "compared" && message.serial === mine && message.documents) resolve(message.documents);
+      });
+      worker.ask({ ask: "compare", serial: mine, tomls, first: 1, seeds: 1 });
+    });
+    return documents.map((one) => one[0]!);
+  };
+
+  let view: View = "play";
+  const tabs = VIEWS.map(([name, title]) => el("button", { type: "button", "data-view": name, click: () => show(name) }, title));
+  const theme = el("button", { type: "button", class: "theme", click: () => {
+    const now = document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
+    play.theme();
+  } }, "Light or dark");
+  const head = el(
+    "header", { class: "head" },
+    el("h1", {}, "earlydrop ", el("span", {}, "playground")),
+    el("nav", { "aria-label": "Views" }, ...tabs),
+    el("div", { class: "tools" }, sharing(player, () => view, () => play.figure()), theme),
+  );
+  const main = el("main", {}, learn.element, play.element, compare.element);
+  if (wanted.embed) app.replaceChildren(main);
+  else app.replaceChildren(head, main, el("footer", {}, `earlydrop ${laboratory.version}, the simulator itself, compiled for the browser. Nothing leaves this page.`));
+  document.documentElement.classList.toggle("embedded", wanted.embed);
+
+  function show(next: View): void {
+    view = next;
+    document.documentElement.dataset.view = next;
+    for (const tab of tabs) {
+      if (tab.dataset.view === next) tab.setAttribute("aria-current", "page");
+      else tab.removeAttribute("aria-current");
+    }
+    learn.element.hidden = next !== "learn";
+    play.element.hidden = next === "compare";
+    compare.element.hidden = next !== "compare";
+    play.fold(next === "learn");
+    if (next === "compare") compare.show();
+    if (next === "learn") learn.show();
+    play.draw(true);
+  }
+  show(VIEWS.some(([name]) => name === wanted.view) ? (wanted.view as View) : "play");
+
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => play.theme());
+  addEventListener("hashchange", () => {
+    void opened().then((found) => {
+      player.setup = found.setup;
+      player.start(found.at);
+      show(found.view as View);
+    });
+  });
+  // Space starts and stops, a full stop steps, where no control takes the key.
+  document.addEventListener("keydown", (event) => {
+    const target = event.target as HTMLElement;
+    if (target.closest("input, select, button, summary, a, [role=region]") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === " ") {
+      event.preventDefault();
+      if (player.playing) player.pause();
+      else player.play();
+    } else if (event.key === ".") {
+      player.step();
+    }
+  });
+  dropping(player);
+  player.start(wanted.at);
+  // For measurements from outside: the times between frames, and the moment.
+  Object.assign(globalThis, { earlydrop: { player, view: () => view } });
+  if ("serviceWorker" in navigator && location.protocol !== "file:" && navigator.onLine && import.meta.env.PROD) {
+    navigator.serviceWorker.register("offline.js").catch(() => {
+      // Without it the page works all the same, online.
+    });
+  }
+}
+
+begin().catch((error: unknown) => {
+  const app = document.querySelector("#app");
+  app?.replaceChildren(el("p", { class: "fault", role: "alert" }, `The playground cannot start: ${error instanceof Error ? error.message : String(error)}`));
+});

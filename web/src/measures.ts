@@ -1,0 +1,59 @@
+// What a comparison measures, and how small a difference is no difference: the margins of docs/statistics.md.
+
+/** How far apart two values may be and still count as equal. */
+export interface Margin {
+  size: number;
+  relative: boolean;
+}
+
+export interface Quantity {
+  id: string;
+  title: string;
+  unit: string;
+  /** Path in a result document. */
+  field: (queue: string) => string[];
+  digits: number;
+  scale: number;
+  margin: Margin;
+  /** Smallest and largest value, in the unit. */
+  bounds: [number, number];
+}
+
+const relative = (size: number): Margin => ({ size, relative: true });
+const whole = (name: string) => (): string[] => [name];
+const atQueue = (name: string) => (queue: string): string[] => ["queues", queue, name];
+
+function quantity(
+  id: string, title: string, unit: string, field: Quantity["field"], digits: number, margin: Margin, high = Infinity,
+): Quantity {
+  const scale = unit === "%" ? 100 : 1;
+  return { id, title, unit, field, digits, scale, margin, bounds: [0, scale * high] };
+}
+
+/** The quantities of `earlydrop compare`, with the margins of their kinds. */
+export const QUANTITIES: Quantity[] = [
+  quantity("throughput", "Throughput", "Mbit/s", whole("throughput_total_mbps"), 3, relative(0.01)),
+  quantity("goodput", "Goodput", "Mbit/s", whole("goodput_total_mbps"), 3, relative(0.01)),
+  quantity("utilisation", "Utilisation", "%", atQueue("utilisation"), 2, relative(0.01), 1),
+  quantity("delay", "Delay, end to end", "ms", whole("delay_mean_ms"), 2, relative(0.02)),
+  quantity("queue_delay", "Queueing delay", "ms", atQueue("delay_mean_ms"), 2, relative(0.02)),
+  quantity("queue_delay_p99", "Queueing delay, 99 %", "ms", atQueue("delay_p99_ms"), 2, relative(0.02)),
+  quantity("queue", "Mean queue", "packets", atQueue("queue_mean_packets"), 2, relative(0.02)),
+  quantity("drop_rate", "Drop rate", "%", atQueue("drop_rate"), 3, relative(0.05), 1),
+  quantity("jain", "Jain index", "", whole("jain"), 4, { size: 0.01, relative: false }, 1),
+];
+
+export function around(margin: Margin, value: number): number {
+  return margin.relative ? margin.size * Math.abs(value) : margin.size;
+}
+
+export function marginText(margin: Margin): string {
+  return margin.relative ? `${Number((100 * margin.size).toPrecision(6))} %` : `${margin.size}`;
+}
+
+/** A quantity of a result document; null where it has none. */
+export function read(document: unknown, one: Quantity, queue: string): number | null {
+  let found: unknown = document;
+  for (const key of one.field(queue)) found = (found as Record<string, unknown> | null | undefined)?.[key];
+  return typeof found === "number" ? found * one.scale : null;
+}

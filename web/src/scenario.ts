@@ -1,0 +1,164 @@
+// A setup as the scenario of one of its disciplines: the TOML that the engine runs and that people can export.
+
+import { parse, stringify } from "smol-toml";
+import type { Chosen, Group, Setting, Setup } from "./model";
+import { latest } from "./model";
+import { seconds } from "./numbers";
+
+/** The unit of a discipline's parameter: "s", "bit/s", "packets", "B" or "". */
+export type Units = (aqm: string, parameter: string) => string;
+
+type Table = Record<string, unknown>;
+
+const ms = (seconds: number): string => `${Number((1e3 * seconds).toPrecision(9))} ms`;
+const mbit = (bits: number): string => `${Number((bits / 1e6).toPrecision(9))} Mbit/s`;
+
+/** The queue whose discipline the page chooses. */
+export const QUEUE = "bottleneck";
+
+/** Base round-trip times of the flows of a group, s. */
+export function rtts(group: Group): number[] {
+  const [first, last] = group.rtt;
+  return Array.from({ length: group.count }, (_, k) =>
+    group.count === 1 ? first : first + ((last - first) * k) / (group.count - 1),
+  );
+}
+
+/** Delay of the bottleneck, s: a quarter of the shortest round trip, so that senders have some of their own. */
+export function bottleneckDelay(setup: Setup): number {
+  return Math.min(...setup.groups.flatMap(rtts)) / 4;
+}
+
+/** The scenario of one discipline as TOML. */
+export function toml(setup: Setup, chosen: Chosen, units: Units): string {
+  if (setup.file) return fromFile(setup, chosen, units);
+  const delay = bottleneckDelay(setup);
+  const delays = setup.groups.flatMap(rtts).map((rtt) => ms(rtt / 2 - delay));
+  const alike = new Set(delays).size === 1;
+  const document: Table = {
+    name: "playground",
+    duration: `${setup.duration} s`,
+    warmup: `${setup.warmup} s`,
+    seed: setup.seed,
+    topology: {
+      kind: "dumbbell",
+      pairs: delays.length,
+      senders: { rate: "1 Gbit/s", delay: alike ? delays[0] : delays },
+      receivers: { rate: "1 Gbit/s", delay: "0 ms" },
+      bottleneck: { rate: mbit(setup.rate), delay: ms(delay) },
+      // The way back is never a second bottleneck.
+      reverse: { rate: "1 Gbit/s", delay: ms(delay) },
+    },
+    queue: { [QUEUE]: queue(setup, chosen, units) },
+    traffic: traffic(setup),
+    record: { by_flow: true },
+  };
+  return stringify(document);
+}
+
+function queue(setup: Setup, chosen: Chosen, units: Units): Table {
+  const table: Table = { aqm: chosen.aqm };
+  if (setup.limit.kind === "packets") table.limit = `${setup.limit.size} packets`;
+  if (setup.limit.kind === "bdp") table.limit = `${setup.limit.size} bdp`;
+  if (setup.ecn) table.ecn = true;
+  return { ...table, ...settings(chosen, units) };
+}
+
+/** Parameters in a scenario, where times and rates are texts with a unit. */
+function settings(chosen: Chosen, units: Units): Record<string, Setting> {
+  const with_unit = ([name, value]: [string, Setting]): [string, Setting] => {
+    const unit = units(chosen.aqm, name);
+    return [name, typeof value === "number" && (unit === "s" || unit === "bit/s") ? `${value} ${unit}` : value];
+  };
+  return Object.fromEntries(Object.entries(chosen.set).map(with_unit));
+}
+
+function traffic(setup: Setup): Table[] {
+  const found: Table[] = [];
+  let first = 1;
+  setup.groups.forEach((group, k) => {
+    if (group.count === 0) return;
+    const entry: Table = { kind: "ftp", count: group.count };
+    if (setup.groups.length > 1) {
+      entry.name = `group ${k + 1}`;
+      entry.pairs = Array.from({ length: group.count }, (_, i) => first + i);
+    }
+    found.push({ ...entry, ...transport(group), start: { uniform: [`${group.start} s`, `${group.start + 1} s`] } });
+    first += group.count;
+  });
+  if (setup.udp > 0) found.push({ kind: "cbr", name: "unresponsive", rate: mbit(setup.udp), segment: "1000 B" });
+  if (setup.browsers > 0) {
+    const group = setup.groups[0]!;
+    found.push({
+      kind: "pages",
+      name: "browsers",
+      count: 6 * setup.browsers,
+      ...transport({ ...group, ecn: false, stack: "linux-6.18", tcp: "cubic" }),
+      size: { pareto: "10 kB", shape: 1.2, max: "1 MB" },
+      think: { exponential: "2 s" },
+      start: { uniform: ["0 s", "2 s"] },
+    });
+  }
+  return found;
+}
+
+function transport(group: Group): Table {
+  const large = group.stack === "ns2-2.35" ? { segment: "1460 B" } : { segment: "1448 B" };
+  return { tcp: group.tcp, stack: group.stack, ...(group.ecn ? { ecn: true } : {}), ...large };
+}
+
+/** A file's own scenario with the discipline, its parameters and the seed chosen here. */
+function fromFile(setup: Setup, chosen: Chosen, units: Units): string {
+  const document = parse(setup.file) as Table;
+  const queues = document.queue as Table;
+  const name = queueOf(document);
+  const { aqm, limit, ecn, random, ...own } = queues[name] as Table;
+  const kept: Table = { aqm: chosen.aqm };
+  for (const [key, value] of Object.entries({ limit, ecn, random })) if (value !== undefined) kept[key] = value;
+  queues[name] = { ...kept, ...(aqm === chosen.aqm ? own : {}), ...settings(chosen, units) };
+  document.seed = setup.seed;
+  return stringify(document);
+}
+
+/** The queue of a scenario that the page changes: the bottleneck, else the first. */
+export function queueOf(document: Table): string {
+  const names = Object.keys((document.queue as Table | undefined) ?? {});
+  if (!names.length) throw new Error("the scenario has no [queue.NAME], so there is no discipline to choose");
+  return names.includes(QUEUE) ? QUEUE : names[0]!;
+}
+
+/** A dropped scenario as a setup: its discipline, and everything else left as the file has it. */
+export function imported(text: string, before: Setup): Setup {
+  const document = parse(text) as Table;
+  const { aqm } = (document.queue as Record<string, Table>)[queueOf(document)]!;
+  if (typeof aqm !== "string") throw new Error("the queue has no aqm");
+  const seed = typeof document.seed === "number" ? document.seed : 1;
+  const duration = seconds(document.duration);
+  return {
+    ...structuredClone(before),
+    disciplines: [{ aqm, set: {} }],
+    changes: [],
+    story: "",
+    file: text,
+    seed,
+    duration,
+    warmup: document.warmup === undefined ? 0 : seconds(document.warmup),
+  };
+}
+
+/** What is exported: the scenario with the parameters now in force, and how to run it. */
+export function exported(setup: Setup, which: number, units: Units): string {
+  const chosen = latest(setup)[which]!;
+  const others = latest(setup).filter((_, k) => k !== which);
+  const lines = ["# A scenario of the playground.", "#     earlydrop run playground.toml"];
+  if (others.length) {
+    const names = [chosen, ...others].map((one) => {
+      const own = one === chosen ? {} : settings(one, units);
+      const set = Object.entries(own).map(([key, value]) => ` ${key}=${String(value).replace(" ", "")}`);
+      return set.length ? `"${one.aqm}${set.join("")}"` : one.aqm;
+    });
+    lines.push(`#     earlydrop compare playground.toml --aqm ${names.join(" ")}`);
+  }
+  if (setup.changes.length) lines.push("# Parameters that were changed on the way have their last values from the start.");
+  return `${lines.join("\n")}\n\n${toml({ ...setup, changes: [] }, chosen, units)}`;
+}

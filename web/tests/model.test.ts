@@ -1,0 +1,138 @@
+// The page's models, without a browser: links, scenarios, sliders, statistics and sentences.
+
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { Declared } from "../src/catalogue";
+import { rangeOf } from "../src/catalogue";
+import { compare, sameRun } from "../src/comparison";
+import { address, asked } from "../src/link";
+import { latest, SETUP, settled } from "../src/model";
+import { short, time } from "../src/numbers";
+import { exported, imported, toml } from "../src/scenario";
+import { estimate, holm, jain, paired, tDistribution, tQuantile } from "../src/statistics";
+import { corrected, sentences } from "../src/words";
+
+const units = (_: string, name: string): string => (name === "target" ? "s" : name === "min_th" ? "packets" : "");
+
+describe("links", () => {
+  it("restore a setup to the last digit, with the moment", async () => {
+    const setup = { ...structuredClone(SETUP), rate: 12345678.9, changes: [{ time: 1 / 3, run: 0, parameter: "max_p", value: 0.1 + 0.2 }] };
+    const hash = await address(setup, 2 / 3);
+    expect(await asked(hash)).toEqual({ setup, at: 2 / 3, embed: false, view: "play", open: "" });
+    expect(hash).toMatch(/^#s=[A-Za-z0-9_-]+$/);
+  });
+
+  it("that are cut say so", async () => {
+    const hash = await address(structuredClone(SETUP), 1);
+    await expect(asked(hash.slice(0, 20))).rejects.toThrow("The link is incomplete");
+  });
+
+  it("may be a few words", async () => {
+    const found = await asked("#aqm=red,codel&flows=25&mbit=50&seed=7&embed");
+    expect(found.setup.disciplines.map((one) => one.aqm)).toEqual(["red", "codel"]);
+    expect([found.setup.groups[0]!.count, found.setup.rate, found.setup.seed, found.embed]).toEqual([25, 50e6, 7, true]);
+  });
+});
+
+describe("scenarios", () => {
+  it("give times a unit, and numbers of packets none", () => {
+    const text = toml(SETUP, { aqm: "codel", set: { target: 0.015, min_th: 20 } }, units);
+    expect(text).toContain('target = "0.015 s"');
+    expect(text).toContain("min_th = 20");
+  });
+
+  it("have the round-trip times that were asked for", () => {
+    const setup = { ...structuredClone(SETUP), groups: [{ ...SETUP.groups[0]!, count: 3, rtt: [0.02, 0.1] as [number, number] }] };
+    const text = toml(setup, { aqm: "red", set: {} }, units);
+    expect(text).toContain('[ "5 ms", "25 ms", "45 ms" ]');
+    expect(text).toMatch(/\[topology\.bottleneck\]\nrate = "10 Mbit\/s"\ndelay = "5 ms"/);
+  });
+
+  it("export the last value of a changed parameter, and say so", () => {
+    const setup = { ...structuredClone(SETUP), changes: [{ time: 5, run: 1, parameter: "target", value: 0.02 }] };
+    expect(latest(setup)[1]!.set).toEqual({ target: 0.02 });
+    expect(settled(setup).changes).toEqual([]);
+    const text = exported(setup, 0, units);
+    expect(text).toContain('earlydrop compare playground.toml --aqm droptail "codel target=0.02s"');
+    expect(text).toContain("have their last values from the start");
+  });
+
+  it("of files keep their load, and the parameters of their own discipline", () => {
+    const file = 'name = "x"\nduration = "9 s"\nseed = 3\n[queue.up]\naqm = "red"\nlimit = 50\nmax_p = 0.3\n[[traffic]]\nkind = "ftp"\n';
+    const setup = imported(file, SETUP);
+    expect([setup.seed, setup.duration, setup.warmup, setup.disciplines[0]!.aqm]).toEqual([3, 9, 0, "red"]);
+    expect(toml(setup, { aqm: "red", set: { min_th: 9 } }, units)).toMatch(/limit = 50\nmax_p = 0\.3\nmin_th = 9/);
+    expect(toml(setup, { aqm: "codel", set: {} }, units)).not.toContain("max_p");
+    expect(() => imported("name = 'no queue'", SETUP)).toThrow("no [queue.NAME]");
+  });
+});
+
+describe("sliders", () => {
+  const one = (more: Partial<Declared>): Declared => ({
+    name: "x", symbol: "", unit: "", kind: "real", range: "", choices: null, default: "", source: "", doc: "", default_value: 0.1,
+    low: 0, high: 1, open_low: false, auto: false, ...more,
+  });
+  it("show a short range whole", () => {
+    expect(rangeOf(one({}))).toMatchObject({ low: 0, high: 1, log: false });
+    expect(rangeOf(one({ kind: "whole", default_value: 2, low: 1, high: 8 }))).toMatchObject({ low: 1, high: 8, log: false, whole: true });
+  });
+  it("go by ratios around the default where the range spans decades or never ends", () => {
+    expect(rangeOf(one({ default_value: 0.002 }))).toMatchObject({ high: 0.2, log: true, zero: true });
+    expect(rangeOf(one({ default_value: 0.005, unit: "s", high: null, open_low: true }))).toMatchObject({ low: 0.00005, high: 0.5, log: true, zero: false });
+  });
+  it("are not made of words", () => {
+    expect(rangeOf(one({ kind: "choice" }))).toBeNull();
+  });
+});
+
+describe("numbers", () => {
+  it("are short, with units", () => {
+    expect([short(0.0123456), short(1234.5), time(0.0042), time(0)]).toEqual(["0.0123", "1235", "4.2 ms", "0 ms"]);
+  });
+});
+
+describe("statistics", () => {
+  const known = JSON.parse(readFileSync(new URL("statistics.json", import.meta.url), "utf8")) as {
+    quantiles: [number, number, number][];
+    distribution: [number, number, number][];
+    series: { treatment: number[]; control: number[]; mean: number; half_width: number; p: number; wins: number }[];
+    holm: { p: number[]; corrected: number[] };
+    jain: { values: number[]; index: number };
+    comparisons: { titles: string[]; documents: unknown[][]; summary: string[]; holm: Record<string, number>[] }[];
+  };
+  const close = (value: number, wanted: number): void => expect(Math.abs(value - wanted)).toBeLessThanOrEqual(1e-9 * Math.max(1e-12, Math.abs(wanted)));
+
+  it("know Student's distribution", () => {
+    for (const [p, n, t] of known.quantiles) close(tQuantile(p, n), t);
+    for (const [t, n, p] of known.distribution) close(tDistribution(t, n), p);
+  });
+  it("give the intervals and p values of earlydrop compare", () => {
+    for (const one of known.series) {
+      const found = paired(one.treatment, one.control);
+      close(found.estimate.mean, one.mean);
+      close(found.estimate.halfWidth!, one.half_width);
+      close(found.p!, one.p);
+      expect(found.wins).toBe(one.wins);
+    }
+  });
+  it("correct by Holm and know Jain", () => {
+    holm(known.holm.p).forEach((p, k) => close(p, known.holm.corrected[k]!));
+    close(jain(known.jain.values), known.jain.index);
+  });
+  it("leave one value, or one run, without an interval", () => {
+    expect(estimate([3]).halfWidth).toBeNull();
+    expect(estimate([3, 3, 3], 0.95, true)).toMatchObject({ halfWidth: null, replicates: 1, n: 3 });
+    expect(sameRun([{ seed: 1, a: 2 }, { seed: 2, a: 2 }])).toBe(true);
+    expect(sameRun([{ seed: 1, a: 2 }])).toBe(false);
+  });
+  it("say what earlydrop compare says", () => {
+    for (const one of known.comparisons) {
+      const result = compare(one.titles, one.documents, "bottleneck");
+      expect(sentences(result)).toEqual(one.summary);
+      const ps = corrected(result);
+      one.holm.forEach((row, k) => {
+        for (const [id, p] of Object.entries(row)) close(ps.get(result.differences[k]!.get(id)!)!, p);
+      });
+    }
+  });
+});

@@ -1,0 +1,98 @@
+// Every story's claim is what its runs show; and the engine as the page calls it.
+
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, it } from "vitest";
+import { main, rangeOf } from "../src/catalogue";
+import { Engine } from "../src/engine";
+import { BINS, EVENT, FLOW, KIND, WINDOWS } from "../src/protocol";
+import { QUEUE, toml } from "../src/scenario";
+import { at, type Result, STORIES } from "../src/stories";
+import { SETUP, type Setup } from "../src/model";
+
+let engine: Engine;
+beforeAll(async () => {
+  const bytes = readFileSync(new URL("../../target/web/earlydrop.wasm", import.meta.url));
+  engine = await Engine.load(await WebAssembly.compile(bytes));
+});
+
+function tomls(setup: Setup): string[] {
+  const all = engine.disciplines();
+  const unit = (aqm: string, name: string): string =>
+    all.find((one) => one.name === aqm)?.parameters.find((one) => one.name === name)?.unit ?? "";
+  return setup.disciplines.map((one) => toml(setup, one, unit));
+}
+
+describe("stories", () => {
+  it("have names of their own, papers, and steps", () => {
+    expect(new Set(STORIES.map((one) => one.id)).size).toBe(STORIES.length);
+    expect(STORIES.length).toBeGreaterThanOrEqual(12);
+    for (const one of STORIES) {
+      expect(one.paper.length).toBeGreaterThan(10);
+      expect(one.steps.length).toBeGreaterThan(1);
+    }
+  });
+  // With three seeds each, so that no claim hangs on one.
+  it.each(STORIES.map((one) => [one.id, one] as const))("%s: the claim is what the runs show", (_, story) => {
+    const said: string[] = [];
+    for (const seed of [1, 2, 3]) {
+      const results = story.steps.map((_, step) => tomls(at(story, step)).map((text) => JSON.parse(engine.run(text, seed)) as Result));
+      const { holds, says } = story.check(results);
+      said.push(says);
+      expect(holds, says).toBe(true);
+    }
+    console.log(`${story.id}: ${said[0]}`);
+  }, 120_000);
+});
+
+describe("the engine", () => {
+  it("has a slider for each number, whose default lies on it", () => {
+    for (const discipline of engine.disciplines()) {
+      expect(main(discipline).length).toBeLessThanOrEqual(6);
+      for (const one of discipline.parameters) {
+        const range = rangeOf(one);
+        expect(range !== null).toBe(one.kind === "real" || one.kind === "whole");
+        if (!range || typeof one.default_value !== "number") continue;
+        expect(range.low, `${discipline.name} ${one.name}`).toBeLessThan(range.high);
+        const least = range.zero ? 0 : range.low;
+        expect(one.default_value, `${discipline.name} ${one.name}`).toBeGreaterThanOrEqual(least);
+        expect(one.default_value, `${discipline.name} ${one.name}`).toBeLessThanOrEqual(range.high);
+      }
+    }
+  });
+  it("names its columns as the page reads them", () => {
+    engine.input({ toml: tomls(SETUP)[0]!, packets: 16 });
+    const handle = engine.exports.ed_load();
+    const about = JSON.parse(engine.text(handle)) as { queue_columns: string[]; flow_columns: string[]; packet_columns: string[]; packet_kinds: string[] };
+    expect(about.queue_columns.slice(0, 11)).toEqual([
+      "packets", "bytes", "average", "arrivals", "arrived_bytes", "departures", "departed_bytes", "early_drops", "forced_drops", "overflow_drops", "marks",
+    ]);
+    expect(about.queue_columns.length).toBe(13);
+    const { width, ...columns } = FLOW;
+    expect(about.flow_columns.length).toBe(width);
+    expect(Object.values(columns).map((k) => about.flow_columns[k])).toEqual(["cwnd", "delivered_bytes", "retransmits", "passed_bytes"]);
+    expect(about.packet_columns).toEqual(["time_s", "kind", "flow", "size_bytes", "queue_packets", "sojourn_s"]);
+    expect(about.packet_columns.length).toBe(EVENT.width);
+    expect(about.packet_kinds).toEqual(["passed", "marked", "early", "forced", "overflow", "departed", "departed_marked"]);
+    expect(KIND.departedMarked).toBe(6);
+    engine.exports.ed_close(handle);
+  });
+  it("gives the same document however it is stepped, and a changed parameter is in it", () => {
+    const text = tomls({ ...SETUP, duration: 20 })[1]!;
+    const bare = (document: string): unknown => ({ ...(JSON.parse(document) as object), cost: 0 });
+    const steps = engine.start(text, 3, QUEUE);
+    for (let k = 1; k < 1000; k += 1) steps.runUntil(k * 0.011);
+    expect(steps.windows().length).toBe(WINDOWS);
+    expect(steps.sojourns().length).toBe(BINS);
+    expect(bare(steps.finish())).toEqual(bare(engine.run(text, 3)));
+    steps.free();
+    const changed = engine.start(text, 3, QUEUE);
+    changed.runUntil(5);
+    changed.set(QUEUE, "target", 0.05);
+    expect(() => changed.set(QUEUE, "target", -1)).toThrow("target");
+    expect((JSON.parse(changed.finish()) as { changes: unknown[] }).changes).toMatchObject([{ time_s: 5, parameter: "target", value: 0.05 }]);
+    changed.free();
+  });
+  it("says what is wrong with a scenario", () => {
+    expect(() => engine.run('name = "x"', 1)).toThrow(/duration/);
+  });
+});

@@ -1,0 +1,64 @@
+// The page as classic scripts, so that it also opens from a file; beside it what makes it work without a network.
+
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { defineConfig, type Plugin } from "vite";
+
+const OUT = "../target/web";
+
+/** A browser loads no module from a file: the page's script is a classic one, run when the page is there. */
+function classic(): Plugin {
+  return {
+    name: "classic",
+    enforce: "post",
+    transformIndexHtml: (html) => html.replaceAll(/<script type="module" crossorigin/g, "<script defer").replaceAll(" crossorigin", ""),
+  };
+}
+
+/** The service worker: keeps the page's files after the first load, under a name that changes with them. */
+function offline(): Plugin {
+  return {
+    name: "offline",
+    enforce: "post",
+    generateBundle(_, bundle) {
+      const own = Object.keys(bundle).filter((name) => !name.startsWith("earlydrop.wasm"));
+      const names = ["./", "earlydrop.wasm", ...own];
+      const hash = createHash("sha256").update(names.join());
+      for (const one of Object.values(bundle)) hash.update(one.type === "chunk" ? one.code : one.source);
+      const wasm = `${OUT}/earlydrop.wasm`;
+      if (existsSync(wasm)) hash.update(readFileSync(wasm));
+      const source = readFileSync("src/offline.js", "utf8")
+        .replace("NAME", `earlydrop-${hash.digest("hex").slice(0, 16)}`)
+        .replace('"FILES"', JSON.stringify(names));
+      this.emitFile({ type: "asset", fileName: "offline.js", source });
+    },
+  };
+}
+
+/** The engine as a script, for a page that is opened from a file and may fetch nothing. */
+function engine(): Plugin {
+  return {
+    name: "engine",
+    generateBundle() {
+      const wasm = `${OUT}/earlydrop.wasm`;
+      if (!existsSync(wasm)) this.error(`${wasm} is missing: make web builds it`);
+      const source = `globalThis.earlydropWasm = "${readFileSync(wasm).toString("base64")}";\n`;
+      this.emitFile({ type: "asset", fileName: "earlydrop.wasm.js", source });
+    },
+  };
+}
+
+export default defineConfig({
+  base: "./",
+  plugins: [engine(), classic(), offline()],
+  build: {
+    outDir: OUT,
+    // The engine is there already.
+    emptyOutDir: false,
+    target: "es2022",
+    modulePreload: false,
+    cssCodeSplit: false,
+    rollupOptions: { output: { format: "iife", entryFileNames: "page.js", assetFileNames: "page[extname]" } },
+  },
+  worker: { format: "iife" },
+});
