@@ -37,9 +37,9 @@ CODE = re.compile(r"(^ *```[^\n]*\n(?:[^\n]*\n)*? *```$|^(?: {4}[^\n]*\n)+)", re
 """Fenced and indented code."""
 API = """# Python API
 
-Signatures and docstrings of what `import earlydrop as ed` offers; the classes of `ed.aqm` are the [disciplines](../aqms/README.md).
-`ScenarioError` is raised where a scenario is wrong; all errors are `EarlydropError`s. [Python](../python.md) shows how
-the parts are used.
+Signatures and docstrings of what `import earlydrop as ed` offers; the classes of `ed.aqm` are the
+[disciplines](../aqms/README.md). `ScenarioError` is raised where a scenario is wrong; all errors are
+`EarlydropError`s. [Python](../python.md) shows how the parts are used.
 
 {entries}
 """
