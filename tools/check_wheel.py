@@ -190,6 +190,13 @@ def tuning(at: Installed) -> None:
     at.run(*command)
 
 
+def notebook(at: Installed) -> None:
+    """The documentation's notebook, run from its first cell to its last as Jupyter does."""
+    shutil.copy(Path(__file__).resolve().parents[1] / "docs/notebooks/own-aqm.ipynb", at.work)
+    at.run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "nbclient", "ipykernel")
+    at.run("jupyter", "execute", "own-aqm.ipynb")
+
+
 def install(at: Installed, said: str) -> None:
     """Run the command that a message names: it must be enough."""
     found = re.search(r'(\S*pip|\S+ -m pip) install "(earlydrop\[\w+\])"', said)
@@ -219,7 +226,7 @@ def main(arguments: Iterable[str]) -> int:
         try:
             at = Installed(Path(folder), wheel)
             (at.work / "sweep.toml").write_text(SWEEP, encoding="utf-8")
-            for part in (first_steps, carried_files, real_links, own_disciplines, tuning):
+            for part in (first_steps, carried_files, real_links, own_disciplines, tuning, notebook):
                 part(at)
         except Failure as failure:
             print(f"error: {failure}", file=sys.stderr)

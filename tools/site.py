@@ -37,7 +37,9 @@ CODE = re.compile(r"(^ *```[^\n]*\n(?:[^\n]*\n)*? *```$|^(?: {4}[^\n]*\n)+)", re
 """Fenced and indented code."""
 API = """# Python API
 
-Signatures and docstrings of what `import earlydrop as ed` offers. [Python](../python.md) shows how the parts are used.
+Signatures and docstrings of what `import earlydrop as ed` offers; the classes of `ed.aqm` are the
+[disciplines](../aqms/README.md). `ScenarioError` is raised where a scenario is wrong; all errors are
+`EarlydropError`s. [Python](../python.md) shows how the parts are used.
 
 {entries}
 """
@@ -50,19 +52,21 @@ title="{title} in the playground"></iframe>
 [Open it in the whole playground]({up}playground/index.html#aqm={aqms}){{ .md-button }}
 """
 ABSENT = "This copy of the site was built without the playground: `make web` builds it, and `make site` takes it in."
-MODULES = {
-    "Networks": ["earlydrop.networks", "earlydrop.scenario"],
-    "Traffic": ["earlydrop.traffic"],
-    "Results": ["earlydrop.result"],
-    "Comparing": ["earlydrop.comparing", "earlydrop.sweeping"],
-    "Disciplines of your own": [
-        "earlydrop.policies.policy",
-        "earlydrop.policies.declare",
-        "earlydrop.policies.verdict",
-    ],
-    "Runs in steps": ["earlydrop.simulation", "earlydrop.gym"],
-    "Queues": ["earlydrop.queues"],
+NAMES = {
+    "Links and networks": "link dumbbell load parse Network Scenario parking_lot star two_flow bus flower sfred nlred "
+    "random_network graph join node schedule trace",
+    "Distributions and times": "uniform exponential lognormal pareto geometric poisson every mix cdf sample",
+    "Results and comparisons": "Result compare Compared",
+    "Disciplines of your own": "policy param array Verdict Policy get_include",
+    "Runs in steps": "Simulation",
+    "Errors and warnings": "EarlydropError CompareError PolicyError PolicyWarning ScenarioWarning",
 }
+"""What stands on the page of the Python API; names of `earlydrop` in the order in which they are needed."""
+ELSEWHERE = {
+    "Results and comparisons": ["earlydrop.sweeping.sweep", "earlydrop.sweeps.shown.Swept"],
+    "Runs in steps": ["earlydrop.gym.AqmEnv"],
+}
+"""`ed.sweep(...)`, what it returns, and the class of `ed.gym`."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -166,9 +170,12 @@ def _commands() -> str:
 
 
 def _api() -> str:
+    import earlydrop
+
     entries = []
-    for title, modules in MODULES.items():
+    for title, names in NAMES.items():
         entries.append(f"## {title}\n")
-        for module in modules:
-            entries.append(f"::: {module}\n    options:\n      show_root_heading: false\n      heading_level: 3\n")
+        places = [f"earlydrop.{earlydrop._HOME[name]}.{name}" for name in names.split()]
+        for place in [*places, *ELSEWHERE.get(title, [])]:
+            entries.append(f"::: {place}\n    options:\n      heading_level: 3\n      show_root_full_path: false\n")
     return API.format(entries="\n".join(entries))

@@ -110,11 +110,15 @@ def run(
 
 
 def main() -> None:
-    """Print how many programs and commands the documentation has."""
+    """Print how much of the documentation runs."""
     pages = [ROOT / "README.md", ROOT / "python/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    kinds = [kind for page in pages for kind, _ in steps(page.read_text(encoding="utf-8"))]
-    programs, commands = kinds.count("python"), kinds.count("command")
-    print(f"documentation: {programs} programs and {commands} commands on {len(pages)} pages")
+    texts = [page.read_text(encoding="utf-8") for page in pages]
+    kinds = [kind for text in texts for kind, _ in steps(text)]
+    scenarios = sum(len(re.findall(r"^```toml (?:scenario|sweep|study)$", text, re.MULTILINE)) for text in texts)
+    print(
+        f"documentation, {len(pages)} pages: {kinds.count('python')} programs, {kinds.count('command')} commands and "
+        f"{scenarios + kinds.count('file')} scenarios and other files run"
+    )
 
 
 if __name__ == "__main__":

@@ -418,7 +418,7 @@ def passing_note(queue: str, measures: Iterable[Quantity], whose: str = "the flo
     if not names:
         return ""
     named = f"{', '.join(names[:-1])} and {names[-1]}" if names[1:] else names[0]
-    return f"{named} are of {whose} whose data pass the queue {queue}."
+    return f"{named} {'are' if names[1:] else 'is'} of {whose} whose data pass the queue {queue}."
 
 
 def compared_queue(place: object, document: Document) -> str:

@@ -199,10 +199,24 @@ def _draw(path: Path, entry: dict[str, Any], curves: list[tuple[str, list[float]
         raise InputError(f"--plot {path}: {error.strerror}", file=str(path)) from None
 
 
+def _use(entry: dict[str, Any]) -> list[str]:
+    """How a discipline of the catalogue is named in a scenario, on the command line and in Python."""
+    from .. import aqm
+
+    name = entry["name"]
+    if name not in {own["name"] for own in aqm.entries()}:
+        return []
+    words = (
+        f'`aqm = "{name}"` in a scenario, `--aqm {name}` in a command, `ed.aqm.{aqm.class_name(entry)}(...)` in Python'
+    )
+    return [terminal.paragraph(f"Use: {words}.")]
+
+
 def _shown(entry: dict[str, Any], curves: list[tuple[str, list[float], list[float]]]) -> str:
     year = f", {entry['year']}" if entry["year"] else ""
     lines = [f"{entry['title']} ({entry['name']}{year}): {entry['summary']}"]
     lines += [terminal.paragraph(f"Source: {entry['source']}")] if entry["source"] else []
+    lines += _use(entry)
     lines += ["", "Parameters", ""]
     limit = {
         "name": "limit",

@@ -50,6 +50,7 @@ def comparison(results: Sequence[tuple[str, Comparison]], measures: Sequence[str
             if k + columns >= len(chosen):
                 ax.set_xlabel(along)
         legend(drawing, entries([axes.flat[0]]))
+        plotting.explain(drawing, results[0][1])
     return drawing
 
 
