@@ -104,8 +104,11 @@ fn gone(waits: &mut [bool], packet: &Packet, told: &str) {
     *waits = false;
 }
 
+/// Takes the gauges of a queue, one by one.
+pub type Gauge<'a> = &'a mut dyn FnMut(&'static str, f64);
+
 /// What a queue shows is never NaN.
-pub fn no_nan(spec: &AqmSpec, average: Option<f64>, gauges: &mut dyn FnMut(&mut dyn FnMut(&'static str, f64))) {
+pub fn no_nan(spec: &AqmSpec, average: Option<f64>, gauges: &mut dyn FnMut(Gauge)) {
     assert!(average.is_none_or(|average| average.is_finite()), "{}: average {average:?}", spec.name);
     gauges(&mut |name, value| assert!(!value.is_nan(), "{}: {name} is NaN", spec.name));
 }

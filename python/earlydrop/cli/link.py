@@ -201,7 +201,7 @@ def _link_results(
     plan: Any, running: Any, result: Any, verify: bool, log: bool, quiet: bool, out: Path | None, as_json: bool
 ) -> None:
     from .. import links, output
-    from ..render import link_status, result_text
+    from ..render import directions, link_status, result_text
 
     document = result.document
     lines = [link_status.link_text(document)]
@@ -213,7 +213,7 @@ def _link_results(
         for name, one in replays.items():
             verdict = "all as on the link" if not one.differing else f"{one.differing} otherwise; {one.first}"
             lines.append(
-                f"{link_status.carried(document, name)}: the simulator decided over {one.arrivals} arrivals, {verdict}"
+                f"{directions.carried(document, name)}: the simulator decided over {one.arrivals} arrivals, {verdict}"
             )
 
     def write(folder: Path) -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from .. import disk
-from . import link_status, panels
+from . import panels
+from .directions import carried, main_first
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -351,8 +352,8 @@ def _flow_rates(ax: Axes, rates: Mapping[str, Any]) -> None:
 def _queue_names(document: Mapping[str, Any]) -> dict[str, str]:
     """The queues of a run with what figures call them; of a real link the one that delivered more first."""
     real = document.get("kind") == "link"
-    queues = link_status.main_first(document)
-    return {name: f"{link_status.carried(document, name)} ({q['aqm']})" if real else name for name, q in queues}
+    queues = main_first(document)
+    return {name: f"{carried(document, name)} ({q['aqm']})" if real else name for name, q in queues}
 
 
 def _queue_series(ax: Axes, series: Mapping[str, Any]) -> None:
@@ -426,6 +427,6 @@ def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
         # Room for one whole number on the axis.
         ax.set_xlim(0, 2)
     ax.set_xlabel("Data flow, by rank" if real else "Flow, by rank")
-    way = link_status.carried(document, first) if real else ""
+    way = carried(document, first) if real else ""
     ax.set_ylabel(f"Throughput, {way} (Mbit/s)" if real else "Goodput (Mbit/s)")
     ax.locator_params(axis="x", integer=True)

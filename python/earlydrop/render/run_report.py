@@ -11,7 +11,7 @@ from .. import disk
 from ..errors import EarlydropError
 from ..terminal import number
 from ..toml_writer import to_toml
-from . import link_status, plotting
+from . import directions, link_status, plotting
 from .template import render
 
 FLOWS = 200
@@ -103,7 +103,7 @@ def write(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]
 
 def context(document: Mapping[str, Any], scenario: Mapping[str, Any]) -> dict[str, Any]:
     """What the page shows."""
-    queues = link_status.main_first(document)
+    queues = directions.main_first(document)
     link = document.get("kind") == "link"
     rows, zeros = _queue_rows([q for _, q in queues])
     flows = sorted(document["flows"], key=lambda flow: -(flow.get("throughput_mbps") or 0.0))
@@ -112,7 +112,7 @@ def context(document: Mapping[str, Any], scenario: Mapping[str, Any]) -> dict[st
         columns = [c for c in columns if c[0] != "id"]
     shown = [dict(flow) for flow in flows[:FLOWS]]
     for flow in shown if link else []:
-        flow["carried"] = link_status.carried(document, flow["queue"])
+        flow["carried"] = directions.carried(document, flow["queue"])
     if link:
         columns = [("carried", "Carried", 1, 0) if c[0] == "queue" else c for c in columns]
     return {
@@ -124,7 +124,7 @@ def context(document: Mapping[str, Any], scenario: Mapping[str, Any]) -> dict[st
         "figure": plotting.inline(plotting.run_figure(document)),
         "over_time": bool(document.get("series") or document.get("rates")),
         "head": [
-            f"{link_status.carried(document, name)}, {name} ({q['aqm']})" if link else f"{name} ({q['aqm']})"
+            f"{directions.carried(document, name)}, {name} ({q['aqm']})" if link else f"{name} ({q['aqm']})"
             for name, q in queues
         ],
         "rows": rows,
@@ -166,17 +166,17 @@ def _title(document: Mapping[str, Any]) -> str:
 
 def _carried(document: Mapping[str, Any]) -> str:
     """What passed a real link in each direction, and of what link: "Received: 9.6 of 10 Mbit/s (20 ms, codel)"."""
-    queues = link_status.main_first(document)
+    queues = directions.main_first(document)
     ways = []
     for name, q in queues:
         rate = "Mbit/s, no rate limit" if q["rate_mbps"] >= 1e6 else f"of {q['rate_mbps']:.6g} Mbit/s"
         delay = f"{q['propagation_ms']:.4g} ms, " if "propagation_ms" in q else ""
-        way = link_status.carried(document, name)
+        way = directions.carried(document, name)
         ways.append(f"{way}: {number(q['delivered_mbps'], 3)} {rate} ({delay}{q['aqm']})")
     said = "; ".join(ways)
     data = [flow for flow in document["flows"] if flow["queue"] == queues[0][0] and flow.get("role") == "data"]
     if len(data) > 1:
-        way = link_status.carried(document, queues[0][0])
+        way = directions.carried(document, queues[0][0])
         said += f". Jain's index of the {len(data)} data flows {way}: {number(document['jain'], 4)}"
     return said if document.get("between") else said[:1].upper() + said[1:]
 
