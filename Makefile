@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python web web-engine web-page test-web digests lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean
+.PHONY: build demo test test-rust test-python web test-web test-web-engine lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean bit-flips faults torture digests web-engine web-page
 
 # EXTRAS=tune, or several with commas between them: optional extras of the package.
 build: $(VENV)/.built
@@ -71,6 +71,9 @@ lint-rust:
 	$(CARGO) fmt --all --check
 	@rustfmt --edition 2021 --check crates/aqm/src/*.rs
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+	@# Advisories need the network; the workflow asks for them.
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --offline --log-level error check bans licenses sources; \
+		else echo "lint: cargo-deny is missing, licences and sources are not checked: cargo install cargo-deny --locked"; fi
 
 lint-python: $(VENV)/.requirements-dev
 	$(BIN)/ruff check python benches tools
@@ -107,16 +110,19 @@ web/node_modules/.installed: web/package.json web/package-lock.json
 	cd web && npm ci --silent
 	@touch $@
 
-# The page's models and stories, and the page in Chromium; the engine in node: every stored result, byte for byte.
-test-web: web build
+# The page's models and stories, and the page in Chromium; the engine in node.
+test-web: web build test-web-engine
 	cd web && npm run --silent test
+
+# The engine in node: every stored result byte for byte, and the program of its page.
+test-web-engine: web-engine
 	@command -v node >/dev/null || { echo "test-web needs node: validation/peers/install.sh node"; exit 1; }
 	node crates/web/tests/equality.mjs target/web/earlydrop.wasm
 	node crates/web/tests/page.mjs target/web/earlydrop.wasm
 
-# The stored results once more: natively in a release build, and in WebAssembly. (`make test` has them without
-# optimisation across crates.)
-digests: test-web
+# The stored results once more: natively in a release build, and in WebAssembly. (`make test` has them with little
+# optimisation.)
+digests: test-web-engine
 	$(CARGO) test --quiet --release -p earlydrop-sim --test golden
 
 validate: build
@@ -170,6 +176,29 @@ else
 	done
 endif
 
+# The crates with unsafe code under the sanitizer of addresses, which nightly compilers have.
+HOST := $(shell rustc -vV | sed -n 's/^host: //p')
+.PHONY: sanitize miri test-checked test-aarch64
+sanitize:
+	RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=target/sanitize $(CARGO) +nightly test --target $(HOST) \
+		-p earlydrop-link -p earlydrop-plugin
+
+# Some of the disciplines' tests under Miri, which is slow: those of the queue's memory and of what a queue does.
+miri:
+	MIRIFLAGS=-Zmiri-disable-isolation CARGO_TARGET_DIR=target/miri $(CARGO) +nightly miri test -p earlydrop-aqm --lib -- \
+		ring:: slots:: gate:: parts::slot_heap parts::rank_index parts::flow_table
+
+# Overflow checks and debug assertions, at the speed of a release nearly.
+test-checked:
+	$(CARGO) test --profile checked
+
+# The digests of the golden runs on another processor, emulated: qemu-user and gcc-aarch64-linux-gnu.
+test-aarch64:
+	rustup target add aarch64-unknown-linux-gnu
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
+		$(CARGO) test --target aarch64-unknown-linux-gnu -p earlydrop-sim --test golden
+
 # Sweep, study and store files, damaged at random, for SECONDS.
 fuzz-python: build
 	$(BIN)/python tools/fuzz_files.py --seconds $(SECONDS)
@@ -181,6 +210,20 @@ bench-link: build
 # What docs/link.md promises, for half an hour.
 soak: build
 	$(BIN)/python benches/link.py soak
+
+# Single flipped bits in a store: all must be found (docs/store.md). Some minutes.
+bit-flips: build
+	$(BIN)/python tools/bit_flips.py
+
+# Every call that changes a file fails once (docs/store.md). Some minutes.
+faults: build
+	$(BIN)/python tools/faults.py
+
+# Commands, writers of one store and real links are killed at random for an hour; SECONDS=60 for a minute. Links need
+# root and Linux.
+SECONDS ?= 3600
+torture: build
+	$(BIN)/python tools/torture.py --seconds $(SECONDS)
 
 # Real kernels' TCP on real links against the simulator, 120 cells in real time (docs/crosscheck.md). Root, Linux, iperf3.
 crosscheck: build

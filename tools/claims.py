@@ -206,7 +206,7 @@ def page() -> str:
         "",
         "Every sentence of the five papers that asserts an effect, in the papers' order: where it stands, what it",
         "says (in our words), the claims that put it to the test with their verdicts, or why it cannot be tested.",
-        "Verdicts are explained in [statistics.md](statistics.md#verdicts), the studies on their own pages. Made by",
+        "Verdicts are explained in [statistics](statistics.md#verdicts), the studies on their own pages. Made by",
         "`make claims` from `studies/*/statements.toml` and the verdicts of full runs.",
         "",
         "| study | sentences | tested | claims | " + " | ".join(VERDICTS) + " |",

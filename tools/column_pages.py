@@ -18,8 +18,8 @@ HEAD = """\
 # Columns of tables
 
 Unit and meaning of the columns in CSV and Parquet files. `tools/column_pages.py` makes this page from
-`python/earlydrop/columns.py`. Where tools differ, [results.md](results.md) defines the fields of the same names; the
-columns of a store are in [store.md](store.md#columns-of-a-part).
+`python/earlydrop/columns.py`. Where tools differ, [results](results.md) defines the fields of the same names; the
+columns of a store are in [store](store.md#columns-of-a-part).
 
 The files carry the dictionary themselves. A folder with CSV files has it as `columns.json`; a Parquet file has it as
 JSON in its metadata, under `earlydrop.columns`:

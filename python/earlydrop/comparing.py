@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from . import _core, notebook
+from . import _core, extras, notebook
 from .analysis import round_trips, words
 from .analysis.compare import (
     CompareError,
@@ -200,18 +200,20 @@ class Compared:
         Raises:
             CompareError: there is no such measure.
         """
-        import polars
+        frame: polars.DataFrame = self.to_frame([measure])
+        return frame.drop("measure")
 
-        self._check([measure])
-        frame: polars.DataFrame = self.to_frame()
-        return frame.filter(polars.col("measure") == measure).drop("measure")
-
-    def to_frame(self, kind: Literal["polars", "pandas"] = "polars") -> Any:
+    def to_frame(
+        self, measures: str | Sequence[str] | None = None, kind: Literal["polars", "pandas"] = "polars"
+    ) -> Any:
         """One row for each round-trip time, measure and discipline: mean, 95 % interval, difference from the control.
 
         Columns: `rtt` (where some were given), `measure`, `unit`, `aqm`, `mean`, `lower`, `upper`, `n`; and of the
         difference from the control, seed by seed, `difference`, `difference_lower`, `difference_upper`, and `p_holm`,
         the p value after Holm's correction for all differences of its table.
+
+        Raises:
+            CompareError: there is no such measure.
         """
         import polars
 
@@ -219,7 +221,9 @@ class Compared:
             ({"rtt": label} if label else {}) | row for label, one in self.results.items() for row in _numbers(one)
         ]
         frame = polars.DataFrame(found, infer_schema_length=None)
-        return frame.to_pandas() if kind == "pandas" else frame
+        if measures is not None:
+            frame = frame.filter(polars.col("measure").is_in(self._chosen(measures)))
+        return extras.to_pandas(frame) if kind == "pandas" else frame
 
     @property
     def runs(self) -> polars.DataFrame:

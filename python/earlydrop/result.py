@@ -26,8 +26,9 @@ class Result:
 
     @property
     def jain(self) -> float:
-        """Jain's fairness index of the flows' goodput."""
-        return float(self.document["jain"])
+        """Jain's fairness index of the flows' goodput; NaN of a real link without data flows."""
+        found = self.document["jain"]
+        return float("nan") if found is None else float(found)
 
     @property
     def queues(self) -> polars.DataFrame:

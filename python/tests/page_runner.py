@@ -111,7 +111,7 @@ def run(
 
 def main() -> None:
     """Print how many programs and commands the documentation has."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    pages = [ROOT / "README.md", ROOT / "python/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     kinds = [kind for page in pages for kind, _ in steps(page.read_text(encoding="utf-8"))]
     programs, commands = kinds.count("python"), kinds.count("command")
     print(f"documentation: {programs} programs and {commands} commands on {len(pages)} pages")

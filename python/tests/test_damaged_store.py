@@ -15,7 +15,7 @@ import pytest
 
 from earlydrop import cli, store
 from earlydrop.store.keys import COST
-from earlydrop.store.run_store import ASIDE
+from earlydrop.store.upkeep import ASIDE
 
 ROOT = Path(__file__).parents[2]
 SWEEP = """

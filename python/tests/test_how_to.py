@@ -49,6 +49,13 @@ def test_a_guide_runs_line_by_line(guide: str, tmp_path: Path) -> None:
     assert len(ran.done) >= 5
 
 
+def test_what_a_package_index_shows_runs_and_links_nowhere(tmp_path: Path) -> None:
+    page = ROOT / "python/README.md"
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["readme"] == name(page)
+    assert "](" not in page.read_text(encoding="utf-8")
+    page_runner.run(page, tmp_path, changes=[*INSTEAD.items(), ("reproduce tred --quick", "list studies")])
+
+
 def test_every_guide_has_a_question_that_leads_to_it() -> None:
     index = (GUIDES / "README.md").read_text(encoding="utf-8")
     assert all(f"]({path.name})" in index for path in GUIDES.glob("*.md") if path.name != "README.md")

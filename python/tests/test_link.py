@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 from conftest import peer
+from matplotlib.colors import to_hex
 
 import earlydrop as ed
 from earlydrop import _core, links
 from earlydrop.cli import main
 from earlydrop.links import crosscheck
-from earlydrop.render import link_status
+from earlydrop.render import link_status, plotting, run_report
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent
@@ -66,6 +67,15 @@ def test_wrong_options_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(links.OptionError) as caught:
         links.plan(**{"rate": "10 Mbit/s", "delay": "5 ms", **options})
     assert str(caught.value).startswith(message)
+
+
+def test_what_is_given_holds_in_both_directions() -> None:
+    plan = links.plan("10mbit", "10ms", queue="codel target=8ms")
+    assert [str(way) for way in plan.ways()] == ["10 Mbit/s, 10 ms, codel"] * 2
+    queues = json.loads(plan.scenario.to_json())["queue"]
+    assert queues["bottleneck"] == queues["reverse"]
+    plan = links.plan("10mbit", "10ms", queue="codel", reverse_queue="pie", reverse_rate="50mbit", reverse_delay="4ms")
+    assert [str(way) for way in plan.ways()] == ["10 Mbit/s, 10 ms, codel", "50 Mbit/s, 4 ms, pie"]
 
 
 def test_rates_may_be_written_as_tc_does() -> None:
@@ -134,8 +144,21 @@ def test_a_scenario_gives_the_whole_way_of_a_dumbbell(scenario: Path) -> None:
     assert plan.queue == "bottleneck"
     # Access 5 ms on both sides, 10 ms between.
     assert plan.delays == pytest.approx((0.02, 0.02))
-    with pytest.raises(links.OptionError, match="--at: given x; allowed bottleneck"):
+    with pytest.raises(links.OptionError, match="--at: given x; allowed bottleneck, reverse"):
         links.from_scenario(_core.Scenario.load(str(scenario), []), "x")
+
+
+def test_a_command_may_be_on_either_side_of_a_scenario_s_link(scenario: Path) -> None:
+    loaded = _core.Scenario.load(str(scenario), [("topology.reverse", '{ rate = "1 Mbit/s", delay = "2 ms" }')])
+    there, back = links.from_scenario(loaded).ways()
+    assert (there.name, back.name, back.rate, back.aqm) == ("bottleneck", "reverse", "1 Mbit/s", "unlimited buffer")
+    assert links.from_scenario(loaded, "reverse").ways() == (back, there)
+    # A crosscheck compares a queue, and sends where the scenario does.
+    with pytest.raises(crosscheck.CrosscheckError, match="--at: given reverse; there is no queue"):
+        crosscheck._link(loaded, "reverse")
+    loaded = _core.Scenario.load(str(scenario), [("queue.reverse.aqm", "codel")])
+    plan, compared = crosscheck._link(loaded, "reverse")
+    assert (plan.queue, compared) == ("bottleneck", "reverse")
 
 
 def test_a_scenario_with_other_networks_gives_one_link(tmp_path: Path) -> None:
@@ -162,7 +185,10 @@ def test_a_replay_of_nothing_has_no_difference() -> None:
     import numpy as np
 
     empty = {name: np.array([], dtype=kind) for name, kind in links.records.COLUMNS.items()}
-    assert links.replay(plan, {"bottleneck": empty, "reverse": empty}) == {"bottleneck": links.Replay(0, 0)}
+    assert links.replay(plan, {"bottleneck": empty, "reverse": empty}) == {
+        "bottleneck": links.Replay(0, 0),
+        "reverse": links.Replay(0, 0),
+    }
 
 
 def test_a_replay_finds_what_was_decided_otherwise() -> None:
@@ -250,9 +276,10 @@ def test_the_summary_says_what_happened() -> None:
     text = link_status.link_text(document())
     assert "link: 2 flows (1 data, 1 control) in 8.0 s" in text
     assert text.splitlines()[-2].split() == [
-        *("tcp", "10.0.0.2:2", ">", "10.0.0.1:5201", "data", "bottleneck", "9.400", "10", "1", "0")
+        *("tcp", "10.0.0.2:2", ">", "10.0.0.1:5201", "data", "sent", "9.400", "10", "1", "0")
     ]
     assert text.splitlines()[4].split() == [
+        "sent",
         "bottleneck",
         "red",
         "9.400",
@@ -267,6 +294,64 @@ def test_the_summary_says_what_happened() -> None:
     ]
     assert "no limit" in text
     assert "the kernel dropped 5 packets before the link saw them" in text
+
+
+def download() -> dict[str, Any]:
+    """Of a command that received: its ACKs in `bottleneck`, the data in `reverse`."""
+    made = document()
+    sent, received = made["queues"]["bottleneck"], made["queues"]["reverse"]
+    sent |= {"carried": "sent", "delivered_bytes": 300_000, "delivered_mbps": 0.3, "propagation_ms": 10.0}
+    received |= {"carried": "received", "delivered_bytes": 9_400_000, "rate_mbps": 10.0, "propagation_ms": 10.0}
+    made["flows"][0] |= {"role": "acks", "throughput_mbps": 0.3, "delivered_bytes": 300_000}
+    made["flows"][1] |= {"queue": "reverse"}
+    return {
+        **made,
+        "kind": "link",
+        "version": "0.1.0",
+        "commands": ["curl -s http://100.64.0.1/x"],
+        "between": None,
+        "main_queue": "reverse",
+        "jain": None,
+        "throughput_total_mbps": 9.4,
+    }
+
+
+def test_a_download_s_queue_comes_first() -> None:
+    lines = link_status.link_text(download()).splitlines()
+    assert [line.split()[:3] for line in lines[4:6]] == [
+        ["received", "reverse", "droptail"],
+        ["sent", "bottleneck", "red"],
+    ]
+    assert [line.split()[0] for line in lines[9:11]] == ["received", "sent"]
+    made = {**download(), "between": ["left", "right"]}
+    assert link_status.link_text(made).splitlines()[4].startswith("right > left  reverse")
+
+
+def test_a_download_s_page_leads_with_what_was_received(tmp_path: Path) -> None:
+    page = run_report.write(tmp_path, download(), {}).read_text(encoding="utf-8")
+    assert "<h1>curl -s http://100.64.0.1/x</h1>" in page
+    assert "Received: 9.400 of 10 Mbit/s (10 ms, droptail); sent: 0.300 of 10 Mbit/s (10 ms, red). 2 flows" in page
+    assert "<th>received, reverse (droptail)</th><th>sent, bottleneck (red)</th>" in page
+    assert "Jain" not in page, "there is one data flow"
+    assert "<td>Forced drops (packets)</td>" not in page, "there are none"
+    assert "early drops" not in page, "there is one at each queue"
+    assert "Forced drops, overflow drops, " in page
+    axes = plotting.run_figure(download()).axes
+    (line,) = axes[-1].lines[:1]
+    assert list(line.get_ydata()) == [9.4], "the download, not its ACKs"
+    assert axes[-1].get_ylabel() == "Throughput, received (Mbit/s)"
+
+
+def test_the_colours_of_a_figure_agree() -> None:
+    made = download()
+    made["series"] = {
+        "time_s": [0.0, 1.0],
+        "queues": {name: {"packets": [0, 5], "average": None} for name in ("bottleneck", "reverse")},
+    }
+    over_time, delays, _ = plotting.run_figure(made).axes
+    drawn = {line.get_label().removesuffix(": queue"): line.get_color() for line in over_time.lines}
+    bars = {one.get_label(): to_hex(one.patches[0].get_facecolor()) for one in delays.containers}
+    assert drawn == {name: colour.upper() if drawn[name].isupper() else colour for name, colour in bars.items()}
 
 
 def test_an_interruption_while_modules_load_leaves_no_traceback() -> None:
@@ -311,9 +396,22 @@ def test_the_panel_shows_rates_between_two_views() -> None:
 
 def test_crosscheck_wants_traffic_that_iperf3_can_send(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["crosscheck", str(scenario), "--set", "traffic.0.tcp=vegas"]) == 2
-    assert "traffic[0].tcp: vegas; allowed tahoe, reno, newreno, sack" in capsys.readouterr().err
-    assert main(["crosscheck", str(scenario), "--set", "traffic.0.direction=reverse"]) == 2
-    assert "forward" in capsys.readouterr().err
+    assert "traffic[0].tcp: given vegas; allowed tahoe, reno, newreno, sack" in capsys.readouterr().err
+    with scenario.open("a", encoding="utf-8") as file:
+        file.write('\n[[traffic]]\nkind = "cbr"\nrate = "1 Mbit/s"\n')
+    assert main(["crosscheck", str(scenario)]) == 2
+    said = capsys.readouterr().err
+    assert f'{scenario}: traffic[1].kind: given "cbr"; allowed "ftp"' in said
+
+
+def test_crosscheck_takes_the_scenario_that_init_writes(tmp_path: Path) -> None:
+    """Ten downloads, and an upload the other way."""
+    path = tmp_path / "first.toml"
+    path.write_text(_core.template("first", "dumbbell"), encoding="utf-8")
+    document = json.loads(_core.Scenario.load(str(path), []).to_json())
+    flows, profile = crosscheck._traffic(path, document)
+    assert (flows.count, flows.back, flows.control, profile) == (10, 1, "cubic", "rfc")
+    assert crosscheck._spread(document), "servers near and far"
 
 
 # ---- with privileges, in namespaces --------------------------------------------------------------------------------
@@ -522,12 +620,41 @@ class TestInNamespaces:
         assert found["seen"] == "options edns0\nnameserver 203.0.113.1\n"
         assert found["own"] == "nameserver 127.0.0.53\noptions edns0\n", "the machine keeps its own"
 
+    def test_the_commands_of_the_tutorial_download_through_the_queue(self, tmp_path: Path) -> None:
+        text = (HERE.parents[1] / "docs/tutorials/5-real-link.md").read_text(encoding="utf-8")
+        commands = [
+            line[4:] for line in text.splitlines() if line.startswith("    ") and ("big.bin" in line or "8123" in line)
+        ]
+        assert len(commands) == 3
+        # An eighth of the file: 0.6 s at 10 Mbit/s.
+        script = "\n".join(["ip link set lo up", f"cd {tmp_path}", *commands, "kill $!"])
+        for old, new in (
+            ("6000000", "750000"),
+            ("sudo earlydrop", f"{sys.executable} -m earlydrop"),
+            ("python3", sys.executable),
+            ("8123 &", "8123 >/dev/null 2>&1 & sleep 1"),
+        ):
+            assert old in script
+            script = script.replace(old, new)
+        ended = inside("sh", "-c", script)
+        assert "each way 10 Mbit/s, 10 ms, codel" in ended.stderr
+        made = json.loads((tmp_path / "out/link/result.json").read_text())
+        assert made["main_queue"] == "reverse"
+        queues = {q["carried"]: q for q in made["queues"].values()}
+        assert {one["aqm"] for one in queues.values()} == {"codel"}
+        assert queues["received"]["delivered_bytes"] > 750_000 > 10 * queues["sent"]["delivered_bytes"]
+        assert made["throughput_total_mbps"] == queues["received"]["delivered_mbps"]
+        assert made["jain"] == 1.0
+        assert made["commands"][0].startswith("sh -c 'curl")
+        assert [main(["report", str(tmp_path / "out/link")]), main(["report", str(tmp_path / "out/link")])] == [0, 0]
+
     def test_without_nat_the_command_s_reach_is_said(self) -> None:
         said = linked("--rate", "20Mbit/s", "--", "true").stderr.splitlines()
         assert said[0] == (
             "the command reaches this machine at 100.64.0.1 ($EARLYDROP_OUTER) and nothing beyond it; "
             "with --nat it reaches what this machine reaches"
         )
+        assert said[1] == "each way 20 Mbit/s, 0 s, droptail"
         nested = [sys.executable, "-m", "earlydrop", "link", "--rate", "5Mbit/s", "--", "true"]
         said = linked(*PLAIN, "--", *nested).stderr.splitlines()
         assert said[0].endswith("($EARLYDROP_OUTER) and what is reached from here, through the link around this one")
@@ -593,6 +720,7 @@ class TestInNamespaces:
     def test_namespaces_can_be_joined(self) -> None:
         found = linking("joined")
         assert found["first"] == "joined edltest1 and edltest2; Ctrl-C ends it\n"
+        assert found["document"]["between"] == ["edltest1", "edltest2"]
         assert (found["sender"], found["code"]) == (0, 0)
         assert found["document"]["queues"]["bottleneck"]["delivered"] > 100
 

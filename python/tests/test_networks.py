@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -174,4 +176,38 @@ def test_a_network_as_text_has_alike_hosts_together(tmp_path: Path, capsys: pyte
     assert head == "first: 20 hosts, 2 routers, 42 links in one direction, 2 queues"
     rows = [line.split("  ") for line in table[3:]]
     assert [row[0] for row in rows] == ["r1 > r2", "r2 > r1", "s1..s10 <> r1", "r2 <> d1..d10"]
-    assert "bottleneck" in table[3] and "10.73 ms to 43.22 ms" in table[5] and " 1 ms" in table[6]
+    assert "bottleneck" in table[3]
+    assert "10.73 ms to 43.22 ms" in table[5]
+    assert " 1 ms" in table[6]
+
+
+def test_other_threads_continue_while_a_large_network_is_written() -> None:
+    network = ed.dumbbell(pairs=20_000, access=FAST, bottleneck=SLOW, queue=RED)
+    network.ftp(1)
+    checked = network.scenario(duration="1 s")._core
+    ticks: list[float] = []
+    stop = threading.Event()
+
+    def tick() -> None:
+        while not stop.wait(0.001):
+            ticks.append(time.monotonic())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        # A busy machine may leave the other thread no time during one call.
+        for _ in range(50):
+            begin = time.monotonic()
+            text = checked.network()
+            end = time.monotonic()
+            # Just before and after the call the threads may change in any case.
+            if sum(begin < moment < end for moment in ticks) > 3:
+                break
+        else:
+            pytest.fail("no other thread has run meanwhile")
+    finally:
+        stop.set()
+        thread.join()
+    found = json.loads(text)
+    assert list(found) == ["node", "link", "queue"]
+    assert (len(found["node"]), len(found["link"])) == (40_002, 40_001)

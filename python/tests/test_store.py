@@ -128,7 +128,7 @@ def test_two_writers_without_locks_lose_nothing(tmp_path: Path, monkeypatch: pyt
     assert again.verify() == []
     # The same part of both: one file.
     assert one.look()
-    assert one._put(frame) == two._put(frame)
+    assert one.put(frame) == two.put(frame)
     fsspec.filesystem("memory").rm(f"/{tmp_path.name}", recursive=True)
 
 
@@ -167,7 +167,7 @@ def test_copies_of_a_run_are_found_and_removed(tmp_path: Path) -> None:
     opened = store.open_store(tmp_path / "s")
     frame = rows(range(1, 4))
     opened.add(frame)
-    opened._put(frame.head(2).with_columns(pl.lit(9.0).alias(store.COST)))
+    opened.put(frame.head(2).with_columns(pl.lit(9.0).alias(store.COST)))
     (problem,) = opened.verify()
     assert "2 runs" in problem.what
     assert not problem.harmless
@@ -304,6 +304,8 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert len(table) == 5
     assert "flows.goodput_mbps" not in table.columns
     assert cli.main(["store", "export", place, str(tmp_path / "x.parquet"), "--columns", "jain"]) == cli.DONE
+    assert pl.read_parquet(tmp_path / "x.parquet").columns == [*store.KEYS, "jain"]
+    assert cli.main(["store", "export", place, str(tmp_path / "x.parquet"), "--columns", "seed", "jain"]) == cli.DONE
     assert pl.read_parquet(tmp_path / "x.parquet").columns == [*store.KEYS, "jain"]
     assert cli.main(["store", "export", place, str(tmp_path / "x.xls")]) == cli.WRONG_INPUT
     assert cli.main(["store", "export", place, str(tmp_path / "x.csv"), "--columns", "no"]) == cli.WRONG_INPUT

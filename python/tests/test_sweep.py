@@ -522,7 +522,7 @@ def test_the_report_needs_nothing_else(tmp_path: Path, kind: str) -> None:
     titles = re.findall(r"<h2[^>]*>(.*?)</h2>", page)
     drawn = [
         "Delay and goodput",
-        *(["Each factor"] if kind == "random" else ["Load curves", "Heat map: queueing delay", "Heat map: goodput"]),
+        *(["Each factor"] if kind == "random" else ["Over pairs", "Heat map: queueing delay", "Heat map: goodput"]),
     ]
     assert titles == [*drawn, "Differences from aqm = red", "Points", "Single runs", "Scenario"]
     found = json.loads((out / "sweep.json").read_text())

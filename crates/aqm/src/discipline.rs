@@ -46,6 +46,17 @@ pub trait Discipline: Send {
     /// The timer of [`Discipline::next_timer`] has expired.
     fn on_timer(&mut self, _now: Time) {}
 
+    /// The same for all timers before `until`, while nothing arrives or leaves. Their number, and the time of the last;
+    /// `None` if none is due.
+    fn on_timers(&mut self, until: Time) -> Option<(u64, Time)> {
+        let mut ran = None;
+        while let Some(next) = self.next_timer().filter(|&next| next < until) {
+            self.on_timer(next);
+            ran = Some((ran.map_or(1, |(count, _)| count + 1), next));
+        }
+        ran
+    }
+
     /// The averaged queue in packets, where there is one.
     fn average(&self) -> Option<f64> {
         None
@@ -220,6 +231,11 @@ impl Discipline for Fifo {
     fn on_timer(&mut self, now: Time) {
         let queue = view(&self.gate, &self.ring, self.idle_since);
         self.gate.timer(&queue, now);
+    }
+
+    fn on_timers(&mut self, until: Time) -> Option<(u64, Time)> {
+        let queue = view(&self.gate, &self.ring, self.idle_since);
+        self.gate.timers(&queue, until)
     }
 
     fn average(&self) -> Option<f64> {

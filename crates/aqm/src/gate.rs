@@ -258,6 +258,15 @@ impl Gate {
         self.policy.on_timer(queue, &mut cx);
     }
 
+    /// The same for all timers before `until`, see [`Policy::on_timers`].
+    pub fn timers(&mut self, queue: &QueueView<'_>, until: Time) -> Option<(u64, Time)> {
+        let idle_since = queue.idle_since.map(|since| since.max(self.last_offer));
+        let queue = &QueueView { idle_since, ..*queue };
+        let (ecn, now) = (self.ecn, Time::ZERO);
+        let mut cx = Context { now, ecn, has_room: true, random: &mut self.random, victims: &mut self.victims };
+        self.policy.on_timers(queue, until, &mut cx)
+    }
+
     /// The policy's averaged queue, packets.
     #[inline]
     pub fn average(&self) -> Option<f64> {

@@ -81,6 +81,7 @@ use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
 use crate::params::{Kind, Param, Unit, Value, Values, Word};
 use crate::parts::pie::{Dialect, PieState, Settings, PARAMS};
+use crate::parts::ticks::{self, Ticks};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Verdict};
 use crate::{Packet, Time};
 use std::any::Any;
@@ -117,14 +118,14 @@ pub struct Pie {
     set: Settings,
     /// The state of the queue.
     state: PieState,
-    /// When the probability is updated next.
-    next: Time,
+    /// When the probability is updated.
+    ticks: Ticks,
 }
 
 impl Pie {
     fn new(values: &Values, limit: Limit) -> Self {
         let set = Settings::read(values, values.choice(&OWN, "dialect"), limit);
-        Pie { state: PieState::new(&set), next: set.first_update, set }
+        Pie { state: PieState::new(&set), ticks: Ticks::from(set.first_update, set.tupdate), set }
     }
 }
 
@@ -145,12 +146,17 @@ impl Policy for Pie {
     }
 
     fn next_timer(&self) -> Option<Time> {
-        Some(self.next)
+        Some(self.ticks.next())
     }
 
     fn on_timer(&mut self, queue: &QueueView<'_>, _cx: &mut Context<'_>) {
         self.state.update(&self.set, queue.bytes);
-        self.next = self.next + self.set.tupdate;
+        self.ticks.advance();
+    }
+
+    fn on_timers(&mut self, queue: &QueueView<'_>, until: Time, cx: &mut Context<'_>) -> Option<(u64, Time)> {
+        let state = |pie: &Self| (pie.state.clone(), pie.state.probability().to_bits());
+        ticks::run(self, queue, until, cx, state, |pie| &mut pie.ticks)
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
@@ -159,7 +165,8 @@ impl Policy for Pie {
 
     fn resume(&mut self, before: &dyn Any) -> bool {
         let Some(before) = before.downcast_ref::<Self>() else { return false };
-        (self.state, self.next) = (before.state.clone(), before.next);
+        self.state = before.state.clone();
+        self.ticks.resume(&before.ticks);
         self.set.same_states(&before.set)
     }
 }

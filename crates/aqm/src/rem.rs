@@ -56,7 +56,7 @@ use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::independent;
 use crate::parts::measure::{self, Measure};
-use crate::parts::ticks::Ticks;
+use crate::parts::ticks::{self, Ticks};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
 use crate::{Packet, Time};
 use std::any::Any;
@@ -266,6 +266,11 @@ impl Policy for Rem {
         self.p = 1.0 - libm::pow(self.phi, -self.price);
         self.arrived = 0;
         self.ticks.advance();
+    }
+
+    fn on_timers(&mut self, queue: &QueueView<'_>, until: Time, cx: &mut Context<'_>) -> Option<(u64, Time)> {
+        let state = |rem: &Self| ([rem.load, rem.price, rem.p].map(f64::to_bits), rem.arrived);
+        ticks::run(self, queue, until, cx, state, |rem| &mut rem.ticks)
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -56,7 +56,7 @@ use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::independent;
 use crate::parts::measure::{self, Measure};
-use crate::parts::ticks::Ticks;
+use crate::parts::ticks::{self, Ticks};
 use crate::policy::{Context, Policy, QueueView, Verdict};
 use crate::{Packet, Time};
 
@@ -220,6 +220,11 @@ impl Policy for Yellow {
         }
         self.counted = 0;
         self.ticks.advance();
+    }
+
+    fn on_timers(&mut self, queue: &QueueView<'_>, until: Time, cx: &mut Context<'_>) -> Option<(u64, Time)> {
+        let state = |yellow: &Self| (yellow.z.to_bits(), yellow.p.to_bits(), yellow.counted);
+        ticks::run(self, queue, until, cx, state, |yellow| &mut yellow.ticks)
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {

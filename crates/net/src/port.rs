@@ -140,6 +140,20 @@ impl Port {
     }
 }
 
+/// Pauses.
+impl Port {
+    /// Whether nothing waits, nothing is transmitted, and the discipline knows it.
+    pub fn is_idle(&self) -> bool {
+        self.idle
+    }
+
+    /// Runs all timers of an idle port before `until`, up to which nothing arrives. Their number, and the time of the last;
+    /// `None` if none is due.
+    pub fn on_timers(&mut self, until: Time) -> Option<(u64, Time)> {
+        self.discipline.on_timers(until)
+    }
+}
+
 /// Measurement.
 impl Port {
     /// The measured window starts: resets the counters. Packets stay.

@@ -22,22 +22,23 @@ def link(
     delay: Annotated[str | None, Parameter(help="Propagation delay in each direction (default: 0 ms).")] = None,
     queue: Annotated[
         str | None,
-        Parameter(help='Queue for packets that COMMAND sends: "red limit=120p min_th=20 ..." (default: droptail).'),
-    ] = None,
-    reverse_queue: Annotated[
-        str | None, Parameter(help="Queue for packets that COMMAND receives (default: unlimited).")
+        Parameter(help='Queue in each direction: "red limit=120p min_th=20 ..." (default: droptail).'),
     ] = None,
     loss: Annotated[
         str | None, Parameter(help="Random loss probability of a packet on the link, in each direction.")
     ] = None,
     trace: Annotated[Path | None, Parameter(help="Rate over time: a trace in Mahimahi's format.")] = None,
-    reverse_rate: Annotated[str | None, Parameter(help="Rate in the reverse direction (default: the same).")] = None,
-    reverse_delay: Annotated[str | None, Parameter(help="Delay in the reverse direction (default: the same).")] = None,
-    reverse_trace: Annotated[Path | None, Parameter(help="Trace of the reverse direction (default: the same).")] = None,
+    reverse_rate: Annotated[str | None, Parameter(help="Another rate for what COMMAND receives.")] = None,
+    reverse_delay: Annotated[str | None, Parameter(help="Another delay for what COMMAND receives.")] = None,
+    reverse_queue: Annotated[str | None, Parameter(help="Another queue for what COMMAND receives.")] = None,
+    reverse_trace: Annotated[Path | None, Parameter(help="Another trace for what COMMAND receives.")] = None,
     sim: Annotated[
         Path | None, Parameter(name="--sim", help="Take rate, delay and queues from this scenario instead.")
     ] = None,
-    at: Annotated[str | None, Parameter(help="With --sim: queue of the emulated link (default: bottleneck).")] = None,
+    at: Annotated[
+        str | None,
+        Parameter(help="With --sim: what COMMAND sends passes this queue (default: bottleneck, at the senders)."),
+    ] = None,
     set_: Sets = [],  # noqa: B006
     seed: Annotated[
         int | None, Parameter(help="Seed of the queues' random numbers (default: 1, or the scenario's).")
@@ -76,7 +77,7 @@ def link(
     trust: Trust = False,
     json: Json = False,
 ) -> int:
-    """Run a command behind an emulated link with any queue discipline.
+    """Run a command behind an emulated link with any queue discipline, in each direction.
 
     Needs Linux, and the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN (sudo). The command reaches this namespace under
     $EARLYDROP_OUTER, and with --nat what this machine reaches. Its exit code is returned; 125 means that the link
@@ -118,7 +119,8 @@ def link(
     }
     given = {name: value for name, value in parts.items() if value is not None}
     plan = _link_plan(given, sim, at, set_, seed, settings)
-    return _run_link(plan, list(command), between, user, live, verify, log, quiet, out, json)
+    hint = "" if sim is None else f" (--at {plan.ways()[1].name} turns it round)"
+    return _run_link(plan, list(command), between, hint, user, live, verify, log, quiet, out, json)
 
 
 def _link_plan(
@@ -148,6 +150,7 @@ def _run_link(
     plan: Any,
     command: list[str],
     between: list[str],
+    hint: str,
     user: str | None,
     live: bool,
     verify: bool,
@@ -168,11 +171,12 @@ def _run_link(
         shown = None
         if live and link_status.wanted():
             title = " ".join(command) or " and ".join(between)
-            shown = stack.enter_context(link_status.Panel(running, title[:60]))
+            ways = (" > ".join(between), " > ".join(reversed(between))) if between else ("sent", "received")
+            shown = stack.enter_context(link_status.Panel(running, title[:60], ways))
         started = None
         if command:
             if not quiet:
-                print(running.reach(), file=sys.stderr, flush=True)
+                print(f"{running.reach()}\n{running.shape()}{hint}", file=sys.stderr, flush=True)
             output = shown.output if shown is not None else None
             # With --json stdout is the document's.
             stdout = output if output is not None else (sys.stderr.fileno() if as_json else None)
@@ -185,7 +189,7 @@ def _run_link(
                 print(f"error: {command[0]}: {error.strerror or error}", file=sys.stderr)
                 return NOT_RUNNABLE
         elif not quiet:
-            print(f"joined {between[0]} and {between[1]}; Ctrl-C ends it", file=sys.stderr)
+            print(f"joined {between[0]} and {between[1]}; Ctrl-C ends it\n{running.shape()}", file=sys.stderr)
         code = links.supervise(running, started, caught, shown)
     result = running.result
     assert result is not None
@@ -208,7 +212,9 @@ def _link_results(
         }
         for name, one in replays.items():
             verdict = "all as on the link" if not one.differing else f"{one.differing} otherwise; {one.first}"
-            lines.append(f"{name}: the simulator decided over {one.arrivals} arrivals, {verdict}")
+            lines.append(
+                f"{link_status.carried(document, name)}: the simulator decided over {one.arrivals} arrivals, {verdict}"
+            )
 
     def write(folder: Path) -> None:
         result_text.write_run(folder, document, result.scenario)

@@ -17,6 +17,7 @@ from .. import _core, links
 from ..errors import EarlydropError
 from ..runner import Job, Progress, no_progress, run_all
 from ..terminal import number, paragraph, signed, table
+from .planning import NO_QUEUE
 
 PORT = 5301
 """Port of the first iperf3 server; each has flows for one client."""
@@ -54,8 +55,7 @@ REASONS = {
         "All real flows begin at once, whatever start the scenario gives them. The warm-up should outlast it.",
     ),
     "rfc": (
-        "The kernel's TCP has rules that no RFC has, or had when it got them. docs/crosscheck.md names them, and the "
-        "keys that choose them.",
+        'The kernel\'s TCP has rules that no RFC has, or had when it got them; stack = "linux-6.18" has them.',
         "All real flows begin at once, whatever start the scenario gives them. The warm-up should outlast it.",
     ),
 }
@@ -66,6 +66,10 @@ class CrosscheckError(EarlydropError):
     """The scenario cannot be run on a real link. The message says why."""
 
 
+SPREAD = "On the link all flows have one round-trip time, the mean of the scenario's."
+"""A reason where they differ in the scenario."""
+
+
 @dataclass(frozen=True)
 class Crosscheck:
     """Results of the simulator and of the link."""
@@ -74,6 +78,8 @@ class Crosscheck:
     aqm: str
     queue: str
     flows: int
+    back: int
+    """Flows in the reverse direction."""
     control: str
     profile: str
     window: tuple[float, float]
@@ -81,6 +87,13 @@ class Crosscheck:
     """Queue entries of the result documents, one a seed."""
     real: dict[str, Any]
     """That of the link."""
+    spread: bool = False
+    """Whether the scenario's round-trip times differ."""
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why the two can differ."""
+        return [*([SPREAD] if self.spread else []), *REASONS[self.profile]]
 
     def simulated_mean(self, measure: str) -> float | None:
         """Mean over the seeds."""
@@ -113,13 +126,14 @@ class Crosscheck:
             "queue": self.queue,
             "aqm": self.aqm,
             "flows": self.flows,
+            "flows_reverse": self.back,
             "congestion_control": self.control,
             "window_s": list(self.window),
             "measures": measures,
             "simulated": self.simulated,
             "real": self.real,
             "profile": self.profile,
-            "reasons": list(REASONS[self.profile]),
+            "reasons": self.reasons,
         }
 
     def text(self) -> str:
@@ -139,15 +153,16 @@ class Crosscheck:
                 ]
             )
         begin, end = self.window
+        flows = f"{self.flows} flows" + (f" and {self.back} the other way" if self.back else "")
         lines = [
-            f"{self.scenario}: queue {self.queue} ({self.aqm}), {self.flows} flows of the kernel's {self.control}, "
+            f"{self.scenario}: queue {self.queue} ({self.aqm}), {flows} of the kernel's {self.control}, "
             f"measured from {begin:g} s to {end:g} s",
             "",
             table(head, body, left=1),
             "",
             "Why they can differ:",
         ]
-        lines += [paragraph(f"- {reason}", "  ").replace("  - ", "- ", 1) for reason in REASONS[self.profile]]
+        lines += [paragraph(f"- {reason}", "  ").replace("  - ", "- ", 1) for reason in self.reasons]
         return "\n".join(lines)
 
 
@@ -161,6 +176,8 @@ class Flows:
     control: str
     timestamps: bool
     ecn: bool
+    back: int = 0
+    """Flows in the reverse direction. This machine's namespace sends them, with its own sysctls."""
 
     @property
     def options(self) -> int:
@@ -187,30 +204,36 @@ class Flows:
         )
 
 
-def _traffic(document: Mapping[str, Any]) -> tuple[Flows, str]:
+def _traffic(file: str | Path, document: Mapping[str, Any]) -> tuple[Flows, str]:
     """The traffic to send, and the profile of the scenario's senders."""
     entries = document["traffic"]
     for number_, entry in enumerate(entries):
-        if entry["kind"] != "ftp" or entry.get("direction", "forward") != "forward":
+        if entry["kind"] != "ftp":
             raise CrosscheckError(
-                f"traffic[{number_}]: kind {entry['kind']}, {entry.get('direction', 'forward')}; "
-                "a real link can be compared under endless transfers (ftp) forward"
+                f'{file}: traffic[{number_}].kind: given "{entry["kind"]}"; allowed "ftp": iperf3 sends endless '
+                "transfers; take the other entries out of a copy of the file"
             )
         known = KERNEL[entry.get("profile", "ns2")]
         if entry["tcp"] not in known:
-            raise CrosscheckError(f"traffic[{number_}].tcp: {entry['tcp']}; allowed {', '.join(known)}")
+            raise CrosscheckError(f"{file}: traffic[{number_}].tcp: given {entry['tcp']}; allowed {', '.join(known)}")
     first = entries[0]
     for key in ("tcp", "profile", "segment", "header", "timestamps", "ecn"):
         if any(entry.get(key) != first.get(key) for entry in entries):
-            raise CrosscheckError(f"traffic: entries differ in {key}; a real link is compared under one kind of flow")
+            raise CrosscheckError(
+                f"{file}: traffic: entries differ in {key}; a real link is compared under one kind of flow"
+            )
     profile = first.get("profile", "ns2")
+    counts = dict.fromkeys(("forward", "reverse"), 0)
+    for entry in entries:
+        counts[entry.get("direction", "forward")] += entry["count"]
     return Flows(
-        sum(entry["count"] for entry in entries),
+        counts["forward"],
         _bytes(first["segment"]),
         KERNEL[profile][first["tcp"]],
         # Without time stamps a segment's headers are 40 B, as in profile ns2.
         bool(first.get("timestamps")),
         bool(first.get("ecn")),
+        counts["reverse"],
     ), profile
 
 
@@ -239,24 +262,45 @@ def crosscheck(
     """
     scenario = _core.Scenario.load(str(path), list(sets))
     document = json.loads(scenario.to_json())
-    flows, profile = _traffic(document)
+    flows, profile = _traffic(path, document)
+    plan, queue = _link(scenario, at, mtu=flows.mtu, sysctls=flows.sysctls(), real_time=real_time)
     need_iperf3()
     warmup, duration = _duration(document["warmup"]), _duration(document["duration"])
-    plan = links.from_scenario(scenario, at, mtu=flows.mtu, sysctls=flows.sysctls(), real_time=real_time)
     jobs = [Job(scenario, scenario.seed + k) for k in range(seeds)]
     documents: list[dict[str, Any]] = run_all(jobs, progress=progress, label="simulator")
     real = run_real(plan, flows, warmup, duration, progress=progress)
     return Crosscheck(
         scenario.name,
-        real["queues"][plan.queue]["aqm"],
-        plan.queue,
+        real["queues"][queue]["aqm"],
+        queue,
         flows.count,
+        flows.back,
         flows.control,
         profile,
         (warmup, duration),
-        [one["queues"][plan.queue] for one in documents],
-        real["queues"][plan.queue],
+        [one["queues"][queue] for one in documents],
+        real["queues"][queue],
+        spread=_spread(document),
     )
+
+
+def _spread(document: Mapping[str, Any]) -> bool:
+    """Whether the access links of a dumbbell differ in their delays."""
+    sides = [document["topology"].get(side) or {} for side in ("access", "senders", "receivers")]
+    return any(not isinstance(side.get("delay", ""), str) for side in sides)
+
+
+def _link(scenario: _core.Scenario, at: str | None, **settings: Any) -> tuple[links.Plan, str]:
+    """The link with the commands where the scenario's senders are, and the queue to compare."""
+    plan = links.from_scenario(scenario, at, **settings)
+    there, back = plan.ways()
+    if there.aqm == NO_QUEUE:
+        raise CrosscheckError(f"--at: given {there.name}; there is no queue in that direction of the scenario")
+    network = json.loads(scenario.network())
+    turned = [one["reverse"]["name"] for one in network["link"] if one["reverse"]]
+    if plan.queue in turned or plan.queue in [network["queue"].get(name) for name in turned]:
+        plan = links.from_scenario(scenario, back.name, **settings)
+    return plan, there.name
 
 
 def need_iperf3() -> None:
@@ -290,15 +334,20 @@ def run_real(
         links.LinkError: no link can be set up here.
     """
     with links.Running(plan) as running, contextlib.ExitStack() as stack:
-        shares = [min(MOST_STREAMS, flows.count - k) for k in range(0, flows.count, MOST_STREAMS)]
+        shares = [
+            (min(MOST_STREAMS, count - k), options)
+            for count, options in ((flows.count, []), (flows.back, ["-R"]))
+            for k in range(0, count, MOST_STREAMS)
+        ]
         null = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
         errors = [stack.enter_context(_scratch()) for _ in shares]
         for k in range(len(shares)):
             stack.enter_context(_server(running.outer, port + k))
         begin = time.monotonic()
         clients = []
-        for k, share in enumerate(shares):
+        for k, (share, options) in enumerate(shares):
             arguments = ["iperf3", "-c", running.outer, "-p", str(port + k), "-P", str(share), "-C", flows.control]
+            arguments += options
             # iperf3's segment size includes TCP options.
             arguments += ["-M", str(flows.segment + flows.options), "-t", str(int(duration) + 5)]
             clients.append(running.start(arguments, stdout=null.fileno(), stderr=errors[k].fileno()))

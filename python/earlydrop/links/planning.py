@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ..errors import FAILED, WRONG_INPUT, EarlydropError
 from ..policies.declare import PolicyError
+from ..terminal import delay_text, rate_text
 
 if TYPE_CHECKING:
     from ..aqm import Queue
@@ -27,6 +28,9 @@ MTU = (576, 65_535)
 
 MTU_IPV6 = 1280
 """Smallest MTU with which a link has IPv6 addresses, B (RFC 8200, section 5)."""
+
+NO_QUEUE = "unlimited buffer"
+"""What stands for the discipline of a direction without a queue."""
 
 SEGMENT = 65_000
 """Largest segment of a scenario, B."""
@@ -47,11 +51,26 @@ class OptionError(LinkError):
 
 
 @dataclass(frozen=True)
+class Way:
+    """One direction of a link."""
+
+    name: str
+    """Of its queue in results."""
+    aqm: str
+    rate: str
+    delay: str
+
+    def __str__(self) -> str:
+        return f"{self.rate}, {self.delay}, {self.aqm}"
+
+
+@dataclass(frozen=True)
 class Plan:
     """A link to emulate: a checked scenario, and the queue whose link it is."""
 
     scenario: _core.Scenario
     queue: str
+    """Queue, or name of the direction, that what the command sends passes."""
     delays: tuple[float, float]
     """Propagation delay, forward and reverse, s."""
     seed: int
@@ -69,6 +88,25 @@ class Plan:
     def __post_init__(self) -> None:
         if not MTU[0] <= self.mtu <= MTU[1]:
             raise OptionError(f"--mtu: given {self.mtu}; allowed {MTU[0]} to {MTU[1]} B")
+
+    def ways(self) -> tuple[Way, Way]:
+        """What the command sends takes the first direction, what it receives the second."""
+        network = json.loads(self.scenario.network())
+        queues = json.loads(self.scenario.to_json()).get("queue", {})
+        directions = [(one, one["reverse"]) for one in network["link"] if one["reverse"]]
+        directions += [(back, there) for there, back in directions]
+        at, place = network["queue"], self.queue
+        if place not in at and place in at.values():
+            place = next(link for link, queue in at.items() if queue == place)
+        both = next(pair for pair in directions if pair[0]["name"] == place)
+        found = []
+        for direction, delay in zip(both, self.delays, strict=True):
+            queue = at.get(direction["name"])
+            alone = queue is not None and list(at.values()).count(queue) == 1
+            name = queue if queue is not None and alone else direction["name"]
+            aqm = queues[queue]["aqm"] if queue is not None else NO_QUEUE
+            found.append(Way(name, aqm, rate_text(direction["rate"], 6), delay_text(f"{delay:.9g} s", 4)))
+        return found[0], found[1]
 
 
 def queue_settings(spec: str | Mapping[str, Any] | Queue, prefix: str) -> list[tuple[str, str]]:
@@ -116,10 +154,11 @@ _OPTIONS = (
 )
 
 
-def _as_option(error: _core.ScenarioError) -> OptionError:
-    """The checker's message with the option in the place of the field."""
+def _as_option(error: _core.ScenarioError, alike: bool) -> OptionError:
+    """The checker's message with the option in the place of the field; `alike`: --queue holds in both directions."""
     path = error.path or ""
     for field_path, option in _OPTIONS:
+        option = "--queue" if alike and option == "--reverse-queue" else option
         if path == field_path or path.startswith(field_path + "."):
             rest = path[len(field_path) + 1 :]
             where = f"{option}: {rest}" if rest else option
@@ -151,8 +190,8 @@ def plan(
 ) -> Plan:
     """A link from its parts, through the checker of scenarios.
 
-    The reverse direction has the values of the forward direction where none are given; without `reverse_queue` its
-    buffer is unlimited.
+    What is given holds in both directions, each with a queue of its own; `reverse_queue`, `reverse_rate`,
+    `reverse_delay` and `reverse_trace` are of the direction that the command receives.
     `settings` are the other fields of `Plan`.
 
     Raises:
@@ -183,9 +222,9 @@ def plan(
     }
     sets: list[tuple[str, str]] = []
     queues: dict[str, Any] = {}
-    for spec, name, option in ((queue, "bottleneck", "--queue"), (reverse_queue, "reverse", "--reverse-queue")):
-        if spec is None:
-            continue
+    alike = reverse_queue is None
+    back_queue = queue if reverse_queue is None else reverse_queue
+    for spec, name, option in ((queue, "bottleneck", "--queue"), (back_queue, "reverse", "--reverse-queue")):
         try:
             (_, aqm), *settings_of_queue = queue_settings(spec, f"queue.{name}")
         except OptionError as error:
@@ -196,7 +235,7 @@ def plan(
     try:
         checked = _core.Scenario.parse({**document, "queue": queues, "seed": seed}, sets)
     except _core.ScenarioError as error:
-        raise _as_option(error) from None
+        raise _as_option(error, alike) from None
     _compiled(checked, "--queue")
     delays = _delays(json.loads(checked.network()), "bottleneck")
     return Plan(checked, "bottleneck", delays, seed, **settings)
@@ -204,6 +243,9 @@ def plan(
 
 def from_scenario(scenario: _core.Scenario, at: str | None = None, seed: int | None = None, **settings: Any) -> Plan:
     """The link of a scenario that has the queue `at` (default: `bottleneck`, or the only queue).
+
+    What the command sends passes that queue: by default the command is where the scenario's senders are. With the name
+    of the other direction, in a dumbbell `reverse`, it is where the receivers are.
 
     Delays are those of a whole path through that link, where all paths are alike: of a dumbbell, the bottleneck's and
     the mean of the access links'. For other networks it is the link's own delay.
@@ -217,11 +259,14 @@ def from_scenario(scenario: _core.Scenario, at: str | None = None, seed: int | N
     places = list(network["queue"])
     # A queue at a single link is named by itself, others by their links.
     known = [name if names.count(name) == 1 else place for place, name in network["queue"].items()]
+    # The other directions of their links, where there is room for everything.
+    pairs = [(one["name"], one["reverse"]["name"]) for one in network["link"] if one["reverse"]]
+    others = [b if a in places else a for a, b in pairs if (a in places) != (b in places)]
     if at is None:
         at = "bottleneck" if "bottleneck" in known else known[0] if len(known) == 1 else None
-    if at is None or at not in known:
-        raise OptionError(f"--at: given {at or 'nothing'}; allowed {', '.join(known)}")
-    link = places[known.index(at)]
+    if at is None or at not in [*known, *others]:
+        raise OptionError(f"--at: given {at or 'nothing'}; allowed {', '.join([*known, *others])}")
+    link = places[known.index(at)] if at in known else at
     return Plan(scenario, at, _delays(network, link), scenario.seed if seed is None else seed, **settings)
 
 

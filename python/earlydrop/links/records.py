@@ -83,7 +83,7 @@ def replay(plan: Plan, records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]
     network = json.loads(plan.scenario.network())
     found = {}
     for name, columns in records.items():
-        if name != plan.queue and name not in network["queue"].values() and name not in network["queue"]:
+        if name not in network["queue"].values() and name not in network["queue"]:
             continue
         settled = columns["settled_s"]
         last = max([*columns["time_s"][-1:], *settled[np.isfinite(settled)]], default=0.0)

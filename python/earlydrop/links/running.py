@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -129,6 +130,9 @@ class Running:
 
     def __init__(self, plan: Plan, ends: tuple[str, str] | None = None) -> None:
         self.plan = plan
+        self.ends = ends
+        self.commands: list[str] = []
+        """What was started behind the link, as a shell would read it."""
         self.result: Result | None = None
         """The result, once the link has stopped."""
         self.records: dict[str, dict[str, np.ndarray[Any, Any]]] = {}
@@ -216,6 +220,15 @@ class Running:
         resolved = f"names are resolved by {servers}" if servers else "no name server can be reached"
         return f"{here} and what this machine reaches{families} (NAT); {resolved}"
 
+    def shape(self) -> str:
+        """What the link is, in a sentence."""
+        there, back = self.plan.ways()
+        if (there.rate, there.delay, there.aqm) == (back.rate, back.delay, back.aqm):
+            return f"each way {there}"
+        if self.ends is not None:
+            return f"from {self.ends[0]} to {self.ends[1]} {there}; back {back}"
+        return f"the command sends over {there}; it receives over {back}"
+
     def environment(self, base: Mapping[str, str] | None = None) -> dict[str, str]:
         """`base`, or this program's environment, with the addresses of the link.
 
@@ -260,6 +273,7 @@ class Running:
             (stdin, stdout, stderr),
             None if user is None else (user.uid, user.gid, list(user.groups)),
         )
+        self.commands.append(shlex.join(words))
         return Command(child, words)
 
     def run(
@@ -329,7 +343,12 @@ class Running:
             raise LinkError(error.strerror or str(error)) from error
         finally:
             self._release()
-        self.result = Result(text, json.loads(self.plan.scenario.to_json()))
+        document = json.loads(text)
+        document["commands"] = self.commands
+        document["between"] = None if self.ends is None else list(self.ends)
+        for name, delay in zip(document["queues"], self.plan.delays, strict=True):
+            document["queues"][name]["propagation_ms"] = 1e3 * delay
+        self.result = Result(document, json.loads(self.plan.scenario.to_json()))
         self.records = {name: arrays(one) for name, one in columns.items()}
         return self.result
 

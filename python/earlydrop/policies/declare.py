@@ -73,7 +73,7 @@ def param(
         PolicyError: the unit or the range cannot be read.
     """
     if unit not in UNITS:
-        raise PolicyError(f"unit = {unit!r}: allowed are {', '.join(repr(u) for u in UNITS)}")
+        raise PolicyError(f"ed.param: unit: given {unit!r}; allowed {', '.join(repr(u) for u in UNITS)}")
     low, high, opened = _interval(range)
     return Param(default, unit, low, high, opened, doc, symbol, source, tuple(words))
 

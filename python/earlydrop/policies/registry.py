@@ -167,14 +167,14 @@ def _classes(path: Path, key: str) -> dict[str, Known]:
     sys.modules[key] = module
     try:
         spec.loader.exec_module(module)
-    except PolicyError:
-        del sys.modules[key]
-        raise
     except Exception as error:
         del sys.modules[key]
+        if isinstance(error, PolicyError) and f"({path}:" in str(error):
+            raise
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         at = f", line {lines[-1]}" if lines else ""
-        raise PolicyError(f"{path}{at}: {type(error).__name__}: {error}") from error
+        kind = "" if isinstance(error, PolicyError) else f"{type(error).__name__}: "
+        raise PolicyError(f"{path}{at}: {kind}{error}") from error
     return {
         name: known_of(value, f"{path}:{name}")
         for name, value in vars(module).items()

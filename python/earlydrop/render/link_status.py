@@ -30,14 +30,34 @@ HISTORY = 60
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
+def carried(document: Mapping[str, Any], name: str) -> str:
+    """What passed a queue of a real link: "sent" or "received" by the command, or "A > B" between two namespaces."""
+    # Links of before do not say it: the first of their queues is the one that the command sends through.
+    first = next(iter(document["queues"]))
+    sent = document["queues"][name].get("carried", "sent" if name == first else "received") == "sent"
+    if between := document.get("between"):
+        return " > ".join(between if sent else reversed(between))
+    return "sent" if sent else "received"
+
+
+def main_first(document: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The queues of a result; of a real link the one that delivered more bytes first."""
+    queues = list(document["queues"].items())
+    if document.get("kind") != "link":
+        return queues
+    return sorted(queues, key=lambda one: -(one[1].get("delivered_bytes") or 0))
+
+
 def link_text(document: Mapping[str, Any]) -> str:
     """What `link` prints of a result."""
     d = document
     width = d["duration_s"] - d["warmup_s"]
+    queues = [(carried(d, name), name, q) for name, q in main_first(d)]
     lines = [f"{d['scenario']}: {flows_text(d['flows'])} in {width:.1f} s", ""]
-    head = ["queue", "aqm", "Mbit/s", "of", "queue", "max", "avg", "delay ms", "p99 ms", "drop %", "marks"]
+    head = ["carried", "queue", "aqm", "Mbit/s", "of", "queue", "max", "avg", "delay ms", "p99 ms", "drop %", "marks"]
     body = [
         [
+            way,
             name,
             q["aqm"],
             number(q["delivered_mbps"], 3),
@@ -50,36 +70,43 @@ def link_text(document: Mapping[str, Any]) -> str:
             number(100 * q["drop_rate"], 3),
             str(q["marks"]),
         ]
-        for name, q in d["queues"].items()
+        for way, name, q in queues
     ]
-    lines += [table(head, body, left=2), ""]
-    head = ["queue", "arrivals", "departures", "early", "forced", "overflow", "lost", "malformed", "late us", "p99 us"]
+    lines += [table(head, body, left=3), ""]
+    head = [
+        "carried",
+        "arrivals",
+        "departures",
+        "early",
+        "forced",
+        "overflow",
+        "lost",
+        "malformed",
+        "late us",
+        "p99 us",
+    ]
     keys = ("arrivals", "departures", "early_drops", "forced_drops", "overflow_drops", "lost", "malformed")
     body = []
-    for name, q in d["queues"].items():
+    for way, _, q in queues:
         late = q["lateness"] or {}
-        body.append(
-            [name, *(str(q[key]) for key in keys), number(late.get("p50_us"), 1), number(late.get("p99_us"), 1)]
-        )
+        body.append([way, *(str(q[key]) for key in keys), number(late.get("p50_us"), 1), number(late.get("p99_us"), 1)])
     lines.append(table(head, body, left=1))
-    for name, q in d["queues"].items():
+    for way, _, q in queues:
         if q.get("device_overruns"):
             lines.append(
-                f"{name}: the kernel dropped {q['device_overruns']} packets before the link saw them; "
+                f"{way}: the kernel dropped {q['device_overruns']} packets before the link saw them; "
                 "this machine is too slow for what was sent"
             )
         if q.get("over_memory"):
-            lines.append(
-                f"{name}: {q['over_memory']} packets were dropped because the link's memory was full (256 MiB)"
-            )
+            lines.append(f"{way}: {q['over_memory']} packets were dropped because the link's memory was full (256 MiB)")
     shown = sorted(d["flows"], key=lambda flow: -flow["delivered_bytes"])[:SHOWN_FLOWS]
     if shown:
-        head = ["flow", "role", "queue", "Mbit/s", "packets", "drops", "marks"]
+        head = ["flow", "role", "carried", "Mbit/s", "packets", "drops", "marks"]
         body = [
             [
                 flow["name"],
                 flow["role"],
-                flow["queue"],
+                carried(d, flow["queue"]),
                 number(flow["throughput_mbps"], 3),
                 *(str(flow[key]) for key in ("delivered", "drops", "marks")),
             ]
@@ -108,11 +135,15 @@ def sparkline(values: list[float], columns: int) -> str:
 
 
 class Panel:
-    """A panel on stderr, drawn ten times a second. What the command prints scrolls past above it."""
+    """A panel on stderr, drawn ten times a second. What the command prints scrolls past above it.
 
-    def __init__(self, running: Running, title: str) -> None:
+    `ways`: what the first queue carries, and the second.
+    """
+
+    def __init__(self, running: Running, title: str, ways: Sequence[str] = ("sent", "received")) -> None:
         self.running = running
         self.title = title
+        self.ways = ways
         self._live: Live | None = None
         self._before: dict[str, Any] = {}
         self._rates: dict[str, dict[str, float]] = {}
@@ -168,7 +199,10 @@ class Panel:
         if views is None:
             return Frame(Text("waiting"), title=self.title)
         # Lines that are too long are cut: a panel that jumps cannot be read.
-        parts = [Text(self.of_queue(name, view), no_wrap=True, overflow="ellipsis") for name, view in views.items()]
+        parts = [
+            Text(f"{way}, {self.of_queue(name, view)}", no_wrap=True, overflow="ellipsis")
+            for way, (name, view) in zip(self.ways, views.items(), strict=True)
+        ]
         self._before = views
         return Frame(Group(*parts), title=self.title)
 

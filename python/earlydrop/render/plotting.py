@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from .. import disk
-from . import panels
+from . import link_status, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,10 +126,14 @@ _UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 def write(drawing: Figure, path: Path) -> None:
     """Write one file, in the format that its suffix names; it appears whole or not at all."""
+    disk.replace(path, drawn(drawing, "", path.suffix[1:]))
+
+
+def drawn(drawing: Figure, note: str, kind: str) -> bytes:
+    """A file's content, without the file."""
     with styled():
-        _settle(drawing, "")
-        content = _bytes(drawing, path.suffix[1:])
-    disk.replace(path, content)
+        _settle(drawing, note)
+        return _bytes(drawing, kind)
 
 
 def _bytes(drawing: Figure, kind: str) -> bytes:
@@ -307,7 +311,7 @@ def run_figure(document: Mapping[str, Any]) -> Figure:
     """
     over_time: list[tuple[Callable[..., None], Mapping[str, Any]]] = []
     if (series := document.get("series")) and series["queues"]:
-        over_time.append((_queue_series, series))
+        over_time.append((_queue_series, {**series, "names": _queue_names(document)}))
     rates = document.get("rates")
     if rates and len(rates["flows"]) <= MOST_RATES:
         over_time.append((_flow_rates, {**rates, "end_s": document["duration_s"]}))
@@ -344,17 +348,25 @@ def _flow_rates(ax: Axes, rates: Mapping[str, Any]) -> None:
     ax.legend(loc="upper right", ncols=5)
 
 
+def _queue_names(document: Mapping[str, Any]) -> dict[str, str]:
+    """The queues of a run with what figures call them; of a real link the one that delivered more first."""
+    real = document.get("kind") == "link"
+    queues = link_status.main_first(document)
+    return {name: f"{link_status.carried(document, name)} ({q['aqm']})" if real else name for name, q in queues}
+
+
 def _queue_series(ax: Axes, series: Mapping[str, Any]) -> None:
-    for k, (name, queue) in enumerate(series["queues"].items()):
-        own = look(k)
-        prefix = "" if len(series["queues"]) == 1 else f"{name}: "
+    names = series["names"]
+    # Thousands of samples are a band, in which a thick line would hide the average.
+    few = len(series["time_s"]) <= 1000
+    width, alpha = (1.1, 0.9) if few else (0.6, 0.55)
+    for k, (name, title) in enumerate(names.items()):
+        own, queue = look(k), series["queues"].get(name)
+        if queue is None:
+            continue
+        prefix = "" if len(names) == 1 else f"{title}: "
         ax.plot(
-            series["time_s"],
-            queue["packets"],
-            color=own.colour,
-            linewidth=0.6,
-            alpha=0.55,
-            label=f"{prefix}queue",
+            series["time_s"], queue["packets"], color=own.colour, linewidth=width, alpha=alpha, label=f"{prefix}queue"
         )
         if queue.get("average"):
             ax.plot(series["time_s"], queue["average"], color="#000000", linewidth=1.2, label=f"{prefix}average")
@@ -367,13 +379,14 @@ def _queue_series(ax: Axes, series: Mapping[str, Any]) -> None:
 
 def _delays(ax: Axes, document: Mapping[str, Any]) -> None:
     names = ["mean", "p50", "p95", "p99"]
-    queues = document["queues"]
-    for k, (name, queue) in enumerate(queues.items()):
+    queues = _queue_names(document)
+    for k, (name, title) in enumerate(queues.items()):
+        queue = document["queues"][name]
         values = [queue.get(f"delay_{n}_ms") for n in names]
         shown = [(i, v) for i, v in enumerate(values) if v is not None]
         width = 0.8 / len(queues)
         places = [i + (k - (len(queues) - 1) / 2) * width for i, _ in shown]
-        ax.bar(places, [v for _, v in shown], width=width * 0.9, color=look(k + 1).colour, label=name)
+        ax.bar(places, [v for _, v in shown], width=width * 0.9, color=look(k).colour, label=title)
     ax.set_xticks(range(len(names)), ["mean", "median", "95 %", "99 %"])
     ax.set_ylabel("Queueing delay (ms)")
     ax.grid(axis="x", visible=False)
@@ -386,11 +399,13 @@ def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
     real = document.get("kind") == "link"
     of = "throughput_mbps" if real else "goodput_mbps"
     # And each connection twice, once in each direction, with control connections and ICMP among them.
-    first = next(iter(document["queues"]), "")
+    titles = _queue_names(document)
+    first = next(iter(titles), "")
     flows = [f for f in document["flows"] if not real or (f["queue"] == first and f.get("role", "data") == "data")]
     goodputs = sorted((f[of] for f in flows), reverse=True)
     ranks = range(1, len(goodputs) + 1)
-    own = LOOKS[0]
+    # No queue's colour, except that flows on a link are those of its first queue.
+    own = look(0 if real else len(titles))
     marker = own.marker if len(goodputs) <= 60 else ""
     ax.plot(ranks, goodputs, color=own.colour, marker=marker, linewidth=1)
     if goodputs:
@@ -411,5 +426,6 @@ def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
         # Room for one whole number on the axis.
         ax.set_xlim(0, 2)
     ax.set_xlabel("Data flow, by rank" if real else "Flow, by rank")
-    ax.set_ylabel(f"Throughput, {first} (Mbit/s)" if real else "Goodput (Mbit/s)")
+    way = link_status.carried(document, first) if real else ""
+    ax.set_ylabel(f"Throughput, {way} (Mbit/s)" if real else "Goodput (Mbit/s)")
     ax.locator_params(axis="x", integer=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,45 +103,96 @@ def write(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]
 
 def context(document: Mapping[str, Any], scenario: Mapping[str, Any]) -> dict[str, Any]:
     """What the page shows."""
-    queues = document["queues"]
-    rows = []
-    for key, label, factor, digits in QUEUE_ROWS:
-        values = [q.get(key) for q in queues.values()]
-        if any(value is not None for value in values):
-            rows.append([label, *(_cell(value, factor, digits) for value in values)])
-    for quantile, label in (("p50_us", "median"), ("p99_us", "99 %")):
-        late = [(q.get("lateness") or {}).get(quantile) for q in queues.values()]
-        if any(value is not None for value in late):
-            rows.append([f"Written late, {label} (us)", *(_cell(value, 1, 1) for value in late)])
+    queues = link_status.main_first(document)
+    link = document.get("kind") == "link"
+    rows, zeros = _queue_rows([q for _, q in queues])
     flows = sorted(document["flows"], key=lambda flow: -(flow.get("throughput_mbps") or 0.0))
     columns = [c for c in FLOW_COLUMNS if any(flow.get(c[0]) is not None for flow in flows)]
     if any(c[0] == "name" for c in columns):
         columns = [c for c in columns if c[0] != "id"]
+    shown = [dict(flow) for flow in flows[:FLOWS]]
+    for flow in shown if link else []:
+        flow["carried"] = link_status.carried(document, flow["queue"])
+    if link:
+        columns = [("carried", "Carried", 1, 0) if c[0] == "queue" else c for c in columns]
     return {
         "d": document,
-        "link": document.get("kind") == "link",
+        "link": link,
+        "title": _title(document),
+        "carried": _carried(document) if link else "",
         "counted": link_status.flows_text(document["flows"]),
         "figure": plotting.inline(plotting.run_figure(document)),
         "over_time": bool(document.get("series") or document.get("rates")),
-        "head": [f"{name} ({q['aqm']})" for name, q in queues.items()],
+        "head": [
+            f"{link_status.carried(document, name)}, {name} ({q['aqm']})" if link else f"{name} ({q['aqm']})"
+            for name, q in queues
+        ],
         "rows": rows,
+        "zeros": zeros,
         "flow_head": [c[1] for c in columns],
-        "flows": [
-            [_cell(flow.get(key), factor, digits) for key, _, factor, digits in columns] for flow in flows[:FLOWS]
-        ],
+        "flows": [[_cell(flow.get(key), factor, digits) for key, _, factor, digits in columns] for flow in shown],
         "more_flows": max(0, len(flows) - FLOWS),
-        "totals": [
-            f"{label} {number(document[key], digits)}{unit}"
-            for key, label, digits, unit in (
-                ("goodput_total_mbps", "goodput", 3, " Mbit/s"),
-                ("throughput_total_mbps", "throughput", 3, " Mbit/s"),
-                ("delay_mean_ms", "one-way delay", 3, " ms"),
-                ("jain", "Jain's index", 4, ""),
-            )
-            if document.get(key) is not None
-        ],
+        "totals": [] if link else _totals(document),
         "scenario": to_toml(scenario) if scenario else "",
     }
+
+
+def _queue_rows(queues: Sequence[Mapping[str, Any]]) -> tuple[list[list[str]], list[str]]:
+    """The table of the queues, and the names of the measures that are 0 at all of them."""
+    rows, zeros = [], []
+    for key, label, factor, digits in QUEUE_ROWS:
+        values = [q.get(key) for q in queues]
+        if any(values):
+            rows.append([label, *(_cell(value, factor, digits) for value in values)])
+        elif any(value is not None for value in values):
+            zeros.append(label.rpartition(" (")[0])
+    for quantile, label in (("p50_us", "median"), ("p99_us", "99 %")):
+        late = [(q.get("lateness") or {}).get(quantile) for q in queues]
+        if any(value is not None for value in late):
+            rows.append([f"Written late, {label} (us)", *(_cell(value, 1, 1) for value in late)])
+    # Within a sentence only the first begins with a capital.
+    return rows, [name if k == 0 else name[:1].lower() + name[1:] for k, name in enumerate(zeros)]
+
+
+def _title(document: Mapping[str, Any]) -> str:
+    """The scenario's name; of a real link the command behind it, or the namespaces that it joined."""
+    if between := document.get("between"):
+        return " and ".join(between)
+    commands = document.get("commands") or []
+    if not commands:
+        return str(document["scenario"])
+    return commands[0] if len(commands) == 1 else f"{len(commands)} commands"
+
+
+def _carried(document: Mapping[str, Any]) -> str:
+    """What passed a real link in each direction, and of what link: "Received: 9.6 of 10 Mbit/s (20 ms, codel)"."""
+    queues = link_status.main_first(document)
+    ways = []
+    for name, q in queues:
+        rate = "Mbit/s, no rate limit" if q["rate_mbps"] >= 1e6 else f"of {q['rate_mbps']:.6g} Mbit/s"
+        delay = f"{q['propagation_ms']:.4g} ms, " if "propagation_ms" in q else ""
+        way = link_status.carried(document, name)
+        ways.append(f"{way}: {number(q['delivered_mbps'], 3)} {rate} ({delay}{q['aqm']})")
+    said = "; ".join(ways)
+    data = [flow for flow in document["flows"] if flow["queue"] == queues[0][0] and flow.get("role") == "data"]
+    if len(data) > 1:
+        way = link_status.carried(document, queues[0][0])
+        said += f". Jain's index of the {len(data)} data flows {way}: {number(document['jain'], 4)}"
+    return said if document.get("between") else said[:1].upper() + said[1:]
+
+
+def _totals(document: Mapping[str, Any]) -> list[str]:
+    """What all flows of a simulated run had."""
+    return [
+        f"{label} {number(document[key], digits)}{unit}"
+        for key, label, digits, unit in (
+            ("goodput_total_mbps", "goodput", 3, " Mbit/s"),
+            ("throughput_total_mbps", "throughput", 3, " Mbit/s"),
+            ("delay_mean_ms", "one-way delay", 3, " ms"),
+            ("jain", "Jain's index", 4, ""),
+        )
+        if document.get(key) is not None
+    ]
 
 
 def _cell(value: Any, factor: float, digits: int) -> str:

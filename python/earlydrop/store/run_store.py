@@ -10,10 +10,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from . import upkeep
 from .claims import Claims
 from .files import PARTIAL, DamagedError, Files, Folder, NotAStore, StoreError, at, refused
 from .keys import KEYS, engine
-from .parts import LARGE, ROWS, Damaged, Part, Problem, complaint, digest, is_part, packed
+from .parts import Damaged, Part, Problem, complaint, digest, is_part, packed
 
 if TYPE_CHECKING:
     import polars
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "earlydrop-store", 1
 ABOUT = "store.json"
 """The file that says that a folder is a store."""
-ASIDE = "damaged"
-"""The folder of parts that are not what was written. Nothing reads it."""
 RETRIES = 5
 """How often parts are looked for again while another process merges them."""
 
@@ -38,7 +37,7 @@ class Store:
 
     files: Files
     claims: Claims | None = None
-    _numbers: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
     """Numbers of the parts that are indexed."""
     _names: Index | None = None
     """Index from the name of a run to the number of its part."""
@@ -72,10 +71,10 @@ class Store:
             DamagedError: parts are not what was written. They are set aside, so the next look finds the others.
         """
         now = self.parts()
-        gone = self._numbers.keys() - set(now)
+        gone = self.numbers.keys() - set(now)
         if gone:
-            self._index.drop([self._numbers.pop(name) for name in gone])
-        new = [name for name in now if name not in self._numbers]
+            self._index.drop([self.numbers.pop(name) for name in gone])
+        new = [name for name in now if name not in self.numbers]
         seen = []
         damaged: list[Damaged] = []
         for name, found in zip(new, self._checked(new), strict=True):
@@ -91,14 +90,15 @@ class Store:
     def _checked(self, names: Sequence[str]) -> Iterable[polars.DataFrame | Damaged | None]:
         """The keys of the runs of each part, if it is what was written; None for parts that are gone."""
         if len(names) < 2:
-            return map(self._check, names)
+            return map(self.check, names)
         from concurrent.futures import ThreadPoolExecutor
 
         # The time goes into digests, which threads compute in parallel.
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as threads:
-            return list(threads.map(self._check, names))
+            return list(threads.map(self.check, names))
 
-    def _check(self, name: str) -> polars.DataFrame | Damaged | None:
+    def check(self, name: str) -> polars.DataFrame | Damaged | None:
+        """The keys of the runs of a part, if it is what was written; None if it is gone."""
         import polars as pl
 
         from .names import words
@@ -129,10 +129,10 @@ class Store:
         """Move parts to where they are not read, and say so."""
         lines = []
         for one in damaged:
-            self.files.move(f"parts/{one.name}.parquet", f"{ASIDE}/{one.name}.parquet")
+            self.files.move(f"parts/{one.name}.parquet", f"{upkeep.ASIDE}/{one.name}.parquet")
             self.files.remove(f"manifest/{one.name}.json")
             lines.append(f"parts/{one.name}.parquet {one.what}")
-        where = f"moved to {ASIDE}/; the same command again makes the missing runs"
+        where = f"moved to {upkeep.ASIDE}/; the same command again makes the missing runs"
         raise DamagedError(f"{self.url}: {'; '.join(lines)}; {where}")
 
     def _enter(self, name: str, frame: polars.DataFrame) -> None:
@@ -141,7 +141,7 @@ class Store:
 
         names = of_runs(frame)
         self._last += 1
-        self._numbers[name] = self._last
+        self.numbers[name] = self._last
         self._index.put(names, self._last)
 
     def find(self, keys: Words, seeds: Numbers, of: str | None = None) -> Numbers:
@@ -158,7 +158,7 @@ class Store:
         import polars as pl
 
         frames = [pl.DataFrame(schema={"scenario_key": pl.String, "seed": pl.Int64})]
-        for name in self._numbers:
+        for name in self.numbers:
             part = self.part(name, KEYS).filter(pl.col("engine") == (of or engine()))
             frames.append(part.select("scenario_key", "seed"))
         return pl.concat(frames).unique()
@@ -239,8 +239,12 @@ class Store:
             for keys, seeds in wanted():
                 numbers.update(np.unique(self.find(keys, seeds, mine)).tolist())
             try:
-                asked: Columns = [*KEYS, *columns] if not callable(columns) else lambda c: c in KEYS or columns(c)
-                for name in [name for name, number in self._numbers.items() if number in numbers]:
+                asked: Columns = (
+                    list(dict.fromkeys([*KEYS, *columns]))
+                    if not callable(columns)
+                    else lambda c: c in KEYS or columns(c)
+                )
+                for name in [name for name, number in self.numbers.items() if number in numbers]:
                     found = self.part(name, asked).filter(pl.col("engine") == mine)
                     try:
                         take(found.drop("engine"))
@@ -261,15 +265,16 @@ class Store:
         Raises:
             StoreError: they cannot be written; the store is as it was.
         """
-        with self._alone():
+        with self.alone():
             if not self._tidy and isinstance(self.files, Folder):
                 # Whoever writes holds the lock: these files are of processes that ended.
-                for name in self._left():
+                for name in upkeep.left(self):
                     self.files.remove(name)
+                upkeep.finish_merge(self)
                 self._tidy = True
             return self._add(frame)
 
-    def _alone(self) -> AbstractContextManager[None]:
+    def alone(self) -> AbstractContextManager[None]:
         """Keep other writers out, where there are locks."""
         return self.files.lock() if isinstance(self.files, Folder) else nullcontext()
 
@@ -286,19 +291,21 @@ class Store:
             return 0
         if not fresh.all():
             frame = frame.filter(pl.Series(fresh))
-        self._put(frame)
+        self.put(frame)
         return len(frame)
 
-    def _put(self, frame: polars.DataFrame) -> str:
-        content = packed(frame)
+    def put(self, frame: polars.DataFrame, content: bytes | None = None) -> str:
+        """Write a part, given its content or not, and return its name."""
+        content = packed(frame) if content is None else content
         name = digest(content)
         self.files.write(f"parts/{name}.parquet", content)
-        if name not in self._numbers:
+        if name not in self.numbers:
             self._enter(name, frame.select(KEYS))
-        self._note(name, frame, len(content))
+        self.note(name, frame, len(content))
         return name
 
-    def _note(self, name: str, frame: polars.DataFrame, size: int) -> None:
+    def note(self, name: str, frame: polars.DataFrame, size: int) -> None:
+        """Enter a part into the manifest."""
         from datetime import UTC, datetime
 
         about = Part(
@@ -330,48 +337,7 @@ class Store:
 
         A part that its writer could not enter into the manifest any more is whole if its name is right; it is entered.
         """
-        import polars as pl
-
-        problems: list[Problem] = []
-        manifest, parts = self.manifest(), self.parts()
-        keys = []
-        for name in parts:
-            file = f"parts/{name}.parquet"
-            found = self._check(name)
-            if found is None:
-                continue
-            if isinstance(found, Damaged):
-                problems.append(Problem(file, f"{found.what}; the next command that reads it moves it to {ASIDE}/"))
-                continue
-            keys.append(found.with_columns(part=pl.lit(name)))
-            entry = manifest.get(name)
-            if entry is None or (entry.rows, entry.size) != (len(found), self.files.size(file)):
-                with self._alone():
-                    self._note(name, found, self.files.size(file))
-            if entry is None:
-                problems.append(Problem(file, "was not in the manifest, is whole, and is entered now", harmless=True))
-            elif entry.rows < 0:
-                problems.append(Problem(f"manifest/{name}.json", "was damaged, and is written anew from its part"))
-            elif (entry.rows, entry.size) != (len(found), self.files.size(file)):
-                problems.append(Problem(f"manifest/{name}.json", "was not of this part, and is written anew"))
-        for name in sorted(set(manifest) - set(parts)):
-            problems.append(Problem(f"parts/{name}.parquet", "is lost: only the manifest has it"))
-        if keys:
-            twice = pl.concat(keys).group_by(KEYS).len().filter(pl.col("len") > 1)
-            if len(twice):
-                # At an address without locks two processes may make the same run; readers use one of them.
-                what = f"{len(twice)} runs are there more than once; gc removes the copies"
-                problems.append(Problem("parts", what, harmless=not isinstance(self.files, Folder)))
-        aside = self.files.names(ASIDE)
-        problems += [Problem(f"{ASIDE}/{n}", "is damaged and was set aside; gc removes it", True) for n in aside]
-        problems += [
-            Problem(name, "was left by a writer that was stopped; gc removes it", True) for name in self._left()
-        ]
-        return problems
-
-    def _left(self) -> list[str]:
-        folders = ("parts", "manifest", "")
-        return [f"{d}/{n}".lstrip("/") for d in folders for n in self.files.names(d) if n.startswith(PARTIAL)]
+        return upkeep.verify(self)
 
     def gc(self, keep: Sequence[str] | None = None) -> dict[str, int]:
         """Remove what killed writers left, runs of engines that are not in `keep`, and duplicates; merge small parts.
@@ -381,69 +347,17 @@ class Store:
         Raises:
             StoreError: another process is using the store, or a file cannot be written; no run is lost.
         """
-        with self._alone():
+        with self.alone():
             if self.claims is not None and self.claims.others():
                 raise StoreError(f"{self.url}: another process is putting runs in; gc when it is done")
-            return self._gc(keep)
+            return upkeep.gc(self, keep)
 
-    def _gc(self, keep: Sequence[str] | None) -> dict[str, int]:
-        import polars as pl
-
-        from .names import Index, of_runs
-
-        self.look()
-        seen = Index()
-        parts = list(self._numbers)
-        before, kept_parts, rows, size = 0, 0, 0, 0
-        pile: list[tuple[str, pl.DataFrame]] = []
-
-        def flush() -> None:
-            # The merged part is written before the old ones are removed: an interruption leaves duplicates, no loss.
-            nonlocal pile, rows, size, kept_parts
-            if pile:
-                names = [name for name, _ in pile]
-                frame = pl.concat([f for _, f in pile], how="diagonal_relaxed")
-                made = self._put(frame) if len(frame) else None
-                kept_parts += made is not None
-                for name in names:
-                    if name != made:
-                        self._drop(name)
-            pile, rows, size = [], 0, 0
-
-        for name in parts:
-            keys = self.part(name, KEYS)
-            before += len(keys)
-            good = keys if keep is None else keys.filter(pl.col("engine").is_in(list(keep)))
-            good = good.filter(pl.Series(seen.find(of_runs(good)) < 0)) if len(good) else good
-            if len(good):
-                seen.put(of_runs(good), 0)
-            bytes_ = self.files.size(f"parts/{name}.parquet")
-            if len(good) == len(keys) and (bytes_ >= LARGE // 2 or len(keys) >= ROWS // 2):
-                kept_parts += 1
-                continue
-            pile.append((name, self.part(name).join(good, on=list(KEYS), how="semi")))
-            rows, size = rows + len(good), size + bytes_
-            if rows >= ROWS or size >= LARGE:
-                flush()
-        flush()
-        left = [*self._left(), *(f"{ASIDE}/{name}" for name in self.files.names(ASIDE))]
-        for name in left:
-            self.files.remove(name)
-        for name in set(self.manifest()) - set(self.parts()):
-            self.files.remove(f"manifest/{name}.json")
-        return {
-            "runs_before": before,
-            "runs": len(seen),
-            "parts_before": len(parts),
-            "parts": kept_parts,
-            "left_over": len(left),
-        }
-
-    def _drop(self, name: str) -> None:
+    def drop(self, name: str) -> None:
+        """Remove a part."""
         # The manifest entry first: a part without an entry is valid, an entry without a part is reported as a loss.
         self.files.remove(f"manifest/{name}.json")
         self.files.remove(f"parts/{name}.parquet")
-        number = self._numbers.pop(name, None)
+        number = self.numbers.pop(name, None)
         if number is not None:
             self._index.drop([number])
 
@@ -453,8 +367,8 @@ class Store:
 
         self.look()
         frames = []
-        for name in sorted(self._numbers):
-            frame = self.part(name, None if columns is None else [*KEYS, *columns])
+        for name in sorted(self.numbers):
+            frame = self.part(name, None if columns is None else list(dict.fromkeys([*KEYS, *columns])))
             if of is not None:
                 frame = frame.filter(pl.col("engine") == of)
             frames.append(frame)

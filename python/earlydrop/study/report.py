@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -137,14 +136,16 @@ class _Gallery:
         if self.stop is not None and self.stop.is_set():
             raise Stopped
         # Figures without runs are the same in a quick study.
-        base = self.folder / file_name(name)
-        paths = plotting.save(made, base, self.note if runs else "", self.formats)
-        coded = base64.b64encode(paths[-1].read_bytes()).decode("ascii")
+        content = self._saved(made, file_name(name), self.note if runs else "")
         return {
-            "name": base.name,
-            "data": f"data:image/svg+xml;base64,{coded}",
+            "name": file_name(name),
+            "data": f"data:image/svg+xml;base64,{base64.b64encode(content).decode('ascii')}",
             "wide": made.get_figwidth() > plotting.COLUMN + 0.1,
         }
+
+    def _saved(self, made: Drawing, name: str, note: str) -> bytes:
+        """Save it; its SVG."""
+        return plotting.save(made, self.folder / name, note, self.formats)[-1].read_bytes()
 
 
 class _Embedded(_Gallery):
@@ -153,13 +154,8 @@ class _Embedded(_Gallery):
     def __init__(self, like: _Gallery) -> None:
         super().__init__(like.folder, like.note, ("svg",), like.stop)
 
-    def __call__(self, made: Drawing, name: str, *, runs: bool = True) -> dict[str, Any]:
-        with tempfile.TemporaryDirectory() as place:
-            folder, self.folder = self.folder, Path(place)
-            try:
-                return super().__call__(made, name, runs=runs)
-            finally:
-                self.folder = folder
+    def _saved(self, made: Drawing, name: str, note: str) -> bytes:
+        return plotting.drawn(made, note, "svg")
 
 
 def file_name(name: str) -> str:

@@ -209,7 +209,7 @@ def _lines(data: Data, spec: PlotSpec) -> Figure:
 
 def _axis(ax: Axes, data: Data, spec: PlotSpec, xs: Sequence[Any]) -> None:
     assert spec.x is not None
-    scaled(ax.set_xscale, xs)
+    scaled(ax, "x", xs)
     ax.set_xlabel(data.title(spec.x))
     ax.set_ylabel(data.label(spec.measure))
 

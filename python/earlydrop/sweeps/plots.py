@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,8 @@ LINES = len(plotting.LOOKS)
 """At most so many lines in one picture."""
 
 
+TICKS = 8
+"""So many levels of a logarithmic axis are its ticks."""
 POINTS, LEVELS = 2000, 200
 """At most so many points, or levels along an axis, are drawn: of more, some that are spread over all."""
 
@@ -249,16 +251,20 @@ def ellipse(ax: Axes, both: Array, colour: str) -> None:
     )
 
 
+def along(data: Data) -> str | None:
+    """The factor that `curves` go along: the numeric one with most levels."""
+    numbers = [n for n in data.varying() if data.numeric(n) and n != data.lines_by()]
+    return max(numbers, key=lambda n: len(data.levels(n))) if data.gridded and numbers else None
+
+
 def curves(data: Data) -> Figure | None:
     """Measures over the numeric factor with most levels, a line a level, a band for the 95 % interval.
 
     Over factors that are neither, each seed is averaged first.
     """
-    by = data.lines_by()
-    numbers = [n for n in data.varying() if data.numeric(n) and n != by]
-    if not data.gridded or not numbers:
+    by, x = data.lines_by(), along(data)
+    if x is None:
         return None
-    x = max(numbers, key=lambda n: len(data.levels(n)))
     groups = data.levels(by)[:LINES] if by else [None]
     measures = list(data.document["measures"])[:PANELS]
     levels = spread(data.levels(x), LEVELS)
@@ -288,7 +294,7 @@ def curves(data: Data) -> Figure | None:
                 name = "all points" if by is None else str(group)
                 ax.plot(xs, means, marker=own.marker, color=own.colour, linestyle=own.dashes, label=name)
                 ax.fill_between(xs, lows, highs, color=own.colour, alpha=0.2, linewidth=0)
-            scaled(ax.set_xscale, data.levels(x))
+            scaled(ax, "x", data.levels(x))
             ax.set_xlabel(data.title(x))
             ax.set_ylabel(data.label(measure))
         for ax in list(panels.flat)[len(measures) :]:
@@ -316,10 +322,15 @@ def series_by_seed(data: Data, cells: Sequence[Array], measure: str) -> list[lis
     return found
 
 
-def scaled(set_scale: Callable[[str], Any], values: Sequence[float]) -> None:
-    """A logarithmic axis for levels that lie in ratios."""
-    if len(values) > 2 and values[0] > 0 and values[-1] / values[0] >= 30:
-        set_scale("log")
+def scaled(ax: Axes, which: Literal["x", "y"], values: Sequence[float]) -> None:
+    """A logarithmic axis for levels that lie in ratios; few levels are its ticks, as plain numbers."""
+    if len(values) <= 2 or values[0] <= 0 or values[-1] / values[0] < 30:
+        return
+    (ax.set_xscale if which == "x" else ax.set_yscale)("log")
+    if len(values) <= TICKS:
+        axis = ax.xaxis if which == "x" else ax.yaxis
+        axis.set_ticks(list(values), [f"{value:g}" for value in values])
+        axis.set_ticks([], minor=True)
 
 
 def maps(data: Data, measure: str) -> Figure | None:
@@ -411,7 +422,7 @@ def scatters(data: Data) -> Figure | None:
                         alpha=0.7,
                         label=str(level),
                     )
-                scaled(ax.set_xscale, data.levels(name))
+                scaled(ax, "x", data.levels(name))
                 ax.set_xlabel(data.title(name))
                 ax.set_ylabel(data.label(measure))
         if by:

@@ -116,7 +116,11 @@ def context(data: Data) -> dict[str, Any]:
     d = data.document
     figures = [
         _figure(plots.plane(data), "Delay and goodput", PLANE_TEXT + _drawn(data.count, plots.POINTS, "points")),
-        _figure(plots.curves(data), "Load curves", CURVES_TEXT + _drawn(_along(data), plots.LEVELS, "levels")),
+        _figure(
+            plots.curves(data),
+            f"Over {plots.along(data) or ''}",
+            CURVES_TEXT + _drawn(_along(data), plots.LEVELS, "levels"),
+        ),
     ]
     for measure in [m for m in (plots.delay_and_goodput(data) or ()) if m]:
         what = f"Heat map: {d['measures'][measure]['title'].lower()}"
@@ -137,7 +141,7 @@ def context(data: Data) -> dict[str, Any]:
         "notes": d.get("notes", []),
         "fixed": all(point.get("replicates", 2) == 1 for point in d["points"]),
         "runs": _single(data),
-        "failures": [{**f, "where": _where(f["levels"])} for f in d["failures"][:FAILURES]],
+        "failures": [{**f, "where": _where(data, f["levels"])} for f in d["failures"][:FAILURES]],
         "scenario": to_toml({k: v for k, v in d["scenario"].items() if k not in ("name", "seed")}),
         "against": ", ".join(f"{k} = {v}" for k, v in d["control"].items()),
     }
@@ -169,8 +173,9 @@ def _figure(made: Figure | None, title: str, text: str) -> dict[str, str] | None
     return None if made is None else {"title": title, "text": text, "data": plotting.inline(made)}
 
 
-def _where(levels: Document) -> str:
-    return ", ".join(f"{k} = {v:.6g}" if isinstance(v, float) else f"{k} = {v}" for k, v in levels.items())
+def _where(data: Data, levels: Document) -> str:
+    units = {f["name"]: f" {f['unit']}" if f["unit"] else "" for f in data.factors}
+    return ", ".join(f"{k} = {v:.6g}{units[k]}" if isinstance(v, float) else f"{k} = {v}" for k, v in levels.items())
 
 
 def _points(data: Data) -> list[list[str]]:
@@ -199,7 +204,7 @@ def _differences(data: Data) -> list[dict[str, Any]]:
         share = "" if one["relative"] is None else f"{signed(100 * one['relative'], 1)} %"
         rows.append(
             {
-                "where": _where(levels[one["point"]]),
+                "where": _where(data, levels[one["point"]]),
                 "measure": data.label(one["measure"]),
                 "difference": signed(one["mean"], m["digits"]) + half,
                 "relative": share,
@@ -241,7 +246,9 @@ def _single(data: Data) -> list[dict[str, Any]]:
             continue
         made = _figure(plotting.run_figure(result), "", "")
         queue = data.document["queue"]
-        found.append({"where": _where(point["levels"]), "seed": point["first_seed"], "queue": queue, "figure": made})
+        found.append(
+            {"where": _where(data, point["levels"]), "seed": point["first_seed"], "queue": queue, "figure": made}
+        )
         if result["cost"]["wall_s"] > SLOW_S:
             break
     return found

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from .. import notebook
+from .. import extras, notebook
 from ..render.result_text import latex_table
 from . import text
 from .model import SweepError
@@ -45,7 +45,7 @@ class Swept(Outcome):
                 numbers = {"mean": cell.mean, "lower": cell.lower, "upper": cell.upper, "n": cell.n}
                 found.append({**levels, "measure": name, "unit": sweep.measure(name).unit, **numbers})
         frame = polars.DataFrame(found, infer_schema_length=None)
-        return frame.to_pandas() if kind == "pandas" else frame
+        return extras.to_pandas(frame) if kind == "pandas" else frame
 
     def plot(self, kind: Kind | str | None = None, measure: str | None = None) -> Figure:
         """A matplotlib figure of the results.

@@ -144,12 +144,16 @@ def _even(cell: Cell) -> tuple[float, float]:
 
 
 def _differences(outcome: Outcome) -> list[str]:
-    sweep = outcome.sweep
+    """The differences with a star, the clearest first; all of them where nothing could be tested."""
+    sweep, tests = outcome.sweep, outcome.tests
     if not outcome.differences:
         return []
-    count = len(outcome.differences)
+    count, tested = len(outcome.differences), tests.tested
+    starred = tests.clear & ~np.isnan(tests.holm)
+    chosen = np.argsort(tests.holm, kind="stable")
+    chosen = chosen[starred[chosen]] if tested else chosen
     rows = []
-    for k in np.argsort(outcome.tests.holm, kind="stable")[:SHOWN_DIFFERENCES].tolist():
+    for k in chosen[:SHOWN_DIFFERENCES].tolist():
         pair, name, d = outcome.differences[k]
         m = sweep.measure(name)
         stars = clear(d, outcome.corrected[k])
@@ -161,17 +165,18 @@ def _differences(outcome: Outcome) -> list[str]:
             ]
         )
     against = ", ".join(f"{f} = {level}" for f, level in sweep.control.items())
-    tested = outcome.tests.tested
     text = f"Differences from {against}:"
     if tested:
         text = (
             f"Paired differences from {against} under common random numbers (* the interval excludes zero; ** still so "
-            f"after Holm's correction for {counted(tested, 'difference')}: {outcome.tests.holding:,} are), the "
-            "clearest first:"
+            f"after Holm's correction for {counted(tested, 'difference')}: {tests.holding:,} are)"
         )
-    lines = ["", paragraph(text), "", table(["point", "measure", "difference"], rows, left=2)]
-    if count > SHOWN_DIFFERENCES:
-        lines.append(f"and {count - SHOWN_DIFFERENCES:,} more")
+        text += ", the clearest first:" if rows else ". None has a star."
+    lines = ["", paragraph(text)]
+    if rows:
+        lines += ["", table(["point", "measure", "difference"], rows, left=2)]
+    if count > len(rows):
+        lines.append(f"and {count - len(rows):,} more in differences.csv")
     return lines
 
 

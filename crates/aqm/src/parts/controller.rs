@@ -4,7 +4,7 @@
 use crate::params::{Param, ParamError, Values};
 use crate::parts::independent;
 use crate::parts::measure::{self, Measure};
-use crate::parts::ticks::Ticks;
+use crate::parts::ticks::{self, Ticks};
 use crate::policy::{Context, Limit, Policy, QueueView, Room, Verdict};
 use crate::{Packet, Time};
 use std::any::Any;
@@ -117,6 +117,11 @@ impl Policy for Sampled {
     fn on_timer(&mut self, queue: &QueueView<'_>, _cx: &mut Context<'_>) {
         self.control.sample(self.measure.length(queue));
         self.ticks.advance();
+    }
+
+    fn on_timers(&mut self, queue: &QueueView<'_>, until: Time, cx: &mut Context<'_>) -> Option<(u64, Time)> {
+        let state = |of: &Self| (of.control.p.to_bits(), of.control.errors.map(f64::to_bits));
+        ticks::run(self, queue, until, cx, state, |of| &mut of.ticks)
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {

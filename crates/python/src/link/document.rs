@@ -19,6 +19,7 @@ pub fn document(link: &PyLink, outcome: &Outcome) -> Value {
     let roles = roles([&there.flows, &back.flows]);
     for (at, ((name, aqm), path)) in link.about.iter().zip(&outcome.paths).enumerate() {
         let mut entry = entry(aqm, path, width);
+        entry["carried"] = json!(["sent", "received"][at]);
         let device = outcome.devices[at].map(|counts| json!(counts.overruns));
         entry["device_overruns"] = device.unwrap_or(Value::Null);
         queues.insert(name.clone(), entry);
@@ -28,9 +29,11 @@ pub fn document(link: &PyLink, outcome: &Outcome) -> Value {
     for (flow, id) in flows.iter_mut().zip(1..) {
         flow["id"] = json!(id);
     }
-    let rate = |flow: &Flow| mbps(flow.delivered_bytes, width);
-    let data = there.flows.iter().zip(&roles[0]).filter(|(flow, role)| **role == Role::Data && flow.delivered > 0);
-    let rates = || data.clone().map(|(flow, _)| rate(flow));
+    // A download is what the command received, with only ACKs the other way.
+    let main = usize::from(back.delivered.1 > there.delivered.1);
+    let of_main = &outcome.paths[main].flows;
+    let data = of_main.iter().zip(&roles[main]).filter(|(flow, role)| **role == Role::Data && flow.delivered > 0);
+    let rates = || data.clone().map(|(flow, _)| mbps(flow.delivered_bytes, width));
     let mut document = json!({
         "scenario": link.scenario,
         "seed": link.seed,
@@ -41,9 +44,10 @@ pub fn document(link: &PyLink, outcome: &Outcome) -> Value {
         "cost": { "wall_s": link.start.elapsed().as_secs_f64() },
         "queues": queues,
         "flows": flows,
-        "jain": jain(rates()),
+        "main_queue": link.about[main].0,
+        "jain": rates().next().map(|_| jain(rates())),
         "cov": coefficient_of_variation(rates()),
-        "throughput_total_mbps": there.flows.iter().map(rate).sum::<f64>(),
+        "throughput_total_mbps": mbps(outcome.paths[main].delivered.1, width),
     });
     if let (Some(first), Some(second)) = (&there.series, &back.series) {
         let parts = [(&link.about[0].0, first, there), (&link.about[1].0, second, back)];

@@ -23,8 +23,8 @@ use earlydrop_link::path::PathSpec;
 use earlydrop_link::run::Settings;
 use earlydrop_link::sys::{self, RunAs};
 use earlydrop_sim::run;
-use earlydrop_sim::scenario::{Scenario, ScenarioError};
-use earlydrop_sim::topology::Direction;
+use earlydrop_sim::scenario::{PortAt, Scenario, ScenarioError};
+use earlydrop_sim::topology::{Direction, Graph};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -43,15 +43,23 @@ struct Way {
     medium: Option<earlydrop_net::medium::Medium>,
 }
 
-/// Both directions of the link with the queue called `queue`.
+/// The number of the link with the queue called `name`, or of the link of that name: a direction with an unlimited
+/// buffer has no queue.
+fn link_called(name: &str, graph: &Graph, ports: &[PortAt]) -> Result<u32, ScenarioError> {
+    let port = ports.iter().find(|port| port.name == name).map(|port| port.link);
+    port.or_else(|| graph.links().find(|(_, direction, ..)| direction.name == name).map(|(link, ..)| link)).ok_or_else(
+        || {
+            let names = ports.iter().map(|port| port.name.as_str()).collect::<Vec<_>>().join(", ");
+            ScenarioError::new("queue", "has no such queue").given(name.to_string()).allowed(names)
+        },
+    )
+}
+
+/// Both directions of the link with the queue or the name `queue`, that one first.
 fn ways(scenario: &Scenario, seed: u64, queue: &str) -> Result<[Way; 2], ScenarioError> {
     let graph = scenario.topology.graph(seed).into_owned().drawn(seed);
     let ports = scenario.ports(&graph);
-    let names = || ports.iter().map(|port| port.name.as_str()).collect::<Vec<_>>().join(", ");
-    let port = ports
-        .iter()
-        .find(|port| port.name == queue)
-        .ok_or_else(|| ScenarioError::new("queue", "has no such queue").given(queue.to_string()).allowed(names()))?;
+    let link = link_called(queue, &graph, &ports)?;
     let way = |number: u32, direction: &Direction| -> Result<Way, ScenarioError> {
         let link = LinkOf { rate_bps: direction.link.rate.nominal(), delay_s: direction.link.mean_delay() };
         let port = ports.iter().find(|port| port.link == number);
@@ -66,10 +74,10 @@ fn ways(scenario: &Scenario, seed: u64, queue: &str) -> Result<[Way; 2], Scenari
         let medium = direction.link.medium(&direction.name, seed);
         Ok(Way { name, aqm: aqm.to_string(), link, queue, medium })
     };
-    let (there, ..) = graph.link(port.link).ok_or_else(|| ScenarioError::new("queue", "is at no link"))?;
-    let there = way(port.link, there)?;
-    let back = match graph.link(port.link ^ 1) {
-        Some((direction, ..)) => way(port.link ^ 1, direction)?,
+    let (there, ..) = graph.link(link).ok_or_else(|| ScenarioError::new("queue", "is at no link"))?;
+    let there = way(link, there)?;
+    let back = match graph.link(link ^ 1) {
+        Some((direction, ..)) => way(link ^ 1, direction)?,
         None => Err(ScenarioError::new("topology", "has no link back")
             .given(queue.to_string())
             .allowed("a link both ways"))?,
@@ -128,7 +136,7 @@ impl PyLink {
 
 #[pymethods]
 impl PyLink {
-    /// Sets up the scenario's link with the queue called `queue`. `delays`: one way and back, s. `ends`: two namespaces
+    /// Sets up the scenario's link with the queue or the name `queue`. `delays`: one way and back, s. `ends`: two namespaces
     /// or devices to join, instead of a new namespace behind the link. `nat`: commands there reach what this machine
     /// reaches; `resolv_conf`: text of their `/etc/resolv.conf`.
     #[staticmethod]

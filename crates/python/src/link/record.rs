@@ -60,8 +60,8 @@ pub fn columns<'py>(py: Python<'py>, record: &Record) -> PyResult<Bound<'py, PyD
     Ok(all)
 }
 
-/// Replays the columns of arrivals at the simulator's port with the queue called `queue` of `scenario`, until `until`
-/// seconds; returns their fates.
+/// Replays the columns of arrivals at the simulator's port of the link with the queue or the name `queue` in
+/// `scenario`, or of its other direction (`reverse`), until `until` seconds; returns their fates.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub fn replay_link<'py>(
@@ -109,8 +109,7 @@ pub fn replay_link<'py>(
         .detach(|| -> Result<_, ScenarioError> {
             let graph = scenario.checked.topology.graph(seed).into_owned().drawn(seed);
             let ports = scenario.checked.ports(&graph);
-            let port = ports.iter().find(|port| port.name == queue);
-            let number = port.map(|port| port.link).ok_or_else(|| ScenarioError::new("queue", "has no such queue"))?;
+            let number = super::link_called(queue, &graph, &ports)?;
             let number = if reverse { number ^ 1 } else { number };
             let port = ports.iter().find(|port| port.link == number);
             let port = port.ok_or_else(|| ScenarioError::new("queue", "has no queue in that direction"))?;

@@ -39,6 +39,10 @@ impl EventQueue for HeapQueue {
         self.0.push(Reverse(Ordered(event)));
     }
 
+    fn next_time(&mut self, _upcoming: &mut impl Upcoming) -> u64 {
+        self.0.peek().map_or(u64::MAX, |Reverse(Ordered(event))| event.time)
+    }
+
     fn pop(&mut self, _upcoming: &mut impl Upcoming) -> Option<Event> {
         self.0.pop().map(|Reverse(Ordered(event))| event)
     }

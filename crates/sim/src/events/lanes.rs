@@ -116,6 +116,14 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
         }
     }
 
+    fn next_time(&mut self, upcoming: &mut impl Upcoming) -> u64 {
+        let (first, ..) = self.first_head(LANES);
+        if first < self.wheel.quiet_until() {
+            return first;
+        }
+        self.wheel.first_until(first, upcoming).map_or(first, |event| event.time.min(first))
+    }
+
     #[inline(always)]
     fn pop(&mut self, upcoming: &mut impl Upcoming) -> Option<Event> {
         let (first, mut choice, equals) =

@@ -158,6 +158,9 @@ pub trait EventQueue {
     /// Removes the first event.
     fn pop(&mut self, upcoming: &mut impl Upcoming) -> Option<Event>;
 
+    /// Time of the first event, in bits; that of infinity or more if there is none.
+    fn next_time(&mut self, upcoming: &mut impl Upcoming) -> u64;
+
     /// Prefetches the memory of the next events.
     #[inline(always)]
     fn prefetch(&self) {}

@@ -41,7 +41,7 @@ pub fn rules(tcp: &str) -> &'static str {
              reported_repair = 'counts', recovery_start = 'second' }\n"
         }
         "dctcp" => {
-            "tcp = 'dctcp'\nrack = false\navoidance = 'kept'\nbackoff_until = 'ack'\n\
+            "tcp = 'dctcp'\nrack = false\navoidance = 'kept'\nbackoff_until = 'ack'\nprr = 'slow_start'\n\
              rules = { mark_cut = 'round_trip', dctcp_least = 'none' }\n"
         }
         "bbr" => concat!(bbr!(), ", bbr_samples = 'held' }\n"),

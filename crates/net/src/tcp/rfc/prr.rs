@@ -1,17 +1,15 @@
-//! Proportional rate reduction (RFC 6937): how much to send on each ACK of a recovery.
+//! Proportional rate reduction (RFC 9937, which obsoletes RFC 6937): how much to send on each ACK of a recovery.
 //!
-//! All in full-sized segments. Data are sent in whole segments, so the proportional part is rounded up to one, as in
-//! RFC 6937's own table (section 4).
+//! All in full-sized segments. Data are sent in whole segments, so the proportional part is rounded up to one.
 
-/// What bounds sending once pipe is below ssthresh (RFC 6937, section 3).
+/// What bounds sending once pipe is below ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// Conservative reduction bound: as much as was delivered (CRB).
+    /// Conservative reduction bound: as much as was delivered (CRB; RFC 6937, section 3).
     Conservative,
-    /// Slow start reduction bound: one segment an ACK more (SSRB).
+    /// Slow start reduction bound: one segment an ACK more (SSRB; RFC 6937, section 3).
     SlowStart,
-    /// SSRB for an ACK that advances the window and reports no loss, else CRB; of cwnd, not FlightSize (RFC 9937;
-    /// Linux, `tcp_cwnd_reduction`).
+    /// SSRB for an ACK that advances the window and reports no loss (`SafeACK`), else CRB (RFC 9937).
     SafeAck,
     /// SSRB for an ACK that delivers a retransmission, else as much as the ACK delivers (earlier Linux; ns-3).
     RepairAck,
@@ -29,7 +27,7 @@ pub struct Prr {
 }
 
 impl Prr {
-    /// A recovery starts with so many segments outstanding (`RecoverFS`).
+    /// A recovery starts with so many segments to deliver (`RecoverFS`).
     pub fn new(flight: f64, bound: Bound) -> Self {
         Prr { delivered: 0.0, out: 0.0, recover_fs: flight.max(1.0), bound, unit: 1.0 }
     }
@@ -58,7 +56,7 @@ impl Prr {
         count.max(0.0)
     }
 
-    /// The least that is sent: one segment until one has been (Linux; RFC 6937 leaves it to the first retransmission).
+    /// The least that is sent: one segment until one has been (RFC 9937, 6).
     pub fn least(&self) -> f64 {
         if self.out > 0.0 {
             0.0
@@ -88,7 +86,7 @@ mod tests {
             pipe -= 1.0;
             let mut count = prr.on_ack(1.0, pipe, ssthresh, false);
             if delivered == 1 {
-                // The first retransmission is always sent (RFC 6937, section 3.1).
+                // The first retransmission is always sent (RFC 9937, 6).
                 count = count.max(1.0);
             }
             let whole = count.floor();

@@ -45,7 +45,8 @@ struct Retransmission {
 pub struct Losses {
     /// Sequence numbers.
     pub lost: u64,
-    /// When the reordering timer expires, s; infinite if no segment is undecided.
+    /// When the reordering timer expires, s: once all undecided segments are late (6.2, step 5); infinite if none is
+    /// undecided.
     pub again: f64,
     /// With a lost retransmission: after how many reductions of cwnd the last one was sent.
     pub lost_retransmission: Option<u32>,
@@ -154,7 +155,7 @@ impl Rack {
 
     /// Marks late segments lost (6.2, step 5).
     pub fn find_losses(&mut self, board: &mut Scoreboard, now: f64, reo_wnd: f64) -> Losses {
-        let (mut lost, mut again, mut lost_retransmission) = (0, f64::INFINITY, None);
+        let (mut lost, mut last, mut lost_retransmission) = (0, f64::NEG_INFINITY, None);
         let due = |sent: f64| sent + self.rtt + reo_wnd;
         let mut index = board.index_of(self.judged);
         while let Some(&record) = board.get(index) {
@@ -163,7 +164,7 @@ impl Rack {
                     break;
                 }
                 if due(record.sent) > now {
-                    again = due(record.sent);
+                    last = self.last_undecided(board, index);
                     break;
                 }
                 lost += board.mark_lost(index);
@@ -179,7 +180,7 @@ impl Rack {
                     break;
                 }
                 if due(sent) > now {
-                    again = again.min(due(sent));
+                    last = last.max(self.last_undecided_retransmission(board));
                     break;
                 }
                 let newly = board.mark_retransmission_lost(index);
@@ -190,7 +191,35 @@ impl Rack {
             }
             self.retransmissions.pop_front();
         }
+        let again = if last > f64::NEG_INFINITY { due(last) } else { f64::INFINITY };
         Losses { lost, again, lost_retransmission }
+    }
+
+    /// When the last segment was sent that is undecided, of those sent once from `index` on, s.
+    fn last_undecided(&self, board: &Scoreboard, index: usize) -> f64 {
+        let mut last = f64::NEG_INFINITY;
+        for record in (index..).map_while(|index| board.get(index)) {
+            if !record.is_sacked() && !record.is_retransmitted() {
+                if !sent_after(self.sent, self.end, record.sent, record.end()) {
+                    break;
+                }
+                last = record.sent;
+            }
+        }
+        last
+    }
+
+    /// The same of retransmitted segments.
+    fn last_undecided_retransmission(&self, board: &Scoreboard) -> f64 {
+        let undecided = |repeat: &&Retransmission| {
+            let record = board.get(board.index_of(repeat.start));
+            record.is_some_and(|record| {
+                (record.start, record.sent) == (repeat.start, repeat.sent)
+                    && !record.is_sacked()
+                    && sent_after(self.sent, self.end, repeat.sent, record.end())
+            })
+        };
+        self.retransmissions.iter().rev().find(undecided).map_or(f64::NEG_INFINITY, |repeat| repeat.sent)
     }
 }
 
@@ -236,6 +265,34 @@ mod tests {
         let Losses { lost, again, .. } = rack.find_losses(&mut board, 0.102, 0.025);
         assert_eq!(lost, 0);
         assert_eq!(rack.find_losses(&mut board, again, 0.025).lost, 100);
+    }
+
+    #[test]
+    fn the_timer_waits_for_the_last_undecided_segment() {
+        // 1, 3 and 5 are undecided; 7 was sent after the last delivered one.
+        let (mut rack, mut board) = (Rack::default(), board(8));
+        for segment in [2, 4, 6] {
+            report(&mut rack, &mut board, segment, segment, 0.1 + 1e-3 * (segment - 1) as f64);
+        }
+        let Losses { lost, again, .. } = rack.find_losses(&mut board, 0.105, 0.025);
+        assert_eq!(lost, 0);
+        // 5 left at 4 ms, with an RTT of 100 ms and a window of 25 ms.
+        assert!((again - 0.129).abs() < 1e-9, "{again}");
+        // An ACK in between finds the first late.
+        assert_eq!(rack.find_losses(&mut board, 0.1255, 0.025).lost, 100);
+        let found = rack.find_losses(&mut board, again, 0.025);
+        assert_eq!((found.lost, found.again), (200, f64::INFINITY));
+        // Two of them sent again, 10 ms apart, and 8 delivered, which was sent later than both.
+        for (index, ms) in [(0, 130.0), (2, 140.0)] {
+            board.retransmitted(index, ms * 1e-3, true);
+            rack.retransmitted(1 + 100 * index as u64, ms * 1e-3, 0);
+        }
+        board.sent(801, 100, false, 0.15);
+        report(&mut rack, &mut board, 9, 9, 0.25);
+        let found = rack.find_losses(&mut board, 0.25, 0.025);
+        // 7 and 8 are late, and the first retransmission's time ends at 255 ms, the second's at 265.
+        assert_eq!(found.lost, 200);
+        assert!((found.again - 0.265).abs() < 1e-9, "{}", found.again);
     }
 
     #[test]

@@ -181,8 +181,10 @@ pub struct Settings {
     pub recovery_start_second: bool,
     /// New segments on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
-    /// Proportional rate reduction with this bound (RFC 6937); `None` is RFC 6675's own rule.
+    /// Proportional rate reduction with this bound (RFC 9937); `None` is RFC 6675's own rule.
     pub prr: Option<Bound>,
+    /// It reduces cwnd, as in Linux, not the flight.
+    pub prr_base_cwnd: bool,
     /// Its proportional part is in bytes: a segment is sent once a whole one is due (ns-3), not once part of it is.
     pub prr_part_bytes: bool,
     /// RACK and tail loss probes (RFC 8985); needs SACK.
@@ -258,7 +260,8 @@ impl Default for Settings {
             idle_timer_runs: false,
             recovery_start_second: false,
             limited_transmit: true,
-            prr: Some(Bound::SlowStart),
+            prr: Some(Bound::SafeAck),
+            prr_base_cwnd: false,
             prr_part_bytes: false,
             rack: false,
             rack_timer_ticks: false,

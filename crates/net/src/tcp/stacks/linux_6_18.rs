@@ -15,7 +15,12 @@ pub const STACK: Stack = Stack {
         Row { key: "min_rto", value: Value::Seconds(0.2), only: &[], source: "TCP_RTO_MIN" },
         Row { key: "min_rto_for", value: Value::Word("variation"), only: &[], source: "tcp_rtt_estimator" },
         Row { key: "rack", value: Value::Flag(true), only: &["reno"], source: "tcp_recovery = 1" },
-        Row { key: "prr", value: Value::Word("safe_ack"), only: &[], source: "tcp_cwnd_reduction" },
+        Row {
+            key: "prr_base",
+            value: Value::Word("cwnd"),
+            only: &["reno", "cubic"],
+            source: "tcp_init_cwnd_reduction, tcp_cwnd_reduction",
+        },
         Row {
             key: "ssthresh",
             value: Value::Word("cwnd"),

@@ -63,6 +63,12 @@ pub const STACK: Stack = Stack {
         Row { key: "recovery_again", value: Value::Word("at_end"), only: &["newreno"], source: "tcp-socket-base.cc" },
         Row { key: "rtt_sample", value: Value::Word("first"), only: &["newreno", "bbr"], source: "tcp-socket-base.cc" },
         Row { key: "prr", value: Value::Word("repair_ack"), only: &["reno", "cubic"], source: "tcp-prr-recovery.cc" },
+        Row {
+            key: "prr",
+            value: Value::Word("slow_start"),
+            only: &["dctcp"],
+            source: "ours: the CWR state of DCTCP as RFC 6937 has it",
+        },
         Row { key: "prr_part", value: Value::Word("bytes"), only: &["reno", "cubic"], source: "tcp-prr-recovery.cc" },
         Row {
             key: "reported_repair",
@@ -86,6 +92,7 @@ pub const STACK: Stack = Stack {
         Row { key: "abc_limit", value: Value::Whole(1000), only: &["cubic"], source: "tcp-cubic.cc" },
         Row { key: "cubic_least", value: Value::Word("none"), only: &["cubic"], source: "tcp-cubic.cc" },
         Row { key: "cubic_growth", value: Value::Word("whole"), only: &["cubic"], source: "tcp-cubic.cc" },
+        Row { key: "cubic_mark", value: Value::Word("two"), only: &["cubic"], source: "tcp-cubic.cc" },
         Row { key: "timeout_cut", value: Value::Word("again"), only: &["cubic"], source: "tcp-socket-base.cc" },
         Row { key: "mark_cut", value: Value::Word("round_trip"), only: &["dctcp"], source: "tcp-socket-base.cc" },
         Row { key: "dctcp_least", value: Value::Word("none"), only: &["dctcp"], source: "tcp-dctcp.cc" },

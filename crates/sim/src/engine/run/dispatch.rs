@@ -26,6 +26,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// Runs every event before `time`, s, but none at or after the end of the run.
     pub fn run_until(&mut self, time: f64) {
         let end = time.min(self.settings.duration);
+        self.end = end;
         while let Some(event) = self.queue.pop(&mut Prefetcher { net: &mut self.net, ports: &self.ports }) {
             let now = f64::from_bits(event.time);
             if now >= end {

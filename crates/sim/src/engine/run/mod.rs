@@ -45,6 +45,8 @@ pub struct Engine<Q> {
     queue: Q,
     counter: u64,
     events: u64,
+    /// Up to which time it runs at present, s.
+    end: f64,
     settings: Settings,
     net: Net,
     tallies: Vec<Tally>,

@@ -1,5 +1,6 @@
 //! Stepped ports: arrivals, departures, drops, and the policy's timer.
 
+use super::prefetching::Prefetcher;
 use super::Engine;
 use crate::engine::state::applications::Applications;
 use crate::engine::state::net::{Rare, Tally};
@@ -186,15 +187,29 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
+    /// After a timer of an idle port: runs its timers before the next event, up to which nothing arrives. They need no
+    /// events of their own. Returns the time of the last.
+    fn run_idle_timers(&mut self, port: u32, now: f64) -> f64 {
+        let next = self.queue.next_time(&mut Prefetcher { net: &mut self.net, ports: &self.ports });
+        let until = if next < f64::INFINITY.to_bits() { f64::from_bits(next).min(self.end) } else { self.end };
+        let Some((port, _)) = self.ports[port as usize].stepped() else { return now };
+        let Some((count, last)) = port.on_timers(Time::from_seconds(until)) else { return now };
+        self.events += count;
+        last.seconds()
+    }
+
     /// The timer of a port's policy expires.
     pub(super) fn on_policy_timer(&mut self, port: u32, key: Key) {
         let at = &mut self.ports[port as usize];
         let link = &self.net.links[at.link as usize];
+        let mut idle = false;
         if let Some((port, _)) = at.stepped() {
             port.note_idle(|| link.free_since(key));
             port.on_timer(Time::from_seconds(key.now));
+            idle = port.is_idle();
         }
-        self.schedule_policy_timer(port, key.now);
+        let last = if idle { self.run_idle_timers(port, key.now) } else { key.now };
+        self.schedule_policy_timer(port, last);
     }
 }
 

@@ -107,6 +107,7 @@ impl<Q: EventQueue> Engine<Q> {
             // The numbers up to here belong to the policies' timers.
             counter: timers,
             events: 0,
+            end: 0.0,
             net: Net { links, steps, times_to_live, routes, flows, arrivals, port_of, disciplines, stages },
             sources: Sources::new(network.sources, flow_count),
             applications: Applications::new(

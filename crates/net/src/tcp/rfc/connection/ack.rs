@@ -104,7 +104,7 @@ impl Connection {
         // Marks, unless a reaction to a loss starts now.
         let echo = self.ecn.agreed && if self.ecn.accurate() { info.marked > 0.0 } else { feedback.echo };
         if echo && !entered {
-            self.on_echo(now, flight_before, out);
+            self.on_echo(now, flight_before, arrived.numbers, out);
         }
         self.recover_or_grow(now, advanced, arrived.numbers, entered, echo, &info, out);
         self.set_timer_after_ack(now, advanced > 0);
@@ -182,7 +182,7 @@ impl Connection {
         let retransmission_lost = self.detection.by_time().is_some_and(|time| time.lost_retransmission.is_some());
         let mut entered =
             if self.may_enter_recovery() || (self.owns_window() && retransmission_lost && self.reenters_recovery()) {
-                self.enter_recovery(now, out);
+                self.enter_recovery(now, arrived.numbers, out);
                 true
             } else {
                 self.reduce_for_lost_retransmission(now, arrived.numbers, out)

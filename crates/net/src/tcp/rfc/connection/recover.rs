@@ -1,7 +1,7 @@
 //! Reactions to losses and marks: fast recovery, reductions of cwnd, and growth otherwise.
 
 use super::Connection;
-use crate::tcp::rfc::control::{Acked, Window};
+use crate::tcp::rfc::control::{Acked, Window, LEAST_SSTHRESH};
 use crate::tcp::rfc::prr::{Bound, Prr};
 use crate::tcp::rfc::recovery::Phase;
 use crate::tcp::rfc::scoreboard::{Record, DUP_THRESH};
@@ -76,10 +76,17 @@ impl Connection {
         }
     }
 
-    /// A proportional rate reduction that starts now, of FlightSize, or of cwnd as in Linux.
-    fn reduction(&self, bound: Bound) -> Prr {
-        let outstanding = self.segments(self.scoreboard.outstanding());
-        let prr = Prr::new(if bound == Bound::SafeAck { self.vars.cwnd } else { outstanding }, bound);
+    /// A proportional rate reduction that starts now, with an ACK that newly delivers `arrived` bytes, of a `cwnd` in
+    /// Linux.
+    fn reduction(&self, bound: Bound, arrived: u64, cwnd: f64) -> Prr {
+        let outstanding = self.scoreboard.outstanding();
+        // RFC 9937: what could be delivered before this ACK (`RecoverFS`). RFC 6937: FlightSize.
+        let flight = match bound {
+            _ if self.settings.prr_base_cwnd => cwnd,
+            Bound::SafeAck => self.segments(outstanding - self.scoreboard.sacked() + arrived),
+            _ => self.segments(outstanding),
+        };
+        let prr = Prr::new(flight, bound);
         if self.settings.prr_part_bytes {
             prr.in_bytes(self.mss())
         } else {
@@ -93,8 +100,8 @@ impl Connection {
         self.ecn.reduced_for_loss();
     }
 
-    /// A fast recovery starts.
-    pub(super) fn enter_recovery(&mut self, now: f64, out: &mut Output) {
+    /// A fast recovery starts, with an ACK that newly delivers `arrived` bytes.
+    pub(super) fn enter_recovery(&mut self, now: f64, arrived: u64, out: &mut Output) {
         let flight = self.flight();
         if self.may_reduce() {
             let window = self.window();
@@ -105,7 +112,7 @@ impl Connection {
         self.recovery.point = self.next;
         self.ecn.reduction = None;
         let prr = self.settings.prr.filter(|_| self.settings.sack && !self.owns_window());
-        let prr = prr.map(|bound| self.reduction(bound));
+        let prr = prr.map(|bound| self.reduction(bound, arrived, self.vars.cwnd));
         self.recovery.enter_fast(prr, self.una);
         if let Some(time) = self.detection.by_time_mut() {
             time.tlp.reset();
@@ -151,10 +158,10 @@ impl Connection {
         self.note_reduction_for_loss();
         if recovering {
             self.recovery.point = self.next;
-            // RFC 9937: what could be delivered before this ACK (`RecoverFS`); Linux takes cwnd.
+            // FlightSize includes segments that were SACKed before.
             let left = self.segments(self.scoreboard.outstanding() - self.scoreboard.sacked() + arrived);
-            let prr = self.settings.prr;
-            let prr = prr.map(|bound| Prr::new(if bound == Bound::SafeAck { cwnd } else { left }, bound));
+            let of = if self.settings.prr_base_cwnd { cwnd } else { left };
+            let prr = self.settings.prr.map(|bound| Prr::new(of, bound));
             self.recovery.enter_fast(prr, self.una);
             self.recovery.forced = 1;
             self.vars.set_cwnd(self.vars.ssthresh, out);
@@ -177,8 +184,9 @@ impl Connection {
         self.vars.set_cwnd(ssthresh.min(self.vars.cwnd), out);
     }
 
-    /// A CE mark is echoed. RFC 3168, 6.1.2: once in a window of data. `flight` bytes were outstanding before the ACK.
-    pub(super) fn on_echo(&mut self, now: f64, flight: u64, out: &mut Output) {
+    /// A CE mark is echoed. RFC 3168, 6.1.2: once in a window of data. `flight` bytes were outstanding before the ACK,
+    /// which newly delivers `arrived`.
+    pub(super) fn on_echo(&mut self, now: f64, flight: u64, arrived: u64, out: &mut Output) {
         let reduced = self.recovery.reduced;
         if !self.recovery.is_open() || (self.una <= reduced && reduced > 0) || self.owns_window() {
             return;
@@ -193,13 +201,14 @@ impl Connection {
         }
         let flight = self.flight_before(flight);
         let window = self.window();
-        let ssthresh = self.control.control().on_mark(&window, flight, now);
+        let left = self.control.control().on_mark(&window, flight, now);
+        let ssthresh = if self.settings.dctcp_least_none { left } else { left.max(LEAST_SSTHRESH) };
         self.vars.set_ssthresh(ssthresh, out);
         if self.settings.mark_cut_round_trip {
-            let bound = self.settings.prr.unwrap_or(Bound::SlowStart);
-            self.ecn.reduction = Some(self.reduction(bound));
+            let bound = self.settings.prr.unwrap_or(Bound::SafeAck);
+            self.ecn.reduction = Some(self.reduction(bound, arrived, self.vars.cwnd));
         } else {
-            self.vars.set_cwnd(ssthresh.min(self.vars.cwnd), out);
+            self.vars.set_cwnd(left.min(self.vars.cwnd), out);
         }
     }
 
@@ -256,7 +265,7 @@ impl Connection {
 
     fn end_fast_recovery(&mut self, advanced: u64, info: &Acked, out: &mut Output) {
         let cwnd = if self.settings.sack || self.settings.guesses_kept {
-            // RFC 6937: cwnd ends at ssthresh.
+            // RFC 9937, 6: cwnd ends at ssthresh.
             self.vars.ssthresh
         } else {
             // RFC 6582, 3.2 (3), the first choice.

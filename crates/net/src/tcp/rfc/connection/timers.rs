@@ -141,7 +141,7 @@ impl Connection {
         let segments = self.segments(lost);
         self.control.control().on_timer_loss(segments, false);
         let reduced = if self.may_enter_recovery() || (lost > 0 && self.reenters_recovery()) {
-            self.enter_recovery(now, out);
+            self.enter_recovery(now, 0, out);
             true
         } else {
             self.reduce_for_lost_retransmission(now, 0, out)

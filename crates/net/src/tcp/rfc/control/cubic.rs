@@ -11,6 +11,8 @@ const BETA: f64 = 0.7;
 const ABE_BETA: f64 = 0.85;
 /// Growth of the Reno-friendly window, segments per cwnd (4.3): 3 (1 - beta) / (1 + beta).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+/// cwnd that a mark leaves at least (4.6, figure 5); ssthresh is two segments at least.
+const LEAST_AFTER_MARK: f64 = 1.0;
 /// The target is at most so many times cwnd (4.2).
 const MOST: f64 = 1.5;
 
@@ -32,11 +34,13 @@ pub struct CubicRules {
     /// Counts ACKs towards a target in whole segments, as ns-3 does (`grow_whole`), instead of adding a
     /// fraction of a segment with each (4.4).
     pub whole: bool,
+    /// A mark may leave a cwnd of one segment (4.6), not two.
+    pub marks_leave_one: bool,
 }
 
 impl Default for CubicRules {
     fn default() -> Self {
-        CubicRules { friendly: true, whole: false }
+        CubicRules { friendly: true, whole: false, marks_leave_one: true }
     }
 }
 
@@ -92,7 +96,8 @@ impl Cubic {
         }
     }
 
-    fn reduce(&mut self, window: &Window, flight: f64, beta: f64) -> f64 {
+    /// `least`: segments that are left at least.
+    fn reduce(&mut self, window: &Window, flight: f64, beta: f64, least: f64) -> f64 {
         self.slow_start.end();
         self.epoch = None;
         let whole = |segments: f64| if self.rules.whole { segments.floor() } else { segments };
@@ -100,7 +105,7 @@ impl Cubic {
         // Fast convergence (4.7).
         self.w_max = if cwnd < self.w_max { whole(cwnd * (1.0 + BETA) / 2.0) } else { cwnd };
         self.cwnd_prior = cwnd;
-        whole(whole(flight) * beta).max(LEAST_SSTHRESH)
+        whole(whole(flight) * beta).max(least)
     }
 
     /// Growth as in ns-3: the target is in whole segments, one min RTT ahead; `cwnd` / (target - `cwnd`) ACKs, two at
@@ -189,16 +194,16 @@ impl Control for Cubic {
     }
 
     fn on_loss(&mut self, window: &Window, flight: f64, _: f64) -> f64 {
-        self.reduce(window, flight, BETA)
+        self.reduce(window, flight, BETA, LEAST_SSTHRESH)
     }
 
     fn on_mark(&mut self, window: &Window, flight: f64, _: f64) -> f64 {
         let beta = if self.abe && !window.slow_start() { ABE_BETA } else { BETA };
-        self.reduce(window, flight, beta)
+        self.reduce(window, flight, beta, if self.rules.marks_leave_one { LEAST_AFTER_MARK } else { LEAST_SSTHRESH })
     }
 
     fn on_timeout(&mut self, window: &Window, flight: f64, _: f64) -> f64 {
-        let ssthresh = self.reduce(window, flight, BETA);
+        let ssthresh = self.reduce(window, flight, BETA, LEAST_SSTHRESH);
         // 4.8: the next epoch starts with K = 0 and W_max = cwnd.
         self.w_max = 0.0;
         self.cwnd_prior = 0.0;
@@ -237,6 +242,15 @@ mod tests {
         let mut cubic = first(false);
         let ssthresh = cubic.on_loss(&Window { cwnd, ssthresh: 10.0 }, cwnd, 0.0);
         (cubic, Window { cwnd: ssthresh, ssthresh })
+    }
+
+    #[test]
+    fn a_mark_leaves_one_segment_at_least_and_a_loss_two() {
+        let window = Window { cwnd: 1.2, ssthresh: 2.0 };
+        assert_eq!((first(false).on_mark(&window, 1.0, 0.0), first(false).on_loss(&window, 1.0, 0.0)), (1.0, 2.0));
+        let rules = CubicRules { marks_leave_one: false, ..CubicRules::default() };
+        let mut two = Cubic::new(SlowStart::new(1.0, HyStart::Off), rules, false);
+        assert_eq!(two.on_mark(&window, 1.0, 0.0), 2.0);
     }
 
     #[test]
@@ -302,7 +316,7 @@ mod tests {
 
     #[test]
     fn whole_segments_by_counting() {
-        let rules = CubicRules { friendly: false, whole: true };
+        let rules = CubicRules { friendly: false, whole: true, ..CubicRules::default() };
         let mut cubic = Cubic::new(SlowStart::new(1.0, HyStart::Off), rules, false);
         // Of 100.9 segments 100 count: 70 are left. K = 4.2172 s.
         let ssthresh = cubic.on_loss(&Window { cwnd: 100.9, ssthresh: 10.0 }, 100.9, 0.0);
@@ -325,7 +339,7 @@ mod tests {
     fn friendly_or_not() {
         // After 60 round trips of 0.1 s the function is at 102.3, and Reno beyond.
         let grown = |friendly: bool| {
-            let rules = CubicRules { friendly, whole: false };
+            let rules = CubicRules { friendly, whole: false, ..CubicRules::default() };
             let mut cubic = Cubic::new(SlowStart::new(1.0, HyStart::Off), rules, false);
             let ssthresh = cubic.on_loss(&Window { cwnd: 20.0, ssthresh: 10.0 }, 20.0, 0.0);
             let mut window = Window { cwnd: ssthresh, ssthresh };

@@ -144,7 +144,7 @@ pub trait Control {
     fn on_loss(&mut self, window: &Window, flight: f64, now: f64) -> f64;
 
     /// An ECN echo, at most once in a window (RFC 3168, 6.1.2: as for a loss): the new ssthresh, which cwnd becomes
-    /// too.
+    /// too. Less than two segments are for cwnd alone.
     fn on_mark(&mut self, window: &Window, flight: f64, now: f64) -> f64 {
         self.on_loss(window, flight, now)
     }

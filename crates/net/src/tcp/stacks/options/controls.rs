@@ -1,6 +1,6 @@
 //! Options of single congestion controls other than BBR.
 
-use super::option::{Group, Opt, Place, Values, LINUX_CUBIC, RFC_CUBIC};
+use super::option::{Group, Opt, Place, Values, LINUX_CUBIC, MARKS, RFC_CUBIC};
 use crate::tcp::rfc::ControlKind;
 
 pub(super) const OPTIONS: &[Opt] = &[
@@ -73,6 +73,20 @@ pub(super) const OPTIONS: &[Opt] = &[
         needs: &[&RFC_CUBIC],
         source: "RFC 9438, 4.4; whole: ns-3.37, tcp-cubic.cc",
         about: "Each ACK adds a fraction of a segment, or ACKs are counted towards whole segments.",
+    },
+    Opt {
+        key: "cubic_mark",
+        place: Place::Rules,
+        group: Group::Cubic,
+        values: Values::Words(
+            &["one", "two"],
+            |s| usize::from(!s.cubic.marks_leave_one),
+            |s, k| s.cubic.marks_leave_one = k == 0,
+        ),
+        controls: &["cubic"],
+        needs: &[&MARKS, &RFC_CUBIC],
+        source: "RFC 9438, 4.6; two: ns-3.37, tcp-cubic.cc (and Linux, cubictcp_recalc_ssthresh)",
+        about: "The smallest cwnd that a mark leaves CUBIC: one segment, or two.",
     },
     Opt {
         key: "dctcp_least",

@@ -10,7 +10,7 @@ const AVOIDANCE: [Counting; 3] = [Counting::Window, Counting::Kept, Counting::Pe
 const IDLE_RESTARTS: [IdleRestart; 3] = [IdleRestart::Initial, IdleRestart::Halved, IdleRestart::None];
 const SSTHRESH: [Base; 3] = [Base::Flight, Base::Pipe, Base::Cwnd];
 const BOUNDS: [Option<Bound>; 5] =
-    [Some(Bound::SlowStart), Some(Bound::Conservative), Some(Bound::SafeAck), Some(Bound::RepairAck), None];
+    [Some(Bound::SafeAck), Some(Bound::SlowStart), Some(Bound::Conservative), Some(Bound::RepairAck), None];
 
 fn place<T: PartialEq>(value: T, all: &[T]) -> usize {
     all.iter().position(|one| *one == value).unwrap_or(0)
@@ -122,13 +122,13 @@ pub(super) const OPTIONS: &[Opt] = &[
         place: Place::Entry,
         group: Group::Recovery,
         values: Values::WordsOrFlag(
-            &["slow_start", "conservative", "safe_ack", "repair_ack", "off"],
+            &["safe_ack", "slow_start", "conservative", "repair_ack", "off"],
             |s| place(s.prr, &BOUNDS),
             |s, k| s.prr = BOUNDS[k],
         ),
         controls: ALL,
         needs: &[],
-        source: "RFC 6937, 3.1; safe_ack: RFC 9937; repair_ack: ns-3.37, tcp-prr-recovery.cc; off: RFC 6675, 5",
+        source: "RFC 9937; slow_start, conservative: RFC 6937, 3.1, which it obsoletes; repair_ack: ns-3.37, tcp-prr-recovery.cc; off: RFC 6675, 5",
         about: "Proportional rate reduction in a recovery, and its bound.",
     },
     Opt {
@@ -298,13 +298,23 @@ pub(super) const OPTIONS: &[Opt] = &[
         about: "The handshake gives an RTT sample if its SYN was sent once, or always, from the first SYN on.",
     },
     Opt {
+        key: "prr_base",
+        place: Place::Rules,
+        group: Group::Recovery,
+        values: Values::Either(["flight", "cwnd"], |s| &mut s.prr_base_cwnd),
+        controls: ALL,
+        needs: &[&PRR],
+        source: "RFC 9937, RecoverFS; cwnd: Linux, tcp_init_cwnd_reduction (prior_cwnd)",
+        about: "PRR's proportional part reduces the flight in which the loss was detected, or cwnd.",
+    },
+    Opt {
         key: "prr_part",
         place: Place::Rules,
         group: Group::Recovery,
         values: Values::Either(["segments", "bytes"], |s| &mut s.prr_part_bytes),
         controls: ALL,
         needs: &[&PRR],
-        source: "RFC 6937, 3; bytes: ns-3.37, tcp-prr-recovery.cc",
+        source: "RFC 9937, 6; bytes: ns-3.37, tcp-prr-recovery.cc",
         about: "The proportional part of PRR is rounded up to whole segments, or kept in bytes, so that a segment goes once all of it is due.",
     },
     Opt {
