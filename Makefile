@@ -120,6 +120,11 @@ test-web-engine: web-engine
 	node crates/web/tests/equality.mjs target/web/earlydrop.wasm
 	node crates/web/tests/page.mjs target/web/earlydrop.wasm
 
+# What a run costs in WebAssembly, against the native engine (docs/web.md).
+.PHONY: bench-web
+bench-web: web-engine build
+	$(BIN)/python benches/web.py A B
+
 # The stored results once more: natively in a release build, and in WebAssembly. (`make test` has them with little
 # optimisation.)
 digests: test-web-engine
