@@ -282,13 +282,17 @@ claims: build
 TARGETS ?= $(shell rustc -vV | sed -n 's/^host: //p')
 MANYLINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
 wheels: $(VENV)/.requirements-release
-	rm -rf dist target/sdist && mkdir -p target/sdist
+	rm -rf dist target/sdist python/earlydrop/web && mkdir -p target/sdist
+	@# The playground's page, where `make web` has built it.
+	if [ -f target/web/index.html ]; then mkdir python/earlydrop/web && cd target/web && \
+		cp index.html page.js page.css offline.js licences.txt earlydrop.wasm ../../python/earlydrop/web; fi
 	$(BIN)/maturin sdist --out dist >target/sdist.log 2>&1 || { cat target/sdist.log; exit 1; }
 	tar -xzf dist/earlydrop-*.tar.gz -C target/sdist --strip-components 1
 	cd target/sdist && for target in $(TARGETS); do \
 		PATH="$(abspath $(BIN)):$$PATH" CARGO_TARGET_DIR="$(abspath target)" $(abspath $(BIN))/maturin build --release \
 			--quiet $(MANYLINUX) --target $$target --out "$(abspath dist)" || exit 1; \
 	done
+	@rm -rf python/earlydrop/web
 	@ls -l dist
 
 # Everything compiles for these systems too, whose standard libraries rustup adds. PyO3 then asks no Python.
