@@ -67,7 +67,8 @@ impl Bbr3 {
             return;
         }
         let rate = ack.rate.and_then(|sample| sample.rate).unwrap_or(0.0);
-        match self.state {
+        let state = self.state;
+        match state {
             State::ProbeBwDown | State::ProbeBwCruise if self.is_time_to_probe_bw(window) => {
                 self.start_probe_bw_refill();
             }
@@ -76,11 +77,9 @@ impl Bbr3 {
                 self.is_bw_probe_sample = true;
                 self.start_probe_bw_up(window, rate);
             }
-            State::ProbeBwUp => {
-                if self.is_time_to_go_down(window, ack, rate) {
-                    self.prev_probe_too_high = false;
-                    self.start_probe_bw_down();
-                }
+            State::ProbeBwUp if self.is_time_to_go_down(window, ack, rate) => {
+                self.prev_probe_too_high = false;
+                self.start_probe_bw_down();
             }
             _ => {}
         }
