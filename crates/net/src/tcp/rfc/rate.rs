@@ -1,8 +1,24 @@
 //! Delivery rate samples (Linux `tcp_rate.c`; draft-cheng-iccrg-delivery-rate-estimation).
 
-use super::control::LostSegment;
 use super::scoreboard::Delivered;
 use std::collections::VecDeque;
+
+/// A segment is newly marked lost.
+#[derive(Clone, Copy, Debug)]
+pub struct LostSegment {
+    /// s.
+    pub now: f64,
+    /// Its number in the connection.
+    pub number: u64,
+    /// In flight when it was sent, it included, and segments lost since, it included.
+    pub tx_in_flight: f64,
+    /// See above.
+    pub lost_since_sent: f64,
+    /// Sending was application-limited when it was sent.
+    pub app_limited: bool,
+    /// Segments delivered on the connection so far.
+    pub delivered: f64,
+}
 
 /// State when a segment was sent.
 #[derive(Clone, Copy, Debug)]

@@ -13,6 +13,7 @@ mod newreno;
 mod prague;
 mod slow_start;
 
+pub use super::rate::LostSegment;
 use super::rate::Sample;
 pub use bbr::{Bbr, BbrRules, LinuxRules, Ns3Rules};
 pub use bbr3::Bbr3;
@@ -97,23 +98,6 @@ pub struct Acked {
     pub lost_since_sent: f64,
     /// One-way delay of the acknowledged segment, s, with an unknown offset; needs time stamps.
     pub one_way: Option<f64>,
-}
-
-/// A segment is newly marked lost.
-#[derive(Clone, Copy, Debug)]
-pub struct LostSegment {
-    /// s.
-    pub now: f64,
-    /// Its number in the connection.
-    pub number: u64,
-    /// In flight when it was sent, it included, and segments lost since, it included.
-    pub tx_in_flight: f64,
-    /// See above.
-    pub lost_since_sent: f64,
-    /// Sending was application-limited when it was sent.
-    pub app_limited: bool,
-    /// Segments delivered on the connection so far.
-    pub delivered: f64,
 }
 
 /// A segment is about to be sent with nothing in flight.
