@@ -11,7 +11,8 @@ function classic(): Plugin {
   return {
     name: "classic",
     enforce: "post",
-    transformIndexHtml: (html) => html.replaceAll(/<script type="module" crossorigin/g, "<script defer").replaceAll(" crossorigin", ""),
+    transformIndexHtml: (html) =>
+      html.replaceAll(/<script type="module" crossorigin/g, "<script defer").replaceAll(" crossorigin", ""),
   };
 }
 
@@ -53,7 +54,9 @@ function licences(): Plugin {
   return {
     name: "licences",
     generateBundle() {
-      const texts = ["uplot", "smol-toml"].map((name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, "utf8")}`);
+      const texts = ["uplot", "smol-toml"].map(
+        (name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, "utf8")}`,
+      );
       this.emitFile({ type: "asset", fileName: "licences.txt", source: texts.join("\n\n") });
     },
   };

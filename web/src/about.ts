@@ -20,8 +20,11 @@ export function about(one: Discipline): HTMLElement {
 function open(one: Discipline): void {
   const close = el("button", { type: "button", class: "primary", click: () => dialog.close() }, "Close");
   const dialog = el(
-    "dialog", { "aria-label": one.title, close: () => dialog.remove() },
-    el("h2", {}, `${one.title} (${one.year})`), ...text(one.doc), close,
+    "dialog",
+    { "aria-label": one.title, close: () => dialog.remove() },
+    el("h2", {}, `${one.title} (${one.year})`),
+    ...text(one.doc),
+    close,
   );
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close();
@@ -33,17 +36,20 @@ function open(one: Discipline): void {
 /** The sections before the example, as elements: headings, paragraphs, tables, lists and code. */
 function text(doc: string): HTMLElement[] {
   const body = doc.replace(/^# .*\n/, "").split(/^## Example/m)[0]!;
-  return body.trim().split(/\n{2,}/).map((block) => {
-    const lines = block.split("\n");
-    if (block.startsWith("## ")) {
-      const [head, ...rest] = lines;
-      return el("div", {}, el("h3", {}, head!.slice(3)), rest.length ? paragraph(rest) : null);
-    }
-    if (block.startsWith("```")) return el("pre", {}, lines.slice(1, -1).join("\n"));
-    if (block.startsWith("    ")) return el("pre", {}, block);
-    if (lines.every((line) => line.trimStart().startsWith("|"))) return table(lines);
-    return paragraph(lines);
-  });
+  return body
+    .trim()
+    .split(/\n{2,}/)
+    .map((block) => {
+      const lines = block.split("\n");
+      if (block.startsWith("## ")) {
+        const [head, ...rest] = lines;
+        return el("div", {}, el("h3", {}, head!.slice(3)), rest.length ? paragraph(rest) : null);
+      }
+      if (block.startsWith("```")) return el("pre", {}, lines.slice(1, -1).join("\n"));
+      if (block.startsWith("    ")) return el("pre", {}, block);
+      if (lines.every((line) => line.trimStart().startsWith("|"))) return table(lines);
+      return paragraph(lines);
+    });
 }
 
 function paragraph(lines: string[]): HTMLElement {
@@ -57,11 +63,23 @@ function paragraph(lines: string[]): HTMLElement {
 }
 
 function table(lines: string[]): HTMLElement {
-  const cells = (line: string): string[] => line.trim().slice(1, -1).split("|").map((cell) => cell.trim());
+  const cells = (line: string): string[] =>
+    line
+      .trim()
+      .slice(1, -1)
+      .split("|")
+      .map((cell) => cell.trim());
   const [head, , ...rows] = lines.map(cells);
-  return el("div", { class: "scroll" }, el("table", { class: "text" },
-    head!.some(Boolean) ? el("thead", {}, el("tr", {}, ...head!.map((cell) => el("th", {}, ...spans(cell))))) : null,
-    el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, ...spans(cell))))))));
+  return el(
+    "div",
+    { class: "scroll" },
+    el(
+      "table",
+      { class: "text" },
+      head!.some(Boolean) ? el("thead", {}, el("tr", {}, ...head!.map((cell) => el("th", {}, ...spans(cell))))) : null,
+      el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, ...spans(cell)))))),
+    ),
+  );
 }
 
 function spans(line: string): (Node | string)[] {

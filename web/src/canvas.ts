@@ -8,7 +8,11 @@ import { EVENT, KIND, SAMPLE } from "./protocol";
 class Sheet {
   readonly canvas = document.createElement("canvas");
 
-  constructor(readonly place: HTMLElement, private height: number, label: string) {
+  constructor(
+    readonly place: HTMLElement,
+    private height: number,
+    label: string,
+  ) {
     this.canvas.setAttribute("role", "img");
     this.canvas.setAttribute("aria-label", label);
     place.append(this.canvas);
@@ -52,14 +56,22 @@ export class Strip {
     const left = NAMES;
     const right = width - 10;
     const times = history.column(SAMPLE.time);
-    const columns = [SAMPLE.arrivals, SAMPLE.marks, SAMPLE.early, SAMPLE.forced, SAMPLE.overflow].map((k) => history.column(k));
+    const columns = [SAMPLE.arrivals, SAMPLE.marks, SAMPLE.early, SAMPLE.forced, SAMPLE.overflow].map((k) =>
+      history.column(k),
+    );
     const pixels = Math.max(1, Math.floor(right - left));
     const bins = FATES.map(() => new Float64Array(pixels));
     const totals = FATES.map(() => 0);
     const first = history.from(begin);
     for (let k = first; k < history.length; k += 1) {
       const pixel = Math.min(pixels - 1, Math.floor((pixels * (times[k]! - begin)) / (end - begin)));
-      const [arrivals, marks, early, forced, overflow] = columns.map((column) => column[k]!) as [number, number, number, number, number];
+      const [arrivals, marks, early, forced, overflow] = columns.map((column) => column[k]!) as [
+        number,
+        number,
+        number,
+        number,
+        number,
+      ];
       const counts = [Math.max(0, arrivals - marks - early - forced - overflow), marks, early, forced, overflow];
       counts.forEach((n, lane) => {
         bins[lane]![pixel]! += n;
@@ -96,7 +108,10 @@ export const UDP = 9;
 export class Bars {
   private sheet: Sheet;
 
-  constructor(place: HTMLElement, private readonly index: number) {
+  constructor(
+    place: HTMLElement,
+    private readonly index: number,
+  ) {
     this.sheet = new Sheet(place, 110, "Goodput of each flow");
   }
 
@@ -198,8 +213,20 @@ export class NetworkPicture {
   }
 
   private packets(
-    pen: CanvasRenderingContext2D, history: History, now: number, delay: number, access: number,
-    at: { sender: number; queue: number; router: number; receiver: number; middle: number; width: number; lane: (flow: number) => number },
+    pen: CanvasRenderingContext2D,
+    history: History,
+    now: number,
+    delay: number,
+    access: number,
+    at: {
+      sender: number;
+      queue: number;
+      router: number;
+      receiver: number;
+      middle: number;
+      width: number;
+      lane: (flow: number) => number;
+    },
   ): void {
     const { events } = history;
     const moment = now - access;
@@ -214,7 +241,10 @@ export class NetworkPicture {
       if (kind >= KIND.departed) {
         const way = (moment - time) / delay;
         if (way < 0 || way > 1.6) continue;
-        x = way <= 1 ? at.router + (at.width * 0.84 - at.router) * way : at.width * 0.84 + ((at.receiver - at.width * 0.84) * (way - 1)) / 0.6;
+        x =
+          way <= 1
+            ? at.router + (at.width * 0.84 - at.router) * way
+            : at.width * 0.84 + ((at.receiver - at.width * 0.84) * (way - 1)) / 0.6;
         y = way <= 1 ? at.middle : at.middle + ((at.lane(flow) - at.middle) * (way - 1)) / 0.6;
       } else {
         const way = 1 - (time - moment) / access;

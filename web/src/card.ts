@@ -32,16 +32,28 @@ export class Card {
   private slow = 0;
 
   constructor(
-    private readonly player: Player, private readonly index: number, private readonly discipline: Discipline,
-    remove: (() => void) | null, replace: (aqm: string) => void,
+    private readonly player: Player,
+    private readonly index: number,
+    private readonly discipline: Discipline,
+    remove: (() => void) | null,
+    replace: (aqm: string) => void,
   ) {
     const place = (name: string, title: string, note = ""): HTMLElement => {
       const inner = el("div", {});
-      this.places[name] = el("figure", { class: `picture ${name}` }, el("figcaption", {}, title, note ? el("small", {}, ` ${note}`) : null), inner);
+      this.places[name] = el(
+        "figure",
+        { class: `picture ${name}` },
+        el("figcaption", {}, title, note ? el("small", {}, ` ${note}`) : null),
+        inner,
+      );
       return inner;
     };
-    const all = new Map([...families(player.laboratory.disciplines)].map(([family, some]) =>
-      [family, some.map((one) => [one.name, one.title] as [string, string])]));
+    const all = new Map(
+      [...families(player.laboratory.disciplines)].map(([family, some]) => [
+        family,
+        some.map((one) => [one.name, one.title] as [string, string]),
+      ]),
+    );
     const picker = choice(`Discipline ${index + 1}`, all, discipline.name, replace);
     const queue = place("queue", "Queue", "coloured: packets that wait; bold: its own average");
     const strip = place("strip", "Arrivals", "what became of each packet");
@@ -52,16 +64,33 @@ export class Card {
     this.places.numbers = el("dl", { class: "numbers" });
     this.places.thinks = el("ul", { class: "thinks" });
     this.element = el(
-      "article", { class: "card", "aria-label": discipline.title, style: `--own: ${look(index).colour}` },
-      el("header", {}, el("span", { class: "chip", "aria-hidden": "true" }), picker,
-        remove && el("button", { type: "button", class: "remove", "aria-label": `Remove ${discipline.title}`, click: remove }, "×")),
+      "article",
+      { class: "card", "aria-label": discipline.title, style: `--own: ${look(index).colour}` },
+      el(
+        "header",
+        {},
+        el("span", { class: "chip", "aria-hidden": "true" }),
+        picker,
+        remove &&
+          el(
+            "button",
+            { type: "button", class: "remove", "aria-label": `Remove ${discipline.title}`, click: remove },
+            "×",
+          ),
+      ),
       el("p", { class: "summary" }, `${discipline.summary}. `, about(discipline)),
       this.places.numbers,
-      el("div", { class: "pictures" },
+      el(
+        "div",
+        { class: "pictures" },
         el("div", { class: "wide" }, this.places.queue!, this.places.strip!),
         this.parameters(),
         el("div", { class: "panel thoughts" }, el("h3", {}, `What ${discipline.title} thinks now`), this.places.thinks),
-        this.places.curve!, this.places.bars!, this.places.windows!, this.places.network!),
+        this.places.curve!,
+        this.places.bars!,
+        this.places.windows!,
+        this.places.network!,
+      ),
     );
     this.queue = new QueuePicture(queue, index);
     this.strip = new Strip(strip);
@@ -80,7 +109,14 @@ export class Card {
     if (!this.discipline.parameters.length) box.append(el("p", { class: "soft" }, "It has none."));
     box.append(...shown.map((one) => this.parameter(one)));
     if (rest.length) {
-      box.append(el("details", {}, el("summary", {}, `${shown.length ? "More parameters" : "Parameters"} (${rest.length})`), ...rest.map((one) => this.parameter(one))));
+      box.append(
+        el(
+          "details",
+          {},
+          el("summary", {}, `${shown.length ? "More parameters" : "Parameters"} (${rest.length})`),
+          ...rest.map((one) => this.parameter(one)),
+        ),
+      );
     }
     return box;
   }
@@ -93,19 +129,39 @@ export class Card {
     if (range) {
       const scale = one.unit === "s" ? 1e-3 : one.unit === "bit/s" ? 1e6 : 1;
       const unit = { s: "ms", "bit/s": "Mbit/s" }[one.unit] ?? one.unit;
-      const label = one.symbol ? el("span", {}, symbol(one.symbol), one.symbol.replace(/[{}\\]/g, "") === one.name ? "" : el("small", {}, ` ${one.name}`)) : one.name;
+      const label = one.symbol
+        ? el(
+            "span",
+            {},
+            symbol(one.symbol),
+            one.symbol.replace(/[{}\\]/g, "") === one.name ? "" : el("small", {}, ` ${one.name}`),
+          )
+        : one.name;
       const made = knob({
-        label, name: `${one.name} of ${this.discipline.title}`, ...range, unit, scale, value: typeof value === "number" ? value : "auto",
-        text: (v) => quantity(v, one.unit), help: [about], change,
+        label,
+        name: `${one.name} of ${this.discipline.title}`,
+        ...range,
+        unit,
+        scale,
+        value: typeof value === "number" ? value : "auto",
+        text: (v) => quantity(v, one.unit),
+        help: [about],
+        change,
       });
       this.knobs.set(one.name, made);
       return made;
     }
     if (one.kind === "flag" && !one.range.includes('"auto"')) return toggle(one.name, value === true, change, about);
     const words = one.kind === "flag" ? ["auto", "true", "false"] : (one.choices ?? []);
-    return choice(one.name, words.map((word) => [word, word]), String(value), (word) => {
-      change(one.kind === "flag" && word !== "auto" ? word === "true" : word);
-    }, about);
+    return choice(
+      one.name,
+      words.map((word) => [word, word]),
+      String(value),
+      (word) => {
+        change(one.kind === "flag" && word !== "auto" ? word === "true" : word);
+      },
+      about,
+    );
   }
 
   /** Parameters that are not at their defaults; none where the setup has just lost this discipline. */
@@ -168,7 +224,10 @@ export class Card {
       // What lies far beyond the average from which everything is dropped is left out.
       const certain = values.findIndex((v) => v > 0.999);
       const shown = certain < 0 ? values : values.subarray(0, Math.ceil(1.25 * certain) + 2);
-      this.curve.curve(Float64Array.from(shown, (_, k) => (high * k) / (values.length - 1)), shown);
+      this.curve.curve(
+        Float64Array.from(shown, (_, k) => (high * k) / (values.length - 1)),
+        shown,
+      );
     }
     this.slow = 0;
   }
@@ -178,7 +237,9 @@ export class Card {
     const column = history.column(SAMPLE.packets);
     let most = 1;
     for (let k = history.from(begin); k < column.length; k += 1) most = Math.max(most, column[k]!);
-    const close = this.levels().filter((one) => one.value < 1.6 * most).map((one) => one.value);
+    const close = this.levels()
+      .filter((one) => one.value < 1.6 * most)
+      .map((one) => one.value);
     return Math.max(most, ...close);
   }
 
@@ -194,7 +255,8 @@ export class Card {
     this.slow = moment;
     this.windows.draw(history, begin, end);
     this.drawNetwork(history, now);
-    if (this.curve.known && !this.places.curve!.hidden) this.curve.draw(history.last(SAMPLE.average), history.gauge("p_b"));
+    if (this.curve.known && !this.places.curve!.hidden)
+      this.curve.draw(history.last(SAMPLE.average), history.gauge("p_b"));
     this.numbers(history, now);
     this.thoughts(history);
   }
@@ -234,11 +296,21 @@ export class Card {
       ["Mean queue", short(history.mean(SAMPLE.packets, since)), `packets, last ${RECENT} s`],
       ["Link use", percent(Math.min(1, left / bits)), `${rate(left)}, last ${RECENT} s`],
       ["Drops", arrivals ? percent(drops / arrivals, 2) : "–", `of arrivals, last ${RECENT} s`],
-      ["Marks", arrivals ? percent(history.since(SAMPLE.marks, since) / arrivals, 2) : "–", `of arrivals, last ${RECENT} s`],
-      ["Fairness", long.length > 1 ? short(jain(long), 3) : "–", "Jain's index of the flows' goodput: 1 is equal shares"],
+      [
+        "Marks",
+        arrivals ? percent(history.since(SAMPLE.marks, since) / arrivals, 2) : "–",
+        `of arrivals, last ${RECENT} s`,
+      ],
+      [
+        "Fairness",
+        long.length > 1 ? short(jain(long), 3) : "–",
+        "Jain's index of the flows' goodput: 1 is equal shares",
+      ],
     ];
     const shown = rows.filter(([name]) => name !== "Marks" || setup.ecn || setup.file);
-    this.places.numbers!.replaceChildren(...shown.map(([name, value, title]) => el("div", { title }, el("dt", {}, name), el("dd", {}, value))));
+    this.places.numbers!.replaceChildren(
+      ...shown.map(([name, value, title]) => el("div", { title }, el("dt", {}, name), el("dd", {}, value))),
+    );
     const grey = [setup.groups.length > 1 && "group 2", setup.browsers > 0 && "browsers"].filter(Boolean);
     const note = this.places.bars!.querySelector("small")!;
     note.textContent = ` Mbit/s, last ${RECENT} s${grey.length && !setup.file ? `; grey: ${grey.join(", ")}` : ""}`;
@@ -263,4 +335,3 @@ export class Card {
     this.slow = 0;
   }
 }
-

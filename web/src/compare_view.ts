@@ -24,19 +24,41 @@ export class CompareView {
   private readonly out = el("div", { class: "comparison", "aria-live": "polite" });
   private readonly about = el("p", { class: "soft" });
 
-  constructor(private readonly player: Player, private readonly laboratory: () => Promise<Laboratory>) {
+  constructor(
+    private readonly player: Player,
+    private readonly laboratory: () => Promise<Laboratory>,
+  ) {
     this.element = el(
-      "div", { class: "compare" },
+      "div",
+      { class: "compare" },
       el("h2", {}, "Compare over seeds"),
-      el("p", {}, "Runs every discipline of the play view with the same seeds, and takes the difference seed by seed. ",
-        docsLink("statistics.html", "How it is computed")),
+      el(
+        "p",
+        {},
+        "Runs every discipline of the play view with the same seeds, and takes the difference seed by seed. ",
+        docsLink("statistics.html", "How it is computed"),
+      ),
       this.about,
-      el("div", { class: "row" },
+      el(
+        "div",
+        { class: "row" },
         knob({
-          label: "Seeds", name: "Number of seeds", low: 2, high: 50, whole: true, value: this.seeds, unit: "", text: (v) => short(v),
-          help: ["More seeds, narrower intervals: four times as many halve them."], change: (v) => { this.seeds = Math.max(1, v as number); },
+          label: "Seeds",
+          name: "Number of seeds",
+          low: 2,
+          high: 50,
+          whole: true,
+          value: this.seeds,
+          unit: "",
+          text: (v) => short(v),
+          help: ["More seeds, narrower intervals: four times as many halve them."],
+          change: (v) => {
+            this.seeds = Math.max(1, v as number);
+          },
         }),
-        this.run, this.progress),
+        this.run,
+        this.progress,
+      ),
       this.out,
     );
   }
@@ -76,7 +98,11 @@ export class CompareView {
         laboratory.ask({ ask: "compare", serial: this.serial, tomls, first: setup.seed, seeds: this.seeds });
       });
       const queue = setup.file ? queueOf(parse(setup.file)) : QUEUE;
-      this.result = compare(titles, documents.map((group) => group.map((text) => JSON.parse(text) as unknown)), queue);
+      this.result = compare(
+        titles,
+        documents.map((group) => group.map((text) => JSON.parse(text) as unknown)),
+        queue,
+      );
       this.write(this.result);
     } catch (error) {
       announce(error instanceof Error ? error.message : String(error), true);
@@ -88,13 +114,31 @@ export class CompareView {
 
   private write(result: Comparison): void {
     const [head, ...rows] = table(result) as [string[], ...string[][]];
-    const body = rows.map(([name, ...cells]) => el("tr", {}, el("th", { scope: "row" }, name), ...cells.map((text) => el("td", {}, text))));
+    const body = rows.map(([name, ...cells]) =>
+      el("tr", {}, el("th", { scope: "row" }, name), ...cells.map((text) => el("td", {}, text))),
+    );
     this.out.replaceChildren(
       el("h3", {}, "What was found"),
       ...sentences(result).map((text) => el("p", { class: "found" }, text)),
-      el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of the comparison" },
-        el("table", {}, el("thead", {}, el("tr", {}, ...head.map((text, k) => (k ? el("th", { scope: "col" }, text) : el("td", {}))))), el("tbody", {}, ...body))),
-      el("p", { class: "soft" }, `Means over ${result.seeds} seeds ± half of the 95 % interval. * the interval of the difference excludes zero; ** it remains after Holm's correction for all differences of the table. [a, b] is an interval that is cut at the smallest or largest value that the measure can take.`),
+      el(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of the comparison" },
+        el(
+          "table",
+          {},
+          el(
+            "thead",
+            {},
+            el("tr", {}, ...head.map((text, k) => (k ? el("th", { scope: "col" }, text) : el("td", {})))),
+          ),
+          el("tbody", {}, ...body),
+        ),
+      ),
+      el(
+        "p",
+        { class: "soft" },
+        `Means over ${result.seeds} seeds ± half of the 95 % interval. * the interval of the difference excludes zero; ** it remains after Holm's correction for all differences of the table. [a, b] is an interval that is cut at the smallest or largest value that the measure can take.`,
+      ),
       el("button", { type: "button", click: () => void copyText(markdown(result)) }, "Copy as Markdown"),
     );
   }

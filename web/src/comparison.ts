@@ -43,7 +43,16 @@ export function compare(titles: string[], documents: unknown[][], queue: string)
   });
   const seeds = documents[0]!.length;
   const replicated = seeds > 1 && !fixed.every(Boolean);
-  return { titles, seeds, quantities: QUANTITIES, cells, differences, fixed, replicated, idle: documents.map((group) => neverActed(group, queue)) };
+  return {
+    titles,
+    seeds,
+    quantities: QUANTITIES,
+    cells,
+    differences,
+    fixed,
+    replicated,
+    idle: documents.map((group) => neverActed(group, queue)),
+  };
 }
 
 /** Plain queues, which only ever drop at a full buffer. */
@@ -60,7 +69,9 @@ function neverActed(documents: unknown[], queue: string): boolean {
 
 /** Whether several seeds gave the same run: documents that differ in name, seed, version and cost alone. */
 export function sameRun(documents: unknown[]): boolean {
-  const bare = documents.map((one) => JSON.stringify({ ...(one as object), scenario: 0, seed: 0, version: 0, cost: 0 }));
+  const bare = documents.map((one) =>
+    JSON.stringify({ ...(one as object), scenario: 0, seed: 0, version: 0, cost: 0 }),
+  );
   return bare.length > 1 && bare.every((text) => text === bare[0]);
 }
 

@@ -5,7 +5,9 @@ type Attributes = Record<string, string | number | boolean | null | undefined | 
 
 /** An element with attributes and children; an attribute that is a function listens to the event of its name. */
 export function el<K extends keyof HTMLElementTagNameMap>(
-  tag: K, attributes: Attributes = {}, ...children: Child[]
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
 ): HTMLElementTagNameMap[K] {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -21,9 +23,21 @@ export function el<K extends keyof HTMLElementTagNameMap>(
 export function symbol(latex: string): DocumentFragment {
   const made = document.createDocumentFragment();
   const [base = "", index = ""] = latex.replaceAll("\\", "").split(/_(.+)/);
-  const greek: Record<string, string> = { alpha: "α", beta: "β", gamma: "γ", phi: "φ", tau: "τ", lambda: "λ", delta: "δ", Delta: "Δ", rho: "ρ", omega: "ω" };
+  const greek: Record<string, string> = {
+    alpha: "α",
+    beta: "β",
+    gamma: "γ",
+    phi: "φ",
+    tau: "τ",
+    lambda: "λ",
+    delta: "δ",
+    Delta: "Δ",
+    rho: "ρ",
+    omega: "ω",
+  };
   made.append(greek[base] ?? base);
-  if (index) made.append(el("sub", {}, greek[index.replace(/[{}]/g, "")] ?? index.replace(/[{}]/g, "").replaceAll(",", ", ")));
+  if (index)
+    made.append(el("sub", {}, greek[index.replace(/[{}]/g, "")] ?? index.replace(/[{}]/g, "").replaceAll(",", ", ")));
   return made;
 }
 

@@ -138,7 +138,12 @@ export class Simulation {
   private readonly at: number;
   private state: Numbers = new Float64Array();
 
-  constructor(private readonly engine: Engine, private readonly handle: number, loaded: Loaded, queue: string) {
+  constructor(
+    private readonly engine: Engine,
+    private readonly handle: number,
+    loaded: Loaded,
+    queue: string,
+  ) {
     this.at = loaded.queues.findIndex((one) => one.name === queue);
     const own = loaded.queues[this.at]!;
     this.about = {
@@ -167,10 +172,18 @@ export class Simulation {
 
   queue(): QueueRead {
     this.state = this.engine.array(this.engine.exports.ed_queue(this.handle, this.at));
-    const [packets, bytes, average, arrivals, , , departedBytes, early, forced, overflow, marks] = this.state as unknown as number[];
+    const [packets, bytes, average, arrivals, , , departedBytes, early, forced, overflow, marks] = this
+      .state as unknown as number[];
     return {
-      packets: packets!, bytes: bytes!, average: average!, arrivals: arrivals!, departedBytes: departedBytes!,
-      early: early!, forced: forced!, overflow: overflow!, marks: marks!,
+      packets: packets!,
+      bytes: bytes!,
+      average: average!,
+      arrivals: arrivals!,
+      departedBytes: departedBytes!,
+      early: early!,
+      forced: forced!,
+      overflow: overflow!,
+      marks: marks!,
     };
   }
 

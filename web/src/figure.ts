@@ -36,7 +36,14 @@ function path(xs: number[], ys: number[], style: string): string {
 }
 
 /** Axes of a panel whose upper left corner is at `top`. */
-function axes(top: number, title: string, x: string, y: string, xs: [number, string][], ys: [number, string][]): string {
+function axes(
+  top: number,
+  title: string,
+  x: string,
+  y: string,
+  xs: [number, string][],
+  ys: [number, string][],
+): string {
   const bottom = top + HEIGHT - 44;
   const parts = [text(LEFT, top + 14, title, 'font-weight="600"')];
   for (const [at, name] of ys) {
@@ -49,7 +56,9 @@ function axes(top: number, title: string, x: string, y: string, xs: [number, str
   }
   parts.push(`<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${bottom}" y2="${bottom}" stroke="#555"/>`);
   parts.push(text((LEFT + WIDTH) / 2, bottom + 34, x, 'text-anchor="middle"'));
-  parts.push(text(16, (top + 22 + bottom) / 2, y, `text-anchor="middle" transform="rotate(-90 16 ${(top + 22 + bottom) / 2})"`));
+  parts.push(
+    text(16, (top + 22 + bottom) / 2, y, `text-anchor="middle" transform="rotate(-90 16 ${(top + 22 + bottom) / 2})"`),
+  );
   return parts.join("\n");
 }
 
@@ -62,7 +71,12 @@ function ticks(low: number, high: number): number[] {
 
 /** The figure as SVG. */
 export function svg(all: Drawn[], begin: number, end: number, note: string): string {
-  const most = Math.max(10, ...all.flatMap(({ history }) => history.at(SAMPLE.packets, history.rows(SAMPLE.packets, begin, end, 400)).map(Number)));
+  const most = Math.max(
+    10,
+    ...all.flatMap(({ history }) =>
+      history.at(SAMPLE.packets, history.rows(SAMPLE.packets, begin, end, 400)).map(Number),
+    ),
+  );
   const high = roundUp(most);
   const x = (t: number): number => LEFT + ((WIDTH - LEFT - RIGHT) * (t - begin)) / (end - begin);
   const parts: string[] = [];
@@ -70,12 +84,20 @@ export function svg(all: Drawn[], begin: number, end: number, note: string): str
     const top = 8 + k * HEIGHT;
     const [above, below] = [top + 24, top + HEIGHT - 44];
     const y = (v: number): number => below - ((below - above) * Math.min(v, high)) / high;
-    parts.push(axes(
-      top, one.title, "simulated time (s)", "queue (packets)",
-      ticks(begin, end).map((t) => [x(t), short(t)]), ticks(0, high).map((v) => [y(v), short(v)]),
-    ));
+    parts.push(
+      axes(
+        top,
+        one.title,
+        "simulated time (s)",
+        "queue (packets)",
+        ticks(begin, end).map((t) => [x(t), short(t)]),
+        ticks(0, high).map((v) => [y(v), short(v)]),
+      ),
+    );
     for (const level of one.levels.filter((l) => l.value <= high)) {
-      parts.push(`<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(level.value)}" y2="${y(level.value)}" stroke="#555" stroke-dasharray="4 4"/>`);
+      parts.push(
+        `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(level.value)}" y2="${y(level.value)}" stroke="#555" stroke-dasharray="4 4"/>`,
+      );
       parts.push(text(WIDTH - RIGHT - 4, y(level.value) - 3, level.name, 'text-anchor="end" fill="#555"'));
     }
     const rows = one.history.rows(SAMPLE.packets, begin, end, 600);
@@ -95,22 +117,45 @@ export function svg(all: Drawn[], begin: number, end: number, note: string): str
     let sum = 0;
     return Array.from(history.sojourns, (n) => (sum += n) / (total || 1));
   });
-  const first = Math.min(...shares.map((s) => Math.max(0, s.findIndex((v) => v > 0.01))));
+  const first = Math.min(
+    ...shares.map((s) =>
+      Math.max(
+        0,
+        s.findIndex((v) => v > 0.01),
+      ),
+    ),
+  );
   const last = Math.max(...shares.map((s) => s.findIndex((v) => v > 0.9995)), first + 40);
   const low = Math.floor(Math.log10(binEnd(first)));
   const up = Math.max(low + 1, Math.ceil(Math.log10(binEnd(Math.min(last, BINS - 1)))));
   const at = (d: number): number => LEFT + ((WIDTH - LEFT - RIGHT) * (Math.log10(d) - low)) / (up - low);
   const y = (v: number): number => below - (below - above) * v;
   const decades = Array.from({ length: up - low + 1 }, (_, k) => low + k);
-  parts.push(axes(
-    top, "Time that packets waited", "time in the queue (ms)", "share of packets",
-    decades.map((d) => [at(10 ** d), short(10 ** (d + 3))]), [0, 0.25, 0.5, 0.75, 1].map((v) => [y(v), `${100 * v} %`]),
-  ));
+  parts.push(
+    axes(
+      top,
+      "Time that packets waited",
+      "time in the queue (ms)",
+      "share of packets",
+      decades.map((d) => [at(10 ** d), short(10 ** (d + 3))]),
+      [0, 0.25, 0.5, 0.75, 1].map((v) => [y(v), `${100 * v} %`]),
+    ),
+  );
   shares.forEach((one, k) => {
-    const kept = one.map((v, i) => [binEnd(i), v] as const).filter(([d]) => Math.log10(d) >= low && Math.log10(d) <= up);
+    const kept = one
+      .map((v, i) => [binEnd(i), v] as const)
+      .filter(([d]) => Math.log10(d) >= low && Math.log10(d) <= up);
     const style = `stroke="${LOOKS[k]!.colour}" stroke-width="2" stroke-dasharray="${LOOKS[k]!.dashes.join(" ")}"`;
-    parts.push(path(kept.map(([d]) => at(d)), kept.map(([, v]) => y(v)), style));
-    parts.push(text(WIDTH - RIGHT - 8, above + 60 + 16 * k, all[k]!.title, `text-anchor="end" fill="${LOOKS[k]!.colour}"`));
+    parts.push(
+      path(
+        kept.map(([d]) => at(d)),
+        kept.map(([, v]) => y(v)),
+        style,
+      ),
+    );
+    parts.push(
+      text(WIDTH - RIGHT - 8, above + 60 + 16 * k, all[k]!.title, `text-anchor="end" fill="${LOOKS[k]!.colour}"`),
+    );
   });
   const height = top + HEIGHT + 16;
   parts.push(text(LEFT, height - 8, note, 'fill="#555" font-size="10"'));
@@ -139,9 +184,15 @@ export async function png(source: string): Promise<Blob> {
 /** The samples of all disciplines as CSV, one row each 10 ms; counts are of the interval before the row. */
 export function csv(names: string[], histories: History[]): string {
   const columns: [string, number][] = [
-    ["queue_packets", SAMPLE.packets], ["queue_bytes", SAMPLE.bytes], ["average_packets", SAMPLE.average],
-    ["arrivals", SAMPLE.arrivals], ["marks", SAMPLE.marks], ["early_drops", SAMPLE.early], ["forced_drops", SAMPLE.forced],
-    ["overflow_drops", SAMPLE.overflow], ["departed_bytes", SAMPLE.departedBytes],
+    ["queue_packets", SAMPLE.packets],
+    ["queue_bytes", SAMPLE.bytes],
+    ["average_packets", SAMPLE.average],
+    ["arrivals", SAMPLE.arrivals],
+    ["marks", SAMPLE.marks],
+    ["early_drops", SAMPLE.early],
+    ["forced_drops", SAMPLE.forced],
+    ["overflow_drops", SAMPLE.overflow],
+    ["departed_bytes", SAMPLE.departedBytes],
   ];
   const lines = [["aqm", "time_s", ...columns.map(([name]) => name)].join(",")];
   histories.forEach((history, run) => {
@@ -154,4 +205,3 @@ export function csv(names: string[], histories: History[]): string {
   });
   return `${lines.join("\n")}\n`;
 }
-

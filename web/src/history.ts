@@ -106,8 +106,10 @@ export class History {
     const begin = this.deliveries.find((one) => one.time >= now - span) ?? this.deliveries[0];
     if (!begin || now - begin.time < 0.05) return null;
     const counted = begin.time >= warmup;
-    return Array.from(counted ? begin.delivered : begin.passed, (before, k) =>
-      (8e-6 * (this.flow(k, counted ? "deliveredBytes" : "passedBytes") - before)) / (now - begin.time));
+    return Array.from(
+      counted ? begin.delivered : begin.passed,
+      (before, k) => (8e-6 * (this.flow(k, counted ? "deliveredBytes" : "passedBytes") - before)) / (now - begin.time),
+    );
   }
 
   /**

@@ -52,12 +52,22 @@ export function knob(one: Knob): KnobElement {
     return Math.min(high, Math.max(low, Number(value.toPrecision(one.log ? 2 : 3))));
   };
   const slider = el("input", {
-    type: "range", min: 0, max: STEPS, step: one.whole && !one.log ? STEPS / Math.max(1, high - low) : "any",
-    id: at, "aria-label": one.name, "aria-describedby": `${at}-help`,
+    type: "range",
+    min: 0,
+    max: STEPS,
+    step: one.whole && !one.log ? STEPS / Math.max(1, high - low) : "any",
+    id: at,
+    "aria-label": one.name,
+    "aria-describedby": `${at}-help`,
   });
   const exact = el("input", {
-    type: "text", inputmode: "decimal", class: "exact", size: 7, "aria-label": `${one.name}, exact value${one.unit ? ` in ${one.unit}` : ""}`,
-    autocomplete: "off", spellcheck: "false",
+    type: "text",
+    inputmode: "decimal",
+    class: "exact",
+    size: 7,
+    "aria-label": `${one.name}, exact value${one.unit ? ` in ${one.unit}` : ""}`,
+    autocomplete: "off",
+    spellcheck: "false",
   });
   let current = one.value;
   const show = (): void => {
@@ -68,10 +78,16 @@ export function knob(one: Knob): KnobElement {
     if (automatic) automatic.setAttribute("aria-pressed", String(current === "auto"));
   };
   const automatic = one.auto
-    ? el("button", {
-        type: "button", class: "auto", "aria-label": `${one.name}: auto`,
-        click: () => take(current === "auto" ? read(STEPS / 2) : "auto"),
-      }, "auto")
+    ? el(
+        "button",
+        {
+          type: "button",
+          class: "auto",
+          "aria-label": `${one.name}: auto`,
+          click: () => take(current === "auto" ? read(STEPS / 2) : "auto"),
+        },
+        "auto",
+      )
     : null;
   const take = (value: number | "auto"): void => {
     if (value === current) return show();
@@ -102,7 +118,8 @@ export function knob(one: Knob): KnobElement {
     take(value === "auto" ? value : one.whole ? Math.round(value) : value);
   });
   const made = el(
-    "div", { class: "knob" },
+    "div",
+    { class: "knob" },
     el("label", { for: at }, one.label),
     el("span", { class: "value" }, exact, one.unit ? el("span", { class: "unit" }, one.unit) : null, automatic),
     slider,
@@ -118,20 +135,30 @@ export function knob(one: Knob): KnobElement {
 
 /** A list to choose from, with its label. */
 export function choice(
-  label: string, options: [string, string][] | Map<string, [string, string][]>, value: string, change: (value: string) => void,
+  label: string,
+  options: [string, string][] | Map<string, [string, string][]>,
+  value: string,
+  change: (value: string) => void,
   help = "",
 ): HTMLElement {
   const at = id("choice");
   const entries = (list: [string, string][]): HTMLOptionElement[] =>
     list.map(([name, text]) => el("option", { value: name, selected: name === value }, text));
-  const list = el("select", { id: at, change: () => change(list.value), "aria-describedby": help ? `${at}-help` : null });
+  const list = el("select", {
+    id: at,
+    change: () => change(list.value),
+    "aria-describedby": help ? `${at}-help` : null,
+  });
   if (options instanceof Map) {
     for (const [group, some] of options) list.append(el("optgroup", { label: group }, ...entries(some)));
   } else {
     list.append(...entries(options));
   }
   return el(
-    "div", { class: "choice" }, el("label", { for: at }, label), list,
+    "div",
+    { class: "choice" },
+    el("label", { for: at }, label),
+    list,
     help ? el("div", { class: "tip", id: `${at}-help` }, help) : null,
   );
 }
@@ -140,10 +167,17 @@ export function choice(
 export function toggle(label: string, value: boolean, change: (value: boolean) => void, help = ""): HTMLElement {
   const at = id("toggle");
   const box = el("input", {
-    type: "checkbox", id: at, checked: value, change: () => change(box.checked), "aria-describedby": help ? `${at}-help` : null,
+    type: "checkbox",
+    id: at,
+    checked: value,
+    change: () => change(box.checked),
+    "aria-describedby": help ? `${at}-help` : null,
   });
   return el(
-    "div", { class: "toggle" }, box, el("label", { for: at }, label),
+    "div",
+    { class: "toggle" },
+    box,
+    el("label", { for: at }, label),
     help ? el("div", { class: "tip", id: `${at}-help` }, help) : null,
   );
 }

@@ -21,12 +21,15 @@ export class LearnView {
 
   /** Begin a story, or go to another of its steps. */
   go(story: Story, step: number): void {
-    const other = this.open !== story || at(story, step).udp !== this.player.setup.udp || changes(story, this.step, step);
+    const other =
+      this.open !== story || at(story, step).udp !== this.player.setup.udp || changes(story, this.step, step);
     this.open = story;
     this.step = step;
     const { player } = this;
     player.speed = story.steps[step]?.speed ?? 3;
-    document.querySelectorAll<HTMLSelectElement>(".speed select").forEach((list) => (list.value = String(player.speed)));
+    document
+      .querySelectorAll<HTMLSelectElement>(".speed select")
+      .forEach((list) => (list.value = String(player.speed)));
     if (other) {
       const moment = step === 0 ? 0 : player.now;
       player.setup = at(story, step);
@@ -46,8 +49,22 @@ export class LearnView {
       this.element.replaceChildren(
         el("h2", {}, "Stories"),
         el("p", {}, "Each is a short walk through one idea, beside a live run that you may change at any time."),
-        el("ol", { class: "stories" }, ...STORIES.map((one) =>
-          el("li", {}, el("button", { type: "button", click: () => this.go(one, 0) }, el("b", {}, one.title), el("span", {}, one.claim))))),
+        el(
+          "ol",
+          { class: "stories" },
+          ...STORIES.map((one) =>
+            el(
+              "li",
+              {},
+              el(
+                "button",
+                { type: "button", click: () => this.go(one, 0) },
+                el("b", {}, one.title),
+                el("span", {}, one.claim),
+              ),
+            ),
+          ),
+        ),
       );
       return;
     }
@@ -55,17 +72,43 @@ export class LearnView {
     const last = step === story.steps.length - 1;
     const found = el("p", { class: "measured", "aria-live": "polite" });
     this.element.replaceChildren(
-      el("button", { type: "button", class: "plain", click: () => { this.open = null; this.player.setup.story = ""; this.draw(); } }, "← All stories"),
+      el(
+        "button",
+        {
+          type: "button",
+          class: "plain",
+          click: () => {
+            this.open = null;
+            this.player.setup.story = "";
+            this.draw();
+          },
+        },
+        "← All stories",
+      ),
       el("h2", { tabindex: -1 }, story.title),
       el("p", { class: "claim" }, story.claim),
       el("p", { class: "paper" }, story.paper),
-      el("div", { class: "step-text" }, el("p", { class: "soft" }, `Step ${step + 1} of ${story.steps.length}`), el("p", {}, story.steps[step]!.text)),
-      el("div", { class: "row" },
+      el(
+        "div",
+        { class: "step-text" },
+        el("p", { class: "soft" }, `Step ${step + 1} of ${story.steps.length}`),
+        el("p", {}, story.steps[step]!.text),
+      ),
+      el(
+        "div",
+        { class: "row" },
         el("button", { type: "button", disabled: step === 0, click: () => this.go(story, step - 1) }, "Back"),
         last
           ? el("button", { type: "button", class: "primary", click: () => this.next(story) }, "Next story")
           : el("button", { type: "button", class: "primary", click: () => this.go(story, step + 1) }, "Next"),
-        el("button", { type: "button", click: (event: Event) => void this.measure(story, found, event.currentTarget as HTMLButtonElement) }, "Measure it"),
+        el(
+          "button",
+          {
+            type: "button",
+            click: (event: Event) => void this.measure(story, found, event.currentTarget as HTMLButtonElement),
+          },
+          "Measure it",
+        ),
       ),
       found,
     );

@@ -17,8 +17,14 @@ export interface Asked {
 
 /** The address of a setup that has run to a time. */
 export async function address(setup: Setup, at: number, view = "play"): Promise<string> {
-  const bytes = await through(new TextEncoder().encode(JSON.stringify({ setup, at })), new CompressionStream("deflate-raw"));
-  const text = btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  const bytes = await through(
+    new TextEncoder().encode(JSON.stringify({ setup, at })),
+    new CompressionStream("deflate-raw"),
+  );
+  const text = btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replace(/=+$/, "");
   return `#${view === "play" ? "" : `view=${view}&`}s=${text}`;
 }
 
@@ -39,7 +45,11 @@ export async function asked(hash: string): Promise<Asked> {
   const whole = words.get("s");
   if (whole !== null) return { ...found, ...(await whole_of(whole)) };
   const names = words.get("aqm");
-  if (names) found.setup.disciplines = names.split(",").slice(0, 4).map((aqm) => ({ aqm, set: {} }));
+  if (names)
+    found.setup.disciplines = names
+      .split(",")
+      .slice(0, 4)
+      .map((aqm) => ({ aqm, set: {} }));
   const number = (word: string): number | null => {
     const text = words.get(word);
     return text === null || !Number.isFinite(Number(text)) ? null : Number(text);

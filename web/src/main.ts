@@ -14,7 +14,11 @@ import type { Tell } from "./protocol";
 import { dropping, sharing } from "./share";
 
 type View = "play" | "compare" | "learn";
-const VIEWS: [View, string][] = [["play", "Play"], ["compare", "Compare"], ["learn", "Learn"]];
+const VIEWS: [View, string][] = [
+  ["play", "Play"],
+  ["compare", "Compare"],
+  ["learn", "Learn"],
+];
 
 async function opened(): Promise<Asked> {
   try {
@@ -72,21 +76,53 @@ async function begin(): Promise<void> {
   };
 
   let view: View = "play";
-  const tabs = VIEWS.map(([name, title]) => el("button", { type: "button", "data-view": name, click: () => show(name) }, title));
-  const theme = el("button", { type: "button", class: "theme", click: () => {
-    const now = document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-    document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
-    play.theme();
-  } }, "Light or dark");
+  const tabs = VIEWS.map(([name, title]) =>
+    el("button", { type: "button", "data-view": name, click: () => show(name) }, title),
+  );
+  const theme = el(
+    "button",
+    {
+      type: "button",
+      class: "theme",
+      click: () => {
+        const now =
+          document.documentElement.dataset.theme ??
+          (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+        document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
+        play.theme();
+      },
+    },
+    "Light or dark",
+  );
   const head = el(
-    "header", { class: "head" },
+    "header",
+    { class: "head" },
     el("h1", {}, "earlydrop ", el("span", {}, "playground")),
     el("nav", { "aria-label": "Views" }, ...tabs),
-    el("div", { class: "tools" }, sharing(player, () => view, () => play.figure()), theme),
+    el(
+      "div",
+      { class: "tools" },
+      sharing(
+        player,
+        () => view,
+        () => play.figure(),
+      ),
+      theme,
+    ),
   );
   const main = el("main", {}, learn.element, play.element, compare.element);
   if (wanted.embed) app.replaceChildren(main);
-  else app.replaceChildren(head, main, el("footer", {}, `earlydrop ${laboratory.version}, the simulator itself, compiled for the browser. Nothing leaves this page. `, el("a", { href: "licences.txt" }, "Licences")));
+  else
+    app.replaceChildren(
+      head,
+      main,
+      el(
+        "footer",
+        {},
+        `earlydrop ${laboratory.version}, the simulator itself, compiled for the browser. Nothing leaves this page. `,
+        el("a", { href: "licences.txt" }, "Licences"),
+      ),
+    );
   document.documentElement.classList.toggle("embedded", wanted.embed);
 
   function show(next: View): void {
@@ -117,7 +153,13 @@ async function begin(): Promise<void> {
   // Space starts and stops, a full stop steps, where no control takes the key.
   document.addEventListener("keydown", (event) => {
     const target = event.target as HTMLElement;
-    if (target.closest("input, select, button, summary, a, [role=region]") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (
+      target.closest("input, select, button, summary, a, [role=region]") ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey
+    )
+      return;
     if (event.key === " ") {
       event.preventDefault();
       if (player.playing) player.pause();
@@ -139,5 +181,11 @@ async function begin(): Promise<void> {
 
 begin().catch((error: unknown) => {
   const app = document.querySelector("#app");
-  app?.replaceChildren(el("p", { class: "fault", role: "alert" }, `The playground cannot start: ${error instanceof Error ? error.message : String(error)}`));
+  app?.replaceChildren(
+    el(
+      "p",
+      { class: "fault", role: "alert" },
+      `The playground cannot start: ${error instanceof Error ? error.message : String(error)}`,
+    ),
+  );
 });

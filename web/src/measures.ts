@@ -23,11 +23,21 @@ export interface Quantity {
 
 const relative = (size: number): Margin => ({ size, relative: true });
 const whole = (name: string) => (): string[] => [name];
-const ofPassing = (name: string) => (queue: string): string[] => ["queues", queue, "passing", name];
-const atQueue = (name: string) => (queue: string): string[] => ["queues", queue, name];
+const ofPassing =
+  (name: string) =>
+  (queue: string): string[] => ["queues", queue, "passing", name];
+const atQueue =
+  (name: string) =>
+  (queue: string): string[] => ["queues", queue, name];
 
 function quantity(
-  id: string, title: string, unit: string, field: Quantity["field"], digits: number, margin: Margin, high = Infinity,
+  id: string,
+  title: string,
+  unit: string,
+  field: Quantity["field"],
+  digits: number,
+  margin: Margin,
+  high = Infinity,
   passing: Quantity["passing"] = null,
 ): Quantity {
   const scale = unit === "%" ? 100 : 1;
@@ -36,9 +46,27 @@ function quantity(
 
 /** The quantities of `earlydrop compare`, with the margins of their kinds. */
 export const QUANTITIES: Quantity[] = [
-  quantity("goodput", "Goodput", "Mbit/s", whole("goodput_total_mbps"), 3, relative(0.01), Infinity, ofPassing("goodput_mbps")),
+  quantity(
+    "goodput",
+    "Goodput",
+    "Mbit/s",
+    whole("goodput_total_mbps"),
+    3,
+    relative(0.01),
+    Infinity,
+    ofPassing("goodput_mbps"),
+  ),
   quantity("utilisation", "Utilisation", "%", atQueue("utilisation"), 2, relative(0.01), 1),
-  quantity("delay", "Delay, end to end", "ms", whole("delay_mean_ms"), 2, relative(0.02), Infinity, ofPassing("delay_mean_ms")),
+  quantity(
+    "delay",
+    "Delay, end to end",
+    "ms",
+    whole("delay_mean_ms"),
+    2,
+    relative(0.02),
+    Infinity,
+    ofPassing("delay_mean_ms"),
+  ),
   quantity("queue_delay", "Queueing delay", "ms", atQueue("delay_mean_ms"), 2, relative(0.02)),
   quantity("queue_delay_p99", "Queueing delay, 99 %", "ms", atQueue("delay_p99_ms"), 2, relative(0.02)),
   quantity("queue", "Mean queue", "packets", atQueue("queue_mean_packets"), 2, relative(0.02)),

@@ -1,14 +1,27 @@
 // Numbers as people read them, with units.
 
-const RATES: [number, string][] = [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]];
-const TIMES: [number, string][] = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]];
+const RATES: [number, string][] = [
+  [1e9, "Gbit/s"],
+  [1e6, "Mbit/s"],
+  [1e3, "kbit/s"],
+  [1, "bit/s"],
+];
+const TIMES: [number, string][] = [
+  [1, "s"],
+  [1e-3, "ms"],
+  [1e-6, "µs"],
+];
 
 /** So many significant digits, without an exponent where that is readable. */
 export function short(value: number, digits = 3): string {
   if (!Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e7 || size < 1e-5) return value.toExponential(Math.max(0, digits - 1)).replace("e-", "e−").replace("e+", "e");
+  if (size >= 1e7 || size < 1e-5)
+    return value
+      .toExponential(Math.max(0, digits - 1))
+      .replace("e-", "e−")
+      .replace("e+", "e");
   const places = Math.min(8, Math.max(0, digits - 1 - Math.floor(Math.log10(size))));
   return trimmed(value.toFixed(places)).replace("-", "−");
 }

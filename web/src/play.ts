@@ -12,7 +12,13 @@ import { type Player, SPEEDS, type What } from "./player";
 import { DelayPicture } from "./plots";
 import { BINS, binEnd } from "./protocol";
 
-const SPANS: [string, string][] = [["0.2", "last 0.2 s"], ["2", "last 2 s"], ["20", "last 20 s"], ["60", "last 60 s"], ["0", "all"]];
+const SPANS: [string, string][] = [
+  ["0.2", "last 0.2 s"],
+  ["2", "last 2 s"],
+  ["20", "last 20 s"],
+  ["60", "last 60 s"],
+  ["0", "all"],
+];
 const ENDS = Array.from({ length: BINS }, (_, k) => binEnd(k));
 
 export class PlayView {
@@ -34,29 +40,66 @@ export class PlayView {
   private drawn = 0;
   private timer = 0;
 
-  constructor(private readonly player: Player, private readonly embed: boolean) {
-    const speed = choice("Speed", SPEEDS.map(([value, text]) => [String(value), text]), String(player.speed), (value) => {
-      this.player.speed = Number(value);
-    });
+  constructor(
+    private readonly player: Player,
+    private readonly embed: boolean,
+  ) {
+    const speed = choice(
+      "Speed",
+      SPEEDS.map(([value, text]) => [String(value), text]),
+      String(player.speed),
+      (value) => {
+        this.player.speed = Number(value);
+      },
+    );
     speed.classList.add("speed");
     const span = choice("Show", SPANS, String(this.span), (value) => {
       this.span = Number(value);
       this.draw(true);
     });
     this.bar = el(
-      "div", { class: "bar", role: "group", "aria-label": "Run" },
+      "div",
+      { class: "bar", role: "group", "aria-label": "Run" },
       this.start,
-      el("button", { type: "button", class: "step", click: () => player.step(), title: "One packet time of the link further" }, "Step"),
-      el("button", { type: "button", class: "restart", click: () => player.restart(), title: "Back to time 0" }, "Restart"),
-      speed, span, this.clock,
+      el(
+        "button",
+        { type: "button", class: "step", click: () => player.step(), title: "One packet time of the link further" },
+        "Step",
+      ),
+      el(
+        "button",
+        { type: "button", class: "restart", click: () => player.restart(), title: "Back to time 0" },
+        "Restart",
+      ),
+      speed,
+      span,
+      this.clock,
     );
-    this.frame = el("details", { class: "side", open: innerWidth > 900 && !embed }, el("summary", {}, "Link, load and run"), this.side);
+    this.frame = el(
+      "details",
+      { class: "side", open: innerWidth > 900 && !embed },
+      el("summary", {}, "Link, load and run"),
+      this.side,
+    );
     this.element = el(
-      "div", { class: embed ? "play embed" : "play" },
+      "div",
+      { class: embed ? "play embed" : "play" },
       this.frame,
-      el("div", { class: "stage" }, this.bar, this.fault, this.cards, embed ? null : this.add,
-        el("section", { class: "all-delays", "aria-label": "Delays" },
-          el("h2", {}, "How long packets waited"), this.legend, this.delays)),
+      el(
+        "div",
+        { class: "stage" },
+        this.bar,
+        this.fault,
+        this.cards,
+        embed ? null : this.add,
+        el(
+          "section",
+          { class: "all-delays", "aria-label": "Delays" },
+          el("h2", {}, "How long packets waited"),
+          this.legend,
+          this.delays,
+        ),
+      ),
     );
     player.listen((what) => this.hear(what));
     player.curves = (run, high, values) => {
@@ -111,13 +154,17 @@ export class PlayView {
   controls(): void {
     const focused = document.activeElement?.getAttribute("aria-label") ?? "";
     let timer = 0;
-    this.side.replaceChildren(controls(this.player.setup, this.player.laboratory.stacks, () => {
-      // A slider on its way is followed, but not to every pixel.
-      clearTimeout(timer);
-      timer = window.setTimeout(() => this.player.again(), 40);
-    }));
+    this.side.replaceChildren(
+      controls(this.player.setup, this.player.laboratory.stacks, () => {
+        // A slider on its way is followed, but not to every pixel.
+        clearTimeout(timer);
+        timer = window.setTimeout(() => this.player.again(), 40);
+      }),
+    );
     if (focused && this.side.isConnected) {
-      const again = [...this.side.querySelectorAll("[aria-label]")].find((one) => one.getAttribute("aria-label") === focused);
+      const again = [...this.side.querySelectorAll("[aria-label]")].find(
+        (one) => one.getAttribute("aria-label") === focused,
+      );
       if (again instanceof HTMLElement) again.focus();
     }
   }
@@ -153,8 +200,17 @@ export class PlayView {
   }
 
   private legends(titles: string[]): void {
-    this.legend.replaceChildren(...titles.map((title, k) =>
-      el("span", { style: `--own: ${look(k).colour}` }, el("i", { class: "chip", "aria-hidden": "true" }), title, el("b", { class: `median-${k}` }))));
+    this.legend.replaceChildren(
+      ...titles.map((title, k) =>
+        el(
+          "span",
+          { style: `--own: ${look(k).colour}` },
+          el("i", { class: "chip", "aria-hidden": "true" }),
+          title,
+          el("b", { class: `median-${k}` }),
+        ),
+      ),
+    );
   }
 
   /** Name of a discipline, with the parameters that tell it from others of that name. */
@@ -207,7 +263,8 @@ export class PlayView {
       this.picture?.draw(ENDS, shares);
       shares.forEach((one, k) => {
         const place = this.legend.querySelector(`.median-${k}`);
-        const at = (share: number): string => `${short(1e3 * (ENDS[one.findIndex((v) => v >= share)] ?? Number.NaN), 2)} ms`;
+        const at = (share: number): string =>
+          `${short(1e3 * (ENDS[one.findIndex((v) => v >= share)] ?? Number.NaN), 2)} ms`;
         if (place && one.length) place.textContent = `half within ${at(0.5)}, 99 % within ${at(0.99)}`;
       });
     }

@@ -11,8 +11,14 @@ import { parse } from "smol-toml";
 
 /** Simulated seconds in a second, and what it is called; infinite is as fast as it goes. */
 export const SPEEDS: [number, string][] = [
-  [0.001, "1/1000 of real time"], [0.01, "1/100 of real time"], [0.1, "1/10 of real time"], [1, "real time"],
-  [3, "3 times real time"], [10, "10 times real time"], [100, "100 times real time"], [Infinity, "as fast as it goes"],
+  [0.001, "1/1000 of real time"],
+  [0.01, "1/100 of real time"],
+  [0.1, "1/10 of real time"],
+  [1, "real time"],
+  [3, "3 times real time"],
+  [10, "10 times real time"],
+  [100, "100 times real time"],
+  [Infinity, "as fast as it goes"],
 ];
 
 /** Most parameters that a link remembers as changed on the way; beyond them the run starts with them. */
@@ -35,7 +41,10 @@ export class Player {
   private finished: ((documents: string[]) => void) | null = null;
   private listeners = new Set<(what: What) => void>();
 
-  constructor(readonly laboratory: Laboratory, public setup: Setup) {
+  constructor(
+    readonly laboratory: Laboratory,
+    public setup: Setup,
+  ) {
     const tick = (moment: number): void => {
       this.tick(moment);
       requestAnimationFrame(tick);

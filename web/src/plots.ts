@@ -46,7 +46,10 @@ function options(place: HTMLElement, axes: Axes, series: uPlot.Series[]): uPlot.
     cursor: { show: false },
     padding: [8, axes.log ? 30 : 16, 0, 0],
     scales: { x: { time: false, auto: false, ...(axes.log ? { distr: 3 } : {}) }, y: { auto: false } },
-    axes: [{ ...axis(axes.x, axes.xs), size: 26 }, { ...axis(axes.y, axes.ys), size: 44 }],
+    axes: [
+      { ...axis(axes.x, axes.xs), size: 26 },
+      { ...axis(axes.y, axes.ys), size: 44 },
+    ],
     series: [{}, ...series],
     ...(axes.hooks ? { hooks: axes.hooks } : {}),
   };
@@ -90,7 +93,10 @@ abstract class Picture {
 export class QueuePicture extends Picture {
   levels: Level[] = [];
 
-  constructor(place: HTMLElement, private readonly index: number) {
+  constructor(
+    place: HTMLElement,
+    private readonly index: number,
+  ) {
     super(place);
   }
 
@@ -99,7 +105,11 @@ export class QueuePicture extends Picture {
     const strong = { colour: ink().text, dashes: [] };
     const hooks = { draw: [(plot: uPlot) => levels(plot, this.levels)] };
     const axes = { x: "simulated time (s)", y: "queue (packets)", height: 190, hooks };
-    return new uPlot(options(this.place, axes, [line(style, "queue", 1.2), line(strong, "average", 2)]), [[0], [0], [0]], this.place);
+    return new uPlot(
+      options(this.place, axes, [line(style, "queue", 1.2), line(strong, "average", 2)]),
+      [[0], [0], [0]],
+      this.place,
+    );
   }
 
   draw(history: History, begin: number, end: number, top: number): void {
@@ -147,7 +157,10 @@ function levels(plot: uPlot, all: Level[]): void {
 
 /** Congestion windows of some flows. */
 export class WindowPicture extends Picture {
-  constructor(place: HTMLElement, private readonly flows: number) {
+  constructor(
+    place: HTMLElement,
+    private readonly flows: number,
+  ) {
     super(place);
   }
 
@@ -175,23 +188,36 @@ export class CurvePicture extends Picture {
   private xs: number[] = [];
   private ys: number[] = [];
 
-  constructor(place: HTMLElement, private readonly index: number) {
+  constructor(
+    place: HTMLElement,
+    private readonly index: number,
+  ) {
     super(place);
   }
 
   protected make(): uPlot {
     const hooks = { draw: [(plot: uPlot) => this.point(plot)] };
     const axes = {
-      x: "average queue (packets)", y: "p_b", height: 150, hooks,
+      x: "average queue (packets)",
+      y: "p_b",
+      height: 150,
+      hooks,
       ys: (values: number[]) => values.map((v) => percent(v, 2)),
     };
-    return new uPlot(options(this.place, axes, [line({ ...look(this.index), dashes: [] }, "p_b", 2)]), [[0], [0]], this.place);
+    return new uPlot(
+      options(this.place, axes, [line({ ...look(this.index), dashes: [] }, "p_b", 2)]),
+      [[0], [0]],
+      this.place,
+    );
   }
 
   private point(plot: uPlot): void {
     if (!this.dot) return;
     const { ctx } = plot;
-    const [x, y] = [plot.valToPos(this.dot[0], "x", true), plot.valToPos(Math.min(this.dot[1], plot.scales.y!.max!), "y", true)];
+    const [x, y] = [
+      plot.valToPos(this.dot[0], "x", true),
+      plot.valToPos(Math.min(this.dot[1], plot.scales.y!.max!), "y", true),
+    ];
     ctx.save();
     ctx.beginPath();
     ctx.arc(x, y, 6 * devicePixelRatio, 0, 2 * Math.PI);
@@ -216,7 +242,9 @@ export class CurvePicture extends Picture {
     const plot = this.ready();
     const last = this.xs[this.xs.length - 1] ?? 1;
     const at = Math.min(this.xs.length - 1, Math.max(0, Math.round((average / last) * (this.xs.length - 1))));
-    this.dot = Number.isFinite(average) ? [Math.min(average, last), Number.isFinite(own) ? own : (this.ys[at] ?? 0)] : null;
+    this.dot = Number.isFinite(average)
+      ? [Math.min(average, last), Number.isFinite(own) ? own : (this.ys[at] ?? 0)]
+      : null;
     // Certain drops beyond the end would flatten what is below them.
     const inside = this.ys.filter((y) => y < 0.999);
     const top = roundUp(Math.max(1e-4, ...inside, this.dot && this.dot[1] < 0.999 ? this.dot[1] : 0));
@@ -228,14 +256,20 @@ export class CurvePicture extends Picture {
 
 /** Distribution functions of the time that packets waited. */
 export class DelayPicture extends Picture {
-  constructor(place: HTMLElement, private readonly titles: string[]) {
+  constructor(
+    place: HTMLElement,
+    private readonly titles: string[],
+  ) {
     super(place);
   }
 
   protected make(): uPlot {
     const series = this.titles.map((title, k) => line(look(k), title, 2));
     const axes = {
-      x: "time in the queue", y: "share of packets", height: 200, log: true,
+      x: "time in the queue",
+      y: "share of packets",
+      height: 200,
+      log: true,
       xs: (values: number[]) => values.map((v) => (v ? spoken(v) : "")),
       ys: (values: number[]) => values.map((v) => `${short(100 * v)} %`),
     };
@@ -246,8 +280,22 @@ export class DelayPicture extends Picture {
   draw(ends: number[], shares: number[][]): void {
     const plot = this.ready();
     plot.setData([ends, ...shares] as uPlot.AlignedData, false);
-    const first = shares.reduce((low, one) => Math.min(low, one.findIndex((v) => v > 0.01)), ends.length);
-    const last = shares.reduce((high, one) => Math.max(high, one.findIndex((v) => v > 0.9995)), 0);
+    const first = shares.reduce(
+      (low, one) =>
+        Math.min(
+          low,
+          one.findIndex((v) => v > 0.01),
+        ),
+      ends.length,
+    );
+    const last = shares.reduce(
+      (high, one) =>
+        Math.max(
+          high,
+          one.findIndex((v) => v > 0.9995),
+        ),
+      0,
+    );
     const low = 10 ** Math.floor(Math.log10(ends[Math.max(0, first)] ?? 1e-4));
     const high = 10 ** Math.ceil(Math.log10(ends[Math.max(1, last)] ?? 1));
     plot.setScale("x", { min: low, max: Math.max(10 * low, high) });
@@ -259,5 +307,9 @@ function spoken(seconds: number): string {
   // Only powers of ten are named.
   const power = Math.log10(seconds);
   if (Math.abs(power - Math.round(power)) > 1e-6) return "";
-  return seconds >= 1 ? `${short(seconds)} s` : seconds >= 1e-3 ? `${short(1e3 * seconds)} ms` : `${short(1e6 * seconds)} µs`;
+  return seconds >= 1
+    ? `${short(seconds)} s`
+    : seconds >= 1e-3
+      ? `${short(1e3 * seconds)} ms`
+      : `${short(1e6 * seconds)} µs`;
 }

@@ -72,8 +72,18 @@ export const WINDOWS = 4;
 
 /** Columns of a sample; the counts are of the interval before it. */
 export const SAMPLE = {
-  time: 0, packets: 1, bytes: 2, average: 3, arrivals: 4, early: 5, forced: 6, overflow: 7, marks: 8, departedBytes: 9,
-  windows: 10, width: 10 + WINDOWS,
+  time: 0,
+  packets: 1,
+  bytes: 2,
+  average: 3,
+  arrivals: 4,
+  early: 5,
+  forced: 6,
+  overflow: 7,
+  marks: 8,
+  departedBytes: 9,
+  windows: 10,
+  width: 10 + WINDOWS,
 } as const;
 
 export const FLOW = { cwnd: 0, deliveredBytes: 3, retransmits: 6, passedBytes: 10, width: 11 } as const;

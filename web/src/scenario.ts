@@ -159,6 +159,7 @@ export function exported(setup: Setup, which: number, units: Units): string {
     });
     lines.push(`#     earlydrop compare playground.toml --aqm ${names.join(" ")}`);
   }
-  if (setup.changes.length) lines.push("# Parameters that were changed on the way have their last values from the start.");
+  if (setup.changes.length)
+    lines.push("# Parameters that were changed on the way have their last values from the start.");
   return `${lines.join("\n")}\n\n${toml({ ...setup, changes: [] }, chosen, units)}`;
 }

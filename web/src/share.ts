@@ -12,23 +12,35 @@ export function sharing(player: Player, view: () => string, drawn: () => [Drawn[
   const figure = (): string => {
     const [all, begin, end] = drawn();
     const { setup } = player;
-    const load = setup.file ? "a scenario from a file" : `${setup.groups.reduce((n, g) => n + g.count, 0)} flows, ${setup.rate / 1e6} Mbit/s`;
+    const load = setup.file
+      ? "a scenario from a file"
+      : `${setup.groups.reduce((n, g) => n + g.count, 0)} flows, ${setup.rate / 1e6} Mbit/s`;
     return svg(all, begin, end, `earlydrop ${player.laboratory.version}; ${load}, seed ${setup.seed}`);
   };
-  const name = (): string => latest(player.setup).map((one) => one.aqm).join("-");
+  const name = (): string =>
+    latest(player.setup)
+      .map((one) => one.aqm)
+      .join("-");
   const item = (text: string, act: () => void | Promise<void>): HTMLElement =>
-    el("button", {
-      type: "button",
-      click: () => {
-        Promise.resolve(act()).catch((error: unknown) => announce(String(error), true));
-        menu.open = false;
+    el(
+      "button",
+      {
+        type: "button",
+        click: () => {
+          Promise.resolve(act()).catch((error: unknown) => announce(String(error), true));
+          menu.open = false;
+        },
       },
-    }, text);
+      text,
+    );
   const scenarios = el("div", {});
   const menu = el(
-    "details", { class: "menu share" },
+    "details",
+    { class: "menu share" },
     el("summary", {}, "Share"),
-    el("div", { class: "items" },
+    el(
+      "div",
+      { class: "items" },
       item("Copy link to this moment", async () => {
         const hash = await address(player.setup, player.now, view());
         history.replaceState(null, "", hash);
@@ -37,7 +49,16 @@ export function sharing(player: Player, view: () => string, drawn: () => [Drawn[
       scenarios,
       item("Picture (PNG)", async () => save(`${name()}.png`, await png(figure()), "image/png")),
       item("Picture (SVG)", () => save(`${name()}.svg`, figure(), "image/svg+xml")),
-      item("Samples (CSV)", () => save(`${name()}.csv`, csv(latest(player.setup).map((one) => one.aqm), player.histories), "text/csv")),
+      item("Samples (CSV)", () =>
+        save(
+          `${name()}.csv`,
+          csv(
+            latest(player.setup).map((one) => one.aqm),
+            player.histories,
+          ),
+          "text/csv",
+        ),
+      ),
       item("Results (JSON)", async () => {
         const documents = await player.results();
         save(`${name()}.json`, `[${documents.join(",\n")}]\n`, "application/json");
@@ -48,7 +69,9 @@ export function sharing(player: Player, view: () => string, drawn: () => [Drawn[
   menu.addEventListener("toggle", () => {
     const list = latest(player.setup).map((one, k) =>
       item(`Scenario with ${player.discipline(one.aqm)?.title ?? one.aqm} (TOML)`, () =>
-        save("playground.toml", exported(player.setup, k, player.units), "application/toml")));
+        save("playground.toml", exported(player.setup, k, player.units), "application/toml"),
+      ),
+    );
     scenarios.replaceChildren(...list);
   });
   menu.addEventListener("keydown", (event) => {
@@ -74,7 +97,10 @@ export async function copyText(text: string): Promise<void> {
 
 function open(player: Player, done: () => void): HTMLElement {
   const file = el("input", {
-    type: "file", accept: ".toml", class: "hidden-file", "aria-label": "Open a scenario file",
+    type: "file",
+    accept: ".toml",
+    class: "hidden-file",
+    "aria-label": "Open a scenario file",
     change: () => {
       const chosen = file.files?.[0];
       if (chosen) void take(player, chosen);

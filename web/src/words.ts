@@ -7,7 +7,10 @@ import { ALPHA, clear, type Difference, estimate, holm } from "./statistics";
 
 type Found = "less" | "more" | "perhaps less" | "perhaps more" | "equal" | "none" | "not judged";
 const LISTED = 4;
-const SPOKEN = [["queue_delay", "delay"], ["goodput", "throughput"]];
+const SPOKEN = [
+  ["queue_delay", "delay"],
+  ["goodput", "throughput"],
+];
 const PRECISION = 6;
 const ORDER: Found[] = ["less", "perhaps less", "more", "perhaps more", "equal", "none", "not judged"];
 
@@ -21,14 +24,23 @@ interface Finding {
 export function sentences(result: Comparison): string[] {
   if (result.titles.length === 1) return [alone(result)];
   if (result.seeds === 1) return ["One seed cannot tell a difference from chance: nothing is claimed. Run more seeds."];
-  if (!result.replicated) return ["Every seed gives the same run, so the differences have no intervals and nothing is claimed."];
+  if (!result.replicated)
+    return ["Every seed gives the same run, so the differences have no intervals and nothing is claimed."];
   const { tests, rows } = findings(result);
-  const said = result.titles.length === 2
-    ? [pair(result, rows.map((row) => row[0]!))]
-    : rows.map((row) => listed(result, row));
+  const said =
+    result.titles.length === 2
+      ? [
+          pair(
+            result,
+            rows.map((row) => row[0]!),
+          ),
+        ]
+      : rows.map((row) => listed(result, row));
   const brackets = `Brackets are 95 % intervals of the differences seed by seed, n = ${result.seeds}`;
   const corrected = tests > 1 ? `; what is claimed remains after Holm's correction for ${tests} differences` : "";
-  const idle = result.titles.filter((_, k) => result.idle[k]).map((title) => `${title} never acted: all its drops are overflows of the buffer.`);
+  const idle = result.titles
+    .filter((_, k) => result.idle[k])
+    .map((title) => `${title} never acted: all its drops are overflows of the buffer.`);
   return [...idle, ...said, `${brackets}${corrected}.`];
 }
 
@@ -77,7 +89,9 @@ function judge(difference: Difference, quantity: Quantity, p: number | null, sta
 function alone(result: Comparison): string {
   const title = result.titles[0]!;
   const parts = SPOKEN.flatMap((names) => {
-    const quantity = names.map((name) => result.quantities.find((q) => q.id === name && result.cells[0]!.has(name))).find(Boolean);
+    const quantity = names
+      .map((name) => result.quantities.find((q) => q.id === name && result.cells[0]!.has(name)))
+      .find(Boolean);
     if (!quantity) return [];
     const { mean, halfWidth } = result.cells[0]!.get(quantity.id)!;
     return [`${amount(mean, halfWidth, quantity, true)} of ${quantity.title.toLowerCase()}`];

@@ -2,9 +2,7 @@
 
 import { Engine, type Simulation } from "./engine";
 import type { Change } from "./model";
-import {
-  type Ask, type Frame, INTERVAL, POINTS, type RunFrame, SAMPLE, type Tell,
-} from "./protocol";
+import { type Ask, type Frame, INTERVAL, POINTS, type RunFrame, SAMPLE, type Tell } from "./protocol";
 
 let engine: Engine | null = null;
 let runs: Run[] = [];

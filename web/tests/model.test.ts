@@ -16,7 +16,11 @@ const units = (_: string, name: string): string => (name === "target" ? "s" : na
 
 describe("links", () => {
   it("restore a setup to the last digit, with the moment", async () => {
-    const setup = { ...structuredClone(SETUP), rate: 12345678.9, changes: [{ time: 1 / 3, run: 0, parameter: "max_p", value: 0.1 + 0.2 }] };
+    const setup = {
+      ...structuredClone(SETUP),
+      rate: 12345678.9,
+      changes: [{ time: 1 / 3, run: 0, parameter: "max_p", value: 0.1 + 0.2 }],
+    };
     const hash = await address(setup, 2 / 3);
     expect(await asked(hash)).toEqual({ setup, at: 2 / 3, embed: false, view: "play", open: "" });
     expect(hash).toMatch(/^#s=[A-Za-z0-9_-]+$/);
@@ -30,7 +34,12 @@ describe("links", () => {
   it("may be a few words", async () => {
     const found = await asked("#aqm=red,codel&flows=25&mbit=50&seed=7&embed");
     expect(found.setup.disciplines.map((one) => one.aqm)).toEqual(["red", "codel"]);
-    expect([found.setup.groups[0]!.count, found.setup.rate, found.setup.seed, found.embed]).toEqual([25, 50e6, 7, true]);
+    expect([found.setup.groups[0]!.count, found.setup.rate, found.setup.seed, found.embed]).toEqual([
+      25,
+      50e6,
+      7,
+      true,
+    ]);
   });
 });
 
@@ -42,7 +51,10 @@ describe("scenarios", () => {
   });
 
   it("have the round-trip times that were asked for", () => {
-    const setup = { ...structuredClone(SETUP), groups: [{ ...SETUP.groups[0]!, count: 3, rtt: [0.02, 0.1] as [number, number] }] };
+    const setup = {
+      ...structuredClone(SETUP),
+      groups: [{ ...SETUP.groups[0]!, count: 3, rtt: [0.02, 0.1] as [number, number] }],
+    };
     const text = toml(setup, { aqm: "red", set: {} }, units);
     expect(text).toContain('[ "5 ms", "25 ms", "45 ms" ]');
     expect(text).toMatch(/\[topology\.bottleneck\]\nrate = "10 Mbit\/s"\ndelay = "5 ms"/);
@@ -58,7 +70,8 @@ describe("scenarios", () => {
   });
 
   it("of files keep their load, and the parameters of their own discipline", () => {
-    const file = 'name = "x"\nduration = "9 s"\nseed = 3\n[queue.up]\naqm = "red"\nlimit = 50\nmax_p = 0.3\n[[traffic]]\nkind = "ftp"\n';
+    const file =
+      'name = "x"\nduration = "9 s"\nseed = 3\n[queue.up]\naqm = "red"\nlimit = 50\nmax_p = 0.3\n[[traffic]]\nkind = "ftp"\n';
     const setup = imported(file, SETUP);
     expect([setup.seed, setup.duration, setup.warmup, setup.disciplines[0]!.aqm]).toEqual([3, 9, 0, "red"]);
     expect(toml(setup, { aqm: "red", set: { min_th: 9 } }, units)).toMatch(/limit = 50\nmax_p = 0\.3\nmin_th = 9/);
@@ -69,16 +82,39 @@ describe("scenarios", () => {
 
 describe("sliders", () => {
   const one = (more: Partial<Declared>): Declared => ({
-    name: "x", symbol: "", unit: "", kind: "real", range: "", choices: null, default: "", source: "", doc: "", default_value: 0.1,
-    low: 0, high: 1, open_low: false, auto: false, ...more,
+    name: "x",
+    symbol: "",
+    unit: "",
+    kind: "real",
+    range: "",
+    choices: null,
+    default: "",
+    source: "",
+    doc: "",
+    default_value: 0.1,
+    low: 0,
+    high: 1,
+    open_low: false,
+    auto: false,
+    ...more,
   });
   it("show a short range whole", () => {
     expect(rangeOf(one({}))).toMatchObject({ low: 0, high: 1, log: false });
-    expect(rangeOf(one({ kind: "whole", default_value: 2, low: 1, high: 8 }))).toMatchObject({ low: 1, high: 8, log: false, whole: true });
+    expect(rangeOf(one({ kind: "whole", default_value: 2, low: 1, high: 8 }))).toMatchObject({
+      low: 1,
+      high: 8,
+      log: false,
+      whole: true,
+    });
   });
   it("go by ratios around the default where the range spans decades or never ends", () => {
     expect(rangeOf(one({ default_value: 0.002 }))).toMatchObject({ high: 0.2, log: true, zero: true });
-    expect(rangeOf(one({ default_value: 0.005, unit: "s", high: null, open_low: true }))).toMatchObject({ low: 0.00005, high: 0.5, log: true, zero: false });
+    expect(rangeOf(one({ default_value: 0.005, unit: "s", high: null, open_low: true }))).toMatchObject({
+      low: 0.00005,
+      high: 0.5,
+      log: true,
+      zero: false,
+    });
   });
   it("are not made of words", () => {
     expect(rangeOf(one({ kind: "choice" }))).toBeNull();
@@ -98,9 +134,16 @@ describe("statistics", () => {
     series: { treatment: number[]; control: number[]; mean: number; half_width: number; p: number; wins: number }[];
     holm: { p: number[]; corrected: number[] };
     jain: { values: number[]; index: number };
-    comparisons: { titles: string[]; documents: unknown[][]; summary: string[]; holm: Record<string, number>[]; cells: Record<string, string>[] }[];
+    comparisons: {
+      titles: string[];
+      documents: unknown[][];
+      summary: string[];
+      holm: Record<string, number>[];
+      cells: Record<string, string>[];
+    }[];
   };
-  const close = (value: number, wanted: number): void => expect(Math.abs(value - wanted)).toBeLessThanOrEqual(1e-9 * Math.max(1e-12, Math.abs(wanted)));
+  const close = (value: number, wanted: number): void =>
+    expect(Math.abs(value - wanted)).toBeLessThanOrEqual(1e-9 * Math.max(1e-12, Math.abs(wanted)));
 
   it("know Student's distribution", () => {
     for (const [p, n, t] of known.quantiles) close(tQuantile(p, n), t);
@@ -122,7 +165,12 @@ describe("statistics", () => {
   it("leave one value, or one run, without an interval", () => {
     expect(estimate([3]).halfWidth).toBeNull();
     expect(estimate([3, 3, 3], 0.95, true)).toMatchObject({ halfWidth: null, replicates: 1, n: 3 });
-    expect(sameRun([{ seed: 1, a: 2 }, { seed: 2, a: 2 }])).toBe(true);
+    expect(
+      sameRun([
+        { seed: 1, a: 2 },
+        { seed: 2, a: 2 },
+      ]),
+    ).toBe(true);
     expect(sameRun([{ seed: 1, a: 2 }])).toBe(false);
   });
   it("say what earlydrop compare says", () => {
@@ -130,7 +178,8 @@ describe("statistics", () => {
       const result = compare(one.titles, one.documents, "bottleneck");
       expect(sentences(result)).toEqual(one.summary);
       one.cells.forEach((row, k) => {
-        for (const quantity of result.quantities) expect(cell(result.cells[k]!.get(quantity.id), quantity)).toBe(row[quantity.id]);
+        for (const quantity of result.quantities)
+          expect(cell(result.cells[k]!.get(quantity.id), quantity)).toBe(row[quantity.id]);
       });
       const ps = corrected(result);
       one.holm.forEach((row, k) => {

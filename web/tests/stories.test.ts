@@ -32,16 +32,22 @@ describe("stories", () => {
     }
   });
   // With three seeds each, so that no claim hangs on one.
-  it.each(STORIES.map((one) => [one.id, one] as const))("%s: the claim is what the runs show", (_, story) => {
-    const said: string[] = [];
-    for (const seed of [1, 2, 3]) {
-      const results = story.steps.map((_, step) => tomls(at(story, step)).map((text) => JSON.parse(engine.run(text, seed)) as Result));
-      const { holds, says } = story.check(results);
-      said.push(says);
-      expect(holds, says).toBe(true);
-    }
-    console.log(`${story.id}: ${said[0]}`);
-  }, 120_000);
+  it.each(STORIES.map((one) => [one.id, one] as const))(
+    "%s: the claim is what the runs show",
+    (_, story) => {
+      const said: string[] = [];
+      for (const seed of [1, 2, 3]) {
+        const results = story.steps.map((_, step) =>
+          tomls(at(story, step)).map((text) => JSON.parse(engine.run(text, seed)) as Result),
+        );
+        const { holds, says } = story.check(results);
+        said.push(says);
+        expect(holds, says).toBe(true);
+      }
+      console.log(`${story.id}: ${said[0]}`);
+    },
+    120_000,
+  );
 });
 
 describe("the engine", () => {
@@ -62,17 +68,45 @@ describe("the engine", () => {
   it("names its columns as the page reads them", () => {
     engine.input({ toml: tomls(SETUP)[0]!, packets: 16 });
     const handle = engine.exports.ed_load();
-    const about = JSON.parse(engine.text(handle)) as { queue_columns: string[]; flow_columns: string[]; packet_columns: string[]; packet_kinds: string[] };
+    const about = JSON.parse(engine.text(handle)) as {
+      queue_columns: string[];
+      flow_columns: string[];
+      packet_columns: string[];
+      packet_kinds: string[];
+    };
     expect(about.queue_columns.slice(0, 11)).toEqual([
-      "packets", "bytes", "average", "arrivals", "arrived_bytes", "departures", "departed_bytes", "early_drops", "forced_drops", "overflow_drops", "marks",
+      "packets",
+      "bytes",
+      "average",
+      "arrivals",
+      "arrived_bytes",
+      "departures",
+      "departed_bytes",
+      "early_drops",
+      "forced_drops",
+      "overflow_drops",
+      "marks",
     ]);
     expect(about.queue_columns.length).toBe(13);
     const { width, ...columns } = FLOW;
     expect(about.flow_columns.length).toBe(width);
-    expect(Object.values(columns).map((k) => about.flow_columns[k])).toEqual(["cwnd", "delivered_bytes", "retransmits", "passed_bytes"]);
+    expect(Object.values(columns).map((k) => about.flow_columns[k])).toEqual([
+      "cwnd",
+      "delivered_bytes",
+      "retransmits",
+      "passed_bytes",
+    ]);
     expect(about.packet_columns).toEqual(["time_s", "kind", "flow", "size_bytes", "queue_packets", "sojourn_s"]);
     expect(about.packet_columns.length).toBe(EVENT.width);
-    expect(about.packet_kinds).toEqual(["passed", "marked", "early", "forced", "overflow", "departed", "departed_marked"]);
+    expect(about.packet_kinds).toEqual([
+      "passed",
+      "marked",
+      "early",
+      "forced",
+      "overflow",
+      "departed",
+      "departed_marked",
+    ]);
     expect(KIND.departedMarked).toBe(6);
     engine.exports.ed_close(handle);
   });
@@ -89,7 +123,9 @@ describe("the engine", () => {
     changed.runUntil(5);
     changed.set(QUEUE, "target", 0.05);
     expect(() => changed.set(QUEUE, "target", -1)).toThrow("target");
-    expect((JSON.parse(changed.finish()) as { changes: unknown[] }).changes).toMatchObject([{ time_s: 5, parameter: "target", value: 0.05 }]);
+    expect((JSON.parse(changed.finish()) as { changes: unknown[] }).changes).toMatchObject([
+      { time_s: 5, parameter: "target", value: 0.05 },
+    ]);
     changed.free();
   });
   it("says what is wrong with a scenario", () => {
