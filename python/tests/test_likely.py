@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from earlydrop import cli, output, terminal
+from earlydrop import cli, output
 from earlydrop.cli import completion, helping
 from earlydrop.cli.entry import COMMANDS, app
 
@@ -102,21 +102,6 @@ def test_a_result_that_has_a_page_may_be_replaced(tmp_path: Path) -> None:
         output.check(tmp_path / "out", "run")
     output.add(tmp_path / "out", page)
     output.check(tmp_path / "out", "run")
-
-
-def test_lines_of_progress_do_not_end_before_the_work_does(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    now = [0.0]
-    monkeypatch.setattr(terminal.time, "monotonic", lambda: now[0])
-    with terminal.Progress() as shown:
-        for done in range(21):
-            now[0] = done
-            shown(done, 20, "first")
-    assert capsys.readouterr().err.splitlines() == ["first: 10 of 20", "first: 20 of 20"]
-    with terminal.Progress() as shown:
-        shown(20, 20, "quick")
-    assert capsys.readouterr().err == ""
 
 
 def test_bash_completes_folders_and_settings(scenario: Path, tmp_path: Path) -> None:

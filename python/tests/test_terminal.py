@@ -49,8 +49,11 @@ def test_progress_in_a_pipe_is_a_line_in_ten_seconds(
         for k in range(11):
             now += 3
             progress(k, 10, "runs")
-    # After 12 s, after 24 s; not at the end.
-    assert capsys.readouterr() == ("", "runs: 3 of 10\nruns: 7 of 10\n")
+    # After 12 s, after 24 s, and at the end: the last line does not look as if the work had stopped.
+    assert capsys.readouterr() == ("", "runs: 3 of 10\nruns: 7 of 10\nruns: 10 of 10\n")
+    with terminal.Progress() as progress:
+        progress(10, 10, "quick")
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_table_wider_than_the_terminal_stands_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
