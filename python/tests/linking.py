@@ -290,8 +290,14 @@ def api() -> Any:
             ["sh", "-c", "ls /proc/thread-self/net/dev && cat /proc/thread-self/net/dev"], capture_output=True
         )
         during = state()
+        try:
+            link.start(["true"], stdout=9999)
+            closed = ""
+        except OSError as error:
+            closed = str(error)
     return {
         "round_trips": round_trips,
+        "closed": closed,
         "view": view,
         "environment": environment.split(),
         "inside": inside.stdout,

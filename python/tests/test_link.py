@@ -513,6 +513,7 @@ class TestInNamespaces:
 
     def test_python_and_both_address_families(self) -> None:
         found = linking("api")
+        assert found["closed"] == "[Errno 9] file descriptor 9999 is not open"
         assert len(found["round_trips"]) == 2
         assert all(0.030 <= seconds < 5 for seconds in found["round_trips"].values())
         assert set(found["view"]) == {"bottleneck", "reverse"}
