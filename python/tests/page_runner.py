@@ -33,7 +33,8 @@ def steps(text: str) -> Iterator[tuple[str, str]]:
             yield "command", line[6:]
             continue
         elif re.match(rf"    ({'|'.join(PROGRAMS)}) ?", line):
-            yield "command", line.strip()
+            # Several spaces set a remark apart.
+            yield "command", re.split(r"\s{3,}", line.strip())[0]
         elif printed and line.startswith("    "):
             yield "output", line[4:]
             continue
