@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python web test-web lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean bit-flips faults torture digests web-engine web-page
+.PHONY: build demo test test-rust test-python web test-web test-web-engine lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean bit-flips faults torture digests web-engine web-page
 
 # EXTRAS=tune, or several with commas between them: optional extras of the package.
 build: $(VENV)/.built
@@ -110,16 +110,24 @@ web/node_modules/.installed: web/package.json web/package-lock.json
 	cd web && npm ci --silent
 	@touch $@
 
-# The page's models and stories, and the page in Chromium; the engine in node: every stored result, byte for byte.
-test-web: web build
+# The page's models and stories, and the page in Chromium; the engine in node.
+test-web: web build test-web-engine
 	cd web && npm run --silent test
+
+# The engine in node: every stored result byte for byte, and the program of its page.
+test-web-engine: web-engine
 	@command -v node >/dev/null || { echo "test-web needs node: validation/peers/install.sh node"; exit 1; }
 	node crates/web/tests/equality.mjs target/web/earlydrop.wasm
 	node crates/web/tests/page.mjs target/web/earlydrop.wasm
 
-# The stored results once more: natively in a release build, and in WebAssembly. (`make test` has them without
-# optimisation across crates.)
-digests: test-web
+# What a run costs in WebAssembly, against the native engine (docs/web.md).
+.PHONY: bench-web
+bench-web: web-engine build
+	$(BIN)/python benches/web.py A B
+
+# The stored results once more: natively in a release build, and in WebAssembly. (`make test` has them with little
+# optimisation.)
+digests: test-web-engine
 	$(CARGO) test --quiet --release -p earlydrop-sim --test golden
 
 validate: build
@@ -274,13 +282,17 @@ claims: build
 TARGETS ?= $(shell rustc -vV | sed -n 's/^host: //p')
 MANYLINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
 wheels: $(VENV)/.requirements-release
-	rm -rf dist target/sdist && mkdir -p target/sdist
+	rm -rf dist target/sdist python/earlydrop/web && mkdir -p target/sdist
+	@# The playground's page, where `make web` has built it.
+	if [ -f target/web/index.html ]; then mkdir python/earlydrop/web && cd target/web && \
+		cp index.html page.js page.css offline.js licences.txt earlydrop.wasm ../../python/earlydrop/web; fi
 	$(BIN)/maturin sdist --out dist >target/sdist.log 2>&1 || { cat target/sdist.log; exit 1; }
 	tar -xzf dist/earlydrop-*.tar.gz -C target/sdist --strip-components 1
 	cd target/sdist && for target in $(TARGETS); do \
 		PATH="$(abspath $(BIN)):$$PATH" CARGO_TARGET_DIR="$(abspath target)" $(abspath $(BIN))/maturin build --release \
 			--quiet $(MANYLINUX) --target $$target --out "$(abspath dist)" || exit 1; \
 	done
+	@rm -rf python/earlydrop/web
 	@ls -l dist
 
 # Everything compiles for these systems too, whose standard libraries rustup adds. PyO3 then asks no Python.

@@ -1,8 +1,7 @@
 """Builds the engine for the web: `target/web/earlydrop.wasm` (docs/web.md).
 
 Rust's standard library for wasm comes from the first of these that works: the toolchain has it; rustup adds it; it is
-built once from the distribution's source package of the same version, without rustup's server, and kept in
-`target/web`.
+built once from the distribution's source package of the same version, without rustup's server, and kept in `target`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-OUT = ROOT / "target" / "web"
+TARGET_FOLDER = ROOT / "target"
 TARGET = "wasm32-unknown-unknown"
 SUITES = ("backports", "updates", "security")
 """Parts of a release in which newer compilers come."""
@@ -65,7 +64,7 @@ def rustup() -> list[str]:
 def source() -> list[str]:
     """One that was built from the distribution's source package, or is now."""
     version = output("rustc", "--version", cwd=ROOT).split()[1]
-    sysroot = OUT / f"sysroot-{version}"
+    sysroot = TARGET_FOLDER / f"wasm-std-{version}"
     libraries = sysroot / "lib" / "rustlib" / TARGET / "lib"
     if not has_std(libraries):
         with tempfile.TemporaryDirectory() as scratch:
@@ -171,7 +170,9 @@ def build(profile: str, ways: list[str]) -> Path:
 def main() -> int:
     """0; 1 if it cannot be built or is too large."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="for tests: earlydrop-quick.wasm, built in less time")
+    parser.add_argument(
+        "--quick", action="store_true", help="for tests: target/earlydrop-quick.wasm, built in less time"
+    )
     parser.add_argument("--way", choices=WAYS, action="append", help="only this way to the standard library")
     chosen = parser.parse_args()
     try:
@@ -181,8 +182,8 @@ def main() -> int:
         return 1
     except subprocess.CalledProcessError as failed:
         return failed.returncode
-    OUT.mkdir(parents=True, exist_ok=True)
-    target = OUT / ("earlydrop-quick.wasm" if chosen.quick else "earlydrop.wasm")
+    target = TARGET_FOLDER / ("earlydrop-quick.wasm" if chosen.quick else "web/earlydrop.wasm")
+    target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(made, target)
     data = target.read_bytes()
     small = len(gzip.compress(data, mtime=0))

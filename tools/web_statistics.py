@@ -12,36 +12,59 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from earlydrop import terminal
 from earlydrop.analysis import compare, statistics
 
 FILE = Path(__file__).resolve().parents[1] / "web" / "tests" / "statistics.json"
-FIELDS = ("throughput_total_mbps", "goodput_total_mbps", "delay_mean_ms", "jain")
-QUEUE = ("utilisation", "delay_mean_ms", "delay_p99_ms", "queue_mean_packets", "drop_rate")
+FIELDS = {"goodput_total_mbps": 9.0, "delay_mean_ms": 40.0, "jain": 0.97}
+QUEUE = {
+    "utilisation": 0.97,
+    "delay_mean_ms": 20.0,
+    "delay_p99_ms": 31.0,
+    "queue_mean_packets": 17.0,
+    "drop_rate": 0.02,
+}
+PASSING = {"goodput_mbps": 8.0, "delay_mean_ms": 42.0, "jain": 0.93}
 
 
-def _document(draw: random.Random, seed: int, shift: float, spread: float) -> dict[str, Any]:
+def _document(draw: random.Random, seed: int, shift: float, spread: float, passing: bool) -> dict[str, Any]:
     """A result document as far as comparisons read it."""
 
-    def value(size: float) -> float:
-        return size * (1 + shift + spread * draw.gauss(0, 1))
+    def values(sizes: dict[str, float]) -> dict[str, Any]:
+        return {name: size * (1 + shift + spread * draw.gauss(0, 1)) for name, size in sizes.items()}
 
-    found: dict[str, Any] = {name: value(9.0) for name in FIELDS}
-    found["queues"] = {"bottleneck": {name: value(0.02 if name == "drop_rate" else 20.0) for name in QUEUE}}
-    return {**found, "seed": seed}
+    drops = {"overflow_drops": 90, "early_drops": 0, "forced_drops": 0 if shift == 0 else 7, "marks": 0}
+    queue = {**values(QUEUE), "aqm": "red", **drops}
+    if passing:
+        queue["passing"] = {**values(PASSING), "flows": 3}
+    return {**values(FIELDS), "queues": {"bottleneck": queue}, "flows": [{}] * 5, "seed": seed}
 
 
-def _comparison(draw: random.Random, shifts: list[float], spread: float, seeds: int) -> dict[str, Any]:
+def _comparison(
+    draw: random.Random, shifts: list[float], spread: float, seeds: int, passing: bool = False
+) -> dict[str, Any]:
     aqms = tuple(f"aqm{k}" for k in range(len(shifts)))
     titles = {aqm: f"AQM {k}" for k, aqm in enumerate(aqms)}
-    groups = [[_document(draw, seed, shift, spread) for seed in range(1, seeds + 1)] for shift in shifts]
+    groups = [[_document(draw, seed, shift, spread, passing) for seed in range(1, seeds + 1)] for shift in shifts]
     flat = [one for group in groups for one in group]
     made = compare.tabulate("made", "bottleneck", aqms, titles, tuple(range(1, seeds + 1)), flat)
+    made.idle = tuple(aqm for aqm, shift in zip(aqms, shifts, strict=True) if shift == 0)
     document = made.document("0")
     holm = [
         {name: one["t_test_p_holm"] for name, one in document["differences"][aqm].items() if one["t_test_p_holm"]}
         for aqm in aqms[1:]
     ]
-    return {"titles": list(titles.values()), "documents": groups, "summary": document["summary"], "holm": holm}
+    cells = [
+        {m.id: terminal.with_interval(made.estimate(aqm, m.id), m.digits, m.bounds) for m in made.measures}
+        for aqm in aqms
+    ]
+    return {
+        "titles": list(titles.values()),
+        "documents": groups,
+        "summary": document["summary"],
+        "holm": holm,
+        "cells": cells,
+    }
 
 
 def made() -> str:
@@ -63,6 +86,7 @@ def made() -> str:
         _comparison(draw, [0, 0.0], 0.001, 20),
         _comparison(draw, [0, 0.0], 0.3, 5),
         _comparison(draw, [0, 0.05], 0.03, 6),
+        _comparison(draw, [0, 0.3], 0.03, 6, passing=True),
         _comparison(draw, [0, -0.4, 0.3, 0.0], 0.03, 8),
         _comparison(draw, [0, -0.4, 0.3, 0.0, 0.1, -0.02], 0.03, 8),
         _comparison(draw, [0, 0.1], 0.1, 1),

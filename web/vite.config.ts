@@ -48,9 +48,20 @@ function engine(): Plugin {
   };
 }
 
+/** The licences of what the page is built with, which ask to be kept beside it. */
+function licences(): Plugin {
+  return {
+    name: "licences",
+    generateBundle() {
+      const texts = ["uplot", "smol-toml"].map((name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, "utf8")}`);
+      this.emitFile({ type: "asset", fileName: "licences.txt", source: texts.join("\n\n") });
+    },
+  };
+}
+
 export default defineConfig({
   base: "./",
-  plugins: [engine(), classic(), offline()],
+  plugins: [engine(), licences(), classic(), offline()],
   build: {
     outDir: OUT,
     // The engine is there already.

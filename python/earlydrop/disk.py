@@ -7,8 +7,10 @@ locked. A lock ends with its process, so the next writer of the same name remove
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -150,6 +152,10 @@ def put(path: Path, content: bytes, partial: Path, *, lasting: bool) -> None:
         folder = system.open(path.parent, os.O_RDONLY)
         try:
             system.sync(folder)
+        except OSError as error:
+            # Some file systems cannot do that for folders.
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+                raise
         finally:
             os.close(folder)
 
@@ -175,9 +181,9 @@ def staged(path: Path) -> Iterator[Path]:
     Raises:
         OSError: a file cannot be written; it is named as it would be at `path`.
     """
-    path = path.absolute()
+    given, path = path, path.absolute()
     remove_left(path)
-    partial, lock = _begin(path)
+    partial, lock = _begin(path, given)
     place = partial / path.name
     try:
         yield place
@@ -185,11 +191,22 @@ def staged(path: Path) -> Iterator[Path]:
     except BaseException as error:
         old = _remove(path, partial, lock)
         if old is not None:
-            error.add_note(f"what was at {path} before is in {old}")
-        if isinstance(error, OSError):
-            error.filename, error.filename2 = _final_name(error.filename, place, path), None
-        raise
+            error.add_note(f"what was at {given} before is in {old}")
+        if not isinstance(error, OSError):
+            raise
+        final = _final_name(error.filename, place, given)
+        if final is None:
+            raise
+        named = OSError(error.errno, error.strerror, final)
+        for note in getattr(error, "__notes__", ()):
+            named.add_note(note)
+        raise named from error
     _remove(path, partial, lock)
+
+
+def is_left(name: str) -> bool:
+    """Whether a relative path leads into what is being written, or was left by a killed writer."""
+    return any(re.fullmatch(r"\..*\.partial-[0-9a-f]{8}", part) for part in Path(name).parts)
 
 
 def _settle(place: Path, path: Path) -> None:
@@ -199,13 +216,13 @@ def _settle(place: Path, path: Path) -> None:
     system.rename(place, path)
 
 
-def _begin(path: Path) -> tuple[Path, int]:
+def _begin(path: Path, given: Path) -> tuple[Path, int]:
     while True:
         partial = path.with_name(f".{path.name}.partial-{secrets.token_hex(4)}")
         try:
             system.make_folder(partial)
         except OSError as error:
-            error.filename = str(path)
+            error.filename = str(given)
             raise
         try:
             lock = system.open(partial / LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL)
@@ -215,7 +232,7 @@ def _begin(path: Path) -> tuple[Path, int]:
         except OSError as error:
             with contextlib.suppress(OSError):
                 partial.rmdir()
-            error.filename = str(path)
+            error.filename = str(given)
             raise
         try:
             if locks.acquired(lock) and (partial / LOCK).exists():
@@ -284,8 +301,8 @@ def remove_left(path: Path) -> None:
         _remove(path, partial, lock)
 
 
-def _final_name(name: object, place: Path, path: Path) -> object:
-    """The name of a file as it would be after the renaming."""
+def _final_name(name: object, place: Path, path: Path) -> str | None:
+    """The name that a file in the folder of `place` would have after the renaming; None for other names."""
     if not isinstance(name, (str, os.PathLike)) or not Path(name).is_relative_to(place.parent):
-        return name
+        return None
     return str(path / Path(name).relative_to(place)) if Path(name).is_relative_to(place) else str(path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -27,14 +26,29 @@ class OutputError(EarlydropError):
     """Results cannot be written to this place. The message says why."""
 
 
-def check(out: Path) -> None:
-    """Refuse, before any work, a folder with other contents than an earlier result of earlydrop."""
+KINDS = {
+    "run": "a run",
+    "comparison": "a comparison",
+    "sweep": "a sweep",
+    "study": "a study",
+    "studies": "all studies",
+    "advice": "`advise`",
+    "link": "a real link",
+}
+"""What a manifest's `kind` is called."""
+
+
+def check(out: Path, kind: str | None = None) -> None:
+    """Refuse, before any work, a folder with other contents than an earlier result of this kind."""
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise OutputError(f"--out {out}: exists and is not a folder; choose another name")
     if not out.exists():
         parent = _existing_parent(out)
-        if not parent.is_dir() or not os.access(parent, os.W_OK):
-            raise OutputError(f"--out {out}: cannot create a folder in {parent}")
+        try:
+            # Permissions do not say it all: nothing can be made in /proc, even by root.
+            Path(tempfile.mkdtemp(dir=parent, prefix=f".{out.name}.")).rmdir()
+        except OSError as error:
+            raise OutputError(f"--out {out}: cannot create a folder in {parent}: {error.strerror}") from None
         return
     if not any(out.iterdir()):
         return
@@ -44,6 +58,35 @@ def check(out: Path) -> None:
             f"--out {out}: the folder holds {strangers[0]}, which earlydrop did not write; "
             "choose another name or an empty folder"
         )
+    there = kind_of(out)
+    if kind is not None and there not in (kind, None):
+        old, new = (KINDS.get(str(one), one) for one in (there, kind))
+        raise OutputError(
+            f"--out {out}: holds the results of {old}, which those of {new} would replace; choose another name, or "
+            "remove the folder"
+        )
+
+
+def kind_of(folder: Path) -> str | None:
+    """The kind of a result folder, as its manifest says; None without one."""
+    return _manifest(folder).get("kind")
+
+
+def add(folder: Path, *files: Path) -> None:
+    """Count files that a later command wrote into a result folder among its own."""
+    manifest = _manifest(folder)
+    if "files" in manifest:
+        names = {file.relative_to(folder).as_posix() for file in files}
+        manifest["files"] = sorted({*manifest["files"], *names})
+        write_json(folder / MANIFEST, manifest)
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _existing_parent(path: Path) -> Path:
@@ -55,12 +98,11 @@ def _existing_parent(path: Path) -> Path:
 
 def _strangers(out: Path) -> list[str]:
     try:
-        manifest = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
-        ours = {*manifest["files"], MANIFEST}
-    except (OSError, ValueError, KeyError, TypeError):
+        ours = {*_manifest(out)["files"], MANIFEST}
+    except (KeyError, TypeError):
         ours = set()
     present = (str(p.relative_to(out)) for p in sorted(out.rglob("*")) if not p.is_dir())
-    return [name for name in present if name not in ours]
+    return [name for name in present if name not in ours and not disk.is_left(name)]
 
 
 @contextmanager
@@ -71,7 +113,7 @@ def folder(out: Path, about: Mapping[str, Any]) -> Iterator[Path]:
     """
     # What a killed run had moved away counts as an earlier result.
     disk.remove_left(out.absolute())
-    check(out)
+    check(out, about.get("kind"))
     made = disk.make_folders(out.absolute().parent)
     try:
         with disk.staged(out) as work:
@@ -79,7 +121,7 @@ def folder(out: Path, about: Mapping[str, Any]) -> Iterator[Path]:
             yield work
             files = sorted(p.relative_to(work).as_posix() for p in work.rglob("*") if p.is_file())
             write_json(work / MANIFEST, {**about, "files": files})
-            check(out)
+            check(out, about.get("kind"))
     except BaseException:
         for empty in made:
             try:

@@ -12,6 +12,7 @@ _TCPS = {
     "cubic": ("CUBIC", "Grows as a cubic function of the time since the last loss (stack rfc)"),
     "dctcp": ("DCTCP", "Shrinks by the fraction of marked packets (stack rfc)"),
     "bbr": ("BBR", "Version 1: sends at the bandwidth it measures (stack rfc)"),
+    "bbr3": ("BBRv3", "Version 3: as BBR, with bounds from losses (stack rfc)"),
     "ledbat": ("LEDBAT", "Yields: keeps a small queueing delay (stack rfc)"),
     "prague": ("Prague", "Scalable, for L4S: exact counts of marks (stack rfc)"),
     "vegas": ("Vegas", "Holds a few segments in the queue, by its round-trip times"),

@@ -76,7 +76,8 @@ class Table(ABC):
     def refuse(self, key: str, value: Any, allowed: str) -> None:
         """Report a value that is not allowed; a missing one is reported already."""
         if value is not _REQUIRED:
-            self.report(key, f"given {value!r}; allowed {allowed}")
+            shown = "a table" if isinstance(value, Mapping) else repr(value)
+            self.report(key, f"given {shown}; allowed {allowed}")
 
     # ---- keys ----------------------------------------------------------------------------------------------------
 

@@ -301,8 +301,10 @@ class Progress:
 
     def _tell(self, done: int, total: int, label: str) -> None:
         now = time.monotonic()
-        if now - self._told >= 10 and done < total:
-            self._told = now
+        # A last line only where there were others, so that they do not end before the work does.
+        last = done == total and self._label == label
+        if last or (now - self._told >= 10 and done < total):
+            self._told, self._label = now, ("" if last else label)
             print(f"{label}: {done} of {total}", file=sys.stderr, flush=True)
 
 

@@ -205,6 +205,7 @@ def test_report_makes_a_page_of_a_run(earlydrop: Any, scenario: Path, tmp_path: 
         assert f"<td>{cell}</td>" in page
     assert page.count("<td>ftp</td>") == 4
     assert "aqm = &#34;red&#34;" in page
+    assert "report.html" in json.loads((out / "manifest.json").read_text())["files"], "the next run may replace it"
     first = page
     assert earlydrop("report", out).code == 0
     assert (out / "report.html").read_text(encoding="utf-8") == first

@@ -623,7 +623,9 @@ class TestInNamespaces:
     def test_the_commands_of_the_tutorial_download_through_the_queue(self, tmp_path: Path) -> None:
         text = (HERE.parents[1] / "docs/tutorials/5-real-link.md").read_text(encoding="utf-8")
         commands = [
-            line[4:] for line in text.splitlines() if line.startswith("    ") and ("big.bin" in line or "8123" in line)
+            line[4:]
+            for line in text.splitlines()
+            if line.startswith("    ") and ("big.bin" in line or "8000 &" in line)
         ]
         assert len(commands) == 3
         # An eighth of the file: 0.6 s at 10 Mbit/s.
@@ -632,7 +634,7 @@ class TestInNamespaces:
             ("6000000", "750000"),
             ("sudo earlydrop", f"{sys.executable} -m earlydrop"),
             ("python3", sys.executable),
-            ("8123 &", "8123 >/dev/null 2>&1 & sleep 1"),
+            ("8000 &", "8000 >/dev/null 2>&1 & sleep 1"),
         ):
             assert old in script
             script = script.replace(old, new)

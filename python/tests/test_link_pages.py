@@ -23,14 +23,16 @@ PAGES = {
 INSTEAD = [
     # Tests reach no host outside: the server of this namespace stands for it, at the link's outer end.
     ("curl -s https://example.org", "sh -c 'curl -s http://$EARLYDROP_OUTER:8000/'"),
-    ("curl -sO https://example.org/", "sh -c 'curl -sO http://$EARLYDROP_OUTER:8000/first.toml'"),
+    ("curl -so /dev/null https://example.org", "sh -c 'curl -so /dev/null http://$EARLYDROP_OUTER:8000'"),
+    # A file that is there.
+    ("8000/big.bin", "8000/first.toml"),
     # ping is not everywhere.
     ("ping -c 3 $EARLYDROP_OUTER", "curl -s http://$EARLYDROP_OUTER:8000/"),
     # Five or ten seconds of iperf3 are one here, and a crosscheck is short.
     ("-t 10", "-t 1"),
     ("-t 5", "-t 1"),
     ('"iperf3", "-c", link.outer', '"iperf3", "-c", link.outer, "-t", "1"'),
-    ("crosscheck both.toml", "crosscheck both.toml --set duration=4s --set warmup=1s --seeds 1"),
+    ("crosscheck first.toml", "crosscheck first.toml --set duration=4s --set warmup=1s --seeds 1"),
 ]
 SKIPPED = ["--between left right", "SCENARIO.toml"]
 """test_link joins two namespaces; the other is a synopsis."""

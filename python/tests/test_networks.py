@@ -200,8 +200,8 @@ def test_other_threads_continue_while_a_large_network_is_written() -> None:
             begin = time.monotonic()
             text = checked.network()
             end = time.monotonic()
-            # Just before and after the call the threads may change in any case.
-            if sum(begin < moment < end for moment in ticks) > 3:
+            # Just before and after the call the threads may change in any case, for some milliseconds.
+            if sum(begin < moment < end for moment in ticks) > 40:
                 break
         else:
             pytest.fail("no other thread has run meanwhile")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -66,3 +68,45 @@ def test_search_knows_the_pages(site: Path) -> None:
     index = (site / "search/search_index.json").read_text(encoding="utf-8")
     assert "Your own AQM" in index
     assert "fq_codel" in index
+
+
+def _hooks() -> ModuleType:
+    # The standard library has a module of that name too.
+    spec = importlib.util.spec_from_file_location("site_hooks", ROOT / "tools" / "site.py")
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def test_disciplines_pages_show_the_playground_where_it_is_built(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    hooks, page = _hooks(), (ROOT / "docs/aqms/codel.md").read_text(encoding="utf-8")
+    monkeypatch.setattr(hooks, "BUILT", True)
+    shown = hooks._with_playground("aqms/codel.md", page)
+    assert '<iframe class="playground" src="../playground/index.html#aqm=codel&embed" loading="lazy"' in shown
+    assert shown.index("## Try it") < shown.index("## Parameters")
+    monkeypatch.setattr(hooks, "BUILT", False)
+    assert hooks._with_playground("aqms/codel.md", page) == page
+    own = (ROOT / "docs/playground.md").read_text(encoding="utf-8")
+    assert "built without the playground: `make web`" in hooks._with_playground("playground.md", own)
+    # The files of the page, and nothing that a build leaves beside them.
+    built, site = tmp_path / "web", tmp_path / "site"
+    (built / "deps").mkdir(parents=True)
+    (built / "index.html").write_text('<!doctype html>\n<html lang="en"></html>', encoding="utf-8")
+    (built / "earlydrop.wasm").write_bytes(b"")
+    site.mkdir()
+    monkeypatch.setattr(hooks, "PLAYGROUND", built)
+    monkeypatch.setattr(hooks, "BUILT", True)
+    hooks.on_post_build(SimpleNamespace(site_dir=str(site)))
+    assert sorted(one.name for one in (site / "playground").iterdir()) == ["earlydrop.wasm", "index.html"]
+    assert '<html data-docs="../" lang="en">' in (site / "playground/index.html").read_text(encoding="utf-8")
+
+
+def test_the_site_has_the_playground_or_says_that_it_has_not(site: Path) -> None:
+    text = (site / "playground.html").read_text(encoding="utf-8")
+    built = (site / "playground/index.html").is_file()
+    assert built == ("<iframe" in text)
+    assert built != ("built without the playground" in text)

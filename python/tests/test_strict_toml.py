@@ -31,7 +31,7 @@ class Collecting(strict_toml.Table):
         (lambda t: t.texts("k"), [1], "part 1: k: given [1]; allowed a list of texts", ()),
         (lambda t: t.pair("k"), [2, 1], "part 1: k: given [2, 1]; allowed two numbers, the smaller first", None),
         (lambda t: t.settings("k"), [], "part 1: k: given []; allowed a table", {}),
-        (lambda t: t.tables("k"), {}, "part 1: k: given {}; allowed a list of tables", []),
+        (lambda t: t.tables("k"), {}, "part 1: k: given a table; allowed a list of tables", []),
         (
             lambda t: t.word("k", ("lines", "bars"), "bars"),
             "line",

@@ -16,6 +16,7 @@ import pytest
 from wasm_engine import Engine, Refused
 
 import earlydrop as ed
+import wasm
 from earlydrop import _core
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,12 +59,34 @@ def module() -> Path:
             pytest.fail(made.stderr)
         pytest.skip(made.stderr)
     assert made.returncode == 0, made.stderr
-    return ROOT / "target/web/earlydrop-quick.wasm"
+    return ROOT / "target/earlydrop-quick.wasm"
 
 
 @pytest.fixture(scope="module")
 def engine(module: Path) -> Engine:
     return Engine(module)
+
+
+def test_what_is_missing_is_said_way_by_way(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a standard library for wasm the script names each way to one, and why it leads nowhere."""
+
+    def nowhere(why: str) -> Any:
+        def way() -> list[str]:
+            raise wasm.Missing(why)
+
+        return way
+
+    monkeypatch.setattr(wasm, "WAYS", {"installed": nowhere("none here"), "source": nowhere("rust-src is missing")})
+    monkeypatch.setattr(sys, "argv", ["wasm.py", "--quick"])
+    assert wasm.main() == 1
+    said = capsys.readouterr().err
+    assert "standard library for wasm cannot be had" in said
+    assert "installed: none here" in said
+    assert "source: rust-src is missing" in said
+    with pytest.raises(wasm.Missing, match="no-such-program is not on the path"):
+        wasm.output("no-such-program")
 
 
 def without_cost(document: str) -> str:

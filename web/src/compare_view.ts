@@ -94,7 +94,7 @@ export class CompareView {
       ...sentences(result).map((text) => el("p", { class: "found" }, text)),
       el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of the comparison" },
         el("table", {}, el("thead", {}, el("tr", {}, ...head.map((text, k) => (k ? el("th", { scope: "col" }, text) : el("td", {}))))), el("tbody", {}, ...body))),
-      el("p", { class: "soft" }, `Means over ${result.seeds} seeds ± half of the 95 % interval. * the interval of the difference excludes zero; ** it remains after Holm's correction for all differences of the table.`),
+      el("p", { class: "soft" }, `Means over ${result.seeds} seeds ± half of the 95 % interval. * the interval of the difference excludes zero; ** it remains after Holm's correction for all differences of the table. [a, b] is an interval that is cut at the smallest or largest value that the measure can take.`),
       el("button", { type: "button", click: () => void copyText(markdown(result)) }, "Copy as Markdown"),
     );
   }

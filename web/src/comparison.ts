@@ -15,6 +15,8 @@ export interface Comparison {
   /** Disciplines of which every seed gave the same run. */
   fixed: boolean[];
   replicated: boolean;
+  /** Disciplines that never acted: all their drops are overflows of the buffer. */
+  idle: boolean[];
 }
 
 /** Result documents by discipline and seed, compared at a queue. */
@@ -41,7 +43,19 @@ export function compare(titles: string[], documents: unknown[][], queue: string)
   });
   const seeds = documents[0]!.length;
   const replicated = seeds > 1 && !fixed.every(Boolean);
-  return { titles, seeds, quantities: QUANTITIES, cells, differences, fixed, replicated };
+  return { titles, seeds, quantities: QUANTITIES, cells, differences, fixed, replicated, idle: documents.map((group) => neverActed(group, queue)) };
+}
+
+/** Plain queues, which only ever drop at a full buffer. */
+const PLAIN = new Set(["droptail", "drop_front", "drop_random", "ddtail", "fq", "sfq", "drr", "wrr"]);
+
+/** Whether a discipline dropped in every run, but each time at the full buffer. */
+function neverActed(documents: unknown[], queue: string): boolean {
+  return documents.every((document) => {
+    const one = (document as { queues?: Record<string, Record<string, number | string>> }).queues?.[queue];
+    if (!one || PLAIN.has(String(one.aqm)) || !one.overflow_drops) return false;
+    return !one.early_drops && !one.forced_drops && !one.marks;
+  });
 }
 
 /** Whether several seeds gave the same run: documents that differ in name, seed, version and cost alone. */
@@ -63,17 +77,34 @@ export function table(result: Comparison): string[][] {
       if (!difference) return [mean, "–"];
       const p = ps.get(difference);
       const star = clear(difference) ? (p !== undefined && p < 0.05 ? " **" : " *") : "";
-      return [mean, `${cell(difference.estimate, one)}${star}`];
+      return [mean, `${signed(difference.estimate, one)}${star}`];
     });
     return [[one.unit ? `${one.title} (${one.unit})` : one.title, ...row]];
   });
   return [head, ...rows];
 }
 
-function cell(found: Estimate | undefined, one: Quantity): string {
+/** A mean with its interval: `12.345 ± 0.012`; `0.998 [0.990, 1]` where it is cut at a bound of the measure. */
+export function cell(found: Estimate | undefined, one: Quantity): string {
   if (!found) return "–";
-  const mean = plain(found.mean, one.digits);
-  return found.halfWidth === null ? mean : `${mean} ± ${found.halfWidth.toFixed(one.digits)}`;
+  const { mean, halfWidth } = found;
+  const text = mean.toFixed(one.digits);
+  if (halfWidth === null) return text;
+  const [low, high] = [mean - halfWidth, mean + halfWidth];
+  // A mean beyond a bound moves the bound.
+  const lower = Math.max(low, Math.min(one.bounds[0], mean));
+  const upper = Math.min(high, Math.max(one.bounds[1], mean));
+  if (lower === low && upper === high) return `${text} ± ${halfWidth.toFixed(one.digits)}`;
+  const end = (value: number, own: number): string =>
+    value !== own && Number.isInteger(value) ? String(value) : value.toFixed(one.digits);
+  return `${text} [${end(lower, low)}, ${end(upper, high)}]`;
+}
+
+/** A difference with its sign and its interval: `+0.345 ± 0.012`. */
+function signed(found: Estimate, one: Quantity): string {
+  const text = plain(found.mean, one.digits);
+  const sign = found.mean > 0 && Number(text) !== 0 ? "+" : "";
+  return `${sign}${text}${found.halfWidth === null ? "" : ` ± ${found.halfWidth.toFixed(one.digits)}`}`;
 }
 
 /** The verdict and the table as Markdown. */

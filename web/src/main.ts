@@ -86,7 +86,7 @@ async function begin(): Promise<void> {
   );
   const main = el("main", {}, learn.element, play.element, compare.element);
   if (wanted.embed) app.replaceChildren(main);
-  else app.replaceChildren(head, main, el("footer", {}, `earlydrop ${laboratory.version}, the simulator itself, compiled for the browser. Nothing leaves this page.`));
+  else app.replaceChildren(head, main, el("footer", {}, `earlydrop ${laboratory.version}, the simulator itself, compiled for the browser. Nothing leaves this page. `, el("a", { href: "licences.txt" }, "Licences")));
   document.documentElement.classList.toggle("embedded", wanted.embed);
 
   function show(next: View): void {

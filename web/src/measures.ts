@@ -12,6 +12,8 @@ export interface Quantity {
   unit: string;
   /** Path in a result document. */
   field: (queue: string) => string[];
+  /** Path that counts instead where a document has it: of the flows whose data pass the queue, not of all. */
+  passing: ((queue: string) => string[]) | null;
   digits: number;
   scale: number;
   margin: Margin;
@@ -21,26 +23,27 @@ export interface Quantity {
 
 const relative = (size: number): Margin => ({ size, relative: true });
 const whole = (name: string) => (): string[] => [name];
+const ofPassing = (name: string) => (queue: string): string[] => ["queues", queue, "passing", name];
 const atQueue = (name: string) => (queue: string): string[] => ["queues", queue, name];
 
 function quantity(
   id: string, title: string, unit: string, field: Quantity["field"], digits: number, margin: Margin, high = Infinity,
+  passing: Quantity["passing"] = null,
 ): Quantity {
   const scale = unit === "%" ? 100 : 1;
-  return { id, title, unit, field, digits, scale, margin, bounds: [0, scale * high] };
+  return { id, title, unit, field, passing, digits, scale, margin, bounds: [0, scale * high] };
 }
 
 /** The quantities of `earlydrop compare`, with the margins of their kinds. */
 export const QUANTITIES: Quantity[] = [
-  quantity("throughput", "Throughput", "Mbit/s", whole("throughput_total_mbps"), 3, relative(0.01)),
-  quantity("goodput", "Goodput", "Mbit/s", whole("goodput_total_mbps"), 3, relative(0.01)),
+  quantity("goodput", "Goodput", "Mbit/s", whole("goodput_total_mbps"), 3, relative(0.01), Infinity, ofPassing("goodput_mbps")),
   quantity("utilisation", "Utilisation", "%", atQueue("utilisation"), 2, relative(0.01), 1),
-  quantity("delay", "Delay, end to end", "ms", whole("delay_mean_ms"), 2, relative(0.02)),
+  quantity("delay", "Delay, end to end", "ms", whole("delay_mean_ms"), 2, relative(0.02), Infinity, ofPassing("delay_mean_ms")),
   quantity("queue_delay", "Queueing delay", "ms", atQueue("delay_mean_ms"), 2, relative(0.02)),
   quantity("queue_delay_p99", "Queueing delay, 99 %", "ms", atQueue("delay_p99_ms"), 2, relative(0.02)),
   quantity("queue", "Mean queue", "packets", atQueue("queue_mean_packets"), 2, relative(0.02)),
   quantity("drop_rate", "Drop rate", "%", atQueue("drop_rate"), 3, relative(0.05), 1),
-  quantity("jain", "Jain index", "", whole("jain"), 4, { size: 0.01, relative: false }, 1),
+  quantity("jain", "Jain index", "", whole("jain"), 4, { size: 0.01, relative: false }, 1, ofPassing("jain")),
 ];
 
 export function around(margin: Margin, value: number): number {
@@ -53,7 +56,11 @@ export function marginText(margin: Margin): string {
 
 /** A quantity of a result document; null where it has none. */
 export function read(document: unknown, one: Quantity, queue: string): number | null {
-  let found: unknown = document;
-  for (const key of one.field(queue)) found = (found as Record<string, unknown> | null | undefined)?.[key];
-  return typeof found === "number" ? found * one.scale : null;
+  const paths = [...(one.passing ? [one.passing(queue)] : []), one.field(queue)];
+  for (const path of paths) {
+    let found: unknown = document;
+    for (const key of path) found = (found as Record<string, unknown> | null | undefined)?.[key];
+    if (typeof found === "number") return found * one.scale;
+  }
+  return null;
 }

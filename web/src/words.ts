@@ -28,7 +28,8 @@ export function sentences(result: Comparison): string[] {
     : rows.map((row) => listed(result, row));
   const brackets = `Brackets are 95 % intervals of the differences seed by seed, n = ${result.seeds}`;
   const corrected = tests > 1 ? `; what is claimed remains after Holm's correction for ${tests} differences` : "";
-  return [...said, `${brackets}${corrected}.`];
+  const idle = result.titles.filter((_, k) => result.idle[k]).map((title) => `${title} never acted: all its drops are overflows of the buffer.`);
+  return [...idle, ...said, `${brackets}${corrected}.`];
 }
 
 /** p values after Holm's correction, by discipline (from the second) and quantity. */

@@ -18,7 +18,7 @@ const CHROMIUM = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-
   .find((one) => one && existsSync(one));
 const BUILT = join(ROOT, "target/web");
 const FOLDER = mkdtempSync(join(tmpdir(), "earlydrop-"));
-const SLOW = 120_000;
+const SLOW = 240_000;
 
 let server: ChildProcess;
 let address = "";
@@ -97,7 +97,7 @@ function of<T>(page: Page, expression: string): Promise<T> {
 }
 
 async function reach(page: Page, time: number): Promise<void> {
-  await page.waitForFunction(`globalThis.earlydrop.player.now >= ${time}`, undefined, { timeout: 60_000 });
+  await page.waitForFunction(`globalThis.earlydrop.player.now >= ${time}`, undefined, { timeout: 100_000 });
 }
 
 async function button(page: Page, name: string): Promise<void> {
@@ -294,7 +294,7 @@ describe("comparing", () => {
     await seeds.fill("4");
     await seeds.press("Enter");
     await page.locator(".compare").getByRole("button", { name: "Compare" }).click();
-    await page.waitForSelector(".found", { timeout: 100_000 });
+    await page.waitForSelector(".found", { timeout: 200_000 });
     const native = JSON.parse(earlydrop("compare", file, "--aqm", "droptail", "codel", "red", "--seeds", "4", "--json")) as {
       summary: string[]; cells: Record<string, Record<string, { mean: number }>>;
     };
@@ -427,7 +427,7 @@ describe("frames", () => {
     const page = await open("#aqm=red,codel,pie,fq_codel&flows=20");
     await page.getByLabel("Speed").selectOption("10");
     await button(page, "Start");
-    await reach(page, 60);
+    await page.waitForFunction("globalThis.earlydrop.player.now >= 15 && globalThis.earlydrop.player.frames.length > 120", undefined, { timeout: 110_000 });
     const frames = await of<number[]>(page, "player.frames.slice(-200)");
     const sorted = frames.toSorted((a, b) => a - b);
     const at = (share: number): string => sorted[Math.floor(share * (sorted.length - 1))]!.toFixed(1);

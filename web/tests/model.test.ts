@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Declared } from "../src/catalogue";
 import { rangeOf } from "../src/catalogue";
-import { compare, sameRun } from "../src/comparison";
+import { cell, compare, sameRun } from "../src/comparison";
 import { address, asked } from "../src/link";
 import { latest, SETUP, settled } from "../src/model";
 import { short, time } from "../src/numbers";
@@ -98,7 +98,7 @@ describe("statistics", () => {
     series: { treatment: number[]; control: number[]; mean: number; half_width: number; p: number; wins: number }[];
     holm: { p: number[]; corrected: number[] };
     jain: { values: number[]; index: number };
-    comparisons: { titles: string[]; documents: unknown[][]; summary: string[]; holm: Record<string, number>[] }[];
+    comparisons: { titles: string[]; documents: unknown[][]; summary: string[]; holm: Record<string, number>[]; cells: Record<string, string>[] }[];
   };
   const close = (value: number, wanted: number): void => expect(Math.abs(value - wanted)).toBeLessThanOrEqual(1e-9 * Math.max(1e-12, Math.abs(wanted)));
 
@@ -129,6 +129,9 @@ describe("statistics", () => {
     for (const one of known.comparisons) {
       const result = compare(one.titles, one.documents, "bottleneck");
       expect(sentences(result)).toEqual(one.summary);
+      one.cells.forEach((row, k) => {
+        for (const quantity of result.quantities) expect(cell(result.cells[k]!.get(quantity.id), quantity)).toBe(row[quantity.id]);
+      });
       const ps = corrected(result);
       one.holm.forEach((row, k) => {
         for (const [id, p] of Object.entries(row)) close(ps.get(result.differences[k]!.get(id)!)!, p);

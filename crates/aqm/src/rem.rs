@@ -56,7 +56,7 @@ use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::independent;
 use crate::parts::measure::{self, Measure};
-use crate::parts::ticks::{self, Ticks};
+use crate::parts::ticks::Ticks;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
 use crate::{Packet, Time};
 use std::any::Any;
@@ -222,6 +222,17 @@ impl Rem {
     }
 }
 
+impl Rem {
+    /// The price and the load after an interval that ends with a queue of this length.
+    fn update_price(&mut self, length: f64) {
+        self.load *= 1.0 - self.w_in;
+        self.load += self.measure.in_packets(self.w_in * self.arrived as f64);
+        let excess = self.load + self.alpha * (length - self.q_ref) - self.sendable;
+        self.price = (self.price + self.gamma * excess).max(0.0);
+        self.arrived = 0;
+    }
+}
+
 impl Policy for Rem {
     fn needs(&self) -> Needs {
         Needs { dequeue: self.mode == Mode::Mark, contents: false }
@@ -259,18 +270,29 @@ impl Policy for Rem {
     }
 
     fn on_timer(&mut self, queue: &QueueView<'_>, _cx: &mut Context<'_>) {
-        self.load *= 1.0 - self.w_in;
-        self.load += self.measure.in_packets(self.w_in * self.arrived as f64);
-        let excess = self.load + self.alpha * (self.measure.length(queue) - self.q_ref) - self.sendable;
-        self.price = (self.price + self.gamma * excess).max(0.0);
+        self.update_price(self.measure.length(queue));
         self.p = 1.0 - libm::pow(self.phi, -self.price);
-        self.arrived = 0;
         self.ticks.advance();
     }
 
-    fn on_timers(&mut self, queue: &QueueView<'_>, until: Time, cx: &mut Context<'_>) -> Option<(u64, Time)> {
-        let state = |rem: &Self| ([rem.load, rem.price, rem.p].map(f64::to_bits), rem.arrived);
-        ticks::run(self, queue, until, cx, state, |rem| &mut rem.ticks)
+    /// The same updates; the probability follows from the last price alone.
+    fn on_timers(&mut self, queue: &QueueView<'_>, until: Time, _cx: &mut Context<'_>) -> Option<(u64, Time)> {
+        let length = self.measure.length(queue);
+        let mut ran = None;
+        while self.ticks.next() < until {
+            let before = (self.load.to_bits(), self.price.to_bits(), self.arrived);
+            self.update_price(length);
+            ran = Some((ran.map_or(1, |(count, _)| count + 1), self.ticks.next()));
+            self.ticks.advance();
+            if before == (self.load.to_bits(), self.price.to_bits(), self.arrived) {
+                let (skipped, last) = self.ticks.skip(until);
+                ran = ran.map(|(count, time)| (count + skipped, if skipped > 0 { last } else { time }));
+            }
+        }
+        if ran.is_some() {
+            self.p = 1.0 - libm::pow(self.phi, -self.price);
+        }
+        ran
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -11,14 +11,19 @@ use earlydrop_aqm::{Discipline, Link, Packet, Time};
 
 const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };
 
-/// A queue that has been full, and is now empty; its link is idle.
-fn emptied(aqm: &str) -> (Box<dyn Discipline>, f64) {
+/// A queue that has been full; where `empties`, it is now empty and its link idle.
+fn filled(aqm: &str, empties: bool) -> (Box<dyn Discipline>, f64) {
     let random = Generator::stream(1, "queue");
     let mut open = OpenLoop::new(common::queue(aqm, &Values::new(), &LINK, Limit::Packets(200), false, random), 1e6);
     let mut now = 0.0;
     for i in 0..3000_u64 {
         now = i as f64 * 0.005;
         open.arrive(Packet::new(i % 7, 1000), now);
+    }
+    if !empties {
+        // AVQ's virtual capacity goes to zero under this load.
+        assert!(open.queue.packets() > 0 || aqm == "avq", "{aqm}");
+        return (open.queue, now);
     }
     open.run_to(now + 10.0);
     assert_eq!(open.queue.packets(), 0, "{aqm}");
@@ -36,8 +41,8 @@ fn state(queue: &dyn Discipline) -> Vec<(String, u64)> {
 #[test]
 fn timers_of_a_pause_at_once_are_one_after_the_other() {
     let mut with_timers = 0;
-    for spec in catalogue::all() {
-        let ((mut at_once, begin), (mut in_turn, _)) = (emptied(spec.name), emptied(spec.name));
+    for (spec, empties) in catalogue::all().iter().flat_map(|spec| [(spec, true), (spec, false)]) {
+        let ((mut at_once, begin), (mut in_turn, _)) = (filled(spec.name, empties), filled(spec.name, empties));
         with_timers += usize::from(at_once.next_timer().is_some());
         let mut from = begin;
         // Pauses before and after the state has come to rest.
@@ -54,14 +59,14 @@ fn timers_of_a_pause_at_once_are_one_after_the_other() {
             assert_eq!(state(&*at_once), state(&*in_turn), "{} until {from}", spec.name);
         }
     }
-    assert!(with_timers >= 8, "{with_timers}");
+    assert!(with_timers >= 16, "{with_timers}");
 }
 
 /// A million seconds of REM's timers, five hundred million of them, once it is at rest.
 #[test]
 fn timers_at_rest_cost_nothing() {
     for aqm in ["rem", "pi", "pid", "pie", "yellow"] {
-        let (mut queue, begin) = emptied(aqm);
+        let (mut queue, begin) = filled(aqm, true);
         let (count, _) = queue.on_timers(Time::from_seconds(begin + 1e6)).expect("timers");
         assert!(count > 1_000_000, "{aqm}: {count}");
     }

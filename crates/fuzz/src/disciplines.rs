@@ -105,9 +105,13 @@ fn gone(waits: &mut [bool], packet: &Packet, told: &str) {
 }
 
 /// What a queue shows is never NaN.
-pub fn no_nan(spec: &AqmSpec, average: Option<f64>, gauges: &mut dyn FnMut(&mut dyn FnMut(&'static str, f64))) {
+pub fn no_nan(spec: &AqmSpec, average: Option<f64>) {
     assert!(average.is_none_or(|average| average.is_finite()), "{}: average {average:?}", spec.name);
-    gauges(&mut |name, value| assert!(!value.is_nan(), "{}: {name} is NaN", spec.name));
+}
+
+/// The same of its inner values, which it gives one by one.
+pub fn gauge_is_number(spec: &AqmSpec, name: &str, value: f64) {
+    assert!(!value.is_nan(), "{}: {name} is NaN", spec.name);
 }
 
 pub fn run(bytes: &[u8]) {
@@ -158,8 +162,8 @@ pub fn run(bytes: &[u8]) {
             }
             assert_eq!(u64::from(tag), dropped + left + queue.packets(), "{told}: packets");
         }
-        let average = queue.average();
-        no_nan(spec, average, &mut |out| queue.gauges(out));
+        no_nan(spec, queue.average());
+        queue.gauges(&mut |name, value| gauge_is_number(spec, name, value));
     }
     let counters = queue.counters();
     let counted = (counters.arrivals, counters.departures, counters.drops());

@@ -104,7 +104,8 @@ pub fn run(bytes: &[u8]) {
         let waiting = path.port().packets();
         assert_eq!(sent, seen.departed + seen.dropped + waiting, "{told}: packets at the queue");
         assert_eq!(seen.departed, delivered + seen.lost + path.in_flight() as u64, "{told}: packets on the link");
-        disciplines::no_nan(spec, path.port().average(), &mut |out| path.port().gauges(out));
+        disciplines::no_nan(spec, path.port().average());
+        path.port().gauges(&mut |name, value| disciplines::gauge_is_number(spec, name, value));
     }
     path.finish(Time::from_seconds(now), &mut seen);
     let counters = *path.port().counters();

@@ -142,12 +142,13 @@ impl Port {
 
 /// Pauses.
 impl Port {
-    /// Whether nothing waits, nothing is transmitted, and the discipline knows it.
-    pub fn is_idle(&self) -> bool {
-        self.idle
+    /// Whether nothing changes before the next event: the discipline knows that the link is idle, or the end of the
+    /// transmission is an event.
+    pub fn is_steady(&self) -> bool {
+        self.idle || self.end_pending
     }
 
-    /// Runs all timers of an idle port before `until`, up to which nothing arrives. Their number, and the time of the last;
+    /// Runs all timers of a steady port before `until`, up to which there is no event. Their number, and the time of the last;
     /// `None` if none is due.
     pub fn on_timers(&mut self, until: Time) -> Option<(u64, Time)> {
         self.discipline.on_timers(until)

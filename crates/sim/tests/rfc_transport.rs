@@ -36,7 +36,7 @@ fn conserved(document: &Value) {
     assert_eq!(n("queued_at_start") + n("arrivals"), out);
 }
 
-const TCPS: [&str; 8] = ["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "ledbat", "prague"];
+const TCPS: [&str; 9] = ["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "bbr3", "ledbat", "prague"];
 
 #[test]
 fn one_flow_fills_the_link() {
@@ -265,14 +265,15 @@ fn a_tail_loss_needs_no_timeout_with_probes() {
 
 #[test]
 fn a_lost_retransmission_reduces_cwnd_once_more() {
-    // One flow over CoDel: slow start ends in a burst of losses, and CoDel keeps dropping while PRR sends two segments for
-    // each delivered. Without a further reduction of cwnd the recovery does not end before the timer expires.
+    // One flow over CoDel: slow start ends in a burst of losses, and CoDel keeps dropping while PRR with RFC 6937's bound sends
+    // two segments for each delivered. Without a further reduction of cwnd the recovery does not end before the timer expires.
     let lost = |rules: &str| {
         let text = format!(
             "name = 'lost again'\nduration = '300 s'\nwarmup = '30 s'\n[topology]\nkind = 'dumbbell'\npairs = 1\n\
              access = {{ rate = '10 Mbit/s', delay = '1 ms' }}\nbottleneck = {{ rate = '1 Mbit/s', delay = '48 ms' }}\n\
              [queue.bottleneck]\naqm = 'codel'\nlimit = '45 packets'\n\
-             [[traffic]]\nkind = 'ftp'\ncount = 1\nprofile = 'rfc'\ntcp = 'cubic'\nsegment = 698\n{rules}\n"
+             [[traffic]]\nkind = 'ftp'\ncount = 1\nprofile = 'rfc'\ntcp = 'cubic'\nsegment = 698\n\
+             prr = 'slow_start'\n{rules}\n"
         );
         let document = document(&text);
         conserved(&document);
@@ -316,6 +317,41 @@ fn marks_keep_a_scalable_flow_s_queue_short_beside_cubic() {
     let l4s = &document["queues"]["bottleneck"]["traffic"][0];
     let delay = number(&l4s["delay_p99_ms"]);
     assert!(delay < 2.0, "{delay}: {l4s}");
+}
+
+/// Goodputs, Mbit/s, and the drop rate of one flow of each TCP at 50 Mbit/s and 40 ms, over DropTail with so many packets
+/// (a bandwidth-delay product is 167).
+fn shares(tcps: &[&str], limit: u32, loss: f64) -> (Vec<f64>, f64) {
+    let traffic: String = tcps
+        .iter()
+        .map(|tcp| format!("[[traffic]]\nkind = 'ftp'\ncount = 1\nstack = 'rfc'\ntcp = '{tcp}'\nwindow = 10000\n"))
+        .collect();
+    let document = document(&format!(
+        "name = 'shares'\nduration = '60 s'\nwarmup = '20 s'\n[topology]\nkind = 'dumbbell'\npairs = {}\n\
+         access = {{ rate = '10 Gbit/s', delay = '0 s' }}\n\
+         bottleneck = {{ rate = '50 Mbit/s', delay = '20 ms', loss = {loss} }}\n\
+         [queue.bottleneck]\naqm = 'droptail'\nlimit = '{limit} packets'\n{traffic}",
+        tcps.len()
+    ));
+    conserved(&document);
+    let goodputs = document["traffic"].as_array().unwrap().iter().map(|entry| number(&entry["goodput_mbps"])).collect();
+    (goodputs, number(&document["queues"]["bottleneck"]["drop_rate"]))
+}
+
+/// Cardwell et al., BBRv3 (IETF 117 and 119, ccwg): fewer losses than version 1 in shallow buffers, a fairer share beside
+/// CUBIC in shallow and deep ones, and full use at 1 % loss, above which (2 %) it reduces.
+#[test]
+fn bbr3_loses_less_in_shallow_buffers_than_version_1_and_leaves_cubic_more() {
+    let ((_, first), (third_alone, third)) = (shares(&["bbr"], 16, 0.0), shares(&["bbr3"], 16, 0.0));
+    assert!(third < 0.2 * first && third_alone[0] > 0.85 * 48.0, "{third} of {first}, {third_alone:?} Mbit/s");
+    for (limit, least) in [(83, 0.15), (668, 0.3)] {
+        let ((beside_first, _), (beside_third, _)) =
+            (shares(&["bbr", "cubic"], limit, 0.0), shares(&["bbr3", "cubic"], limit, 0.0));
+        let even = |shares: &[f64]| shares[0].min(shares[1]) / (shares[0] + shares[1]);
+        assert!(even(&beside_third) > even(&beside_first).max(least), "{limit}: {beside_third:?}, {beside_first:?}");
+    }
+    let ((some, _), (many, _)) = (shares(&["bbr3"], 400, 0.005), shares(&["bbr3"], 400, 0.05));
+    assert!(some[0] > 0.7 * 48.0 && many[0] < 0.3 * 48.0, "{some:?}, {many:?}");
 }
 
 /// The square-root law (Mathis et al. 1997), sqrt(3/2)/sqrt(p) segments in a round trip, over its whole range of p: it

@@ -90,7 +90,10 @@ fn recorded(scenario: &Scenario, queues: usize, flows: u64) -> Result<(), Wrong>
 pub fn memory() -> Result<(), Wrong> {
     #[cfg(target_arch = "wasm32")]
     if std::arch::wasm32::memory_size::<0>() << 16 > MEMORY {
-        return Err(Wrong::new(format!("the runs need more than {MEMORY} bytes of memory")));
+        return Err(Wrong::new(format!(
+            "the runs needed more than {} MiB of memory, which an instance never gives back: start another instance",
+            MEMORY >> 20
+        )));
     }
     Ok(())
 }

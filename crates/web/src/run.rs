@@ -343,7 +343,8 @@ impl Run {
     /// The network in full, and the hosts of each flow that passes queue number `queue`.
     pub fn network(&self, queue: u32) -> Result<i32, Wrong> {
         let Some(queue) = self.queues.get(queue as usize) else { return Err(Wrong::new("there is no such queue")) };
-        let mut network = self.scenario.network_json();
+        let text = self.scenario.network_text();
+        let mut network: Value = serde_json::from_str(&text).map_err(|e| Wrong::new(e.to_string()))?;
         if let Some(found) = passing(&self.scenario, self.scenario.seed, &queue.name) {
             network["at"] = json!([found.link.0, found.link.1]);
             network["flow"] = found.flows.iter().map(|&(from, to, reverse)| json!([from, to, reverse])).collect();

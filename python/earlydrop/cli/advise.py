@@ -19,8 +19,8 @@ from .printing import print_json, version
 
 def advise(
     *,
-    down: Annotated[str | None, Parameter(help="Rate of the line towards you, as 50mbit.")] = None,
-    up: Annotated[str | None, Parameter(help="Rate of the line from you, as 10mbit.")] = None,
+    down: Annotated[str | None, Parameter(help="Rate of the line towards you, as 50mbit; required.")] = None,
+    up: Annotated[str | None, Parameter(help="Rate of the line from you, as 10mbit; required.")] = None,
     rtt: Annotated[str, Parameter(help="Round-trip time without queueing, or its range, as 20..80ms.")] = "30ms",
     link: Annotated[str, Parameter(help="Kind of line: docsis, adsl, vdsl, fiber, lte.")] = "fiber",
     buffer: Annotated[str, Parameter(help="What the modem holds, as 250ms or 100 packets.")] = "250ms",
@@ -59,7 +59,7 @@ def advise(
     aqm = [disciplines.find(name)["name"] for name in aqm]
     check_count("--seeds", seeds)
     check_workers(workers)
-    check_out(out)
+    check_out(out, "advice")
     sweep = question(line, list(dict.fromkeys(aqm)) or CANDIDATES, seeds)
     opened = sweeps.open_store(store or out.absolute().parent / "store")
     executor = sweeps.Threads(sweep.document, workers)

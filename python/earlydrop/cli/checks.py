@@ -74,12 +74,12 @@ def check_workers(workers: int | None) -> None:
         raise InputError(f"--workers: given {workers}; allowed 1 to 1024", given=str(workers), allowed="1 to 1024")
 
 
-def check_out(out: Path | None) -> None:
-    """Refuse, before anything runs, a folder that results may not be written to."""
+def check_out(out: Path | None, kind: str) -> None:
+    """Refuse, before anything runs, a folder that results of this kind may not be written to."""
     if out is not None:
         from ..output import check
 
-        check(out)
+        check(out, kind)
 
 
 FORMATS = ("pdf", "svg", "png")

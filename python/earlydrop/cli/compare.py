@@ -52,7 +52,7 @@ def compare(
     target = None if until is None else _stopping(until, most, seeds)
     check_workers(workers)
     pairs = parse_settings(set_)
-    check_out(out)
+    check_out(out, "comparison")
     check_figure("--plot", plot)
     with terminal.Progress() as progress:
         result = comparing.compare(

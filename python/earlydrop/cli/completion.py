@@ -8,13 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from .exits import DONE
 
 Shell = Literal["bash", "zsh", "fish"]
-OPTIONS = {"--aqm": "aqms", "--topology": "topologies", "--paper": "studies", "--against": "stacks"}
-"""Options whose values are names, and of what; `--aqm` takes several."""
+OPTIONS = {
+    "--aqm": "aqms",
+    "--topology": "topologies",
+    "--paper": "studies",
+    "--against": "stacks",
+    "--set": "settings",
+}
+"""Options whose values are names, and of what; `--aqm` takes several, and a value follows a setting."""
+FOLDERS = ("report", "diff")
+"""Commands whose words are folders of results."""
 FIRST: dict[str, Sequence[str]] = {
     "show": ("aqms", "stacks"),
     "check": ("studies",),
@@ -51,8 +59,31 @@ def _names(kinds: Sequence[str]) -> str:
         "stacks": stacks.names(),
         "studies": study.available(),
         "topologies": [one["name"] for one in choices("topologies")],
+        "settings": _settings(),
     }
     return " ".join(name for kind in kinds for name in known[kind])
+
+
+def _settings() -> list[str]:
+    """What `--set` can change in the scenario that `init` writes, up to the value."""
+    import json
+    import tomllib
+
+    from .. import _core
+
+    document = tomllib.loads(_core.template("example", "dumbbell"))
+    # With the parameters of its discipline, which the file has as comments.
+    document["queue"] = json.loads(_core.Scenario.parse(document, []).to_json())["queue"]
+    return [f"{path}=" for path in _paths(document) if path != "name"]
+
+
+def _paths(value: Any, path: str = "") -> list[str]:
+    """The paths of all values in a document."""
+    if isinstance(value, list) and all(isinstance(one, dict) for one in value):
+        value = dict(enumerate(value))
+    if not isinstance(value, dict):
+        return [path]
+    return [found for key, one in value.items() for found in _paths(one, f"{path}.{key}" if path else str(key))]
 
 
 def _bash(script: str) -> str:
@@ -73,6 +104,7 @@ _earlydrop_values() {{
   if [[ -z "$option" && COMP_CWORD -eq 2 ]]; then
     case "${{COMP_WORDS[1]}}" in
 {first}
+    {"|".join(FOLDERS)}) COMPREPLY=($(compgen -d -- "$cur")); return ;;
     *) _earlydrop; return ;;
     esac
     if [[ "$cur" != -* ]]; then
@@ -82,6 +114,7 @@ _earlydrop_values() {{
   fi
   if [[ -n "$known" && "$cur" != -* ]]; then
     COMPREPLY=($(compgen -W "$known" -- "$cur"))
+    [[ "$option" == --set ]] && compopt -o nospace
   else
     _earlydrop
   fi

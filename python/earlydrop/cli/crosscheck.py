@@ -60,8 +60,12 @@ def crosscheck(
 ) -> int:
     """Run a scenario in the simulator and on a real link under the kernel's TCP, and print what differs.
 
-    Takes as long as the scenario. Needs iperf3, and what `link` needs. With --grid: congestion controls, queues, rates,
-    round-trip times and numbers of flows, see docs/crosscheck.md; --set then changes the traffic's keys, such as tcp's.
+    Takes as long as the scenario. Needs iperf3, and what `link` needs.
+
+    With --grid: cells of congestion control, queue, rate, round-trip time and number of flows, which the
+    documentation's page "Cross-check against the Linux kernel" lists; --set then changes the traffic's keys, such as
+    tcp's.
+
     With --flent: a run that Flent recorded, against the simulator on the link that --rate and --queue name.
     """
     from .. import links

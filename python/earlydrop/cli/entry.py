@@ -10,10 +10,11 @@ import time
 from collections.abc import Sequence
 from typing import NoReturn
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from .exits import DONE, INTERRUPTED, LINK_FAILED
 from .failures import failed
+from .helping import FIRST, examples, shown_default, unfolded
 from .printing import version
 
 app = App(
@@ -22,6 +23,8 @@ app = App(
     version=version,
     help_format="plaintext",
     version_format="plaintext",
+    help_epilogue=FIRST,
+    default_parameter=Parameter(show_default=shown_default),
 )
 # A command's name, and the function behind it where that has another one.
 COMMANDS = {
@@ -50,7 +53,10 @@ COMMANDS = {
     "crosscheck": "crosscheck",
 }
 for _name, _function in COMMANDS.items():
-    app.command(f"{__package__}.{_name.replace('-', '_')}:{_function}", name=_name)
+    _module = f"{__package__}.{_name.replace('-', '_')}"
+    # `store` is an application with commands of its own.
+    _below = {} if _name == "store" else {"help_epilogue": examples(_name)}
+    app.command(f"{_module}:{_function}", name=_name, **_below)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -119,6 +125,8 @@ def _dispatch(tokens: list[str]) -> int:
         # Help has what each command says of itself.
         for name in COMMANDS:
             app[name]
+    elif {"--help", "-h"} & set(tokens) and (function := app[tokens[0]].default_command) is not None:
+        function.__doc__ = unfolded(function.__doc__)
     command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
     with contextlib.ExitStack() as stack:
         if bound.arguments.get("trust"):

@@ -22,7 +22,7 @@ class InputError(EarlydropError):
 def failed(error: Exception, wants_json: bool, always: int | None = None) -> int:
     """Say what went wrong, and give the exit code: that of the error, or one that it always is."""
     code, fields = classified(error)
-    message = str(error) or type(error).__name__
+    message = _said(error) or type(error).__name__
     if code == INTERNAL:
         import traceback
 
@@ -37,6 +37,21 @@ def failed(error: Exception, wants_json: bool, always: int | None = None) -> int
     if wants_json:
         print_json({"error": {"message": message, **fields}, "exit": code})
     return code
+
+
+def _said(error: Exception) -> str:
+    """The message, with the likely mistake where one is found."""
+    from .. import _core
+
+    if isinstance(error, CycloptsError):
+        from .likely import said
+
+        return said(error)
+    if isinstance(error, _core.ScenarioError):
+        from .likely import of_scenario
+
+        return "\n  ".join(part for part in (str(error), of_scenario(getattr(error, "file", None))) if part)
+    return str(error)
 
 
 def classified(error: Exception) -> tuple[int, dict[str, str | None]]:

@@ -88,7 +88,7 @@ def link(
     links.require_linux()
     if seed is not None:
         check_seed(seed)
-    check_out(out)
+    check_out(out, "link")
     if log and out is None:
         raise InputError("--log: needs --out DIR to write log.parquet to")
     if bool(command) == bool(between):

@@ -29,10 +29,17 @@ def report_(
 
     With `--plot` or `--figures`, draws figures of a sweep as well.
     """
+    from .. import output
     from ..render import run_report
     from ..sweeps import report
 
     formats = figure_formats(figures)
+    if output.kind_of(folder) == "comparison":
+        raise InputError(
+            f"{folder}: is a comparison, which has no page: its text is comparison.txt, its figure comparison.png. "
+            "Pages are made of sweeps, runs and real links; a sweep with the disciplines as a factor has one",
+            given=str(folder),
+        )
     if run_report.is_run(folder):
         if plots or figures:
             raise InputError(f"{folder}: is a single run; --plot and --figures draw sweeps", given=str(folder))
@@ -40,6 +47,7 @@ def report_(
     else:
         path = report.renew(folder)
         drawn = report.draw(folder, plots, formats, style) if plots or figures else []
+    output.add(folder, path, *drawn)
     if json:
         print_json({"report": str(path), **({"figures": [str(one) for one in drawn]} if drawn else {})})
     else:

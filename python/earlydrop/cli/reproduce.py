@@ -65,7 +65,7 @@ def reproduce(
     chosen = [s.as_quick() if quick else s for s in chosen]
     chosen = [s.with_seeds(seeds) if seeds is not None else s for s in chosen]
     place = out if out is not None else Path("out") / ("all" if study == "all" else chosen[0].name)
-    check_out(place)
+    check_out(place, "studies" if study == "all" else "study")
     kept = store or str(place.absolute().parent / "store")
     try:
         if study == "all":

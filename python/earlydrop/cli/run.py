@@ -40,7 +40,7 @@ def run(
     check_seed(seed)
     if format_ == "flent":
         return _flent(checked, seed, out, json)
-    check_out(out)
+    check_out(out, "run")
     warn(checked.warnings())
     text = runner.run_one(runner.Job(checked, seed))
     document, completed = parse_json(text), parse_json(checked.to_json())

@@ -21,7 +21,7 @@ LINK_RATE, LINK_DELAY = 10e6, 0.02
 
 
 def show(
-    aqm: str,
+    aqm: Annotated[str, Parameter(name="NAME")],
     /,
     *,
     plot: Annotated[

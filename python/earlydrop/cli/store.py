@@ -8,10 +8,16 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from .exits import DONE, FAILED
+from .helping import examples
 from .options import Json
 from .printing import print_json
 
-stores = App(name="store", help="Inspect, verify and clean up a store of runs.", help_format="plaintext")
+stores = App(
+    name="store",
+    help="Inspect, verify and clean up a store of runs.",
+    help_format="plaintext",
+    help_epilogue=examples("store"),
+)
 
 StorePlace = Annotated[str, Parameter(name="STORE", help="A store's folder or address.")]
 

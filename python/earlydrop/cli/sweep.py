@@ -12,6 +12,7 @@ from .. import terminal
 from .checks import check_out, check_workers, figure_formats
 from .exits import DONE, FAILED
 from .failures import InputError, Interrupted
+from .likely import check_sweep
 from .options import Cluster, Formats, Json, Plots, Store, StyleName, Trust, Workers
 from .printing import version
 
@@ -49,10 +50,11 @@ def sweep(
     if workers is not None and cluster is not None:
         raise InputError("--workers and --cluster exclude each other", allowed="one of them")
     formats = figure_formats(figures)
+    check_sweep(file)
     asked = sweeps.parse_file(file, store)
     sweeps.check_plots(asked, plots)
     place = out if out is not None else Path("out") / asked.name
-    check_out(place)
+    check_out(place, "sweep")
     with terminal.Progress() as progress:
         planned = sweeps.plan(asked, progress)
     opened = sweeps.open_store(asked.store or place.absolute().parent / "store")

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ..runner import Progress
 from ..store import Store
-from ..strict_toml import meant, parse_value, unknown
+from ..strict_toml import meant, nearest, parse_value, unknown
 from ..terminal import Progress as Shown
 from . import own_discipline, runs
 from .claim_results import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, ClaimResult
@@ -78,7 +78,8 @@ def find(name: str) -> Study:
             return read(folder)
         raise StudyError(f"{path}: there is no study.toml")
     names = ", ".join(available()) or "none found"
-    raise StudyError(f'there is no study "{name}"; studies: {names}')
+    near = nearest(name, available())
+    raise StudyError(f'there is no study "{name}"; {near + " " if near else ""}studies: {names}')
 
 
 def choose(studies: Sequence[Study], names: Sequence[str]) -> list[Study]:

@@ -20,6 +20,8 @@ const HANG: Duration = Duration::from_secs(2);
 const MEMORY: u64 = 512 << 10;
 /// Longest input, bytes.
 const LONGEST: usize = 600;
+/// Between two lines that say how far it is.
+const PROGRESS: Duration = Duration::from_secs(60);
 /// Inputs that failed and are kept.
 const KEPT: usize = 20;
 
@@ -114,7 +116,7 @@ impl Watch {
     fn random(&self, target: &'static Target, runs: u64, seconds: u64, seed: u64) -> usize {
         let mut random = Generator::stream(seed, target.name);
         let (begun, mut failed, mut done) = (Instant::now(), 0, 0);
-        let mut bytes = Vec::new();
+        let (mut bytes, mut told) = (Vec::new(), Duration::ZERO);
         // The message of the first failures is enough.
         let shown = AtomicU64::new(0);
         set_hook(Box::new(move |panic| {
@@ -130,6 +132,10 @@ impl Watch {
                 if failed <= KEPT {
                     eprintln!("{}: {}", target.name, keep(&self.folder, target.name, &bytes));
                 }
+            }
+            if done % 1024 == 0 && begun.elapsed() > told + PROGRESS {
+                told = begun.elapsed();
+                eprintln!("{}: {done} runs in {:.0} s, {failed} failed", target.name, told.as_secs_f64());
             }
             if done % 4096 == 0 && peak_kib() > MEMORY {
                 eprintln!("{}: more than {} MiB after {done} runs", target.name, MEMORY >> 10);

@@ -19,6 +19,8 @@ pub enum Flavour {
     Dctcp,
     /// BBR, version 1.
     Bbr,
+    /// BBR, version 3.
+    Bbr3,
     /// LEDBAT (RFC 6817).
     Ledbat,
     /// A scalable control for L4S, like TCP Prague.
@@ -27,7 +29,7 @@ pub enum Flavour {
 
 impl Flavour {
     /// All of them.
-    pub const ALL: [Flavour; 10] = [
+    pub const ALL: [Flavour; 11] = [
         Flavour::Tahoe,
         Flavour::Reno,
         Flavour::NewReno,
@@ -36,6 +38,7 @@ impl Flavour {
         Flavour::Cubic,
         Flavour::Dctcp,
         Flavour::Bbr,
+        Flavour::Bbr3,
         Flavour::Ledbat,
         Flavour::Prague,
     ];
@@ -44,13 +47,14 @@ impl Flavour {
     pub const NS2: [Flavour; 5] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack, Flavour::Vegas];
 
     /// Those of [`rfc`](super::rfc).
-    pub const RFC: [Flavour; 8] = [
+    pub const RFC: [Flavour; 9] = [
         Flavour::Reno,
         Flavour::NewReno,
         Flavour::Sack,
         Flavour::Cubic,
         Flavour::Dctcp,
         Flavour::Bbr,
+        Flavour::Bbr3,
         Flavour::Ledbat,
         Flavour::Prague,
     ];
@@ -71,6 +75,7 @@ impl Flavour {
             Flavour::Cubic => "cubic",
             Flavour::Dctcp => "dctcp",
             Flavour::Bbr => "bbr",
+            Flavour::Bbr3 => "bbr3",
             Flavour::Ledbat => "ledbat",
             Flavour::Prague => "prague",
         }

@@ -18,7 +18,7 @@ macro_rules! bbr {
          bbr_rounds = 'valid', bbr_excess = 'coarse', bbr_rtt = 'smoothed', bbr_first_rtt = 'handshake', bbr_first_rate = 'window', \
          bbr_round_start = 'lasts', bbr_rates = 'three', bbr_probing = 'repairs', bbr_repair_pace = 'at_once', \
          bbr_recovery_end = 'at_once', bbr_startup_exit = 'unlimited', bbr_timeout_window = 'grows', \
-         bbr_empty_start = 'restarts', bbr_probe_rtt = 'counts', idle_timer = 'runs', rto_restart = 'first', bbr_partial_ack = 'sends', \
+         bbr_empty_start = 'restarts', idle_restart = 'initial', bbr_probe_rtt = 'counts', idle_timer = 'runs', rto_restart = 'first', bbr_partial_ack = 'sends', \
          recovery_start = 'second'"
     };
 }
@@ -36,7 +36,7 @@ pub fn rules(tcp: &str) -> &'static str {
         "newreno_lt" => no_sack!(),
         "cubic" => {
             "tcp = 'cubic'\nrack = false\nhystart = false\nabc_limit = 1000\nssthresh = 'cwnd'\nbackoff_until = 'ack'\n\
-             prr = 'repair_ack'\nrules = { cubic_least = 'none', cubic_growth = 'whole', timeout_cut = 'again', timeout_end = 'new', \
+             prr = 'repair_ack'\nrules = { cubic_least = 'none', cubic_growth = 'whole', cubic_mark = 'two', timeout_cut = 'again', timeout_end = 'new', \
              slow_start_end = 'beyond', exit_ack = 'grows', prr_part = 'bytes', \
              reported_repair = 'counts', recovery_start = 'second' }\n"
         }

@@ -26,10 +26,11 @@ fn refusal(entry: &str) -> String {
 /// Options that make a sender Linux's, as they were found one by one.
 const LINUX: &str =
     "profile = 'rfc'\ndelayed_ack = '40 ms'\nmin_rto = '0.2 s'\nmin_rto_for = 'variation'\nrack = true\n\
-     prr = 'safe_ack'\ngrowth = 'arrived'\nssthresh = 'cwnd'\nwindow = 4000\nsend_pairs = true\n";
+     growth = 'arrived'\nssthresh = 'cwnd'\nwindow = 4000\nsend_pairs = true\n";
 const EVERY: &str = "rack_timer = 'ticks', late_sack = 'compressed', rack_repeats = 'reported', \
      repair_timer = 'restarts', push_ack = 'at_once', pair_wait = 'due', mark_ack = 'at_once'";
-const LOSS_BASED: &str = "lost_retransmit_cut = 'none', exit_ack = 'grows', mark_cut = 'round_trip'";
+const LOSS_BASED: &str = "lost_retransmit_cut = 'none', exit_ack = 'grows', mark_cut = 'round_trip', \
+     prr_base = 'cwnd', idle_restart = 'halved', cwnd_use = 'window'";
 const BBR: &str =
     "bbr_first_rtt = 'handshake', bbr_inflight = 'at_departure', bbr_rounds = 'valid', bbr_rates = 'three', \
      bbr_sample_start = 'outstanding', bbr_least = 'unless_conserving', bbr_recovery_end = 'at_once', \
@@ -65,7 +66,7 @@ fn ns3_by_name_is_ns3_option_by_option() {
 
 #[test]
 fn the_other_two_are_the_profiles() {
-    for tcp in ["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "ledbat", "prague"] {
+    for tcp in ["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "bbr3", "ledbat", "prague"] {
         assert_eq!(full(&format!("stack = 'rfc'\ntcp = '{tcp}'")), full(&format!("profile = 'rfc'\ntcp = '{tcp}'")));
     }
     for tcp in ["tahoe", "reno", "newreno", "sack", "vegas"] {
@@ -135,7 +136,7 @@ fn what_has_no_effect_is_refused() {
         ),
         (
             "tcp = 'bbr'\nstack = 'rfc'\nrules = { exit_ack = 'grows' }",
-            "rules.exit_ack: has no effect: it needs another tcp than bbr",
+            "rules.exit_ack: has no effect: it needs another tcp than bbr and bbr3",
         ),
         ("tcp = 'reno'\nstack = 'rfc'\nabe = true", "abe: has no effect: it needs ecn = true"),
         ("tcp = 'reno'\nstack = 'rfc'\nprofile = 'rfc'", "profile: stands beside stack"),

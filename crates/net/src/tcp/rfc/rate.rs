@@ -3,6 +3,23 @@
 use super::scoreboard::Delivered;
 use std::collections::VecDeque;
 
+/// A segment is newly marked lost.
+#[derive(Clone, Copy, Debug)]
+pub struct LostSegment {
+    /// s.
+    pub now: f64,
+    /// Its number in the connection.
+    pub number: u64,
+    /// In flight when it was sent, it included, and segments lost since, it included.
+    pub tx_in_flight: f64,
+    /// See above.
+    pub lost_since_sent: f64,
+    /// Sending was application-limited when it was sent.
+    pub app_limited: bool,
+    /// Segments delivered on the connection so far.
+    pub delivered: f64,
+}
+
 /// State when a segment was sent.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
@@ -11,6 +28,9 @@ struct Mark {
     first_sent: f64,
     sent: f64,
     app_limited: bool,
+    /// Segments in flight then, this one included, and lost until then.
+    in_flight: f64,
+    lost: f64,
 }
 
 /// A rate sample.
@@ -38,6 +58,9 @@ pub struct Rate {
     marks: VecDeque<Mark>,
     first: u64,
     best: Option<Mark>,
+    /// Segments marked lost, and those of the last sample: in flight when it was sent, lost until then.
+    lost: f64,
+    last: (f64, f64),
     held: Option<Held>,
 }
 
@@ -73,6 +96,8 @@ impl Rate {
             first_sent: self.first_sent,
             sent: now,
             app_limited: self.limited_until > 0.0,
+            in_flight: pipe + 1.0,
+            lost: self.lost,
         };
         let at = (number - self.first) as usize;
         match self.marks.get_mut(at) {
@@ -113,6 +138,26 @@ impl Rate {
         }
     }
 
+    /// Segment `number` is marked lost.
+    pub fn lost(&mut self, number: u64, now: f64) -> Option<LostSegment> {
+        self.lost += 1.0;
+        let mark = self.marks.get(number.checked_sub(self.first)? as usize)?;
+        Some(LostSegment {
+            now,
+            number,
+            tx_in_flight: mark.in_flight,
+            lost_since_sent: self.lost - mark.lost,
+            app_limited: mark.app_limited,
+            delivered: self.delivered,
+        })
+    }
+
+    /// Of the segment whose sample was taken last: how many were in flight when it was sent, and have been lost since.
+    pub fn since_sent(&self) -> (f64, f64) {
+        let (in_flight, lost) = self.last;
+        (in_flight, self.lost - lost)
+    }
+
     /// Segments before `number` are acknowledged.
     pub fn forget_before(&mut self, number: u64) {
         while self.first < number && self.marks.pop_front().is_some() {
@@ -145,6 +190,7 @@ impl Rate {
         }
         let mark = self.best.take()?;
         self.first_sent = mark.sent;
+        self.last = (mark.in_flight, mark.lost);
         if self.limited_until > 0.0 && self.delivered > self.limited_until {
             self.limited_until = 0.0;
         }

@@ -2,8 +2,8 @@
 //! has the values, the TCPs that have them, and their sources.
 
 use super::control::{
-    Algorithm, Avoidance, Bbr, BbrRules, Counting, Cubic, CubicRules, Dctcp, HyStart, Ledbat, LinuxCubic, NewReno,
-    Prague, SlowStart,
+    Algorithm, Avoidance, Bbr, Bbr3, BbrRules, Counting, Cubic, CubicRules, Dctcp, HyStart, Ledbat, LinuxCubic,
+    NewReno, Prague, SlowStart,
 };
 use super::prr::Bound;
 use crate::segment::{ECT0, ECT1};
@@ -19,6 +19,8 @@ pub enum ControlKind {
     Dctcp,
     /// BBR, version 1.
     Bbr,
+    /// BBR, version 3.
+    Bbr3,
     /// RFC 6817, with its target, s, and gain.
     Ledbat {
         /// Queueing delay that it keeps, s.
@@ -203,6 +205,8 @@ pub struct Settings {
     pub hystart: HyStart,
     /// ABE: a smaller reduction for marks (RFC 8511).
     pub abe: bool,
+    /// Prague competes as CUBIC would where marks seem to come from a classic queue.
+    pub prague_fallback: bool,
     /// Pacing over the RTT.
     pub pacing: bool,
     /// Finite data end with a FIN.
@@ -270,6 +274,7 @@ impl Default for Settings {
             lost_retransmit_cut_none: false,
             hystart: HyStart::Off,
             abe: false,
+            prague_fallback: false,
             pacing: false,
             fin: false,
             delayed_ack: Some(0.2),
@@ -316,8 +321,12 @@ impl Settings {
                 Algorithm::Dctcp(dctcp.leaving(self.dctcp_least_none))
             }
             ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr, f64::from(self.mss), self.sack))),
+            ControlKind::Bbr3 => Algorithm::Bbr3(Box::new(Bbr3::new(f64::from(self.pacing_burst), self.sack))),
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
-            ControlKind::Prague => Algorithm::Prague(Prague::new(most, self.hystart)),
+            ControlKind::Prague => {
+                let prague = Prague::new(f64::from(self.mss), start(most), self.prague_fallback);
+                Algorithm::Prague(Box::new(prague))
+            }
         }
     }
 }

@@ -107,6 +107,7 @@ fn start(tcp: &str, mss: u32, ecn: bool) -> Settings {
         "cubic" => ControlKind::Cubic,
         "dctcp" => ControlKind::Dctcp,
         "bbr" => ControlKind::Bbr,
+        "bbr3" => ControlKind::Bbr3,
         "ledbat" => ControlKind::Ledbat { target: 0.1, gain: 1.0 },
         "prague" => ControlKind::Prague,
         _ => ControlKind::NewReno,

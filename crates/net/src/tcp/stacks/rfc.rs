@@ -7,7 +7,7 @@ use super::stack::{Row, Stack};
 pub const STACK: Stack = Stack {
     name: "rfc",
     about: "What the RFCs say, option by option.",
-    tcps: &["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "ledbat", "prague"],
+    tcps: &["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "bbr3", "ledbat", "prague"],
     is_ns2: false,
     rows: &[
         Row { key: "sack", value: Value::Flag(false), only: &["newreno"], source: "RFC 6582" },
@@ -15,21 +15,27 @@ pub const STACK: Stack = Stack {
         Row {
             key: "rack",
             value: Value::Flag(true),
-            only: &["cubic", "dctcp", "bbr", "prague"],
+            only: &["cubic", "dctcp", "bbr", "bbr3", "prague"],
             source: "RFC 8985, 1: TCPs that have come since",
         },
         Row { key: "hystart", value: Value::Flag(true), only: &["cubic"], source: "RFC 9438, 4.10" },
         Row {
             key: "pacing",
             value: Value::Flag(true),
-            only: &["bbr", "prague"],
-            source: "BBR draft 00; RFC 9331, 4.3",
+            only: &["bbr", "bbr3", "prague"],
+            source: "BBR drafts; RFC 9331, 4.3",
+        },
+        Row {
+            key: "abc_limit",
+            value: Value::Whole(1000),
+            only: &["prague"],
+            source: "TCP Prague 0.6, prague_update_cwnd (tcp_slow_start)",
         },
         Row {
             key: "idle_restart",
             value: Value::Word("none"),
-            only: &["bbr", "prague"],
-            source: "BBR draft 00, restarting from idle; TCP Prague (Linux, cong_control)",
+            only: &["bbr", "bbr3", "prague"],
+            source: "BBR drafts, restarting from idle; TCP Prague (Linux, cong_control)",
         },
     ],
 };

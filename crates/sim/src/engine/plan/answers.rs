@@ -48,6 +48,6 @@ pub fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighb
 fn shortest_timer(spec: &FlowSpec) -> Option<f64> {
     let Some(settings) = &spec.options.rfc else { return Some(MIN_RTO) };
     let finds_losses_by_time = settings.rack && settings.sack;
-    let paces = settings.pacing || settings.control == ControlKind::Bbr;
+    let paces = settings.pacing || matches!(settings.control, ControlKind::Bbr | ControlKind::Bbr3);
     (!finds_losses_by_time && !paces).then(|| settings.min_rto.min(rfc::INITIAL_RTO))
 }

@@ -187,9 +187,9 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// After a timer of an idle port: runs its timers before the next event, up to which nothing arrives. They need no
-    /// events of their own. Returns the time of the last.
-    fn run_idle_timers(&mut self, port: u32, now: f64) -> f64 {
+    /// After a timer of a steady port: runs its timers before the next event. They need no events of their own. Returns
+    /// the time of the last.
+    fn run_timers(&mut self, port: u32, now: f64) -> f64 {
         let next = self.queue.next_time(&mut Prefetcher { net: &mut self.net, ports: &self.ports });
         let until = if next < f64::INFINITY.to_bits() { f64::from_bits(next).min(self.end) } else { self.end };
         let Some((port, _)) = self.ports[port as usize].stepped() else { return now };
@@ -202,13 +202,13 @@ impl<Q: EventQueue> Engine<Q> {
     pub(super) fn on_policy_timer(&mut self, port: u32, key: Key) {
         let at = &mut self.ports[port as usize];
         let link = &self.net.links[at.link as usize];
-        let mut idle = false;
+        let mut steady = false;
         if let Some((port, _)) = at.stepped() {
             port.note_idle(|| link.free_since(key));
             port.on_timer(Time::from_seconds(key.now));
-            idle = port.is_idle();
+            steady = port.is_steady();
         }
-        let last = if idle { self.run_idle_timers(port, key.now) } else { key.now };
+        let last = if steady { self.run_timers(port, key.now) } else { key.now };
         self.schedule_policy_timer(port, last);
     }
 }

@@ -174,6 +174,7 @@ impl Connection {
         out: &mut Output,
     ) -> bool {
         let lost = self.find_losses(now, advanced, arrived);
+        self.tell_losses(now);
         info.lost = if lost > 0 { self.segments(lost) } else { 0.0 };
         let bare = advanced == 0 && feedback.count == 0;
         let probe = arrived.duplicate.is_some_and(|(_, end)| end == self.next);
@@ -219,8 +220,9 @@ impl Connection {
     fn tell_control(&mut self, now: f64, pipe_before: u64, arrived: &Arrived, info: &mut Acked, out: &mut Output) {
         info.recovering = !self.recovery.is_open();
         info.retransmission_delivered = Record::any_in_flight_again(arrived.flags);
-        if self.rate.is_some() {
+        if let Some(rate) = &self.rate {
             // For models of the path only.
+            (info.tx_in_flight, info.lost_since_sent) = rate.since_sent();
             info.timed_out = self.recovery.is_loss();
             info.lost_delivered = self.segments(arrived.were_lost);
             info.pipe = self.segments(self.scoreboard.pipe());
@@ -338,6 +340,7 @@ impl Connection {
             delivered: self.segments(arrived),
             rtt,
             srtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.min,
             flight_before: self.segments(flight_before),
             pipe: 0.0,
             una: self.una,
@@ -354,6 +357,8 @@ impl Connection {
             rate: None,
             retransmission_delivered: false,
             lost_delivered: 0.0,
+            tx_in_flight: 0.0,
+            lost_since_sent: 0.0,
             one_way: self.settings.timestamps.then_some(feedback.one_way),
         }
     }

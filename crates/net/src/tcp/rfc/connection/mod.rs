@@ -83,6 +83,7 @@ impl Connection {
             next: 0,
             scoreboard: match settings.reported_repair_counts {
                 true => scoreboard.counting_sacked_retransmissions(),
+                false if models && control.view().answers_marks() => scoreboard.noting_losses(),
                 false => scoreboard,
             },
             fast_path: !models

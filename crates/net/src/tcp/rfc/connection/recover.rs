@@ -33,6 +33,17 @@ impl Connection {
         dupacks == DUP_THRESH && (beyond || point == 0)
     }
 
+    /// A model of the path that asks for it is notified of each segment newly marked lost.
+    pub(super) fn tell_losses(&mut self, now: f64) {
+        let Some(rate) = &mut self.rate else { return };
+        let window = self.vars.window();
+        for number in self.scoreboard.take_newly_lost() {
+            if let Some(lost) = rate.lost(number, now) {
+                self.control.control().on_lost(&window, &lost);
+            }
+        }
+    }
+
     /// Whether cwnd may be reduced: once per flight.
     fn may_reduce(&self) -> bool {
         self.una >= self.recovery.reduced
@@ -188,7 +199,8 @@ impl Connection {
     /// which newly delivers `arrived`.
     pub(super) fn on_echo(&mut self, now: f64, flight: u64, arrived: u64, out: &mut Output) {
         let reduced = self.recovery.reduced;
-        if !self.recovery.is_open() || (self.una <= reduced && reduced > 0) || self.owns_window() {
+        let deaf = self.owns_window() && !self.control.view().answers_marks();
+        if !self.recovery.is_open() || (self.una <= reduced && reduced > 0) || deaf {
             return;
         }
         self.end_reduction_for_mark(out);
@@ -202,6 +214,9 @@ impl Connection {
         let flight = self.flight_before(flight);
         let window = self.window();
         let left = self.control.control().on_mark(&window, flight, now);
+        if self.owns_window() {
+            return;
+        }
         let ssthresh = if self.settings.dctcp_least_none { left } else { left.max(LEAST_SSTHRESH) };
         self.vars.set_ssthresh(ssthresh, out);
         if self.settings.mark_cut_round_trip {

@@ -85,6 +85,7 @@ impl Connection {
             time.reset();
         }
         self.scoreboard.mark_all_lost(since);
+        self.tell_losses(now);
         let lost = self.segments(before.saturating_sub(self.scoreboard.pipe()));
         self.control.control().on_timer_loss(lost, true);
         self.rtt.rto.back_off();
@@ -139,6 +140,7 @@ impl Connection {
         let Some(time) = self.detection.by_time_mut() else { return };
         let lost = time.find(&mut self.scoreboard, now, recovering, &self.rtt);
         let segments = self.segments(lost);
+        self.tell_losses(now);
         self.control.control().on_timer_loss(segments, false);
         let reduced = if self.may_enter_recovery() || (lost > 0 && self.reenters_recovery()) {
             self.enter_recovery(now, 0, out);

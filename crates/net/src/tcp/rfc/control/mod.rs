@@ -3,6 +3,8 @@
 //! Loss detection and retransmission are the [connection's](super::Connection).
 
 mod bbr;
+mod bbr3;
+mod classic_ecn;
 mod cubic;
 mod dctcp;
 mod ledbat;
@@ -11,8 +13,10 @@ mod newreno;
 mod prague;
 mod slow_start;
 
+pub use super::rate::LostSegment;
 use super::rate::Sample;
 pub use bbr::{Bbr, BbrRules, LinuxRules, Ns3Rules};
+pub use bbr3::Bbr3;
 pub use cubic::{Cubic, CubicRules};
 pub use dctcp::Dctcp;
 pub use ledbat::Ledbat;
@@ -55,6 +59,8 @@ pub struct Acked {
     pub rtt: Option<f64>,
     /// Smoothed RTT, s; 0 before the first sample.
     pub srtt: f64,
+    /// Smallest RTT, s; infinite before the first sample.
+    pub min_rtt: f64,
     /// Outstanding before the ACK, segments.
     pub flight_before: f64,
     /// In flight after it, segments; 0 for controls without a model of the path ([`Control::owns_window`]).
@@ -85,6 +91,11 @@ pub struct Acked {
     pub retransmission_delivered: bool,
     /// Newly delivered segments that were marked lost; see [`Acked::pipe`].
     pub lost_delivered: f64,
+    /// In flight when the segment of the rate sample was sent, it included, and segments lost since; see
+    /// [`Acked::pipe`].
+    pub tx_in_flight: f64,
+    /// See above.
+    pub lost_since_sent: f64,
     /// One-way delay of the acknowledged segment, s, with an unknown offset; needs time stamps.
     pub one_way: Option<f64>,
 }
@@ -121,6 +132,17 @@ pub trait Control {
     fn grows_with_marks(&self) -> bool {
         false
     }
+
+    /// Whether a control that models the path reacts to marks.
+    fn answers_marks(&self) -> bool {
+        false
+    }
+
+    /// A segment is newly marked lost; for controls that react to marks and model the path, before [`on_any_ack`] or by
+    /// a timer.
+    ///
+    /// [`on_any_ack`]: Control::on_any_ack
+    fn on_lost(&mut self, _window: &Window, _lost: &LostSegment) {}
 
     /// The handshake has ended, with an RTT of `rtt` seconds and an initial window, segments.
     fn on_open(&mut self, _window: f64, _rtt: f64, _now: f64) {}
@@ -231,10 +253,12 @@ pub enum Algorithm {
     Dctcp(Dctcp),
     /// BBR, version 1.
     Bbr(Box<Bbr>),
+    /// BBR, version 3.
+    Bbr3(Box<Bbr3>),
     /// RFC 6817.
     Ledbat(Ledbat),
     /// Scalable, for L4S.
-    Prague(Prague),
+    Prague(Box<Prague>),
 }
 
 impl Algorithm {
@@ -265,8 +289,9 @@ impl Algorithm {
             Algorithm::LinuxCubic(control) => control,
             Algorithm::Dctcp(control) => control,
             Algorithm::Bbr(control) => &mut **control,
+            Algorithm::Bbr3(control) => &mut **control,
             Algorithm::Ledbat(control) => control,
-            Algorithm::Prague(control) => control,
+            Algorithm::Prague(control) => &mut **control,
         }
     }
 
@@ -279,8 +304,9 @@ impl Algorithm {
             Algorithm::LinuxCubic(control) => control,
             Algorithm::Dctcp(control) => control,
             Algorithm::Bbr(control) => &**control,
+            Algorithm::Bbr3(control) => &**control,
             Algorithm::Ledbat(control) => control,
-            Algorithm::Prague(control) => control,
+            Algorithm::Prague(control) => &**control,
         }
     }
 }
@@ -297,6 +323,7 @@ mod tests {
             delivered: segments,
             rtt: None,
             srtt: 0.0,
+            min_rtt: f64::INFINITY,
             flight_before: 0.0,
             pipe: 0.0,
             una: 0,
@@ -312,6 +339,8 @@ mod tests {
             rate: None,
             retransmission_delivered: false,
             lost_delivered: 0.0,
+            tx_in_flight: 0.0,
+            lost_since_sent: 0.0,
             one_way: None,
         }
     }

@@ -47,7 +47,15 @@ impl Scoreboard {
         record.flags |= LOST;
         self.lost += u64::from(record.len);
         self.waiting_from = self.waiting_from.min(record.start);
-        u64::from(record.len)
+        let len = u64::from(record.len);
+        self.note_lost(index);
+        len
+    }
+
+    fn note_lost(&mut self, index: usize) {
+        if let Some(numbers) = &mut self.newly_lost {
+            numbers.push(self.first + index as u64);
+        }
     }
 
     /// Marks the segment at `index` lost, or its retransmission. Its length if it is newly lost.
@@ -63,6 +71,7 @@ impl Scoreboard {
             self.lost += len;
         }
         self.waiting_from = self.waiting_from.min(start);
+        self.note_lost(index);
         len
     }
 
@@ -82,6 +91,11 @@ impl Scoreboard {
         self.forget_emulated_sacks();
         for (index, record) in self.records.iter_mut().enumerate() {
             if record.flags & SACKED == 0 && (index == 0 || record.sent <= since) {
+                if let Some(numbers) =
+                    self.newly_lost.as_mut().filter(|_| record.flags & (LOST | IN_FLIGHT_AGAIN) != LOST)
+                {
+                    numbers.push(self.first + index as u64);
+                }
                 record.flags = record.flags & !IN_FLIGHT_AGAIN | LOST;
             } else if record.flags & SACKED != 0 {
                 record.flags &= !IN_FLIGHT_AGAIN;

@@ -128,6 +128,8 @@ pub struct Scoreboard {
     last_sacked: u64,
     highest: u64,
     edge: u64,
+    /// Numbers of the segments newly marked lost, if they are asked for.
+    newly_lost: Option<Vec<u64>>,
     /// Flags that a retransmitted segment keeps when it is SACKed: none, or [`IN_FLIGHT_AGAIN`].
     kept: u8,
 }
@@ -157,6 +159,7 @@ impl Scoreboard {
             last_sacked: 0,
             highest: 0,
             edge: 0,
+            newly_lost: None,
             kept: 0,
         }
     }
@@ -165,6 +168,16 @@ impl Scoreboard {
     /// `TcpTxBuffer::Update`).
     pub fn counting_sacked_retransmissions(self) -> Self {
         Scoreboard { kept: IN_FLIGHT_AGAIN, ..self }
+    }
+
+    /// Keeps the numbers of segments newly marked lost for [`Scoreboard::take_newly_lost`].
+    pub fn noting_losses(self) -> Self {
+        Scoreboard { newly_lost: Some(Vec::new()), ..self }
+    }
+
+    /// The numbers of segments marked lost since the last call.
+    pub fn take_newly_lost(&mut self) -> Vec<u64> {
+        self.newly_lost.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Sequence numbers sent and not cumulatively acknowledged (RFC 5681, FlightSize).

@@ -45,6 +45,16 @@ pub(super) const OPTIONS: &[Opt] = &[
         about: "Growth of LEDBAT's cwnd in a round trip at most, segments.",
     },
     Opt {
+        key: "prague_fallback",
+        place: Place::Entry,
+        group: Group::Prague,
+        values: Values::Flag(|s| &mut s.prague_fallback),
+        controls: &["prague"],
+        needs: &[&MARKS],
+        source: "TCP Prague 0.6, prague_classic_ecn_detection (prague_ecn_fallback, off there too)",
+        about: "Prague reduces as CUBIC would where marks seem to come from a classic queue.",
+    },
+    Opt {
         key: "cubic_clock",
         place: Place::Rules,
         group: Group::Cubic,

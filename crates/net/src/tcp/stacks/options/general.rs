@@ -105,7 +105,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&SACK_FOR_RACK],
         source: "RFC 8985",
-        about: "RACK and tail loss probes; by default with cubic, dctcp, bbr and prague.",
+        about: "RACK and tail loss probes; by default with cubic, dctcp, bbr, bbr3 and prague.",
     },
     Opt {
         key: "limited_transmit",

@@ -28,13 +28,15 @@ pub enum Group {
     Dctcp,
     /// LEDBAT.
     Ledbat,
+    /// Prague.
+    Prague,
     /// BBR.
     Bbr,
 }
 
 impl Group {
     /// All, in the order of the documentation.
-    pub const ALL: [Group; 11] = [
+    pub const ALL: [Group; 12] = [
         Group::Handshake,
         Group::Timer,
         Group::Loss,
@@ -45,6 +47,7 @@ impl Group {
         Group::Cubic,
         Group::Dctcp,
         Group::Ledbat,
+        Group::Prague,
         Group::Bbr,
     ];
 
@@ -61,6 +64,7 @@ impl Group {
             Group::Cubic => "CUBIC",
             Group::Dctcp => "DCTCP",
             Group::Ledbat => "LEDBAT",
+            Group::Prague => "Prague",
             Group::Bbr => "BBR",
         }
     }
@@ -256,11 +260,14 @@ pub(super) static SACK_FOR_RACK: Need = must("sack = true", |s| s.sack);
 pub(super) static NO_RACK: Need = need("rack = false", |s| !s.rack);
 pub(super) static NO_STAMPS: Need = need("timestamps = false", |s| !s.timestamps);
 pub(super) static PRR: Need = need("prr and sack", |s| s.prr.is_some() && s.sack);
-pub(super) static NOT_BBR: Need = need("another tcp than bbr, whose window is a model of the path", |s| !is_bbr(s));
-pub(super) static LOSS_CUT: Need = must("another tcp than bbr, whose window is a model of the path", |s| !is_bbr(s));
-pub(super) static SLOW_START: Need = need("slow start up to ssthresh, which bbr, ledbat and prague do not have", |s| {
-    !matches!(s.control, ControlKind::Bbr | ControlKind::Ledbat { .. } | ControlKind::Prague)
-});
+pub(super) static NOT_BBR: Need =
+    need("another tcp than bbr and bbr3, whose window is a model of the path", |s| !is_bbr(s));
+pub(super) static LOSS_CUT: Need =
+    must("another tcp than bbr and bbr3, whose window is a model of the path", |s| !is_bbr(s));
+pub(super) static SLOW_START: Need =
+    need("slow start up to ssthresh, which bbr, bbr3, ledbat and prague do not have", |s| {
+        !matches!(s.control, ControlKind::Bbr | ControlKind::Bbr3 | ControlKind::Ledbat { .. } | ControlKind::Prague)
+    });
 pub(super) static MARKS: Need = need("ecn = true", |s| s.feedback != Feedbacks::None);
 pub(super) static CLASSIC_MARKS: Need =
     need("ecn = true, with echoes as in RFC 3168", |s| s.feedback == Feedbacks::Classic);
@@ -275,5 +282,5 @@ pub(super) static NO_BUDGET: Need = must("bbr_budget = false", |s| !s.bbr.linux.
 pub(super) static POLICER: Need = need("bbr_policer = true", |s| s.bbr.linux.long_term_bandwidth);
 
 fn is_bbr(settings: &Settings) -> bool {
-    settings.control == ControlKind::Bbr
+    matches!(settings.control, ControlKind::Bbr | ControlKind::Bbr3)
 }
