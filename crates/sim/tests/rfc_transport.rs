@@ -338,8 +338,8 @@ fn shares(tcps: &[&str], limit: u32, loss: f64) -> (Vec<f64>, f64) {
     (goodputs, number(&document["queues"]["bottleneck"]["drop_rate"]))
 }
 
-/// Cardwell et al., BBRv3 (IETF 117 and 119, ccwg): fewer losses than version 1 in shallow buffers, a fairer share beside
-/// CUBIC in shallow and deep ones, and full use at 1 % loss, above which (2 %) it reduces.
+/// The goals of draft-ietf-ccwg-bbr: few losses in shallow buffers, bandwidth left to CUBIC, high use with losses up to 1 %;
+/// above 2 % it reduces.
 #[test]
 fn bbr3_loses_less_in_shallow_buffers_than_version_1_and_leaves_cubic_more() {
     let ((_, first), (third_alone, third)) = (shares(&["bbr"], 16, 0.0), shares(&["bbr3"], 16, 0.0));
