@@ -10,7 +10,7 @@ import earlydrop as ed
 
 FAIL = {"DamagedError", "LinkError", "RunError", "StoreError"}
 """Of these a command ends with 1, of all others with 2: the input is wrong."""
-NEVER_SEEN = {"TomlError", "ExpressionError", "ExtractionError", "Stop", "Stopped", "ScenarioError"}
+NEVER_SEEN = {"TomlError", "_NoUnit", "ExpressionError", "ExtractionError", "Stop", "Stopped", "ScenarioError"}
 """Turned into others inside the package; but ScenarioError, which is the engine's and a ValueError."""
 
 

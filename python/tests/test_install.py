@@ -40,7 +40,7 @@ def test_the_first_steps_and_the_way_from_an_older_version(
         assert cli.main(shlex.split(step)) == 0
     assert "CoDel" in capsys.readouterr().out
     assert cli.main(["run", "first.toml", "--out", "out/run"]) == 0
-    (block,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/moving.md").read_text(encoding="utf-8"), re.DOTALL)
     names: dict[str, object] = {}
     exec(block, names)
     repeated, first = names["result"], json.loads((tmp_path / "out/run/result.json").read_text(encoding="utf-8"))

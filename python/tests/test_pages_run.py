@@ -29,6 +29,7 @@ ELSEWHERE = {
     r"sweep .*--cluster": "test_clusters",
     r"bench ": "test_bench; compares times with programs that are not here",
     r"validate": "test_validate",
+    r"play": "test_play; it serves until it is stopped",
     r"report out/link": "test_link; the folder is that of a real link",
 }
 FAILS = ("target=15",)

@@ -89,6 +89,8 @@ def _near(path: Path) -> str:
 
 def _tables(path: Path) -> dict[str, Any]:
     """The document in a TOML file; empty if it cannot be read."""
+    if not path.is_file():
+        return {}
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -247,12 +247,12 @@ def _asked(text: str, declared: Mapping[str, Document], aqm: str, place: str, ba
     example = f"{name}={EXAMPLES[p['unit']]}" if united else "max_p=0.01..0.5"
     try:
         low, high = _ends(low_text, high_text, p["unit"]) if united else (float(low_text), float(high_text))
-    except ValueError:
-        low, high = 1.0, 0.0
     except _NoUnit as error:
         refused = checker_error(base, [(f"{place}.{name}", str(error))])
         said = "has no unit" if refused is None else refused.message
         raise TuneError(f"--param {text}: {said}; allowed NAME=LOW..HIGH with a unit, as {example}") from None
+    except ValueError:
+        low, high = 1.0, 0.0
     if p["kind"] not in ("real", "whole") or not dots or not low < high:
         wanted = "a unit" if united else "numbers"
         raise TuneError(f"--param {text}: allowed NAME=LOW..HIGH with {wanted}, LOW below HIGH, as {example}")
@@ -266,7 +266,7 @@ EXAMPLES = {"s": "1ms..100ms", "bit/s": "1Mbit/s..10Mbit/s"}
 """Ranges of parameters in `NEEDED_UNITS`."""
 
 
-class _NoUnit(Exception):
+class _NoUnit(ValueError):
     """A number without the unit that it needs."""
 
 
