@@ -8,10 +8,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import EarlydropError
 from .toml_writer import to_toml
+
+if TYPE_CHECKING:
+    from . import _core
 
 HOST = "127.0.0.1"
 SCENARIO = "scenario.toml"
@@ -46,17 +49,27 @@ def scenario(file: Path, sets: Sequence[tuple[str, str]] = ()) -> str:
     from .sweeps.base_scenario import overlay_toml, with_traces
     from .tune.search_space import toml_settings
 
-    checked = _core.Scenario.load(str(file), list(sets))
+    check(_core.Scenario.load(str(file), list(sets)), str(file))
+    document = with_traces(tomllib.loads(file.read_text(encoding="utf-8")), file.parent)
+    return to_toml(overlay_toml(document, toml_settings(list(sets))))
+
+
+def check(checked: _core.Scenario, place: str) -> None:
+    """Refuse a scenario with disciplines that a page does not have; `place` names it in the message.
+
+    Raises:
+        PlaygroundError: it has disciplines that are not in the catalogue.
+    """
+    from . import _core
+
     known = {entry["name"] for entry in json.loads(_core.catalogue())}
     queues: Mapping[str, Mapping[str, Any]] = json.loads(checked.to_json())["queue"]
     for name, queue in queues.items():
         if queue["aqm"] not in known:
             raise PlaygroundError(
-                f"{file}: queue.{name}.aqm: given {queue['aqm']!r}; allowed a discipline of `earlydrop list aqms`: "
+                f"{place}: queue.{name}.aqm: given {queue['aqm']!r}; allowed a discipline of `earlydrop list aqms`: "
                 "a page runs no code from outside"
             )
-    document = with_traces(tomllib.loads(file.read_text(encoding="utf-8")), file.parent)
-    return to_toml(overlay_toml(document, toml_settings(list(sets))))
 
 
 class _Handler(SimpleHTTPRequestHandler):

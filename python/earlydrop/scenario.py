@@ -185,6 +185,18 @@ class Network(Sending):
         """Check and run once."""
         return self.scenario(duration=duration, warmup=warmup, seed=seed, **top).run()
 
+    def play(self, *, duration: str = "60 s", warmup: str | None = None, **top: Any) -> Any:
+        """The playground with this network, as a widget of a notebook (extra `notebook`).
+
+        Raises:
+            ScenarioError: the scenario is wrong.
+            EarlydropError: a discipline is not in the catalogue, the page was never built, or the extra is missing.
+        """
+        from . import playground, widget
+
+        playground.check(self.scenario(duration=duration, warmup=warmup, **top)._core, self.name)
+        return widget.widget(to_toml(self.document(duration=duration, warmup=warmup, **top)))
+
     def __repr__(self) -> str:
         queues = ", ".join(f"{name}: {queue!r}" for name, queue in self.queues.items())
         traffic = ", ".join(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -19,7 +20,7 @@ import pytest
 
 import earlydrop as ed
 import web_statistics
-from earlydrop import playground
+from earlydrop import playground, widget
 from earlydrop.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -155,3 +156,61 @@ def test_no_registry_is_named_in_the_lock_file() -> None:
     lock = json.loads((ROOT / "web" / "package-lock.json").read_text(encoding="utf-8"))
     assert len(lock["packages"]) > 20
     assert not [name for name, one in lock["packages"].items() if "resolved" in one]
+
+
+# ---- in a notebook ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A page with the parts of the real one."""
+    folder = tmp_path / "built"
+    folder.mkdir()
+    head = '<script defer src="./page.js"></script><link rel="stylesheet" href="./page.css">'
+    (folder / "index.html").write_text(f"<!doctype html><head>{head}</head><body><p>x</p></body>", encoding="utf-8")
+    (folder / "page.js").write_text("document.title = '</script>';", encoding="utf-8")
+    (folder / "page.css").write_text("p { color: red }", encoding="utf-8")
+    (folder / "earlydrop.wasm").write_bytes(b"\0asm\1\0\0\0")
+    monkeypatch.setattr(playground, "page", lambda: folder)
+    return folder
+
+
+def network(queue: ed.aqm.Queue) -> ed.Network:
+    return ed.dumbbell(
+        pairs=2, access=ed.link("100 Mbit/s", "5 ms"), bottleneck=ed.link("10 Mbit/s", "20 ms"), queue=queue
+    ).ftp(2, tcp="reno")
+
+
+def test_a_widget_has_the_page_in_one_text_with_the_scenario(built: Path) -> None:
+    made = network(ed.aqm.Red(min_th=7)).play(duration="5 s")
+    text = made.page
+    assert "src=" not in text
+    assert "href=" not in text
+    assert "<style>p { color: red }</style>" in text
+    # The page's own script ends where it should, and stands behind what it is given.
+    assert text.count("</script>") == 2
+    given, code = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    assert code == r"document.title = '<\/script>';"
+    found = json.loads(given.removeprefix("Object.assign(globalThis, ").removesuffix(");").replace("<\\/", "</"))
+    assert base64.b64decode(found["earlydropWasm"]) == b"\0asm\1\0\0\0"
+    assert tomllib.loads(found["earlydropScenario"])["queue"]["bottleneck"]["min_th"] == 7
+    assert made.height == widget.HEIGHT
+    assert "createObjectURL" in made._esm
+
+
+def test_a_widget_plays_no_code_from_outside(built: Path) -> None:
+    @ed.policy
+    class Never:
+        """Drops nothing."""
+
+        def on_enqueue(self, packet: object, queue: object, cx: object) -> int:
+            return ed.Verdict.PASS
+
+    with pytest.raises(ed.EarlydropError, match=r"queue\.bottleneck\.aqm: given 'never'; allowed a discipline"):
+        network(Never()).play(duration="5 s")
+
+
+def test_a_widget_without_anywidget_says_what_installs_it(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    with pytest.raises(ed.EarlydropError, match=r"play\(\) needs anywidget: .*notebook"):
+        network(ed.aqm.Red()).play(duration="5 s")

@@ -4,9 +4,16 @@ import type { Discipline, Stack } from "./catalogue";
 import type { Ask, Tell } from "./protocol";
 import Worker_ from "./worker?worker&inline";
 
-/** The compiled engine, fetched once; from a script where the page is a file, which may fetch nothing. */
+/** What the page is given as text where it can fetch nothing: the engine, and a scenario to open. */
+export interface Given {
+  earlydropWasm?: string;
+  earlydropScenario?: string;
+}
+
+/** The compiled engine, fetched once; from a script where the page is a file, or from the text in the page itself. */
 export async function compiled(): Promise<WebAssembly.Module> {
-  if (location.protocol === "file:") {
+  const given = globalThis as Given;
+  if (location.protocol === "file:" && given.earlydropWasm === undefined) {
     await new Promise<void>((resolve, reject) => {
       const script = document.createElement("script");
       script.src = "earlydrop.wasm.js";
@@ -14,8 +21,9 @@ export async function compiled(): Promise<WebAssembly.Module> {
       script.onerror = () => reject(new Error("earlydrop.wasm.js is missing beside the page"));
       document.head.append(script);
     });
-    const text = (globalThis as { earlydropWasm?: string }).earlydropWasm ?? "";
-    return WebAssembly.compile(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
+  }
+  if (given.earlydropWasm !== undefined) {
+    return WebAssembly.compile(Uint8Array.from(atob(given.earlydropWasm), (c) => c.charCodeAt(0)));
   }
   const answer = await fetch("earlydrop.wasm");
   if (!answer.ok) throw new Error(`earlydrop.wasm: the server answers ${answer.status}`);

@@ -3,7 +3,7 @@
 import "./style.css";
 import { CompareView } from "./compare_view";
 import { announce, el } from "./dom";
-import { compiled, Laboratory } from "./laboratory";
+import { compiled, type Given, Laboratory } from "./laboratory";
 import { LearnView } from "./learn";
 import { type Asked, asked } from "./link";
 import { SETUP } from "./model";
@@ -23,7 +23,9 @@ const VIEWS: [View, string][] = [
 async function opened(): Promise<Asked> {
   try {
     const found = await asked(location.hash);
-    if (found.open) found.setup = imported(await (await fetch(found.open)).text(), found.setup);
+    const given = (globalThis as Given).earlydropScenario;
+    if (given !== undefined) found.setup = imported(given, found.setup);
+    else if (found.open) found.setup = imported(await (await fetch(found.open)).text(), found.setup);
     return found;
   } catch (error) {
     announce((error as Error).message, true);

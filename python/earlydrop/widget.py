@@ -1,0 +1,65 @@
+"""The playground as a widget of Jupyter notebooks: `net.play()`."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import Any
+
+from . import extras, playground
+
+HEIGHT = 760
+"""Of the widget, in pixels."""
+_SCRIPT = """
+export default {
+  render({ model, el }) {
+    const url = URL.createObjectURL(new Blob([model.get("page")], { type: "text/html" }));
+    const frame = document.createElement("iframe");
+    frame.src = url + "#embed";
+    frame.title = "earlydrop playground";
+    frame.style.cssText = `width: 100%; height: ${model.get("height")}px; border: 0`;
+    el.append(frame);
+    return () => URL.revokeObjectURL(url);
+  },
+};
+"""
+
+
+def page(scenario: str | None = None) -> str:
+    """The playground in one HTML text that needs no other file; it opens a scenario given as TOML.
+
+    Raises:
+        PlaygroundError: the playground was never built.
+    """
+    folder = playground.page()
+    text = (folder / "index.html").read_text(encoding="utf-8")
+    given = {"earlydropWasm": base64.b64encode((folder / "earlydrop.wasm").read_bytes()).decode()}
+    if scenario is not None:
+        given["earlydropScenario"] = scenario
+    # Within a script "</" would end it.
+    assigned = json.dumps(given).replace("</", "<\\/")
+    code = (folder / "page.js").read_text(encoding="utf-8").replace("</script", "<\\/script")
+    style = (folder / "page.css").read_text(encoding="utf-8")
+    text = re.sub(r"<link rel=\"stylesheet\"[^>]*>", lambda _: f"<style>{style}</style>", text)
+    text, count = re.subn(r"<script defer[^>]*></script>", "", text)
+    if count != 1:
+        raise playground.PlaygroundError(f"{folder / 'index.html'}: given {count} scripts; allowed one: make web again")
+    return text.replace(
+        "</body>", f"<script>Object.assign(globalThis, {assigned});</script><script>{code}</script></body>"
+    )
+
+
+def widget(scenario: str | None = None, height: int = HEIGHT) -> Any:
+    """A widget with the playground, which opens a scenario given as TOML; `height` is in pixels.
+
+    Raises:
+        PlaygroundError: the playground was never built, or anywidget is missing.
+    """
+    try:
+        import anywidget
+        import traitlets
+    except ImportError as error:
+        raise playground.PlaygroundError(f"play() needs anywidget: {extras.command('notebook')}") from error
+    traits = {"page": traitlets.Unicode(page(scenario)).tag(sync=True), "height": traitlets.Int(height).tag(sync=True)}
+    return type("Playground", (anywidget.AnyWidget,), {"_esm": _SCRIPT, **traits})()
