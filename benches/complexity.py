@@ -40,8 +40,8 @@ def scenario(network: str, entry: str, flows: int, at_once: bool) -> str:
         "{rate}": f"{80 * flows} kbit/s",
         "{limit}": str(4 * flows),
         "{gap}": f"{10 / flows} s",
-        "{start}": "'0 s'" if at_once else "{ uniform = ['0 s', '1 s'] }",
-        "{duration}": "1 s" if at_once else "2 s",
+        "{start}": "'0 s'" if at_once else "{ uniform = ['0 s', '0.5 s'] }",
+        "{duration}": "1 s",
     }
     text = network + entry
     for key, value in values.items():
