@@ -81,10 +81,10 @@ pub fn estimator(v_ave: f64, q_w: f64, m: u64, queue: f64) -> f64 {
     decayed * (1.0 - q_w) + q_w * queue
 }
 
-/// Most multiplications of one arrival: some milliseconds of computing. The others are made at once.
-const MULTIPLICATIONS: u64 = 1 << 20;
+/// Most multiplications of one arrival: a third of a millisecond of computing. The others are made at once.
+const MULTIPLICATIONS: u64 = 1 << 18;
 
-/// Multiplies `average` by (1 - `weight`) `times` times, one multiplication after the other for the first 2^20.
+/// Multiplies `average` by (1 - `weight`) `times` times, one multiplication after the other for the first 2^18.
 ///
 /// ns-2 makes all of them so, and a closed power differs from that in the last bits. It stops where multiplying changes
 /// nothing any more: at 0, or at the smallest number there is, which never becomes 0.
