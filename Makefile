@@ -154,7 +154,7 @@ bench-decisions: build
 bench-instructions:
 	$(PYTHON) benches/instructions.py $(if $(WRITE),--write)
 
-# Instructions per packet against the number of flows, for all traffic and TCPs, by valgrind. An hour;
+# Instructions per packet against the number of flows, for all traffic and TCPs, by valgrind. Half an hour;
 # WRITE=docs/performance.md renews its table.
 .PHONY: complexity
 complexity:
