@@ -167,9 +167,14 @@ def test_runs_of_a_sweep_are_those_of_a_study(small: Study, tmp_path: Path) -> N
     assert outcome.cost["made"] == outcome.runs - e.seeds
 
 
-PROGRAM = "from earlydrop import cli; from earlydrop.sweeps import execute; execute.FLUSH_S = 0.0; cli.main()"
+PROGRAM = """
+from earlydrop import cli
+from earlydrop.sweeps import execute
+execute.FLUSH_S, execute.BATCH_S = 0.0, 0.1
+cli.main()
+"""
 """The command, but runs go into the store as they are made."""
-KILLED = [sys.executable, "-c", PROGRAM, "reproduce", str(SMALL), "--seeds=300", "--workers=2"]
+KILLED = [sys.executable, "-c", PROGRAM, "reproduce", str(SMALL), "--seeds=40", "--workers=2"]
 
 
 def test_a_study_that_is_killed_three_times_gives_the_same_bytes(tmp_path: Path) -> None:
