@@ -9,7 +9,9 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { type Browser, type BrowserContext, type Page, chromium } from "playwright-core";
+import { stringify } from "smol-toml";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { compared, digest, stored } from "../../crates/web/tests/equality.mjs";
 import { STORIES } from "../src/stories";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -67,6 +69,11 @@ afterEach(async () => {
   const found = complaints.splice(0);
   expect(found).toEqual([]);
 });
+
+/** What the page leaves for measurements from outside. */
+interface Left {
+  earlydrop: { results: (tomls: string[], seed: number) => Promise<string[]> };
+}
 
 interface Opened {
   width?: number;
@@ -261,6 +268,34 @@ describe("the page", () => {
   );
 });
 
+describe("results", () => {
+  it(
+    "equal those of native runs byte for byte: every stored scenario, by the page's own worker",
+    async () => {
+      const page = await open();
+      const rows = stored().map(([was, json]) => [was!, JSON.parse(json!)] as const);
+      const runs = rows.map(([, scenario]) => [stringify(scenario), scenario.seed] as const);
+      const documents = (await page.evaluate(async (all) => {
+        const { results } = (globalThis as unknown as Left).earlydrop;
+        const made: string[] = [];
+        for (const [toml, seed] of all) made.push(...(await results([toml], seed)));
+        return made;
+      }, runs)) as string[];
+      const other = rows.filter(([was], k) => digest(compared(documents[k]!)) !== was);
+      expect(other.map(([, scenario]) => scenario.name)).toEqual([]);
+      expect(rows.length).toBeGreaterThanOrEqual(60);
+      // They have every discipline and every TCP stack that the page offers.
+      const texts = rows.map(([, scenario]) => JSON.stringify(scenario)).join();
+      const left = (key: string, names: string[]): string[] =>
+        names.filter((name) => !texts.includes(`"${key}":"${name}"`));
+      const names = (list: string): Promise<string[]> => of(page, `player.laboratory.${list}.map((one) => one.name)`);
+      expect(left("aqm", await names("disciplines"))).toEqual([]);
+      expect(left("stack", await names("stacks"))).toEqual([]);
+    },
+    SLOW,
+  );
+});
+
 describe("sharing", () => {
   it(
     "a link restores setup, changes, moment and every sample",
@@ -419,6 +454,32 @@ describe("stories", () => {
         }
         await button(page, "← All stories");
       }
+    },
+    SLOW,
+  );
+
+  it(
+    "start by themselves when they are opened by a link, at the speed of their step",
+    async () => {
+      const page = await open("#story=codel-root&step=2");
+      await reach(page, 0.05);
+      expect(await of<boolean>(page, "player.playing")).toBe(true);
+      expect(await of<number>(page, "player.speed")).toBe(0.1);
+      expect(await page.getByLabel("Speed").inputValue()).toBe("0.1");
+      await page.evaluate("location.hash = '#story=ecn'");
+      await page.waitForFunction("globalThis.earlydrop.player.setup.story === 'ecn'");
+      await reach(page, 0.2);
+      // Neither with reduced motion, nor at a moment that somebody shared.
+      const still = await open("#story=ecn", { still: true });
+      expect(await of<boolean>(still, "player.playing")).toBe(false);
+      expect(await of<number>(still, "player.now")).toBe(0);
+      await button(page, "Pause");
+      await page.locator(".share > summary").click();
+      await button(page, "Copy link to this moment");
+      await page.waitForFunction("location.hash.includes('s=')");
+      const shared = await open(new URL((await page.evaluate("location.href")) as string).hash);
+      expect(await of<boolean>(shared, "player.playing")).toBe(false);
+      expect(await shared.locator(".learn h2").textContent()).toBe("ECN");
     },
     SLOW,
   );
