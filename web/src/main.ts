@@ -20,6 +20,17 @@ const VIEWS: [View, string][] = [
   ["learn", "Learn"],
 ];
 
+/** Draws what is there in the colours of another theme. */
+let recolour = (): void => {};
+
+// A page that has this one in a frame says which theme it has: it need not be the system's.
+addEventListener("message", ({ data }: MessageEvent<{ theme?: unknown } | null>) => {
+  const theme = data?.theme;
+  if (theme !== "light" && theme !== "dark") return;
+  document.documentElement.dataset.theme = theme;
+  recolour();
+});
+
 async function opened(): Promise<Asked> {
   try {
     const found = await asked(location.hash);
@@ -60,6 +71,7 @@ async function begin(): Promise<void> {
     })());
 
   const play = new PlayView(player, wanted.embed);
+  recolour = () => play.theme();
   const compare = new CompareView(player, other);
   const learn = new LearnView(player);
   let serial = 1_000_000;
@@ -92,7 +104,7 @@ async function begin(): Promise<void> {
           document.documentElement.dataset.theme ??
           (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
         document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
-        play.theme();
+        recolour();
       },
     },
     "Light or dark",
@@ -145,7 +157,7 @@ async function begin(): Promise<void> {
   }
   show(VIEWS.some(([name]) => name === wanted.view) ? (wanted.view as View) : "play");
 
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => play.theme());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => recolour());
   addEventListener("hashchange", () => {
     void opened().then((found) => {
       player.setup = found.setup;

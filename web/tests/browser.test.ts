@@ -360,6 +360,7 @@ describe("sharing", () => {
       await page.waitForFunction(
         "globalThis.earlydrop.player.setup.file !== '' && globalThis.earlydrop.player.histories.length === 1",
       );
+      expect(await page.getByRole("textbox", { name: /^target of CoDel/ }).inputValue()).toBe("12");
       const [again] = JSON.parse(readFileSync(await downloaded(page, /^Results/), "utf8")) as object[];
       expect(bytes(again!)).toBe(bytes(own!));
     },
@@ -575,6 +576,53 @@ describe("people", () => {
       await look("stories");
       await page.locator(".stories button").first().click();
       await look("a story");
+    },
+    SLOW,
+  );
+});
+
+describe("a notebook", () => {
+  it(
+    "shows the page with its network, in its own theme",
+    async () => {
+      const code = `
+import json
+import earlydrop as ed
+
+net = ed.dumbbell(
+    pairs=3, access=ed.link("100 Mbit/s", "5 ms"), bottleneck=ed.link("10 Mbit/s", "20 ms"), queue=ed.aqm.Red(min_th=7)
+).ftp(3, tcp="cubic")
+widget = net.play(duration="20 s", warmup="5 s")
+print(json.dumps({"script": str(widget._esm), "page": widget.page, "height": widget.height}))
+`;
+      const env = { ...process.env, PYTHONPATH: join(ROOT, "python") };
+      const given = execFileSync(PYTHON, ["-c", code], { env, cwd: FOLDER, encoding: "utf8", maxBuffer: 1 << 28 });
+      const context = await browser.newContext({ colorScheme: "light" });
+      contexts.push(context);
+      const page = await context.newPage();
+      watch(page);
+      // What a notebook does with a widget's module.
+      const html = '<!doctype html><link rel="icon" href="data:,"><body data-jp-theme-light="false"><div id="cell">';
+      await page.route("**/notebook", (route) => route.fulfill({ contentType: "text/html", body: html }));
+      await page.goto(`${address}notebook`);
+      await page.evaluate(`(async ({ script, ...model }) => {
+        const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+        const module = await import(url);
+        const el = document.querySelector("#cell");
+        globalThis.end = module.default.render({ model: { get: (name) => model[name] }, el });
+      })(${given})`);
+      const frame = page.frameLocator("iframe[title='earlydrop playground']");
+      await frame.getByRole("button", { name: "Start", exact: true }).click();
+      const inside = page.frames()[1]!;
+      await inside.waitForFunction("globalThis.earlydrop.player.now > 1");
+      expect(await inside.evaluate("globalThis.earlydrop.player.histories[0].about.flows")).toBe(3);
+      expect(await frame.getByRole("textbox", { name: /^min_th of RED/ }).inputValue()).toBe("7");
+      const ground = (): Promise<string> => inside.evaluate("getComputedStyle(document.body).backgroundColor");
+      expect(await ground()).toBe("rgb(27, 32, 38)");
+      await page.evaluate("document.body.dataset.jpThemeLight = 'true'");
+      await inside.waitForFunction("document.documentElement.dataset.theme === 'light'");
+      expect(await ground()).toBe("rgb(255, 255, 255)");
+      await page.evaluate("end()");
     },
     SLOW,
   );
