@@ -43,6 +43,8 @@ Signatures and docstrings of what `import earlydrop as ed` offers; the classes o
 
 {entries}
 """
+WIDTH = 98
+"""Columns of a page's code."""
 PLAYGROUND = ROOT / "target" / "web"
 """The built page; without it the site has none, and says so."""
 BUILT = (PLAYGROUND / "index.html").is_file() and (PLAYGROUND / "earlydrop.wasm").is_file()
@@ -133,7 +135,31 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     markdown = _with_playground(here, markdown)
     # The kind of a block may have a second word, for the tests.
     parts = CODE.split(re.sub(r"^( *```\w+) [^\n]+$", r"\1", markdown, flags=re.MULTILINE))
-    return _nested("".join(part if k % 2 else LINK.sub(turned, part) for k, part in enumerate(parts)))
+    return _nested("".join(_folded(part) if k % 2 else LINK.sub(turned, part) for k, part in enumerate(parts)))
+
+
+def _folded(code: str) -> str:
+    """Commands that are longer than a page is wide go on in the next line, as a shell has it."""
+    lines = []
+    for line in code.split("\n"):
+        margin = len(line) - len(line.lstrip())
+        if len(line) - margin <= WIDTH or not re.match(r" *(\$ )?(sudo )?earlydrop ", line):
+            lines.append(line)
+            continue
+        # An option with its values, and what follows "--", stay together.
+        units = [""]
+        for word in re.findall(r" *(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+", line):
+            if word.startswith(" --") and not units[-1].startswith(" -- "):
+                units.append("")
+            units[-1] += word
+        made = [units[0]]
+        for unit in units[1:]:
+            if len(made[-1]) - margin + len(unit) + 2 > WIDTH:
+                made[-1] += " \\"
+                made.append(" " * (margin + 3))
+            made[-1] += unit
+        lines += made
+    return "\n".join(lines)
 
 
 def _nested(markdown: str) -> str:
