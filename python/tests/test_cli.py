@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import subprocess
@@ -16,6 +17,7 @@ from conftest import SMALL
 from earlydrop import _core, aqm, cli, runner, schema, study
 from earlydrop import study as studies
 from earlydrop.render import plotting, run_report
+from earlydrop.render.template import minus
 from earlydrop.study.claim_results import VERDICTS
 
 
@@ -291,6 +293,23 @@ def test_compare_prints_mean_half_width_and_n(earlydrop: Any, scenario: Path, tm
     assert document["seeds"] == [3, 4]
     assert document["cells"]["red"]["delay"]["n"] == 2
     assert {"comparison.json", "comparison.pdf", "comparison.png", "runs.csv", "runs/red-seed3.json"} <= set(files(out))
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "http" not in page.replace("http://www.w3.org", "")
+    for text in (*document["summary"], *document["notes"]):
+        assert minus(text) in html.unescape(page)
+    assert f"<td>{minus(result_cell(out))}</td>" in page
+    (out / "report.html").unlink()
+    assert earlydrop("report", out, "--json").json == {"report": str(out / "report.html")}
+    assert (out / "report.html").read_text(encoding="utf-8") == page
+    refused = earlydrop("report", out, "--plot", "cdf delay by aqm")
+    assert refused.code == cli.WRONG_INPUT
+    assert f"{out}: is a comparison; --plot and --figures draw sweeps" in refused.err
+
+
+def result_cell(out: Path) -> str:
+    """The first cell of numbers in a comparison's text."""
+    line = next(li for li in (out / "comparison.txt").read_text(encoding="utf-8").splitlines() if "Goodput (" in li)
+    return re.split(r"\s{2,}", line)[1]
 
 
 # ---- reproduce -----------------------------------------------------------------------------------------------------
