@@ -36,6 +36,10 @@ that link: a discipline made for other rates shows so.
 """
 
 
+CAPTION = """*Ten TCP Reno flows on 10 Mbit/s, with 40 ms of round trip and a buffer of 120 packets; after 20 s forty
+more join. The discipline has its defaults ([the setup](README.md)).*"""
+
+
 def entries() -> list[dict[str, Any]]:
     """The catalogue."""
     found: list[dict[str, Any]] = json.loads(_core.catalogue())
@@ -65,6 +69,8 @@ def page(entry: Mapping[str, Any]) -> str:
         f"`{name}`, {entry['family']}, {entry['year']}. {entry['summary']}.",
         "",
         f"![{title}: {what}](images/{name}.png)",
+        "",
+        CAPTION,
         "",
         *body[_first_text(body) :],
         "",
