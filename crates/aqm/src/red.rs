@@ -25,6 +25,8 @@
 //!    average decays 15.6 times slower than tc means it to. This is the kernel as it runs.
 //! 7. The packet in transmission is not part of the queue. An arrival that is dropped at an idle link uses up its idle
 //!    time; by the letter of the 1993 figure the next one would count it again.
+//! 8. ns2, ns3: an idle time of more than 2^18 packets decays the average by 2^18 multiplications, as ns-2 does, and by
+//!    one power for the rest, which differs in the last bits. With 500 B and 10 Gbit/s that is 0.1 s.
 //!
 //! Each dialect's rules beside one another, with their tests: `docs/algorithms/dialects.md`.
 //!
