@@ -24,7 +24,9 @@
 //!    other rule.
 //! 3. ECN (reconstruction): the paper says only that marking takes the place of dropping. Here a nearest packet that is
 //!    not ECN-capable is dropped; one that carries a mark already passes it on to the nearest unmarked ECN-capable
-//!    packet; if there is none, nothing happens.
+//!    packet; if there is none, nothing happens. Past the end of the curve packets are dropped: in the paper ECN differs
+//!    "between th_min and th_max" only (section III.B), and RFC 3168, section 7, has it so. The RED that it quotes
+//!    marks there too: `ecn_over_max = "mark"`.
 //! 4. Certain drops past the end of the curve, and overflow (reconstruction): the same rule, where the paper is silent.
 //!    `forced_victim = "arrival"` is what a patch of ns-2's RED amounts to that changes the early victim only.
 //! 5. RED's count and average do not depend on which packet is dropped. The paper says that its formula is unchanged.
