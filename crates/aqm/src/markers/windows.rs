@@ -14,7 +14,8 @@
 //! 3 and 4, with its committed rate CTR as `cir` and its peak rate PTR as `pir`; with two colours it is ns-2.35's
 //! `diffserv/dsPolicy.cc` (`TSW2CMPolicy`), after Clark and Fang 1998.
 //!
-//! Differences: one random number is drawn for each packet above CIR; ns-2 draws two above PTR.
+//! Differences: one random number is drawn for each packet above CIR, also with three colours; ns-2 draws one for every
+//! packet then.
 
 use super::{rate, Colour, MarkerSpec, Meter};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
