@@ -1,6 +1,6 @@
 """Break the rules of every discipline, one place at a time, and count which breaks its decision vectors notice.
 
-`make mutants` (some ten minutes). A copy of the crates is compiled once with every mutant in it, switched on by a
+`make mutants` (some twenty minutes). A copy of the crates is compiled once with every mutant in it, switched on by a
 number; each runs the vectors of the disciplines that use its file until a step differs. Broken are
 
 - a comparison: negated (`negated`), or with its boundary on the other side (`boundary`: `<` for `<=`),
@@ -33,9 +33,68 @@ COPY = ROOT / "target/mutants"
 REPORT = ROOT / "vectors/mutants.md"
 
 # Functions that take no part in a decision, or repeat another one faster.
-SKIPPED = {"check", "memory", "gauges", "resume", "curve", "curve_mut", "on_timers", "next_timers", "most_bytes", "counters"}
+SKIPPED = {
+    "check",
+    "memory",
+    "gauges",
+    "resume",
+    "curve",
+    "curve_mut",
+    "on_timers",
+    "next_timers",
+    "most_bytes",
+    "counters",
+}
 COMPARED = {"<": "less", "<=": "at_most", ">": "greater", ">=": "at_least"}
 WANTED = 3
+# Mutants by hand, where a discipline's rules are in macros or in what all share: discipline, file, what stands there, and
+# what takes its place, with ON where the mutant is on.
+HAND = [
+    ("droptail", "policy.rs", "=> packets < n,", "=> if ON { packets <= n } else { packets < n },"),
+    ("droptail", "policy.rs", "u64::from(packet.size) <= n,", "u64::from(packet.size) <= n + u64::from(ON),"),
+    ("droptail", "policy.rs", "u64::from(packet.size) < n,", "u64::from(packet.size) < n + 500 * u64::from(ON),"),
+    ("drop_front", "drop_front.rs", "push(ring.serials().start)", "push(ring.serials().start + u64::from(ON))"),
+    ("drop_front", "drop_front.rs", "with_arrival: false", "with_arrival: ON"),
+    ("drop_front", "parts/capacity.rs", "n.saturating_sub(1)", "n.saturating_sub(u64::from(!ON))"),
+    ("mred", "mred.rs", "if length < self.min_th {", "if !ON && length < self.min_th {"),
+    ("mred", "mred.rs", "length > self.max_th", "(ON || length > self.max_th)"),
+    ("mred", "mred.rs", "average.max(length)", "if ON { average } else { average.max(length) }"),
+    (
+        "fautoredwithred",
+        "fautoredwithred.rs",
+        "self.red.observe(queue, cx.now)",
+        "self.red.observe(queue, cx.now) + 5.0 * f64::from(u8::from(ON))",
+    ),
+    ("fautoredwithred", "fautoredwithred.rs", "contents: true", "contents: !ON"),
+    (
+        "fautoredwithred",
+        "parts/auto_red.rs",
+        "Draw::Even, 1, cx",
+        "Draw::Even, 1 + usize::from(ON), cx",
+    ),
+    ("wrr", "wrr.rs", "(Price::Packets, 1)", "(Price::Packets, 1 + u64::from(ON))"),
+    ("wrr", "wrr.rs", "=> Victim::Longest(End::Head),", "=> Victim::Longest(if ON { End::Tail } else { End::Head }),"),
+    ("wrr", "wrr.rs", "=> Victim::Arrival,", "=> if ON { Victim::Longest(End::Head) } else { Victim::Arrival },"),
+]
+# Why mutants survive, by file, function and kind: the first that fits.
+REASONS = [
+    (r" boundary$", "nothing in the scripts is exactly at the boundary: times and averages are real numbers"),
+    (r"^parts/ticks", "a faster way through timers that change nothing; tests compare it with timers one by one"),
+    (r" (same_states|same_unit) ", "parameters that change while a discipline runs; vectors have none that do"),
+    (
+        r" (read|new|room|has_room|admits|in_unit|limit_in_unit|in_packets|length_given|automatic_weight|wlog_for_burst"
+        r"|transmission|queue_length|limit_in_packets|set_max_p|own) ",
+        "follows from parameters, or from a limit, that no case sets so; unit tests have the figures",
+    ),
+    (
+        r"^parts/(rank_index|slot_heap|flow_table|flow_index|distance|class_weights|round|halving)",
+        "how memory is laid out, or a shortcut",
+    ),
+    (r" (decayed|probability|memory) ", "read by drop curves and by timers on idle links only"),
+    (r"^parts/pie", "the departure-rate meter and the activity rules: `tests/oracles/pie.rs` transcribes them"),
+    (r"^(sfq|red_pd|early_detection)", "no script reaches it, or the other rules hide it; unit tests of the file do"),
+    (r"", "another rule hides it in every script; unit tests of the file do not"),
+]
 # A mutant that is silent for so long does not end.
 PATIENCE_S = 60
 
@@ -250,14 +309,29 @@ def prepare(tested: dict[str, list[str]]) -> list[Mutant]:
     """A copy of what is compiled, with every mutant in it."""
     shutil.rmtree(COPY, ignore_errors=True)
     for folder in ("aqm", "net", "sim"):
-        shutil.copytree(ROOT / "crates" / folder, COPY / "crates" / folder, ignore=shutil.ignore_patterns("tests", "target"))
+        shutil.copytree(
+            ROOT / "crates" / folder, COPY / "crates" / folder, ignore=shutil.ignore_patterns("tests", "target")
+        )
     manifest = (ROOT / "Cargo.toml").read_text()
-    manifest = re.sub(r"^members = .*?\]$", 'members = ["crates/aqm", "crates/net", "crates/sim"]', manifest, flags=re.M | re.S)
+    manifest = re.sub(
+        r"^members = .*?\]$", 'members = ["crates/aqm", "crates/net", "crates/sim"]', manifest, flags=re.M | re.S
+    )
     manifest = re.sub(r"^default-members = .*?\]$", "", manifest, flags=re.M | re.S)
-    manifest = re.sub(r"^\[workspace\.lints.*?(?=^\[(?!workspace\.lints))", "[workspace.lints.rust]\n", manifest, flags=re.M | re.S)
+    manifest = re.sub(
+        r"^\[workspace\.lints.*?(?=^\[(?!workspace\.lints))", "[workspace.lints.rust]\n", manifest, flags=re.M | re.S
+    )
     (COPY / "Cargo.toml").write_text(manifest)
     shutil.copy(ROOT / "Cargo.lock", COPY)
-    mutator = Mutator(1)
+    by_hand = []
+    for number, (aqm, file, old, new) in enumerate(HAND, 1):
+        if aqm in {name for names in tested.values() for name in names}:
+            path = COPY / AQM / file
+            text = path.read_text()
+            if text.count(old) != 1:
+                raise SystemExit(f"{file}: {old!r} is there {text.count(old)} times")
+            path.write_text(text.replace(old, re.sub(r"\bON\b", f"crate::mutants::is({number})", new)))
+            by_hand.append(Mutant(number, file, aqm, 0, "hand", old))
+    mutator = Mutator(len(HAND) + 1)
     for file in sorted(tested):
         path = COPY / AQM / file
         path.write_text(mutator.file(file, path.read_text()))
@@ -268,7 +342,7 @@ def prepare(tested: dict[str, list[str]]) -> list[Mutant]:
     runner = COPY / "crates/sim/examples/mutants.rs"
     runner.parent.mkdir(exist_ok=True)
     runner.write_text(RUNNER.lstrip())
-    return mutator.mutants
+    return by_hand + mutator.mutants
 
 
 def run(mutants: list[Mutant], tested: dict[str, list[str]]) -> Iterator[tuple[Mutant, list[str]]]:
@@ -276,35 +350,82 @@ def run(mutants: list[Mutant], tested: dict[str, list[str]]) -> Iterator[tuple[M
     program = COPY / "target/release/examples/mutants"
     left = list(mutants)
     while left:
-        with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
+        with subprocess.Popen(
+            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        ) as process:
             assert process.stdin is not None and process.stdout is not None
             while left:
                 mutant = left.pop(0)
-                process.stdin.write(f"{mutant.number} {','.join(tested[mutant.file][:4])}\n")
+                names = [mutant.function] if mutant.kind == "hand" else tested[mutant.file][:4]
+                process.stdin.write(f"{mutant.number} {','.join(names)}\n")
                 process.stdin.flush()
                 ready, _, _ = select.select([process.stdout], [], [], PATIENCE_S)
                 line = process.stdout.readline() if ready else ""
                 if not line:
-                    yield mutant, [tested[mutant.file][0], "does not end", "0"]
+                    yield mutant, [names[0], "does not end", "0"]
                     process.kill()
                     break
                 yield mutant, [] if "survived" in line else line.split("\t")[1:]
 
 
+def report(rows: list[list[str]]) -> tuple[str, list[str]]:
+    """The page, and the disciplines of which fewer than WANTED mutants are caught; a row is what `--list` writes."""
+    tested = users()
+    caught_by = Counter(row[2] for row in rows if len(row) > 2)
+    own: dict[str, list[bool]] = {name: [] for name in disciplines()}
+    for row in rows:
+        file, function, kind = row[1].split()[:3]
+        names = [function] if kind == "hand" else tested[file]
+        if kind == "hand" or row[1].split()[0].split("/")[0].removesuffix(".rs") in own:
+            own[names[0]].append(len(row) > 2)
+    survivors = [row for row in rows if len(row) < 3]
+    lines = [
+        "# Mutants",
+        "",
+        "What `make mutants` finds: rules of the disciplines broken one at a time, and whether a recorded step of the",
+        "vectors differs then. A mutant of a part that several disciplines share runs with up to four of them, and counts",
+        "for the one that notices it.",
+        "",
+        f"{len(rows)} mutants, {len(rows) - len(survivors)} noticed. By discipline, of its own files and of shared parts:",
+        "",
+        "| discipline | own mutants | noticed | of shared parts |",
+        "|---|---|---|---|",
+    ]
+    lines += [f"| {name} | {len(own[name])} | {sum(own[name])} | {caught_by[name] - sum(own[name])} |" for name in own]
+    lines += [
+        "",
+        "Those that are not noticed, by reason:",
+        "",
+        "| file | function | mutants | reason |",
+        "|---|---|---|---|",
+    ]
+    groups: Counter[tuple[str, str, str]] = Counter()
+    for row in survivors:
+        file, function, kind = row[1].split()[:3]
+        reason = next(said for rule, said in REASONS if re.search(rule, f"{file} {function} {kind}"))
+        groups[file, function, reason] += 1
+    lines += [
+        f"| {file} | {function} | {count} | {reason} |" for (file, function, reason), count in sorted(groups.items())
+    ]
+    return "\n".join(lines) + "\n", [name for name in own if caught_by[name] < WANTED]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", help="files whose path holds this")
-    parser.add_argument("--list", type=Path, help="write every mutant and what caught it")
+    parser.add_argument("--list", type=Path, help="write every mutant and what noticed it")
+    parser.add_argument("--report", type=Path, help="write the report of what --list wrote, and run nothing")
     asked = parser.parse_args()
+    if asked.report:
+        return finish([line.split("\t") for line in asked.report.read_text().splitlines()])
     tested = {file: names for file, names in users().items() if asked.only is None or asked.only in file}
     mutants = prepare(tested)
     print(f"{len(mutants)} mutants in {len(tested)} files", file=sys.stderr)
+    # Little optimisation: compiling takes longer than running.
+    settings = ("profile.release.lto=false", "profile.release.codegen-units=16", "profile.release.opt-level=1")
     build = ["cargo", "build", "--release", "--quiet", "--offline", "-p", "earlydrop-sim", "--example", "mutants"]
-    subprocess.run(
-        [*build, "--config", "profile.release.lto=false", "--config", "profile.release.codegen-units=16",
-         "--config", "profile.release.opt-level=1", "--config", 'build.rustflags=["-Awarnings"]'],
-        cwd=COPY, check=True,
-    )
+    configured = [word for setting in (*settings, 'build.rustflags=["-Awarnings"]') for word in ("--config", setting)]
+    subprocess.run([*build, *configured], cwd=COPY, check=True)
     lines = []
     for mutant, caught in run(mutants, tested):
         lines.append("\t".join([str(mutant.line), mutant.place, *caught]).strip())
@@ -312,7 +433,16 @@ def main() -> int:
             print(len(lines), file=sys.stderr)
     if asked.list:
         asked.list.write_text("\n".join(lines) + "\n")
-    return 0
+    return 0 if asked.only else finish([line.split("\t") for line in lines])
+
+
+def finish(rows: list[list[str]]) -> int:
+    """Writes the report; 1 if too few mutants of a discipline are noticed."""
+    text, few = report(rows)
+    REPORT.write_text(text)
+    if few:
+        print(f"fewer than {WANTED} mutants are noticed of {', '.join(few)}", file=sys.stderr)
+    return 1 if few else 0
 
 
 if __name__ == "__main__":
