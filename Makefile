@@ -276,6 +276,15 @@ pages: build
 	$(BIN)/python -m earlydrop.aqm > python/earlydrop/aqm.pyi
 	$(BIN)/earlydrop vectors --out vectors
 
+# Which step of the decision vectors decides over each option, searched anew (EARLYDROP_BLESS=1 writes the table of
+# vectors/README.md); and the rules of the disciplines broken one at a time, into vectors/mutants.md, twenty minutes.
+.PHONY: test-vectors mutants
+test-vectors:
+	$(CARGO) test --quiet --release -p earlydrop-sim --lib vectors -- --include-ignored
+
+mutants: $(VENV)/.requirements-dev
+	$(BIN)/python tools/mutants.py
+
 # The tables and the figure of docs/readings.md: some 2000 runs, minutes.
 readings: build
 	$(BIN)/python tools/readings.py docs/readings.md

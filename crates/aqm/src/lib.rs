@@ -21,6 +21,7 @@ pub mod early_detection;
 pub mod fault;
 pub mod gate;
 pub mod gauges;
+pub mod markers;
 mod packet;
 pub mod params;
 pub mod parts;
