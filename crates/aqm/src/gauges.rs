@@ -64,6 +64,7 @@ const COMMON: &[Gauge] = &[
     gauge("load", "packets", "Averaged number of arrivals in an update interval."),
     gauge("load_change", "", "What the load adds to RED's probability."),
     gauge("loss", "", "Average loss rate of the listed flows."),
+    gauge("marking", "", "1 while packets that leave are marked, else 0."),
     gauge("matched", "packets", "Arrivals that met a packet of their own flow."),
     gauge("max_p", "", "The adapted max_p."),
     gauge("max_p_average", "", "The adapted max_p of average flows."),

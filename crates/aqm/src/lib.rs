@@ -82,6 +82,7 @@ disciplines! {
     rem,
     pi,
     avq,
+    gk,
     pid,
     yellow,
     // Sojourn time.
