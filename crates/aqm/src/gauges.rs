@@ -59,6 +59,8 @@ const COMMON: &[Gauge] = &[
     gauge("epoch", "s", "Length of the current epoch."),
     gauge("error", "packets", "Queue length less its target at the last sample."),
     gauge("fair_rate", "packets", "Fair share of a listed flow, packets."),
+    gauge("heavy_hitters", "flows", "Heavy hitters, with those that have expired since their last packet."),
+    gauge("hh_packets", "packets", "Packets in the FIFO of the heavy hitters."),
     gauge("l_packets", "packets", "Packets in the L4S queue."),
     gauge("lambda", "packets/s", "Averaged arrival rate."),
     gauge("load", "packets", "Averaged number of arrivals in an update interval."),

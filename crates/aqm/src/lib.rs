@@ -98,6 +98,7 @@ disciplines! {
     fq_codel,
     fq_pie,
     dualpi2,
+    hhf,
     // Classes.
     wred,
     rio,
