@@ -99,6 +99,7 @@ disciplines! {
     fq_pie,
     dualpi2,
     hhf,
+    prio,
     // Classes.
     wred,
     rio,
