@@ -170,8 +170,8 @@ impl Schedule for Prio {
         // One that never fits takes nobody's place.
         let may_displace = self.victim == Dropped::Last && self.room.admits(&packet, 0, 0);
         while !self.has_room(&packet, class) {
-            let behind = self.order().rev().take_while(|&other| other != class);
-            let loser = behind.filter(|&other| may_displace && self.fifos.packets_of(other) > 0).next();
+            let mut behind = self.order().rev().take_while(|&other| other != class);
+            let loser = behind.find(|&other| may_displace && self.fifos.packets_of(other) > 0);
             let Some(victim) = loser.and_then(|other| self.fifos.take(other, End::Tail)) else {
                 dropped(&packet);
                 return false;
