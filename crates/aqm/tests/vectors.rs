@@ -91,7 +91,7 @@ fn average_after_a_pause_of_any_length_is_a_power() {
 #[test]
 fn linux_average_decays_by_table() {
     let at_30000 = || {
-        let mut state = linux::Average::new(5, 1000.0, 10e6);
+        let mut state = linux::Average::new(5, 1000.0, 10e6, linux::Tc::Since615);
         for _ in 0..2000 {
             state.update(30_000);
         }
@@ -331,6 +331,23 @@ fn ns2_drops_nothing_early_from_a_queue_of_one() {
         }
         assert_eq!(u64::from(drops > 0), dropped, "{dialect}: {drops} drops");
     }
+}
+
+/// Past the end of the curve: the figure of 1993 marks, RFC 3168, section 7, has packets dropped.
+#[test]
+fn ecn_past_the_end_drops_by_rfc_3168_or_marks_by_the_figure() {
+    for (word, drops, marks) in [("auto", 5, 0), ("drop", 5, 0), ("mark", 0, 5)] {
+        let mut red = Pinned::new(&[("ecn_over_max", Value::Choice(word))], 50, true, &[]);
+        let ect = Packet { ecn: Ecn::Ect0, ..Packet::new(1, 1000) };
+        while red.queue.packets() < 8 {
+            red.arrive(ect);
+        }
+        red.queue.reset_counters();
+        (0..5).for_each(|_| assert_eq!(red.arrive(ect).1, 0, "nothing is drawn"));
+        assert_eq!((red.queue.counters().forced_drops, red.queue.counters().marks), (drops, marks), "{word}");
+    }
+    let source = catalogue::find("red").unwrap().param("ecn_over_max").unwrap().source;
+    assert!(source.contains("RFC 3168, section 7; the 1993 figure: mark"), "{source}");
 }
 
 /// ns-2 in byte mode with wait: after a drop the count is 0 whole mean packets until 500 B have come, and 0 * p_b = 0,
