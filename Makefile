@@ -165,14 +165,15 @@ bench-decisions: build
 bench-instructions:
 	$(PYTHON) benches/instructions.py $(if $(WRITE),--write)
 
-# Instructions per packet against the number of flows, for all traffic and TCPs, by valgrind. An hour;
+# Instructions per packet against the number of flows, for all traffic and TCPs, by valgrind. Half an hour;
 # WRITE=docs/performance.md renews its table.
 .PHONY: complexity
 complexity:
 	$(PYTHON) benches/complexity.py $(if $(WRITE),--write $(WRITE))
 
 # Every fuzz target for SECONDS, 60 by default, under libFuzzer with the sanitizer of addresses: needs cargo-fuzz and a
-# nightly compiler. RANDOM=yes: with random bytes instead, which needs neither.
+# nightly compiler. RANDOM=yes: with random bytes instead, which needs neither. The sanitizer keeps little freed memory:
+# it counts against the limit.
 SECONDS ?= 60
 FUZZ_TARGETS ?= documents scenarios networks events disciplines headers paths
 .PHONY: fuzz fuzz-python
@@ -187,8 +188,8 @@ else
 		{ echo "fuzz: a nightly compiler is missing: rustup toolchain install nightly; or make fuzz RANDOM=yes"; exit 1; }
 	@for target in $(FUZZ_TARGETS); do \
 		mkdir -p fuzz/corpus/$$target || exit 1; \
-		$(CARGO) +nightly fuzz run $$target -- -max_total_time=$(SECONDS) -timeout=2 -rss_limit_mb=512 \
-			-print_final_stats=1 || exit 1; \
+		ASAN_OPTIONS=quarantine_size_mb=32 $(CARGO) +nightly fuzz run $$target -- \
+			-max_total_time=$(SECONDS) -timeout=2 -rss_limit_mb=512 -print_final_stats=1 || exit 1; \
 	done
 endif
 
@@ -238,7 +239,7 @@ faults: build
 
 # Commands, writers of one store and real links are killed at random for an hour; SECONDS=60 for a minute. Links need
 # root and Linux.
-SECONDS ?= 3600
+torture: SECONDS := $(if $(filter command% environment%,$(origin SECONDS)),$(SECONDS),3600)
 torture: build
 	$(BIN)/python tools/torture.py --seconds $(SECONDS)
 
@@ -274,6 +275,15 @@ pages: build
 	$(BIN)/python tools/column_pages.py
 	$(BIN)/python -m earlydrop.aqm > python/earlydrop/aqm.pyi
 	$(BIN)/earlydrop vectors --out vectors
+
+# Which step of the decision vectors decides over each option, searched anew (EARLYDROP_BLESS=1 writes the table of
+# vectors/README.md); and the rules of the disciplines broken one at a time, into vectors/mutants.md, twenty minutes.
+.PHONY: test-vectors mutants
+test-vectors:
+	$(CARGO) test --quiet --release -p earlydrop-sim --lib vectors -- --include-ignored
+
+mutants: $(VENV)/.requirements-dev
+	$(BIN)/python tools/mutants.py
 
 # The tables and the figure of docs/readings.md: some 2000 runs, minutes.
 readings: build

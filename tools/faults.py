@@ -298,8 +298,9 @@ CASES: dict[str, Callable[[Path, int, str], tuple[int, str]]] = {
 
 def check(name: str, every: int = 1) -> Found:
     """All faults of a case, or every so many."""
-    plain = plotting._bytes
+    plain = plotting._bytes, plotting._settle
     plotting._bytes = lambda drawing, kind: b"<svg/>"
+    plotting._settle = lambda drawing, note: None
     try:
         with tempfile.TemporaryDirectory() as folder:
             whole = Path(folder)
@@ -310,7 +311,7 @@ def check(name: str, every: int = 1) -> Found:
                     assert code == cli.DONE, said
             return faults(CASES[name], whole, every)
     finally:
-        plotting._bytes = plain
+        plotting._bytes, plotting._settle = plain
 
 
 def main() -> int:

@@ -189,7 +189,8 @@ def links(count: Count, rng: random.Random, end: float) -> None:
         while time.monotonic() < end:
             nat = rng.random() < 0.5
             command = WITH_NAT if nat else WITH_NAT[:-1]
-            mark = f"{rng.randint(10**8, 10**9)}"
+            # With our process id, which is not that of another torture.
+            mark = f"{os.getpid()}{rng.randint(10**6, 10**7)}"
             script = f"trap '' TERM; setsid sleep {mark} & unshare --pid --fork sleep {mark} & sleep {mark}"
             process = subprocess.Popen(
                 [*command, "--quiet", "--", "sh", "-c", script],
