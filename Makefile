@@ -96,7 +96,7 @@ test-link: build $(VENV)/.requirements-dev
 test-python: build $(VENV)/.requirements-dev
 	@$(BIN)/python python/tests/page_runner.py
 	@# A file's tests share costly fixtures: they stay in one process.
-	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile $(foreach name,link link_pages wasm, \
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile $(foreach name,link link_pages, \
 		--ignore python/tests/test_$(name).py)
 
 # What takes longer than `make test` may: 600 drawn networks in every way to run one, and all cases of ns-2. Minutes.
@@ -120,9 +120,8 @@ web/node_modules/.installed: web/package.json web/package-lock.json
 	cd web && npm ci --silent
 	@touch $@
 
-# The page's models and stories, and the page in Chromium; the engine in node and under wasmtime.
-test-web: web build test-web-engine $(VENV)/.requirements-dev
-	$(BIN)/python -m pytest python/tests/test_wasm.py
+# The page's models and stories, and the page in Chromium; the engine in node.
+test-web: web build test-web-engine
 	cd web && npm run --silent test
 
 # The engine in node: every stored result byte for byte, and the program of its page.
