@@ -322,7 +322,9 @@ export class Card {
     const grey = [setup.groups.length > 1 && "group 2", setup.browsers > 0 && "browsers"].filter(Boolean);
     const note = this.places.bars!.querySelector("small")!;
     note.textContent = ` Mbit/s, last ${RECENT} s${grey.length && !setup.file ? `; grey: ${grey.join(", ")}` : ""}`;
-    const most = Math.max(0.01, ...goodput);
+    // All cards have the scale of the largest bar.
+    const all = this.player.histories.map((one) => one.goodput(now, RECENT, setup.warmup) ?? []);
+    const most = all.reduce((top, one) => Math.max(top, ...one), 0.01);
     this.bars.draw(goodput, roundUp(most), kinds);
   }
 
