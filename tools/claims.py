@@ -204,10 +204,11 @@ def page() -> str:
     lines = [
         "# What the papers claim",
         "",
-        "Every sentence of the five papers that asserts an effect, in the papers' order: where it stands, what it",
-        "says (in our words), the claims that put it to the test with their verdicts, or why it cannot be tested.",
-        "Verdicts are explained in [statistics](statistics.md#verdicts), the studies on their own pages. Made by",
-        "`make claims` from `studies/*/statements.toml` and the verdicts of full runs.",
+        "Every sentence of the five papers (one has two schemes and so two studies) that asserts an effect, in the",
+        "papers' order: where it stands, what it says (in our words), the claims that put it to the test with their",
+        "verdicts, or why it cannot be tested. Verdicts are explained in [statistics](statistics.md#verdicts), the",
+        "studies on their own pages. Made by `make claims` from `studies/*/statements.toml` and the verdicts of full "
+        "runs.",
         "",
         "| study | sentences | tested | claims | " + " | ".join(VERDICTS) + " |",
         "|---|---|---|---|" + "---|" * len(VERDICTS),

@@ -27,7 +27,8 @@ STEP_AT, END = 20, 40
 INDEX = """# The disciplines
 
 Every discipline of the catalogue, by family. `earlydrop show NAME` prints the same; these pages are made from the
-declarations in `crates/aqm/src` (`make pages`).
+declarations in `crates/aqm/src` (`make pages`). What Linux, ns-2 and ns-3 call them, and what is left out:
+[queues of other programs](../coming-from.md#queues-of-linux-ns-2-and-ns-3).
 
 The pictures show the drop probability over the averaged queue, where a discipline has such a curve, and a step
 response: 10 TCP Reno flows share a link of 10 Mbit/s (round trip 40 ms without queue, packets of 1000 B and 40 B of
@@ -35,6 +36,9 @@ headers, buffer 120 packets, defaults of the discipline), and after 20 s 40 more
 that link: a discipline made for other rates shows so.
 """
 
+
+CAPTION = """*Ten TCP Reno flows on 10 Mbit/s, with 40 ms of round trip and a buffer of 120 packets; after 20 s forty
+more join. The discipline has its defaults ([the setup](README.md)).*"""
 
 LEFT_OUT = """## Traffic conditioners
 
@@ -137,6 +141,8 @@ def page(entry: Mapping[str, Any]) -> str:
         f"`{name}`, {entry['family']}, {entry['year']}. {entry['summary']}.",
         "",
         f"![{title}: {what}](images/{name}.png)",
+        "",
+        CAPTION,
         "",
         *body[_first_text(body) :],
         "",

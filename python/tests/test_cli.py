@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import subprocess
@@ -15,6 +16,8 @@ from conftest import SMALL
 
 from earlydrop import _core, aqm, cli, runner, schema, study
 from earlydrop import study as studies
+from earlydrop.render import plotting, run_report
+from earlydrop.render.template import minus
 from earlydrop.study.claim_results import VERDICTS
 
 
@@ -211,6 +214,29 @@ def test_report_makes_a_page_of_a_run(earlydrop: Any, scenario: Path, tmp_path: 
     assert (out / "report.html").read_text(encoding="utf-8") == first
 
 
+def test_a_runs_page_tells_traffic_entries_apart() -> None:
+    flow = {"kind": "ftp", "tcp": "cubic", "throughput_mbps": 9.0, "delay_mean_ms": 1.0}
+    document = {
+        "scenario": "two ways",
+        "seed": 1,
+        "queues": {"bottleneck": {"aqm": "codel", "delay_mean_ms": 1.0}},
+        "flows": [{**flow, "id": k, "goodput_mbps": goodput} for k, goodput in enumerate([4.0, 5.0, 8.0], 1)],
+        "traffic": [
+            {"entry": 1, "name": None, "kind": "ftp", "flows": 2},
+            {"entry": 2, "name": "upload", "kind": "ftp", "flows": 1},
+        ],
+    }
+    page = run_report.context(document, {})
+    assert page["flow_head"] == ["Flow", "Entry", "Traffic", "TCP", "Goodput (Mbit/s)", "One-way delay (ms)"]
+    assert [row[:2] for row in page["flows"]] == [["1", "1, ftp"], ["2", "1, ftp"], ["3", "upload"]]
+    ax = plotting.run_figure(document).axes[-1]
+    drawn = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in ax.lines}
+    assert drawn == {"1, ftp": ([1, 2], [5.0, 4.0]), "upload": ([3], [8.0])}
+    # One entry has its mean instead.
+    alone = {**document, "traffic": [{"entry": 1, "name": None, "kind": "ftp", "flows": 3}]}
+    assert [t.get_text() for t in plotting.run_figure(alone).axes[-1].texts] == ["mean"]
+
+
 @pytest.mark.parametrize(
     ("result", "message"),
     [("", "cannot be read"), ('{"queues": {}}', "has no queues and flows"), ("[]", "has no queues and flows")],
@@ -267,6 +293,23 @@ def test_compare_prints_mean_half_width_and_n(earlydrop: Any, scenario: Path, tm
     assert document["seeds"] == [3, 4]
     assert document["cells"]["red"]["delay"]["n"] == 2
     assert {"comparison.json", "comparison.pdf", "comparison.png", "runs.csv", "runs/red-seed3.json"} <= set(files(out))
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "http" not in page.replace("http://www.w3.org", "")
+    for text in (*document["summary"], *document["notes"]):
+        assert minus(text) in html.unescape(page)
+    assert f"<td>{minus(result_cell(out))}</td>" in page
+    (out / "report.html").unlink()
+    assert earlydrop("report", out, "--json").json == {"report": str(out / "report.html")}
+    assert (out / "report.html").read_text(encoding="utf-8") == page
+    refused = earlydrop("report", out, "--plot", "cdf delay by aqm")
+    assert refused.code == cli.WRONG_INPUT
+    assert f"{out}: is a comparison; --plot and --figures draw sweeps" in refused.err
+
+
+def result_cell(out: Path) -> str:
+    """The first cell of numbers in a comparison's text."""
+    line = next(li for li in (out / "comparison.txt").read_text(encoding="utf-8").splitlines() if "Goodput (" in li)
+    return re.split(r"\s{2,}", line)[1]
 
 
 # ---- reproduce -----------------------------------------------------------------------------------------------------

@@ -83,6 +83,7 @@ disciplines! {
     rem,
     pi,
     avq,
+    gk,
     pid,
     yellow,
     // Sojourn time.
@@ -98,6 +99,8 @@ disciplines! {
     fq_codel,
     fq_pie,
     dualpi2,
+    hhf,
+    prio,
     // Classes.
     wred,
     rio,

@@ -5,7 +5,7 @@ mod common;
 
 use common::{gauge, queue, values};
 use earlydrop_aqm::catalogue;
-use earlydrop_aqm::early_detection::{average::Average, linux};
+use earlydrop_aqm::early_detection::{average::Average, linux, ns2::decay_repeatedly};
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::{Limit, QueueView, Reason};
 use earlydrop_aqm::random::Generator;
@@ -68,6 +68,23 @@ fn average_after_days_of_silence_stops_multiplying() {
     let mut average = twenty(Average::ns(0.002, 2.5e6));
     let after = average.observe(0.0, &view(Some(0.0)), Time::from_seconds(1e9));
     assert!((0.0..1e-300).contains(&after));
+}
+
+/// With a small weight nothing stops it: these would be 1.25e14 and 2.5e9 multiplications. At 2^18 the power begins; up
+/// to there every bit is that of multiplying.
+#[test]
+fn average_after_a_pause_of_any_length_is_a_power() {
+    for (weight, packets_per_second) in [(1e-15, 1.25e14), (1e-9, 2.5e9)] {
+        let mut average = twenty(Average::ns(weight, packets_per_second));
+        average.set_weight(weight);
+        let after = average.observe(0.0, &view(Some(0.0)), Time::from_seconds(1.0));
+        near(after, 20.0 * f64::exp(-weight * packets_per_second), 1e-6);
+    }
+    let multiplied = |times: u32| (0..times).fold(20.0, |average: f64, _| average * (1.0 - 1e-6));
+    for times in [1000, (1 << 18) - 1, 1 << 18] {
+        assert_eq!(decay_repeatedly(20.0, 1e-6, times.into()).to_bits(), multiplied(times).to_bits());
+    }
+    near(decay_repeatedly(20.0, 1e-6, 3 << 18), multiplied(3 << 18), 1e-9);
 }
 
 /// limit free, avpkt 1000, 10 Mbit/s, min 30000, max 90000: burst 50, W = 2^-5, cells of 2^15.

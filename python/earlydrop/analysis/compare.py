@@ -111,6 +111,8 @@ class Comparison:
     """What the scenario says and its author may not have meant."""
     idle: tuple[str, ...] = ()
     """Disciplines that never acted at the compared queue: what is found of them is found of a full buffer."""
+    base: Document = field(default_factory=dict)
+    """The scenario; its compared queue is each discipline's in turn."""
 
     def series(self, aqm: str, measure: str) -> list[float]:
         """The values by seed; empty where the discipline has no such measure."""
@@ -210,6 +212,7 @@ class Comparison:
             "summary": words.sentences([("", self)]),
             "control": self.aqms[0],
             "aqms": list(self.aqms),
+            "titles": self.titles,
             "measures": {m.id: {"title": m.title, "unit": m.unit} for m in self.measures},
             "cells": cells,
             "differences": differences,
@@ -294,6 +297,7 @@ def compare(
             break
         count = more
     result.target = target
+    result.base = normal
     result.about = tuple(_about({titles[aqm]: (scenarios[aqm][0], documents[aqm]) for aqm in ids}))
     result.idle = tuple(
         aqm

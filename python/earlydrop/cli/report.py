@@ -16,7 +16,10 @@ from .printing import print_json
 
 def report_(
     folder: Annotated[
-        Path, Parameter(name="DIR", help="A folder that `sweep`, `advise`, `run --out` or `link --out` wrote.")
+        Path,
+        Parameter(
+            name="DIR", help="A folder that `sweep`, `advise`, `run --out`, `compare --out` or `link --out` wrote."
+        ),
     ],
     /,
     *,
@@ -30,20 +33,16 @@ def report_(
     With `--plot` or `--figures`, draws figures of a sweep as well.
     """
     from .. import output
-    from ..render import run_report
+    from ..render import comparison_report, run_report
     from ..sweeps import report
 
     formats = figure_formats(figures)
-    if output.kind_of(folder) == "comparison":
-        raise InputError(
-            f"{folder}: is a comparison, which has no page: its text is comparison.txt, its figure comparison.png. "
-            "Pages are made of sweeps, runs and real links; a sweep with the disciplines as a factor has one",
-            given=str(folder),
-        )
-    if run_report.is_run(folder):
+    compared = output.kind_of(folder) == "comparison"
+    if compared or run_report.is_run(folder):
         if plots or figures:
-            raise InputError(f"{folder}: is a single run; --plot and --figures draw sweeps", given=str(folder))
-        path, drawn = run_report.renew(folder), []
+            what = "a comparison" if compared else "a single run"
+            raise InputError(f"{folder}: is {what}; --plot and --figures draw sweeps", given=str(folder))
+        path, drawn = (comparison_report if compared else run_report).renew(folder), []
     else:
         path = report.renew(folder)
         drawn = report.draw(folder, plots, formats, style) if plots or figures else []

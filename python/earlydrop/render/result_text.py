@@ -26,8 +26,8 @@ def comparison_text(result: Comparison, *, said: bool = True) -> str:
     means, differences = comparison_tables(result)
     lines = [*map(paragraph, words.sentences([("", result)])), ""] if said else []
     lines += [f"{result.scenario}: queue {result.queue}, {replication(result)}", "", table(means[0], means[1:], left=1)]
-    if _cut(means):
-        lines += ["", paragraph(f"{CUT}.")]
+    if cut := cut_note(means):
+        lines += ["", paragraph(f"{cut}.")]
     if len(result.aqms) > 1:
         head, *body = differences
         for row, m in zip(body, result.measures, strict=True):
@@ -64,9 +64,9 @@ def _stars(result: Comparison, aqm: str, measure: str) -> str:
     return "**" if result.corrected[(aqm, measure)][0] < ALPHA else "*"
 
 
-def _cut(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a table of means has an interval that is cut at a bound."""
-    return any("[" in cell for row in rows[1:] for cell in row[1:])
+def cut_note(rows: Sequence[Sequence[str]]) -> str:
+    """What a table of means says of intervals that are cut at a bound; empty where it has none."""
+    return CUT if any("[" in cell for row in rows[1:] for cell in row[1:]) else ""
 
 
 def run_text(document: Mapping[str, Any]) -> str:
@@ -138,11 +138,12 @@ def _traffic_table(entries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def write_comparison(folder: Path, result: Comparison, version: str) -> None:
-    """Fill a result folder: summary, runs, figure."""
-    from . import plotting
+    """Fill a result folder: summary, scenario, runs, figure, page."""
+    from . import comparison_report, plotting
 
     write_runs(folder, result)
     output.write_json(folder / "comparison.json", result.document(version))
+    output.write_json(folder / "scenario.json", result.base)
     disk.write(folder / "comparison.txt", comparison_text(result) + "\n")
     means, differences = comparison_tables(result)
     tables = [latex_table(means[0], means[1:], 1, _caption(result, means))]
@@ -152,6 +153,7 @@ def write_comparison(folder: Path, result: Comparison, version: str) -> None:
         tables.append(latex_table(differences[0], differences[1:], 1, caption))
     disk.write(folder / "comparison.tex", "\n".join(tables))
     plotting.save(plotting.comparison(result), folder / "comparison")
+    comparison_report.write(folder, result, version)
 
 
 def write_runs(folder: Path, result: Comparison) -> None:
@@ -165,12 +167,17 @@ def write_runs(folder: Path, result: Comparison) -> None:
     runs = folder / "runs"
     disk.make_folder(runs)
     for (aqm, seed), document in result.runs.items():
-        output.write_json(runs / f"{re.sub('[^A-Za-z0-9_.=-]+', '_', aqm)}-seed{seed}.json", document)
+        output.write_json(runs / run_file(aqm, seed), document)
+
+
+def run_file(aqm: str, seed: int) -> str:
+    """The name of a run's result document."""
+    return f"{re.sub('[^A-Za-z0-9_.=-]+', '_', aqm)}-seed{seed}.json"
 
 
 def _caption(result: Comparison, means: Sequence[Sequence[str]]) -> str:
     found = f"{result.scenario}: {replication(result)}"
-    found = f"{found}; {CUT}" if _cut(means) else found
+    found = f"{found}; {cut}" if (cut := cut_note(means)) else found
     return "; ".join([found, *(note for note in result.notes if result.replicated or note != result.note)])
 
 

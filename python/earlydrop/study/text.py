@@ -24,7 +24,10 @@ def notes(study: Study) -> list[str]:
     """Notes for every report of a study that is run with changes."""
     found = []
     if study.quick:
-        found.append("Quick run: fewer seeds and levels, shorter runs. A look, not a result.")
+        found.append(
+            "Quick run: fewer seeds and levels, shorter runs. A look, not a result: a claim may depend on the reading "
+            "only because few seeds leave some of the readings undecided."
+        )
     if study.choice is not None and study.chosen:
         found.append(f"Run with a choice of its own: {', '.join(chosen_titles(study))}.")
     if study.assuming:
@@ -148,7 +151,8 @@ def headline_short(result: ClaimResult) -> str:
 
 def counts(words: Sequence[str]) -> str:
     """`7 supported, 2 contradicted`, in the order of the verdicts."""
-    return ", ".join(f"{words.count(v)} {v}" for v in VERDICTS if v in words)
+    found = [(words.count(v), v) for v in VERDICTS if v in words]
+    return ", ".join(f"{n} {'depend on the reading' if v == DEPENDS and n > 1 else v}" for n, v in found)
 
 
 def counted_text(one: Counted) -> str:
