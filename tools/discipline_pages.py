@@ -50,11 +50,35 @@ Schemes that the papers cite and that no text at hand defines well enough to wri
 
 | scheme | cited by | what is known | what is missing |
 |---|---|---|---|
-| Hybrid RED (Haider, Sirisena, Pawlikowski, ICT 2003) | DDRED | RED that looks at the queue as it is and at its average | the rule that combines the two, and its constants |
-| Fair sharing of adaptive and non-adaptive flows (Anjum, Tassiulas, INFOCOM 1999) | SFRED | per-flow counts of waiting packets decide whether a flow's arrival is dropped, and with which of a few probabilities | the thresholds, the probabilities and the spacing; FRED is the scheme of this kind here |
-| TCC (Ren, Lin, Huang, IEEE Communications Letters 9, 2005) | SFRED | a classifier with two categories decides in place of a drop probability | the features, and the weights of the classifier |
-| Robust proportional controller (Wang, Rong, Liu, Computer Communications 31, 2008) | TRED | `p` in proportion to `q - q_ref`, by a second-order model of TCP | the gains; [`pid`](pid.md) with `t_i = "1000000 s"` and `t_d = "0 s"` is a proportional controller in its incremental form, with `t_d` above 0 a PD controller, and PD-RED moves max_p by one |
 """
+UNKNOWN = [
+    (
+        "Hybrid RED (Haider, Sirisena, Pawlikowski, ICT 2003)",
+        "DDRED",
+        "RED that looks at the queue as it is and at its average",
+        "the rule that combines the two, and its constants",
+    ),
+    (
+        "Fair sharing of adaptive and non-adaptive flows (Anjum, Tassiulas, INFOCOM 1999)",
+        "SFRED",
+        "per-flow counts of waiting packets decide whether a flow's arrival is dropped, and with which of a few "
+        "probabilities",
+        "the thresholds, the probabilities and the spacing; FRED is the scheme of this kind here",
+    ),
+    (
+        "TCC (Ren, Lin, Huang, IEEE Communications Letters 9, 2005)",
+        "SFRED",
+        "a classifier with two categories decides in place of a drop probability",
+        "the features, and the weights of the classifier",
+    ),
+    (
+        "Robust proportional controller (Wang, Rong, Liu, Computer Communications 31, 2008)",
+        "TRED",
+        "`p` in proportion to `q - q_ref`, by a second-order model of TCP",
+        'the gains; [`pid`](pid.md) with `t_i = "1000000 s"` and `t_d = "0 s"` is a proportional controller in its '
+        "incremental form, with `t_d` above 0 a PD controller, and PD-RED moves max_p by one",
+    ),
+]
 
 
 def entries() -> list[dict[str, Any]]:
@@ -70,14 +94,14 @@ def index(catalogue: Sequence[Mapping[str, Any]]) -> str:
         lines += [f"## {family[0].upper()}{family[1:]}", "", "| name | | year | what it is |", "|---|---|---|---|"]
         lines += [f"| [`{e['name']}`]({e['name']}.md) | {e['title']} | {e['year']} | {e['summary']} |" for e in members]
         lines.append("")
-    lines.append(LEFT_OUT)
+    lines.append(LEFT_OUT + "".join(f"| {' | '.join(row)} |\n" for row in UNKNOWN))
     return "\n".join(lines)
 
 
 MARKERS = """# Traffic conditioners
 
-A marker in front of a queue gives each packet the class that RIO, WRED and the schedulers by class read. It stands in
-the table of the queue, and the class holds in that queue only:
+A marker in front of a queue gives each packet the class that RIO, WRED and the schedulers by class read. It stands
+in the table of the queue, and the class holds in that queue only:
 
 ```toml
 [queue.bottleneck]
@@ -86,8 +110,8 @@ marker = { kind = "srtcm", cir = "1 Mbit/s", cbs = "15 kB", ebs = "15 kB" }
 ```
 
 Each flow has a meter with the profile, or all packets together (`meter = "aggregate"`). Every packet is metered, also
-one that the discipline then drops. The colours become classes: `green` 2, `yellow` 1, `red` 0. For RIO any class above 0
-is In, so that with three colours `yellow = 0` puts yellow packets Out; for WRED they are precedences. A queue with a
+one that the discipline then drops. The colours become classes: `green` 2, `yellow` 1, `red` 0. For RIO any class above
+0 is In, so that with three colours `yellow = 0` puts yellow packets Out; for WRED they are precedences. A queue with a
 marker steps its link by events.
 
 """

@@ -45,10 +45,11 @@ SKIPPED = {
     "most_bytes",
     "counters",
 }
+UNTOUCHED = {"const_item", "static_item", "macro_invocation", "attribute_item"}
 COMPARED = {"<": "less", "<=": "at_most", ">": "greater", ">=": "at_least"}
 WANTED = 3
-# Mutants by hand, where a discipline's rules are in macros or in what all share: discipline, file, what stands there, and
-# what takes its place, with ON where the mutant is on.
+# Mutants by hand, where a discipline's rules are in macros or in what all share: discipline, file, what stands there,
+# and what takes its place, with ON where the mutant is on.
 HAND = [
     ("droptail", "policy.rs", "=> packets < n,", "=> if ON { packets <= n } else { packets < n },"),
     ("droptail", "policy.rs", "u64::from(packet.size) <= n,", "u64::from(packet.size) <= n + u64::from(ON),"),
@@ -70,7 +71,7 @@ HAND = [
         "fautoredwithred",
         "parts/auto_red.rs",
         "Draw::Even, 1, cx",
-        "Draw::Even, 1 + usize::from(ON), cx",
+        "Draw::Even, 1 + u32::from(ON), cx",
     ),
     ("wrr", "wrr.rs", "(Price::Packets, 1)", "(Price::Packets, 1 + u64::from(ON))"),
     ("wrr", "wrr.rs", "=> Victim::Longest(End::Head),", "=> Victim::Longest(if ON { End::Tail } else { End::Head }),"),
@@ -220,10 +221,9 @@ class Mutator:
                 constant = any(b"const" in (child.text or b"") for child in modifiers)
                 here = (named.text or b"").decode() if named else ""
                 inner = None if constant or here in SKIPPED else here
-            elif node.type in {"const_item", "static_item", "macro_invocation", "attribute_item"}:
-                return data[node.start_byte : node.end_byte].decode()
-            elif node.type == "mod_item" and data[node.start_byte : node.end_byte].startswith(b"mod tests {"):
-                return data[node.start_byte : node.end_byte].decode()
+            own = data[node.start_byte : node.end_byte]
+            if node.type in UNTOUCHED or (node.type == "mod_item" and own.startswith(b"mod tests {")):
+                return own.decode()
             if node.type == "binary_expression" and inner is not None:
                 return binary(node, inner)
             return spliced(node, inner)
@@ -241,7 +241,9 @@ class Mutator:
 
         def binary(node: Node, function: str) -> str:
             left, right, sign = (node.child_by_field_name(f) for f in ("left", "right", "operator"))
-            assert left is not None and right is not None and sign is not None
+            assert left is not None
+            assert right is not None
+            assert sign is not None
             operator = (sign.text or b"").decode()
             own = data[node.start_byte : node.end_byte].decode()
             a, b = text(left, function), text(right, function)
@@ -353,7 +355,8 @@ def run(mutants: list[Mutant], tested: dict[str, list[str]]) -> Iterator[tuple[M
         with subprocess.Popen(
             [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         ) as process:
-            assert process.stdin is not None and process.stdout is not None
+            assert process.stdin is not None
+            assert process.stdout is not None
             while left:
                 mutant = left.pop(0)
                 names = [mutant.function] if mutant.kind == "hand" else tested[mutant.file][:4]
@@ -383,10 +386,10 @@ def report(rows: list[list[str]]) -> tuple[str, list[str]]:
         "# Mutants",
         "",
         "What `make mutants` finds: rules of the disciplines broken one at a time, and whether a recorded step of the",
-        "vectors differs then. A mutant of a part that several disciplines share runs with up to four of them, and counts",
-        "for the one that notices it.",
+        "vectors differs then. A mutant of a part that several disciplines share runs with up to four of them, and",
+        "counts for the one that notices it.",
         "",
-        f"{len(rows)} mutants, {len(rows) - len(survivors)} noticed. By discipline, of its own files and of shared parts:",
+        f"{len(rows)} mutants, {len(rows) - len(survivors)} noticed. By discipline, of its own files and shared parts:",
         "",
         "| discipline | own mutants | noticed | of shared parts |",
         "|---|---|---|---|",

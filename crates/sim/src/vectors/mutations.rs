@@ -41,7 +41,7 @@ impl Cases {
         let mutant = Case { values, ..self.cases[case].clone() };
         record(spec, &mutant, &mut |step| {
             // The head lists the parameters: it always differs.
-            if place > 0 && own.get(place - 1).is_none_or(|line| *line != step.to_string()) {
+            if place > 0 && own.get(place - 1) != Some(&step.to_string()) {
                 differs = Some(place);
                 return false;
             }
@@ -136,9 +136,7 @@ fn options(spec: &'static AqmSpec) -> Vec<(String, Option<Decided>)> {
 
 /// The table's rows, and the options over which no case decides. Two threads, for this is the longest test of the crate.
 fn rows() -> (String, Vec<String>) {
-    let of = |specs: &[&'static AqmSpec]| -> Vec<(&'static str, Vec<(String, Option<Decided>)>)> {
-        specs.iter().map(|&spec| (spec.name, options(spec))).collect()
-    };
+    let of = |specs: &[&'static AqmSpec]| specs.iter().map(|&spec| (spec.name, options(spec))).collect::<Vec<_>>();
     let all = catalogue::all();
     let (first, second) = all.split_at(all.len() / 2);
     let found = std::thread::scope(|scope| {
