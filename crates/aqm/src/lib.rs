@@ -21,6 +21,7 @@ pub mod early_detection;
 pub mod fault;
 pub mod gate;
 pub mod gauges;
+pub mod header;
 mod packet;
 pub mod params;
 pub mod parts;
@@ -96,6 +97,7 @@ disciplines! {
     wrr,
     fq_codel,
     fq_pie,
+    cake,
     dualpi2,
     // Classes.
     wred,
@@ -104,5 +106,6 @@ disciplines! {
 
 pub use catalogue::Link;
 pub use discipline::Discipline;
+pub use header::Header;
 pub use packet::{Ecn, Packet};
 pub use time::Time;
