@@ -89,7 +89,8 @@ pub trait Discipline: Send {
     /// Named inner values.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// Statistics of its groups of queues, as `tc -s qdisc` shows them: number of the group, name, value.
+    /// Statistics of its groups of queues, as `tc -s qdisc` shows them, over the window of the counters: number of the
+    /// group, name, value.
     fn groups(&self, _out: &mut dyn FnMut(usize, &'static str, f64)) {}
 
     /// Goes on as `built`, the same discipline with other parameters, with the packets and the state that it has;

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 use earlydrop_aqm::catalogue::{self, AqmSpec, Built, Link};
 use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Gate;
+use earlydrop_aqm::header::TcpHeader;
 use earlydrop_aqm::params::{Kind, Param, Value, Values};
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Ecn, Packet, Time};
+use earlydrop_aqm::{Discipline, Ecn, Header, Packet, Time};
 use serde_json::{json, Map, Value as Json};
 
 /// Name and version of the format, in the first line of every case.
@@ -92,8 +93,59 @@ fn cases(spec: &'static AqmSpec) -> Vec<Case> {
             }
         }
     }
+    for (name, given) in FURTHER.iter().filter(|(aqm, ..)| *aqm == spec.name).map(|&(_, name, given)| (name, given)) {
+        let mut values = lively.clone();
+        for &(param, value) in given {
+            values.set(param, value);
+        }
+        cases.push(case(name, &values, packets, true, ARRIVALS / 2));
+    }
     cases
 }
+
+/// A case of a discipline: its name, that of the case, and what it sets.
+type Further = (&'static str, &'static str, &'static [(&'static str, Value)]);
+
+/// Cases of several parameters together: what one alone would not show.
+const FURTHER: &[Further] = &[
+    ("cake", "shaped", &[("bandwidth", Value::Real(8e5)), ("diffserv", Value::Choice("diffserv4"))]),
+    (
+        "cake",
+        "shaped with atm",
+        &[("bandwidth", Value::Real(9e5)), ("overhead", Value::Real(-10.0)), ("framing", Value::Choice("atm"))],
+    ),
+    (
+        "cake",
+        "shaped with ptm and mpu",
+        &[
+            ("bandwidth", Value::Real(9e5)),
+            ("overhead", Value::Real(30.0)),
+            ("network_offset", Value::Real(14.0)),
+            ("mpu", Value::Real(84.0)),
+            ("framing", Value::Choice("ptm")),
+        ],
+    ),
+    (
+        "cake",
+        "ingress",
+        &[("bandwidth", Value::Real(8e5)), ("ingress", Value::Flag(true)), ("ack_filter", Value::Choice("on"))],
+    ),
+    ("cake", "autorate", &[("bandwidth", Value::Real(8e5)), ("autorate_ingress", Value::Flag(true))]),
+    (
+        "cake",
+        "short rtt",
+        &[("rtt", Value::Real(0.03)), ("target", Value::Real(0.01)), ("max_packet", Value::Real(600.0))],
+    ),
+    (
+        "cake",
+        "blue",
+        &[
+            ("memory", Value::Choice("wire")),
+            ("max_packet", Value::Real(100.0)),
+            ("diffserv", Value::Choice("besteffort")),
+        ],
+    ),
+];
 
 /// Arrivals, the same for every discipline, at whole microseconds, in a cycle: overload; a pause in which the queue
 /// drains but an average stays high; light load; a burst larger than the buffer; then load close to the capacity.
@@ -177,6 +229,21 @@ impl Script {
     }
 }
 
+/// The header of a packet of the script, for disciplines that read it: four sources, three destinations, a code point of
+/// each tin; packets of 40 B are ACKs whose numbers rise.
+fn header_of(packet: &Packet) -> Header {
+    const POINTS: [u8; 8] = [0, 8, 46, 10, 34, 18, 48, 1];
+    let tcp = (packet.size == 40).then(|| TcpHeader {
+        plain_ack: true,
+        acknowledges: true,
+        ecn_flags: u8::from(packet.ecn == Ecn::Ce),
+        ack: packet.tag / 3,
+        ..TcpHeader::default()
+    });
+    let source = packet.flow % 4;
+    Header { dscp: POINTS[usize::from(packet.class & 7)], source, destination: packet.flow % 3, tcp }
+}
+
 /// A discipline under the script, and the recorded steps.
 struct Recorder<'a> {
     queue: Box<dyn Discipline>,
@@ -257,17 +324,28 @@ impl Recorder<'_> {
     fn enqueue(&mut self, now_us: u64, packet: Packet) {
         let now = Time::from_seconds(seconds(now_us));
         let mut dropped = Vec::new();
-        let admitted = self.queue.enqueue(packet, now, &mut |packet, reason| dropped.push((packet.tag, reason)));
+        let header = self.queue.reads_headers().then(|| header_of(&packet));
+        let on_drop = &mut |packet: &Packet, reason| dropped.push((packet.tag, reason));
+        let admitted = match &header {
+            Some(header) => self.queue.enqueue_with(packet, header, now, on_drop),
+            None => self.queue.enqueue(packet, now, on_drop),
+        };
         let verdict = match admitted {
             Some(marked) if marked.0 => "mark",
             Some(_) => "admit",
             None => "drop",
         };
-        let step = json!({
+        let mut step = json!({
             "op": "enqueue", "t": now.seconds(), "id": packet.tag, "size": packet.size, "flow": packet.flow,
             "ecn": packet.ecn as u8, "class": packet.class, "ttl": packet.ttl, "initial_ttl": packet.initial_ttl,
             "final_ttl": packet.final_ttl, "rtt_ms": packet.rtt_hint_ms, "verdict": verdict,
         });
+        if let Some(header) = header {
+            step["dscp"] = header.dscp.into();
+            step["source"] = header.source.into();
+            step["destination"] = header.destination.into();
+            step["ack"] = header.tcp.map(|tcp| tcp.ack).into();
+        }
         self.write(step, &dropped);
     }
 
@@ -280,8 +358,9 @@ impl Recorder<'_> {
             "op": "dequeue", "t": now.seconds(), "id": packet.map(|p| p.tag), "ecn": packet.map(|p| p.ecn as u8),
         });
         self.write(step, &dropped);
-        // 8 us a byte.
-        packet.map(|packet| now_us + 8 * u64::from(packet.size))
+        // 8 us a byte; or when a shaper lets the next packet go, in the microsecond after.
+        let held = self.queue.held_until().map(|until| (until.seconds() * 1e6).ceil() as u64);
+        packet.map(|packet| now_us + 8 * u64::from(packet.size)).or(held.map(|until| until.max(now_us + 1)))
     }
 
     fn timer(&mut self, at: f64) {

@@ -615,6 +615,7 @@ impl Discipline for Cake {
 
     fn reset_counters(&mut self) {
         self.counters = Counters::default();
+        self.tins.iter_mut().for_each(Tin::restart);
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -1,6 +1,6 @@
 //! A tin: its share, its queues, its shaper's clock and what `tc -s qdisc` shows of it.
 
-use super::flows::Flows;
+use super::flows::{Flows, Ways};
 use super::parameters::FlowMode;
 use super::tins::Share;
 
@@ -22,7 +22,7 @@ pub(super) struct Tin {
     pub seen: Seen,
 }
 
-/// What happened in a tin since the start.
+/// What happened in a tin since the start of the window; averages since the start of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
     pub packets: u64,
@@ -68,6 +68,13 @@ impl Tin {
         seen.average_delay = ewma(seen.average_delay, delay, 8);
         seen.peak_delay = ewma(seen.peak_delay, delay, if delay > seen.peak_delay { 2 } else { 8 });
         seen.base_delay = ewma(seen.base_delay, delay, if delay < seen.base_delay { 2 } else { 8 });
+    }
+
+    /// Counts start again; averages, and what describes the present, stay.
+    pub fn restart(&mut self) {
+        let Seen { unresponsive, average_delay, peak_delay, base_delay, .. } = self.seen;
+        self.seen = Seen { unresponsive, average_delay, peak_delay, base_delay, ..Seen::default() };
+        self.flows.ways = Ways::default();
     }
 
     /// The lines of `tc -s qdisc`: rates in bit/s, times in s.
