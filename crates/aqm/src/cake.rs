@@ -35,8 +35,9 @@
 //!    are kept: 1/sqrt(count) is 0 until a queue's first signal; `rtt` above 4.29 s wraps around; the heap that finds
 //!    the longest queue lets an element sink one level only; nothing sets the time of the last `autorate_ingress`
 //!    change, so that every new estimate counts.
-//! 2. The hash of a flow and of a host is ours, salted from the run's seed. Without a header (vectors, a plain packet)
-//!    all packets have one pair of hosts, and the class selector of their class as DSCP.
+//! 2. The hash of a flow and of a host is ours, salted from the run's seed. In a simulated network a host is told by the
+//!    link by which its packets leave or reach it. Real links, their records and replays pass no headers yet: there all
+//!    packets have one pair of hosts, the class selector of their class as DSCP, and no ACK is filtered.
 //! 3. Every packet is one segment, as `split-gso`, Linux's default, makes it: there is no option for it. Nor for `nat`:
 //!    nothing translates addresses between a simulated host and the queue, so its host is the one before NAT. Filters of
 //!    `tc` and `fwmark` are left out too.
