@@ -6,6 +6,7 @@ use crate::engine::network::{Network, PortKind};
 use earlydrop_aqm::header::{TcpHeader, MOST_BLOCKS};
 use earlydrop_aqm::{Header, Packet};
 use earlydrop_net::segment::{CWR, ECE, FIN, PSH, REQUEST, SACK, SYN};
+use earlydrop_net::tcp::rfc::Feedbacks;
 use earlydrop_net::Segment;
 
 /// What all packets of a flow have in common.
@@ -18,6 +19,8 @@ struct FlowHeader {
     hops: usize,
     dscp: u8,
     tcp: bool,
+    /// ACKs count marks (accurate ECN).
+    counts_marks: bool,
 }
 
 /// The headers of every flow; empty if no queue reads them.
@@ -41,6 +44,11 @@ impl Headers {
                 hops: forward.len(),
                 dscp: network.dscp(flow),
                 tcp: !reverse.is_empty(),
+                counts_marks: network.flow_specs[flow]
+                    .options
+                    .rfc
+                    .as_ref()
+                    .is_some_and(|rfc| rfc.feedback == Feedbacks::Accurate),
             }
         });
         Headers { flows: flows.collect() }
@@ -52,7 +60,7 @@ impl Headers {
         let Some(flow) = self.flows.get(segment.flow() as usize) else { return Header::of(packet) };
         let is_data = segment.hop() < flow.hops;
         let (source, destination) = if is_data { flow.data } else { flow.acks };
-        let tcp = flow.tcp.then(|| if is_data { data(&segment) } else { ack(&segment, blocks) });
+        let tcp = flow.tcp.then(|| if is_data { data(&segment) } else { ack(&segment, flow.counts_marks, blocks) });
         Header { dscp: flow.dscp, source: source.into(), destination: destination.into(), tcp }
     }
 }
@@ -70,7 +78,7 @@ fn data(segment: &Segment) -> TcpHeader {
 }
 
 /// The header of an ACK, or of a client's request on its way.
-fn ack(segment: &Segment, blocks: &BlockPool) -> TcpHeader {
+fn ack(segment: &Segment, counts_marks: bool, blocks: &BlockPool) -> TcpHeader {
     let bits = segment.bits();
     let mut header = TcpHeader {
         plain_ack: bits & SYN == 0,
@@ -95,9 +103,11 @@ fn ack(segment: &Segment, blocks: &BlockPool) -> TcpHeader {
             let count = usize::from(feedback.count).min(MOST_BLOCKS);
             header.blocks[..count].copy_from_slice(&feedback.blocks[..count]);
             header.block_count = count as u8;
-            header.plain_ack &= !feedback.syn && feedback.ace & 4 == 0;
+            header.plain_ack &= !feedback.syn;
             header.acknowledges &= !feedback.syn;
-            if feedback.ace != 0 {
+            if counts_marks {
+                // The counter is in AE, which was a reserved bit, CWR and ECE.
+                header.plain_ack &= feedback.ace & 4 == 0;
                 header.ecn_flags = feedback.ace & 3;
             }
             // ACKs are written in order; only the echoed times can be older, in ms as in Linux.
