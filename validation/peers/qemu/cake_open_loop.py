@@ -1,7 +1,7 @@
 """Linux's CAKE under fixed arrivals, in the virtual machine of kernel_qdiscs.py.
 
-Each case sends a script of packets (hosts, DSCPs, ECN, ACKs) through `tc qdisc ... cake` and records when each was handed
-over and when it left, or that it did not. `crates/aqm/tests/open_loop/cake.rs` sends the same through ours.
+Each case sends a script of packets (hosts, DSCPs, ECN, ACKs) through `tc qdisc ... cake` and records when each was
+handed over and when it left, or that it did not. `crates/aqm/tests/open_loop/cake.rs` sends the same through ours.
 
     python validation/peers/qemu/cake_open_loop.py validation/reference/cake_openloop [--only TEXT]
 
@@ -135,9 +135,7 @@ def datagrams(flows: Iterable[Flow], draw: random.Random) -> list[Packet]:
             now = begin + draw.random() * gap
             while now < end:
                 tos = flow.dscp << 2 | (ECT0 if flow.ect else 0)
-                line = Packet(
-                    round(now * 1e6), flow.source, flow.destination, UDP, tos, flow.size, 1000 + number
-                )
+                line = Packet(round(now * 1e6), flow.source, flow.destination, UDP, tos, flow.size, 1000 + number)
                 packets.append(line)
                 now += gap * (0.5 + draw.random())
     return packets

@@ -254,10 +254,10 @@ impl Cake {
 
     #[inline]
     fn advance(&mut self, tin: usize, on_link: u32, now: i64, dropped: bool) {
-        let whole = self.tins[0].share;
-        if whole.rate_ns == 0 {
+        if self.tins[0].share.rate_ns == 0 {
             return;
         }
+        let whole = self.tins[0].share;
         let tin = &mut self.tins[tin];
         self.shaper.advance(&whole, &tin.share, &mut tin.next, on_link, now, dropped);
     }
@@ -410,6 +410,7 @@ impl Cake {
     }
 
     /// The next packet that a queue sends or drops, and why it drops it.
+    #[inline]
     fn serve(&mut self, tin: usize, queue: usize, now: i64) -> Option<(Packet, u32, Option<Reason>)> {
         let (mut packet, enqueued, on_link) = self.take(tin, queue)?;
         if self.heap.is_used() {
