@@ -163,11 +163,17 @@ fn cases() -> Vec<Case> {
         let by_flow = [("queues", queues), ("classify", Value::Choice("perfect"))];
         let sfq = [("flows", queues), ("divisor", Value::Whole(65_536)), ("depth", Value::Whole(4096))];
         let drr = [("buckets", queues), ("quantum", Value::Whole(1500)), ("classify", Value::Choice("modulo"))];
+        let cake = [("diffserv", Value::Choice("besteffort")), ("flow_mode", Value::Choice("flows"))];
         // 2048 packets wait for 10 ms, twice CoDel's target, at 200,000 packets a second.
         let busy = || Steady::new(flows, 2_048, 5e-6);
-        for (aqm, values) in
-            [("fq_codel", &by_flow[..]), ("fq_pie", &by_flow), ("sfq", &sfq), ("drr", &drr), ("fq", &[])]
-        {
+        for (aqm, values) in [
+            ("fq_codel", &by_flow[..]),
+            ("fq_pie", &by_flow),
+            ("cake", &cake),
+            ("sfq", &sfq),
+            ("drr", &drr),
+            ("fq", &[]),
+        ] {
             add(aqm, "active flows", flows, values, 4_096, busy());
         }
         // What the timer adds where few packets come between two of its rounds. A target that nothing exceeds keeps

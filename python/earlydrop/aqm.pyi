@@ -1060,6 +1060,31 @@ class FqPie(Queue):
         batch_rule: Literal["auto", "bytes", "packets"] | None = None,
     ) -> None: ...
 
+class Cake(Queue):
+    """CAKE: Shaper, tins by DSCP, fair queues of flows and hosts, COBALT and an ACK filter in one."""
+
+    def __init__(
+        self,
+        *,
+        limit: str | int | None = None,
+        ecn: bool | None = None,
+        bandwidth: float | str | None = None,
+        autorate_ingress: bool | None = None,
+        diffserv: Literal["besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8"] | None = None,
+        flow_mode: Literal["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"] | None = None,
+        rtt: float | str | None = None,
+        target: float | str | None = None,
+        overhead: float | str | None = None,
+        mpu: float | str | None = None,
+        framing: Literal["noatm", "atm", "ptm"] | None = None,
+        network_offset: float | str | None = None,
+        ingress: bool | None = None,
+        ack_filter: Literal["off", "on", "aggressive"] | None = None,
+        wash: bool | None = None,
+        max_packet: float | str | None = None,
+        memory: Literal["linux", "wire"] | None = None,
+    ) -> None: ...
+
 class DualPI2(Queue):
     """DualPI2: Coupled dual queue for L4S and classic traffic with a PI2 controller."""
 

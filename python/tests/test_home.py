@@ -82,6 +82,8 @@ def test_the_control_times_of_slow_lines() -> None:
     # 1749 B at 950 kbit/s.
     assert model.control_times(0.95e6) == (14.7, 109.7)
     assert model.settings("fq_codel", 0.95e6)["target"] == "14.7 ms"
+    cake = {"aqm": "cake", "limit": "10240 packets", "diffserv": "besteffort", "bandwidth": "950000 bit/s"}
+    assert model.settings("cake", 0.95e6) == cake
 
 
 def test_fast_lines_are_measured_for_less_time() -> None:
@@ -379,7 +381,6 @@ def test_the_older_options_are_read(capsys: pytest.CaptureFixture[str]) -> None:
         ["--rate", "50mbit", "--down", "50mbit"],
         ["--down", "50mbit"],
         ["--down", "50mbit", "--up", "5mbit", "--flows", "x"],
-        ["--down", "50mbit", "--up", "5mbit", "--aqm", "cake"],  # not in the catalogue
         ["--down", "50mbit", "--up", "5mbit", "--aqm", "tred"],
         ["--rate", "x", "--rtt", "20ms", "--flows", "8"],
     ):

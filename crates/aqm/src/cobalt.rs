@@ -106,7 +106,7 @@ pub const SPEC: AqmSpec = AqmSpec {
 };
 
 /// 1/sqrt(count) in 32 bits after the point for counts below 16, as the sources fill their table.
-const TABLE: [u32; 16] = {
+pub(crate) const TABLE: [u32; 16] = {
     let mut table = [u32::MAX; 16];
     let (mut count, mut root) = (1, u32::MAX);
     while count < 16 {
@@ -122,7 +122,7 @@ const TABLE: [u32; 16] = {
 };
 
 /// One Newton step towards 1/sqrt(`count`).
-const fn newton_step(root: u32, count: u32) -> u32 {
+pub(crate) const fn newton_step(root: u32, count: u32) -> u32 {
     let root = root as u64;
     let square = (root * root) >> 32;
     let factor = (3_u64 << 32).wrapping_sub(count as u64 * square) >> 2;

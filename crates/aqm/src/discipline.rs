@@ -1,6 +1,7 @@
 //! Disciplines: the queues in front of a link, which own the packets that wait for it.
 
 use crate::gate::{Counters, Fate, Gate};
+use crate::header::Header;
 use crate::policy::{Limit, Policy, QueueView, Reason, Room, Verdict};
 use crate::random::Generator;
 use crate::ring::Ring;
@@ -17,8 +18,31 @@ pub trait Discipline: Send {
     fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted>;
 
     /// The link is ready to transmit at `now`: the next packet, perhaps marked (its ECN field). `None` starts an idle
-    /// period. Packets that the discipline drops meanwhile are reported to `on_drop`.
+    /// period, or a wait for [`Discipline::held_until`]. Packets that the discipline drops meanwhile are reported to
+    /// `on_drop`.
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet>;
+
+    /// After [`Discipline::dequeue`] gave nothing: packets wait, but a shaper lets none leave before this time, at which
+    /// the driver calls it again. An arrival meanwhile changes nothing.
+    fn held_until(&self) -> Option<Time> {
+        None
+    }
+
+    /// Whether arrivals must come with their headers, by [`Discipline::enqueue_with`].
+    fn reads_headers(&self) -> bool {
+        false
+    }
+
+    /// [`Discipline::enqueue`] of a packet whose header the driver knows.
+    fn enqueue_with(
+        &mut self,
+        packet: Packet,
+        _header: &Header,
+        now: Time,
+        on_drop: &mut OnDrop<'_>,
+    ) -> Option<Admitted> {
+        self.enqueue(packet, now, on_drop)
+    }
 
     /// Packets waiting.
     fn packets(&self) -> u64;
@@ -64,6 +88,10 @@ pub trait Discipline: Send {
 
     /// Named inner values.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+
+    /// Statistics of its groups of queues, as `tc -s qdisc` shows them, over the window of the counters: number of the
+    /// group, name, value.
+    fn groups(&self, _out: &mut dyn FnMut(usize, &'static str, f64)) {}
 
     /// Goes on as `built`, the same discipline with other parameters, with the packets and the state that it has;
     /// whether it can. If not, nothing changes. By default no parameter can change while the discipline runs.

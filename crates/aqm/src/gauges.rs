@@ -34,6 +34,12 @@ const OWN: &[(&str, Gauge)] = &[
     ("sfred", gauge("dropped", "packets", "Packets dropped of all listed flows.")),
     ("sfred", gauge("class", "", "Class of the last arrival's flow: 0 none, 1 slow, 2 fast, 3 unresponsive.")),
     ("ddred", gauge("d", "links", "Distance in links of the last packet that was chosen to be dropped.")),
+    ("cake", gauge("shaper_rate", "bit/s", "Rate of the shaper; 0 is unlimited.")),
+    ("cake", gauge("memory", "B", "Memory of the packets that wait, as the memory limit counts it.")),
+    ("cake", gauge("sparse_flows", "queues", "Queues that have sent less than their turn.")),
+    ("cake", gauge("bulk_flows", "queues", "Queues with a backlog.")),
+    ("cake", gauge("decaying_flows", "queues", "Empty queues whose COBALT is not at rest yet.")),
+    ("cake", gauge("ack_drops", "packets", "ACKs that the ACK filter has dropped.")),
     ("fq", gauge("active", "flows", "Flows with packets in the queue.")),
 ];
 

@@ -21,6 +21,7 @@ pub mod early_detection;
 pub mod fault;
 pub mod gate;
 pub mod gauges;
+pub mod header;
 pub mod markers;
 mod packet;
 pub mod params;
@@ -98,6 +99,7 @@ disciplines! {
     wrr,
     fq_codel,
     fq_pie,
+    cake,
     dualpi2,
     hhf,
     prio,
@@ -108,5 +110,6 @@ disciplines! {
 
 pub use catalogue::Link;
 pub use discipline::Discipline;
+pub use header::Header;
 pub use packet::{Ecn, Packet};
 pub use time::Time;

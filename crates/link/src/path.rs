@@ -175,7 +175,12 @@ impl Path {
     fn dequeue(&mut self, now: Time, observer: &mut impl PathObserver) {
         let departure = self.port.dequeue(now, observer);
         self.note_waiting(now);
-        let Some(Departure { packet, wants_end }) = departure else { return };
+        let Some(Departure { packet, wants_end }) = departure else {
+            if let Some(until) = self.port.held_until() {
+                self.end = Some((until, now));
+            }
+            return;
+        };
         let bytes = packet.size.min(u32::from(u16::MAX)) as u16;
         let arrival = match &mut self.medium {
             None => Some(self.wire.send(now.seconds(), bytes)),

@@ -9,10 +9,14 @@ use crate::measure::QueueStats;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::policy::Reason;
-use earlydrop_aqm::{Discipline, Packet, Time};
+use earlydrop_aqm::{Discipline, Header, Packet, Time};
 
 /// Is notified of what happens to the packets of a queue, with the times of the events rather than of the call.
 pub trait Observer {
+    /// The header of an arrival, for disciplines that read it.
+    fn header(&self, packet: &Packet) -> Header {
+        Header::of(packet)
+    }
     /// `packet` arrives; `length` packets wait, without it.
     fn arrived(&mut self, _packet: &Packet, _now: Time, _length: u64) {}
     /// `packet` is marked, as it is admitted or as it departs.
@@ -53,6 +57,8 @@ pub struct Port {
     end_pending: bool,
     /// The discipline has been notified that the link found it empty.
     idle: bool,
+    /// The discipline reads headers.
+    reads_headers: bool,
     stats: QueueStats,
     queued_at_start: u64,
 }
@@ -60,7 +66,8 @@ pub struct Port {
 impl Port {
     /// A port whose link has been idle since time zero.
     pub fn new(discipline: Box<dyn Discipline>) -> Port {
-        Port { discipline, end_pending: false, idle: true, stats: QueueStats::new(), queued_at_start: 0 }
+        let reads_headers = discipline.reads_headers();
+        Port { discipline, end_pending: false, idle: true, reads_headers, stats: QueueStats::new(), queued_at_start: 0 }
     }
 
     /// Before an event: notifies the discipline if the link has been ready since the end of its last transmission, found
@@ -82,8 +89,13 @@ impl Port {
         let length = self.discipline.packets();
         self.stats.observe(now.seconds(), length, self.discipline.average());
         observer.arrived(&packet, now, length);
-        let admitted =
-            self.discipline.enqueue(packet, now, &mut |victim, reason| observer.dropped(victim, now, reason));
+        let admitted = if self.reads_headers {
+            let header = observer.header(&packet);
+            let on_drop = &mut |victim: &Packet, reason| observer.dropped(victim, now, reason);
+            self.discipline.enqueue_with(packet, &header, now, on_drop)
+        } else {
+            self.discipline.enqueue(packet, now, &mut |victim, reason| observer.dropped(victim, now, reason))
+        };
         let length = self.discipline.packets();
         if admitted.is_some_and(|marked| marked.0) {
             observer.marked(&packet, now);
@@ -102,14 +114,15 @@ impl Port {
     }
 
     /// The link is ready: dequeues the next packet, or becomes idle. At the end of a transmission
-    /// [`Port::on_transmission_end`] comes first.
+    /// [`Port::on_transmission_end`] comes first. After `None` the driver asks for [`Port::held_until`].
     #[inline(always)]
     pub fn dequeue(&mut self, now: Time, observer: &mut impl Observer) -> Option<Departure> {
         let taken = self.discipline.dequeue(now, &mut |victim, reason| observer.dropped(victim, now, reason));
         let length = self.discipline.packets();
         observer.remaining(now, length + u64::from(taken.is_some()));
         let Some(packet) = taken else {
-            self.idle = true;
+            self.end_pending = self.discipline.held_until().is_some();
+            self.idle = !self.end_pending;
             return None;
         };
         self.idle = false;
@@ -127,6 +140,12 @@ impl Port {
     pub fn on_transmission_end(&mut self, now: Time) {
         self.end_pending = false;
         self.stats.advance(now.seconds(), self.discipline.packets());
+    }
+
+    /// After [`Port::dequeue`] gave nothing: a shaper lets no packet leave before this time. The link counts as busy until
+    /// then, and the driver calls [`Port::on_transmission_end`] and [`Port::dequeue`].
+    pub fn held_until(&self) -> Option<Time> {
+        self.discipline.held_until()
     }
 
     /// When [`Port::on_timer`] must run next.
@@ -192,6 +211,11 @@ impl Port {
     /// The discipline goes on as `built`, see [`Discipline::change`].
     pub fn change(&mut self, built: Built) -> bool {
         self.discipline.change(built)
+    }
+
+    /// Statistics of the discipline's groups of queues, see [`Discipline::groups`].
+    pub fn groups(&self, out: &mut dyn FnMut(usize, &'static str, f64)) {
+        self.discipline.groups(out);
     }
 
     /// Counts of the measured window.

@@ -155,6 +155,12 @@ fn queue(scenario: &Scenario, outcome: &Outcome, port: &PortOutcome, width: f64)
             "jain": some.jain,
         });
     }
+    if !port.groups.is_empty() {
+        let tin = |values: &Vec<(&str, f64)>| -> Value {
+            values.iter().map(|&(name, value)| (name.to_string(), value.into())).collect::<Map<_, _>>().into()
+        };
+        queue["tins"] = port.groups.iter().map(tin).collect();
+    }
     if let Some(shares) = &port.shares {
         by_flow(&mut queue, scenario, shares, port.rate_bps, width);
     }

@@ -12,10 +12,11 @@ use cases::{cases, Case};
 use earlydrop_aqm::catalogue::{self, AqmSpec, Built, Link};
 use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Gate;
+use earlydrop_aqm::header::TcpHeader;
 use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Packet, Time};
+use earlydrop_aqm::{Discipline, Ecn, Header, Packet, Time};
 use script::Script;
 use serde_json::{json, Map, Value as Json};
 
@@ -40,6 +41,21 @@ pub fn vectors_of(spec: &'static AqmSpec) -> String {
         });
     }
     text
+}
+
+/// The header of a packet of the script, for disciplines that read it: four sources, three destinations, a code point of
+/// each tin; packets of 40 B are ACKs whose numbers rise.
+fn header_of(packet: &Packet) -> Header {
+    const POINTS: [u8; 8] = [0, 8, 46, 10, 34, 18, 48, 1];
+    let tcp = (packet.size == 40).then(|| TcpHeader {
+        plain_ack: true,
+        acknowledges: true,
+        ecn_flags: u8::from(packet.ecn == Ecn::Ce),
+        ack: packet.tag / 3,
+        ..TcpHeader::default()
+    });
+    let source = packet.flow % 4;
+    Header { dscp: POINTS[usize::from(packet.class & 7)], source, destination: packet.flow % 3, tcp }
 }
 
 /// A discipline under the script, and the recorded steps.
@@ -128,17 +144,28 @@ impl Recorder<'_> {
     fn enqueue(&mut self, now_us: u64, packet: Packet) {
         let now = Time::from_seconds(seconds(now_us));
         let mut dropped = Vec::new();
-        let admitted = self.queue.enqueue(packet, now, &mut |packet, reason| dropped.push((packet.tag, reason)));
+        let header = self.queue.reads_headers().then(|| header_of(&packet));
+        let on_drop = &mut |packet: &Packet, reason| dropped.push((packet.tag, reason));
+        let admitted = match &header {
+            Some(header) => self.queue.enqueue_with(packet, header, now, on_drop),
+            None => self.queue.enqueue(packet, now, on_drop),
+        };
         let verdict = match admitted {
             Some(marked) if marked.0 => "mark",
             Some(_) => "admit",
             None => "drop",
         };
-        let step = json!({
+        let mut step = json!({
             "op": "enqueue", "t": now.seconds(), "id": packet.tag, "size": packet.size, "flow": packet.flow,
             "ecn": packet.ecn as u8, "class": packet.class, "ttl": packet.ttl, "initial_ttl": packet.initial_ttl,
             "final_ttl": packet.final_ttl, "rtt_ms": packet.rtt_hint_ms, "verdict": verdict,
         });
+        if let Some(header) = header {
+            step["dscp"] = header.dscp.into();
+            step["source"] = header.source.into();
+            step["destination"] = header.destination.into();
+            step["ack"] = header.tcp.map(|tcp| tcp.ack).into();
+        }
         self.write(step, &dropped);
     }
 
@@ -151,8 +178,9 @@ impl Recorder<'_> {
             "op": "dequeue", "t": now.seconds(), "id": packet.map(|p| p.tag), "ecn": packet.map(|p| p.ecn as u8),
         });
         self.write(step, &dropped);
-        // 8 us a byte.
-        packet.map(|packet| now_us + 8 * u64::from(packet.size))
+        // 8 us a byte; or when a shaper lets the next packet go, in the microsecond after.
+        let held = self.queue.held_until().map(|until| (until.seconds() * 1e6).ceil() as u64);
+        packet.map(|packet| now_us + 8 * u64::from(packet.size)).or(held.map(|until| until.max(now_us + 1)))
     }
 
     fn timer(&mut self, at: f64) {

@@ -40,6 +40,8 @@ CONFIGURABLE = (
     "dualpi2",
 )
 """Disciplines that `tc` sets up with one line. DRR is not among them: it needs a class for each flow."""
+RUNNABLE = (*CONFIGURABLE, "cake")
+"""The same with CAKE, whose line holds the shaper too."""
 LINUX = ("codel", "pie", "cobalt", "fq_codel", "red", "choke")
 """Disciplines that are run in their dialect `linux`; the others have one form only, or Linux's by default."""
 
@@ -123,6 +125,9 @@ def settings(aqm: str, rate_bps: float) -> Document:
     found: Document = {"aqm": aqm, "limit": f"{limit_packets(aqm)} packets"}
     if aqm in LINUX:
         found["dialect"] = "linux"
+    if aqm == "cake":
+        # As the line that is printed; the framing is the link's, which is as fast.
+        found |= {"diffserv": "besteffort", "bandwidth": f"{rate_bps:.0f} bit/s"}
     if {"target", "interval"} <= set(known):
         target, interval = control_times(rate_bps)
         found |= {"target": f"{target:g} ms", "interval": f"{interval:g} ms"}
@@ -193,8 +198,8 @@ def question(home: Home, aqms: Sequence[str], seeds: int) -> Sweep:
     Raises:
         AdviseError: none of the disciplines can be configured on Linux.
     """
-    if not set(aqms) & set(CONFIGURABLE):
-        raise AdviseError(f"--aqm: Linux has none of them; one at least must be of {', '.join(CONFIGURABLE)}")
+    if not set(aqms) & set(RUNNABLE):
+        raise AdviseError(f"--aqm: Linux has none of them; one at least must be of {', '.join(RUNNABLE)}")
     base = scenario(home, TODAY, home.rtts_ms[0])
     places = {entry["name"]: k for k, entry in enumerate(base["traffic"])}
     measures = [

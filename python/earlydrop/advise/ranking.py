@@ -19,14 +19,14 @@ from ..analysis import statistics
 from ..analysis.statistics import Difference, Estimate
 from ..sweeps import Outcome
 from .line import AdviseError, Home
-from .model import ALONE, CONFIGURABLE, MEASURES, TODAY, measure_id, times
+from .model import ALONE, MEASURES, RUNNABLE, TODAY, measure_id, times
 
 NOTICED_MS = 1.0
 """A smaller difference in latency counts as none: a packet of 1500 B takes longer at 10 Mbit/s."""
 LOSS = 0.05
 """Fraction of voice packets that a call may lose. By ITU-T G.107, G.711 with concealment has R = 77 there; with twice
 as many it is below 70, where many users are dissatisfied."""
-PREFERRED = ("fq_codel", "fq_pie", "pie", "codel", "sfq")
+PREFERRED = ("fq_codel", "fq_pie", "pie", "codel", "sfq", "cake")
 """Which of several equal disciplines is configured: the first of these, because it is the most widely installed."""
 
 Column = list[float]
@@ -197,7 +197,7 @@ def placed(
 
 def _use(ranks: Sequence[Rank]) -> str:
     """The discipline to configure: of those with the best rank the preferred one, else the first that Linux has."""
-    there = [r for r in ranks if r.queue in CONFIGURABLE]
+    there = [r for r in ranks if r.queue in RUNNABLE]
     best = min(r.first for r in there)
     equal = [r.queue for r in there if r.first == best]
     return next((name for name in PREFERRED if name in equal), equal[0])

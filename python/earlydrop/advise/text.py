@@ -106,17 +106,17 @@ def _around(found: Estimate, unit: str, size: bool = False) -> str:
 
 
 NOT_SIMULATED = (
-    "CAKE is not in the catalogue and was not simulated. Its configuration is written all the same, for kernels that "
-    "have it (Linux 4.19 or later): it is the deployed equivalent of fq_codel behind a shaper. What differs is not in "
-    "these figures: its fairness between the hosts of a home, its set-associative hash, COBALT in place of CoDel in "
-    "its queues, its own shaper and its option ingress."
+    "CAKE is not among these disciplines; --aqm cake simulates it. Its configuration is written all the same, for "
+    "kernels that have it (Linux 4.19 or later): it is the deployed equivalent of fq_codel behind a shaper. What "
+    "differs is not in these figures: its fairness between the hosts of a home, its set-associative hash, and COBALT "
+    "in place of CoDel in its queues."
 )
 LTE = "The rate of LTE and 5G changes; here it is constant. Set the rates to what the line has at its worst."
 
 
 def notes(advice: Advice) -> list[str]:
     """What the figures do not include."""
-    own = [NOT_SIMULATED]
+    own = [] if any(rank.queue == "cake" for rank in advice.ranks) else [NOT_SIMULATED]
     if advice.home.link == "lte":
         own.append(LTE)
     return own

@@ -50,12 +50,6 @@ def advise(
 
     down, up, downloads = _older(down, up, rate, flows)
     line = home(down, up, rtt, link, buffer, downloads)
-    if "cake" in (name.lower() for name in aqm):
-        raise InputError(
-            "--aqm: given cake, which is not in the catalogue and cannot be simulated; its configuration for tc, SQM "
-            "and systemd-networkd is written in any case, beside that of the recommended queue",
-            given="cake",
-        )
     aqm = [disciplines.find(name)["name"] for name in aqm]
     check_count("--seeds", seeds)
     check_workers(workers)

@@ -44,6 +44,8 @@ MODULES = (
     "crypto/crc32c_generic.ko",
 )
 
+FAST_MBPS = 1000
+"""Of the link behind a qdisc that shapes."""
 WARMUP, SECONDS = 10.0, 60.0
 FRAME = 14
 """Ethernet's header, which the kernel's rates and queues count, B."""
@@ -60,6 +62,8 @@ class Job:
     tc: str
     queue: dict[str, Any]
     ecn: bool = False
+    shapes: bool = False
+    """The qdisc has the rate, and what is around it is fast."""
 
 
 _WEIGHT = 1 / 128
@@ -86,6 +90,13 @@ JOBS = (
     Job("codel, ECN", "codel limit 1000 ecn", {"aqm": "codel", "dialect": "linux", "ecn": True, **_THOUSAND}, True),
     Job("fq_codel", "fq_codel limit 1000 noecn", {"aqm": "fq_codel", "dialect": "linux", **_THOUSAND}),
     Job("sfb", "sfb", {"aqm": "sfb", **_SFB, **_THOUSAND}),
+    Job(
+        "cake besteffort flows",
+        "cake unlimited besteffort flows",
+        {"aqm": "cake", "diffserv": "besteffort", "flow_mode": "flows"},
+    ),
+    Job("cake", "cake unlimited", {"aqm": "cake"}),
+    Job("cake bandwidth", "cake bandwidth {rate}mbit", {"aqm": "cake"}, shapes=True),
     Job("cake flowblind", "cake unlimited besteffort flowblind", {"aqm": "cobalt", "dialect": "linux", **_THOUSAND}),
 )
 """What is compared."""
@@ -222,6 +233,24 @@ def prepare() -> tuple[Path, Path]:
     return kernel, image
 
 
+def boot(kernel: Path, initrd: Path, scratch: Path, timeout: float) -> str:
+    """What the machine wrote on its second line, packed and in letters."""
+    answer, console = scratch / "answer", scratch / "console"
+    command = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-m", "1024", "-smp", "1", "-no-reboot"]
+    command += ["-display", "none", "-monitor", "none", "-nic", "none", "-rtc", "clock=vm"]
+    # Time is what the machine's instructions take, 2 ns each; it passes at once while there is nothing to do.
+    command += ["-icount", "shift=1,sleep=off,align=off"]
+    command += ["-serial", f"file:{console}", "-serial", f"file:{answer}"]
+    command += ["-kernel", str(kernel), "-initrd", str(initrd)]
+    command += ["-append", "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable"]
+    try:
+        subprocess.run(command, check=True, timeout=timeout, capture_output=True, text=True)
+        return gzip.decompress(base64.b64decode(answer.read_text(encoding="ascii"))).decode()
+    except (subprocess.SubprocessError, ValueError, OSError, EOFError) as error:
+        said = console.read_text(encoding="utf-8", errors="replace")[-2000:] if console.exists() else ""
+        sys.exit(f"kernel_qdiscs: the virtual machine gave no answer ({error})\n{said}")
+
+
 def execute(kernel: Path, image: Path, job: Job, case: Case, number: int = 0) -> dict[str, str]:
     """Runs a job for the time that has this number, from 0; the parts of what the machine said."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -229,7 +258,7 @@ def execute(kernel: Path, image: Path, job: Job, case: Case, number: int = 0) ->
         folder.mkdir()
         settings = {
             "qdisc": job.tc.format(rate=case.rate_mbps),
-            "rate": f"{case.rate_mbps}mbit",
+            "rate": f"{FAST_MBPS if job.shapes else case.rate_mbps}mbit",
             "rtt": f"{case.rtt_ms}ms",
             "flows": case.flows,
             "control": case.control,
@@ -243,21 +272,7 @@ def execute(kernel: Path, image: Path, job: Job, case: Case, number: int = 0) ->
         _archive(folder, Path(scratch) / "job.cpio.gz")
         initrd = Path(scratch) / "initrd"
         initrd.write_bytes(image.read_bytes() + (Path(scratch) / "job.cpio.gz").read_bytes())
-        answer = Path(scratch) / "answer"
-        console = Path(scratch) / "console"
-        command = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-m", "1024", "-smp", "1", "-no-reboot"]
-        command += ["-display", "none", "-monitor", "none", "-nic", "none", "-rtc", "clock=vm"]
-        # Time is what the machine's instructions take, 2 ns each; it passes at once while there is nothing to do.
-        command += ["-icount", "shift=1,sleep=off,align=off"]
-        command += ["-serial", f"file:{console}", "-serial", f"file:{answer}"]
-        command += ["-kernel", str(kernel), "-initrd", str(initrd)]
-        command += ["-append", "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable"]
-        try:
-            subprocess.run(command, check=True, timeout=1200, capture_output=True, text=True)
-            text = gzip.decompress(base64.b64decode(answer.read_text(encoding="ascii"))).decode()
-        except (subprocess.SubprocessError, ValueError, OSError, EOFError) as error:
-            said = console.read_text(encoding="utf-8", errors="replace")[-2000:] if console.exists() else ""
-            sys.exit(f"kernel_qdiscs: {job.name}: the virtual machine gave no answer ({error})\n{said}")
+        text = boot(kernel, initrd, Path(scratch), timeout=1200)
     parts: dict[str, str] = {}
     name = "head"
     for line in text.splitlines(keepends=True):
@@ -303,8 +318,10 @@ def simulate(job: Job, case: Case) -> tuple[dict[str, float], dict[str, float]]:
 
     half = f"{case.rtt_ms / 2:g} ms"
     # htb lets a packet go when its transmission would begin, and it is at the other end at once.
-    transmission_ms = 8e-3 * (SEGMENT + HEADER) / case.rate_mbps
-    way = {"rate": f"{case.rate_mbps} Mbit/s", "delay": f"{case.rtt_ms / 2 - transmission_ms:g} ms"}
+    link_mbps = FAST_MBPS if job.shapes else case.rate_mbps
+    transmission_ms = 8e-3 * (SEGMENT + HEADER) / link_mbps
+    shaper = {"bandwidth": f"{case.rate_mbps} Mbit/s"} if job.shapes else {}
+    way = {"rate": f"{link_mbps} Mbit/s", "delay": f"{case.rtt_ms / 2 - transmission_ms:g} ms"}
     # iperf3 connects all flows before the first sends: no SYN meets data.
     traffic = {"kind": "ftp", "count": case.flows, "start": {"uniform": ["0 s", "0.02 s"]}}
     traffic |= {"tcp": case.control, "stack": crosscheck.LINUX}
@@ -323,7 +340,7 @@ def simulate(job: Job, case: Case) -> tuple[dict[str, float], dict[str, float]]:
             "bottleneck": way,
             "reverse": {"rate": "10 Gbit/s", "delay": half},
         },
-        "queue": {"bottleneck": job.queue},
+        "queue": {"bottleneck": job.queue | shaper},
         "traffic": [traffic],
     }
     scenario = _core.Scenario.parse(document, [])

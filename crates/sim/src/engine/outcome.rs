@@ -75,6 +75,8 @@ pub struct PortOutcome {
     pub rates: Option<Rates>,
     /// Number of flows that lose packets in one loss event, if asked for.
     pub synchronisation: Option<Synchronisation>,
+    /// Statistics of the discipline's groups of queues (CAKE's tins); mostly none.
+    pub groups: Vec<Vec<(&'static str, f64)>>,
     /// Fates of the recorded packets, in a replay.
     pub fates: Option<Vec<Fate>>,
 }

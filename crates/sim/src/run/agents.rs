@@ -68,6 +68,9 @@ impl<'a> Agents<'a> {
             }
         };
         network.classify(flow, self.traffic.class);
+        if let Some(dscp) = self.traffic.dscp {
+            network.set_dscp(flow, dscp);
+        }
     }
 
     /// Start time of a TCP flow. Flows of web clients wait for requests; the clients start with their first flow.

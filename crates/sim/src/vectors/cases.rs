@@ -71,9 +71,60 @@ pub fn cases(spec: &'static AqmSpec) -> Vec<Case> {
             }
         }
     }
+    for (name, given) in FURTHER.iter().filter(|(aqm, ..)| *aqm == spec.name).map(|&(_, name, given)| (name, given)) {
+        let mut values = lively.clone();
+        for &(param, value) in given {
+            values.set(param, value);
+        }
+        cases.push(case(name, &values, packets, true, ARRIVALS / 2));
+    }
     cases.extend(harder(spec, &lively));
     cases
 }
+
+/// A case of a discipline: its name, that of the case, and what it sets.
+type Further = (&'static str, &'static str, &'static [(&'static str, Value)]);
+
+/// Cases of several parameters together: what one alone would not show.
+const FURTHER: &[Further] = &[
+    ("cake", "shaped", &[("bandwidth", Value::Real(8e5)), ("diffserv", Value::Choice("diffserv4"))]),
+    (
+        "cake",
+        "shaped with atm",
+        &[("bandwidth", Value::Real(9e5)), ("overhead", Value::Real(-10.0)), ("framing", Value::Choice("atm"))],
+    ),
+    (
+        "cake",
+        "shaped with ptm and mpu",
+        &[
+            ("bandwidth", Value::Real(9e5)),
+            ("overhead", Value::Real(30.0)),
+            ("network_offset", Value::Real(14.0)),
+            ("mpu", Value::Real(84.0)),
+            ("framing", Value::Choice("ptm")),
+        ],
+    ),
+    (
+        "cake",
+        "ingress",
+        &[("bandwidth", Value::Real(8e5)), ("ingress", Value::Flag(true)), ("ack_filter", Value::Choice("on"))],
+    ),
+    ("cake", "autorate", &[("bandwidth", Value::Real(8e5)), ("autorate_ingress", Value::Flag(true))]),
+    (
+        "cake",
+        "short rtt",
+        &[("rtt", Value::Real(0.03)), ("target", Value::Real(0.01)), ("max_packet", Value::Real(600.0))],
+    ),
+    (
+        "cake",
+        "blue",
+        &[
+            ("memory", Value::Choice("wire")),
+            ("max_packet", Value::Real(100.0)),
+            ("diffserv", Value::Choice("besteffort")),
+        ],
+    ),
+];
 
 /// Cases in which every option decides: floods, packets without options, small buffers, silence. First the discipline
 /// as it is, then the dialects that RED's family shares in bytes, then what [`MORE`] has.

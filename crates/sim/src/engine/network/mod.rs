@@ -36,6 +36,8 @@ pub struct Network {
     pub groups: u32,
     /// Class of each flow's packets; empty if all are 0.
     pub classes: Vec<u8>,
+    /// DSCP of each flow's packets where it is not that of its class; may be shorter than the list of flows.
+    pub dscps: Vec<Option<u8>>,
     /// The proof for analytic links does not cover this network: every link is stepped.
     pub needs_events: bool,
     /// Links with varying rate, loss, jitter or reordering, by rising number.
@@ -111,6 +113,18 @@ impl Network {
             self.classes.resize(self.flows().max(self.classes.len()), 0);
             self.classes[flow as usize] = class;
         }
+    }
+
+    /// Sets the DSCP of a flow's packets.
+    pub fn set_dscp(&mut self, flow: u32, dscp: u8) {
+        self.dscps.resize(self.flows().max(self.dscps.len()), None);
+        self.dscps[flow as usize] = Some(dscp);
+    }
+
+    /// The DSCP of a flow's packets: the class selector of its class unless it was set.
+    pub fn dscp(&self, flow: usize) -> u8 {
+        let class = || self.classes.get(flow).copied().unwrap_or(0) << 3;
+        self.dscps.get(flow).copied().flatten().unwrap_or_else(class)
     }
 
     /// Adds a flow over `forward`, whose ACKs return over `reverse` (empty without feedback); returns its index.

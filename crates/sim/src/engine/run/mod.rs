@@ -23,6 +23,7 @@ use crate::engine::outcome::{PacketDelays, Series};
 use crate::engine::settings::Settings;
 use crate::engine::state::applications::Applications;
 use crate::engine::state::end_to_end::Losses;
+use crate::engine::state::headers::Headers;
 use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::net::{AckTimer, Net, Payloads, Rare, Tally};
 use crate::engine::state::order::{AheadMerge, Key};
@@ -73,6 +74,8 @@ pub struct Engine<Q> {
     dropped: Vec<Segment>,
     /// SACK blocks of the ACKs in flight.
     blocks: BlockPool,
+    /// For queues that read headers.
+    headers: Headers,
     /// Delayed-ACK timer by flow; empty if no flow delays ACKs.
     ack_timers: Vec<AckTimer>,
     series: Option<Series>,

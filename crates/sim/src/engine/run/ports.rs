@@ -3,13 +3,15 @@
 use super::prefetching::Prefetcher;
 use super::Engine;
 use crate::engine::state::applications::Applications;
+use crate::engine::state::headers::Headers;
+use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::net::{Rare, Tally};
 use crate::engine::state::order::Key;
 use crate::engine::state::packets::unpacked;
 use crate::engine::state::recorder::Recorder;
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_aqm::policy::Reason;
-use earlydrop_aqm::{Packet, Time};
+use earlydrop_aqm::{Header, Packet, Time};
 use earlydrop_net::port::{Departure, Next, Observer};
 use earlydrop_net::segment::{SACK, SYN};
 use earlydrop_net::Segment;
@@ -20,6 +22,8 @@ struct Counting<'a> {
     tallies: &'a mut [Tally],
     dropped: &'a mut Vec<Segment>,
     applications: &'a Applications,
+    headers: &'a Headers,
+    blocks: &'a BlockPool,
     /// Packets have their own flow keys.
     replay: bool,
 }
@@ -32,6 +36,13 @@ impl Counting<'_> {
 }
 
 impl Observer for Counting<'_> {
+    fn header(&self, packet: &Packet) -> Header {
+        if self.replay {
+            return Header::of(packet);
+        }
+        self.headers.of(packet, self.blocks)
+    }
+
     #[inline(always)]
     fn arrived(&mut self, packet: &Packet, now: Time, length: u64) {
         if self.recorder.is_some() {
@@ -83,6 +94,8 @@ impl<Q: EventQueue> Engine<Q> {
             tallies: &mut self.tallies,
             dropped: &mut self.dropped,
             applications: &self.applications,
+            headers: &self.headers,
+            blocks: &self.blocks,
             replay: !self.replay.is_empty(),
         };
         let next = port.arrive(packet, Time::from_seconds(key.now), &mut observer);
@@ -112,16 +125,32 @@ impl<Q: EventQueue> Engine<Q> {
             tallies: &mut self.tallies,
             dropped: &mut self.dropped,
             applications: &self.applications,
+            headers: &self.headers,
+            blocks: &self.blocks,
             replay,
         };
         let departure = port.dequeue(Time::from_seconds(key.now), &mut observer);
+        let held = if departure.is_none() { port.held_until() } else { None };
         self.settle_drops(key.now);
-        let Some(Departure { packet, wants_end }) = departure else { return };
+        let Some(Departure { packet, wants_end }) = departure else {
+            if let Some(until) = held {
+                self.schedule_release(link, until.seconds(), key.now);
+            }
+            return;
+        };
         let (segment, lane) = unpacked(&packet, replay);
         self.transmit(link, segment, lane, key.now, key.scheduled);
         if wants_end {
             self.push_transmission_end(link);
         }
+    }
+
+    /// A shaper lets the next packet of a port's queue go at `until`. The event has the number of the port's timer, for
+    /// the same reason.
+    fn schedule_release(&mut self, link: u32, until: f64, now: f64) {
+        let number = u64::from(self.net.links[link as usize].port);
+        let segment = Segment::new(link, 0, 0, 0);
+        self.queue.push(Event::new(until, now, 0, number, Kind::TransmissionEnd, segment), 3);
     }
 
     /// Counts the packets that a port dropped in one call; their memory is reused.

@@ -6,6 +6,7 @@ use crate::engine::outcome::Series;
 use crate::engine::plan::{Mode, Plan};
 use crate::engine::settings::Settings;
 use crate::engine::state::applications::Applications;
+use crate::engine::state::headers::Headers;
 use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::link::{Link, NONE};
 use crate::engine::state::net::{ack_timers, Arrivals, Flow, Net, Payloads, Tally, STAGES};
@@ -56,6 +57,7 @@ impl<Q: EventQueue> Engine<Q> {
         }));
         let link_counts = plan.count();
         let passing = network.passing();
+        let headers = Headers::new(&network);
         let ticks_per_second = Segment::ticks_per_second(settings.duration);
         let variations = end_to_end::variations(&network, &settings, ticks_per_second);
         let packet_delays = vec![Vec::new(); settings.delay_flows.len()];
@@ -133,6 +135,7 @@ impl<Q: EventQueue> Engine<Q> {
             out: Output::default(),
             dropped: Vec::new(),
             blocks: BlockPool::default(),
+            headers,
             series: settings.series.map(|_| Series::default()),
             rates: settings.new_rates().map(Box::new),
             variables: Vec::new(),

@@ -80,6 +80,15 @@ impl BlockPool {
         (ack, segment)
     }
 
+    /// What the place `note` of an ACK in flight holds: its feedback in the profile `rfc`, else its SACK blocks.
+    pub fn look(&self, note: u32) -> (Option<&Feedback>, Vec<(u32, u32)>) {
+        if note & RFC_PLACE != 0 {
+            return (Some(&self.rfc.kept[(note & !RFC_PLACE) as usize].0), Vec::new());
+        }
+        let blocks = self.kept[note as usize].0.as_slice().iter();
+        (None, blocks.map(|block| (block.start as u32, block.end as u32)).collect())
+    }
+
     /// The ACK was dropped.
     pub fn free(&mut self, ack: Segment) {
         if ack.note() & RFC_PLACE != 0 {

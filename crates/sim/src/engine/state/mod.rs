@@ -3,6 +3,7 @@
 pub mod analytic_port;
 pub mod applications;
 pub mod end_to_end;
+pub mod headers;
 pub mod hosts;
 pub mod link;
 pub mod net;

@@ -112,6 +112,20 @@ impl Port {
         }
     }
 
+    /// Statistics of the discipline's groups of queues, by group.
+    pub fn groups(&self) -> Vec<Vec<(&'static str, f64)>> {
+        let mut groups = Vec::new();
+        if let Runner::Stepped(port) = &self.runner {
+            port.groups(&mut |group, name, value| {
+                if groups.len() <= group {
+                    groups.resize(group + 1, Vec::new());
+                }
+                groups[group].push((name, value));
+            });
+        }
+        groups
+    }
+
     /// Counters over the measured window.
     pub fn counters(&self) -> &Counters {
         match &self.runner {

@@ -23,6 +23,12 @@ pub(super) static CLASS: Key<Whole> = Key::or(
     0,
     "Class of the packets, for disciplines that tell classes apart (WRR, WRED, RIO...).",
 );
+pub(super) static DSCP: Key<Whole> = Key::optional(
+    "dscp",
+    Whole { low: 0, high: 63 },
+    "8 class",
+    "DSCP of the packets and of their ACKs, for CAKE's tins: 8 is CS1, 46 is EF, 56 is CS7.",
+);
 pub(super) static DIRECTION: Key<OneOf<Direction>> = Key::or(
     "direction",
     OneOf { all: &Direction::ALL, name: Direction::name },
@@ -53,9 +59,9 @@ pub(super) static RANDOM: Key<Own<InjectedRandom>> = Key::optional(
     "Another simulator's random numbers, to follow its run; only with `count = 1`.",
 );
 /// Keys of every entry over UDP; `kind` is left out.
-const COMMON: Rows = &[&NAME, &COUNT, &START, &CLASS, &DIRECTION, &PAIRS, &RANDOM];
+const COMMON: Rows = &[&NAME, &COUNT, &START, &CLASS, &DSCP, &DIRECTION, &PAIRS, &RANDOM];
 /// Keys of every entry over TCP; `kind` and the keys of TCP are left out.
-const COMMON_TCP: Rows = &[&NAME, &COUNT_PAIRS, &START, &CLASS, &DIRECTION, &PAIRS, &RANDOM];
+const COMMON_TCP: Rows = &[&NAME, &COUNT_PAIRS, &START, &CLASS, &DSCP, &DIRECTION, &PAIRS, &RANDOM];
 
 /// Keys of every entry over TCP, or over UDP.
 pub(in crate::scenario) fn keys(over_tcp: bool) -> Rows {

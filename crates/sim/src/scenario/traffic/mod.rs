@@ -35,7 +35,7 @@ mod video;
 mod voip;
 mod web;
 
-use common::{CLASS, COUNT, DIRECTION, NAME, PAIRS, RANDOM};
+use common::{CLASS, COUNT, DIRECTION, DSCP, NAME, PAIRS, RANDOM};
 pub(super) use kind::Kind;
 pub use model::{
     Cbr, Completion, Connection, Direction, Ftp, Law, Load, OnOff, Packets, Pages, Poisson, Requests, Starts, TcpSpec,
@@ -110,6 +110,7 @@ fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>) -> Check
         count: COUNT.read_or(&fields, default.into())? as u32,
         start: START.read(&fields)?,
         class: CLASS.read(&fields)? as u8,
+        dscp: DSCP.given(&fields)?.map(|dscp| dscp as u8),
         direction: direction(&fields, topology)?,
         pairs: pairs(&fields, topology)?,
         random,
@@ -139,6 +140,7 @@ pub(super) fn write(traffic: &Traffic, ends: &Ends) -> Json {
     if traffic.class != 0 {
         CLASS.write(&traffic.class.into(), &mut map);
     }
+    DSCP.write_given(traffic.dscp.map(u64::from).as_ref(), &mut map);
     RANDOM.write_given(traffic.random.as_ref(), &mut map);
     if traffic.direction != Direction::Forward {
         DIRECTION.write(&traffic.direction, &mut map);

@@ -17,6 +17,8 @@ pub struct Traffic {
     pub start: Starts,
     /// Class of the packets, for disciplines that tell classes apart.
     pub class: u8,
+    /// DSCP of the packets; `None` is the class selector of their class.
+    pub dscp: Option<u8>,
     /// Direction of the data between pairs.
     pub direction: Direction,
     /// Pairs, by index from 0, assigned to the flows in order; `None` continues after the pairs of the entry before.

@@ -1,0 +1,104 @@
+//! The ACK filter: which queued ACK a new packet of the same flow makes redundant (cake_ack_filter).
+
+use super::parameters::AckFilter;
+use crate::header::TcpHeader;
+
+/// Whether sequence number `a` comes after `b`.
+fn after(a: u32, b: u32) -> bool {
+    (b.wrapping_sub(a) as i32) < 0
+}
+
+/// A queued packet, as the filter sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Queued<'a> {
+    /// Its place among the queue's packets, the head first.
+    pub place: usize,
+    /// The flow of the packet, not only of the queue.
+    pub flow: u64,
+    pub tcp: Option<&'a TcpHeader>,
+}
+
+/// The place of the ACK to drop, if any, now that `new` of `flow` is at the tail; `queued` are those before it.
+pub(super) fn redundant<'a>(
+    filter: AckFilter,
+    flow: u64,
+    new: &TcpHeader,
+    queued: impl Iterator<Item = Queued<'a>>,
+) -> Option<usize> {
+    if filter == AckFilter::Off || !new.acknowledges {
+        return None;
+    }
+    // The eligible ACK nearest to the head, its flags, and how many are eligible since.
+    let (mut found, mut flags, mut count) = (None, 0, 0);
+    let mut length = 0;
+    for old in queued {
+        length = old.place + 1;
+        let Some(tcp) = old.tcp.filter(|_| old.flow == flow) else { continue };
+        // ECE or CWR has changed since: that ACK must stay.
+        if found.is_some() && tcp.ecn_flags != flags {
+            found = None;
+            count -= 1;
+        }
+        if !may_drop(tcp, new) || tcp.data || after(tcp.ack, new.ack) {
+            continue;
+        }
+        match compare_sacks(tcp, new) {
+            Sacks::Needed => continue,
+            Sacks::Equal if tcp.ack == new.ack => continue,
+            _ => {}
+        }
+        if found.is_none() {
+            (found, flags) = (Some(old.place), tcp.ecn_flags);
+        }
+        count += 1;
+        if count > 1 {
+            return found;
+        }
+    }
+    // One alone goes in the aggressive mode, if it is next to the new one and no flag would be lost.
+    found.filter(|&place| filter == AckFilter::Aggressive && place + 1 == length && flags == new.ecn_flags)
+}
+
+/// cake_tcph_may_drop: `old` is an ACK without anything that must not be lost.
+fn may_drop(old: &TcpHeader, new: &TcpHeader) -> bool {
+    let newer = |(value, echo): (u32, u32)| {
+        let (last, last_echo) = new.stamps.unwrap_or((0, 0));
+        after(value, last) || after(echo, last_echo)
+    };
+    old.plain_ack && !old.other_options && !old.stamps.is_some_and(newer)
+}
+
+/// What `cake_tcph_sack_compare` says.
+#[derive(PartialEq, Eq)]
+enum Sacks {
+    /// The old ACK says something that the new one does not.
+    Needed,
+    /// Both say the same.
+    Equal,
+    /// The new one says more.
+    Less,
+}
+
+fn compare_sacks(old: &TcpHeader, new: &TcpHeader) -> Sacks {
+    let (old_blocks, new_blocks) = (old.sacked(), new.sacked());
+    match (old_blocks.is_empty(), new_blocks.is_empty()) {
+        (true, true) => return Sacks::Equal,
+        (false, true) => return Sacks::Needed,
+        (true, false) => return Sacks::Less,
+        (false, false) => {}
+    }
+    for &(start, end) in old_blocks {
+        // A DSACK; or a block that the new ACK does not cover.
+        let covered = new_blocks.iter().any(|&(from, to)| !after(from, start) && !after(end, to));
+        if after(old.ack, start) || !covered {
+            return Sacks::Needed;
+        }
+    }
+    let bytes =
+        |blocks: &[(u32, u32)]| -> u64 { blocks.iter().map(|&(start, end)| u64::from(end.wrapping_sub(start))).sum() };
+    if bytes(new_blocks) > bytes(old_blocks) {
+        Sacks::Less
+    } else {
+        Sacks::Equal
+    }
+}

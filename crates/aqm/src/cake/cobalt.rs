@@ -1,0 +1,135 @@
+//! COBALT as CAKE runs it in each queue: in whole nanoseconds and 32 bits, with the rule for many flows.
+
+use crate::cobalt::{newton_step, TABLE};
+
+/// COBALT's parameters of a tin (`struct cobalt_params`), ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Times {
+    pub interval: u64,
+    pub target: u64,
+    /// Transmission time of the largest packet.
+    pub mtu_time: u64,
+}
+
+/// What an overflow adds to p_drop, and an empty queue takes off (`p_inc`, `p_dec`), in 32 bits after the point.
+const INCREMENT: u32 = 1 << 24;
+const DECREMENT: u32 = 1 << 20;
+
+/// COBALT's state of a queue (`struct cobalt_vars`): zeroed memory at first, 1/sqrt(count) included.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cobalt {
+    pub drop_next: i64,
+    blue_timer: i64,
+    pub count: u32,
+    root: u32,
+    pub p_drop: u32,
+    dropping: bool,
+}
+
+/// What becomes of a packet at the head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Verdict {
+    /// CoDel signals.
+    pub signal: bool,
+    /// BLUE drops.
+    pub chance: bool,
+}
+
+impl Cobalt {
+    /// cobalt_control: `from` + interval/sqrt(count).
+    fn control(&self, from: i64, interval: u64) -> i64 {
+        // reciprocal_scale takes 32 bits of the interval, 4.29 s.
+        from + ((u64::from(interval as u32) * u64::from(self.root)) >> 32) as i64
+    }
+
+    /// cobalt_invsqrt, and the next time of a signal.
+    fn reschedule(&mut self, interval: u64) {
+        self.root = match TABLE.get(self.count as usize) {
+            Some(&root) => root,
+            None => newton_step(self.root, self.count),
+        };
+        self.drop_next = self.control(self.drop_next, interval);
+    }
+
+    /// cobalt_queue_full: whether BLUE began.
+    pub fn full(&mut self, times: &Times, now: i64) -> bool {
+        let mut began = false;
+        if now - self.blue_timer > times.target as i64 {
+            began = self.p_drop == 0;
+            self.p_drop = self.p_drop.saturating_add(INCREMENT);
+            self.blue_timer = now;
+        }
+        self.dropping = true;
+        self.drop_next = now;
+        self.count = self.count.max(1);
+        began
+    }
+
+    /// cobalt_queue_empty: whether BLUE ended.
+    pub fn empty(&mut self, times: &Times, now: i64) -> bool {
+        let mut ended = false;
+        if self.p_drop > 0 && now - self.blue_timer > times.target as i64 {
+            self.p_drop = self.p_drop.saturating_sub(DECREMENT);
+            self.blue_timer = now;
+            ended = self.p_drop == 0;
+        }
+        self.dropping = false;
+        if self.count > 0 && now >= self.drop_next {
+            self.count -= 1;
+            self.reschedule(times.interval);
+        }
+        ended
+    }
+
+    /// cobalt_should_drop for a packet that was `enqueued` then, while `bulk_flows` (0 but for ingress) have a backlog.
+    /// `can_mark`: a signal is a mark. `draw` gives 32 random bits.
+    pub fn step(
+        &mut self,
+        times: &Times,
+        now: i64,
+        enqueued: i64,
+        bulk_flows: u32,
+        can_mark: bool,
+        draw: impl FnOnce() -> u32,
+    ) -> Verdict {
+        let sojourn = (now - enqueued) as u64;
+        let mut late_by = now - self.drop_next;
+        let late = sojourn > times.target
+            && sojourn > times.mtu_time * u64::from(bulk_flows) * 2
+            && sojourn > times.mtu_time * 4;
+        let mut due = self.count > 0 && late_by >= 0;
+        if late {
+            if !self.dropping {
+                self.dropping = true;
+                self.drop_next = self.control(now, times.interval);
+            }
+            self.count = self.count.max(1);
+        } else {
+            self.dropping = false;
+        }
+        let mut verdict = Verdict::default();
+        if due && self.dropping {
+            verdict.signal = true;
+            self.count = self.count.saturating_add(1);
+            self.reschedule(times.interval);
+            late_by = now - self.drop_next;
+        } else {
+            while due {
+                self.count -= 1;
+                self.reschedule(times.interval);
+                late_by = now - self.drop_next;
+                due = self.count > 0 && late_by >= 0;
+            }
+        }
+        if self.p_drop > 0 {
+            verdict.chance = draw() < self.p_drop;
+        }
+        let dropped = verdict.chance || verdict.signal && !can_mark;
+        if self.count == 0 {
+            self.drop_next = now + times.interval as i64;
+        } else if late_by > 0 && !dropped {
+            self.drop_next = now;
+        }
+        verdict
+    }
+}

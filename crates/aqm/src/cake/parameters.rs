@@ -1,0 +1,280 @@
+//! CAKE's parameters.
+
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values};
+use crate::policy::Limit;
+
+words! {
+    /// The tins.
+    pub(super) enum Diffserv {
+        /// One.
+        Besteffort = "besteffort",
+        /// Eight, by the upper three bits.
+        Precedence = "precedence",
+        /// Three.
+        Diffserv3 = "diffserv3",
+        /// Four.
+        Diffserv4 = "diffserv4",
+        /// Eight, by the meaning of the code point.
+        Diffserv8 = "diffserv8",
+    }
+}
+
+words! {
+    /// What has a queue of its own, and what shares fairly.
+    pub(super) enum FlowMode {
+        /// One queue for everything.
+        Flowblind = "flowblind",
+        /// A queue for each source.
+        Srchost = "srchost",
+        /// A queue for each destination.
+        Dsthost = "dsthost",
+        /// A queue for each pair of hosts.
+        Hosts = "hosts",
+        /// A queue for each flow.
+        Flows = "flows",
+        /// The same, and sources share fairly.
+        DualSrchost = "dual-srchost",
+        /// The same, and destinations share fairly.
+        DualDsthost = "dual-dsthost",
+        /// The same, and both do.
+        TripleIsolate = "triple-isolate",
+    }
+}
+
+impl FlowMode {
+    /// Queues are for flows (`CAKE_FLOW_FLOWS`).
+    pub fn by_flow(self) -> bool {
+        !matches!(self, Self::Flowblind | Self::Srchost | Self::Dsthost | Self::Hosts)
+    }
+
+    /// Sources share fairly (`cake_dsrc`).
+    pub fn fair_sources(self) -> bool {
+        matches!(self, Self::DualSrchost | Self::TripleIsolate)
+    }
+
+    /// Destinations share fairly (`cake_ddst`).
+    pub fn fair_destinations(self) -> bool {
+        matches!(self, Self::DualDsthost | Self::TripleIsolate)
+    }
+
+    /// The source is a part of a host queue's key.
+    pub fn keeps_source(self) -> bool {
+        matches!(self, Self::Srchost | Self::Hosts)
+    }
+
+    /// The destination is.
+    pub fn keeps_destination(self) -> bool {
+        matches!(self, Self::Dsthost | Self::Hosts)
+    }
+}
+
+words! {
+    /// What a link adds to a packet.
+    pub(super) enum Framing {
+        /// `overhead` and `mpu` only.
+        None = "noatm",
+        /// Cells of 53 bytes for each 48.
+        Atm = "atm",
+        /// One byte for each 64.
+        Ptm = "ptm",
+    }
+}
+
+words! {
+    /// Which ACKs are dropped.
+    pub(super) enum AckFilter {
+        /// None.
+        Off = "off",
+        /// All but the last two of a queue.
+        On = "on",
+        /// All but the last one.
+        Aggressive = "aggressive",
+    }
+}
+
+words! {
+    /// What the memory limit counts.
+    pub(super) enum Memory {
+        /// What a packet of this size takes in Linux.
+        Linux = "linux",
+        /// Its size.
+        Wire = "wire",
+    }
+}
+
+const fn bytes(
+    name: &'static str,
+    low: f64,
+    high: f64,
+    default: Value,
+    source: &'static str,
+    doc: &'static str,
+) -> Param {
+    let auto = matches!(default, Value::Auto);
+    let kind = Kind::Real { low, high, open_low: false, open_high: false, auto };
+    Param { name, symbol: "", unit: Unit::Bytes, kind, default, source, doc }
+}
+
+const fn flag(name: &'static str, source: &'static str, doc: &'static str) -> Param {
+    let (kind, default) = (Kind::Flag { auto: false }, Value::Flag(false));
+    Param { name, symbol: "", unit: Unit::None, kind, default, source, doc }
+}
+
+/// The parameters, in `tc`'s order.
+pub(super) const PARAMS: [Param; 15] = [
+    Param {
+        name: "bandwidth",
+        symbol: "",
+        unit: Unit::Rate,
+        // 64 B/s is the least that cake_set_rate takes.
+        kind: Kind::Real { low: 512.0, high: 1e12, open_low: false, open_high: false, auto: true },
+        default: Value::Auto,
+        source: "Linux cake_init: unlimited",
+        doc: "Rate of the shaper; auto is unlimited: the link's rate is the only one.",
+    },
+    flag(
+        "autorate_ingress",
+        "Linux cake_init",
+        "The shaper's rate follows 15/16 of the peak of the arrival rate, from `bandwidth` on.",
+    ),
+    Param {
+        name: "diffserv",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(<Diffserv as crate::params::Word>::WORDS),
+        default: Value::Choice("diffserv3"),
+        source: "Linux cake_init",
+        doc: "The tins to which DSCPs lead.",
+    },
+    Param {
+        name: "flow_mode",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(<FlowMode as crate::params::Word>::WORDS),
+        default: Value::Choice("triple-isolate"),
+        source: "Linux cake_init",
+        doc: "What has a queue of its own: everything together, hosts, or flows; the last three share between hosts too.",
+    },
+    Param {
+        name: "rtt",
+        symbol: "",
+        unit: Unit::Seconds,
+        kind: Kind::Real { low: 1e-6, high: 1e4, open_low: false, open_high: false, auto: false },
+        default: Value::Real(0.1),
+        source: "Linux cake_init",
+        doc: "COBALT's interval: the round-trip time of most flows.",
+    },
+    Param {
+        name: "target",
+        symbol: "",
+        unit: Unit::Seconds,
+        kind: Kind::Real { low: 1e-6, high: 1e4, open_low: false, open_high: false, auto: true },
+        default: Value::Auto,
+        source: "iproute2 tc cake: a twentieth of rtt",
+        doc: "Sojourn time above which packets are late; auto is rtt/20.",
+    },
+    bytes("overhead", -64.0, 256.0, Value::Auto, "Linux cake_init: raw", "Bytes that the link adds to an IP packet; auto adds none and keeps `network_offset`."),
+    bytes("mpu", 0.0, 256.0, Value::Real(0.0), "Linux cake_init", "Bytes that the link takes at least for a packet, overhead included."),
+    Param {
+        name: "framing",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(<Framing as crate::params::Word>::WORDS),
+        default: Value::Choice("noatm"),
+        source: "Linux cake_init",
+        doc: "Framing of the link: none, ATM cells of 53 B for each 48 B, or PTM with one byte for each 64 B.",
+    },
+    bytes("network_offset", 0.0, 64.0, Value::Real(0.0), "ours: sizes are those of IP packets; Linux: 14 on Ethernet", "Bytes of a packet's size that precede its IP header; `overhead` replaces them."),
+    flag("ingress", "Linux cake_init", "Packets that are dropped count for the shaper too: they have passed the bottleneck before it."),
+    Param {
+        name: "ack_filter",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(<AckFilter as crate::params::Word>::WORDS),
+        default: Value::Choice("off"),
+        source: "Linux cake_init",
+        doc: "ACKs that a later one makes redundant are dropped: none, all but two of a queue, or all but one.",
+    },
+    flag("wash", "Linux cake_init", "The class of packets is set to 0 once they have their tin."),
+    bytes("max_packet", 1.0, 65_535.0, Value::Real(1514.0), "Linux psched_mtu on Ethernet", "Packet whose transmission time bounds target, interval and late sojourn times; with a limit in packets, bytes of memory of each."),
+    Param {
+        name: "memory",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(<Memory as crate::params::Word>::WORDS),
+        default: Value::Choice("linux"),
+        source: "Linux skb->truesize",
+        doc: "What the memory limit counts: a packet's buffer in Linux, or its size.",
+    },
+];
+
+/// Queues of a tin, and those of a set.
+pub(super) const QUEUES: usize = 1024;
+pub(super) const WAYS: usize = 8;
+pub(super) const TINS: usize = 8;
+
+/// The parameters after checking. Times in ns, rates in B/s, as in Linux.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    /// Rate of the shaper, B/s; 0 is unlimited.
+    pub rate: u64,
+    pub autorate: bool,
+    pub diffserv: Diffserv,
+    pub flow_mode: FlowMode,
+    /// interval and target, us.
+    pub interval_us: u64,
+    pub target_us: u64,
+    /// What is added to a packet's size, and whether `network_offset` is taken off before.
+    pub overhead: i64,
+    pub offset: i64,
+    pub mpu: i64,
+    pub framing: Framing,
+    pub ingress: bool,
+    pub ack_filter: AckFilter,
+    pub wash: bool,
+    pub mtu: u32,
+    pub memory: Memory,
+    /// buffer_config_limit: the memory limit as given, bytes; 0 is none.
+    pub given_memory: u64,
+    /// sch->limit: packets that the memory is worth at most.
+    pub packets: u64,
+}
+
+impl Settings {
+    /// The settings among `values`, under `limit`: bytes are `memlimit`, packets bound the memory as Linux's 10240 do.
+    pub fn read(values: &Values, limit: Limit) -> Result<Self, ParamError> {
+        let number = |name| values.real(&PARAMS, name);
+        let rtt = number("rtt");
+        let us = |seconds: f64| ((seconds * 1e6).round() as u64).max(1);
+        let overhead = values.number(&PARAMS, "overhead");
+        let (given_memory, packets) = match limit {
+            Limit::Packets(packets) => (0, packets),
+            Limit::Bytes(bytes) => (bytes.max(1), u64::from(u32::MAX)),
+        };
+        for name in ["overhead", "mpu", "network_offset", "max_packet"] {
+            let given = values.number(&PARAMS, name).unwrap_or(0.0);
+            if given.fract() != 0.0 {
+                return Err(ParamError::new(name, given, "whole bytes"));
+            }
+        }
+        Ok(Settings {
+            rate: values.number(&PARAMS, "bandwidth").map_or(0, |bits| (bits / 8.0) as u64),
+            autorate: values.flag(&PARAMS, "autorate_ingress"),
+            diffserv: values.choice(&PARAMS, "diffserv"),
+            flow_mode: values.choice(&PARAMS, "flow_mode"),
+            interval_us: us(rtt),
+            target_us: us(values.number(&PARAMS, "target").unwrap_or(rtt / 20.0)),
+            overhead: overhead.unwrap_or(0.0) as i64,
+            offset: if overhead.is_some() { number("network_offset") as i64 } else { 0 },
+            mpu: number("mpu") as i64,
+            framing: values.choice(&PARAMS, "framing"),
+            ingress: values.flag(&PARAMS, "ingress"),
+            ack_filter: values.choice(&PARAMS, "ack_filter"),
+            wash: values.flag(&PARAMS, "wash"),
+            mtu: number("max_packet") as u32,
+            memory: values.choice(&PARAMS, "memory"),
+            given_memory,
+            packets,
+        })
+    }
+}

@@ -1,0 +1,637 @@
+//! The queue: arrivals, departures and overflow, in the order of `cake_enqueue`, `cake_dequeue` and `cake_drop`.
+
+use super::ack_filter::{self, Queued};
+use super::flows::{Keys, List, Set, NONE};
+use super::heap::Heap;
+use super::parameters::{AckFilter, Diffserv, FlowMode, Memory, Settings};
+use super::shaper::{self, Shaper};
+use super::tin::{ewma, Tin};
+use super::tins;
+use crate::discipline::{Admitted, OnDrop};
+use crate::gate::Counters;
+use crate::header::{Header, TcpHeader};
+use crate::parts::hash;
+use crate::policy::{Limit, Reason};
+use crate::random::Generator;
+use crate::{Discipline, Packet, Time};
+
+/// A machine has been up for long when its queue is set up: the clock starts at one hour, ns.
+const START: i64 = 3_600_000_000_000;
+const SECOND: u64 = 1_000_000_000;
+
+/// Nanoseconds of Linux's clock, rounded to the nearest.
+#[inline]
+fn clock(now: Time) -> i64 {
+    START + (now.seconds() * 1e9 + 0.5) as i64
+}
+
+/// A packet that waits.
+#[derive(Debug)]
+struct Slot {
+    packet: Packet,
+    /// enqueue_time, ns.
+    enqueued: i64,
+    /// adjusted_len: bytes on the link.
+    on_link: u32,
+    /// The next packet of the queue, or the next free place.
+    behind: u32,
+}
+
+/// The estimate of `autorate_ingress`.
+#[derive(Debug, Default)]
+struct Estimate {
+    last_packet: i64,
+    window_began: i64,
+    packet_interval: u64,
+    window_bytes: u64,
+    peak: u64,
+}
+
+/// The discipline.
+pub(super) struct Cake {
+    set: Settings,
+    tin_of_dscp: [u8; 64],
+    tins: Vec<Tin>,
+    /// cur_tin.
+    tin: usize,
+    shaper: Shaper,
+    /// When the shaper lets the next packet go, if it held one back last.
+    held: Option<Time>,
+    pool: Vec<Slot>,
+    free: u32,
+    /// TCP headers of the packets in the pool, with an ACK filter only.
+    headers: Vec<Option<TcpHeader>>,
+    heap: Heap,
+    /// Memory in use and its limit, bytes.
+    memory: u64,
+    memory_limit: u64,
+    /// Packets and bytes that wait.
+    packets: u64,
+    bytes: u64,
+    limit: Limit,
+    estimate: Estimate,
+    /// Salts of the hashes of flows and hosts.
+    salts: [u64; 2],
+    ecn: bool,
+    random: Generator,
+    counters: Counters,
+}
+
+impl Cake {
+    pub fn new(set: Settings, limit: Limit, ecn: bool, mut random: Generator) -> Self {
+        let mut salt = || (random.uniform() * (1_u64 << 53) as f64) as u64;
+        let salts = [salt(), salt()];
+        let tins = tins::shares(&set, set.rate).into_iter().map(|share| Tin::new(share, set.flow_mode)).collect();
+        let mut cake = Cake {
+            tin_of_dscp: tins::tin_of_dscp(set.diffserv),
+            tins,
+            tin: 0,
+            shaper: Shaper::default(),
+            held: None,
+            pool: Vec::new(),
+            free: NONE,
+            headers: Vec::new(),
+            heap: Heap::default(),
+            memory: 0,
+            memory_limit: 0,
+            packets: 0,
+            bytes: 0,
+            limit,
+            estimate: Estimate { peak: set.rate, ..Estimate::default() },
+            salts,
+            ecn,
+            random,
+            counters: Counters::default(),
+            set,
+        };
+        cake.memory_limit = cake.limit_of(cake.set.rate);
+        cake
+    }
+
+    /// The memory limit at a rate in B/s (cake_reconfigure).
+    fn limit_of(&self, rate: u64) -> u64 {
+        let set = &self.set;
+        let limit = match (set.given_memory, rate) {
+            (0, 0) => u64::from(u32::MAX),
+            // Four intervals, in 32 bits.
+            (0, rate) => u64::from((rate.wrapping_mul(set.interval_us) / 250_000) as u32).max(4 << 20),
+            (given, _) => given,
+        };
+        limit.min(set.packets.saturating_mul(set.mtu.into()).max(set.given_memory))
+    }
+
+    /// cake_reconfigure: the shaper's rate is now `rate`, B/s.
+    fn reconfigure(&mut self, rate: u64) {
+        for (tin, share) in self.tins.iter_mut().zip(tins::shares(&self.set, rate)) {
+            tin.share = share;
+        }
+        self.memory_limit = self.limit_of(rate);
+    }
+
+    /// Bytes of memory of a packet. Linux: the buffer with headroom and its trailer in a power of two, and 256 bytes of
+    /// `sk_buff`, as for a datagram that this machine sends.
+    #[inline]
+    fn memory_of(&self, size: u32) -> u64 {
+        match self.set.memory {
+            Memory::Wire => size.into(),
+            Memory::Linux => 256 + (u64::from(size) + 352).next_power_of_two().max(512),
+        }
+    }
+
+    fn over(&self) -> bool {
+        let over = match self.limit {
+            Limit::Packets(packets) => self.packets > packets,
+            Limit::Bytes(bytes) => self.bytes > bytes,
+        };
+        over || self.memory > self.memory_limit
+    }
+
+    /// The keys of cake_hash, from two salts: Linux's differ from one boot to the next.
+    #[inline]
+    fn keys(&self, flow: u64, header: &Header) -> Keys {
+        let mode = self.set.flow_mode;
+        let by_flow = mode.by_flow();
+        let mut keys = Keys::default();
+        if by_flow {
+            keys.flow = (hash::mix(flow, self.salts[0]) >> 32) as u32;
+        }
+        if mode.fair_sources() || mode.keeps_source() {
+            keys.source = (hash::mix(header.source, self.salts[1]) >> 32) as u32;
+        }
+        if mode.fair_destinations() || mode.keeps_destination() {
+            // The low half: one host is another key as a destination.
+            keys.destination = hash::mix(header.destination, self.salts[1]) as u32;
+        }
+        if !by_flow {
+            keys.flow = if mode.keeps_source() { keys.source } else { 0 };
+            keys.flow ^= if mode.keeps_destination() { keys.destination } else { 0 };
+        }
+        keys
+    }
+
+    fn store(&mut self, slot: Slot, tcp: Option<TcpHeader>) -> u32 {
+        let place = if self.free == NONE {
+            self.pool.push(slot);
+            self.pool.len() as u32 - 1
+        } else {
+            let place = self.free;
+            self.free = std::mem::replace(&mut self.pool[place as usize], slot).behind;
+            place
+        };
+        if self.set.ack_filter != AckFilter::Off {
+            self.headers.resize(self.pool.len(), None);
+            self.headers[place as usize] = tcp;
+        }
+        place
+    }
+
+    /// Takes the head of a queue (cake_dequeue_one, but for the heap).
+    #[inline]
+    fn take(&mut self, tin: usize, queue: usize) -> Option<(Packet, i64, u32)> {
+        let flow = &mut self.tins[tin].flows.all[queue];
+        let place = flow.first;
+        if place == NONE {
+            return None;
+        }
+        let slot = &mut self.pool[place as usize];
+        flow.first = std::mem::replace(&mut slot.behind, self.free);
+        self.free = place;
+        let taken = (slot.packet, slot.enqueued, slot.on_link);
+        self.forget(tin, queue, taken.0.size);
+        Some(taken)
+    }
+
+    /// A packet of a queue is gone.
+    #[inline]
+    fn forget(&mut self, tin: usize, queue: usize, size: u32) {
+        let at = &mut self.tins[tin];
+        at.flows.all[queue].backlog -= size;
+        at.backlog -= u64::from(size);
+        self.memory -= self.memory_of(size);
+        self.packets -= 1;
+        self.bytes -= u64::from(size);
+    }
+
+    /// The place of a queued ACK that the queue's tail makes redundant, and of the packet before it.
+    fn redundant(&self, tin: usize, queue: usize) -> Option<(u32, u32)> {
+        let flow = &self.tins[tin].flows.all[queue];
+        let new = self.headers[flow.last as usize].as_ref()?;
+        let queued = Places { pool: &self.pool, next: flow.first, last: flow.last };
+        let seen = queued.clone().enumerate().map(|(place, at)| Queued {
+            place,
+            flow: self.pool[at as usize].packet.flow,
+            tcp: self.headers[at as usize].as_ref(),
+        });
+        let key = self.pool[flow.last as usize].packet.flow;
+        let place = ack_filter::redundant(self.set.ack_filter, key, new, seen)?;
+        let mut places = queued.skip(place.saturating_sub(1));
+        match (places.next()?, place) {
+            (first, 0) => Some((first, NONE)),
+            (before, _) => Some((places.next()?, before)),
+        }
+    }
+
+    /// Drops such an ACK: its bytes.
+    fn filter(&mut self, tin: usize, queue: usize, now: i64, on_drop: &mut OnDrop<'_>) -> u32 {
+        let Some((place, before)) = self.redundant(tin, queue) else { return 0 };
+        let slot = &mut self.pool[place as usize];
+        let (packet, on_link) = (slot.packet, slot.on_link);
+        let behind = std::mem::replace(&mut slot.behind, self.free);
+        self.free = place;
+        match before {
+            NONE => self.tins[tin].flows.all[queue].first = behind,
+            before => self.pool[before as usize].behind = behind,
+        }
+        self.forget(tin, queue, packet.size);
+        self.tins[tin].seen.ack_drops += 1;
+        if self.set.ingress {
+            self.advance(tin, on_link, now, true);
+        }
+        self.counters.drop(Reason::Forced);
+        on_drop(&packet, Reason::Forced);
+        packet.size
+    }
+
+    #[inline]
+    fn advance(&mut self, tin: usize, on_link: u32, now: i64, dropped: bool) {
+        if self.tins[0].share.rate_ns == 0 {
+            return;
+        }
+        let whole = self.tins[0].share;
+        let tin = &mut self.tins[tin];
+        self.shaper.advance(&whole, &tin.share, &mut tin.next, on_link, now, dropped);
+    }
+
+    /// The rate's estimate at an arrival (`autorate_ingress`).
+    fn estimate(&mut self, now: i64) {
+        let estimate = &mut self.estimate;
+        let interval = ((now - estimate.last_packet) as u64).min(SECOND);
+        let shift = if interval > estimate.packet_interval { 2 } else { 8 };
+        estimate.packet_interval = ewma(estimate.packet_interval, interval, shift);
+        estimate.last_packet = now;
+        if interval <= estimate.packet_interval {
+            return;
+        }
+        let window = (now - estimate.window_began) as u64;
+        let rate = estimate.window_bytes.wrapping_mul(SECOND) / window.max(1);
+        estimate.peak = ewma(estimate.peak, rate, if rate > estimate.peak { 2 } else { 8 });
+        (estimate.window_bytes, estimate.window_began) = (0, now);
+        // Linux waits until 250 ms after last_reconfig_time, which nothing sets.
+        let rate = (estimate.peak * 15) >> 4;
+        self.reconfigure(rate);
+    }
+
+    /// The bytes that a queue may send in its turn (cake_get_flow_quantum).
+    #[inline]
+    fn quantum(&mut self, tin: usize, queue: usize) -> i32 {
+        let at = &self.tins[tin];
+        let share = match at.flows.load(queue) {
+            1 => 65_535,
+            load => 65_535 / load,
+        };
+        let dither = (self.random.uniform() * 65_536.0) as u32;
+        ((at.share.flow_quantum * share + dither) >> 16) as i32
+    }
+
+    /// cake_drop: the longest queue loses its head.
+    fn overflow(&mut self, now: i64, on_drop: &mut OnDrop<'_>) {
+        let Cake { heap, tins, .. } = self;
+        let length = |tin: usize, queue: usize| tins.get(tin).map_or(0, |tin| tin.flows.all[queue].backlog);
+        let (tin, queue) = heap.top(length);
+        // A heap that is not quite one may have a queue without packets at its top.
+        let taken = if tin < self.tins.len() { self.take(tin, queue) } else { None };
+        let Some((packet, _, on_link)) = taken else {
+            self.heap.is_wrong();
+            return;
+        };
+        let at = &mut self.tins[tin];
+        let times = at.share.times;
+        at.seen.unresponsive += u64::from(at.flows.all[queue].cobalt.full(&times, now));
+        at.seen.drops += 1;
+        if self.set.ingress {
+            self.advance(tin, on_link, now, true);
+        }
+        self.counters.drop(Reason::Overflow);
+        on_drop(&packet, Reason::Overflow);
+        let Cake { heap, tins, .. } = self;
+        heap.sink_top(|tin, queue| tins.get(tin).map_or(0, |tin| tin.flows.all[queue].backlog));
+    }
+
+    /// The tin that sends next.
+    #[inline]
+    fn choose(&mut self, now: i64) -> Option<usize> {
+        if self.tins[0].share.rate_ns > 0 {
+            // The last of those that are on schedule, else the one whose time comes first.
+            let mut best = None;
+            let mut best_time = i64::MAX;
+            for (i, tin) in self.tins.iter().enumerate().filter(|(_, tin)| tin.is_active()) {
+                let wait = tin.next - now;
+                if wait <= 0 || wait <= best_time {
+                    (best_time, best) = (wait, Some(i));
+                }
+            }
+            self.tin = best.unwrap_or(0);
+            return best;
+        }
+        let (mut wrapped, mut empty) = (false, true);
+        loop {
+            let tin = &mut self.tins[self.tin];
+            let active = tin.is_active();
+            if tin.deficit >= 0 && active {
+                return Some(self.tin);
+            }
+            if tin.deficit <= 0 {
+                tin.deficit += tin.share.quantum;
+            }
+            empty &= !active;
+            self.tin += 1;
+            if self.tin == self.tins.len() {
+                self.tin = 0;
+                if wrapped && empty {
+                    return None;
+                }
+                wrapped = true;
+            }
+        }
+    }
+
+    /// The queue whose turn it is in a tin; `first`: decaying queues come first, one of them.
+    #[inline]
+    fn turn(&mut self, tin: usize, mut first: bool) -> Option<usize> {
+        loop {
+            let flows = &self.tins[tin].flows;
+            let decaying = flows.first(List::Decaying);
+            let ready = || flows.first(List::New).or_else(|| flows.first(List::Old)).or(decaying);
+            let queue = decaying.filter(|_| first).or_else(ready)?;
+            first = false;
+            let flow = &flows.all[queue];
+            if flow.deficit > 0 {
+                return Some(queue);
+            }
+            let (set, waits) = (flow.set, flow.first != NONE);
+            let at = &mut self.tins[tin];
+            if set == Set::Sparse {
+                if waits {
+                    at.sparse -= 1;
+                    at.bulk += 1;
+                    at.flows.busier(queue);
+                }
+                at.flows.all[queue].set = if waits { Set::Bulk } else { Set::SparseWait };
+            }
+            let quantum = self.quantum(tin, queue);
+            let at = &mut self.tins[tin];
+            at.flows.all[queue].deficit += quantum;
+            at.flows.append(List::Old, queue);
+        }
+    }
+
+    /// A queue turned out empty.
+    fn emptied(&mut self, tin: usize, queue: usize, now: i64) {
+        let at = &mut self.tins[tin];
+        let times = at.share.times;
+        let flow = &mut at.flows.all[queue];
+        at.seen.unresponsive -= u64::from(flow.cobalt.empty(&times, now));
+        let rests = flow.cobalt.p_drop == 0 && flow.cobalt.count == 0 && now >= flow.cobalt.drop_next;
+        let before = std::mem::replace(&mut flow.set, if rests { Set::None } else { Set::Decaying });
+        match before {
+            Set::Bulk => {
+                at.bulk -= 1;
+                at.flows.less_busy(queue);
+            }
+            Set::Sparse | Set::SparseWait => at.sparse -= 1,
+            Set::Decaying | Set::None => at.decaying -= 1,
+        }
+        if rests {
+            at.flows.unlink(queue);
+        } else {
+            at.decaying += 1;
+            at.flows.append(List::Decaying, queue);
+        }
+    }
+
+    /// The next packet that a queue sends or drops, and why it drops it.
+    #[inline]
+    fn serve(&mut self, tin: usize, queue: usize, now: i64) -> Option<(Packet, u32, Option<Reason>)> {
+        let (mut packet, enqueued, on_link) = self.take(tin, queue)?;
+        if self.heap.is_used() {
+            let Cake { heap, tins, .. } = self;
+            heap.shorter(tin, queue, |tin, queue| tins.get(tin).map_or(0, |tin| tin.flows.all[queue].backlog));
+        }
+        let at = &mut self.tins[tin];
+        let (times, bulk) = (at.share.times, if self.set.ingress { at.bulk } else { 0 });
+        let flow = &mut at.flows.all[queue];
+        let can_mark = self.ecn && packet.ecn.is_capable();
+        let random = &mut self.random;
+        let draw = || (random.uniform() * 4_294_967_296.0) as u32;
+        let verdict = flow.cobalt.step(&times, now, enqueued, bulk, can_mark, draw);
+        let marked = verdict.signal && can_mark;
+        let reason = if verdict.signal && !marked { Reason::Forced } else { Reason::Early };
+        let dropped = verdict.chance || verdict.signal && !marked;
+        // The last packet of a queue may be marked, but is never dropped.
+        if dropped && flow.first != NONE {
+            at.seen.drops += 1;
+            return Some((packet, on_link, Some(reason)));
+        }
+        if marked {
+            at.seen.marks += 1;
+            self.counters.mark(&mut packet, true);
+        }
+        at.note_delay((now - enqueued) as u64);
+        Some((packet, on_link, None))
+    }
+
+    /// A packet, sent or dropped, counts against its queue and its tin.
+    #[inline]
+    fn charge(&mut self, tin: usize, queue: usize, on_link: u32, now: i64, dropped: bool) {
+        self.advance(tin, on_link, now, dropped);
+        let at = &mut self.tins[tin];
+        at.flows.all[queue].deficit -= on_link as i32;
+        at.deficit -= on_link as i32;
+    }
+}
+
+/// The places of a queue's packets before its last.
+#[derive(Clone)]
+struct Places<'a> {
+    pool: &'a [Slot],
+    next: u32,
+    last: u32,
+}
+
+impl Iterator for Places<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        let place = self.next;
+        (place != self.last).then(|| {
+            self.next = self.pool[place as usize].behind;
+            place
+        })
+    }
+}
+
+impl Discipline for Cake {
+    fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
+        self.enqueue_with(packet, &Header::of(&packet), now, on_drop)
+    }
+
+    /// cake_enqueue.
+    fn enqueue_with(
+        &mut self,
+        mut packet: Packet,
+        header: &Header,
+        time: Time,
+        on_drop: &mut OnDrop<'_>,
+    ) -> Option<Admitted> {
+        self.counters.arrivals += 1;
+        self.counters.arrived_bytes += u64::from(packet.size);
+        let now = clock(time);
+        let tin = match self.set.diffserv {
+            Diffserv::Besteffort => 0,
+            _ => usize::from(self.tin_of_dscp[usize::from(header.dscp & 63)]),
+        };
+        let keys = self.keys(packet.flow, header);
+        let at = &mut self.tins[tin];
+        let queue = if self.set.flow_mode == FlowMode::Flowblind { 0 } else { at.flows.classify(keys) };
+        if at.backlog == 0 {
+            at.next = at.next.max(now);
+            if self.packets == 0 {
+                self.shaper.refresh(now);
+            }
+        }
+        at.seen.largest = at.seen.largest.max(packet.size);
+        at.seen.packets += 1;
+        at.seen.bytes += u64::from(packet.size);
+        if self.set.wash {
+            packet.class = 0;
+        }
+        packet.admit(time);
+        let on_link = shaper::on_link(&self.set, packet.size);
+        let place = self.store(Slot { packet, enqueued: now, on_link, behind: NONE }, header.tcp);
+        let flow = &mut self.tins[tin].flows.all[queue];
+        match flow.first {
+            NONE => flow.first = place,
+            _ => self.pool[flow.last as usize].behind = place,
+        }
+        flow.last = place;
+        flow.backlog += packet.size;
+        self.tins[tin].backlog += u64::from(packet.size);
+        self.memory += self.memory_of(packet.size);
+        self.packets += 1;
+        self.bytes += u64::from(packet.size);
+        let mut less = 0;
+        if self.set.ack_filter != AckFilter::Off {
+            less = self.filter(tin, queue, now, on_drop);
+        }
+        if self.heap.is_used() {
+            let Cake { heap, tins, .. } = self;
+            heap.longer(tin, queue, |tin, queue| tins.get(tin).map_or(0, |tin| tin.flows.all[queue].backlog));
+        }
+        if self.set.autorate {
+            // An ACK that was dropped for this one does not count; Linux's sum of 64 bits wraps around.
+            self.estimate.window_bytes =
+                self.estimate.window_bytes.wrapping_add(u64::from(packet.size)).wrapping_sub(less.into());
+            self.estimate(now);
+        }
+        let at = &mut self.tins[tin];
+        match at.flows.all[queue].set {
+            set @ (Set::None | Set::Decaying) => {
+                at.decaying -= u32::from(set == Set::Decaying);
+                at.sparse += 1;
+                at.flows.append(List::New, queue);
+                at.flows.all[queue].set = Set::Sparse;
+                self.tins[tin].flows.all[queue].deficit = self.quantum(tin, queue);
+            }
+            Set::SparseWait => {
+                at.sparse -= 1;
+                at.bulk += 1;
+                at.flows.all[queue].set = Set::Bulk;
+                at.flows.busier(queue);
+            }
+            Set::Sparse | Set::Bulk => {}
+        }
+        while self.over() {
+            self.overflow(now, on_drop);
+        }
+        // It was the last of its queue: if it is gone, all are.
+        (self.tins[tin].flows.all[queue].first != NONE).then_some(Admitted(false))
+    }
+
+    /// cake_dequeue.
+    fn dequeue(&mut self, time: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
+        self.held = None;
+        let now = clock(time);
+        let mut first = true;
+        while self.packets > 0 {
+            if let Some(next) = self.shaper.held(now) {
+                self.held = Some(Time::from_seconds((next - START) as f64 / 1e9));
+                return None;
+            }
+            let tin = self.choose(now)?;
+            while let Some(queue) = self.turn(tin, std::mem::take(&mut first)) {
+                let mut retry = false;
+                while let Some((packet, on_link, dropped)) = self.serve(tin, queue, now) {
+                    let Some(reason) = dropped else {
+                        self.charge(tin, queue, on_link, now, false);
+                        self.heap.departed();
+                        self.counters.depart(&packet);
+                        return Some(packet);
+                    };
+                    self.counters.drop(reason);
+                    on_drop(&packet, reason);
+                    if self.set.ingress {
+                        self.charge(tin, queue, on_link, now, true);
+                        retry = true;
+                        break;
+                    }
+                }
+                if !retry {
+                    self.emptied(tin, queue, now);
+                    break;
+                }
+            }
+        }
+        None
+    }
+
+    fn held_until(&self) -> Option<Time> {
+        self.held
+    }
+
+    fn reads_headers(&self) -> bool {
+        true
+    }
+
+    fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn reset_counters(&mut self) {
+        self.counters = Counters::default();
+        self.tins.iter_mut().for_each(Tin::restart);
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let sum = |of: fn(&Tin) -> u32| f64::from(self.tins.iter().map(of).sum::<u32>());
+        out("sparse_flows", sum(|tin| tin.sparse));
+        out("bulk_flows", sum(|tin| tin.bulk));
+        out("decaying_flows", sum(|tin| tin.decaying));
+        out("ack_drops", self.tins.iter().map(|tin| tin.seen.ack_drops).sum::<u64>() as f64);
+        out("memory", self.memory as f64);
+        out("shaper_rate", 8.0 * self.tins[0].share.rate as f64);
+    }
+
+    fn groups(&self, out: &mut dyn FnMut(usize, &'static str, f64)) {
+        for (line, &tin) in tins::shown(self.set.diffserv).iter().enumerate() {
+            self.tins[tin].statistics(&mut |name, value| out(line, name, value));
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The deficit shaper: what a packet costs on the link, and when the next may leave.
+
+use super::parameters::{Framing, Settings};
+use super::tins::Share;
+
+/// cake_calc_overhead: bytes that the shaper counts for a packet of `size`.
+#[inline]
+pub(super) fn on_link(set: &Settings, size: u32) -> u32 {
+    // Linux computes in 32 bits without a sign: a negative sum would be 4 GB. Here it is nothing.
+    let bytes = (i64::from(size) - set.offset + set.overhead).max(set.mpu).max(0);
+    let bytes = match set.framing {
+        Framing::None => bytes,
+        Framing::Atm => (bytes + 47) / 48 * 53,
+        Framing::Ptm => bytes + (bytes + 63) / 64,
+    };
+    bytes.min(i64::from(u32::MAX)) as u32
+}
+
+/// The state of the shaper as a whole, ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shaper {
+    /// time_next_packet.
+    pub next: i64,
+    /// failsafe_next_packet: what dropped packets do not postpone, at two thirds of the rate.
+    pub failsafe: i64,
+}
+
+impl Shaper {
+    /// An empty queue's first packet arrives: the time without packets is not made up for.
+    pub fn refresh(&mut self, now: i64) {
+        if self.next < now {
+            *self = Shaper { next: now, failsafe: now };
+        }
+    }
+
+    /// When the next packet may leave, if not `now`.
+    #[inline]
+    pub fn held(&self, now: i64) -> Option<i64> {
+        (self.next > now && self.failsafe > now).then_some(self.next.min(self.failsafe))
+    }
+
+    /// cake_advance_shaper: `bytes` leave (or are `dropped` in ingress mode) from the tin whose next packet is due at
+    /// `tin_next`.
+    #[inline]
+    pub fn advance(&mut self, whole: &Share, tin: &Share, tin_next: &mut i64, bytes: u32, now: i64, dropped: bool) {
+        let own = tin.duration(bytes);
+        if *tin_next < now {
+            *tin_next += own;
+        } else if *tin_next < now + own {
+            *tin_next = now + own;
+        }
+        let all = whole.duration(bytes);
+        self.next += all;
+        if !dropped {
+            self.failsafe += all + (all >> 1);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Tins: which code points lead where, and what each tin may send.
+
+use super::cobalt::Times;
+use super::parameters::{Diffserv, Settings};
+
+/// Nanoseconds in a second.
+const SECOND: u64 = 1_000_000_000;
+/// The slowest rate of a tin, B/s (cake_set_rate).
+const SLOWEST: u64 = 64;
+
+/// Where the code points lead (`diffserv8`, `diffserv4`, `diffserv3`): those that are not named go to the first tin,
+/// or with eight tins to the third. A row is a tin, and its code points.
+const EIGHT: (u8, &[(u8, &[u8])]) = (
+    2,
+    &[
+        (0, &[1]),
+        (1, &[2, 8, 10, 12, 14]),
+        (4, &[4, 18, 20, 22]),
+        (5, &[16]),
+        (3, &[24, 26, 28, 30, 34, 36, 38]),
+        (6, &[32, 40, 44, 46]),
+        (7, &[48, 56]),
+    ],
+);
+const FOUR: (u8, &[(u8, &[u8])]) =
+    (0, &[(1, &[1, 8]), (2, &[4, 16, 18, 20, 22, 24, 26, 28, 30, 34, 36, 38]), (3, &[32, 40, 44, 46, 48, 56])]);
+const THREE: (u8, &[(u8, &[u8])]) = (0, &[(1, &[1, 8]), (2, &[4, 44, 46, 48, 56])]);
+
+/// The tin of each code point.
+pub(super) fn tin_of_dscp(diffserv: Diffserv) -> [u8; 64] {
+    let (other, rows) = match diffserv {
+        Diffserv::Besteffort => return [0; 64],
+        Diffserv::Precedence => return std::array::from_fn(|dscp| dscp as u8 >> 3),
+        Diffserv::Diffserv8 => EIGHT,
+        Diffserv::Diffserv4 => FOUR,
+        Diffserv::Diffserv3 => THREE,
+    };
+    let mut tins = [other; 64];
+    for (tin, points) in rows {
+        for &dscp in *points {
+            tins[usize::from(dscp)] = *tin;
+        }
+    }
+    tins
+}
+
+/// Number of tins.
+pub(super) fn count(diffserv: Diffserv) -> usize {
+    match diffserv {
+        Diffserv::Besteffort => 1,
+        Diffserv::Diffserv3 => 3,
+        Diffserv::Diffserv4 => 4,
+        Diffserv::Precedence | Diffserv::Diffserv8 => 8,
+    }
+}
+
+/// The tins in the order in which statistics show them (`tin_order`): with three and four, the bulk tin first.
+pub(super) fn shown(diffserv: Diffserv) -> &'static [usize] {
+    match diffserv {
+        Diffserv::Diffserv3 | Diffserv::Diffserv4 => &[1, 0, 2, 3][..count(diffserv)],
+        _ => &[0, 1, 2, 3, 4, 5, 6, 7][..count(diffserv)],
+    }
+}
+
+/// What a tin may send.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Share {
+    /// Threshold, B/s; 0 is unlimited.
+    pub rate: u64,
+    /// Nanoseconds a byte, shifted left by `shift`; 0 is unlimited.
+    pub rate_ns: u64,
+    pub shift: u32,
+    /// Bytes of a flow's turn.
+    pub flow_quantum: u32,
+    /// Bytes of the tin's turn, in the unlimited mode.
+    pub quantum: i32,
+    pub times: Times,
+}
+
+impl Share {
+    /// cake_set_rate.
+    fn new(rate: u64, quantum: i32, set: &Settings) -> Self {
+        let (mut rate_ns, mut shift, mut flow_quantum) = (0, 0, 1514);
+        if rate > 0 {
+            flow_quantum = (rate >> 12).clamp(300, 1514) as u32;
+            shift = 34;
+            rate_ns = (SECOND << shift) / rate.max(SLOWEST);
+            while rate_ns >> 34 > 0 {
+                rate_ns >>= 1;
+                shift -= 1;
+            }
+        }
+        let mtu_time = (u64::from(set.mtu) * rate_ns) >> shift;
+        let (given_target, given_interval) = (set.target_us * 1000, set.interval_us * 1000);
+        let target = (mtu_time * 3 / 2).max(given_target);
+        // Linux subtracts without a sign: the sum stays right.
+        let interval = given_interval.wrapping_add(target).wrapping_sub(given_target).max(target * 2);
+        Share { rate, rate_ns, shift, flow_quantum, quantum, times: Times { interval, target, mtu_time } }
+    }
+
+    /// Transmission time of `bytes`, ns.
+    #[inline]
+    pub fn duration(&self, bytes: u32) -> i64 {
+        ((u64::from(bytes) * self.rate_ns) >> self.shift) as i64
+    }
+}
+
+/// The shares of all tins at the shaper's `rate`, B/s (cake_config_*). The first tin's is the shaper's.
+pub(super) fn shares(set: &Settings, rate: u64) -> Vec<Share> {
+    let shifted = |shifts: &[u32]| shifts.iter().map(|&by| Share::new(rate >> by, 1024 >> by, set)).collect();
+    match set.diffserv {
+        Diffserv::Besteffort => vec![Share::new(rate, 65_535, set)],
+        Diffserv::Diffserv3 => shifted(&[0, 4, 2]),
+        Diffserv::Diffserv4 => shifted(&[0, 4, 1, 2]),
+        Diffserv::Precedence | Diffserv::Diffserv8 => {
+            let (mut rate, mut quantum) = (rate, 256);
+            (0..8)
+                .map(|_| {
+                    let share = Share::new(rate, quantum.max(1), set);
+                    (rate, quantum) = ((rate * 7) >> 3, (quantum * 7) >> 3);
+                    share
+                })
+                .collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(diffserv: Diffserv, dscp: u8) -> u8 {
+        tin_of_dscp(diffserv)[usize::from(dscp)]
+    }
+
+    /// CS1, LE, CS0, AF11, AF21, AF41, CS4, VA, EF, CS6, CS7 and a code point that has no meaning.
+    const POINTS: [u8; 12] = [8, 1, 0, 10, 18, 34, 32, 44, 46, 48, 56, 63];
+
+    #[test]
+    fn code_points_lead_where_linux_says() {
+        for (diffserv, tins) in [
+            (Diffserv::Besteffort, [0; 12]),
+            (Diffserv::Precedence, [1, 0, 0, 1, 2, 4, 4, 5, 5, 6, 7, 7]),
+            (Diffserv::Diffserv3, [1, 1, 0, 0, 0, 0, 0, 2, 2, 2, 2, 0]),
+            (Diffserv::Diffserv4, [1, 1, 0, 0, 2, 2, 3, 3, 3, 3, 3, 0]),
+            (Diffserv::Diffserv8, [1, 0, 2, 1, 4, 3, 6, 6, 6, 7, 7, 2]),
+        ] {
+            assert_eq!(POINTS.map(|dscp| named(diffserv, dscp)), tins, "{diffserv:?}");
+        }
+    }
+}
