@@ -90,6 +90,11 @@ impl Ecn {
         self.cwr = !self.accurate();
     }
 
+    /// The last reduction is undone.
+    pub fn withdraw_cwr(&mut self) {
+        self.cwr = false;
+    }
+
     /// Whether marks are counted by the receiver.
     pub fn accurate(&self) -> bool {
         self.feedback == Feedbacks::Accurate
