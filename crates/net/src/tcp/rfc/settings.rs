@@ -219,6 +219,8 @@ pub struct Settings {
     pub abe: bool,
     /// Prague competes as CUBIC would where marks seem to come from a classic queue.
     pub prague_fallback: bool,
+    /// With [`Feedbacks::Classic`]: retransmissions are ECN-capable too (ECN++).
+    pub ecn_plus: bool,
     /// Pacing over the RTT.
     pub pacing: bool,
     /// Finite data end with a FIN.
@@ -292,6 +294,7 @@ impl Default for Settings {
             hystart: HyStart::Off,
             abe: false,
             prague_fallback: false,
+            ecn_plus: false,
             pacing: false,
             fin: false,
             delayed_ack: Some(0.2),

@@ -100,7 +100,7 @@ impl Connection {
             rto_at: f64::INFINITY,
             detection: LossDetection::new(&settings),
             recovery: Recovery::new(),
-            ecn: Ecn::new(settings.feedback),
+            ecn: Ecn::new(settings.feedback, settings.ecn_plus),
             pacer: Pacer::new(&settings, models),
             tso,
             undo: Undo::new(&settings),

@@ -302,7 +302,7 @@ impl Connection {
         if self.settings.repair_timer_restarts && index == 0 && !reordering {
             self.rto_at = now + self.rtt.rto.value();
         }
-        let bits = if record.is_fin() { FIN } else { 0 } | self.ecn.other_bits();
+        let bits = if record.is_fin() { FIN } else { 0 } | self.ecn.repeat_bits();
         out.segments.push(Sent { seq: wrap(record.start, self.first), payload: record.payload() as u16, bits });
         self.note_rate(index, now);
         self.scoreboard.retransmitted(index, now, counts);

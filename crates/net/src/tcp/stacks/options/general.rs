@@ -452,6 +452,16 @@ pub(super) const OPTIONS: &[Opt] = &[
         about: "A mark reduces cwnd at once, or over one round trip by PRR, as a loss does (CWR state).",
     },
     Opt {
+        key: "ecn_plus",
+        place: Place::Rules,
+        group: Group::Recovery,
+        values: Values::Either(["off", "on"], |s| &mut s.ecn_plus),
+        controls: ALL,
+        needs: &[&CLASSIC_MARKS],
+        source: "RFC 3168, 6.1.5; on: draft-ietf-tcpm-generalized-ecn (ECN++), 3.2",
+        about: "Retransmissions are ECN-capable as well; those of dctcp and prague always are.",
+    },
+    Opt {
         key: "mark_ack",
         place: Place::Rules,
         group: Group::Receiver,
