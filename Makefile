@@ -4,13 +4,18 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CARGO ?= cargo
-# Python compiles the modules that it loads when it first does; most of those installed are never loaded.
+# Python compiles the modules that it loads when it first does; most of those installed are never loaded. It must keep
+# what it has compiled: else every command that a test runs compiles all of it again.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+
+# Nothing is edited and compiled again within a run of make.
+export CARGO_INCREMENTAL ?= 0
 
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python web test-web test-web-engine lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean bit-flips faults torture digests web-engine web-page
+.PHONY: build demo test test-rust test-python test-more web test-web test-web-engine lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean bit-flips faults torture digests web-engine web-page
 
 # EXTRAS=tune, or several with commas between them: optional extras of the package.
 build: $(VENV)/.built
@@ -91,8 +96,13 @@ test-link: build $(VENV)/.requirements-dev
 test-python: build $(VENV)/.requirements-dev
 	@$(BIN)/python python/tests/page_runner.py
 	@# A file's tests share costly fixtures: they stay in one process.
-	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile \
-		--ignore python/tests/test_link.py --ignore python/tests/test_link_pages.py
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile $(foreach name,link link_pages wasm, \
+		--ignore python/tests/test_$(name).py)
+
+# What takes longer than `make test` may: 600 drawn networks in every way to run one, and all cases of ns-2. Minutes.
+test-more: build
+	EARLYDROP_NETWORKS=100 $(CARGO) test --quiet -p earlydrop-sim --test same_results
+	$(BIN)/earlydrop validate
 
 # The playground: its engine (docs/web.md), target/web/earlydrop.wasm, which must not be larger than a page may load; and
 # its page, target/web/index.html.
@@ -110,8 +120,9 @@ web/node_modules/.installed: web/package.json web/package-lock.json
 	cd web && npm ci --silent
 	@touch $@
 
-# The page's models and stories, and the page in Chromium; the engine in node.
-test-web: web build test-web-engine
+# The page's models and stories, and the page in Chromium; the engine in node and under wasmtime.
+test-web: web build test-web-engine $(VENV)/.requirements-dev
+	$(BIN)/python -m pytest python/tests/test_wasm.py
 	cd web && npm run --silent test
 
 # The engine in node: every stored result byte for byte, and the program of its page.
@@ -154,14 +165,15 @@ bench-decisions: build
 bench-instructions:
 	$(PYTHON) benches/instructions.py $(if $(WRITE),--write)
 
-# Instructions per packet against the number of flows, for all traffic and TCPs, by valgrind. An hour;
+# Instructions per packet against the number of flows, for all traffic and TCPs, by valgrind. Half an hour;
 # WRITE=docs/performance.md renews its table.
 .PHONY: complexity
 complexity:
 	$(PYTHON) benches/complexity.py $(if $(WRITE),--write $(WRITE))
 
 # Every fuzz target for SECONDS, 60 by default, under libFuzzer with the sanitizer of addresses: needs cargo-fuzz and a
-# nightly compiler. RANDOM=yes: with random bytes instead, which needs neither.
+# nightly compiler. RANDOM=yes: with random bytes instead, which needs neither. The sanitizer keeps little freed memory:
+# it counts against the limit.
 SECONDS ?= 60
 FUZZ_TARGETS ?= documents scenarios networks events disciplines headers paths
 .PHONY: fuzz fuzz-python
@@ -176,8 +188,8 @@ else
 		{ echo "fuzz: a nightly compiler is missing: rustup toolchain install nightly; or make fuzz RANDOM=yes"; exit 1; }
 	@for target in $(FUZZ_TARGETS); do \
 		mkdir -p fuzz/corpus/$$target || exit 1; \
-		$(CARGO) +nightly fuzz run $$target -- -max_total_time=$(SECONDS) -timeout=2 -rss_limit_mb=512 \
-			-print_final_stats=1 || exit 1; \
+		ASAN_OPTIONS=quarantine_size_mb=32 $(CARGO) +nightly fuzz run $$target -- \
+			-max_total_time=$(SECONDS) -timeout=2 -rss_limit_mb=512 -print_final_stats=1 || exit 1; \
 	done
 endif
 
@@ -227,7 +239,7 @@ faults: build
 
 # Commands, writers of one store and real links are killed at random for an hour; SECONDS=60 for a minute. Links need
 # root and Linux.
-SECONDS ?= 3600
+torture: SECONDS := $(if $(filter command% environment%,$(origin SECONDS)),$(SECONDS),3600)
 torture: build
 	$(BIN)/python tools/torture.py --seconds $(SECONDS)
 
@@ -263,6 +275,15 @@ pages: build
 	$(BIN)/python tools/column_pages.py
 	$(BIN)/python -m earlydrop.aqm > python/earlydrop/aqm.pyi
 	$(BIN)/earlydrop vectors --out vectors
+
+# Which step of the decision vectors decides over each option, searched anew (EARLYDROP_BLESS=1 writes the table of
+# vectors/README.md); and the rules of the disciplines broken one at a time, into vectors/mutants.md, twenty minutes.
+.PHONY: test-vectors mutants
+test-vectors:
+	$(CARGO) test --quiet --release -p earlydrop-sim --lib vectors -- --include-ignored
+
+mutants: $(VENV)/.requirements-dev
+	$(BIN)/python tools/mutants.py
 
 # The tables and the figure of docs/readings.md: some 2000 runs, minutes.
 readings: build

@@ -25,24 +25,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
+import small_sweep
 from earlydrop.store import StoreError, open_store
 from earlydrop.sweeps.running import sweep
-
-SWEEP = """
-seeds = 2
-measures = ["goodput", "queue_delay"]
-[scenario]
-duration = "1 s"
-topology.kind = "dumbbell"
-topology.pairs = 1
-topology.access = { rate = "100 Mbit/s", delay = "5 ms" }
-topology.bottleneck = { rate = "2 Mbit/s", delay = "10 ms" }
-queue.bottleneck = { aqm = "red", limit = "30 packets" }
-traffic = [{ kind = "ftp" }]
-[[factor]]
-path = "queue.bottleneck.max_p"
-values = [0.05, 0.1]
-"""
 
 
 @dataclass
@@ -57,7 +42,8 @@ class Found:
 
 def swept(store: str) -> str:
     """What the sweep finds with a store, without what it costs."""
-    found = sweep(tomllib.loads(SWEEP), store=store, workers=1).document()
+    asked = {**tomllib.loads(small_sweep.sweep()), "scenario": tomllib.loads(small_sweep.scenario())}
+    found = sweep(asked, store=store, workers=1).document()
     return json.dumps({key: found[key] for key in ("points", "differences", "runs", "failed")})
 
 

@@ -207,7 +207,8 @@ def page() -> str:
         "Every sentence of the five papers (one has two schemes and so two studies) that asserts an effect, in the",
         "papers' order: where it stands, what it says (in our words), the claims that put it to the test with their",
         "verdicts, or why it cannot be tested. Verdicts are explained in [statistics](statistics.md#verdicts), the",
-        "studies on their own pages. Made by `make claims` from `studies/*/statements.toml` and the verdicts of full runs.",
+        "studies on their own pages. Made by `make claims` from `studies/*/statements.toml` and the verdicts of full "
+        "runs.",
         "",
         "| study | sentences | tested | claims | " + " | ".join(VERDICTS) + " |",
         "|---|---|---|---|" + "---|" * len(VERDICTS),

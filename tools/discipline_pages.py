@@ -27,12 +27,33 @@ STEP_AT, END = 20, 40
 INDEX = """# The disciplines
 
 Every discipline of the catalogue, by family. `earlydrop show NAME` prints the same; these pages are made from the
-declarations in `crates/aqm/src` (`make pages`).
+declarations in `crates/aqm/src` (`make pages`). What Linux, ns-2 and ns-3 call them, and what is left out:
+[queues of other programs](../coming-from.md#queues-of-linux-ns-2-and-ns-3).
 
 The pictures show the drop probability over the averaged queue, where a discipline has such a curve, and a step
 response: 10 TCP Reno flows share a link of 10 Mbit/s (round trip 40 ms without queue, packets of 1000 B and 40 B of
 headers, buffer 120 packets, defaults of the discipline), and after 20 s 40 more join at once. Settings are not tuned to
 that link: a discipline made for other rates shows so.
+"""
+
+
+CAPTION = """*Ten TCP Reno flows on 10 Mbit/s, with 40 ms of round trip and a buffer of 120 packets; after 20 s forty
+more join. The discipline has its defaults ([the setup](README.md)).*"""
+
+LEFT_OUT = """## Traffic conditioners
+
+[`markers`](markers.md) give packets the class that RIO and WRED read: a token bucket, srTCM, trTCM, TSW2CM, TSW3CM.
+
+## Not here
+
+Schemes that the papers cite and that no text at hand defines well enough to write them:
+
+| scheme | cited by | what is known | what is missing |
+|---|---|---|---|
+| Hybrid RED (Haider, Sirisena, Pawlikowski, ICT 2003) | DDRED | RED that looks at the queue as it is and at its average | the rule that combines the two, and its constants |
+| Fair sharing of adaptive and non-adaptive flows (Anjum, Tassiulas, INFOCOM 1999) | SFRED | per-flow counts of waiting packets decide whether a flow's arrival is dropped, and with which of a few probabilities | the thresholds, the probabilities and the spacing; FRED is the scheme of this kind here |
+| TCC (Ren, Lin, Huang, IEEE Communications Letters 9, 2005) | SFRED | a classifier with two categories decides in place of a drop probability | the features, and the weights of the classifier |
+| Robust proportional controller (Wang, Rong, Liu, Computer Communications 31, 2008) | TRED | `p` in proportion to `q - q_ref`, by a second-order model of TCP | the gains; [`pid`](pid.md) with `t_i = "1000000 s"` and `t_d = "0 s"` is a proportional controller in its incremental form, with `t_d` above 0 a PD controller, and PD-RED moves max_p by one |
 """
 
 
@@ -49,6 +70,37 @@ def index(catalogue: Sequence[Mapping[str, Any]]) -> str:
         lines += [f"## {family[0].upper()}{family[1:]}", "", "| name | | year | what it is |", "|---|---|---|---|"]
         lines += [f"| [`{e['name']}`]({e['name']}.md) | {e['title']} | {e['year']} | {e['summary']} |" for e in members]
         lines.append("")
+    lines.append(LEFT_OUT)
+    return "\n".join(lines)
+
+
+MARKERS = """# Traffic conditioners
+
+A marker in front of a queue gives each packet the class that RIO, WRED and the schedulers by class read. It stands in
+the table of the queue, and the class holds in that queue only:
+
+```toml
+[queue.bottleneck]
+aqm = "rio"
+marker = { kind = "srtcm", cir = "1 Mbit/s", cbs = "15 kB", ebs = "15 kB" }
+```
+
+Each flow has a meter with the profile, or all packets together (`meter = "aggregate"`). Every packet is metered, also
+one that the discipline then drops. The colours become classes: `green` 2, `yellow` 1, `red` 0. For RIO any class above 0
+is In, so that with three colours `yellow = 0` puts yellow packets Out; for WRED they are precedences. A queue with a
+marker steps its link by events.
+
+"""
+
+
+def marker_page() -> str:
+    """The page of the traffic conditioners."""
+    found = json.loads(_core.markers())
+    lines = [MARKERS + found["doc"].strip().replace("\n## ", "\n\n## "), "", "## Parameters", ""]
+    for entry in found["markers"]:
+        lines += [f"### `{entry['name']}`", "", f"{entry['title']}, {entry['year']}. {entry['summary']}.", ""]
+        lines += [*_parameter_rows(entry["parameters"]), ""]
+    lines += ["[All disciplines](README.md). Code: `crates/aqm/src/markers`.", ""]
     return "\n".join(lines)
 
 
@@ -65,6 +117,8 @@ def page(entry: Mapping[str, Any]) -> str:
         f"`{name}`, {entry['family']}, {entry['year']}. {entry['summary']}.",
         "",
         f"![{title}: {what}](images/{name}.png)",
+        "",
+        CAPTION,
         "",
         *body[_first_text(body) :],
         "",
@@ -94,7 +148,12 @@ def _parameters(entry: Mapping[str, Any]) -> list[str]:
     limit, source = entry["limit"]["default"], entry["limit"]["source"]
     forms = 'packets, bytes, or "2 bdp"'
     rows.append(f"| `limit` | {limit} | | {forms} | [Buffer](../scenarios.md#queuename). Default: {source}. |")
-    for p in entry["parameters"]:
+    return [*rows, *_parameter_rows(entry["parameters"])[2:]]
+
+
+def _parameter_rows(parameters: Sequence[Mapping[str, Any]]) -> list[str]:
+    rows = ["| name | default | unit | allowed | meaning |", "|---|---|---|---|---|"]
+    for p in parameters:
         symbol = f" ${p['symbol']}$" if p["symbol"] else ""
         doc = f"{p['doc']} Default: {p['source']}."
         cells = [f"`{p['name']}`{symbol}", str(p["default"]), p["unit"], p["range"], doc]
@@ -193,7 +252,8 @@ def _response(ax: Axes, times: Sequence[float], queue: Mapping[str, Any]) -> Non
 def texts() -> dict[str, str]:
     """File name and text of every page."""
     catalogue = entries()
-    return {"README.md": index(catalogue), **{f"{e['name']}.md": page(e) for e in catalogue}}
+    pages = {f"{e['name']}.md": page(e) for e in catalogue}
+    return {"README.md": index(catalogue), "markers.md": marker_page(), **pages}
 
 
 def write(folder: Path, progress: Progress) -> None:

@@ -33,28 +33,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
+import small_sweep  # noqa: E402
 from earlydrop import cli, disk, output, store  # noqa: E402
 from earlydrop.render import plotting  # noqa: E402
 
 MODES = ("once", "half", "on")
-SCENARIO = """
-name = "small"
-duration = "1 s"
-topology.kind = "dumbbell"
-topology.pairs = 1
-topology.access = { rate = "100 Mbit/s", delay = "5 ms" }
-topology.bottleneck = { rate = "2 Mbit/s", delay = "10 ms" }
-queue.bottleneck = { aqm = "red", limit = "30 packets" }
-traffic = [{ kind = "ftp" }]
-"""
-SWEEP = """
-seeds = 2
-measures = ["goodput", "queue_delay"]
-scenario = "small.toml"
-[[factor]]
-path = "queue.bottleneck.max_p"
-values = [0.05, 0.1]
-"""
 
 
 class Fault(disk.System):
@@ -222,8 +205,8 @@ def run(words: list[str]) -> tuple[int, str]:
 
 def prepare(place: Path) -> None:
     """Files of the commands, a store, and a result of before."""
-    (place / "small.toml").write_text(SCENARIO, encoding="utf-8")
-    (place / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    (place / small_sweep.FILE).write_text(small_sweep.scenario(), encoding="utf-8")
+    (place / "sweep.toml").write_text(small_sweep.sweep(), encoding="utf-8")
     with contextlib.chdir(place):
         assert run(COMMANDS["sweep"])[0] == cli.DONE
         shutil.rmtree("r")
@@ -315,8 +298,9 @@ CASES: dict[str, Callable[[Path, int, str], tuple[int, str]]] = {
 
 def check(name: str, every: int = 1) -> Found:
     """All faults of a case, or every so many."""
-    plain = plotting._bytes
+    plain = plotting._bytes, plotting._settle
     plotting._bytes = lambda drawing, kind: b"<svg/>"
+    plotting._settle = lambda drawing, note: None
     try:
         with tempfile.TemporaryDirectory() as folder:
             whole = Path(folder)
@@ -327,7 +311,7 @@ def check(name: str, every: int = 1) -> Found:
                     assert code == cli.DONE, said
             return faults(CASES[name], whole, every)
     finally:
-        plotting._bytes = plain
+        plotting._bytes, plotting._settle = plain
 
 
 def main() -> int:

@@ -43,14 +43,24 @@ Signatures and docstrings of what `import earlydrop as ed` offers; the classes o
 
 {entries}
 """
+WIDTH = 98
+"""Columns of a page's code."""
 PLAYGROUND = ROOT / "target" / "web"
 """The built page; without it the site has none, and says so."""
 BUILT = (PLAYGROUND / "index.html").is_file() and (PLAYGROUND / "earlydrop.wasm").is_file()
 FRAME = """<iframe class="playground" src="{up}playground/index.html#aqm={aqms}&embed" loading="lazy"
 title="{title} in the playground"></iframe>
 
-[Open it in the whole playground]({up}playground/index.html#aqm={aqms}){{ .md-button }}
+<a class="md-button" href="{up}playground/index.html#aqm={aqms}">Open it in the whole playground</a>
 """
+FOUND_FIRST = {
+    "faq.md",
+    "home.md",
+    "statistics.md",
+    "playground.md",
+    *(f"{folder}/{path.name}" for folder in ("tutorials", "how-to") for path in sorted((DOCS / folder).glob("*.md"))),
+}
+"""Pages that answer questions: the search names them before reference pages with the same words."""
 ABSENT = "This copy of the site was built without the playground: `make web` builds it, and `make site` takes it in."
 NAMES = {
     "Links and networks": "link dumbbell load parse Network Scenario parking_lot star two_flow bus flower sfred nlred "
@@ -120,10 +130,59 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         up = "../" * here.count("/")
         return f"{image}[{text}]({up}{place}{hash_}{anchor})"
 
+    if here in FOUND_FIRST:
+        page.meta["search"] = {"boost": 3}
     markdown = _with_playground(here, markdown)
     # The kind of a block may have a second word, for the tests.
     parts = CODE.split(re.sub(r"^( *```\w+) [^\n]+$", r"\1", markdown, flags=re.MULTILINE))
-    return "".join(part if k % 2 else LINK.sub(turned, part) for k, part in enumerate(parts))
+    return _nested("".join(_folded(part) if k % 2 else LINK.sub(turned, part) for k, part in enumerate(parts)))
+
+
+def _folded(code: str) -> str:
+    """Commands that are longer than a page is wide go on in the next line, as a shell has it."""
+    lines = []
+    for line in code.split("\n"):
+        margin = len(line) - len(line.lstrip())
+        if len(line) - margin <= WIDTH or not re.match(r" *(\$ )?(sudo )?earlydrop ", line):
+            lines.append(line)
+            continue
+        # An option with its values, and what follows "--", stay together.
+        units = [""]
+        for word in re.findall(r" *(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+", line):
+            if word.startswith(" --") and not units[-1].startswith(" -- "):
+                units.append("")
+            units[-1] += word
+        made = [units[0]]
+        for unit in units[1:]:
+            if len(made[-1]) - margin + len(unit) + 2 > WIDTH:
+                made[-1] += " \\"
+                made.append(" " * (margin + 3))
+            made[-1] += unit
+        lines += made
+    return "\n".join(lines)
+
+
+def _nested(markdown: str) -> str:
+    """Lists as Python's Markdown asks for them.
+
+    What belongs to an item is indented by four, not to the column of its text; and an item is a paragraph of its own
+    where one before it has several.
+    """
+    lines: list[str] = []
+    column = 0
+    fence = loose = False
+    for line in markdown.split("\n"):
+        fence ^= line.lstrip().startswith("```")
+        item = None if fence else re.match(r"(?:[-*]|\d+\.) +", line)
+        if line and not line.startswith(" "):
+            column = len(item[0]) if item else 0
+            loose = loose and item is not None
+        inside = 0 < column < 4 and line.startswith(" " * column)
+        loose |= inside and lines[-1] == ""
+        if item and loose and lines[-1]:
+            lines.append("")
+        lines.append(" " * (4 - column) + line if inside else line)
+    return "\n".join(lines)
 
 
 def _with_playground(here: str, markdown: str) -> str:

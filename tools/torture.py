@@ -34,24 +34,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "python"), str(ROOT / "python/tests")]
 
-SCENARIO = """
-name = "small"
-duration = "10 s"
-topology.kind = "dumbbell"
-topology.pairs = 5
-topology.access = { rate = "100 Mbit/s", delay = "5 ms" }
-topology.bottleneck = { rate = "4 Mbit/s", delay = "10 ms" }
-queue.bottleneck = { aqm = "red", limit = "30 packets" }
-traffic = [{ kind = "ftp", start = { uniform = ["0 s", "0.5 s"] } }]
-"""
-SWEEP = """
-seeds = 60
-measures = ["goodput", "queue_delay"]
-scenario = "small.toml"
-[[factor]]
-path = "queue.bottleneck.max_p"
-values = [0.02, 0.05, 0.1, 0.2]
-"""
+import small_sweep  # noqa: E402
+
 # Runs go into the store often, so that a kill finds some there.
 COMMAND = """
 import sys
@@ -105,8 +89,10 @@ class Place:
         self.work = self.path / "work"
         self.scratch.mkdir()
         self.work.mkdir()
-        (self.work / "small.toml").write_text(SCENARIO, encoding="utf-8")
-        (self.work / "many.toml").write_text(SWEEP, encoding="utf-8")
+        scenario = small_sweep.scenario(duration_s=10, flows=5, rate_mbps=4)
+        (self.work / small_sweep.FILE).write_text(scenario, encoding="utf-8")
+        sweep = small_sweep.sweep(seeds=60, max_p=[0.02, 0.05, 0.1, 0.2])
+        (self.work / "many.toml").write_text(sweep, encoding="utf-8")
         self.there: set[tuple[str, int]] = set()
 
     def start(self) -> list[subprocess.Popen[bytes]]:
@@ -203,7 +189,8 @@ def links(count: Count, rng: random.Random, end: float) -> None:
         while time.monotonic() < end:
             nat = rng.random() < 0.5
             command = WITH_NAT if nat else WITH_NAT[:-1]
-            mark = f"{rng.randint(10**8, 10**9)}"
+            # With our process id, which is not that of another torture.
+            mark = f"{os.getpid()}{rng.randint(10**6, 10**7)}"
             script = f"trap '' TERM; setsid sleep {mark} & unshare --pid --fork sleep {mark} & sleep {mark}"
             process = subprocess.Popen(
                 [*command, "--quiet", "--", "sh", "-c", script],

@@ -156,39 +156,36 @@ def flags(ways: list[str]) -> list[str]:
     raise Missing("Rust's standard library for wasm cannot be had:\n" + "\n".join(reasons))
 
 
-def build(profile: str, ways: list[str]) -> Path:
-    """Builds the module with a profile of Cargo.toml; its path."""
+def build(ways: list[str]) -> Path:
+    """Builds the module; its path."""
     environment = dict(os.environ)
     if found := flags(ways):
         environment["CARGO_ENCODED_RUSTFLAGS"] = "\x1f".join(found)
-    words = ("cargo", "build", "--quiet", "--profile", profile, "--target", TARGET, "-p", "earlydrop-web")
+    words = ("cargo", "build", "--quiet", "--profile", "wasm", "--target", TARGET, "-p", "earlydrop-web")
     subprocess.run(words, cwd=ROOT, env=environment, check=True)
     made = Path(environment.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return made / TARGET / profile / "earlydrop_web.wasm"
+    return made / TARGET / "wasm" / "earlydrop_web.wasm"
 
 
 def main() -> int:
     """0; 1 if it cannot be built or is too large."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "--quick", action="store_true", help="for tests: target/earlydrop-quick.wasm, built in less time"
-    )
     parser.add_argument("--way", choices=WAYS, action="append", help="only this way to the standard library")
     chosen = parser.parse_args()
     try:
-        made = build("wasm-quick" if chosen.quick else "wasm", chosen.way or list(WAYS))
+        made = build(chosen.way or list(WAYS))
     except Missing as reason:
         print(f"wasm.py: {reason}", file=sys.stderr)
         return 1
     except subprocess.CalledProcessError as failed:
         return failed.returncode
-    target = TARGET_FOLDER / ("earlydrop-quick.wasm" if chosen.quick else "web/earlydrop.wasm")
+    target = TARGET_FOLDER / "web/earlydrop.wasm"
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(made, target)
     data = target.read_bytes()
     small = len(gzip.compress(data, mtime=0))
     print(f"{target.relative_to(ROOT)}: {len(data):,} bytes, {small:,} compressed by gzip")
-    if not chosen.quick and small > MOST:
+    if small > MOST:
         print(f"wasm.py: more than {MOST:,} bytes compressed", file=sys.stderr)
         return 1
     return 0

@@ -12,6 +12,9 @@ def build() -> str:
 def catalogue() -> str:
     """JSON list of the disciplines: name, title, family, year, summary, source, doc, parameters."""
 
+def markers() -> str:
+    """JSON of the traffic conditioners: `markers` (name, title, year, summary, source, parameters) and `doc`."""
+
 def stacks() -> str:
     """JSON of the TCP stacks and their options: `stacks` (name, about, tcps, rows, values) and `options`."""
 

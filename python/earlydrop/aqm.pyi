@@ -83,6 +83,7 @@ class Red(Queue):
         max_packet: float | str | None = None,
         overflow_victim: Literal["tail", "front", "random"] | None = None,
         gentle: bool | None = None,
+        tc: Literal["6.15", "6.14"] | None = None,
     ) -> None: ...
 
 class GentleRed(Queue):
@@ -315,6 +316,7 @@ class LinuxAdaptiveRed(Queue):
         bandwidth: float | str | None = None,
         harddrop: bool | None = None,
         nodrop: bool | None = None,
+        tc: Literal["6.15", "6.14"] | None = None,
     ) -> None: ...
 
 class PdRed(Queue):
@@ -614,6 +616,7 @@ class Sfred(Queue):
         slow_packets: float | None = None,
         slow_bonus: float | str | None = None,
         fair_rate: Literal["auto", "received", "accepted", "list"] | None = None,
+        counts: Literal["packets", "bits"] | None = None,
         throughput: Literal["received", "accepted"] | None = None,
         active_flows: Literal["list", "hits"] | None = None,
         hit_weight: float | None = None,
@@ -652,6 +655,7 @@ class Ddred(Queue):
         max_packet: float | str | None = None,
         gentle: bool | None = None,
         forced_victim: Literal["nearest", "arrival"] | None = None,
+        searched: Literal["with_arrival", "queue"] | None = None,
         method: int | None = None,
         tie: Literal["newest", "oldest"] | None = None,
         no_option: Literal["nearest", "farthest", "guess"] | None = None,
@@ -1124,6 +1128,14 @@ class Wred(Queue):
         min_th_7: float | str | None = None,
         max_th_7: float | str | None = None,
         max_p_7: float | None = None,
+        w_q_0: float | Literal["auto"] | None = None,
+        w_q_1: float | Literal["auto"] | None = None,
+        w_q_2: float | Literal["auto"] | None = None,
+        w_q_3: float | Literal["auto"] | None = None,
+        w_q_4: float | Literal["auto"] | None = None,
+        w_q_5: float | Literal["auto"] | None = None,
+        w_q_6: float | Literal["auto"] | None = None,
+        w_q_7: float | Literal["auto"] | None = None,
     ) -> None: ...
 
 class Rio(Queue):

@@ -12,15 +12,16 @@ from typing import Any
 Document = dict[str, Any]
 
 
-def overlay(document: Mapping[str, Any], changes: Mapping[str, Any]) -> Document:
-    """A copy of `document` with each `"a.b.0.c" = value` of `changes` put in its place.
+def overlay(document: Mapping[str, Any], *layers: Mapping[str, Any]) -> Document:
+    """A copy of `document` with each `"a.b.0.c" = value` of the layers put in its place, one layer after the other.
 
     A number in a path is the position in a list. Tables on the way are made where they are missing; a value
     that is a table replaces the table that was there.
     """
     result: Document = copy.deepcopy(dict(document))
-    for path, value in changes.items():
-        _put(result, path, copy.deepcopy(value))
+    for changes in layers:
+        for path, value in changes.items():
+            _put(result, path, copy.deepcopy(value))
     return result
 
 

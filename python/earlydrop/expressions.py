@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -130,7 +131,10 @@ def _parse(text: str, kind: str) -> tuple[ast.expr, tuple[str, ...]]:
     if len(text) > LONGEST:
         raise ExpressionError(f"is {len(text)} characters long; allowed are {LONGEST}")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        with warnings.catch_warnings():
+            # Those on odd literals, such as `1or 2`, name no file.
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text.strip(), mode="eval").body
         return tree, tuple(dict.fromkeys(_names(tree, kind, 0)))
     except ExpressionError:
         raise

@@ -149,7 +149,9 @@ class AqmEnv(gymnasium.Env[Observation, Observation]):
         queues = document["queue"]
         self.queue = queue or next(iter(queues))
         if self.queue in queues:
-            kept = {key: value for key, value in queues[self.queue].items() if key in ("limit", "ecn", "random")}
+            kept = {
+                key: value for key, value in queues[self.queue].items() if key in ("limit", "ecn", "random", "marker")
+            }
             document["queue"] = {**queues, self.queue: {"aqm": AGENT.native.name, **kept}}
             document["aqms"] = {**document.get("aqms", {}), AGENT.native.name: {"digest": AGENT.digest}}
         self.scenario = parse(document)

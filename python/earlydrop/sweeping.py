@@ -19,6 +19,7 @@ from .policies.registry import trusting
 from .queues import Queue
 from .scenario import Network
 from .sweeps import SweepError
+from .sweeps.factors import titled
 from .sweeps.shown import Swept
 from .terminal import Meter
 
@@ -183,5 +184,5 @@ def _key(path: str, values: Sequence[Any], names: Sequence[str]) -> dict[str, An
             for value, part in zip(values, parts, strict=True)
             if part
         ]
-        return {"name": name, "title": last, "unit": units.pop(), "levels": levels}
-    return {"name": name, "title": last, "path": path, "values": list(values)}
+        return {"name": name, "title": titled(last, [path]), "unit": units.pop(), "levels": levels}
+    return {"name": name, "title": titled(last, [path]), "path": path, "values": list(values)}

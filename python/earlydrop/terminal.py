@@ -195,8 +195,12 @@ def plot(
     lines: int = 12,
     label: str = "",
     top: float | None = None,
+    marks: tuple[Sequence[float], Sequence[float]] = ((), ()),
 ) -> str:
-    """Curves in braille dots, two by four to a character. The second curve and later ones are dotted."""
+    """Curves in braille dots, two by four to a character. The second curve and later ones are dotted.
+
+    The axes name their ends, and the `marks` on x and on y instead of the upper end of y.
+    """
     low = min(min(xs) for _, xs, _ in curves)
     high = max(max(xs) for _, xs, _ in curves)
     top = top or max(max(ys) for _, _, ys in curves) or 1.0
@@ -214,14 +218,25 @@ def plot(
             for step in range(min(start, level), max(start, level) + 1):
                 if 0 <= step < lines * 4:
                     canvas[step // 4][dot // 2] |= _BITS[step % 4][dot % 2]
-    margin = max(len(f"{top:g}"), 1)
+    named = {round((1 - y / top) * (lines - 1)): f"{y:g}" for y in [0.0, *(marks[1] or [top])]}
+    margin = max(map(len, named.values()))
     drawn = []
     for row, cells in enumerate(canvas):
-        mark = f"{top:g}" if row == 0 else "0" if row == lines - 1 else ""
-        drawn.append(f"{mark:>{margin}} |" + "".join(chr(0x2800 + c) for c in cells).rstrip("\u2800"))
-    drawn.append(" " * margin + " +" + "-" * columns)
-    ends = f"{low:g}"
-    drawn.append(" " * (margin + 2) + ends + label.center(columns - len(ends) - len(f"{high:g}")) + f"{high:g}")
+        drawn.append(f"{named.get(row, ''):>{margin}} |" + "".join(chr(0x2800 + c) for c in cells).rstrip("\u2800"))
+    below, rule = [" "] * columns, ["-"] * columns
+    for x in [low, high, *marks[0]]:
+        text = f"{x:g}"
+        at = round((columns - 1) * (x - low) / (high - low))
+        start = min(max(0, at - len(text) // 2), columns - len(text))
+        if any(cell != " " for cell in below[max(0, start - 1) : start + len(text) + 1]):
+            continue
+        below[start : start + len(text)] = text
+        rule[at] = "+" if x in marks[0] else rule[at]
+    drawn.append(" " * margin + " +" + "".join(rule))
+    place = (columns - len(label)) // 2
+    if label and all(cell == " " for cell in below[place : place + len(label)]):
+        below[place : place + len(label)] = label
+    drawn.append(" " * (margin + 2) + "".join(below).rstrip())
     names = ["solid: " + curves[0][0], *("dotted: " + name for name, _, _ in curves[1:])]
     drawn.append(" " * (margin + 2) + "   ".join(names))
     return "\n".join(drawn)

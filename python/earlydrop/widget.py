@@ -19,8 +19,19 @@ export default {
     frame.src = url + "#embed";
     frame.title = "earlydrop playground";
     frame.style.cssText = `width: 100%; height: ${model.get("height")}px; border: 0`;
+    // The notebook's theme, which need not be the system's.
+    const tell = () => {
+      const { jpThemeLight } = document.body.dataset;
+      if (jpThemeLight) frame.contentWindow?.postMessage({ theme: jpThemeLight === "true" ? "light" : "dark" }, "*");
+    };
+    const themes = new MutationObserver(tell);
+    themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
+    frame.addEventListener("load", tell);
     el.append(frame);
-    return () => URL.revokeObjectURL(url);
+    return () => {
+      themes.disconnect();
+      URL.revokeObjectURL(url);
+    };
   },
 };
 """

@@ -91,8 +91,8 @@ def run(
 ) -> Ran:
     """Run a page in a folder.
 
-    `fails`: ends of commands that exit with one of `codes`; `changes`: what to replace in programs and commands;
-    `skips`: parts of commands that are left out. With `renewed` other output than the page's is no fault.
+    `fails`: ends of commands that exit with one of `codes`; `changes`: what to replace in programs, files and
+    commands; `skips`: parts of commands that are left out. With `renewed` other output than the page's is no fault.
     """
     here, printed, ran = folder, "", Ran()
     around = environment(folder / ".bin")
@@ -103,6 +103,8 @@ def run(
         if kind == "output":
             assert text.strip() in printed, f"{page.name}: {ran.done[-1]}\nprints\n{printed}\nand not\n{text}"
             continue
+        for old, new in changes:
+            text = text.replace(old, new)
         if kind == "file":
             (here / text[2:].split("\n", 1)[0]).write_text(text, encoding="utf-8")
             continue
@@ -113,8 +115,6 @@ def run(
         if any(part in text for part in skips):
             printed = ""
             continue
-        for old, new in changes:
-            text = text.replace(old, new)
         if kind == "python":
             named = re.match(r"# (\w+\.py)\n", text)
             file = here / (named[1] if named else "program.py")

@@ -6,6 +6,7 @@ of the same runs are made from the list of arrivals (`+`), drops (`d`) and depar
 
 from __future__ import annotations
 
+import functools
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -101,10 +102,10 @@ CASES: list[tuple[str, str, dict[str, str], int, str, Callable[[Raw], float]]] =
     ("tred", "T", {"load": "low", "aqm": "red", "buffer": "150"}, 1, "throughput", received),
     ("tred", "T", {"load": "moderate", "aqm": "tred", "buffer": "150"}, 1, "throughput", received),
     ("tred", "T", {"load": "high", "aqm": "red", "buffer": "150"}, 1, "throughput", received),
-    # FLoadAutoRED, Tables 6.4, 6.5 and 6.6.
+    # FLoadAutoRED, Tables 6.4, 6.6 and 6.5.
     ("floadautored", "F", {"aqm": "floadautored"}, 1, "drop_rate", lambda r: 100 * lost(r) / len(r.inside("+"))),
-    ("floadautored", "F", {"aqm": "autoredwithred"}, 1, "delay", lambda r: mean(r.waits())),
     ("floadautored", "F", {"aqm": "floadautored"}, 1, "cbr", lambda r: 100 * r.bits(33) / r.width / 1e6),
+    ("floadautored", "F", {"aqm": "autoredwithred"}, 1, "delay", lambda r: mean(r.waits())),
     # SFRED, the bandwidths that Figures 3 and 7 draw; NLRED, what Figures 14 and 16 draw.
     ("sfred", "S-1", {"aqm": "sfred"}, 1, "far", lambda r: r.bits(2) / r.width / 1e3),
     ("sfred", "S-4", {"aqm": "red"}, 1, "cbr1", lambda r: r.bits(3) / r.width / 1e3),
@@ -152,7 +153,13 @@ def cell(name: str, experiment: str, levels: dict[str, str], more: dict[str, Any
 def one_run(
     name: str, experiment: str, levels: dict[str, str], seed: int, more: dict[str, Any] | None = None
 ) -> tuple[dict[str, Any], dict[str, float | None]]:
-    """A run with all its events, and what the study measures in it."""
+    """A run with all its events, and what the study measures in it. The last one is kept: several figures are of it."""
+    return _made(json.dumps([name, experiment, levels, seed, more]))
+
+
+@functools.lru_cache(maxsize=1)
+def _made(asked: str) -> tuple[dict[str, Any], dict[str, float | None]]:
+    name, experiment, levels, seed, more = json.loads(asked)
     study = studies.find(name)
     e = study.experiment(experiment)
     scenario = _core.Scenario.parse(cell(name, experiment, levels, more or {}), [])

@@ -16,6 +16,7 @@ from conftest import SMALL
 
 from earlydrop import _core, aqm, cli, runner, schema, study
 from earlydrop import study as studies
+from earlydrop.render import plotting, run_report
 from earlydrop.render.template import minus
 from earlydrop.study.claim_results import VERDICTS
 
@@ -211,6 +212,29 @@ def test_report_makes_a_page_of_a_run(earlydrop: Any, scenario: Path, tmp_path: 
     first = page
     assert earlydrop("report", out).code == 0
     assert (out / "report.html").read_text(encoding="utf-8") == first
+
+
+def test_a_runs_page_tells_traffic_entries_apart() -> None:
+    flow = {"kind": "ftp", "tcp": "cubic", "throughput_mbps": 9.0, "delay_mean_ms": 1.0}
+    document = {
+        "scenario": "two ways",
+        "seed": 1,
+        "queues": {"bottleneck": {"aqm": "codel", "delay_mean_ms": 1.0}},
+        "flows": [{**flow, "id": k, "goodput_mbps": goodput} for k, goodput in enumerate([4.0, 5.0, 8.0], 1)],
+        "traffic": [
+            {"entry": 1, "name": None, "kind": "ftp", "flows": 2},
+            {"entry": 2, "name": "upload", "kind": "ftp", "flows": 1},
+        ],
+    }
+    page = run_report.context(document, {})
+    assert page["flow_head"] == ["Flow", "Entry", "Traffic", "TCP", "Goodput (Mbit/s)", "One-way delay (ms)"]
+    assert [row[:2] for row in page["flows"]] == [["1", "1, ftp"], ["2", "1, ftp"], ["3", "upload"]]
+    ax = plotting.run_figure(document).axes[-1]
+    drawn = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in ax.lines}
+    assert drawn == {"1, ftp": ([1, 2], [5.0, 4.0]), "upload": ([3], [8.0])}
+    # One entry has its mean instead.
+    alone = {**document, "traffic": [{"entry": 1, "name": None, "kind": "ftp", "flows": 3}]}
+    assert [t.get_text() for t in plotting.run_figure(alone).axes[-1].texts] == ["mean"]
 
 
 @pytest.mark.parametrize(

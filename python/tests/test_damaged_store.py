@@ -3,43 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import shutil
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import polars as pl
 import pytest
 
+import bit_flips
+import small_sweep
 from earlydrop import cli, store
 from earlydrop.store.keys import COST
 from earlydrop.store.upkeep import ASIDE
-
-ROOT = Path(__file__).parents[2]
-SWEEP = """
-seeds = 3
-measures = ["goodput", "queue_delay"]
-[scenario]
-duration = "1 s"
-topology.kind = "dumbbell"
-topology.pairs = 1
-topology.access = { rate = "100 Mbit/s", delay = "5 ms" }
-topology.bottleneck = { rate = "2 Mbit/s", delay = "10 ms" }
-queue.bottleneck = { aqm = "red", limit = "30 packets" }
-traffic = [{ kind = "ftp" }]
-[[factor]]
-path = "queue.bottleneck.max_p"
-values = [0.05, 0.1]
-"""
 
 
 @pytest.fixture(scope="module")
 def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a sweep that has been run: its store is `s`, its results are `r`."""
     place = tmp_path_factory.mktemp("swept")
-    (place / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    (place / small_sweep.FILE).write_text(small_sweep.scenario(), encoding="utf-8")
+    (place / "sweep.toml").write_text(small_sweep.sweep(seeds=3), encoding="utf-8")
     with contextlib.chdir(place):
         assert sweep() == cli.DONE
     return place
@@ -186,18 +169,8 @@ def test_what_killed_writers_left_goes_with_the_next_part(swept: Path, capsys: p
     assert not any(path.exists() for path in left)
 
 
-def flips() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bit_flips", ROOT / "tools" / "bit_flips.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_every_flipped_bit_is_found_before_a_number_is_printed(tmp_path: Path) -> None:
     # All 3000: `make bit-flips`.
-    found = flips().check(tmp_path, flips=40, seed=1)
+    found = bit_flips.check(tmp_path, flips=40, seed=1)
     assert found.flips == 40
     assert found.missed == []

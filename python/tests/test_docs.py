@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import key_pages
-from earlydrop import _core, cli
+from earlydrop import _core, cli, disciplines
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -216,3 +216,20 @@ def test_where_is_what_names_places_that_exist() -> None:
     assert len(rows) >= 10
     for file, there in rows:
         assert there in (ROOT / file).read_text(encoding="utf-8"), f"{file}: no {there}"
+
+
+def test_queues_of_other_programs_have_the_names_and_dialects_that_are_said() -> None:
+    text = (ROOT / "docs/coming-from.md").read_text(encoding="utf-8").partition("## Queues of Linux")[2]
+    known = disciplines.catalogue()
+    said: set[str] = set()
+    for row in re.findall(r"^\| `.*\|$", text, flags=re.MULTILINE):
+        theirs, ours, difference = (cell.strip() for cell in row[1:-1].split("|"))
+        assert ours or difference, f"{theirs}: neither a name nor a reason"
+        assert re.fullmatch(r"(`\w+`( \(`\w+`\))?(, )?)*", ours), ours
+        for found, dialect in re.findall(r"`(\w+)`(?: \(`(\w+)`\))?", ours):
+            assert found in known, f"{theirs}: {found}"
+            said.add(found)
+            if dialect:
+                choices = next(p["choices"] for p in known[found]["parameters"] if p["name"] == "dialect")
+                assert dialect in choices, f"{theirs}: {found}, {dialect}"
+    assert len(said) > 25

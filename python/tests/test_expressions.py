@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from earlydrop.expressions import ExpressionError
+from earlydrop.expressions import ExpressionError, parse_condition
 from earlydrop.expressions import parse_formula as parse
 
 VALUES = {"near": 3.0, "far": 1.0, "zero": 0.0, "none": None}
@@ -98,6 +98,10 @@ def test_everything_else_is_refused(text: str) -> None:
 def test_deep_nesting_is_refused_and_not_run_into() -> None:
     with pytest.raises(ExpressionError, match="deep"):
         parse("-(" * 60 + "1" + ")" * 60)
+
+
+def test_an_odd_literal_is_read_without_a_warning() -> None:
+    assert parse_condition("1or aqm", ["aqm"]).names == ("aqm",)
 
 
 def test_the_names_are_those_it_needs_once_each() -> None:

@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+import faults
 from earlydrop import disk, output
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def faults() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("faults", ROOT / "tools" / "faults.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize(("case", "every", "least"), [("store", 9, 20), ("log", 2, 12), ("run", 17, 5)])
-def test_a_failed_call_loses_nothing(faults: ModuleType, case: str, every: int, least: int) -> None:
+def test_a_failed_call_loses_nothing(case: str, every: int, least: int) -> None:
     found = faults.check(case, every)
     assert found.wrong == []
     assert found.faults >= least
 
 
-def test_an_error_names_the_file_where_it_would_be(tmp_path: Path, faults: ModuleType) -> None:
+def test_an_error_names_the_file_where_it_would_be(tmp_path: Path) -> None:
     def write() -> None:
         with output.folder(tmp_path / "out", {}) as folder:
             disk.make_folder(folder / "inner")

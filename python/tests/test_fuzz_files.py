@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("fuzz_files", ROOT / "tools" / "fuzz_files.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+import fuzz_files as tool
 
 
 @pytest.mark.parametrize(("target", "runs"), [("sweeps", 150), ("studies", 4)])
 def test_damaged_files_are_refused_or_read(
-    tool: ModuleType, target: str, runs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    target: str, runs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Nothing is measured where tests run side by side.
     monkeypatch.setattr(tool, "HANG_S", 60.0)
@@ -36,7 +24,7 @@ def test_damaged_files_are_refused_or_read(
 
 
 def test_another_exception_is_a_failure_and_its_input_is_kept(
-    tool: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fails(folder: Path, draw: random.Random) -> None:
         (folder / "input").write_text(str(draw.random()), encoding="utf-8")

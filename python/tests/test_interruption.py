@@ -85,8 +85,10 @@ def test_an_interrupted_comparison_leaves_nothing(
 IN_THE_STORE = "earlydrop.sweeps.work:make"
 
 
-@pytest.mark.parametrize("study", ["tred", "all"])
-@pytest.mark.parametrize("where", [IN_THE_STORE, WRITING, DRAWING])
+@pytest.mark.parametrize(
+    ("where", "study"),
+    [*((where, "tred") for where in (IN_THE_STORE, WRITING, DRAWING)), (IN_THE_STORE, "all"), (WRITING, "all")],
+)
 def test_an_interrupted_study_leaves_what_was_run_and_nothing_else(tmp_path: Path, where: str, study: str) -> None:
     quick = ["--quick", "--seeds", "1"] if where != IN_THE_STORE else []
     code, printed, said = interrupted(where, "reproduce", study, *quick, "--out", tmp_path / "out")

@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from conftest import SMALL
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -79,7 +80,8 @@ def test_it_works_far_from_the_checkout(installed: Path, tmp_path: Path) -> None
     )
     assert Path(where.stdout.strip()).is_relative_to(installed)
     assert "tred" in run("list", "studies").stdout
-    made = run("reproduce", "tred", "--quick", "--seeds", "1", "--out", "out")
+    assert run("check", "tred").returncode == 0
+    made = run("reproduce", str(SMALL), "--quick", "--out", "out")
     assert made.returncode == 0, made.stderr
     assert (tmp_path / "out" / "report.html").is_file()
     # ns-2's figures stay in the checkout.

@@ -35,6 +35,8 @@ ELSEWHERE = {
 FAILS = ("target=15",)
 """Ends of commands that are shown for their message."""
 CHEAPER = {"compare": ["--seeds", "2"]}
+SHORT = {"seeds = 10": "seeds = 2", 'duration = "30 s"': 'duration = "6 s"', 'warmup = "10 s"': 'warmup = "2 s"'}
+"""Of the sweep that the pages report on."""
 
 
 def commands(page: Path) -> list[str]:
@@ -64,7 +66,11 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
     assert run("init", "first").returncode == 0
     assert run("init", "home").returncode == 0
     sweeps = [b for kind, b in fences((ROOT / "docs/sweeps.md").read_text(encoding="utf-8")) if kind == "toml sweep"]
-    (tmp_path / "loads.toml").write_text(sweeps[0].replace("seeds = 10", "seeds = 2"), encoding="utf-8")
+    loads = sweeps[0]
+    for whole, short in SHORT.items():
+        assert whole in loads
+        loads = loads.replace(whole, short)
+    (tmp_path / "loads.toml").write_text(loads, encoding="utf-8")
     for text in here(page):
         words = shlex.split(text)
         if words[0] == "init":

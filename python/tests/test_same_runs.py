@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import random
 import re
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from matplotlib.container import ErrorbarContainer
 import earlydrop as ed
 from earlydrop import cli, document, terminal
 from earlydrop.analysis import compare, measures, statistics
+from earlydrop.output import to_json
 from earlydrop.render import plotting, result_text
 
 FIXED = """\
@@ -238,14 +240,15 @@ def test_every_measure_of_a_comparison_knows_its_bounds() -> None:
     assert measures.kind_of("what.ever").margin is None
 
 
-def toy(jain: list[float]) -> compare.Comparison:
+def toy(jain: list[float], aqms: tuple[str, ...] = ("red",)) -> compare.Comparison:
     queue = {"utilisation": 0.9, "delay_mean_ms": 1.0, "delay_p99_ms": 2.0, "queue_mean_packets": 1.0, "drop_rate": 0.0}
     runs: list[Any] = [
         {"throughput_total_mbps": 1.0, "goodput_total_mbps": 1.0, "delay_mean_ms": 3.0, "jain": x,
          "queues": {"bottleneck": queue}}
         for x in jain
     ]  # fmt: skip
-    return compare.tabulate("toy", "bottleneck", ("red",), {"red": "RED"}, (1, 2, 3), runs)
+    seeds = tuple(range(1, 1 + len(jain) // len(aqms)))
+    return compare.tabulate("toy", "bottleneck", aqms, {"red": "RED"}, seeds, runs)
 
 
 def test_a_cut_interval_is_said_to_be_cut() -> None:
@@ -279,8 +282,8 @@ def test_a_comparison_that_cannot_be_printed_is_not_lost(
     assert len(list((kept / "runs").glob("*.json"))) == 4
 
 
-def test_more_seeds_than_a_double_has_exponents(fixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    fixed.write_text(RANDOM, encoding="utf-8")
-    short = ["--set", "duration=0.2 s", "--set", "warmup=0 s", "--set", "traffic.0.start=0.001 s"]
-    assert cli.main(["compare", str(fixed), "--aqm", "red", "pie", "--seeds", "1100", *short]) == cli.DONE
-    assert "n = 1100" in plain(capsys.readouterr().out)
+def test_more_seeds_than_a_double_has_exponents() -> None:
+    draw = random.Random(1)
+    many = toy([draw.random() for _ in range(2 * 1100)], ("red", "pie"))
+    assert "n = 1100" in plain(result_text.comparison_text(many))
+    assert json.loads(to_json(many.document("0")))["seeds"] == list(range(1, 1101))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -68,6 +69,29 @@ def test_search_knows_the_pages(site: Path) -> None:
     index = (site / "search/search_index.json").read_text(encoding="utf-8")
     assert "Your own AQM" in index
     assert "fq_codel" in index
+
+
+def test_search_finds_questions_before_reference(site: Path) -> None:
+    found = {
+        entry["location"]: entry.get("boost", 1)
+        for entry in json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))["docs"]
+    }
+    assert found["faq.html"] > found["coming-from.html"] == 1
+    assert found["statistics.html"] > found["reference/api.html"] == 1
+
+
+def test_lists_keep_their_items(site: Path) -> None:
+    text = (site / "aqms/codel.html").read_text(encoding="utf-8")
+    differences = text.partition('id="differences"')[2].partition('id="example"')[0]
+    # A table and a paragraph belong to the first.
+    first = differences.partition("</li>")[0]
+    assert "<table>" in first
+    assert "RFC 8289 prints 512 B" in first
+    assert differences.count("<li>") == 6
+
+
+def test_the_whole_playground_is_a_click_away() -> None:
+    assert '<a class="md-button" href="{up}playground/index.html#aqm={aqms}">' in _hooks().FRAME
 
 
 def _hooks() -> ModuleType:

@@ -242,6 +242,22 @@ def test_a_mistake_is_named_with_file_and_place(folder: Path, old: str, new: str
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
+        ("100,104", "100", "line 3: has another number of columns than the head"),
+        ("100,104", "100,104,1", "line 3: has another number of columns than the head"),
+        ("100,104", "100,nan", "instructions: all values must be finite"),
+        ("100,104", "100,many", "instructions: could not convert"),
+    ],
+)
+def test_a_mistake_in_a_table_of_counts(folder: Path, old: str, new: str, says: str) -> None:
+    path = folder / "cost.csv"
+    path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    with pytest.raises(studies.StudyError, match=rf"cost\.csv: {says}"):
+        studies.read(folder)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
         ("flows,aqm,throughput", "flows,aqn,throughput", r'column "aqn".*did you mean "aqm"'),
         ("2,red,1900", "2,rad,1900", r'line 2: aqm = "rad"'),
         ("2,red,1900", "two,red,1900", r'line 2: flows = "two"'),

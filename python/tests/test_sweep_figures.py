@@ -172,7 +172,7 @@ def test_a_line_shows_means_and_intervals(folder: Path) -> None:
         point["cells"]["queue_delay"]["mean"] for point in data.document["points"] if point["levels"]["aqm"] == "red"
     ]
     assert list(red.get_ydata()) == pytest.approx(expected)
-    assert ax.get_xlabel() == "delay (ms)"
+    assert ax.get_xlabel() == "Delay of the bottleneck (ms)"
 
 
 def test_a_distribution_is_that_of_the_packets(folder: Path) -> None:

@@ -40,6 +40,18 @@ def test_a_plot_of_two_curves(golden: Callable[[str, str], None]) -> None:
     golden("plot.txt", text + "\n")
 
 
+def test_a_plot_names_what_it_is_told() -> None:
+    xs = [0.0, 5.0, 15.0, 18.0]
+    text = terminal.plot([("RED", xs, [0, 0, 0.02, 0.02])], 60, 10, top=0.025, marks=([5.0, 15.0], [0.02])).split("\n")
+    assert [line.partition("|")[0].strip() for line in text[:10]] == ["", "", "0.02", *[""] * 6, "0"]
+    rule, below = text[10], text[11]
+    assert below.split() == ["0", "5", "15", "18"]
+    assert rule[below.index("5")] == rule[below.index("15")] == "+"
+    # Names that would touch are left out: the ends come first.
+    crowded = terminal.plot([("RED", xs, [0, 0, 1, 1])], 60, 10, marks=([17.9], [1.0])).split("\n")
+    assert crowded[11].split() == ["0", "18"]
+
+
 def test_progress_in_a_pipe_is_a_line_in_ten_seconds(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

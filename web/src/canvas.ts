@@ -136,7 +136,8 @@ export class Bars {
       const tall = Math.min(1, (values[k] ?? 0) / top) * (bottom - 8);
       const group = groups[k] ?? 0;
       pen.fillStyle = group === 0 ? look(this.index).colour : group === UDP ? colours.text : colours.soft;
-      pen.fillRect(left + k * step + step * 0.1, bottom - tall, Math.max(1, step * 0.8), Math.max(1, tall));
+      const wide = Math.min(80, Math.max(1, step * 0.8));
+      pen.fillRect(left + (k + 0.5) * step - wide / 2, bottom - tall, wide, Math.max(1, tall));
     }
     pen.fillStyle = colours.soft;
     pen.textAlign = "center";
@@ -152,7 +153,10 @@ export class Bars {
 export class NetworkPicture {
   private sheet: Sheet;
 
-  constructor(place: HTMLElement) {
+  constructor(
+    place: HTMLElement,
+    private readonly index: number,
+  ) {
     this.sheet = new Sheet(place, 170, "The network");
   }
 
@@ -204,7 +208,7 @@ export class NetworkPicture {
     const space = router - queue - 4;
     const full = Number.isFinite(limit) ? limit : Math.max(50, packets);
     const each = Math.max(0.5, Math.min(9, space / full));
-    pen.fillStyle = look(1).colour;
+    pen.fillStyle = look(this.index).colour;
     for (let k = 0; k < Math.min(packets, space / each); k += 1) {
       pen.fillRect(router - 2 - (k + 1) * each + (each > 2 ? 1 : 0), middle - 13, each > 2 ? each - 1 : each, 26);
     }

@@ -55,7 +55,7 @@ export class Card {
       ]),
     );
     const picker = choice(`Discipline ${index + 1}`, all, discipline.name, replace);
-    const queue = place("queue", "Queue", "coloured: packets that wait; bold: its own average");
+    const queue = place("queue", "Queue", "packets that wait");
     const strip = place("strip", "Arrivals", "what became of each packet");
     const curve = place("curve", "Drop curve", "the dot is where the average stands");
     const windows = place("windows", "Congestion windows", "of the first flows");
@@ -97,7 +97,7 @@ export class Card {
     this.curve = new CurvePicture(curve, index);
     this.windows = new WindowPicture(windows, WINDOWS);
     this.bars = new Bars(bars, index);
-    this.network = new NetworkPicture(network);
+    this.network = new NetworkPicture(network, index);
   }
 
   // ---- parameters ----------------------------------------------------------------------------------------------------
@@ -164,9 +164,11 @@ export class Card {
     );
   }
 
-  /** Parameters that are not at their defaults; none where the setup has just lost this discipline. */
+  /** Parameters that need not be at their defaults: those of a file's scenario, and those that were set here. */
   private get set(): Record<string, Setting> {
-    return latest(this.player.setup)[this.index]?.set ?? {};
+    const { about } = this;
+    const started = this.player.setup.file && about?.aqm === this.discipline.name ? about.parameters : {};
+    return { ...started, ...latest(this.player.setup)[this.index]?.set };
   }
 
   /** Sliders where the parameters are: after a refused change. */
@@ -201,10 +203,12 @@ export class Card {
       const value = this.value(name);
       if (Number.isFinite(value)) found.push({ value, name });
     }
-    const target = this.value("target");
-    const unit = this.discipline.parameters.find((p) => p.name === "target")?.unit;
-    if (unit === "s" && Number.isFinite(target)) {
-      found.push({ value: (target * (this.about?.rate ?? 0)) / 12000, name: `target, ${time(target)}` });
+    for (const name of ["target", "qdelay_ref"]) {
+      const value = this.value(name);
+      const unit = this.discipline.parameters.find((p) => p.name === name)?.unit;
+      if (unit === "s" && Number.isFinite(value)) {
+        found.push({ value: (value * (this.about?.rate ?? 0)) / 12000, name: `${name}, ${time(value)}` });
+      }
     }
     const limit = this.limit();
     if (Number.isFinite(limit)) found.push({ value: limit, name: "buffer full" });
@@ -246,6 +250,10 @@ export class Card {
   draw(history: History, now: number, begin: number, top: number, whole: boolean): void {
     const end = begin + Math.max(now - begin, 1);
     this.queue.levels = this.levels();
+    const averages = Number.isFinite(history.last(SAMPLE.average));
+    this.places.queue!.querySelector("small")!.textContent = averages
+      ? " coloured: packets that wait; bold: its own average"
+      : " packets that wait";
     this.queue.draw(history, begin, end, 1.05 * top);
     this.strip.draw(history, begin, end);
     if (this.player.speed <= 1) this.drawNetwork(history, now);
@@ -293,7 +301,7 @@ export class Card {
     const left = (history.since(SAMPLE.departedBytes, since) * 8) / span;
     const rows: [string, string, string][] = [
       ["Delay now", time((history.last(SAMPLE.bytes) * 8) / bits), "time that the link needs for what waits"],
-      ["Mean queue", short(history.mean(SAMPLE.packets, since)), `packets, last ${RECENT} s`],
+      ["Queue", `${short(history.mean(SAMPLE.packets, since))} pkt`, `packets that wait, mean of the last ${RECENT} s`],
       ["Link use", percent(Math.min(1, left / bits)), `${rate(left)}, last ${RECENT} s`],
       ["Drops", arrivals ? percent(drops / arrivals, 2) : "–", `of arrivals, last ${RECENT} s`],
       [

@@ -94,10 +94,11 @@ export function main(one: Discipline): Declared[] {
   return (named.length ? named : numbers).slice(0, 4);
 }
 
-const MAIN: Record<string, string[]> = {
+/** What people turn first, where symbols do not say it. */
+export const MAIN: Record<string, string[]> = {
   codel: ["target", "interval"],
-  pie: ["target", "tupdate", "alpha", "beta"],
-  fq_pie: ["target", "tupdate", "alpha", "beta", "queues"],
+  pie: ["qdelay_ref", "tupdate", "alpha", "beta"],
+  fq_pie: ["qdelay_ref", "tupdate", "alpha", "beta", "queues"],
   fq_codel: ["target", "interval", "quantum", "queues"],
   dualpi2: ["target", "tupdate", "k", "step_threshold"],
 };

@@ -315,7 +315,7 @@ function flows(setup: Setup, group: Group, k: number, stacks: Stack[], changed: 
     ways(0, "Shortest RTT"),
     ways(1, "Longest RTT"),
     toggle(
-      "understands ECN",
+      "Flows use ECN",
       group.ecn,
       (on) => {
         group.ecn = on;

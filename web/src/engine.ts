@@ -36,6 +36,7 @@ interface Loaded {
   warnings: string[];
   queues: {
     name: string;
+    aqm: string;
     limit: { packets?: number; bytes?: number };
     rate_bps: number;
     delay_s: number;
@@ -156,6 +157,8 @@ export class Simulation {
       limitBytes: own.limit.bytes ?? Number.NaN,
       rate: own.rate_bps,
       delay: own.delay_s,
+      aqm: own.aqm,
+      parameters: own.parameters,
       live: own.live,
       hasCurve: own.has_curve,
     };

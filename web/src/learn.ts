@@ -26,10 +26,6 @@ export class LearnView {
     this.open = story;
     this.step = step;
     const { player } = this;
-    player.speed = story.steps[step]?.speed ?? 3;
-    document
-      .querySelectorAll<HTMLSelectElement>(".speed select")
-      .forEach((list) => (list.value = String(player.speed)));
     if (other) {
       const moment = step === 0 ? 0 : player.now;
       player.setup = at(story, step);
@@ -38,9 +34,20 @@ export class LearnView {
     } else {
       player.setup.step = step;
     }
-    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) player.play();
+    this.run();
     this.draw();
     this.element.querySelector<HTMLElement>("h2")?.focus();
+  }
+
+  /** Starts the open step at its speed; with reduced motion it waits to be started. */
+  run(): void {
+    const { player } = this;
+    if (!this.open || player.setup.story !== this.open.id) return;
+    player.speed = this.open.steps[this.step]?.speed ?? 3;
+    document
+      .querySelectorAll<HTMLSelectElement>(".speed select")
+      .forEach((list) => (list.value = String(player.speed)));
+    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) player.play();
   }
 
   private draw(): void {

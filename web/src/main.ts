@@ -20,6 +20,17 @@ const VIEWS: [View, string][] = [
   ["learn", "Learn"],
 ];
 
+/** Draws what is there in the colours of another theme. */
+let recolour = (): void => {};
+
+// A page that has this one in a frame says which theme it has: it need not be the system's.
+addEventListener("message", ({ data }: MessageEvent<{ theme?: unknown } | null>) => {
+  const theme = data?.theme;
+  if (theme !== "light" && theme !== "dark") return;
+  document.documentElement.dataset.theme = theme;
+  recolour();
+});
+
 async function opened(): Promise<Asked> {
   try {
     const found = await asked(location.hash);
@@ -60,10 +71,11 @@ async function begin(): Promise<void> {
     })());
 
   const play = new PlayView(player, wanted.embed);
+  recolour = () => play.theme();
   const compare = new CompareView(player, other);
   const learn = new LearnView(player);
   let serial = 1_000_000;
-  learn.runAll = async (tomls) => {
+  const results = async (tomls: string[], seed = 1): Promise<string[]> => {
     const worker = await other();
     serial += 1;
     const mine = serial;
@@ -72,10 +84,11 @@ async function begin(): Promise<void> {
         if (message.tell === "fault") reject(new Error(message.message));
         if (message.tell === "compared" && message.serial === mine && message.documents) resolve(message.documents);
       });
-      worker.ask({ ask: "compare", serial: mine, tomls, first: 1, seeds: 1 });
+      worker.ask({ ask: "compare", serial: mine, tomls, first: seed, seeds: 1 });
     });
     return documents.map((one) => one[0]!);
   };
+  learn.runAll = results;
 
   let view: View = "play";
   const tabs = VIEWS.map(([name, title]) =>
@@ -91,7 +104,7 @@ async function begin(): Promise<void> {
           document.documentElement.dataset.theme ??
           (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
         document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
-        play.theme();
+        recolour();
       },
     },
     "Light or dark",
@@ -144,12 +157,13 @@ async function begin(): Promise<void> {
   }
   show(VIEWS.some(([name]) => name === wanted.view) ? (wanted.view as View) : "play");
 
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => play.theme());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => recolour());
   addEventListener("hashchange", () => {
     void opened().then((found) => {
       player.setup = found.setup;
       player.start(found.at);
       show(found.view as View);
+      if (found.at === 0) learn.run();
     });
   });
   // Space starts and stops, a full stop steps, where no control takes the key.
@@ -172,8 +186,9 @@ async function begin(): Promise<void> {
   });
   dropping(player);
   player.start(wanted.at);
-  // For measurements from outside: the times between frames, and the moment.
-  Object.assign(globalThis, { earlydrop: { player, view: () => view } });
+  if (wanted.at === 0) learn.run();
+  // For measurements from outside: the times between frames, the moment, and whole runs.
+  Object.assign(globalThis, { earlydrop: { player, view: () => view, results } });
   if ("serviceWorker" in navigator && location.protocol !== "file:" && navigator.onLine && import.meta.env.PROD) {
     navigator.serviceWorker.register("offline.js").catch(() => {
       // Without it the page works all the same, online.

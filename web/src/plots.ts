@@ -144,11 +144,14 @@ function levels(plot: uPlot, all: Level[]): void {
     if (lowest - y < 12 * sharp) continue;
     const place = y - top < 14 * sharp ? y + 13 * sharp : y - 4 * sharp;
     ctx.save();
-    ctx.setLineDash([]);
-    ctx.lineWidth = 4 * sharp;
-    ctx.strokeStyle = ink().ground;
-    ctx.strokeText(one.name, left + width - 4 * sharp, place);
-    ctx.fillText(one.name, left + width - 4 * sharp, place);
+    // On ground of its own: the queue may lie there, too.
+    const [right, wide] = [left + width - 2 * sharp, ctx.measureText(one.name).width];
+    ctx.globalAlpha = 0.85;
+    ctx.fillStyle = ink().ground;
+    ctx.fillRect(right - wide - 4 * sharp, place - 10 * sharp, wide + 6 * sharp, 13 * sharp);
+    ctx.globalAlpha = 1;
+    ctx.fillStyle = ink().text;
+    ctx.fillText(one.name, right, place);
     ctx.restore();
     lowest = y;
   }
@@ -199,7 +202,7 @@ export class CurvePicture extends Picture {
     const hooks = { draw: [(plot: uPlot) => this.point(plot)] };
     const axes = {
       x: "average queue (packets)",
-      y: "p_b",
+      y: "probability p_b",
       height: 150,
       hooks,
       ys: (values: number[]) => values.map((v) => percent(v, 2)),

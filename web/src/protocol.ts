@@ -40,7 +40,10 @@ export interface About {
   /** The link behind the queue: bit/s, s. */
   rate: number;
   delay: number;
-  /** Parameters that can change while it runs. */
+  aqm: string;
+  /** The discipline's parameters as it started. */
+  parameters: Record<string, Setting>;
+  /** Those that can change while it runs. */
   live: string[];
   hasCurve: boolean;
 }

@@ -237,7 +237,7 @@ export const STORIES: Story[] = [
     setup: { disciplines: named("pie"), limit: { kind: "packets", size: 1000 }, groups: [flows(20)] },
     steps: [
       {
-        text: "PIE drops arrivals at random. Every 15 ms it moves its drop probability p: up when the delay is above the target of 15 ms or growing, down when it is below or falling. You see p in what it thinks.",
+        text: "PIE drops arrivals at random. Every 15 ms it moves its drop probability p: up when the delay is above the target of 15 ms (qdelay_ref) or growing, down when it is below or falling. You see p in what it thinks.",
       },
       {
         text: "Four times the rate: p falls to a fraction, because flows with larger windows need fewer drops. The delay is where it was.",
@@ -245,7 +245,7 @@ export const STORIES: Story[] = [
           s.rate = 40e6;
         },
       },
-      { text: "Now move the target while it runs, and see how the queue follows." },
+      { text: "Now move the target, qdelay_ref, while it runs, and see how the queue follows." },
     ],
     check: ([slow, fast]) => {
       const [a, b] = [queue(slow![0]), queue(fast![0])];

@@ -9,7 +9,9 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { type Browser, type BrowserContext, type Page, chromium } from "playwright-core";
+import { stringify } from "smol-toml";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { compared, digest, stored } from "../../crates/web/tests/equality.mjs";
 import { STORIES } from "../src/stories";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -67,6 +69,11 @@ afterEach(async () => {
   const found = complaints.splice(0);
   expect(found).toEqual([]);
 });
+
+/** What the page leaves for measurements from outside. */
+interface Left {
+  earlydrop: { results: (tomls: string[], seed: number) => Promise<string[]> };
+}
 
 interface Opened {
   width?: number;
@@ -261,6 +268,34 @@ describe("the page", () => {
   );
 });
 
+describe("results", () => {
+  it(
+    "equal those of native runs byte for byte: every stored scenario, by the page's own worker",
+    async () => {
+      const page = await open();
+      const rows = stored().map(([was, json]) => [was!, JSON.parse(json!)] as const);
+      const runs = rows.map(([, scenario]) => [stringify(scenario), scenario.seed] as const);
+      const documents = (await page.evaluate(async (all) => {
+        const { results } = (globalThis as unknown as Left).earlydrop;
+        const made: string[] = [];
+        for (const [toml, seed] of all) made.push(...(await results([toml], seed)));
+        return made;
+      }, runs)) as string[];
+      const other = rows.filter(([was], k) => digest(compared(documents[k]!)) !== was);
+      expect(other.map(([, scenario]) => scenario.name)).toEqual([]);
+      expect(rows.length).toBeGreaterThanOrEqual(60);
+      // They have every discipline and every TCP stack that the page offers.
+      const texts = rows.map(([, scenario]) => JSON.stringify(scenario)).join();
+      const left = (key: string, names: string[]): string[] =>
+        names.filter((name) => !texts.includes(`"${key}":"${name}"`));
+      const names = (list: string): Promise<string[]> => of(page, `player.laboratory.${list}.map((one) => one.name)`);
+      expect(left("aqm", await names("disciplines"))).toEqual([]);
+      expect(left("stack", await names("stacks"))).toEqual([]);
+    },
+    SLOW,
+  );
+});
+
 describe("sharing", () => {
   it(
     "a link restores setup, changes, moment and every sample",
@@ -325,6 +360,7 @@ describe("sharing", () => {
       await page.waitForFunction(
         "globalThis.earlydrop.player.setup.file !== '' && globalThis.earlydrop.player.histories.length === 1",
       );
+      expect(await page.getByRole("textbox", { name: /^target of CoDel/ }).inputValue()).toBe("12");
       const [again] = JSON.parse(readFileSync(await downloaded(page, /^Results/), "utf8")) as object[];
       expect(bytes(again!)).toBe(bytes(own!));
     },
@@ -424,6 +460,32 @@ describe("stories", () => {
   );
 
   it(
+    "start by themselves when they are opened by a link, at the speed of their step",
+    async () => {
+      const page = await open("#story=codel-root&step=2");
+      await reach(page, 0.05);
+      expect(await of<boolean>(page, "player.playing")).toBe(true);
+      expect(await of<number>(page, "player.speed")).toBe(0.1);
+      expect(await page.getByLabel("Speed").inputValue()).toBe("0.1");
+      await page.evaluate("location.hash = '#story=ecn'");
+      await page.waitForFunction("globalThis.earlydrop.player.setup.story === 'ecn'");
+      await reach(page, 0.2);
+      // Neither with reduced motion, nor at a moment that somebody shared.
+      const still = await open("#story=ecn", { still: true });
+      expect(await of<boolean>(still, "player.playing")).toBe(false);
+      expect(await of<number>(still, "player.now")).toBe(0);
+      await button(page, "Pause");
+      await page.locator(".share > summary").click();
+      await button(page, "Copy link to this moment");
+      await page.waitForFunction("location.hash.includes('s=')");
+      const shared = await open(new URL((await page.evaluate("location.href")) as string).hash);
+      expect(await of<boolean>(shared, "player.playing")).toBe(false);
+      expect(await shared.locator(".learn h2").textContent()).toBe("ECN");
+    },
+    SLOW,
+  );
+
+  it(
     "measure their claims",
     async () => {
       const page = await open("#story=rtt", { still: true });
@@ -514,6 +576,53 @@ describe("people", () => {
       await look("stories");
       await page.locator(".stories button").first().click();
       await look("a story");
+    },
+    SLOW,
+  );
+});
+
+describe("a notebook", () => {
+  it(
+    "shows the page with its network, in its own theme",
+    async () => {
+      const code = `
+import json
+import earlydrop as ed
+
+net = ed.dumbbell(
+    pairs=3, access=ed.link("100 Mbit/s", "5 ms"), bottleneck=ed.link("10 Mbit/s", "20 ms"), queue=ed.aqm.Red(min_th=7)
+).ftp(3, tcp="cubic")
+widget = net.play(duration="20 s", warmup="5 s")
+print(json.dumps({"script": str(widget._esm), "page": widget.page, "height": widget.height}))
+`;
+      const env = { ...process.env, PYTHONPATH: join(ROOT, "python") };
+      const given = execFileSync(PYTHON, ["-c", code], { env, cwd: FOLDER, encoding: "utf8", maxBuffer: 1 << 28 });
+      const context = await browser.newContext({ colorScheme: "light" });
+      contexts.push(context);
+      const page = await context.newPage();
+      watch(page);
+      // What a notebook does with a widget's module.
+      const html = '<!doctype html><link rel="icon" href="data:,"><body data-jp-theme-light="false"><div id="cell">';
+      await page.route("**/notebook", (route) => route.fulfill({ contentType: "text/html", body: html }));
+      await page.goto(`${address}notebook`);
+      await page.evaluate(`(async ({ script, ...model }) => {
+        const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+        const module = await import(url);
+        const el = document.querySelector("#cell");
+        globalThis.end = module.default.render({ model: { get: (name) => model[name] }, el });
+      })(${given})`);
+      const frame = page.frameLocator("iframe[title='earlydrop playground']");
+      await frame.getByRole("button", { name: "Start", exact: true }).click();
+      const inside = page.frames()[1]!;
+      await inside.waitForFunction("globalThis.earlydrop.player.now > 1");
+      expect(await inside.evaluate("globalThis.earlydrop.player.histories[0].about.flows")).toBe(3);
+      expect(await frame.getByRole("textbox", { name: /^min_th of RED/ }).inputValue()).toBe("7");
+      const ground = (): Promise<string> => inside.evaluate("getComputedStyle(document.body).backgroundColor");
+      expect(await ground()).toBe("rgb(27, 32, 38)");
+      await page.evaluate("document.body.dataset.jpThemeLight = 'true'");
+      await inside.waitForFunction("document.documentElement.dataset.theme === 'light'");
+      expect(await ground()).toBe("rgb(255, 255, 255)");
+      await page.evaluate("end()");
     },
     SLOW,
   );

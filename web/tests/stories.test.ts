@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { main, rangeOf } from "../src/catalogue";
+import { MAIN, main, rangeOf } from "../src/catalogue";
 import { Engine } from "../src/engine";
 import { BINS, EVENT, FLOW, KIND, WINDOWS } from "../src/protocol";
 import { QUEUE, toml } from "../src/scenario";
@@ -51,6 +51,13 @@ describe("stories", () => {
 });
 
 describe("the engine", () => {
+  it("has the parameters that a card shows first", () => {
+    for (const [aqm, names] of Object.entries(MAIN)) {
+      const one = engine.disciplines().find(({ name }) => name === aqm)!;
+      expect(main(one).map(({ name }) => name)).toEqual(names);
+    }
+  });
+
   it("has a slider for each number, whose default lies on it", () => {
     for (const discipline of engine.disciplines()) {
       expect(main(discipline).length).toBeLessThanOrEqual(6);

@@ -27,8 +27,9 @@
 //!    answer drive `C_v` to 0 then, and all but a few packets are signalled.
 //! 3. `mode = "drop"` signals: a mark if the packet can be marked, else a drop. `mode = "mark"` is ns-2's `markpkts_`:
 //!    what cannot be marked passes, and every arrival is adapted to.
-//! 4. `victim = "front"` is ns-2's `drop_front_` and `markfront_`: the oldest waiting packet is hit in place of the
-//!    arrival.
+//! 4. `victim = "front"` is ns-2's `drop_front_` and `markfront_`, both on: the oldest waiting packet is hit in place
+//!    of the arrival, also where the real buffer overflows. ns-2 drops one there, however small, and takes the size of
+//!    the arrival off its count of bytes; here the oldest ones go until the arrival fits.
 //! 5. ns-2 has `alpha` as a constant of 0.15; `alpha = 0.15` and `C_v = 0.8 C` at the first arrival are the defaults
 //!    here too.
 //! 6. A drop is certain, so it is counted as forced.
@@ -183,15 +184,22 @@ fn read(values: &Values, link: &Link, limit: Limit) -> Avq {
         (Limit::Bytes(n), false) => n as f64 / measure.mean_packet,
         (Limit::Packets(n) | Limit::Bytes(n), _) => n as f64,
     };
+    let dialect = values.choice(&PARAMS, "dialect");
     let capacity = if measure.bytes { link.rate_bps / 8.0 } else { measure.capacity(link) };
     Avq {
         gamma: real("gamma"),
         alpha: real("alpha"),
         size: real("vq_limit") * buffer,
         capacity,
-        dialect: values.choice(&PARAMS, "dialect"),
+        dialect,
         mode: values.choice(&PARAMS, "mode"),
         victim: values.choice(&PARAMS, "victim"),
+        room: match (dialect, limit) {
+            (Dialect::Ns2, Limit::Packets(n)) if measure.bytes => {
+                Room::BytesWithArrivalUpTo((n as f64 * measure.mean_packet) as u64)
+            }
+            (Dialect::Paper | Dialect::Ns2, limit) => Room::holding(limit),
+        },
         measure,
         virtual_capacity: capacity * real("c_init"),
         virtual_queue: 0.0,
@@ -215,6 +223,8 @@ pub struct Avq {
     mode: Mode,
     /// Which packet is dropped or marked.
     victim: Victim,
+    /// When an arrival finds space in the buffer.
+    room: Room,
     /// Packets or bytes.
     measure: Measure,
     /// C~, the virtual capacity per second.
@@ -280,13 +290,8 @@ impl Policy for Avq {
         Needs { dequeue: false, contents: self.victim == Victim::Front }
     }
 
-    fn room(&self, limit: Limit) -> Room {
-        match (self.dialect, limit) {
-            (Dialect::Ns2, Limit::Packets(n)) if self.measure.bytes => {
-                Room::BytesWithArrivalUpTo((n as f64 * self.measure.mean_packet) as u64)
-            }
-            (Dialect::Paper | Dialect::Ns2, limit) => Room::holding(limit),
-        }
+    fn room(&self, _limit: Limit) -> Room {
+        self.room
     }
 
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
@@ -295,12 +300,34 @@ impl Policy for Avq {
         let amount = self.measure.amount(packet) as f64;
         let (verdict, dropped) =
             if self.overflows(amount, now - drained) { self.signal(packet, queue, cx) } else { (Verdict::Pass, false) };
+        // The real buffer overflows too: the packet that would carry the mark is dropped.
+        let marks = !dropped && matches!(verdict, Verdict::Victims { .. });
+        let verdict = if marks && !cx.has_room { Verdict::Pass } else { verdict };
         let adapts = self.dialect == Dialect::Paper || !dropped;
         if adapts {
             self.adapt(amount, now - adapted);
         }
         self.clocks = Some(Clocks { drained: now, adapted: if adapts { now } else { adapted } });
         verdict
+    }
+
+    fn on_overflow(
+        &mut self,
+        earlier: Verdict,
+        packet: &Packet,
+        queue: &QueueView<'_>,
+        cx: &mut Context<'_>,
+    ) -> Verdict {
+        let oldest = queue.contents.filter(|_| self.victim == Victim::Front).and_then(|ring| ring.at(0));
+        match (earlier, oldest) {
+            (Verdict::Drop(_), _) => earlier,
+            (Verdict::Pass | Verdict::Mark, Some((serial, _))) if self.room.admits(packet, 0, 0) => {
+                cx.victims.push(serial);
+                Verdict::Victims { reason: Reason::Overflow, with_arrival: false, signal: false }
+            }
+            (Verdict::Signal(reason), _) if !cx.can_mark(packet) => Verdict::Drop(reason),
+            _ => Verdict::Drop(Reason::Overflow),
+        }
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
@@ -497,6 +524,42 @@ mod tests {
         // With nothing waiting it is the arrival.
         let mut empty = fifo(avq(&[word("victim", "front"), ("vq_limit", Value::Real(0.01))]), false);
         assert!(!arrive(&mut empty, 1.0, Ecn::NotEct));
+    }
+
+    /// Three of 1000 B wait, which is all the room there is, and the virtual queue holds a thousand.
+    #[test]
+    fn the_oldest_gives_way_where_the_buffer_overflows() {
+        let victims = |more: &[(&'static str, Value)], size: u32, ecn: Ecn| {
+            let mut set = vec![("vq_limit", Value::Real(1000.0))];
+            set.extend(more);
+            let limit = Limit::Bytes(3000);
+            let mut values = Values::new();
+            set.into_iter().for_each(|(name, value)| {
+                values.set(name, value);
+            });
+            let mut queue = behind(read(&values, &LINK, limit), limit, true);
+            let mut dropped = Vec::new();
+            for tag in 0..3 {
+                queue.enqueue(Packet { tag, ecn, ..Packet::new(1, 1000) }, Time::ZERO, &mut |_, _| {});
+            }
+            let packet = Packet { tag: 3, ecn, ..Packet::new(1, size) };
+            queue.enqueue(packet, Time::ZERO, &mut |p, why| dropped.push((p.tag, why)));
+            let counted = queue.counters();
+            assert_eq!((counted.overflow_drops + counted.forced_drops) as usize, dropped.len());
+            assert_eq!(counted.marks, 0, "a dropped packet is not marked first");
+            dropped
+        };
+        let front = word("victim", "front");
+        assert_eq!(victims(&[], 1000, Ecn::Ect0), [(3, Reason::Overflow)]);
+        for mode in ["drop", "mark"] {
+            assert_eq!(victims(&[front, word("mode", mode)], 1000, Ecn::Ect0), [(0, Reason::Overflow)], "{mode}");
+        }
+        assert_eq!(victims(&[front], 1500, Ecn::Ect0), [(0, Reason::Overflow), (1, Reason::Overflow)]);
+        assert_eq!(victims(&[front], 3001, Ecn::Ect0), [(3, Reason::Overflow)], "too large for the empty buffer");
+        // Both queues overflow: the mark would be on the packet that goes; a drop for the virtual queue makes room.
+        let both = [front, ("vq_limit", Value::Real(1.0))];
+        assert_eq!(victims(&both, 1000, Ecn::Ect0), [(0, Reason::Overflow)]);
+        assert_eq!(victims(&both, 1000, Ecn::NotEct), [(0, Reason::Forced)]);
     }
 
     #[test]

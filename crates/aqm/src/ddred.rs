@@ -17,14 +17,17 @@
 //! in its simulations.
 //!
 //! ## Differences
-//! 1. Who is searched (reconstruction): the paper has the router search the queue. Here the arrival is a candidate too,
-//!    or a near arrival could push out a packet from farther away, against the paper's section IV.
+//! 1. Who is searched (reconstruction): the paper has the router search the queue, and drop what it finds there instead
+//!    of the arrival. Here the arrival is a candidate too, or a near arrival could push out a packet from farther away,
+//!    against the paper's section IV. `searched = "queue"` is the letter.
 //! 2. Ties (reconstruction): the newest is dropped, so the arrival before a queued packet. The paper's remark that
 //!    packets are marked "from up to bottom", so that the notice comes late, speaks for it. `tie = "oldest"` is the
 //!    other rule.
 //! 3. ECN (reconstruction): the paper says only that marking takes the place of dropping. Here a nearest packet that is
 //!    not ECN-capable is dropped; one that carries a mark already passes it on to the nearest unmarked ECN-capable
-//!    packet; if there is none, nothing happens.
+//!    packet; if there is none, nothing happens. Past the end of the curve packets are dropped: in the paper ECN differs
+//!    "between th_min and th_max" only (section III.B), and RFC 3168, section 7, has it so. The RED that it quotes
+//!    marks there too: `ecn_over_max = "mark"`.
 //! 4. Certain drops past the end of the curve, and overflow (reconstruction): the same rule, where the paper is silent.
 //!    `forced_victim = "arrival"` is what a patch of ns-2's RED amounts to that changes the early victim only.
 //! 5. RED's count and average do not depend on which packet is dropped. The paper says that its formula is unchanged.
@@ -87,7 +90,17 @@ words! {
     }
 }
 
-const OWN: [Param; 2] = [
+words! {
+    /// Among which packets the nearest is searched.
+    enum Searched {
+        /// Those that wait, and the arrival.
+        WithArrival = "with_arrival",
+        /// Those that wait, if any does.
+        Queue = "queue",
+    }
+}
+
+const OWN: [Param; 3] = [
     Param {
         name: "gentle",
         symbol: "",
@@ -105,6 +118,15 @@ const OWN: [Param; 2] = [
         default: Value::Choice("nearest"),
         source: "our reading; arrival: ns-2.35 with the early victim changed",
         doc: "Which packet is dropped past the end of the curve and when the buffer is full: the nearest too, or the arrival.",
+    },
+    Param {
+        name: "searched",
+        symbol: "",
+        unit: Unit::None,
+        kind: Kind::Choice(Searched::WORDS),
+        default: Value::Choice("with_arrival"),
+        source: "our reading; queue: Dedu, Linck & Spies 2007, section IV.B, to the letter",
+        doc: "Whether the arrival is among the packets of which the nearest is dropped, or only those that wait.",
     },
 ];
 
@@ -128,6 +150,7 @@ pub const SPEC: AqmSpec = AqmSpec {
             core,
             overflow_wins: set.dialect() == Dialect::Ns2,
             forced_victim: values.choice(&OWN, "forced_victim"),
+            searched: values.choice(&OWN, "searched"),
             waiting: Nearest::new(values),
             unmarked: Nearest::new(values),
             marks: false,
@@ -158,6 +181,8 @@ pub struct Ddred {
     overflow_wins: bool,
     /// Which packet is dropped past the end of the curve and when there is no space.
     forced_victim: ForcedVictim,
+    /// Among which packets the nearest is searched.
+    searched: Searched,
     /// Every packet of the queue, by distance.
     waiting: Nearest,
     /// Those that can still be marked, while marking is on.
@@ -174,9 +199,17 @@ impl Ddred {
         self.unmarked.advance(ring);
     }
 
+    /// The nearest packet that waits, if it goes in place of `arrival`.
+    fn nearest(&mut self, arrival: &Packet) -> Option<u64> {
+        match self.searched {
+            Searched::WithArrival => self.waiting.nearer_than(arrival),
+            Searched::Queue => self.waiting.least(),
+        }
+    }
+
     /// The nearest of the queue and the arrival is dropped.
     fn drop_nearest(&mut self, reason: Reason, arrival: &Packet, ring: &Ring, cx: &mut Context<'_>) -> Verdict {
-        let queued = self.waiting.nearer_than(arrival).and_then(|serial| Some((serial, ring.get(serial)?)));
+        let queued = self.nearest(arrival).and_then(|serial| Some((serial, ring.get(serial)?)));
         let (_, nearest) = queued.unwrap_or((0, arrival));
         self.victim = self.waiting.distance().value(nearest);
         let Some((serial, packet)) = queued else { return Verdict::Drop(reason) };
@@ -189,7 +222,7 @@ impl Ddred {
     /// The nearest of the queue and the arrival is signalled: dropped unless it is ECN-capable, else marked, or the
     /// nearest one that can still be.
     fn signal_nearest(&mut self, reason: Reason, arrival: &Packet, ring: &Ring, cx: &mut Context<'_>) -> Verdict {
-        let nearest = self.waiting.nearer_than(arrival).and_then(|serial| ring.get(serial)).unwrap_or(arrival);
+        let nearest = self.nearest(arrival).and_then(|serial| ring.get(serial)).unwrap_or(arrival);
         if !cx.can_mark(nearest) {
             return self.drop_nearest(reason, arrival, ring, cx);
         }
@@ -198,7 +231,8 @@ impl Ddred {
             return Verdict::Pass;
         }
         let arrival_can_be = can_still_be_marked(arrival);
-        let queued = if arrival_can_be { self.unmarked.nearer_than(arrival) } else { self.unmarked.least() };
+        let compared = arrival_can_be && self.searched == Searched::WithArrival;
+        let queued = if compared { self.unmarked.nearer_than(arrival) } else { self.unmarked.least() };
         let queued = queued.and_then(|serial| Some((serial, ring.get(serial)?)));
         if let Some((serial, packet)) = queued {
             self.victim = self.waiting.distance().value(packet);
@@ -323,6 +357,25 @@ mod tests {
         // Four wait: the average is above min_th for the first time.
         assert_eq!(dead(&mut queue, &[9]), [(1, Reason::Early)]);
         assert_eq!(queue.packets(), 4);
+    }
+
+    #[test]
+    fn by_the_letter_the_arrival_never_dies_for_another() {
+        let queue = ("searched", Value::Choice("queue"));
+        for (hops, who) in [(4, 5), (6, 5)] {
+            let mut ddred = hitting(100, false, &[queue]);
+            assert_eq!(dead(&mut ddred, &[9, 5, 9, 9, hops]), [(who, Reason::Early)], "from {hops} hops away");
+        }
+        // The same where the buffer overflows, and for marks.
+        let mut full = hitting(3, false, &[queue, ("min_th", Value::Real(50.0))]);
+        assert_eq!(dead(&mut full, &[9, 5, 9, 1]), [(5, Reason::Overflow)]);
+        let mut marking = hitting(100, true, &[queue]);
+        for hops in [9, 5, 9, 9, 1] {
+            let packet = Packet { ecn: Ecn::Ect0, ..from(hops) };
+            assert!(marking.enqueue(packet, Time::ZERO, &mut |_, _| {}).is_some());
+        }
+        let marked = std::iter::from_fn(|| marking.dequeue(Time::ZERO, &mut |_, _| {}));
+        assert_eq!(marked.filter(|packet| packet.ecn == Ecn::Ce).map(|packet| packet.flow).collect::<Vec<_>>(), [5]);
     }
 
     #[test]

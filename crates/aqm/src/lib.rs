@@ -21,6 +21,7 @@ pub mod early_detection;
 pub mod fault;
 pub mod gate;
 pub mod gauges;
+pub mod markers;
 mod packet;
 pub mod params;
 pub mod parts;
@@ -82,6 +83,7 @@ disciplines! {
     rem,
     pi,
     avq,
+    gk,
     pid,
     yellow,
     // Sojourn time.
@@ -97,6 +99,8 @@ disciplines! {
     fq_codel,
     fq_pie,
     dualpi2,
+    hhf,
+    prio,
     // Classes.
     wred,
     rio,

@@ -27,7 +27,8 @@
 //! 4. tc wants thresholds in bytes and has its defaults from the limit (max_th = limit/4, min_th = max_th/3). Here they
 //!    are queue lengths, packets of `mean_packet` or bytes, and the defaults are those of the example in tc-red(8).
 //! 5. tc takes 10 Mbit/s for the idle decay unless `bandwidth` says otherwise; `"auto"` here is the rate of the link.
-//! 6. The idle decay as the kernel runs it, 15.6 times slower than tc means it to: see `red`, item 6.
+//! 6. The idle decay as the kernel runs it, 15.6 times slower than tc means it to, with iproute2 6.15's table; `tc =
+//!    "6.14"` is that of older ones: see `red`, item 6.
 //! 7. `nodrop` and `harddrop` need ECN in tc. Here they have no effect without it.
 //!
 //! ## Example
@@ -121,7 +122,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     summary: "RED as Linux has it, with max_p adapted every 0.5 s (tc's adaptive)",
     source: "Linux net/sched/sch_red.c, include/net/red.h (red_adaptative_algo); iproute2 tc/tc_red.c",
     file: include_str!("linux_ared.rs"),
-    params: &[&OWN],
+    params: &[&OWN, &linux::TC],
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),

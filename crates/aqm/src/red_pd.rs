@@ -19,7 +19,8 @@
 //!    (`first_epoch`).
 //! 2. ns-2 lets flows go 1 ms after it has punished others, and takes the length of the epoch to come for one of the
 //!    last three (five for unresponsive flows) that must have passed. Here both happen at once, and the last three are
-//!    the last three. An increase waits for four, and all for `change_interval`.
+//!    the last three. An increase waits for four, also that of a flow that was released, and all for
+//!    `change_interval`.
 //! 3. ns-2 keeps every flow it has ever seen. Here the `flows` that last lost a packet, by RED or the pre-filter.
 //! 4. Pre-filtered packets do not reach RED: its average does not see them, and the pre-filter goes by the average of
 //!    the arrival before. One that is dropped at an idle link decays the average, or the idle time would be lost.
@@ -93,6 +94,9 @@ pub const SPEC: AqmSpec = AqmSpec {
     }),
 };
 
+/// Epochs that must pass after a change before a flow's probability rises, or starts.
+const MONITORED_AGAIN: u64 = 4;
+
 /// The policy.
 pub struct RedPd {
     /// RED.
@@ -154,10 +158,12 @@ impl RedPd {
         }
         let p = spacing::uniform(flow.p, f64::from(flow.count));
         let meant = hit(cx.random.uniform(), p);
+        // As in ns-2, more than one packet, or with `unit = "byte"` more than one byte.
+        let waiting = self.core.settings().length(queue) > 1.0;
         let allowed = if flow.unresponsive {
-            queue.packets > 1 || !self.rules.noidle
+            waiting || !self.rules.noidle
         } else {
-            queue.packets > 1 && self.core.average() >= self.min_th
+            waiting && self.core.average() >= self.min_th
         };
         if !(meant && allowed) {
             flow.count = flow.count.saturating_add(1);
@@ -254,7 +260,7 @@ impl RedPd {
         let average = dropped / f64::from(regulars.max(1));
         let monitored = &mut self.monitored;
         self.flows.retain(|_, flow| {
-            let may_change = flow.may_change(epoch, now, 4, rules.change_interval);
+            let may_change = flow.may_change(epoch, now, MONITORED_AGAIN, rules.change_interval);
             let losses = flow.lost + flow.filtered;
             if flow.times_noted() < rules.regular || !may_change || losses == 0.0 {
                 return true;
@@ -291,14 +297,17 @@ impl RedPd {
                 return true;
             }
             if flow.p == 0.0 {
-                return false;
+                // Of a flow that was released, the last change counts until it may be monitored again.
+                return flow.last_change.is_some()
+                    && !flow.may_change(epoch, now, MONITORED_AGAIN, rules.change_interval);
             }
             if flow.may_change(epoch, now, if flow.unresponsive { 5 } else { 3 }, rules.change_interval) {
                 match flow.lowered(rules.release_at, rules.most_decrease) {
                     Some(p) => flow.p = p,
+                    // ns-2's `unmonitor-flow`, and the history goes.
                     None => {
                         *monitored -= 1;
-                        return false;
+                        (flow.p, flow.unresponsive, flow.remembered) = (0.0, false, 0);
                     }
                 }
                 flow.last_change = Some((epoch, now));

@@ -35,7 +35,9 @@
 //!    fixed rate. [paper?] `levels`, `bins`, `freeze` give the first two; Linux has no freeze time.
 //! 3. The penalty: Linux restarts counting time at each arrival that finds less than one token, and rounds tokens
 //!    down, so a flow whose packets come closer than 1/`penalty_rate` gets nothing after its burst. That is the
-//!    default here; `token_rule = "exact"` keeps the remainder, and such a flow gets `penalty_rate`. (reconstruction)
+//!    default here; `token_rule = "exact"` keeps the fraction of a token, and such a flow gets `penalty_rate`.
+//!    (reconstruction) A `penalty_rate` or `penalty_burst` of 0 admits none of its packets, as in Linux, whose test of
+//!    both comes before that of the tokens.
 //! 4. Linux takes its limit from the device's queue length; here it is the queue's own limit. It is tested first of
 //!    all.
 //! 5. Hashes are this crate's own (`parts::hash`), 16 bits for each level. Both salts are drawn at the first arrival
@@ -87,7 +89,7 @@ words! {
     enum TokenRule {
         /// It is lost (`sfb_rate_limit`).
         Linux = "linux",
-        /// It is kept.
+        /// It is kept, with the fraction of a token that it is worth.
         Exact = "exact",
     }
 }
@@ -113,8 +115,14 @@ const PARAMS: [Param; 12] = [
         60.0,
         "Time before that in which unresponsive flows warm up the other set of bins.",
     ),
-    real("penalty_rate", Unit::None, 1e9, 10.0, "Packets per second that all unresponsive flows (p_min = 1) share."),
-    whole("penalty_burst", 0, 1_000_000, 20, "Largest burst of theirs, packets."),
+    real(
+        "penalty_rate",
+        Unit::None,
+        1e9,
+        10.0,
+        "Packets per second that all unresponsive flows (p_min = 1) share; 0: none of their packets.",
+    ),
+    whole("penalty_burst", 0, 1_000_000, 20, "Largest burst of theirs, packets; 0: none of their packets."),
     Param {
         name: "token_rule",
         symbol: "",
@@ -311,11 +319,21 @@ impl Sfb {
 
     /// Whether the flows that do not respond have no packet left to send.
     fn is_spent(&mut self, now: Time) -> bool {
+        if self.penalty_rate == 0.0 || self.penalty_burst == 0 {
+            return true;
+        }
         if self.tokens < 1 {
-            let earned = libm::floor(self.penalty_rate * (now - self.tokens_since).min(10.0));
-            self.tokens = (earned as u64).min(self.penalty_burst);
-            if self.tokens >= 1 || self.token_rule == TokenRule::Linux {
-                self.tokens_since = now;
+            let earned = self.penalty_rate * (now - self.tokens_since).min(10.0);
+            self.tokens = (libm::floor(earned) as u64).min(self.penalty_burst);
+            match self.token_rule {
+                TokenRule::Linux => self.tokens_since = now,
+                // A full bucket keeps no fraction.
+                TokenRule::Exact if self.tokens == self.penalty_burst => self.tokens_since = now,
+                TokenRule::Exact if self.tokens >= 1 => {
+                    let left = (earned - libm::floor(earned)) / self.penalty_rate;
+                    self.tokens_since = Time::from_seconds((now.seconds() - left).max(0.0));
+                }
+                TokenRule::Exact => {}
             }
             if self.tokens < 1 {
                 return true;
@@ -515,12 +533,26 @@ mod tests {
     fn the_penalty_box_of_linux_starves_a_fast_flow() {
         assert_eq!(admitted("linux", 1.0 / 64.0), 0, "no arrival finds a tenth of a second gone");
         assert!((950..=1000).contains(&admitted("exact", 1.0 / 1024.0)));
+        // Ten arrivals in 0.99 s: nine would be admitted each second, were it not for the fractions.
+        assert!((990..=1000).contains(&admitted("exact", 0.099)), "{}", admitted("exact", 0.099));
         assert!((450..=500).contains(&admitted("linux", 0.2)), "a slow one has what it sends");
     }
 
     #[test]
+    fn a_penalty_of_nothing_admits_nothing() {
+        for (name, value) in [("penalty_rate", Value::Real(0.0)), ("penalty_burst", Value::Whole(0))] {
+            let mut policy = sfb(&[(name, value), ("d2", Value::Real(0.0))]);
+            set_p(&mut policy, 1.0);
+            for second in 0..50 {
+                let verdict = arrive(&mut policy, 1, Ecn::Ect0, f64::from(second), 1.0);
+                assert_eq!(verdict, Verdict::Drop(Reason::Forced), "{name} = 0");
+            }
+        }
+    }
+
+    #[test]
     fn flows_are_hashed_anew_after_ten_minutes() {
-        let mut policy = sfb(&[("penalty_burst", Value::Whole(0)), ("d2", Value::Real(0.0))]);
+        let mut policy = sfb(&[("penalty_burst", Value::Whole(5)), ("d2", Value::Real(0.0))]);
         set_p(&mut policy, 0.25);
         let first = policy.sets.as_ptr();
         arrive(&mut policy, 1, Ecn::Ect0, 540.0, 0.75);
@@ -528,7 +560,6 @@ mod tests {
         arrive(&mut policy, 1, Ecn::Ect0, 540.5, 0.75);
         assert!(policy.doubled && policy.waiting.back().unwrap()[1].is_none(), "a flow that responds trains nothing");
         set_p(&mut policy, 1.0);
-        policy.tokens = 5;
         arrive(&mut policy, 1, Ecn::Ect0, 541.0, 0.75);
         assert!(policy.waiting.back().unwrap()[1].is_some(), "one that does not is counted in both sets");
         arrive(&mut policy, 1, Ecn::Ect0, 600.0, 0.75);

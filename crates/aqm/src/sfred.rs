@@ -40,7 +40,10 @@
 //!    With `slow_count = "own"` they have one of their own.
 //! 8. A list of N flows by hash and linked list, not searched one by one: a packet costs the same for every N. Halving
 //!    costs N steps, once an interval, at the first arrival after it.
-//! 9. d_i and D count every drop, also at a full buffer, and marks (`count_marks`).
+//! 9. The paper works in packets ("packet mode") and says that all can be computed in bits. `counts = "bits"` does: a
+//!    packet then counts as its part of `mean_packet`, so that 10 for a slow flow are bits of ten mean packets.
+//!    (reconstruction)
+//! 10. d_i and D count every drop, also at a full buffer, and marks (`count_marks`).
 //!
 //! ## Example
 //! ```
@@ -208,7 +211,8 @@ impl Sfred {
 
     /// Counts an arrival of `flow`; its slot in the list.
     #[inline]
-    fn count(&mut self, flow: u64) -> u32 {
+    fn count(&mut self, packet: &Packet) -> u32 {
+        let (flow, amount) = (packet.flow, self.rules.amount(packet.size));
         let seen = self.list.see(flow, Flow { received: 0.0, dropped: 0.0, condemned: false });
         if let Some(gone) = seen.evicted {
             self.listed.received -= gone.received;
@@ -217,9 +221,9 @@ impl Sfred {
         if !seen.known && self.rules.release == Release::Never {
             self.list.record_mut(seen.slot).condemned = self.condemned.find(flow).is_some();
         }
-        self.list.record_mut(seen.slot).received += 1.0;
-        self.listed.received += 1.0;
-        self.all.received += 1.0;
+        self.list.record_mut(seen.slot).received += amount;
+        self.listed.received += amount;
+        self.all.received += amount;
         self.hit_rate += self.rules.hit_weight * (f64::from(u8::from(seen.known)) - self.hit_rate);
         seen.slot
     }
@@ -311,11 +315,12 @@ impl Sfred {
     /// Counts the drops of `verdict`.
     #[inline]
     fn settle(&mut self, verdict: Verdict, packet: &Packet, queue: &QueueView<'_>, cx: &Context<'_>) {
-        losses::charge(verdict, packet, queue, cx, self.rules.count_marks, |flow, _| {
-            self.all.dropped += 1.0;
+        losses::charge(verdict, packet, queue, cx, self.rules.count_marks, |flow, size| {
+            let amount = self.rules.amount(size);
+            self.all.dropped += amount;
             if let Some(slot) = self.list.find(flow) {
-                self.list.record_mut(slot).dropped += 1.0;
-                self.listed.dropped += 1.0;
+                self.list.record_mut(slot).dropped += amount;
+                self.listed.dropped += amount;
             }
         });
     }
@@ -334,7 +339,7 @@ impl Policy for Sfred {
         if let Some(keep) = self.halving.as_mut().and_then(|halving| halving.due(cx.now)) {
             self.age(keep);
         }
-        let slot = self.count(packet.flow);
+        let slot = self.count(packet);
         let average = self.core.observe(queue, cx.now);
         self.last = self.classify(packet.flow, slot);
         let verdict = match self.last {

@@ -10,6 +10,7 @@
 //! | `max_th_i <= avg` | dropped |
 //!
 //! The average is `avg := avg (1 - w_q) + q w_q` at every arrival. With ECN, drops between the thresholds are marks.
+//! A precedence with a weight of its own, `w_q_i`, has an average of its own over the same queue.
 //!
 //! ## Source
 //! Cisco Systems, "Weighted random early detection on the Cisco 12000 series router" and IOS quality-of-service guides.
@@ -27,7 +28,10 @@
 //! 4. Routers have a ninth row, min 37, for packets of an RSVP reservation. A packet here carries precedences 0 to 7
 //!    only.
 //! 5. There is no gentle part, and lengths are packets.
-//! 6. Draws: one random number for each arrival between its thresholds.
+//! 6. The weight of a precedence: routers that keep groups of thresholds (`random-detect-group`, `cos-queue-group`) give
+//!    each its exponential weighting constant. There a group is a queue; here the precedences share one, and each
+//!    average with its own weight sees all of it. (reconstruction)
+//! 7. Draws: one random number for each arrival between its thresholds.
 //!
 //! ## Example
 //! ```
@@ -91,6 +95,30 @@ macro_rules! precedences {
     };
 }
 
+const fn weight(name: &'static str) -> Param {
+    Param {
+        name,
+        symbol: "w_q",
+        unit: Unit::None,
+        kind: Kind::Real { low: 0.0, high: 1.0, open_low: true, open_high: false, auto: true },
+        default: Value::Auto,
+        source: "our choice; Cisco: one for each group of thresholds",
+        doc: "Weight of a new sample in this precedence's own average; \"auto\": the common one.",
+    }
+}
+
+/// The weight of each precedence.
+const WEIGHTS: [Param; CLASSES] = [
+    weight("w_q_0"),
+    weight("w_q_1"),
+    weight("w_q_2"),
+    weight("w_q_3"),
+    weight("w_q_4"),
+    weight("w_q_5"),
+    weight("w_q_6"),
+    weight("w_q_7"),
+];
+
 const PRECEDENCES: [Param; 3 * CLASSES] = precedences! {
     "min_th_0", "max_th_0", "max_p_0": 20.0, "Cisco IOS";
     "min_th_1", "max_th_1", "max_p_1": 22.0, "Cisco IOS, from the literature";
@@ -151,7 +179,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     summary: "Weighted RED: one average, and thresholds of its own for each precedence",
     source: "Cisco Systems: Weighted random early detection on the Cisco 12000 series router",
     file: include_str!("wred.rs"),
-    params: &[&COMMON, &PRECEDENCES],
+    params: &[&COMMON, &PRECEDENCES, &WEIGHTS],
     limit: DefaultLimit::RED,
     check: &|values, link| Rules::read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(Wred::new(&Rules::read(values, link)?)))),
@@ -196,6 +224,8 @@ pub struct Wred {
     classes: [Class; CLASSES],
     /// The average that they share, packets.
     average: Average,
+    /// Averages of precedences with a weight of their own.
+    own: Vec<(u8, Average)>,
     /// How a probability becomes drops.
     spacing: Spacing,
     /// p_b of the last arrival.
@@ -208,6 +238,8 @@ struct Rules {
     lines: [Line; CLASSES],
     /// Weight of a new sample in the average.
     w_q: f64,
+    /// Precedences with a weight of their own.
+    weights: Vec<(u8, f64)>,
     /// What the link can send while it is idle, packets/s.
     packets_per_second: f64,
     /// How a probability becomes drops.
@@ -237,6 +269,10 @@ impl Rules {
         Ok(Rules {
             lines,
             w_q: values.real(&COMMON, "w_q"),
+            weights: (0_u8..)
+                .zip(&WEIGHTS)
+                .filter_map(|(class, param)| Some((class, values.number(&WEIGHTS, param.name)?)))
+                .collect(),
             packets_per_second: link.rate_bps / (8.0 * values.real(&COMMON, "mean_packet")),
             spacing: values.choice(&COMMON, "spacing"),
         })
@@ -247,13 +283,20 @@ impl Wred {
     fn new(rules: &Rules) -> Self {
         let classes = rules.lines.map(|line| Class { line, count: -1 });
         let average = Average::new(rules.w_q, rules.packets_per_second);
-        Wred { classes, average, spacing: rules.spacing, p_b: 0.0 }
+        let own = rules.weights.iter().map(|&(class, w_q)| (class, Average::new(w_q, rules.packets_per_second)));
+        Wred { classes, average, own: own.collect(), spacing: rules.spacing, p_b: 0.0 }
     }
 }
 
 impl Policy for Wred {
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        let average = self.average.observe(queue.packets as f64, queue, cx.now);
+        let mut average = self.average.observe(queue.packets as f64, queue, cx.now);
+        for (class, own) in &mut self.own {
+            let seen = own.observe(queue.packets as f64, queue, cx.now);
+            if *class == packet.class % CLASSES as u8 {
+                average = seen;
+            }
+        }
         let class = &mut self.classes[usize::from(packet.class) % CLASSES];
         self.p_b = class.line.base_probability(average);
         if average < class.line.min_th {
@@ -318,6 +361,15 @@ mod tests {
             arrive(&mut policy, 0, 40, 1.0);
         }
         assert!((policy.average.value() - 25.299).abs() < 5e-4, "{}", policy.average.value());
+    }
+
+    #[test]
+    fn a_precedence_with_a_weight_of_its_own_has_its_own_average() {
+        let mut policy = wred(&[("w_q_3", Value::Real(1.0))]).unwrap();
+        assert_eq!(arrive(&mut policy, 0, 40, 1.0), Verdict::Pass, "the common average is 40/512");
+        assert_eq!(arrive(&mut policy, 3, 40, 1.0), Verdict::Drop(Reason::Forced), "the other is 40");
+        assert_eq!(arrive(&mut policy, 0, 40, 1.0), Verdict::Pass);
+        assert_eq!(arrive(&mut policy, 3, 0, 1.0), Verdict::Pass, "it sees every arrival");
     }
 
     #[test]

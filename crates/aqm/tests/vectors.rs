@@ -5,7 +5,7 @@ mod common;
 
 use common::{gauge, queue, values};
 use earlydrop_aqm::catalogue;
-use earlydrop_aqm::early_detection::{average::Average, linux};
+use earlydrop_aqm::early_detection::{average::Average, linux, ns2::decay_repeatedly};
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::{Limit, QueueView, Reason};
 use earlydrop_aqm::random::Generator;
@@ -70,11 +70,28 @@ fn average_after_days_of_silence_stops_multiplying() {
     assert!((0.0..1e-300).contains(&after));
 }
 
+/// With a small weight nothing stops it: these would be 1.25e14 and 2.5e9 multiplications. At 2^18 the power begins; up
+/// to there every bit is that of multiplying.
+#[test]
+fn average_after_a_pause_of_any_length_is_a_power() {
+    for (weight, packets_per_second) in [(1e-15, 1.25e14), (1e-9, 2.5e9)] {
+        let mut average = twenty(Average::ns(weight, packets_per_second));
+        average.set_weight(weight);
+        let after = average.observe(0.0, &view(Some(0.0)), Time::from_seconds(1.0));
+        near(after, 20.0 * f64::exp(-weight * packets_per_second), 1e-6);
+    }
+    let multiplied = |times: u32| (0..times).fold(20.0, |average: f64, _| average * (1.0 - 1e-6));
+    for times in [1000, (1 << 18) - 1, 1 << 18] {
+        assert_eq!(decay_repeatedly(20.0, 1e-6, times.into()).to_bits(), multiplied(times).to_bits());
+    }
+    near(decay_repeatedly(20.0, 1e-6, 3 << 18), multiplied(3 << 18), 1e-9);
+}
+
 /// limit free, avpkt 1000, 10 Mbit/s, min 30000, max 90000: burst 50, W = 2^-5, cells of 2^15.
 #[test]
 fn linux_average_decays_by_table() {
     let at_30000 = || {
-        let mut state = linux::Average::new(5, 1000.0, 10e6);
+        let mut state = linux::Average::new(5, 1000.0, 10e6, linux::Tc::Since615);
         for _ in 0..2000 {
             state.update(30_000);
         }
@@ -314,6 +331,23 @@ fn ns2_drops_nothing_early_from_a_queue_of_one() {
         }
         assert_eq!(u64::from(drops > 0), dropped, "{dialect}: {drops} drops");
     }
+}
+
+/// Past the end of the curve: the figure of 1993 marks, RFC 3168, section 7, has packets dropped.
+#[test]
+fn ecn_past_the_end_drops_by_rfc_3168_or_marks_by_the_figure() {
+    for (word, drops, marks) in [("auto", 5, 0), ("drop", 5, 0), ("mark", 0, 5)] {
+        let mut red = Pinned::new(&[("ecn_over_max", Value::Choice(word))], 50, true, &[]);
+        let ect = Packet { ecn: Ecn::Ect0, ..Packet::new(1, 1000) };
+        while red.queue.packets() < 8 {
+            red.arrive(ect);
+        }
+        red.queue.reset_counters();
+        (0..5).for_each(|_| assert_eq!(red.arrive(ect).1, 0, "nothing is drawn"));
+        assert_eq!((red.queue.counters().forced_drops, red.queue.counters().marks), (drops, marks), "{word}");
+    }
+    let source = catalogue::find("red").unwrap().param("ecn_over_max").unwrap().source;
+    assert!(source.contains("RFC 3168, section 7; the 1993 figure: mark"), "{source}");
 }
 
 /// ns-2 in byte mode with wait: after a drop the count is 0 whole mean packets until 500 B have come, and 0 * p_b = 0,

@@ -21,6 +21,12 @@ pub fn catalogue() -> String {
     Value::from(entries).to_string()
 }
 
+/// Every traffic conditioner with its parameters, and what its rules are, as JSON.
+#[pyfunction]
+pub fn markers() -> String {
+    scenario::marker_reference().to_string()
+}
+
 /// A commented scenario to start from, with a topology of this kind, as TOML.
 #[pyfunction]
 #[pyo3(signature = (name, topology="dumbbell"))]

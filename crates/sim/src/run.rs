@@ -4,9 +4,10 @@ use crate::engine::network::{Network, PortKind, PortSpec, MOST_HOPS};
 use crate::engine::plan::Plan;
 use crate::engine::{Engine, Outcome, Settings};
 use crate::events::{HeapQueue, LaneQueue};
-use crate::scenario::{InjectedRandom, Queue, Scenario, ScenarioError};
+use crate::scenario::{InjectedRandom, Marker, Queue, Scenario, ScenarioError};
 use crate::topology::{Graph, Routes};
 use earlydrop_aqm::catalogue::Link;
+use earlydrop_aqm::markers::Conditioned;
 use earlydrop_aqm::random::Generator;
 
 mod agents;
@@ -192,5 +193,8 @@ pub fn port_kind(name: &str, queue: &Queue, link: &Link, seed: u64) -> Result<Po
         None => Generator::stream(seed, &format!("queue.{name}")),
         Some(InjectedRandom::Mrg32k3a { seed, skip }) => Generator::ns2(seed, skip),
     };
-    Ok(PortKind::new(built, queue.limit, queue.ecn, random))
+    let kind = PortKind::new(built, queue.limit, queue.ecn, random);
+    let Some(Marker { spec, values }) = &queue.marker else { return Ok(kind) };
+    let random = Generator::stream(seed, &format!("queue.{name}.marker"));
+    Ok(PortKind::Discipline(Box::new(Conditioned::new(kind.into_discipline(), spec, values, random))))
 }

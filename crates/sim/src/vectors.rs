@@ -3,35 +3,26 @@
 
 use std::sync::{Arc, Mutex};
 
+mod cases;
+#[cfg(test)]
+mod mutations;
+mod script;
+
+use cases::{cases, Case};
 use earlydrop_aqm::catalogue::{self, AqmSpec, Built, Link};
 use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Gate;
-use earlydrop_aqm::params::{Kind, Param, Value, Values};
+use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Ecn, Packet, Time};
+use earlydrop_aqm::{Discipline, Packet, Time};
+use script::Script;
 use serde_json::{json, Map, Value as Json};
 
 /// Name and version of the format, in the first line of every case.
 pub const FORMAT: &str = "earlydrop-vectors-1";
 /// The link: 1000 B take 8 ms.
 const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };
-/// Thresholds of the RED family with which a few thousand packets cross the whole curve and early, forced and overflow
-/// drops all occur; and 50 times the gains of PI and PID, whose defaults are for 15 Mbit/s.
-const LIVELY: [(&str, f64); 6] =
-    [("min_th", 10.0), ("max_th", 30.0), ("q_ref", 20.0), ("a", 9.11e-4), ("b", 9.08e-4), ("k_p", 9.08e-4)];
-/// Arrivals of the first case, and of each other case.
-const ARRIVALS: usize = 2500;
-const FEWER_ARRIVALS: usize = 300;
-
-/// One setting of a discipline.
-struct Case {
-    name: String,
-    values: Values,
-    limit: Limit,
-    ecn: bool,
-    arrivals: usize,
-}
 
 /// The vectors of the discipline called `aqm`: JSON lines, one per step. `None` if there is no such discipline.
 pub fn vectors(aqm: &str) -> Option<String> {
@@ -45,146 +36,23 @@ pub fn vectors_of(spec: &'static AqmSpec) -> String {
         record(spec, &case, &mut |line| {
             text.push_str(&line.to_string());
             text.push('\n');
+            true
         });
     }
     text
-}
-
-/// The cases: the default; signals as drops; a limit in bytes; and every other choice and flag of the discipline's own
-/// parameters. Parameters common to the RED family are varied for RED only.
-fn cases(spec: &'static AqmSpec) -> Vec<Case> {
-    let mut lively = Values::new();
-    for (name, value) in LIVELY {
-        if let Some(param) = spec.param(name) {
-            lively.set(param.name, Value::Real(value));
-        }
-    }
-    if (spec.check)(&lively, &LINK).is_err() {
-        lively = Values::new();
-    }
-    let packets = Limit::Packets(120);
-    let case = |name: &str, values: &Values, limit, ecn, arrivals| Case {
-        name: name.to_string(),
-        values: values.clone(),
-        limit,
-        ecn,
-        arrivals,
-    };
-    let mut cases = vec![
-        case("default", &lively, packets, true, ARRIVALS),
-        case("without ecn", &lively, packets, false, FEWER_ARRIVALS),
-        case("limit in bytes", &lively, Limit::Bytes(40_000), true, FEWER_ARRIVALS),
-    ];
-    // Common parameters are recognised by their doc sentence.
-    let of_red = |param: &Param| catalogue::find("red").and_then(|red| red.param(param.name));
-    let shared = |param: &Param| spec.name != "red" && of_red(param).is_some_and(|other| other.doc == param.doc);
-    for param in spec.all_params().filter(|param| !shared(param)) {
-        let others: Vec<Value> = match param.kind {
-            Kind::Choice(words) => words.iter().map(|&word| Value::Choice(word)).collect(),
-            Kind::Flag { .. } => vec![Value::Flag(false), Value::Flag(true)],
-            _ => continue,
-        };
-        for value in others.into_iter().filter(|&value| value != param.default) {
-            let mut values = lively.clone();
-            values.set(param.name, value);
-            if (spec.check)(&values, &LINK).is_ok() {
-                cases.push(case(&format!("{} = {value}", param.name), &values, packets, true, FEWER_ARRIVALS));
-            }
-        }
-    }
-    cases
-}
-
-/// Arrivals, the same for every discipline, at whole microseconds, in a cycle: overload; a pause in which the queue
-/// drains but an average stays high; light load; a burst larger than the buffer; then load close to the capacity.
-struct Script {
-    random: Generator,
-    now_us: u64,
-    burst: u32,
-    /// Number of bursts so far.
-    bursts: u64,
-}
-
-const CYCLE_US: u64 = 8_000_000;
-const BURST_AT_US: u64 = 3_700_000;
-/// At a load of 1: the mean packet has 904 B.
-const MEAN_GAP_US: f64 = 7232.0;
-
-impl Script {
-    fn new() -> Self {
-        Script { random: Generator::stream(1, "vectors.script"), now_us: 0, burst: 0, bursts: 0 }
-    }
-
-    /// Time in microseconds, and the packet.
-    fn next(&mut self, id: u32) -> (u64, Packet) {
-        let phase = self.now_us % CYCLE_US;
-        if self.burst > 0 {
-            self.burst -= 1;
-        } else if phase >= BURST_AT_US && self.bursts <= self.now_us / CYCLE_US {
-            self.bursts += 1;
-            self.burst = 149;
-        } else {
-            let load = match phase {
-                0..=1_499_999 => 2.0,
-                1_500_000..=2_699_999 => 0.0,
-                2_700_000..BURST_AT_US => 0.6,
-                BURST_AT_US..=4_999_999 => 1.1,
-                5_000_000..=6_999_999 => 1.5,
-                _ => 0.5,
-            };
-            if load == 0.0 {
-                self.now_us += 2_700_000 - phase;
-            } else {
-                let gap = -libm::log(1.0 - self.random.uniform()) * MEAN_GAP_US / load;
-                self.now_us += gap as u64 + 1;
-            }
-        }
-        (self.now_us, self.packet(id))
-    }
-
-    fn packet(&mut self, id: u32) -> Packet {
-        let pick = self.random.uniform();
-        let flow = if pick < 0.35 {
-            1
-        } else if pick < 0.5 {
-            2
-        } else {
-            3 + ((pick - 0.5) * 20.0) as u64
-        };
-        let size = match (self.random.uniform() * 10.0) as u32 {
-            0 => 40,
-            1 | 2 => 500,
-            3..=7 => 1000,
-            _ => 1500,
-        };
-        let ecn = match flow % 4 {
-            0 => Ecn::Ect0,
-            2 if flow == 6 && self.random.uniform() < 0.1 => Ecn::Ce,
-            2 => Ecn::Ect1,
-            _ => Ecn::NotEct,
-        };
-        Packet {
-            size,
-            ecn,
-            class: (flow % 8) as u8,
-            ttl: 31 - (flow % 7) as u8,
-            initial_ttl: 32,
-            final_ttl: 22 - (flow % 3) as u8,
-            rtt_hint_ms: 20 * flow as u16,
-            tag: id,
-            ..Packet::new(flow, size)
-        }
-    }
 }
 
 /// A discipline under the script, and the recorded steps.
 struct Recorder<'a> {
     queue: Box<dyn Discipline>,
     draws: Arc<Mutex<Vec<f64>>>,
-    write: &'a mut dyn FnMut(Json),
+    /// Takes a line; whether it wants more.
+    write: &'a mut dyn FnMut(Json) -> bool,
+    /// No more lines are wanted.
+    ended: bool,
 }
 
-fn record(spec: &AqmSpec, case: &Case, write: &mut dyn FnMut(Json)) {
+fn record(spec: &AqmSpec, case: &Case, write: &mut dyn FnMut(Json) -> bool) {
     let draws = Arc::new(Mutex::new(Vec::new()));
     let (into, mut source) = (Arc::clone(&draws), Generator::stream(1, "vectors.draws"));
     let random = Generator::custom(move || {
@@ -211,7 +79,7 @@ fn record(spec: &AqmSpec, case: &Case, write: &mut dyn FnMut(Json)) {
         "format": FORMAT, "aqm": spec.name, "case": case.name, "rate_bps": LINK.rate_bps, "delay_s": LINK.delay_s,
         "limit": limit, "limit_unit": unit, "ecn": case.ecn, "parameters": parameters, "gauges": gauges,
     }));
-    Recorder { queue, draws, write }.run(case.arrivals);
+    Recorder { queue, draws, write, ended: false }.run(case.script, case.arrivals);
 }
 
 /// A parameter's value as JSON.
@@ -234,10 +102,13 @@ fn rounded(x: f64) -> Json {
 impl Recorder<'_> {
     /// A link behind the queue: it dequeues at the end of a transmission, and after an arrival while it is idle.
     /// Simultaneous events have the order: end of transmission, timer, arrival.
-    fn run(&mut self, arrivals: usize) {
-        let mut script = Script::new();
+    fn run(&mut self, kind: script::Kind, arrivals: usize) {
+        let mut script = Script::new(kind);
         let mut busy_until: Option<u64> = None;
         for id in 0..arrivals {
+            if self.ended {
+                return;
+            }
             let (arrival_us, packet) = script.next(id as u32);
             loop {
                 let timer = self.queue.next_timer().map(Time::seconds).filter(|&t| t <= seconds(arrival_us));
@@ -303,7 +174,7 @@ impl Recorder<'_> {
         step["packets"] = Json::from(self.queue.packets());
         step["bytes"] = Json::from(self.queue.bytes());
         step["gauges"] = Json::from(gauges);
-        (self.write)(step);
+        self.ended |= !(self.write)(step);
     }
 }
 
@@ -324,6 +195,7 @@ mod tests {
             if step["op"] == "enqueue" || step["op"] == "dequeue" {
                 steps.push(json!([step["op"], step["id"], step["verdict"], step["ecn"], step["dropped"]]));
             }
+            true
         });
         steps
     }

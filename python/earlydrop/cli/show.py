@@ -240,7 +240,12 @@ def _shown(entry: dict[str, Any], curves: list[tuple[str, list[float], list[floa
     if curves:
         lines += ["", "Drop probability p_b over the average queue (packets)", ""]
         inside = [y for _, _, ys in curves for y in ys if y < 1]
-        lines.append(terminal.plot(curves, columns=min(72, terminal.width() - 8), top=1.25 * max(inside, default=1)))
+        top = max(inside, default=1)
+        # A threshold is a tick, and so is the probability that the curve reaches.
+        own = _numbers(entry, {"min_th", "max_th", "max_p"})
+        reached = own.pop("max_p", top)
+        marks = (list(own.values()), [reached if abs(reached / top - 1) < 0.02 else float(f"{top:.2g}")])
+        lines.append(terminal.plot(curves, columns=min(72, terminal.width() - 8), top=1.25 * top, marks=marks))
         lines.append("  (probabilities above the frame are certain drops)")
     body = entry["doc"].strip()
     lines += ["", body]

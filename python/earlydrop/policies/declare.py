@@ -25,7 +25,20 @@ METHODS = {
     "average": (),
 }
 """The methods that are called, with their arguments after `self`."""
-RESERVED = {"aqm", "limit", "ecn", "random", "check", "curve", "gauges", "name", "title", "document", "parameters"}
+RESERVED = {
+    "aqm",
+    "limit",
+    "ecn",
+    "random",
+    "marker",
+    "check",
+    "curve",
+    "gauges",
+    "name",
+    "title",
+    "document",
+    "parameters",
+}
 
 
 class PolicyError(EarlydropError):

@@ -403,6 +403,19 @@ def _delays(ax: Axes, document: Mapping[str, Any]) -> None:
         ax.legend()
 
 
+def entries(document: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
+    """The flows of a simulated run by the traffic entry that they are of: its name, else its number and kind."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    at = 0
+    for entry in document.get("traffic") or []:
+        flows = document["flows"][at : at + entry["flows"]]
+        at += entry["flows"]
+        if flows:
+            found.setdefault(entry["name"] or f"{entry['entry']}, {entry['kind']}", []).extend(flows)
+    # Flows of entries that do not say how many they have.
+    return found if at == len(document["flows"]) else {"": list(document["flows"])}
+
+
 def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
     # A real link sees packets, not what the receivers make of them.
     real = document.get("kind") == "link"
@@ -411,13 +424,19 @@ def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
     titles = _queue_names(document)
     first = next(iter(titles), "")
     flows = [f for f in document["flows"] if not real or (f["queue"] == first and f.get("role", "data") == "data")]
-    goodputs = sorted((f[of] for f in flows), reverse=True)
-    ranks = range(1, len(goodputs) + 1)
-    # No queue's colour, except that flows on a link are those of its first queue.
-    own = look(0 if real else len(titles))
-    marker = own.marker if len(goodputs) <= 60 else ""
-    ax.plot(ranks, goodputs, color=own.colour, marker=marker, linewidth=1)
-    if goodputs:
+    groups = {"": flows} if real else entries(document)
+    goodputs: list[float] = []
+    for k, (name, own_flows) in enumerate(groups.items()):
+        ranked = sorted((f[of] for f in own_flows), reverse=True)
+        ranks = range(len(goodputs) + 1, len(goodputs) + len(ranked) + 1)
+        goodputs += ranked
+        # No queue's colour, except that flows on a link are those of its first queue.
+        own = look(0 if real else len(titles) + k)
+        marker = own.marker if len(flows) <= 60 else ""
+        ax.plot(ranks, ranked, color=own.colour, marker=marker, linewidth=1, label=name)
+    if len(groups) > 1:
+        ax.legend()
+    elif goodputs:
         fair = sum(goodputs) / len(goodputs)
         ax.axhline(fair, color="#555555", linewidth=0.9, linestyle=(0, (4, 2)))
         ax.annotate(
@@ -434,7 +453,8 @@ def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
     if len(goodputs) == 1:
         # Room for one whole number on the axis.
         ax.set_xlim(0, 2)
-    ax.set_xlabel("Data flow, by rank" if real else "Flow, by rank")
+    each = " in its entry" if len(groups) > 1 else ""
+    ax.set_xlabel("Data flow, by rank" if real else f"Flow, by rank{each}")
     way = carried(document, first) if real else ""
     ax.set_ylabel(f"Throughput, {way} (Mbit/s)" if real else "Goodput (Mbit/s)")
     ax.locator_params(axis="x", integer=True)

@@ -65,6 +65,9 @@ FLOW_COLUMNS = (
 )
 """The same of a flow's."""
 
+ENTRY = ("entry", "Entry", 1, 0)
+"""Of which traffic entry a flow is, where there are several."""
+
 
 class RunPageError(EarlydropError):
     """The folder holds no run. The message says what is missing."""
@@ -108,8 +111,18 @@ def context(document: Mapping[str, Any], scenario: Mapping[str, Any]) -> dict[st
     rows, zeros = _queue_rows([q for _, q in queues])
     flows = sorted(document["flows"], key=lambda flow: -(flow.get("throughput_mbps") or 0.0))
     columns = [c for c in FLOW_COLUMNS if any(flow.get(c[0]) is not None for flow in flows)]
+    if any(c[0] == "goodput_mbps" for c in columns):
+        columns = [c for c in columns if c[0] != "throughput_mbps"]
     if any(c[0] == "name" for c in columns):
         columns = [c for c in columns if c[0] != "id"]
+    entries = plotting.entries(document)
+    if len(entries) > 1:
+        columns.insert(1, ENTRY)
+        order = list(entries)
+        of = {flow["id"]: name for name, own in entries.items() for flow in own}
+        flows = [{**flow, "entry": of[flow["id"]]} for flow in flows]
+        # The entries keep their order.
+        flows = sorted(flows[:FLOWS], key=lambda flow: order.index(flow["entry"])) + flows[FLOWS:]
     shown = [dict(flow) for flow in flows[:FLOWS]]
     for flow in shown if link else []:
         flow["carried"] = directions.carried(document, flow["queue"])

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
 from typing import Any
 
 from ..analysis.measures import Kind, Margin
@@ -148,17 +147,28 @@ class Experiment:
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """Every combination that is run: at most one reading off its base, nothing that is skipped."""
-        return tuple(cell for cell in product(*(axis.ids for axis in self.axes)) if self._runs(cell))
+        return tuple(cell for cell in self._few_readings() if self._runs(cell))
 
     @cached_property
     def cell_set(self) -> frozenset[Cell]:
         """The same, to look up in."""
         return frozenset(self.cells)
 
+    def _few_readings(self) -> Iterator[Cell]:
+        """The product of the axes, without the cells in which several readings are off their base: most of them."""
+        cells: list[tuple[Cell, bool]] = [((), False)]
+        for axis in self.axes:
+            own = set(axis.ids) - {axis.base} if axis.reading else set()
+            cells = [
+                ((*cell, name), off or name in own)
+                for cell, off in cells
+                for name in axis.ids
+                if not off or name not in own
+            ]
+        return (cell for cell, _ in cells)
+
     def _runs(self, cell: Cell) -> bool:
         at = dict(zip(self.names, cell, strict=True))
-        if sum(at[axis.id] != axis.base for axis in self.readings) > 1:
-            return False
         for axis in self.axes:
             if any(at[name] not in ids for name, ids in axis.level(at[axis.id]).only.items()):
                 return False
@@ -166,11 +176,8 @@ class Experiment:
 
     def document(self, cell: Cell, study: str, more: Settings | None = None) -> Document:
         """The scenario of one cell. `more` is laid over it for a figure."""
-        document = self.scenario
-        for axis, name in zip(self.axes, cell, strict=True):
-            document = overlay(document, axis.level(name).set)
-        for settings in (*self.shortened, more or {}, *self.assumed):
-            document = overlay(document, settings)
+        levels = (axis.level(name).set for axis, name in zip(self.axes, cell, strict=True))
+        document = overlay(self.scenario, *levels, *self.shortened, more or {}, *self.assumed)
         document["name"] = "/".join([study, self.id, *cell])
         return document
 

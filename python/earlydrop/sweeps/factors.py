@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,6 +23,23 @@ RESERVED = ("seed", "name")
 """Keys of a scenario that a sweep sets itself."""
 FEW = 256
 """So many levels of a factor are kept in memory; those of a longer list are made on demand."""
+TITLES = (
+    (r"traffic\.\w+\.count", "Flows"),
+    (r"queue\.\w+\.limit", "Buffer"),
+    (r"queue\.\w+\.aqm", "Discipline"),
+    (r"topology\.bottleneck\.rate", "Rate of the bottleneck"),
+    (r"topology\.bottleneck\.delay", "Delay of the bottleneck"),
+    (r"topology\.pairs", "Senders"),
+)
+"""What tables and figures call a factor that has no title, by the key that it varies."""
+
+
+def titled(name: str, paths: Sequence[str]) -> str:
+    """The title of a factor that has none: what its key is where it is called like it, else its name."""
+    for pattern, title in TITLES:
+        if len(paths) == 1 and re.fullmatch(pattern, paths[0]) and name == paths[0].rpartition(".")[2]:
+            return title
+    return name
 
 
 def parse_factors(top: SweepTable, folder: Path) -> list[Factor]:
@@ -69,7 +87,7 @@ def _parse_factor(number: int, t: SweepTable, folder: Path) -> Factor | None:
         return None
     factor = Factor(
         name,
-        t.text("title", name),
+        t.text("title", titled(name, paths)),
         t.text("unit", "ms" if paths == ("rtt",) else ""),
         (),
         paths,

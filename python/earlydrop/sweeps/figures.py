@@ -137,7 +137,9 @@ def _title(data: Data, name: str | None, level: Any) -> str:
     if not data.numeric(name):
         return _name(level)
     factor = next(f for f in data.factors if f["name"] == name)
-    return f"{name} {_name(level)} {factor['unit']}".strip()
+    called = "RTT" if name == "rtt" else str(factor["title"])
+    # A panel is narrow.
+    return f"{called if len(called) <= 12 else name} {_name(level)} {factor['unit']}".strip()
 
 
 def _line(data: Data, measure: str, level: Any, xs: Sequence[Any], cells: Sequence[Array]) -> Drawn:

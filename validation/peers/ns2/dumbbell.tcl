@@ -137,6 +137,7 @@ Queue/REM set qib_ $in_bytes
 Queue/REM set mean_pktsize_ $opt(mean_packet)
 Queue/PI set mean_pktsize_ $opt(mean_packet)
 Queue/PI set qref_ $opt(q_ref)
+Queue/GK set mean_pktsize_ $opt(mean_packet)
 $ns simplex-link $near $far $opt(rate) $opt(delay) $opt(queue)
 $ns queue-limit $near $far $opt(limit)
 set bottleneck [[$ns link $near $far] queue]

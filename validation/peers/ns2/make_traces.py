@@ -42,7 +42,7 @@ class Red:
 
 @dataclass(frozen=True)
 class Controlled:
-    """REM or PI as ns-2 runs them by default, but for PI's `qref_`."""
+    """REM, PI or GK as ns-2 runs them by default, but for PI's `qref_`."""
 
     aqm: str
     q_ref: int
@@ -88,6 +88,8 @@ CASES = [
     Case("rem_n40_b120", 40, 120, 100, FAST, controlled=Controlled("rem", 20)),
     Case("pi_n6_b120", 6, 120, 200, SLOW, controlled=Controlled("pi", 60)),
     Case("pi_n80_b120", 80, 120, 100, FAST, controlled=Controlled("pi", 60)),
+    Case("gk_n6_b120", 6, 120, 100, SLOW, controlled=Controlled("gk", 0), tcp=("reno", "sack"), ecn=True),
+    Case("gk_n40_b60", 40, 60, 60, FAST, controlled=Controlled("gk", 0), tcp=("newreno", "reno"), ecn=True),
 ]
 
 # The congestion controls, with ns-2's names.
@@ -229,8 +231,8 @@ def simulate(case: Case, scratch: Path) -> tuple[Path, Path, list[list[str]]]:
 
 
 def most_waiting(case: Case) -> int:
-    """Packets that the queue holds: DropTail and REM hold one less than their limit."""
-    one_less = case.red is None and (case.controlled is None or case.controlled.aqm == "rem")
+    """Packets that the queue holds: DropTail, REM and GK hold one less than their limit."""
+    one_less = case.red is None and (case.controlled is None or case.controlled.aqm in ("rem", "gk"))
     return case.buffer - one_less
 
 

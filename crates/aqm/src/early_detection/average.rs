@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_timer_sees_the_decay_and_leaves_the_average_alone() {
         let view = |idle_since| QueueView { packets: 0, bytes: 0, idle_since, contents: None };
-        let linux = linux::Average::new(5, 1000.0, 10e6);
+        let linux = linux::Average::new(5, 1000.0, 10e6, linux::Tc::Since615);
         for mut average in [Average::paper(0.002, 187.5), Average::ns(0.002, 187.5), Average::linux(linux)] {
             for _ in 0..5000 {
                 average.observe(20_000.0, &view(None), Time::ZERO);

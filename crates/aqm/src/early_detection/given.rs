@@ -1,5 +1,6 @@
 //! The parameters that the family shares: their declaration, and the values given, each in its own type.
 
+use super::linux::{Tc, TC};
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 
 words! {
@@ -173,7 +174,7 @@ pub const fn params(d: Defaults) -> [Param; SHARED] {
             unit: Unit::None,
             kind: Kind::Choice(OverMax::WORDS),
             default: Value::Choice("auto"),
-            source: "auto: paper, ns3 drop; ns2 mark_below_mark_p (use_mark_p_); linux mark",
+            source: "auto: paper drop (RFC 3168, section 7; the 1993 figure: mark), ns3 drop, ns2 mark_below_mark_p (use_mark_p_), linux mark",
             doc: "Past the end of the curve: drop, mark if possible, or (ns2) go through the spacing and mark only while p_b < mark_p.",
         },
         Param {
@@ -294,6 +295,8 @@ pub(super) struct Given {
     pub max_packet: f64,
     /// Which packet is dropped when the buffer is full.
     pub overflow_victim: Victim,
+    /// Whose table for the idle decay, in linux.
+    pub tc: Tc,
 }
 
 impl Given {
@@ -316,6 +319,7 @@ impl Given {
             mean_packet: real("mean_packet"),
             max_packet: real("max_packet"),
             overflow_victim: values.choice(declared, "overflow_victim"),
+            tc: values.choice(&TC, "tc"),
         }
     }
 

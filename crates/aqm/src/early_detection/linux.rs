@@ -19,15 +19,48 @@
 
 use super::common::{hit, past_the_end, rejected_behind};
 use super::given::{Given, MeasuredIn, OverMax};
-use crate::params::ParamError;
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Word};
 use crate::parts::curve::Curve;
 use crate::policy::{Context, QueueView, Reason, Verdict};
 use crate::{Packet, Time};
 
+words! {
+    /// Whose table for the idle decay, by the version of iproute2.
+    pub enum Tc {
+        /// From 6.15 (2025) on, the time of a packet is rounded up to whole ticks.
+        Since615 = "6.15",
+        /// Up to 6.14 it is cut off to whole microseconds, and then to whole ticks.
+        Until614 = "6.14",
+    }
+}
+
+impl Tc {
+    /// `tc_calc_xmittime`: ticks in which a link of `rate_bps` sends `size` bytes.
+    fn transmission(self, size: f64, rate_bps: f64) -> f64 {
+        let microseconds = 1e6 * (size / (rate_bps / 8.0));
+        match self {
+            Tc::Since615 => libm::ceil(microseconds * Average::TICKS),
+            Tc::Until614 => libm::floor(libm::floor(microseconds) * Average::TICKS),
+        }
+    }
+}
+
+/// The parameter for the disciplines that tc sets up.
+pub const TC: [Param; 1] = [Param {
+    name: "tc",
+    symbol: "",
+    unit: Unit::None,
+    kind: Kind::Choice(Tc::WORDS),
+    default: Value::Choice("6.15"),
+    source: "iproute2, tc_calc_xmittime",
+    doc: "linux: whose table for the idle decay; iproute2 up to 6.14 cuts a packet's time off to whole microseconds.",
+}];
+
 /// The fixed-point average: 2^-Wlog as weight, with the decay during idle time read from a table of shifts.
 ///
 /// tc makes the table for idle times in ticks of 64 ns. The kernel has looked it up with microseconds since it keeps
-/// idle times as `ktime`, so the average decays 15.625 times slower than tc meant. This is the kernel as it runs.
+/// idle times as `ktime`, so the average decays 15.625 times slower than tc meant. This is the kernel as it runs. How
+/// tc rounds the time of a packet depends on its version ([`Tc`]).
 #[derive(Clone, Debug)]
 pub struct Average {
     /// `qavg`: the averaged queue in units of 2^-Wlog bytes.
@@ -41,15 +74,15 @@ pub struct Average {
 }
 
 impl Average {
-    /// Seconds in a tick of the packet scheduler's clock, for which tc makes the table.
-    const TICK: f64 = 64e-9;
+    /// Ticks of the packet scheduler's clock, for which tc makes the table, in a microsecond (`tick_in_usec`).
+    const TICKS: f64 = 15.625;
 
     /// Seconds in the unit with which the kernel looks it up.
     const MICROSECOND: f64 = 1e-6;
 
     /// An empty average for packets of `mean_packet` bytes on a link of `rate_bps` (`tc_red_eval_idle_damping`).
-    pub fn new(wlog: u32, mean_packet: f64, rate_bps: f64) -> Self {
-        let ticks = mean_packet * 8.0 / rate_bps / Self::TICK;
+    pub fn new(wlog: u32, mean_packet: f64, rate_bps: f64, tc: Tc) -> Self {
+        let ticks = tc.transmission(mean_packet, rate_bps).max(1.0);
         let per_tick = -libm::log1p(-libm::exp2(-f64::from(wlog))) / ticks;
         let longest = 31.0 / per_tick;
         let mut scell_log = 0;
@@ -157,6 +190,8 @@ pub struct Rules {
     forced: Verdict,
     /// Whether each packet is drawn on its own, without spacing; not in Linux.
     pub(super) independent: bool,
+    /// Whose table for the idle decay.
+    pub(super) tc: Tc,
 }
 
 impl Rules {
@@ -164,7 +199,7 @@ impl Rules {
     ///
     /// # Errors
     /// Where it asks for what this dialect does not have.
-    pub(super) fn read(given: &Given) -> Result<Self, ParamError> {
+    pub(super) fn read(given: &Given, rate_bps: f64) -> Result<Self, ParamError> {
         if given.unit == MeasuredIn::Packets {
             return Err(ParamError::new("unit", "packet", "\"byte\" or \"auto\": linux measures its queue in bytes"));
         }
@@ -172,7 +207,12 @@ impl Rules {
         if given.byte_scaling {
             return Err(ParamError::new("byte_scaling", true, "false: linux does not scale by size"));
         }
-        Ok(Rules { forced: past_the_end(given.over_max_but_mark_p(OverMax::Mark)?), independent: false })
+        let forced = past_the_end(given.over_max_but_mark_p(OverMax::Mark)?);
+        if given.tc.transmission(given.mean_packet, rate_bps) < 1.0 {
+            let allowed = "\"6.15\": at this rate a mean packet takes less than 1 us, which the older tc divides by";
+            return Err(ParamError::new("tc", "6.14", allowed));
+        }
+        Ok(Rules { forced, independent: false, tc: given.tc })
     }
 }
 
@@ -256,15 +296,31 @@ mod tests {
     #[test]
     fn set_up_gives_the_numbers_of_tc() {
         assert_eq!(Average::wlog_for_burst(30000.0, 50.0, 1000.0), Some(5));
-        let average = Average::new(5, 1000.0, 10e6);
+        let average = Average::new(5, 1000.0, 10e6, Tc::Since615);
         assert_eq!(average.scell_log, 15);
         assert_eq!(average.stab[254], 21);
         assert_eq!((average.stab[0], average.stab[255]), (0, 31));
     }
 
+    /// Ticks by the arithmetic of both versions: 1500 B at 1 Gbit/s are 12 us, at 10 Gbit/s 1.2 us.
+    #[test]
+    fn an_older_tc_cuts_off_to_microseconds() {
+        let ticks = |size, rate| [Tc::Since615, Tc::Until614].map(|tc| tc.transmission(size, rate));
+        assert_eq!(ticks(1000.0, 10e6), [12_500.0, 12_500.0]);
+        assert_eq!(ticks(1500.0, 1e9), [188.0, 187.0]);
+        assert_eq!(ticks(700.0, 1e9), [88.0, 78.0]);
+        assert_eq!(ticks(1500.0, 10e9), [19.0, 15.0]);
+        assert_eq!(ticks(500.0, 10e9), [7.0, 0.0]);
+        // The weight 2^-9: -ln(1 - 2^-9)/19 and /15 of the average a tick.
+        let shifts = |tc| Average::new(9, 1500.0, 10e9, tc);
+        let (new, old) = (shifts(Tc::Since615), shifts(Tc::Until614));
+        assert_eq!((new.scell_log, old.scell_log), (10, 9));
+        assert_eq!((new.stab[200], old.stab[200]), (21, 13));
+    }
+
     #[test]
     fn average_settles_at_the_backlog() {
-        let mut average = Average::new(9, 1000.0, 10e6);
+        let mut average = Average::new(9, 1000.0, 10e6, Tc::Since615);
         for _ in 0..20_000 {
             average.update(30_000);
         }

@@ -53,7 +53,7 @@ impl Settings {
             Dialect::Paper => Rules::Paper(paper::Rules::read(&given)?),
             Dialect::Ns2 => Rules::Ns2(ns2::Rules::read(&given)),
             Dialect::Ns3 => Rules::Ns3(ns3::Rules::read(&given)?),
-            Dialect::Linux => Rules::Linux(linux::Rules::read(&given)?),
+            Dialect::Linux => Rules::Linux(linux::Rules::read(&given, link.rate_bps)?),
         };
         let bytes = match given.unit {
             MeasuredIn::Auto => given.dialect == Dialect::Linux,
@@ -177,9 +177,9 @@ impl Settings {
         match self.rules {
             Rules::Paper(_) => Average::paper(self.w_q, packets_per_second),
             Rules::Ns2(_) | Rules::Ns3(_) => Average::ns(self.w_q, packets_per_second),
-            Rules::Linux(_) => {
+            Rules::Linux(rules) => {
                 let wlog = linux::Average::wlog_near(self.w_q);
-                Average::linux(linux::Average::new(wlog, self.mean_packet, self.rate_bps))
+                Average::linux(linux::Average::new(wlog, self.mean_packet, self.rate_bps, rules.tc))
             }
         }
     }

@@ -20,6 +20,11 @@ pub trait Schedule: Send {
     /// Bytes waiting.
     fn bytes(&self) -> u64;
 
+    /// Whether [`Schedule::take`] must be called at the end of every transmission, even if nothing waits.
+    fn watches_departures(&self) -> bool {
+        false
+    }
+
     /// Named inner values.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
@@ -78,9 +83,8 @@ impl<S: Schedule> Discipline for Classful<S> {
         self.counters = Counters::default();
     }
 
-    /// A link that finds nothing changes nothing here.
     fn watches_departures(&self) -> bool {
-        false
+        self.schedule.watches_departures()
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {

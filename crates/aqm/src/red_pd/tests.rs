@@ -179,8 +179,10 @@ fn changes_wait_for_four_epochs_and_releases_for_silence() {
         released += 1;
         assert!(released < 60);
     }
-    assert!(pd.flows.is_empty(), "nothing is left of it");
     assert!(released > 8, "{released}");
+    // Its last change counts for 0.4 s more, an epoch of 0.4 s and the next.
+    (0..4).for_each(|_| epoch(&mut pd, &[(2, 100, 0)]));
+    assert!(pd.flows.is_empty(), "nothing is left of it");
 }
 
 #[test]
@@ -298,4 +300,49 @@ fn three_of_two_epochs_are_refused() {
     let mut values = Values::new();
     values.set("regular", Value::Whole(3)).set("epochs", Value::Whole(2));
     assert_eq!(RedPd::new(&values, &LINK).err().unwrap().name, "regular");
+}
+
+/// As in ns-2, one packet is more than one byte: with `unit = "byte"` one that waits is enough for the pre-filter.
+#[test]
+fn in_bytes_one_waiting_packet_is_enough_for_the_pre_filter() {
+    for (unit, fate) in [("packet", Verdict::Pass), ("byte", Verdict::Drop(Reason::Early))] {
+        let mut pd = red_pd(&[("unit", Value::Choice(unit)), ("noidle", Value::Flag(true))]);
+        let slot = pd.flows.see(7, Flow { p: 0.5, unresponsive: true, ..Flow::default() }).slot;
+        pd.monitored = 1;
+        assert_eq!(arrive(&mut pd, 7, 1, true, 0.0), fate, "{unit}");
+        assert_eq!(pd.flows.record(slot).count, u32::from(fate == Verdict::Pass), "{unit}");
+    }
+}
+
+/// A flow that is released keeps its last change, so that four epochs and 0.4 s pass until it is monitored again;
+/// before that its record would have been forgotten.
+#[test]
+fn a_released_flow_waits_before_it_is_monitored_again() {
+    let drops = [(7, 4, 4), (8, 4, 1)];
+    let mut pd = red_pd(&[("regular", Value::Whole(1)), ("epochs", Value::Whole(1))]);
+    let seen = Flow { p: 0.004, unresponsive: false, remembered: 3, ..Flow::default() };
+    pd.flows.see(7, seen);
+    pd.monitored = 1;
+    epoch(&mut pd, &[]);
+    let released = flow(&pd, 7);
+    assert_eq!((pd.monitored, released.p, released.remembered), (0, 0.0, 0));
+    assert_eq!(released.last_change.map(|(epoch, _)| epoch), Some(1));
+    let monitored_at: Vec<u64> = (2..8)
+        .filter(|_| {
+            epoch(&mut pd, &drops);
+            flow(&pd, 7).p > 0.0
+        })
+        .collect();
+    assert_eq!(monitored_at, [5, 6, 7], "released at the end of epoch 1");
+    // One that stays away is forgotten when it may be monitored again.
+    let mut pd = red_pd(&[]);
+    pd.flows.see(7, seen);
+    pd.monitored = 1;
+    let known: Vec<bool> = (0..6)
+        .map(|_| {
+            epoch(&mut pd, &[]);
+            pd.flows.find(7).is_some()
+        })
+        .collect();
+    assert_eq!(known, [true, true, true, true, false, false]);
 }

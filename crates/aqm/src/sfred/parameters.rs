@@ -64,6 +64,16 @@ words! {
 }
 
 words! {
+    /// What r and d count.
+    pub(super) enum Counts {
+        /// Packets.
+        Packets = "packets",
+        /// Bits, in packets of `mean_packet`.
+        Bits = "bits",
+    }
+}
+
+words! {
     /// By what max_p of a fast flow is multiplied.
     pub(super) enum Boost {
         /// T/F.
@@ -159,7 +169,7 @@ const fn number(name: &'static str, symbol: &'static str, low: f64, default: f64
     }
 }
 
-pub(super) const OWN: [Param; 18] = [
+pub(super) const OWN: [Param; 19] = [
     Param {
         name: "list_size",
         symbol: "N",
@@ -186,6 +196,7 @@ pub(super) const OWN: [Param; 18] = [
         FairRateWord::WORDS,
         "Fair share F: R/A, (R - D)/A, or the mean of r over the list; auto is received, and list if nothing ages.",
     ),
+    choice("counts", Counts::WORDS, "Whether r and d count packets, or bits: a packet as its part of mean_packet."),
     choice("throughput", Throughput::WORDS, "A flow's throughput: r, or r - d."),
     choice("active_flows", ActiveFlows::WORDS, "A: the flows in the list, or these by the share of arrivals found in it."),
     Param {
@@ -253,6 +264,8 @@ pub(super) struct Rules {
     pub slow_count: SlowCount,
     /// How F is computed.
     pub fair_rate: FairRate,
+    /// Bytes that count as one packet; `None` if each packet does.
+    pub packet_bytes: Option<f64>,
     /// How T is computed.
     pub throughput: Throughput,
     /// How A is computed.
@@ -276,6 +289,12 @@ pub(super) struct Rules {
 }
 
 impl Rules {
+    /// As what a packet of `size` bytes counts.
+    #[inline]
+    pub fn amount(&self, size: u32) -> f64 {
+        self.packet_bytes.map_or(1.0, |bytes| f64::from(size) / bytes)
+    }
+
     /// The parameters among `values` with RED's line, at `link`.
     pub fn read(values: &Values, link: &Link) -> Result<(Rules, Linear), ParamError> {
         let (set, curve) = red::read(values, &COMMON, link)?;
@@ -308,6 +327,10 @@ impl Rules {
                 FairRateWord::Auto | FairRateWord::List => FairRate::List,
                 FairRateWord::Received => FairRate::Received,
                 FairRateWord::Accepted => FairRate::Accepted,
+            },
+            packet_bytes: match values.choice(&OWN, "counts") {
+                Counts::Packets => None,
+                Counts::Bits => Some(values.real(&COMMON, "mean_packet")),
             },
             throughput: values.choice(&OWN, "throughput"),
             active_flows: values.choice(&OWN, "active_flows"),

@@ -361,3 +361,22 @@ fn values_that_do_not_fit_are_refused() {
     assert_eq!(error(&[word("dialect", "linux"), ("gentle", Value::Flag(true))]), Some("gentle"));
     assert_eq!(error(&[]), None);
 }
+
+/// A flow of 1500 B and one of 40 B send as many packets. In packets neither exceeds the fair share, in bits the first
+/// has nearly twice as much.
+#[test]
+fn in_bits_a_flow_of_large_packets_is_fast() {
+    for (counts, fast) in [("packets", false), ("bits", true)] {
+        let mut sfred = sfred(&[("counts", Value::Choice(counts))]);
+        for i in 0..40 {
+            let packet = if i % 2 == 0 { Packet::new(1, 1500) } else { Packet::new(2, 40) };
+            let slot = sfred.count(&packet);
+            if i >= 30 {
+                let found = matches!(sfred.classify(packet.flow, slot), Kinds::Fast(_));
+                assert_eq!(found, fast && packet.flow == 1, "{counts}, packet {i}");
+            }
+        }
+        let total = 20.0 * if fast { 1540.0 / 500.0 } else { 2.0 };
+        assert!((sfred.all.received - total).abs() < 1e-9, "{counts}: {}", sfred.all.received);
+    }
+}

@@ -4,7 +4,7 @@ use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::Limit;
 use serde_json::{json, Map, Value as Json};
 
-use super::model::{QueueSpec, Record, Topology};
+use super::model::{Marker, QueueSpec, Record, Topology};
 use super::values::{seconds, RANDOM};
 use super::whole::Scenario;
 use super::{topology, traffic};
@@ -84,6 +84,12 @@ fn queue(queue: &QueueSpec) -> Json {
     RANDOM.write_given(queue.random.as_ref(), &mut map);
     for param in queue.spec.all_params() {
         insert(&mut map, param.name, parameter(queue.values.get(param)));
+    }
+    if let Some(Marker { spec, values }) = &queue.marker {
+        let params =
+            spec.all_params().filter_map(|param| Some((param.name.to_string(), parameter(values.get(param))?)));
+        let marker = std::iter::once(("kind".to_string(), spec.name.into())).chain(params);
+        map.insert("marker".into(), marker.collect::<Map<_, _>>().into());
     }
     map.into()
 }

@@ -6,6 +6,7 @@ use std::fmt;
 pub use crate::topology::{Delays, InjectedRandom};
 use crate::topology::{Dumbbell, Graph, Pairs};
 use earlydrop_aqm::catalogue::AqmSpec;
+use earlydrop_aqm::markers::MarkerSpec;
 use earlydrop_aqm::params::Values;
 use earlydrop_aqm::policy::Limit;
 
@@ -88,12 +89,30 @@ pub struct QueueSpec {
     pub ecn: bool,
     /// Random numbers from elsewhere, to follow another simulator's run.
     pub random: Option<InjectedRandom>,
+    /// What gives arrivals their class.
+    pub marker: Option<Marker>,
 }
+
+/// A traffic conditioner in front of a queue.
+#[derive(Clone)]
+pub struct Marker {
+    /// The marker.
+    pub spec: &'static MarkerSpec,
+    /// Its parameters, as far as they were given.
+    pub values: Values,
+}
+
+/// What of a [`QueueSpec`] can be compared and printed.
+type Parts<'a> = (
+    (&'static str, Option<&'a str>, &'a Values, Limit, bool, Option<InjectedRandom>),
+    Option<(&'static str, &'a Values)>,
+);
 
 impl QueueSpec {
     /// What can be compared and printed; a discipline is its name.
-    fn parts(&self) -> (&'static str, Option<&str>, &Values, Limit, bool, Option<InjectedRandom>) {
-        (self.spec.name, self.own.as_deref(), &self.values, self.limit, self.ecn, self.random)
+    fn parts(&self) -> Parts<'_> {
+        let own = (self.spec.name, self.own.as_deref(), &self.values, self.limit, self.ecn, self.random);
+        (own, self.marker.as_ref().map(|marker| (marker.spec.name, &marker.values)))
     }
 }
 

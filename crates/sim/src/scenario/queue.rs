@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use earlydrop_aqm::catalogue::AqmSpec;
+use earlydrop_aqm::markers::{self, MarkerSpec};
 use earlydrop_aqm::params::{Kind, Param, ParamError, Unit, Value, Values};
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::Link;
@@ -11,14 +12,14 @@ use super::bounds;
 use super::document::Doc;
 use super::error::{quoted_list, ScenarioError};
 use super::fields::{as_whole, join, whole_form, Checked, Field, Fields};
-use super::model::QueueSpec;
+use super::model::{Marker, QueueSpec};
 use super::nearest::suggestion;
 use super::own::{Aqms, OwnAqm};
 use super::units::{self, QueueLength};
 use super::values::RANDOM;
 
 /// Keys of every queue; all others are parameters of its discipline.
-pub(super) const COMMON: &[&str] = &["aqm", "limit", "ecn", "random"];
+pub(super) const COMMON: &[&str] = &["aqm", "limit", "ecn", "random", "marker"];
 /// What a limit may look like.
 pub(super) const LIMIT_FORM: &str =
     "packets, bytes or bandwidth-delay products, such as \"120 packets\", \"120p\", \"15 kB\" or \"2 bdp\"";
@@ -59,8 +60,35 @@ pub(super) fn read(field: &Field<'_>, links: &[Link], aqms: Aqms<'_>) -> Checked
         limit,
         ecn: fields.optional("ecn").map_or(Ok(false), |field| field.flag())?,
         random: RANDOM.given(&fields)?,
+        marker: fields.optional("marker").map(|field| marker(&field)).transpose()?,
     };
     Ok((queue, products))
+}
+
+/// `[queue.NAME.marker]`: a traffic conditioner with its parameters.
+fn marker(field: &Field<'_>) -> Checked<Marker> {
+    let names = || markers::all().iter().map(|spec| spec.name);
+    let found = match field.doc.get("kind") {
+        Some(doc) => markers::find(Field { doc, path: join(&field.path, "kind") }.word(names())?),
+        None => None,
+    };
+    let params = || found.into_iter().flat_map(|spec: &MarkerSpec| spec.all_params());
+    let keys: Vec<_> = std::iter::once("kind").chain(params().map(|param| param.name)).collect();
+    let Some(spec) = found else {
+        // Without a kind, its absence is the error, whatever else there is.
+        let Doc::Table(_) = field.doc else { return Err(field.wrong_type("a table with a kind")) };
+        return Err(ScenarioError::new(join(&field.path, "kind"), "is missing").allowed(quoted_list(names())));
+    };
+    let fields = field.table(&keys)?;
+    let bare = params().all(|param| fields.optional(param.name).is_some());
+    let mut values = Values::new();
+    for (key, field) in fields.iter() {
+        if let Some(param) = spec.param(key) {
+            values.set(param.name, value(param, &field, bare)?);
+        }
+    }
+    (spec.check)(&values).map_err(|error| misfit(&fields.path, error))?;
+    Ok(Marker { spec, values })
 }
 
 /// The discipline's own limit: the largest for the links.
@@ -300,4 +328,74 @@ fn limit(field: &Field<'_>) -> Checked<Limit> {
         QueueLength::Packets(_) => Limit::Packets(x as u64),
         QueueLength::Bytes(_) => Limit::Bytes(x as u64),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::result::document;
+    use crate::run::{run, Events, Links};
+    use crate::scenario::{check, Doc, Scenario};
+
+    /// A scenario of two UDP flows of 2 Mbit/s each over 3 Mbit/s, with this marker in front of its queue.
+    fn scenario(marker: &str) -> Result<Scenario, String> {
+        let text = format!(
+            r#"
+            name = "marked"
+            duration = "20 s"
+            [topology]
+            kind = "dumbbell"
+            pairs = 2
+            bottleneck = {{ rate = "3 Mbit/s", delay = "10 ms" }}
+            [queue.bottleneck]
+            aqm = "rio"
+            {marker}
+            [[traffic]]
+            kind = "cbr"
+            flows = 2
+            rate = "2 Mbit/s"
+            "#
+        );
+        let doc = Doc::from_toml(&text, None).map_err(|error| error.to_string())?;
+        check(&doc, None).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_marker_is_read_checked_and_written() {
+        let marked = scenario(r#"marker = { kind = "trtcm", cir = "1 Mbit/s", cbs = "10 kB", green = 7 }"#).unwrap();
+        let marker = marked.queues[0].spec.marker.as_ref().expect("a marker");
+        assert_eq!(marker.spec.name, "trtcm");
+        let json = marked.to_json();
+        assert_eq!(json["queue"]["bottleneck"]["marker"]["green"], 7);
+        assert_eq!(json["queue"]["bottleneck"]["marker"]["pir"], 2e6);
+        let again = check(&Doc::from_json(&json).unwrap(), None).unwrap();
+        assert_eq!(again.queues, marked.queues, "a completed scenario is the same one");
+        let error = |marker| scenario(marker).expect_err("an error");
+        for (marker, parts) in [
+            ("marker = {}", ["queue.bottleneck.marker.kind", "is missing", "tsw3cm"]),
+            (r#"marker = { kind = "srtcn" }"#, ["queue.bottleneck.marker.kind", "srtcn", "srtcm"]),
+            (r#"marker = { kind = "srtcm", pir = "1 Mbit/s" }"#, ["queue.bottleneck.marker.pir", "pir", "cir"]),
+            (r#"marker = { kind = "srtcm", cir = 5 }"#, ["queue.bottleneck.marker.cir", "no unit", "bit/s"]),
+            (
+                r#"marker = { kind = "trtcm", pir = "1 kbit/s" }"#,
+                ["queue.bottleneck.marker.pir", "1000", "at least cir"],
+            ),
+            (r#"marker = "srtcm""#, ["queue.bottleneck.marker", "", ""]),
+        ] {
+            let said = error(marker);
+            assert!(parts.iter().all(|part| said.contains(part)), "{marker}: {said}");
+        }
+    }
+
+    /// RIO behind a profile of 1 Mbit/s for each flow: less is dropped than with every packet in Out, and a run repeats.
+    #[test]
+    fn rio_behind_a_marker_drops_out_packets() {
+        let drops = |marker: &str| {
+            let scenario = scenario(marker).unwrap();
+            let outcome = run(&scenario, 1, Links::Auto, Events::Lanes).unwrap();
+            document(&scenario, 1, &outcome, 0.0)["queues"]["bottleneck"]["drops"].to_string()
+        };
+        let marked = r#"marker = { kind = "srtcm", cir = "1 Mbit/s" }"#;
+        assert_eq!(drops(marked), drops(marked));
+        assert_ne!(drops(marked), drops(""));
+    }
 }

@@ -2,6 +2,7 @@
 //! listings.
 
 use earlydrop_aqm::catalogue::AqmSpec;
+use earlydrop_aqm::markers::{self, MarkerSpec};
 use earlydrop_aqm::params::{Kind, Param};
 use serde_json::{json, Value as Json};
 
@@ -68,4 +69,20 @@ fn parameter(param: &Param) -> Json {
         "source": param.source,
         "doc": param.doc,
     })
+}
+
+/// The traffic conditioners: `markers`, each with `name`, `title`, `year`, `summary`, `source` and `parameters` as of
+/// [`discipline`], and `doc`, their rules.
+pub fn markers() -> Json {
+    let marker = |spec: &MarkerSpec| {
+        json!({
+            "name": spec.name,
+            "title": spec.title,
+            "year": spec.year,
+            "summary": spec.summary,
+            "source": spec.source,
+            "parameters": spec.all_params().map(parameter).collect::<Vec<_>>(),
+        })
+    };
+    json!({ "markers": markers::all().iter().map(marker).collect::<Vec<_>>(), "doc": markers::documentation() })
 }

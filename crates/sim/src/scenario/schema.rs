@@ -5,6 +5,7 @@
 
 use earlydrop_aqm::catalogue::{self, AqmSpec};
 use earlydrop_aqm::default_limit::DefaultLimit;
+use earlydrop_aqm::markers::{self, MarkerSpec};
 use earlydrop_aqm::params::{Kind, Param, Unit, Value};
 use serde_json::{json, Map, Value as Json};
 
@@ -69,8 +70,16 @@ fn definitions() -> Json {
         "access": keys::table(link::ACCESS),
         "varying_rate": link::rate_schema(),
         "name_or_names": { "anyOf": [name(), { "type": "array", "items": name(), "minItems": 1 }] },
+        "marker": { "oneOf": markers::all().iter().map(marker).collect::<Vec<_>>() },
         "queue": { "oneOf": catalogue::all().iter().map(|spec| queue(spec)).chain([own_queue()]).collect::<Vec<_>>() },
     })
+}
+
+/// A traffic conditioner in front of a queue.
+fn marker(spec: &MarkerSpec) -> Json {
+    let kind = ("kind".to_string(), json!({ "const": spec.name }));
+    let params = spec.all_params().map(|param| (param.name.to_string(), parameter(param)));
+    about(object(&["kind"], std::iter::once(kind).chain(params).collect::<Map<_, _>>().into()), spec.title)
 }
 
 /// A queue whose discipline the catalogue does not have.
@@ -88,6 +97,7 @@ fn queue(spec: &AqmSpec) -> Json {
     fields.insert("limit".into(), limit(spec));
     fields.insert("ecn".into(), json!({ "type": "boolean", "default": false }));
     fields.insert(RANDOM.name.into(), RANDOM.schema());
+    fields.insert("marker".into(), reference("marker"));
     for param in spec.all_params() {
         fields.insert(param.name.into(), parameter(param));
     }

@@ -42,9 +42,12 @@ fn network(case: &Json) -> (Network, Settings) {
     } else if !case["controlled"].is_null() {
         let controlled = &case["controlled"];
         values.set("dialect", Value::Choice("ns2"));
-        values.set("q_ref", Value::Real(number(controlled, "q_ref")));
         values.set("mean_packet", Value::Real(number(controlled, "mean_packet_bytes")));
-        (if controlled["aqm"] == "rem" { "rem" } else { "pi" }, draws())
+        let aqm = ["rem", "pi", "gk"].into_iter().find(|&aqm| controlled["aqm"] == aqm).expect("a known discipline");
+        if aqm != "gk" {
+            values.set("q_ref", Value::Real(number(controlled, "q_ref")));
+        }
+        (aqm, draws())
     } else {
         values.set("capacity_rule", Value::Choice("n_minus_1"));
         ("droptail", Generator::stream(1, "none"))
@@ -185,7 +188,7 @@ fn check(case: &Json, outcome: &Outcome) {
 #[test]
 fn analytic_links_equal_ns2_event_by_event() {
     let cases = cases(&folder());
-    assert_eq!(cases.len(), 57);
+    assert_eq!(cases.len(), 59);
     for case in &cases {
         let outcome = run::<LaneQueue<8>>(case, false);
         assert!(outcome.links.0 > 0, "some links are arithmetic");

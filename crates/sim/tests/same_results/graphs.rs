@@ -172,7 +172,7 @@ fn traffic(draw: &mut Draw, of: &Choices, kind: &str, tcp: &mut dyn FnMut() -> S
 #[test]
 fn every_way_to_run_a_graph_gives_the_same_result() {
     let (mut kinds, mut planned, mut rfc, mut packets) = (std::collections::BTreeSet::new(), 0, 0, 0);
-    for number in 1..=rounds(80) {
+    for number in 1..=rounds(40) {
         let (text, scenario, kind) = scenario(number);
         let (plan, arrived) = agree(&text, &scenario);
         kinds.insert(kind);
@@ -183,5 +183,5 @@ fn every_way_to_run_a_graph_gives_the_same_result() {
     assert_eq!(kinds.len(), KINDS.len(), "{kinds:?}");
     assert!(packets > 50_000, "the networks are alive: {packets}");
     assert!(planned > 3, "some have links without events: {planned}");
-    assert!(rfc > 20, "some have the profile rfc: {rfc}");
+    assert!(rfc > 10, "some have the profile rfc: {rfc}");
 }

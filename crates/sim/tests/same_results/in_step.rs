@@ -124,20 +124,20 @@ fn many_transmissions_in_step_keep_their_order() {
 #[test]
 fn transmissions_in_step_keep_their_order() {
     let (mut slow, mut ahead) = (0, 0);
-    for number in 1..=rounds(40) {
+    for number in 1..=rounds(20) {
         let (text, scenario) = in_step(number, false);
         let (plan, _) = agree(&text, &scenario);
         slow += usize::from(plan.modes.contains(&Mode::SlowFold));
         ahead += usize::from(plan.answers_ahead);
     }
-    assert!(slow > 20 && ahead > 10, "links with no events and packets that wait: {slow}, {ahead}");
+    assert!(slow > 10 && ahead > 5, "links with no events and packets that wait: {slow}, {ahead}");
 }
 
 /// The same with segments without payload, and ACKs of several sizes.
 #[test]
 fn transmissions_in_step_keep_their_order_in_the_rfc_profile() {
     let (mut slow, mut ahead, mut blocks) = (0, 0, 0);
-    for number in 1..=rounds(40) {
+    for number in 1..=rounds(20) {
         let (text, scenario) = in_step(number, true);
         let (plan, _) = agree(&text, &scenario);
         slow += usize::from(plan.modes.contains(&Mode::SlowFold));
@@ -145,5 +145,5 @@ fn transmissions_in_step_keep_their_order_in_the_rfc_profile() {
         blocks += usize::from(plan.answers_ahead && plan.modes.contains(&Mode::SlowFold) && !text.contains("newreno"));
     }
     let seen = (slow, ahead, blocks);
-    assert!(slow > 20 && ahead > 4 && blocks > 4, "links with no events and packets that wait: {seen:?}");
+    assert!(slow > 10 && ahead > 2 && blocks > 2, "links with no events and packets that wait: {seen:?}");
 }

@@ -167,7 +167,7 @@ fn rounds(usual: u64) -> u64 {
 fn every_way_to_run_a_network_gives_the_same_result() {
     let (mut analytic_ports, mut folds, mut early, mut fallen_back, mut mixed) = (0, 0, 0, 0, 0);
     let (mut ahead, mut packets, mut recorded) = (0, 0, 0);
-    for number in 1..=rounds(80) {
+    for number in 1..=rounds(40) {
         let (text, scenario) = scenario(number);
         let (plan, arrived) = agree(&text, &scenario);
         recorded += usize::from(scenario.record.jitter && scenario.record.losses && plan.count().0 > 0);
@@ -183,13 +183,7 @@ fn every_way_to_run_a_network_gives_the_same_result() {
     assert!(packets > 100_000, "the networks are alive: {packets}");
     let seen = (analytic_ports, folds, early, fallen_back, mixed, ahead, recorded);
     assert!(
-        recorded > 15
-            && analytic_ports > 20
-            && folds > 20
-            && early > 10
-            && fallen_back >= 2
-            && mixed > 50
-            && ahead >= 2,
+        recorded > 7 && analytic_ports > 10 && folds > 10 && early > 5 && fallen_back >= 2 && mixed > 25 && ahead >= 1,
         "all kinds of plans occur: {seen:?}"
     );
 }
@@ -197,7 +191,7 @@ fn every_way_to_run_a_network_gives_the_same_result() {
 #[test]
 fn tcps_of_all_kinds_give_the_same_result_in_every_way() {
     let (mut folds, mut sack_folds, mut delayed, mut packets) = (0, 0, 0, 0);
-    for number in 1..=rounds(60) {
+    for number in 1..=rounds(30) {
         let (text, scenario) = scenario_of_tcps(number);
         let (plan, arrived) = agree(&text, &scenario);
         let folded = plan.modes.contains(&Mode::Fold);
@@ -206,9 +200,9 @@ fn tcps_of_all_kinds_give_the_same_result_in_every_way() {
         delayed += usize::from(text.contains("delayed_ack = true"));
         packets += arrived;
     }
-    assert!(packets > 100_000, "the networks are alive: {packets}");
+    assert!(packets > 50_000, "the networks are alive: {packets}");
     let seen = (folds, sack_folds, delayed);
-    assert!(folds > 20 && sack_folds > 10 && delayed > 10, "all kinds of plans occur: {seen:?}");
+    assert!(folds > 10 && sack_folds > 5 && delayed > 5, "all kinds of plans occur: {seen:?}");
 }
 
 /// ACKs of many sizes, segments without payload when connections open, pacing and probe timers.
@@ -216,7 +210,7 @@ fn tcps_of_all_kinds_give_the_same_result_in_every_way() {
 fn the_rfc_profile_gives_the_same_result_in_every_way() {
     let (mut folds, mut ports, mut early, mut paced, mut delayed, mut packets) = (0, 0, 0, 0, 0, 0);
     let (mut slow, mut ahead) = (0, 0);
-    for number in 1..=rounds(80) {
+    for number in 1..=rounds(40) {
         let (text, scenario) = scenario_of_rfc(number);
         let (plan, arrived) = agree(&text, &scenario);
         slow += usize::from(plan.modes.contains(&Mode::SlowFold));
@@ -231,8 +225,8 @@ fn the_rfc_profile_gives_the_same_result_in_every_way() {
     }
     assert!(packets > 100_000, "the networks are alive: {packets}");
     let seen = (folds, ports, early, paced, delayed, slow, ahead);
-    let planned = folds > 20 && ports > 10 && early > 0 && slow > 0 && ahead > 0;
-    assert!(planned && paced > 10 && delayed > 2, "all kinds of plans occur: {seen:?}");
+    let planned = folds > 8 && ports > 5 && early > 0 && slow > 0 && ahead > 0;
+    assert!(planned && paced > 4 && delayed > 0, "all kinds of plans occur: {seen:?}");
 }
 
 /// ACKs that reach a queue over folds exactly at its updates, and were sent when the updates were scheduled. Every time

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,9 @@ def parse_counted(context: Context, t: StudyTable) -> tuple[Counted, ...]:
         except (UnicodeDecodeError, csv.Error) as error:
             raise one.fault(f"file: {name}: {error}") from error
         where = {key: [level_name(v) for v in as_list(ids)] for key, ids in one.settings("where", None).items()}
+        for number, row in enumerate(rows, 2):
+            if None in row or None in row.values():
+                raise one.fault(f"{name}: line {number}: has another number of columns than the head")
         head = list(rows[0]) if rows else []
         for key in (column, *where):
             if key not in head:
@@ -71,6 +75,8 @@ def parse_counted(context: Context, t: StudyTable) -> tuple[Counted, ...]:
             raise one.fault(f"{name}: {column}: {error}") from error
         if len(values) < 2:
             raise one.fault(f"{name}: {len(values)} rows fit; at least two are compared")
+        if not all(map(isfinite, values)):
+            raise one.fault(f"{name}: {column}: all values must be finite")
         found.append(Counted(one.text("title"), values, one.number("ratio_at_most"), one.text("unit", "")))
         one.end()
     return tuple(found)

@@ -71,7 +71,7 @@ def parse_facts(context: Context, t: StudyTable) -> tuple[tuple[str, ...], ...]:
     except (UnicodeDecodeError, csv.Error) as error:
         raise t.fault(f"facts: {name}: {error}") from error
     uneven = [number for number, row in enumerate(rows, 1) if len(row) != len(rows[0])]
-    if len(rows) < 2 or uneven:
+    if len(rows) < 2 or uneven or not rows[0]:
         where = f"line {uneven[0]} has another number of columns than the head" if uneven else "has no rows"
         raise t.fault(f"facts: {name}: {where}")
     known = {level for e in context.experiments.values() for axis in e.axes for level in axis.ids}

@@ -1,0 +1,268 @@
+//! ## Token buckets
+//! A bucket of `B` bytes is full at first and fills at its rate; a packet takes its bytes out of it or does not fit.
+//!
+//! | marker | buckets | a packet is |
+//! |---|---|---|
+//! | `token_bucket` | CIR, CBS | green if it fits, else red |
+//! | `srtcm` (RFC 2697) | CBS, and EBS filled by what CBS spills, both at CIR | green if it fits into the first, yellow into the second, else red |
+//! | `trtcm` (RFC 2698) | PIR with PBS, CIR with CBS | red if it does not fit into the first, else yellow if not into the second (and it takes from the first), else green (and it takes from both) |
+//!
+//! With `colour_aware` a packet never gets better than it was: yellow ones do not ask for green, red ones stay red. Its
+//! colour is then read from its class.
+//!
+//! Sources: J. Heinanen, R. Guerin, "A single rate three color marker", RFC 2697, 1999, section 3; "A two rate three
+//! color marker", RFC 2698, 1999, section 3. The single bucket is the leaky-bucket profile of D. Clark, W. Fang,
+//! "Explicit allocation of best-effort packet delivery service", ToN 6(4), 1998.
+//!
+//! Differences: tokens are bytes in real numbers and are added at each arrival for the time since the last; the RFCs
+//! add whole bytes, 1/CIR apart.
+
+use super::{burst, rate, Colour, MarkerSpec, Meter};
+use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::random::Generator;
+use crate::{Packet, Time};
+
+const PROFILE: &str = "our choice: 1 Mbit/s, ten packets of 1500 B";
+const AWARE: Param = Param {
+    name: "colour_aware",
+    symbol: "",
+    unit: Unit::None,
+    kind: Kind::Flag { auto: false },
+    default: Value::Flag(false),
+    source: "RFC 2697, RFC 2698: a mode",
+    doc: "Whether the class that a packet has bounds its colour.",
+};
+const CIR: Param = rate("cir", "CIR", 1e6, PROFILE, "Committed information rate.");
+const CBS: Param = burst("cbs", "CBS", 15e3, PROFILE, "Committed burst size.");
+
+const ONE: [Param; 2] = [CIR, CBS];
+const SINGLE_RATE: [Param; 4] = [CIR, CBS, burst("ebs", "EBS", 15e3, PROFILE, "Excess burst size."), AWARE];
+const TWO_RATES: [Param; 5] = [
+    CIR,
+    CBS,
+    rate("pir", "PIR", 2e6, "our choice: twice cir", "Peak information rate, at least cir."),
+    burst("pbs", "PBS", 15e3, PROFILE, "Peak burst size."),
+    AWARE,
+];
+
+/// One token bucket.
+pub(super) const TOKEN_BUCKET: MarkerSpec = MarkerSpec {
+    name: "token_bucket",
+    title: "Token bucket",
+    year: 1998,
+    summary: "In profile while a token bucket has tokens, out of it else",
+    source: "Clark, Fang: Explicit allocation of best-effort packet delivery service, ToN 6(4), 1998",
+    own: &ONE,
+    check: |_| Ok(()),
+    build: |values| Box::new(Single { bucket: Bucket::new(values, &ONE, "cir", "cbs") }),
+};
+
+/// srTCM.
+pub(super) const SRTCM: MarkerSpec = MarkerSpec {
+    name: "srtcm",
+    title: "srTCM",
+    year: 1999,
+    summary: "Single rate three color marker: a committed and an excess burst at one rate",
+    source: "Heinanen, Guerin: A single rate three color marker, RFC 2697, 1999",
+    own: &SINGLE_RATE,
+    check: |values| {
+        let real = |name| values.real(&SINGLE_RATE, name);
+        if real("cbs") == 0.0 && real("ebs") == 0.0 {
+            return Err(ParamError::new("ebs", 0, "more than 0 where cbs is 0 (RFC 2697, section 2)"));
+        }
+        Ok(())
+    },
+    build: |values| {
+        Box::new(SingleRate {
+            committed: Bucket::new(values, &SINGLE_RATE, "cir", "cbs"),
+            excess: Bucket::new(values, &SINGLE_RATE, "cir", "ebs"),
+        })
+    },
+};
+
+/// trTCM.
+pub(super) const TRTCM: MarkerSpec = MarkerSpec {
+    name: "trtcm",
+    title: "trTCM",
+    year: 1999,
+    summary: "Two rate three color marker: a committed rate and a peak rate",
+    source: "Heinanen, Guerin: A two rate three color marker, RFC 2698, 1999",
+    own: &TWO_RATES,
+    check: |values| {
+        let real = |name| values.real(&TWO_RATES, name);
+        if real("pir") < real("cir") {
+            return Err(ParamError::new("pir", real("pir"), format!("at least cir ({})", real("cir"))));
+        }
+        Ok(())
+    },
+    build: |values| {
+        Box::new(TwoRates {
+            peak: Bucket::new(values, &TWO_RATES, "pir", "pbs"),
+            committed: Bucket::new(values, &TWO_RATES, "cir", "cbs"),
+        })
+    },
+};
+
+/// A token bucket.
+struct Bucket {
+    /// Bytes a second.
+    rate: f64,
+    /// Most bytes.
+    size: f64,
+    /// Bytes in it.
+    tokens: f64,
+    /// When they were last added.
+    filled: Time,
+}
+
+impl Bucket {
+    fn new(values: &Values, declared: &[Param], rate: &str, size: &str) -> Self {
+        let size = values.real(declared, size);
+        Bucket { rate: values.real(declared, rate) / 8.0, size, tokens: size, filled: Time::ZERO }
+    }
+
+    /// Adds the tokens of the time since the last call; what did not fit, bytes.
+    fn fill(&mut self, now: Time) -> f64 {
+        let earned = self.rate * (now - self.filled);
+        self.filled = now;
+        self.add(earned)
+    }
+
+    /// Adds `bytes`; what did not fit.
+    fn add(&mut self, bytes: f64) -> f64 {
+        let tokens = self.tokens + bytes;
+        self.tokens = tokens.min(self.size);
+        tokens - self.tokens
+    }
+
+    fn holds(&self, bytes: f64) -> bool {
+        self.tokens >= bytes
+    }
+}
+
+struct Single {
+    bucket: Bucket,
+}
+
+impl Meter for Single {
+    fn colour(&mut self, packet: &Packet, _before: Option<Colour>, now: Time, _random: &mut Generator) -> Colour {
+        let bytes = f64::from(packet.size);
+        self.bucket.fill(now);
+        if self.bucket.holds(bytes) {
+            self.bucket.tokens -= bytes;
+            return Colour::Green;
+        }
+        Colour::Red
+    }
+}
+
+struct SingleRate {
+    /// Tc.
+    committed: Bucket,
+    /// Te, filled by what Tc spills.
+    excess: Bucket,
+}
+
+impl Meter for SingleRate {
+    fn colour(&mut self, packet: &Packet, before: Option<Colour>, now: Time, _random: &mut Generator) -> Colour {
+        let (bytes, before) = (f64::from(packet.size), before.unwrap_or(Colour::Green));
+        let spilt = self.committed.fill(now);
+        self.excess.add(spilt);
+        if before == Colour::Green && self.committed.holds(bytes) {
+            self.committed.tokens -= bytes;
+            return Colour::Green;
+        }
+        if before <= Colour::Yellow && self.excess.holds(bytes) {
+            self.excess.tokens -= bytes;
+            return Colour::Yellow;
+        }
+        Colour::Red
+    }
+}
+
+struct TwoRates {
+    /// Tp.
+    peak: Bucket,
+    /// Tc.
+    committed: Bucket,
+}
+
+impl Meter for TwoRates {
+    fn colour(&mut self, packet: &Packet, before: Option<Colour>, now: Time, _random: &mut Generator) -> Colour {
+        let (bytes, before) = (f64::from(packet.size), before.unwrap_or(Colour::Green));
+        self.peak.fill(now);
+        self.committed.fill(now);
+        if before == Colour::Red || !self.peak.holds(bytes) {
+            return Colour::Red;
+        }
+        self.peak.tokens -= bytes;
+        if before == Colour::Yellow || !self.committed.holds(bytes) {
+            return Colour::Yellow;
+        }
+        self.committed.tokens -= bytes;
+        Colour::Green
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markers::find;
+    use Colour::{Green, Red, Yellow};
+
+    fn meter(name: &str, pairs: &[(&'static str, f64)]) -> Box<dyn Meter> {
+        let mut values = Values::new();
+        for &(name, value) in pairs {
+            values.set(name, Value::Real(value));
+        }
+        (find(name).unwrap().build)(&values)
+    }
+
+    fn colours(meter: &mut dyn Meter, before: Option<Colour>, at: &[(f64, u32)]) -> Vec<Colour> {
+        let mut random = Generator::custom(|| panic!("a bucket draws no number"));
+        let mut colour =
+            |&(t, size): &(f64, u32)| meter.colour(&Packet::new(1, size), before, Time::from_seconds(t), &mut random);
+        at.iter().map(&mut colour).collect()
+    }
+
+    /// 8 kbit/s are 1000 B/s.
+    #[test]
+    fn a_bucket_is_full_at_first_and_holds_just_its_size() {
+        let mut one = meter("token_bucket", &[("cir", 8e3), ("cbs", 1500.0)]);
+        let at = [(0.0, 1500), (0.0, 1), (0.999, 1000), (1.0, 1000), (1.0, 1), (100.0, 1501), (100.0, 1500)];
+        assert_eq!(colours(&mut *one, None, &at), [Green, Red, Red, Green, Red, Red, Green]);
+    }
+
+    #[test]
+    fn excess_tokens_are_what_the_committed_bucket_spills() {
+        let mut sr = meter("srtcm", &[("cir", 8e3), ("cbs", 1000.0), ("ebs", 500.0)]);
+        // Both full; then 500 B come back, all to the first; then 1500 B, of which 500 fill the second.
+        let at = [(0.0, 1000), (0.0, 500), (0.0, 1), (0.5, 500), (0.5, 1), (2.0, 1000), (2.0, 500), (2.0, 1)];
+        assert_eq!(colours(&mut *sr, None, &at), [Green, Yellow, Red, Green, Red, Green, Yellow, Red]);
+        let mut aware = meter("srtcm", &[("cir", 8e3), ("cbs", 1000.0), ("ebs", 500.0)]);
+        assert_eq!(colours(&mut *aware, Some(Yellow), &[(0.0, 500), (0.0, 1)]), [Yellow, Red]);
+        assert_eq!(colours(&mut *aware, Some(Red), &[(9.0, 1)]), [Red]);
+        assert_eq!(colours(&mut *aware, Some(Green), &[(9.0, 1000)]), [Green], "the others took nothing from it");
+    }
+
+    #[test]
+    fn beyond_the_peak_rate_nothing_is_taken() {
+        let mut tr = meter("trtcm", &[("cir", 8e3), ("cbs", 500.0), ("pir", 16e3), ("pbs", 1000.0)]);
+        let at = [(0.0, 1001), (0.0, 500), (0.0, 500), (0.0, 1), (0.25, 500), (0.5, 500)];
+        assert_eq!(colours(&mut *tr, None, &at), [Red, Green, Yellow, Red, Yellow, Green]);
+        let mut aware = meter("trtcm", &[("cir", 8e3), ("cbs", 500.0), ("pir", 16e3), ("pbs", 1000.0)]);
+        assert_eq!(colours(&mut *aware, Some(Red), &[(0.0, 1)]), [Red]);
+        assert_eq!(colours(&mut *aware, Some(Yellow), &[(0.0, 500)]), [Yellow]);
+        assert_eq!(colours(&mut *aware, Some(Green), &[(0.0, 500)]), [Green]);
+    }
+
+    #[test]
+    fn profiles_that_make_no_sense_are_refused() {
+        let mut values = Values::new();
+        values.set("cbs", Value::Real(0.0)).set("ebs", Value::Real(0.0));
+        assert!((find("srtcm").unwrap().check)(&values).is_err());
+        let mut values = Values::new();
+        values.set("pir", Value::Real(9e5));
+        assert_eq!((find("trtcm").unwrap().check)(&values).unwrap_err().name, "pir");
+    }
+}

@@ -1,0 +1,263 @@
+//! # Strict priority
+//!
+//! ## What it does
+//! A FIFO for each of the eight traffic classes of the packets. The link takes from the first class that has any, so
+//! that a class waits until all before it are empty, for ever if need be. The default is Linux's `prio` and
+//! `pfifo_fast`: class 0 first, a buffer of `limit` for each class, a full one drops the arrival. With `first = "high"`,
+//! `buffer = "shared"` and `victim = "last"` it is `skbprio`: a full buffer drops the newest packet of the class that
+//! would be served last, if that is behind the arrival's.
+//!
+//! ## Source
+//! Linux 6.1: `net/sched/sch_prio.c` (with `pfifo` below), `pfifo_fast` of `sch_generic.c`, `sch_skbprio.c` (N. Kumar,
+//! M. Machado, C. Doucette, G. Vannucci, 2018). They are the strict priorities of RFC 1046 and of routers before it.
+//!
+//! ## Differences
+//! 1. Linux maps a packet's priority or TOS to one of up to 16 bands (`pfifo_fast`: 3; `skbprio`: 64 priorities); here
+//!    the class, 0 to 7, is the band.
+//! 2. Below `prio` each band can be any discipline. Here it is a FIFO.
+//! 3. With a limit in bytes `victim = "last"` drops until the arrival fits. Linux counts packets.
+//!
+//! ## Example
+//! ```
+//! use earlydrop_aqm::{catalogue, params::Values, policy::Limit, random::Generator, Packet, Time};
+//!
+//! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
+//! let catalogue::Built::Discipline(finish) =
+//!     (catalogue::find("prio").unwrap().build)(&Values::new(), &link, Limit::Packets(50)).unwrap() else { unreachable!() };
+//! let mut queue = finish(false, Generator::stream(1, "queue"));
+//! for class in [2, 0, 2, 1, 0] {
+//!     queue.enqueue(Packet { class, ..Packet::new(1, 1000) }, Time::ZERO, &mut |_, _| {});
+//! }
+//! let order: Vec<u8> = std::iter::from_fn(|| queue.dequeue(Time::ZERO, &mut |_, _| {})).map(|p| p.class).collect();
+//! assert_eq!(order, [0, 0, 1, 2, 2]);
+//! ```
+
+use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
+use crate::parts::class_fifos::{ClassFifos, End};
+use crate::parts::class_weights::{class_of, CLASSES};
+use crate::parts::classful::{Classful, Schedule};
+use crate::policy::{Limit, Room};
+use crate::{Packet, Time};
+
+words! {
+    /// Which class is served first.
+    enum First {
+        /// 0.
+        Low = "low",
+        /// 7.
+        High = "high",
+    }
+}
+
+words! {
+    /// What the limit bounds.
+    enum Buffer {
+        /// Each class.
+        Each = "each",
+        /// All of them together.
+        Shared = "shared",
+    }
+}
+
+words! {
+    /// What a full buffer drops.
+    enum Dropped {
+        /// The arrival.
+        Arrival = "arrival",
+        /// The newest packet of the class that is served last.
+        Last = "last",
+    }
+}
+
+const fn word(
+    name: &'static str,
+    words: &'static [&'static str],
+    default: &'static str,
+    source: &'static str,
+    doc: &'static str,
+) -> Param {
+    let kind = Kind::Choice(words);
+    Param { name, symbol: "", unit: Unit::None, kind, default: Value::Choice(default), source, doc }
+}
+
+const PARAMS: [Param; 3] = [
+    word(
+        "first",
+        First::WORDS,
+        "low",
+        "Linux prio, pfifo_fast; high: skbprio",
+        "Which class is served first: low, 0; high, 7.",
+    ),
+    word(
+        "buffer",
+        Buffer::WORDS,
+        "each",
+        "Linux prio, pfifo_fast; shared: skbprio",
+        "Whether the limit is that of each class or of all together.",
+    ),
+    word(
+        "victim",
+        Dropped::WORDS,
+        "arrival",
+        "Linux prio, pfifo_fast; last: skbprio",
+        "What a full buffer drops: the arrival, or the newest packet of the class that is served last (shared).",
+    ),
+];
+
+/// The declaration.
+pub const SPEC: AqmSpec = AqmSpec {
+    name: "prio",
+    title: "Strict priority",
+    family: "several queues",
+    year: 1988,
+    summary: "A FIFO for each class, the first that has packets is served",
+    source: "Linux net/sched: sch_prio.c, pfifo_fast of sch_generic.c, sch_skbprio.c; Prue, Postel: RFC 1046, 1988",
+    file: include_str!("prio.rs"),
+    params: &[&PARAMS],
+    limit: DefaultLimit::DEVICE,
+    check: &|values, _| Prio::new(values, Limit::Packets(1)).map(|_| ()),
+    build: &|values, _, limit| {
+        let prio = Classful::new(Prio::new(values, limit)?);
+        Ok(Built::Discipline(Box::new(|_, _| Box::new(prio))))
+    },
+    curve: None,
+};
+
+/// The classes and their order.
+struct Prio {
+    /// Their packets.
+    fifos: ClassFifos,
+    /// Which class is served first.
+    first: First,
+    /// What the limit bounds.
+    buffer: Buffer,
+    /// What a full buffer drops.
+    victim: Dropped,
+    /// When an arrival fits.
+    room: Room,
+}
+
+impl Prio {
+    fn new(values: &Values, limit: Limit) -> Result<Self, ParamError> {
+        let (buffer, victim) = (values.choice(&PARAMS, "buffer"), values.choice(&PARAMS, "victim"));
+        if victim == Dropped::Last && buffer == Buffer::Each {
+            return Err(ParamError::new("victim", "\"last\"", "arrival, or last with buffer = \"shared\""));
+        }
+        let first = values.choice(&PARAMS, "first");
+        Ok(Prio { fifos: ClassFifos::new(CLASSES), first, buffer, victim, room: Room::holding(limit) })
+    }
+
+    /// The classes, in the order in which they are served.
+    fn order(&self) -> impl DoubleEndedIterator<Item = usize> {
+        let first = self.first;
+        (0..CLASSES).map(move |k| if first == First::Low { k } else { CLASSES - 1 - k })
+    }
+
+    /// Whether `packet` of `class` fits.
+    fn has_room(&self, packet: &Packet, class: usize) -> bool {
+        match self.buffer {
+            Buffer::Each => self.room.admits(packet, self.fifos.packets_of(class), self.fifos.bytes_of(class)),
+            Buffer::Shared => self.room.admits(packet, self.fifos.packets(), self.fifos.bytes()),
+        }
+    }
+}
+
+impl Schedule for Prio {
+    fn arrive(&mut self, packet: Packet, _now: Time, dropped: &mut dyn FnMut(&Packet)) -> bool {
+        let class = class_of(&packet);
+        // One that never fits takes nobody's place.
+        let may_displace = self.victim == Dropped::Last && self.room.admits(&packet, 0, 0);
+        while !self.has_room(&packet, class) {
+            let mut behind = self.order().rev().take_while(|&other| other != class);
+            let loser = behind.find(|&other| may_displace && self.fifos.packets_of(other) > 0);
+            let Some(victim) = loser.and_then(|other| self.fifos.take(other, End::Tail)) else {
+                dropped(&packet);
+                return false;
+            };
+            dropped(&victim);
+        }
+        self.fifos.push(class, packet);
+        true
+    }
+
+    fn take(&mut self, _now: Time, _dropped: &mut dyn FnMut(&Packet)) -> Option<Packet> {
+        let class = self.order().find(|&class| self.fifos.packets_of(class) > 0)?;
+        self.fifos.take(class, End::Head)
+    }
+
+    fn packets(&self) -> u64 {
+        self.fifos.packets()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.fifos.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prio(words: &[(&'static str, &'static str)], limit: Limit) -> Prio {
+        let mut values = Values::new();
+        for &(name, word) in words {
+            values.set(name, Value::Choice(word));
+        }
+        Prio::new(&values, limit).unwrap()
+    }
+
+    /// What of these packets, by class and size, is dropped in which order, and the classes that are served.
+    fn run(queue: &mut Prio, packets: &[(u8, u32)]) -> (Vec<(u8, u32)>, Vec<u8>) {
+        let mut lost = Vec::new();
+        for &(class, size) in packets {
+            let packet = Packet { class, ..Packet::new(1, size) };
+            queue.arrive(packet, Time::ZERO, &mut |victim| lost.push((victim.class, victim.size)));
+        }
+        (lost, std::iter::from_fn(|| queue.take(Time::ZERO, &mut |_| {})).map(|packet| packet.class).collect())
+    }
+
+    #[test]
+    fn each_class_has_its_own_buffer() {
+        let packets = [(0, 1), (0, 2), (0, 3), (7, 4), (3, 5), (7, 6), (7, 7)];
+        let (lost, served) = run(&mut prio(&[], Limit::Packets(2)), &packets);
+        assert_eq!((lost, served), (vec![(0, 3), (7, 7)], vec![0, 0, 3, 7, 7]));
+        let (_, served) = run(&mut prio(&[("first", "high")], Limit::Packets(2)), &packets);
+        assert_eq!(served, [7, 7, 3, 0, 0]);
+    }
+
+    #[test]
+    fn a_shared_buffer_drops_the_arrival_whatever_its_class() {
+        let (lost, served) = run(&mut prio(&[("buffer", "shared")], Limit::Packets(2)), &[(5, 1), (5, 2), (0, 3)]);
+        assert_eq!((lost, served), (vec![(0, 3)], vec![5, 5]));
+    }
+
+    const SKBPRIO: [(&str, &str); 3] = [("first", "high"), ("buffer", "shared"), ("victim", "last")];
+
+    /// Linux, `skbprio_enqueue`: the newest of the lowest priority goes, unless the arrival's is no higher.
+    #[test]
+    fn as_skbprio_it_drops_the_newest_of_the_lowest_priority() {
+        let packets = [(1, 1), (1, 2), (4, 3), (1, 4), (2, 5), (6, 6), (6, 7), (4, 8)];
+        let (lost, served) = run(&mut prio(&SKBPRIO, Limit::Packets(3)), &packets);
+        assert_eq!(lost, [(1, 4), (1, 2), (1, 1), (2, 5), (4, 8)]);
+        assert_eq!(served, [6, 6, 4]);
+    }
+
+    #[test]
+    fn in_bytes_as_many_go_as_the_arrival_needs_and_none_for_one_that_never_fits() {
+        let mut queue = prio(&SKBPRIO, Limit::Bytes(1000));
+        let (lost, served) = run(&mut queue, &[(1, 300), (1, 300), (2, 300), (7, 1001), (5, 600), (0, 1)]);
+        assert_eq!(lost, [(7, 1001), (1, 300), (1, 300)]);
+        assert_eq!(served, [5, 2, 0]);
+        let (lost, _) = run(&mut queue, &[(3, 900), (3, 100), (2, 1), (4, 150)]);
+        assert_eq!(lost, [(2, 1), (3, 100), (3, 900)]);
+    }
+
+    #[test]
+    fn the_last_goes_only_from_a_shared_buffer() {
+        let mut values = Values::new();
+        values.set("victim", Value::Choice("last"));
+        assert!(Prio::new(&values, Limit::Packets(1)).is_err());
+    }
+}

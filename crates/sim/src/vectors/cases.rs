@@ -1,0 +1,207 @@
+//! Which settings of a discipline the decision vectors record.
+
+use super::script::Kind as Arrivals;
+use super::LINK;
+use earlydrop_aqm::catalogue::{self, AqmSpec};
+use earlydrop_aqm::params::{Kind, Param, Value, Values};
+use earlydrop_aqm::policy::Limit;
+
+/// Thresholds of the RED family with which a few thousand packets cross the whole curve and early, forced and overflow
+/// drops all occur; and 50 times the gains of PI and PID, whose defaults are for 15 Mbit/s.
+const LIVELY: [(&str, f64); 6] =
+    [("min_th", 10.0), ("max_th", 30.0), ("q_ref", 20.0), ("a", 9.11e-4), ("b", 9.08e-4), ("k_p", 9.08e-4)];
+/// Arrivals of the first case, and of each other case.
+const ARRIVALS: usize = 2500;
+const FEWER_ARRIVALS: usize = 300;
+
+/// One setting of a discipline.
+#[derive(Clone)]
+pub struct Case {
+    /// Its name.
+    pub name: String,
+    /// Parameters that are given.
+    pub values: Values,
+    /// The buffer.
+    pub limit: Limit,
+    /// Whether signals mark.
+    pub ecn: bool,
+    /// What arrives.
+    pub script: Arrivals,
+    /// How many packets.
+    pub arrivals: usize,
+}
+
+/// The cases: the default; signals as drops; a limit in bytes; and every other choice and flag of the discipline's own
+/// parameters. Parameters common to the RED family are varied for RED only.
+pub fn cases(spec: &'static AqmSpec) -> Vec<Case> {
+    let mut lively = Values::new();
+    for (name, value) in LIVELY {
+        if let Some(param) = spec.param(name) {
+            lively.set(param.name, Value::Real(value));
+        }
+    }
+    if (spec.check)(&lively, &LINK).is_err() {
+        lively = Values::new();
+    }
+    let packets = Limit::Packets(120);
+    let case = |name: &str, values: &Values, limit, ecn, arrivals| Case {
+        name: name.to_string(),
+        values: values.clone(),
+        limit,
+        ecn,
+        script: Arrivals::Plain,
+        arrivals,
+    };
+    let mut cases = vec![
+        case("default", &lively, packets, true, ARRIVALS),
+        case("without ecn", &lively, packets, false, FEWER_ARRIVALS),
+        case("limit in bytes", &lively, Limit::Bytes(40_000), true, FEWER_ARRIVALS),
+    ];
+    for param in spec.all_params().filter(|param| !is_shared(spec, param)) {
+        let others: Vec<Value> = match param.kind {
+            Kind::Choice(words) => words.iter().map(|&word| Value::Choice(word)).collect(),
+            Kind::Flag { .. } => vec![Value::Flag(false), Value::Flag(true)],
+            _ => continue,
+        };
+        for value in others.into_iter().filter(|&value| value != param.default) {
+            let mut values = lively.clone();
+            values.set(param.name, value);
+            if (spec.check)(&values, &LINK).is_ok() {
+                cases.push(case(&format!("{} = {value}", param.name), &values, packets, true, FEWER_ARRIVALS));
+            }
+        }
+    }
+    cases.extend(harder(spec, &lively));
+    cases
+}
+
+/// Cases in which every option decides: floods, packets without options, small buffers, silence. First the discipline
+/// as it is, then the dialects that RED's family shares in bytes, then what [`MORE`] has.
+fn harder(spec: &'static AqmSpec, lively: &Values) -> Vec<Case> {
+    let shared = spec.param("byte_scaling").is_some_and(|param| is_shared(spec, param));
+    let of_family: &[&str] = if shared {
+        &["byte_scaling=true", "dialect=ns2 unit=byte byte_scaling=true w_q=0.02", "dialect=ns2 wait=false w_q=0.02"]
+    } else {
+        &[]
+    };
+    let own = MORE.iter().filter(|more| more.0 == spec.name).map(|&(_, text)| text);
+    let settings = std::iter::once("").chain(of_family.iter().copied()).chain(own);
+    settings.filter_map(|text| hostile(spec, lively, text)).collect()
+}
+
+/// A case on the script of floods with the settings of `text`; `None` if the discipline refuses them.
+fn hostile(spec: &'static AqmSpec, lively: &Values, text: &str) -> Option<Case> {
+    let mut case = Case {
+        name: format!("hostile {text}").trim_end().to_string(),
+        values: lively.clone(),
+        limit: Limit::Packets(40),
+        ecn: true,
+        script: Arrivals::Hostile { silence_s: 1 },
+        arrivals: 600,
+    };
+    for (name, value) in text.split_whitespace().filter_map(|word| word.split_once('=')) {
+        let number: f64 = value.parse().unwrap_or(f64::NAN);
+        match name {
+            "limit" => case.limit = Limit::Packets(number as u64),
+            "bytes" => case.limit = Limit::Bytes(number as u64),
+            "arrivals" => case.arrivals = number as usize,
+            "silence" => case.script = Arrivals::Hostile { silence_s: number as u32 },
+            _ => {
+                // What the family shares a discipline may lack.
+                let Some(param) = spec.param(name) else { continue };
+                case.values.set(param.name, read(param, value, number)?);
+            }
+        }
+    }
+    (spec.check)(&case.values, &LINK).is_ok().then_some(case)
+}
+
+/// The value that `text` is for `param`; `number` is the same as a number.
+fn read(param: &Param, text: &str, number: f64) -> Option<Value> {
+    let value = match param.kind {
+        _ if text == "auto" && param.allows(Value::Auto) => Value::Auto,
+        Kind::Choice(words) => Value::Choice(words.iter().find(|&&word| word == text)?),
+        Kind::Flag { .. } => Value::Flag(text == "true"),
+        Kind::Real { .. } => Value::Real(number),
+        Kind::Whole { .. } => Value::Whole(number as i64),
+    };
+    param.allows(value).then_some(value)
+}
+
+/// Settings in which an option decides that does not in the cases above: discipline, and its parameters, with `limit`
+/// (packets) or `bytes`, `silence` (s) and `arrivals` where they are not 40, 1 and 600.
+pub const MORE: &[(&str, &str)] = &[
+    ("aecn", "no_hint=robust"),
+    ("aecn", "no_hint=fragile"),
+    ("ared", "clamp=true bottom=0.05 top=0.06"),
+    ("ared", "min_th=auto max_th=auto"),
+    ("ared", "w_q=auto auto_w_q=ten_rtts mean_packet=10000"),
+    ("autored", "dialect=ns2 wait=false max_p=0.5 arrivals=1200"),
+    ("autoredwithred", "dialect=ns2 wait=false max_p=0.5 arrivals=1200"),
+    ("blue", "idle=once d1=0.05 d2=0.02"),
+    ("choke", "draws=3 min_th=4 max_th=20 w_q=0.05"),
+    ("choke", "regions=2 min_th=4 max_th=20 w_q=0.05"),
+    ("cobalt", "l4s=true ce_threshold=0.005"),
+    ("cobalt", "dialect=ns3 ns3_clock=true silence=5"),
+    ("codel", "l4s=true ce_threshold=0.005"),
+    ("ddred", "no_option=farthest"),
+    ("ddred", "no_option=guess"),
+    ("ddred", "method=2"),
+    ("ddtail", "no_option=farthest"),
+    ("ddtail", "no_option=guess"),
+    ("ddtail", "method=2"),
+    ("ddtail", "scan=5"),
+    ("dsred", "count_spacing=true dialect=ns2 w_q=0.02"),
+    ("dualpi2", "l_aqm=ramp l_combine=separate"),
+    ("dualpi2", "l_aqm=ramp l_combine=max"),
+    ("dualpi2", "l_aqm=step_packets l_combine=separate limit=200 target=1"),
+    ("feng_red", "gentle=true gentle_tracks_maxp=false max_th=14 w_q=0.05"),
+    ("feng_red", "gentle=true gentle_tracks_maxp=true max_th=14 w_q=0.05"),
+    ("fq_codel", "queues=16 classify=perfect"),
+    ("fq_codel", "queues=16 classify=set_associative"),
+    ("fq_codel", "l4s=true ce_threshold=0.005"),
+    ("fq_pie", "queues=16 classify=perfect"),
+    ("fq_pie", "queues=16 classify=set_associative"),
+    ("fq_pie", "dialect=ns3 batch_rule=bytes drop_batch=8"),
+    ("fq_pie", "dialect=ns3 batch_rule=packets drop_batch=8"),
+    ("fq_pie", "decay_when=below_half qdelay_ref=0.1 queues=1 limit=200"),
+    ("fq_pie", "zero_when_empty=false"),
+    ("fq_pie", "activity=delay active_threshold=0.2 queues=1"),
+    ("fred", "many_flows=true w_q=0.1"),
+    ("fred", "min_th=auto max_th=auto w_q=0.1 limit=200"),
+    ("fred", "mark=false w_q=0.1 min_th=3 max_th=40 max_p=1"),
+    ("linux_ared", "tc=6.14 bandwidth=1000000000 mean_packet=700"),
+    ("lru_red", "ageing=halve ageing_interval=0.5 threshold=2"),
+    ("lru_red", "raising=count threshold=2"),
+    ("pd_red", "gentle=true gentle_tracks_maxp=false max_th=14 w_q=0.05"),
+    ("pd_red", "gentle=true gentle_tracks_maxp=true max_th=14 w_q=0.05"),
+    ("pd_red", "top=0.03"),
+    ("pi", "unit=byte dialect=ns2"),
+    ("pie", "dialect=ns3 silence=2"),
+    ("pie", "decay_when=below_half"),
+    ("pie", "zero_when_empty=false"),
+    ("red", "dialect=ns2 wait=false"),
+    ("red", "dialect=ns2 wait=true"),
+    ("red", "dialect=ns2 ecn_over_max=mark_below_mark_p max_th=14 w_q=0.05"),
+    ("red", "dialect=linux tc=6.14 mean_packet=1.1 min_th=4000 max_th=20000"),
+    ("red_pd", "noidle=true w_q=0.1 first_epoch=0.1 target_rtt=0.01 change_interval=0.05 arrivals=2000"),
+    ("red_pd", "unresponsive_test=false w_q=0.1 first_epoch=0.1 target_rtt=0.01 change_interval=0.05 arrivals=2000"),
+    ("rem", "mode=mark gamma=0.05"),
+    ("rio", "dialect=ns2 wait=false ecn_over_max=mark_below_mark_p w_q=0.05 min_th_out=4 max_th_out=60 max_p_out=0.5"),
+    ("sfb", "token_rule=exact d1=0.2 d2=0.001 bin_size=3 levels=2 bins=8 penalty_burst=2"),
+    ("sfb", "rehash=12 warmup=8 silence=3 d1=0.2 d2=0 bin_size=3 levels=2 bins=8 penalty_rate=300 arrivals=2400"),
+    ("sfq", "dialect=ns2 bytes=20000"),
+    ("sfred", "fair_rate=list list_size=4"),
+    ("sfred", "ageing=never list_size=4"),
+    ("sfred", "average_loss=list list_size=4"),
+    ("sfred", "release=on_ageing list_size=8 ageing_interval=0.5 w_q=0.05 arrivals=1200"),
+    ("sfred", "release=on_eviction list_size=4 ageing_interval=0.2 w_q=0.05 arrivals=1200"),
+    ("sfred", "release=never list_size=4"),
+    ("sred", "mode=simple zombies=20 limit=20 arrivals=1200"),
+];
+
+/// Whether `param` is one of those that RED's family shares, which RED's own cases vary: they have its doc sentence.
+pub fn is_shared(spec: &AqmSpec, param: &Param) -> bool {
+    let of_red = catalogue::find("red").and_then(|red| red.param(param.name));
+    spec.name != "red" && of_red.is_some_and(|other| other.doc == param.doc)
+}

@@ -1,0 +1,234 @@
+//! Each option of each discipline decides in some case: with another value in its place, a recorded step differs.
+//! `vectors/README.md` has the table; `EARLYDROP_BLESS=1` writes it.
+
+use super::cases::{cases, is_shared, Case};
+use super::{record, LINK};
+use earlydrop_aqm::catalogue::{self, AqmSpec};
+use earlydrop_aqm::params::{Kind, Param, Value, Values};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// What decides over an option.
+#[derive(Clone)]
+struct Decided {
+    /// The value in the case, and what takes its place.
+    values: (Value, Value),
+    /// The case.
+    case: String,
+    /// The first step that differs, from 1.
+    step: usize,
+}
+
+/// The recorded steps of the cases of one discipline.
+struct Cases {
+    spec: &'static AqmSpec,
+    cases: Vec<Case>,
+    steps: BTreeMap<usize, Vec<String>>,
+}
+
+impl Cases {
+    fn new(spec: &'static AqmSpec) -> Self {
+        Cases { spec, cases: cases(spec), steps: BTreeMap::new() }
+    }
+
+    /// The first step of a case that differs with `values`, from 1.
+    fn first_difference(&mut self, case: usize, values: Values) -> Option<usize> {
+        let (spec, cases) = (self.spec, &self.cases);
+        let own = self.steps.entry(case).or_insert_with(|| steps_of(spec, &cases[case]));
+        let mut differs = None;
+        let mut place = 0;
+        let mutant = Case { values, ..self.cases[case].clone() };
+        record(spec, &mutant, &mut |step| {
+            // The head lists the parameters: it always differs.
+            if place > 0 && own.get(place - 1).is_none_or(|line| *line != step.to_string()) {
+                differs = Some(place);
+                return false;
+            }
+            place += 1;
+            true
+        });
+        differs.or((place != own.len() + 1).then_some(place))
+    }
+
+    /// Where `param` decides with a value of the case as it is and another in its place.
+    fn decided(&mut self, param: &Param, pairs: impl Fn(&Values) -> Vec<Value>) -> Option<Decided> {
+        for case in 0..self.cases.len() {
+            let given = self.cases[case].values.clone();
+            for other in pairs(&given) {
+                let mut values = given.clone();
+                values.set(param.name, other);
+                let allowed = other != given.get(param) && param.allows(other);
+                if !allowed || (self.spec.check)(&values, &LINK).is_err() {
+                    continue;
+                }
+                if let Some(step) = self.first_difference(case, values) {
+                    let case = self.cases[case].name.clone();
+                    return Some(Decided { values: (given.get(param), other), case, step });
+                }
+            }
+        }
+        None
+    }
+}
+
+fn steps_of(spec: &'static AqmSpec, case: &Case) -> Vec<String> {
+    let mut steps = Vec::new();
+    record(spec, case, &mut |step| {
+        steps.push(step.to_string());
+        true
+    });
+    steps.drain(..1.min(steps.len()));
+    steps
+}
+
+/// Other values of a number.
+fn neighbours(value: Value, kind: Kind) -> Vec<Value> {
+    match (value, kind) {
+        (Value::Real(x), _) => [2.0 * x, x / 2.0, x + 1.0, 0.5, 0.0].map(Value::Real).to_vec(),
+        (Value::Whole(x), _) => [x + 1, x - 1, 2 * x, x / 2, 1, 0].map(Value::Whole).to_vec(),
+        (Value::Auto, Kind::Real { .. }) => [0.01, 0.5, 1.0, 10.0, 1e5].map(Value::Real).to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+/// The options that `param` stands for, each with its value: of a word or switch of its own every value that is not the
+/// default, else the parameter.
+fn options_of(spec: &AqmSpec, param: &Param) -> Vec<(String, Option<Value>)> {
+    let words = words_of(param);
+    if words.is_empty() || is_shared(spec, param) {
+        return vec![(param.name.to_string(), None)];
+    }
+    let words = words.into_iter().filter(|&word| word != param.default);
+    words.map(|word| (format!("{} = {word}", param.name), Some(word))).collect()
+}
+
+fn words_of(param: &Param) -> Vec<Value> {
+    match param.kind {
+        Kind::Choice(words) => words.iter().map(|&word| Value::Choice(word)).collect(),
+        Kind::Flag { .. } => vec![Value::Flag(false), Value::Flag(true)],
+        _ => Vec::new(),
+    }
+}
+
+/// Every option of `spec` with what decides over it.
+fn options(spec: &'static AqmSpec) -> Vec<(String, Option<Decided>)> {
+    let mut cases = Cases::new(spec);
+    let mut found = Vec::new();
+    for param in spec.all_params() {
+        let words = words_of(param);
+        for (option, word) in options_of(spec, param) {
+            let others = |given: &Values| match (given.get(param), word) {
+                (now, None) if words.is_empty() => neighbours(now, param.kind),
+                (_, None) => words.clone(),
+                // A case with this word, and the default in its place, or what "auto" may stand for.
+                (now, Some(word)) if now != word => Vec::new(),
+                _ if matches!(param.default, Value::Auto | Value::Choice("auto")) => {
+                    [&[param.default], &words[..]].concat()
+                }
+                _ => vec![param.default],
+            };
+            found.push((option, cases.decided(param, others)));
+        }
+    }
+    found
+}
+
+/// The table's rows, and the options over which no case decides. Two threads, for this is the longest test of the crate.
+fn rows() -> (String, Vec<String>) {
+    let of = |specs: &[&'static AqmSpec]| -> Vec<(&'static str, Vec<(String, Option<Decided>)>)> {
+        specs.iter().map(|&spec| (spec.name, options(spec))).collect()
+    };
+    let all = catalogue::all();
+    let (first, second) = all.split_at(all.len() / 2);
+    let found = std::thread::scope(|scope| {
+        let first = scope.spawn(|| of(first));
+        let second = of(second);
+        [first.join().expect("no panic"), second].concat()
+    });
+    let (mut table, mut undecided) = (String::new(), Vec::new());
+    for (aqm, options) in found {
+        for (option, decided) in options {
+            let Some(Decided { values: (given, other), case, step }) = decided else {
+                undecided.push(format!("{aqm}: {option}"));
+                continue;
+            };
+            let _ = writeln!(table, "| {aqm} | `{option}` | {case} | {given} | {other} | {step} |");
+        }
+    }
+    (table, undecided)
+}
+
+/// Where the table stands: behind this line of `vectors/README.md`.
+const TABLE: &str = "| discipline | option | case | there | replaced by | first step |\n|---|---|---|---|---|---|\n";
+
+fn readme() -> (PathBuf, String) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/README.md");
+    let text = std::fs::read_to_string(&path).expect("vectors/README.md");
+    (path, text)
+}
+
+/// Every case for every option: `make test-vectors`, or with `EARLYDROP_BLESS=1` the table anew.
+#[test]
+#[ignore = "a minute: make test-vectors"]
+fn the_table_is_what_a_search_finds() {
+    let (table, undecided) = rows();
+    assert!(undecided.is_empty(), "no case decides over {undecided:#?}");
+    let (path, text) = readme();
+    let start = text.find(TABLE).expect("the table's head") + TABLE.len();
+    if std::env::var_os("EARLYDROP_BLESS").is_some() {
+        std::fs::write(path, text[..start].to_string() + &table).expect("vectors/README.md can be written");
+        return;
+    }
+    assert_eq!(text[start..], table, "EARLYDROP_BLESS=1 make test-vectors writes it");
+}
+
+/// The value of `param` that a row shows as `text`.
+fn shown(param: &Param, text: &str) -> Value {
+    match param.kind {
+        _ if text == "auto" && param.allows(Value::Auto) => Value::Auto,
+        Kind::Choice(words) => Value::Choice(words.iter().find(|&&word| word == text).expect("one of its words")),
+        Kind::Flag { .. } => Value::Flag(text == "true"),
+        Kind::Whole { .. } => Value::Whole(text.parse().expect("a whole number")),
+        Kind::Real { .. } => Value::Real(text.parse().expect("a number")),
+    }
+}
+
+/// The rows of the table one by one: none is missing, and the step that it names is the first that differs.
+#[test]
+fn each_option_decides_in_some_case() {
+    let (_, text) = readme();
+    let rows: Vec<Vec<&str>> = text[text.find(TABLE).expect("the table's head") + TABLE.len()..]
+        .lines()
+        .map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`')).collect())
+        .collect();
+    for spec in catalogue::all() {
+        let mut all = Cases::new(spec);
+        let mut rows: Vec<_> = rows.iter().filter(|row| row[0] == spec.name).collect();
+        for param in spec.all_params() {
+            for (option, _) in options_of(spec, param) {
+                let place = rows.iter().position(|row| row[1] == option);
+                let row = rows.remove(place.unwrap_or_else(|| panic!("{}: no row for {option}", spec.name)));
+                let case = all.cases.iter().position(|case| case.name == row[2]).expect("a case of this name");
+                let mut values = all.cases[case].values.clone();
+                assert_eq!(values.get(param).to_string(), row[3], "{} {option}", spec.name);
+                values.set(param.name, shown(param, row[4]));
+                let step = all.first_difference(case, values).expect("a difference");
+                assert_eq!(step.to_string(), row[5], "{} {option}", spec.name);
+            }
+        }
+        assert!(rows.is_empty(), "rows of options that are not: {rows:?}");
+    }
+}
+
+/// Names and values that the table of settings has are those of the disciplines: a case that is refused is left out.
+#[test]
+fn every_setting_is_a_case() {
+    for (aqm, text) in super::cases::MORE {
+        let spec = catalogue::find(aqm).expect("a discipline");
+        assert!(cases(spec).iter().any(|case| case.name == format!("hostile {text}")), "{aqm}: {text}");
+        for (name, _) in text.split_whitespace().filter_map(|word| word.split_once('=')) {
+            assert!(spec.param(name).is_some() || ["limit", "bytes", "silence", "arrivals"].contains(&name), "{name}");
+        }
+    }
+}

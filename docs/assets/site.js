@@ -1,0 +1,13 @@
+// The playground in a page has the theme that the page has now.
+const tell = () => {
+  const theme = document.body.dataset.mdColorScheme === "slate" ? "dark" : "light";
+  for (const frame of document.querySelectorAll("iframe.playground")) frame.contentWindow.postMessage({ theme }, "*");
+};
+for (const frame of document.querySelectorAll("iframe.playground")) frame.addEventListener("load", tell);
+new MutationObserver(tell).observe(document.body, { attributes: true, attributeFilter: ["data-md-color-scheme"] });
+// Of several panels, or long: too small for a phone's width.
+for (const image of document.querySelectorAll(".md-typeset img")) {
+  const mark = () => image.classList.toggle("wide", image.naturalWidth > 900);
+  if (image.complete) mark();
+  else image.addEventListener("load", mark);
+}
