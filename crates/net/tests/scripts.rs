@@ -46,7 +46,11 @@ fn settings(words: &[&str], place: &str) -> Settings {
     let tcp = find("tcp").unwrap_or("reno");
     let mut settings = stack
         .settings::<String>(tcp, MSS, false, |opt, _| {
-            let bare = ["rack", "hystart", "pacing"].contains(&opt.key).then_some(Value::Flag(false));
+            let bare = match opt.key {
+                "rack" | "hystart" | "pacing" => Some(Value::Flag(false)),
+                "frto" => Some(Value::Word("off")),
+                _ => None,
+            };
             find(opt.key).map_or(Ok(bare), |text| value(opt, text).map(Some))
         })
         .unwrap_or_else(|message| panic!("{place}: {message}"));
@@ -254,6 +258,7 @@ impl SenderRun {
                 "pipe" => segments(connection.pipe()),
                 "timeouts" => f64::from(connection.timeouts()),
                 "retransmits" => f64::from(connection.retransmits()),
+                "undos" => f64::from(connection.undos()),
                 "standing" => {
                     assert_eq!(connection.standing(), pair[1], "{place}");
                     continue;

@@ -21,6 +21,8 @@ pub fn marked_packets(known: u64, ace: u8, packets: u64) -> u64 {
 #[derive(Clone, Debug)]
 pub(super) struct Ecn {
     feedback: Feedbacks,
+    /// Retransmissions are ECN-capable with any feedback.
+    plus: bool,
     /// The handshake has agreed on ECN.
     pub agreed: bool,
     /// The next new segment carries CWR.
@@ -34,8 +36,8 @@ pub(super) struct Ecn {
 }
 
 impl Ecn {
-    pub fn new(feedback: Feedbacks) -> Self {
-        Ecn { feedback, agreed: false, cwr: false, marks: FIRST_COUNT, reduction: None, halted: false }
+    pub fn new(feedback: Feedbacks, plus: bool) -> Self {
+        Ecn { feedback, plus, agreed: false, cwr: false, marks: FIRST_COUNT, reduction: None, halted: false }
     }
 
     /// Bits of a SYN. RFC 3168, 6.1.1: one that asks for ECN has ECE and CWR and is not ECN-capable itself.
@@ -48,6 +50,16 @@ impl Ecn {
             ask |= AE;
         }
         ask
+    }
+
+    /// Bits of a retransmission: of an empty segment, unless retransmissions are ECN-capable (ECN++).
+    #[inline(always)]
+    pub fn repeat_bits(&self) -> u8 {
+        if self.plus {
+            self.capable()
+        } else {
+            self.other_bits()
+        }
     }
 
     /// Bits of an empty or a retransmitted segment: not ECN-capable (RFC 3168, 6.1.5), unless all segments are.
@@ -88,6 +100,11 @@ impl Ecn {
     /// cwnd has been reduced for a mark.
     pub fn reduced_for_mark(&mut self) {
         self.cwr = !self.accurate();
+    }
+
+    /// The last reduction is undone.
+    pub fn withdraw_cwr(&mut self) {
+        self.cwr = false;
     }
 
     /// Whether marks are counted by the receiver.

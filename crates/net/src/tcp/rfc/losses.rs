@@ -84,7 +84,7 @@ pub(super) struct RackTlp {
 impl RackTlp {
     fn new(settings: &Settings) -> Self {
         RackTlp {
-            rack: Rack::new(settings.rack_repeats_reported),
+            rack: Rack::new(settings),
             tlp: Tlp::default(),
             reorder_at: f64::INFINITY,
             probe_at: f64::INFINITY,

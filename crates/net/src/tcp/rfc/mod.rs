@@ -21,6 +21,7 @@ mod scoreboard;
 mod settings;
 mod tlp;
 mod tso;
+mod undo;
 mod usage;
 mod vars;
 mod wire;

@@ -5,10 +5,13 @@
 //! either front.
 
 use super::scoreboard::{Delivered, Scoreboard, DUP_THRESH};
+use super::settings::Settings;
 use std::collections::VecDeque;
 
 /// Recoveries for which a larger reordering window lasts (RFC 8985, 6.2, step 4).
 const PERSIST: u32 = 16;
+/// Most segments by which one is overtaken that are remembered (Linux, `tcp_max_reordering`).
+const MOST_OVERTAKEN: u64 = 300;
 
 /// RACK's state (RFC 8985, 5.2 to 5.4).
 #[derive(Clone, Debug)]
@@ -30,6 +33,11 @@ pub struct Rack {
     retransmissions: VecDeque<Retransmission>,
     /// A SACKed retransmission is delivered, whatever time stamp is echoed.
     trusts_sacks: bool,
+    /// The tolerance of reordering adapts as in Linux.
+    adapts: bool,
+    mss: u64,
+    /// Most segments by which one was overtaken (Linux, `reordering`).
+    overtaken: u64,
 }
 
 /// A retransmitted segment: its first number, when, and after how many reductions of the window.
@@ -66,6 +74,9 @@ impl Default for Rack {
             judged: 0,
             retransmissions: VecDeque::new(),
             trusts_sacks: false,
+            adapts: false,
+            mss: 1,
+            overtaken: u64::from(DUP_THRESH),
         }
     }
 }
@@ -77,10 +88,36 @@ fn sent_after(sent: f64, end: u64, than_sent: f64, than_end: u64) -> bool {
 
 impl Rack {
     /// Nothing delivered. An ACK that SACKs beyond a hole echoes the time stamp of the segment before the hole, so it
-    /// does not tell which transmission of a SACKed segment has arrived (RFC 8985, 6.2, step 2). With `trusts_sacks`
-    /// the retransmission has, if it took the min RTT at least (Linux, `tcp_sacktag_one`).
-    pub fn new(trusts_sacks: bool) -> Self {
-        Rack { trusts_sacks, ..Rack::default() }
+    /// does not tell which transmission of a SACKed segment has arrived (RFC 8985, 6.2, step 2). With
+    /// `rack_repeats_reported` the retransmission has, if it took the min RTT at least (Linux, `tcp_sacktag_one`).
+    pub fn new(settings: &Settings) -> Self {
+        let (trusts_sacks, adapts) = (settings.rack_repeats_reported, settings.reordering_adapts);
+        Rack { trusts_sacks, adapts, mss: u64::from(settings.mss), ..Rack::default() }
+    }
+
+    /// The segment that starts here was overtaken (Linux, `tcp_check_sack_reordering`).
+    pub fn reordered(&mut self, start: u64) {
+        if start >= self.fack {
+            return;
+        }
+        self.reordering_seen = true;
+        if self.adapts {
+            let by = (self.fack - start).div_ceil(self.mss).min(MOST_OVERTAKEN);
+            self.overtaken = self.overtaken.max(by);
+        }
+    }
+
+    /// Whether segments have been overtaken by so many that cwnd grows with SACKs too (Linux, `tcp_may_raise_cwnd`).
+    pub fn is_reordering_high(&self) -> bool {
+        self.overtaken > u64::from(DUP_THRESH)
+    }
+
+    /// The timer has expired outside of a recovery, though so many segments are SACKed: they did not show reordering
+    /// (Linux, `tcp_enter_loss`).
+    pub fn timed_out(&mut self, sacked: usize) {
+        if sacked >= DUP_THRESH as usize {
+            self.overtaken = u64::from(DUP_THRESH);
+        }
     }
 
     /// A segment has been retransmitted, after so many reductions of cwnd.
@@ -94,7 +131,7 @@ impl Rack {
         if record.end() >= self.fack {
             self.fack = record.end();
         } else if !record.is_retransmitted() {
-            self.reordering_seen = true;
+            self.reordered(record.start);
         }
         let took = now - record.sent;
         if record.is_retransmitted() {
@@ -120,8 +157,12 @@ impl Rack {
             })
     }
 
-    /// A DSACK (6.2, step 4): the reordering window grows.
-    pub fn duplicate(&mut self, una: u64, next: u64) {
+    /// A DSACK (6.2, step 4): the reordering window grows. `probe`: of a tail loss probe, which in Linux does not count
+    /// (`tcp_dsack_seen`).
+    pub fn duplicate(&mut self, una: u64, next: u64, probe: bool) {
+        if self.adapts && (probe || !self.reordering_seen) {
+            return;
+        }
         if self.dsack_round.is_some_and(|round| una >= round) {
             self.dsack_round = None;
         }
@@ -320,10 +361,10 @@ mod tests {
         report(&mut rack, &mut board, 3, 5, 0.104);
         report(&mut rack, &mut board, 2, 2, 0.105);
         assert_eq!(rack.reo_wnd(&board, false, 0.1, 1.0), 0.025, "seen: not 0, though three are reported");
-        rack.duplicate(1, 1001);
-        rack.duplicate(1, 1001);
+        rack.duplicate(1, 1001, false);
+        rack.duplicate(1, 1001, false);
         assert_eq!(rack.reo_wnd(&board, true, 0.1, 1.0), 0.05, "one duplicate a round");
-        rack.duplicate(1001, 2001);
+        rack.duplicate(1001, 2001, false);
         assert!((rack.reo_wnd(&board, true, 0.1, 1.0) - 0.075).abs() < 1e-12);
         assert_eq!(rack.reo_wnd(&board, true, 0.1, 0.06), 0.06, "at most SRTT");
         (0..16).for_each(|_| rack.recovered());

@@ -41,6 +41,8 @@ pub(super) struct Recovery {
     pub limited: u64,
     /// Segments that may be sent whatever cwnd is.
     pub forced: u32,
+    /// This ACK sends no retransmissions.
+    pub new_only: bool,
 }
 
 impl Recovery {
@@ -54,6 +56,7 @@ impl Recovery {
             dupacks: 0,
             limited: 0,
             forced: 0,
+            new_only: false,
         }
     }
 

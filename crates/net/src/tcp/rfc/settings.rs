@@ -198,6 +198,18 @@ pub struct Settings {
     /// Retransmitting the first outstanding segment restarts the retransmission timer (Linux,
     /// `tcp_xmit_retransmit_queue`), unless RACK's timer runs.
     pub repair_timer_restarts: bool,
+    /// A timeout leaves a cwnd of one segment more than what is in flight, and RACK's reordering window does not count
+    /// for what is late then (Linux, `tcp_enter_loss`, `tcp_timeout_mark_lost`).
+    pub timeout_window_in_flight: bool,
+    /// F-RTO detects spurious timeouts (RFC 5682).
+    pub frto: bool,
+    /// Echoed time stamps detect spurious losses (RFC 3522); needs time stamps.
+    pub eifel: bool,
+    /// DSACKs of all retransmissions detect spurious losses (RFC 3708).
+    pub dsack_undo: bool,
+    /// The tolerance of reordering adapts as in Linux: a DSACK enlarges RACK's window only where reordering was seen, and
+    /// cwnd grows with SACKs too once segments have been overtaken by more than three.
+    pub reordering_adapts: bool,
     /// A lost retransmission that RACK detects does not reduce cwnd once more, as RFC 5681, 4.3, has it for those sent
     /// since the last reduction.
     pub lost_retransmit_cut_none: bool,
@@ -207,6 +219,8 @@ pub struct Settings {
     pub abe: bool,
     /// Prague competes as CUBIC would where marks seem to come from a classic queue.
     pub prague_fallback: bool,
+    /// With [`Feedbacks::Classic`]: retransmissions are ECN-capable too (ECN++).
+    pub ecn_plus: bool,
     /// Pacing over the RTT.
     pub pacing: bool,
     /// Finite data end with a FIN.
@@ -271,10 +285,16 @@ impl Default for Settings {
             rack_timer_ticks: false,
             rack_repeats_reported: false,
             repair_timer_restarts: false,
+            timeout_window_in_flight: false,
+            frto: false,
+            eifel: false,
+            dsack_undo: false,
+            reordering_adapts: false,
             lost_retransmit_cut_none: false,
             hystart: HyStart::Off,
             abe: false,
             prague_fallback: false,
+            ecn_plus: false,
             pacing: false,
             fin: false,
             delayed_ack: Some(0.2),

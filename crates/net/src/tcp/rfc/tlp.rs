@@ -54,6 +54,16 @@ impl Tlp {
         self.probe.is_some()
     }
 
+    /// Whether a retransmission is in flight as a probe.
+    pub fn has_repeated(&self) -> bool {
+        self.probe.is_some_and(|probe| probe.again)
+    }
+
+    /// Whether a probe is in flight that ends here.
+    pub fn ends_at(&self, end: u64) -> bool {
+        self.probe.is_some_and(|probe| probe.end == end)
+    }
+
     /// A probe has been sent, new data or a retransmission; `next` is the next sequence number to send.
     pub fn sent(&mut self, next: u64, again: bool) {
         self.probe = Some(Probe { end: next, again });

@@ -16,6 +16,8 @@ pub(super) struct Vars {
     pub retransmits: u32,
     /// Timeouts with segments outstanding, or of the SYN.
     pub timeouts: u32,
+    /// Reductions undone.
+    pub undos: u32,
     /// Changes of variables go to [`Output::changes`].
     pub traced: bool,
 }
@@ -29,6 +31,7 @@ impl Vars {
             dupacks: 0,
             retransmits: 0,
             timeouts: 0,
+            undos: 0,
             traced: false,
         }
     }

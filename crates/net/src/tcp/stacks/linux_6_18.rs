@@ -66,6 +66,21 @@ pub const STACK: Stack = Stack {
         Row { key: "late_segment", value: Value::Word("made_up"), only: &["bbr"], source: "tcp_update_skb_after_send" },
         Row { key: "rack_timer", value: Value::Word("ticks"), only: &[], source: "tcp_rack_mark_lost" },
         Row { key: "rack_repeats", value: Value::Word("reported"), only: &[], source: "tcp_sacktag_one" },
+        Row {
+            key: "timeout_window",
+            value: Value::Word("in_flight"),
+            only: &[],
+            source: "tcp_enter_loss, tcp_timeout_mark_lost",
+        },
+        Row { key: "frto", value: Value::Word("on"), only: &[], source: "tcp_process_loss" },
+        Row { key: "eifel", value: Value::Word("on"), only: &[], source: "tcp_packet_delayed, tcp_try_undo_partial" },
+        Row { key: "dsack_undo", value: Value::Word("on"), only: &[], source: "tcp_try_undo_dsack" },
+        Row {
+            key: "reordering",
+            value: Value::Word("adapts"),
+            only: &[],
+            source: "tcp_dsack_seen, tcp_check_sack_reordering, tcp_may_raise_cwnd",
+        },
         Row { key: "repair_timer", value: Value::Word("restarts"), only: &[], source: "tcp_xmit_retransmit_queue" },
         Row { key: "late_sack", value: Value::Word("compressed"), only: &[], source: "__tcp_ack_snd_check" },
         Row {

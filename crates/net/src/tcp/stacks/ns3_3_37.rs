@@ -88,6 +88,12 @@ pub const STACK: Stack = Stack {
             only: &["cubic", "dctcp", "bbr"],
             source: "tcp-socket-base.cc: no RACK",
         },
+        Row {
+            key: "frto",
+            value: Value::Word("off"),
+            only: &["cubic", "dctcp", "bbr"],
+            source: "tcp-socket-base.cc: no F-RTO",
+        },
         Row { key: "hystart", value: Value::Flag(false), only: &["cubic"], source: "tcp-cubic.cc" },
         Row { key: "abc_limit", value: Value::Whole(1000), only: &["cubic"], source: "tcp-cubic.cc" },
         Row { key: "cubic_least", value: Value::Word("none"), only: &["cubic"], source: "tcp-cubic.cc" },

@@ -18,6 +18,12 @@ pub const STACK: Stack = Stack {
             only: &["cubic", "dctcp", "bbr", "bbr3", "prague"],
             source: "RFC 8985, 1: TCPs that have come since",
         },
+        Row {
+            key: "frto",
+            value: Value::Word("on"),
+            only: &["cubic", "dctcp", "bbr", "bbr3", "prague"],
+            source: "RFC 5682; RFC 9438, 4.9.1",
+        },
         Row { key: "hystart", value: Value::Flag(true), only: &["cubic"], source: "RFC 9438, 4.10" },
         Row {
             key: "pacing",

@@ -11,15 +11,16 @@ use crate::tcp::rfc::recovery::Phase;
 use crate::tcp::rfc::rtt::Measured;
 use crate::tcp::rfc::scoreboard::{Delivered, Record};
 use crate::tcp::rfc::tlp::Verdict;
+use crate::tcp::rfc::undo::Sends;
 use crate::tcp::rfc::wire::Range;
 use crate::tcp::rfc::wire::{unwrap, Feedback};
 use crate::tcp::{Output, Variable};
 
 /// What an ACK newly delivers.
-struct Arrived {
+pub(super) struct Arrived {
     /// Sequence numbers, and those of them by SACK.
     numbers: u64,
-    sacked: u64,
+    pub sacked: u64,
     /// Segments.
     packets: u64,
     /// The flags of these segments, together.
@@ -27,12 +28,16 @@ struct Arrived {
     /// Sequence numbers that were marked lost; counted for models of the path only.
     were_lost: u64,
     /// The DSACK (RFC 2883).
-    duplicate: Option<Range>,
+    pub duplicate: Option<Range>,
+    /// A segment that was sent once, before the recovery point.
+    pub original: bool,
     measured: Measured,
 }
 
 /// Notes each newly delivered segment.
 struct Notes<'a> {
+    /// The recovery point.
+    point: u64,
     rack: Option<&'a mut Rack>,
     rate: Option<&'a mut Rate>,
     echo: Option<f64>,
@@ -47,6 +52,7 @@ impl Notes<'_> {
         arrived.packets += 1;
         delivered.record.add_marks(&mut arrived.flags);
         arrived.measured.add(delivered);
+        arrived.original |= !delivered.record.is_retransmitted() && delivered.record.end() <= self.point;
         if let Some(rack) = &mut self.rack {
             rack.delivered(delivered, self.now, self.echo, self.min_rtt);
         }
@@ -96,20 +102,45 @@ impl Connection {
             let least = if self.settings.bbr.ns3.smoothed_rtt { self.rtt.min_smoothed } else { self.rtt.min };
             info.rate = rate.sample(least);
         }
+        let echo = self.ecn.agreed && if self.ecn.accurate() { info.marked > 0.0 } else { feedback.echo };
+        let sends = match self.undo {
+            Some(_) => self.undo_spurious(advanced, &arrived, feedback, echo, out),
+            None => Sends::All,
+        };
         if self.owns_window() && self.settings.bbr.immediate_recovery_end {
             self.end_recovery_of_model();
         }
-        let entered = self.find_losses_and_react(now, ack, advanced, flight_before, &arrived, feedback, &mut info, out);
+        let entered = sends != Sends::NewOnly
+            && self.find_losses_and_react(now, ack, advanced, flight_before, &arrived, feedback, &mut info, out);
         self.tell_control(now, pipe_before, &arrived, &mut info, out);
         // Marks, unless a reaction to a loss starts now.
-        let echo = self.ecn.agreed && if self.ecn.accurate() { info.marked > 0.0 } else { feedback.echo };
         if echo && !entered {
             self.on_echo(now, flight_before, arrived.numbers, out);
         }
         self.recover_or_grow(now, advanced, arrived.numbers, entered, echo, &info, out);
         self.set_timer_after_ack(now, advanced > 0);
-        self.transmit(now, out);
+        self.send_after_ack(now, sends, echo, out);
         self.plan_probe(now, advanced > 0);
+    }
+
+    /// Sends what this ACK allows. `echo`: it echoes a mark.
+    #[inline(always)]
+    fn send_after_ack(&mut self, now: f64, sends: Sends, echo: bool, out: &mut Output) {
+        let Some(undo) = self.undo.as_mut() else { return self.transmit(now, out) };
+        if echo {
+            undo.prohibit();
+        }
+        let next = self.next;
+        self.recovery.new_only = sends != Sends::All;
+        self.transmit(now, out);
+        self.recovery.new_only = false;
+        if sends == Sends::Probe && self.next == next {
+            // Nothing new: the recovery goes on (RFC 5682, 3.1, step 2b).
+            if let Some(undo) = &mut self.undo {
+                undo.frto = false;
+            }
+            self.transmit(now, out);
+        }
     }
 
     /// Takes in what has arrived: the cumulative ACK first, then the SACK blocks.
@@ -122,9 +153,11 @@ impl Connection {
             flags: 0,
             were_lost: 0,
             duplicate: None,
+            original: false,
             measured: self.rtt.measure(),
         };
         let mut notes = Notes {
+            point: self.recovery.point,
             rack: self.detection.by_time_mut().map(|time| &mut time.rack),
             rate: self.rate.as_deref_mut(),
             echo: self.settings.timestamps.then_some(feedback.stamp),
@@ -203,8 +236,9 @@ impl Connection {
         match &mut self.detection {
             LossDetection::Time(time) => {
                 time.lost_retransmission = None;
-                if arrived.duplicate.is_some() {
-                    time.rack.duplicate(self.una, self.next);
+                if let Some((_, end)) = arrived.duplicate {
+                    let probe = time.tlp.ends_at(end);
+                    time.rack.duplicate(self.una, self.next, probe);
                 }
                 if arrived.sacked == 0 && advanced == 0 {
                     return 0;

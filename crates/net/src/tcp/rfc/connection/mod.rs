@@ -5,6 +5,7 @@ mod handshake;
 mod recover;
 mod send;
 mod timers;
+mod undo;
 
 use super::control::{Algorithm, Window};
 use super::ecn::Ecn;
@@ -16,6 +17,7 @@ use super::rtt::{earlier, Rtt};
 use super::scoreboard::Scoreboard;
 use super::settings::{Base, Settings};
 use super::tso::Tso;
+use super::undo::Undo;
 use super::usage::Usage;
 use super::vars::Vars;
 use super::wire::{wrap, Feedback};
@@ -52,6 +54,8 @@ pub struct Connection {
     pub(super) ecn: Ecn,
     pub(super) pacer: Pacer,
     tso: Tso,
+    /// Detection of spurious losses, if there is any.
+    undo: Option<Box<Undo>>,
     /// The delivery rate, for congestion controls that model the path.
     rate: Option<Box<Rate>>,
     /// When the last segment left, s, and whether new data have been sent since the last ACK or timer.
@@ -96,9 +100,10 @@ impl Connection {
             rto_at: f64::INFINITY,
             detection: LossDetection::new(&settings),
             recovery: Recovery::new(),
-            ecn: Ecn::new(settings.feedback),
+            ecn: Ecn::new(settings.feedback, settings.ecn_plus),
             pacer: Pacer::new(&settings, models),
             tso,
+            undo: Undo::new(&settings),
             rate: models.then(|| Box::new(Rate::new(settings.bbr.ns3.held_samples))),
             last_sent: 0.0,
             sent_new: false,
@@ -153,6 +158,11 @@ impl Connection {
     /// Timeouts with segments outstanding, and of the SYN.
     pub fn timeouts(&self) -> u32 {
         self.vars.timeouts
+    }
+
+    /// Reductions of cwnd that were undone, as the losses were spurious.
+    pub fn undos(&self) -> u32 {
+        self.vars.undos
     }
 
     /// The current timeout, s.

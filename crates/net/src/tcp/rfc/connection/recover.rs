@@ -114,7 +114,9 @@ impl Connection {
     /// A fast recovery starts, with an ACK that newly delivers `arrived` bytes.
     pub(super) fn enter_recovery(&mut self, now: f64, arrived: u64, out: &mut Output) {
         let flight = self.flight();
-        if self.may_reduce() {
+        let reduces = self.may_reduce();
+        self.start_episode(reduces && self.ecn.reduction.is_none());
+        if reduces {
             let window = self.window();
             let ssthresh = self.control.control().on_loss(&window, flight, now);
             self.vars.set_ssthresh(ssthresh, out);
@@ -330,6 +332,11 @@ impl Connection {
         }
     }
 
+    /// Whether ACKs that only SACK segments grow cwnd.
+    fn grows_with_sacks(&self) -> bool {
+        self.settings.growth_arrived && self.detection.by_time().is_some_and(|time| time.rack.is_reordering_high())
+    }
+
     /// An ACK outside of fast recoveries.
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
@@ -366,7 +373,8 @@ impl Connection {
         }
         let reduced = entered && after_timeout;
         let counts = !reduced && (!echo || self.control.view().grows_with_marks());
-        if advanced > 0 && growth.segments > 0.0 && counts && info.window_limited {
+        let moves = advanced > 0 || (arrived > 0 && self.grows_with_sacks());
+        if moves && growth.segments > 0.0 && counts && info.window_limited {
             self.grow(growth, out);
         }
     }

@@ -43,7 +43,7 @@ impl Connection {
                 // Pacing holds back what cwnd allows.
                 return false;
             }
-            let index = self.scoreboard.next_lost();
+            let index = if self.recovery.new_only { None } else { self.scoreboard.next_lost() };
             let wanted = match index {
                 Some(index) => self.scoreboard.get(index).map_or(0, |record| u64::from(record.len)),
                 None => u64::from(self.settings.mss),
@@ -64,7 +64,7 @@ impl Connection {
                     self.retransmit(now, index, true, out);
                     true
                 }
-                None => self.send_new(now, out) || self.retransmit_perhaps_lost(now, out),
+                None => self.send_new(now, out) || (!self.recovery.new_only && self.retransmit_perhaps_lost(now, out)),
             };
             if !sent {
                 return false;
@@ -302,7 +302,7 @@ impl Connection {
         if self.settings.repair_timer_restarts && index == 0 && !reordering {
             self.rto_at = now + self.rtt.rto.value();
         }
-        let bits = if record.is_fin() { FIN } else { 0 } | self.ecn.other_bits();
+        let bits = if record.is_fin() { FIN } else { 0 } | self.ecn.repeat_bits();
         out.segments.push(Sent { seq: wrap(record.start, self.first), payload: record.payload() as u16, bits });
         self.note_rate(index, now);
         self.scoreboard.retransmitted(index, now, counts);
@@ -311,6 +311,9 @@ impl Connection {
             time.rack.retransmitted(record.start, now, reductions);
         }
         self.vars.retransmits += 1;
+        if let Some(undo) = self.undo.as_mut().filter(|_| counts) {
+            undo.repeated(now);
+        }
         self.after_send(now, record.len);
     }
 

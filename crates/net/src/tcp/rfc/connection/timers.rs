@@ -56,11 +56,22 @@ impl Connection {
         self.vars.timeouts += 1;
         // RFC 5681, 3.1 (4): not when a retransmission of the same segment is lost.
         let again = self.recovery.is_loss() && self.recovery.timed_out_at == self.una;
+        let recovering = self.recovery.is_fast();
+        if !again && !recovering {
+            self.start_episode(self.ecn.reduction.is_none());
+        }
+        let open = self.recovery.is_open();
+        if let Some(time) = self.detection.by_time_mut().filter(|_| open) {
+            time.rack.timed_out(self.scoreboard.sacked_segments());
+        }
+        if let Some(undo) = &mut self.undo {
+            undo.timed_out(open || again);
+        }
         if !again {
             let flight = self.flight();
             let window = self.window();
             let mut ssthresh = self.control.control().on_timeout(&window, flight, now);
-            if self.recovery.is_fast() {
+            if recovering {
                 // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated. Linux has
                 // reduced cwnd for this loss.
                 let keeps = self.settings.timeout_cut_kept.unwrap_or(self.settings.ssthresh == Base::Cwnd);
@@ -81,12 +92,16 @@ impl Connection {
         let mut since = f64::INFINITY;
         if let Some(time) = self.detection.by_time_mut() {
             // RFC 8985, 6.3: only the first, and those outside of RACK's reordering window.
-            since = now - time.late_after(&self.scoreboard, &self.rtt);
+            let waits = !self.settings.timeout_window_in_flight;
+            since = now - if waits { time.late_after(&self.scoreboard, &self.rtt) } else { time.rack.rtt() };
             time.reset();
         }
         self.scoreboard.mark_all_lost(since);
         self.tell_losses(now);
         let lost = self.segments(before.saturating_sub(self.scoreboard.pipe()));
+        if self.settings.timeout_window_in_flight {
+            self.vars.set_cwnd(self.segments(self.scoreboard.pipe()) + LOSS_WINDOW, out);
+        }
         self.control.control().on_timer_loss(lost, true);
         self.rtt.rto.back_off();
         self.rto_at = now + self.rtt.rto.value();

@@ -60,6 +60,8 @@ pub struct Cubic {
     cwnd_prior: f64,
     abe: bool,
     last_ack: f64,
+    /// Epoch, `w_max` and `cwnd_prior` before the last reduction, for an undo (4.9).
+    before: Option<(Option<Epoch>, f64, f64)>,
     /// With whole segments: ACKs counted, and the smallest smoothed round-trip time since the last timeout, s.
     counted: f64,
     least_srtt: f64,
@@ -91,6 +93,7 @@ impl Cubic {
             cwnd_prior: 0.0,
             abe,
             last_ack: 0.0,
+            before: None,
             counted: 0.0,
             least_srtt: f64::INFINITY,
         }
@@ -99,7 +102,7 @@ impl Cubic {
     /// `least`: segments that are left at least.
     fn reduce(&mut self, window: &Window, flight: f64, beta: f64, least: f64) -> f64 {
         self.slow_start.end();
-        self.epoch = None;
+        self.before = Some((self.epoch.take(), self.w_max, self.cwnd_prior));
         let whole = |segments: f64| if self.rules.whole { segments.floor() } else { segments };
         let cwnd = whole(window.cwnd);
         // Fast convergence (4.7).
@@ -200,6 +203,15 @@ impl Control for Cubic {
     fn on_mark(&mut self, window: &Window, flight: f64, _: f64) -> f64 {
         let beta = if self.abe && !window.slow_start() { ABE_BETA } else { BETA };
         self.reduce(window, flight, beta, if self.rules.marks_leave_one { LEAST_AFTER_MARK } else { LEAST_SSTHRESH })
+    }
+
+    fn on_undo(&mut self, window: &mut Window, before: &Window) {
+        // 4.9.1 and 4.9.2: cwnd, ssthresh and the epoch return.
+        window.cwnd = window.cwnd.max(before.cwnd);
+        window.ssthresh = window.ssthresh.max(before.ssthresh);
+        if let Some((epoch, w_max, cwnd_prior)) = self.before.take() {
+            (self.epoch, self.w_max, self.cwnd_prior) = (epoch, w_max, cwnd_prior);
+        }
     }
 
     fn on_timeout(&mut self, window: &Window, flight: f64, _: f64) -> f64 {

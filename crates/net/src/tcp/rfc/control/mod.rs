@@ -150,6 +150,12 @@ pub trait Control {
     /// Every ACK of the connection: after loss detection, before the reaction to marks and growth.
     fn on_any_ack(&mut self, _window: &mut Window, _ack: &Acked) {}
 
+    /// The last losses were spurious, and so was the reduction, before which the window was `before`.
+    fn on_undo(&mut self, window: &mut Window, before: &Window) {
+        window.cwnd = window.cwnd.max(before.cwnd);
+        window.ssthresh = window.ssthresh.max(before.ssthresh);
+    }
+
     /// A timer has marked so many segments lost; `expired`: the retransmission timer, after [`Control::on_timeout`].
     fn on_timer_loss(&mut self, _lost: f64, _expired: bool) {}
 

@@ -75,6 +75,16 @@ impl Scoreboard {
         len
     }
 
+    /// No segment counts as lost any more. `timed_out`: SACKs decide again on all of them; else not on those that were
+    /// lost before.
+    pub fn forget_losses(&mut self, timed_out: bool) {
+        self.records.iter_mut().for_each(|record| record.flags &= !LOST);
+        self.lost = 0;
+        if timed_out {
+            self.loss_edge = 0;
+        }
+    }
+
     /// The retransmission timer has expired: the first segment is lost, and all not SACKed that were last sent at
     /// `since` or before. SACKs are kept unless the receiver has reneged, so that the first segment is SACKed and not
     /// acknowledged (RFC 2018, section 8).

@@ -200,6 +200,11 @@ impl Scoreboard {
         self.lost
     }
 
+    /// Sequence numbers in flight again.
+    pub fn in_flight_again(&self) -> u64 {
+        self.in_flight_again
+    }
+
     /// In flight (RFC 6675, `pipe`): segments neither SACKed nor lost, and retransmissions.
     pub fn pipe(&self) -> u64 {
         self.outstanding - self.sacked - self.emulated - self.lost + self.in_flight_again

@@ -2,7 +2,7 @@
 
 use super::option::{
     Group, Opt, Place, Values, ALL, CLASSIC_MARKS, COUNTED, LOSS_CUT, MARKS, NOT_BBR, NO_RACK, NO_SACK, NO_STAMPS,
-    PACED, PAIRS, PRR, RACK, SACK, SACK_FOR_RACK, SLOW_START, WAITING_ACKS,
+    PACED, PAIRS, PRR, RACK, SACK, SACK_FOR_RACK, SLOW_START, STAMPS, WAITING_ACKS,
 };
 use crate::tcp::rfc::{Base, Bound, Counting, IdleRestart, Restart};
 
@@ -350,6 +350,56 @@ pub(super) const OPTIONS: &[Opt] = &[
         about: "A lost retransmission that RACK detects reduces cwnd once more, or does not.",
     },
     Opt {
+        key: "timeout_window",
+        place: Place::Rules,
+        group: Group::Recovery,
+        values: Values::Either(["one", "in_flight"], |s| &mut s.timeout_window_in_flight),
+        controls: ALL,
+        needs: &[&RACK],
+        source: "RFC 5681, 3.1; in_flight: Linux, tcp_enter_loss, tcp_timeout_mark_lost",
+        about: "A timeout leaves a cwnd of one segment, or of one more than what RACK does not count as lost, then without its reordering window.",
+    },
+    Opt {
+        key: "frto",
+        place: Place::Rules,
+        group: Group::Loss,
+        values: Values::Either(["off", "on"], |s| &mut s.frto),
+        controls: ALL,
+        needs: &[&SACK],
+        source: "RFC 5682, 3.1; Linux, tcp_process_loss",
+        about: "F-RTO: after a timeout send new data, and undo the reduction if segments arrive that were not retransmitted.",
+    },
+    Opt {
+        key: "eifel",
+        place: Place::Rules,
+        group: Group::Loss,
+        values: Values::Either(["off", "on"], |s| &mut s.eifel),
+        controls: ALL,
+        needs: &[&SACK, &STAMPS],
+        source: "RFC 3522; Linux, tcp_packet_delayed",
+        about: "Undo a reduction if an ACK echoes a time stamp from before the first retransmission.",
+    },
+    Opt {
+        key: "dsack_undo",
+        place: Place::Rules,
+        group: Group::Loss,
+        values: Values::Either(["off", "on"], |s| &mut s.dsack_undo),
+        controls: ALL,
+        needs: &[&SACK],
+        source: "RFC 3708; Linux, tcp_try_undo_dsack",
+        about: "Undo a reduction if DSACKs have reported all of its retransmissions.",
+    },
+    Opt {
+        key: "reordering",
+        place: Place::Rules,
+        group: Group::Loss,
+        values: Values::Either(["rack", "adapts"], |s| &mut s.reordering_adapts),
+        controls: ALL,
+        needs: &[&RACK],
+        source: "RFC 8985, 6.2; adapts: Linux, tcp_dsack_seen, tcp_check_sack_reordering, tcp_may_raise_cwnd",
+        about: "Every DSACK enlarges RACK's reordering window; or one not of a probe, once reordering was seen, and cwnd also grows with SACKs once a segment was overtaken by more than three.",
+    },
+    Opt {
         key: "timeout_end",
         place: Place::Rules,
         group: Group::Recovery,
@@ -400,6 +450,16 @@ pub(super) const OPTIONS: &[Opt] = &[
         needs: &[&MARKS, &NOT_BBR],
         source: "RFC 3168, 6.1.2; round_trip: Linux, tcp_enter_cwr and tcp_cwnd_reduction",
         about: "A mark reduces cwnd at once, or over one round trip by PRR, as a loss does (CWR state).",
+    },
+    Opt {
+        key: "ecn_plus",
+        place: Place::Rules,
+        group: Group::Recovery,
+        values: Values::Either(["off", "on"], |s| &mut s.ecn_plus),
+        controls: ALL,
+        needs: &[&CLASSIC_MARKS],
+        source: "RFC 3168, 6.1.5; on: draft-ietf-tcpm-generalized-ecn (ECN++), 3.2",
+        about: "Retransmissions are ECN-capable as well; those of dctcp and prague always are.",
     },
     Opt {
         key: "mark_ack",

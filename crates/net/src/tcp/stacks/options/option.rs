@@ -258,6 +258,7 @@ pub(super) static NO_SACK: Need = must("sack = false", |s| !s.sack);
 pub(super) static RACK: Need = must("rack = true", |s| s.rack);
 pub(super) static SACK_FOR_RACK: Need = must("sack = true", |s| s.sack);
 pub(super) static NO_RACK: Need = need("rack = false", |s| !s.rack);
+pub(super) static STAMPS: Need = need("timestamps = true", |s| s.timestamps);
 pub(super) static NO_STAMPS: Need = need("timestamps = false", |s| !s.timestamps);
 pub(super) static PRR: Need = need("prr and sack", |s| s.prr.is_some() && s.sack);
 pub(super) static NOT_BBR: Need =

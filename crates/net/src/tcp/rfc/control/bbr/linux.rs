@@ -135,6 +135,11 @@ impl LongTermBandwidth {
         self.last.now
     }
 
+    /// Sampling starts anew (`bbr_reset_lt_bw_sampling`).
+    pub fn restart(&mut self) {
+        self.reset(self.last);
+    }
+
     /// A timeout counts as a round with losses. The value as of [`LongTermBandwidth::on_sample`].
     pub fn on_timeout(&mut self, in_probe_bw: bool) -> bool {
         self.take(Evidence { app_limited: false, lossy: true, ..self.last }, true, in_probe_bw)

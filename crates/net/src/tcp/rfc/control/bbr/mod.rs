@@ -122,6 +122,14 @@ impl Control for Bbr {
         window.ssthresh
     }
 
+    fn on_undo(&mut self, _: &mut Window, _: &Window) {
+        // `bbr_undo_cwnd`: a spurious slow-down. The end of the recovery restores cwnd.
+        self.full_pipe.restart();
+        if let Some(long_term) = &mut self.long_term {
+            long_term.restart();
+        }
+    }
+
     fn on_idle_send(&mut self, window: &mut Window, idle: &Idle) {
         if if self.rules.ns3.idle_restart { self.has_probed_rtt } else { idle.app_limited } {
             self.restart_from_idle(window, idle.now);

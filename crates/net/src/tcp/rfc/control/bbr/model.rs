@@ -150,6 +150,11 @@ pub struct FullPipe {
 }
 
 impl FullPipe {
+    /// The growth of the bandwidth counts anew.
+    pub fn restart(&mut self) {
+        (self.full_bw, self.full_bw_count) = (0.0, 0);
+    }
+
     /// A round trip has ended with this bandwidth.
     pub fn on_round(&mut self, btl_bw: f64) {
         if btl_bw >= FULL_PIPE_GROWTH * self.full_bw {

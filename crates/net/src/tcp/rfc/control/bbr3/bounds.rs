@@ -91,6 +91,7 @@ impl Bbr3 {
     }
 
     fn leave_startup_for_congestion(&mut self) {
+        self.saved.state = Some(State::Startup);
         self.full_bw_reached = true;
         self.inflight_longterm = self.bdp_multiple(1.0).max(self.inflight_latest);
     }
@@ -98,6 +99,7 @@ impl Bbr3 {
     /// `NoteLoss`.
     fn note_loss(&mut self) {
         if !self.is_loss_in_round {
+            self.save_state_upon_loss();
             self.loss_round_delivered = self.delivered;
         }
         self.is_loss_in_round = true;
@@ -134,6 +136,7 @@ impl Bbr3 {
         }
         if self.state == State::ProbeBwUp {
             self.now = now;
+            self.saved.state = Some(State::ProbeBwUp);
             self.start_probe_bw_down();
         }
     }

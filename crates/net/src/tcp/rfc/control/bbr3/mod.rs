@@ -4,7 +4,7 @@
 //! one, above which losses were too many, and a short-term one, after losses while it does not probe. Functions have the
 //! draft's names; windows are in segments, rates in segments/s. The parts: [`state`] (parameters, states and gains),
 //! [`signals`] (round trips, bandwidth, aggregation, full pipe), [`bounds`] (reactions to losses and marks),
-//! [`probe_bw`] and [`probe_rtt`] (the state machine), and this file (order of the steps, pacing rate, cwnd).
+//! [`probe_bw`] and [`probe_rtt`] (the state machine), [`undo`], and this file (order of the steps, pacing rate, cwnd).
 //!
 //! What the draft leaves open is decided so. The times between probes are drawn from the simulated time. A segment is a
 //! quantum: the offload budget is three bursts. A mark (RFC 3168) counts as a loss above the threshold.
@@ -16,6 +16,7 @@ mod signals;
 mod state;
 #[cfg(test)]
 mod tests;
+mod undo;
 
 use super::{Acked, Control, Idle, LostSegment, Window};
 use crate::tcp::Variable;
@@ -155,8 +156,15 @@ impl Control for Bbr3 {
 
     fn on_loss(&mut self, window: &Window, _: f64, _: f64) -> f64 {
         self.save_cwnd(window);
+        if !self.is_loss_in_round {
+            self.save_state_upon_loss();
+        }
         self.recovering = true;
         window.ssthresh
+    }
+
+    fn on_undo(&mut self, window: &mut Window, _: &Window) {
+        self.handle_spurious_loss_detection(window);
     }
 
     fn on_mark(&mut self, window: &Window, _: f64, now: f64) -> f64 {

@@ -43,7 +43,7 @@ impl Bbr3 {
     }
 
     /// `StartProbeBW_REFILL`.
-    fn start_probe_bw_refill(&mut self) {
+    pub(super) fn start_probe_bw_refill(&mut self) {
         self.reset_short_term_model();
         (self.bw_probe_up_rounds, self.bw_probe_up_acked) = (0, 0.0);
         self.prev_probe_precautionary = false;

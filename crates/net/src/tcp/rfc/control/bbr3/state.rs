@@ -1,6 +1,7 @@
 //! BBRv3's parameters, state, and the gains of each state ("Summary of Control Behavior in the State Machine").
 
 use super::signals::WindowedMax;
+use super::undo::Saved;
 
 /// Pacing gain in Startup: the sending rate doubles in a round trip (4 ln 2).
 const STARTUP_PACING_GAIN: f64 = 4.0 * std::f64::consts::LN_2;
@@ -97,6 +98,8 @@ pub struct Bbr3 {
     pub(super) bw_shortterm: f64,
     pub(super) inflight_shortterm: f64,
     pub(super) inflight_longterm: f64,
+    /// The same before losses, for an undo.
+    pub(super) saved: Saved,
     /// The ProbeBW cycle.
     pub(super) ack_phase: AckPhase,
     pub(super) is_bw_probe_sample: bool,
@@ -155,6 +158,7 @@ impl Bbr3 {
             bw_shortterm: f64::INFINITY,
             inflight_shortterm: f64::INFINITY,
             inflight_longterm: f64::INFINITY,
+            saved: Saved::default(),
             ack_phase: AckPhase::Init,
             is_bw_probe_sample: false,
             bw_probe_up_acked: 0.0,
