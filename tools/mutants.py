@@ -247,7 +247,10 @@ class Mutator:
             operator = (sign.text or b"").decode()
             own = data[node.start_byte : node.end_byte].decode()
             a, b = text(left, function), text(right, function)
-            new = lambda kind: self._new(name, function, node, kind, own)  # noqa: E731
+
+            def new(kind: str) -> int:
+                return self._new(name, function, node, kind, own)
+
             path = "crate::mutants"
             if operator in COMPARED:
                 compared = f"{path}::{COMPARED[operator]}({new('boundary')}, &({a}), &({b}))"

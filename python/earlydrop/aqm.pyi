@@ -805,6 +805,21 @@ class Avq(Queue):
         mean_packet: float | str | None = None,
     ) -> None: ...
 
+class Gk(Queue):
+    """GK: Virtual queue of Gibbens and Kelly: marks all that leaves from its overflow until it is empty."""
+
+    def __init__(
+        self,
+        *,
+        limit: str | int | None = None,
+        ecn: bool | None = None,
+        theta: float | None = None,
+        dialect: Literal["paper", "ns2"] | None = None,
+        victim: Literal["arrival", "front"] | None = None,
+        unit: Literal["packet", "byte"] | None = None,
+        mean_packet: float | str | None = None,
+    ) -> None: ...
+
 class Pid(Queue):
     """PID: PI with a derivative term, which answers to a queue that grows."""
 
@@ -1071,7 +1086,10 @@ class Cake(Queue):
         bandwidth: float | str | None = None,
         autorate_ingress: bool | None = None,
         diffserv: Literal["besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8"] | None = None,
-        flow_mode: Literal["flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"] | None = None,
+        flow_mode: Literal[
+            "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate"
+        ]
+        | None = None,
         rtt: float | str | None = None,
         target: float | str | None = None,
         overhead: float | str | None = None,
@@ -1116,6 +1134,35 @@ class DualPI2(Queue):
         mtu: int | None = None,
         drop_early: bool | None = None,
         drop_overload: bool | None = None,
+    ) -> None: ...
+
+class Hhf(Queue):
+    """HHF: Two FIFOs, one for the flows that a multi-stage filter finds to send most, which are also dropped first."""
+
+    def __init__(
+        self,
+        *,
+        limit: str | int | None = None,
+        ecn: bool | None = None,
+        quantum: int | None = None,
+        non_hh_weight: int | None = None,
+        admit_bytes: int | None = None,
+        reset_timeout: float | str | None = None,
+        evict_timeout: float | str | None = None,
+        flows_limit: int | None = None,
+    ) -> None: ...
+
+class StrictPriority(Queue):
+    """Strict priority: A FIFO for each class, the first that has packets is served."""
+
+    def __init__(
+        self,
+        *,
+        limit: str | int | None = None,
+        ecn: bool | None = None,
+        first: Literal["low", "high"] | None = None,
+        buffer: Literal["each", "shared"] | None = None,
+        victim: Literal["arrival", "last"] | None = None,
     ) -> None: ...
 
 class Wred(Queue):

@@ -8,8 +8,8 @@ mod cases;
 mod mutations;
 mod script;
 
-use cases::{cases, Case};
-use earlydrop_aqm::catalogue::{self, AqmSpec, Built, Link};
+use cases::{cases, Case, LINK};
+use earlydrop_aqm::catalogue::{self, AqmSpec, Built};
 use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Gate;
 use earlydrop_aqm::header::TcpHeader;
@@ -22,8 +22,6 @@ use serde_json::{json, Map, Value as Json};
 
 /// Name and version of the format, in the first line of every case.
 pub const FORMAT: &str = "earlydrop-vectors-1";
-/// The link: 1000 B take 8 ms.
-const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };
 
 /// The vectors of the discipline called `aqm`: JSON lines, one per step. `None` if there is no such discipline.
 pub fn vectors(aqm: &str) -> Option<String> {
@@ -174,9 +172,12 @@ impl Recorder<'_> {
         let now = Time::from_seconds(seconds(now_us));
         let mut dropped = Vec::new();
         let packet = self.queue.dequeue(now, &mut |packet, reason| dropped.push((packet.tag, reason)));
-        let step = json!({
+        let mut step = json!({
             "op": "dequeue", "t": now.seconds(), "id": packet.map(|p| p.tag), "ecn": packet.map(|p| p.ecn as u8),
         });
+        if self.queue.reads_headers() {
+            step["class"] = packet.map(|p| p.class).into();
+        }
         self.write(step, &dropped);
         // 8 us a byte; or when a shaper lets the next packet go, in the microsecond after.
         let held = self.queue.held_until().map(|until| (until.seconds() * 1e6).ceil() as u64);

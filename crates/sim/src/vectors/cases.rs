@@ -1,15 +1,23 @@
 //! Which settings of a discipline the decision vectors record.
 
 use super::script::Kind as Arrivals;
-use super::LINK;
-use earlydrop_aqm::catalogue::{self, AqmSpec};
+use earlydrop_aqm::catalogue::{self, AqmSpec, Link};
 use earlydrop_aqm::params::{Kind, Param, Value, Values};
 use earlydrop_aqm::policy::Limit;
 
+/// The link: 1000 B take 8 ms.
+pub const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };
 /// Thresholds of the RED family with which a few thousand packets cross the whole curve and early, forced and overflow
-/// drops all occur; and 50 times the gains of PI and PID, whose defaults are for 15 Mbit/s.
-const LIVELY: [(&str, f64); 6] =
-    [("min_th", 10.0), ("max_th", 30.0), ("q_ref", 20.0), ("a", 9.11e-4), ("b", 9.08e-4), ("k_p", 9.08e-4)];
+/// drops all occur; 50 times the gains of PI and PID, whose defaults are for 15 Mbit/s; and heavy hitters of 0.6 Mbit/s.
+const LIVELY: [(&str, Value); 7] = [
+    ("min_th", Value::Real(10.0)),
+    ("max_th", Value::Real(30.0)),
+    ("q_ref", Value::Real(20.0)),
+    ("a", Value::Real(9.11e-4)),
+    ("b", Value::Real(9.08e-4)),
+    ("k_p", Value::Real(9.08e-4)),
+    ("admit_bytes", Value::Whole(3000)),
+];
 /// Arrivals of the first case, and of each other case.
 const ARRIVALS: usize = 2500;
 const FEWER_ARRIVALS: usize = 300;
@@ -37,7 +45,7 @@ pub fn cases(spec: &'static AqmSpec) -> Vec<Case> {
     let mut lively = Values::new();
     for (name, value) in LIVELY {
         if let Some(param) = spec.param(name) {
-            lively.set(param.name, Value::Real(value));
+            lively.set(param.name, value);
         }
     }
     if (spec.check)(&lively, &LINK).is_err() {
@@ -223,7 +231,7 @@ pub const MORE: &[(&str, &str)] = &[
     ("fred", "mark=false w_q=0.1 min_th=3 max_th=40 max_p=1"),
     ("hhf", "admit_bytes=2000 quantum=300 non_hh_weight=1 reset_timeout=0.2 evict_timeout=0.1 flows_limit=1"),
     ("hhf", "admit_bytes=1000 quantum=1500 reset_timeout=2 evict_timeout=1 flows_limit=3 arrivals=1600"),
-    ("prio", "victim=last limit=10"),
+    ("prio", "buffer=shared victim=last limit=10"),
     ("linux_ared", "tc=6.14 bandwidth=1000000000 mean_packet=700"),
     ("lru_red", "ageing=halve ageing_interval=0.5 threshold=2"),
     ("lru_red", "raising=count threshold=2"),

@@ -1,8 +1,8 @@
 //! Each option of each discipline decides in some case: with another value in its place, a recorded step differs.
 //! `vectors/README.md` has the table; `EARLYDROP_BLESS=1` writes it.
 
-use super::cases::{cases, is_shared, Case};
-use super::{record, LINK};
+use super::cases::{cases, is_shared, Case, LINK};
+use super::record;
 use earlydrop_aqm::catalogue::{self, AqmSpec};
 use earlydrop_aqm::params::{Kind, Param, Value, Values};
 use std::collections::BTreeMap;
