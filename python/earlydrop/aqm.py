@@ -86,6 +86,10 @@ def __dir__() -> list[str]:
     return [*classes(), "Queue", "classes", "entries", "load"]
 
 
+WIDTH = 120
+"""No line of the stub is longer."""
+
+
 def stub() -> str:
     """The text of `aqm.pyi`, from the catalogue."""
     lines = [
@@ -107,7 +111,12 @@ def stub() -> str:
         lines += [f'    """{entry["title"]}: {entry["summary"]}."""', ""]
         lines += ["    def __init__(", "        self,", "        *,"]
         lines += ["        limit: str | int | None = None,", "        ecn: bool | None = None,"]
-        lines += [f"        {p['name']}: {_type(p)} | None = None," for p in entry["parameters"]]
+        for p in entry["parameters"]:
+            line = f"        {p['name']}: {_type(p)} | None = None,"
+            if len(line) > WIDTH:
+                # As the formatter folds it.
+                line = line.replace("[", "[\n            ").replace("] | None", "\n        ]\n        | None")
+            lines.append(line)
         lines += ["    ) -> None: ..."]
     return "\n".join(lines) + "\n"
 

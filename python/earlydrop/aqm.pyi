@@ -83,7 +83,7 @@ class Red(Queue):
         max_packet: float | str | None = None,
         overflow_victim: Literal["tail", "front", "random"] | None = None,
         gentle: bool | None = None,
-        tc: Literal["6.15", "6.14"] | None = None,
+        tc: Literal["iproute2-6.15", "iproute2-6.14"] | None = None,
     ) -> None: ...
 
 class GentleRed(Queue):
@@ -316,7 +316,7 @@ class LinuxAdaptiveRed(Queue):
         bandwidth: float | str | None = None,
         harddrop: bool | None = None,
         nodrop: bool | None = None,
-        tc: Literal["6.15", "6.14"] | None = None,
+        tc: Literal["iproute2-6.15", "iproute2-6.14"] | None = None,
     ) -> None: ...
 
 class PdRed(Queue):

@@ -224,6 +224,8 @@ def test_queues_of_other_programs_have_the_names_and_dialects_that_are_said() ->
     said: set[str] = set()
     for row in re.findall(r"^\| `.*\|$", text, flags=re.MULTILINE):
         theirs, ours, difference = (cell.strip() for cell in row[1:-1].split("|"))
+        if ours == "here":
+            continue
         assert ours or difference, f"{theirs}: neither a name nor a reason"
         assert re.fullmatch(r"(`\w+`( \(`\w+`\))?(, )?)*", ours), ours
         for found, dialect in re.findall(r"`(\w+)`(?: \(`(\w+)`\))?", ours):

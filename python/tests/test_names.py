@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from conftest import SMALL
-from test_damaged_store import SWEEP
 
 from earlydrop import cli
 from earlydrop import study as studies
 from earlydrop.sweeps import plot_spec
+from small_sweep import FILE, scenario, sweep
 
 
 @pytest.mark.parametrize(
@@ -23,15 +23,17 @@ def test_a_sweeps_name_is_a_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "s.toml").write_text(f'name = "{name}"\n{SWEEP}', encoding="utf-8")
+    (tmp_path / FILE).write_text(scenario(), encoding="utf-8")
+    (tmp_path / "s.toml").write_text(f'name = "{name}"\n{sweep()}', encoding="utf-8")
     assert cli.main(["sweep", "s.toml"]) == cli.WRONG_INPUT
     assert "s.toml: name: " in capsys.readouterr().err
-    assert [p.name for p in tmp_path.iterdir()] == ["s.toml"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["s.toml", FILE]
 
 
 @pytest.mark.parametrize("name", ["a", "loads 2", "A.b-c_d", "naïve (1)", "x" * 100])
 def test_other_names_are_allowed(tmp_path: Path, name: str) -> None:
-    (tmp_path / "s.toml").write_text(f'name = "{name}"\n{SWEEP}', encoding="utf-8")
+    (tmp_path / FILE).write_text(scenario(), encoding="utf-8")
+    (tmp_path / "s.toml").write_text(f'name = "{name}"\n{sweep()}', encoding="utf-8")
     assert cli.main(["check", str(tmp_path / "s.toml")]) == cli.DONE
 
 

@@ -70,7 +70,7 @@ def test_red_in_rust_decides_as_the_catalogues(tmp_path: Path) -> None:
     run(project.folder, *project.build.split())
     ours = cases(registry.load(project.folder / project.source).native.vectors())
     expected = cases(_core.vectors("red") or "")
-    assert set(ours) == {"default", "without ecn", "limit in bytes"}
+    assert set(ours) == {"default", "without ecn", "limit in bytes", "hostile"}
     assert ours == {case: expected[case] for case in ours}
 
 

@@ -64,7 +64,7 @@ def c_red(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_decides_as_the_catalogue_in_every_step(name: str, ours: str, unseen: int, jit: bool) -> None:
     policy = ed.policy(jit=jit)(declared(name))
     theirs, expected = cases(policy.native.vectors()), cases(_core.vectors(ours) or "")
-    assert set(theirs) == {"default", "without ecn", "limit in bytes"}
+    assert set(theirs) == {"default", "without ecn", "limit in bytes", "hostile"}
     for case, steps in theirs.items():
         assert len(steps) == len(expected[case]) > 300
         for step, wanted in zip(steps, expected[case], strict=True):

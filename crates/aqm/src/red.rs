@@ -24,7 +24,7 @@
 //! 6. linux: tc makes the table for the idle decay in ticks of 64 ns, the kernel reads it with microseconds, so its
 //!    average decays 15.6 times slower than tc means it to. This is the kernel as it runs. tc is that of iproute2 6.15
 //!    (2025), which rounds the time of a packet up to whole ticks; older ones cut it off to whole microseconds first
-//!    (`tc = "6.14"`): 1500 B at 10 Gbit/s take 19 ticks, and 15 there.
+//!    (`tc = "iproute2-6.14"`): 1500 B at 10 Gbit/s take 19 ticks, and 15 there.
 //! 7. The packet in transmission is not part of the queue. An arrival that is dropped at an idle link uses up its idle
 //!    time; by the letter of the 1993 figure the next one would count it again.
 //! 8. ns2, ns3: an idle time of more than 2^18 packets decays the average by 2^18 multiplications, as ns-2 does, and by

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.util
 import os
 import re
@@ -14,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -155,11 +157,19 @@ def _python(path: Path, name: str) -> Known:
     return classes[name]
 
 
+class _Fresh(importlib.machinery.SourceFileLoader):
+    """Compiles the file as it is now: Python's cache takes one that has changed within a second for the same."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
 def _classes(path: Path, key: str) -> dict[str, Known]:
     """The policies that the file declares, by class."""
     from .policy import Policy
 
-    spec = importlib.util.spec_from_file_location(key, path)
+    spec = importlib.util.spec_from_file_location(key, path, loader=_Fresh(key, str(path)))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

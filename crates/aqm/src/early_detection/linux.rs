@@ -28,9 +28,9 @@ words! {
     /// Whose table for the idle decay, by the version of iproute2.
     pub enum Tc {
         /// From 6.15 (2025) on, the time of a packet is rounded up to whole ticks.
-        Since615 = "6.15",
+        Since615 = "iproute2-6.15",
         /// Up to 6.14 it is cut off to whole microseconds, and then to whole ticks.
-        Until614 = "6.14",
+        Until614 = "iproute2-6.14",
     }
 }
 
@@ -51,7 +51,7 @@ pub const TC: [Param; 1] = [Param {
     symbol: "",
     unit: Unit::None,
     kind: Kind::Choice(Tc::WORDS),
-    default: Value::Choice("6.15"),
+    default: Value::Choice("iproute2-6.15"),
     source: "iproute2, tc_calc_xmittime",
     doc: "linux: whose table for the idle decay; iproute2 up to 6.14 cuts a packet's time off to whole microseconds.",
 }];
@@ -210,7 +210,7 @@ impl Rules {
         let forced = past_the_end(given.over_max_but_mark_p(OverMax::Mark)?);
         if given.tc.transmission(given.mean_packet, rate_bps) < 1.0 {
             let allowed = "\"6.15\": at this rate a mean packet takes less than 1 us, which the older tc divides by";
-            return Err(ParamError::new("tc", "6.14", allowed));
+            return Err(ParamError::new("tc", "iproute2-6.14", allowed));
         }
         Ok(Rules { forced, independent: false, tc: given.tc })
     }

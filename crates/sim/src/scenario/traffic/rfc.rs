@@ -206,16 +206,17 @@ pub(super) fn write(settings: &Settings, tcp: Tcp, map: &mut Map<String, Json>) 
         }
         match key {
             "window" => drop(map.insert("ecn".into(), ecn(settings).into())),
-            "prr" => write_rules(settings, map),
+            "prr" => write_rules(settings, tcp, map),
             _ => {}
         }
     }
     map.insert("fin".into(), settings.fin.into());
 }
 
-/// The rules that are not as the RFCs have them; nothing if all are.
-fn write_rules(settings: &Settings, map: &mut Map<String, Json>) {
-    let default = Settings { sack: settings.sack, ssthresh: settings.ssthresh, ..Settings::default() };
+/// The rules that are not as the stack `rfc` has them for this TCP; nothing if all are.
+fn write_rules(settings: &Settings, tcp: Tcp, map: &mut Map<String, Json>) {
+    let plain = stacks::rfc::STACK.plain(tcp.name(), settings.mss, ecn(settings));
+    let default = Settings { sack: settings.sack, ssthresh: settings.ssthresh, ..plain };
     let other: Map<String, Json> = options::all()
         .filter(|opt| opt.place == Place::Rules && opt.get(settings) != opt.get(&default))
         .filter_map(|opt| Some((opt.key.to_string(), written(opt, opt.get(settings)?, settings.mss))))
