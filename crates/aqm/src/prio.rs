@@ -2,10 +2,11 @@
 //!
 //! ## What it does
 //! A FIFO for each of the eight traffic classes of the packets. The link takes from the first class that has any, so
-//! that a class waits until all before it are empty, for ever if need be. The default is Linux's `prio` and
-//! `pfifo_fast`: class 0 first, a buffer of `limit` for each class, a full one drops the arrival. With `first = "high"`,
-//! `buffer = "shared"` and `victim = "last"` it is `skbprio`: a full buffer drops the newest packet of the class that
-//! would be served last, if that is behind the arrival's.
+//! that a class waits until all before it are empty, for ever if need be. By default class 0 is first, all share the
+//! buffer, and a full one drops the arrival. With `buffer = "each"` every class has an eighth of the limit for itself, as
+//! bands have buffers of their own in Linux's `prio` and `pfifo_fast`. With `first = "high"` and `victim = "last"` it is
+//! `skbprio`: a full buffer drops the newest packet of the class that would be served last, if that is behind the
+//! arrival's.
 //!
 //! ## Source
 //! Linux 6.1: `net/sched/sch_prio.c` (with `pfifo` below), `pfifo_fast` of `sch_generic.c`, `sch_skbprio.c` (N. Kumar,
@@ -15,7 +16,8 @@
 //! 1. Linux maps a packet's priority or TOS to one of up to 16 bands (`pfifo_fast`: 3; `skbprio`: 64 priorities); here
 //!    the class, 0 to 7, is the band.
 //! 2. Below `prio` each band can be any discipline. Here it is a FIFO.
-//! 3. With a limit in bytes `victim = "last"` drops until the arrival fits. Linux counts packets.
+//! 3. Linux's limit holds for each band of `prio`. Here a limit is that of the whole queue: `limit` is eight times theirs.
+//! 4. With a limit in bytes `victim = "last"` drops until the arrival fits. Linux counts packets.
 //!
 //! ## Example
 //! ```
@@ -93,9 +95,9 @@ const PARAMS: [Param; 3] = [
     word(
         "buffer",
         Buffer::WORDS,
-        "each",
-        "Linux prio, pfifo_fast; shared: skbprio",
-        "Whether the limit is that of each class or of all together.",
+        "shared",
+        "Linux skbprio; each: prio, pfifo_fast",
+        "Whether all classes share the limit, or each has an eighth of it, rounded up.",
     ),
     word(
         "victim",
@@ -131,12 +133,12 @@ struct Prio {
     fifos: ClassFifos,
     /// Which class is served first.
     first: First,
-    /// What the limit bounds.
-    buffer: Buffer,
     /// What a full buffer drops.
     victim: Dropped,
-    /// When an arrival fits.
+    /// When an arrival fits into the queue.
     room: Room,
+    /// When it fits into its class.
+    room_of_class: Room,
 }
 
 impl Prio {
@@ -146,7 +148,13 @@ impl Prio {
             return Err(ParamError::new("victim", "\"last\"", "arrival, or last with buffer = \"shared\""));
         }
         let first = values.choice(&PARAMS, "first");
-        Ok(Prio { fifos: ClassFifos::new(CLASSES), first, buffer, victim, room: Room::holding(limit) })
+        let share = match (buffer, limit) {
+            (Buffer::Shared, limit) => limit,
+            (Buffer::Each, Limit::Packets(n)) => Limit::Packets(n.div_ceil(CLASSES as u64)),
+            (Buffer::Each, Limit::Bytes(n)) => Limit::Bytes(n.div_ceil(CLASSES as u64)),
+        };
+        let (room, room_of_class) = (Room::holding(limit), Room::holding(share));
+        Ok(Prio { fifos: ClassFifos::new(CLASSES), first, victim, room, room_of_class })
     }
 
     /// The classes, in the order in which they are served.
@@ -157,10 +165,8 @@ impl Prio {
 
     /// Whether `packet` of `class` fits.
     fn has_room(&self, packet: &Packet, class: usize) -> bool {
-        match self.buffer {
-            Buffer::Each => self.room.admits(packet, self.fifos.packets_of(class), self.fifos.bytes_of(class)),
-            Buffer::Shared => self.room.admits(packet, self.fifos.packets(), self.fifos.bytes()),
-        }
+        self.room.admits(packet, self.fifos.packets(), self.fifos.bytes())
+            && self.room_of_class.admits(packet, self.fifos.packets_of(class), self.fifos.bytes_of(class))
     }
 }
 
@@ -219,11 +225,12 @@ mod tests {
     }
 
     #[test]
-    fn each_class_has_its_own_buffer() {
+    fn each_class_can_have_an_eighth_of_the_buffer() {
         let packets = [(0, 1), (0, 2), (0, 3), (7, 4), (3, 5), (7, 6), (7, 7)];
-        let (lost, served) = run(&mut prio(&[], Limit::Packets(2)), &packets);
+        let each = ("buffer", "each");
+        let (lost, served) = run(&mut prio(&[each], Limit::Packets(16)), &packets);
         assert_eq!((lost, served), (vec![(0, 3), (7, 7)], vec![0, 0, 3, 7, 7]));
-        let (_, served) = run(&mut prio(&[("first", "high")], Limit::Packets(2)), &packets);
+        let (_, served) = run(&mut prio(&[each, ("first", "high")], Limit::Packets(16)), &packets);
         assert_eq!(served, [7, 7, 3, 0, 0]);
     }
 
@@ -257,7 +264,7 @@ mod tests {
     #[test]
     fn the_last_goes_only_from_a_shared_buffer() {
         let mut values = Values::new();
-        values.set("victim", Value::Choice("last"));
+        values.set("victim", Value::Choice("last")).set("buffer", Value::Choice("each"));
         assert!(Prio::new(&values, Limit::Packets(1)).is_err());
     }
 }

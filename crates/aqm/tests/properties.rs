@@ -334,9 +334,7 @@ proptest! {
             prop_assert_eq!(arrived, departed + dropped + queue.packets(), "packets are conserved");
             if let Limit::Packets(n) = setting.limit {
                 let by_bytes = setting.is("dialect", "ns2") && setting.is("unit", "byte");
-                // Strict priority gives each of the eight classes a buffer of its own.
-                let most = if setting.aqm == "prio" && !setting.is("buffer", "shared") { 8 * n } else { n };
-                prop_assert!(by_bytes || queue.packets() <= most, "{} packets under a limit of {n}", queue.packets());
+                prop_assert!(by_bytes || queue.packets() <= n, "{} packets under a limit of {n}", queue.packets());
             }
             prop_assert!(!queue.average().is_some_and(f64::is_nan));
             let mut wrong = None;

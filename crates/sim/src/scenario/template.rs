@@ -104,7 +104,7 @@ const QUEUE: &str = r##"
 ABOUT
 [queue.KEY]
 aqm = "fq_codel"             # `earlydrop list aqms` names them all
-limit = "1 bdp"              # rate times the longest round trip; or "120 packets", "120 kB"; without it the discipline's own
+limit = "1 bdp"              # rate x longest round trip; or "120 packets", "120 kB"; without it the discipline's own
 ecn = false                  # mark instead of dropping; the traffic needs ecn = true too
 "##;
 
