@@ -66,6 +66,7 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
+use crate::parts::capacity;
 use crate::parts::measure::{self, Measure};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
 use crate::{Packet, Time};
@@ -80,17 +81,6 @@ const fn real(
 ) -> Param {
     let kind = Kind::Real { low: 0.0, high, open_low: true, open_high: false, auto: false };
     Param { name, symbol, unit: Unit::None, kind, default: Value::Real(default), source, doc }
-}
-
-const fn word(
-    name: &'static str,
-    words: &'static [&'static str],
-    default: &'static str,
-    source: &'static str,
-    doc: &'static str,
-) -> Param {
-    let kind = Kind::Choice(words);
-    Param { name, symbol: "", unit: Unit::None, kind, default: Value::Choice(default), source, doc }
 }
 
 words! {
@@ -135,21 +125,21 @@ const PARAMS: [Param; 9] = [
         "Virtual capacity at first, as a share of the link's.",
     ),
     real("vq_limit", "", 1e3, 1.0, "ns-2.35 (buflim_)", "Size of the virtual queue, as a share of the buffer."),
-    word(
+    Param::word(
         "dialect",
         Dialect::WORDS,
         "paper",
         "Kunniyur & Srikant 2004",
         "The paper's adaptation to what arrives, or that of ns-2.35 to what is not dropped.",
     ),
-    word(
+    Param::word(
         "mode",
         Mode::WORDS,
         "drop",
         "ns-2.35 (markpkts_)",
         "drop: mark if possible, else drop; mark: packets that cannot be marked pass (needs ecn).",
     ),
-    word(
+    Param::word(
         "victim",
         Victim::WORDS,
         "arrival",
@@ -179,11 +169,7 @@ pub const SPEC: AqmSpec = AqmSpec {
 fn read(values: &Values, link: &Link, limit: Limit) -> Avq {
     let real = |name| values.real(&PARAMS, name);
     let measure = Measure::read(values, &PARAMS);
-    let buffer = match (limit, measure.bytes) {
-        (Limit::Packets(n), true) => n as f64 * measure.mean_packet,
-        (Limit::Bytes(n), false) => n as f64 / measure.mean_packet,
-        (Limit::Packets(n) | Limit::Bytes(n), _) => n as f64,
-    };
+    let buffer = measure.buffer(limit);
     let dialect = values.choice(&PARAMS, "dialect");
     let capacity = if measure.bytes { link.rate_bps / 8.0 } else { measure.capacity(link) };
     Avq {
@@ -321,10 +307,7 @@ impl Policy for Avq {
         let oldest = queue.contents.filter(|_| self.victim == Victim::Front).and_then(|ring| ring.at(0));
         match (earlier, oldest) {
             (Verdict::Drop(_), _) => earlier,
-            (Verdict::Pass | Verdict::Mark, Some((serial, _))) if self.room.admits(packet, 0, 0) => {
-                cx.victims.push(serial);
-                Verdict::Victims { reason: Reason::Overflow, with_arrival: false, signal: false }
-            }
+            (Verdict::Pass | Verdict::Mark, Some(_)) => capacity::oldest_gives_way(self.room, packet, queue, cx),
             (Verdict::Signal(reason), _) if !cx.can_mark(packet) => Verdict::Drop(reason),
             _ => Verdict::Drop(Reason::Overflow),
         }

@@ -37,7 +37,7 @@ use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
 use crate::params::Param;
 use crate::parts::capacity;
-use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
+use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
 use crate::Packet;
 
 const PARAMS: [Param; 1] = [capacity::CAPACITY_RULE];
@@ -78,13 +78,7 @@ impl Policy for DropFront {
     }
 
     fn on_overflow(&mut self, _: Verdict, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        match queue.contents {
-            Some(ring) if ring.packets() > 0 && self.room.admits(packet, 0, 0) => {
-                cx.victims.push(ring.serials().start);
-                Verdict::Victims { reason: Reason::Overflow, with_arrival: false, signal: false }
-            }
-            _ => Verdict::Drop(Reason::Overflow),
-        }
+        capacity::oldest_gives_way(self.room, packet, queue, cx)
     }
 }
 
@@ -94,6 +88,7 @@ mod tests {
     use crate::discipline::Fifo;
     use crate::gate::Gate;
     use crate::params::{Value, Values};
+    use crate::policy::Reason;
     use crate::random::Generator;
     use crate::{Discipline, Time};
 

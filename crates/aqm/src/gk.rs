@@ -46,8 +46,9 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
+use crate::parts::capacity;
 use crate::parts::measure::{self, Measure};
-use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
+use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
 use crate::{Packet, Time};
 
 words! {
@@ -70,17 +71,6 @@ words! {
     }
 }
 
-const fn word(
-    name: &'static str,
-    words: &'static [&'static str],
-    default: &'static str,
-    source: &'static str,
-    doc: &'static str,
-) -> Param {
-    let kind = Kind::Choice(words);
-    Param { name, symbol: "", unit: Unit::None, kind, default: Value::Choice(default), source, doc }
-}
-
 const PARAMS: [Param; 5] = [
     Param {
         name: "theta",
@@ -91,14 +81,14 @@ const PARAMS: [Param; 5] = [
         source: "ns-2.35 (ecnlim_)",
         doc: "Capacity and buffer of the virtual queue, as a share of the real ones.",
     },
-    word(
+    Param::word(
         "dialect",
         Dialect::WORDS,
         "paper",
         "Gibbens & Kelly 1999",
         "Whether the virtual queue's clock runs while it is empty, as in the paper; in ns-2.35 it stands.",
     ),
-    word(
+    Param::word(
         "victim",
         Victim::WORDS,
         "arrival",
@@ -127,20 +117,15 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 fn read(values: &Values, link: &Link, limit: Limit) -> Gk {
     let measure = Measure::read(values, &PARAMS);
-    let buffer = match (limit, measure.bytes) {
-        (Limit::Packets(n), true) => n as f64 * measure.mean_packet,
-        (Limit::Bytes(n), false) => n as f64 / measure.mean_packet,
-        (Limit::Packets(n) | Limit::Bytes(n), _) => n as f64,
-    };
+    let buffer = measure.buffer(limit);
     let theta = values.real(&PARAMS, "theta");
     let dialect = values.choice(&PARAMS, "dialect");
     Gk {
         size: theta * buffer,
         capacity: theta * if measure.bytes { link.rate_bps / 8.0 } else { measure.capacity(link) },
-        room: match (dialect, limit) {
-            (Dialect::Ns2, Limit::Packets(n)) => Room::PacketsBelow(n.saturating_sub(1)),
-            (Dialect::Ns2, Limit::Bytes(n)) => Room::BytesWithArrivalBelow(n),
-            (Dialect::Paper, limit) => Room::holding(limit),
+        room: match dialect {
+            Dialect::Ns2 => capacity::n_minus_1(limit),
+            Dialect::Paper => Room::holding(limit),
         },
         dialect,
         victim: values.choice(&PARAMS, "victim"),
@@ -210,13 +195,7 @@ impl Policy for Gk {
     }
 
     fn on_overflow(&mut self, _: Verdict, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        match queue.contents {
-            Some(ring) if ring.packets() > 0 && self.room.admits(packet, 0, 0) => {
-                cx.victims.push(ring.serials().start);
-                Verdict::Victims { reason: Reason::Overflow, with_arrival: false, signal: false }
-            }
-            _ => Verdict::Drop(Reason::Overflow),
-        }
+        capacity::oldest_gives_way(self.room, packet, queue, cx)
     }
 
     fn on_dequeue(&mut self, packet: Option<&Packet>, _queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {

@@ -126,6 +126,18 @@ pub struct Param {
 }
 
 impl Param {
+    /// One of some words, without symbol and unit.
+    pub const fn word(
+        name: &'static str,
+        words: &'static [&'static str],
+        default: &'static str,
+        source: &'static str,
+        doc: &'static str,
+    ) -> Param {
+        let kind = Kind::Choice(words);
+        Param { name, symbol: "", unit: Unit::None, kind, default: Value::Choice(default), source, doc }
+    }
+
     /// The allowed values as people read them, for tables and error messages.
     pub fn range(&self) -> String {
         match self.kind {

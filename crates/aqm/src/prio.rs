@@ -36,7 +36,7 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
-use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
+use crate::params::{words, Param, ParamError, Values, Word};
 use crate::parts::class_fifos::{ClassFifos, End};
 use crate::parts::class_weights::{class_of, CLASSES};
 use crate::parts::classful::{Classful, Schedule};
@@ -73,33 +73,22 @@ words! {
     }
 }
 
-const fn word(
-    name: &'static str,
-    words: &'static [&'static str],
-    default: &'static str,
-    source: &'static str,
-    doc: &'static str,
-) -> Param {
-    let kind = Kind::Choice(words);
-    Param { name, symbol: "", unit: Unit::None, kind, default: Value::Choice(default), source, doc }
-}
-
 const PARAMS: [Param; 3] = [
-    word(
+    Param::word(
         "first",
         First::WORDS,
         "low",
         "Linux prio, pfifo_fast; high: skbprio",
         "Which class is served first: low, 0; high, 7.",
     ),
-    word(
+    Param::word(
         "buffer",
         Buffer::WORDS,
         "shared",
         "Linux skbprio; each: prio, pfifo_fast",
         "Whether all classes share the limit, or each has an eighth of it, rounded up.",
     ),
-    word(
+    Param::word(
         "victim",
         Dropped::WORDS,
         "arrival",
@@ -205,6 +194,7 @@ impl Schedule for Prio {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
 
     fn prio(words: &[(&'static str, &'static str)], limit: Limit) -> Prio {
         let mut values = Values::new();

@@ -1,7 +1,8 @@
 //! How many packets a limit holds: the rule that plain queues choose.
 
 use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
-use crate::policy::{Limit, Room};
+use crate::policy::{Context, Limit, QueueView, Reason, Room, Verdict};
+use crate::Packet;
 
 words! {
     /// How many packets a limit of N holds.
@@ -26,17 +27,35 @@ pub const CAPACITY_RULE: Param = Param {
 
 /// When an arrival finds room under `limit`, by the rule in `values`.
 pub fn room(values: &Values, limit: Limit) -> Room {
-    match (values.choice(&[CAPACITY_RULE], CAPACITY_RULE.name), limit) {
-        (Capacity::N, limit) => Room::holding(limit),
-        (Capacity::NMinus1, Limit::Packets(n)) => Room::PacketsBelow(n.saturating_sub(1)),
-        (Capacity::NMinus1, Limit::Bytes(n)) => Room::BytesWithArrivalBelow(n),
+    match values.choice(&[CAPACITY_RULE], CAPACITY_RULE.name) {
+        Capacity::N => Room::holding(limit),
+        Capacity::NMinus1 => n_minus_1(limit),
+    }
+}
+
+/// ns-2's rule: it tests after the arrival has joined, so that a limit of N holds N - 1.
+pub fn n_minus_1(limit: Limit) -> Room {
+    match limit {
+        Limit::Packets(n) => Room::PacketsBelow(n.saturating_sub(1)),
+        Limit::Bytes(n) => Room::BytesWithArrivalBelow(n),
+    }
+}
+
+/// At a full buffer the oldest packet goes for the arrival, if that can ever fit, else the arrival (ns-2's
+/// `drop_front_`).
+pub fn oldest_gives_way(room: Room, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+    match queue.contents.and_then(|ring| ring.at(0)) {
+        Some((serial, _)) if room.admits(packet, 0, 0) => {
+            cx.victims.push(serial);
+            Verdict::Victims { reason: Reason::Overflow, with_arrival: false, signal: false }
+        }
+        _ => Verdict::Drop(Reason::Overflow),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Packet;
 
     fn holds(rule: &'static str, limit: Limit, size: u32) -> u64 {
         let mut values = Values::new();

@@ -2,7 +2,7 @@
 
 use crate::catalogue::Link;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
-use crate::policy::QueueView;
+use crate::policy::{Limit, QueueView};
 use crate::Packet;
 
 words! {
@@ -135,6 +135,15 @@ impl Measure {
         }
     }
 
+    /// A limit in what is counted, packets or bytes; of the other kind it counts by the mean packet.
+    pub fn buffer(&self, limit: Limit) -> f64 {
+        match (limit, self.bytes) {
+            (Limit::Packets(n), true) => n as f64 * self.mean_packet,
+            (Limit::Bytes(n), false) => n as f64 / self.mean_packet,
+            (Limit::Packets(n) | Limit::Bytes(n), _) => n as f64,
+        }
+    }
+
     /// So many packets or bytes, in packets.
     #[inline]
     pub fn in_packets(&self, amount: f64) -> f64 {
@@ -164,6 +173,8 @@ mod tests {
         assert_eq!((packets.length(&queue), bytes.length(&queue)), (7.0, 6.0));
         let packet = Packet::new(1, 1500);
         assert_eq!((packets.amount(&packet), bytes.amount(&packet)), (1, 1500));
+        assert_eq!((packets.buffer(Limit::Bytes(1500)), bytes.buffer(Limit::Packets(3))), (3.0, 1500.0));
+        assert_eq!((packets.buffer(Limit::Packets(3)), bytes.buffer(Limit::Bytes(1500))), (3.0, 1500.0));
         assert_eq!((packets.in_packets(1500.0), bytes.in_packets(1500.0)), (1500.0, 3.0));
         assert_eq!(bytes.capacity(&Link { rate_bps: 10e6, delay_s: 0.0 }), 2500.0);
         assert_eq!((in_proportion(0.25, &packet, 500.0), in_proportion(0.5, &packet, 500.0)), (0.75, 1.0));
