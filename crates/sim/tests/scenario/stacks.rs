@@ -1,6 +1,4 @@
-//! Stacks by name: the same scenario as option by option, and options without effect refused, one of each group.
-
-use crate::ns3_rules;
+//! Stacks by name, single options over them, and options without effect refused, one of each group.
 
 use earlydrop_sim::scenario::{check, Doc};
 
@@ -21,47 +19,6 @@ fn full(entry: &str) -> String {
 fn refusal(entry: &str) -> String {
     let doc = Doc::from_toml(&scenario(entry), None).unwrap();
     check(&doc, None).expect_err(entry).to_string()
-}
-
-/// Options that make a sender Linux's, as they were found one by one.
-const LINUX: &str =
-    "profile = 'rfc'\ndelayed_ack = '40 ms'\nmin_rto = '0.2 s'\nmin_rto_for = 'variation'\nrack = true\n\
-     growth = 'arrived'\nssthresh = 'cwnd'\nwindow = 4000\nsend_pairs = true\n";
-const EVERY: &str = "rack_timer = 'ticks', late_sack = 'compressed', rack_repeats = 'reported', \
-     repair_timer = 'restarts', push_ack = 'at_once', pair_wait = 'due', mark_ack = 'at_once'";
-const LOSS_BASED: &str = "lost_retransmit_cut = 'none', exit_ack = 'grows', mark_cut = 'round_trip', \
-     prr_base = 'cwnd', idle_restart = 'halved', cwnd_use = 'window'";
-const BBR: &str =
-    "bbr_first_rtt = 'handshake', bbr_inflight = 'at_departure', bbr_rounds = 'valid', bbr_rates = 'three', \
-     bbr_sample_start = 'outstanding', bbr_least = 'unless_conserving', bbr_recovery_end = 'at_once', \
-     bbr_lost_again = 'recovers', bbr_timers = 'count', bbr_same_rtt = 'changes_nothing', bbr_stamps = 'milliseconds', \
-     late_segment = 'made_up'";
-
-#[test]
-fn linux_by_name_is_linux_option_by_option() {
-    for ecn in ["", "ecn = true\n"] {
-        let named = |tcp: &str| full(&format!("tcp = '{tcp}'\nstack = 'linux-6.18'\n{ecn}"));
-        let reno = format!("tcp = 'reno'\n{LINUX}{ecn}rules = {{ {EVERY}, {LOSS_BASED} }}");
-        assert_eq!(named("reno"), full(&reno));
-        let cubic = format!(
-            "tcp = 'cubic'\n{LINUX}{ecn}cubic = 'linux'\nhystart = 'classic'\nrules = {{ {EVERY}, {LOSS_BASED}, cubic_clock = 'ticks' }}"
-        );
-        assert_eq!(named("cubic"), full(&cubic));
-        let bbr = format!(
-            "tcp = 'bbr'\n{LINUX}{ecn}bbr_budget = true\nbbr_aggregation = true\nbbr_policer = true\npacing_burst = 2\n\
-             rules = {{ {EVERY}, {BBR} }}"
-        );
-        assert_eq!(named("bbr"), full(&bbr));
-    }
-}
-
-#[test]
-fn ns3_by_name_is_ns3_option_by_option() {
-    for tcp in ["reno", "newreno_lt", "cubic", "dctcp", "bbr"] {
-        let old = full(&format!("profile = 'rfc'\n{}", ns3_rules::rules(tcp)));
-        let name = tcp.trim_end_matches("_lt");
-        assert_eq!(full(&format!("stack = 'ns3-3.37'\ntcp = '{name}'")), old, "{tcp}");
-    }
 }
 
 #[test]
