@@ -271,6 +271,7 @@ pages: build
 	$(BIN)/python tools/discipline_pages.py docs/aqms
 	$(BIN)/python tools/stack_pages.py
 	$(BIN)/python tools/key_pages.py
+	$(BIN)/python tools/completions.py
 	$(BIN)/python tools/column_pages.py
 	$(BIN)/python -m earlydrop.aqm > python/earlydrop/aqm.pyi
 	$(BIN)/earlydrop vectors --out vectors
