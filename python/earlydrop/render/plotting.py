@@ -55,7 +55,8 @@ STYLE: dict[str, Any] = {
     "lines.markersize": 4,
     "figure.dpi": 110,
     "savefig.dpi": 220,
-    "figure.constrained_layout.use": True,
+    # Each figure asks for it: with this on, matplotlib lays out, and so draws, once more for each format.
+    "figure.constrained_layout.use": False,
     "figure.constrained_layout.w_pad": 0.08,
     "figure.constrained_layout.h_pad": 0.05,
     "pdf.fonttype": 42,
@@ -114,12 +115,17 @@ def figure(width: float, height: float) -> Figure:
 
 def save(drawing: Figure, base: Path, note: str = "", formats: Sequence[str] = ("png", "pdf")) -> list[Path]:
     """Write several formats beside each other; `note` is printed small below, for runs that are no result."""
+    paths = [base.with_name(f"{base.name}.{name}") for name in formats]
+    for path, content in zip(paths, files(drawing, note, formats), strict=True):
+        disk.write(path, content)
+    return paths
+
+
+def files(drawing: Figure, note: str, formats: Sequence[str]) -> list[bytes]:
+    """What `save` writes, without the files."""
     with styled():
         _settle(drawing, note)
-        paths = [base.with_name(f"{base.name}.{name}") for name in formats]
-        for name, path in zip(formats, paths, strict=True):
-            disk.write(path, _bytes(drawing, name))
-    return paths
+        return [_bytes(drawing, name) for name in formats]
 
 
 _UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
@@ -153,18 +159,15 @@ def inline(drawing: Figure) -> str:
 
 def _settle(drawing: Figure, note: str) -> None:
     """Add the note and work the layout out once, so that every format shows the same picture."""
-    if drawing.get_layout_engine() is None:
+    engine = drawing.get_layout_engine()
+    if engine is None:
         return
     if note:
         # About 0.05 inches a letter of this size.
         note = textwrap.fill(note, max(20, int(drawing.get_figwidth() / 0.05)))
         drawing.supxlabel(note, fontsize=6.5, color="#b3261e", x=0.99, ha="right")
-    drawing.draw_without_rendering()
-    import matplotlib
-
-    with matplotlib.rc_context({"figure.constrained_layout.use": False}):
-        # No engine at all: with one left, each format would be laid out, and so drawn, twice.
-        drawing.set_layout_engine(None)
+    engine.execute(drawing)
+    drawing.set_layout_engine(None)
 
 
 # ---- drop curves ---------------------------------------------------------------------------------------------------

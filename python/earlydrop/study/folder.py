@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,7 @@ def write(
     outcome: Outcome,
     results: Sequence[ClaimResult],
     version: str,
+    artists: Executor | None = None,
     stop: threading.Event | None = None,
 ) -> Path:
     """Fill a result folder: report, figures, tables, scenarios. Returns the report's path."""
@@ -127,7 +129,7 @@ def write(
         )
         disk.write(folder / "scenarios" / f"{name}.toml", to_toml(scenarios[e.id]))
     columns.write(folder, described)
-    return report.write(folder, outcome, results, scenarios, version, stop)
+    return report.write(folder, outcome, results, scenarios, version, artists, stop)
 
 
 def _write_runs(

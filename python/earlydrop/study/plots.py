@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..render import panels, plotting
+from ..render.artists import Sketch
 from ..render.plotting import COLUMN, LOOKS, PAGE, Look, styled
 from .figures import Curve, Data, Panel, data
 from .model import Figure, Study
@@ -27,17 +28,27 @@ MANY_POINTS = 3000
 
 def draw(outcome: Outcome, figure: Figure) -> tuple[Drawing, str]:
     """A figure of a study, and what is said below it."""
+    found = sketch(outcome, figure)
+    return found.draw(*found.of), found.text
+
+
+def sketch(outcome: Outcome, figure: Figure) -> Sketch:
+    """The same before it is drawn."""
     if figure.kind == "curves":
-        return _drop_curves(figure), ""
+        return Sketch(_drop_curves, (figure,))
     if figure.kind == "picture":
-        return _picture(outcome.study, figure), ""
+        return Sketch(_picture, (outcome.study, figure))
     found = data(outcome, figure)
+    return Sketch(_values, (found,), found.text)
+
+
+def _values(found: Data) -> Drawing:
     with styled():
         if found.bars and found.figure.kind == "bars" and max(len(p.curves) for p in found.panels) > SHARED:
-            return _dots(found), found.text
+            return _dots(found)
         if found.bars and _lying(found):
-            return _lying_bars(found), found.text
-        return _panels(found), found.text
+            return _lying_bars(found)
+        return _panels(found)
 
 
 # ---- looks ---------------------------------------------------------------------------------------------------------

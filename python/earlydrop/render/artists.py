@@ -1,0 +1,92 @@
+"""Processes that draw figures: in one process Python draws on one core."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from .. import runner
+from . import plotting
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST = 8
+"""Processes; each takes about 100 MB."""
+LOADED = ("earlydrop.study.plots", *(f"matplotlib.backends.backend_{name}" for name in ("agg", "pdf", "svg")))
+"""What is loaded once, before the processes part."""
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A figure before it is drawn: everything that drawing it needs, so that another process can do it."""
+
+    draw: Callable[..., Figure]
+    """A function of a module."""
+    of: tuple[Any, ...]
+    """Its arguments."""
+    text: str = ""
+    """Said below the figure."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure's files, in the order of the formats that were asked for, and its width in inches."""
+
+    files: Sequence[bytes] = field(repr=False)
+    width: float
+
+
+def drawn(sketch: Sketch, note: str, formats: Sequence[str]) -> Drawn:
+    """Draw a figure, with a note printed small below it."""
+    made = sketch.draw(*sketch.of)
+    return Drawn(plotting.files(made, note, formats), made.get_figwidth())
+
+
+class Here(Executor):
+    """Draws at once, in this process."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def artists(workers: int | None = None) -> Executor:
+    """Processes that draw, at most `workers`; they load what they need while this one goes on.
+
+    Only for programs that end in `if __name__ == "__main__"`, as commands do: the processes import the main module.
+    """
+    count = min(workers or runner.cores(), MOST)
+    if count == 1:
+        return Here()
+    kind = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    context = multiprocessing.get_context(kind)
+    context.set_forkserver_preload(list(LOADED))
+    pool = ProcessPoolExecutor(count, context, _begin)
+    # The first task starts them.
+    pool.submit(os.getpid)
+    return pool
+
+
+def _begin() -> None:
+    """In a new process: it leaves Ctrl-C to the one that asks for figures, and ends with it, however that ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_after(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)
