@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST = 8
 """Processes; each takes about 100 MB."""
-LOADED = ("earlydrop.study.plots", *(f"matplotlib.backends.backend_{name}" for name in ("agg", "pdf", "svg")))
+LOADED = ("earlydrop.study.plots", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg")
 """What is loaded once, before the processes part."""
 
 
@@ -74,8 +74,8 @@ def artists(workers: int | None = None) -> Executor:
     context = multiprocessing.get_context(kind)
     context.set_forkserver_preload(list(LOADED))
     pool = ProcessPoolExecutor(count, context, _begin)
-    # The first task starts them.
-    pool.submit(os.getpid)
+    # The first task starts them, and waits until what they need is loaded.
+    Thread(target=pool.submit, args=(os.getpid,)).start()
     return pool
 
 

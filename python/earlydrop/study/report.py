@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,16 @@ PAGES = "pages"
 """Folder of the pages of single levels."""
 
 
-def write(
+@dataclass(frozen=True)
+class Page:
+    """A page whose figures are being drawn."""
+
+    path: Path
+    context: dict[str, Any]
+    gallery: _Gallery
+
+
+def begin(
     folder: Path,
     outcome: Outcome,
     results: Sequence[ClaimResult],
@@ -41,28 +50,32 @@ def write(
     version: str,
     artists: Executor | None = None,
     stop: threading.Event | None = None,
-) -> Path:
-    """Have every figure drawn into `figures/` and write `report.html` around them.
+) -> list[Page]:
+    """Have every figure drawn for `figures/` and for `report.html`, which is the first page.
 
     `artists` draw (without them this thread does); `stop` ends it between two figures.
     """
     figures = folder / "figures"
     disk.make_folder(figures)
-    path = folder / "report.html"
     # No PDF for quick runs: it takes longest to write.
     formats = ("png", "svg") if outcome.study.quick else ("png", "pdf", "svg")
     gallery = _Gallery(figures, " ".join(text.notes(outcome.study)), formats, artists or Here(), stop)
-    pages = [(path, _context(outcome, results, scenarios, gallery, version), gallery)]
+    pages = [Page(folder / "report.html", _context(outcome, results, scenarios, gallery, version), gallery)]
     if outcome.study.choice is not None and outcome.study.choice.pages:
         disk.make_folder(folder / PAGES)
         for level in _page_levels(outcome.study):
             own = _Embedded(gallery)
-            place = folder / PAGES / f"{file_name(level.id)}.html"
-            pages.append((place, _level_page(outcome, results, level, own, version), own))
-    for place, context, pictures in pages:
-        pictures.hang()
-        disk.write(place, render("study.html.j2", context))
-    return path
+            path = folder / PAGES / f"{file_name(level.id)}.html"
+            pages.append(Page(path, _level_page(outcome, results, level, own, version), own))
+    return pages
+
+
+def write(pages: Sequence[Page]) -> Path:
+    """Write pages around their figures; the path of the first."""
+    for page in pages:
+        page.gallery.hang()
+        disk.write(page.path, render("study.html.j2", page.context))
+    return pages[0].path
 
 
 # ---- a page for each level of the choice ---------------------------------------------------------------------------
@@ -316,7 +329,9 @@ def _context(
     notes = text.notes(study)
     overview = effect_plot.sketch(study, results) if level is None else None
     figures = [f for f in study.figures if level is not None or f.only != "pages"]
-    every = [_table(outcome, t) for t in study.tables] + [_figure(outcome, f, gallery) for f in figures]
+    # Figures first: they are drawn while the tables are made.
+    drawings = [_figure(outcome, f, gallery) for f in figures]
+    every = [*(_table(outcome, t) for t in study.tables), *drawings]
     by_experiment: dict[str, list[dict[str, Any]]] = {}
     for one, made in zip([*study.tables, *figures], every, strict=True):
         by_experiment.setdefault(one.experiment, []).append(made)
