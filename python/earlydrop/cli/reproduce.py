@@ -84,7 +84,7 @@ def _reproduce(study: Any, place: Path, store: str, workers: int | None, as_json
     from ..study import text, warmups
 
     plan = studies.plan(study)
-    with artists(workers) as drawing:
+    with artists(workers, "earlydrop.study.plots") as drawing:
         with terminal.Progress() as progress:
             outcome, results = studies.reproduce(plan, store=open_store(store), workers=workers, progress=progress)
             outcome.warmups = warmups.judge(plan, workers)
@@ -109,7 +109,11 @@ def _reproduce_all(chosen: Sequence[Any], place: Path, store: str, workers: int 
     # Every scenario of every study is checked before the first run.
     plans = [studies.plan(s) for s in chosen]
     about = {"kind": "studies", "studies": [s.name for s in chosen], "version": version()}
-    with artists(workers) as drawing, output.folder(place, about) as folder, terminal.Progress() as progress:
+    with (
+        artists(workers, "earlydrop.study.plots") as drawing,
+        output.folder(place, about) as folder,
+        terminal.Progress() as progress,
+    ):
         entries = scorecard.reproduce_all(
             plans,
             folder,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST = 8
 """Processes; each takes about 100 MB."""
-LOADED = ("earlydrop.study.plots", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg")
+LOADED = ("earlydrop.render.plotting", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg")
 """What is loaded once, before the processes part."""
 
 
@@ -62,8 +62,8 @@ class Here(Executor):
         return future
 
 
-def artists(workers: int | None = None) -> Executor:
-    """Processes that draw, at most `workers`; they load what they need while this one goes on.
+def artists(workers: int | None, *modules: str) -> Executor:
+    """Processes that draw, at most `workers`; they load these modules while this process goes on.
 
     Only for programs that end in `if __name__ == "__main__"`, as commands do: the processes import the main module.
     """
@@ -72,7 +72,7 @@ def artists(workers: int | None = None) -> Executor:
         return Here()
     kind = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(kind)
-    context.set_forkserver_preload(list(LOADED))
+    context.set_forkserver_preload([*LOADED, *modules])
     pool = ProcessPoolExecutor(count, context, _begin)
     # The first task starts them, and waits until what they need is loaded.
     Thread(target=pool.submit, args=(os.getpid,)).start()

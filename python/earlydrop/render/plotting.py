@@ -133,14 +133,7 @@ _UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 def write(drawing: Figure, path: Path) -> None:
     """Write one file, in the format that its suffix names; it appears whole or not at all."""
-    disk.replace(path, drawn(drawing, "", path.suffix[1:]))
-
-
-def drawn(drawing: Figure, note: str, kind: str) -> bytes:
-    """A file's content, without the file."""
-    with styled():
-        _settle(drawing, note)
-        return _bytes(drawing, kind)
+    disk.replace(path, files(drawing, "", [path.suffix[1:]])[0])
 
 
 def _bytes(drawing: Figure, kind: str) -> bytes:
@@ -151,10 +144,12 @@ def _bytes(drawing: Figure, kind: str) -> bytes:
 
 def inline(drawing: Figure) -> str:
     """A drawing as the address of an image in a page: SVG, in base64."""
-    out = io.BytesIO()
-    with styled():
-        drawing.savefig(out, format="svg", metadata={"Date": None})
-    return f"data:image/svg+xml;base64,{base64.b64encode(out.getvalue()).decode('ascii')}"
+    return address(files(drawing, "", ["svg"])[0])
+
+
+def address(svg: bytes) -> str:
+    """An SVG image as its own address."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode('ascii')}"
 
 
 def _settle(drawing: Figure, note: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -176,8 +175,7 @@ class _Gallery:
             made = drawing.result()
             for kind, content in zip(self.formats, made.files, strict=True) if self.saves else ():
                 disk.write(self.folder / f"{shown['name']}.{kind}", content)
-            picture = base64.b64encode(made.files[-1]).decode("ascii")
-            shown |= {"data": f"data:image/svg+xml;base64,{picture}", "wide": made.width > plotting.COLUMN + 0.1}
+            shown |= {"data": plotting.address(made.files[-1]), "wide": made.width > plotting.COLUMN + 0.1}
         self.asked.clear()
 
     def _go_on(self) -> None:

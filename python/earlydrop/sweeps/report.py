@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import fields
 from heapq import nsmallest
 from itertools import islice
@@ -17,6 +18,7 @@ from .. import disk, streamed
 from ..analysis.statistics import ALPHA
 from ..document import Document
 from ..render import panels, plotting
+from ..render.artists import Drawn, Here, Sketch, drawn
 from ..render.template import render
 from ..terminal import signed
 from ..toml_writer import to_toml
@@ -36,9 +38,9 @@ SLOW_S = 10.0
 """No more single runs are drawn after one that took so long."""
 
 
-def write_report(folder: Path, outcome: Outcome) -> Path:
-    """Write `report.html` into a sweep's result folder."""
-    return _write(folder, read_data(folder))
+def write_report(folder: Path, outcome: Outcome, artists: Executor | None = None) -> Path:
+    """Write `report.html` into a sweep's result folder. `artists` draw the single runs (without them this thread)."""
+    return _write(folder, read_data(folder), artists or Here())
 
 
 def renew(folder: Path) -> Path:
@@ -56,7 +58,7 @@ def renew(folder: Path) -> Path:
         raise SweepError(f"{folder}: is no result of a sweep, a run or a link: there is no {missing}") from None
     except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         raise SweepError(f"{folder}: cannot be read: {error}") from error
-    return _write(folder, data)
+    return _write(folder, data, Here())
 
 
 def draw(folder: Path, texts: Sequence[str], formats: Sequence[str], style: str) -> list[Path]:
@@ -101,19 +103,21 @@ def read_data(folder: Path) -> Data:
     return Data(document, pl.scan_parquet(table, glob=False))
 
 
-def _write(folder: Path, data: Data) -> Path:
+def _write(folder: Path, data: Data, artists: Executor) -> Path:
     path = folder / "report.html"
     # What `advise` has concluded from the sweep, if this is one of its folders.
     advice = folder / "advice.txt"
     said = advice.read_text(encoding="utf-8").rstrip() if advice.is_file() else ""
-    text = render("sweep.html.j2", {**context(data), "advice": said})
+    text = render("sweep.html.j2", {**context(data, artists), "advice": said})
     disk.replace(path, text)
     return path
 
 
-def context(data: Data) -> dict[str, Any]:
+def context(data: Data, artists: Executor) -> dict[str, Any]:
     """What the page shows."""
     d = data.document
+    # First, so that they are drawn meanwhile.
+    runs = _single(data, artists)
     figures = [
         _figure(plots.plane(data), "Delay and goodput", PLANE_TEXT + _drawn(data.count, plots.POINTS, "points")),
         _figure(
@@ -140,7 +144,7 @@ def context(data: Data) -> dict[str, Any]:
         "summary": d.get("summary", []),
         "notes": d.get("notes", []),
         "fixed": all(point.get("replicates", 2) == 1 for point in d["points"]),
-        "runs": _single(data),
+        "runs": [{**run, "figure": plotting.address(drawing.result().files[0])} for run, drawing in runs],
         "failures": [{**f, "where": _where(data, f["levels"])} for f in d["failures"][:FAILURES]],
         "scenario": to_toml({k: v for k, v in d["scenario"].items() if k not in ("name", "seed")}),
         "against": ", ".join(f"{k} = {v}" for k, v in d["control"].items()),
@@ -229,8 +233,8 @@ def _p(value: float | None) -> str:
 # ---- single runs ---------------------------------------------------------------------------------------------------
 
 
-def _single(data: Data) -> list[dict[str, Any]]:
-    """One run of some points, made again with its queue recorded over time."""
+def _single(data: Data, artists: Executor) -> list[tuple[dict[str, Any], Future[Drawn]]]:
+    """One run of some points, made again with its queue recorded over time, and its figure."""
     from .. import _core
     from ..analysis.compare import watched
 
@@ -244,11 +248,9 @@ def _single(data: Data) -> list[dict[str, Any]]:
             result = json.loads(seen.run(point["first_seed"]))
         except (_core.ScenarioError, RuntimeError):
             continue
-        made = _figure(plotting.run_figure(result), "", "")
-        queue = data.document["queue"]
-        found.append(
-            {"where": _where(data, point["levels"]), "seed": point["first_seed"], "queue": queue, "figure": made}
-        )
+        drawing = artists.submit(drawn, Sketch(plotting.run_figure, (result,)), "", ["svg"])
+        about = {"where": _where(data, point["levels"]), "seed": point["first_seed"], "queue": data.document["queue"]}
+        found.append((about, drawing))
         if result["cost"]["wall_s"] > SLOW_S:
             break
     return found
