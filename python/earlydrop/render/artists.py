@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 MOST = 8
 """Processes; each takes about 100 MB."""
-LOADED = ("earlydrop.render.plotting", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg")
-"""What is loaded once, before the processes part."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Here(Executor):
 
 
 def artists(workers: int | None, *modules: str) -> Executor:
-    """Processes that draw, at most `workers`; they load these modules while this process goes on.
+    """Processes that draw, at most `workers`; they load matplotlib and these modules while this process goes on.
 
     Only for programs that end in `if __name__ == "__main__"`, as commands do: the processes import the main module.
     """
@@ -72,7 +70,8 @@ def artists(workers: int | None, *modules: str) -> Executor:
         return Here()
     kind = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(kind)
-    context.set_forkserver_preload([*LOADED, *modules])
+    # What is loaded before the processes part is loaded once.
+    context.set_forkserver_preload([*modules, f"{__package__}.first_figure"])
     pool = ProcessPoolExecutor(count, context, _begin)
     # The first task starts them, and waits until what they need is loaded.
     Thread(target=pool.submit, args=(os.getpid,)).start()

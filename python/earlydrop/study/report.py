@@ -325,9 +325,10 @@ def _context(
 ) -> dict[str, Any]:
     study = outcome.study
     notes = text.notes(study)
+    # Figures first, the largest of them before the others: they are drawn while the tables are made.
     overview = effect_plot.sketch(study, results) if level is None else None
+    effects = gallery(overview, "effects") if overview is not None else None
     figures = [f for f in study.figures if level is not None or f.only != "pages"]
-    # Figures first: they are drawn while the tables are made.
     drawings = [_figure(outcome, f, gallery) for f in figures]
     every = [*(_table(outcome, t) for t in study.tables), *drawings]
     by_experiment: dict[str, list[dict[str, Any]]] = {}
@@ -345,7 +346,7 @@ def _context(
         "marks": MARKS,
         "base_changes": base_changes(study, results) if level is None else [],
         "claims": [claim_row(study, r) for r in results],
-        "effects": gallery(overview, "effects") if overview is not None else None,
+        "effects": effects,
         "loose": by_experiment.get("", []),
         "experiments": experiments,
         "every": every,
