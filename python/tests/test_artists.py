@@ -40,6 +40,13 @@ def test_a_fault_reaches_who_asked(pool: Executor) -> None:
             where.submit(drawn, Sketch(plotting.drop_curves, ()), "", ["svg"]).result()
 
 
+def test_after_an_error_nothing_more_is_drawn() -> None:
+    with pytest.raises(KeyError), artists(2) as pool:  # noqa: PT012
+        asked = [pool.submit(time.sleep, 0.2) for _ in range(200)]
+        raise KeyError
+    assert asked[-1].cancelled()
+
+
 def test_one_worker_is_this_process() -> None:
     with artists(1) as here:
         assert here.submit(os.getpid).result() == os.getpid()
@@ -50,9 +57,9 @@ import os, time
 from earlydrop.render.artists import artists
 
 if __name__ == "__main__":
-    pool = artists(2)
-    print(*{pool.submit(os.getpid).result() for _ in range(20)}, flush=True)
-    time.sleep(60)
+    with artists(2) as pool:
+        print(*{pool.submit(os.getpid).result() for _ in range(20)}, flush=True)
+        time.sleep(60)
 """
 
 

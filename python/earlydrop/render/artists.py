@@ -5,8 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from threading import Thread
@@ -60,22 +61,40 @@ class Here(Executor):
         return future
 
 
-def artists(workers: int | None, *modules: str) -> Executor:
+@contextmanager
+def artists(workers: int | None, *modules: str) -> Iterator[Executor]:
     """Processes that draw, at most `workers`; they load matplotlib and these modules while this process goes on.
 
     Only for programs that end in `if __name__ == "__main__"`, as commands do: the processes import the main module.
     """
     count = min(workers or runner.cores(), MOST)
-    if count == 1:
-        return Here()
+    pool = Here() if count == 1 else _processes(count, modules)
+    try:
+        yield pool
+    finally:
+        # After an error nothing more is drawn.
+        pool.shutdown(cancel_futures=True)
+
+
+def _processes(count: int, modules: Sequence[str]) -> Executor:
     kind = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(kind)
     # What is loaded before the processes part is loaded once.
     context.set_forkserver_preload([*modules, f"{__package__}.first_figure"])
-    pool = ProcessPoolExecutor(count, context, _begin)
-    # The first task starts them, and waits until what they need is loaded.
-    Thread(target=pool.submit, args=(os.getpid,)).start()
+    try:
+        pool = ProcessPoolExecutor(count, context, _begin)
+    except (ImportError, NotImplementedError, OSError):
+        # A system without semaphores that processes share.
+        return Here()
+    Thread(target=_start, args=(pool,)).start()
     return pool
+
+
+def _start(pool: Executor) -> None:
+    """The first task starts the processes, and waits until what they need is loaded."""
+    with suppress(RuntimeError):
+        # It is raised if the command has ended meanwhile.
+        pool.submit(os.getpid)
 
 
 def _begin() -> None:
