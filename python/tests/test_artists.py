@@ -34,6 +34,36 @@ def test_ctrl_c_is_left_to_the_command(pool: Executor) -> None:
     assert pool.submit(signal.getsignal, signal.SIGINT).result() is signal.SIG_IGN
 
 
+STOPPED = """
+import signal, time
+from earlydrop.render.artists import artists
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with artists(2) as pool:
+            print("begun", flush=True)
+            time.sleep(60)
+    except KeyboardInterrupt:
+        print("stopped")
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="process groups and their signals")
+def test_ctrl_c_while_the_processes_load_is_quiet() -> None:
+    command = [sys.executable, "-c", STOPPED]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        # Long enough for the first of them to be there, too short for what it loads.
+        time.sleep(0.15)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (out, err) == ("stopped\n", "")
+
+
 def test_a_fault_reaches_who_asked(pool: Executor) -> None:
     for where in (Here(), pool):
         with pytest.raises(TypeError, match="drop_curves"):

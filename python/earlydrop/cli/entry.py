@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -33,7 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _quiet_again(tokens[:1] == ["link"])
     code = _guarded(tokens)
     if argv is None and code == INTERRUPTED:
-        # Threads may still be inside a run that cannot be stopped; do not wait for them.
+        # Threads may still be inside a run that cannot be stopped; do not wait for them. What other processes share is
+        # given back when it is collected.
+        gc.collect()
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

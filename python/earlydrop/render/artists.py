@@ -92,8 +92,11 @@ def _processes(count: int, modules: Sequence[str]) -> Executor:
 
 def _start(pool: Executor) -> None:
     """The first task starts the processes, and waits until what they need is loaded."""
-    with suppress(RuntimeError):
-        # It is raised if the command has ended meanwhile.
+    if hasattr(signal, "pthread_sigmask"):
+        # Processes have the mask of the thread that starts them; Ctrl-C is for the command alone.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    with suppress(Exception):
+        # The command may have ended meanwhile; whoever asks for a figure hears of all else.
         pool.submit(os.getpid)
 
 
