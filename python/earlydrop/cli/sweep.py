@@ -82,7 +82,7 @@ def sweep(
     if plan:
         return DONE if not outcome.tally.failed else FAILED
     about = {"kind": "sweep", "name": asked.name, "version": version()}
-    with artists(workers) as drawing, output.folder(place, about) as folder:
+    with artists(workers, "earlydrop.sweeps.plots", "polars") as drawing, output.folder(place, about) as folder:
         outcome.warmups = sweeps.judge_warmups(planned, workers)
         text.write(folder, outcome, opened.url)
         write_report(folder, outcome, drawing)

@@ -49,6 +49,12 @@ def drawn(sketch: Sketch, note: str, formats: Sequence[str]) -> Drawn:
     return Drawn(plotting.files(made, note, formats), made.get_figwidth())
 
 
+def svg(draw: Callable[..., Figure | None], *of: Any) -> bytes | None:
+    """A figure as an SVG image; None if `draw` finds nothing to draw."""
+    made = draw(*of)
+    return None if made is None else plotting.files(made, "", ["svg"])[0]
+
+
 class Here(Executor):
     """Draws at once, in this process."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import fields
 from heapq import nsmallest
@@ -18,7 +18,7 @@ from .. import disk, streamed
 from ..analysis.statistics import ALPHA
 from ..document import Document
 from ..render import panels, plotting
-from ..render.artists import Drawn, Here, Sketch, drawn
+from ..render.artists import Here, svg
 from ..render.template import render
 from ..terminal import signed
 from ..toml_writer import to_toml
@@ -32,6 +32,8 @@ from .text import cell_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    Asked = Future[bytes | None]
+
 ROWS, DIFFERENCES, SINGLE, FAILURES = 200, 100, 8, 20
 """At most so many points, differences, single runs and failures are shown."""
 SLOW_S = 10.0
@@ -39,7 +41,7 @@ SLOW_S = 10.0
 
 
 def write_report(folder: Path, outcome: Outcome, artists: Executor | None = None) -> Path:
-    """Write `report.html` into a sweep's result folder. `artists` draw the single runs (without them this thread)."""
+    """Write `report.html` into a sweep's result folder. `artists` draw (without them this thread does)."""
     return _write(folder, read_data(folder), artists or Here())
 
 
@@ -116,24 +118,32 @@ def _write(folder: Path, data: Data, artists: Executor) -> Path:
 def context(data: Data, artists: Executor) -> dict[str, Any]:
     """What the page shows."""
     d = data.document
-    # First, so that they are drawn meanwhile.
-    runs = _single(data, artists)
+
+    def ask(draw: Callable[..., Figure | None], *of: Any) -> Asked:
+        return artists.submit(svg, draw, *of)
+
+    # The runs are made while the processes that draw start; what is asked for is drawn while the tables are made.
+    runs = _single(data)
     figures = [
-        _figure(plots.plane(data), "Delay and goodput", PLANE_TEXT + _drawn(data.count, plots.POINTS, "points")),
-        _figure(
-            plots.curves(data),
+        (
+            ask(plots.plane, data),
+            "Delay and goodput",
+            PLANE_TEXT + _drawn(data.count, plots.POINTS, "points"),
+        ),
+        (
+            ask(plots.curves, data),
             f"Over {plots.along(data) or ''}",
             CURVES_TEXT + _drawn(_along(data), plots.LEVELS, "levels"),
         ),
     ]
     for measure in [m for m in (plots.delay_and_goodput(data) or ()) if m]:
         what = f"Heat map: {d['measures'][measure]['title'].lower()}"
-        figures.append(_figure(plots.maps(data, measure), what, MAPS_TEXT))
+        figures.append((ask(plots.maps, data, measure), what, MAPS_TEXT))
     few = f" No more than {plots.POINTS:,} points of a colour are drawn." if data.count > plots.POINTS else ""
-    figures.append(_figure(plots.scatters(data), "Each factor", SCATTER_TEXT + few))
+    figures.append((ask(plots.scatters, data), "Each factor", SCATTER_TEXT + few))
+    drawings = [ask(plotting.run_figure, result) for _, result in runs]
     return {
         "d": d,
-        "figures": [f for f in figures if f],
         "head": [*(f["name"] for f in d["factors"]), "n", *(data.label(m) for m in d["measures"])],
         "points": _points(data),
         "count": data.count,
@@ -144,10 +154,15 @@ def context(data: Data, artists: Executor) -> dict[str, Any]:
         "summary": d.get("summary", []),
         "notes": d.get("notes", []),
         "fixed": all(point.get("replicates", 2) == 1 for point in d["points"]),
-        "runs": [{**run, "figure": plotting.address(drawing.result().files[0])} for run, drawing in runs],
         "failures": [{**f, "where": _where(data, f["levels"])} for f in d["failures"][:FAILURES]],
         "scenario": to_toml({k: v for k, v in d["scenario"].items() if k not in ("name", "seed")}),
         "against": ", ".join(f"{k} = {v}" for k, v in d["control"].items()),
+        "figures": [
+            {"title": title, "text": text, "data": picture}
+            for asked, title, text in figures
+            if (picture := _picture(asked)) is not None
+        ],
+        "runs": [{**run, "figure": _picture(asked)} for (run, _), asked in zip(runs, drawings, strict=True)],
     }
 
 
@@ -173,8 +188,10 @@ def _along(data: Data) -> int:
     return max((len(data.levels(n)) for n in data.varying() if data.numeric(n) and n != by), default=0)
 
 
-def _figure(made: Figure | None, title: str, text: str) -> dict[str, str] | None:
-    return None if made is None else {"title": title, "text": text, "data": plotting.inline(made)}
+def _picture(asked: Asked) -> str | None:
+    """A drawing as the address of an image; None if there was nothing to draw."""
+    made = asked.result()
+    return None if made is None else plotting.address(made)
 
 
 def _where(data: Data, levels: Document) -> str:
@@ -233,8 +250,8 @@ def _p(value: float | None) -> str:
 # ---- single runs ---------------------------------------------------------------------------------------------------
 
 
-def _single(data: Data, artists: Executor) -> list[tuple[dict[str, Any], Future[Drawn]]]:
-    """One run of some points, made again with its queue recorded over time, and its figure."""
+def _single(data: Data) -> list[tuple[dict[str, Any], Document]]:
+    """One run of some points, made again with its queue recorded over time, and its result."""
     from .. import _core
     from ..analysis.compare import watched
 
@@ -248,9 +265,8 @@ def _single(data: Data, artists: Executor) -> list[tuple[dict[str, Any], Future[
             result = json.loads(seen.run(point["first_seed"]))
         except (_core.ScenarioError, RuntimeError):
             continue
-        drawing = artists.submit(drawn, Sketch(plotting.run_figure, (result,)), "", ["svg"])
         about = {"where": _where(data, point["levels"]), "seed": point["first_seed"], "queue": data.document["queue"]}
-        found.append((about, drawing))
+        found.append((about, result))
         if result["cost"]["wall_s"] > SLOW_S:
             break
     return found
