@@ -42,6 +42,9 @@ $(VENV)/.requirements-dev: requirements-dev.txt $(VENV)/.requirements
 # The extension goes into python/earlydrop, the command into .venv/bin.
 $(VENV)/.built: $(VENV)/.requirements $(RUST_SOURCES) pyproject.toml
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
+	@# Python compiles what the commands load, so that the first of them does not wait for it.
+	@$(BIN)/python -c "import earlydrop.cli.commands as cli, earlydrop.study.report, earlydrop.sweeps.report, jinja2, \
+		matplotlib.backends.backend_svg, polars, rich.progress, scipy.special; [cli.app[name] for name in cli.COMMANDS]"
 	@touch $@
 
 demo: build
@@ -271,6 +274,7 @@ pages: build
 	$(BIN)/python tools/discipline_pages.py docs/aqms
 	$(BIN)/python tools/stack_pages.py
 	$(BIN)/python tools/key_pages.py
+	$(BIN)/python tools/completions.py
 	$(BIN)/python tools/column_pages.py
 	$(BIN)/python -m earlydrop.aqm > python/earlydrop/aqm.pyi
 	$(BIN)/earlydrop vectors --out vectors
