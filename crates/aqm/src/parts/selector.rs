@@ -1,5 +1,5 @@
-//! Selection of packets by their DSCP and ECN field, as one byte under a mask (Linux, `codel_dequeue`: `ce_threshold_selector`
-//! and `ce_threshold_mask`).
+//! Selection of packets by their DSCP and ECN field, as one byte under a mask (Linux, `codel_dequeue`:
+//! `ce_threshold_selector`, `ce_threshold_mask`).
 
 use super::codel;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
@@ -20,7 +20,8 @@ pub const PARAMS: [Param; 2] = [
     byte(
         "ce_threshold_mask",
         "Linux: TCA_FQ_CODEL_CE_THRESHOLD_MASK",
-        "Bits that the selector compares: the upper six are the DSCP, the lower two the ECN field; 0 selects all packets.",
+        "Bits that the selector compares: the upper six are the DSCP, the lower two the ECN field; 0 selects all \
+         packets.",
     ),
 ];
 

@@ -23,8 +23,8 @@ pub fn syn_ack_bytes(settings: &rfc::Settings) -> u16 {
     syn_bytes(settings) + option.syn_bytes(settings.timestamps)
 }
 
-/// ACKs of a connection with these settings, bytes: without SACK blocks, with one, and so on; with the option of accurate
-/// ECN every multiple of four up to the largest header.
+/// ACKs of a connection with these settings, bytes: without SACK blocks, with one, and so on; with the option of
+/// accurate ECN every multiple of four up to the largest header.
 pub fn ack_sizes(settings: &rfc::Settings) -> &'static [u16] {
     if settings.asks() == rfc::Feedbacks::Accecn {
         const ALL: [u16; 11] = [40, 44, 48, 52, 56, 60, 64, 68, 72, 76, 80];

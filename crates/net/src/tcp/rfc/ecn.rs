@@ -59,8 +59,8 @@ impl Ecn {
         }
     }
 
-    /// Bits of a SYN after so many timeouts. RFC 3168, 6.1.1: one that asks for ECN has ECE and CWR and is not ECN-capable
-    /// itself.
+    /// Bits of a SYN after so many timeouts. RFC 3168, 6.1.1: one that asks for ECN has ECE and CWR and is not
+    /// ECN-capable itself.
     pub fn syn_bits(&self, timeouts: u32) -> u8 {
         let accurate = self.asks == Feedbacks::Accecn;
         let ask = match self.asks {
@@ -167,7 +167,7 @@ impl Ecn {
         matches!(self.feedback, Feedbacks::Counter | Feedbacks::Accecn)
     }
 
-    /// Whether a scalable control gets classic feedback, so that a mark must reduce cwnd as a loss does (RFC 3168, 6.1.2).
+    /// Whether a scalable control gets classic feedback, so that a mark reduces cwnd as a loss (RFC 3168, 6.1.2).
     pub fn fell_back(&self) -> bool {
         self.scalable && self.feedback == Feedbacks::Classic
     }

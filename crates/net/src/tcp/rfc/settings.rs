@@ -236,7 +236,7 @@ pub struct Settings {
     pub abe: bool,
     /// Prague competes as CUBIC would where marks seem to come from a classic queue.
     pub prague_fallback: bool,
-    /// With [`Feedbacks::Classic`] or accurate ECN: retransmissions are ECN-capable too, with accurate ECN SYNs as well
+    /// With [`Feedbacks::Classic`] or accurate ECN: retransmissions are ECN-capable too, and with accurate ECN also SYNs
     /// (ECN++).
     pub ecn_plus: bool,
     /// Pacing over the RTT.

@@ -1,5 +1,5 @@
-//! Accurate ECN (RFC 9768): the handshake's negotiation, and the TCP option. [`counters`] are the receiver's, [`reading`]
-//! is what the sender makes of them.
+//! Accurate ECN (RFC 9768): the handshake's negotiation, and the TCP option. [`counters`] are the receiver's,
+//! [`reading`] is what the sender makes of them.
 
 mod counters;
 mod option;

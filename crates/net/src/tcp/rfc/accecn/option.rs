@@ -24,8 +24,8 @@ impl AccecnOption {
     /// No option.
     pub const NONE: AccecnOption = AccecnOption { size: 0, order: 0, fields: [[0; 3]; 3] };
 
-    /// The option with these fields, at most three, of which the lower 24 bits are sent. `order`: 0 is ECT(0), CE, ECT(1)
-    /// and 1 is ECT(1), CE, ECT(0).
+    /// The option with these fields, at most three, of which the lower 24 bits are sent. `order`: 0 is ECT(0), CE,
+    /// ECT(1), and 1 is ECT(1), CE, ECT(0).
     pub fn new(order: u8, values: &[u64]) -> Self {
         let mut option = AccecnOption { size: 1 + values.len().min(3) as u8, order: order & 1, ..AccecnOption::NONE };
         for (field, value) in option.fields.iter_mut().zip(values) {
@@ -69,7 +69,7 @@ impl AccecnOption {
         }
     }
 
-    /// Bytes by which it lengthens a SYN-ACK, beside MSS, SACK permitted and window scale (9 bytes), with time stamps 19.
+    /// Bytes by which it lengthens a SYN-ACK, beside MSS, SACK permitted and window scale (9 bytes; 19 with time stamps).
     pub fn syn_bytes(&self, timestamps: bool) -> u16 {
         let (others, alone) = if timestamps { (19, SYN_OPTIONS_WITH_STAMPS) } else { (9, SYN_OPTIONS) };
         match self.size {
@@ -94,9 +94,9 @@ fn padded(fields: u8, beside_blocks: bool) -> u16 {
 }
 
 impl Counters {
-    /// Adds the option to an ACK, if a counter has changed since the last one and there is room, for which the last SACK
-    /// blocks may give way (3.2.3.3). All counters that have ever changed are sent if they fit, those that have changed
-    /// since in any case.
+    /// Adds the option to an ACK, if a counter has changed since the last one and there is room, for which the last
+    /// SACK blocks may give way (3.2.3.3). All counters that have ever changed are sent if they fit, those that have
+    /// changed since in any case.
     pub fn add_option(&mut self, ack: &mut Feedback, timestamps: bool) {
         if !self.changed.contains(&true) {
             return;

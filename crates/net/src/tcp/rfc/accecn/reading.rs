@@ -1,5 +1,5 @@
-//! The sender's reading of accurate ECN (RFC 9768, 3.2): how many marked packets an ACK reports, by its three bits (ACE)
-//! and its option, and whether ECN works on the path.
+//! The sender's reading of accurate ECN (RFC 9768, 3.2): how many marked packets an ACK reports, by its three bits
+//! (ACE) and its option, and whether ECN works on the path.
 
 use super::{is_valid, place, AccecnOption, FIRST_BYTES, FIRST_CEP};
 use crate::segment::CE;
@@ -60,7 +60,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// After the SYN-ACK with this option. `syn`: ECN fields of the SYN as it was sent and as it arrived, if both are known.
+    /// After the SYN-ACK with this option. `syn`: ECN fields of the SYN as it was sent and as it arrived, if known.
     pub fn new(syn: Option<(u8, u8)>, option: &AccecnOption) -> Self {
         let mut reading = Reading {
             cep: FIRST_CEP,
@@ -116,8 +116,8 @@ impl Reading {
         }
     }
 
-    /// A.2.1: without an option the largest number that the bits and the delivered packets allow, unless ACKs are thinned
-    /// out. More marks than delivered packets are of packets without payload.
+    /// A.2.1: without an option the largest number that the bits and the delivered packets allow, unless ACKs are
+    /// thinned out. More marks than delivered packets are of packets without payload.
     fn by_bits(&mut self, ace: u8, packets: u64) -> u64 {
         let least = apart(ace, self.cep);
         let certain = packets <= CERTAIN || least > packets || self.per_ack > THINNED;
@@ -126,8 +126,8 @@ impl Reading {
         marked
     }
 
-    /// With an option: the least number since the last one that the bits and the marked bytes allow. It is exact for full
-    /// segments, and corrects what [`Self::by_bits`] has counted too much.
+    /// With an option: the least number since the last one that the bits and the marked bytes allow. It is exact for
+    /// full segments, and corrects what [`Self::by_bits`] has counted too much.
     fn by_option(&mut self, ace: u8, option: &AccecnOption, mss: u32) -> u64 {
         let mut bytes = self.bytes;
         for (at, value) in option.counters() {

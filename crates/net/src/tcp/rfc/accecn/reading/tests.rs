@@ -8,6 +8,9 @@ use earlydrop_aqm::random::Generator;
 
 const MSS: u32 = 1000;
 
+/// Marked packets and marked bytes.
+type Marks = (u64, u64);
+
 /// What a run does with packets and their ACKs. Chances of each packet or ACK.
 #[derive(Clone, Copy, Debug)]
 struct Path {
@@ -24,12 +27,12 @@ struct Sent {
     packets: u64,
     ace: u8,
     option: AccecnOption,
-    marks: (u64, u64),
+    marks: Marks,
 }
 
-/// Compares counts after every ACK of 3000 packets: `check(reading, the receiver's counts at the ACK, and now)`. An ACK that
-/// was overtaken is not compared.
-fn run(seed: u64, path: Path, check: &mut dyn FnMut(&Reading, (u64, u64), (u64, u64))) {
+/// Compares counts after every ACK of 3000 packets: `check(reading, the receiver's counts at the ACK, and now)`. An ACK
+/// that was overtaken is not compared.
+fn run(seed: u64, path: Path, check: &mut dyn FnMut(&Reading, Marks, Marks)) {
     let mut random = Generator::stream(seed, "accecn");
     let mut chance = |p: f64| random.uniform() < p;
     let (mut counters, mut reading) = (Counters::new(), Reading::new(None, &AccecnOption::NONE));
