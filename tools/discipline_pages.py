@@ -51,19 +51,19 @@ rule, and if they need nothing of the senders that these do not have:
 | TCN (CoNEXT 2016) | [`step`](step.md) | `measure = "sojourn"` |
 | COBALT, CAKE (2018) | [`cobalt`](cobalt.md), [`cake`](cake.md) | in Linux |
 | AFQ (NSDI 2018) | [`afq`](afq.md) | what SP-PIFO, AIFO and Cebinae are compared with |
-| ECN# (CoNEXT 2019) | [`ecn_sharp`](ecn_sharp.md) | the marking of data centres after DCTCP's step; the authors' ns-3 model |
-| SP-PIFO (NSDI 2020) | [`sp_pifo`](sp_pifo.md) | the first approximation of a sorted queue on switches; the authors' simulator |
+| ECN# (CoNEXT 2019) | [`ecn_sharp`](ecn_sharp.md) | marks of data centres after DCTCP's step; the authors' ns-3 model |
+| SP-PIFO (NSDI 2020) | [`sp_pifo`](sp_pifo.md) | a sorted queue on switches, nearly; the authors' simulator |
 | FQ-COBALT (ns-3, 2020) | [`fq_cobalt`](fq_cobalt.md) | in ns-3 |
 | AIFO (SIGCOMM 2021) | [`aifo`](aifo.md) | sorting by admission alone; the authors' simulator |
 | DualPI2, the ramp (RFC 9332, 2023) | [`dualpi2`](dualpi2.md) | both appendix A and Linux |
 | Dual-queue Curvy RED (RFC 9332, appendix B) | | no text of the appendix was at hand |
 | ABC (NSDI 2020) | | senders that take "accelerate" and "brake" from the ECN field |
 | Queue protection of DOCSIS (RFC 9957) | | guards L4S queues against senders that ours are not |
-| PCQ (NSDI 2020), Gearbox (NSDI 2022), PACKS (NSDI 2025) | | more sorted queues on switches; `sp_pifo` and `aifo` stand for them |
-| HCSFQ (NSDI 2021), Cebinae (SIGCOMM 2022) | | rates of flows measured by a switch and its controller, whose timing is part of the scheme |
+| PCQ (NSDI 2020), Gearbox (NSDI 2022), PACKS (NSDI 2025) | | more of the kind of SP-PIFO and AIFO |
+| HCSFQ (NSDI 2021), Cebinae (SIGCOMM 2022) | | the timing of a switch and its controller is part of the scheme |
 | CSAQM, VDQ-CSAQM (packet values) | | markers that write a value into each packet |
 | iRED (P4, 2022), PI2 in P4 | | RED and PI2 as pipelines of switches have to do them |
-| schemes that learn | | [agents](../how-to/README.md) that decide from outside |
+| schemes that learn | | [agents](../learning.md) decide from outside |
 
 """
 

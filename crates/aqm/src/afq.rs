@@ -1,8 +1,8 @@
 //! # AFQ
 //!
 //! ## What it does
-//! Fair queueing with a ring of FIFOs instead of a sorted queue. Time goes in rounds, in each of which every flow may send
-//! `bytes_per_round` (BpR) bytes; a FIFO holds what is sent in one round. An arrival of `L` bytes in round `R`:
+//! Fair queueing with a ring of FIFOs instead of a sorted queue. Time goes in rounds, in each of which every flow may
+//! send `bytes_per_round` (BpR) bytes; a FIFO holds what is sent in one round. An arrival of `L` bytes in round `R`:
 //!
 //! | | |
 //! |---|---|
@@ -11,23 +11,26 @@
 //! | too far ahead | `r - R >= queues`: dropped |
 //! | else | it joins the FIFO of round `r`, and its bid is the flow's last one |
 //!
-//! The link takes from the FIFO of round `R`; when that is empty and packets wait, `R` goes up by one. A flow can have about
-//! `queues * bytes_per_round` bytes in the queue; this, and not a control of delay, is what bounds it. No random number.
+//! The link takes from the FIFO of round `R`; when that is empty and packets wait, `R` goes up by one. A flow can have
+//! about `queues * bytes_per_round` bytes in the queue; this, and not a control of delay, is what bounds it. No random
+//! number.
 //!
-//! A switch keeps the bids in a count-min sketch (`bids = "sketch"`): a bid is written into one cell of each row, unless
-//! the cell has more, and the least of a flow's cells is its last bid. Flows that share all their cells share their rate.
+//! A switch keeps the bids in a count-min sketch (`bids = "sketch"`): a bid is written into one cell of each row,
+//! unless the cell has more, and the least of a flow's cells is its last bid. Flows that share all their cells share
+//! their rate.
 //!
 //! ## Source
-//! N. K. Sharma, M. Liu, K. Atreya, A. Krishnamurthy, "Approximating fair queueing on reconfigurable switches", USENIX NSDI
+//! N. K. Sharma, M. Liu, K. Atreya, A. Krishnamurthy, "Approximating fair queueing on reconfigurable switches", USENIX
+//! NSDI
 //! 2018. Its text was not at hand; the rules are those of `AFQQueue.java` in the simulator of SP-PIFO
-//! (<https://github.com/nsg-ethz/SP-PIFO>), the sketch is that of Cormode and Muthukrishnan, 2005, with maxima.
+//!    (<https://github.com/nsg-ethz/SP-PIFO>), the sketch is that of Cormode and Muthukrishnan, 2005, with maxima.
 //!
 //! ## Differences
-//! 1. There a packet is dropped if `r - R > queues`. One with `r - R = queues` then joins the FIFO that is being served, and
-//!    overtakes the packets of its own flow. Here it is dropped.
+//! 1. There a packet is dropped if `r - R > queues`. One with `r - R = queues` then joins the FIFO that is being
+//!    served, and overtakes the packets of its own flow. Here it is dropped.
 //! 2. There each FIFO has a buffer of its own, 320 packets. Here all share the limit.
-//! 3. There every flow has a bid of its own (`bids = "exact"`); here one is forgotten when the rounds have passed it. How
-//!    many rows and columns the sketch has is ours.
+//! 3. There every flow has a bid of its own (`bids = "exact"`); here one is forgotten when the rounds have passed it.
+//!    How many rows and columns the sketch has is ours.
 //! 4. A drop for either reason counts as an overflow.
 //!
 //! ## Example
@@ -35,16 +38,16 @@
 //! use earlydrop_aqm::{catalogue, params::Values, policy::Limit, random::Generator, Packet, Time};
 //!
 //! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
-//! let catalogue::Built::Discipline(finish) =
-//!     (catalogue::find("afq").unwrap().build)(&Values::new(), &link, Limit::Packets(100)).unwrap() else { unreachable!() };
+//! let build = catalogue::find("afq").unwrap().build;
+//! let limit = Limit::Packets(100);
+//! let catalogue::Built::Discipline(finish) = build(&Values::new(), &link, limit).unwrap() else { unreachable!() };
 //! let mut queue = finish(false, Generator::stream(1, "queue"));
 //! // Flow 1 brings forty packets of 1500 B: as many as there are rounds after this one fit.
-//! let admitted = (0..40).filter(|_| queue.enqueue(Packet::new(1, 1500), Time::ZERO, &mut |_, _| {}).is_some()).count();
+//! let mut fits = |flow| queue.enqueue(Packet::new(flow, 1500), Time::ZERO, &mut |_, _| {}).is_some();
+//! let admitted = (0..40).filter(|_| fits(1)).count();
 //! assert_eq!(admitted, 31);
 //! // Flow 2 brings three, and is served by turns with it.
-//! for _ in 0..3 {
-//!     queue.enqueue(Packet::new(2, 1500), Time::ZERO, &mut |_, _| {});
-//! }
+//! assert!((0..3).all(|_| fits(2)));
 //! let order: Vec<u64> = (0..7).filter_map(|_| queue.dequeue(Time::ZERO, &mut |_, _| {})).map(|p| p.flow).collect();
 //! assert_eq!(order, [1, 2, 1, 2, 1, 2, 1]);
 //! ```

@@ -13,13 +13,13 @@
 //! more than its share loses the surplus, or the classes of the packets. No random number.
 //!
 //! ## Source
-//! Z. Yu, C. Hu, J. Wu, X. Sun, V. Braverman, M. Chowdhury, Z. Liu, X. Jin, "Programmable packet scheduling with a single
-//! queue", ACM SIGCOMM 2021. Its text was not at hand; the rules are those of the authors' simulator, `AIFOQueue.java`
-//! (<https://github.com/netx-repo/AIFO>).
+//! Z. Yu, C. Hu, J. Wu, X. Sun, V. Braverman, M. Chowdhury, Z. Liu, X. Jin, "Programmable packet scheduling with a
+//! single queue", ACM SIGCOMM 2021. Its text was not at hand; the rules are those of the authors' simulator,
+//! `AIFOQueue.java` (<https://github.com/netx-repo/AIFO>).
 //!
 //! ## Differences
-//! 1. There the rank is the finish time of the packet. Here it is its start time, as in the paper's PIFO and in `sp_pifo`:
-//!    of two flows that are equally far, the one with smaller packets is not preferred.
+//! 1. There the rank is the finish time of the packet. Here it is its start time, as in the paper's PIFO and in
+//!    `sp_pifo`: of two flows that are equally far, the one with smaller packets is not preferred.
 //! 2. There virtual time is the rank of the packet that left last. Here it does not run back, and at the end of a busy
 //!    period it is the largest finish time, as in start-time fair queueing.
 //! 3. There SYNs and ACKs pass unless the buffer is full, and enter no window. Here all packets are alike.
@@ -30,8 +30,8 @@
 //!
 //! ## Example
 //! ```
-//! use earlydrop_aqm::{catalogue, discipline::Fifo, gate::Gate, params::{Value, Values}, policy::Limit, random::Generator};
-//! use earlydrop_aqm::{Discipline, Packet, Time};
+//! use earlydrop_aqm::{catalogue, gate::Gate, params::{Value, Values}, policy::Limit, random::Generator};
+//! use earlydrop_aqm::{discipline::Fifo, Discipline, Packet, Time};
 //!
 //! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
 //! let limit = Limit::Packets(20);
@@ -85,7 +85,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     family: "load and queue control",
     year: 2021,
     summary: "One FIFO that admits an arrival if its rank is low enough among the last ones for the space that is left",
-    source: "Yu, Hu, Wu, Sun, Braverman, Chowdhury, Liu, Jin: Programmable packet scheduling with a single queue, SIGCOMM 2021",
+    source: "Yu, Hu, Wu, Sun, Braverman et al.: Programmable packet scheduling with a single queue, SIGCOMM 2021",
     file: include_str!("aifo.rs"),
     params: &[&PARAMS],
     limit: DefaultLimit::DEVICE,

@@ -1,16 +1,20 @@
-//! # ECN#
+//! # ECN-Sharp
 //!
 //! ## What it does
-//! Marks packets that leave, on two grounds: a queue that is long now, and one that never drains.
+//! ECN#, as its authors write it, marks packets that leave, on two grounds: a queue that is long now, and one that
+//! never drains.
 //!
 //! | | marks |
 //! |---|---|
 //! | instantaneous | every packet that has waited longer than `instant_threshold` |
-//! | persistent | when all packets of `persistent_interval` have waited `persistent_target` or longer: one packet, and further ones at distances of `persistent_interval/sqrt(count)`, until a packet has waited less |
+//! | persistent | one packet once all of a `persistent_interval` have waited `persistent_target`, then others |
 //!
-//! The first, set for the largest round-trip time, lets bursts pass and keeps the link busy. The second, set for the usual
-//! ones, takes away the queue that flows with shorter round-trip times leave standing below the first. It is CoDel's law
-//! with marks instead of drops. Nothing is dropped before the buffer is full, so ECN# needs `ecn`.
+//! The others of a persistent queue come at distances of `persistent_interval/sqrt(count)`, until a packet has waited
+//! less than `persistent_target`.
+//!
+//! The first, set for the largest round-trip time, lets bursts pass and keeps the link busy. The second, set for the
+//! usual ones, takes away the queue that flows with shorter round-trip times leave standing below the first. It is
+//! CoDel's law with marks instead of drops. Nothing is dropped before the buffer is full, so ECN# needs `ecn`.
 //!
 //! ## Source
 //! J. Zhang, W. Bai, K. Chen, "Enabling ECN for datacenter networks with RTT variations", ACM CoNEXT 2019. Its text was
@@ -22,8 +26,8 @@
 //! 1. The model marks ECT(1) only, which its DCTCP sets. Here all ECN-capable packets can be marked.
 //! 2. The model takes the time 0 for "not above the target yet". Here that is a state.
 //! 3. A packet that is marked on both grounds counts once. One that cannot be marked passes, and counts for the state.
-//! 4. The defaults are the model's, for a data centre: 10 to 100 us. A packet of 1500 B takes 1.2 ms at 10 Mbit/s, where
-//!    all three should be a few packets and more.
+//! 4. The defaults are the model's, for a data centre: 10 to 100 us. A packet of 1500 B takes 1.2 ms at 10 Mbit/s,
+//!    where all three should be a few packets and more.
 //!
 //! ## Example
 //! ```
@@ -32,8 +36,8 @@
 //!
 //! let link = catalogue::Link { rate_bps: 10e9, delay_s: 1e-6 };
 //! let limit = Limit::Packets(1000);
-//! let catalogue::Built::Policy(policy) = (catalogue::find("ecn_sharp").unwrap().build)(&Values::new(), &link, limit).unwrap()
-//!     else { unreachable!() };
+//! let build = catalogue::find("ecn_sharp").unwrap().build;
+//! let catalogue::Built::Policy(policy) = build(&Values::new(), &link, limit).unwrap() else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(policy, limit, true, Generator::stream(1, "queue")));
 //! // A packet every 3 us, each of which waits for 15 us: less than 20 us, more than 10 us.
 //! let mut marked = Vec::new();
@@ -85,7 +89,7 @@ const PARAMS: [Param; 3] = [
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
     name: "ecn_sharp",
-    title: "ECN#",
+    title: "ECN-Sharp",
     family: "sojourn time",
     year: 2019,
     summary: "Marks above a sojourn time, and by CoDel's law while the queue does not drain",

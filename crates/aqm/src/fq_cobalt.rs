@@ -2,8 +2,8 @@
 //!
 //! ## What it does
 //! Spreads the flows over 1024 queues by a hash, serves them in turn as FQ-CoDel does, and runs COBALT in each (see
-//! COBALT): CoDel whose count decays automatically, and BLUE for a flow that does not respond. A flow that sends less than
-//! its share keeps a short queue, and so is neither marked nor dropped whatever the others do.
+//! COBALT): CoDel whose count decays automatically, and BLUE for a flow that does not respond. A flow that sends less
+//! than its share keeps a short queue, and so is neither marked nor dropped whatever the others do.
 //!
 //! `cake` has the same two in one of its tins, with a shaper, fairness between hosts and Linux's COBALT.
 //!
@@ -12,10 +12,10 @@
 //! scheduler is that of RFC 8290, COBALT that of ns-3 `cobalt-queue-disc.cc`.
 //!
 //! ## Differences
-//! 1. When more than the limit waits, the queue with the most bytes loses half of itself from its head, and its COBALT is
-//!    not told, as in ns-3. A queue that holds the whole limit drops its arrival, of which its BLUE learns.
-//! 2. Classification, salt and numbering of the queues are as in FQ-CoDel. With `perfect`, a new flow does not inherit the
-//!    state of the flow whose queue it gets.
+//! 1. When more than the limit waits, the queue with the most bytes loses half of itself from its head, and its COBALT
+//!    is not told, as in ns-3. A queue that holds the whole limit drops its arrival, of which its BLUE learns.
+//! 2. Classification, salt and numbering of the queues are as in FQ-CoDel. With `perfect`, a new flow does not inherit
+//!    the state of the flow whose queue it gets.
 //! 3. ns-3 marks unless told otherwise. Here as everywhere the port decides.
 //! 4. What `cobalt` lists about its dialect ns3: the clocks, `ns3_clock`, and 1/sqrt(count) in 32 bits.
 //!
@@ -26,8 +26,9 @@
 //! let link = catalogue::Link { rate_bps: 12e6, delay_s: 0.02 };
 //! let mut values = Values::new();
 //! values.set("classify", Value::Choice("perfect"));
-//! let catalogue::Built::Discipline(finish) = (catalogue::find("fq_cobalt").unwrap().build)(&values, &link, Limit::Packets(10240)).unwrap()
-//!     else { unreachable!() };
+//! let build = catalogue::find("fq_cobalt").unwrap().build;
+//! let limit = Limit::Packets(10_240);
+//! let catalogue::Built::Discipline(finish) = build(&values, &link, limit).unwrap() else { unreachable!() };
 //! let mut queue = finish(false, Generator::stream(1, "queue"));
 //! let mut dropped = [Vec::new(), Vec::new()];
 //! for _ in 0..500 {

@@ -4,7 +4,9 @@
 //! One FIFO with a PI controller whose output is not the drop probability but a number that grows with the load in
 //! proportion, so that one pair of gains does at every load. Every `tupdate`:
 //!
-//! `p = p + alpha (delay - target) + beta (delay - delay_old)`, between 0 and 1; two updates without delay: `p = 0.98 p`
+//! `p = p + alpha (delay - target) + beta (delay - delay_old)`, between 0 and 1
+//!
+//! and after two updates without delay `p = 0.98 p`.
 //!
 //! An arrival is signalled
 //!
@@ -16,8 +18,8 @@
 //! Reno's window goes with `1/sqrt(p)` and DCTCP's with `1/p`: the square makes equals of them in one queue. Two random
 //! numbers, both below `p/k`, are the square. Nothing is signalled while less than two packets of `mtu` wait.
 //!
-//! `dualpi2` has the same controller over two queues, with less delay for the scalable senders. There the probability of
-//! the classic ones is `p'^2` and that of the others `k p'`: `p` here is `k p'` there.
+//! `dualpi2` has the same controller over two queues, with less delay for the scalable senders. There the probability
+//! of the classic ones is `p'^2` and that of the others `k p'`: `p` here is `k p'` there.
 //!
 //! ## Source
 //! K. De Schepper, O. Bondarenko, I. Tsang, B. Briscoe, "PI2: A linearized AQM for both classic and scalable TCP", ACM
@@ -27,8 +29,8 @@
 //! ## Differences
 //! 1. The module takes ECT(0) and ECT(1) for scalable ("for now"). Here `scalable = "ect1"` by default, as RFC 9331 has
 //!    it: ECT(1) and CE; ECT(0) is a classic sender's. `all` is the module's, `none` squares for everyone.
-//! 2. The module measures delay as backlog over a measured rate of departures. `latency = "timestamp"` takes how long the
-//!    last packet waited, and none after a departure that left the queue empty, as PIE does now.
+//! 2. The module measures delay as backlog over a measured rate of departures. `latency = "timestamp"` takes how long
+//!    the last packet waited, and none after a departure that left the queue empty, as PIE does now.
 //! 3. The module has a second queue and a step for the scalable packets, off by default; `dualpi2` is for that.
 //! 4. The module's integers (32 bits of probability, ticks of 64 ns) are doubles here.
 //! 5. A certain classic drop (`p = 1` and `k = 1`) counts as forced, any other as early.
@@ -41,9 +43,10 @@
 //! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.02 };
 //! let mut values = Values::new();
 //! values.set("latency", Value::Choice("timestamp"));
-//! let catalogue::Built::Policy(policy) = (catalogue::find("pi2").unwrap().build)(&values, &link, Limit::Packets(100)).unwrap()
+//! let limit = Limit::Packets(100);
+//! let catalogue::Built::Policy(policy) = (catalogue::find("pi2").unwrap().build)(&values, &link, limit).unwrap()
 //!     else { unreachable!() };
-//! let mut queue = Fifo::new(Gate::new(policy, Limit::Packets(100), false, Generator::stream(1, "queue")));
+//! let mut queue = Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "queue")));
 //! // A packet that waited 30 ms, then one update: 0.625 * 10 ms + 6.25 * 30 ms.
 //! queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
 //! queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});

@@ -10,17 +10,17 @@
 //! | push-up | the bound of that FIFO becomes its rank |
 //! | push-down | if that lowers the bound (of the FIFO served first only), all other bounds go down by as much |
 //!
-//! A packet that comes behind one of higher rank in its FIFO is an inversion: push-up keeps the ranks of a FIFO in order,
-//! push-down makes room for low ranks where an inversion has just occurred.
+//! A packet that comes behind one of higher rank in its FIFO is an inversion: push-up keeps the ranks of a FIFO in
+//! order, push-down makes room for low ranks where an inversion has just occurred.
 //!
 //! Ranks are start times of start-time fair queueing over the flows, so that the whole is a fair queue (`rank =
 //! "start_time"`), or the classes of the packets. The link takes from the first FIFO that has any. No random number.
 //!
 //! ## Source
-//! A. Gran Alcoz, A. Dietmueller, L. Vanbever, "SP-PIFO: Approximating push-in first-out behaviors using strict-priority
-//! queues", USENIX NSDI 2020. Its text was not at hand; the rules are those of the authors' simulator, `SPPIFOQueue.java`
-//! and `WFQSPPIFOQueue.java` (<https://github.com/nsg-ethz/SP-PIFO>). Start-time fair queueing: P. Goyal, H. Vin, H. Cheng,
-//! ACM SIGCOMM 1996.
+//! A. Gran Alcoz, A. Dietmueller, L. Vanbever, "SP-PIFO: Approximating push-in first-out behaviors using
+//! strict-priority queues", USENIX NSDI 2020. Its text was not at hand; the rules are those of the authors' simulator,
+//! `SPPIFOQueue.java` and `WFQSPPIFOQueue.java` (<https://github.com/nsg-ethz/SP-PIFO>). Start-time fair queueing: P.
+//! Goyal, H. Vin, H. Cheng, ACM SIGCOMM 1996.
 //!
 //! ## Differences
 //! 1. There each FIFO has a buffer of its own, 10 packets (`buffer = "each"`: an equal share of the limit, rounded up).
@@ -38,11 +38,12 @@
 //! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
 //! let mut values = Values::new();
 //! values.set("rank", Value::Choice("class")).set("queues", Value::Whole(2));
-//! let catalogue::Built::Discipline(finish) =
-//!     (catalogue::find("sp_pifo").unwrap().build)(&values, &link, Limit::Packets(50)).unwrap() else { unreachable!() };
+//! let build = catalogue::find("sp_pifo").unwrap().build;
+//! let limit = Limit::Packets(50);
+//! let catalogue::Built::Discipline(finish) = build(&values, &link, limit).unwrap() else { unreachable!() };
 //! let mut queue = finish(false, Generator::stream(1, "queue"));
-//! // 4 goes to the last FIFO, which then begins at 4; 1, 2 and 3 to the first; 5 behind 4; 0 undercuts the first, whose
-//! // bound was 3: the last begins at 5 - 3.
+//! // 4 goes to the last FIFO, which then begins at 4; 1, 2 and 3 to the first; 5 behind 4; 0 undercuts the first,
+//! // whose bound was 3: the last begins at 5 - 3.
 //! for class in [4, 1, 2, 3, 5, 0, 2] {
 //!     queue.enqueue(Packet { class, ..Packet::new(1, 1000) }, Time::ZERO, &mut |_, _| {});
 //! }

@@ -1,6 +1,6 @@
 //! FQ-COBALT against a slow, direct transcription of ns-3's `fq-cobalt-queue-disc.cc` and `cobalt-queue-disc.cc`: two
-//! lists, plain queues, a scan for the fattest. Random arrivals and requests, decision for decision, with the same random
-//! numbers given to both; each rule of the transcription is then changed, and the change must show.
+//! lists, plain queues, a scan for the fattest. Random arrivals and requests, decision for decision, with the same
+//! random numbers given to both; each rule of the transcription is then changed, and the change must show.
 
 use crate::common::{queue, values};
 use crate::script::{caught, difference, run_queue, run_slow, script, Dice, Script, Seen, Slow, Traffic, MIXED};
