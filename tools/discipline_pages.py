@@ -58,9 +58,10 @@ rule, and if they need nothing of the senders that these do not have:
 | DualPI2, the ramp (RFC 9332, 2023) | [`dualpi2`](dualpi2.md) | both appendix A and Linux |
 | Dual-queue Curvy RED (RFC 9332, appendix B) | | no text of the appendix was at hand |
 | ABC (NSDI 2020) | | senders that take "accelerate" and "brake" from the ECN field |
-| Queue protection of DOCSIS (RFC 9957) | | guards L4S queues against senders that ours are not |
+| Queue protection of DOCSIS (draft-briscoe-docsis-q-protection) | | against senders that ours are not |
 | PCQ (NSDI 2020), Gearbox (NSDI 2022), PACKS (NSDI 2025) | | more of the kind of SP-PIFO and AIFO |
-| HCSFQ (NSDI 2021), Cebinae (SIGCOMM 2022) | | the timing of a switch and its controller is part of the scheme |
+| HCSFQ (NSDI 2021) | | shares by a hierarchy, which scenarios do not have |
+| Cebinae (SIGCOMM 2022) | | the timing of a switch and its controller is part of the scheme |
 | CSAQM, VDQ-CSAQM (packet values) | | markers that write a value into each packet |
 | iRED (P4, 2022), PI2 in P4 | | RED and PI2 as pipelines of switches have to do them |
 | schemes that learn | | [agents](../learning.md) decide from outside |

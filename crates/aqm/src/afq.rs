@@ -31,7 +31,7 @@
 //! 2. There each FIFO has a buffer of its own, 320 packets. Here all share the limit.
 //! 3. There every flow has a bid of its own (`bids = "exact"`); here one is forgotten when the rounds have passed it.
 //!    How many rows and columns the sketch has is ours.
-//! 4. A drop for either reason counts as an overflow.
+//! 4. A drop because the round is too far ahead counts as forced.
 //!
 //! ## Example
 //! ```
@@ -54,13 +54,14 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
+use crate::discipline::{Admitted, OnDrop};
+use crate::gate::Counters;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::class_fifos::{ClassFifos, End};
-use crate::parts::classful::{Classful, Schedule};
 use crate::parts::flow_tags::FlowTags;
 use crate::parts::hash;
-use crate::policy::{Limit, Room};
-use crate::{Packet, Time};
+use crate::policy::{Limit, Reason, Room};
+use crate::{Discipline, Packet, Time};
 
 words! {
     /// Where bids are kept.
@@ -120,7 +121,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     limit: DefaultLimit::DEVICE,
     check: &|values, _| Afq::new(values, Limit::Packets(1)).map(|_| ()),
     build: &|values, _, limit| {
-        let afq = Classful::new(Afq::new(values, limit)?);
+        let afq = Afq::new(values, limit)?;
         Ok(Built::Discipline(Box::new(|_, _| Box::new(afq))))
     },
     curve: None,
@@ -189,6 +190,8 @@ struct Afq {
     bids: Bids,
     /// When an arrival fits into the buffer.
     room: Room,
+    /// Counts since the last reset.
+    counters: Counters,
 }
 
 impl Afq {
@@ -207,25 +210,36 @@ impl Afq {
             }
         };
         let (fifos, room) = (ClassFifos::new(queues as usize), Room::holding(limit));
-        Ok(Afq { fifos, queues, bytes_per_round, round: 0, bids, room })
+        Ok(Afq { fifos, queues, bytes_per_round, round: 0, bids, room, counters: Counters::default() })
     }
 }
 
-impl Schedule for Afq {
-    fn arrive(&mut self, packet: Packet, _now: Time, dropped: &mut dyn FnMut(&Packet)) -> bool {
+impl Discipline for Afq {
+    fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
+        self.counters.arrivals += 1;
+        self.counters.arrived_bytes += u64::from(packet.size);
         let start = self.round * self.bytes_per_round;
         let bid = self.bids.later_of(packet.flow, start) + u64::from(packet.size);
         let round = bid / self.bytes_per_round;
-        if round - self.round >= self.queues || !self.room.admits(&packet, self.fifos.packets(), self.fifos.bytes()) {
-            dropped(&packet);
-            return false;
+        let refused = if round - self.round >= self.queues {
+            Some(Reason::Forced)
+        } else if self.room.admits(&packet, self.fifos.packets(), self.fifos.bytes()) {
+            None
+        } else {
+            Some(Reason::Overflow)
+        };
+        if let Some(reason) = refused {
+            self.counters.drop(reason);
+            on_drop(&packet, reason);
+            return None;
         }
+        packet.admit(now);
         self.bids.set(packet.flow, bid);
         self.fifos.push((round % self.queues) as usize, packet);
-        true
+        Some(Admitted(false))
     }
 
-    fn take(&mut self, _now: Time, _dropped: &mut dyn FnMut(&Packet)) -> Option<Packet> {
+    fn dequeue(&mut self, _now: Time, _on_drop: &mut OnDrop<'_>) -> Option<Packet> {
         if self.fifos.packets() == 0 {
             return None;
         }
@@ -235,7 +249,9 @@ impl Schedule for Afq {
             self.round += ahead;
             self.bids.pass(self.round * self.bytes_per_round);
         }
-        self.fifos.take((self.round % self.queues) as usize, End::Head)
+        let packet = self.fifos.take((self.round % self.queues) as usize, End::Head)?;
+        self.counters.depart(&packet);
+        Some(packet)
     }
 
     fn packets(&self) -> u64 {
@@ -244,6 +260,18 @@ impl Schedule for Afq {
 
     fn bytes(&self) -> u64 {
         self.fifos.bytes()
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn reset_counters(&mut self) {
+        self.counters = Counters::default();
+    }
+
+    fn watches_departures(&self) -> bool {
+        false
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
@@ -266,11 +294,12 @@ mod tests {
     const FOUR: [(&str, Value); 2] = [("queues", Value::Whole(4)), ("bytes_per_round", Value::Whole(1000))];
 
     fn arrive(queue: &mut Afq, flow: u64, size: u32) -> bool {
-        queue.arrive(Packet::new(flow, size), Time::ZERO, &mut |_| {})
+        queue.enqueue(Packet::new(flow, size), Time::ZERO, &mut |_, _| {}).is_some()
     }
 
     fn leave(queue: &mut Afq) -> Option<(u64, u32)> {
-        queue.take(Time::ZERO, &mut |_| panic!("a departure drops nothing")).map(|packet| (packet.flow, packet.size))
+        let packet = queue.dequeue(Time::ZERO, &mut |_, _| panic!("a departure drops nothing"))?;
+        Some((packet.flow, packet.size))
     }
 
     #[test]
@@ -288,6 +317,7 @@ mod tests {
         assert_eq!((0..50).filter(|_| arrive(&mut queue, 1, 100)).count(), 39, "3900 B end in round 3, 4000 in 4");
         assert!(arrive(&mut queue, 1, 99) && !arrive(&mut queue, 1, 1), "3999 too");
         assert!(arrive(&mut queue, 2, 3999) && !arrive(&mut queue, 3, 4000), "one packet of that size");
+        assert_eq!((queue.counters.forced_drops, queue.counters.overflow_drops), (13, 0));
     }
 
     #[test]
@@ -319,6 +349,7 @@ mod tests {
         let mut queue = queue(&FOUR, Limit::Packets(2));
         assert!(arrive(&mut queue, 1, 500) && arrive(&mut queue, 2, 500) && !arrive(&mut queue, 1, 400));
         assert_eq!(queue.bids.later_of(1, 0), 500);
+        assert_eq!((queue.counters.forced_drops, queue.counters.overflow_drops), (0, 1));
         let mut bytes = self::queue(&FOUR, Limit::Bytes(1000));
         assert!(arrive(&mut bytes, 1, 600) && !arrive(&mut bytes, 2, 401) && arrive(&mut bytes, 2, 400));
     }

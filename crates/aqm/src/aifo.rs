@@ -12,6 +12,9 @@
 //! Ranks are start times of start-time fair queueing over the flows (`rank = "start_time"`), so that a flow that sends
 //! more than its share loses the surplus, or the classes of the packets. No random number.
 //!
+//! Start times grow as flows are served. Where all flows are equally far, the last arrival has the highest rank of the
+//! window, and little more than `k C` is ever in use: a short queue, which can cost some of the link.
+//!
 //! ## Source
 //! Z. Yu, C. Hu, J. Wu, X. Sun, V. Braverman, M. Chowdhury, Z. Liu, X. Jin, "Programmable packet scheduling with a
 //! single queue", ACM SIGCOMM 2021. Its text was not at hand; the rules are those of the authors' simulator,

@@ -16,6 +16,9 @@
 //! Ranks are start times of start-time fair queueing over the flows, so that the whole is a fair queue (`rank =
 //! "start_time"`), or the classes of the packets. The link takes from the first FIFO that has any. No random number.
 //!
+//! A flow's packets can overtake each other: when other flows have pushed up the bound of the FIFO in which the first
+//! waits, the next goes to one that is served earlier. TCP takes that for a loss, unless it tolerates reordering.
+//!
 //! ## Source
 //! A. Gran Alcoz, A. Dietmueller, L. Vanbever, "SP-PIFO: Approximating push-in first-out behaviors using
 //! strict-priority queues", USENIX NSDI 2020. Its text was not at hand; the rules are those of the authors' simulator,

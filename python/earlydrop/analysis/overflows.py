@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..document import Document
 
-PLAIN = frozenset({"droptail", "drop_front", "drop_random", "ddtail", "fq", "sfq", "drr", "wrr"})
+PLAIN = frozenset({"droptail", "drop_front", "drop_random", "ddtail", "fq", "sfq", "drr", "wrr", "prio", "sp_pifo"})
 """Disciplines that drop at a full buffer and nowhere else."""
 
 

@@ -309,11 +309,13 @@ impl Slow for Afq<'_> {
             if self.keeps("rounds are rounded down") { bid / per_round } else { bid.div_ceil(per_round) };
         let packet_round = packet_round.max(self.current_round);
         let last = if self.keeps("the last round") { self.set.queues as u64 - 1 } else { self.set.queues as u64 };
-        if packet_round - self.current_round > last || !fits(self.set.limit, &self.waiting, &packet) {
+        let far = packet_round - self.current_round > last;
+        if far || !fits(self.set.limit, &self.waiting, &packet) {
             if !self.keeps("drops cost no bid") {
                 self.flow_bids.insert(packet.flow, bid);
             }
-            return overflow(&packet, seen);
+            let reason = if far { Reason::Forced } else { Reason::Overflow };
+            return seen.extend([Seen::Dropped(packet.tag, reason), Seen::Refused]);
         }
         self.flow_bids.insert(packet.flow, bid);
         self.waiting.push((packet_round, packet));
