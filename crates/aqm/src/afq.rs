@@ -21,9 +21,8 @@
 //!
 //! ## Source
 //! N. K. Sharma, M. Liu, K. Atreya, A. Krishnamurthy, "Approximating fair queueing on reconfigurable switches", USENIX
-//! NSDI
-//! 2018. Its text was not at hand; the rules are those of `AFQQueue.java` in the simulator of SP-PIFO
-//!    (<https://github.com/nsg-ethz/SP-PIFO>), the sketch is that of Cormode and Muthukrishnan, 2005, with maxima.
+//! NSDI, 2018. Its text was not at hand; the rules are those of `AFQQueue.java` in the simulator of SP-PIFO
+//! (<https://github.com/nsg-ethz/SP-PIFO>), the sketch is that of Cormode and Muthukrishnan, 2005, with maxima.
 //!
 //! ## Differences
 //! 1. There a packet is dropped if `r - R > queues`. One with `r - R = queues` then joins the FIFO that is being

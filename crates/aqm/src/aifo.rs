@@ -21,8 +21,8 @@
 //! `AIFOQueue.java` (<https://github.com/netx-repo/AIFO>).
 //!
 //! ## Differences
-//! 1. There the rank is the finish time of the packet. Here it is its start time, as in the paper's PIFO and in
-//!    `sp_pifo`: of two flows that are equally far, the one with smaller packets is not preferred.
+//! 1. There the rank is the finish time of the packet. Here it is its start time, as the name says and as in `sp_pifo`:
+//!    of two flows that are equally far, the one with smaller packets is not preferred.
 //! 2. There virtual time is the rank of the packet that left last. Here it does not run back, and at the end of a busy
 //!    period it is the largest finish time, as in start-time fair queueing.
 //! 3. There SYNs and ACKs pass unless the buffer is full, and enter no window. Here all packets are alike.
