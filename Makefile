@@ -88,7 +88,7 @@ lint-python: $(VENV)/.requirements-dev
 	$(BIN)/python tools/import_circles.py
 
 test-rust:
-	$(CARGO) test --quiet --no-fail-fast
+	+$(CARGO) test --quiet --no-fail-fast
 
 test-link: build $(VENV)/.requirements-dev
 	$(BIN)/python -m pytest python/tests/test_link.py python/tests/test_link_pages.py
