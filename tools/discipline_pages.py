@@ -214,6 +214,7 @@ GREEK = {
     "theta": "θ",
     "kappa": "κ",
     "rho": "ρ",
+    "tau": "τ",
     "phi": "φ",
     "tilde C": "C̃",
 }
