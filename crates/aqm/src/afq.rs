@@ -338,7 +338,7 @@ mod tests {
         while leave(&mut queue).is_some() {}
         assert_eq!((queue.round, leave(&mut queue), queue.round), (3, None, 3));
         let Bids::Exact(tags) = &queue.bids else { panic!("exact") };
-        assert_eq!(tags.len(), 0, "3000 B are where round 3 begins");
+        assert_eq!(tags.later_of(1, 0), 0, "3000 B are where round 3 begins");
         assert!(arrive(&mut queue, 1, 999) && arrive(&mut queue, 2, 999));
         assert_eq!(queue.fifos.packets_of(3), 2, "both in this round");
     }

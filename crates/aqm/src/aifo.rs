@@ -43,14 +43,14 @@
 //! let catalogue::Built::Policy(policy) = (catalogue::find("aifo").unwrap().build)(&values, &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "queue")));
-//! // Classes 0 and 5 by turns. The ranks below 5 are half of the window: from 12 packets on, (20 - c)/18 is less.
+//! // Classes 0 and 5 by turns. Half of the window or more is below 5: from 11 packets on, (20 - c)/18 is less.
 //! let mut admitted = [0, 0];
 //! for step in 0..60 {
 //!     let class = if step % 2 == 0 { 0 } else { 5 };
 //!     let packet = Packet { class, ..Packet::new(1, 1000) };
 //!     admitted[step % 2] += u32::from(queue.enqueue(packet, Time::ZERO, &mut |_, _| {}).is_some());
 //! }
-//! assert_eq!(admitted, [14, 6]);
+//! assert_eq!(admitted, [15, 5]);
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};

@@ -17,15 +17,16 @@ pub struct FlowTags {
     order: VecDeque<(u64, u64)>,
 }
 
+impl Default for FlowTags {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl FlowTags {
     /// No flows.
     pub fn new() -> Self {
         FlowTags { last: FlowTable::new(), order: VecDeque::new() }
-    }
-
-    /// Flows that are remembered.
-    pub fn len(&self) -> usize {
-        self.last.len()
     }
 
     /// Where `flow` goes on at virtual time `now`: at its last tag, at `now` if that has passed.
@@ -135,9 +136,9 @@ mod tests {
         assert_eq!([0, 499, 500, 501].map(|now| tags.later_of(1, now)), [500, 500, 500, 501]);
         assert_eq!(tags.later_of(2, 7), 7);
         tags.pass(499);
-        assert_eq!(tags.len(), 1);
+        assert_eq!(tags.last.len(), 1);
         tags.pass(500);
-        assert_eq!(tags.len(), 0);
+        assert_eq!(tags.last.len(), 0);
     }
 
     #[test]
@@ -147,11 +148,11 @@ mod tests {
         tags.set(2, 900);
         tags.set(1, 300);
         tags.pass(200);
-        assert_eq!((tags.later_of(1, 0), tags.len()), (300, 2));
+        assert_eq!((tags.later_of(1, 0), tags.last.len()), (300, 2));
         tags.pass(800);
-        assert_eq!((tags.later_of(2, 0), tags.len()), (900, 2), "300 waits behind 900");
+        assert_eq!((tags.later_of(2, 0), tags.last.len()), (900, 2), "300 waits behind 900");
         tags.pass(900);
-        assert_eq!((tags.len(), tags.order.len()), (0, 0));
+        assert_eq!((tags.last.len(), tags.order.len()), (0, 0));
     }
 
     fn admit(ranks: &mut Ranks, flow: u64, size: u32) -> u64 {
@@ -178,7 +179,7 @@ mod tests {
         admit(&mut ranks, 2, 300);
         ranks.served(0, false);
         ranks.served(0, true);
-        assert_eq!((ranks.now(), ranks.finish.as_ref().unwrap().len()), (700, 0));
+        assert_eq!((ranks.now(), ranks.finish.as_ref().unwrap().last.len()), (700, 0));
         assert_eq!([2, 1, 3].map(|flow| admit(&mut ranks, flow, 10)), [700; 3]);
     }
 

@@ -330,7 +330,7 @@ impl Slow for Model<'_> {
         if self.flows.iter().map(|flow| flow.waiting.len()).sum::<usize>() > self.set.limit {
             self.overload(seen);
         }
-        let gone = seen[before..].iter().any(|seen| *seen == Seen::Dropped(packet.tag, Reason::Overflow));
+        let gone = seen[before..].contains(&Seen::Dropped(packet.tag, Reason::Overflow));
         seen.push(if gone { Seen::Refused } else { Seen::Admitted { marked: false } });
     }
 

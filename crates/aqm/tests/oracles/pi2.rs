@@ -206,7 +206,7 @@ impl Slow for Module<'_> {
         } else if self.avg_dq_rate > 0.0 {
             qdelay = f64::from(qlen) / self.avg_dq_rate;
         }
-        let update_prob = !(qdelay == 0.0 && qlen != 0) || !self.keeps("decay with an empty queue only");
+        let unknown = qdelay == 0.0 && qlen != 0 && self.keeps("decay with an empty queue only");
         let target = if self.keeps("target") { 0.02 } else { 0.015 };
         let mut delta = (qdelay - target) * 0.625;
         if self.keeps("change of the delay") {
@@ -214,7 +214,7 @@ impl Slow for Module<'_> {
         }
         self.prob = (self.prob + delta).clamp(0.0, 1.0);
         let twice = old == 0.0 || !self.keeps("decay after two");
-        if qdelay == 0.0 && twice && update_prob && self.keeps("decay") {
+        if qdelay == 0.0 && twice && !unknown && self.keeps("decay") {
             self.prob *= 0.98;
         }
         self.qdelay = qdelay;

@@ -81,7 +81,7 @@ impl<'a> Ranks<'a> {
 
 fn fits(limit: Limit, waiting: &[(u64, Packet)], packet: &Packet) -> bool {
     match limit {
-        Limit::Packets(n) => waiting.len() as u64 + 1 <= n,
+        Limit::Packets(n) => (waiting.len() as u64) < n,
         Limit::Bytes(n) => {
             waiting.iter().map(|(_, packet)| u64::from(packet.size)).sum::<u64>() + u64::from(packet.size) <= n
         }
@@ -89,7 +89,7 @@ fn fits(limit: Limit, waiting: &[(u64, Packet)], packet: &Packet) -> bool {
 }
 
 fn share(limit: Limit, parts: u64) -> Limit {
-    let of = |n: u64| n / parts + u64::from(n % parts > 0);
+    let of = |n: u64| n.div_ceil(parts);
     match limit {
         Limit::Packets(n) => Limit::Packets(of(n)),
         Limit::Bytes(n) => Limit::Bytes(of(n)),
@@ -213,7 +213,7 @@ impl<'a> Aifo<'a> {
 
     fn enter(&mut self, rank: u64) {
         self.arrivals += 1;
-        if self.arrivals % self.set.sampling == 0 || !self.keeps("every so many") {
+        if self.arrivals.is_multiple_of(self.set.sampling) || !self.keeps("every so many") {
             self.window.push(rank);
             if self.window.len() > self.set.window {
                 let at = if self.keeps("the window slides") { 0 } else { self.set.window };
