@@ -90,6 +90,9 @@ enum Held {
     Other(Box<dyn Policy>),
 }
 
+// It lies in the gate's first cache line.
+const _: () = assert!(size_of::<Held>() == size_of::<Box<dyn Policy>>());
+
 impl Held {
     fn new(policy: Box<dyn Policy>) -> Self {
         let any: &dyn Any = &*policy;
@@ -159,8 +162,8 @@ impl Gate {
     /// A gate for `policy` under `limit`; with `ecn`, signals mark ECN-capable packets.
     pub fn new(policy: Box<dyn Policy>, limit: Limit, ecn: bool, random: Generator) -> Self {
         let (room, needs) = (policy.room(limit), policy.needs());
-        let counters = Counters::default();
-        Gate { policy: Held::new(policy), last_offer: Time::ZERO, room, ecn, needs, counters, victims: Box::default(), random }
+        let (policy, last_offer, counters) = (Held::new(policy), Time::ZERO, Counters::default());
+        Gate { policy, last_offer, room, ecn, needs, counters, victims: Box::default(), random }
     }
 
     /// What the policy needs.
@@ -177,7 +180,7 @@ impl Gate {
     ///
     /// An arrival that is dropped at an idle link leaves it idle. The policy has decayed its average for that idle
     /// time, so for the next arrival the idle time starts at this one.
-    #[inline]
+    #[inline(always)]
     pub fn offer(&mut self, packet: &mut Packet, queue: &QueueView<'_>, now: Time) -> Fate {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(packet.size);

@@ -26,42 +26,34 @@ impl<Q: EventQueue> Engine<Q> {
     /// Forwards a segment through every hop that needs no event.
     #[inline(always)]
     pub(super) fn forward(&mut self, route: Route, mut segment: Segment, mut hop: Hop) {
+        let mut place = route.place(segment.hop());
         loop {
-            let step = self.net.step_of(route, segment.hop());
+            let step = self.net.steps[place];
             match step.action {
                 Action::Through => {
                     let (start, cause) = (hop.arrival, hop.start);
-                    let arrival = self.net.passed(route, segment.hop(), segment.size(), start);
+                    let arrival = self.net.passed(route, place, segment.size(), start);
                     hop = Hop { arrival, start, cause, order: hop.order };
-                    segment = segment.at_next_hop();
                 }
-                Action::Fold => {
-                    hop = self.relay(step.link, hop, segment.size());
-                    segment = segment.at_next_hop();
-                }
-                Action::SlowFold => {
-                    hop = self.relay_slow_fold(step.link, hop, &segment, true);
-                    segment = segment.at_next_hop();
-                }
-                Action::MixedFold => {
-                    hop = self.relay_mixed(step.link, hop, &segment);
-                    segment = segment.at_next_hop();
-                }
+                Action::Fold => hop = self.relay(route.link(&step), hop, segment.size()),
+                Action::SlowFold => hop = self.relay_slow_fold(route.link(&step), hop, &segment, true),
+                Action::MixedFold => hop = self.relay_mixed(route.link(&step), hop, &segment),
                 Action::Receiver => {
                     let key = Key { now: hop.arrival, scheduled: hop.start, number: 0 };
                     let Some(ack) = self.receive(segment, key) else { return };
                     segment = ack;
+                    place = route.place(ack.hop());
+                    continue;
                 }
                 Action::Sink => return self.sink(segment, hop.arrival),
                 Action::Expired => return self.expired(segment, hop.arrival),
                 Action::RecordedSink => return self.recorded_sink(segment, hop.arrival),
                 Action::Ahead => {
-                    if !self.may_pass(step.link, hop) {
-                        return self.hold(step.link, hop, segment);
+                    let link = route.link(&step);
+                    if !self.may_pass(link, hop) {
+                        return self.hold(link, hop, segment);
                     }
-                    hop = self.relay(step.link, hop, segment.size());
-                    hop.order = 0;
-                    segment = segment.at_next_hop();
+                    hop = Hop { order: 0, ..self.relay(link, hop, segment.size()) };
                 }
                 Action::SenderAhead if self.may_answer(&segment, hop) => {
                     self.counter += 1;
@@ -77,6 +69,8 @@ impl<Q: EventQueue> Engine<Q> {
                     return self.push_arrival(segment, hop, number, step.lane());
                 }
             }
+            segment = segment.at_next_hop();
+            place += 1;
         }
     }
 

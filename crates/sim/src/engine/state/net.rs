@@ -2,7 +2,7 @@
 
 use super::link::Link;
 use super::order::{Key, START};
-use super::routes::{Lag, Route, Step, OWN, OWN_LINKS};
+use super::routes::{Lag, Route, Step, OWN_LINKS};
 use crate::engine::network::FlowSpec;
 use crate::events::{Event, Kind};
 use crate::prefetch::prefetch;
@@ -42,19 +42,19 @@ impl Net {
     /// The same with a known route.
     #[inline(always)]
     pub fn step_of(&self, route: Route, hop: usize) -> Step {
-        let step = self.steps[route.steps as usize + hop];
-        let own = (step.link as i32 >> 31) as u32;
-        Step { link: (step.link & !OWN) + (route.first & own), ..step }
+        let step = self.steps[route.place(hop)];
+        Step { link: route.link(&step), ..step }
     }
 
-    /// When a packet of `size` bytes that starts at `start` has passed the link of a hop where it never waits.
+    /// When a packet of `size` bytes that starts at `start` has passed the link of the hop at `place`, where it never
+    /// waits.
     #[inline(always)]
-    pub fn passed(&self, route: Route, hop: usize, size: u16, start: f64) -> f64 {
-        let lag = self.lags[route.steps as usize + hop];
+    pub fn passed(&self, route: Route, place: usize, size: u16, start: f64) -> f64 {
+        let lag = self.lags[place];
         if lag.size == size {
             return start + lag.seconds;
         }
-        self.links[self.step_of(route, hop).link as usize].wire.arrival(start, size)
+        self.links[route.link(&self.steps[place]) as usize].wire.arrival(start, size)
     }
 
     /// Prefetches all state of a flow. Its own links are adjacent if the network was built that way.

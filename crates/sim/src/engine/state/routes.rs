@@ -11,9 +11,24 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     /// The first hop.
-    pub steps: u32,
+    steps: u32,
     /// The flow's first link.
     pub first: u32,
+}
+
+impl Route {
+    /// Where a hop is in the list of all.
+    #[inline(always)]
+    pub fn place(self, hop: usize) -> usize {
+        self.steps as usize + hop
+    }
+
+    /// The link of a hop in the list.
+    #[inline(always)]
+    pub fn link(self, step: &Step) -> u32 {
+        let own = (step.link as i32 >> 31) as u32;
+        (step.link & !OWN) + (self.first & own)
+    }
 }
 
 /// One hop, in eight bytes: thousands of flows have many hops, and each packet reads another one.
@@ -80,7 +95,7 @@ pub enum Action {
     RecordedSinkAtEvent,
 }
 
-pub const OWN: u32 = 1 << 31;
+const OWN: u32 = 1 << 31;
 /// Number of links, from a flow's first on, among which its own links are searched.
 pub const OWN_LINKS: usize = 4;
 /// The hop leads to a host.
