@@ -39,10 +39,15 @@ $(VENV)/.requirements-dev: requirements-dev.txt $(VENV)/.requirements
 	$(PIP) -r requirements-dev.txt
 	@touch $@
 
+# Python compiles what the commands load, so that the first of them does not wait for it.
+PRELOAD = $(BIN)/python -c "import earlydrop.cli.commands as cli, earlydrop.study.report, earlydrop.sweeps.report, jinja2, \
+	matplotlib.backends.backend_svg, polars, rich.progress, scipy.special; [cli.app[name] for name in cli.COMMANDS]"
+
 # The extension goes into python/earlydrop, the command into .venv/bin.
 $(VENV)/.built: $(VENV)/.requirements $(RUST_SOURCES) pyproject.toml
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 	@rm -f $(VENV)/.built-pgo
+	@$(PRELOAD)
 	@touch $@
 
 # What the compiler is told about the runs of tools/pgo_training.py. A profile names functions as they are for a target.
@@ -54,6 +59,7 @@ $(PROFILE): $(VENV)/.requirements $(RUST_SOURCES) tools/pgo.py tools/pgo_trainin
 $(VENV)/.built-pgo: $(PROFILE) pyproject.toml
 	RUSTFLAGS="-Cprofile-use=$(abspath $(PROFILE))" VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 \
 		$(BIN)/maturin develop --release --quiet --target $(HOST) --target-dir target/pgo/use
+	@$(PRELOAD)
 	@touch $(VENV)/.built $@
 
 demo: build
@@ -100,7 +106,7 @@ lint-python: $(VENV)/.requirements-dev
 	$(BIN)/python tools/import_circles.py
 
 test-rust:
-	$(CARGO) test --quiet --no-fail-fast
+	+$(CARGO) test --quiet --no-fail-fast
 
 test-link: build $(VENV)/.requirements-dev
 	$(BIN)/python -m pytest python/tests/test_link.py python/tests/test_link_pages.py
@@ -282,6 +288,7 @@ pages: build
 	$(BIN)/python tools/discipline_pages.py docs/aqms
 	$(BIN)/python tools/stack_pages.py
 	$(BIN)/python tools/key_pages.py
+	$(BIN)/python tools/completions.py
 	$(BIN)/python tools/column_pages.py
 	$(BIN)/python -m earlydrop.aqm > python/earlydrop/aqm.pyi
 	$(BIN)/earlydrop vectors --out vectors

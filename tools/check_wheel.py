@@ -148,7 +148,8 @@ def first_steps(at: Installed) -> None:
 
 
 def carried_files(at: Installed) -> None:
-    """Studies, templates, the C header, and the licences of what is linked."""
+    """Studies, templates, scripts for shells, the C header, and the licences of what is linked."""
+    at.run("earlydrop", "completion", "bash", says="complete -F")
     at.run("earlydrop", "list", "studies", says="tred")
     at.run("earlydrop", "reproduce", "tred", "--quick", "--out", "out/tred", says="report:")
     at.file("out/tred/report.html")

@@ -7,6 +7,7 @@ python tools/discipline_pages.py docs/aqms --check    compare the texts with wha
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -175,10 +176,33 @@ def _parameters(entry: Mapping[str, Any]) -> list[str]:
     return [*rows, *_parameter_rows(entry["parameters"])[2:]]
 
 
+GREEK = {
+    "alpha": "α",
+    "beta": "β",
+    "gamma": "γ",
+    "Delta": "Δ",
+    "delta": "δ",
+    "epsilon": "ε",
+    "theta": "θ",
+    "kappa": "κ",
+    "rho": "ρ",
+    "phi": "φ",
+    "tilde C": "C̃",
+}
+
+
+def _symbol(tex: str) -> str:
+    """A symbol as papers print it, `min_{th}`, with its index lowered."""
+    for name, letter in GREEK.items():
+        tex = tex.replace(f"\\{name}", letter)
+    lowered = re.sub(r"_\{([^}]*)\}|_(\w+)", lambda index: f"<sub>{index[1] or index[2]}</sub>", tex)
+    return re.sub(r"\^(.)", r"<sup>\1</sup>", lowered)
+
+
 def _parameter_rows(parameters: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = ["| name | default | unit | allowed | meaning |", "|---|---|---|---|---|"]
     for p in parameters:
-        symbol = f" ${p['symbol']}$" if p["symbol"] else ""
+        symbol = f" {shown}" if (shown := _symbol(p["symbol"])) not in ("", _symbol(p["name"])) else ""
         doc = f"{p['doc']} Default: {p['source']}."
         cells = [f"`{p['name']}`{symbol}", str(p["default"]), p["unit"], p["range"], doc]
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")

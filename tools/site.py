@@ -222,9 +222,9 @@ def _place(path: Path) -> str | None:
 
 def _commands() -> str:
     """Every command with its options, as `--help` has them."""
-    from earlydrop import cli
+    from earlydrop.cli.commands import app
 
-    text: Any = cli.app.generate_docs(output_format="markdown", heading_level=1)
+    text: Any = app.generate_docs(output_format="markdown", heading_level=1)
     return str(text)
 
 

@@ -1038,6 +1038,8 @@ class FqCoDel(Queue):
         drop_batch: int | None = None,
         batch_rule: Literal["auto", "bytes", "packets"] | None = None,
         memory_limit: float | str | None = None,
+        ce_threshold_selector: int | None = None,
+        ce_threshold_mask: int | None = None,
     ) -> None: ...
 
 class FqPie(Queue):

@@ -8,13 +8,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
-from typing import Any, Protocol, TypeVar
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from .errors import FAILED, EarlydropError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 Progress = Callable[[int, int, str], None]
@@ -71,6 +74,8 @@ def run_all(
     `reduce` runs on the worker's thread and should keep little: the documents themselves are not kept. The first
     failure, or an interruption, cancels what has not started and is raised.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     total = len(jobs)
     progress(0, total, label)
     results: list[Any] = [None] * total
@@ -106,8 +111,20 @@ def _run(job: Job, reduce: Callable[[str], T]) -> T:
 
 
 def run_one(job: Job) -> str:
-    """Run one job on a worker thread, so that the calling thread can still be interrupted."""
-    return run_all([job], reduce=str, workers=1)[0]
+    """Run one job on a thread of its own, so that the calling thread can still be interrupted."""
+    ended: SimpleQueue[str | BaseException] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            ended.put(_run(job, str))
+        except BaseException as error:
+            ended.put(error)
+
+    Thread(target=run, name="run").start()
+    found = ended.get()
+    if isinstance(found, BaseException):
+        raise found
+    return found
 
 
 def seeds(first: int, count: int) -> Iterable[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 import sys
 import textwrap
 import time
@@ -81,7 +80,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, ind
 
 def _room() -> int:
     """Columns of the terminal; a pipe takes any number."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    if not sys.stdout.isatty():
+        return sys.maxsize
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:

@@ -74,10 +74,22 @@ class Renewed:
 
     lines: list[tuple[str, str]] = field(default_factory=list)
 
-    def add(self, line: str, printed: str) -> None:
-        """Take in a line with what was printed in its place: the most alike."""
-        near = difflib.get_close_matches(line, printed.splitlines(), n=1, cutoff=0.5)
+    def add(self, line: str, printed: list[str]) -> None:
+        """Take in a line with what was printed in its place: the most alike, of the same first word if there is one."""
+        first = [other for other in printed if other.split()[:1] == line.split()[:1]]
+        near = difflib.get_close_matches(line, first or printed, n=1, cutoff=0.5)
+        if near:
+            printed.remove(near[0])
         self.lines.append((line, near[0] if near else line))
+
+
+def take(line: str, printed: list[str]) -> bool:
+    """Whether the line, or one with it as a part, was printed; each printed line counts once."""
+    same = [k for k, other in enumerate(printed) if other.strip() == line.strip()]
+    parts = [k for k, other in enumerate(printed) if line.strip() in other]
+    for k in [*same, *parts][:1]:
+        del printed[k]
+    return bool(same or parts)
 
 
 def run(
@@ -94,14 +106,16 @@ def run(
     `fails`: ends of commands that exit with one of `codes`; `changes`: what to replace in programs, files and
     commands; `skips`: parts of commands that are left out. With `renewed` other output than the page's is no fault.
     """
-    here, printed, ran = folder, "", Ran()
+    here, ran = folder, Ran()
+    whole, printed = "", list[str]()
     around = environment(folder / ".bin")
     for kind, text in steps(page.read_text(encoding="utf-8")):
-        if kind == "output" and renewed is not None and text.strip() not in printed:
-            renewed.add(text, printed)
-            continue
         if kind == "output":
-            assert text.strip() in printed, f"{page.name}: {ran.done[-1]}\nprints\n{printed}\nand not\n{text}"
+            if not take(text, printed):
+                assert renewed is not None, (
+                    f"{page.name}: {ran.done[-1]}\nprints\n{whole}\nand not, or once only\n{text}"
+                )
+                renewed.add(text, printed)
             continue
         for old, new in changes:
             text = text.replace(old, new)
@@ -113,7 +127,7 @@ def run(
             assert here.is_relative_to(folder)
             continue
         if any(part in text for part in skips):
-            printed = ""
+            whole, printed = "", []
             continue
         if kind == "python":
             named = re.match(r"# (\w+\.py)\n", text)
@@ -123,9 +137,10 @@ def run(
         else:
             command = shlex.split(text)
         made = subprocess.run(command, cwd=here, env=around, capture_output=True, text=True, check=False)
-        printed = made.stdout + made.stderr
+        whole = made.stdout + made.stderr
+        printed = whole.splitlines()
         expected = codes if fails and text.endswith(tuple(fails)) else (0,)
-        assert made.returncode in expected, f"{page.name}: {text}\n{printed}"
+        assert made.returncode in expected, f"{page.name}: {text}\n{whole}"
         ran.done.append(text)
         if made.returncode:
             ran.failed.append(text)
@@ -163,6 +178,6 @@ def renew(page: Path) -> int:
 if __name__ == "__main__":
     os.environ["COLUMNS"] = "100"
     for name in sys.argv[1:]:
-        print(f"{name}: {renew(Path(name))} lines are printed otherwise today")
+        print(f"{name}: {renew(Path(name).resolve())} lines are printed otherwise today")
     if not sys.argv[1:]:
         main()

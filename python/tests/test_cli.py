@@ -477,7 +477,27 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_the_command_line_starts_without_the_heavy_libraries() -> None:
-    code = "import sys, earlydrop.cli; print([m for m in ('numpy','scipy','polars','matplotlib') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+LOADED = """
+import sys
+before = set(sys.modules)
+from earlydrop import cli
+assert cli.main() == cli.DONE
+print(*sorted(set(sys.modules) - before), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "packages"),
+    [
+        (["--version"], {"earlydrop"}),
+        (["completion", "fish"], {"earlydrop"}),
+        (["run", "small.toml"], {"earlydrop", "cyclopts", "attr", "attrs"}),
+    ],
+)
+def test_commands_that_are_done_at_once_load_little(scenario: Path, words: list[str], packages: set[str]) -> None:
+    """What takes 5 ms or more to load: libraries, and these modules of Python's own."""
+    command = [sys.executable, "-c", LOADED, *words]
+    done = subprocess.run(command, cwd=scenario.parent, capture_output=True, text=True, check=True)
+    loaded = set(done.stderr.split())
+    assert {name.partition(".")[0] for name in loaded} - sys.stdlib_module_names == packages
+    assert not loaded & {"asyncio", "concurrent.futures", "hashlib", "logging", "tempfile", "unittest"}

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 import key_pages
-from earlydrop import _core, cli, disciplines
+from earlydrop import _core, disciplines
+from earlydrop.cli.commands import app
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -131,7 +132,7 @@ def test_commands_in_the_text_are_commands(page: Path) -> None:
         # In the text several spaces set a remark apart.
         tokens = shlex.split(re.split(r"\s{3,}", found[1])[0], comments=True)
         try:
-            cli.app.parse_args(tokens, exit_on_error=False, print_error=False)
+            app.parse_args(tokens, exit_on_error=False, print_error=False)
         except Exception as error:
             pytest.fail(f"{name(page)}: {line.strip()}: {error}")
 

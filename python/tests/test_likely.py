@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+import completions
 from earlydrop import cli, output
 from earlydrop.cli import completion, helping
-from earlydrop.cli.entry import COMMANDS, app
+from earlydrop.cli.commands import COMMANDS, app
 
 SWEEP = (
     'name = "s"\nscenario = "small.toml"\n[[factor]]\nname = "aqm"\npath = "queue.bottleneck.aqm"\nvalues = ["red"]\n'
@@ -105,7 +106,7 @@ def test_a_result_that_has_a_page_may_be_replaced(tmp_path: Path) -> None:
 def test_bash_completes_folders_and_settings(scenario: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     script = tmp_path / "script"
-    script.write_text(completion._bash(app.generate_completion(shell="bash")), encoding="utf-8")
+    script.write_text(completion.script("bash"), encoding="utf-8")
     cases = (
         ("earlydrop report ", {"out"}, {"small.toml"}),
         ("earlydrop run small.toml --set queue.bottleneck.t", {"queue.bottleneck.target="}, {"duration="}),
@@ -122,3 +123,8 @@ def test_bash_completes_folders_and_settings(scenario: Path, tmp_path: Path) -> 
     for (line, offered, others), found in zip(cases, ended.stdout.splitlines(), strict=True):
         assert offered <= set(found.split()), line
         assert not others & set(found.split()), line
+
+
+@pytest.mark.parametrize("shell", completion.SHELLS)
+def test_completion_knows_todays_commands_and_names(shell: completion.Shell) -> None:
+    assert completion.place(shell).read_text(encoding="utf-8") == completions.text(shell), "stale: make pages"

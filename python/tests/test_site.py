@@ -51,10 +51,10 @@ def test_nothing_is_fetched_at_view_time(site: Path) -> None:
 
 def test_the_reference_has_every_command_and_signatures(site: Path) -> None:
     import earlydrop
-    from earlydrop import cli
+    from earlydrop.cli.commands import app
 
     text = (site / "reference/commands.html").read_text(encoding="utf-8")
-    names = [name for name in cli.app if not name.startswith("-")]
+    names = [name for name in app if not name.startswith("-")]
     assert len(names) > 15
     assert not [name for name in names if f"earlydrop {name}" not in text]
     api = (site / "reference/api.html").read_text(encoding="utf-8")

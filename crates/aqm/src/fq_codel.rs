@@ -43,7 +43,18 @@
 //!    CoDel history; only when no queue is idle do flows share, and then one may overtake itself.
 //! 5. Linux counts the memory of its buffers against `memory_limit`; here the bytes on the wire count.
 //! 6. Linux, ns-3 and RFC 8290 count the limit in packets, 10240 by default. Here it is the port's, packets or bytes.
-//! 7. ns-3 numbers its queues in the order of first use, which decides between queues of equal size. Here, as in Linux,
+//! 7. `ce_threshold` marks for scalable congestion controls (L4S), and the sources restrict it in two ways:
+//!
+//!    | | Linux: `ce_threshold_selector`, `ce_threshold_mask` | ns-3: `l4s` (`UseL4s`) |
+//!    |---|---|---|
+//!    | `ce_threshold` marks | packets whose DSCP and ECN field, one byte under the mask, are the selector | those with ECT(1) or CE |
+//!    | CoDel acts on them too | yes | no |
+//!    | on the others | CoDel alone | CoDel alone |
+//!
+//!    `ce_threshold_selector 0x1/0x3` of `tc` is a selector of 1 and a mask of 3: ECT(1). DSCP 46 (EF) with any ECN
+//!    field is 184 and 252. The two ways exclude each other. With `ecn = false` nothing is marked; in Linux
+//!    `ce_threshold` still marks. Real links pass only the upper three bits of the DSCP.
+//! 8. ns-3 numbers its queues in the order of first use, which decides between queues of equal size. Here, as in Linux,
 //!    the lowest number loses.
 //!
 //! ## Example
@@ -73,9 +84,10 @@ use crate::gate::Counters;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::codel::{self, CodelState, Dialect};
 use crate::parts::fair::{self, FairQueues};
+use crate::parts::selector::{self, Selector};
 use crate::policy::{Limit, Reason, Verdict};
 use crate::random::Generator;
-use crate::{Discipline, Packet, Time};
+use crate::{Discipline, Header, Packet, Time};
 
 const OWN: [Param; 1] = [Param {
     name: "memory_limit",
@@ -96,13 +108,15 @@ pub const SPEC: AqmSpec = AqmSpec {
     summary: "A queue for each flow, new flows first, CoDel in every queue",
     source: "Hoeiland-Joergensen, McKenney, Taht, Gettys, Dumazet: FlowQueue-CoDel, RFC 8290, 2018",
     file: include_str!("fq_codel.rs"),
-    params: &[&codel::PARAMS, &fair::PARAMS, &OWN],
+    params: &[&codel::PARAMS, &fair::PARAMS, &OWN, &selector::PARAMS],
     limit: DefaultLimit::Packets { packets: 10_240, source: "RFC 8290, 5.2.3; Linux sch_fq_codel" },
-    check: &|values, _| read(values).map(|_| ()),
+    check: &|values, _| read(values).and_then(|_| Selector::read(values)).map(|_| ()),
     build: &|values, _, limit| {
         let (codel, fair, memory) = read(values)?;
+        let selector = Selector::read(values)?;
         Ok(Built::Discipline(Box::new(move |ecn, random| {
-            Box::new(FqCodel::new(codel, fair, limit, memory, ecn, random)) as Box<dyn Discipline>
+            Box::new(FqCodel { selector, ..FqCodel::new(codel, fair, limit, memory, ecn, random) })
+                as Box<dyn Discipline>
         })))
     },
     curve: None,
@@ -123,6 +137,8 @@ fn read(values: &Values) -> Result<(codel::Settings, fair::Settings, u64), Param
 pub struct FqCodel {
     /// CoDel's parameters.
     codel: codel::Settings,
+    /// Which packets its ce_threshold marks.
+    selector: Selector,
     /// The queues and their scheduler.
     fair: FairQueues,
     /// CoDel's state in each queue.
@@ -148,7 +164,8 @@ impl FqCodel {
     ) -> Self {
         let fair = FairQueues::new(fair, &mut random);
         let states = vec![CodelState::default(); fair.len()];
-        FqCodel { codel, fair, states, limit, memory, ecn, counters: Counters::default() }
+        let selector = Selector::ALL;
+        FqCodel { codel, selector, fair, states, limit, memory, ecn, counters: Counters::default() }
     }
 
     fn over(&self) -> bool {
@@ -166,11 +183,10 @@ impl FqCodel {
             Limit::Bytes(n) => self.fair.bytes_in(queue) + u64::from(packet.size) > n,
         }
     }
-}
 
-impl Discipline for FqCodel {
     /// RFC 8290, 4.1.
-    fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
+    #[inline]
+    fn take(&mut self, mut packet: Packet, dscp: u8, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(packet.size);
         let (queue, fresh) = self.fair.classify(packet.flow);
@@ -186,7 +202,8 @@ impl Discipline for FqCodel {
             }
         }
         packet.admit(now);
-        self.fair.push(queue, packet);
+        let selected = self.selector.selects(&packet, dscp);
+        self.fair.push_noted(queue, packet, selected);
         while self.over() {
             let counters = &mut self.counters;
             let batch = self.fair.drop_batch(&mut |packet| {
@@ -201,19 +218,44 @@ impl Discipline for FqCodel {
         // It was the last of its queue: if it is gone, all are.
         (self.fair.packets_in(queue) > 0).then_some(Admitted(false))
     }
+}
+
+impl Discipline for FqCodel {
+    fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
+        self.take(packet, (packet.class & 7) << 3, now, on_drop)
+    }
+
+    fn enqueue_with(
+        &mut self,
+        packet: Packet,
+        header: &Header,
+        now: Time,
+        on_drop: &mut OnDrop<'_>,
+    ) -> Option<Admitted> {
+        self.take(packet, header.dscp, now, on_drop)
+    }
+
+    fn reads_headers(&self) -> bool {
+        self.selector.reads_dscp()
+    }
 
     /// RFC 8290, 4.2.
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
         while let Some(queue) = self.fair.turn() {
             loop {
-                let packet = self.fair.pop(queue);
+                let (packet, selected) = match self.fair.pop_noted(queue) {
+                    Some((packet, selected)) => (Some(packet), selected),
+                    None => (None, false),
+                };
                 // Linux: `sch->qstats.backlog`, the bytes of all queues.
                 let linux = self.codel.dialect() == Dialect::Linux;
                 let backlog = if linux { self.fair.bytes() } else { self.fair.bytes_in(queue) };
                 let can_mark = self.ecn && packet.is_some_and(|packet| packet.ecn.is_capable());
                 let verdict = self.states[queue].step(&self.codel, packet.as_ref(), backlog, now, can_mark);
                 let Some(mut packet) = packet else { break };
-                if verdict != Verdict::Pass && !self.counters.mark(&mut packet, self.ecn) {
+                // Only ce_threshold says `Mark`: CoDel's own verdict is a signal.
+                let passes = verdict == Verdict::Pass || (verdict == Verdict::Mark && !selected);
+                if !passes && !self.counters.mark(&mut packet, self.ecn) {
                     if let Verdict::Signal(reason) = verdict {
                         self.counters.drop(reason);
                         on_drop(&packet, reason);
@@ -359,6 +401,54 @@ mod tests {
         };
         assert_eq!(drops("rfc"), 0);
         assert!(drops("linux") > 0);
+    }
+
+    /// ECN fields of packets that leave after 3 ms in their queues, by DSCP and ECN field on arrival.
+    fn after_3_ms(given: &[(&'static str, Value)]) -> Vec<Ecn> {
+        let threshold = ("ce_threshold", Value::Real(0.001));
+        let mut queue = build(&[&[threshold], given].concat(), Limit::Packets(100), true);
+        for (flow, (dscp, ecn)) in [(0, Ecn::Ect0), (0, Ecn::Ect1), (46, Ecn::Ect0)].into_iter().enumerate() {
+            let (packet, header) =
+                (Packet { ecn, ..Packet::new(flow as u64, 1500) }, Header { dscp, ..Header::default() });
+            queue.enqueue_with(packet, &header, Time::ZERO, &mut |_, _| {});
+        }
+        let now = Time::from_seconds(0.003);
+        (0..3).map(|_| queue.dequeue(now, &mut |_, _| panic!("dropped")).unwrap().ecn).collect()
+    }
+
+    #[test]
+    fn a_selector_restricts_ce_threshold() {
+        let select = |value, mask| {
+            after_3_ms(&[("ce_threshold_selector", Value::Whole(value)), ("ce_threshold_mask", Value::Whole(mask))])
+        };
+        assert_eq!(after_3_ms(&[]), [Ecn::Ce, Ecn::Ce, Ecn::Ce]);
+        assert_eq!(select(1, 3), [Ecn::Ect0, Ecn::Ce, Ecn::Ect0], "0x1/0x3: ECT(1)");
+        assert_eq!(select(184, 252), [Ecn::Ect0, Ecn::Ect1, Ecn::Ce], "DSCP 46");
+    }
+
+    /// Marks of a queue of ECT(1) packets in 300 ms.
+    fn marks_of_ect1(given: &[(&'static str, Value)]) -> usize {
+        let mut queue = build(given, Limit::Packets(1000), true);
+        for _ in 0..400 {
+            queue.enqueue(Packet { ecn: Ecn::Ect1, ..Packet::new(1, 1500) }, Time::ZERO, &mut |_, _| {});
+        }
+        let leaves = |ms| queue.dequeue(Time::from_seconds(f64::from(ms) * 1.000_001e-3), &mut |_, _| {}).unwrap();
+        (0..300).map(leaves).filter(|packet| packet.ecn == Ecn::Ce).count()
+    }
+
+    #[test]
+    fn codel_acts_on_selected_packets_in_linux_and_not_with_ns3s_l4s() {
+        // A threshold that no packet reaches, so that all marks are CoDel's.
+        let high = ("ce_threshold", Value::Real(1.0));
+        let linux = [
+            dialect("linux"),
+            high,
+            ("ce_threshold_selector", Value::Whole(1)),
+            ("ce_threshold_mask", Value::Whole(3)),
+        ];
+        assert_eq!(marks_of_ect1(&linux), marks_of_ect1(&[dialect("linux")]));
+        assert!(marks_of_ect1(&linux) > 0);
+        assert_eq!(marks_of_ect1(&[dialect("ns3"), high, ("l4s", Value::Flag(true))]), 0);
     }
 
     /// One queue with everything in it, so that its state can be looked at.

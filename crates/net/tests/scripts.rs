@@ -2,7 +2,9 @@
 //! described in `scripts/README.md`.
 
 use earlydrop_net::segment::{AE, CE, CWR, ECE, ECT0, ECT1, FIN, PSH, SYN};
-use earlydrop_net::tcp::rfc::{wrap, Arrived, Connection, Feedback, Feedbacks, Receiver, Reply, Settings};
+use earlydrop_net::tcp::rfc::{
+    wrap, AccecnOption, Arrived, Connection, Feedback, Feedbacks, Receiver, Reply, Settings,
+};
 use earlydrop_net::tcp::stacks;
 use earlydrop_net::tcp::stacks::options::{named, Opt, Value, Values};
 use earlydrop_net::tcp::{Output, Sent};
@@ -54,10 +56,12 @@ fn settings(words: &[&str], place: &str) -> Settings {
             find(opt.key).map_or(Ok(bare), |text| value(opt, text).map(Some))
         })
         .unwrap_or_else(|message| panic!("{place}: {message}"));
-    settings.feedback = match find("ecn").unwrap_or("off") {
-        "on" => Feedbacks::Classic,
-        "dctcp" => Feedbacks::Dctcp,
-        "accurate" => Feedbacks::Accurate,
+    settings.accecn = find("ecn") == Some("accecn");
+    settings.feedback = match (find("ecn").unwrap_or("off"), tcp) {
+        ("on", _) => Feedbacks::Classic,
+        ("dctcp", _) | ("accecn", "dctcp") => Feedbacks::Dctcp,
+        ("counter", _) | ("accecn", "prague") => Feedbacks::Counter,
+        ("accecn", _) => Feedbacks::Classic,
         _ => Feedbacks::None,
     };
     settings
@@ -235,6 +239,17 @@ impl SenderRun {
                     at += 1;
                     feedback.ace = real(words[at], place) as u8;
                 }
+                "flags" => {
+                    at += 1;
+                    feedback.ace = u8::from_str_radix(words[at], 2).unwrap_or_else(|_| panic!("{place}: no flags"));
+                    feedback.echo = feedback.ace & 1 != 0;
+                }
+                kind @ ("opt0" | "opt1") => {
+                    at += 1;
+                    let values: Vec<u64> =
+                        words[at].split(',').filter(|&word| word != "-").map(|word| real(word, place) as u64).collect();
+                    feedback.accecn = AccecnOption::new(u8::from(kind == "opt1"), &values);
+                }
                 "stamp" => {
                     at += 1;
                     feedback.stamp = real(words[at], place);
@@ -259,6 +274,7 @@ impl SenderRun {
                 "timeouts" => f64::from(connection.timeouts()),
                 "retransmits" => f64::from(connection.retransmits()),
                 "undos" => f64::from(connection.undos()),
+                "marks" => connection.marks() as f64,
                 "standing" => {
                     assert_eq!(connection.standing(), pair[1], "{place}");
                     continue;
@@ -278,13 +294,25 @@ impl SenderRun {
 
 struct ReceiverRun {
     receiver: Receiver,
-    accurate: bool,
+    /// The feedback that was asked for, or is given.
+    feedback: Feedbacks,
     timer: f64,
     sent: Vec<(f64, String)>,
 }
 
 impl ReceiverRun {
-    fn show(&self, feedback: &Feedback) -> String {
+    fn show(&mut self, feedback: &Feedback) -> String {
+        let mut option = String::new();
+        if feedback.accecn.is_present() {
+            let values: Vec<String> = feedback.accecn.values().map(|value| value.to_string()).collect();
+            option = format!(" opt{} {}", feedback.accecn.order(), values.join(","));
+        }
+        if feedback.syn && self.feedback == Feedbacks::Accecn {
+            if feedback.ace <= 1 {
+                self.feedback = [Feedbacks::None, Feedbacks::Classic][usize::from(feedback.ace)];
+            }
+            return format!("SYN-ACK flags {:03b}{option}", feedback.ace);
+        }
         if feedback.syn {
             return if feedback.echo { "SYN-ACK ece".to_string() } else { "SYN-ACK".to_string() };
         }
@@ -300,10 +328,10 @@ impl ReceiverRun {
         if feedback.echo {
             text += " ece";
         }
-        if self.accurate {
+        if matches!(self.feedback, Feedbacks::Counter | Feedbacks::Accecn) {
             text += &format!(" ace {}", feedback.ace);
         }
-        text
+        text + &option
     }
 
     fn pass(&mut self, now: f64) {
@@ -404,10 +432,9 @@ fn run(path: &Path) -> usize {
             "sender" => sender = Some(SenderRun::new(settings(&words[1..], &place))),
             "receiver" => {
                 let settings = settings(&words[1..], &place);
-                let accurate = settings.feedback == Feedbacks::Accurate;
                 receiver = Some(ReceiverRun {
                     receiver: settings.receiver(0),
-                    accurate,
+                    feedback: settings.asks(),
                     timer: f64::INFINITY,
                     sent: Vec::new(),
                 });

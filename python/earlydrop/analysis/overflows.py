@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ..document import Document
+if TYPE_CHECKING:
+    from ..document import Document
 
 PLAIN = frozenset({"droptail", "drop_front", "drop_random", "ddtail", "fq", "sfq", "drr", "wrr"})
 """Disciplines that drop at a full buffer and nowhere else."""

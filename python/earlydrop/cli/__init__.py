@@ -12,7 +12,7 @@ import sys
 from .exits import DONE, FAILED, INTERNAL, INTERRUPTED, LINK_FAILED, NOT_FOUND, NOT_RUNNABLE, WRONG_INPUT
 
 try:
-    from .entry import app, main
+    from .entry import main
 except KeyboardInterrupt:
     # Ctrl-C while the modules load; `main` handles it from then on.
     print("interrupted: nothing was written", file=sys.stderr)
@@ -27,6 +27,5 @@ __all__ = [
     "NOT_FOUND",
     "NOT_RUNNABLE",
     "WRONG_INPUT",
-    "app",
     "main",
 ]

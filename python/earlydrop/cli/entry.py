@@ -1,62 +1,26 @@
-"""The commands by name, and what runs one of them."""
+"""Runs one command: signals, errors, exit codes."""
 
 from __future__ import annotations
 
-import contextlib
+import gc
 import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NoReturn
 
-from cyclopts import App, Parameter
-
+from .completion import SHELLS, script
 from .exits import DONE, INTERRUPTED, LINK_FAILED
 from .failures import failed
-from .helping import FIRST, examples, shown_default, unfolded
 from .printing import version
 
-app = App(
-    name="earlydrop",
-    help="A laboratory for active queue management: simulate, compare, reproduce papers.",
-    version=version,
-    help_format="plaintext",
-    version_format="plaintext",
-    help_epilogue=FIRST,
-    default_parameter=Parameter(show_default=shown_default),
-)
-# A command's name, and the function behind it where that has another one.
-COMMANDS = {
-    "list": "list_",
-    "init": "init",
-    "check": "check",
-    "new-aqm": "new_aqm",
-    "test-aqm": "conformance",
-    "show": "show",
-    "play": "play",
-    "run": "run",
-    "compare": "compare",
-    "sweep": "sweep",
-    "tune": "tune",
-    "diff": "diff",
-    "trace": "trace",
-    "completion": "completion",
-    "advise": "advise",
-    "report": "report_",
-    "store": "stores",
-    "reproduce": "reproduce",
-    "validate": "validate",
-    "vectors": "vectors",
-    "bench": "bench",
-    "link": "link",
-    "crosscheck": "crosscheck",
+AT_ONCE: dict[tuple[str, ...], Callable[[], str]] = {
+    ("--version",): version,
+    **{("completion", shell): partial(script, shell) for shell in SHELLS},
 }
-for _name, _function in COMMANDS.items():
-    _module = f"{__package__}.{_name.replace('-', '_')}"
-    # `store` is an application with commands of its own.
-    _below = {} if _name == "store" else {"help_epilogue": examples(_name)}
-    app.command(f"{_module}:{_function}", name=_name, **_below)
+"""Command lines that are answered before what reads all others is loaded, which takes longer."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -70,7 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _quiet_again(tokens[:1] == ["link"])
     code = _guarded(tokens)
     if argv is None and code == INTERRUPTED:
-        # Threads may still be inside a run that cannot be stopped; do not wait for them.
+        # Threads may still be inside a run that cannot be stopped; do not wait for them. What other processes share is
+        # given back when it is collected.
+        gc.collect()
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
@@ -121,17 +87,9 @@ def _guarded(tokens: list[str]) -> int:
 
 
 def _dispatch(tokens: list[str]) -> int:
-    if not tokens or tokens[0] not in {*COMMANDS, "--version"}:
-        # Help has what each command says of itself.
-        for name in COMMANDS:
-            app[name]
-    elif {"--help", "-h"} & set(tokens) and (function := app[tokens[0]].default_command) is not None:
-        function.__doc__ = unfolded(function.__doc__)
-    command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
-    with contextlib.ExitStack() as stack:
-        if bound.arguments.get("trust"):
-            from ..policies import registry
+    if (answer := AT_ONCE.get(tuple(tokens))) is not None:
+        print(answer())
+        return DONE
+    from .commands import run
 
-            stack.enter_context(registry.trusting())
-        result = command(*bound.args, **bound.kwargs)
-    return result if isinstance(result, int) else DONE
+    return run(tokens)

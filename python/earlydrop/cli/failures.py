@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from cyclopts import CycloptsError
-
 from ..errors import EarlydropError
 from .exits import FAILED, INTERNAL, WRONG_INPUT
 from .printing import print_json
@@ -43,10 +41,6 @@ def _said(error: Exception) -> str:
     """The message, with the likely mistake where one is found."""
     from .. import _core
 
-    if isinstance(error, CycloptsError):
-        from .likely import said
-
-        return said(error)
     if isinstance(error, _core.ScenarioError):
         from .likely import of_scenario
 
@@ -62,6 +56,4 @@ def classified(error: Exception) -> tuple[int, dict[str, str | None]]:
         return error.exit_code, error.fields
     if isinstance(error, _core.ScenarioError):
         return WRONG_INPUT, {k: getattr(error, k, None) for k in ("file", "path", "given", "allowed")}
-    if isinstance(error, CycloptsError):
-        return WRONG_INPUT, {}
     return (FAILED if isinstance(error, OSError) else INTERNAL), {}

@@ -1,4 +1,4 @@
-"""The likely mistake behind a wrong command line or a wrong file, and what to do instead."""
+"""The likely mistake behind a wrong file, and what to do instead."""
 
 from __future__ import annotations
 
@@ -6,44 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from cyclopts import CycloptsError, MissingArgumentError, UnknownOptionError
-
 from .failures import InputError
-from .helping import EXAMPLES
-
-LISTED = {"reproduce": "studies", "show": "aqms", "vectors": "aqms"}
-"""What lists the names that a command's first word may be."""
-
-
-def said(error: CycloptsError) -> str:
-    """What a wrong command line is answered with."""
-    command = error.command_chain[0] if error.command_chain else ""
-    argument = error.argument
-    missing = isinstance(error, MissingArgumentError) and error.keyword is None
-    if missing and command in EXAMPLES and argument is not None and not argument.tokens:
-        names = f" (`earlydrop list {LISTED[command]}` names all)" if command in LISTED else ""
-        return f"{argument.name}: is missing; as in: {EXAMPLES[command][0]}{names}"
-    if isinstance(error, UnknownOptionError) and command:
-        option = (error.token.keyword or error.token.value).partition("=")[0]
-        having = _having(option)
-        if having:
-            why = "makes one run and " if (command, option) == ("run", "--seeds") else ""
-            return f"{option}: {command} {why}has no such option; {', '.join(having)} {'have' if having[1:] else 'has'}"
-    return str(error)
-
-
-def _having(option: str) -> list[str]:
-    """The commands that have this option."""
-    from .entry import COMMANDS, app
-
-    found = []
-    for name in COMMANDS:
-        command = app[name]
-        if command.default_command is not None:
-            arguments = command.assemble_argument_collection()
-            if any(option in argument.names for argument in arguments if argument.parse):
-                found.append(name)
-    return found
 
 
 def of_scenario(file: str | None) -> str:

@@ -6,8 +6,6 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from .. import terminal
-
 
 def version() -> str:
     """The version, which is the engine's."""
@@ -30,5 +28,7 @@ def print_json(document: Any) -> None:
 
 def warn(texts: Sequence[str]) -> None:
     """Warnings, each on a line of stderr."""
+    from .. import terminal
+
     for text in texts:
         terminal.say(f"warning: {text}")

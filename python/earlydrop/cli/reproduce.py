@@ -78,17 +78,19 @@ def reproduce(
 def _reproduce(study: Any, place: Path, store: str, workers: int | None, as_json: bool) -> int:
     from .. import output
     from .. import study as studies
+    from ..render.artists import artists
     from ..store import open_store
     from ..study import folder as folders
     from ..study import text, warmups
 
     plan = studies.plan(study)
-    with terminal.Progress() as progress:
-        outcome, results = studies.reproduce(plan, store=open_store(store), workers=workers, progress=progress)
-        outcome.warmups = warmups.judge(plan, workers)
-    about = {"kind": "study", "study": study.name, "quick": study.quick, "version": version()}
-    with output.folder(place, about) as folder:
-        path = folders.write(folder, outcome, results, version())
+    with artists(workers, "earlydrop.study.plots") as drawing:
+        with terminal.Progress() as progress:
+            outcome, results = studies.reproduce(plan, store=open_store(store), workers=workers, progress=progress)
+            outcome.warmups = warmups.judge(plan, workers)
+        about = {"kind": "study", "study": study.name, "quick": study.quick, "version": version()}
+        with output.folder(place, about) as folder:
+            path = folders.write(folder, outcome, results, version(), drawing)
     if as_json:
         print_json({**folders.document(outcome, results, version()), "report": str(place / path.name)})
         return DONE
@@ -100,18 +102,24 @@ def _reproduce(study: Any, place: Path, store: str, workers: int | None, as_json
 def _reproduce_all(chosen: Sequence[Any], place: Path, store: str, workers: int | None, as_json: bool) -> int:
     from .. import output
     from .. import study as studies
+    from ..render.artists import artists
     from ..store import open_store
     from ..study import scorecard
 
     # Every scenario of every study is checked before the first run.
     plans = [studies.plan(s) for s in chosen]
     about = {"kind": "studies", "studies": [s.name for s in chosen], "version": version()}
-    with output.folder(place, about) as folder, terminal.Progress() as progress:
+    with (
+        artists(workers, "earlydrop.study.plots") as drawing,
+        output.folder(place, about) as folder,
+        terminal.Progress() as progress,
+    ):
         entries = scorecard.reproduce_all(
             plans,
             folder,
             partial(studies.reproduce, store=open_store(store)),
             version(),
+            artists=drawing,
             workers=workers,
             progress=progress,
         )

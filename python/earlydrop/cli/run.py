@@ -32,9 +32,9 @@ def run(
     json: Json = False,
 ) -> int:
     """Run a scenario once."""
-    from .. import _core, output, runner
+    from .. import _core, runner
     from ..analysis.overflows import never_acted
-    from ..render import result_text
+    from ..render.run_text import run_text
 
     checked = _core.Scenario.load(str(scenario), parse_settings(set_))
     check_seed(seed)
@@ -47,13 +47,18 @@ def run(
     said = never_acted(document, completed)
     warn(said)
     if out is not None:
+        from .. import output
+        from ..render import result_text
+
         with output.folder(out, {"kind": "run", "version": version()}) as folder:
             result_text.write_run(folder, document, completed)
     if json:
-        warnings = [*checked.warnings(), *said]
-        print(text if not warnings else output.to_json({**document, "warnings": warnings}))
+        if warnings := [*checked.warnings(), *said]:
+            print_json({**document, "warnings": warnings})
+        else:
+            print(text)
         return DONE
-    print(result_text.run_text(document))
+    print(run_text(document))
     if out is not None:
         print(f"\nwritten to {out}")
     return DONE
@@ -61,7 +66,7 @@ def run(
 
 def _flent(checked: _core.Scenario, seed: int | None, out: Path | None, as_json: bool) -> int:
     from .. import flent
-    from ..render import result_text
+    from ..render.run_text import run_text
 
     if out is None or not out.name.endswith(flent.SUFFIX):
         given = str(out) if out is not None else "nothing"
@@ -75,7 +80,7 @@ def _flent(checked: _core.Scenario, seed: int | None, out: Path | None, as_json:
     if as_json:
         print_json({"file": str(out), "test": streams.test, "flows_without_series": streams.others})
         return DONE
-    print(result_text.run_text(document))
+    print(run_text(document))
     print(f"\nwritten to {out}: Flent's test {streams.test}, {len(streams.down)} downloads, {len(streams.up)} uploads")
     if streams.others:
         print(f"{streams.others} other flows ran, too; Flent has no series for them")

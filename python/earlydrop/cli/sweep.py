@@ -43,6 +43,7 @@ def sweep(
 ) -> int:
     """Run a scenario at many points, on all cores or a cluster. Stored runs are not repeated."""
     from .. import output, sweeps
+    from ..render.artists import artists
     from ..sweeps import text
     from ..sweeps.report import draw, write_report
 
@@ -80,11 +81,11 @@ def sweep(
         executor.close()
     if plan:
         return DONE if not outcome.tally.failed else FAILED
-    outcome.warmups = sweeps.judge_warmups(planned, workers)
     about = {"kind": "sweep", "name": asked.name, "version": version()}
-    with output.folder(place, about) as folder:
+    with artists(workers, "earlydrop.sweeps.plots", "polars") as drawing, output.folder(place, about) as folder:
+        outcome.warmups = sweeps.judge_warmups(planned, workers)
         text.write(folder, outcome, opened.url)
-        write_report(folder, outcome)
+        write_report(folder, outcome, drawing)
         drawn = draw(folder, plots, formats, style) if plots or figures else []
     if json:
         text.print_json(place, {"out": str(place)}, sys.stdout)

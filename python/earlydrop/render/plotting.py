@@ -55,7 +55,8 @@ STYLE: dict[str, Any] = {
     "lines.markersize": 4,
     "figure.dpi": 110,
     "savefig.dpi": 220,
-    "figure.constrained_layout.use": True,
+    # Each figure asks for it: with this on, matplotlib lays out, and so draws, once more for each format.
+    "figure.constrained_layout.use": False,
     "figure.constrained_layout.w_pad": 0.08,
     "figure.constrained_layout.h_pad": 0.05,
     "pdf.fonttype": 42,
@@ -114,12 +115,17 @@ def figure(width: float, height: float) -> Figure:
 
 def save(drawing: Figure, base: Path, note: str = "", formats: Sequence[str] = ("png", "pdf")) -> list[Path]:
     """Write several formats beside each other; `note` is printed small below, for runs that are no result."""
+    paths = [base.with_name(f"{base.name}.{name}") for name in formats]
+    for path, content in zip(paths, files(drawing, note, formats), strict=True):
+        disk.write(path, content)
+    return paths
+
+
+def files(drawing: Figure, note: str, formats: Sequence[str]) -> list[bytes]:
+    """What `save` writes, without the files."""
     with styled():
         _settle(drawing, note)
-        paths = [base.with_name(f"{base.name}.{name}") for name in formats]
-        for name, path in zip(formats, paths, strict=True):
-            disk.write(path, _bytes(drawing, name))
-    return paths
+        return [_bytes(drawing, name) for name in formats]
 
 
 _UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
@@ -127,14 +133,7 @@ _UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 def write(drawing: Figure, path: Path) -> None:
     """Write one file, in the format that its suffix names; it appears whole or not at all."""
-    disk.replace(path, drawn(drawing, "", path.suffix[1:]))
-
-
-def drawn(drawing: Figure, note: str, kind: str) -> bytes:
-    """A file's content, without the file."""
-    with styled():
-        _settle(drawing, note)
-        return _bytes(drawing, kind)
+    disk.replace(path, files(drawing, "", [path.suffix[1:]])[0])
 
 
 def _bytes(drawing: Figure, kind: str) -> bytes:
@@ -145,26 +144,25 @@ def _bytes(drawing: Figure, kind: str) -> bytes:
 
 def inline(drawing: Figure) -> str:
     """A drawing as the address of an image in a page: SVG, in base64."""
-    out = io.BytesIO()
-    with styled():
-        drawing.savefig(out, format="svg", metadata={"Date": None})
-    return f"data:image/svg+xml;base64,{base64.b64encode(out.getvalue()).decode('ascii')}"
+    return address(files(drawing, "", ["svg"])[0])
+
+
+def address(svg: bytes) -> str:
+    """An SVG image as its own address."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode('ascii')}"
 
 
 def _settle(drawing: Figure, note: str) -> None:
     """Add the note and work the layout out once, so that every format shows the same picture."""
-    if drawing.get_layout_engine() is None:
+    engine = drawing.get_layout_engine()
+    if engine is None:
         return
     if note:
         # About 0.05 inches a letter of this size.
         note = textwrap.fill(note, max(20, int(drawing.get_figwidth() / 0.05)))
         drawing.supxlabel(note, fontsize=6.5, color="#b3261e", x=0.99, ha="right")
-    drawing.draw_without_rendering()
-    import matplotlib
-
-    with matplotlib.rc_context({"figure.constrained_layout.use": False}):
-        # No engine at all: with one left, each format would be laid out, and so drawn, twice.
-        drawing.set_layout_engine(None)
+    engine.execute(drawing)
+    drawing.set_layout_engine(None)
 
 
 # ---- drop curves ---------------------------------------------------------------------------------------------------

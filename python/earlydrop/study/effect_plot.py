@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..render import panels, plotting
+from ..render.artists import Sketch
 from ..render.plotting import LOOKS, PAGE, Look, styled
 from .case_text import expected_text
-from .claim_results import EQUIVALENT, UNDECIDED, ClaimResult
+from .claim_results import EQUIVALENT, UNDECIDED, Case, ClaimResult, Judged, PartResult
 from .model import Study
 from .text import reading_text
 
@@ -18,10 +19,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
+Line = tuple[ClaimResult, PartResult, Case, list[tuple[Judged, Case]]]
+"""A part of a claim, its worst case, and the same case in other readings."""
 
-def effects(study: Study, results: Sequence[ClaimResult]) -> Drawing | None:
+
+def sketch(study: Study, results: Sequence[ClaimResult]) -> Sketch | None:
     """Every comparison of two sides as one line: the relative effect with its interval, and the published one."""
-    lines = []
+    lines: list[Line] = []
     for result in results:
         for number, part in enumerate(result.base.parts):
             case = part.worst
@@ -33,8 +37,10 @@ def effects(study: Study, results: Sequence[ClaimResult]) -> Drawing | None:
                 if other.relative is not None and not other.reason:
                     others.append((judged, other))
             lines.append((result, part, case, others))
-    if not lines:
-        return None
+    return Sketch(_draw, (study, lines)) if lines else None
+
+
+def _draw(study: Study, lines: Sequence[Line]) -> Drawing:
     readings = {reading_text(study, result.claim, judged) for result, _, _, others in lines for judged, _ in others}
     other_name = readings.pop() if len(readings) == 1 else "other readings"
     with styled():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
@@ -110,15 +111,17 @@ def write(
     outcome: Outcome,
     results: Sequence[ClaimResult],
     version: str,
+    artists: Executor | None = None,
     stop: threading.Event | None = None,
 ) -> Path:
     """Fill a result folder: report, figures, tables, scenarios. Returns the report's path."""
     study = outcome.study
+    scenarios = {e.id: first_cell(study, e) for e in study.experiments}
+    pages = report.begin(folder, outcome, results, scenarios, version, artists, stop)
     output.write_json(folder / "result.json", document(outcome, results, version))
     disk.write(folder / "verdicts.txt", text.study_text(outcome, results) + "\n")
     disk.make_folder(folder / "runs")
     disk.make_folder(folder / "scenarios")
-    scenarios = {e.id: first_cell(study, e) for e in study.experiments}
     described: dict[str, columns.Columns] = {}
     for e in study.experiments:
         name = file_name(e.id)
@@ -127,7 +130,7 @@ def write(
         )
         disk.write(folder / "scenarios" / f"{name}.toml", to_toml(scenarios[e.id]))
     columns.write(folder, described)
-    return report.write(folder, outcome, results, scenarios, version, stop)
+    return report.write(pages)
 
 
 def _write_runs(

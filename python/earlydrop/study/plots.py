@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..render import panels, plotting
+from ..render.artists import Sketch
 from ..render.plotting import COLUMN, LOOKS, PAGE, Look, styled
 from .figures import Curve, Data, Panel, data
 from .model import Figure, Study
@@ -27,17 +28,27 @@ MANY_POINTS = 3000
 
 def draw(outcome: Outcome, figure: Figure) -> tuple[Drawing, str]:
     """A figure of a study, and what is said below it."""
+    found = sketch(outcome, figure)
+    return found.draw(*found.of), found.text
+
+
+def sketch(outcome: Outcome, figure: Figure) -> Sketch:
+    """The same before it is drawn."""
     if figure.kind == "curves":
-        return _drop_curves(figure), ""
+        return _drop_curves(figure)
     if figure.kind == "picture":
-        return _picture(outcome.study, figure), ""
+        return _picture(outcome.study, figure)
     found = data(outcome, figure)
+    return Sketch(_values, (found,), found.text)
+
+
+def _values(found: Data) -> Drawing:
     with styled():
         if found.bars and found.figure.kind == "bars" and max(len(p.curves) for p in found.panels) > SHARED:
-            return _dots(found), found.text
+            return _dots(found)
         if found.bars and _lying(found):
-            return _lying_bars(found), found.text
-        return _panels(found), found.text
+            return _lying_bars(found)
+        return _panels(found)
 
 
 # ---- looks ---------------------------------------------------------------------------------------------------------
@@ -466,7 +477,7 @@ def _lying_bars(found: Data) -> Drawing:
 # ---- without runs --------------------------------------------------------------------------------------------------
 
 
-def _drop_curves(figure: Figure) -> Drawing:
+def _drop_curves(figure: Figure) -> Sketch:
     low, high = figure.options.get("range") or (0.0, 100.0)
     steps = 1200
     averages = [low + (high - low) * k / steps for k in range(steps + 1)]
@@ -475,10 +486,11 @@ def _drop_curves(figure: Figure) -> Drawing:
         values = curve_values(curve, averages)
         if values is not None:
             drawn.append(plotting.DropCurve(curve["title"], averages, values, curve["aside"]))
-    return plotting.drop_curves(drawn, figure.options.get("marks") or {}, figure.options.get("detail"))
+    of = drawn, figure.options.get("marks") or {}, figure.options.get("detail")
+    return Sketch(plotting.drop_curves, of)
 
 
-def _picture(study: Study, figure: Figure) -> Drawing:
+def _picture(study: Study, figure: Figure) -> Sketch:
     from .. import _core
     from ..render import network_plot
     from .select import average_cells
@@ -486,7 +498,7 @@ def _picture(study: Study, figure: Figure) -> Drawing:
     e = study.experiment(figure.experiment)
     cells = average_cells(e, figure.at)
     document = e.document(cells[0] if cells else e.cells[0], study.name, figure.set)
-    return network_plot.draw(json.loads(_core.Scenario.parse(document, []).network()))
+    return Sketch(network_plot.draw, (json.loads(_core.Scenario.parse(document, []).network()),))
 
 
 # ---- effects behind the claims -------------------------------------------------------------------------------------

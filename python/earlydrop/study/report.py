@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import disk
 from ..document import Document
 from ..render import plotting
+from ..render.artists import Drawn, Here, Sketch, drawn
 from ..render.template import MINUS, render
 from ..toml_writer import to_toml
 from . import case_text, comparison_tables, effect_plot, plots, text, warmups
@@ -23,9 +24,6 @@ from .model import Table as TableSpec
 from .published_values import fit
 from .runs import Outcome
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
 FOLDED = 30
 """From so many rows on a table is folded."""
 MARKS = {SUPPORTED: "+", CONTRADICTED: MINUS, EQUIVALENT: "=", UNDECIDED: "?"}
@@ -34,29 +32,49 @@ PAGES = "pages"
 """Folder of the pages of single levels."""
 
 
-def write(
+@dataclass(frozen=True)
+class Page:
+    """A page whose figures are being drawn."""
+
+    path: Path
+    context: dict[str, Any]
+    gallery: _Gallery
+
+
+def begin(
     folder: Path,
     outcome: Outcome,
     results: Sequence[ClaimResult],
     scenarios: Mapping[str, Any],
     version: str,
+    artists: Executor | None = None,
     stop: threading.Event | None = None,
-) -> Path:
-    """Draw every figure into `figures/` and write `report.html` around them. `stop` ends it between two figures."""
+) -> list[Page]:
+    """Have every figure drawn for `figures/` and for `report.html`, which is the first page.
+
+    `artists` draw (without them this thread does); `stop` ends it between two figures.
+    """
     figures = folder / "figures"
     disk.make_folder(figures)
-    path = folder / "report.html"
     # No PDF for quick runs: it takes longest to write.
     formats = ("png", "svg") if outcome.study.quick else ("png", "pdf", "svg")
-    gallery = _Gallery(figures, " ".join(text.notes(outcome.study)), formats, stop)
-    page = render("study.html.j2", _context(outcome, results, scenarios, gallery, version))
-    disk.write(path, page)
+    gallery = _Gallery(figures, " ".join(text.notes(outcome.study)), formats, artists or Here(), stop)
+    pages = [Page(folder / "report.html", _context(outcome, results, scenarios, gallery, version), gallery)]
     if outcome.study.choice is not None and outcome.study.choice.pages:
         disk.make_folder(folder / PAGES)
         for level in _page_levels(outcome.study):
-            made = _level_page(outcome, results, level, _Embedded(gallery), version)
-            disk.write(folder / PAGES / f"{file_name(level.id)}.html", made)
-    return path
+            own = _Embedded(gallery)
+            path = folder / PAGES / f"{file_name(level.id)}.html"
+            pages.append(Page(path, _level_page(outcome, results, level, own, version), own))
+    return pages
+
+
+def write(pages: Sequence[Page]) -> Path:
+    """Write pages around their figures; the path of the first."""
+    for page in pages:
+        page.gallery.hang()
+        disk.write(page.path, render("study.html.j2", page.context))
+    return pages[0].path
 
 
 # ---- a page for each level of the choice ---------------------------------------------------------------------------
@@ -71,7 +89,9 @@ def _page_levels(study: Study) -> list[Level]:
     return list(found.values())
 
 
-def _level_page(outcome: Outcome, results: Sequence[ClaimResult], level: Level, gallery: _Gallery, version: str) -> str:
+def _level_page(
+    outcome: Outcome, results: Sequence[ClaimResult], level: Level, gallery: _Gallery, version: str
+) -> dict[str, Any]:
     """Everything about one level, beside those that are always run."""
     study = outcome.study
     choice = study.choice
@@ -91,7 +111,7 @@ def _level_page(outcome: Outcome, results: Sequence[ClaimResult], level: Level, 
     context = _context(replace(outcome, study=narrowed), [], first, gallery, version, level=level)
     # A claim speaks of other levels too.
     claims = [claim_row(study, r) for r in concerned]
-    return render("study.html.j2", {**context, "claims": claims, "beside": " and ".join(others)})
+    return {**context, "claims": claims, "beside": " and ".join(others)}
 
 
 def _concerns(study: Study, result: ClaimResult, axis: str, level: str) -> bool:
@@ -127,35 +147,49 @@ class Stopped(Exception):
 
 
 class _Gallery:
-    """Figures for the page: each saved beside it, and embedded as SVG."""
+    """Figures for the page: each saved beside it, and embedded as SVG.
 
-    def __init__(self, folder: Path, note: str, formats: Sequence[str], stop: threading.Event | None) -> None:
-        self.folder, self.note, self.formats, self.stop = folder, note, formats, stop
+    What a page says of a figure is a dict, which has its picture once `hang` was called.
+    """
 
-    def __call__(self, made: Drawing, name: str, *, runs: bool = True) -> dict[str, Any]:
+    saves = True
+
+    def __init__(
+        self, folder: Path, note: str, formats: Sequence[str], artists: Executor, stop: threading.Event | None
+    ) -> None:
+        self.folder, self.note, self.formats, self.artists, self.stop = folder, note, formats, artists, stop
+        self.asked: list[tuple[dict[str, Any], Future[Drawn]]] = []
+
+    def __call__(self, sketch: Sketch, name: str, *, runs: bool = True) -> dict[str, Any]:
+        self._go_on()
+        shown = {"name": file_name(name)}
+        # Figures without runs are the same in a quick study.
+        note = self.note if runs else ""
+        self.asked.append((shown, self.artists.submit(drawn, sketch, note, self.formats)))
+        return shown
+
+    def hang(self) -> None:
+        """Wait for the figures, and put them in their places."""
+        for shown, drawing in self.asked:
+            self._go_on()
+            made = drawing.result()
+            for kind, content in zip(self.formats, made.files, strict=True) if self.saves else ():
+                disk.write(self.folder / f"{shown['name']}.{kind}", content)
+            shown |= {"data": plotting.address(made.files[-1]), "wide": made.width > plotting.COLUMN + 0.1}
+        self.asked.clear()
+
+    def _go_on(self) -> None:
         if self.stop is not None and self.stop.is_set():
             raise Stopped
-        # Figures without runs are the same in a quick study.
-        content = self._saved(made, file_name(name), self.note if runs else "")
-        return {
-            "name": file_name(name),
-            "data": f"data:image/svg+xml;base64,{base64.b64encode(content).decode('ascii')}",
-            "wide": made.get_figwidth() > plotting.COLUMN + 0.1,
-        }
-
-    def _saved(self, made: Drawing, name: str, note: str) -> bytes:
-        """Save it; its SVG."""
-        return plotting.save(made, self.folder / name, note, self.formats)[-1].read_bytes()
 
 
 class _Embedded(_Gallery):
     """Figures that are on the page alone."""
 
-    def __init__(self, like: _Gallery) -> None:
-        super().__init__(like.folder, like.note, ("svg",), like.stop)
+    saves = False
 
-    def _saved(self, made: Drawing, name: str, note: str) -> bytes:
-        return plotting.drawn(made, note, "svg")
+    def __init__(self, like: _Gallery) -> None:
+        super().__init__(like.folder, like.note, ("svg",), like.artists, like.stop)
 
 
 def file_name(name: str) -> str:
@@ -166,9 +200,9 @@ def file_name(name: str) -> str:
 def _figure(outcome: Outcome, figure: Figure, gallery: _Gallery) -> dict[str, Any]:
     found: dict[str, Any] = {**_about(figure), "kind": "figure", "image": None, "blocks": [], "text": ""}
     if figure.kind and not figure.unreproduced:
-        made, words = plots.draw(outcome, figure)
-        found["image"] = gallery(made, figure.id, runs=figure.kind not in {"curves", "picture"})
-        found["text"] = words
+        sketch = plots.sketch(outcome, figure)
+        found["image"] = gallery(sketch, figure.id, runs=figure.kind not in {"curves", "picture"})
+        found["text"] = sketch.text
     return found
 
 
@@ -291,9 +325,12 @@ def _context(
 ) -> dict[str, Any]:
     study = outcome.study
     notes = text.notes(study)
-    overview = effect_plot.effects(study, results) if level is None else None
+    # Figures first, the largest of them before the others: they are drawn while the tables are made.
+    overview = effect_plot.sketch(study, results) if level is None else None
+    effects = gallery(overview, "effects") if overview is not None else None
     figures = [f for f in study.figures if level is not None or f.only != "pages"]
-    every = [_table(outcome, t) for t in study.tables] + [_figure(outcome, f, gallery) for f in figures]
+    drawings = [_figure(outcome, f, gallery) for f in figures]
+    every = [*(_table(outcome, t) for t in study.tables), *drawings]
     by_experiment: dict[str, list[dict[str, Any]]] = {}
     for one, made in zip([*study.tables, *figures], every, strict=True):
         by_experiment.setdefault(one.experiment, []).append(made)
@@ -309,7 +346,7 @@ def _context(
         "marks": MARKS,
         "base_changes": base_changes(study, results) if level is None else [],
         "claims": [claim_row(study, r) for r in results],
-        "effects": gallery(overview, "effects") if overview is not None else None,
+        "effects": effects,
         "loose": by_experiment.get("", []),
         "experiments": experiments,
         "every": every,

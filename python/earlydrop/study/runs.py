@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, cast
 
@@ -291,8 +291,10 @@ class Runs:
     def _read(self, wanted: Wanted) -> None:
         """Extract the needed values from the rows of the store."""
         extractions = {extraction for _, needed in wanted.values() for extraction in needed}
-        columns = [column for extraction in extractions for column in extraction.columns]
+        columns = {tuple(column) for extraction in extractions for column in extraction.columns}
 
+        # Every part of the store has the same names.
+        @cache
         def chosen(name: str) -> bool:
             return name == DIGEST or any(matches(name, column) for column in columns)
 

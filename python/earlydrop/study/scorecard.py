@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,7 @@ def reproduce_all(
     reproduce: Callable[..., Any],
     version: str,
     *,
+    artists: Executor | None = None,
     workers: int | None = None,
     progress: Progress = no_progress,
 ) -> list[Entry]:
@@ -80,7 +81,7 @@ def reproduce_all(
             entries.append(Entry(plan.study, tuple(results), outcome.runs))
             place = folder / plan.study.name
             disk.make_folder(place)
-            written.append(writer.submit(folders.write, place, outcome, results, version, stop))
+            written.append(writer.submit(folders.write, place, outcome, results, version, artists, stop))
             _raise_failed(one for one in written if one.done())
         _raise_failed(written)
     except BaseException:

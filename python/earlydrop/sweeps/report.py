@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import fields
 from heapq import nsmallest
 from itertools import islice
@@ -17,6 +18,7 @@ from .. import disk, streamed
 from ..analysis.statistics import ALPHA
 from ..document import Document
 from ..render import panels, plotting
+from ..render.artists import Here, svg
 from ..render.template import render
 from ..terminal import signed
 from ..toml_writer import to_toml
@@ -30,15 +32,17 @@ from .text import cell_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    Asked = Future[bytes | None]
+
 ROWS, DIFFERENCES, SINGLE, FAILURES = 200, 100, 8, 20
 """At most so many points, differences, single runs and failures are shown."""
 SLOW_S = 10.0
 """No more single runs are drawn after one that took so long."""
 
 
-def write_report(folder: Path, outcome: Outcome) -> Path:
-    """Write `report.html` into a sweep's result folder."""
-    return _write(folder, read_data(folder))
+def write_report(folder: Path, outcome: Outcome, artists: Executor | None = None) -> Path:
+    """Write `report.html` into a sweep's result folder. `artists` draw (without them this thread does)."""
+    return _write(folder, read_data(folder), artists or Here())
 
 
 def renew(folder: Path) -> Path:
@@ -56,7 +60,7 @@ def renew(folder: Path) -> Path:
         raise SweepError(f"{folder}: is no result of a sweep, a run or a link: there is no {missing}") from None
     except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         raise SweepError(f"{folder}: cannot be read: {error}") from error
-    return _write(folder, data)
+    return _write(folder, data, Here())
 
 
 def draw(folder: Path, texts: Sequence[str], formats: Sequence[str], style: str) -> list[Path]:
@@ -101,35 +105,45 @@ def read_data(folder: Path) -> Data:
     return Data(document, pl.scan_parquet(table, glob=False))
 
 
-def _write(folder: Path, data: Data) -> Path:
+def _write(folder: Path, data: Data, artists: Executor) -> Path:
     path = folder / "report.html"
     # What `advise` has concluded from the sweep, if this is one of its folders.
     advice = folder / "advice.txt"
     said = advice.read_text(encoding="utf-8").rstrip() if advice.is_file() else ""
-    text = render("sweep.html.j2", {**context(data), "advice": said})
+    text = render("sweep.html.j2", {**context(data, artists), "advice": said})
     disk.replace(path, text)
     return path
 
 
-def context(data: Data) -> dict[str, Any]:
+def context(data: Data, artists: Executor) -> dict[str, Any]:
     """What the page shows."""
     d = data.document
+
+    def ask(draw: Callable[..., Figure | None], *of: Any) -> Asked:
+        return artists.submit(svg, draw, *of)
+
+    # The runs are made while the processes that draw start; what is asked for is drawn while the tables are made.
+    runs = _single(data)
     figures = [
-        _figure(plots.plane(data), "Delay and goodput", PLANE_TEXT + _drawn(data.count, plots.POINTS, "points")),
-        _figure(
-            plots.curves(data),
+        (
+            ask(plots.plane, data),
+            "Delay and goodput",
+            PLANE_TEXT + _drawn(data.count, plots.POINTS, "points"),
+        ),
+        (
+            ask(plots.curves, data),
             f"Over {plots.along(data) or ''}",
             CURVES_TEXT + _drawn(_along(data), plots.LEVELS, "levels"),
         ),
     ]
     for measure in [m for m in (plots.delay_and_goodput(data) or ()) if m]:
         what = f"Heat map: {d['measures'][measure]['title'].lower()}"
-        figures.append(_figure(plots.maps(data, measure), what, MAPS_TEXT))
+        figures.append((ask(plots.maps, data, measure), what, MAPS_TEXT))
     few = f" No more than {plots.POINTS:,} points of a colour are drawn." if data.count > plots.POINTS else ""
-    figures.append(_figure(plots.scatters(data), "Each factor", SCATTER_TEXT + few))
+    figures.append((ask(plots.scatters, data), "Each factor", SCATTER_TEXT + few))
+    drawings = [ask(plotting.run_figure, result) for _, result in runs]
     return {
         "d": d,
-        "figures": [f for f in figures if f],
         "head": [*(f["name"] for f in d["factors"]), "n", *(data.label(m) for m in d["measures"])],
         "points": _points(data),
         "count": data.count,
@@ -140,10 +154,15 @@ def context(data: Data) -> dict[str, Any]:
         "summary": d.get("summary", []),
         "notes": d.get("notes", []),
         "fixed": all(point.get("replicates", 2) == 1 for point in d["points"]),
-        "runs": _single(data),
         "failures": [{**f, "where": _where(data, f["levels"])} for f in d["failures"][:FAILURES]],
         "scenario": to_toml({k: v for k, v in d["scenario"].items() if k not in ("name", "seed")}),
         "against": ", ".join(f"{k} = {v}" for k, v in d["control"].items()),
+        "figures": [
+            {"title": title, "text": text, "data": picture}
+            for asked, title, text in figures
+            if (picture := _picture(asked)) is not None
+        ],
+        "runs": [{**run, "figure": _picture(asked)} for (run, _), asked in zip(runs, drawings, strict=True)],
     }
 
 
@@ -169,8 +188,10 @@ def _along(data: Data) -> int:
     return max((len(data.levels(n)) for n in data.varying() if data.numeric(n) and n != by), default=0)
 
 
-def _figure(made: Figure | None, title: str, text: str) -> dict[str, str] | None:
-    return None if made is None else {"title": title, "text": text, "data": plotting.inline(made)}
+def _picture(asked: Asked) -> str | None:
+    """A drawing as the address of an image; None if there was nothing to draw."""
+    made = asked.result()
+    return None if made is None else plotting.address(made)
 
 
 def _where(data: Data, levels: Document) -> str:
@@ -229,8 +250,8 @@ def _p(value: float | None) -> str:
 # ---- single runs ---------------------------------------------------------------------------------------------------
 
 
-def _single(data: Data) -> list[dict[str, Any]]:
-    """One run of some points, made again with its queue recorded over time."""
+def _single(data: Data) -> list[tuple[dict[str, Any], Document]]:
+    """One run of some points, made again with its queue recorded over time, and its result."""
     from .. import _core
     from ..analysis.compare import watched
 
@@ -244,11 +265,8 @@ def _single(data: Data) -> list[dict[str, Any]]:
             result = json.loads(seen.run(point["first_seed"]))
         except (_core.ScenarioError, RuntimeError):
             continue
-        made = _figure(plotting.run_figure(result), "", "")
-        queue = data.document["queue"]
-        found.append(
-            {"where": _where(data, point["levels"]), "seed": point["first_seed"], "queue": queue, "figure": made}
-        )
+        about = {"where": _where(data, point["levels"]), "seed": point["first_seed"], "queue": data.document["queue"]}
+        found.append((about, result))
         if result["cost"]["wall_s"] > SLOW_S:
             break
     return found

@@ -205,6 +205,8 @@ struct Slot {
     packet: Packet,
     /// Place of the next packet of the queue, or of the next free place; `NONE` at the end.
     after: u32,
+    /// What the discipline noted of the packet at its arrival.
+    note: bool,
 }
 
 /// Which queue a flow has.
@@ -356,11 +358,17 @@ impl FairQueues {
 
     /// Appends `packet` to `queue`, which becomes active.
     pub fn push(&mut self, queue: usize, packet: Packet) {
+        self.push_noted(queue, packet, false);
+    }
+
+    /// The same with a `note` that [`FairQueues::pop_noted`] gives back.
+    #[inline]
+    pub fn push_noted(&mut self, queue: usize, packet: Packet, note: bool) {
         self.activate(queue);
         self.packets += 1;
         self.bytes += u64::from(packet.size);
         self.sizes.set(queue, self.sizes.bytes[queue] + u64::from(packet.size));
-        let slot = Slot { packet, after: NONE };
+        let slot = Slot { packet, after: NONE, note };
         let index = if self.free == NONE {
             self.pool.push(slot);
             self.pool.len() as u32 - 1
@@ -379,13 +387,19 @@ impl FairQueues {
 
     /// Takes the head of `queue`; the queue stays on its list.
     pub fn pop(&mut self, queue: usize) -> Option<Packet> {
+        self.pop_noted(queue).map(|(packet, _)| packet)
+    }
+
+    /// The same with its note.
+    #[inline]
+    pub fn pop_noted(&mut self, queue: usize) -> Option<(Packet, bool)> {
         let state = &mut self.queues[queue];
         let index = state.first;
         if index == NONE {
             return None;
         }
         let slot = &mut self.pool[index as usize];
-        let packet = slot.packet;
+        let (packet, note) = (slot.packet, slot.note);
         state.packets -= 1;
         state.first = std::mem::replace(&mut slot.after, self.free);
         if state.first == NONE {
@@ -395,7 +409,7 @@ impl FairQueues {
         self.packets -= 1;
         self.bytes -= u64::from(packet.size);
         self.sizes.set(queue, self.sizes.bytes[queue] - u64::from(packet.size));
-        Some(packet)
+        Some((packet, note))
     }
 
     /// The queue whose turn it is: the first of the new, else of the old, that has not used up its quantum. It may turn

@@ -34,6 +34,7 @@ pub mod pie;
 pub mod rank_index;
 pub mod recent_flows;
 pub mod round;
+pub mod selector;
 pub mod slot_heap;
 pub mod spacing;
 pub mod ticks;

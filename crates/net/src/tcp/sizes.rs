@@ -16,8 +16,20 @@ pub fn syn_bytes(settings: &rfc::Settings) -> u16 {
     ACK_BYTES + if settings.timestamps { rfc::SYN_OPTIONS_WITH_STAMPS } else { rfc::SYN_OPTIONS }
 }
 
-/// ACKs of a connection with these settings, bytes: without SACK blocks, with one, and so on.
+/// The first SYN-ACK of a connection with these settings, bytes.
+pub fn syn_ack_bytes(settings: &rfc::Settings) -> u16 {
+    let accurate = settings.asks() == rfc::Feedbacks::Accecn && settings.server_ecn == rfc::ServerEcn::Same;
+    let option = if accurate { rfc::AccecnOption::first() } else { rfc::AccecnOption::NONE };
+    syn_bytes(settings) + option.syn_bytes(settings.timestamps)
+}
+
+/// ACKs of a connection with these settings, bytes: without SACK blocks, with one, and so on; with the option of
+/// accurate ECN every multiple of four up to the largest header.
 pub fn ack_sizes(settings: &rfc::Settings) -> &'static [u16] {
+    if settings.asks() == rfc::Feedbacks::Accecn {
+        const ALL: [u16; 11] = [40, 44, 48, 52, 56, 60, 64, 68, 72, 76, 80];
+        return &ALL[if settings.timestamps { 3 } else { 0 }..];
+    }
     const PLAIN: [u16; 5] = sizes(ACK_BYTES);
     const STAMPED: [u16; 5] = sizes(ACK_BYTES + rfc::STAMP_BYTES);
     let all = if settings.timestamps { &STAMPED } else { &PLAIN };

@@ -219,6 +219,8 @@ pub const MORE: &[(&str, &str)] = &[
     ("fq_codel", "queues=16 classify=perfect"),
     ("fq_codel", "queues=16 classify=set_associative"),
     ("fq_codel", "l4s=true ce_threshold=0.005"),
+    ("fq_codel", "ce_threshold_selector=1 ce_threshold_mask=3 ce_threshold=0.005"),
+    ("fq_codel", "ce_threshold_selector=184 ce_threshold_mask=252 ce_threshold=0.005"),
     ("fq_pie", "queues=16 classify=perfect"),
     ("fq_pie", "queues=16 classify=set_associative"),
     ("fq_pie", "dialect=ns3 batch_rule=bytes drop_batch=8"),

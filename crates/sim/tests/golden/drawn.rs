@@ -1,15 +1,16 @@
 //! Digests of the results of scenarios with every kind of traffic, every TCP with its options, every discipline and
 //! every network: each line of `golden_run/drawn.txt` has a digest and a scenario, drawn once at random; those of
 //! `golden_run/stacks.txt` have every TCP of every stack by its name. With `EARLYDROP_BLESS=1` in the environment the
-//! digests are written anew; the changelog must then say what changed and why. `make test-web` compares them with the
-//! engine in WebAssembly.
+//! digests are written anew, and a scenario of each discipline that has none is added; the changelog must then say what
+//! changed and why. `make test-web` compares them with the engine in WebAssembly.
 
+use earlydrop_aqm::catalogue;
 use earlydrop_aqm::random::Generator;
 use earlydrop_sim::result;
 use earlydrop_sim::run::{run, Events, Links};
 use earlydrop_sim::scenario::{check, Doc, Scenario};
 use earlydrop_sim::simulation::Simulation;
-use serde_json::Value;
+use serde_json::{json, Value};
 use std::path::Path;
 
 /// FNV-1a.
@@ -43,6 +44,45 @@ fn drawn_scenarios_reproduce_their_digests() {
     reproduce("drawn.txt", 200);
 }
 
+/// A scenario of the discipline `name`, with flows of two stacks and unresponsive ones.
+fn of_discipline(name: &str) -> String {
+    let start = json!({ "uniform": ["0 s", "1 s"] });
+    let scenario = json!({
+        "name": name, "duration": "3 s", "warmup": "1 s", "seed": 28,
+        "topology": {
+            "kind": "dumbbell", "pairs": 5,
+            "access": { "rate": "50 Mbit/s", "delay": "5 ms" },
+            "bottleneck": { "rate": "5 Mbit/s", "delay": "10 ms" },
+        },
+        "queue": { "bottleneck": { "aqm": name, "limit": 50, "ecn": true } },
+        "traffic": [
+            {
+                "kind": "ftp", "tcp": "cubic", "stack": "linux-6.18", "count": 2, "class": 3, "ecn": true,
+                "start": start,
+            },
+            { "kind": "ftp", "tcp": "sack", "stack": "ns2-2.35", "count": 2, "start": start },
+            { "kind": "cbr", "rate": "2 Mbit/s", "class": 1, "start": "0.5 s" },
+        ],
+        "record": { "series": "100 ms" },
+    });
+    scenario.to_string()
+}
+
+/// The lines of `drawn.txt`, with scenarios of the disciplines that it lacks.
+fn with_every_discipline(stored: &str) -> String {
+    let lacking = |spec: &&&catalogue::AqmSpec| !stored.contains(&format!("\"aqm\":\"{}\"", spec.name));
+    let added = catalogue::all().iter().filter(lacking).map(|spec| format!("0\t{}\n", of_discipline(spec.name)));
+    stored.to_string() + &added.collect::<String>()
+}
+
+#[test]
+fn every_discipline_is_drawn() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden_run/drawn.txt");
+    let stored = std::fs::read_to_string(&path).expect("the stored digests");
+    let added = with_every_discipline(&stored).split_off(stored.len());
+    assert!(std::env::var_os("EARLYDROP_BLESS").is_some() || added.is_empty(), "EARLYDROP_BLESS=1 adds:\n{added}");
+}
+
 #[test]
 fn named_stacks_reproduce_their_digests() {
     reproduce("stacks.txt", 160);
@@ -51,7 +91,10 @@ fn named_stacks_reproduce_their_digests() {
 /// Runs the scenarios of a file with `least` lines or more.
 fn reproduce(file: &str, least: usize) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden_run").join(file);
-    let stored = std::fs::read_to_string(&path).expect("the stored digests");
+    let mut stored = std::fs::read_to_string(&path).expect("the stored digests");
+    if file == "drawn.txt" && std::env::var_os("EARLYDROP_BLESS").is_some() {
+        stored = with_every_discipline(&stored);
+    }
     let lines: Vec<(&str, &str)> = stored.lines().map(|line| line.split_once('\t').expect("two columns")).collect();
     assert!(lines.len() >= least);
     let found: Vec<String> = lines.iter().map(|(_, scenario)| format!("{:016x}", digest_of(scenario))).collect();

@@ -177,7 +177,7 @@ pub fn rfc_keys(draw: &mut Draw) -> String {
     text += draw.of(&[
         "",
         "",
-        "rules = { late_sack = \"compressed\" }\n",
+        "rules = { late_sack = \"compressed\", feedback = \"accecn\" }\n",
         "rules = { push_ack = \"at_once\", idle_timer = \"runs\", recovery_start = \"second\" }\n",
     ]);
     text

@@ -1,11 +1,10 @@
 //! ECN at the sender: header bits of its segments, and the state of its reaction to marks.
 
+use super::accecn::{understood, Newly, Reading, CLASSIC_ANSWER, FIRST_CEP};
 use super::prr::Prr;
-use super::settings::Feedbacks;
-use crate::segment::{AE, CWR, ECE};
-
-/// The counters of marked packets start with this (RFC 9768).
-pub(super) const FIRST_COUNT: u64 = 5;
+use super::settings::{Feedbacks, Settings};
+use super::wire::Feedback;
+use crate::segment::{AE, CE, CWR, ECE, ECT0};
 
 /// Newly marked packets of an ACK with the three counter bits `ace` that newly covers `packets`, after `known` marked
 /// ones: the largest consistent number, as the counter may have wrapped around.
@@ -20,15 +19,23 @@ pub fn marked_packets(known: u64, ace: u8, packets: u64) -> u64 {
 /// The sender's side of ECN.
 #[derive(Clone, Debug)]
 pub(super) struct Ecn {
+    /// What the SYN asks for, and what the SYN-ACK has agreed on.
+    asks: Feedbacks,
     feedback: Feedbacks,
-    /// Retransmissions are ECN-capable with any feedback.
+    /// The congestion control is scalable: all its segments are ECN-capable.
+    scalable: bool,
+    /// The ECN field of ECN-capable segments.
+    ect: u8,
+    /// Retransmissions are ECN-capable with any feedback, and SYNs with accurate ECN.
     plus: bool,
     /// The handshake has agreed on ECN.
     pub agreed: bool,
     /// The next new segment carries CWR.
     cwr: bool,
-    /// Marked packets that the receiver has counted (RFC 9768).
+    /// Marked packets that the receiver has counted ([`Feedbacks::Counter`]).
     marks: u64,
+    /// The reading of accurate ECN.
+    reading: Option<Box<Reading>>,
     /// The reduction of the CWR state, if a mark reduces cwnd over a round trip.
     pub reduction: Option<Prr>,
     /// A mark was echoed at a cwnd of 1: nothing is sent before the timer expires (RFC 3168, 6.1.2).
@@ -36,20 +43,66 @@ pub(super) struct Ecn {
 }
 
 impl Ecn {
-    pub fn new(feedback: Feedbacks, plus: bool) -> Self {
-        Ecn { feedback, plus, agreed: false, cwr: false, marks: FIRST_COUNT, reduction: None, halted: false }
+    pub fn new(settings: &Settings) -> Self {
+        Ecn {
+            asks: settings.asks(),
+            feedback: Feedbacks::None,
+            scalable: settings.feedback.marks_all(),
+            ect: settings.feedback.capable(),
+            plus: settings.ecn_plus,
+            agreed: false,
+            cwr: false,
+            marks: FIRST_CEP,
+            reading: None,
+            reduction: None,
+            halted: false,
+        }
     }
 
-    /// Bits of a SYN. RFC 3168, 6.1.1: one that asks for ECN has ECE and CWR and is not ECN-capable itself.
-    pub fn syn_bits(&self) -> u8 {
-        let mut ask = if self.feedback == Feedbacks::None { 0 } else { ECE | CWR };
-        if self.feedback.marks_all() {
-            ask |= self.feedback.capable();
+    /// Bits of a SYN after so many timeouts. RFC 3168, 6.1.1: one that asks for ECN has ECE and CWR and is not
+    /// ECN-capable itself.
+    pub fn syn_bits(&self, timeouts: u32) -> u8 {
+        let accurate = self.asks == Feedbacks::Accecn;
+        let ask = match self.asks {
+            Feedbacks::None => return 0,
+            // RFC 9768, 3.1.4.1: the second SYN asks again, the third not.
+            Feedbacks::Accecn if timeouts > 1 => return 0,
+            Feedbacks::Accecn | Feedbacks::Counter => ECE | CWR | AE,
+            Feedbacks::Classic | Feedbacks::Dctcp => ECE | CWR,
+        };
+        let first = timeouts == 0 || !accurate;
+        ask | if first && (self.scalable || (accurate && self.plus)) { self.ect } else { 0 }
+    }
+
+    /// The SYN-ACK, after so many timeouts. Whether it reports that the SYN was marked.
+    pub fn on_syn_ack(&mut self, syn_ack: &Feedback, timeouts: u32) -> bool {
+        let mut arrived = None;
+        self.feedback = match self.asks {
+            _ if self.asks != Feedbacks::Accecn && !syn_ack.echo => Feedbacks::None,
+            Feedbacks::Counter if syn_ack.ace == CLASSIC_ANSWER => Feedbacks::Classic,
+            Feedbacks::Accecn => {
+                let feedback;
+                (feedback, arrived) = understood(syn_ack.ace);
+                feedback
+            }
+            asked => asked,
+        };
+        self.agreed = self.feedback != Feedbacks::None;
+        match self.feedback {
+            // Not ECT(1), which promises a scalable response (RFC 9331, 4.3).
+            Feedbacks::Classic => self.ect = ECT0,
+            Feedbacks::Accecn => {
+                // The answer to one of several SYNs does not say to which.
+                let sent = (timeouts == 0).then(|| self.syn_bits(0) & CE);
+                let reading = Reading::new(sent.zip(arrived), &syn_ack.accecn);
+                if !reading.sends_capable {
+                    self.ect = 0;
+                }
+                self.reading = Some(Box::new(reading));
+            }
+            _ => {}
         }
-        if self.accurate() {
-            ask |= AE;
-        }
-        ask
+        self.feedback == Feedbacks::Accecn && arrived == Some(CE)
     }
 
     /// Bits of a retransmission: of an empty segment, unless retransmissions are ECN-capable (ECN++).
@@ -65,8 +118,8 @@ impl Ecn {
     /// Bits of an empty or a retransmitted segment: not ECN-capable (RFC 3168, 6.1.5), unless all segments are.
     #[inline(always)]
     pub fn other_bits(&self) -> u8 {
-        if self.agreed && self.feedback.marks_all() {
-            self.feedback.capable()
+        if self.agreed && self.scalable && self.feedback != Feedbacks::Classic {
+            self.ect
         } else {
             0
         }
@@ -76,7 +129,7 @@ impl Ecn {
     #[inline(always)]
     pub fn capable(&self) -> u8 {
         if self.agreed {
-            self.feedback.capable()
+            self.ect
         } else {
             0
         }
@@ -94,7 +147,8 @@ impl Ecn {
 
     /// cwnd has been reduced for a loss: the receiver need not echo earlier marks.
     pub fn reduced_for_loss(&mut self) {
-        self.cwr = self.agreed;
+        // RFC 9768, 3.1.5: the flag is part of a counter.
+        self.cwr = self.agreed && self.feedback != Feedbacks::Accecn;
     }
 
     /// cwnd has been reduced for a mark.
@@ -108,15 +162,33 @@ impl Ecn {
     }
 
     /// Whether marks are counted by the receiver.
+    #[inline(always)]
     pub fn accurate(&self) -> bool {
-        self.feedback == Feedbacks::Accurate
+        matches!(self.feedback, Feedbacks::Counter | Feedbacks::Accecn)
     }
 
-    /// Newly marked packets by the three counter bits of an ACK that newly covers `packets`.
-    pub fn count(&mut self, ace: u8, packets: u64) -> f64 {
-        let marked = marked_packets(self.marks, ace, packets);
+    /// Whether a scalable control gets classic feedback, so that a mark reduces cwnd as a loss (RFC 3168, 6.1.2).
+    pub fn fell_back(&self) -> bool {
+        self.scalable && self.feedback == Feedbacks::Classic
+    }
+
+    /// Packets that an ACK newly reports as marked; segments have `mss` bytes.
+    pub fn count(&mut self, ack: &Feedback, newly: &Newly, mss: u32) -> f64 {
+        if let Some(reading) = &mut self.reading {
+            let marked = reading.on_ack(ack.ace, &ack.accecn, newly, mss);
+            if !reading.sends_capable {
+                self.ect = 0;
+            }
+            return marked as f64;
+        }
+        let marked = marked_packets(self.marks, ack.ace, newly.packets);
         self.marks += marked;
         marked as f64
+    }
+
+    /// Packets that the receiver has counted as marked.
+    pub fn counted(&self) -> u64 {
+        self.reading.as_ref().map_or(self.marks, |reading| reading.marks().0) - FIRST_CEP
     }
 
     /// Whether an ACK with this echo may take the fast path.
@@ -133,7 +205,7 @@ mod tests {
     #[test]
     fn three_bits_of_a_counter() {
         // (ACE, newly covered) -> marked, in sequence from 5 on, by hand.
-        let mut known = FIRST_COUNT;
+        let mut known = FIRST_CEP;
         for ((ace, packets), marked) in
             [((5, 2), 0), ((6, 2), 1), ((0, 4), 2), ((7, 8), 7), ((7, 20), 16), ((1, 20), 18)]
         {

@@ -4,6 +4,7 @@
 //! scoreboard, loss detection, recovery with proportional rate reduction, ECN and pacing. Congestion control
 //! ([`control`]) grows and reduces cwnd. The receiving end is [`Receiver`]. The TCPs differ in their [`Settings`].
 
+mod accecn;
 mod clock;
 mod connection;
 pub mod control;
@@ -26,6 +27,7 @@ mod usage;
 mod vars;
 mod wire;
 
+pub use accecn::AccecnOption;
 pub use clock::TICK;
 pub use connection::Connection;
 pub use control::{BbrRules, Counting, CubicRules, HyStart};
@@ -33,7 +35,7 @@ pub use ecn::marked_packets;
 pub use prr::Bound;
 pub use receiver::{Receiver, ReceiverSettings, Reply, SACK_WAIT};
 pub use rto::{GRANULARITY, INITIAL_RTO, MAX_RTO};
-pub use settings::{Base, ControlKind, Feedbacks, IdleRestart, Restart, Settings};
+pub use settings::{Base, ControlKind, Feedbacks, IdleRestart, Restart, ServerEcn, Settings};
 pub use wire::Range;
 pub use wire::{
     block_bytes, unwrap, wrap, Arrived, Feedback, MOST_BLOCKS, STAMP_BYTES, SYN_OPTIONS, SYN_OPTIONS_WITH_STAMPS,

@@ -72,22 +72,35 @@ pub enum Feedbacks {
     Classic,
     /// ECE says whether the last segment was marked (RFC 8257, 3.2).
     Dctcp,
-    /// A counter of marked packets, modulo 8 (accurate ECN); data are ECT(1).
-    Accurate,
+    /// A counter of marked packets, modulo 8, and nothing else of accurate ECN; data are ECT(1).
+    Counter,
+    /// Accurate ECN (RFC 9768).
+    Accecn,
+}
+
+/// What ECN the receiver's end is able to give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerEcn {
+    /// What the sender asks for.
+    Same,
+    /// RFC 3168's.
+    Classic,
+    /// None.
+    None,
 }
 
 impl Feedbacks {
     /// Whether all segments are ECN-capable, retransmissions too: queues for such congestion controls mark so early
     /// that they would drop others (RFC 8257, 3.5; Linux, `tcp_ca_needs_ecn`).
     pub(super) fn marks_all(self) -> bool {
-        matches!(self, Feedbacks::Dctcp | Feedbacks::Accurate)
+        matches!(self, Feedbacks::Dctcp | Feedbacks::Counter)
     }
 
     /// The ECN field of ECN-capable segments.
     pub(super) fn capable(self) -> u8 {
         match self {
             Feedbacks::None => 0,
-            Feedbacks::Accurate => ECT1,
+            Feedbacks::Counter => ECT1,
             _ => ECT0,
         }
     }
@@ -106,8 +119,12 @@ pub struct Settings {
     pub sack: bool,
     /// Time stamps in every segment (RFC 7323).
     pub timestamps: bool,
-    /// How marks are echoed.
+    /// How marks are echoed, as the congestion control has it.
     pub feedback: Feedbacks,
+    /// With ECN: by accurate ECN instead.
+    pub accecn: bool,
+    /// What the receiver can do of that.
+    pub server_ecn: ServerEcn,
     /// Smallest retransmission timeout (RFC 6298, 2.4: 1 s).
     pub min_rto: f64,
     /// Initial window, segments; `None` is RFC 6928's.
@@ -219,7 +236,8 @@ pub struct Settings {
     pub abe: bool,
     /// Prague competes as CUBIC would where marks seem to come from a classic queue.
     pub prague_fallback: bool,
-    /// With [`Feedbacks::Classic`]: retransmissions are ECN-capable too (ECN++).
+    /// With [`Feedbacks::Classic`] or accurate ECN: retransmissions are ECN-capable too, and with accurate ECN also SYNs
+    /// (ECN++).
     pub ecn_plus: bool,
     /// Pacing over the RTT.
     pub pacing: bool,
@@ -244,6 +262,8 @@ impl Default for Settings {
             sack: true,
             timestamps: true,
             feedback: Feedbacks::None,
+            accecn: false,
+            server_ecn: ServerEcn::Same,
             min_rto: 1.0,
             initial_window: None,
             idle_restart: IdleRestart::Initial,
@@ -305,6 +325,29 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The feedback that the SYN asks for.
+    pub fn asks(&self) -> Feedbacks {
+        match self.feedback {
+            Feedbacks::None => Feedbacks::None,
+            _ if self.accecn => Feedbacks::Accecn,
+            own => own,
+        }
+    }
+
+    /// The feedback that the receiver is able to give.
+    pub(super) fn serves(&self) -> Feedbacks {
+        match (self.asks(), self.server_ecn) {
+            (_, ServerEcn::None) | (Feedbacks::None, _) => Feedbacks::None,
+            (_, ServerEcn::Classic) => Feedbacks::Classic,
+            (own, ServerEcn::Same) => own,
+        }
+    }
+
+    /// Whether ACKs count marked packets in three header bits, if the receiver agrees.
+    pub fn counts_marks(&self) -> bool {
+        matches!(self.asks(), Feedbacks::Counter | Feedbacks::Accecn)
+    }
+
     /// SACK blocks in an ACK, at most (RFC 2018, section 3).
     pub fn blocks(&self) -> u8 {
         match (self.sack, self.timestamps) {

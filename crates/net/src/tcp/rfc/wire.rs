@@ -1,5 +1,7 @@
 //! The wire format: 32-bit sequence numbers, segments and ACKs.
 
+use super::accecn::AccecnOption;
+
 /// A range of sequence numbers: the first, and one behind the last.
 pub type Range = (u64, u64);
 
@@ -44,8 +46,10 @@ pub struct Feedback {
     pub duplicate: bool,
     /// ECE: a marked segment has arrived (RFC 3168); in the SYN-ACK agreement on ECN.
     pub echo: bool,
-    /// The counter of marked packets modulo 8 (accurate ECN).
+    /// Accurate ECN: the counter of marked packets modulo 8 (ACE); in a SYN-ACK its flags, AE being 4, CWR 2, ECE 1.
     pub ace: u8,
+    /// The option of accurate ECN.
+    pub accecn: AccecnOption,
     /// Number of SACK blocks.
     pub count: u8,
     /// SACK blocks on the wire, the newest first.
@@ -65,6 +69,7 @@ impl Feedback {
             duplicate: false,
             echo: false,
             ace: 0,
+            accecn: AccecnOption::NONE,
             count: 0,
             blocks: [(0, 0); MOST_BLOCKS],
             stamp,
@@ -83,6 +88,11 @@ impl Feedback {
             }
         }
         (ranges, count)
+    }
+
+    /// Bytes of its options beside time stamps, padded; not of a SYN-ACK.
+    pub fn option_bytes(&self) -> u16 {
+        block_bytes(self.count) + self.accecn.bytes(self.count > 0)
     }
 
     /// Adds a block if there are fewer than `most`.

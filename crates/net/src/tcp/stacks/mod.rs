@@ -115,7 +115,7 @@ fn start(tcp: &str, mss: u32, ecn: bool) -> Settings {
     let feedback = match (ecn, control) {
         (false, _) => Feedbacks::None,
         (true, ControlKind::Dctcp) => Feedbacks::Dctcp,
-        (true, ControlKind::Prague) => Feedbacks::Accurate,
+        (true, ControlKind::Prague) => Feedbacks::Counter,
         (true, _) => Feedbacks::Classic,
     };
     Settings { control, mss, feedback, ..Settings::default() }

@@ -7,7 +7,7 @@ use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
 use earlydrop_net::source::{Distribution, SessionPattern, Source, Transfers};
-use earlydrop_net::tcp::sizes::{ack_sizes, syn_bytes, ACK_SIZES, SYN_BYTES};
+use earlydrop_net::tcp::sizes::{ack_sizes, syn_ack_bytes, syn_bytes, ACK_SIZES, SYN_BYTES};
 use earlydrop_net::tcp::{Flavour, TcpOptions};
 use earlydrop_net::TtlOption;
 
@@ -179,7 +179,7 @@ impl FlowSpec {
 
     /// Size of the SYN's ACK (or SYN-ACK), bytes.
     pub fn syn_answer(&self) -> u16 {
-        self.options.rfc.as_ref().map_or(self.acks()[0], |settings| syn_bytes(settings))
+        self.options.rfc.as_ref().map_or(self.acks()[0], |settings| syn_ack_bytes(settings))
     }
 
     /// Sizes of the ACKs of data on the wire, bytes, in rising order.

@@ -170,10 +170,10 @@ impl<Q: EventQueue> Engine<Q> {
     fn feedback(&mut self, segment: Segment, feedback: &Feedback) -> Segment {
         let Some(settings) = &self.specs.kind(segment.flow()).options.rfc else { return segment };
         let size = if feedback.syn {
-            syn_bytes(settings)
+            syn_bytes(settings) + feedback.accecn.syn_bytes(settings.timestamps)
         } else {
             let stamps = if settings.timestamps { rfc::STAMP_BYTES } else { 0 };
-            ACK_BYTES + stamps + rfc::block_bytes(feedback.count)
+            ACK_BYTES + stamps + feedback.option_bytes()
         };
         let ack = segment.answered(feedback.ack as i32, size).with_bits(kept_bits(feedback));
         self.blocks.rfc.keep(ack, feedback)

@@ -6,7 +6,6 @@ use crate::engine::network::{Network, PortKind};
 use earlydrop_aqm::header::{TcpHeader, MOST_BLOCKS};
 use earlydrop_aqm::{Header, Packet};
 use earlydrop_net::segment::{CWR, ECE, FIN, PSH, REQUEST, SACK, SYN};
-use earlydrop_net::tcp::rfc::Feedbacks;
 use earlydrop_net::Segment;
 
 /// What all packets of a flow have in common.
@@ -44,11 +43,7 @@ impl Headers {
                 hops: forward.len(),
                 dscp: network.dscp(flow),
                 tcp: !reverse.is_empty(),
-                counts_marks: network.flow_specs[flow]
-                    .options
-                    .rfc
-                    .as_ref()
-                    .is_some_and(|rfc| rfc.feedback == Feedbacks::Accurate),
+                counts_marks: network.flow_specs[flow].options.rfc.as_ref().is_some_and(|rfc| rfc.counts_marks()),
             }
         });
         Headers { flows: flows.collect() }
@@ -110,6 +105,7 @@ fn ack(segment: &Segment, counts_marks: bool, blocks: &BlockPool) -> TcpHeader {
                 header.plain_ack &= feedback.ace & 4 == 0;
                 header.ecn_flags = feedback.ace & 3;
             }
+            header.other_options = feedback.accecn.is_present();
             // ACKs are written in order; only the echoed times can be older, in ms as in Linux.
             header.stamps = Some((0, (feedback.stamp * 1e3) as u32));
         }

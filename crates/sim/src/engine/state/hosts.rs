@@ -4,7 +4,7 @@ use crate::engine::network::FlowSpec;
 use earlydrop_net::segment::{ECE, SACK};
 use earlydrop_net::tcp::ns2::{Ack, Blocks};
 use earlydrop_net::tcp::rfc::{Connection, Feedback};
-use earlydrop_net::tcp::{ns2, rfc, Receiver, Sender};
+use earlydrop_net::tcp::{ns2, Receiver, Sender};
 use earlydrop_net::Segment;
 
 /// The sender of a flow; `first` is its initial sequence number (0 in ns-2).
@@ -33,7 +33,7 @@ pub fn receiver(spec: &FlowSpec, first: u32) -> Receiver {
 pub fn stamped_ack(spec: &FlowSpec) -> u16 {
     let stamps = spec.options.rfc.as_ref().is_some_and(|settings| {
         // Its other fields must be kept too.
-        settings.timestamps || settings.feedback == rfc::Feedbacks::Accurate
+        settings.timestamps || settings.counts_marks()
     });
     if stamps {
         spec.acks()[0]

@@ -3,6 +3,7 @@
 //! The order is fixed: newly delivered segments, RTT, losses, marks, recovery or growth, timers, sending.
 
 use super::Connection;
+use crate::tcp::rfc::accecn::Newly;
 use crate::tcp::rfc::control::Acked;
 use crate::tcp::rfc::losses::LossDetection;
 use crate::tcp::rfc::rack::Rack;
@@ -94,8 +95,10 @@ impl Connection {
         let latest = self.rtt.of_last_segment(&arrived.measured, rtt, now, feedback);
         self.rtt.latest(latest);
         let mut info = self.acked(now, latest, advanced, arrived.numbers, flight_before, feedback);
-        if self.ecn.accurate() && self.ecn.agreed {
-            info.marked = self.ecn.count(feedback.ace, arrived.packets);
+        if self.ecn.accurate() {
+            let stamp = if self.settings.timestamps { feedback.stamp } else { 0.0 };
+            let newly = Newly { packets: arrived.packets, bytes: arrived.numbers, old: ack < self.una, stamp };
+            info.marked = self.ecn.count(feedback, &newly, self.settings.mss);
         }
         if let Some(rate) = &mut self.rate {
             rate.forget_before(self.scoreboard.number(0));

@@ -33,7 +33,7 @@ impl Handshake {
 
 impl Connection {
     pub(super) fn send_syn(&mut self, now: f64, out: &mut Output) {
-        out.segments.push(Sent { seq: self.first, payload: 0, bits: SYN | self.ecn.syn_bits() });
+        out.segments.push(Sent { seq: self.first, payload: 0, bits: SYN | self.ecn.syn_bits(self.handshake.timeouts) });
         self.vars.retransmits += u32::from(self.next > 0);
         self.next = 1;
         if self.handshake.timeouts == 0 || !self.settings.syn_sample_always {
@@ -58,9 +58,9 @@ impl Connection {
         self.handshake.state = State::Established;
         self.una = 1;
         self.vars.note(out, Variable::Ack, 0.0);
-        self.ecn.agreed = feedback.echo;
         self.rto_at = f64::INFINITY;
         let timeouts = self.handshake.timeouts;
+        let marked = self.ecn.on_syn_ack(feedback, timeouts);
         let (stamps, always) = (self.settings.timestamps, self.settings.syn_sample_always);
         if timeouts == 0 || stamps || always {
             let sent = if stamps { feedback.stamp } else { self.handshake.sent };
@@ -70,8 +70,9 @@ impl Connection {
         if timeouts > 0 && !always {
             self.rtt.rto.syn_was_lost();
         }
-        // RFC 6928, 2: the initial window survives one lost SYN, not more (RFC 5681, 3.1).
-        let initial = if timeouts > 1 { LOSS_WINDOW } else { self.settings.initial_window() };
+        // RFC 6928, 2: the initial window survives one lost SYN, not more (RFC 5681, 3.1), nor a marked one (ECN++,
+        // draft-ietf-tcpm-generalized-ecn).
+        let initial = if timeouts > 1 || marked { LOSS_WINDOW } else { self.settings.initial_window() };
         self.vars.set_cwnd(initial, out);
         self.last_sent = now;
         let bits = self.ecn.other_bits();

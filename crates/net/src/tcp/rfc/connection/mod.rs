@@ -100,7 +100,7 @@ impl Connection {
             rto_at: f64::INFINITY,
             detection: LossDetection::new(&settings),
             recovery: Recovery::new(),
-            ecn: Ecn::new(settings.feedback, settings.ecn_plus),
+            ecn: Ecn::new(&settings),
             pacer: Pacer::new(&settings, models),
             tso,
             undo: Undo::new(&settings),
@@ -163,6 +163,11 @@ impl Connection {
     /// Reductions of cwnd that were undone, as the losses were spurious.
     pub fn undos(&self) -> u32 {
         self.vars.undos
+    }
+
+    /// Packets that accurate ECN has reported as marked.
+    pub fn marks(&self) -> u64 {
+        self.ecn.counted()
     }
 
     /// The current timeout, s.

@@ -215,7 +215,11 @@ impl Connection {
         }
         let flight = self.flight_before(flight);
         let window = self.window();
-        let left = self.control.control().on_mark(&window, flight, now);
+        let control = self.control.control();
+        let left = match self.ecn.fell_back() {
+            true => control.on_loss(&window, flight, now),
+            false => control.on_mark(&window, flight, now),
+        };
         if self.owns_window() {
             return;
         }

@@ -123,7 +123,7 @@ fn the_fast_path_of_an_ack_equals_the_slow_path() {
             let feedback = match control {
                 _ if has(5) => Feedbacks::None,
                 ControlKind::Dctcp => Feedbacks::Dctcp,
-                ControlKind::Prague => Feedbacks::Accurate,
+                ControlKind::Prague => Feedbacks::Counter,
                 _ => Feedbacks::Classic,
             };
             let (sack, rack) = (!has(1) || has(2), has(2));

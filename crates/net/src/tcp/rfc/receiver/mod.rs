@@ -5,10 +5,11 @@
 
 mod ack_policy;
 
+use super::accecn::{answered, flags, served, AccecnOption, Counters};
 use super::settings::{Feedbacks, Settings};
 use super::wire::Range;
 use super::wire::{unwrap, wrap, Arrived, Feedback};
-use crate::segment::{CE, CWR, ECE, FIN, PSH, SYN};
+use crate::segment::{CE, CWR, FIN, PSH, SYN};
 pub use ack_policy::SACK_WAIT;
 use ack_policy::{AckPolicy, Came, Held, When};
 
@@ -21,8 +22,10 @@ pub struct ReceiverSettings {
     pub blocks: u8,
     /// How long an ACK may be delayed, s. `None`: every ACK is immediate.
     pub delay: Option<f64>,
-    /// How marks are echoed.
+    /// How marks can be echoed; once there is a connection, how they are.
     pub feedback: Feedbacks,
+    /// Time stamps take room of other options.
+    pub timestamps: bool,
     /// With [`Feedbacks::Classic`]: the first mark, the segment behind it and each CWR get an immediate ACK (Linux,
     /// `tcp_enter_quickack_mode` in `tcp_ecn_check_ce`, and `tcp_ecn_accept_cwr`).
     pub mark_ack_at_once: bool,
@@ -33,9 +36,15 @@ pub struct ReceiverSettings {
 impl Settings {
     /// For a sender with these settings, whose connection starts with the number `first`.
     pub fn receiver(&self, first: u32) -> Receiver {
-        let (blocks, delay, feedback) = (self.blocks(), self.delayed_ack, self.feedback);
-        let (mark_ack_at_once, compressed) = (self.mark_ack_at_once, self.late_sack_compressed);
-        Receiver::new(ReceiverSettings { first, blocks, delay, feedback, mark_ack_at_once, compressed })
+        Receiver::new(ReceiverSettings {
+            first,
+            blocks: self.blocks(),
+            delay: self.delayed_ack,
+            feedback: self.serves(),
+            timestamps: self.timestamps,
+            mark_ack_at_once: self.mark_ack_at_once,
+            compressed: self.late_sack_compressed,
+        })
     }
 }
 
@@ -70,8 +79,10 @@ pub struct Receiver {
     unanswered_mark: bool,
     /// The last segment was marked (RFC 8257, 3.2: `DCTCP.CE`).
     marked: bool,
-    /// Marked packets that have arrived, from 5 on (accurate ECN).
+    /// Marked packets that have arrived, from 5 on ([`Feedbacks::Counter`]).
     count: u64,
+    /// Those of accurate ECN.
+    counters: Option<Box<Counters>>,
     /// One behind the FIN, once that has arrived.
     fin_at: Option<u64>,
 }
@@ -89,7 +100,8 @@ impl Receiver {
             ecn: false,
             unanswered_mark: false,
             marked: false,
-            count: super::ecn::FIRST_COUNT,
+            count: super::accecn::FIRST_CEP,
+            counters: None,
             fin_at: None,
         }
     }
@@ -114,7 +126,8 @@ impl Receiver {
     /// may be delayed, and the ECN echo does not change.
     #[inline(always)]
     fn answers_at_once(&self, arrived: &Arrived) -> bool {
-        let marks = self.ecn && (self.marked || arrived.bits & CE == CE || arrived.bits & CWR != 0);
+        let reports = self.marked || arrived.bits & CE == CE || arrived.bits & CWR != 0;
+        let marks = self.ecn && (reports || self.counters.is_some());
         let data = arrived.payload > 0 && arrived.bits & (SYN | FIN) == 0;
         data && !marks && self.next > 0 && self.policy.answers_all_at_once()
     }
@@ -173,9 +186,12 @@ impl Receiver {
         let end = start + u64::from(arrived.payload) + u64::from(arrived.bits & FIN != 0);
         if self.next == 0 || end == start {
             // Before the SYN, or the last segment of the handshake.
+            if let Some(counters) = &mut self.counters {
+                counters.count(arrived.bits & CE, 0);
+            }
             return Reply::Nothing;
         }
-        let changed = self.ecn && self.note_mark(arrived.bits);
+        let changed = self.ecn && self.note_mark(arrived);
         // RFC 8257, 3.2: delayed segments are acknowledged on their own, with the state they arrived in.
         let apart = changed && self.settings.feedback == Feedbacks::Dctcp;
         let earlier = if apart { self.policy.release().map(|held| self.answer_held(&held)) } else { None };
@@ -223,17 +239,25 @@ impl Receiver {
             // From an earlier connection.
             return Reply::Nothing;
         }
+        let mut answer = Feedback::new(wrap(1, self.settings.first), arrived.stamp);
         if self.next == 0 {
             self.next = 1;
             self.recent = arrived.stamp;
-            // RFC 3168, 6.1.1: ECE and CWR in a SYN ask for ECN.
-            self.ecn = arrived.bits & (ECE | CWR) == ECE | CWR && self.settings.feedback != Feedbacks::None;
+            // Later SYNs do not change what the first has asked for (RFC 9768, 3.1.5).
+            self.settings.feedback = served(self.settings.feedback, flags(arrived.bits));
+            self.ecn = self.settings.feedback != Feedbacks::None;
+            if self.settings.feedback == Feedbacks::Accecn {
+                self.counters = Some(Box::new(Counters::new()));
+                // Not in answer to a second SYN, as the option may have been the reason (RFC 9768, 3.2.3.2.2).
+                answer.accecn = AccecnOption::first();
+            }
         }
-        let mut answer = Feedback::new(wrap(1, self.settings.first), arrived.stamp);
         answer.syn = true;
-        answer.echo = self.ecn;
-        // Accurate ECN: the ECN field with which the SYN has arrived.
-        answer.ace = [0b010, 0b011, 0b100, 0b110][usize::from(arrived.bits & CE)];
+        answer.ace = answered(self.settings.feedback, arrived.bits);
+        answer.echo = match self.settings.feedback {
+            Feedbacks::Accecn => answer.ace & 1 != 0,
+            _ => self.ecn,
+        };
         answer.one_way = arrived.now - arrived.stamp;
         self.acked = self.acked.max(1);
         Reply::Now(answer)
@@ -255,7 +279,11 @@ impl Receiver {
     }
 
     /// RFC 3168, 6.1.3: ECE from a mark on until CWR, which is processed first. Whether the state of DCTCP has changed.
-    fn note_mark(&mut self, bits: u8) -> bool {
+    fn note_mark(&mut self, arrived: &Arrived) -> bool {
+        let bits = arrived.bits;
+        if let Some(counters) = &mut self.counters {
+            return counters.count(bits & CE, arrived.payload);
+        }
         let before = self.marked;
         self.marked = bits & CE == CE;
         if bits & CWR != 0 {
@@ -271,9 +299,9 @@ impl Receiver {
         match self.settings.feedback {
             Feedbacks::Dctcp => self.marked != before,
             // Immediate when marks start.
-            Feedbacks::Accurate => self.marked && !before,
+            Feedbacks::Counter => self.marked && !before,
             Feedbacks::Classic => self.settings.mark_ack_at_once && bits & CWR != 0,
-            Feedbacks::None => false,
+            Feedbacks::None | Feedbacks::Accecn => false,
         }
     }
 
@@ -308,15 +336,25 @@ impl Receiver {
         feedback.one_way = one_way;
         feedback.echo = match self.settings.feedback {
             Feedbacks::Dctcp => self.marked && self.ecn,
-            Feedbacks::Accurate => false,
+            Feedbacks::Counter | Feedbacks::Accecn => false,
             _ => self.unanswered_mark,
         };
         feedback.ace = (self.count % 8) as u8;
         self.acked = self.next;
-        let most = usize::from(self.settings.blocks);
-        if most == 0 {
-            return feedback;
+        if self.settings.blocks > 0 {
+            self.add_blocks(&mut feedback, duplicate, came);
         }
+        if let Some(counters) = &mut self.counters {
+            feedback.ace = counters.ace();
+            counters.add_option(&mut feedback, self.settings.timestamps);
+        }
+        feedback
+    }
+
+    /// SACK blocks.
+    #[inline(always)]
+    fn add_blocks(&mut self, feedback: &mut Feedback, duplicate: Option<Range>, came: Range) {
+        let (first, most) = (self.settings.first, usize::from(self.settings.blocks));
         if let Some(range) = duplicate {
             // RFC 2883, section 4: the DSACK first, then the block around it.
             feedback.duplicate = true;
@@ -329,14 +367,13 @@ impl Receiver {
         for &range in &self.beyond {
             feedback.push(range, first, most);
         }
-        feedback
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::segment::ECT0;
+    use crate::segment::{ECE, ECT0};
 
     fn receiver(blocks: u8, delay: Option<f64>) -> Receiver {
         let settings = ReceiverSettings {
@@ -344,6 +381,7 @@ mod tests {
             blocks,
             delay,
             feedback: Feedbacks::Classic,
+            timestamps: true,
             mark_ack_at_once: false,
             compressed: false,
         };
@@ -452,6 +490,7 @@ mod tests {
             blocks: 0,
             delay: None,
             feedback: Feedbacks::Classic,
+            timestamps: true,
             mark_ack_at_once: false,
             compressed: false,
         };

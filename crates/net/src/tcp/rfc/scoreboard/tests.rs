@@ -62,6 +62,7 @@ fn the_fast_path_for_a_grown_first_block_equals_the_slow_path() {
             blocks: 1 + (seed % 4) as u8,
             delay: None,
             feedback: Feedbacks::None,
+            timestamps: true,
             mark_ack_at_once: false,
             compressed: false,
         };

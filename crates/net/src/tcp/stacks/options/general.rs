@@ -1,13 +1,14 @@
 //! Options of every congestion control.
 
 use super::option::{
-    Group, Opt, Place, Values, ALL, CLASSIC_MARKS, COUNTED, LOSS_CUT, MARKS, NOT_BBR, NO_RACK, NO_SACK, NO_STAMPS,
-    PACED, PAIRS, PRR, RACK, SACK, SACK_FOR_RACK, SLOW_START, STAMPS, WAITING_ACKS,
+    Group, Opt, Place, Values, ACCECN_OR_CLASSIC_MARKS, ALL, CLASSIC_MARKS, COUNTED, LOSS_CUT, MARKS, NOT_BBR, NO_RACK,
+    NO_SACK, NO_STAMPS, PACED, PAIRS, PRR, RACK, SACK, SACK_FOR_RACK, SLOW_START, STAMPS, WAITING_ACKS,
 };
-use crate::tcp::rfc::{Base, Bound, Counting, IdleRestart, Restart};
+use crate::tcp::rfc::{Base, Bound, Counting, IdleRestart, Restart, ServerEcn};
 
 const AVOIDANCE: [Counting; 3] = [Counting::Window, Counting::Kept, Counting::PerAck];
 const IDLE_RESTARTS: [IdleRestart; 3] = [IdleRestart::Initial, IdleRestart::Halved, IdleRestart::None];
+const SERVER_ECN: [ServerEcn; 3] = [ServerEcn::Same, ServerEcn::Classic, ServerEcn::None];
 const SSTHRESH: [Base; 3] = [Base::Flight, Base::Pipe, Base::Cwnd];
 const BOUNDS: [Option<Bound>; 5] =
     [Some(Bound::SafeAck), Some(Bound::SlowStart), Some(Bound::Conservative), Some(Bound::RepairAck), None];
@@ -452,14 +453,36 @@ pub(super) const OPTIONS: &[Opt] = &[
         about: "A mark reduces cwnd at once, or over one round trip by PRR, as a loss does (CWR state).",
     },
     Opt {
+        key: "feedback",
+        place: Place::Rules,
+        group: Group::Handshake,
+        values: Values::Either(["by_tcp", "accecn"], |s| &mut s.accecn),
+        controls: ALL,
+        needs: &[&MARKS],
+        source: "RFC 3168, 6.1.3; RFC 8257, 3.2; accecn: RFC 9768; Linux, tcp_ecn.h",
+        about: "Marks are echoed as the congestion control has it: by ECE until CWR, with dctcp by the state of the last segment, with prague by a count in three bits; or by accurate ECN whole, with its negotiation and option.",
+    },
+    Opt {
+        key: "server_ecn",
+        place: Place::Rules,
+        group: Group::Handshake,
+        values: Values::Words(&["same", "classic", "none"], |s| place(s.server_ecn, &SERVER_ECN), |s, k| {
+            s.server_ecn = SERVER_ECN[k];
+        }),
+        controls: ALL,
+        needs: &[&MARKS],
+        source: "RFC 9768, 3.1.2 and 3.1.3",
+        about: "The receiver can echo marks as the sender asks, as in RFC 3168 alone, or not at all; the sender falls back to that.",
+    },
+    Opt {
         key: "ecn_plus",
         place: Place::Rules,
         group: Group::Recovery,
         values: Values::Either(["off", "on"], |s| &mut s.ecn_plus),
         controls: ALL,
-        needs: &[&CLASSIC_MARKS],
+        needs: &[&ACCECN_OR_CLASSIC_MARKS],
         source: "RFC 3168, 6.1.5; on: draft-ietf-tcpm-generalized-ecn (ECN++), 3.2",
-        about: "Retransmissions are ECN-capable as well; those of dctcp and prague always are.",
+        about: "Retransmissions are ECN-capable as well, and with accurate ECN SYNs; those of dctcp and prague always are.",
     },
     Opt {
         key: "mark_ack",

@@ -271,7 +271,10 @@ pub(super) static SLOW_START: Need =
     });
 pub(super) static MARKS: Need = need("ecn = true", |s| s.feedback != Feedbacks::None);
 pub(super) static CLASSIC_MARKS: Need =
-    need("ecn = true, with echoes as in RFC 3168", |s| s.feedback == Feedbacks::Classic);
+    need("ecn = true, with echoes as in RFC 3168", |s| s.asks() == Feedbacks::Classic);
+pub(super) static ACCECN_OR_CLASSIC_MARKS: Need = need("ecn = true, with echoes as in RFC 3168 or accurate ECN", |s| {
+    matches!(s.asks(), Feedbacks::Classic | Feedbacks::Accecn)
+});
 pub(super) static PACED: Need = need("pacing = true", |s| s.pacing);
 pub(super) static WAITING_ACKS: Need = need("delayed_ack", |s| s.delayed_ack.is_some());
 pub(super) static PAIRS: Need = need("send_pairs = true", |s| s.send_pairs);

@@ -1,0 +1,111 @@
+"""The commands by name, and what reads their command lines."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError, MissingArgumentError, Parameter, UnknownOptionError
+
+from .exits import DONE
+from .failures import InputError
+from .helping import EXAMPLES, FIRST, examples, shown_default, unfolded
+from .printing import version
+
+app = App(
+    name="earlydrop",
+    help="A laboratory for active queue management: simulate, compare, reproduce papers.",
+    version=version,
+    help_format="plaintext",
+    version_format="plaintext",
+    help_epilogue=FIRST,
+    default_parameter=Parameter(show_default=shown_default),
+)
+# A command's name, and the function behind it where that has another one.
+COMMANDS = {
+    "list": "list_",
+    "init": "init",
+    "check": "check",
+    "new-aqm": "new_aqm",
+    "test-aqm": "conformance",
+    "show": "show",
+    "play": "play",
+    "run": "run",
+    "compare": "compare",
+    "sweep": "sweep",
+    "tune": "tune",
+    "diff": "diff",
+    "trace": "trace",
+    "completion": "completion",
+    "advise": "advise",
+    "report": "report_",
+    "store": "stores",
+    "reproduce": "reproduce",
+    "validate": "validate",
+    "vectors": "vectors",
+    "bench": "bench",
+    "link": "link",
+    "crosscheck": "crosscheck",
+}
+for _name, _function in COMMANDS.items():
+    _module = f"{__package__}.{_name.replace('-', '_')}"
+    # `store` is an application with commands of its own.
+    _below = {} if _name == "store" else {"help_epilogue": examples(_name)}
+    app.command(f"{_module}:{_function}", name=_name, **_below)
+
+LISTED = {"reproduce": "studies", "show": "aqms", "vectors": "aqms"}
+"""What lists the names that a command's first word may be."""
+
+
+def run(tokens: Sequence[str]) -> int:
+    """Read a command line, run its command and return the exit code.
+
+    Raises:
+        InputError: the command line is wrong.
+    """
+    if not tokens or tokens[0] not in {*COMMANDS, "--version"}:
+        # Help has what each command says of itself.
+        for name in COMMANDS:
+            app[name]
+    elif {"--help", "-h"} & set(tokens) and (function := app[tokens[0]].default_command) is not None:
+        function.__doc__ = unfolded(function.__doc__)
+    try:
+        command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        raise InputError(_said(error)) from error
+    with contextlib.ExitStack() as stack:
+        if bound.arguments.get("trust"):
+            from ..policies import registry
+
+            stack.enter_context(registry.trusting())
+        result = command(*bound.args, **bound.kwargs)
+    return result if isinstance(result, int) else DONE
+
+
+def _said(error: CycloptsError) -> str:
+    """What a wrong command line is answered with."""
+    command = error.command_chain[0] if error.command_chain else ""
+    argument = error.argument
+    missing = isinstance(error, MissingArgumentError) and error.keyword is None
+    if missing and command in EXAMPLES and argument is not None and not argument.tokens:
+        names = f" (`earlydrop list {LISTED[command]}` names all)" if command in LISTED else ""
+        return f"{argument.name}: is missing; as in: {EXAMPLES[command][0]}{names}"
+    if isinstance(error, UnknownOptionError) and command:
+        option = (error.token.keyword or error.token.value).partition("=")[0]
+        having = _having(option)
+        if having:
+            why = "makes one run and " if (command, option) == ("run", "--seeds") else ""
+            return f"{option}: {command} {why}has no such option; {', '.join(having)} {'have' if having[1:] else 'has'}"
+    return str(error)
+
+
+def _having(option: str) -> list[str]:
+    """The commands that have this option."""
+    found = []
+    for name in COMMANDS:
+        command = app[name]
+        if command.default_command is not None:
+            arguments = command.assemble_argument_collection()
+            if any(option in argument.names for argument in arguments if argument.parse):
+                found.append(name)
+    return found

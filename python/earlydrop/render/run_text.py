@@ -1,0 +1,74 @@
+"""What `run` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..terminal import number, table
+from .queue_table import queue_table
+
+
+def run_text(document: Mapping[str, Any]) -> str:
+    """Everything `run` prints."""
+    d = document
+    lines = [
+        f"{d['scenario']}, seed {d['seed']}: {len(d['flows'])} flows, "
+        f"{d['duration_s']:g} s (measured from {d['warmup_s']:g} s)",
+        "",
+    ]
+    head, body = queue_table(document)
+    lines += [table(head, body, left=2), ""]
+    head = ["queue", "at start", "arrivals", "departures", "early", "forced", "overflow", "at end"]
+    body = [
+        [
+            name,
+            *(
+                str(q[k])
+                for k in (
+                    "queued_at_start",
+                    "arrivals",
+                    "departures",
+                    "early_drops",
+                    "forced_drops",
+                    "overflow_drops",
+                    "queued_at_end",
+                )
+            ),
+        ]
+        for name, q in d["queues"].items()
+    ]
+    lines += [table(head, body, left=1), ""]
+    goodputs = sorted(f["goodput_mbps"] for f in d["flows"])
+    share = ""
+    if goodputs:
+        share = f" (per flow {goodputs[0]:.4f} to {goodputs[-1]:.4f})"
+    if len(d.get("traffic", [])) > 1:
+        lines += [_traffic_table(d["traffic"]), "", "all flows"]
+    lines += [
+        f"goodput     {d['goodput_total_mbps']:.3f} Mbit/s{share}",
+        f"throughput  {d['throughput_total_mbps']:.3f} Mbit/s",
+        f"delay       {number(d['delay_mean_ms'], 3)} ms one way, end to end",
+        f"jain        {number(d['jain'], 4)}",
+    ]
+    cost = d.get("cost") or {}
+    if cost.get("wall_s"):
+        lines += [f"cost        {cost['wall_s']:.3f} s, {cost.get('events', 0):,} events"]
+    return "\n".join(lines)
+
+
+def _traffic_table(entries: Sequence[Mapping[str, Any]]) -> str:
+    """The totals of each traffic entry."""
+    head = ["traffic", "kind", "flows", "goodput (Mbit/s)", "delay, one way (ms)", "jain"]
+    body = [
+        [
+            str(e["entry"]) if e["name"] is None else e["name"],
+            e["kind"] if e["tcp"] is None else f"{e['kind']}, {e['tcp']}",
+            str(e["flows"]),
+            f"{e['goodput_mbps']:.3f}",
+            number(e["delay_mean_ms"], 3),
+            number(e["jain"], 4) if e["flows"] > 1 else "-",
+        ]
+        for e in entries
+    ]
+    return table(head, body, left=2)
