@@ -41,6 +41,34 @@ that link: a discipline made for other rates shows so.
 CAPTION = """*Ten TCP Reno flows on 10 Mbit/s, with 40 ms of round trip and a buffer of 120 packets; after 20 s forty
 more join. The discipline has its defaults ([the setup](README.md)).*"""
 
+PROPOSALS = """## Proposals since 2016
+
+Those that others compare with, here if code of their authors, or of the simulator that they are compared in, says every
+rule, and if they need nothing of the senders that these do not have:
+
+| proposal | here | why, or why not |
+|---|---|---|
+| PI2 (CoNEXT 2016) | [`pi2`](pi2.md) | the root of DualPI2, in one queue; the authors' Linux module |
+| TCN (CoNEXT 2016) | [`step`](step.md) | `measure = "sojourn"` |
+| COBALT, CAKE (2018) | [`cobalt`](cobalt.md), [`cake`](cake.md) | in Linux |
+| AFQ (NSDI 2018) | [`afq`](afq.md) | what SP-PIFO, AIFO and Cebinae are compared with |
+| ECN# (CoNEXT 2019) | [`ecn_sharp`](ecn_sharp.md) | marks of data centres after DCTCP's step; the authors' ns-3 model |
+| SP-PIFO (NSDI 2020) | [`sp_pifo`](sp_pifo.md) | a sorted queue on switches, nearly; the authors' simulator |
+| FQ-COBALT (ns-3, 2020) | [`fq_cobalt`](fq_cobalt.md) | in ns-3 |
+| AIFO (SIGCOMM 2021) | [`aifo`](aifo.md) | sorting by admission alone; the authors' simulator |
+| DualPI2, the ramp (RFC 9332, 2023) | [`dualpi2`](dualpi2.md) | both appendix A and Linux |
+| Dual-queue Curvy RED (RFC 9332, appendix B) | | no text of the appendix was at hand |
+| ABC (NSDI 2020) | | senders that take "accelerate" and "brake" from the ECN field |
+| Queue protection of DOCSIS (draft-briscoe-docsis-q-protection) | | against senders that ours are not |
+| PCQ (NSDI 2020), Gearbox (NSDI 2022), PACKS (NSDI 2025) | | more of the kind of SP-PIFO and AIFO |
+| HCSFQ (NSDI 2021) | | shares by a hierarchy, which scenarios do not have |
+| Cebinae (SIGCOMM 2022) | | the timing of a switch and its controller is part of the scheme |
+| CSAQM, VDQ-CSAQM (packet values) | | markers that write a value into each packet |
+| iRED (P4, 2022), PI2 in P4 | | RED and PI2 as pipelines of switches have to do them |
+| schemes that learn | | [agents](../learning.md) decide from outside |
+
+"""
+
 LEFT_OUT = """## Traffic conditioners
 
 [`markers`](markers.md) give packets the class that RIO and WRED read: a token bucket, srTCM, trTCM, TSW2CM, TSW3CM.
@@ -95,7 +123,7 @@ def index(catalogue: Sequence[Mapping[str, Any]]) -> str:
         lines += [f"## {family[0].upper()}{family[1:]}", "", "| name | | year | what it is |", "|---|---|---|---|"]
         lines += [f"| [`{e['name']}`]({e['name']}.md) | {e['title']} | {e['year']} | {e['summary']} |" for e in members]
         lines.append("")
-    lines.append(LEFT_OUT + "".join(f"| {' | '.join(row)} |\n" for row in UNKNOWN))
+    lines.append(PROPOSALS + LEFT_OUT + "".join(f"| {' | '.join(row)} |\n" for row in UNKNOWN))
     return "\n".join(lines)
 
 
@@ -186,6 +214,7 @@ GREEK = {
     "theta": "θ",
     "kappa": "κ",
     "rho": "ρ",
+    "tau": "τ",
     "phi": "φ",
     "tilde C": "C̃",
 }

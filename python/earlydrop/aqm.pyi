@@ -859,6 +859,20 @@ class Yellow(Queue):
         mean_packet: float | str | None = None,
     ) -> None: ...
 
+class Aifo(Queue):
+    """AIFO: One FIFO that admits an arrival if its rank is low enough among the last ones for the space that is left."""
+
+    def __init__(
+        self,
+        *,
+        limit: str | int | None = None,
+        ecn: bool | None = None,
+        rank: Literal["start_time", "class"] | None = None,
+        k: float | None = None,
+        window: int | None = None,
+        sampling: int | None = None,
+    ) -> None: ...
+
 class CoDel(Queue):
     """CoDel: Drops at departure, ever closer together, while packets wait too long."""
 
@@ -906,6 +920,25 @@ class Pie(Queue):
         burst_reset: float | str | None = None,
     ) -> None: ...
 
+class Pi2(Queue):
+    """PI2: PIE without its table of gains: squared probability for classic, linear for scalable senders."""
+
+    def __init__(
+        self,
+        *,
+        limit: str | int | None = None,
+        ecn: bool | None = None,
+        target: float | str | None = None,
+        tupdate: float | str | None = None,
+        alpha: float | None = None,
+        beta: float | None = None,
+        k: float | None = None,
+        scalable: Literal["none", "ect1", "all"] | None = None,
+        latency: Literal["rate", "timestamp"] | None = None,
+        mtu: int | None = None,
+        byte_scaling: bool | None = None,
+    ) -> None: ...
+
 class Cobalt(Queue):
     """COBALT: CoDel whose count decays automatically, with BLUE for unresponsive senders."""
 
@@ -941,6 +974,19 @@ class StepMarking(Queue):
         measure: Literal["before", "after", "sojourn"] | None = None,
         rule: Literal["dctcp", "red"] | None = None,
         non_ect: Literal["overflow_only", "drop_at_k"] | None = None,
+    ) -> None: ...
+
+class EcnSharp(Queue):
+    """ECN-Sharp: Marks above a sojourn time, and by CoDel's law while the queue does not drain."""
+
+    def __init__(
+        self,
+        *,
+        limit: str | int | None = None,
+        ecn: bool | None = None,
+        instant_threshold: float | str | None = None,
+        persistent_target: float | str | None = None,
+        persistent_interval: float | str | None = None,
     ) -> None: ...
 
 class Fq(Queue):
@@ -1077,6 +1123,29 @@ class FqPie(Queue):
         batch_rule: Literal["auto", "bytes", "packets"] | None = None,
     ) -> None: ...
 
+class FqCobalt(Queue):
+    """FQ-COBALT: A queue for each flow, new flows first, COBALT in every queue."""
+
+    def __init__(
+        self,
+        *,
+        limit: str | int | None = None,
+        ecn: bool | None = None,
+        target: float | str | None = None,
+        interval: float | str | None = None,
+        increment: float | None = None,
+        decrement: float | None = None,
+        blue_threshold: float | str | None = None,
+        ns3_clock: bool | None = None,
+        ce_threshold: float | str | None = None,
+        l4s: bool | None = None,
+        queues: int | None = None,
+        classify: Literal["hash", "set_associative", "perfect"] | None = None,
+        quantum: float | str | None = None,
+        drop_batch: int | None = None,
+        batch_rule: Literal["auto", "bytes", "packets"] | None = None,
+    ) -> None: ...
+
 class Cake(Queue):
     """CAKE: Shaper, tins by DSCP, fair queues of flows and hosts, COBALT and an ACK filter in one."""
 
@@ -1165,6 +1234,34 @@ class StrictPriority(Queue):
         first: Literal["low", "high"] | None = None,
         buffer: Literal["each", "shared"] | None = None,
         victim: Literal["arrival", "last"] | None = None,
+    ) -> None: ...
+
+class Afq(Queue):
+    """AFQ: Fair queueing approximated by a ring of FIFOs, each for a round in which a flow may send so many bytes."""
+
+    def __init__(
+        self,
+        *,
+        limit: str | int | None = None,
+        ecn: bool | None = None,
+        queues: int | None = None,
+        bytes_per_round: int | None = None,
+        bids: Literal["exact", "sketch"] | None = None,
+        rows: int | None = None,
+        columns: int | None = None,
+    ) -> None: ...
+
+class SpPifo(Queue):
+    """SP-PIFO: A sorted queue approximated by FIFOs of strict priority whose bounds follow the ranks."""
+
+    def __init__(
+        self,
+        *,
+        limit: str | int | None = None,
+        ecn: bool | None = None,
+        rank: Literal["start_time", "class"] | None = None,
+        queues: int | None = None,
+        buffer: Literal["shared", "each"] | None = None,
     ) -> None: ...
 
 class Wred(Queue):

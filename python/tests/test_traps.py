@@ -179,7 +179,7 @@ def test_estimates_are_written_as_people_write_them() -> None:
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        ("compare first.toml --aqm fq_c", "fq_codel"),
+        ("compare first.toml --aqm fq_cod", "fq_codel"),
         ("compare first.toml --aqm red fq_p", "fq_pie"),
         ("compare first.toml --aqm red --see", "--seeds"),
         ("reproduce tr", "tred"),

@@ -71,11 +71,13 @@
 
 mod parameters;
 
+pub(crate) use parameters::{Settings, NS3_PARAMS};
+
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::{self, DefaultLimit};
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::{Ecn, Packet};
-use parameters::{Dialect, Settings, PARAMS};
+use parameters::{Dialect, PARAMS};
 
 /// CAKE's buffer in bytes: at least 4 MiB, at most 10240 packets of an MTU.
 const LEAST_MEMORY: f64 = 4_194_304.0;
@@ -130,6 +132,7 @@ pub(crate) const fn newton_step(root: u32, count: u32) -> u32 {
 }
 
 /// The policy.
+#[derive(Clone)]
 pub struct Cobalt {
     /// The parameters.
     set: Settings,
@@ -148,7 +151,8 @@ pub struct Cobalt {
 }
 
 impl Cobalt {
-    fn new(set: Settings) -> Self {
+    /// A queue at the start.
+    pub(crate) fn new(set: Settings) -> Self {
         let root = if set.r0 { 0 } else { u32::MAX };
         Cobalt { set, count: 0, root, drop_next: 0.0, dropping: false, p_blue: 0.0, blue_moved: 0.0 }
     }
@@ -180,7 +184,7 @@ impl Cobalt {
     }
 
     /// cobalt_queue_full.
-    fn full(&mut self, now: f64) {
+    pub(crate) fn full(&mut self, now: f64) {
         if self.blue_moves(now) {
             self.p_blue = (self.p_blue + self.set.increment).min(1.0);
         }
@@ -190,7 +194,7 @@ impl Cobalt {
     }
 
     /// cobalt_queue_empty.
-    fn empty(&mut self, now: f64) {
+    pub(crate) fn empty(&mut self, now: f64) {
         if self.p_blue > 0.0 && self.blue_moves(now) {
             self.p_blue = (self.p_blue - self.set.decrement).max(0.0);
         }
@@ -202,7 +206,7 @@ impl Cobalt {
     }
 
     /// cobalt_should_drop: decides over `packet`, which has just left the queue; `last`: no packet waits behind it.
-    fn decide(&mut self, packet: &Packet, last: bool, cx: &mut Context<'_>) -> Verdict {
+    pub(crate) fn decide(&mut self, packet: &Packet, last: bool, cx: &mut Context<'_>) -> Verdict {
         let (now, sojourn) = (cx.now.seconds(), cx.now - packet.enqueued);
         if self.set.l4s && matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce) {
             return if sojourn > self.set.ce_threshold { Verdict::Mark } else { Verdict::Pass };

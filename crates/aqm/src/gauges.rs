@@ -40,6 +40,11 @@ const OWN: &[(&str, Gauge)] = &[
     ("cake", gauge("bulk_flows", "queues", "Queues with a backlog.")),
     ("cake", gauge("decaying_flows", "queues", "Empty queues whose COBALT is not at rest yet.")),
     ("cake", gauge("ack_drops", "packets", "ACKs that the ACK filter has dropped.")),
+    ("pi2", gauge("p", "", "Output of the PI controller: probability of a mark for scalable senders.")),
+    ("ecn_sharp", gauge("marking", "", "1 while the queue is held to be persistent, else 0.")),
+    ("aifo", gauge("quantile", "", "Share of the window's ranks that are below the last arrival's.")),
+    ("afq", gauge("round", "", "Round that is served.")),
+    ("sp_pifo", gauge("bound", "", "Rank bound of the FIFO that is served last.")),
     ("fq", gauge("active", "flows", "Flows with packets in the queue.")),
 ];
 

@@ -87,11 +87,14 @@ disciplines! {
     gk,
     pid,
     yellow,
+    aifo,
     // Sojourn time.
     codel,
     pie,
+    pi2,
     cobalt,
     step,
+    ecn_sharp,
     // Several queues.
     fq,
     sfq,
@@ -99,10 +102,13 @@ disciplines! {
     wrr,
     fq_codel,
     fq_pie,
+    fq_cobalt,
     cake,
     dualpi2,
     hhf,
     prio,
+    afq,
+    sp_pifo,
     // Classes.
     wred,
     rio,

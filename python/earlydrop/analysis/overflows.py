@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..document import Document
 
-PLAIN = frozenset({"droptail", "drop_front", "drop_random", "ddtail", "fq", "sfq", "drr", "wrr"})
+PLAIN = frozenset({"droptail", "drop_front", "drop_random", "ddtail", "fq", "sfq", "drr", "wrr", "prio", "sp_pifo"})
 """Disciplines that drop at a full buffer and nowhere else."""
 
 

@@ -138,11 +138,15 @@ pub(super) const PARAMS: [Param; 12] = [
     },
 ];
 
+/// Those that one queue of ns-3's FQ-COBALT has.
+pub(crate) const NS3_PARAMS: [Param; 8] =
+    [PARAMS[1], PARAMS[2], PARAMS[3], PARAMS[4], PARAMS[8], PARAMS[9], PARAMS[10], PARAMS[11]];
+
 /// The parameters after checking.
 #[derive(Clone, Debug)]
-pub(super) struct Settings {
+pub(crate) struct Settings {
     /// Whose COBALT.
-    pub dialect: Dialect,
+    pub(super) dialect: Dialect,
     /// Sojourn time above which a packet is late, s.
     pub target: f64,
     /// CoDel's interval, s.
@@ -168,6 +172,13 @@ pub(super) struct Settings {
 }
 
 impl Settings {
+    /// The settings among `values`, declared as [`NS3_PARAMS`], at `link`.
+    pub(crate) fn of_ns3(values: &Values, link: &Link) -> Result<Self, ParamError> {
+        let mut values = values.clone();
+        values.set("dialect", Value::Choice("ns3"));
+        Settings::read(&values, link)
+    }
+
     /// The settings among `values`, at `link`.
     pub fn read(values: &Values, link: &Link) -> Result<Self, ParamError> {
         let number = |name| values.real(&PARAMS, name);

@@ -23,6 +23,7 @@ pub mod fair;
 pub mod flow_index;
 pub mod flow_match;
 pub mod flow_table;
+pub mod flow_tags;
 pub mod halving;
 pub mod hash;
 pub mod independent;

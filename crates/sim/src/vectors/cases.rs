@@ -8,8 +8,9 @@ use earlydrop_aqm::policy::Limit;
 /// The link: 1000 B take 8 ms.
 pub const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };
 /// Thresholds of the RED family with which a few thousand packets cross the whole curve and early, forced and overflow
-/// drops all occur; 50 times the gains of PI and PID, whose defaults are for 15 Mbit/s; and heavy hitters of 0.6 Mbit/s.
-const LIVELY: [(&str, Value); 7] = [
+/// drops all occur; 50 times the gains of PI and PID, whose defaults are for 15 Mbit/s; heavy hitters of 0.6 Mbit/s;
+/// and times of ECN# that are longer than a packet's.
+const LIVELY: [(&str, Value); 10] = [
     ("min_th", Value::Real(10.0)),
     ("max_th", Value::Real(30.0)),
     ("q_ref", Value::Real(20.0)),
@@ -17,6 +18,9 @@ const LIVELY: [(&str, Value); 7] = [
     ("b", Value::Real(9.08e-4)),
     ("k_p", Value::Real(9.08e-4)),
     ("admit_bytes", Value::Whole(3000)),
+    ("instant_threshold", Value::Real(0.2)),
+    ("persistent_target", Value::Real(0.05)),
+    ("persistent_interval", Value::Real(0.1)),
 ];
 /// Arrivals of the first case, and of each other case.
 const ARRIVALS: usize = 2500;
@@ -192,6 +196,9 @@ fn read(param: &Param, text: &str, number: f64) -> Option<Value> {
 pub const MORE: &[(&str, &str)] = &[
     ("aecn", "no_hint=robust"),
     ("aecn", "no_hint=fragile"),
+    ("afq", "queues=6 bids=sketch rows=2 columns=4"),
+    ("afq", "queues=4 bytes_per_round=2500 limit=200"),
+    ("aifo", "rank=class sampling=3 window=8"),
     ("ared", "clamp=true bottom=0.05 top=0.06"),
     ("ared", "min_th=auto max_th=auto"),
     ("ared", "w_q=auto auto_w_q=ten_rtts mean_packet=10000"),
@@ -214,8 +221,15 @@ pub const MORE: &[(&str, &str)] = &[
     ("dualpi2", "l_aqm=ramp l_combine=separate"),
     ("dualpi2", "l_aqm=ramp l_combine=max"),
     ("dualpi2", "l_aqm=step_packets l_combine=separate limit=200 target=1"),
+    ("ecn_sharp", "instant_threshold=1 persistent_target=0.02"),
     ("feng_red", "gentle=true gentle_tracks_maxp=false max_th=14 w_q=0.05"),
     ("feng_red", "gentle=true gentle_tracks_maxp=true max_th=14 w_q=0.05"),
+    ("fq_cobalt", "queues=16 classify=perfect"),
+    ("fq_cobalt", "queues=16 classify=set_associative"),
+    ("fq_cobalt", "l4s=true ce_threshold=0.005"),
+    ("fq_cobalt", "batch_rule=bytes drop_batch=8"),
+    ("fq_cobalt", "batch_rule=packets drop_batch=8"),
+    ("fq_cobalt", "ns3_clock=true queues=1 blue_threshold=0.1 silence=5"),
     ("fq_codel", "queues=16 classify=perfect"),
     ("fq_codel", "queues=16 classify=set_associative"),
     ("fq_codel", "l4s=true ce_threshold=0.005"),
@@ -241,6 +255,8 @@ pub const MORE: &[(&str, &str)] = &[
     ("pd_red", "gentle=true gentle_tracks_maxp=true max_th=14 w_q=0.05"),
     ("pd_red", "top=0.03"),
     ("pi", "unit=byte dialect=ns2"),
+    ("pi2", "scalable=all latency=timestamp target=0.1"),
+    ("pi2", "scalable=none byte_scaling=true mtu=1000 k=1"),
     ("pie", "dialect=ns3 silence=2"),
     ("pie", "decay_when=below_half"),
     ("pie", "zero_when_empty=false"),
@@ -261,6 +277,7 @@ pub const MORE: &[(&str, &str)] = &[
     ("sfred", "release=on_ageing list_size=8 ageing_interval=0.5 w_q=0.05 arrivals=1200"),
     ("sfred", "release=on_eviction list_size=4 ageing_interval=0.2 w_q=0.05 arrivals=1200"),
     ("sfred", "release=never list_size=4"),
+    ("sp_pifo", "rank=class queues=3 buffer=each"),
     ("sred", "mode=simple zombies=20 limit=20 arrivals=1200"),
 ];
 

@@ -5,6 +5,7 @@
 //! ([`control`]) grows and reduces cwnd. The receiving end is [`Receiver`]. The TCPs differ in their [`Settings`].
 
 mod accecn;
+mod accecn_option;
 mod clock;
 mod connection;
 pub mod control;
@@ -27,7 +28,7 @@ mod usage;
 mod vars;
 mod wire;
 
-pub use accecn::AccecnOption;
+pub use accecn_option::AccecnOption;
 pub use clock::TICK;
 pub use connection::Connection;
 pub use control::{BbrRules, Counting, CubicRules, HyStart};

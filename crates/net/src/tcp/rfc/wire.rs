@@ -1,6 +1,6 @@
 //! The wire format: 32-bit sequence numbers, segments and ACKs.
 
-use super::accecn::AccecnOption;
+use super::accecn_option::AccecnOption;
 
 /// A range of sequence numbers: the first, and one behind the last.
 pub type Range = (u64, u64);

@@ -1,27 +1,18 @@
-//! Accurate ECN (RFC 9768): the handshake's negotiation, and the TCP option. [`counters`] are the receiver's,
-//! [`reading`] is what the sender makes of them.
+//! Accurate ECN (RFC 9768): the handshake's negotiation. [`counters`] are the receiver's, [`reading`] is what the sender
+//! makes of them.
 
 mod counters;
-mod option;
 mod reading;
 
 use super::settings::Feedbacks;
 use crate::segment::{AE, CE, CWR, ECE, ECT0, ECT1};
 pub(super) use counters::Counters;
-pub use option::AccecnOption;
 pub(super) use reading::{Newly, Reading};
 
 /// The counter of marked packets at first (3.2.1: `r.cep`, `s.cep`).
 pub(super) const FIRST_CEP: u64 = 5;
 /// Flags of a SYN-ACK that agrees on ECN as in RFC 3168: ECE.
 pub(super) const CLASSIC_ANSWER: u8 = 0b001;
-/// The byte counters at first, in the order of [`place`] (3.2.1).
-const FIRST_BYTES: [u64; 3] = [1, 1, 0];
-
-/// The place of a byte counter: ECT(1), ECT(0), CE.
-const fn place(ecn: u8) -> usize {
-    (ecn & CE) as usize - 1
-}
 
 /// The flags of a SYN as a number: AE is 4, CWR 2, ECE 1.
 pub(super) fn flags(bits: u8) -> u8 {

@@ -1,8 +1,9 @@
 //! The sender's reading of accurate ECN (RFC 9768, 3.2): how many marked packets an ACK reports, by its three bits
 //! (ACE) and its option, and whether ECN works on the path.
 
-use super::{is_valid, place, AccecnOption, FIRST_BYTES, FIRST_CEP};
+use super::{is_valid, FIRST_CEP};
 use crate::segment::CE;
+use crate::tcp::rfc::accecn_option::{place, AccecnOption, FIRST_BYTES};
 
 /// Packets that an ACK can deliver without the three bits having wrapped around.
 const CERTAIN: u64 = 7;

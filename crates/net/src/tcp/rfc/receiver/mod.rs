@@ -5,7 +5,8 @@
 
 mod ack_policy;
 
-use super::accecn::{answered, flags, served, AccecnOption, Counters};
+use super::accecn::{answered, flags, served, Counters};
+use super::accecn_option::AccecnOption;
 use super::settings::{Feedbacks, Settings};
 use super::wire::Range;
 use super::wire::{unwrap, wrap, Arrived, Feedback};

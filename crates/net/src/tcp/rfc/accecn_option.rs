@@ -1,15 +1,18 @@
-//! The AccECN option of an ACK (RFC 9768, 3.2.3): up to three byte counters of 24 bits, in one of two orders.
+//! The option of accurate ECN (RFC 9768, 3.2.3): up to three byte counters of 24 bits, in one of two orders.
 
-use super::{place, Counters, FIRST_BYTES};
+use super::wire::{SYN_OPTIONS, SYN_OPTIONS_WITH_STAMPS};
 use crate::segment::{CE, ECT0, ECT1};
-use crate::tcp::rfc::wire::{block_bytes, Feedback, STAMP_BYTES, SYN_OPTIONS, SYN_OPTIONS_WITH_STAMPS};
 
+/// The byte counters at first, in the order of [`place`] (3.2.1).
+pub(super) const FIRST_BYTES: [u64; 3] = [1, 1, 0];
 /// Counters in order 0 (kind 172) and order 1 (kind 174).
-const ORDERS: [[usize; 3]; 2] = [[place(ECT0), place(CE), place(ECT1)], [place(ECT1), place(CE), place(ECT0)]];
-/// Most bytes of a TCP header's options.
-const OPTION_SPACE: u16 = 40;
-/// Blocks that the option may not displace (3.2.3.3: room for two SACK blocks).
-const BLOCKS_KEPT: u8 = 2;
+pub(super) const ORDERS: [[usize; 3]; 2] =
+    [[place(ECT0), place(CE), place(ECT1)], [place(ECT1), place(CE), place(ECT0)]];
+
+/// The place of a byte counter: ECT(1), ECT(0), CE.
+pub(super) const fn place(ecn: u8) -> usize {
+    (ecn & CE) as usize - 1
+}
 
 /// The option, or none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,37 +87,12 @@ fn unpadded(fields: u8) -> u16 {
 }
 
 /// As in Linux (`tcp_options_fit_accecn`).
-fn padded(fields: u8, beside_blocks: bool) -> u16 {
+pub(super) fn padded(fields: u8, beside_blocks: bool) -> u16 {
     let bytes = unpadded(fields);
     if beside_blocks && bytes % 4 <= 2 {
         bytes - bytes % 4
     } else {
         bytes.next_multiple_of(4)
-    }
-}
-
-impl Counters {
-    /// Adds the option to an ACK, if a counter has changed since the last one and there is room, for which the last
-    /// SACK blocks may give way (3.2.3.3). All counters that have ever changed are sent if they fit, those that have
-    /// changed since in any case.
-    pub fn add_option(&mut self, ack: &mut Feedback, timestamps: bool) {
-        if !self.changed.contains(&true) {
-            return;
-        }
-        let space = OPTION_SPACE - if timestamps { STAMP_BYTES } else { 0 };
-        let order = usize::from(self.ever[place(ECT1)]);
-        let counters = ORDERS[order];
-        let upto = |flags: &[bool; 3]| counters.iter().rposition(|&at| flags[at]).map_or(0, |last| last as u8 + 1);
-        let (least, most) = (upto(&self.changed), upto(&self.ever));
-        let fewest = ack.count.min(BLOCKS_KEPT);
-        let fits = |&(blocks, fields): &(u8, u8)| block_bytes(blocks) + padded(fields, blocks > 0) <= space;
-        let mut choices =
-            (fewest..=ack.count).rev().flat_map(|blocks| (least..=most).rev().map(move |fields| (blocks, fields)));
-        let Some((blocks, fields)) = choices.find(fits) else { return };
-        ack.count = blocks;
-        let values = counters.map(|at| self.bytes[at]);
-        ack.accecn = AccecnOption::new(order as u8, &values[..usize::from(fields)]);
-        self.changed = [false; 3];
     }
 }
 
@@ -142,33 +120,5 @@ mod tests {
         // 9 + 11 = 20 in place of 12; 19 + 11 = 30, padded 32, in place of 20.
         assert_eq!([option.syn_bytes(false), option.syn_bytes(true)], [8, 12]);
         assert_eq!([AccecnOption::NONE.bytes(true), AccecnOption::NONE.syn_bytes(true)], [0, 0]);
-    }
-
-    /// SACK blocks and fields of an ACK with so many blocks to send, after these bytes of ECT(1), ECT(0) and CE.
-    fn sent(timestamps: bool, blocks: u8, arrived: [u32; 3]) -> (u8, Vec<u32>) {
-        let mut counters = Counters::new();
-        for (ecn, bytes) in [ECT1, ECT0, CE].into_iter().zip(arrived) {
-            if bytes > 0 {
-                counters.count(ecn, bytes);
-            }
-        }
-        let mut ack = Feedback { count: blocks, ..Feedback::new(1, 0.0) };
-        counters.add_option(&mut ack, timestamps);
-        let stamps = if timestamps { STAMP_BYTES } else { 0 };
-        assert!(stamps + ack.option_bytes() <= OPTION_SPACE);
-        (ack.count, ack.accecn.values().collect())
-    }
-
-    #[test]
-    fn room_beside_sack() {
-        assert_eq!(sent(true, 0, [100, 0, 0]), (0, vec![101]));
-        assert_eq!(sent(true, 0, [100, 0, 7]), (0, vec![101, 7]));
-        assert_eq!(sent(true, 0, [0, 100, 7]), (0, vec![101, 7]), "order 0");
-        assert_eq!(sent(true, 1, [100, 50, 7]), (1, vec![101, 7, 51]));
-        // Three blocks and time stamps fill all 40 bytes: one block gives way, never more.
-        assert_eq!(sent(true, 3, [100, 0, 7]), (2, vec![101, 7]));
-        assert_eq!(sent(true, 3, [100, 50, 7]), (3, vec![]), "three fields would leave one block");
-        assert_eq!(sent(false, 4, [100, 0, 0]), (4, vec![101]));
-        assert_eq!(sent(false, 4, [100, 0, 7]), (3, vec![101, 7]));
     }
 }

@@ -1,0 +1,295 @@
+//! # ECN-Sharp
+//!
+//! ## What it does
+//! ECN#, as its authors write it, marks packets that leave, on two grounds: a queue that is long now, and one that
+//! never drains.
+//!
+//! | | marks |
+//! |---|---|
+//! | instantaneous | every packet that has waited longer than `instant_threshold` |
+//! | persistent | one packet once all of a `persistent_interval` have waited `persistent_target`, then others |
+//!
+//! The others of a persistent queue come at distances of `persistent_interval/sqrt(count)`, until a packet has waited
+//! less than `persistent_target`.
+//!
+//! The first, set for the largest round-trip time, lets bursts pass and keeps the link busy. The second, set for the
+//! usual ones, takes away the queue that flows with shorter round-trip times leave standing below the first. It is
+//! CoDel's law with marks instead of drops. Nothing is dropped before the buffer is full, so ECN# needs `ecn`.
+//!
+//! ## Source
+//! J. Zhang, W. Bai, K. Chen, "Enabling ECN for datacenter networks with RTT variations", ACM CoNEXT 2019. Its text was
+//! not at hand; the rules are those of the authors' ns-3 model, `ecn-sharp-queue-disc.cc`
+//! (<https://github.com/snowzjx/ns3-ecn-sharp>). Without the second ground it is TCN (Bai, Chen, Chen, Kim, Wu, CoNEXT
+//! 2016), which is `step` with `measure = "sojourn"`.
+//!
+//! ## Differences
+//! 1. The model marks ECT(1) only, which its DCTCP sets. Here all ECN-capable packets can be marked.
+//! 2. The model takes the time 0 for "not above the target yet". Here that is a state.
+//! 3. A packet that is marked on both grounds counts once. One that cannot be marked passes, and counts for the state.
+//! 4. The defaults are the model's, for a data centre: 10 to 100 us. A packet of 1500 B takes 1.2 ms at 10 Mbit/s,
+//!    where all three should be a few packets and more.
+//!
+//! ## Example
+//! ```
+//! use earlydrop_aqm::{catalogue, discipline::Fifo, gate::Gate, params::Values, policy::Limit, random::Generator};
+//! use earlydrop_aqm::{Discipline, Ecn, Packet, Time};
+//!
+//! let link = catalogue::Link { rate_bps: 10e9, delay_s: 1e-6 };
+//! let limit = Limit::Packets(1000);
+//! let build = catalogue::find("ecn_sharp").unwrap().build;
+//! let catalogue::Built::Policy(policy) = build(&Values::new(), &link, limit).unwrap() else { unreachable!() };
+//! let mut queue = Fifo::new(Gate::new(policy, limit, true, Generator::stream(1, "queue")));
+//! // A packet every 3 us, each of which waits for 15 us: less than 20 us, more than 10 us.
+//! let mut marked = Vec::new();
+//! for us in (0..400).step_by(3) {
+//!     let [arrives, leaves] = [us, us + 15].map(|us| Time::from_seconds(f64::from(us) * 1e-6));
+//!     queue.enqueue(Packet { ecn: Ecn::Ect0, ..Packet::new(1, 1500) }, arrives, &mut |_, _| {});
+//!     let left = queue.dequeue(leaves, &mut |_, _| {}).unwrap();
+//!     if left.ecn == Ecn::Ce {
+//!         marked.push(us);
+//!     }
+//! }
+//! // The first after 100 us, the next 100 us later, then 100/sqrt(2), 100/sqrt(3) us.
+//! assert_eq!(marked, [102, 204, 276, 336, 387]);
+//! ```
+
+use crate::catalogue::{AqmSpec, Built};
+use crate::default_limit::DefaultLimit;
+use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::policy::{Context, Needs, Policy, QueueView, Verdict};
+use crate::{Packet, Time};
+use std::any::Any;
+
+const fn time(name: &'static str, default: f64, source: &'static str, doc: &'static str) -> Param {
+    let kind = Kind::Real { low: 0.0, high: 1e6, open_low: false, open_high: false, auto: false };
+    Param { name, symbol: "", unit: Unit::Seconds, kind, default: Value::Real(default), source, doc }
+}
+
+const PARAMS: [Param; 3] = [
+    time(
+        "instant_threshold",
+        20e-6,
+        "ns3-ecn-sharp: InstantaneousMarkingThreshold",
+        "Sojourn time above which every packet is marked.",
+    ),
+    time(
+        "persistent_target",
+        10e-6,
+        "ns3-ecn-sharp: PersistentMarkingTarget",
+        "Sojourn time from which on a packet counts for a queue that does not drain.",
+    ),
+    time(
+        "persistent_interval",
+        100e-6,
+        "ns3-ecn-sharp: PersistentMarkingInterval",
+        "How long all packets must have waited for persistent_target before the first is marked.",
+    ),
+];
+
+/// The declaration.
+pub const SPEC: AqmSpec = AqmSpec {
+    name: "ecn_sharp",
+    title: "ECN-Sharp",
+    family: "sojourn time",
+    year: 2019,
+    summary: "Marks above a sojourn time, and by CoDel's law while the queue does not drain",
+    source: "Zhang, Bai, Chen: Enabling ECN for datacenter networks with RTT variations, CoNEXT 2019",
+    file: include_str!("ecn_sharp.rs"),
+    params: &[&PARAMS],
+    limit: DefaultLimit::Packets { packets: 100, source: "ns3-ecn-sharp" },
+    check: &|_, _| Ok(()),
+    build: &|values, _, _| Ok(Built::Policy(Box::new(EcnSharp::new(values)))),
+    curve: None,
+};
+
+/// What is known of the queue.
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    /// first_above_time: when packets will have been above the target for an interval.
+    first_above: Option<Time>,
+    /// Whether the queue is held to be persistent.
+    marking: bool,
+    /// When the next packet is marked meanwhile.
+    mark_next: Time,
+    /// Packets marked meanwhile.
+    count: u32,
+}
+
+/// The policy.
+pub struct EcnSharp {
+    /// Sojourn time above which every packet is marked, s.
+    instant_threshold: f64,
+    /// Sojourn time that all must have for a persistent queue, s.
+    target: f64,
+    /// For how long, s.
+    interval: f64,
+    /// What is known of the queue.
+    state: State,
+}
+
+impl EcnSharp {
+    fn new(values: &Values) -> Self {
+        let number = |name| values.real(&PARAMS, name);
+        EcnSharp {
+            instant_threshold: number("instant_threshold"),
+            target: number("persistent_target"),
+            interval: number("persistent_interval"),
+            state: State::default(),
+        }
+    }
+
+    /// OkToMark: whether all packets of the last interval have waited for the target.
+    fn is_persistent(&mut self, sojourn: f64, now: Time) -> bool {
+        if sojourn < self.target {
+            self.state.first_above = None;
+            return false;
+        }
+        match self.state.first_above {
+            Some(since) => now > since,
+            None => {
+                self.state.first_above = Some(now + self.interval);
+                false
+            }
+        }
+    }
+
+    /// Whether the law of the persistent queue marks a packet that leaves now.
+    fn by_law(&mut self, sojourn: f64, now: Time) -> bool {
+        let persistent = self.is_persistent(sojourn, now);
+        let state = &mut self.state;
+        if !persistent {
+            state.marking = false;
+            return false;
+        }
+        if !state.marking {
+            (state.marking, state.count, state.mark_next) = (true, 1, now + self.interval);
+            return true;
+        }
+        if now < state.mark_next {
+            return false;
+        }
+        state.count = state.count.saturating_add(1);
+        state.mark_next = now + self.interval / f64::from(state.count).sqrt();
+        true
+    }
+}
+
+impl Policy for EcnSharp {
+    fn needs(&self) -> Needs {
+        Needs { dequeue: true, contents: false }
+    }
+
+    fn on_enqueue(&mut self, _packet: &Packet, _queue: &QueueView<'_>, _cx: &mut Context<'_>) -> Verdict {
+        Verdict::Pass
+    }
+
+    fn on_dequeue(&mut self, packet: Option<&Packet>, _queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        let Some(packet) = packet else { return Verdict::Pass };
+        let sojourn = cx.now - packet.enqueued;
+        // The law moves on, whether the packet is marked anyway or not.
+        let by_law = self.by_law(sojourn, cx.now);
+        if by_law || sojourn > self.instant_threshold {
+            Verdict::Mark
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("marking", f64::from(u8::from(self.state.marking)));
+        out("count", f64::from(self.state.count));
+        out("drop_next", self.state.mark_next.seconds());
+    }
+
+    fn resume(&mut self, before: &dyn Any) -> bool {
+        let Some(before) = before.downcast_ref::<Self>() else { return false };
+        self.state = before.state;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Generator;
+    use crate::Ecn;
+
+    /// Powers of two, so that sums are exact: 16 ms above, 4 ms persistent, 64 ms interval, all times 1.024.
+    const TICK: f64 = 1.0 / 1024.0;
+
+    fn bench() -> EcnSharp {
+        let mut values = Values::new();
+        values
+            .set("instant_threshold", Value::Real(16.0 * TICK))
+            .set("persistent_target", Value::Real(4.0 * TICK))
+            .set("persistent_interval", Value::Real(64.0 * TICK));
+        EcnSharp::new(&values)
+    }
+
+    /// Whether a packet is marked that leaves at this tick and has waited for so many.
+    fn leave(policy: &mut EcnSharp, at: f64, waited: f64) -> bool {
+        let now = Time::from_seconds(1.0 + at * TICK);
+        let enqueued = Time::from_seconds(1.0 + (at - waited) * TICK);
+        let packet = Packet { enqueued, ecn: Ecn::Ect0, ..Packet::new(1, 1000) };
+        let queue = QueueView { packets: 9, bytes: 9000, idle_since: None, contents: None };
+        let mut random = Generator::custom(|| panic!("ECN# draws no random number"));
+        let mut cx = Context { now, ecn: true, has_room: true, random: &mut random, victims: &mut Vec::new() };
+        policy.on_dequeue(Some(&packet), &queue, &mut cx) == Verdict::Mark
+    }
+
+    fn marks(policy: &mut EcnSharp, ticks: std::ops::Range<u32>, waited: f64) -> Vec<u32> {
+        ticks.filter(|&tick| leave(policy, f64::from(tick), waited)).collect()
+    }
+
+    #[test]
+    fn above_the_threshold_every_packet_is_marked() {
+        for (waited, marked) in [(15.999, false), (16.0, false), (16.001, true), (40.0, true)] {
+            assert_eq!(leave(&mut bench(), 0.0, waited), marked, "{waited}");
+        }
+    }
+
+    #[test]
+    fn a_persistent_queue_is_marked_ever_more_often() {
+        // Above since 0: after more than 64, then after 64, 64/sqrt(2) = 45.3, 64/sqrt(3) = 37.0, 32.
+        assert_eq!(marks(&mut bench(), 0..320, 5.0), [65, 129, 175, 212, 244, 273, 300]);
+    }
+
+    #[test]
+    fn target_and_interval_are_compared_as_the_model_does() {
+        assert_eq!(marks(&mut bench(), 0..100, 3.999), [0; 0], "below the target");
+        assert_eq!(marks(&mut bench(), 0..100, 4.0), [65], "at it");
+        let mut policy = bench();
+        leave(&mut policy, 0.0, 5.0);
+        assert!(!leave(&mut policy, 64.0, 5.0), "a whole interval is not enough");
+        assert!(leave(&mut policy, 64.001, 5.0));
+        assert!(!leave(&mut policy, 128.0, 5.0) && leave(&mut policy, 128.001, 5.0), "the next is due at 128.001");
+    }
+
+    #[test]
+    fn one_short_wait_starts_anew() {
+        let mut policy = bench();
+        assert_eq!(marks(&mut policy, 0..140, 5.0), [65, 129]);
+        assert!(!leave(&mut policy, 140.0, 1.0));
+        assert_eq!(marks(&mut policy, 141..290, 5.0), [206, 270], "a new count");
+    }
+
+    #[test]
+    fn the_law_goes_on_while_packets_are_marked_for_their_wait() {
+        let mut policy = bench();
+        assert_eq!(marks(&mut policy, 0..70, 20.0).len(), 70);
+        assert_eq!((policy.state.marking, policy.state.count), (true, 1));
+        assert_eq!(marks(&mut policy, 70..130, 5.0), [129]);
+    }
+
+    #[test]
+    fn an_empty_queue_changes_nothing() {
+        let mut policy = bench();
+        marks(&mut policy, 0..70, 5.0);
+        let mut random = Generator::custom(|| panic!("none"));
+        let queue = QueueView { packets: 0, bytes: 0, idle_since: None, contents: None };
+        let now = Time::from_seconds(1.1);
+        let mut cx = Context { now, ecn: true, has_room: true, random: &mut random, victims: &mut Vec::new() };
+        assert_eq!(policy.on_dequeue(None, &queue, &mut cx), Verdict::Pass);
+        assert!(policy.state.marking && policy.state.first_above.is_some());
+    }
+}
