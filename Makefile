@@ -17,8 +17,8 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 
 .PHONY: build demo test test-rust test-python test-more web test-web test-web-engine lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean bit-flips faults torture digests web-engine web-page
 
-# EXTRAS=tune, or several with commas between them: optional extras of the package.
-build: $(VENV)/.built
+# EXTRAS=tune, or several with commas between them: optional extras of the package. PGO=yes: with the profile below.
+build: $(if $(filter yes,$(PGO)),$(VENV)/.built-pgo,$(VENV)/.built)
 	$(if $(EXTRAS),$(PIP) "earlydrop[$(EXTRAS)]")
 
 $(BIN)/python:
@@ -39,13 +39,28 @@ $(VENV)/.requirements-dev: requirements-dev.txt $(VENV)/.requirements
 	$(PIP) -r requirements-dev.txt
 	@touch $@
 
+# Python compiles what the commands load, so that the first of them does not wait for it.
+PRELOAD = $(BIN)/python -c "import earlydrop.cli.commands as cli, earlydrop.study.report, earlydrop.sweeps.report, jinja2, \
+	matplotlib.backends.backend_svg, polars, rich.progress, scipy.special; [cli.app[name] for name in cli.COMMANDS]"
+
 # The extension goes into python/earlydrop, the command into .venv/bin.
 $(VENV)/.built: $(VENV)/.requirements $(RUST_SOURCES) pyproject.toml
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
-	@# Python compiles what the commands load, so that the first of them does not wait for it.
-	@$(BIN)/python -c "import earlydrop.cli.commands as cli, earlydrop.study.report, earlydrop.sweeps.report, jinja2, \
-		matplotlib.backends.backend_svg, polars, rich.progress, scipy.special; [cli.app[name] for name in cli.COMMANDS]"
+	@rm -f $(VENV)/.built-pgo
+	@$(PRELOAD)
 	@touch $@
+
+# What the compiler is told about the runs of tools/pgo_training.py. A profile names functions as they are for a target.
+PROFILE := target/pgo/earlydrop.profdata
+HOST := $(shell rustc -vV | sed -n 's/^host: //p')
+$(PROFILE): $(VENV)/.requirements $(RUST_SOURCES) tools/pgo.py tools/pgo_training.py
+	$(BIN)/python tools/pgo.py
+
+$(VENV)/.built-pgo: $(PROFILE) pyproject.toml
+	RUSTFLAGS="-Cprofile-use=$(abspath $(PROFILE))" VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 \
+		$(BIN)/maturin develop --release --quiet --target $(HOST) --target-dir target/pgo/use
+	@$(PRELOAD)
+	@touch $(VENV)/.built $@
 
 demo: build
 	$(BIN)/earlydrop reproduce tred --quick --out demo --store out/store
@@ -197,7 +212,6 @@ endif
 
 # The crates with unsafe code under the sanitizer of addresses, which nightly compilers have. Leaks are meant: a loaded
 # library and its declaration stay to the end.
-HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 .PHONY: sanitize miri test-checked test-aarch64
 sanitize:
 	ASAN_OPTIONS=detect_leaks=0 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=target/sanitize $(CARGO) +nightly test --target $(HOST) \
@@ -303,10 +317,11 @@ claims: build
 
 # The sdist and wheels for this system into dist/, the wheels from the sdist; on Linux for glibc 2.17 and later
 # (manylinux2014). TARGETS="x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu" also for other processors, whose standard
-# library `rustup target add` installs.
-TARGETS ?= $(shell rustc -vV | sed -n 's/^host: //p')
+# library `rustup target add` installs. Wheels for this system are built with the profile of `make build PGO=yes`, unless
+# PGO=no.
+TARGETS ?= $(HOST)
 MANYLINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
-wheels: $(VENV)/.requirements-release
+wheels: $(VENV)/.requirements-release $(if $(filter no,$(PGO)),,$(PROFILE))
 	rm -rf dist target/sdist python/earlydrop/web && mkdir -p target/sdist
 	@# The playground's page, where `make web` has built it.
 	if [ -f target/web/index.html ]; then mkdir python/earlydrop/web && cd target/web && \
@@ -314,8 +329,9 @@ wheels: $(VENV)/.requirements-release
 	$(BIN)/maturin sdist --out dist >target/sdist.log 2>&1 || { cat target/sdist.log; exit 1; }
 	tar -xzf dist/earlydrop-*.tar.gz -C target/sdist --strip-components 1
 	cd target/sdist && for target in $(TARGETS); do \
-		PATH="$(abspath $(BIN)):$$PATH" CARGO_TARGET_DIR="$(abspath target)" $(abspath $(BIN))/maturin build --release \
-			--quiet $(MANYLINUX) --target $$target --out "$(abspath dist)" || exit 1; \
+		PATH="$(abspath $(BIN)):$$PATH" CARGO_TARGET_DIR="$(abspath target)" \
+			RUSTFLAGS="$(if $(filter no,$(PGO)),,-Cprofile-use=$(abspath $(PROFILE)))" \
+			$(abspath $(BIN))/maturin build --release --quiet $(MANYLINUX) --target $$target --out "$(abspath dist)" || exit 1; \
 	done
 	@rm -rf python/earlydrop/web
 	@ls -l dist

@@ -32,6 +32,7 @@ CASES = {
     "B": ["B"],
     "C": ["C"],
     "N10": ["N10", "--duration", "10"],
+    "chain": [str(ROOT / "benches" / "chain.toml")],
 }
 """What `earlydrop-engine` is given."""
 

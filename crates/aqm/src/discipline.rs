@@ -171,6 +171,7 @@ fn view<'a>(gate: &Gate, ring: &'a Ring, idle_since: Option<Time>) -> QueueView<
 }
 
 impl Discipline for Fifo {
+    #[inline]
     fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
         let before = packet.ecn;
         let mut fate = self.gate.offer(&mut packet, &view(&self.gate, &self.ring, self.idle_since), now);
@@ -199,6 +200,7 @@ impl Discipline for Fifo {
         Some(Admitted(packet.ecn != before))
     }
 
+    #[inline]
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
         loop {
             let packet = self.ring.pop();
@@ -232,6 +234,7 @@ impl Discipline for Fifo {
         }
     }
 
+    #[inline]
     fn packets(&self) -> u64 {
         self.ring.packets()
     }
@@ -248,6 +251,7 @@ impl Discipline for Fifo {
         self.gate.counters = Counters::default();
     }
 
+    #[inline]
     fn watches_departures(&self) -> bool {
         self.gate.needs().dequeue
     }
@@ -266,6 +270,7 @@ impl Discipline for Fifo {
         self.gate.timers(&queue, until)
     }
 
+    #[inline]
     fn average(&self) -> Option<f64> {
         self.gate.average()
     }

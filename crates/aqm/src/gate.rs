@@ -2,6 +2,7 @@
 
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
 use crate::random::Generator;
+use crate::red::Red;
 use crate::{Ecn, Packet, Time};
 use std::any::Any;
 
@@ -82,12 +83,63 @@ pub enum Fate {
     },
 }
 
+/// The policy of a gate. What happens at every packet is called directly for RED, so that it becomes part of the queue's
+/// code, and by the table of methods for every other policy.
+enum Held {
+    Red(Box<Red>),
+    Other(Box<dyn Policy>),
+}
+
+// It lies in the gate's first cache line.
+const _: () = assert!(size_of::<Held>() == size_of::<Box<dyn Policy>>());
+
+impl Held {
+    fn new(policy: Box<dyn Policy>) -> Self {
+        let any: &dyn Any = &*policy;
+        if !any.is::<Red>() {
+            return Held::Other(policy);
+        }
+        let any: Box<dyn Any> = policy;
+        Held::Red(any.downcast().expect("it is RED"))
+    }
+
+    fn get(&self) -> &dyn Policy {
+        match self {
+            Held::Red(red) => &**red,
+            Held::Other(policy) => &**policy,
+        }
+    }
+
+    fn get_mut(&mut self) -> &mut dyn Policy {
+        match self {
+            Held::Red(red) => &mut **red,
+            Held::Other(policy) => &mut **policy,
+        }
+    }
+
+    #[inline(always)]
+    fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
+        match self {
+            Held::Red(red) => red.on_enqueue(packet, queue, cx),
+            Held::Other(policy) => policy.on_enqueue(packet, queue, cx),
+        }
+    }
+
+    #[inline(always)]
+    fn average(&self) -> Option<f64> {
+        match self {
+            Held::Red(red) => red.average(),
+            Held::Other(policy) => policy.average(),
+        }
+    }
+}
+
 /// Everything a queue does except storing packets and keeping time: it calls the policy, holds the limit, marks, and
 /// counts. [`crate::discipline::Fifo`] and the simulator's analytic port both use it.
 #[repr(C)]
 pub struct Gate {
     /// The policy.
-    policy: Box<dyn Policy>,
+    policy: Held,
     /// When a packet last arrived.
     last_offer: Time,
     /// When an arrival finds space in the buffer.
@@ -110,8 +162,8 @@ impl Gate {
     /// A gate for `policy` under `limit`; with `ecn`, signals mark ECN-capable packets.
     pub fn new(policy: Box<dyn Policy>, limit: Limit, ecn: bool, random: Generator) -> Self {
         let (room, needs) = (policy.room(limit), policy.needs());
-        let counters = Counters::default();
-        Gate { policy, last_offer: Time::ZERO, room, ecn, needs, counters, victims: Box::default(), random }
+        let (policy, last_offer, counters) = (Held::new(policy), Time::ZERO, Counters::default());
+        Gate { policy, last_offer, room, ecn, needs, counters, victims: Box::default(), random }
     }
 
     /// What the policy needs.
@@ -128,7 +180,7 @@ impl Gate {
     ///
     /// An arrival that is dropped at an idle link leaves it idle. The policy has decayed its average for that idle
     /// time, so for the next arrival the idle time starts at this one.
-    #[inline]
+    #[inline(always)]
     pub fn offer(&mut self, packet: &mut Packet, queue: &QueueView<'_>, now: Time) -> Fate {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(packet.size);
@@ -146,7 +198,7 @@ impl Gate {
         let mut cx = Context { now, ecn: self.ecn, has_room, random: &mut self.random, victims: &mut self.victims };
         let mut verdict = self.policy.on_enqueue(packet, queue, &mut cx);
         if !has_room && !matches!(verdict, Verdict::Victims { .. }) {
-            verdict = self.policy.on_overflow(verdict, packet, queue, &mut cx);
+            verdict = self.policy.get_mut().on_overflow(verdict, packet, queue, &mut cx);
         }
         self.carry_out(verdict, packet)
     }
@@ -162,7 +214,7 @@ impl Gate {
             self.victims.clear();
             let mut cx =
                 Context { now, ecn: self.ecn, has_room: false, random: &mut self.random, victims: &mut self.victims };
-            self.policy.on_overflow(Verdict::Pass, packet, queue, &mut cx)
+            self.policy.get_mut().on_overflow(Verdict::Pass, packet, queue, &mut cx)
         } else {
             Verdict::Drop(Reason::Overflow)
         };
@@ -220,7 +272,7 @@ impl Gate {
     /// Tells the policy that `packet` was admitted.
     pub fn admitted(&mut self, packet: &Packet, serial: u64) {
         if self.needs.contents {
-            self.policy.on_admitted(packet, serial);
+            self.policy.get_mut().on_admitted(packet, serial);
         }
     }
 
@@ -229,23 +281,23 @@ impl Gate {
         self.forget_victims();
         let mut cx =
             Context { now, ecn: self.ecn, has_room: true, random: &mut self.random, victims: &mut self.victims };
-        self.policy.on_dequeue(packet, queue, &mut cx)
+        self.policy.get_mut().on_dequeue(packet, queue, &mut cx)
     }
 
     /// Goes on with `next`, the same policy with other parameters, from where the present one is; whether it can. If
     /// not, nothing changes.
     pub fn change(&mut self, mut next: Box<dyn Policy>) -> bool {
-        let present: &dyn Any = &*self.policy;
-        let can = next.needs() == self.needs && next.resume(present) && next.next_timer() == self.policy.next_timer();
+        let present = self.policy.get();
+        let can = next.needs() == self.needs && next.resume(present) && next.next_timer() == present.next_timer();
         if can {
-            self.policy = next;
+            self.policy = Held::new(next);
         }
         can
     }
 
     /// When [`Gate::timer`] must be called next.
     pub fn next_timer(&self) -> Option<Time> {
-        self.policy.next_timer()
+        self.policy.get().next_timer()
     }
 
     /// Runs the policy's timer. An idle link has been idle since the last arrival that was dropped there, as in
@@ -255,7 +307,7 @@ impl Gate {
         let queue = &QueueView { idle_since, ..*queue };
         let mut cx =
             Context { now, ecn: self.ecn, has_room: true, random: &mut self.random, victims: &mut self.victims };
-        self.policy.on_timer(queue, &mut cx);
+        self.policy.get_mut().on_timer(queue, &mut cx);
     }
 
     /// The same for all timers before `until`, see [`Policy::on_timers`].
@@ -264,22 +316,23 @@ impl Gate {
         let queue = &QueueView { idle_since, ..*queue };
         let (ecn, now) = (self.ecn, Time::ZERO);
         let mut cx = Context { now, ecn, has_room: true, random: &mut self.random, victims: &mut self.victims };
-        self.policy.on_timers(queue, until, &mut cx)
+        self.policy.get_mut().on_timers(queue, until, &mut cx)
     }
 
     /// The policy's averaged queue, packets.
-    #[inline]
+    #[inline(always)]
     pub fn average(&self) -> Option<f64> {
         self.policy.average()
     }
 
     /// Where the policy's state lies: first byte, bytes.
     pub fn memory(&self, out: &mut dyn FnMut(*const u8, usize)) {
-        out(std::ptr::from_ref(&*self.policy).cast(), size_of_val(&*self.policy));
+        let policy = self.policy.get();
+        out(std::ptr::from_ref(policy).cast(), size_of_val(policy));
     }
 
     /// The policy's inner values.
     pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.policy.gauges(out);
+        self.policy.get().gauges(out);
     }
 }

@@ -111,6 +111,7 @@ impl Ring {
     }
 
     /// Takes the oldest packet.
+    #[inline]
     pub fn pop(&mut self) -> Option<Packet> {
         let packet = self.slots.pop_front()??;
         self.packets -= 1;

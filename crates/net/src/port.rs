@@ -7,6 +7,7 @@
 
 use crate::measure::QueueStats;
 use earlydrop_aqm::catalogue::Built;
+use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Discipline, Header, Packet, Time};
@@ -48,11 +49,50 @@ pub struct Departure {
     pub wants_end: bool,
 }
 
+/// The discipline of a port. What happens at every packet is called directly for a FIFO, so that it becomes part of the
+/// port's code, and by the table of methods for every other discipline.
+pub enum Queue {
+    /// One FIFO with a policy.
+    Fifo(Box<Fifo>),
+    /// Any discipline.
+    Other(Box<dyn Discipline>),
+}
+
+impl From<Box<dyn Discipline>> for Queue {
+    fn from(discipline: Box<dyn Discipline>) -> Self {
+        Queue::Other(discipline)
+    }
+}
+
+impl Queue {
+    #[inline(always)]
+    fn get(&self) -> &dyn Discipline {
+        match self {
+            Queue::Fifo(fifo) => &**fifo,
+            Queue::Other(discipline) => &**discipline,
+        }
+    }
+
+    #[inline(always)]
+    fn get_mut(&mut self) -> &mut dyn Discipline {
+        match self {
+            Queue::Fifo(fifo) => &mut **fifo,
+            Queue::Other(discipline) => &mut **discipline,
+        }
+    }
+}
+
 /// A discipline, the state of the link as far as the discipline must know it, and statistics. The fields that every
 /// packet needs come first.
 #[repr(C)]
 pub struct Port {
-    discipline: Box<dyn Discipline>,
+    queue: Queue,
+    state: State,
+}
+
+/// All of a port but its discipline.
+#[repr(C)]
+struct State {
     /// The end of the current transmission is scheduled.
     end_pending: bool,
     /// The discipline has been notified that the link found it empty.
@@ -63,40 +103,26 @@ pub struct Port {
     queued_at_start: u64,
 }
 
-impl Port {
-    /// A port whose link has been idle since time zero.
-    pub fn new(discipline: Box<dyn Discipline>) -> Port {
-        let reads_headers = discipline.reads_headers();
-        Port { discipline, end_pending: false, idle: true, reads_headers, stats: QueueStats::new(), queued_at_start: 0 }
-    }
-
-    /// Before an event: notifies the discipline if the link has been ready since the end of its last transmission, found
-    /// the queue empty, and no event has reported it. `free_since` is that end, if it comes before the event.
+impl State {
     #[inline(always)]
-    pub fn note_idle(&mut self, free_since: impl FnOnce() -> Option<Time>) {
-        if self.end_pending || self.idle {
-            return;
-        }
-        if let Some(since) = free_since() {
-            self.idle = true;
-            self.discipline.dequeue(since, &mut |_, _| {});
-        }
-    }
-
-    /// `packet` arrives at `now`, after [`Port::note_idle`].
-    #[inline(always)]
-    pub fn arrive(&mut self, packet: Packet, now: Time, observer: &mut impl Observer) -> Next {
-        let length = self.discipline.packets();
-        self.stats.observe(now.seconds(), length, self.discipline.average());
+    fn arrive<D: Discipline + ?Sized>(
+        &mut self,
+        discipline: &mut D,
+        packet: Packet,
+        now: Time,
+        observer: &mut impl Observer,
+    ) -> Next {
+        let length = discipline.packets();
+        self.stats.observe(now.seconds(), length, discipline.average());
         observer.arrived(&packet, now, length);
         let admitted = if self.reads_headers {
             let header = observer.header(&packet);
             let on_drop = &mut |victim: &Packet, reason| observer.dropped(victim, now, reason);
-            self.discipline.enqueue_with(packet, &header, now, on_drop)
+            discipline.enqueue_with(packet, &header, now, on_drop)
         } else {
-            self.discipline.enqueue(packet, now, &mut |victim, reason| observer.dropped(victim, now, reason))
+            discipline.enqueue(packet, now, &mut |victim, reason| observer.dropped(victim, now, reason))
         };
-        let length = self.discipline.packets();
+        let length = discipline.packets();
         if admitted.is_some_and(|marked| marked.0) {
             observer.marked(&packet, now);
         }
@@ -113,49 +139,97 @@ impl Port {
         Next::ScheduleEnd
     }
 
-    /// The link is ready: dequeues the next packet, or becomes idle. At the end of a transmission
-    /// [`Port::on_transmission_end`] comes first. After `None` the driver asks for [`Port::held_until`].
     #[inline(always)]
-    pub fn dequeue(&mut self, now: Time, observer: &mut impl Observer) -> Option<Departure> {
-        let taken = self.discipline.dequeue(now, &mut |victim, reason| observer.dropped(victim, now, reason));
-        let length = self.discipline.packets();
+    fn dequeue<D: Discipline + ?Sized>(
+        &mut self,
+        discipline: &mut D,
+        now: Time,
+        observer: &mut impl Observer,
+    ) -> Option<Departure> {
+        let taken = discipline.dequeue(now, &mut |victim, reason| observer.dropped(victim, now, reason));
+        let length = discipline.packets();
         observer.remaining(now, length + u64::from(taken.is_some()));
         let Some(packet) = taken else {
-            self.end_pending = self.discipline.held_until().is_some();
+            self.end_pending = discipline.held_until().is_some();
             self.idle = !self.end_pending;
             return None;
         };
         self.idle = false;
         self.stats.departed(now - packet.enqueued);
-        self.end_pending = length > 0 || self.discipline.watches_departures();
+        self.end_pending = length > 0 || discipline.watches_departures();
         observer.departed(&packet, now, length);
         if packet.ecn != packet.admitted_ecn {
             observer.marked(&packet, now);
         }
         Some(Departure { packet, wants_end: self.end_pending })
     }
+}
+
+impl Port {
+    /// A port whose link has been idle since time zero.
+    pub fn new(queue: impl Into<Queue>) -> Port {
+        let queue = queue.into();
+        let reads_headers = queue.get().reads_headers();
+        let stats = QueueStats::new();
+        Port { queue, state: State { end_pending: false, idle: true, reads_headers, stats, queued_at_start: 0 } }
+    }
+
+    /// Before an event: notifies the discipline if the link has been ready since the end of its last transmission, found
+    /// the queue empty, and no event has reported it. `free_since` is that end, if it comes before the event.
+    #[inline(always)]
+    pub fn note_idle(&mut self, free_since: impl FnOnce() -> Option<Time>) {
+        if self.state.end_pending || self.state.idle {
+            return;
+        }
+        if let Some(since) = free_since() {
+            self.state.idle = true;
+            match &mut self.queue {
+                Queue::Fifo(fifo) => fifo.dequeue(since, &mut |_, _| {}),
+                Queue::Other(discipline) => discipline.dequeue(since, &mut |_, _| {}),
+            };
+        }
+    }
+
+    /// `packet` arrives at `now`, after [`Port::note_idle`].
+    #[inline(always)]
+    pub fn arrive(&mut self, packet: Packet, now: Time, observer: &mut impl Observer) -> Next {
+        match &mut self.queue {
+            Queue::Fifo(fifo) => self.state.arrive(&mut **fifo, packet, now, observer),
+            Queue::Other(discipline) => self.state.arrive(&mut **discipline, packet, now, observer),
+        }
+    }
+
+    /// The link is ready: dequeues the next packet, or becomes idle. At the end of a transmission
+    /// [`Port::on_transmission_end`] comes first. After `None` the driver asks for [`Port::held_until`].
+    #[inline(always)]
+    pub fn dequeue(&mut self, now: Time, observer: &mut impl Observer) -> Option<Departure> {
+        match &mut self.queue {
+            Queue::Fifo(fifo) => self.state.dequeue(&mut **fifo, now, observer),
+            Queue::Other(discipline) => self.state.dequeue(&mut **discipline, now, observer),
+        }
+    }
 
     /// A transmission ends whose end was asked for.
     #[inline(always)]
     pub fn on_transmission_end(&mut self, now: Time) {
-        self.end_pending = false;
-        self.stats.advance(now.seconds(), self.discipline.packets());
+        self.state.end_pending = false;
+        self.state.stats.advance(now.seconds(), self.packets());
     }
 
     /// After [`Port::dequeue`] gave nothing: a shaper lets no packet leave before this time. The link counts as busy until
     /// then, and the driver calls [`Port::on_transmission_end`] and [`Port::dequeue`].
     pub fn held_until(&self) -> Option<Time> {
-        self.discipline.held_until()
+        self.queue.get().held_until()
     }
 
     /// When [`Port::on_timer`] must run next.
     pub fn next_timer(&self) -> Option<Time> {
-        self.discipline.next_timer()
+        self.queue.get().next_timer()
     }
 
     /// The discipline's timer expires at `now`, after [`Port::note_idle`].
     pub fn on_timer(&mut self, now: Time) {
-        self.discipline.on_timer(now);
+        self.queue.get_mut().on_timer(now);
     }
 }
 
@@ -164,13 +238,13 @@ impl Port {
     /// Whether nothing changes before the next event: the discipline knows that the link is idle, or the end of the
     /// transmission is an event.
     pub fn is_steady(&self) -> bool {
-        self.idle || self.end_pending
+        self.state.idle || self.state.end_pending
     }
 
     /// Runs all timers of a steady port before `until`, up to which there is no event. Their number, and the time of the last;
     /// `None` if none is due.
     pub fn on_timers(&mut self, until: Time) -> Option<(u64, Time)> {
-        self.discipline.on_timers(until)
+        self.queue.get_mut().on_timers(until)
     }
 }
 
@@ -178,64 +252,68 @@ impl Port {
 impl Port {
     /// The measured window starts: resets the counters. Packets stay.
     pub fn restart(&mut self, now: Time) {
-        self.queued_at_start = self.packets();
-        self.stats.restart(now.seconds(), self.queued_at_start);
-        self.discipline.reset_counters();
+        self.state.queued_at_start = self.packets();
+        self.state.stats.restart(now.seconds(), self.state.queued_at_start);
+        self.queue.get_mut().reset_counters();
     }
 
     /// The measured window ends.
     pub fn finish(&mut self, now: Time) {
-        self.stats.observe(now.seconds(), self.packets(), self.average());
+        self.state.stats.observe(now.seconds(), self.packets(), self.average());
     }
 
     /// Packets that wait.
+    #[inline(always)]
     pub fn packets(&self) -> u64 {
-        self.discipline.packets()
+        match &self.queue {
+            Queue::Fifo(fifo) => fifo.packets(),
+            Queue::Other(discipline) => discipline.packets(),
+        }
     }
 
     /// Bytes that wait.
     pub fn bytes(&self) -> u64 {
-        self.discipline.bytes()
+        self.queue.get().bytes()
     }
 
     /// The discipline's averaged queue, packets.
     pub fn average(&self) -> Option<f64> {
-        self.discipline.average()
+        self.queue.get().average()
     }
 
     /// The discipline's internal values.
     pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.discipline.gauges(out);
+        self.queue.get().gauges(out);
     }
 
     /// The discipline goes on as `built`, see [`Discipline::change`].
     pub fn change(&mut self, built: Built) -> bool {
-        self.discipline.change(built)
+        self.queue.get_mut().change(built)
     }
 
     /// Statistics of the discipline's groups of queues, see [`Discipline::groups`].
     pub fn groups(&self, out: &mut dyn FnMut(usize, &'static str, f64)) {
-        self.discipline.groups(out);
+        self.queue.get().groups(out);
     }
 
     /// Counts of the measured window.
     pub fn counters(&self) -> &Counters {
-        self.discipline.counters()
+        self.queue.get().counters()
     }
 
     /// Statistics of the measured window.
     pub fn stats(&self) -> &QueueStats {
-        &self.stats
+        &self.state.stats
     }
 
     /// The statistics, after [`Port::finish`].
     pub fn into_stats(self) -> QueueStats {
-        self.stats
+        self.state.stats
     }
 
     /// Packets that waited when the measured window started.
     pub fn queued_at_start(&self) -> u64 {
-        self.queued_at_start
+        self.state.queued_at_start
     }
 }
 
@@ -243,12 +321,12 @@ impl Port {
 impl Port {
     /// Address of the discipline.
     pub fn discipline_address(&self) -> usize {
-        std::ptr::from_ref(&*self.discipline).addr()
+        std::ptr::from_ref(self.queue.get()).addr()
     }
 
     /// Visits the discipline's other memory that its next arrival or departure needs.
     #[inline(always)]
     pub fn memory(&self, leaving: bool, visit: &mut dyn FnMut(*const u8, usize)) {
-        self.discipline.memory(leaving, visit);
+        self.queue.get().memory(leaving, visit);
     }
 }

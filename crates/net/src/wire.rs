@@ -28,10 +28,16 @@ impl Wire {
         8.0 * f64::from(bytes) / self.rate_bps
     }
 
+    /// Transmission time of `bytes` and delay together, s.
+    #[inline(always)]
+    pub fn lag(&self, bytes: u16) -> f64 {
+        self.transmission(bytes) + self.delay_s
+    }
+
     /// Arrival at the other end of `bytes` whose transmission starts at `start`.
     #[inline(always)]
     pub fn arrival(&self, start: f64, bytes: u16) -> f64 {
-        start + (self.transmission(bytes) + self.delay_s)
+        start + self.lag(bytes)
     }
 
     /// Starts the transmission of `bytes` at `start`; returns the arrival at the other end.

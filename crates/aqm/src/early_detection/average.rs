@@ -35,7 +35,7 @@ impl Average {
 
     /// An arrival at `now` finds `length` waiting in `queue`. The average after it, as the drop test compares it:
     /// Linux compares whole bytes.
-    #[inline]
+    #[inline(always)]
     pub fn observe(&mut self, length: f64, queue: &QueueView<'_>, now: Time) -> f64 {
         match self {
             Average::Paper(average) => average.observe(length, queue, now),

@@ -42,7 +42,7 @@ impl Average {
 
     /// The average after an arrival at `now` that finds `length` (packets or bytes) waiting in `queue`: one step of
     /// decay for each of the m packets that the idle link could have sent, one for this arrival, then the sample.
-    #[inline]
+    #[inline(always)]
     pub fn observe(&mut self, length: f64, queue: &QueueView<'_>, now: Time) -> f64 {
         let m = match queue.idle_since {
             None => 0,
@@ -183,7 +183,7 @@ impl Spacing {
 
     /// `enque`: decides over `packet`, which finds `qlen` (packets or bytes) waiting, with the average `qavg` that it
     /// has just made.
-    #[inline]
+    #[inline(always)]
     pub(super) fn decide(
         &mut self,
         curve: &impl Curve,
@@ -213,7 +213,7 @@ impl Spacing {
     }
 
     /// `drop_early`: one number against the probability of this packet.
-    #[inline]
+    #[inline(always)]
     fn drop_early(&mut self, curve: &impl Curve, qavg: f64, packet: &Packet, cx: &mut Context<'_>) -> Verdict {
         self.v_prob1 = curve.base_probability(qavg);
         let v_prob = self.modify_p(packet);

@@ -12,21 +12,23 @@ use crate::prefetch::prefetch;
 
 /// Capacity of a lane; more events are better kept in the wheel, which shares memory.
 const LONGEST: usize = 1 << 14;
-const NEVER: u64 = u64::MAX;
+/// Times of the heads of empty lanes start here, one for each lane, so that no two are equal.
+const NEVER: u64 = u64::MAX - 0xff;
 /// A key before all others.
 const FIRST: (u64, Tie) = (0, (0, 0, 0));
 /// How far ahead of its first event the memory of a lane is prefetched.
 const AHEAD: usize = 32;
 
-/// `LANES` lanes and a wheel. In each half of the lanes, group 0 has a half, groups 1 and 2 a quarter each; higher
-/// groups go to the wheel. A group fills its lanes of the first half first; the second half is searched only while it
-/// holds events.
+/// `LANES` lanes, a power of two, and a wheel. In each half of the lanes, group 0 has a half, groups 1 and 2 a quarter
+/// each; higher groups go to the wheel. A group fills its lanes of the first half first.
 pub struct LaneQueue<const LANES: usize> {
     head_time: [u64; LANES],
     last: [(u64, Tie); LANES],
     lanes: [Fifo<Event>; LANES],
-    /// Lanes of the second half that are not empty.
-    second_half: usize,
+    /// A knock-out among the heads: place 1 has the lane whose head comes first of all, places 2n and 2n + 1 the ones that
+    /// met for place n; the places from `LANES` on, the lanes themselves, are left out. When a head changes, only the
+    /// matches of its lane are played again.
+    winners: [u8; LANES],
     wheel: Wheel,
     popped_from: usize,
 }
@@ -38,11 +40,10 @@ impl<const LANES: usize> LaneQueue<LANES> {
         for i in lanes {
             if key >= self.last[i] && self.lanes[i].len() < LONGEST {
                 self.last[i] = key;
-                if self.head_time[i] == NEVER {
-                    self.head_time[i] = event.time;
-                    self.second_half += usize::from(i >= LANES / 2);
-                }
                 self.lanes[i].push_back(*event);
+                if self.head_time[i] >= NEVER {
+                    self.set_head(i, event.time);
+                }
                 return true;
             }
         }
@@ -54,26 +55,35 @@ impl<const LANES: usize> LaneQueue<LANES> {
         self.push_into(start..end, event) || self.push_into(LANES / 2 + start..LANES / 2 + end, event)
     }
 
-    /// The first among the heads of the first `n` lanes: its time and lane, and whether others have the same time.
-    ///
-    /// Branch-free: which lane comes first is unpredictable, and mispredictions would cost more than the comparisons.
+    /// The lane whose head comes first.
     #[inline(always)]
-    fn first_head(&self, n: usize) -> (u64, usize, bool) {
-        let heads = &self.head_time[..n];
-        let (mut first, mut choice) = (heads[0], 0);
-        for (i, &time) in heads.iter().enumerate().skip(1) {
-            choice = if time < first { i } else { choice };
-            first = first.min(time);
-        }
-        let equal: usize = heads.iter().map(|&time| usize::from(time == first)).sum();
-        (first, choice, equal > 1)
+    fn first(&self) -> usize {
+        usize::from(self.winners[1]) % LANES
     }
 
-    /// The lane whose head comes first among those with the time `first`.
+    /// The head of `lane` is now at `time`: plays its matches again.
+    ///
+    /// Branch-free but for equal times: which lane comes first is unpredictable, and mispredictions would cost more than
+    /// the comparisons.
+    #[inline(always)]
+    fn set_head(&mut self, lane: usize, time: u64) {
+        self.head_time[lane] = time;
+        let (mut winner, mut first) = (lane, time);
+        let (mut place, mut rival) = ((LANES + lane) / 2, lane ^ 1);
+        for _ in 0..LANES.ilog2() {
+            let other = self.head_time[rival % LANES];
+            let loses = if other == first { self.comes_before(rival, winner) } else { other < first };
+            (winner, first) = if loses { (rival, other) } else { (winner, first) };
+            self.winners[place % LANES] = winner as u8;
+            rival = usize::from(self.winners[(place ^ 1) % LANES]);
+            place /= 2;
+        }
+    }
+
+    /// Whether the head of one lane comes before that of another of the same time.
     #[inline(never)]
-    fn first_of_equals(&self, first: u64) -> usize {
-        let equals = (0..LANES).filter(|&i| self.head_time[i] == first);
-        equals.min_by_key(|&i| self.lanes[i].front().tie()).unwrap_or(0)
+    fn comes_before(&self, lane: usize, other: usize) -> bool {
+        self.lanes[lane].front().tie() < self.lanes[other].front().tie()
     }
 
     #[inline(always)]
@@ -81,12 +91,12 @@ impl<const LANES: usize> LaneQueue<LANES> {
         self.popped_from = lane;
         let fifo = &mut self.lanes[lane];
         let event = fifo.pop_front();
-        self.head_time[lane] = fifo.front().time;
+        let mut time = fifo.front().time;
         if fifo.len() == 0 {
-            self.head_time[lane] = NEVER;
+            time = NEVER + lane as u64;
             self.last[lane] = FIRST;
-            self.second_half -= usize::from(lane >= LANES / 2);
         }
+        self.set_head(lane, time);
         event
     }
 }
@@ -94,10 +104,11 @@ impl<const LANES: usize> LaneQueue<LANES> {
 impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
     fn new(spacing: f64) -> Self {
         LaneQueue {
-            head_time: [NEVER; LANES],
+            head_time: std::array::from_fn(|lane| NEVER + lane as u64),
             last: [FIRST; LANES],
             lanes: std::array::from_fn(|_| Fifo::new()),
-            second_half: 0,
+            // Of empty lanes the first of each pair wins.
+            winners: std::array::from_fn(|place| ((place << (LANES.ilog2() - place.max(1).ilog2())) % LANES) as u8),
             wheel: Wheel::new(spacing),
             popped_from: LANES,
         }
@@ -117,7 +128,7 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
     }
 
     fn next_time(&mut self, upcoming: &mut impl Upcoming) -> u64 {
-        let (first, ..) = self.first_head(LANES);
+        let first = self.head_time[self.first()];
         if first < self.wheel.quiet_until() {
             return first;
         }
@@ -126,25 +137,20 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
 
     #[inline(always)]
     fn pop(&mut self, upcoming: &mut impl Upcoming) -> Option<Event> {
-        let (first, mut choice, equals) =
-            if self.second_half == 0 { self.first_head(LANES / 2) } else { self.first_head(LANES) };
-        if first >= self.wheel.quiet_until() {
+        let lane = self.first();
+        let first = self.head_time[lane];
+        if first >= self.wheel.quiet_until().min(NEVER) {
             if let Some(event) = self.wheel.first_until(first, upcoming) {
-                let before = event.time < first
-                    || (event.time == first && event.tie() < self.lanes[self.first_of_equals(first)].front().tie());
-                if before {
+                if event.time < first || (event.time == first && event.tie() < self.lanes[lane].front().tie()) {
                     self.popped_from = LANES;
                     return self.wheel.pop_first();
                 }
             }
-            if first == NEVER {
+            if first >= NEVER {
                 return None;
             }
         }
-        if equals {
-            choice = self.first_of_equals(first);
-        }
-        Some(self.pop_lane(choice))
+        Some(self.pop_lane(lane))
     }
 
     #[inline(always)]

@@ -193,9 +193,8 @@ impl Wheel {
     #[inline(always)]
     pub fn first_until(&mut self, limit: u64, upcoming: &mut impl Upcoming) -> Option<&Event> {
         if self.current.is_empty() {
-            // The bits of u64::MAX are a NaN: no limit.
-            let limit = if limit == u64::MAX { f64::INFINITY } else { f64::from_bits(limit) * self.ticks_per_second };
-            self.advance(limit, upcoming);
+            // The time of an empty lane is a NaN, which no tick exceeds: no limit.
+            self.advance(f64::from_bits(limit) * self.ticks_per_second, upcoming);
         }
         self.current.last()
     }

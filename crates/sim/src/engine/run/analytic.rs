@@ -1,7 +1,8 @@
 //! Analytic links: a segment goes on to its next hop in the same call, through merges also ahead of time.
 
+use super::prefetching::Prefetcher;
 use super::Engine;
-use crate::engine::state::order::{AheadMerge, Hop, Key, Pending, BEHIND_SLOW_FOLD, COUNTER_BITS};
+use crate::engine::state::order::{AheadMerge, Hop, Key, BEHIND_SLOW_FOLD, COUNTER_BITS};
 use crate::engine::state::routes::{Action, Route};
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_net::Segment;
@@ -15,46 +16,44 @@ const LOW_BITS: u32 = 8;
 const TICKS: f64 = 67_108_864.0;
 const LATEST: f64 = ((1_u64 << (CHAIN_SHIFT + LOW_BITS)) - 1) as f64;
 
+/// The event of a segment's arrival by `hop`.
+#[inline(always)]
+fn arrival(segment: Segment, hop: Hop, number: u64) -> Event {
+    Event::new(hop.arrival, hop.start, hop.cause.to_bits(), number, Kind::Arrival, segment)
+}
+
 impl<Q: EventQueue> Engine<Q> {
     /// Forwards a segment through every hop that needs no event.
     #[inline(always)]
     pub(super) fn forward(&mut self, route: Route, mut segment: Segment, mut hop: Hop) {
+        let mut place = route.place(segment.hop());
         loop {
-            let step = self.net.step_of(route, segment.hop());
+            let step = self.net.steps[place];
             match step.action {
                 Action::Through => {
                     let (start, cause) = (hop.arrival, hop.start);
-                    let arrival = self.net.links[step.link as usize].wire.arrival(start, segment.size());
+                    let arrival = self.net.passed(route, place, segment.size(), start);
                     hop = Hop { arrival, start, cause, order: hop.order };
-                    segment = segment.at_next_hop();
                 }
-                Action::Fold => {
-                    hop = self.relay(step.link, hop, segment.size());
-                    segment = segment.at_next_hop();
-                }
-                Action::SlowFold => {
-                    hop = self.relay_slow_fold(step.link, hop, &segment, true);
-                    segment = segment.at_next_hop();
-                }
-                Action::MixedFold => {
-                    hop = self.relay_mixed(step.link, hop, &segment);
-                    segment = segment.at_next_hop();
-                }
+                Action::Fold => hop = self.relay(route.link(&step), hop, segment.size()),
+                Action::SlowFold => hop = self.relay_slow_fold(route.link(&step), hop, &segment, true),
+                Action::MixedFold => hop = self.relay_mixed(route.link(&step), hop, &segment),
                 Action::Receiver => {
                     let key = Key { now: hop.arrival, scheduled: hop.start, number: 0 };
                     let Some(ack) = self.receive(segment, key) else { return };
                     segment = ack;
+                    place = route.place(ack.hop());
+                    continue;
                 }
                 Action::Sink => return self.sink(segment, hop.arrival),
                 Action::Expired => return self.expired(segment, hop.arrival),
                 Action::RecordedSink => return self.recorded_sink(segment, hop.arrival),
                 Action::Ahead => {
-                    if !self.may_pass(step.link, hop) {
-                        return self.hold(step.link, hop, segment);
+                    let link = route.link(&step);
+                    if !self.may_pass(link, hop) {
+                        return self.hold(link, hop, segment);
                     }
-                    hop = self.relay(step.link, hop, segment.size());
-                    hop.order = 0;
-                    segment = segment.at_next_hop();
+                    hop = Hop { order: 0, ..self.relay(link, hop, segment.size()) };
                 }
                 Action::SenderAhead if self.may_answer(&segment, hop) => {
                     self.counter += 1;
@@ -63,23 +62,21 @@ impl<Q: EventQueue> Engine<Q> {
                 }
                 _ => {
                     self.counter += 1;
-                    let number = match hop.order {
-                        0 => self.counter,
-                        order => order | self.counter & ((1 << COUNTER_BITS) - 1),
-                    };
+                    let number = hop.number(self.counter);
                     if step.action == Action::SenderAhead {
                         self.net.flows[segment.flow() as usize].acks_coming += 1;
                     }
                     return self.push_arrival(segment, hop, number, step.lane());
                 }
             }
+            segment = segment.at_next_hop();
+            place += 1;
         }
     }
 
     #[inline(always)]
     pub(super) fn push_arrival(&mut self, segment: Segment, hop: Hop, number: u64, lane: u8) {
-        let Hop { arrival, start, cause, .. } = hop;
-        self.queue.push(Event::new(arrival, start, cause.to_bits(), number, Kind::Arrival, segment), lane);
+        self.queue.push(arrival(segment, hop, number), lane);
     }
 
     /// A packet that comes by `hop` passes the analytic `link`.
@@ -130,7 +127,7 @@ impl<Q: EventQueue> Engine<Q> {
 impl<Q: EventQueue> Engine<Q> {
     /// Time before which packets may pass a merge: nothing still to leave the origin can arrive earlier.
     #[inline(always)]
-    fn passes_until(&self, merge: &AheadMerge) -> f64 {
+    fn passes_until(&self, merge: &AheadMerge<Q>) -> f64 {
         let latency = if self.opening == 0 { merge.early.latency } else { merge.early.latency_of_syn };
         self.net.links[merge.early.origin as usize].wire.free + latency
     }
@@ -139,7 +136,7 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(always)]
     pub(super) fn may_pass(&self, link: u32, hop: Hop) -> bool {
         let merge = &self.merges[self.net.links[link as usize].port as usize];
-        hop.arrival < self.passes_until(merge) && merge.pending.is_empty()
+        hop.arrival < self.passes_until(merge) && merge.first == f64::INFINITY
     }
 
     /// Holds a packet until none can arrive before it at a merge. That may release others.
@@ -147,7 +144,7 @@ impl<Q: EventQueue> Engine<Q> {
     pub(super) fn hold(&mut self, link: u32, hop: Hop, segment: Segment) {
         self.counter += 1;
         let merge = self.net.links[link as usize].port as usize;
-        self.merges[merge].pending.push(Pending { hop, number: self.counter, segment });
+        self.merges[merge].hold(arrival(segment, hop, hop.number(self.counter)));
         self.pass_pending(link, hop.start, f64::NEG_INFINITY);
     }
 
@@ -157,20 +154,24 @@ impl<Q: EventQueue> Engine<Q> {
     fn pass_pending(&mut self, link: u32, scheduled: f64, now: f64) {
         let merge = self.net.links[link as usize].port as usize;
         let until = self.passes_until(&self.merges[merge]);
-        while let Some(first) = self.merges[merge].pending.peek() {
-            if first.hop.arrival > now && first.hop.arrival >= until {
-                let wake = first.hop.arrival;
-                if wake < self.merges[merge].wake {
-                    self.merges[merge].wake = wake;
+        loop {
+            let AheadMerge { first, wake, .. } = self.merges[merge];
+            if first > now && first >= until {
+                if first < wake {
+                    self.merges[merge].wake = first;
                     let key = Key { now: scheduled, scheduled, number: 0 };
-                    self.schedule(wake, key, Kind::MergeTurn, link);
+                    self.schedule(first, key, Kind::MergeTurn, link);
                 }
                 return;
             }
-            let Some(first) = self.merges[merge].pending.pop() else { return };
-            let hop = Hop { order: 0, ..self.relay(link, first.hop, first.segment.size()) };
-            let route = self.net.routes[first.segment.flow() as usize];
-            self.forward(route, first.segment.at_next_hop(), hop);
+            let upcoming = &mut Prefetcher { net: &mut self.net, ports: &self.ports };
+            let Some(held) = self.merges[merge].release(upcoming) else { return };
+            let (segment, order) = (held.segment, 0);
+            let hop =
+                Hop { arrival: f64::from_bits(held.time), start: f64::from_bits(held.scheduled), cause: 0.0, order };
+            let hop = self.relay(link, hop, segment.size());
+            let route = self.net.routes[segment.flow() as usize];
+            self.forward(route, segment.at_next_hop(), hop);
         }
     }
 

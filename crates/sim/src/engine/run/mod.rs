@@ -59,7 +59,7 @@ pub struct Engine<Q> {
     stops: Vec<(u32, f64)>,
     payloads: Payloads,
     ports: Vec<Port>,
-    merges: Vec<AheadMerge>,
+    merges: Vec<AheadMerge<Q>>,
     /// Links with varying rate, loss, jitter or reordering, by rising number.
     media: Vec<(u32, Medium)>,
     losses_by_distance: Vec<u64>,

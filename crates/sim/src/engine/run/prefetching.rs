@@ -103,7 +103,7 @@ fn follow(net: &Net, ports: &[Port], event: &Event, stage: usize) {
     let (link, leaving) = match event.kind() {
         Kind::Arrival if stage == STAGES => {
             let route = net.routes[segment.flow() as usize];
-            return prefetch(&net.steps, route.steps as usize + segment.hop());
+            return prefetch(&net.steps, route.place(segment.hop()));
         }
         Kind::Arrival => (net.step(segment.flow(), segment.hop()).link, false),
         Kind::TransmissionEnd => (segment.flow(), true),

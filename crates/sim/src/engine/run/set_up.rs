@@ -24,7 +24,6 @@ use crate::shares::Shares;
 use earlydrop_net::tcp::sizes::SYN_BYTES;
 use earlydrop_net::tcp::Output;
 use earlydrop_net::{Segment, Wire};
-use std::collections::BinaryHeap;
 
 /// With more flows, the state of a coming event's flow is prefetched.
 const FLOWS_IN_CACHE: usize = 2000;
@@ -34,9 +33,9 @@ const PORTS_IN_CACHE: usize = 100;
 impl<Q: EventQueue> Engine<Q> {
     /// The engine for `network` with the modes of `plan`.
     pub fn new(network: Network, plan: &Plan, settings: Settings) -> Self {
-        let (routes, steps) = routes(&network, plan, &settings);
+        let (routes, steps, lags) = routes(&network, plan, &settings);
         let mut port_links = vec![0; network.ports.len()];
-        let mut merges = Vec::new();
+        let mut early_merges = Vec::new();
         let mut links = Vec::with_capacity(network.links.len());
         links.extend((network.links.iter().zip(&plan.modes).enumerate()).map(|(index, (link, &mode))| {
             let mut place = NONE;
@@ -44,8 +43,8 @@ impl<Q: EventQueue> Engine<Q> {
                 port_links[port as usize] = index as u32;
                 place = port;
             } else if let Some(early) = plan.early(index as u32) {
-                place = merges.len() as u32;
-                merges.push(AheadMerge { early, pending: BinaryHeap::new(), wake: f64::INFINITY });
+                place = early_merges.len() as u32;
+                early_merges.push(early);
             }
             let wire = Wire::new(link.rate_bps, link.delay_s);
             let varies = network.varies(index as u32);
@@ -110,7 +109,7 @@ impl<Q: EventQueue> Engine<Q> {
             counter: timers,
             events: 0,
             end: 0.0,
-            net: Net { links, steps, times_to_live, routes, flows, arrivals, port_of, disciplines, stages },
+            net: Net { links, steps, lags, times_to_live, routes, flows, arrivals, port_of, disciplines, stages },
             sources: Sources::new(network.sources, flow_count),
             applications: Applications::new(
                 network.transfers,
@@ -127,7 +126,7 @@ impl<Q: EventQueue> Engine<Q> {
             payloads: Payloads::new(&specs),
             specs: Specs::new(&specs),
             ports,
-            merges,
+            merges: early_merges.into_iter().map(|early| AheadMerge::new(early, spacing)).collect(),
             media: network.media,
             losses_by_distance: Vec::new(),
             pool: Vec::new(),

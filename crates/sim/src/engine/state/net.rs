@@ -2,7 +2,7 @@
 
 use super::link::Link;
 use super::order::{Key, START};
-use super::routes::{Route, Step, OWN, OWN_LINKS};
+use super::routes::{Lag, Route, Step, OWN_LINKS};
 use crate::engine::network::FlowSpec;
 use crate::events::{Event, Kind};
 use crate::prefetch::prefetch;
@@ -14,6 +14,8 @@ pub struct Net {
     pub links: Vec<Link>,
     pub routes: Vec<Route>,
     pub steps: Vec<Step>,
+    /// By hop, as `steps`.
+    pub lags: Vec<Lag>,
     /// By flow: time to live at the sender, and at the receiver.
     pub times_to_live: Vec<(u8, u8)>,
     pub flows: Vec<Flow>,
@@ -40,9 +42,19 @@ impl Net {
     /// The same with a known route.
     #[inline(always)]
     pub fn step_of(&self, route: Route, hop: usize) -> Step {
-        let step = self.steps[route.steps as usize + hop];
-        let own = (step.link as i32 >> 31) as u32;
-        Step { link: (step.link & !OWN) + (route.first & own), ..step }
+        let step = self.steps[route.place(hop)];
+        Step { link: route.link(&step), ..step }
+    }
+
+    /// When a packet of `size` bytes that starts at `start` has passed the link of the hop at `place`, where it never
+    /// waits.
+    #[inline(always)]
+    pub fn passed(&self, route: Route, place: usize, size: u16, start: f64) -> f64 {
+        let lag = self.lags[place];
+        if lag.size == size {
+            return start + lag.seconds;
+        }
+        self.links[route.link(&self.steps[place]) as usize].wire.arrival(start, size)
     }
 
     /// Prefetches all state of a flow. Its own links are adjacent if the network was built that way.

@@ -1,9 +1,7 @@
 //! The order of events, and of packets on their way to a merge.
 
 use crate::engine::plan::Early;
-use earlydrop_net::Segment;
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use crate::events::{Event, EventQueue, Upcoming};
 
 /// Position of an event in the total order.
 #[derive(Clone, Copy)]
@@ -29,46 +27,49 @@ pub struct Hop {
 /// In the number of an event after a slow fold: this bit, 32 bits of its chain, and the counter.
 pub const BEHIND_SLOW_FOLD: u64 = 1 << 63;
 pub const COUNTER_BITS: u32 = 31;
+/// The group of lanes for held packets: the one with most lanes.
+const HELD: u8 = 0;
+
+impl Hop {
+    /// The number of the event of its arrival, where `counter` is the next of all numbers.
+    #[inline(always)]
+    pub fn number(&self, counter: u64) -> u64 {
+        match self.order {
+            0 => counter,
+            order => order | counter & ((1 << COUNTER_BITS) - 1),
+        }
+    }
+}
 
 /// A merge that packets may pass ahead of time.
-pub struct AheadMerge {
+pub struct AheadMerge<Q> {
     pub early: Early,
-    /// Held packets; the first is on top.
-    pub pending: BinaryHeap<Pending>,
+    /// Held packets, as the events of their arrivals.
+    held: Q,
+    /// Arrival of the first of them; infinite if there is none.
+    pub first: f64,
     /// Time of the event that will release them, unless another packet does before.
     pub wake: f64,
 }
 
-/// A packet on its way to a merge; the number breaks ties.
-pub struct Pending {
-    pub hop: Hop,
-    pub number: u64,
-    pub segment: Segment,
-}
-
-impl Pending {
-    fn key(&self) -> (u64, u64, u64, u64, u64) {
-        let Hop { arrival, start, cause, order } = self.hop;
-        (arrival.to_bits(), start.to_bits(), cause.to_bits(), order, self.number)
+impl<Q: EventQueue> AheadMerge<Q> {
+    /// A merge that holds nothing; a packet arrives about every `spacing` seconds.
+    pub fn new(early: Early, spacing: f64) -> Self {
+        AheadMerge { early, held: Q::new(spacing), first: f64::INFINITY, wake: f64::INFINITY }
     }
-}
 
-impl PartialEq for Pending {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
+    /// Holds a packet whose arrival is this event.
+    #[inline(always)]
+    pub fn hold(&mut self, arrival: Event) {
+        self.first = self.first.min(f64::from_bits(arrival.time));
+        self.held.push(arrival, HELD);
     }
-}
 
-impl Eq for Pending {}
-
-impl PartialOrd for Pending {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Pending {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.key().cmp(&self.key())
+    /// Takes the first held packet.
+    #[inline(always)]
+    pub fn release(&mut self, upcoming: &mut impl Upcoming) -> Option<Event> {
+        let released = self.held.pop(upcoming);
+        self.first = f64::from_bits(self.held.next_time(upcoming).min(f64::INFINITY.to_bits()));
+        released
     }
 }

@@ -31,7 +31,8 @@ impl Port {
     pub fn new(spec: PortSpec, link: u32, analytic: bool) -> Port {
         let runner = match (spec.kind, analytic) {
             (PortKind::Fifo(fifo), true) => Runner::Analytic(AnalyticPort::new(fifo.into_gate())),
-            (kind, _) => Runner::Stepped(port::Port::new(kind.into_discipline())),
+            (PortKind::Fifo(fifo), false) => Runner::Stepped(port::Port::new(port::Queue::Fifo(fifo))),
+            (PortKind::Discipline(discipline), _) => Runner::Stepped(port::Port::new(discipline)),
         };
         Port { recorder: None, link, runner, name: spec.name, aqm: spec.aqm }
     }

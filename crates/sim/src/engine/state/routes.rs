@@ -1,17 +1,34 @@
 //! Routes: the hops of every flow.
 
-use crate::engine::network::{Network, TtlOption};
+use crate::engine::network::{LinkSpec, Network, TtlOption};
 use crate::engine::plan::{Mode, Plan};
 use crate::engine::settings::Settings;
+use earlydrop_net::tcp::sizes::ACK_BYTES;
+use earlydrop_net::Wire;
 use std::collections::BTreeMap;
 
 /// A flow's route. Flows whose hops differ only in their own links share the hops, which saves memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     /// The first hop.
-    pub steps: u32,
+    steps: u32,
     /// The flow's first link.
     pub first: u32,
+}
+
+impl Route {
+    /// Where a hop is in the list of all.
+    #[inline(always)]
+    pub fn place(self, hop: usize) -> usize {
+        self.steps as usize + hop
+    }
+
+    /// The link of a hop in the list.
+    #[inline(always)]
+    pub fn link(self, step: &Step) -> u32 {
+        let own = (step.link as i32 >> 31) as u32;
+        (step.link & !OWN) + (self.first & own)
+    }
 }
 
 /// One hop, in eight bytes: thousands of flows have many hops, and each packet reads another one.
@@ -26,6 +43,19 @@ pub struct Step {
     /// Lane of its event (2 bits), time-to-live option of its packets ([`INITIAL`], [`LAST`]), class of the flow's
     /// packets (4 bits).
     pub rest: u8,
+}
+
+/// What a packet of the usual size takes over the link of a hop, transmission and delay together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lag {
+    pub seconds: f64,
+    /// The usual size, bytes: of a full segment, or of an ACK without options.
+    pub size: u16,
+}
+
+impl Lag {
+    /// Of no size: the hop leads to a host, or the flows that share it have links of several kinds.
+    const NONE: Lag = Lag { seconds: 0.0, size: 0 };
 }
 
 /// What a segment does at a hop.
@@ -65,7 +95,7 @@ pub enum Action {
     RecordedSinkAtEvent,
 }
 
-pub const OWN: u32 = 1 << 31;
+const OWN: u32 = 1 << 31;
 /// Number of links, from a flow's first on, among which its own links are searched.
 pub const OWN_LINKS: usize = 4;
 /// The hop leads to a host.
@@ -95,9 +125,9 @@ impl Step {
     }
 }
 
-/// The hops of every flow: forward links, receiver, reverse links, sender.
-pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, Vec<Step>) {
-    let (mut routes, mut all) = (Vec::with_capacity(network.flows()), Vec::new());
+/// The hops of every flow: forward links, receiver, reverse links, sender; and the lag of each hop.
+pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, Vec<Step>, Vec<Lag>) {
+    let (mut routes, mut all, mut lags) = (Vec::with_capacity(network.flows()), Vec::new(), Vec::new());
     let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
     // Whether a flow has finite transfers, and whether over several connections.
     let mut applications = vec![(false, false); network.flows()];
@@ -175,11 +205,25 @@ pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route
         for (seen, step) in steps[1..].iter_mut().filter(at_event).enumerate() {
             step.rest |= (seen * 3 / events) as u8;
         }
+        let hops = steps.len();
         let at = *known.entry(steps).or_insert_with_key(|steps| {
             all.extend_from_slice(steps);
             (all.len() - steps.len()) as u32
         });
+        let lag = |link: &u32, size: u16| {
+            let LinkSpec { rate_bps, delay_s, .. } = network.links[*link as usize];
+            Lag { seconds: Wire::new(rate_bps, delay_s).lag(size), size }
+        };
+        let out = forward.iter().map(|link| lag(link, network.flow_specs[flow].wire));
+        let back = reverse.iter().map(|link| lag(link, ACK_BYTES));
+        let own = out.chain(std::iter::once(Lag::NONE)).chain(back).chain(std::iter::once(Lag::NONE));
+        lags.resize(all.len(), None);
+        for (shared, own) in lags[at as usize..].iter_mut().zip(own.take(hops)) {
+            if *shared.get_or_insert(own) != own {
+                *shared = Some(Lag::NONE);
+            }
+        }
         routes.push(Route { steps: at, first });
     }
-    (routes, all)
+    (routes, all, lags.into_iter().map(|lag| lag.unwrap_or(Lag::NONE)).collect())
 }
