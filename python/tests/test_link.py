@@ -354,14 +354,16 @@ def test_the_colours_of_a_figure_agree() -> None:
     assert drawn == {name: colour.upper() if drawn[name].isupper() else colour for name, colour in bars.items()}
 
 
-def test_an_interruption_while_modules_load_leaves_no_traceback() -> None:
+@pytest.mark.parametrize("module", ["earlydrop.cli.entry", "cyclopts"])
+def test_an_interruption_while_modules_load_leaves_no_traceback(module: str) -> None:
     script = (
         "import sys\n"
         "class Stop:\n"
         "    def find_spec(self, name, *rest):\n"
-        "        if name == 'cyclopts': raise KeyboardInterrupt\n"
+        f"        if name == '{module}': raise KeyboardInterrupt\n"
         "sys.meta_path.insert(0, Stop())\n"
         "from earlydrop.cli import main\n"
+        "sys.exit(main(['list']))\n"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment())
     assert (ended.returncode, ended.stderr) == (130, "interrupted: nothing was written\n")
