@@ -39,7 +39,7 @@ fn run_over(settings: Settings, seed: u64, traced: bool, path: Path) -> SenderTr
     // By time and number: segments with their departure time, and ACKs.
     let mut in_transit = std::collections::BTreeMap::new();
     let (mut number, mut silent_until, mut answered, mut in_burst) = (0, 0.0, 0, 0);
-    for step in 0..4000 {
+    for step in 0..5000 {
         let next = in_transit.keys().next().map_or(f64::INFINITY, |&(bits, _)| f64::from_bits(bits));
         let now = if step == 0 { 0.0 } else { earlier(next, wake) };
         assert!(now < f64::INFINITY, "a segment, an ACK or a timer is left");
