@@ -33,6 +33,7 @@ use crate::engine::state::specs::Specs;
 use crate::engine::trace::{Forward, VariableChange};
 use crate::events::{Event, EventQueue, Kind};
 use crate::rates::Rates;
+use crate::table::Table;
 use crate::variation::Variation;
 use earlydrop_aqm::{Packet, Time};
 use earlydrop_net::medium::Medium;
@@ -50,7 +51,7 @@ pub struct Engine<Q> {
     end: f64,
     settings: Settings,
     net: Net,
-    tallies: Vec<Tally>,
+    tallies: Table<Tally>,
     rare: Vec<Rare>,
     specs: Specs,
     sources: Sources,
@@ -58,8 +59,8 @@ pub struct Engine<Q> {
     /// Flows whose data end at a time, s.
     stops: Vec<(u32, f64)>,
     payloads: Payloads,
-    ports: Vec<Port>,
-    merges: Vec<AheadMerge<Q>>,
+    ports: Table<Port>,
+    merges: Table<AheadMerge<Q>>,
     /// Links with varying rate, loss, jitter or reordering, by rising number.
     media: Vec<(u32, Medium)>,
     losses_by_distance: Vec<u64>,

@@ -11,7 +11,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// Starts the measured window: resets all counters.
     pub(super) fn start_window(&mut self, now: f64) {
         self.answers_until = self.settings.duration;
-        for port in &mut self.ports {
+        for port in self.ports.iter_mut() {
             port.restart(now);
         }
         self.losses_by_distance.clear();
@@ -69,7 +69,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// Starts the measured window.
     fn restart_losses(&mut self) {
         let Some(losses) = &mut self.losses else { return };
-        for (of_flow, flow) in losses.flows.iter_mut().zip(&self.net.flows) {
+        for (of_flow, flow) in losses.flows.iter_mut().zip(self.net.flows.iter()) {
             *of_flow = FlowLosses { sent: -sent(&flow.sender), ..FlowLosses::default() };
         }
     }

@@ -6,20 +6,21 @@ use super::routes::{Lag, Route, Step, OWN_LINKS};
 use crate::engine::network::FlowSpec;
 use crate::events::{Event, Kind};
 use crate::prefetch::prefetch;
+use crate::table::Table;
 use earlydrop_net::tcp::{Receiver, Sender};
 use earlydrop_net::Segment;
 
 /// Links, routes and flows.
 pub struct Net {
-    pub links: Vec<Link>,
-    pub routes: Vec<Route>,
-    pub steps: Vec<Step>,
+    pub links: Table<Link>,
+    pub routes: Table<Route>,
+    pub steps: Table<Step>,
     /// By hop, as `steps`.
-    pub lags: Vec<Lag>,
+    pub lags: Table<Lag>,
     /// By flow: time to live at the sender, and at the receiver.
     pub times_to_live: Vec<(u8, u8)>,
-    pub flows: Vec<Flow>,
-    pub arrivals: Vec<Arrivals>,
+    pub flows: Table<Flow>,
+    pub arrivals: Table<Arrivals>,
     /// For prefetching with many queues: port or `NONE` by link, and the address of its discipline by port. Small
     /// enough to stay in the cache.
     pub port_of: Vec<u32>,

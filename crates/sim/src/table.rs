@@ -1,0 +1,66 @@
+//! What a network has: rows that are made when it is built, and found by the numbers given out then.
+//!
+//! Links, hops, flows and ports are named by number in every packet and event, twenty times for each packet. The engine
+//! alone writes these numbers, from rows that exist, and no row is removed before the end of a run. So a release build
+//! does not compare each number with the length again; other builds (tests, fuzzing) do.
+#![allow(unsafe_code)]
+
+use std::ops::{Deref, DerefMut, Index, IndexMut};
+
+/// Rows, as many as when it was made.
+pub struct Table<T>(Box<[T]>);
+
+impl<T> Table<T> {
+    /// The rows.
+    pub fn into_rows(self) -> Vec<T> {
+        self.0.into_vec()
+    }
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Table(Box::default())
+    }
+}
+
+impl<T> From<Vec<T>> for Table<T> {
+    fn from(rows: Vec<T>) -> Self {
+        Table(rows.into())
+    }
+}
+
+impl<T> Deref for Table<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Table<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.0
+    }
+}
+
+impl<T> Index<usize> for Table<T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, row: usize) -> &T {
+        debug_assert!(row < self.0.len(), "row {row} of {}", self.0.len());
+        // SAFETY: `row` is the number of a row, see above.
+        unsafe { self.0.get_unchecked(row) }
+    }
+}
+
+impl<T> IndexMut<usize> for Table<T> {
+    #[inline(always)]
+    fn index_mut(&mut self, row: usize) -> &mut T {
+        debug_assert!(row < self.0.len(), "row {row} of {}", self.0.len());
+        // SAFETY: as above.
+        unsafe { self.0.get_unchecked_mut(row) }
+    }
+}
