@@ -17,7 +17,7 @@ impl<Q: EventQueue> Engine<Q> {
             let mean = medium.and_then(|(_, medium)| medium.mean_rate(self.settings.warmup, end));
             mean.unwrap_or(self.net.links[link as usize].wire.rate_bps)
         };
-        let (ports, passing) = (std::mem::take(&mut self.ports), std::mem::take(&mut self.passing));
+        let (ports, passing) = (std::mem::take(&mut self.net.ports), std::mem::take(&mut self.passing));
         let ports = ports.into_rows().into_iter().zip(passing).map(|(mut port, passing)| {
             let Recorder { trace, shares, rates, synchronisation, fates, .. } = port.finish(end);
             let (rate_bps, counters, has_average) = (rate(port.link), *port.counters(), port.average().is_some());

@@ -27,7 +27,6 @@ use crate::engine::state::headers::Headers;
 use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::net::{AckTimer, Net, Payloads, Rare, Tally};
 use crate::engine::state::order::{AheadMerge, Key};
-use crate::engine::state::port::Port;
 use crate::engine::state::sources::Sources;
 use crate::engine::state::specs::Specs;
 use crate::engine::trace::{Forward, VariableChange};
@@ -59,7 +58,6 @@ pub struct Engine<Q> {
     /// Flows whose data end at a time, s.
     stops: Vec<(u32, f64)>,
     payloads: Payloads,
-    ports: Table<Port>,
     merges: Table<AheadMerge<Q>>,
     /// Links with varying rate, loss, jitter or reordering, by rising number.
     media: Vec<(u32, Medium)>,

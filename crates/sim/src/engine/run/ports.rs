@@ -1,6 +1,5 @@
 //! Stepped ports: arrivals, departures, drops, and the policy's timer.
 
-use super::prefetching::Prefetcher;
 use super::Engine;
 use crate::engine::state::applications::Applications;
 use crate::engine::state::headers::Headers;
@@ -86,7 +85,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// the `lane` of its next event, so that a departure reads no other memory.
     pub(super) fn offer(&mut self, link: u32, segment: Segment, mut packet: Packet, lane: u8, key: Key) {
         let at = &self.net.links[link as usize];
-        let Some((port, recorder)) = self.ports[at.port as usize].stepped() else { return };
+        let Some((port, recorder)) = self.net.ports[at.port as usize].stepped() else { return };
         port.note_idle(|| at.free_since(key));
         (packet.tag, packet.note) = segment.packed(lane.into());
         let mut observer = Counting {
@@ -110,7 +109,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// A transmission from a port ends.
     pub(super) fn on_port_transmission_end(&mut self, link: u32, key: Key) {
         let at = &self.net.links[link as usize];
-        let Some((port, _)) = self.ports[at.port as usize].stepped() else { return };
+        let Some((port, _)) = self.net.ports[at.port as usize].stepped() else { return };
         port.on_transmission_end(Time::from_seconds(key.now));
         self.dequeue(link, key);
     }
@@ -118,7 +117,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// The link of a stepped port is ready: it dequeues a packet or becomes idle.
     pub(super) fn dequeue(&mut self, link: u32, key: Key) {
         let at = &self.net.links[link as usize];
-        let Some((port, recorder)) = self.ports[at.port as usize].stepped() else { return };
+        let Some((port, recorder)) = self.net.ports[at.port as usize].stepped() else { return };
         let replay = !self.replay.is_empty();
         let mut observer = Counting {
             recorder,
@@ -175,7 +174,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         self.tallies[segment.flow() as usize].drops += 1;
         self.forget(&segment);
-        let made = self.net.step(segment.flow(), segment.hop()).made;
+        let made = self.net.step(segment.flow(), segment.hop()).made();
         count_at(&mut self.losses_by_distance, made);
     }
 
@@ -209,7 +208,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// number from the counter, since folds give arrivals their numbers ahead of time: the counter would order the two
     /// differently in different plans.
     pub(super) fn schedule_policy_timer(&mut self, port: u32, now: f64) {
-        if let Some(time) = self.ports[port as usize].next_timer() {
+        if let Some(time) = self.net.ports[port as usize].next_timer() {
             let segment = Segment::new(port, 0, 0, 0);
             let event = Event::new(time.seconds(), now, 0, u64::from(port), Kind::PolicyTimer, segment);
             self.queue.push(event, 3);
@@ -219,9 +218,9 @@ impl<Q: EventQueue> Engine<Q> {
     /// After a timer of a steady port: runs its timers before the next event. They need no events of their own. Returns
     /// the time of the last.
     fn run_timers(&mut self, port: u32, now: f64) -> f64 {
-        let next = self.queue.next_time(&mut Prefetcher { net: &mut self.net, ports: &self.ports });
+        let next = self.queue.next_time(&mut self.net);
         let until = if next < f64::INFINITY.to_bits() { f64::from_bits(next).min(self.end) } else { self.end };
-        let Some((port, _)) = self.ports[port as usize].stepped() else { return now };
+        let Some((port, _)) = self.net.ports[port as usize].stepped() else { return now };
         let Some((count, last)) = port.on_timers(Time::from_seconds(until)) else { return now };
         self.events += count;
         last.seconds()
@@ -229,7 +228,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// The timer of a port's policy expires.
     pub(super) fn on_policy_timer(&mut self, port: u32, key: Key) {
-        let at = &mut self.ports[port as usize];
+        let at = &mut self.net.ports[port as usize];
         let link = &self.net.links[at.link as usize];
         let mut steady = false;
         if let Some((port, _)) = at.stepped() {

@@ -66,7 +66,7 @@ impl<Q: EventQueue> Engine<Q> {
         let ideals = end_to_end::ideals(&network);
         let flow_count = network.flows();
         let times_to_live = (0..flow_count).map(|flow| network.time_to_live(flow));
-        let times_to_live = times_to_live.map(|time| (time.initial, time.last)).collect();
+        let times_to_live = times_to_live.map(|time| (time.initial, time.last)).collect::<Vec<_>>();
         let timers = network.ports.len() as u64;
         let together: f64 = port_links.iter().map(|&link: &u32| network.links[link as usize].rate_bps).sum();
         let largest = network.sizes.iter().copied().max().unwrap_or(SYN_BYTES);
@@ -113,10 +113,11 @@ impl<Q: EventQueue> Engine<Q> {
                 links: links.into(),
                 steps: steps.into(),
                 lags: lags.into(),
-                times_to_live,
+                times_to_live: times_to_live.into(),
                 routes: routes.into(),
                 flows: flows.into(),
                 arrivals: arrivals.into(),
+                ports: ports.into(),
                 port_of,
                 disciplines,
                 stages,
@@ -136,7 +137,6 @@ impl<Q: EventQueue> Engine<Q> {
             ack_timers: ack_timers(&specs),
             payloads: Payloads::new(&specs),
             specs: Specs::new(&specs),
-            ports: ports.into(),
             merges: early_merges.into_iter().map(|early| AheadMerge::new(early, spacing)).collect::<Vec<_>>().into(),
             media: network.media,
             losses_by_distance: Vec::new(),
@@ -175,7 +175,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.schedule(self.settings.warmup, START, Kind::WindowStart, 0);
         }
         if let Some(series) = &mut self.series {
-            let ports = self.ports.len();
+            let ports = self.net.ports.len();
             (series.packets, series.average, series.dropped) =
                 (vec![vec![]; ports], vec![vec![]; ports], vec![vec![]; ports]);
             series.cwnd = vec![vec![]; self.settings.cwnd_flows.len()];
@@ -185,7 +185,7 @@ impl<Q: EventQueue> Engine<Q> {
             [] => &[0][..],
             ports => ports,
         };
-        for (index, port) in self.ports.iter_mut().enumerate() {
+        for (index, port) in self.net.ports.iter_mut().enumerate() {
             let keep = self.settings.trace.filter(|_| traced.contains(&(index as u32)));
             let trace = keep.map(|keep| QueueTrace::new(keep, self.forward.clone()));
             let shares = self.settings.entry_of.as_deref().map(Shares::new);
@@ -216,7 +216,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.schedule(time, START, Kind::Stop, flow);
         }
         self.schedule_web();
-        for port in 0..self.ports.len() as u32 {
+        for port in 0..self.net.ports.len() as u32 {
             self.schedule_policy_timer(port, START.now);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::link::Link;
 use super::order::{Key, START};
+use super::port::Port;
 use super::routes::{Lag, Route, Step, OWN_LINKS};
 use crate::engine::network::FlowSpec;
 use crate::events::{Event, Kind};
@@ -10,7 +11,7 @@ use crate::table::Table;
 use earlydrop_net::tcp::{Receiver, Sender};
 use earlydrop_net::Segment;
 
-/// Links, routes and flows.
+/// Links, routes, flows and ports: what the event queue may look at ahead of time.
 pub struct Net {
     pub links: Table<Link>,
     pub routes: Table<Route>,
@@ -18,9 +19,10 @@ pub struct Net {
     /// By hop, as `steps`.
     pub lags: Table<Lag>,
     /// By flow: time to live at the sender, and at the receiver.
-    pub times_to_live: Vec<(u8, u8)>,
+    pub times_to_live: Table<(u8, u8)>,
     pub flows: Table<Flow>,
     pub arrivals: Table<Arrivals>,
+    pub ports: Table<Port>,
     /// For prefetching with many queues: port or `NONE` by link, and the address of its discipline by port. Small
     /// enough to stay in the cache.
     pub port_of: Vec<u32>,
@@ -43,8 +45,7 @@ impl Net {
     /// The same with a known route.
     #[inline(always)]
     pub fn step_of(&self, route: Route, hop: usize) -> Step {
-        let step = self.steps[route.place(hop)];
-        Step { link: route.link(&step), ..step }
+        route.step(self.steps[route.place(hop)])
     }
 
     /// When a packet of `size` bytes that starts at `start` has passed the link of the hop at `place`, where it never
