@@ -83,12 +83,16 @@ impl Room {
     /// Whether `packet` fits into a queue of so many packets and bytes.
     #[inline]
     pub fn admits(self, packet: &Packet, packets: u64, bytes: u64) -> bool {
-        // First and alone: the usual one, without the table of a match.
-        if let Room::PacketsBelow(n) = self {
-            return packets < n;
-        }
         match self {
             Room::PacketsBelow(n) => packets < n,
+            _ => self.admits_bytes(packet, bytes),
+        }
+    }
+
+    #[inline(never)]
+    fn admits_bytes(self, packet: &Packet, bytes: u64) -> bool {
+        match self {
+            Room::PacketsBelow(_) => true,
             Room::BytesWithArrivalUpTo(n) => bytes + u64::from(packet.size) <= n,
             Room::BytesWithArrivalBelow(n) => bytes + u64::from(packet.size) < n,
             Room::BytesBelow(n) => bytes < n,

@@ -76,6 +76,11 @@ impl<Q: EventQueue> Engine<Q> {
         let step = self.net.step_of(route, segment.hop());
         match step.action() {
             Action::AtEvent | Action::Through | Action::Fold | Action::SlowFold | Action::MixedFold | Action::Ahead => {
+                let at = &self.net.links[step.link as usize];
+                // Most events of a network that is run event by event.
+                if at.mode == Mode::Stepped && at.head == NONE && at.is_free(key) {
+                    return self.transmit(step.link, segment, step.next_lane(), key.now, key.scheduled);
+                }
                 self.arrive(route, step, segment, key)
             }
             Action::Sender => self.answer(segment, key),

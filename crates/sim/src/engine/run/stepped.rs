@@ -44,6 +44,12 @@ impl<Q: EventQueue> Engine<Q> {
         if lane != UNKNOWN {
             return self.push_arrival(segment, hop, number - 1, lane);
         }
+        self.forward_from(segment, hop);
+    }
+
+    /// The next hop has more than an event.
+    #[inline(never)]
+    fn forward_from(&mut self, segment: Segment, hop: Hop) {
         self.forward(self.net.routes[segment.flow() as usize], segment, hop);
     }
 

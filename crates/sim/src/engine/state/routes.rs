@@ -44,8 +44,8 @@ pub struct Step {
     /// The link, or [`NO_LINK`]; with [`OWN`] its number counts from the flow's first link.
     pub link: u32,
     /// From the lowest bit on: time to live (8 bits), links behind it (8), time-to-live option of its packets
-    /// ([`INITIAL`], [`LAST`]), lane of its event (2), lane of the next hop's event (2), class of the flow's packets (4),
-    /// action (4).
+    /// ([`INITIAL`], [`LAST`]), lane of its event (2), lane of the next hop's event (2), class of the flow's packets (4);
+    /// in the highest four the action.
     what: u32,
 }
 
@@ -114,40 +114,37 @@ pub const LAST: u32 = 1 << 17;
 const LANE: u32 = 18;
 const NEXT_LANE: u32 = 20;
 const CLASS: u32 = 22;
-const ACTION: u32 = 26;
-const ACTIONS: [Action; 16] = {
-    use Action::*;
-    [
-        AtEvent,
-        Through,
-        Fold,
-        SlowFold,
-        MixedFold,
-        Ahead,
-        ReceiverAtEvent,
-        Receiver,
-        Sender,
-        SenderAhead,
-        Server,
-        Client,
-        Sink,
-        Expired,
-        RecordedSink,
-        RecordedSinkAtEvent,
-    ]
-};
+const ACTION: u32 = 28;
 
 impl Step {
     /// A step without lanes; `tells` is its time-to-live option.
     fn new(link: u32, action: Action, ttl: u8, made: u8, tells: u32, class: u8) -> Self {
-        debug_assert!(class < 16 && ACTIONS[action as usize] == action);
         let what = u32::from(ttl) | u32::from(made) << MADE | tells | u32::from(class) << CLASS;
-        Step { link, what: what | u32::from(UNKNOWN) << NEXT_LANE | (action as u32) << ACTION }
+        let step = Step { link, what: what | u32::from(UNKNOWN) << NEXT_LANE | (action as u32) << ACTION };
+        debug_assert!(class < 16 && step.action() == action);
+        step
     }
 
     #[inline(always)]
     pub fn action(&self) -> Action {
-        ACTIONS[(self.what >> ACTION) as usize % ACTIONS.len()]
+        match self.what >> ACTION {
+            0 => Action::AtEvent,
+            1 => Action::Through,
+            2 => Action::Fold,
+            3 => Action::SlowFold,
+            4 => Action::MixedFold,
+            5 => Action::Ahead,
+            6 => Action::ReceiverAtEvent,
+            7 => Action::Receiver,
+            8 => Action::Sender,
+            9 => Action::SenderAhead,
+            10 => Action::Server,
+            11 => Action::Client,
+            12 => Action::Sink,
+            13 => Action::Expired,
+            14 => Action::RecordedSink,
+            _ => Action::RecordedSinkAtEvent,
+        }
     }
 
     #[inline(always)]
