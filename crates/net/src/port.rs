@@ -139,6 +139,26 @@ impl State {
         Next::ScheduleEnd
     }
 
+    /// [`State::arrive`] at an idle link and [`State::dequeue`] in one.
+    #[inline(always)]
+    fn pass(&mut self, fifo: &mut Fifo, packet: Packet, now: Time, observer: &mut impl Observer) -> Option<Packet> {
+        self.stats.observe(now.seconds(), 0, fifo.average());
+        observer.arrived(&packet, now, 0);
+        let left = fifo.pass(packet, now, &mut |victim, reason| observer.dropped(victim, now, reason));
+        if left.is_some_and(|left| left.ecn != packet.ecn) {
+            observer.marked(&packet, now);
+        }
+        let length = u64::from(left.is_some());
+        observer.remaining(now, length);
+        observer.remaining(now, length);
+        if let Some(packet) = &left {
+            self.idle = false;
+            self.stats.departed(0.0);
+            observer.departed(packet, now, 0);
+        }
+        left
+    }
+
     #[inline(always)]
     fn dequeue<D: Discipline + ?Sized>(
         &mut self,
@@ -196,6 +216,22 @@ impl Port {
         match &mut self.queue {
             Queue::Fifo(fifo) => self.state.arrive(&mut **fifo, packet, now, observer),
             Queue::Other(discipline) => self.state.arrive(&mut **discipline, packet, now, observer),
+        }
+    }
+
+    /// Whether an arrival may leave at once by [`Port::pass`]: the link is idle, and the queue a FIFO that allows it.
+    #[inline(always)]
+    pub fn may_pass(&self) -> bool {
+        self.state.idle && matches!(&self.queue, Queue::Fifo(fifo) if fifo.may_pass())
+    }
+
+    /// `packet` arrives at `now`, after [`Port::note_idle`], and leaves at once unless it is dropped: the same as
+    /// [`Port::arrive`] and [`Port::dequeue`]. Only after [`Port::may_pass`].
+    #[inline(always)]
+    pub fn pass(&mut self, packet: Packet, now: Time, observer: &mut impl Observer) -> Option<Packet> {
+        match &mut self.queue {
+            Queue::Fifo(fifo) => self.state.pass(fifo, packet, now, observer),
+            Queue::Other(_) => None,
         }
     }
 

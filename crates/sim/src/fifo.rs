@@ -27,12 +27,6 @@ impl<T: Copy + Default> Fifo<T> {
         self.len
     }
 
-    /// Number of items that there is memory for.
-    #[inline(always)]
-    pub fn capacity(&self) -> usize {
-        self.slots.len()
-    }
-
     /// The last item.
     #[inline(always)]
     pub fn back(&self) -> Option<&T> {
@@ -62,12 +56,22 @@ impl<T: Copy + Default> Fifo<T> {
     /// Appends an item.
     #[inline(always)]
     pub fn push_back(&mut self, item: T) {
+        self.push_within(usize::MAX, item);
+    }
+
+    /// Appends an item unless there are `most` already, a power of two from 16 on; whether it did.
+    #[inline(always)]
+    pub fn push_within(&mut self, most: usize, item: T) -> bool {
         if self.len == self.slots.len() {
+            if self.len >= most {
+                return false;
+            }
             self.grow();
         }
         let at = self.place_of(self.head + self.len);
         self.slots[at] = item;
         self.len += 1;
+        true
     }
 
     /// Removes the first item of a non-empty FIFO.

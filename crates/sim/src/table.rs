@@ -1,8 +1,9 @@
-//! What a network has: rows that are made when it is built, and found by the numbers given out then.
+//! Rows that are found by the numbers given out when they were made: what a network has, slots of a ring.
 //!
 //! Links, hops, flows and ports are named by number in every packet and event, twenty times for each packet. The engine
 //! alone writes these numbers, from rows that exist, and no row is removed before the end of a run. So a release build
-//! does not compare each number with the length again; other builds (tests, fuzzing) do.
+//! does not compare each number with the length again; other builds (tests, fuzzing) do. Numbers from outside (of a
+//! caller, of settings, in what a queue gives back) are for [`Table::rows`], which compares.
 #![allow(unsafe_code)]
 
 use std::ops::{Deref, DerefMut, Index, IndexMut};
@@ -11,7 +12,19 @@ use std::ops::{Deref, DerefMut, Index, IndexMut};
 pub struct Table<T>(Box<[T]>);
 
 impl<T> Table<T> {
-    /// The rows.
+    /// The rows, as a slice.
+    #[inline(always)]
+    pub fn rows(&self) -> &[T] {
+        &self.0
+    }
+
+    /// The same, to change them.
+    #[inline(always)]
+    pub fn rows_mut(&mut self) -> &mut [T] {
+        &mut self.0
+    }
+
+    /// The rows, as they were given.
     pub fn into_rows(self) -> Vec<T> {
         self.0.into_vec()
     }

@@ -18,22 +18,18 @@ const NEVER: u64 = u64::MAX - 0xff;
 const AHEAD: usize = 32;
 
 /// A lane: its events, and the time of the last, 0 if there is none.
+#[repr(align(64))]
 struct Lane {
     events: Fifo<Event>,
     last: u64,
 }
 
 impl Lane {
-    /// Whether it may take `event`: that is not before the last, and there is room.
+    /// Whether `event` may follow the last.
     #[inline(always)]
-    fn takes(&self, event: &Event) -> bool {
-        (event.time > self.last || self.takes_tie(event))
-            && (self.events.len() < self.events.capacity() || self.events.capacity() < LONGEST)
-    }
-
-    #[inline(always)]
-    fn takes_tie(&self, event: &Event) -> bool {
-        event.time == self.last && self.events.back().is_none_or(|last| last.tie() <= event.tie())
+    fn may_end_with(&self, event: &Event) -> bool {
+        event.time > self.last
+            || (event.time == self.last && self.events.back().is_none_or(|last| last.tie() <= event.tie()))
     }
 }
 
@@ -138,9 +134,8 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
         let mut lane = usize::from(Self::FIRST[usize::from(lane & 3)]);
         while lane < LANES {
             let at = &mut self.lanes[lane];
-            if at.takes(&event) {
+            if at.may_end_with(&event) && at.events.push_within(LONGEST, event) {
                 at.last = event.time;
-                at.events.push_back(event);
                 if at.events.len() == 1 {
                     self.set_head(lane, event.time);
                 }

@@ -9,16 +9,17 @@ use crate::engine::state::order::Key;
 use crate::engine::state::packets::unpacked;
 use crate::engine::state::recorder::Recorder;
 use crate::events::{Event, EventQueue, Kind};
+use crate::table::Table;
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Header, Packet, Time};
 use earlydrop_net::port::{Departure, Next, Observer};
-use earlydrop_net::segment::{SACK, SYN};
+use earlydrop_net::segment::{CE, SACK, SYN};
 use earlydrop_net::Segment;
 
 /// Counts marks, collects drops, and passes everything on to the port's recorder, if it has one.
 struct Counting<'a> {
     recorder: Option<&'a mut Recorder>,
-    tallies: &'a mut [Tally],
+    tallies: &'a mut Table<Tally>,
     dropped: &'a mut Vec<Segment>,
     applications: &'a Applications,
     headers: &'a Headers,
@@ -53,7 +54,7 @@ impl Observer for Counting<'_> {
     #[inline(always)]
     fn marked(&mut self, packet: &Packet, now: Time) {
         let (segment, _) = unpacked(packet, self.replay);
-        self.tallies[segment.flow() as usize].marks += 1;
+        self.tallies.rows_mut()[segment.flow() as usize].marks += 1;
         self.recorder.iter_mut().for_each(|recorder| recorder.marked(packet, now));
     }
 
@@ -97,7 +98,17 @@ impl<Q: EventQueue> Engine<Q> {
             blocks: &self.blocks,
             replay: !self.replay.is_empty(),
         };
-        let next = port.arrive(packet, Time::from_seconds(key.now), &mut observer);
+        let now = Time::from_seconds(key.now);
+        if port.may_pass() {
+            let left = port.pass(packet, now, &mut observer);
+            self.settle_drops(key.now);
+            if let Some(packet) = left {
+                let segment = segment.with_bits(segment.bits() & !CE | packet.ecn as u8);
+                self.transmit(link, segment, lane, key.now, key.scheduled);
+            }
+            return;
+        }
+        let next = port.arrive(packet, now, &mut observer);
         self.settle_drops(key.now);
         match next {
             Next::Dequeue => self.dequeue(link, key),
@@ -138,6 +149,7 @@ impl<Q: EventQueue> Engine<Q> {
             return;
         };
         let (segment, lane) = unpacked(&packet, replay);
+        self.net.must_know(segment);
         self.transmit(link, segment, lane, key.now, key.scheduled);
         if wants_end {
             self.push_transmission_end(link);
@@ -160,6 +172,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         let mut victims = std::mem::take(&mut self.dropped);
         for &victim in &victims {
+            self.net.must_know(victim);
             self.dropped(victim, now);
         }
         victims.clear();

@@ -203,7 +203,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.round_trips = vec![shares::histogram(); entries];
         }
         if let Some(flow) = self.settings.trace_flow {
-            self.net.flows[flow as usize].sender.trace(true);
+            self.net.flows.rows_mut()[flow as usize].sender.trace(true);
         }
         for flow in 0..self.net.flows.len() as u32 {
             let start = self.specs.start(flow);

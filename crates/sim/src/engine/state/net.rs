@@ -48,6 +48,20 @@ impl Net {
         route.step(self.steps[route.place(hop)])
     }
 
+    /// A queue, which may be another's code, gave `segment` back. Everything behind it takes the numbers in it as they
+    /// are.
+    ///
+    /// # Panics
+    /// If it is not a segment at a hop of a flow.
+    #[inline(always)]
+    pub fn must_know(&self, segment: Segment) {
+        let route = self.routes.rows()[segment.flow() as usize];
+        assert!(
+            segment.kind().is_none() && route.place(segment.hop() + 1) < self.steps.len(),
+            "a queue gave back a packet that it was not given"
+        );
+    }
+
     /// When a packet of `size` bytes that starts at `start` has passed the link of the hop at `place`, where it never
     /// waits.
     #[inline(always)]
