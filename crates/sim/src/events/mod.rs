@@ -161,6 +161,9 @@ pub trait EventQueue {
     /// Time of the first event, in bits; that of infinity or more if there is none.
     fn next_time(&mut self, upcoming: &mut impl Upcoming) -> u64;
 
+    /// Whether it can say without a search that all events are later than `time`, in bits.
+    fn is_quiet_until(&self, time: u64) -> bool;
+
     /// Prefetches the memory of the next events.
     #[inline(always)]
     fn prefetch(&self) {}

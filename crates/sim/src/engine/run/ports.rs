@@ -84,6 +84,7 @@ impl Observer for Counting<'_> {
 impl<Q: EventQueue> Engine<Q> {
     /// `packet`, the queue's view of `segment`, arrives at the port of `link`. It carries the rest of the segment and
     /// the `lane` of its next event, so that a departure reads no other memory.
+    #[inline(never)]
     pub(super) fn offer(&mut self, link: u32, segment: Segment, mut packet: Packet, lane: u8, key: Key) {
         let at = &self.net.links[link as usize];
         let Some((port, recorder)) = self.net.ports[at.port as usize].stepped() else { return };
@@ -112,7 +113,7 @@ impl<Q: EventQueue> Engine<Q> {
         self.settle_drops(key.now);
         match next {
             Next::Dequeue => self.dequeue(link, key),
-            Next::ScheduleEnd => self.push_transmission_end(link),
+            Next::ScheduleEnd => self.push_transmission_end(link, key.now),
             Next::Nothing => {}
         }
     }
@@ -152,7 +153,7 @@ impl<Q: EventQueue> Engine<Q> {
         self.net.must_know(segment);
         self.transmit(link, segment, lane, key.now, key.scheduled);
         if wants_end {
-            self.push_transmission_end(link);
+            self.push_transmission_end(link, key.now);
         }
     }
 
