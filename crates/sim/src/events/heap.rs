@@ -43,10 +43,6 @@ impl EventQueue for HeapQueue {
         self.0.peek().map_or(u64::MAX, |Reverse(Ordered(event))| event.time)
     }
 
-    fn is_quiet_until(&self, time: u64) -> bool {
-        self.0.peek().is_none_or(|Reverse(Ordered(event))| event.time > time)
-    }
-
     fn pop(&mut self, _upcoming: &mut impl Upcoming) -> Option<Event> {
         self.0.pop().map(|Reverse(Ordered(event))| event)
     }
