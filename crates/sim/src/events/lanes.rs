@@ -154,10 +154,6 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
         self.wheel.first_until(first, upcoming).map_or(first, |event| event.time.min(first))
     }
 
-    fn is_quiet_until(&self, time: u64) -> bool {
-        self.head_time[self.first()].min(self.wheel.quiet_until()) > time
-    }
-
     #[inline(always)]
     fn pop(&mut self, upcoming: &mut impl Upcoming) -> Option<Event> {
         let lane = self.first();

@@ -161,13 +161,6 @@ pub trait EventQueue {
     /// Time of the first event, in bits; that of infinity or more if there is none.
     fn next_time(&mut self, upcoming: &mut impl Upcoming) -> u64;
 
-    /// Whether it can say without a search that all events are later than `time`, in bits. The heap never says so, so that
-    /// tests compare runs that use the answer with runs that do not.
-    #[inline(always)]
-    fn is_quiet_until(&self, _time: u64) -> bool {
-        false
-    }
-
     /// Prefetches the memory of the next events.
     #[inline(always)]
     fn prefetch(&self) {}

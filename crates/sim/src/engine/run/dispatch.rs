@@ -54,9 +54,6 @@ impl<Q: EventQueue> Engine<Q> {
                 Kind::WindowStart => self.start_window(now),
                 Kind::Sample => self.sample(now, segment.seq()),
             }
-            if self.due != NONE {
-                self.run_due(now);
-            }
         }
     }
 
@@ -127,7 +124,7 @@ impl<Q: EventQueue> Engine<Q> {
                 if at.head == NONE && at.is_free(key) {
                     self.transmit(link, segment, step.next_lane(), key.now, key.scheduled);
                 } else {
-                    self.wait(link, segment, key.now);
+                    self.wait(link, segment);
                 }
             }
             Mode::AnalyticPort => {

@@ -46,8 +46,6 @@ pub struct Engine<Q> {
     queue: Q,
     counter: u64,
     events: u64,
-    /// A link whose transmission ends at the time of the current event, if that was not scheduled before.
-    due: u32,
     /// Up to which time it runs at present, s.
     end: f64,
     settings: Settings,

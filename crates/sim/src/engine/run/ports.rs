@@ -113,7 +113,7 @@ impl<Q: EventQueue> Engine<Q> {
         self.settle_drops(key.now);
         match next {
             Next::Dequeue => self.dequeue(link, key),
-            Next::ScheduleEnd => self.push_transmission_end(link, key.now),
+            Next::ScheduleEnd => self.push_transmission_end(link),
             Next::Nothing => {}
         }
     }
@@ -153,7 +153,7 @@ impl<Q: EventQueue> Engine<Q> {
         self.net.must_know(segment);
         self.transmit(link, segment, lane, key.now, key.scheduled);
         if wants_end {
-            self.push_transmission_end(link, key.now);
+            self.push_transmission_end(link);
         }
     }
 

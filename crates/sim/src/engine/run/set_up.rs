@@ -108,7 +108,6 @@ impl<Q: EventQueue> Engine<Q> {
             // The numbers up to here belong to the policies' timers.
             counter: timers,
             events: 0,
-            due: NONE,
             end: 0.0,
             net: Net {
                 links: links.into(),

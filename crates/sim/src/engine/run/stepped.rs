@@ -20,7 +20,7 @@ impl<Q: EventQueue> Engine<Q> {
         let lane = self.net.step(segment.flow(), segment.hop()).next_lane();
         self.transmit(link as u32, segment, lane, key.now, key.scheduled);
         if self.net.links[link].head != NONE {
-            self.push_transmission_end(link as u32, key.now);
+            self.push_transmission_end(link as u32);
         }
     }
 
@@ -73,49 +73,20 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     /// `segment` waits at a stepped link without a port. The first to wait schedules the end of transmission.
-    pub(super) fn wait(&mut self, link: u32, segment: Segment, now: f64) {
+    pub(super) fn wait(&mut self, link: u32, segment: Segment) {
         let slot = self.store(segment);
         let at = &mut self.net.links[link as usize];
         if at.head == NONE {
             at.head = slot;
             at.tail = slot;
-            self.push_transmission_end(link, now);
+            self.push_transmission_end(link);
         } else {
             self.pool[at.tail as usize].1 = slot;
             at.tail = slot;
         }
     }
 
-    /// Schedules the end of the current transmission of `link`, in an event at `now`. One that is due at this very time
-    /// is run by [`Engine::run_due`]: packets that follow each other without a pause at one rate reach a link just as it
-    /// ends the transmission before.
-    #[inline(always)]
-    pub(super) fn push_transmission_end(&mut self, link: u32, now: f64) {
-        if self.net.links[link as usize].wire.free == now && self.due == NONE {
-            self.due = link;
-            return;
-        }
-        self.queue_transmission_end(link);
-    }
-
-    /// After an event at `now`: runs the end of transmission that is due, if it comes before all other events, else
-    /// schedules it. No event of this time is in the queue then, so it is the one that the queue would return next.
-    #[inline(never)]
-    pub(super) fn run_due(&mut self, now: f64) {
-        while self.due != NONE {
-            let link = std::mem::replace(&mut self.due, NONE);
-            if !self.queue.is_quiet_until(now.to_bits()) {
-                return self.queue_transmission_end(link);
-            }
-            let at = &self.net.links[link as usize];
-            let key = Key { now, scheduled: at.wire.started, number: at.reserved };
-            self.events += 1;
-            self.on_transmission_end(link as usize, key);
-        }
-    }
-
-    #[inline(never)]
-    fn queue_transmission_end(&mut self, link: u32) {
+    pub(super) fn push_transmission_end(&mut self, link: u32) {
         let at = &self.net.links[link as usize];
         if at.wire.free == f64::INFINITY {
             // A link that stays down.
