@@ -77,3 +77,16 @@ impl<T> IndexMut<usize> for Table<T> {
         unsafe { self.0.get_unchecked_mut(row) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "row 3 of 3")]
+    fn tests_compare_the_number_of_a_row() {
+        let table = Table::from(vec![1, 2, 3]);
+        assert_eq!((table[2], table.rows().len()), (3, 3));
+        assert_eq!(table[3], 0);
+    }
+}
