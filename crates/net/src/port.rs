@@ -382,7 +382,7 @@ mod tests {
     impl Policy for EveryThird {
         fn on_enqueue(&mut self, _: &Packet, _: &QueueView<'_>, _: &mut Context<'_>) -> Verdict {
             self.0 += 1;
-            if self.0 % 3 == 0 {
+            if self.0.is_multiple_of(3) {
                 Verdict::Signal(Reason::Early)
             } else {
                 Verdict::Pass
