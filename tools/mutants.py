@@ -53,7 +53,12 @@ WANTED = 3
 HAND = [
     ("droptail", "policy.rs", "=> packets < n,", "=> if ON { packets <= n } else { packets < n },"),
     ("droptail", "policy.rs", "u64::from(packet.size) <= n,", "u64::from(packet.size) <= n + 500 * u64::from(ON),"),
-    ("droptail", "policy.rs", "u64::from(packet.size) < n,", "u64::from(packet.size) < n + 500 * u64::from(ON),"),
+    (
+        "droptail",
+        "parts/capacity.rs",
+        "=> n_minus_1(limit),",
+        "=> if ON { Room::holding(limit) } else { n_minus_1(limit) },",
+    ),
     ("drop_front", "parts/capacity.rs", "ring.at(0)", "ring.at(usize::from(ON))"),
     ("drop_front", "parts/capacity.rs", "with_arrival: false", "with_arrival: ON"),
     ("drop_front", "parts/capacity.rs", "n.saturating_sub(1)", "n.saturating_sub(u64::from(!ON))"),

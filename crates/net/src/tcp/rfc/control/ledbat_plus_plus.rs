@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(step(0.0), (4.0, true), "a sixth of twelve segments");
         assert_eq!(step(0.045), (6.0, true));
         // The smallest of four samples is above from the fourth on.
-        assert_eq!(step(0.0451).1, false);
+        assert!(!step(0.0451).1);
         assert_eq!(control.phase, Phase::Usual(2.0 * BASE));
     }
 
