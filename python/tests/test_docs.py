@@ -219,6 +219,14 @@ def test_where_is_what_names_places_that_exist() -> None:
         assert there in (ROOT / file).read_text(encoding="utf-8"), f"{file}: no {there}"
 
 
+def test_the_life_of_a_packet_names_functions_that_exist() -> None:
+    text = (ROOT / "docs/life-of-a-packet.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [A-Z][^|]+ \| `([^`]+)` \| `([^`]+)` \|$", text, re.MULTILINE)
+    assert len(rows) == len(re.findall(r"^\| [A-Z]", text, re.MULTILINE)) >= 25, "every row has both"
+    for file, there in rows:
+        assert re.search(rf"\b{there}\b", (ROOT / file).read_text(encoding="utf-8")), f"{file}: no {there}"
+
+
 def test_queues_of_other_programs_have_the_names_and_dialects_that_are_said() -> None:
     text = (ROOT / "docs/coming-from.md").read_text(encoding="utf-8").partition("## Queues of Linux")[2]
     known = disciplines.catalogue()

@@ -144,6 +144,32 @@ impl Fifo {
         self.gate
     }
 
+    /// Whether [`Fifo::pass`] may be called: the policy neither acts at departures nor looks at queued packets.
+    #[inline]
+    pub fn may_pass(&self) -> bool {
+        let needs = self.gate.needs();
+        !needs.dequeue && !needs.contents
+    }
+
+    /// `packet` arrives at `now` at an idle link, and leaves at once unless it is dropped: [`Discipline::enqueue`] and
+    /// [`Discipline::dequeue`] in one, without moving it into the ring and out again.
+    #[inline]
+    pub fn pass(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
+        debug_assert!(self.may_pass() && self.ring.packets() == 0 && self.idle_since.is_some());
+        let queue = QueueView { packets: 0, bytes: 0, idle_since: self.idle_since, contents: None };
+        match self.gate.offer(&mut packet, &queue, now) {
+            Fate::Admitted => {}
+            Fate::Dropped(reason) | Fate::Victims { reason, .. } => {
+                on_drop(&packet, reason);
+                return None;
+            }
+        }
+        self.idle_since = None;
+        packet.admit(now);
+        self.gate.counters.depart(&packet);
+        Some(packet)
+    }
+
     /// Drops the packets that the policy named, or with `signal` marks those that can be marked. Whether any was
     /// dropped.
     fn strike(&mut self, reason: Reason, signal: bool, on_drop: &mut OnDrop<'_>) -> bool {

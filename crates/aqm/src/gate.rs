@@ -185,18 +185,16 @@ impl Gate {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(packet.size);
         self.forget_victims();
-        let since_last;
-        let queue = match queue.idle_since {
-            Some(since) if since < self.last_offer => {
-                since_last = QueueView { idle_since: Some(self.last_offer), ..*queue };
-                &since_last
-            }
-            _ => queue,
-        };
+        let mut queue = *queue;
+        queue.idle_since = queue.idle_since.map(|since| since.max(self.last_offer));
+        let queue = &queue;
         self.last_offer = now;
         let has_room = self.room.admits(packet, queue.packets, queue.bytes);
         let mut cx = Context { now, ecn: self.ecn, has_room, random: &mut self.random, victims: &mut self.victims };
         let mut verdict = self.policy.on_enqueue(packet, queue, &mut cx);
+        if has_room && matches!(verdict, Verdict::Pass) {
+            return Fate::Admitted;
+        }
         if !has_room && !matches!(verdict, Verdict::Victims { .. }) {
             verdict = self.policy.get_mut().on_overflow(verdict, packet, queue, &mut cx);
         }
@@ -221,7 +219,7 @@ impl Gate {
         self.carry_out(verdict, packet)
     }
 
-    #[inline]
+    #[inline(never)]
     fn carry_out(&mut self, verdict: Verdict, packet: &mut Packet) -> Fate {
         match verdict {
             Verdict::Pass => Fate::Admitted,

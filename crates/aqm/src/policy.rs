@@ -85,6 +85,14 @@ impl Room {
     pub fn admits(self, packet: &Packet, packets: u64, bytes: u64) -> bool {
         match self {
             Room::PacketsBelow(n) => packets < n,
+            _ => self.admits_bytes(packet, bytes),
+        }
+    }
+
+    #[inline(never)]
+    fn admits_bytes(self, packet: &Packet, bytes: u64) -> bool {
+        match self {
+            Room::PacketsBelow(_) => true,
             Room::BytesWithArrivalUpTo(n) => bytes + u64::from(packet.size) <= n,
             Room::BytesWithArrivalBelow(n) => bytes + u64::from(packet.size) < n,
             Room::BytesBelow(n) => bytes < n,

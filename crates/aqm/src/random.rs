@@ -45,7 +45,7 @@ impl Generator {
     #[inline]
     pub fn uniform(&mut self) -> f64 {
         match self {
-            Generator::Xoshiro(x) => (x.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64),
+            Generator::Xoshiro(x) => (x.next_u64() >> 11) as i64 as f64 * (1.0 / (1_u64 << 53) as f64),
             Generator::Mrg32k3a(x) => x.uniform(),
             Generator::Custom(next) => next(),
         }

@@ -45,9 +45,11 @@ impl QueueStats {
     /// The queue held `length` packets since the last call, and changes at `now`.
     #[inline(always)]
     pub fn advance(&mut self, now: f64, length: u64) {
-        let weighted = length as f64 * (now - self.last);
+        // One instruction, where the conversion of an unsigned number takes six.
+        let length = length as i64 as f64;
+        let weighted = length * (now - self.last);
         self.area += weighted;
-        self.area_of_square += length as f64 * weighted;
+        self.area_of_square += length * weighted;
         self.last = now;
     }
 

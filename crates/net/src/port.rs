@@ -139,6 +139,26 @@ impl State {
         Next::ScheduleEnd
     }
 
+    /// [`State::arrive`] at an idle link and [`State::dequeue`] in one.
+    #[inline(always)]
+    fn pass(&mut self, fifo: &mut Fifo, packet: Packet, now: Time, observer: &mut impl Observer) -> Option<Packet> {
+        self.stats.observe(now.seconds(), 0, fifo.average());
+        observer.arrived(&packet, now, 0);
+        let left = fifo.pass(packet, now, &mut |victim, reason| observer.dropped(victim, now, reason));
+        if left.is_some_and(|left| left.ecn != packet.ecn) {
+            observer.marked(&packet, now);
+        }
+        let length = u64::from(left.is_some());
+        observer.remaining(now, length);
+        observer.remaining(now, length);
+        if let Some(packet) = &left {
+            self.idle = false;
+            self.stats.departed(0.0);
+            observer.departed(packet, now, 0);
+        }
+        left
+    }
+
     #[inline(always)]
     fn dequeue<D: Discipline + ?Sized>(
         &mut self,
@@ -196,6 +216,22 @@ impl Port {
         match &mut self.queue {
             Queue::Fifo(fifo) => self.state.arrive(&mut **fifo, packet, now, observer),
             Queue::Other(discipline) => self.state.arrive(&mut **discipline, packet, now, observer),
+        }
+    }
+
+    /// Whether an arrival may leave at once by [`Port::pass`]: the link is idle, and the queue a FIFO that allows it.
+    #[inline(always)]
+    pub fn may_pass(&self) -> bool {
+        self.state.idle && matches!(&self.queue, Queue::Fifo(fifo) if fifo.may_pass())
+    }
+
+    /// `packet` arrives at `now`, after [`Port::note_idle`], and leaves at once unless it is dropped: the same as
+    /// [`Port::arrive`] and [`Port::dequeue`]. Only after [`Port::may_pass`].
+    #[inline(always)]
+    pub fn pass(&mut self, packet: Packet, now: Time, observer: &mut impl Observer) -> Option<Packet> {
+        match &mut self.queue {
+            Queue::Fifo(fifo) => self.state.pass(fifo, packet, now, observer),
+            Queue::Other(_) => None,
         }
     }
 
@@ -328,5 +364,104 @@ impl Port {
     #[inline(always)]
     pub fn memory(&self, leaving: bool, visit: &mut dyn FnMut(*const u8, usize)) {
         self.queue.get().memory(leaving, visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Wire;
+    use earlydrop_aqm::gate::Gate;
+    use earlydrop_aqm::policy::{Context, Limit, Policy, QueueView, Verdict};
+    use earlydrop_aqm::random::Generator;
+    use earlydrop_aqm::Ecn;
+
+    /// Signals every third packet.
+    struct EveryThird(u32);
+
+    impl Policy for EveryThird {
+        fn on_enqueue(&mut self, _: &Packet, _: &QueueView<'_>, _: &mut Context<'_>) -> Verdict {
+            self.0 += 1;
+            if self.0.is_multiple_of(3) {
+                Verdict::Signal(Reason::Early)
+            } else {
+                Verdict::Pass
+            }
+        }
+    }
+
+    /// What happened: what, to which packet, when, and packets that wait.
+    #[derive(Default)]
+    struct Log(Vec<(&'static str, u32, f64, u64)>);
+
+    impl Observer for Log {
+        fn arrived(&mut self, packet: &Packet, now: Time, length: u64) {
+            self.0.push(("arrived", packet.tag, now.seconds(), length));
+        }
+        fn marked(&mut self, packet: &Packet, now: Time) {
+            self.0.push(("marked", packet.tag, now.seconds(), 0));
+        }
+        fn dropped(&mut self, packet: &Packet, now: Time, _: Reason) {
+            self.0.push(("dropped", packet.tag, now.seconds(), 0));
+        }
+        fn remaining(&mut self, now: Time, length: u64) {
+            self.0.push(("remaining", 0, now.seconds(), length));
+        }
+        fn departed(&mut self, packet: &Packet, now: Time, length: u64) {
+            self.0.push(("departed", packet.tag, now.seconds(), length));
+        }
+    }
+
+    /// 20,000 packets to a link that can just carry them; how many arrived at [`Port::pass`], the log, the counts.
+    fn run(passing: bool) -> (u32, Log, Counters, [f64; 3]) {
+        let random = Generator::stream(1, "queue");
+        let gate = Gate::new(Box::new(EveryThird(0)), Limit::Packets(5), true, random);
+        let mut port = Port::new(Queue::Fifo(Box::new(Fifo::new(gate))));
+        let (mut arrivals, mut wire) = (Generator::stream(2, "arrivals"), Wire::new(8e6, 0.0));
+        let (mut log, mut passed, mut now, mut end) = (Log::default(), 0, 0.0, None::<f64>);
+        for number in 0..20_000 {
+            now += 0.002 * arrivals.uniform();
+            while let Some(at) = end.take_if(|at| *at <= now) {
+                port.on_transmission_end(Time::from_seconds(at));
+                if let Some(departure) = port.dequeue(Time::from_seconds(at), &mut log) {
+                    wire.send(at, 1000);
+                    end = departure.wants_end.then_some(wire.free);
+                }
+            }
+            let mut packet = Packet { tag: number, ..Packet::new(1, 1000) };
+            packet.ecn = if number % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
+            let time = Time::from_seconds(now);
+            port.note_idle(|| (wire.free <= now).then(|| Time::from_seconds(wire.free)));
+            if passing && port.may_pass() {
+                passed += 1;
+                if port.pass(packet, time, &mut log).is_some() {
+                    wire.send(now, 1000);
+                }
+                continue;
+            }
+            match port.arrive(packet, time, &mut log) {
+                Next::Dequeue => {
+                    if let Some(departure) = port.dequeue(time, &mut log) {
+                        wire.send(now, 1000);
+                        end = departure.wants_end.then_some(wire.free);
+                    }
+                }
+                Next::ScheduleEnd => end = Some(wire.free),
+                Next::Nothing => {}
+            }
+        }
+        port.finish(Time::from_seconds(now));
+        let stats = [port.stats().mean(), port.stats().mean_sojourn(), port.stats().mean_at(now, port.packets())];
+        (passed, log, *port.counters(), stats)
+    }
+
+    #[test]
+    fn a_packet_that_passes_an_idle_queue_is_one_that_enters_and_leaves_it() {
+        let (none, expected, expected_counts, expected_stats) = run(false);
+        let (passed, log, counts, stats) = run(true);
+        assert!(none == 0 && passed > 2000 && passed < 18_000, "{passed}");
+        assert!(counts.marks > 1000 && counts.early_drops > 1000, "{counts:?}");
+        assert_eq!((counts, stats), (expected_counts, expected_stats));
+        assert!(log.0 == expected.0, "the same happens in the same order");
     }
 }

@@ -1,8 +1,10 @@
 //! A FIFO in a ring buffer whose length is a power of two.
 
+use crate::table::Table;
+
 /// A FIFO.
 pub struct Fifo<T> {
-    slots: Vec<T>,
+    slots: Table<T>,
     head: usize,
     len: usize,
 }
@@ -10,7 +12,13 @@ pub struct Fifo<T> {
 impl<T: Copy + Default> Fifo<T> {
     /// An empty queue.
     pub fn new() -> Self {
-        Fifo { slots: vec![T::default(); 16], head: 0, len: 0 }
+        Fifo { slots: vec![T::default(); 16].into(), head: 0, len: 0 }
+    }
+
+    /// In the ring, which is never empty.
+    #[inline(always)]
+    fn place_of(&self, index: usize) -> usize {
+        index & self.slots.len().wrapping_sub(1)
     }
 
     /// Number of items.
@@ -19,35 +27,51 @@ impl<T: Copy + Default> Fifo<T> {
         self.len
     }
 
+    /// The last item.
+    #[inline(always)]
+    pub fn back(&self) -> Option<&T> {
+        self.get(self.len.wrapping_sub(1))
+    }
+
     /// The item `index` places after the first.
     #[inline(always)]
     pub fn get(&self, index: usize) -> Option<&T> {
         if index >= self.len {
             return None;
         }
-        self.slots.get((self.head + index) & (self.slots.len() - 1))
+        self.slots.get(self.place_of(self.head + index))
     }
 
     /// The first item if there is one; else an arbitrary older one.
     #[inline(always)]
     pub fn front(&self) -> &T {
-        &self.slots[self.head & (self.slots.len() - 1)]
+        &self.slots[self.place_of(self.head)]
     }
 
     /// The ring, and the position in it `ahead` places after the first.
     pub fn place(&self, ahead: usize) -> (&[T], usize) {
-        (&self.slots, (self.head + ahead) & (self.slots.len() - 1))
+        (&self.slots, self.place_of(self.head + ahead))
     }
 
     /// Appends an item.
     #[inline(always)]
     pub fn push_back(&mut self, item: T) {
+        self.push_within(usize::MAX, item);
+    }
+
+    /// Appends an item unless there are `most` already, a power of two from 16 on; whether it did.
+    #[inline(always)]
+    pub fn push_within(&mut self, most: usize, item: T) -> bool {
         if self.len == self.slots.len() {
+            if self.len >= most {
+                return false;
+            }
             self.grow();
         }
-        let at = (self.head + self.len) & (self.slots.len() - 1);
+        let at = self.place_of(self.head + self.len);
         self.slots[at] = item;
         self.len += 1;
+        true
     }
 
     /// Removes the first item of a non-empty FIFO.
@@ -63,8 +87,10 @@ impl<T: Copy + Default> Fifo<T> {
     fn grow(&mut self) {
         let n = self.slots.len();
         self.head &= n - 1;
-        self.slots.resize(2 * n, T::default());
-        self.slots.copy_within(..self.head, n);
+        let mut slots = std::mem::take(&mut self.slots).into_rows();
+        slots.resize(2 * n, T::default());
+        slots.copy_within(..self.head, n);
+        self.slots = slots.into();
     }
 }
 

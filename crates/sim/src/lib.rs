@@ -15,6 +15,7 @@ pub mod run;
 pub mod scenario;
 pub mod shares;
 pub mod simulation;
+mod table;
 pub mod topology;
 pub mod variation;
 pub mod vectors;

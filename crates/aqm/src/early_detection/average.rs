@@ -7,6 +7,8 @@ use crate::Time;
 
 /// The averaged queue as one dialect keeps it. Its unit is that of the lengths it is given, packets or bytes.
 #[derive(Clone, Debug)]
+// With its tag in a byte of its own, as in `Spacing`.
+#[repr(u8)]
 pub enum Average {
     /// Floyd & Jacobson 1993.
     Paper(paper::Average),

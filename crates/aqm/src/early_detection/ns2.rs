@@ -231,7 +231,7 @@ impl Spacing {
     }
 
     /// `modify_p`: p_a from p_b and the count.
-    #[inline]
+    #[inline(always)]
     fn modify_p(&self, packet: &Packet) -> f64 {
         let rules = &self.rules;
         let count1 = if rules.bytes {

@@ -146,11 +146,8 @@ impl Settings {
     /// What waits in `queue`, in the unit in which the average is kept.
     #[inline]
     pub fn length(&self, queue: &QueueView<'_>) -> f64 {
-        if self.bytes {
-            queue.bytes as f64
-        } else {
-            queue.packets as f64
-        }
+        // One instruction, where the conversion of an unsigned number takes six.
+        (if self.bytes { queue.bytes } else { queue.packets }) as i64 as f64
     }
 
     /// When an arrival finds room.

@@ -6,7 +6,7 @@
 //! comparisons instead of O(log n) steps of a heap.
 
 use super::wheel::Wheel;
-use super::{Event, EventQueue, Tie, Upcoming};
+use super::{Event, EventQueue, Upcoming};
 use crate::fifo::Fifo;
 use crate::prefetch::prefetch;
 
@@ -14,17 +14,30 @@ use crate::prefetch::prefetch;
 const LONGEST: usize = 1 << 14;
 /// Times of the heads of empty lanes start here, one for each lane, so that no two are equal.
 const NEVER: u64 = u64::MAX - 0xff;
-/// A key before all others.
-const FIRST: (u64, Tie) = (0, (0, 0, 0));
 /// How far ahead of its first event the memory of a lane is prefetched.
 const AHEAD: usize = 32;
+
+/// A lane: its events, and the time of the last, 0 if there is none.
+#[repr(align(64))]
+struct Lane {
+    events: Fifo<Event>,
+    last: u64,
+}
+
+impl Lane {
+    /// Whether `event` may follow the last.
+    #[inline(always)]
+    fn may_end_with(&self, event: &Event) -> bool {
+        event.time > self.last
+            || (event.time == self.last && self.events.back().is_none_or(|last| last.tie() <= event.tie()))
+    }
+}
 
 /// `LANES` lanes, a power of two, and a wheel. In each half of the lanes, group 0 has a half, groups 1 and 2 a quarter
 /// each; higher groups go to the wheel. A group fills its lanes of the first half first.
 pub struct LaneQueue<const LANES: usize> {
     head_time: [u64; LANES],
-    last: [(u64, Tie); LANES],
-    lanes: [Fifo<Event>; LANES],
+    lanes: [Lane; LANES],
     /// A knock-out among the heads: place 1 has the lane whose head comes first of all, places 2n and 2n + 1 the ones that
     /// met for place n; the places from `LANES` on, the lanes themselves, are left out. When a head changes, only the
     /// matches of its lane are played again.
@@ -34,26 +47,29 @@ pub struct LaneQueue<const LANES: usize> {
 }
 
 impl<const LANES: usize> LaneQueue<LANES> {
-    #[inline(always)]
-    fn push_into(&mut self, lanes: std::ops::Range<usize>, event: &Event) -> bool {
-        let key = event.key();
-        for i in lanes {
-            if key >= self.last[i] && self.lanes[i].len() < LONGEST {
-                self.last[i] = key;
-                self.lanes[i].push_back(*event);
-                if self.head_time[i] >= NEVER {
-                    self.set_head(i, event.time);
-                }
-                return true;
-            }
-        }
-        false
-    }
+    /// The first lane that is tried for each group; `LANES` is the wheel.
+    const FIRST: [u8; 4] = [0, LANES as u8 / 4, LANES as u8 / 8 * 3, LANES as u8];
 
-    #[inline(always)]
-    fn push_into_group(&mut self, start: usize, end: usize, event: &Event) -> bool {
-        self.push_into(start..end, event) || self.push_into(LANES / 2 + start..LANES / 2 + end, event)
-    }
+    /// The lane that is tried after another.
+    const NEXT: [u8; LANES] = {
+        let (half, mut next, mut lane) = (LANES / 2, [LANES as u8; LANES], 0);
+        while lane < LANES {
+            let (start, end) = match lane % half {
+                0.. if lane % half < half / 2 => (0, half / 2),
+                0.. if lane % half < half / 4 * 3 => (half / 2, half / 4 * 3),
+                _ => (half / 4 * 3, half),
+            };
+            next[lane] = if lane % half + 1 < end {
+                lane as u8 + 1
+            } else if lane < half {
+                (half + start) as u8
+            } else {
+                LANES as u8
+            };
+            lane += 1;
+        }
+        next
+    };
 
     /// The lane whose head comes first.
     #[inline(always)]
@@ -83,18 +99,18 @@ impl<const LANES: usize> LaneQueue<LANES> {
     /// Whether the head of one lane comes before that of another of the same time.
     #[inline(never)]
     fn comes_before(&self, lane: usize, other: usize) -> bool {
-        self.lanes[lane].front().tie() < self.lanes[other].front().tie()
+        self.lanes[lane].events.front().tie() < self.lanes[other].events.front().tie()
     }
 
     #[inline(always)]
     fn pop_lane(&mut self, lane: usize) -> Event {
         self.popped_from = lane;
-        let fifo = &mut self.lanes[lane];
-        let event = fifo.pop_front();
-        let mut time = fifo.front().time;
-        if fifo.len() == 0 {
+        let at = &mut self.lanes[lane];
+        let event = at.events.pop_front();
+        let mut time = at.events.front().time;
+        if at.events.len() == 0 {
             time = NEVER + lane as u64;
-            self.last[lane] = FIRST;
+            at.last = 0;
         }
         self.set_head(lane, time);
         event
@@ -105,8 +121,7 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
     fn new(spacing: f64) -> Self {
         LaneQueue {
             head_time: std::array::from_fn(|lane| NEVER + lane as u64),
-            last: [FIRST; LANES],
-            lanes: std::array::from_fn(|_| Fifo::new()),
+            lanes: std::array::from_fn(|_| Lane { events: Fifo::new(), last: 0 }),
             // Of empty lanes the first of each pair wins.
             winners: std::array::from_fn(|place| ((place << (LANES.ilog2() - place.max(1).ilog2())) % LANES) as u8),
             wheel: Wheel::new(spacing),
@@ -116,15 +131,19 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
 
     #[inline(always)]
     fn push(&mut self, event: Event, lane: u8) {
-        let taken = match lane {
-            0 => self.push_into_group(0, LANES / 4, &event),
-            1 => self.push_into_group(LANES / 4, LANES * 3 / 8, &event),
-            2 => self.push_into_group(LANES * 3 / 8, LANES / 2, &event),
-            _ => false,
-        };
-        if !taken {
-            self.wheel.push(event);
+        let mut lane = usize::from(Self::FIRST[usize::from(lane & 3)]);
+        while lane < LANES {
+            let at = &mut self.lanes[lane];
+            if at.may_end_with(&event) && at.events.push_within(LONGEST, event) {
+                at.last = event.time;
+                if at.events.len() == 1 {
+                    self.set_head(lane, event.time);
+                }
+                return;
+            }
+            lane = usize::from(Self::NEXT[lane]);
         }
+        self.wheel.push(event);
     }
 
     fn next_time(&mut self, upcoming: &mut impl Upcoming) -> u64 {
@@ -141,7 +160,7 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
         let first = self.head_time[lane];
         if first >= self.wheel.quiet_until().min(NEVER) {
             if let Some(event) = self.wheel.first_until(first, upcoming) {
-                if event.time < first || (event.time == first && event.tie() < self.lanes[lane].front().tie()) {
+                if event.time < first || (event.time == first && event.tie() < self.lanes[lane].events.front().tie()) {
                     self.popped_from = LANES;
                     return self.wheel.pop_first();
                 }
@@ -156,13 +175,13 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
     #[inline(always)]
     fn prefetch(&self) {
         if let Some(lane) = self.lanes.get(self.popped_from) {
-            let (ring, place) = lane.place(AHEAD);
+            let (ring, place) = lane.events.place(AHEAD);
             prefetch(ring, place);
         }
     }
 
     #[inline(always)]
     fn upcoming(&self, ahead: usize) -> Option<&Event> {
-        self.lanes.get(self.popped_from)?.get(ahead)
+        self.lanes.get(self.popped_from)?.events.get(ahead)
     }
 }

@@ -1,6 +1,5 @@
 //! Analytic links: a segment goes on to its next hop in the same call, through merges also ahead of time.
 
-use super::prefetching::Prefetcher;
 use super::Engine;
 use crate::engine::state::order::{AheadMerge, Hop, Key, BEHIND_SLOW_FOLD, COUNTER_BITS};
 use crate::engine::state::routes::{Action, Route};
@@ -29,7 +28,7 @@ impl<Q: EventQueue> Engine<Q> {
         let mut place = route.place(segment.hop());
         loop {
             let step = self.net.steps[place];
-            match step.action {
+            match step.action() {
                 Action::Through => {
                     let (start, cause) = (hop.arrival, hop.start);
                     let arrival = self.net.passed(route, place, segment.size(), start);
@@ -63,7 +62,7 @@ impl<Q: EventQueue> Engine<Q> {
                 _ => {
                     self.counter += 1;
                     let number = hop.number(self.counter);
-                    if step.action == Action::SenderAhead {
+                    if step.action() == Action::SenderAhead {
                         self.net.flows[segment.flow() as usize].acks_coming += 1;
                     }
                     return self.push_arrival(segment, hop, number, step.lane());
@@ -164,7 +163,7 @@ impl<Q: EventQueue> Engine<Q> {
                 }
                 return;
             }
-            let upcoming = &mut Prefetcher { net: &mut self.net, ports: &self.ports };
+            let upcoming = &mut self.net;
             let Some(held) = self.merges[merge].release(upcoming) else { return };
             let (segment, order) = (held.segment, 0);
             let hop =

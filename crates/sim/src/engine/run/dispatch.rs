@@ -1,6 +1,5 @@
 //! The run loop: what each event does, and each segment at its next hop.
 
-use super::prefetching::Prefetcher;
 use super::Engine;
 use crate::engine::outcome::Outcome;
 use crate::engine::plan::Mode;
@@ -8,7 +7,7 @@ use crate::engine::state::analytic_port::Answer;
 use crate::engine::state::link::NONE;
 use crate::engine::state::order::{Hop, Key};
 use crate::engine::state::packets::packet;
-use crate::engine::state::routes::{Action, Route, Step, UNKNOWN};
+use crate::engine::state::routes::{Action, Route, Step};
 use crate::events::{EventQueue, Kind};
 use earlydrop_net::segment::CE;
 use earlydrop_net::Segment;
@@ -27,7 +26,7 @@ impl<Q: EventQueue> Engine<Q> {
     pub fn run_until(&mut self, time: f64) {
         let end = time.min(self.settings.duration);
         self.end = end;
-        while let Some(event) = self.queue.pop(&mut Prefetcher { net: &mut self.net, ports: &self.ports }) {
+        while let Some(event) = self.queue.pop(&mut self.net) {
             let now = f64::from_bits(event.time);
             if now >= end {
                 // Back into the wheel, which takes events in any order.
@@ -49,7 +48,7 @@ impl<Q: EventQueue> Engine<Q> {
                 Kind::Retry => self.on_retry(segment, key),
                 Kind::Web => self.on_web_request(segment.flow() as usize, key),
                 Kind::Replay => self.on_replay(segment.seq() as usize, key),
-                Kind::Stop => self.net.flows[segment.flow() as usize].sender.end(),
+                Kind::Stop => self.net.flows.rows_mut()[segment.flow() as usize].sender.end(),
                 Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
                 Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
                 Kind::WindowStart => self.start_window(now),
@@ -75,8 +74,13 @@ impl<Q: EventQueue> Engine<Q> {
     fn on_arrival(&mut self, segment: Segment, key: Key) {
         let route = self.net.routes[segment.flow() as usize];
         let step = self.net.step_of(route, segment.hop());
-        match step.action {
+        match step.action() {
             Action::AtEvent | Action::Through | Action::Fold | Action::SlowFold | Action::MixedFold | Action::Ahead => {
+                let at = &self.net.links[step.link as usize];
+                // Most events of a network that is run event by event.
+                if at.mode == Mode::Stepped && at.head == NONE && at.is_free(key) {
+                    return self.transmit(step.link, segment, step.next_lane(), key.now, key.scheduled);
+                }
                 self.arrive(route, step, segment, key)
             }
             Action::Sender => self.answer(segment, key),
@@ -118,13 +122,13 @@ impl<Q: EventQueue> Engine<Q> {
             }
             Mode::Stepped => {
                 if at.head == NONE && at.is_free(key) {
-                    self.transmit(link, segment, UNKNOWN, key.now, key.scheduled);
+                    self.transmit(link, segment, step.next_lane(), key.now, key.scheduled);
                 } else {
                     self.wait(link, segment);
                 }
             }
             Mode::AnalyticPort => {
-                let port = &mut self.ports[at.port as usize];
+                let port = &mut self.net.ports[at.port as usize];
                 let mut packet = packet(&self.net.times_to_live, &segment, &step);
                 match port.analytic_arrival(&at.wire, &segment, &mut packet, key.now, key.scheduled) {
                     Answer::Dropped => self.dropped(segment, key.now),
@@ -141,8 +145,7 @@ impl<Q: EventQueue> Engine<Q> {
                 }
             }
             Mode::SteppedPort => {
-                let lane = self.net.step_of(route, segment.hop() + 1).lane_of_event();
-                self.offer(link, segment, packet(&self.net.times_to_live, &segment, &step), lane, key);
+                self.offer(link, segment, packet(&self.net.times_to_live, &segment, &step), step.next_lane(), key);
             }
             Mode::Own => debug_assert!(false, "senders alone send over their own links"),
         }

@@ -6,6 +6,7 @@ use crate::engine::state::end_to_end::sent;
 use crate::engine::state::recorder::Recorder;
 use crate::events::EventQueue;
 use crate::losses::FlowLosses;
+use crate::table::Table;
 
 impl<Q: EventQueue> Engine<Q> {
     /// Collects the results, after the last event.
@@ -16,8 +17,8 @@ impl<Q: EventQueue> Engine<Q> {
             let mean = medium.and_then(|(_, medium)| medium.mean_rate(self.settings.warmup, end));
             mean.unwrap_or(self.net.links[link as usize].wire.rate_bps)
         };
-        let (ports, passing) = (std::mem::take(&mut self.ports), std::mem::take(&mut self.passing));
-        let ports = ports.into_iter().zip(passing).map(|(mut port, passing)| {
+        let (ports, passing) = (std::mem::take(&mut self.net.ports), std::mem::take(&mut self.passing));
+        let ports = ports.into_rows().into_iter().zip(passing).map(|(mut port, passing)| {
             let Recorder { trace, shares, rates, synchronisation, fates, .. } = port.finish(end);
             let (rate_bps, counters, has_average) = (rate(port.link), *port.counters(), port.average().is_some());
             let groups = port.groups();
@@ -44,9 +45,9 @@ impl<Q: EventQueue> Engine<Q> {
         let ports = ports.collect();
         let flow_losses = self.finish_losses();
         // With many flows, the results need as much memory as the state that they replace.
-        (self.net.links, self.net.steps, self.pool) = (Vec::new(), Vec::new(), Vec::new());
+        (self.net.links, self.net.steps, self.pool) = (Table::default(), Table::default(), Vec::new());
         drop(self.queue);
-        let flows = (self.net.flows.iter().zip(&self.net.arrivals).zip(&self.tallies).enumerate()).map(
+        let flows = (self.net.flows.iter().zip(self.net.arrivals.iter()).zip(self.tallies.iter()).enumerate()).map(
             |(index, ((flow, arrivals), tally))| {
                 let past = self.applications.past_connections(index as u32);
                 let rare = self.rare.get(index).copied().unwrap_or_default();
@@ -92,7 +93,7 @@ impl<Q: EventQueue> Engine<Q> {
     fn finish_losses(&mut self) -> Vec<FlowLosses> {
         let Some(losses) = self.losses.take() else { return Vec::new() };
         let mut flows = losses.flows;
-        for (index, (of_flow, flow)) in flows.iter_mut().zip(&self.net.flows).enumerate() {
+        for (index, (of_flow, flow)) in flows.iter_mut().zip(self.net.flows.iter()).enumerate() {
             let without_feedback = self.sources.counted(index).map_or(0, |(sent, _)| sent as i64);
             of_flow.sent += sent(&flow.sender) + without_feedback;
         }

@@ -27,12 +27,12 @@ use crate::engine::state::headers::Headers;
 use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::net::{AckTimer, Net, Payloads, Rare, Tally};
 use crate::engine::state::order::{AheadMerge, Key};
-use crate::engine::state::port::Port;
 use crate::engine::state::sources::Sources;
 use crate::engine::state::specs::Specs;
 use crate::engine::trace::{Forward, VariableChange};
 use crate::events::{Event, EventQueue, Kind};
 use crate::rates::Rates;
+use crate::table::Table;
 use crate::variation::Variation;
 use earlydrop_aqm::{Packet, Time};
 use earlydrop_net::medium::Medium;
@@ -50,7 +50,7 @@ pub struct Engine<Q> {
     end: f64,
     settings: Settings,
     net: Net,
-    tallies: Vec<Tally>,
+    tallies: Table<Tally>,
     rare: Vec<Rare>,
     specs: Specs,
     sources: Sources,
@@ -58,8 +58,7 @@ pub struct Engine<Q> {
     /// Flows whose data end at a time, s.
     stops: Vec<(u32, f64)>,
     payloads: Payloads,
-    ports: Vec<Port>,
-    merges: Vec<AheadMerge<Q>>,
+    merges: Table<AheadMerge<Q>>,
     /// Links with varying rate, loss, jitter or reordering, by rising number.
     media: Vec<(u32, Medium)>,
     losses_by_distance: Vec<u64>,

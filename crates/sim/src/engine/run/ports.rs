@@ -1,6 +1,5 @@
 //! Stepped ports: arrivals, departures, drops, and the policy's timer.
 
-use super::prefetching::Prefetcher;
 use super::Engine;
 use crate::engine::state::applications::Applications;
 use crate::engine::state::headers::Headers;
@@ -10,16 +9,17 @@ use crate::engine::state::order::Key;
 use crate::engine::state::packets::unpacked;
 use crate::engine::state::recorder::Recorder;
 use crate::events::{Event, EventQueue, Kind};
+use crate::table::Table;
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Header, Packet, Time};
 use earlydrop_net::port::{Departure, Next, Observer};
-use earlydrop_net::segment::{SACK, SYN};
+use earlydrop_net::segment::{CE, SACK, SYN};
 use earlydrop_net::Segment;
 
 /// Counts marks, collects drops, and passes everything on to the port's recorder, if it has one.
 struct Counting<'a> {
     recorder: Option<&'a mut Recorder>,
-    tallies: &'a mut [Tally],
+    tallies: &'a mut Table<Tally>,
     dropped: &'a mut Vec<Segment>,
     applications: &'a Applications,
     headers: &'a Headers,
@@ -54,7 +54,7 @@ impl Observer for Counting<'_> {
     #[inline(always)]
     fn marked(&mut self, packet: &Packet, now: Time) {
         let (segment, _) = unpacked(packet, self.replay);
-        self.tallies[segment.flow() as usize].marks += 1;
+        self.tallies.rows_mut()[segment.flow() as usize].marks += 1;
         self.recorder.iter_mut().for_each(|recorder| recorder.marked(packet, now));
     }
 
@@ -84,9 +84,10 @@ impl Observer for Counting<'_> {
 impl<Q: EventQueue> Engine<Q> {
     /// `packet`, the queue's view of `segment`, arrives at the port of `link`. It carries the rest of the segment and
     /// the `lane` of its next event, so that a departure reads no other memory.
+    #[inline(never)]
     pub(super) fn offer(&mut self, link: u32, segment: Segment, mut packet: Packet, lane: u8, key: Key) {
         let at = &self.net.links[link as usize];
-        let Some((port, recorder)) = self.ports[at.port as usize].stepped() else { return };
+        let Some((port, recorder)) = self.net.ports[at.port as usize].stepped() else { return };
         port.note_idle(|| at.free_since(key));
         (packet.tag, packet.note) = segment.packed(lane.into());
         let mut observer = Counting {
@@ -98,7 +99,17 @@ impl<Q: EventQueue> Engine<Q> {
             blocks: &self.blocks,
             replay: !self.replay.is_empty(),
         };
-        let next = port.arrive(packet, Time::from_seconds(key.now), &mut observer);
+        let now = Time::from_seconds(key.now);
+        if port.may_pass() {
+            let left = port.pass(packet, now, &mut observer);
+            self.settle_drops(key.now);
+            if let Some(packet) = left {
+                let segment = segment.with_bits(segment.bits() & !CE | packet.ecn as u8);
+                self.transmit(link, segment, lane, key.now, key.scheduled);
+            }
+            return;
+        }
+        let next = port.arrive(packet, now, &mut observer);
         self.settle_drops(key.now);
         match next {
             Next::Dequeue => self.dequeue(link, key),
@@ -110,7 +121,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// A transmission from a port ends.
     pub(super) fn on_port_transmission_end(&mut self, link: u32, key: Key) {
         let at = &self.net.links[link as usize];
-        let Some((port, _)) = self.ports[at.port as usize].stepped() else { return };
+        let Some((port, _)) = self.net.ports[at.port as usize].stepped() else { return };
         port.on_transmission_end(Time::from_seconds(key.now));
         self.dequeue(link, key);
     }
@@ -118,7 +129,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// The link of a stepped port is ready: it dequeues a packet or becomes idle.
     pub(super) fn dequeue(&mut self, link: u32, key: Key) {
         let at = &self.net.links[link as usize];
-        let Some((port, recorder)) = self.ports[at.port as usize].stepped() else { return };
+        let Some((port, recorder)) = self.net.ports[at.port as usize].stepped() else { return };
         let replay = !self.replay.is_empty();
         let mut observer = Counting {
             recorder,
@@ -139,6 +150,7 @@ impl<Q: EventQueue> Engine<Q> {
             return;
         };
         let (segment, lane) = unpacked(&packet, replay);
+        self.net.must_know(segment);
         self.transmit(link, segment, lane, key.now, key.scheduled);
         if wants_end {
             self.push_transmission_end(link);
@@ -161,6 +173,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         let mut victims = std::mem::take(&mut self.dropped);
         for &victim in &victims {
+            self.net.must_know(victim);
             self.dropped(victim, now);
         }
         victims.clear();
@@ -175,7 +188,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         self.tallies[segment.flow() as usize].drops += 1;
         self.forget(&segment);
-        let made = self.net.step(segment.flow(), segment.hop()).made;
+        let made = self.net.step(segment.flow(), segment.hop()).made();
         count_at(&mut self.losses_by_distance, made);
     }
 
@@ -209,7 +222,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// number from the counter, since folds give arrivals their numbers ahead of time: the counter would order the two
     /// differently in different plans.
     pub(super) fn schedule_policy_timer(&mut self, port: u32, now: f64) {
-        if let Some(time) = self.ports[port as usize].next_timer() {
+        if let Some(time) = self.net.ports[port as usize].next_timer() {
             let segment = Segment::new(port, 0, 0, 0);
             let event = Event::new(time.seconds(), now, 0, u64::from(port), Kind::PolicyTimer, segment);
             self.queue.push(event, 3);
@@ -219,9 +232,9 @@ impl<Q: EventQueue> Engine<Q> {
     /// After a timer of a steady port: runs its timers before the next event. They need no events of their own. Returns
     /// the time of the last.
     fn run_timers(&mut self, port: u32, now: f64) -> f64 {
-        let next = self.queue.next_time(&mut Prefetcher { net: &mut self.net, ports: &self.ports });
+        let next = self.queue.next_time(&mut self.net);
         let until = if next < f64::INFINITY.to_bits() { f64::from_bits(next).min(self.end) } else { self.end };
-        let Some((port, _)) = self.ports[port as usize].stepped() else { return now };
+        let Some((port, _)) = self.net.ports[port as usize].stepped() else { return now };
         let Some((count, last)) = port.on_timers(Time::from_seconds(until)) else { return now };
         self.events += count;
         last.seconds()
@@ -229,7 +242,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// The timer of a port's policy expires.
     pub(super) fn on_policy_timer(&mut self, port: u32, key: Key) {
-        let at = &mut self.ports[port as usize];
+        let at = &mut self.net.ports[port as usize];
         let link = &self.net.links[at.link as usize];
         let mut steady = false;
         if let Some((port, _)) = at.stepped() {

@@ -2,7 +2,6 @@
 
 use super::Engine;
 use crate::engine::state::net::{Net, STAGES};
-use crate::engine::state::port::Port;
 use crate::events::{Event, EventQueue, Kind, Upcoming};
 use crate::prefetch::{prefetch, prefetch_bytes, prefetch_lines};
 
@@ -15,13 +14,7 @@ const NEAR: usize = 3;
 /// Stages with many ports: the address, the state at it, and then the discipline's other memory.
 const AHEAD_IN_LANE: [usize; STAGES + 1] = [2, 6, 10];
 
-/// What the event queue may read of the engine.
-pub(super) struct Prefetcher<'a> {
-    pub net: &'a mut Net,
-    pub ports: &'a [Port],
-}
-
-impl Upcoming for Prefetcher<'_> {
+impl Upcoming for Net {
     /// Postpones a timer that has moved since. It is void if it was stopped or has another entry.
     #[inline(always)]
     fn revise(&mut self, event: &mut Event) -> bool {
@@ -29,7 +22,7 @@ impl Upcoming for Prefetcher<'_> {
             return true;
         }
         let flow = event.segment.flow();
-        let state = &mut self.net.flows[flow as usize];
+        let state = &mut self.flows[flow as usize];
         if state.entry.to_bits() != event.time {
             return false;
         }
@@ -45,21 +38,21 @@ impl Upcoming for Prefetcher<'_> {
 
     #[inline(always)]
     fn horizon(&self) -> usize {
-        self.net.stages
+        self.stages
     }
 
     #[inline(always)]
     fn due_in(&self, event: &Event, slots: usize) {
-        if self.net.stages > 1 {
-            return follow(self.net, self.ports, event, slots);
+        if self.stages > 1 {
+            return follow(self, event, slots);
         }
         if slots == 0 {
             return;
         }
         match event.kind() {
-            Kind::Arrival => self.net.prefetch(event.segment.flow()),
-            Kind::Timer => prefetch(&self.net.flows, event.segment.flow() as usize),
-            Kind::TransmissionEnd => prefetch(&self.net.links, event.segment.flow() as usize),
+            Kind::Arrival => self.prefetch(event.segment.flow()),
+            Kind::Timer => prefetch(&self.flows, event.segment.flow() as usize),
+            Kind::TransmissionEnd => prefetch(&self.links, event.segment.flow() as usize),
             _ => {}
         }
     }
@@ -89,7 +82,7 @@ impl<Q: EventQueue> Engine<Q> {
     fn prefetch_hops(&self) {
         for (stage, ahead) in AHEAD_IN_LANE.into_iter().enumerate().rev() {
             if let Some(event) = self.queue.upcoming(ahead) {
-                follow(&self.net, &self.ports, event, stage);
+                follow(&self.net, event, stage);
             }
         }
     }
@@ -98,7 +91,7 @@ impl<Q: EventQueue> Engine<Q> {
 /// Prefetches for `event` where every hop is an event, step by step: from the flow to its hop (stage 2, [`STAGES`]),
 /// the link, its port and discipline (1), and the discipline's other memory (0), each when the one before has arrived.
 #[inline(always)]
-fn follow(net: &Net, ports: &[Port], event: &Event, stage: usize) {
+fn follow(net: &Net, event: &Event, stage: usize) {
     let segment = &event.segment;
     let (link, leaving) = match event.kind() {
         Kind::Arrival if stage == STAGES => {
@@ -117,12 +110,12 @@ fn follow(net: &Net, ports: &[Port], event: &Event, stage: usize) {
         return;
     };
     if stage == 0 {
-        if let Some(port) = ports.get(port as usize) {
+        if let Some(port) = net.ports.get(port as usize) {
             port.memory(leaving, &mut |first, bytes| prefetch_bytes(first, bytes));
         }
     } else if stage == 1 {
         prefetch(&net.links, link as usize);
-        if let (Some(port), Some(&discipline)) = (ports.get(port as usize), net.disciplines.get(port as usize)) {
+        if let (Some(port), Some(&discipline)) = (net.ports.get(port as usize), net.disciplines.get(port as usize)) {
             prefetch_lines(std::ptr::from_ref(port).cast(), PORT_LINES);
             prefetch_lines(std::ptr::without_provenance(discipline), DISCIPLINE_LINES);
         }

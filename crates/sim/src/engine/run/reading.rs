@@ -1,7 +1,6 @@
 //! Between events: what can be read of queues and flows, and other parameters for a discipline.
 
 use super::dispatch::WHEEL;
-use super::prefetching::Prefetcher;
 use super::Engine;
 use crate::engine::outcome::Series;
 use crate::engine::packet_log::PacketLog;
@@ -56,7 +55,7 @@ pub struct FlowState {
 impl<Q: EventQueue> Engine<Q> {
     /// Port number `port` at `now`, before the events at that time.
     pub fn queue_state(&mut self, port: usize, now: f64) -> QueueState {
-        let port = &mut self.ports[port];
+        let port = &mut self.net.ports.rows_mut()[port];
         port.catch_up(now);
         let mut gauges = Vec::new();
         port.gauges(&mut |name, value| gauges.push((name, value)));
@@ -83,8 +82,8 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// Flow number `flow`. Exact if every link is stepped; analytic links may be ahead of the time.
     pub fn flow_state(&self, flow: usize) -> FlowState {
-        let (arrivals, tally) = (&self.net.arrivals[flow], self.tallies[flow]);
-        let sender = &self.net.flows[flow].sender;
+        let (arrivals, tally) = (&self.net.arrivals.rows()[flow], self.tallies.rows()[flow]);
+        let sender = &self.net.flows.rows()[flow].sender;
         let spec = self.specs.kind(flow as u32);
         let tcp = spec.interval.is_none();
         let delivered = match (self.sources.counted(flow), self.payloads.counted(flow, spec)) {
@@ -108,7 +107,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// Histogram of the sojourn times at port number `port` up to `now`, see
     /// [`QueueStats::sojourn_histogram`](crate::measure::QueueStats::sojourn_histogram).
     pub fn sojourns(&mut self, port: usize, now: f64) -> Vec<(u64, u64)> {
-        let port = &mut self.ports[port];
+        let port = &mut self.net.ports.rows_mut()[port];
         port.catch_up(now);
         port.stats().sojourn_histogram()
     }
@@ -120,7 +119,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// The time of the next event, s; `None` after the last of the run.
     pub fn next_time(&mut self) -> Option<f64> {
-        let event = self.queue.pop(&mut Prefetcher { net: &mut self.net, ports: &self.ports })?;
+        let event = self.queue.pop(&mut self.net)?;
         let time = f64::from_bits(event.time);
         self.queue.push(event, WHEEL);
         (time < self.settings.duration).then_some(time)
@@ -129,12 +128,12 @@ impl<Q: EventQueue> Engine<Q> {
     /// From now on keeps the latest `capacity` packet events at port number `port`.
     pub fn watch(&mut self, port: usize, capacity: usize) {
         let log = PacketLog::new(capacity, self.net.flows.len());
-        self.ports[port].recorder().log = Some(Box::new(log));
+        self.net.ports.rows_mut()[port].recorder().log = Some(Box::new(log));
     }
 
     /// The packet events at port number `port`, up to `now`; `None` if they are not watched.
     pub fn packets(&mut self, port: usize, now: f64) -> Option<&mut PacketLog> {
-        let port = &mut self.ports[port];
+        let port = &mut self.net.ports.rows_mut()[port];
         port.catch_up(now);
         port.recorder().log.as_deref_mut()
     }
@@ -142,7 +141,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// The discipline of port number `port` goes on as `built`, which is the same with other parameters; whether it
     /// can. If not, nothing changes.
     pub fn change(&mut self, port: usize, now: f64, built: Built) -> bool {
-        let port = &mut self.ports[port];
+        let port = &mut self.net.ports.rows_mut()[port];
         port.catch_up(now);
         port.change(built)
     }

@@ -2,7 +2,6 @@
 
 use super::Engine;
 use crate::engine::state::order::Key;
-use crate::engine::state::routes::UNKNOWN;
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_aqm::{Packet, Time};
 use earlydrop_net::record::Fate;
@@ -12,7 +11,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// Adds recorded packets, in rising order of time, as the only traffic of the first port. Their fates are in the
     /// port's outcome.
     pub fn replay(mut self, arrivals: Vec<(Time, Packet)>) -> Self {
-        if let Some(port) = self.ports.first_mut() {
+        if let Some(port) = self.net.ports.first_mut() {
             port.recorder().fates = Some(vec![Fate::Queued; arrivals.len()]);
         }
         self.replay = arrivals;
@@ -35,6 +34,7 @@ impl<Q: EventQueue> Engine<Q> {
         let (_, packet) = self.replay[index];
         let size = packet.size.min(u32::from(u16::MAX)) as u16;
         let segment = Segment::with(0, index as i32, 0, size, packet.ecn as u8);
-        self.offer(self.ports[0].link, segment, packet, UNKNOWN, key);
+        let lane = self.net.step(0, 0).next_lane();
+        self.offer(self.net.ports[0].link, segment, packet, lane, key);
     }
 }

@@ -11,7 +11,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// Starts the measured window: resets all counters.
     pub(super) fn start_window(&mut self, now: f64) {
         self.answers_until = self.settings.duration;
-        for port in &mut self.ports {
+        for port in self.net.ports.iter_mut() {
             port.restart(now);
         }
         self.losses_by_distance.clear();
@@ -31,14 +31,14 @@ impl<Q: EventQueue> Engine<Q> {
     pub(super) fn sample(&mut self, now: f64, index: i32) {
         let Some(series) = &mut self.series else { return };
         series.time.push(now);
-        for (i, port) in self.ports.iter_mut().enumerate() {
+        for (i, port) in self.net.ports.iter_mut().enumerate() {
             port.catch_up(now);
             series.packets[i].push(port.packets());
             series.average[i].push(port.average().unwrap_or(f64::NAN));
             series.dropped[i].push(port.counters().drops());
         }
         for (values, &flow) in series.cwnd.iter_mut().zip(&self.settings.cwnd_flows) {
-            values.push(self.net.flows[flow as usize].sender.cwnd());
+            values.push(self.net.flows.rows()[flow as usize].sender.cwnd());
         }
         let interval = self.settings.series.unwrap_or(f64::INFINITY);
         self.counter += 1;
@@ -61,7 +61,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// Creates recorders where losses are measured; `rtts` are the lengths of a loss event at each port, s.
     pub(super) fn watch_losses(&mut self, rtts: &[f64]) {
         let Some(losses) = &self.losses else { return };
-        for (port, &rtt) in self.ports.iter_mut().zip(rtts) {
+        for (port, &rtt) in self.net.ports.iter_mut().zip(rtts) {
             port.recorder().synchronisation = Some(Synchronisation::new(rtt, losses.out.clone()));
         }
     }
@@ -69,7 +69,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// Starts the measured window.
     fn restart_losses(&mut self) {
         let Some(losses) = &mut self.losses else { return };
-        for (of_flow, flow) in losses.flows.iter_mut().zip(&self.net.flows) {
+        for (of_flow, flow) in losses.flows.iter_mut().zip(self.net.flows.iter()) {
             *of_flow = FlowLosses { sent: -sent(&flow.sender), ..FlowLosses::default() };
         }
     }

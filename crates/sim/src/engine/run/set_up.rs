@@ -66,7 +66,7 @@ impl<Q: EventQueue> Engine<Q> {
         let ideals = end_to_end::ideals(&network);
         let flow_count = network.flows();
         let times_to_live = (0..flow_count).map(|flow| network.time_to_live(flow));
-        let times_to_live = times_to_live.map(|time| (time.initial, time.last)).collect();
+        let times_to_live = times_to_live.map(|time| (time.initial, time.last)).collect::<Vec<_>>();
         let timers = network.ports.len() as u64;
         let together: f64 = port_links.iter().map(|&link: &u32| network.links[link as usize].rate_bps).sum();
         let largest = network.sizes.iter().copied().max().unwrap_or(SYN_BYTES);
@@ -109,7 +109,19 @@ impl<Q: EventQueue> Engine<Q> {
             counter: timers,
             events: 0,
             end: 0.0,
-            net: Net { links, steps, lags, times_to_live, routes, flows, arrivals, port_of, disciplines, stages },
+            net: Net {
+                links: links.into(),
+                steps: steps.into(),
+                lags: lags.into(),
+                times_to_live: times_to_live.into(),
+                routes: routes.into(),
+                flows: flows.into(),
+                arrivals: arrivals.into(),
+                ports: ports.into(),
+                port_of,
+                disciplines,
+                stages,
+            },
             sources: Sources::new(network.sources, flow_count),
             applications: Applications::new(
                 network.transfers,
@@ -119,14 +131,13 @@ impl<Q: EventQueue> Engine<Q> {
                 flow_count,
             ),
             stops: network.stops,
-            tallies: vec![Tally::default(); specs.len()],
+            tallies: vec![Tally::default(); specs.len()].into(),
             rare: Vec::new(),
             opening: specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
             ack_timers: ack_timers(&specs),
             payloads: Payloads::new(&specs),
             specs: Specs::new(&specs),
-            ports,
-            merges: early_merges.into_iter().map(|early| AheadMerge::new(early, spacing)).collect(),
+            merges: early_merges.into_iter().map(|early| AheadMerge::new(early, spacing)).collect::<Vec<_>>().into(),
             media: network.media,
             losses_by_distance: Vec::new(),
             pool: Vec::new(),
@@ -164,7 +175,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.schedule(self.settings.warmup, START, Kind::WindowStart, 0);
         }
         if let Some(series) = &mut self.series {
-            let ports = self.ports.len();
+            let ports = self.net.ports.len();
             (series.packets, series.average, series.dropped) =
                 (vec![vec![]; ports], vec![vec![]; ports], vec![vec![]; ports]);
             series.cwnd = vec![vec![]; self.settings.cwnd_flows.len()];
@@ -174,7 +185,7 @@ impl<Q: EventQueue> Engine<Q> {
             [] => &[0][..],
             ports => ports,
         };
-        for (index, port) in self.ports.iter_mut().enumerate() {
+        for (index, port) in self.net.ports.iter_mut().enumerate() {
             let keep = self.settings.trace.filter(|_| traced.contains(&(index as u32)));
             let trace = keep.map(|keep| QueueTrace::new(keep, self.forward.clone()));
             let shares = self.settings.entry_of.as_deref().map(Shares::new);
@@ -192,7 +203,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.round_trips = vec![shares::histogram(); entries];
         }
         if let Some(flow) = self.settings.trace_flow {
-            self.net.flows[flow as usize].sender.trace(true);
+            self.net.flows.rows_mut()[flow as usize].sender.trace(true);
         }
         for flow in 0..self.net.flows.len() as u32 {
             let start = self.specs.start(flow);
@@ -205,7 +216,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.schedule(time, START, Kind::Stop, flow);
         }
         self.schedule_web();
-        for port in 0..self.ports.len() as u32 {
+        for port in 0..self.net.ports.len() as u32 {
             self.schedule_policy_timer(port, START.now);
         }
     }

@@ -17,7 +17,8 @@ impl<Q: EventQueue> Engine<Q> {
         let slot = self.net.links[link].head;
         self.net.links[link].head = self.pool[slot as usize].1;
         let segment = self.release(slot);
-        self.transmit(link as u32, segment, UNKNOWN, key.now, key.scheduled);
+        let lane = self.net.step(segment.flow(), segment.hop()).next_lane();
+        self.transmit(link as u32, segment, lane, key.now, key.scheduled);
         if self.net.links[link].head != NONE {
             self.push_transmission_end(link as u32);
         }
@@ -43,11 +44,13 @@ impl<Q: EventQueue> Engine<Q> {
         if lane != UNKNOWN {
             return self.push_arrival(segment, hop, number - 1, lane);
         }
-        let route = self.net.routes[segment.flow() as usize];
-        match self.net.step_of(route, segment.hop()).lane_of_event() {
-            UNKNOWN => self.forward(route, segment, hop),
-            lane => self.push_arrival(segment, hop, number - 1, lane),
-        }
+        self.forward_from(segment, hop);
+    }
+
+    /// The next hop has more than an event.
+    #[inline(never)]
+    fn forward_from(&mut self, segment: Segment, hop: Hop) {
+        self.forward(self.net.routes[segment.flow() as usize], segment, hop);
     }
 
     /// A link with a medium starts to transmit `segment`; returns its arrival, unless it is lost.

@@ -115,7 +115,7 @@ impl AnalyticPort {
     /// Removes every packet that has started before (`now`, scheduled at `scheduled`).
     #[inline(always)]
     pub fn catch_up(&mut self, now: f64, scheduled: f64, recorder: &mut Option<Box<Recorder>>) {
-        let AnalyticPort { gate, waiting, stats, .. } = self;
+        let (gate, waiting, stats) = (&mut *self.gate, &mut *self.waiting, &mut self.stats);
         while waiting.queue.len() > 0 {
             let first = *waiting.queue.front();
             if !(first.start < now || (first.start == now && first.scheduled < scheduled)) {

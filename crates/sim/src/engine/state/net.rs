@@ -2,24 +2,27 @@
 
 use super::link::Link;
 use super::order::{Key, START};
+use super::port::Port;
 use super::routes::{Lag, Route, Step, OWN_LINKS};
 use crate::engine::network::FlowSpec;
 use crate::events::{Event, Kind};
 use crate::prefetch::prefetch;
+use crate::table::Table;
 use earlydrop_net::tcp::{Receiver, Sender};
 use earlydrop_net::Segment;
 
-/// Links, routes and flows.
+/// Links, routes, flows and ports: what the event queue may look at ahead of time.
 pub struct Net {
-    pub links: Vec<Link>,
-    pub routes: Vec<Route>,
-    pub steps: Vec<Step>,
+    pub links: Table<Link>,
+    pub routes: Table<Route>,
+    pub steps: Table<Step>,
     /// By hop, as `steps`.
-    pub lags: Vec<Lag>,
+    pub lags: Table<Lag>,
     /// By flow: time to live at the sender, and at the receiver.
-    pub times_to_live: Vec<(u8, u8)>,
-    pub flows: Vec<Flow>,
-    pub arrivals: Vec<Arrivals>,
+    pub times_to_live: Table<(u8, u8)>,
+    pub flows: Table<Flow>,
+    pub arrivals: Table<Arrivals>,
+    pub ports: Table<Port>,
     /// For prefetching with many queues: port or `NONE` by link, and the address of its discipline by port. Small
     /// enough to stay in the cache.
     pub port_of: Vec<u32>,
@@ -42,8 +45,21 @@ impl Net {
     /// The same with a known route.
     #[inline(always)]
     pub fn step_of(&self, route: Route, hop: usize) -> Step {
-        let step = self.steps[route.place(hop)];
-        Step { link: route.link(&step), ..step }
+        route.step(self.steps[route.place(hop)])
+    }
+
+    /// A queue, which may be another's code, gave `segment` back. Everything behind it takes the numbers in it as they
+    /// are.
+    ///
+    /// # Panics
+    /// If it is not a segment at a hop of a flow.
+    #[inline(always)]
+    pub fn must_know(&self, segment: Segment) {
+        let route = self.routes.rows()[segment.flow() as usize];
+        assert!(
+            segment.kind().is_none() && route.place(segment.hop() + 1) < self.steps.len(),
+            "a queue gave back a packet that it was not given"
+        );
     }
 
     /// When a packet of `size` bytes that starts at `start` has passed the link of the hop at `place`, where it never

@@ -1,13 +1,14 @@
 //! Conversion between a segment and the packet that a queue sees and stores.
 
-use super::routes::{Step, CLASS_SHIFT, INITIAL, LAST};
+use super::routes::{Step, LAST};
+use crate::table::Table;
 use earlydrop_aqm::{Ecn, Packet, Time};
 use earlydrop_net::segment::{CE, SYN};
 use earlydrop_net::Segment;
 
 /// The queue's view of a segment.
 #[inline(always)]
-pub fn packet(times_to_live: &[(u8, u8)], segment: &Segment, step: &Step) -> Packet {
+pub fn packet(times_to_live: &Table<(u8, u8)>, segment: &Segment, step: &Step) -> Packet {
     let ecn = match segment.bits() & 3 {
         0 => Ecn::NotEct,
         1 => Ecn::Ect1,
@@ -17,8 +18,8 @@ pub fn packet(times_to_live: &[(u8, u8)], segment: &Segment, step: &Step) -> Pac
     let mut packet = Packet {
         size: u32::from(segment.size()),
         ecn,
-        class: step.rest >> CLASS_SHIFT,
-        ttl: step.ttl,
+        class: step.class(),
+        ttl: step.ttl(),
         initial_ttl: 0,
         final_ttl: 0,
         rtt_hint_ms: 0,
@@ -28,11 +29,11 @@ pub fn packet(times_to_live: &[(u8, u8)], segment: &Segment, step: &Step) -> Pac
         flow: u64::from(segment.flow()),
         enqueued: Time::ZERO,
     };
-    if step.rest & (INITIAL | LAST) != 0 {
+    if step.tells() != 0 {
         let (initial, last) = times_to_live[segment.flow() as usize];
         packet.initial_ttl = initial;
         // The sender of a SYN does not know it yet.
-        packet.final_ttl = if step.rest & LAST != 0 && segment.bits() & SYN == 0 { last } else { 0 };
+        packet.final_ttl = if step.tells() & LAST != 0 && segment.bits() & SYN == 0 { last } else { 0 };
     }
     packet
 }

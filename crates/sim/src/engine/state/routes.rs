@@ -29,20 +29,24 @@ impl Route {
         let own = (step.link as i32 >> 31) as u32;
         (step.link & !OWN) + (self.first & own)
     }
+
+    /// A hop in the list, with its link.
+    #[inline(always)]
+    pub fn step(self, step: Step) -> Step {
+        Step { link: self.link(&step), ..step }
+    }
 }
 
-/// One hop, in eight bytes: thousands of flows have many hops, and each packet reads another one.
+/// One hop, in eight bytes: thousands of flows have many hops, and each packet reads another one. All but the link is in
+/// one word, so that a step is copied as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Step {
     /// The link, or [`NO_LINK`]; with [`OWN`] its number counts from the flow's first link.
     pub link: u32,
-    pub action: Action,
-    pub ttl: u8,
-    /// Links behind it.
-    pub made: u8,
-    /// Lane of its event (2 bits), time-to-live option of its packets ([`INITIAL`], [`LAST`]), class of the flow's
-    /// packets (4 bits).
-    pub rest: u8,
+    /// From the lowest bit on: time to live (8 bits), links behind it (8), time-to-live option of its packets
+    /// ([`INITIAL`], [`LAST`]), lane of its event (2), lane of the next hop's event (2), class of the flow's packets (4);
+    /// in the highest four the action.
+    what: u32,
 }
 
 /// What a packet of the usual size takes over the link of a hop, transmission and delay together.
@@ -59,7 +63,8 @@ impl Lag {
 }
 
 /// What a segment does at a hop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Action {
     /// Arrives at the link by an event.
     AtEvent,
@@ -100,27 +105,101 @@ const OWN: u32 = 1 << 31;
 pub const OWN_LINKS: usize = 4;
 /// The hop leads to a host.
 pub const NO_LINK: u32 = OWN - 1;
-const LANE: u8 = 3;
 /// No lane: the next event must be looked up.
 pub const UNKNOWN: u8 = 3;
+const MADE: u32 = 8;
 /// Packets carry their initial time to live; they carry the one at their destination.
-pub const INITIAL: u8 = 4;
-pub const LAST: u8 = 8;
-pub const CLASS_SHIFT: u32 = 4;
+pub const INITIAL: u32 = 1 << 16;
+pub const LAST: u32 = 1 << 17;
+const LANE: u32 = 18;
+const NEXT_LANE: u32 = 20;
+const CLASS: u32 = 22;
+const ACTION: u32 = 28;
 
 impl Step {
-    #[inline(always)]
-    pub fn lane(&self) -> u8 {
-        self.rest & LANE
+    /// A step without lanes; `tells` is its time-to-live option.
+    fn new(link: u32, action: Action, ttl: u8, made: u8, tells: u32, class: u8) -> Self {
+        let what = u32::from(ttl) | u32::from(made) << MADE | tells | u32::from(class) << CLASS;
+        let step = Step { link, what: what | u32::from(UNKNOWN) << NEXT_LANE | (action as u32) << ACTION };
+        debug_assert!(class < 16 && step.action() == action);
+        step
     }
 
-    /// The lane of the hop's event if it has only that, else [`UNKNOWN`].
     #[inline(always)]
-    pub fn lane_of_event(&self) -> u8 {
-        if matches!(self.action, Action::AtEvent | Action::ReceiverAtEvent | Action::Sender) {
-            self.lane()
-        } else {
-            UNKNOWN
+    pub fn action(&self) -> Action {
+        match self.what >> ACTION {
+            0 => Action::AtEvent,
+            1 => Action::Through,
+            2 => Action::Fold,
+            3 => Action::SlowFold,
+            4 => Action::MixedFold,
+            5 => Action::Ahead,
+            6 => Action::ReceiverAtEvent,
+            7 => Action::Receiver,
+            8 => Action::Sender,
+            9 => Action::SenderAhead,
+            10 => Action::Server,
+            11 => Action::Client,
+            12 => Action::Sink,
+            13 => Action::Expired,
+            14 => Action::RecordedSink,
+            _ => Action::RecordedSinkAtEvent,
+        }
+    }
+
+    #[inline(always)]
+    pub fn ttl(&self) -> u8 {
+        self.what as u8
+    }
+
+    /// Links behind it.
+    #[inline(always)]
+    pub fn made(&self) -> u8 {
+        (self.what >> MADE) as u8
+    }
+
+    /// Time-to-live option of its packets.
+    #[inline(always)]
+    pub fn tells(&self) -> u32 {
+        self.what & (INITIAL | LAST)
+    }
+
+    /// Class of the flow's packets.
+    #[inline(always)]
+    pub fn class(&self) -> u8 {
+        (self.what >> CLASS) as u8 & 15
+    }
+
+    /// Lane of its event.
+    #[inline(always)]
+    pub fn lane(&self) -> u8 {
+        (self.what >> LANE) as u8 & 3
+    }
+
+    /// The lane of the next hop's event if that has nothing else, else [`UNKNOWN`].
+    #[inline(always)]
+    pub fn next_lane(&self) -> u8 {
+        (self.what >> NEXT_LANE) as u8 & 3
+    }
+}
+
+/// Gives the hops of a route lanes in round robin. Segments enter their first link without an event.
+fn give_lanes(steps: &mut [Step]) {
+    use Action::{Ahead, Expired, Fold, MixedFold, Receiver, RecordedSink, Sink, SlowFold, Through};
+    let at_event = |step: &&mut Step| {
+        !matches!(
+            step.action(),
+            Through | Fold | SlowFold | MixedFold | Ahead | Receiver | Sink | RecordedSink | Expired
+        )
+    };
+    let events = steps[1..].iter_mut().filter(at_event).count();
+    for (seen, step) in steps[1..].iter_mut().filter(at_event).enumerate() {
+        step.what |= (seen * 3 / events) as u32 * (1 << LANE);
+    }
+    for hop in 1..steps.len() {
+        if matches!(steps[hop].action(), Action::AtEvent | Action::ReceiverAtEvent | Action::Sender) {
+            let lane = u32::from(steps[hop].lane()) << NEXT_LANE;
+            steps[hop - 1].what = steps[hop - 1].what & !(3 << NEXT_LANE) | lane;
         }
     }
 }
@@ -140,8 +219,7 @@ pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route
         let first = forward[0];
         let class = network.classes.get(flow).copied().unwrap_or(0);
         let time = network.time_to_live(flow);
-        debug_assert!(class < 1 << (8 - CLASS_SHIFT));
-        let hop = |made: usize, link: u32, tells: u8| {
+        let hop = |made: usize, link: u32, tells: u32| {
             let own = (first..first.saturating_add(OWN_LINKS as u32)).contains(&link);
             let action = match plan.modes[link as usize] {
                 Mode::Fold if plan.apart[link as usize] => Action::Through,
@@ -151,15 +229,10 @@ pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route
                 Mode::Merge if plan.early(link).is_some() => Action::Ahead,
                 _ => Action::AtEvent,
             };
-            Step {
-                link: if own { OWN | (link - first) } else { link },
-                action,
-                ttl: time.initial - made as u8,
-                made: made as u8,
-                rest: class << CLASS_SHIFT | tells,
-            }
+            let link = if own { OWN | (link - first) } else { link };
+            Step::new(link, action, time.initial - made as u8, made as u8, tells, class)
         };
-        let host = |action| Step { link: NO_LINK, action, ttl: 0, made: 0, rest: 0 };
+        let host = |action| Step::new(NO_LINK, action, 0, 0, 0, 0);
         // An ACK's receiver never reads its time to live; nor does a sink of a constant bit rate.
         let tells = match time.option {
             TtlOption::Nothing => 0,
@@ -193,18 +266,7 @@ pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route
                 None => Action::Sink,
             }));
         }
-        // Segments enter their first link without an event; the other hops get lanes in round robin.
-        let at_event = |step: &&mut Step| {
-            use Action::{Ahead, Expired, Fold, MixedFold, Receiver, RecordedSink, Sink, SlowFold, Through};
-            !matches!(
-                step.action,
-                Through | Fold | SlowFold | MixedFold | Ahead | Receiver | Sink | RecordedSink | Expired
-            )
-        };
-        let events = steps[1..].iter_mut().filter(at_event).count();
-        for (seen, step) in steps[1..].iter_mut().filter(at_event).enumerate() {
-            step.rest |= (seen * 3 / events) as u8;
-        }
+        give_lanes(&mut steps);
         let hops = steps.len();
         let at = *known.entry(steps).or_insert_with_key(|steps| {
             all.extend_from_slice(steps);
