@@ -383,7 +383,7 @@ fn payload(flow: &FlowOutcome, packets: u32, counted: fn((u64, u64)) -> u64) -> 
     match (flow.without_feedback, flow.payloads) {
         (Some((_, bytes)), _) => bytes as f64,
         (None, Some(payloads)) => counted(payloads) as f64,
-        (None, None) => f64::from(packets) * f64::from(flow.spec.payload),
+        (None, None) => f64::from(packets) * f64::from(flow.payload),
     }
 }
 
@@ -392,7 +392,7 @@ fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {
         "id": id,
         "kind": traffic.kind(),
         "tcp": traffic.tcp().map(Tcp::name),
-        "start_s": flow.spec.start,
+        "start_s": flow.start,
         "goodput_mbps": goodput(flow, width),
         "throughput_mbps": throughput(flow, width),
         "delivered_packets": flow.in_order,

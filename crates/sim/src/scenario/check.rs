@@ -277,7 +277,7 @@ fn loss_rtt(fields: &Fields<'_>) -> Checked<Option<f64>> {
 /// Queues by their names in results, or "all".
 fn queue_list(field: &Field<'_>, scenario: &Scenario) -> Checked<Vec<String>> {
     const WANTED: &str = "\"all\", or a list of queues by their names in results";
-    let graph = scenario.topology.graph(scenario.seed);
+    let graph = scenario.topology.with_queues();
     let ports = scenario.ports(&graph);
     if let Doc::String(_) = field.doc {
         field.word(["all"].into_iter())?;

@@ -28,6 +28,14 @@ impl Topology {
         }
     }
 
+    /// The part of the network that has all its queues, under the same numbers: of a dumbbell what its pairs share.
+    pub fn with_queues(&self) -> Cow<'_, Graph> {
+        match self {
+            Topology::Dumbbell(dumbbell) => Cow::Owned(dumbbell.shared()),
+            Topology::Graph(graph) => Cow::Borrowed(graph),
+        }
+    }
+
     /// The dumbbell, if it is one.
     pub fn dumbbell(&self) -> Option<&Dumbbell> {
         match self {
