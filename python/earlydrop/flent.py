@@ -92,6 +92,7 @@ def instrumented(checked: Document) -> tuple[Document, Streams]:
     ]
     record = {
         **checked.get("record", {}),
+        "flows": True,
         "delay_flows": [number, number + 1],
         **({"rates": f"{STEP_S} s", "rate_flows": down + up} if down or up else {}),
     }

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+
+from .document import flow_count
+from .errors import EarlydropError
 
 if TYPE_CHECKING:
     import polars
     from matplotlib.figure import Figure
 
 
+class NoFlows(EarlydropError):
+    """A result does not list its flows."""
+
+
 class Result:
     """One run. `document` is the engine's result; the tables are made from it on demand."""
 
-    def __init__(self, text: str | Mapping[str, Any], scenario: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        text: str | Mapping[str, Any],
+        scenario: Mapping[str, Any],
+        table: Callable[[], polars.DataFrame] | None = None,
+    ) -> None:
+        """`table` makes the table of the flows where the document has a summary of them."""
+        self._table = table
         self.text = text if isinstance(text, str) else json.dumps(text)
         self.document: dict[str, Any] = json.loads(text) if isinstance(text, str) else dict(text)
         self.scenario = dict(scenario)
@@ -40,9 +54,20 @@ class Result:
 
     @property
     def flows(self) -> polars.DataFrame:
-        """One row for each flow."""
+        """One row for each flow.
+
+        Raises:
+            NoFlows: the scenario has `record.flows = false`.
+        """
         import polars
 
+        if "flows" not in self.document:
+            if self._table is None:
+                raise NoFlows(
+                    f"result of {self.document['scenario']}: lists no flows; "
+                    'its scenario needs record.flows = true, or "summary" and a run from Python'
+                )
+            return self._table()
         return polars.DataFrame(self.document["flows"], infer_schema_length=None)
 
     @property
@@ -136,7 +161,7 @@ class Result:
             return f"<Result {d['scenario']}, a real link: {d['throughput_total_mbps']:.3f} Mbit/s, {flows} flows>"
         return (
             f"<Result {d['scenario']} seed {d['seed']}: {d['goodput_total_mbps']:.3f} Mbit/s, "
-            f"{len(d['flows'])} flows, Jain {d['jain']:.3f}>"
+            f"{flow_count(d)} flows, Jain {d['jain']:.3f}>"
         )
 
     def _repr_html_(self) -> str:

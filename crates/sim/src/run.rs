@@ -262,3 +262,43 @@ pub fn port_kind(name: &str, queue: &Queue, link: &Link, seed: u64) -> Result<Po
     let random = Generator::stream(seed, &format!("queue.{name}.marker"));
     Ok(PortKind::Discipline(Box::new(Conditioned::new(kind.into_discipline(), spec, values, random))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result;
+    use crate::scenario::{check, Doc};
+
+    /// Drawn and listed delays, links with media, flows both ways over chosen pairs and in order, over TCP and not.
+    const SCENARIO: &str = "name = 'd'\nduration = '3 s'\n[topology]\nkind = 'dumbbell'\npairs = 3\n\
+        senders = { rate = '10 Mbit/s', delay = { uniform = ['1 ms', '9 ms'] }, loss = 0.01, jitter = '1 ms' }\n\
+        receivers = { rate = '20 Mbit/s', delay = ['2 ms', '5 ms'] }\n\
+        bottleneck = { rate = '2 Mbit/s', delay = '10 ms' }\nreverse = { rate = '1 Mbit/s', delay = '7 ms' }\n\
+        [queue.bottleneck]\naqm = 'red'\nlimit = '2 bdp'\n[queue.reverse]\naqm = 'droptail'\n\
+        [[traffic]]\nkind = 'ftp'\ncount = 5\n[[traffic]]\nkind = 'ftp'\ncount = 2\ndirection = 'reverse'\n\
+        [[traffic]]\nkind = 'cbr'\nrate = '100 kbit/s'\npairs = [3, 1]\ncount = 3\n";
+
+    #[test]
+    fn a_dumbbell_without_its_graph_is_the_same_network() {
+        let scenario = Doc::from_toml(SCENARIO, None).and_then(|doc| check(&doc, None)).unwrap();
+        for seed in [1, 2] {
+            let graph = scenario.topology.graph(seed).into_owned().drawn(seed);
+            let networks = [build(&scenario, seed).unwrap(), build_graph(&scenario, &graph, seed).unwrap()];
+            let parts = |network: &Network| {
+                let links = network.links.iter().map(|link| (link.rate_bps, link.delay_s, link.port));
+                let media: Vec<u32> = network.media.iter().map(|&(link, _)| link).collect();
+                let routes = (0..network.flows()).map(|flow| network.route(flow)).map(|(a, b)| [a.to_vec(), b.to_vec()]);
+                (links.collect::<Vec<_>>(), media, routes.collect::<Vec<_>>())
+            };
+            assert_eq!(parts(&networks[0]), parts(&networks[1]));
+            let [short, long] = networks.map(|network| {
+                let plan = plan(&scenario, &network, Links::Auto);
+                let settings = settings(&scenario, &network);
+                let outcome = Engine::<HeapQueue>::new(network, &plan, settings).run();
+                result::document(&scenario, seed, &outcome, 0.0)
+            });
+            assert_eq!(short, long);
+            assert_ne!(short["losses"]["on_links"], 0);
+        }
+    }
+}

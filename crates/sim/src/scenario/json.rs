@@ -4,7 +4,8 @@ use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::Limit;
 use serde_json::{json, Map, Value as Json};
 
-use super::model::{Marker, QueueSpec, Record, Topology};
+use super::check::FLOWS;
+use super::model::{FlowRecord, Marker, QueueSpec, Record, Topology};
 use super::values::{seconds, RANDOM};
 use super::whole::Scenario;
 use super::{topology, traffic};
@@ -114,6 +115,7 @@ pub(crate) fn parameter(value: Value) -> Option<Json> {
 
 fn record(record: &Record) -> Json {
     let mut map = Map::new();
+    FLOWS.write_given(Some(&record.flows).filter(|flows| **flows != FlowRecord::default()), &mut map);
     insert(&mut map, "series", record.series.map(|x| seconds(x).into()));
     map.insert("cwnd_flows".into(), json!(record.cwnd_flows));
     map.insert("trace".into(), record.trace.into());

@@ -161,9 +161,23 @@ impl Profile {
     }
 }
 
+/// What a result says of each flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FlowRecord {
+    /// All there is.
+    #[default]
+    Each,
+    /// Nothing, but how the flows of each traffic entry are distributed.
+    Summary,
+    /// Nothing.
+    Nothing,
+}
+
 /// What is recorded besides the statistics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
+    /// What the result says of each flow.
+    pub flows: FlowRecord,
     /// Sampling interval of the series, in seconds; `None` records none.
     pub series: Option<f64>,
     /// Flows whose windows are in the series, numbered from 1.
