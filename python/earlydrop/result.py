@@ -57,16 +57,13 @@ class Result:
         """One row for each flow.
 
         Raises:
-            NoFlows: the scenario has `record.flows = false`.
+            NoFlows: the scenario has `record.flows = false`, or it has `"summary"` and this is the document alone.
         """
         import polars
 
         if "flows" not in self.document:
             if self._table is None:
-                raise NoFlows(
-                    f"result of {self.document['scenario']}: lists no flows; "
-                    'its scenario needs record.flows = true, or "summary" and a run from Python'
-                )
+                raise self._no_flows()
             return self._table()
         return polars.DataFrame(self.document["flows"], infer_schema_length=None)
 
@@ -98,6 +95,7 @@ class Result:
 
         Raises:
             ValueError: `by` is none of the three.
+            NoFlows: the scenario has `record.flows = false` or `"summary"`, and `by` is `"flows"`.
         """
         import polars
 
@@ -106,6 +104,8 @@ class Result:
         rows = []
         for name, queue in self.document["queues"].items():
             if by not in queue:
+                if by == "flows" and "traffic" in queue:
+                    raise self._no_flows()
                 return None
             members = queue[by]
             if isinstance(members, dict):
@@ -153,6 +153,9 @@ class Result:
         from .render import plotting
 
         return plotting.run_figure(self.document)
+
+    def _no_flows(self) -> NoFlows:
+        return NoFlows(f"the result of {self.document['scenario']} does not list this; record.flows = true does")
 
     def __repr__(self) -> str:
         d = self.document

@@ -106,7 +106,7 @@ fn entries(scenario: &Scenario) -> Vec<u16> {
 pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
     match scenario.pairs_alone() {
         Some(dumbbell) => build_dumbbell(scenario, dumbbell, seed),
-        None => build_graph(scenario, &scenario.topology.graph(seed).into_owned().drawn(seed), seed),
+        None => build_graph(scenario, &scenario.topology.drawn(seed), seed),
     }
 }
 
@@ -210,7 +210,7 @@ pub struct Passing {
 
 /// The flows that pass the queue called `name` in a run with `seed`; `None` if there is no such queue.
 pub fn passing(scenario: &Scenario, seed: u64, name: &str) -> Option<Passing> {
-    let graph = scenario.topology.graph(seed).into_owned().drawn(seed);
+    let graph = scenario.topology.drawn(seed);
     let port = scenario.ports(&graph).into_iter().find(|port| port.name == name)?;
     let (_, from, to) = graph.link(port.link)?;
     let ends = scenario.ends_of_flows(&graph, seed);
@@ -282,7 +282,7 @@ mod tests {
     fn a_dumbbell_without_its_graph_is_the_same_network() {
         let scenario = Doc::from_toml(SCENARIO, None).and_then(|doc| check(&doc, None)).unwrap();
         for seed in [1, 2] {
-            let graph = scenario.topology.graph(seed).into_owned().drawn(seed);
+            let graph = scenario.topology.drawn(seed);
             let networks = [build(&scenario, seed).unwrap(), build_graph(&scenario, &graph, seed).unwrap()];
             let parts = |network: &Network| {
                 let links = network.links.iter().map(|link| (link.rate_bps, link.delay_s, link.port));

@@ -8,9 +8,9 @@ use earlydrop_net::tcp::ns2::core::MIN_RTO;
 pub(super) const NAME: usize = 100;
 /// Largest seed.
 pub(super) const SEED: u64 = i64::MAX as u64;
-/// Most hosts of a topology, or pairs of a dumbbell.
+/// Most pairs of hosts, or senders to one receiver.
 pub(super) const HOSTS: u64 = 2_000_000;
-/// Most routers of a topology, and most links between them.
+/// Most routers of a topology, most links between them, and most hosts behind queues of their own.
 pub(super) const ROUTERS: u64 = 200_000;
 /// Most flows of one traffic entry.
 pub(super) const COUNT: u64 = 2_000_000;

@@ -178,7 +178,7 @@ fn round_trips_take_time(scenario: &Scenario) -> Checked<()> {
         return Ok(());
     }
     // The two directions of a link are a cycle, but only a flow between its ends uses no other links.
-    let graph = scenario.topology.graph(scenario.seed).into_owned().drawn(scenario.seed);
+    let graph = scenario.topology.drawn(scenario.seed);
     let mut routes = Routes::new(&graph);
     let mut time = |from: u32, to: u32| -> f64 {
         let links = routes.route(from, to).unwrap_or_default();

@@ -47,7 +47,7 @@ impl Scenario {
     ///
     /// Text, written item by item: as a tree of values, 200,000 pairs of hosts take gigabytes.
     pub fn network_text(&self) -> String {
-        let graph = self.topology.graph(self.seed).into_owned().drawn(self.seed);
+        let graph = self.topology.drawn(self.seed);
         let ports = self.ports(&graph);
         let queues = ports.iter().map(|port| (graph.link_name(port.link).to_string(), Json::from(port.name.clone())));
         let mut text = String::new();

@@ -28,6 +28,14 @@ impl Topology {
         }
     }
 
+    /// The same with every drawn delay drawn.
+    pub fn drawn(&self, seed: u64) -> Cow<'_, Graph> {
+        match self {
+            Topology::Graph(graph) if !graph.draws() => Cow::Borrowed(graph),
+            _ => Cow::Owned(self.graph(seed).into_owned().drawn(seed)),
+        }
+    }
+
     /// The part of the network that has all its queues, under the same numbers: of a dumbbell what its pairs share.
     pub fn with_queues(&self) -> Cow<'_, Graph> {
         match self {

@@ -96,6 +96,11 @@ impl<'a> Times<'a> {
 }
 
 impl Graph {
+    /// Whether any delay is drawn.
+    pub fn draws(&self) -> bool {
+        self.links().any(|(_, direction, ..)| matches!(direction.link.delay, Delays::Uniform(..)))
+    }
+
     /// The graph with every drawn delay drawn: one for both directions of a link where they are drawn from the same
     /// times, from the stream `link.NAME.delay` of `seed`.
     pub fn drawn(mut self, seed: u64) -> Graph {

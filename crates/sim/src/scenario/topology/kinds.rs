@@ -78,12 +78,12 @@ impl Form for Link {
     }
 }
 
-/// How many hosts there are, from `low` on.
+/// How many hosts there are whose links have no queues, from `low` on.
 const fn hosts(low: u64) -> Whole {
     Whole { low, high: bounds::HOSTS }
 }
 
-/// How many routers there are, from `low` on.
+/// How many routers there are, or hosts behind a queue each, from `low` on.
 const fn routers(low: u64) -> Whole {
     Whole { low, high: bounds::ROUTERS }
 }
@@ -103,7 +103,7 @@ static CROSS: Key<Whole> =
     Key::or("cross", hosts(0), 1, "Pairs of hosts at each bottleneck whose flows pass that one alone.");
 static EACH_REVERSE: Key<Link> =
     Key::optional("reverse", ONE, "rate and delay of `bottleneck`", "Each bottleneck's other direction.");
-static STAR_HOSTS: Key<Whole> = Key::required("hosts", hosts(2), "Number of hosts.");
+static STAR_HOSTS: Key<Whole> = Key::required("hosts", routers(2), "Number of hosts.");
 static SENDERS: Key<Whole> = Key::required("pairs", hosts(1), "Number of senders.");
 static SFRED: [Key<Link>; 3] = many_to_one([(10e6, 0.01), (1.5e6, 0.01), (10e6, 0.005)]);
 static NLRED: [Key<Link>; 3] = many_to_one([(100e6, 0.005), (10e6, 0.02), (100e6, 0.005)]);
@@ -335,7 +335,7 @@ impl Build<'_> {
         let routers = self.whole(&ROUTERS)?;
         let hosts = self.whole(&ROUTER_HOSTS)?;
         let nodes = u64::from(routers) * (1 + u64::from(hosts));
-        self.at_most(ROUTER_HOSTS.name, nodes, bounds::HOSTS, "hosts and routers")?;
+        self.at_most(ROUTER_HOSTS.name, nodes, bounds::ROUTERS, "hosts and routers")?;
         self.at_most(DEGREE.name, (0.5 * degree * f64::from(routers)) as u64, bounds::ROUTERS, "links")?;
         let seed = GRAPH_SEED.read(&self.fields)?;
         Ok(random(&Random { routers, degree, hosts, core, access, seed }))
