@@ -40,7 +40,8 @@ def test_kinds_of_flows_keep_their_columns(tmp_path: Path, scenario: Path) -> No
     listed, summary = run(mixed), run(mixed, record__flows="summary")
     assert_frame_equal(summary.flows, listed.flows, check_dtypes=False)
     assert flow_count(summary.document) == flow_count(listed.document) == 7
-    assert [entry["flow_summary"].keys() >= {"slowdown"} for entry in summary.document["traffic"]] == [False, False, True]
+    summaries = [entry["flow_summary"] for entry in summary.document["traffic"]]
+    assert ["slowdown" in one for one in summaries] == [False, False, True]
 
 
 def test_without_flows_what_shows_them_says_so(scenario: Path) -> None:
@@ -125,7 +126,7 @@ def test_a_sweep_and_a_comparison_take_the_summary(scenario: Path, tmp_path: Pat
     runs = (ed.load(scenario, {**SUMMARY, "queue.bottleneck.max_p": p, "seed": 1}).run() for p in (0.1, 0.2))
     assert [one for (one,) in found.values["asked"]] == [run.flows["goodput_mbps"].min() for run in runs]
     for flows in (SUMMARY, NOTHING):
-        compared = ed.compare(ed.load(scenario, flows).document, ["red", "codel"], seeds=2, progress=False)
+        compared = ed.compare(ed.load(scenario, flows).document, ["red", "gentle_red"], seeds=2, progress=False)
         assert compared.to_frame().height > 0
 
 

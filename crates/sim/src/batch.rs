@@ -84,7 +84,9 @@ pub fn flows(flows: FlowTable<'_>) -> Vec<(&'static str, Column)> {
     let mut table = Table::default();
     table.flow_table(0, flows);
     let columns = flows.columns().into_iter();
-    columns.filter_map(|one| table.fields.remove(&flow_path(one)).map(|field| (one.name, field.column(one.name)))).collect()
+    columns
+        .filter_map(|one| table.fields.remove(&flow_path(one)).map(|field| (one.name, field.column(one.name))))
+        .collect()
 }
 
 fn flow_path(column: &flow_table::Column) -> String {

@@ -247,7 +247,8 @@ mod tests {
     #[test]
     fn a_summary_has_quantiles_that_are_values() {
         let found = summary((1..=20).rev().map(f64::from).collect());
-        let expected = json!({ "flows": 20, "mean": 10.5, "min": 1.0, "p5": 1.0, "p50": 10.0, "p95": 19.0, "max": 20.0 });
+        let expected =
+            json!({ "flows": 20, "mean": 10.5, "min": 1.0, "p5": 1.0, "p50": 10.0, "p95": 19.0, "max": 20.0 });
         assert_eq!(found, expected);
         assert_eq!(summary(vec![7.0])["p95"], 7.0);
         let nothing = summary(Vec::new());

@@ -155,7 +155,8 @@ fn build_graph(scenario: &Scenario, graph: &Graph, seed: u64) -> Result<Network,
         ScenarioError::new("topology", format!("{message} {:?} to {:?}", name(from), name(to)))
     };
     let routes = Routes::between(graph, &both_ways).map_err(|apart| refuse("has no way from", apart.from, apart.to))?;
-    let answers = scenario.traffic.iter().flat_map(|one| std::iter::repeat_n(one.tcp().is_some(), one.flows() as usize));
+    let answers =
+        scenario.traffic.iter().flat_map(|one| std::iter::repeat_n(one.tcp().is_some(), one.flows() as usize));
     let mut ways = routes.chunks(2).zip(&ends).zip(answers);
     let mut route = |way: &mut Vec<u32>| {
         let Some(((routes, &(from, to)), answers)) = ways.next() else { return Ok(0) };
@@ -287,7 +288,8 @@ mod tests {
             let parts = |network: &Network| {
                 let links = network.links.iter().map(|link| (link.rate_bps, link.delay_s, link.port));
                 let media: Vec<u32> = network.media.iter().map(|&(link, _)| link).collect();
-                let routes = (0..network.flows()).map(|flow| network.route(flow)).map(|(a, b)| [a.to_vec(), b.to_vec()]);
+                let routes =
+                    (0..network.flows()).map(|flow| network.route(flow)).map(|(a, b)| [a.to_vec(), b.to_vec()]);
                 (links.collect::<Vec<_>>(), media, routes.collect::<Vec<_>>())
             };
             assert_eq!(parts(&networks[0]), parts(&networks[1]));

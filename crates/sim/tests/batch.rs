@@ -1,8 +1,8 @@
 //! The columns of a batch hold what the result documents hold, and a failed run does not stop the others.
 
 use earlydrop_sim::batch::{flows, guarded, run as run_batch, Column, Values, NO_WHOLE};
-use earlydrop_sim::scenario::{self, Doc, Scenario};
 use earlydrop_sim::flow_table::FlowTable;
+use earlydrop_sim::scenario::{self, Doc, Scenario};
 use earlydrop_sim::{result, run};
 use serde_json::{json, Value};
 
@@ -127,7 +127,8 @@ fn equal_results_have_equal_digests_and_others_do_not() {
 /// A document as JSON is that of its tree of values, whatever it says of flows; columns and digest follow it.
 #[test]
 fn flows_are_listed_summarised_or_left_out() {
-    let record = |flows: Value, more: bool| mixed(&json!({ "flows": flows, "by_flow": true, "jitter": more, "losses": more }));
+    let record =
+        |flows: Value, more: bool| mixed(&json!({ "flows": flows, "by_flow": true, "jitter": more, "losses": more }));
     for more in [false, true] {
         let listed = record(json!(true), more);
         let outcome = run::run(&listed, 1, run::Links::Auto, run::Events::Lanes).unwrap();
