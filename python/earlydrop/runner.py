@@ -117,22 +117,13 @@ def _said(run: Callable[[], T], name: str, seed: int | None) -> T:
         raise RunError(f"run failed ({name}{which}): {error}") from error
 
 
-def run_one(job: Job) -> str:
-    """Run one job on a thread of its own, so that the calling thread can still be interrupted."""
-    return _apart(lambda: _run(job, str))
-
-
 def outcome(scenario: _core.Scenario, seed: int | None = None) -> _core.Outcome:
-    """What a run gave, on a thread of its own, too."""
-    return _apart(lambda: _said(lambda: scenario.outcome(seed), scenario.name, seed))
-
-
-def _apart(work: Callable[[], T]) -> T:
-    ended: SimpleQueue[T | BaseException] = SimpleQueue()
+    """Run once, on a thread of its own, so that the calling thread can still be interrupted."""
+    ended: SimpleQueue[_core.Outcome | BaseException] = SimpleQueue()
 
     def run() -> None:
         try:
-            ended.put(work())
+            ended.put(_said(lambda: scenario.outcome(seed), scenario.name, seed))
         except BaseException as error:
             ended.put(error)
 

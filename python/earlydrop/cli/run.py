@@ -32,7 +32,7 @@ def run(
     json: Json = False,
 ) -> int:
     """Run a scenario once."""
-    from .. import _core, output, runner
+    from .. import _core, runner
     from ..analysis.overflows import never_acted
     from ..render.run_text import run_text
 
@@ -51,7 +51,7 @@ def run(
     said = never_acted(document, completed)
     warn(said)
     if out is not None:
-        from .. import packed
+        from .. import output, packed
         from ..render import result_text
 
         flows = (lambda: packed.table(made.flows())) if recorded == "summary" else None
@@ -60,7 +60,9 @@ def run(
     if json:
         text = made.text()
         if warnings := [*about, *said]:
-            print(f'{text[:-1]},"warnings":{output.to_json(warnings)}}}')
+            from ..output import to_json
+
+            print(f'{text[:-1]},"warnings":{to_json(warnings)}}}')
         else:
             print(text)
         return DONE
