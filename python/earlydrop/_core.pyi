@@ -95,6 +95,21 @@ class Aqm:
     def vectors(self) -> str:
         """Its decision vectors, as JSON lines."""
 
+_Columns = list[tuple[str, Literal["whole", "real", "text"], bytes, bytes | None, bytes, list[str] | None]]
+
+@final
+class Outcome:
+    """What a run gave. Its documents are made when they are asked for; other threads may run meanwhile."""
+
+    def text(self) -> str:
+        """The result document as JSON."""
+
+    def summary(self) -> str:
+        """The same with a summary of the flows, whatever the scenario records of them."""
+
+    def flows(self) -> _Columns:
+        """The flows, packed into columns as those of `run_batch`, each the list of one run."""
+
 @final
 class Scenario:
     """A checked scenario."""
@@ -142,6 +157,9 @@ class Scenario:
     ) -> str:
         """Run and return the result document. Other threads may run meanwhile."""
 
+    def outcome(self, seed: int | None = None) -> Outcome:
+        """Run and return what it gave. Other threads may run meanwhile."""
+
 @final
 class Simulation:
     """A run in steps. Once it has finished, or its discipline broke, every call raises a RuntimeError."""
@@ -182,7 +200,7 @@ def seconds(time: float | str) -> float:
 def run_batch(
     jobs: Sequence[tuple[Scenario, int]],
 ) -> tuple[
-    list[tuple[str, Literal["whole", "real", "text"], bytes, bytes | None, bytes, list[str] | None]],
+    _Columns,
     bytes,
     list[tuple[int, str]],
 ]:

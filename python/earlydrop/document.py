@@ -57,6 +57,12 @@ def lookup(document: Mapping[str, Any], path: str) -> Any:
     return here
 
 
+def flow_count(result: Mapping[str, Any]) -> int:
+    """Number of flows of a simulated run, also where the result does not list them (`record.flows`)."""
+    flows = result.get("flows")
+    return len(flows) if flows is not None else sum(entry["flows"] for entry in result["traffic"])
+
+
 def with_traces(value: Any, folder: Path) -> Any:
     """A copy in which every `trace = "FILE"` of a link's rate is replaced by the numbers in the file.
 

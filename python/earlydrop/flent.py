@@ -92,6 +92,7 @@ def instrumented(checked: Document) -> tuple[Document, Streams]:
     ]
     record = {
         **checked.get("record", {}),
+        "flows": True,
         "delay_flows": [number, number + 1],
         **({"rates": f"{STEP_S} s", "rate_flows": down + up} if down or up else {}),
     }
@@ -292,11 +293,11 @@ def run(scenario: _core.Scenario, seed: int | None, title: str, path: Path) -> t
         ScenarioError: the scenario cannot have the ping, or its rates are too many to record.
         RunError: the run failed.
     """
-    from .runner import Job, run_one
+    from .runner import outcome
 
     checked = json.loads(scenario.to_json())
     document, streams = instrumented(checked)
-    result: Document = json.loads(run_one(Job(_core.Scenario.parse(document, []), seed)))
+    result: Document = json.loads(outcome(_core.Scenario.parse(document, []), seed).text())
     write(path, recording(result, checked, streams, title, path.name))
     return result, streams
 

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+
+from .document import flow_count
+from .errors import EarlydropError
 
 if TYPE_CHECKING:
     import polars
     from matplotlib.figure import Figure
 
 
+class NoFlows(EarlydropError):
+    """A result does not list its flows."""
+
+
 class Result:
     """One run. `document` is the engine's result; the tables are made from it on demand."""
 
-    def __init__(self, text: str | Mapping[str, Any], scenario: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        text: str | Mapping[str, Any],
+        scenario: Mapping[str, Any],
+        table: Callable[[], polars.DataFrame] | None = None,
+    ) -> None:
+        """`table` makes the table of the flows where the document has a summary of them."""
+        self._table = table
         self.text = text if isinstance(text, str) else json.dumps(text)
         self.document: dict[str, Any] = json.loads(text) if isinstance(text, str) else dict(text)
         self.scenario = dict(scenario)
@@ -40,9 +54,17 @@ class Result:
 
     @property
     def flows(self) -> polars.DataFrame:
-        """One row for each flow."""
+        """One row for each flow.
+
+        Raises:
+            NoFlows: the scenario has `record.flows = false`, or it has `"summary"` and this is the document alone.
+        """
         import polars
 
+        if "flows" not in self.document:
+            if self._table is None:
+                raise self._no_flows()
+            return self._table()
         return polars.DataFrame(self.document["flows"], infer_schema_length=None)
 
     @property
@@ -73,6 +95,7 @@ class Result:
 
         Raises:
             ValueError: `by` is none of the three.
+            NoFlows: the scenario has `record.flows = false` or `"summary"`, and `by` is `"flows"`.
         """
         import polars
 
@@ -81,6 +104,8 @@ class Result:
         rows = []
         for name, queue in self.document["queues"].items():
             if by not in queue:
+                if by == "flows" and "traffic" in queue:
+                    raise self._no_flows()
                 return None
             members = queue[by]
             if isinstance(members, dict):
@@ -129,6 +154,9 @@ class Result:
 
         return plotting.run_figure(self.document)
 
+    def _no_flows(self) -> NoFlows:
+        return NoFlows(f"the result of {self.document['scenario']} does not list this; record.flows = true does")
+
     def __repr__(self) -> str:
         d = self.document
         if d.get("kind") == "link":
@@ -136,7 +164,7 @@ class Result:
             return f"<Result {d['scenario']}, a real link: {d['throughput_total_mbps']:.3f} Mbit/s, {flows} flows>"
         return (
             f"<Result {d['scenario']} seed {d['seed']}: {d['goodput_total_mbps']:.3f} Mbit/s, "
-            f"{len(d['flows'])} flows, Jain {d['jain']:.3f}>"
+            f"{flow_count(d)} flows, Jain {d['jain']:.3f}>"
         )
 
     def _repr_html_(self) -> str:

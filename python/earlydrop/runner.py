@@ -19,6 +19,8 @@ from .errors import FAILED, EarlydropError
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from . import _core
+
 T = TypeVar("T")
 Progress = Callable[[int, int, str], None]
 """Called with (done, total, what is going on), from the thread that asked for the runs."""
@@ -102,21 +104,26 @@ def _report(finished: SimpleQueue[tuple[int, Future[T]]], index: int, future: Fu
 
 
 def _run(job: Job, reduce: Callable[[str], T]) -> T:
-    try:
-        text = job.scenario.run(job.seed)
-    except Exception as error:
-        seed = "" if job.seed is None else f", seed {job.seed}"
-        raise RunError(f"run failed ({job.scenario.name}{seed}): {error}") from error
+    text = _said(lambda: job.scenario.run(job.seed), job.scenario.name, job.seed)
     return (job.reduce or reduce)(text)
 
 
-def run_one(job: Job) -> str:
-    """Run one job on a thread of its own, so that the calling thread can still be interrupted."""
-    ended: SimpleQueue[str | BaseException] = SimpleQueue()
+def _said(run: Callable[[], T], name: str, seed: int | None) -> T:
+    """What `run` returns; an error says which run failed."""
+    try:
+        return run()
+    except Exception as error:
+        which = "" if seed is None else f", seed {seed}"
+        raise RunError(f"run failed ({name}{which}): {error}") from error
+
+
+def outcome(scenario: _core.Scenario, seed: int | None = None) -> _core.Outcome:
+    """Run once, on a thread of its own, so that the calling thread can still be interrupted."""
+    ended: SimpleQueue[_core.Outcome | BaseException] = SimpleQueue()
 
     def run() -> None:
         try:
-            ended.put(_run(job, str))
+            ended.put(_said(lambda: scenario.outcome(seed), scenario.name, seed))
         except BaseException as error:
             ended.put(error)
 

@@ -9,13 +9,13 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _core, disk
+from . import _core, disk, packed
 from .links import Link
 from .links.planning import queue_settings
 from .policies.registry import trusting
 from .queues import Queue, QueueLike
 from .result import Result
-from .runner import Job, run_one
+from .runner import outcome
 from .strict_toml import parse_value
 from .toml_writer import to_toml
 from .traffic import Document as Document
@@ -66,7 +66,10 @@ class Scenario:
         """Run once; without a seed, with the scenario's own. Issues `warnings`, and says which queues never acted."""
         from .analysis.overflows import never_acted
 
-        result = Result(run_one(Job(self._core, seed)), self.document)
+        made = outcome(self._core, seed)
+        scenario = self.document
+        summary = scenario["record"].get("flows") == "summary"
+        result = Result(made.text(), scenario, (lambda: packed.table(made.flows())) if summary else None)
         for text in (*self.warnings, *never_acted(result.document, result.scenario)):
             warnings.warn(text, ScenarioWarning, stacklevel=2)
         return result

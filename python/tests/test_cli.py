@@ -451,20 +451,20 @@ def test_a_scenario_error_names_its_parts(earlydrop: Any, scenario: Path) -> Non
 
 
 def test_a_failed_run_ends_with_1(earlydrop: Any, scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(job: runner.Job) -> str:
+    def fail(scenario: _core.Scenario, seed: int | None) -> _core.Outcome:
         raise runner.RunError("run failed (small): no luck")
 
-    monkeypatch.setattr(runner, "run_one", fail)
+    monkeypatch.setattr(runner, "outcome", fail)
     ended = earlydrop("run", scenario)
     assert ended.code == 1
     assert "no luck" in ended.err
 
 
 def test_a_fault_of_ours_ends_with_3(earlydrop: Any, scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(job: runner.Job) -> str:
+    def fail(scenario: _core.Scenario, seed: int | None) -> _core.Outcome:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(runner, "run_one", fail)
+    monkeypatch.setattr(runner, "outcome", fail)
     ended = earlydrop("run", scenario)
     assert ended.code == 3
     assert "internal error: oops" in ended.err

@@ -1,12 +1,12 @@
 //! Many runs, packed into columns.
 
 use crate::scenario::Scenario;
-use earlydrop_sim::batch::{self, Values};
+use earlydrop_sim::batch::{self, Column, Values};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 /// Columns of a batch: path, kind, runs, lengths, values, texts. Numbers are bytes in native order.
-type PackedColumn<'py> =
+pub type PackedColumn<'py> =
     (String, &'static str, Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>, Bound<'py, PyBytes>, Option<Vec<String>>);
 
 /// Failed runs by position, with the error.
@@ -23,17 +23,20 @@ pub fn run_batch<'py>(
         let jobs: Vec<_> = jobs.iter().map(|(scenario, seed)| (&scenario.get().checked, *seed)).collect();
         batch::run(&jobs)
     });
-    let columns = made.columns.into_iter().map(|(path, column)| {
-        let (kind, values, texts) = match column.values {
-            Values::Whole(v) => ("whole", bytes(py, v.iter().flat_map(|n| n.to_ne_bytes())), None),
-            Values::Real(v) => ("real", bytes(py, v.iter().flat_map(|x| x.to_ne_bytes())), None),
-            Values::Text(v, texts) => ("text", bytes(py, v.iter().flat_map(|n| n.to_ne_bytes())), Some(texts)),
-        };
-        let whole = |list: &[u32]| bytes(py, list.iter().flat_map(|n| n.to_ne_bytes()));
-        (path, kind, whole(&column.runs), column.lengths.as_deref().map(whole), values, texts)
-    });
+    let columns = made.columns.into_iter().map(|(path, column)| packed(py, path, column));
     let wall_s = bytes(py, made.wall_s.iter().flat_map(|s| s.to_ne_bytes()));
     (columns.collect(), wall_s, made.failures)
+}
+
+/// A column called `path`.
+pub fn packed(py: Python<'_>, path: String, column: Column) -> PackedColumn<'_> {
+    let (kind, values, texts) = match column.values {
+        Values::Whole(v) => ("whole", bytes(py, v.iter().flat_map(|n| n.to_ne_bytes())), None),
+        Values::Real(v) => ("real", bytes(py, v.iter().flat_map(|x| x.to_ne_bytes())), None),
+        Values::Text(v, texts) => ("text", bytes(py, v.iter().flat_map(|n| n.to_ne_bytes())), Some(texts)),
+    };
+    let whole = |list: &[u32]| bytes(py, list.iter().flat_map(|n| n.to_ne_bytes()));
+    (path, kind, whole(&column.runs), column.lengths.as_deref().map(whole), values, texts)
 }
 
 fn bytes<'py>(py: Python<'py>, of: impl Iterator<Item = u8>) -> Bound<'py, PyBytes> {

@@ -7,6 +7,7 @@ mod link;
 mod batch;
 mod errors;
 mod headers;
+mod outcome;
 mod policy;
 mod reference;
 mod scenario;
@@ -33,6 +34,7 @@ fn build() -> &'static str {
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scenario>()?;
+    module.add_class::<outcome::Outcome>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_function(wrap_pyfunction!(simulation::seconds, module)?)?;
     module.add_class::<policy::Aqm>()?;

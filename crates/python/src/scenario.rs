@@ -1,10 +1,11 @@
 //! Scenarios: Python's data in, result documents out.
 
 use crate::errors::{guarded, raise};
+use crate::outcome::Outcome;
 use crate::policy;
 use earlydrop_sim::run::{Events, Links};
 use earlydrop_sim::scenario::{self, Doc, ScenarioError};
-use earlydrop_sim::{result, run};
+use earlydrop_sim::{engine, result, run};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -98,18 +99,31 @@ impl Scenario {
             other => return Err(PyValueError::new_err(format!("events = {other:?}: \"lanes\" or \"heap\""))),
         };
         let seed = seed.unwrap_or(self.checked.seed);
-        let made = py.detach(|| {
-            let begin = Instant::now();
-            let outcome = guarded(|| run::run(&self.checked, seed, links, events))?;
-            Ok(outcome.map(|outcome| {
-                result::document(&self.checked, seed, &outcome, begin.elapsed().as_secs_f64()).to_string()
-            }))
-        });
-        made.map_err(|fault: String| PyRuntimeError::new_err(fault))?.map_err(raise)
+        let (raw, wall_s) = self.outcome_of(py, seed, links, events)?;
+        Ok(py.detach(|| result::parts(&self.checked, seed, &raw, wall_s, self.checked.record.flows).to_text()))
+    }
+
+    /// Runs it; returns what the run gave. Other Python threads continue meanwhile.
+    #[pyo3(signature = (seed=None))]
+    fn outcome(slf: Bound<'_, Self>, seed: Option<u64>) -> PyResult<Outcome> {
+        let scenario = slf.get();
+        let seed = seed.unwrap_or(scenario.checked.seed);
+        let (raw, wall_s) = scenario.outcome_of(slf.py(), seed, Links::Auto, Events::Lanes)?;
+        Ok(Outcome::new(slf.unbind(), seed, wall_s, raw))
     }
 }
 
 impl Scenario {
+    /// The outcome of a run, and how long it took, s.
+    fn outcome_of(&self, py: Python<'_>, seed: u64, links: Links, events: Events) -> PyResult<(engine::Outcome, f64)> {
+        let made = py.detach(|| {
+            let begin = Instant::now();
+            let outcome = guarded(|| run::run(&self.checked, seed, links, events))?;
+            Ok(outcome.map(|outcome| (outcome, begin.elapsed().as_secs_f64())))
+        });
+        made.map_err(|fault: String| PyRuntimeError::new_err(fault))?.map_err(raise)
+    }
+
     fn from_doc(mut doc: Doc, sets: Vec<(String, String)>, file: Option<&str>) -> PyResult<Self> {
         scenario::apply_sets(&mut doc, &sets).map_err(|e| raise(e.in_file(file)))?;
         let own = policy::named_in(&mut doc, file)?;

@@ -6,7 +6,8 @@
 //! seed, version and cost are no columns, since the caller knows them. The column `digest` is a hash of all others:
 //! runs with equal digests have equal results.
 
-use crate::result;
+use crate::flow_table::{self, Cell, FlowTable};
+use crate::result::{self, Document};
 use crate::run::{self, Events, Links};
 use crate::scenario::Scenario;
 use earlydrop_aqm::fault::Fault;
@@ -66,16 +67,30 @@ pub fn run(jobs: &[(&Scenario, u64)]) -> Batch {
         let start = Instant::now();
         let made = guarded(|| {
             let outcome = run::run(scenario, seed, Links::Auto, Events::Lanes).map_err(|e| e.to_string())?;
-            Ok(result::document(scenario, seed, &outcome, 0.0))
+            table.add(at, &result::parts(scenario, seed, &outcome, 0.0, scenario.record.flows));
+            Ok(())
         });
         batch.wall_s.push(if made.is_ok() { start.elapsed().as_secs_f64() } else { 0.0 });
-        match made {
-            Ok(document) => table.add(at, &document),
-            Err(why) => batch.failures.push((at, why)),
+        if let Err(why) = made {
+            batch.failures.push((at, why));
         }
     }
     batch.columns = table.columns();
     batch
+}
+
+/// The table of flows of one run, packed: its columns by name, in the order of result documents.
+pub fn flows(flows: FlowTable<'_>) -> Vec<(&'static str, Column)> {
+    let mut table = Table::default();
+    table.flow_table(0, flows);
+    let columns = flows.columns().into_iter();
+    columns
+        .filter_map(|one| table.fields.remove(&flow_path(one)).map(|field| (one.name, field.column(one.name))))
+        .collect()
+}
+
+fn flow_path(column: &flow_table::Column) -> String {
+    format!("flows.{}", column.name)
 }
 
 /// The result of `work`; a panic, or a policy that cannot go on, is turned into an error.
@@ -242,8 +257,8 @@ struct Table {
 }
 
 impl Table {
-    fn add(&mut self, run: usize, document: &Value) {
-        let Value::Object(top) = document else { return };
+    fn add(&mut self, run: usize, document: &Document<'_>) {
+        let top = document.fields();
         self.digest = Digest::default();
         let recorded: Map<String, Value> =
             RECORDED.iter().filter_map(|&key| Some((key.to_owned(), top.get(key)?.clone()))).collect();
@@ -253,7 +268,9 @@ impl Table {
         }
         let mut path = String::new();
         for (key, value) in top {
-            if !LEFT_OUT.contains(&key.as_str()) && !RECORDED.contains(&key.as_str()) {
+            if let Some(table) = document.table().filter(|_| key == "flows") {
+                self.flow_table(run, table);
+            } else if !LEFT_OUT.contains(&key.as_str()) && !RECORDED.contains(&key.as_str()) {
                 self.visit(run, &mut path, key, value);
             }
         }
@@ -278,10 +295,25 @@ impl Table {
                     self.visit(run, path, &position.to_string(), item);
                 }
             }
-            Value::Array(items) => self.list(run, path, items.iter().map(|item| Item::of(item).unwrap_or(Item::None))),
+            Value::Array(items) => {
+                self.list(run, path, items.len(), items.iter().map(|item| Item::of(item).unwrap_or(Item::None)));
+            }
             plain => self.one(run, path, Item::of(plain).unwrap_or(Item::None)),
         }
         path.truncate(before);
+    }
+
+    /// The table of flows, column by column.
+    fn flow_table(&mut self, run: usize, table: FlowTable<'_>) {
+        for column in table.columns() {
+            let items = table.rows().map(|row| match (column.of)(&row) {
+                Cell::Absent | Cell::Null => Item::None,
+                Cell::Whole(n) => Item::Whole(n as i64),
+                Cell::Real(x) => Item::Real(x),
+                Cell::Text(word) => Item::Text(word),
+            });
+            self.list(run, &flow_path(column), table.len(), items);
+        }
     }
 
     /// A list of tables as one list per field, each with one item per flow.
@@ -299,18 +331,18 @@ impl Table {
         }
         for key in keys {
             let items = flows.iter().map(|flow| flow.get(key).and_then(Item::of).unwrap_or(Item::None));
-            self.list(run, &format!("{path}.{key}"), items);
+            self.list(run, &format!("{path}.{key}"), flows.len(), items);
         }
     }
 
-    fn list<'a>(&mut self, run: usize, path: &str, items: impl ExactSizeIterator<Item = Item<'a>>) {
+    fn list<'a>(&mut self, run: usize, path: &str, count: usize, items: impl Iterator<Item = Item<'a>>) {
         let mut digest = self.digest;
         digest.text(path);
-        digest.word(items.len() as u64);
+        digest.word(count as u64);
         let field = self.field(path);
         field.is_list = true;
         field.runs.push(run as u32);
-        field.lengths.push(items.len() as u32);
+        field.lengths.push(count as u32);
         items.for_each(|item| {
             field.push(item);
             digest.item(item);

@@ -6,6 +6,7 @@ mod complexity;
 pub mod engine;
 pub mod events;
 mod fifo;
+pub mod flow_table;
 pub mod losses;
 mod prefetch;
 pub mod rates;

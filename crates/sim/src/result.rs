@@ -2,10 +2,11 @@
 
 use crate::engine::trace::{QueueEvent, QueueTrace};
 use crate::engine::{FlowOutcome, Outcome, PacketDelays, PortOutcome, Series, TransferOutcome};
+use crate::flow_table::{goodput, throughput, FlowTable};
 use crate::losses::{FlowLosses, GapsTogether};
 use crate::measure::{coefficient_of_variation, jain, variance, QueueStats};
 use crate::rates::Rates;
-use crate::scenario::{Load, Scenario, Tcp, Traffic};
+use crate::scenario::{FlowRecord, Load, Scenario, Tcp, Traffic};
 use crate::shares::{self, Share, Shares};
 use crate::variation::{Spread, Variation};
 use earlydrop_aqm::gate::Counters;
@@ -16,22 +17,80 @@ use serde_json::{json, Map, Value};
 /// The version in every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// A result document whose flows are not yet written out: with many, a tree of values takes more memory than their run.
+pub struct Document<'a> {
+    fields: Map<String, Value>,
+    /// The flows in the place of the empty field `flows`.
+    table: Option<FlowTable<'a>>,
+}
+
+impl<'a> Document<'a> {
+    /// The fields in order.
+    pub fn fields(&self) -> &Map<String, Value> {
+        &self.fields
+    }
+
+    /// The flows that belong in the place of the empty field `flows`.
+    pub fn table(&self) -> Option<FlowTable<'a>> {
+        self.table
+    }
+
+    /// As a tree of values.
+    pub fn into_value(mut self) -> Value {
+        if let Some(table) = self.table {
+            self.fields["flows"] = table.values().into();
+        }
+        self.fields.into()
+    }
+
+    /// As JSON.
+    pub fn to_text(&self) -> String {
+        let mut text = Vec::new();
+        for (name, value) in &self.fields {
+            text.push(if text.is_empty() { b'{' } else { b',' });
+            text.extend(Value::from(name.as_str()).to_string().into_bytes());
+            text.push(b':');
+            match self.table.filter(|_| name == "flows") {
+                Some(table) => table.write(&mut text),
+                None => text.extend(value.to_string().into_bytes()),
+            }
+        }
+        text.push(b'}');
+        String::from_utf8(text).expect("JSON is UTF-8")
+    }
+}
+
 /// The result document of `outcome`; names and units as in `docs/results.md`. `wall_s` goes into `cost`, which is not
 /// compared between results.
 pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) -> Value {
+    parts(scenario, seed, outcome, wall_s, scenario.record.flows).into_value()
+}
+
+/// The same in parts, with `flows` in the place of what the scenario says.
+pub fn parts<'a>(
+    scenario: &'a Scenario,
+    seed: u64,
+    outcome: &'a Outcome,
+    wall_s: f64,
+    flows: FlowRecord,
+) -> Document<'a> {
     let width = scenario.duration - scenario.warmup;
     let queues: Map<String, Value> =
-        outcome.ports.iter().map(|port| (port.name.clone(), queue(scenario, outcome, port, width))).collect();
-    let kinds: Vec<&Traffic> =
-        (scenario.traffic.iter()).flat_map(|traffic| std::iter::repeat_n(traffic, traffic.flows() as usize)).collect();
-    let mut flows: Vec<Value> =
-        outcome.flows.iter().zip(kinds).enumerate().map(|(i, (f, kind))| flow(i + 1, kind, f, width)).collect();
-    for (flow, variation) in flows.iter_mut().zip(&outcome.variations) {
-        add_spread(flow, std::iter::once(variation));
-        flow["interarrival_jitter_ms"] = variation.interarrival_jitter().map(|seconds| seconds * 1e3).into();
-    }
-    for (flow, losses) in flows.iter_mut().zip(&outcome.flow_losses) {
-        add_losses(flow, std::slice::from_ref(losses));
+        outcome.ports.iter().map(|port| (port.name.clone(), queue(scenario, outcome, port, width, flows))).collect();
+    let table = FlowTable::new(scenario, outcome);
+    let mut rows = Value::Null;
+    let lists = flows == FlowRecord::Each;
+    let more = !outcome.variations.is_empty() || !outcome.flow_losses.is_empty();
+    if lists && more {
+        let mut flows = table.values();
+        for (flow, variation) in flows.iter_mut().zip(&outcome.variations) {
+            add_spread(flow, std::iter::once(variation));
+            flow["interarrival_jitter_ms"] = variation.interarrival_jitter().map(|seconds| seconds * 1e3).into();
+        }
+        for (flow, losses) in flows.iter_mut().zip(&outcome.flow_losses) {
+            add_losses(flow, std::slice::from_ref(losses));
+        }
+        rows = flows.into();
     }
     let all = Totals::of(outcome.flows.iter(), width);
     let mut document = json!({
@@ -42,7 +101,7 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
         "warmup_s": scenario.warmup,
         "cost": { "wall_s": wall_s, "events": outcome.events, "arithmetic_links": outcome.links.0, "stepped_links": outcome.links.1 },
         "queues": queues,
-        "flows": flows,
+        "flows": rows,
         "losses": losses(outcome),
         "traffic": traffic(scenario, outcome, width),
         "jain": all.jain,
@@ -52,6 +111,11 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
         "delay_mean_ms": all.delay.map(|seconds| seconds * 1e3),
         "power": all.delay.map(|seconds| all.throughput / seconds),
     });
+    if flows == FlowRecord::Summary {
+        for (entry, summary) in document["traffic"].as_array_mut().into_iter().flatten().zip(table.summaries()) {
+            entry["flow_summary"] = summary;
+        }
+    }
     if let Some(series) = &outcome.series {
         document["series"] = series_table(scenario, outcome, series);
     }
@@ -73,7 +137,11 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
             outcome.variables.iter().map(|c| json!([c.time, variable_name(c.variable), c.value])).collect();
         document["variables"] = json!({ "columns": ["time_s", "variable", "value"], "changes": rows });
     }
-    document
+    let Value::Object(mut fields) = document else { unreachable!("made as a table above") };
+    if !lists {
+        fields.shift_remove("flows");
+    }
+    Document { fields, table: (lists && !more).then_some(table) }
 }
 
 /// Totals of some flows.
@@ -140,7 +208,7 @@ fn losses(outcome: &Outcome) -> Value {
     })
 }
 
-fn queue(scenario: &Scenario, outcome: &Outcome, port: &PortOutcome, width: f64) -> Value {
+fn queue(scenario: &Scenario, outcome: &Outcome, port: &PortOutcome, width: f64, flows: FlowRecord) -> Value {
     let queued = (port.queued_at_start, port.queued_at_end);
     let mut queue = queue_entry(&port.aqm, port.rate_bps, width, &port.counters, &port.stats, port.has_average, queued);
     let passing: usize = port.passing.iter().map(|flows| flows.len()).sum();
@@ -162,7 +230,10 @@ fn queue(scenario: &Scenario, outcome: &Outcome, port: &PortOutcome, width: f64)
         queue["tins"] = port.groups.iter().map(tin).collect();
     }
     if let Some(shares) = &port.shares {
-        by_flow(&mut queue, scenario, shares, port.rate_bps, width);
+        if flows == FlowRecord::Each {
+            queue["flows"] = shares_of_flows(shares, port.rate_bps, width);
+        }
+        shares_of_entries(&mut queue, scenario, shares, port.rate_bps, width);
     }
     if scenario.record.delay_histogram {
         let (delays, packets): (Vec<_>, Vec<_>) = port.stats.sojourn_histogram().into_iter().unzip();
@@ -218,14 +289,18 @@ pub fn queue_entry(
     })
 }
 
-/// Adds the shares of each flow, each traffic entry and each class (TCP, UDP).
-fn by_flow(queue: &mut Value, scenario: &Scenario, shares: &Shares, rate_bps: f64, width: f64) {
-    let numbered = |id: usize, share: &Share| {
+/// The share of each flow.
+fn shares_of_flows(shares: &Shares, rate_bps: f64, width: f64) -> Value {
+    let numbered = |(share, id): (&Share, usize)| {
         let mut one = json!({ "id": id });
         add_share(&mut one, share, rate_bps, width);
         one
     };
-    queue["flows"] = shares.flows.iter().zip(1..).map(|(share, id)| numbered(id, share)).collect();
+    shares.flows.iter().zip(1..).map(numbered).collect()
+}
+
+/// Adds the shares of each traffic entry and each class (TCP, UDP).
+fn shares_of_entries(queue: &mut Value, scenario: &Scenario, shares: &Shares, rate_bps: f64, width: f64) {
     let mut classes = [("tcp", Vec::new()), ("udp", Vec::new())];
     let entries = scenario.traffic.iter().enumerate().map(|(entry, traffic)| {
         let share = shares.of_entry(entry);
@@ -368,53 +443,6 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, width: f64) -> Value {
         one
     });
     entries.collect()
-}
-
-fn goodput(flow: &FlowOutcome, width: f64) -> f64 {
-    payload(flow, flow.in_order, |(in_order, _)| in_order) * 8.0 / width / 1e6
-}
-
-fn throughput(flow: &FlowOutcome, width: f64) -> f64 {
-    payload(flow, flow.received, |(_, all)| all) * 8.0 / width / 1e6
-}
-
-/// Bytes of `packets`; where packet sizes differ, the bytes summed.
-fn payload(flow: &FlowOutcome, packets: u32, counted: fn((u64, u64)) -> u64) -> f64 {
-    match (flow.without_feedback, flow.payloads) {
-        (Some((_, bytes)), _) => bytes as f64,
-        (None, Some(payloads)) => counted(payloads) as f64,
-        (None, None) => f64::from(packets) * f64::from(flow.spec.payload),
-    }
-}
-
-fn flow(id: usize, traffic: &Traffic, flow: &FlowOutcome, width: f64) -> Value {
-    let mut value = json!({
-        "id": id,
-        "kind": traffic.kind(),
-        "tcp": traffic.tcp().map(Tcp::name),
-        "start_s": flow.spec.start,
-        "goodput_mbps": goodput(flow, width),
-        "throughput_mbps": throughput(flow, width),
-        "delivered_packets": flow.in_order,
-        "received_packets": flow.received,
-        "delay_mean_ms": if flow.received > 0 { json!(flow.delay_mean * 1e3) } else { Value::Null },
-        "retransmits": flow.retransmits,
-        "timeouts": flow.timeouts,
-        "drops": flow.drops,
-        "marks": flow.marks,
-        "lost": flow.lost,
-        "expired": flow.expired,
-        "completion_s": flow.transfers.and_then(|transfers| transfers.time),
-    });
-    if let Some((sent, _)) = flow.without_feedback {
-        value["packets_sent"] = json!(sent);
-        value["packets_received"] = json!(flow.received);
-    }
-    if let Some(transfers) = flow.transfers {
-        value["transfers_completed"] = json!(transfers.completed);
-        value["slowdown"] = json!(transfers.slowdown);
-    }
-    value
 }
 
 /// The quantile of `sorted` values at the fraction `q`.

@@ -4,14 +4,18 @@ use crate::engine::network::{Network, PortKind, PortSpec, MOST_HOPS};
 use crate::engine::plan::Plan;
 use crate::engine::{Engine, Outcome, Settings};
 use crate::events::{HeapQueue, LaneQueue};
-use crate::scenario::{InjectedRandom, Marker, Queue, Scenario, ScenarioError};
-use crate::topology::{Graph, Routes};
+use crate::scenario::{Direction, InjectedRandom, Marker, Queue, Scenario, ScenarioError};
+use crate::topology::{access_links, default_name, Dumbbell, Graph, Routes};
 use earlydrop_aqm::catalogue::Link;
 use earlydrop_aqm::markers::Conditioned;
 use earlydrop_aqm::random::Generator;
 
 mod agents;
 mod starts;
+
+/// The numbers of a dumbbell's bottleneck and of its other direction.
+const BOTTLENECK: u32 = 0;
+const REVERSE: u32 = 1;
 
 /// How links are run. Has no effect on results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,39 +104,100 @@ fn entries(scenario: &Scenario) -> Vec<u16> {
 /// # Errors
 /// As [`run`].
 pub fn build(scenario: &Scenario, seed: u64) -> Result<Network, ScenarioError> {
-    let graph = scenario.topology.graph(seed).into_owned().drawn(seed);
+    match scenario.pairs_alone() {
+        Some(dumbbell) => build_dumbbell(scenario, dumbbell, seed),
+        None => build_graph(scenario, &scenario.topology.drawn(seed), seed),
+    }
+}
+
+/// A dumbbell without the graph of its hosts, which would take more memory than the run.
+fn build_dumbbell(scenario: &Scenario, dumbbell: &Dumbbell, seed: u64) -> Result<Network, ScenarioError> {
     let mut network = Network::new();
-    let links = add_links(&mut network, scenario, &graph, seed)?;
-    let ends = scenario.ends_of_flows(&graph, seed);
+    network.reserve(2 + 4 * dumbbell.pairs as usize, scenario.flows() as usize, 6);
+    add_links(&mut network, scenario, &dumbbell.shared().drawn(seed), seed)?;
+    for (number, delays) in (1..=dumbbell.pairs).zip(dumbbell.access_delays(seed)) {
+        let sides = [(&dumbbell.senders, 's', "r1"), (&dumbbell.receivers, 'd', "r2")];
+        for ((spec, host, router), delay_s) in sides.into_iter().zip(delays) {
+            for to_host in [host == 'd', host == 's'] {
+                let index = network.link(spec.rate.nominal(), delay_s, None);
+                if spec.is_plain() {
+                    continue;
+                }
+                let host = format!("{host}{number}");
+                let name = if to_host { default_name(router, &host) } else { default_name(&host, router) };
+                if let Some(medium) = spec.medium(&name, seed) {
+                    network.medium(index, medium);
+                }
+            }
+        }
+    }
+    let mut ways = scenario.pairs_of_flows(dumbbell.pairs);
+    let mut route = |way: &mut Vec<u32>| {
+        let Some((_, pair, direction)) = ways.next() else { return Ok(0) };
+        let [out, home, to, from] = access_links(pair);
+        way.extend(match direction {
+            Direction::Forward => [out, BOTTLENECK, to, from, REVERSE, home],
+            Direction::Reverse => [from, REVERSE, home, out, BOTTLENECK, to],
+        });
+        Ok(3)
+    };
+    add_traffic(&mut network, scenario, seed, &mut route)?;
+    Ok(network)
+}
+
+fn build_graph(scenario: &Scenario, graph: &Graph, seed: u64) -> Result<Network, ScenarioError> {
+    let mut network = Network::new();
+    let links = add_links(&mut network, scenario, graph, seed)?;
+    let ends = scenario.ends_of_flows(graph, seed);
     let both_ways: Vec<(u32, u32)> = ends.iter().flat_map(|&(from, to)| [(from, to), (to, from)]).collect();
     let name = |node: u32| &graph.nodes[node as usize].name;
     let refuse = |message: &str, from: u32, to: u32| {
         ScenarioError::new("topology", format!("{message} {:?} to {:?}", name(from), name(to)))
     };
-    let routes =
-        Routes::between(&graph, &both_ways).map_err(|apart| refuse("has no way from", apart.from, apart.to))?;
-    let mut ways = routes.chunks(2).zip(&ends);
+    let routes = Routes::between(graph, &both_ways).map_err(|apart| refuse("has no way from", apart.from, apart.to))?;
+    let answers =
+        scenario.traffic.iter().flat_map(|one| std::iter::repeat_n(one.tcp().is_some(), one.flows() as usize));
+    let mut ways = routes.chunks(2).zip(&ends).zip(answers);
+    let mut route = |way: &mut Vec<u32>| {
+        let Some(((routes, &(from, to)), answers)) = ways.next() else { return Ok(0) };
+        let back = if answers { &routes[1][..] } else { &[] };
+        way.extend(routes[0].iter().chain(back).map(|&link| links[link as usize]));
+        if way.len() > MOST_HOPS {
+            return Err(refuse("has too long a way there and back, from", from, to)
+                .given(format!("{} links", way.len()))
+                .allowed(format!("{MOST_HOPS} links")));
+        }
+        Ok(routes[0].len())
+    };
+    add_traffic(&mut network, scenario, seed, &mut route)?;
+    Ok(network)
+}
+
+/// Adds the links of the next flow, there and back, to an empty list; returns how many lead there.
+type Route<'a> = dyn FnMut(&mut Vec<u32>) -> Result<usize, ScenarioError> + 'a;
+
+/// Adds the flows of all traffic entries.
+fn add_traffic(
+    network: &mut Network,
+    scenario: &Scenario,
+    seed: u64,
+    route: &mut Route<'_>,
+) -> Result<(), ScenarioError> {
+    let mut way = Vec::new();
     for (index, (traffic, given)) in scenario.traffic.iter().zip(&scenario.ends).enumerate() {
         let mut starts = starts::Starts::new(&traffic.start, seed, &format!("traffic.{index}.start"));
         let phases = agents::phases(traffic);
         let mut agents = agents::Agents::new(traffic, given, &phases, index, seed);
-        for (i, (route, &(from, to))) in ways.by_ref().take(traffic.flows() as usize).enumerate() {
-            let [there, mut back] = [&route[0], &route[1]]
-                .map(|route| route.iter().map(|&link| links[link as usize]).collect::<Vec<u32>>());
-            if traffic.tcp().is_none() {
-                back.clear();
-            }
-            let hops = there.len() + back.len();
-            if hops > MOST_HOPS {
-                return Err(refuse("has too long a way there and back, from", from, to)
-                    .given(format!("{hops} links"))
-                    .allowed(format!("{MOST_HOPS} links")));
-            }
-            agents.add_flow(&mut network, i, starts.next(i), &there, &back);
+        for i in 0..traffic.flows() as usize {
+            way.clear();
+            let there = route(&mut way)?;
+            let (there, back) = way.split_at(there);
+            let back = if traffic.tcp().is_some() { back } else { &[] };
+            agents.add_flow(network, i, starts.next(i), there, back);
         }
-        agents.finish(&mut network);
+        agents.finish(network);
     }
-    Ok(network)
+    Ok(())
 }
 
 /// The flows that pass a queue: the ends of its link, and the hosts of each flow.
@@ -146,7 +211,7 @@ pub struct Passing {
 
 /// The flows that pass the queue called `name` in a run with `seed`; `None` if there is no such queue.
 pub fn passing(scenario: &Scenario, seed: u64, name: &str) -> Option<Passing> {
-    let graph = scenario.topology.graph(seed).into_owned().drawn(seed);
+    let graph = scenario.topology.drawn(seed);
     let port = scenario.ports(&graph).into_iter().find(|port| port.name == name)?;
     let (_, from, to) = graph.link(port.link)?;
     let ends = scenario.ends_of_flows(&graph, seed);
@@ -197,4 +262,45 @@ pub fn port_kind(name: &str, queue: &Queue, link: &Link, seed: u64) -> Result<Po
     let Some(Marker { spec, values }) = &queue.marker else { return Ok(kind) };
     let random = Generator::stream(seed, &format!("queue.{name}.marker"));
     Ok(PortKind::Discipline(Box::new(Conditioned::new(kind.into_discipline(), spec, values, random))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result;
+    use crate::scenario::{check, Doc};
+
+    /// Drawn and listed delays, links with media, flows both ways over chosen pairs and in order, over TCP and not.
+    const SCENARIO: &str = "name = 'd'\nduration = '3 s'\n[topology]\nkind = 'dumbbell'\npairs = 3\n\
+        senders = { rate = '10 Mbit/s', delay = { uniform = ['1 ms', '9 ms'] }, loss = 0.01, jitter = '1 ms' }\n\
+        receivers = { rate = '20 Mbit/s', delay = ['2 ms', '5 ms'] }\n\
+        bottleneck = { rate = '2 Mbit/s', delay = '10 ms' }\nreverse = { rate = '1 Mbit/s', delay = '7 ms' }\n\
+        [queue.bottleneck]\naqm = 'red'\nlimit = '2 bdp'\n[queue.reverse]\naqm = 'droptail'\n\
+        [[traffic]]\nkind = 'ftp'\ncount = 5\n[[traffic]]\nkind = 'ftp'\ncount = 2\ndirection = 'reverse'\n\
+        [[traffic]]\nkind = 'cbr'\nrate = '100 kbit/s'\npairs = [3, 1]\ncount = 3\n";
+
+    #[test]
+    fn a_dumbbell_without_its_graph_is_the_same_network() {
+        let scenario = Doc::from_toml(SCENARIO, None).and_then(|doc| check(&doc, None)).unwrap();
+        for seed in [1, 2] {
+            let graph = scenario.topology.drawn(seed);
+            let networks = [build(&scenario, seed).unwrap(), build_graph(&scenario, &graph, seed).unwrap()];
+            let parts = |network: &Network| {
+                let links = network.links.iter().map(|link| (link.rate_bps, link.delay_s, link.port));
+                let media: Vec<u32> = network.media.iter().map(|&(link, _)| link).collect();
+                let routes =
+                    (0..network.flows()).map(|flow| network.route(flow)).map(|(a, b)| [a.to_vec(), b.to_vec()]);
+                (links.collect::<Vec<_>>(), media, routes.collect::<Vec<_>>())
+            };
+            assert_eq!(parts(&networks[0]), parts(&networks[1]));
+            let [short, long] = networks.map(|network| {
+                let plan = plan(&scenario, &network, Links::Auto);
+                let settings = settings(&scenario, &network);
+                let outcome = Engine::<HeapQueue>::new(network, &plan, settings).run();
+                result::document(&scenario, seed, &outcome, 0.0)
+            });
+            assert_eq!(short, long);
+            assert_ne!(short["losses"]["on_links"], 0);
+        }
+    }
 }

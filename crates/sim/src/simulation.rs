@@ -72,7 +72,7 @@ impl Simulation {
         let network = run::build(scenario, seed)?;
         let plan = run::plan(scenario, &network, links);
         let settings = run::settings(scenario, &network);
-        let graph = scenario.topology.graph(seed).into_owned().drawn(seed);
+        let graph = scenario.topology.with_queues().into_owned().drawn(seed);
         let ports = scenario.ports(&graph).into_iter().filter_map(|port| {
             let (direction, ..) = graph.link(port.link)?;
             let spec = &direction.link;

@@ -1,6 +1,7 @@
 //! The columns of a batch hold what the result documents hold, and a failed run does not stop the others.
 
-use earlydrop_sim::batch::{guarded, run as run_batch, Column, Values, NO_WHOLE};
+use earlydrop_sim::batch::{flows, guarded, run as run_batch, Column, Values, NO_WHOLE};
+use earlydrop_sim::flow_table::FlowTable;
 use earlydrop_sim::scenario::{self, Doc, Scenario};
 use earlydrop_sim::{result, run};
 use serde_json::{json, Value};
@@ -121,6 +122,73 @@ fn equal_results_have_equal_digests_and_others_do_not() {
     document["record"] = json!({});
     document["duration"] = json!("4.000001 s");
     assert_ne!(digests(&checked(&document), &[1])[0], fixed[0]);
+}
+
+/// A document as JSON is that of its tree of values, whatever it says of flows; columns and digest follow it.
+#[test]
+fn flows_are_listed_summarised_or_left_out() {
+    let record =
+        |flows: Value, more: bool| mixed(&json!({ "flows": flows, "by_flow": true, "jitter": more, "losses": more }));
+    for more in [false, true] {
+        let listed = record(json!(true), more);
+        let outcome = run::run(&listed, 1, run::Links::Auto, run::Events::Lanes).unwrap();
+        let whole = result::document(&listed, 1, &outcome, 0.0);
+        assert_eq!(whole["flows"].as_array().unwrap().len(), 4);
+        let mut digests = Vec::new();
+        for flows in [json!(true), json!("summary"), json!(false)] {
+            let scenario = record(flows.clone(), more);
+            assert_eq!(scenario.to_json()["record"].get("flows"), (flows != true).then_some(&flows));
+            let document = result::document(&scenario, 1, &outcome, 0.0);
+            let parts = result::parts(&scenario, 1, &outcome, 0.0, scenario.record.flows);
+            assert_eq!(parts.to_text(), document.to_string());
+            let batch = run_batch(&[(&scenario, 1)]);
+            assert_eq!(batch.columns.contains_key("flows.goodput_mbps"), flows == true);
+            assert_eq!(batch.columns.contains_key("queues.bottleneck.flows.drops"), flows == true);
+            digests.push(batch.columns["digest"].clone());
+            // All the rest is the same.
+            let mut rest = document.clone();
+            let summaries: Vec<Value> = (rest["traffic"].as_array_mut().unwrap().iter_mut())
+                .filter_map(|entry| entry.as_object_mut().unwrap().shift_remove("flow_summary"))
+                .collect();
+            assert_eq!(summaries.len(), if flows == "summary" { 3 } else { 0 });
+            let mut expected = whole.clone();
+            if flows != true {
+                expected.as_object_mut().unwrap().shift_remove("flows");
+                expected["queues"]["bottleneck"].as_object_mut().unwrap().shift_remove("flows");
+            }
+            assert_eq!(rest, expected);
+            for (entry, summary) in summaries.iter().enumerate() {
+                let ids = [0..2, 2..3, 3..4][entry].clone();
+                let goodputs = ids.map(|id| whole["flows"][id]["goodput_mbps"].as_f64().unwrap());
+                let sum: f64 = goodputs.clone().sum();
+                assert_eq!(summary["goodput_mbps"]["flows"], goodputs.len());
+                assert_eq!(summary["goodput_mbps"]["mean"], sum / goodputs.len() as f64);
+                assert_eq!(summary["goodput_mbps"]["max"], goodputs.fold(0.0, f64::max));
+                assert_eq!(summary.get("slowdown").is_some(), entry == 2, "of finite transfers alone");
+            }
+        }
+        assert!(digests[0] != digests[1] && digests[1] != digests[2], "they say different things");
+    }
+}
+
+/// The table of flows in columns is that of the document.
+#[test]
+fn the_table_of_flows_is_that_of_the_document() {
+    let scenario = mixed(&json!({}));
+    let outcome = run::run(&scenario, 1, run::Links::Auto, run::Events::Lanes).unwrap();
+    let document = result::document(&scenario, 1, &outcome, 0.0);
+    let columns = flows(FlowTable::new(&scenario, &outcome));
+    let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names[..3], ["id", "kind", "tcp"]);
+    // The third flow is without feedback, the fourth a transfer.
+    assert_eq!(names[16..], ["packets_sent", "packets_received", "transfers_completed", "slowdown"]);
+    for (name, column) in &columns {
+        for (at, flow) in document["flows"].as_array().unwrap().iter().enumerate() {
+            let given = flow.get(*name).cloned().unwrap_or(Value::Null);
+            let packed = &value_at(column, 0)[at];
+            assert_eq!((packed.as_f64(), packed.as_str()), (given.as_f64(), given.as_str()), "{name}");
+        }
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import runner
-from ..document import Document, lookup, same_run, with_traces
+from ..document import Document, flow_count, lookup, same_run, with_traces
 from ..queues import Queue
 from ..runner import Job, Progress, no_progress
 from . import statistics, words
@@ -164,7 +164,7 @@ class Comparison:
         """What to know of the figures: why there are no intervals, and whose figures they are."""
         found = [self.note]
         some = {
-            (n, len(d["flows"])) for d in self.runs.values() if (n := lookup(d, f"queues.{self.queue}.passing.flows"))
+            (n, flow_count(d)) for d in self.runs.values() if (n := lookup(d, f"queues.{self.queue}.passing.flows"))
         }
         if some:
             passing, flows = min(some)

@@ -41,20 +41,28 @@ def run(
     if format_ == "flent":
         return _flent(checked, seed, out, json)
     check_out(out, "run")
-    warn(checked.warnings())
-    text = runner.run_one(runner.Job(checked, seed))
-    document, completed = parse_json(text), parse_json(checked.to_json())
+    about = checked.warnings()
+    warn(about)
+    made = runner.outcome(checked, seed)
+    completed = parse_json(checked.to_json())
+    recorded = completed["record"].get("flows", True)
+    # The list of all flows only where it is kept.
+    document = parse_json(made.summary() if recorded is True and out is None else made.text())
     said = never_acted(document, completed)
     warn(said)
     if out is not None:
-        from .. import output
+        from .. import output, packed
         from ..render import result_text
 
+        flows = (lambda: packed.table(made.flows())) if recorded == "summary" else None
         with output.folder(out, {"kind": "run", "version": version()}) as folder:
-            result_text.write_run(folder, document, completed)
+            result_text.write_run(folder, document, completed, flows)
     if json:
-        if warnings := [*checked.warnings(), *said]:
-            print_json({**document, "warnings": warnings})
+        text = made.text()
+        if warnings := [*about, *said]:
+            from ..output import to_json
+
+            print(f'{text[:-1]},"warnings":{to_json(warnings)}}}')
         else:
             print(text)
         return DONE

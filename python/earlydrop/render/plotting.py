@@ -401,20 +401,28 @@ def _delays(ax: Axes, document: Mapping[str, Any]) -> None:
         ax.legend()
 
 
+NO_FLOWS = "This result does not list its flows\n(record.flows of the scenario)"
+
+
 def entries(document: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
     """The flows of a simulated run by the traffic entry that they are of: its name, else its number and kind."""
     found: dict[str, list[Mapping[str, Any]]] = {}
+    all_flows = document.get("flows") or []
     at = 0
     for entry in document.get("traffic") or []:
-        flows = document["flows"][at : at + entry["flows"]]
+        flows = all_flows[at : at + entry["flows"]]
         at += entry["flows"]
         if flows:
             found.setdefault(entry["name"] or f"{entry['entry']}, {entry['kind']}", []).extend(flows)
     # Flows of entries that do not say how many they have.
-    return found if at == len(document["flows"]) else {"": list(document["flows"])}
+    return found if at == len(all_flows) else {"": list(all_flows)}
 
 
 def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
+    if "flows" not in document:
+        ax.set_axis_off()
+        ax.text(0.5, 0.5, NO_FLOWS, ha="center", va="center", transform=ax.transAxes)
+        return
     # A real link sees packets, not what the receivers make of them.
     real = document.get("kind") == "link"
     of = "throughput_mbps" if real else "goodput_mbps"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ from ..terminal import CUT, paragraph, table, with_interval, with_sign
 from .run_text import run_text
 
 if TYPE_CHECKING:
+    import polars
+
     from ..analysis.compare import Comparison
 
 
@@ -116,8 +118,16 @@ def _caption(result: Comparison, means: Sequence[Sequence[str]]) -> str:
     return "; ".join([found, *(note for note in result.notes if result.replicated or note != result.note)])
 
 
-def write_run(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]) -> None:
-    """Fill a result folder, of a simulated run or a real link: the document, its scenario, tables, figure."""
+def write_run(
+    folder: Path,
+    document: Mapping[str, Any],
+    scenario: Mapping[str, Any],
+    flows: Callable[[], polars.DataFrame] | None = None,
+) -> None:
+    """Fill a result folder, of a simulated run or a real link: the document, its scenario, tables, figure.
+
+    `flows` makes the table of the flows where the document has a summary of them.
+    """
     from ..result import Result
     from . import link_status, plotting
 
@@ -125,7 +135,7 @@ def write_run(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, 
     output.write_json(folder / "scenario.json", scenario)
     queues = [{"queue": name, **values} for name, values in document["queues"].items()]
     described = {}
-    for name, rows in (("queues", queues), ("flows", document["flows"])):
+    for name, rows in (("queues", queues), ("flows", document.get("flows"))):
         if rows:
             table_ = _plain(rows)
             # Flows of different kinds have different fields.
@@ -133,6 +143,10 @@ def write_run(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, 
             described[f"{name}.csv"] = columns.of(head, name)
             write_csv(folder / f"{name}.csv", [head, *([row.get(k) for k in head] for row in table_)])
             write_parquet(folder / f"{name}.parquet", table_, described[f"{name}.csv"])
+    if flows is not None:
+        found = flows()
+        with disk.open_binary(folder / "flows.parquet") as file:
+            found.write_parquet(file, metadata=columns.metadata(columns.of(found.columns, "flows")))
     columns.write(folder, described)
     series = Result(document, scenario).series
     if series is not None:

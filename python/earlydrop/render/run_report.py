@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import disk
+from ..document import flow_count
 from ..errors import EarlydropError
 from ..terminal import number
 from ..toml_writer import to_toml
@@ -92,7 +93,8 @@ def renew(folder: Path) -> Path:
         except (OSError, ValueError) as error:
             raise RunPageError(f"{path}: cannot be read: {error}") from error
     result = read["result"]
-    if not isinstance(result, dict) or not {"queues", "flows", "scenario"} <= set(result):
+    has = set(result) if isinstance(result, dict) else set()
+    if not {"queues", "scenario"} <= has or not {"flows", "traffic"} & has:
         raise RunPageError(f"{folder / 'result.json'}: is no result of a run: it has no queues and flows")
     return write(folder, result, read["scenario"])
 
@@ -107,16 +109,16 @@ def write(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]
 def context(document: Mapping[str, Any], scenario: Mapping[str, Any]) -> dict[str, Any]:
     """What the page shows."""
     queues = directions.main_first(document)
-    link = document.get("kind") == "link"
+    link, listed = document.get("kind") == "link", "flows" in document
     rows, zeros = _queue_rows([q for _, q in queues])
-    flows = sorted(document["flows"], key=lambda flow: -(flow.get("throughput_mbps") or 0.0))
+    flows = sorted(document.get("flows") or [], key=lambda flow: -(flow.get("throughput_mbps") or 0.0))
     columns = [c for c in FLOW_COLUMNS if any(flow.get(c[0]) is not None for flow in flows)]
     if any(c[0] == "goodput_mbps" for c in columns):
         columns = [c for c in columns if c[0] != "throughput_mbps"]
     if any(c[0] == "name" for c in columns):
         columns = [c for c in columns if c[0] != "id"]
     entries = plotting.entries(document)
-    if len(entries) > 1:
+    if len(entries) > 1 and flows:
         columns.insert(1, ENTRY)
         order = list(entries)
         of = {flow["id"]: name for name, own in entries.items() for flow in own}
@@ -133,7 +135,8 @@ def context(document: Mapping[str, Any], scenario: Mapping[str, Any]) -> dict[st
         "link": link,
         "title": _title(document),
         "carried": _carried(document) if link else "",
-        "counted": link_status.flows_text(document["flows"]),
+        "counted": link_status.flows_text(document["flows"]) if listed else f"{flow_count(document):,} flows",
+        "listed": listed,
         "figure": plotting.inline(plotting.run_figure(document)),
         "over_time": bool(document.get("series") or document.get("rates")),
         "head": [

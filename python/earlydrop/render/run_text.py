@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..document import flow_count
 from ..terminal import number, table
 from .queue_table import queue_table
 
@@ -13,7 +14,7 @@ def run_text(document: Mapping[str, Any]) -> str:
     """Everything `run` prints."""
     d = document
     lines = [
-        f"{d['scenario']}, seed {d['seed']}: {len(d['flows'])} flows, "
+        f"{d['scenario']}, seed {d['seed']}: {flow_count(d)} flows, "
         f"{d['duration_s']:g} s (measured from {d['warmup_s']:g} s)",
         "",
     ]
@@ -39,10 +40,8 @@ def run_text(document: Mapping[str, Any]) -> str:
         for name, q in d["queues"].items()
     ]
     lines += [table(head, body, left=1), ""]
-    goodputs = sorted(f["goodput_mbps"] for f in d["flows"])
-    share = ""
-    if goodputs:
-        share = f" (per flow {goodputs[0]:.4f} to {goodputs[-1]:.4f})"
+    goodputs = _goodputs(d)
+    share = f" (per flow {min(goodputs):.4f} to {max(goodputs):.4f})" if goodputs else ""
     if len(d.get("traffic", [])) > 1:
         lines += [_traffic_table(d["traffic"]), "", "all flows"]
     lines += [
@@ -55,6 +54,14 @@ def run_text(document: Mapping[str, Any]) -> str:
     if cost.get("wall_s"):
         lines += [f"cost        {cost['wall_s']:.3f} s, {cost.get('events', 0):,} events"]
     return "\n".join(lines)
+
+
+def _goodputs(document: Mapping[str, Any]) -> list[float]:
+    """Goodputs of flows, the smallest and the largest among them; none if the result says nothing of flows."""
+    if "flows" in document:
+        return [flow["goodput_mbps"] for flow in document["flows"]]
+    found = [entry["flow_summary"]["goodput_mbps"] for entry in document["traffic"] if "flow_summary" in entry]
+    return [one[end] for one in found for end in ("min", "max")]
 
 
 def _traffic_table(entries: Sequence[Mapping[str, Any]]) -> str:

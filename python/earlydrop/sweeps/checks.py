@@ -61,7 +61,7 @@ def check_fields(base: Document, measures: Sequence[Quantity], mistakes: Mistake
     moment = overlay_toml(base, [("duration", '"1 ms"'), ("warmup", '"0 s"')])
     moment.pop("record", None)
     if "record" in base:
-        fields = ("by_flow", "transfers", "jitter", "losses")
+        fields = ("flows", "by_flow", "transfers", "jitter", "losses")
         moment["record"] = {k: v for k, v in base["record"].items() if k in fields}
     try:
         columns, _, failures = _core.run_batch([(_core.Scenario.parse(moment, []), 1)])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..document import Document
+from ..packed import Packed, numbers, series
 from ..store import COST, engine, scenario_key
 
 if TYPE_CHECKING:
@@ -24,10 +25,6 @@ Source = Sets | str
 """What a point changes of the base scenario; or a whole checked scenario as JSON, without name and seed of its own."""
 Task = tuple[Source, tuple[int, ...]]
 """A scenario, and the seeds to run it with."""
-
-
-Packed = tuple[str, str, bytes, bytes | None, bytes, list[str] | None]
-"""A column as the engine packs it: path, kind, runs, lengths, values, texts."""
 
 
 @dataclass
@@ -93,13 +90,6 @@ def make(base: Document | None, tasks: Sequence[Task], own: Sequence[Parcel] = (
     return Done(columns, keys, seeds_made, scenarios, seconds, {at for at, _ in failed}, failures, engine())
 
 
-def numbers(content: bytes, kind: Any) -> Any:
-    """An array over bytes of the engine's."""
-    import numpy as np
-
-    return np.frombuffer(content, dtype=kind)
-
-
 def frame(batches: Sequence[Done]) -> polars.DataFrame:
     """The rows of some batches as one frame, without those that failed."""
     import numpy as np
@@ -123,51 +113,18 @@ def frame(batches: Sequence[Done]) -> polars.DataFrame:
     for path in sorted(by_path):
         pieces = by_path[path]
         rows = np.concatenate([numbers(runs, np.uint32).astype(np.int64) + start for start, (_, _, runs, *_) in pieces])
-        series = _plain([column for _, column in pieces])
+        values = series([column for _, column in pieces])
         if any(lengths is not None for _, (_, _, _, lengths, _, _) in pieces):
-            series = _lists(series, np.concatenate([numbers(c[3] or b"", np.uint32) for _, c in pieces]))
+            values = _lists(values, np.concatenate([numbers(c[3] or b"", np.uint32) for _, c in pieces]))
         if len(rows) != count:
             # Runs without this field: a gap for each.
             at = np.full(count, -1, np.int64)
             at[rows] = np.arange(len(rows))
-            series = series.gather(pl.Series(at).replace(-1, None))
-        table[path] = series
+            values = values.gather(pl.Series(at).replace(-1, None))
+        table[path] = values
     made = pl.DataFrame(table)
     failed = {start + at for start, b in zip(starts.tolist(), batches, strict=False) for at in b.failed}
     return made if not failed else made.filter(~pl.Series([k in failed for k in range(count)]))
-
-
-def _plain(columns: Sequence[Packed]) -> polars.Series:
-    """The values of one field in several batches, one after the other."""
-    import numpy as np
-    import polars as pl
-
-    kinds = {kind for _, kind, *_ in columns}
-    least = np.iinfo(np.int64).min
-    if "real" in kinds:
-        # A batch in which the field was whole, or never there.
-        arrays = [
-            numbers(c[4], np.float64)
-            if c[1] == "real"
-            else np.where((whole := numbers(c[4], np.int64)) == least, np.nan, whole.astype(float))
-            for c in columns
-        ]
-        return pl.Series(np.concatenate(arrays)).fill_nan(None)
-    words: dict[str, int] = {}
-    codes = []
-    for _, _, _, _, values, texts in columns:
-        whole = numbers(values, np.int64)
-        if texts:
-            # Each batch has its own list of texts.
-            places = np.array([words.setdefault(word, len(words)) for word in texts], np.int64)
-            whole = np.where(whole == least, least, places[np.maximum(whole, 0)])
-        codes.append(whole)
-    all_ = np.concatenate(codes)
-    series = pl.Series(all_)
-    missing = all_ == least
-    if missing.any():
-        series = series.set(pl.Series(missing), None)
-    return series if kinds == {"whole"} else pl.Series(list(words), dtype=pl.String).gather(series)
 
 
 def _lists(values: polars.Series, lengths: Any) -> polars.Series:

@@ -1,6 +1,5 @@
 //! The raw results of a run.
 
-use super::network::FlowSpec;
 use super::trace::{QueueTrace, VariableChange};
 use crate::losses::{FlowLosses, Synchronisation};
 use crate::measure::QueueStats;
@@ -84,8 +83,10 @@ pub struct PortOutcome {
 /// Results of one flow, over the window.
 #[derive(Clone, Debug)]
 pub struct FlowOutcome {
-    /// Its settings.
-    pub spec: FlowSpec,
+    /// When it starts, s.
+    pub start: f64,
+    /// Payload of a segment, bytes.
+    pub payload: u16,
     /// Segments delivered in order (without the SYN).
     pub in_order: u32,
     /// Segments received, duplicates included (without the SYN).

@@ -33,10 +33,6 @@ impl<'a> Agents<'a> {
 
     /// Adds flow `i` of the entry with its start time, its forward path `there` and its reverse path `back`.
     pub fn add_flow(&mut self, network: &mut Network, i: usize, start: f64, there: &[u32], back: &[u32]) {
-        let random = match self.traffic.random {
-            None => Generator::stream(self.seed, &format!("traffic.{}.flow.{i}", self.index)),
-            Some(InjectedRandom::Mrg32k3a { seed, skip }) => Generator::ns2(seed, skip),
-        };
         let flow = match self.traffic.tcp_spec() {
             Some(spec) => {
                 let phase = self.phases.get(i);
@@ -49,7 +45,7 @@ impl<'a> Agents<'a> {
                     self.ends.ttl,
                     self.ends.ttl_option,
                 );
-                if let Some(transfers) = self.transfers(random) {
+                if let Some(transfers) = self.transfers(i) {
                     network.transfer(flow, transfers);
                     if let Some(clients) = self.web_clients.last_mut() {
                         clients.flows.push(flow);
@@ -63,13 +59,21 @@ impl<'a> Agents<'a> {
             None => {
                 let Some((source, header, stop)) = source(&self.traffic.load) else { return };
                 let stop = stop.unwrap_or(f64::INFINITY);
-                let spec = SourceSpec { source, header, start, stop, random };
+                let spec = SourceSpec { source, header, start, stop, random: self.random(i) };
                 network.source(spec, there, self.ends.ttl, self.ends.ttl_option)
             }
         };
         network.classify(flow, self.traffic.class);
         if let Some(dscp) = self.traffic.dscp {
             network.set_dscp(flow, dscp);
+        }
+    }
+
+    /// The random numbers of flow `i`.
+    fn random(&self, i: usize) -> Generator {
+        match self.traffic.random {
+            None => Generator::stream(self.seed, &format!("traffic.{}.flow.{i}", self.index)),
+            Some(InjectedRandom::Mrg32k3a { seed, skip }) => Generator::ns2(seed, skip),
         }
     }
 
@@ -92,10 +96,14 @@ impl<'a> Agents<'a> {
         f64::INFINITY
     }
 
-    /// The finite transfers of a TCP flow; `None` if its data are unlimited.
-    fn transfers(&self, random: Generator) -> Option<TransferSpec> {
+    /// The finite transfers of TCP flow `i`; `None` if its data are unlimited.
+    fn transfers(&self, i: usize) -> Option<TransferSpec> {
+        if let Load::Ftp(_) = self.traffic.load {
+            return None;
+        }
         // Flows of one entry are counted together.
         let group = self.index as u32;
+        let random = self.random(i);
         let spec = TransferSpec { transfers: None, random, fresh: true, received: false, request: None, group };
         match &self.traffic.load {
             Load::Transfers(load) => Some(TransferSpec {

@@ -13,8 +13,9 @@ use super::bounds;
 use super::error::ScenarioError;
 use super::fields::{join, Checked};
 use super::model::{Delays, Topology};
+use super::traffic::Direction;
 use super::whole::Scenario;
-use crate::topology::{Graph, LinkSpec, Routes};
+use crate::topology::{Dumbbell, Graph, LinkSpec, Routes};
 
 const SEED: u64 = 1;
 
@@ -43,6 +44,9 @@ pub(super) fn fill_in(scenario: &mut Scenario, products: &[Option<f64>]) -> Chec
 
 /// For each queue the bandwidth-delay product, bytes; `None` where no TCP flow passes.
 pub(super) fn largest(scenario: &Scenario) -> Vec<Option<f64>> {
+    if let Some(dumbbell) = scenario.pairs_alone() {
+        return largest_of_pairs(scenario, dumbbell);
+    }
     let graph = longest(&scenario.topology);
     let mut rtts: Vec<Option<f64>> = vec![None; 2 * graph.edges.len()];
     let mut routes = Routes::new(&graph);
@@ -62,10 +66,37 @@ pub(super) fn largest(scenario: &Scenario) -> Vec<Option<f64>> {
             *longest = Some(longest.unwrap_or(0.0).max(rtt));
         }
     }
+    products(scenario, &graph, |link| rtts[link as usize])
+}
+
+/// The same of a dumbbell, without the graph of its hosts: every flow passes the bottleneck there or back.
+fn largest_of_pairs(scenario: &Scenario, dumbbell: &Dumbbell) -> Vec<Option<f64>> {
+    let mut dumbbell = dumbbell.clone();
+    upper(&mut dumbbell.senders);
+    upper(&mut dumbbell.receivers);
+    let (there, back) = (dumbbell.bottleneck.mean_delay(), dumbbell.reverse.mean_delay());
+    let access: Vec<[f64; 2]> = dumbbell.access_delays(SEED).collect();
+    let flows = scenario.pairs_of_flows(dumbbell.pairs).filter(|(traffic, ..)| traffic.tcp().is_some());
+    // In the order of the links, so that the sum is rounded as in any other network.
+    let rtts = flows.map(|(_, pair, direction)| {
+        let [sender, receiver] = access[pair as usize];
+        match direction {
+            Direction::Forward => [sender, there, receiver, receiver, back, sender],
+            Direction::Reverse => [receiver, back, sender, sender, there, receiver],
+        }
+        .iter()
+        .sum::<f64>()
+    });
+    let longest = rtts.fold(None, |longest: Option<f64>, rtt| Some(longest.unwrap_or(0.0).max(rtt)));
+    products(scenario, &dumbbell.shared(), |_| longest)
+}
+
+/// For each queue the largest product of its links in `graph`, bytes, where `rtt` is the longest of the flows of a link.
+fn products(scenario: &Scenario, graph: &Graph, rtt: impl Fn(u32) -> Option<f64>) -> Vec<Option<f64>> {
     let mut found = vec![None; scenario.queues.len()];
-    for port in scenario.ports(&graph) {
+    for port in scenario.ports(graph) {
         let Some((direction, ..)) = graph.link(port.link) else { continue };
-        let Some(rtt) = rtts[port.link as usize] else { continue };
+        let Some(rtt) = rtt(port.link) else { continue };
         let bytes = direction.link.rate.nominal() * rtt / 8.0;
         let largest: &mut Option<f64> = &mut found[port.queue];
         *largest = Some(largest.unwrap_or(0.0).max(bytes));
@@ -73,13 +104,15 @@ pub(super) fn largest(scenario: &Scenario) -> Vec<Option<f64>> {
     found
 }
 
+/// A drawn delay becomes its upper end.
+fn upper(link: &mut LinkSpec) {
+    if let Delays::Uniform(_, high) = link.delay {
+        link.delay = Delays::Same(high);
+    }
+}
+
 /// The network with drawn delays at their upper ends.
 fn longest(topology: &Topology) -> Graph {
-    let upper = |link: &mut LinkSpec| {
-        if let Delays::Uniform(_, high) = link.delay {
-            link.delay = Delays::Same(high);
-        }
-    };
     match topology {
         Topology::Dumbbell(dumbbell) => {
             let mut dumbbell = dumbbell.clone();

@@ -8,12 +8,14 @@ use earlydrop_net::tcp::ns2::core::MIN_RTO;
 pub(super) const NAME: usize = 100;
 /// Largest seed.
 pub(super) const SEED: u64 = i64::MAX as u64;
-/// Most pairs of a dumbbell.
-pub(super) const PAIRS: u64 = 200_000;
+/// Most pairs of hosts, or senders to one receiver.
+pub(super) const HOSTS: u64 = 2_000_000;
+/// Most routers of a topology, most links between them, and most hosts behind queues of their own.
+pub(super) const ROUTERS: u64 = 200_000;
 /// Most flows of one traffic entry.
-pub(super) const COUNT: u64 = 200_000;
+pub(super) const COUNT: u64 = 2_000_000;
 /// Most flows of a scenario.
-pub(super) const FLOWS: u64 = 1_000_000;
+pub(super) const FLOWS: u64 = 2_000_000;
 /// Most values of a list.
 pub(super) const LIST: usize = 1_000_000;
 /// Most links of a flow's route out and back.

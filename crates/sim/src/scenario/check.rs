@@ -4,13 +4,16 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use earlydrop_aqm::policy::Limit;
+use serde_json::json;
 
 use super::bounds::{self, TIMES};
 use super::document::Doc;
 use super::error::ScenarioError;
 use super::fields::{join, Checked, Field, Fields};
+use super::forms::{Own, Range};
+use super::keys::Key;
 use super::link::Links;
-use super::model::{Record, Topology};
+use super::model::{FlowRecord, Record, Topology};
 use super::nearest::{some_of, suggestion};
 use super::own::{Aqms, OwnAqm};
 use super::traffic::Direction as Way;
@@ -24,6 +27,7 @@ pub(super) const SCENARIO: &[&str] =
     &["name", "duration", "warmup", "seed", "topology", "node", "link", "aqms", "queue", "traffic", "record"];
 /// Keys of `[record]`.
 pub(super) const RECORD: &[&str] = &[
+    "flows",
     "series",
     "cwnd_flows",
     "trace",
@@ -41,6 +45,32 @@ pub(super) const RECORD: &[&str] = &[
     "losses",
     "loss_rtt",
 ];
+
+/// What results say of each flow.
+pub(super) static FLOWS: Key<Own<FlowRecord>> = Key::or(
+    "flows",
+    Own {
+        kind: "flag or text",
+        range: Range::Words(FLOW_RECORDS),
+        wanted: FLOW_RECORDS,
+        schema: || json!({ "enum": [true, false, "summary"] }),
+        write: |flows| match flows {
+            FlowRecord::Each => true.into(),
+            FlowRecord::Summary => "summary".into(),
+            FlowRecord::Nothing => false.into(),
+        },
+        read: |field| match field.doc {
+            Doc::Bool(true) => Ok(FlowRecord::Each),
+            Doc::Bool(false) => Ok(FlowRecord::Nothing),
+            Doc::String(word) if word == "summary" => Ok(FlowRecord::Summary),
+            Doc::String(_) => Err(field.error("is unknown").allowed(FLOW_RECORDS)),
+            _ => Err(field.wrong_type(FLOW_RECORDS)),
+        },
+    },
+    FlowRecord::Each,
+    "Whether results list every flow, or say how the flows of each traffic entry are distributed, or neither.",
+);
+const FLOW_RECORDS: &str = "true, false, \"summary\"";
 
 const FLOW_NUMBERS: &str = "a list of flow numbers, such as [1, 2]";
 
@@ -148,7 +178,7 @@ fn round_trips_take_time(scenario: &Scenario) -> Checked<()> {
         return Ok(());
     }
     // The two directions of a link are a cycle, but only a flow between its ends uses no other links.
-    let graph = scenario.topology.graph(scenario.seed).into_owned().drawn(scenario.seed);
+    let graph = scenario.topology.drawn(scenario.seed);
     let mut routes = Routes::new(&graph);
     let mut time = |from: u32, to: u32| -> f64 {
         let links = routes.route(from, to).unwrap_or_default();
@@ -210,6 +240,7 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
         fields.optional("cwnd_flows").map_or(Ok(Vec::new()), |field| flow_list(&field, scenario, tcp_flow))?;
     let rates = rates(&fields, scenario)?;
     Ok(Record {
+        flows: FLOWS.read(&fields)?,
         series: series(&fields, scenario.duration, cwnd_flows.len())?,
         cwnd_flows,
         trace: fields.optional("trace").map_or(Ok(0), |field| field.whole(0, bounds::TRACE))?,
@@ -277,7 +308,7 @@ fn loss_rtt(fields: &Fields<'_>) -> Checked<Option<f64>> {
 /// Queues by their names in results, or "all".
 fn queue_list(field: &Field<'_>, scenario: &Scenario) -> Checked<Vec<String>> {
     const WANTED: &str = "\"all\", or a list of queues by their names in results";
-    let graph = scenario.topology.graph(scenario.seed);
+    let graph = scenario.topology.with_queues();
     let ports = scenario.ports(&graph);
     if let Doc::String(_) = field.doc {
         field.word(["all"].into_iter())?;

@@ -4,7 +4,8 @@ use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::Limit;
 use serde_json::{json, Map, Value as Json};
 
-use super::model::{Marker, QueueSpec, Record, Topology};
+use super::check::FLOWS;
+use super::model::{FlowRecord, Marker, QueueSpec, Record, Topology};
 use super::values::{seconds, RANDOM};
 use super::whole::Scenario;
 use super::{topology, traffic};
@@ -46,7 +47,7 @@ impl Scenario {
     ///
     /// Text, written item by item: as a tree of values, 200,000 pairs of hosts take gigabytes.
     pub fn network_text(&self) -> String {
-        let graph = self.topology.graph(self.seed).into_owned().drawn(self.seed);
+        let graph = self.topology.drawn(self.seed);
         let ports = self.ports(&graph);
         let queues = ports.iter().map(|port| (graph.link_name(port.link).to_string(), Json::from(port.name.clone())));
         let mut text = String::new();
@@ -114,6 +115,7 @@ pub(crate) fn parameter(value: Value) -> Option<Json> {
 
 fn record(record: &Record) -> Json {
     let mut map = Map::new();
+    FLOWS.write_given(Some(&record.flows).filter(|flows| **flows != FlowRecord::default()), &mut map);
     insert(&mut map, "series", record.series.map(|x| seconds(x).into()));
     map.insert("cwnd_flows".into(), json!(record.cwnd_flows));
     map.insert("trace".into(), record.trace.into());

@@ -28,6 +28,22 @@ impl Topology {
         }
     }
 
+    /// The same with every drawn delay drawn.
+    pub fn drawn(&self, seed: u64) -> Cow<'_, Graph> {
+        match self {
+            Topology::Graph(graph) if !graph.draws() => Cow::Borrowed(graph),
+            _ => Cow::Owned(self.graph(seed).into_owned().drawn(seed)),
+        }
+    }
+
+    /// The part of the network that has all its queues, under the same numbers: of a dumbbell what its pairs share.
+    pub fn with_queues(&self) -> Cow<'_, Graph> {
+        match self {
+            Topology::Dumbbell(dumbbell) => Cow::Owned(dumbbell.shared()),
+            Topology::Graph(graph) => Cow::Borrowed(graph),
+        }
+    }
+
     /// The dumbbell, if it is one.
     pub fn dumbbell(&self) -> Option<&Dumbbell> {
         match self {
@@ -153,9 +169,23 @@ impl Profile {
     }
 }
 
+/// What a result says of each flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FlowRecord {
+    /// All there is.
+    #[default]
+    Each,
+    /// Nothing, but how the flows of each traffic entry are distributed.
+    Summary,
+    /// Nothing.
+    Nothing,
+}
+
 /// What is recorded besides the statistics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
+    /// What the result says of each flow.
+    pub flows: FlowRecord,
     /// Sampling interval of the series, in seconds; `None` records none.
     pub series: Option<f64>,
     /// Flows whose windows are in the series, numbered from 1.

@@ -10,6 +10,7 @@ use earlydrop_aqm::params::{Kind, Param, Unit, Value};
 use serde_json::{json, Map, Value as Json};
 
 use super::bounds;
+use super::check::FLOWS;
 use super::ends::ENDS;
 use super::keys::{self, Row};
 use super::schemas::{about, name, object, reference, whole, with_default};
@@ -176,6 +177,7 @@ fn record() -> Json {
     object(
         &[],
         json!({
+            "flows": FLOWS.schema(),
             "series": about(reference("time"), "Sampling interval of the series."),
             "cwnd_flows": about(flows.clone(), "Flows whose windows are in the series."),
             "delay_flows": about(flows.clone(), "Flows of which every packet's delay is recorded."),

@@ -173,6 +173,7 @@ AGAINST
 
 # What to record besides the statistics.
 #[record]
+#flows = "summary"           # how the flows are distributed, instead of a list of them; false: neither
 #series = "100 ms"           # sample queue and average this often
 #cwnd_flows = [1, 2]         # and these flows' windows
 #trace = 1000                # keep the first events of the first queue

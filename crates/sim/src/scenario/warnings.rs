@@ -150,7 +150,7 @@ impl Scenario {
 
     /// The nominal rate of the slowest link that has this queue, bit/s.
     fn slowest(&self, queue: &Queue) -> f64 {
-        let graph = self.topology.graph(self.seed);
+        let graph = self.topology.with_queues();
         let ports = self.ports(&graph);
         let ports = ports.iter().filter(|port| self.queues[port.queue].key == queue.key);
         let rates = ports.filter_map(|port| graph.link(port.link)).map(|(direction, ..)| direction.link.rate.nominal());

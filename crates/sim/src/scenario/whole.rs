@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::ends::Ends;
 use super::model::{PortAt, Queue, QueueSpec, Record, Topology};
 use super::traffic::{Direction as Way, Traffic};
-use crate::topology::{Direction, Graph, Pairs};
+use crate::topology::{Direction, Dumbbell, Graph, Pairs};
 use earlydrop_aqm::random::Generator;
 
 /// A scenario that passed every check.
@@ -64,6 +64,22 @@ impl Scenario {
         self.traffic.iter().map(packet).max().unwrap_or(0)
     }
 
+    /// The dumbbell, if it is one and all flows go between its pairs.
+    pub(crate) fn pairs_alone(&self) -> Option<&Dumbbell> {
+        self.topology.dumbbell().filter(|_| self.ends.iter().all(|ends| ends.between.is_none()))
+    }
+
+    /// Of each flow between `pairs` pairs of hosts, those of its traffic entry or all in order: its traffic entry, the
+    /// number of its pair, and which way it sends.
+    pub(crate) fn pairs_of_flows(&self, pairs: u32) -> impl Iterator<Item = (&Traffic, u32, Way)> {
+        let mut dealt = 0;
+        self.traffic.iter().flat_map(move |traffic| {
+            let before = dealt;
+            dealt += if traffic.pairs.is_none() { traffic.flows() } else { 0 };
+            (0..traffic.flows()).map(move |flow| (traffic, traffic.pair(flow, before, pairs), traffic.direction))
+        })
+    }
+
     /// The ends of each flow: those of its traffic entry, else the topology's pairs, assigned in order.
     pub(crate) fn ends_of_flows(&self, graph: &Graph, seed: u64) -> Vec<(u32, u32)> {
         let mut ends = Vec::with_capacity(self.flows() as usize);
@@ -73,21 +89,18 @@ impl Scenario {
         let mut dealt = 0;
         for (traffic, given) in self.traffic.iter().zip(&self.ends) {
             let count = traffic.flows() as usize;
-            let turned = |(left, right)| match traffic.direction {
-                Way::Forward => (left, right),
-                Way::Reverse => (right, left),
-            };
-            match (given.nodes(graph), &graph.pairs, &traffic.pairs) {
-                (Some((from, to)), ..) => ends.extend((0..count).map(|i| (from[i % from.len()], to[i % to.len()]))),
-                (None, Pairs::Listed(pairs), Some(chosen)) => {
-                    ends.extend((0..count).map(|i| turned(pairs[chosen[i % chosen.len()] as usize])));
-                }
-                (None, Pairs::Listed(pairs), None) => {
-                    ends.extend((dealt..dealt + count).map(|i| turned(pairs[i % pairs.len()])));
-                    dealt += count;
+            match (given.nodes(graph), &graph.pairs) {
+                (Some((from, to)), _) => ends.extend((0..count).map(|i| (from[i % from.len()], to[i % to.len()]))),
+                (None, Pairs::Listed(pairs)) => {
+                    let pair = |flow| pairs[traffic.pair(flow, dealt, pairs.len() as u32) as usize];
+                    ends.extend((0..traffic.flows()).map(pair).map(|(left, right)| match traffic.direction {
+                        Way::Forward => (left, right),
+                        Way::Reverse => (right, left),
+                    }));
+                    dealt += if traffic.pairs.is_none() { traffic.flows() } else { 0 };
                 }
                 // The checker refuses traffic without ends where there are no pairs.
-                (None, Pairs::Drawn | Pairs::None, _) => ends.extend((0..count).map(|_| {
+                (None, Pairs::Drawn | Pairs::None) => ends.extend((0..count).map(|_| {
                     let from = below(hosts.len());
                     let to = (from + 1 + below(hosts.len() - 1)) % hosts.len();
                     (hosts[from], hosts[to])

@@ -26,6 +26,23 @@ impl Dumbbell {
     /// The network: `s1`, `s2`, ... at router `r1`, `d1`, `d2`, ... at router `r2`. Delays that are drawn come from
     /// `seed`, those of the senders and of the receivers each from a stream of their own.
     pub fn graph(&self, seed: u64) -> Graph {
+        let mut graph = self.shared();
+        let with_delay = |link: &LinkSpec, delay: f64| LinkSpec { delay: Delays::Same(delay), ..link.clone() };
+        let mut pairs = Vec::with_capacity(self.pairs as usize);
+        for (pair, delays) in (0..self.pairs).zip(self.access_delays(seed)) {
+            let (number, place) = (pair + 1, -f64::from(pair) - 1.0);
+            let sender = graph.host(format!("s{number}"), [0.0, place]);
+            let receiver = graph.host(format!("d{number}"), [3.0, place]);
+            graph.join(sender, 0, &with_delay(&self.senders, delays[0]));
+            graph.join(1, receiver, &with_delay(&self.receivers, delays[1]));
+            pairs.push((sender, receiver));
+        }
+        graph.pairs = Pairs::Listed(pairs);
+        graph
+    }
+
+    /// What all pairs share: the routers and the bottleneck. Its nodes and links have the numbers of the whole network.
+    pub fn shared(&self) -> Graph {
         let mut graph = Graph::default();
         let middle = 0.5 * (f64::from(self.pairs) + 1.0);
         let routers = [graph.router("r1", [1.0, -middle]), graph.router("r2", [2.0, -middle])];
@@ -38,21 +55,22 @@ impl Dumbbell {
             back.link = self.reverse.clone();
             back.queue = Some("reverse".into());
         }
-        let mut senders = Times::new(&self.senders.delay, seed, "topology.senders.delay");
-        let mut receivers = Times::new(&self.receivers.delay, seed, "topology.receivers.delay");
-        let with_delay = |link: &LinkSpec, delay: f64| LinkSpec { delay: Delays::Same(delay), ..link.clone() };
-        let mut pairs = Vec::with_capacity(self.pairs as usize);
-        for pair in 0..self.pairs {
-            let (number, place) = (pair + 1, -f64::from(pair) - 1.0);
-            let sender = graph.host(format!("s{number}"), [0.0, place]);
-            let receiver = graph.host(format!("d{number}"), [3.0, place]);
-            graph.join(sender, routers[0], &with_delay(&self.senders, senders.get(pair as usize)));
-            graph.join(routers[1], receiver, &with_delay(&self.receivers, receivers.get(pair as usize)));
-            pairs.push((sender, receiver));
-        }
-        graph.pairs = Pairs::Listed(pairs);
         graph
     }
+
+    /// The delays of each pair's links: the sender's, the receiver's, s.
+    pub(crate) fn access_delays(&self, seed: u64) -> impl Iterator<Item = [f64; 2]> + '_ {
+        let mut senders = Times::new(&self.senders.delay, seed, "topology.senders.delay");
+        let mut receivers = Times::new(&self.receivers.delay, seed, "topology.receivers.delay");
+        (0..self.pairs as usize).map(move |pair| [senders.get(pair), receivers.get(pair)])
+    }
+}
+
+/// The numbers of a pair's links in a dumbbell: the sender's to the router and back, the receiver's from the router and
+/// back.
+pub(crate) fn access_links(pair: u32) -> [u32; 4] {
+    let first = 2 + 4 * pair;
+    [first, first + 1, first + 2, first + 3]
 }
 
 /// Values of a distribution, one after the other, from a stream of its own.
@@ -78,6 +96,11 @@ impl<'a> Times<'a> {
 }
 
 impl Graph {
+    /// Whether any delay is drawn.
+    pub fn draws(&self) -> bool {
+        self.links().any(|(_, direction, ..)| matches!(direction.link.delay, Delays::Uniform(..)))
+    }
+
     /// The graph with every drawn delay drawn: one for both directions of a link where they are drawn from the same
     /// times, from the stream `link.NAME.delay` of `seed`.
     pub fn drawn(mut self, seed: u64) -> Graph {

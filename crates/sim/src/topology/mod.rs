@@ -20,7 +20,7 @@ mod link;
 pub mod random;
 mod routes;
 
-pub(crate) use dumbbell::Times;
+pub(crate) use dumbbell::{access_links, Times};
 pub use dumbbell::{Access, Dumbbell};
 pub use earlydrop_net::framing::{Encoding, Framing};
 pub use earlydrop_net::medium::{Jitter, LossPattern, Rate, Reorder, OPPORTUNITY_BYTES};

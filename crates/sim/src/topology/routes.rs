@@ -27,12 +27,16 @@ pub struct Routes<'a> {
     /// By node: its links out and in, and the nodes at their other ends.
     out: Lists,
     into: Lists,
+    /// The links in between nodes that are no leaves: what a search walks along.
+    trunk: Lists,
     /// By leaf: its link out and its link in, or none; no leaf has both missing.
     leaf: Vec<Option<Leaf>>,
     /// By node: the link to take towards `towards`, and the hops to it.
     next: Vec<u32>,
     hops: Vec<u32>,
     towards: u32,
+    /// The nodes that the last search reached.
+    reached: Vec<u32>,
     waiting: VecDeque<u32>,
 }
 
@@ -68,14 +72,19 @@ impl<'a> Routes<'a> {
                 }
             }
         }
+        let inner = |node: u32| leaves[node as usize].is_none();
+        let links = graph.links().filter(|&(_, _, from, to)| inner(from) && inner(to));
+        let trunk = Lists::new(nodes, links.map(|(link, _, from, to)| (to, link, from)));
         Routes {
             graph,
             out,
             into,
+            trunk,
             leaf: leaves,
             next: vec![NONE; nodes],
             hops: vec![NONE; nodes],
             towards: NONE,
+            reached: Vec::new(),
             waiting: VecDeque::new(),
         }
     }
@@ -147,20 +156,20 @@ impl<'a> Routes<'a> {
             return;
         }
         self.towards = target;
-        self.next.fill(NONE);
-        self.hops.fill(NONE);
+        for node in self.reached.drain(..) {
+            (self.next[node as usize], self.hops[node as usize]) = (NONE, NONE);
+        }
         self.hops[target as usize] = 0;
+        self.reached.push(target);
         self.waiting.push_back(target);
         while let Some(node) = self.waiting.pop_front() {
             let hops = self.hops[node as usize] + 1;
-            for &(link, before) in self.into.of(node as usize) {
+            for &(link, before) in self.trunk.of(node as usize) {
                 let before = before as usize;
-                if self.leaf[before].is_some() {
-                    continue;
-                }
                 if self.hops[before] == NONE {
                     self.hops[before] = hops;
                     self.next[before] = link;
+                    self.reached.push(before as u32);
                     self.waiting.push_back(before as u32);
                 } else if self.hops[before] == hops && self.end(self.next[before]) > node {
                     self.next[before] = link;

@@ -33,7 +33,7 @@ fn conserved(outcome: &Outcome, text: &str) {
     if let Some(rates) = outcome.rates.as_ref().filter(|_| measured_from_0) {
         let flow = &outcome.flows[0];
         let payload =
-            flow.without_feedback.map_or(u64::from(flow.in_order) * u64::from(flow.spec.payload), |(_, bytes)| bytes);
+            flow.without_feedback.map_or(u64::from(flow.in_order) * u64::from(flow.payload), |(_, bytes)| bytes);
         assert_eq!(sum(&rates.bytes()[0]), payload, "payload of the first flow of\n{text}");
     }
     for (flow, variation) in outcome.flows.iter().zip(&outcome.variations) {

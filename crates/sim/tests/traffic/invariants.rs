@@ -206,8 +206,7 @@ fn laws(scenario: &Scenario, outcome: &Outcome, text: &str) {
         if scenario.warmup == 0.0 {
             assert!(transfers.begun >= counted, "{text}");
             // What is complete has been received; headers and the last segment's room apart.
-            let received: u64 =
-                of_entry.iter().map(|flow| u64::from(flow.in_order) * u64::from(flow.spec.payload)).sum();
+            let received: u64 = of_entry.iter().map(|flow| u64::from(flow.in_order) * u64::from(flow.payload)).sum();
             assert!(received >= transfers.bytes, "{received} B of {} B\n{text}", transfers.bytes);
         }
     }

@@ -1,5 +1,6 @@
 //! A network as the engine runs it: links, ports, flows and their routes.
 
+mod flow_settings;
 mod specs;
 
 use earlydrop_net::medium::Medium;
@@ -7,6 +8,7 @@ use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::tcp::Flavour;
 pub use earlydrop_net::tcp::TcpOptions;
 pub use earlydrop_net::TtlOption;
+pub use flow_settings::FlowSettings;
 pub use specs::{
     FlowSpec, LinkSpec, PagePattern, PortKind, PortSpec, SourceSpec, TimeToLive, TransferSpec, Way, WebRequests,
     WebSpec,
@@ -21,7 +23,7 @@ pub struct Network {
     /// Ports.
     pub ports: Vec<PortSpec>,
     /// Flows.
-    pub flow_specs: Vec<FlowSpec>,
+    pub specs: FlowSettings,
     /// Packet sizes that occur on the wire, bytes.
     pub sizes: Vec<u16>,
     /// Sources without feedback, each with its flow.
@@ -56,6 +58,15 @@ impl Network {
     /// An empty network.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Makes room for so many links, and for flows with so many links each, there and back.
+    pub fn reserve(&mut self, links: usize, flows: usize, hops: usize) {
+        self.links.reserve_exact(links);
+        self.hops.reserve_exact(flows * hops);
+        self.routes.reserve_exact(flows);
+        self.times_to_live.reserve_exact(flows);
+        self.specs.reserve(flows);
     }
 
     /// Adds a link; returns its index.
@@ -96,7 +107,7 @@ impl Network {
     /// Replaces the unlimited data of a TCP flow by finite transfers.
     pub fn transfer(&mut self, flow: u32, spec: TransferSpec) {
         // In the profile `rfc` the last segment has any size.
-        self.needs_events |= !spec.is_plain() || self.flow_specs[flow as usize].options.rfc.is_some();
+        self.needs_events |= !spec.is_plain() || self.spec(flow as usize).options.rfc.is_some();
         self.groups = self.groups.max(spec.group + 1);
         self.transfers.push((flow, spec));
     }
@@ -174,14 +185,17 @@ impl Network {
                 self.sizes.push(size);
             }
         }
-        self.flow_specs.push(flow);
+        self.specs.push(flow);
         self.routes.len() as u32 - 1
     }
 
     /// Sets the varying rate, loss, jitter or reordering of `link`.
     pub fn medium(&mut self, link: u32, medium: Medium) {
+        let sorted = self.media.last().is_none_or(|&(last, _)| last <= link);
         self.media.push((link, medium));
-        self.media.sort_by_key(|&(link, _)| link);
+        if !sorted {
+            self.media.sort_by_key(|&(link, _)| link);
+        }
     }
 
     /// Whether `link` has a [`Medium`].
@@ -192,6 +206,11 @@ impl Network {
     /// A flow's time to live.
     pub fn time_to_live(&self, flow: usize) -> TimeToLive {
         self.times_to_live[flow]
+    }
+
+    /// The settings of a flow, without its start and clock phase.
+    pub fn spec(&self, flow: usize) -> &FlowSpec {
+        self.specs.kind(flow as u32)
     }
 
     /// Number of flows.
@@ -217,7 +236,7 @@ impl Network {
     /// Base RTT of a flow, s: a full segment to the receiver and its ACK back, over empty links. `None` without
     /// feedback.
     pub fn base_rtt_s(&self, flow: usize) -> Option<f64> {
-        let spec = &self.flow_specs[flow];
+        let spec = self.spec(flow);
         let with_feedback = spec.interval.is_none();
         with_feedback.then(|| self.forward_time_s(flow, spec.wire) + self.reverse_time_s(flow, ACK_BYTES))
     }
@@ -227,6 +246,11 @@ impl Network {
         let (at, forward, reverse) = self.routes[flow];
         let (at, forward, reverse) = (at as usize, forward as usize, reverse as usize);
         (&self.hops[at..at + forward], &self.hops[at + forward..at + forward + reverse])
+    }
+
+    /// Frees what the engine has in a form of its own.
+    pub(super) fn forget_routes(&mut self) {
+        (self.hops, self.routes, self.times_to_live) = (Vec::new(), Vec::new(), Vec::new());
     }
 
     /// By port: the flows whose data pass it, as ranges of indices.

@@ -18,7 +18,7 @@ pub fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighb
         let (forward, reverse) = network.route(flow);
         // Packets without feedback are sent by events of their own.
         let Some(&last) = reverse.last() else { return false };
-        let spec = &network.flow_specs[flow];
+        let spec = network.spec(flow);
         let (first, last) = (forward[0] as usize, last as usize);
         let Feeder::Link(from) = feeders[last] else { return false };
         let Some(timer) = shortest_timer(spec) else { return false };

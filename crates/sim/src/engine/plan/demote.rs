@@ -54,7 +54,7 @@ pub fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut
 /// it is stepped.
 fn demote_behind_delays(network: &Network, modes: &mut [Mode]) -> bool {
     let mut changed = false;
-    for flow in (0..network.flows()).filter(|&flow| network.flow_specs[flow].options.ack_waits().next().is_some()) {
+    for flow in (0..network.flows()).filter(|&flow| network.spec(flow).options.ack_waits().next().is_some()) {
         if let Some(&first) = network.route(flow).1.first() {
             let demoted = stepped(modes[first as usize]);
             changed |= demoted != modes[first as usize];
@@ -80,7 +80,7 @@ fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
         let way: Vec<usize> = forward.iter().chain(reverse).map(|&link| link as usize).collect();
-        let (data, acks) = sizes(&network.flow_specs[flow]);
+        let (data, acks) = sizes(network.spec(flow));
         for (meeting, &link) in way.iter().enumerate() {
             if feeders[link] != Feeder::Several {
                 continue;
@@ -152,9 +152,9 @@ fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
         .filter(|&link| matches!(modes[link], Mode::Stepped | Mode::SteppedPort))
         .flat_map(|link| network.sizes.iter().map(move |&size| transmission(network, link, size)))
         // The next packet of a constant bit rate is such an event.
-        .chain(network.flow_specs.iter().filter_map(|flow| flow.interval))
+        .chain(network.specs.kinds().iter().filter_map(|flow| flow.interval))
         // So is the timer of a delayed ACK.
-        .chain(network.flow_specs.iter().flat_map(|flow| flow.options.ack_waits()))
+        .chain(network.specs.kinds().iter().flat_map(|flow| flow.options.ack_waits()))
         .collect();
     ends.sort_unstable_by(f64::total_cmp);
     ends.dedup();
@@ -165,7 +165,7 @@ fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
     let mut changed = false;
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
-        let spec = &network.flow_specs[flow];
+        let spec = network.spec(flow);
         let (data, acks) = sizes(spec);
         let hops = forward.iter().map(|&link| (link, &data)).chain(reverse.iter().map(|&link| (link, &acks)));
         let mut hops = hops.peekable();

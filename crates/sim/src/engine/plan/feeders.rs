@@ -86,7 +86,7 @@ pub fn neighbours(network: &Network) -> Vec<Neighbour> {
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
         for (hop, &link) in forward.iter().chain(reverse).enumerate() {
-            let spec = &network.flow_specs[flow];
+            let spec = network.spec(flow);
             let size = |of: u16, hop: usize, ack: u16| if hop < forward.len() { of } else { ack };
             let source = hop.saturating_sub(1);
             let at = &mut neighbours[link as usize];

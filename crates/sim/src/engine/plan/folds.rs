@@ -71,7 +71,7 @@ pub fn alike(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]) ->
         let Feeder::Link(source) = *feeder else { continue };
         let (at, source) = (&neighbours[link], source as usize);
         let here = (network.links[link].rate_bps, at.data.1);
-        let spec = &network.flow_specs[at.flow as usize];
+        let spec = network.spec(at.flow as usize);
         alike[source] &= at.flows == 1
             && (at.one_size || spec.options.rfc.is_some())
             && (!at.carries_syns || at.data.1 > at.syn.1)

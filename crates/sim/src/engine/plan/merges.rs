@@ -33,7 +33,7 @@ pub fn early(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &[Mod
                 continue;
             }
             let Some(begin) = way[..end].iter().rposition(|&l| l == from) else { continue };
-            let spec = &network.flow_specs[flow];
+            let spec = network.spec(flow);
             let latency = |data: u16| {
                 let hops = way.iter().enumerate().take(end).skip(begin);
                 let total: f64 = hops

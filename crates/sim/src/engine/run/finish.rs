@@ -53,7 +53,8 @@ impl<Q: EventQueue> Engine<Q> {
                 let rare = self.rare.get(index).copied().unwrap_or_default();
                 let segments = self.payloads.segments(index, self.specs.kind(index as u32));
                 FlowOutcome {
-                    spec: self.specs.whole(index as u32, flow.sender.clock_phase()),
+                    start: self.specs.start(index as u32),
+                    payload: self.specs.kind(index as u32).payload,
                     in_order: segments.unwrap_or(arrivals.in_order),
                     received: arrivals.received,
                     delay_mean: arrivals.delay_ticks as f64

@@ -19,6 +19,7 @@ mod web;
 
 pub use reading::{FlowState, QueueState};
 
+use crate::engine::network::FlowSettings;
 use crate::engine::outcome::{PacketDelays, Series};
 use crate::engine::settings::Settings;
 use crate::engine::state::applications::Applications;
@@ -28,7 +29,6 @@ use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::net::{AckTimer, Net, Payloads, Rare, Tally};
 use crate::engine::state::order::{AheadMerge, Key};
 use crate::engine::state::sources::Sources;
-use crate::engine::state::specs::Specs;
 use crate::engine::trace::{Forward, VariableChange};
 use crate::events::{Event, EventQueue, Kind};
 use crate::rates::Rates;
@@ -52,7 +52,7 @@ pub struct Engine<Q> {
     net: Net,
     tallies: Table<Tally>,
     rare: Vec<Rare>,
-    specs: Specs,
+    specs: FlowSettings,
     sources: Sources,
     applications: Applications,
     /// Flows whose data end at a time, s.

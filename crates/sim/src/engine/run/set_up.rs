@@ -15,7 +15,6 @@ use crate::engine::state::port::Port;
 use crate::engine::state::recorder::Recorder;
 use crate::engine::state::routes::routes;
 use crate::engine::state::sources::Sources;
-use crate::engine::state::specs::Specs;
 use crate::engine::state::{end_to_end, hosts};
 use crate::engine::trace::QueueTrace;
 use crate::events::{EventQueue, Kind};
@@ -32,8 +31,22 @@ const PORTS_IN_CACHE: usize = 100;
 
 impl<Q: EventQueue> Engine<Q> {
     /// The engine for `network` with the modes of `plan`.
-    pub fn new(network: Network, plan: &Plan, settings: Settings) -> Self {
+    pub fn new(mut network: Network, plan: &Plan, settings: Settings) -> Self {
         let (routes, steps, lags) = routes(&network, plan, &settings);
+        let passing = network.passing();
+        let headers = Headers::new(&network);
+        let ticks_per_second = Segment::ticks_per_second(settings.duration);
+        let variations = end_to_end::variations(&network, &settings, ticks_per_second);
+        let packet_delays = vec![Vec::new(); settings.delay_flows.len()];
+        let forward = settings.trace_headers.then(|| end_to_end::forward(&network));
+        let losses = settings.losses.then(|| Box::new(end_to_end::Losses::new(&network)));
+        let loss_rtts = end_to_end::loss_rtts(&network, &settings);
+        let ideals = end_to_end::ideals(&network);
+        let flow_count = network.flows();
+        let times_to_live = (0..flow_count).map(|flow| network.time_to_live(flow));
+        let times_to_live = times_to_live.map(|time| (time.initial, time.last)).collect::<Vec<_>>();
+        // Many flows: the network and the engine's state together would be the most memory of a run.
+        network.forget_routes();
         let mut port_links = vec![0; network.ports.len()];
         let mut early_merges = Vec::new();
         let mut links = Vec::with_capacity(network.links.len());
@@ -55,18 +68,6 @@ impl<Q: EventQueue> Engine<Q> {
             Link { wire, cause: 0.0, reserved: 0, head: NONE, tail, mode, varies, port: place }
         }));
         let link_counts = plan.count();
-        let passing = network.passing();
-        let headers = Headers::new(&network);
-        let ticks_per_second = Segment::ticks_per_second(settings.duration);
-        let variations = end_to_end::variations(&network, &settings, ticks_per_second);
-        let packet_delays = vec![Vec::new(); settings.delay_flows.len()];
-        let forward = settings.trace_headers.then(|| end_to_end::forward(&network));
-        let losses = settings.losses.then(|| Box::new(end_to_end::Losses::new(&network)));
-        let loss_rtts = end_to_end::loss_rtts(&network, &settings);
-        let ideals = end_to_end::ideals(&network);
-        let flow_count = network.flows();
-        let times_to_live = (0..flow_count).map(|flow| network.time_to_live(flow));
-        let times_to_live = times_to_live.map(|time| (time.initial, time.last)).collect::<Vec<_>>();
         let timers = network.ports.len() as u64;
         let together: f64 = port_links.iter().map(|&link: &u32| network.links[link as usize].rate_bps).sum();
         let largest = network.sizes.iter().copied().max().unwrap_or(SYN_BYTES);
@@ -74,9 +75,17 @@ impl<Q: EventQueue> Engine<Q> {
         let ports: Vec<Port> = (network.ports.into_iter().zip(port_links))
             .map(|(spec, link)| Port::new(spec, link, plan.modes[link as usize] == Mode::AnalyticPort))
             .collect();
+        let stages = if ports.len() > PORTS_IN_CACHE { STAGES } else { usize::from(flow_count > FLOWS_IN_CACHE) };
+        let (mut port_of, mut disciplines) = (Vec::new(), Vec::new());
+        if stages == STAGES {
+            port_of.extend(network.links.iter().map(|link| link.port.unwrap_or(NONE)));
+            disciplines.extend(ports.iter().map(Port::discipline_address));
+        }
+        drop(network.links);
+        let mut specs = network.specs;
         let mut flows = Vec::with_capacity(flow_count);
-        flows.extend(network.flow_specs.iter().map(|spec| Flow {
-            sender: hosts::sender(spec, 0),
+        flows.extend(specs.in_order().map(|(spec, clock_phase)| Flow {
+            sender: hosts::sender(spec, clock_phase, 0),
             deadline: f64::INFINITY,
             armed_at: 0.0,
             armed_cause: 0.0,
@@ -88,7 +97,7 @@ impl<Q: EventQueue> Engine<Q> {
             header: spec.wire.saturating_sub(spec.payload),
         }));
         let mut arrivals = Vec::with_capacity(flow_count);
-        arrivals.extend(network.flow_specs.iter().map(|spec| Arrivals {
+        arrivals.extend(specs.in_order().map(|(spec, _)| Arrivals {
             receiver: hosts::receiver(spec, 0),
             in_order: 0,
             received: 0,
@@ -96,13 +105,8 @@ impl<Q: EventQueue> Engine<Q> {
             header: spec.wire.saturating_sub(spec.payload),
             stamped_ack: hosts::stamped_ack(spec),
         }));
-        let stages = if ports.len() > PORTS_IN_CACHE { STAGES } else { usize::from(flow_count > FLOWS_IN_CACHE) };
-        let (mut port_of, mut disciplines) = (Vec::new(), Vec::new());
-        if stages == STAGES {
-            port_of.extend(network.links.iter().map(|link| link.port.unwrap_or(NONE)));
-            disciplines.extend(ports.iter().map(Port::discipline_address));
-        }
-        let specs = network.flow_specs;
+        let opening = specs.in_order().filter(|(spec, _)| spec.interval.is_none()).count() as u32;
+        specs.forget_clock_phases();
         let mut engine = Engine {
             queue: Q::new(spacing),
             // The numbers up to here belong to the policies' timers.
@@ -133,10 +137,10 @@ impl<Q: EventQueue> Engine<Q> {
             stops: network.stops,
             tallies: vec![Tally::default(); specs.len()].into(),
             rare: Vec::new(),
-            opening: specs.iter().filter(|spec| spec.interval.is_none()).count() as u32,
+            opening,
             ack_timers: ack_timers(&specs),
             payloads: Payloads::new(&specs),
-            specs: Specs::new(&specs),
+            specs,
             merges: early_merges.into_iter().map(|early| AheadMerge::new(early, spacing)).collect::<Vec<_>>().into(),
             media: network.media,
             losses_by_distance: Vec::new(),

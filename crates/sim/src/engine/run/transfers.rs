@@ -6,7 +6,6 @@
 //! own.
 
 use super::Engine;
-use crate::engine::network::FlowSpec;
 use crate::engine::state::applications::{Behaviour, State};
 use crate::engine::state::hosts;
 use crate::engine::state::link::NONE;
@@ -144,16 +143,16 @@ impl<Q: EventQueue> Engine<Q> {
         }
         // ns-2 draws a phase for each new agent.
         let clock_phase = TICK * application.random.uniform();
-        let spec = FlowSpec { clock_phase, ..self.specs.kind(flow).clone() };
+        let spec = self.specs.kind(flow);
         let traced = state.sender.is_traced();
-        state.sender = hosts::sender(&spec, first);
+        state.sender = hosts::sender(spec, clock_phase, first);
         if let Sender::Ns2(sender) = &mut state.sender {
             sender.wait_for_data();
         }
         state.sender.trace(traced);
         state.deadline = f64::INFINITY;
         state.armed_number = 0;
-        let mut receiver = hosts::receiver(&spec, first);
+        let mut receiver = hosts::receiver(spec, first);
         if self.watches_receivers() {
             receiver.watch();
         }

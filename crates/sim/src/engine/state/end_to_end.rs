@@ -111,7 +111,7 @@ impl Ideal {
 
     fn new(network: &Network, flow: u32, transfer: &TransferSpec) -> Self {
         let flow = flow as usize;
-        let bytes = network.flow_specs[flow].wire;
+        let bytes = network.spec(flow).wire;
         let back = match (transfer.request, transfer.received) {
             (Some((request, _)), _) => network.reverse_time_s(flow, request),
             (None, true) => 0.0,

@@ -43,7 +43,7 @@ impl Headers {
                 hops: forward.len(),
                 dscp: network.dscp(flow),
                 tcp: !reverse.is_empty(),
-                counts_marks: network.flow_specs[flow].options.rfc.as_ref().is_some_and(|rfc| rfc.counts_marks()),
+                counts_marks: network.spec(flow).options.rfc.as_ref().is_some_and(|rfc| rfc.counts_marks()),
             }
         });
         Headers { flows: flows.collect() }

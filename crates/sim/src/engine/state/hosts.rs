@@ -7,12 +7,12 @@ use earlydrop_net::tcp::rfc::{Connection, Feedback};
 use earlydrop_net::tcp::{ns2, Receiver, Sender};
 use earlydrop_net::Segment;
 
-/// The sender of a flow; `first` is its initial sequence number (0 in ns-2).
-pub fn sender(spec: &FlowSpec, first: u32) -> Sender {
+/// The sender of a flow whose RTT clock has this phase, s; `first` is its initial sequence number (0 in ns-2).
+pub fn sender(spec: &FlowSpec, clock_phase: f64, first: u32) -> Sender {
     if let Some(settings) = &spec.options.rfc {
         return Sender::Rfc(Box::new(Connection::new(**settings, first)));
     }
-    let mut sender = ns2::Sender::new(spec.flavour, spec.window, spec.clock_phase);
+    let mut sender = ns2::Sender::new(spec.flavour, spec.window, clock_phase);
     if spec.options.ecn && spec.flavour.knows_ecn() {
         sender.core.use_ecn();
     }

@@ -13,4 +13,3 @@ pub mod port;
 pub mod recorder;
 pub mod routes;
 pub mod sources;
-pub mod specs;

@@ -4,7 +4,7 @@ use super::link::Link;
 use super::order::{Key, START};
 use super::port::Port;
 use super::routes::{Lag, Route, Step, OWN_LINKS};
-use crate::engine::network::FlowSpec;
+use crate::engine::network::{FlowSettings, FlowSpec};
 use crate::events::{Event, Kind};
 use crate::prefetch::prefetch;
 use crate::table::Table;
@@ -156,8 +156,9 @@ pub struct AckTimer {
 }
 
 /// Timers for all flows, if any delays ACKs.
-pub fn ack_timers(specs: &[FlowSpec]) -> Vec<AckTimer> {
-    let count = if specs.iter().any(|spec| spec.options.ack_waits().next().is_some()) { specs.len() } else { 0 };
+pub fn ack_timers(specs: &FlowSettings) -> Vec<AckTimer> {
+    let waits = specs.kinds().iter().any(|spec| spec.options.ack_waits().next().is_some());
+    let count = if waits { specs.len() } else { 0 };
     let none = || AckTimer {
         segment: Segment::default(),
         deadline: f64::INFINITY,
@@ -175,8 +176,8 @@ pub struct Payloads {
 }
 
 impl Payloads {
-    pub fn new(specs: &[FlowSpec]) -> Self {
-        let any = specs.iter().any(|spec| spec.options.rfc.is_some());
+    pub fn new(specs: &FlowSettings) -> Self {
+        let any = specs.kinds().iter().any(|spec| spec.options.rfc.is_some());
         Payloads { of_flow: if any { vec![(0, 0); specs.len()] } else { Vec::new() } }
     }
 

@@ -224,7 +224,7 @@ pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route
             let action = match plan.modes[link as usize] {
                 Mode::Fold if plan.apart[link as usize] => Action::Through,
                 Mode::Fold => Action::Fold,
-                Mode::SlowFold if network.flow_specs[flow].options.rfc.is_some() => Action::MixedFold,
+                Mode::SlowFold if network.spec(flow).options.rfc.is_some() => Action::MixedFold,
                 Mode::SlowFold => Action::SlowFold,
                 Mode::Merge if plan.early(link).is_some() => Action::Ahead,
                 _ => Action::AtEvent,
@@ -276,7 +276,7 @@ pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route
             let LinkSpec { rate_bps, delay_s, .. } = network.links[*link as usize];
             Lag { seconds: Wire::new(rate_bps, delay_s).lag(size), size }
         };
-        let out = forward.iter().map(|link| lag(link, network.flow_specs[flow].wire));
+        let out = forward.iter().map(|link| lag(link, network.spec(flow).wire));
         let back = reverse.iter().map(|link| lag(link, ACK_BYTES));
         let own = out.chain(std::iter::once(Lag::NONE)).chain(back).chain(std::iter::once(Lag::NONE));
         lags.resize(all.len(), None);

@@ -130,8 +130,8 @@ pub(super) fn read(scenario: &Fields<'_>, topology: &Fields<'_>, links: Links<'_
                     .allowed("a name of its own for each direction of each link"));
             }
         }
-        if joined.len() > 2 * bounds::PAIRS as usize {
-            return Err(ScenarioError::new("link", "makes too many links").allowed(bounds::PAIRS.to_string()));
+        if joined.len() > 2 * bounds::ROUTERS as usize {
+            return Err(ScenarioError::new("link", "makes too many links").allowed(bounds::ROUTERS.to_string()));
         }
         graph.edges.push(Edge { from, to, there, back });
     }

@@ -78,12 +78,17 @@ impl Form for Link {
     }
 }
 
-/// How many there are of something, from `low` on.
-const fn number(low: u64) -> Whole {
-    Whole { low, high: bounds::PAIRS }
+/// How many hosts there are whose links have no queues, from `low` on.
+const fn hosts(low: u64) -> Whole {
+    Whole { low, high: bounds::HOSTS }
 }
 
-static PAIRS: Key<Whole> = Key::required("pairs", number(1), "Number of sender-receiver pairs.");
+/// How many routers there are, or hosts behind a queue each, from `low` on.
+const fn routers(low: u64) -> Whole {
+    Whole { low, high: bounds::ROUTERS }
+}
+
+static PAIRS: Key<Whole> = Key::required("pairs", hosts(1), "Number of sender-receiver pairs.");
 static BOTTLENECK: Key<Link> = Key::required("bottleneck", ONE, "The bottleneck.");
 static REVERSE: Key<Link> =
     Key::optional("reverse", ONE, "rate and delay of `bottleneck`", "The bottleneck's other direction.");
@@ -92,28 +97,28 @@ static BOTH_SIDES: Key<Link> =
 static LEFT: Key<Link> = Key::optional("senders", MANY, "as `access`", "Links between senders and bottleneck.");
 static RIGHT: Key<Link> = Key::optional("receivers", MANY, "as `access`", "Links between bottleneck and receivers.");
 static ACCESS: Key<Link> = Key::required("access", MANY, "Links of hosts.");
-static BOTTLENECKS: Key<Whole> = Key::or("bottlenecks", number(1), 2, "Bottlenecks in a row.");
-static LONG_PAIRS: Key<Whole> = Key::or("pairs", number(0), 1, "Pairs of hosts whose flows pass all bottlenecks.");
+static BOTTLENECKS: Key<Whole> = Key::or("bottlenecks", routers(1), 2, "Bottlenecks in a row.");
+static LONG_PAIRS: Key<Whole> = Key::or("pairs", hosts(0), 1, "Pairs of hosts whose flows pass all bottlenecks.");
 static CROSS: Key<Whole> =
-    Key::or("cross", number(0), 1, "Pairs of hosts at each bottleneck whose flows pass that one alone.");
+    Key::or("cross", hosts(0), 1, "Pairs of hosts at each bottleneck whose flows pass that one alone.");
 static EACH_REVERSE: Key<Link> =
     Key::optional("reverse", ONE, "rate and delay of `bottleneck`", "Each bottleneck's other direction.");
-static STAR_HOSTS: Key<Whole> = Key::required("hosts", number(2), "Number of hosts.");
-static SENDERS: Key<Whole> = Key::required("pairs", number(1), "Number of senders.");
+static STAR_HOSTS: Key<Whole> = Key::required("hosts", routers(2), "Number of hosts.");
+static SENDERS: Key<Whole> = Key::required("pairs", hosts(1), "Number of senders.");
 static SFRED: [Key<Link>; 3] = many_to_one([(10e6, 0.01), (1.5e6, 0.01), (10e6, 0.005)]);
 static NLRED: [Key<Link>; 3] = many_to_one([(100e6, 0.005), (10e6, 0.02), (100e6, 0.005)]);
 // DDRED's networks: 10 Mbit/s. The paper gives no delays; 5 ms between routers and 1 ms to hosts are our choice.
 static CORE: Key<Link> = Key::or("core", ONE, LinkSpec::constant(10e6, 0.005), "Links between routers.");
 static CORE_ACCESS: Key<Link> = Key::or("access", MANY, LinkSpec::constant(10e6, 0.001), "Links of hosts.");
-static ROUTERS_IN_LINE: Key<Whole> = Key::or("routers", number(2), 10, "Routers in a line, each with a workstation.");
-static PETALS: Key<Whole> = Key::or("petals", number(1), 5, "Routers in the ring, each with a loop.");
-static PETAL: Key<Whole> = Key::or("petal", number(0), 8, "Routers in a loop.");
+static ROUTERS_IN_LINE: Key<Whole> = Key::or("routers", routers(2), 10, "Routers in a line, each with a workstation.");
+static PETALS: Key<Whole> = Key::or("petals", routers(1), 5, "Routers in the ring, each with a loop.");
+static PETAL: Key<Whole> = Key::or("petal", routers(0), 8, "Routers in a loop.");
 static FIRST: Key<Link> = Key::optional("first", MANY, "as `link`", "The link of `s1`.");
 static LINK: Key<Link> = Key::or("link", MANY, LinkSpec::constant(10e6, 0.001), "Every other link.");
-static ROUTERS: Key<Whole> = Key::required("routers", number(1), "Number of routers.");
+static ROUTERS: Key<Whole> = Key::required("routers", routers(1), "Number of routers.");
 static DEGREE: Key<Quantity> =
     Key::or("degree", Quantity::number(bounds::DEGREE), 4.0, "Links to other routers at each router, on average.");
-static ROUTER_HOSTS: Key<Whole> = Key::or("hosts", number(1), 1, "Hosts at each router.");
+static ROUTER_HOSTS: Key<Whole> = Key::or("hosts", hosts(1), 1, "Hosts at each router.");
 static GRAPH_SEED: Key<Whole> =
     Key::or("graph_seed", Whole { low: 0, high: bounds::SEED }, 1, "Seed from which the graph is drawn.");
 const fn many_to_one([senders, bottleneck, receiver]: [(f64, f64); 3]) -> [Key<Link>; 3] {
@@ -182,7 +187,7 @@ pub(in crate::scenario) const KINDS: &[Kind] = &[
         build: |build| {
             let [core, access] = build.core_and_access()?;
             let (petals, petal) = (build.whole(&PETALS)?, build.whole(&PETAL)?);
-            build.at_most("petal", u64::from(petals) * (u64::from(petal) + 1), "routers")?;
+            build.at_most("petal", u64::from(petals) * (u64::from(petal) + 1), bounds::ROUTERS, "routers")?;
             Ok(Topology::Graph(builders::flower(petals, petal, &core, &access)))
         },
     },
@@ -249,13 +254,13 @@ impl Build<'_> {
         key.read(&self.fields).map(|x| x as u32)
     }
 
-    fn at_most(&self, key: &str, count: u64, what: &str) -> Checked<()> {
-        if count <= bounds::PAIRS {
+    fn at_most(&self, key: &str, count: u64, most: u64, what: &str) -> Checked<()> {
+        if count <= most {
             return Ok(());
         }
         Err(ScenarioError::new(join(&self.fields.path, key), format!("makes too many {what}"))
             .given(count.to_string())
-            .allowed(bounds::PAIRS.to_string()))
+            .allowed(most.to_string()))
     }
 
     fn link(&self, key: &Key<Link>) -> Checked<LinkSpec> {
@@ -311,7 +316,7 @@ impl Build<'_> {
             let wanted = "a pair of hosts, all the way or across a bottleneck";
             return Err(self.fields.missing(LONG_PAIRS.name).allowed(wanted));
         }
-        self.at_most(CROSS.name, hosts + u64::from(parts.bottlenecks), "hosts and routers")?;
+        self.at_most(CROSS.name, hosts + u64::from(parts.bottlenecks), bounds::HOSTS, "hosts and routers")?;
         Ok(builders::parking_lot(&parts))
     }
 
@@ -329,8 +334,9 @@ impl Build<'_> {
         let [core, access] = self.core_and_access()?;
         let routers = self.whole(&ROUTERS)?;
         let hosts = self.whole(&ROUTER_HOSTS)?;
-        self.at_most(ROUTER_HOSTS.name, u64::from(routers) * (1 + u64::from(hosts)), "hosts and routers")?;
-        self.at_most(DEGREE.name, (0.5 * degree * f64::from(routers)) as u64, "links")?;
+        let nodes = u64::from(routers) * (1 + u64::from(hosts));
+        self.at_most(ROUTER_HOSTS.name, nodes, bounds::ROUTERS, "hosts and routers")?;
+        self.at_most(DEGREE.name, (0.5 * degree * f64::from(routers)) as u64, bounds::ROUTERS, "links")?;
         let seed = GRAPH_SEED.read(&self.fields)?;
         Ok(random(&Random { routers, degree, hosts, core, access, seed }))
     }

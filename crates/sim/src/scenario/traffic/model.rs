@@ -60,6 +60,14 @@ impl Traffic {
         u64::from(self.count)
     }
 
+    /// The pair of `flow` among `pairs` pairs of hosts, where the entries before it have used `before` of them.
+    pub(crate) fn pair(&self, flow: u64, before: u64, pairs: u32) -> u32 {
+        match &self.pairs {
+            Some(chosen) => chosen[flow as usize % chosen.len()],
+            None => ((before + flow) % u64::from(pairs)) as u32,
+        }
+    }
+
     /// Its kind, as scenarios name it.
     pub fn kind(&self) -> &'static str {
         match &self.load {

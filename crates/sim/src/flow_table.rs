@@ -1,0 +1,257 @@
+//! The table of flows: its columns, declared once for result documents, packed columns and summaries.
+
+use crate::engine::{FlowOutcome, Outcome};
+use crate::scenario::{Scenario, Tcp, Traffic};
+use serde_json::{Map, Value};
+use std::io::Write;
+
+/// A value of the table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell {
+    /// Flows of this kind have no such column.
+    Absent,
+    /// Nothing was measured.
+    Null,
+    /// A whole number.
+    Whole(u64),
+    /// A finite real number.
+    Real(f64),
+    /// A word.
+    Text(&'static str),
+}
+
+impl Cell {
+    fn real(x: f64) -> Self {
+        if x.is_finite() {
+            Cell::Real(x)
+        } else {
+            Cell::Null
+        }
+    }
+
+    fn given(x: Option<f64>) -> Self {
+        x.map_or(Cell::Null, Cell::real)
+    }
+
+    fn value(self) -> Value {
+        match self {
+            Cell::Absent | Cell::Null => Value::Null,
+            Cell::Whole(n) => n.into(),
+            Cell::Real(x) => x.into(),
+            Cell::Text(word) => word.into(),
+        }
+    }
+
+    fn number(self) -> Option<f64> {
+        match self {
+            Cell::Whole(n) => Some(n as f64),
+            Cell::Real(x) => Some(x),
+            Cell::Absent | Cell::Null | Cell::Text(_) => None,
+        }
+    }
+}
+
+/// One flow.
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
+    id: u64,
+    traffic: &'a Traffic,
+    flow: &'a FlowOutcome,
+    width: f64,
+}
+
+/// A column: its name, whether its values are measures of the flow, and the value of a flow.
+pub struct Column {
+    /// Name in result documents, with its unit.
+    pub name: &'static str,
+    summarised: bool,
+    /// The value of a flow.
+    pub of: fn(&Row<'_>) -> Cell,
+}
+
+const fn fact(name: &'static str, of: fn(&Row<'_>) -> Cell) -> Column {
+    Column { name, summarised: false, of }
+}
+
+const fn measure(name: &'static str, of: fn(&Row<'_>) -> Cell) -> Column {
+    Column { name, summarised: true, of }
+}
+
+/// All columns, in the order of result documents.
+pub const COLUMNS: [Column; 20] = [
+    fact("id", |row| Cell::Whole(row.id)),
+    fact("kind", |row| Cell::Text(row.traffic.kind())),
+    fact("tcp", |row| row.traffic.tcp().map(Tcp::name).map_or(Cell::Null, Cell::Text)),
+    fact("start_s", |row| Cell::real(row.flow.start)),
+    measure("goodput_mbps", |row| Cell::real(goodput(row.flow, row.width))),
+    measure("throughput_mbps", |row| Cell::real(throughput(row.flow, row.width))),
+    measure("delivered_packets", |row| whole(row.flow.in_order)),
+    measure("received_packets", |row| whole(row.flow.received)),
+    measure("delay_mean_ms", |row| {
+        let FlowOutcome { received, delay_mean, .. } = *row.flow;
+        Cell::given((received > 0).then_some(delay_mean * 1e3))
+    }),
+    measure("retransmits", |row| whole(row.flow.retransmits)),
+    measure("timeouts", |row| whole(row.flow.timeouts)),
+    measure("drops", |row| whole(row.flow.drops)),
+    measure("marks", |row| whole(row.flow.marks)),
+    measure("lost", |row| whole(row.flow.lost)),
+    measure("expired", |row| whole(row.flow.expired)),
+    measure("completion_s", |row| Cell::given(row.flow.transfers.and_then(|transfers| transfers.time))),
+    fact("packets_sent", |row| row.flow.without_feedback.map_or(Cell::Absent, |(sent, _)| Cell::Whole(sent))),
+    fact("packets_received", |row| row.flow.without_feedback.map_or(Cell::Absent, |_| whole(row.flow.received))),
+    measure("transfers_completed", |row| row.flow.transfers.map_or(Cell::Absent, |of| whole(of.completed))),
+    measure("slowdown", |row| row.flow.transfers.map_or(Cell::Absent, |of| Cell::given(of.slowdown))),
+];
+
+fn whole(n: u32) -> Cell {
+    Cell::Whole(n.into())
+}
+
+/// Payload delivered in order over the window of `width` s, Mbit/s.
+pub fn goodput(flow: &FlowOutcome, width: f64) -> f64 {
+    payload(flow, flow.in_order, |(in_order, _)| in_order) * 8.0 / width / 1e6
+}
+
+/// Payload received, duplicates included, Mbit/s.
+pub fn throughput(flow: &FlowOutcome, width: f64) -> f64 {
+    payload(flow, flow.received, |(_, all)| all) * 8.0 / width / 1e6
+}
+
+/// Bytes of `packets`; where packet sizes differ, the bytes summed.
+fn payload(flow: &FlowOutcome, packets: u32, counted: fn((u64, u64)) -> u64) -> f64 {
+    match (flow.without_feedback, flow.payloads) {
+        (Some((_, bytes)), _) => bytes as f64,
+        (None, Some(payloads)) => counted(payloads) as f64,
+        (None, None) => f64::from(packets) * f64::from(flow.payload),
+    }
+}
+
+/// The flows of a run.
+#[derive(Clone, Copy)]
+pub struct FlowTable<'a> {
+    scenario: &'a Scenario,
+    outcome: &'a Outcome,
+}
+
+impl<'a> FlowTable<'a> {
+    /// The flows of a run of `scenario`.
+    pub fn new(scenario: &'a Scenario, outcome: &'a Outcome) -> Self {
+        FlowTable { scenario, outcome }
+    }
+
+    /// Number of flows.
+    pub fn len(&self) -> usize {
+        self.outcome.flows.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.outcome.flows.is_empty()
+    }
+
+    /// All flows in order.
+    pub fn rows(self) -> impl Iterator<Item = Row<'a>> {
+        let width = self.scenario.duration - self.scenario.warmup;
+        let kinds = self.scenario.traffic.iter().flat_map(|one| std::iter::repeat_n(one, one.flows() as usize));
+        (1..).zip(kinds).zip(&self.outcome.flows).map(move |((id, traffic), flow)| Row { id, traffic, flow, width })
+    }
+
+    /// The columns that some flow has, those that all have first, the others in the order of their first flows.
+    pub fn columns(self) -> Vec<&'static Column> {
+        let first = |column: &&Column| self.rows().position(|row| (column.of)(&row) != Cell::Absent);
+        let mut columns: Vec<_> = COLUMNS.iter().filter_map(|column| Some((first(&column)?, column))).collect();
+        columns.sort_by_key(|&(first, _)| first);
+        columns.into_iter().map(|(_, column)| column).collect()
+    }
+
+    /// One table for each flow.
+    pub fn values(self) -> Vec<Value> {
+        let table = |row: Row<'_>| {
+            let cells = COLUMNS.iter().map(|column| (column.name, (column.of)(&row)));
+            let given = cells.filter(|(_, cell)| *cell != Cell::Absent);
+            given.map(|(name, cell)| (name.to_string(), cell.value())).collect::<Map<_, _>>().into()
+        };
+        self.rows().map(table).collect()
+    }
+
+    /// The same as JSON, without a value for each.
+    pub fn write(self, text: &mut Vec<u8>) {
+        let mut mark = b'[';
+        for row in self.rows() {
+            text.push(mark);
+            mark = b',';
+            let mut before = b'{';
+            for column in &COLUMNS {
+                let cell = (column.of)(&row);
+                if cell == Cell::Absent {
+                    continue;
+                }
+                text.push(before);
+                before = b',';
+                text.push(b'"');
+                text.extend(column.name.bytes());
+                text.extend(b"\":");
+                // Writing into memory cannot fail.
+                let _ = match cell {
+                    Cell::Absent | Cell::Null => text.write_all(b"null"),
+                    Cell::Whole(n) => write!(text, "{n}"),
+                    Cell::Real(x) => serde_json::to_writer(&mut *text, &x).map_err(Into::into),
+                    Cell::Text(word) => write!(text, "\"{word}\""),
+                };
+            }
+            text.push(b'}');
+        }
+        text.extend(if mark == b'[' { &b"[]"[..] } else { b"]" });
+    }
+
+    /// For each traffic entry and each measure how it is distributed over the entry's flows.
+    pub fn summaries(self) -> Vec<Value> {
+        let mut rows = self.rows();
+        let entry = |traffic: &Traffic| {
+            let rows: Vec<Row<'_>> = rows.by_ref().take(traffic.flows() as usize).collect();
+            let measures = COLUMNS.iter().filter(|column| column.summarised);
+            let of = |column: &Column| {
+                let cells = rows.iter().map(|row| (column.of)(row));
+                let values: Vec<f64> = cells.filter_map(Cell::number).collect();
+                let known = (column.of)(rows.first()?) != Cell::Absent;
+                known.then(|| (column.name.to_string(), summary(values)))
+            };
+            measures.filter_map(of).collect::<Map<_, _>>().into()
+        };
+        self.scenario.traffic.iter().map(entry).collect()
+    }
+}
+
+/// Number, mean and quantiles of some flows' values; a quantile is the smallest value that this fraction of them do not
+/// exceed.
+fn summary(mut values: Vec<f64>) -> Value {
+    let n = values.len();
+    let mean = (n > 0).then(|| values.iter().sum::<f64>() / n as f64);
+    let mut from = 0;
+    let quantiles = [("min", 0.0), ("p5", 0.05), ("p50", 0.5), ("p95", 0.95), ("max", 1.0)].map(|(name, q)| {
+        let at = ((q * n as f64).ceil() as usize).max(1) - 1;
+        let value = (n > 0).then(|| *values[from..].select_nth_unstable_by(at - from, f64::total_cmp).1);
+        from = at;
+        (name.to_string(), value.into())
+    });
+    let head = [("flows".to_string(), n.into()), ("mean".to_string(), mean.into())];
+    head.into_iter().chain(quantiles).collect::<Map<_, Value>>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_summary_has_quantiles_that_are_values() {
+        let found = summary((1..=20).rev().map(f64::from).collect());
+        let expected =
+            json!({ "flows": 20, "mean": 10.5, "min": 1.0, "p5": 1.0, "p50": 10.0, "p95": 19.0, "max": 20.0 });
+        assert_eq!(found, expected);
+        assert_eq!(summary(vec![7.0])["p95"], 7.0);
+        let nothing = summary(Vec::new());
+        assert_eq!((&nothing["flows"], &nothing["mean"], &nothing["max"]), (&json!(0), &Value::Null, &Value::Null));
+    }
+}
