@@ -335,10 +335,25 @@ impl ReceiverRun {
     }
 
     fn pass(&mut self, now: f64) {
-        if self.timer <= now + 1e-9 {
+        while self.timer <= now + 1e-9 {
             let at = std::mem::replace(&mut self.timer, f64::INFINITY);
-            let late = self.receiver.on_timer().map(|feedback| (at, self.show(&feedback)));
-            self.sent.extend(late);
+            let reply = self.receiver.on_timer(at);
+            self.take(at, reply);
+        }
+    }
+
+    fn take(&mut self, now: f64, reply: Reply) {
+        let (acks, timer) = match reply {
+            Reply::Nothing => return,
+            Reply::Now(one) => (vec![one], f64::INFINITY),
+            Reply::Both(first, second) => (vec![first, second], f64::INFINITY),
+            Reply::Later(delay) => (vec![], now + delay),
+            Reply::NowAndLater(one, delay) => (vec![one], now + delay),
+        };
+        self.timer = timer;
+        for feedback in acks {
+            let text = self.show(&feedback);
+            self.sent.push((now, text));
         }
     }
 
@@ -372,20 +387,8 @@ impl ReceiverRun {
                         (n, false) => (wrap(begin(n), 0), MSS),
                     };
                     let arrived = Arrived { seq, payload, bits, stamp: now - 0.05, now };
-                    match self.receiver.take(&arrived) {
-                        Reply::Nothing => {}
-                        Reply::Now(feedback) => {
-                            self.timer = f64::INFINITY;
-                            let text = self.show(&feedback);
-                            self.sent.push((now, text));
-                        }
-                        Reply::Both(first, second) => {
-                            self.timer = f64::INFINITY;
-                            let both = [first, second].map(|feedback| (now, self.show(&feedback)));
-                            self.sent.extend(both);
-                        }
-                        Reply::Later(delay) => self.timer = now + delay,
-                    }
+                    let reply = self.receiver.take(&arrived);
+                    self.take(now, reply);
                 }
             }
             ">" => {

@@ -251,6 +251,12 @@ pub struct Settings {
     /// SACK compression: from the fourth SACK of a loss on, the receiver delays them by 1 ms (Linux,
     /// `tcp_comp_sack_delay_ns`).
     pub late_sack_compressed: bool,
+    /// The receiver's first ACKs, and those after a pause or old data, are immediate (Linux, `tcp_event_data_recv`).
+    pub first_ack_at_once: bool,
+    /// The delay of ACKs follows the time between segments (Linux, `tcp_event_data_recv`, `tcp_send_delayed_ack`).
+    pub ack_wait_adapts: bool,
+    /// The receiver takes segments that come within this time of each other as one (GRO), s; 0: not at all.
+    pub gro: f64,
 }
 
 impl Default for Settings {
@@ -320,6 +326,9 @@ impl Default for Settings {
             delayed_ack: Some(0.2),
             push_ack_at_once: false,
             late_sack_compressed: false,
+            first_ack_at_once: false,
+            ack_wait_adapts: false,
+            gro: 0.0,
         }
     }
 }

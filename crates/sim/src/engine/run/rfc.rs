@@ -144,6 +144,10 @@ impl<Q: EventQueue> Engine<Q> {
                 self.delay_ack(segment, delay, key);
                 None
             }
+            Reply::NowAndLater(feedback, delay) => {
+                self.delay_ack(segment, delay, key);
+                Some(self.feedback(segment, &feedback))
+            }
         }
     }
 
@@ -182,7 +186,16 @@ impl<Q: EventQueue> Engine<Q> {
     /// The delayed-ACK timer expires.
     pub(super) fn send_delayed_ack(&mut self, segment: Segment, key: Key) {
         let Receiver::Rfc(receiver) = &mut self.net.arrivals[segment.flow() as usize].receiver else { return };
-        if let Some(feedback) = receiver.on_timer() {
+        let (feedback, later) = match receiver.on_timer(key.now) {
+            Reply::Now(feedback) => (Some(feedback), None),
+            Reply::NowAndLater(feedback, delay) => (Some(feedback), Some(delay)),
+            Reply::Later(delay) => (None, Some(delay)),
+            Reply::Nothing | Reply::Both(..) => (None, None),
+        };
+        if let Some(delay) = later {
+            self.delay_ack(segment, delay, key);
+        }
+        if let Some(feedback) = feedback {
             let ack = self.feedback(segment, &feedback);
             self.set_out(ack, key);
         }

@@ -1,9 +1,12 @@
 //! The receiver: contents of its ACKs (RFC 9293), with SACK and DSACK (RFC 2018, RFC 2883), the echoed time stamp (RFC
-//! 7323), and ECN (RFC 3168, RFC 8257, RFC 9768). [`ack_policy`] decides when they are sent.
+//! 7323), and ECN (RFC 3168, RFC 8257, RFC 9768). [`ack_policy`] decides when they are sent, [`gro`] which segments come
+//! as one.
 //!
 //! The application reads data immediately, so the offered window is constant.
 
 mod ack_policy;
+mod gro;
+mod quick;
 
 use super::accecn::{answered, flags, served, Counters};
 use super::accecn_option::AccecnOption;
@@ -13,6 +16,7 @@ use super::wire::{unwrap, wrap, Arrived, Feedback};
 use crate::segment::{CE, CWR, FIN, PSH, SYN};
 pub use ack_policy::SACK_WAIT;
 use ack_policy::{AckPolicy, Came, Held, When};
+use gro::Gro;
 
 /// Settings of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,12 +36,31 @@ pub struct ReceiverSettings {
     pub mark_ack_at_once: bool,
     /// SACK compression: from the fourth on, SACKs of a loss are delayed by 1 ms (Linux, `__tcp_ack_snd_check`).
     pub compressed: bool,
+    /// The first ACKs, and those after a pause or old data, are immediate (Linux, `tcp_event_data_recv`).
+    pub first_ack_at_once: bool,
+    /// The delay of ACKs follows the time between segments (Linux, `tcp_event_data_recv`).
+    pub ack_wait_adapts: bool,
+    /// Segments that come within this time of each other come as one (GRO), s; 0: each comes on its own.
+    pub gro: f64,
+    /// Payload of a full segment, bytes.
+    pub mss: u32,
+    /// The window, bytes.
+    pub window: u64,
+    /// The least retransmission timeout, s.
+    pub min_rto: f64,
+    /// That is for what its variation adds.
+    pub min_rto_for_variation: bool,
 }
 
 impl Settings {
     /// For a sender with these settings, whose connection starts with the number `first`.
     pub fn receiver(&self, first: u32) -> Receiver {
-        Receiver::new(ReceiverSettings {
+        Receiver::new(self.receiver_settings(first))
+    }
+
+    /// The settings of that receiver.
+    pub fn receiver_settings(&self, first: u32) -> ReceiverSettings {
+        ReceiverSettings {
             first,
             blocks: self.blocks(),
             delay: self.delayed_ack,
@@ -45,7 +68,14 @@ impl Settings {
             timestamps: self.timestamps,
             mark_ack_at_once: self.mark_ack_at_once,
             compressed: self.late_sack_compressed,
-        })
+            first_ack_at_once: self.first_ack_at_once,
+            ack_wait_adapts: self.ack_wait_adapts,
+            gro: self.gro,
+            mss: self.mss,
+            window: self.window,
+            min_rto: self.min_rto,
+            min_rto_for_variation: self.min_rto_for_variation,
+        }
     }
 }
 
@@ -61,6 +91,8 @@ pub enum Reply {
     Both(Feedback, Feedback),
     /// Delayed by so many seconds ([`Receiver::on_timer`]).
     Later(f64),
+    /// An immediate ACK of earlier segments; that of this one is delayed by so many seconds.
+    NowAndLater(Feedback, f64),
 }
 
 /// A receiver.
@@ -72,6 +104,8 @@ pub struct Receiver {
     /// Disjoint ranges received beyond it, the newest first.
     beyond: Vec<Range>,
     policy: AckPolicy,
+    /// Receive offload, if there is any.
+    gro: Option<Box<Gro>>,
     /// Time stamp to echo, and the last acknowledgement sent (RFC 7323, 4.3: `TS.Recent`, `Last.ACK.sent`).
     recent: f64,
     acked: u64,
@@ -93,6 +127,7 @@ impl Receiver {
     pub fn new(settings: ReceiverSettings) -> Self {
         Receiver {
             policy: AckPolicy::new(&settings),
+            gro: Gro::new(&settings),
             settings,
             next: 0,
             beyond: Vec::new(),
@@ -187,15 +222,24 @@ impl Receiver {
         let end = start + u64::from(arrived.payload) + u64::from(arrived.bits & FIN != 0);
         if self.next == 0 || end == start {
             // Before the SYN, or the last segment of the handshake.
+            self.policy.on_any(arrived.now);
             if let Some(counters) = &mut self.counters {
                 counters.count(arrived.bits & CE, 0);
             }
             return Reply::Nothing;
         }
+        self.policy.on_any(arrived.now);
+        let before = match &self.gro {
+            Some(gro) if !gro.joins(arrived, start) => self.flush(arrived.now),
+            _ => None,
+        };
         let changed = self.ecn && self.note_mark(arrived);
         // RFC 8257, 3.2: delayed segments are acknowledged on their own, with the state they arrived in.
         let apart = changed && self.settings.feedback == Feedbacks::Dctcp;
         let earlier = if apart { self.policy.release().map(|held| self.answer_held(&held)) } else { None };
+        if earlier.is_some() {
+            self.note_ack_at(f64::INFINITY);
+        }
         if arrived.bits & FIN != 0 {
             self.fin_at = Some(end);
         }
@@ -204,25 +248,35 @@ impl Receiver {
             self.recent = arrived.stamp;
         }
         let one_way = arrived.now - arrived.stamp;
-        let duplicate = self.has(start, end);
+        let (duplicate, old) = (self.has(start, end), end <= self.next);
         let had_gap = !self.beyond.is_empty();
         let in_order = start <= self.next && end > self.next;
         if !duplicate {
             self.add(start, end);
         }
         let came = Came {
+            now: arrived.now,
+            one_way,
+            several: false,
             news_of_marks: changed,
             in_order,
             had_gap,
             has_gap: !self.beyond.is_empty(),
             duplicate,
+            old,
             fin: arrived.bits & FIN != 0,
             pushed: in_order && arrived.bits & PSH != 0,
             payload: arrived.payload,
             next: self.next,
             unacknowledged: self.next - self.acked,
         };
-        match self.policy.on_segment(&came, one_way) {
+        if let Some(gro) = &mut self.gro {
+            let flush = gro.add(came, arrived, (start, end));
+            let (now, first) = (arrived.now, before.or(earlier));
+            let second = if flush { self.flush(now) } else { None };
+            return self.reply(now, first, second);
+        }
+        match self.policy.on_segment(&came) {
             When::WithAnother => Reply::Nothing,
             When::After(delay) => Reply::Later(delay),
             When::Now => {
@@ -260,14 +314,59 @@ impl Receiver {
             _ => self.ecn,
         };
         answer.one_way = arrived.now - arrived.stamp;
+        if self.next == 1 {
+            self.policy.on_syn(arrived.now);
+        }
         self.acked = self.acked.max(1);
         Reply::Now(answer)
     }
 
-    /// The delayed ACK whose timer has expired; `None` if it has been sent.
-    pub fn on_timer(&mut self) -> Option<Feedback> {
-        let held = self.policy.on_timer()?;
-        Some(self.answer(held.one_way, None, (self.next, self.next)))
+    /// The timer of a delayed ACK has expired.
+    pub fn on_timer(&mut self, now: f64) -> Reply {
+        let flushed = self.flush(now);
+        if flushed.is_some() || self.gro.as_ref().is_some_and(|gro| now < gro.ack_at) {
+            return self.reply(now, flushed, None);
+        }
+        self.note_ack_at(f64::INFINITY);
+        match self.policy.on_timer() {
+            None => Reply::Nothing,
+            Some(held) => Reply::Now(self.answer(held.one_way, None, (self.next, self.next))),
+        }
+    }
+
+    /// Ends the segments that come as one: their ACK, if it is immediate.
+    fn flush(&mut self, now: f64) -> Option<Feedback> {
+        let burst = self.gro.as_mut()?.take()?;
+        match self.policy.on_segment(&burst.came) {
+            When::WithAnother => None,
+            When::After(delay) => {
+                self.note_ack_at(now + delay);
+                None
+            }
+            When::Now => {
+                self.note_ack_at(f64::INFINITY);
+                let repeated = burst.repeated;
+                Some(self.answer(burst.came.one_way, repeated, repeated.unwrap_or_default()))
+            }
+        }
+    }
+
+    fn note_ack_at(&mut self, time: f64) {
+        if let Some(gro) = &mut self.gro {
+            gro.ack_at = time;
+        }
+    }
+
+    /// With receive offload: up to two immediate ACKs, and when the next timer expires.
+    fn reply(&self, now: f64, first: Option<Feedback>, second: Option<Feedback>) -> Reply {
+        let wait = self.gro.as_ref().map_or(f64::INFINITY, |gro| gro.wake()) - now;
+        match (first, second) {
+            (Some(first), Some(second)) => Reply::Both(first, second),
+            (Some(one), None) | (None, Some(one)) if wait == f64::INFINITY => Reply::Now(one),
+            (Some(one), None) | (None, Some(one)) => Reply::NowAndLater(one, wait),
+            (None, None) if wait == f64::INFINITY => Reply::Nothing,
+            (None, None) => Reply::Later(wait),
+        }
     }
 
     /// The delayed ACK without the newly arrived segment, with the echo before it.
@@ -377,16 +476,8 @@ mod tests {
     use crate::segment::{ECE, ECT0};
 
     fn receiver(blocks: u8, delay: Option<f64>) -> Receiver {
-        let settings = ReceiverSettings {
-            first: 0,
-            blocks,
-            delay,
-            feedback: Feedbacks::Classic,
-            timestamps: true,
-            mark_ack_at_once: false,
-            compressed: false,
-        };
-        let mut receiver = Receiver::new(settings);
+        let settings = Settings { feedback: Feedbacks::Classic, delayed_ack: delay, ..Settings::default() };
+        let mut receiver = Receiver::new(ReceiverSettings { blocks, ..settings.receiver_settings(0) });
         assert!(matches!(send(&mut receiver, 0, 0, SYN), Reply::Now(Feedback { ack: 1, syn: true, echo: false, .. })));
         receiver
     }
@@ -446,9 +537,9 @@ mod tests {
         let mut receiver = receiver(3, Some(0.2));
         assert_eq!(send(&mut receiver, 1, 100, 0), Reply::Later(0.2));
         assert_eq!(now(&mut receiver, 2), (2, vec![]));
-        assert_eq!(receiver.on_timer(), None);
+        assert_eq!(receiver.on_timer(0.1), Reply::Nothing);
         assert_eq!(send(&mut receiver, 201, 100, 0), Reply::Later(0.2));
-        assert_eq!(receiver.on_timer().map(|ack| ack.ack), Some(301));
+        assert!(matches!(receiver.on_timer(0.3), Reply::Now(Feedback { ack: 301, .. })));
         // Immediate (RFC 5681, 4.2): out of order, part of a gap, the rest of it, duplicate.
         assert_eq!(now(&mut receiver, 6), (3, vec![(6, 6)]));
         assert_eq!(now(&mut receiver, 4), (4, vec![(6, 6)]));
@@ -486,16 +577,8 @@ mod tests {
 
     #[test]
     fn marks_are_echoed_until_cwr() {
-        let settings = ReceiverSettings {
-            first: 0,
-            blocks: 0,
-            delay: None,
-            feedback: Feedbacks::Classic,
-            timestamps: true,
-            mark_ack_at_once: false,
-            compressed: false,
-        };
-        let mut receiver = Receiver::new(settings);
+        let feedback = Feedbacks::Classic;
+        let mut receiver = Settings { sack: false, feedback, delayed_ack: None, ..Settings::default() }.receiver(0);
         let Reply::Now(answer) = send(&mut receiver, 0, 0, SYN | ECE | CWR) else { panic!() };
         assert!(answer.echo, "yes to ECN");
         let mut echo = |n: u32, bits| match send(&mut receiver, 1 + 100 * (n - 1), 100, bits) {
