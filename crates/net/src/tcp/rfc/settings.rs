@@ -186,6 +186,9 @@ pub struct Settings {
     pub late_segment_made_up: bool,
     /// A lone new segment waits for the next ACK, to leave in a burst of two (Linux, `tcp_tso_should_defer`).
     pub send_pairs: bool,
+    /// Bursts have as many segments as leave in a little less than 1 ms, and more at short RTTs (Linux,
+    /// `tcp_tso_autosize`).
+    pub burst_autosized: bool,
     /// With [`Settings::send_pairs`]: only if that ACK is due within a millisecond (Linux since 6.18).
     pub pair_wait_due: bool,
     /// Every ACK of new data ends the timer's backoff, as in ns-3, not only an RTT sample (RFC 6298, section 5).
@@ -298,6 +301,7 @@ impl Default for Settings {
             pacing_burst: 1,
             late_segment_made_up: false,
             send_pairs: false,
+            burst_autosized: false,
             pair_wait_due: false,
             backoff_until_ack: false,
             reported_repair_counts: false,

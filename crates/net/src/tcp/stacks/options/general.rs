@@ -1,8 +1,8 @@
 //! Options of every congestion control.
 
 use super::option::{
-    Group, Opt, Place, Values, ACCECN_OR_CLASSIC_MARKS, ALL, CLASSIC_MARKS, COUNTED, LOSS_CUT, MARKS, NOT_BBR, NO_RACK,
-    NO_SACK, NO_STAMPS, PACED, PAIRS, PRR, RACK, SACK, SACK_FOR_RACK, SLOW_START, STAMPS, WAITING_ACKS,
+    Group, Opt, Place, Values, ACCECN_OR_CLASSIC_MARKS, ALL, BURSTS, CLASSIC_MARKS, COUNTED, LOSS_CUT, MARKS, NOT_BBR,
+    NO_RACK, NO_SACK, NO_STAMPS, PACED, PAIRS, PRR, RACK, SACK, SACK_FOR_RACK, SLOW_START, STAMPS, WAITING_ACKS,
 };
 use crate::tcp::rfc::{Base, Bound, Counting, IdleRestart, Restart, ServerEcn};
 
@@ -613,5 +613,15 @@ pub(super) const OPTIONS: &[Opt] = &[
         needs: &[],
         source: "RFC 5681, 4.2; above 0: Linux, tcp_gro_receive",
         about: "Segments in a row that come within this time of each other are acknowledged as one, up to 64 kB or PSH (stretch ACKs); 0 is off.",
+    },
+    Opt {
+        key: "burst_size",
+        place: Place::Rules,
+        group: Group::Pacing,
+        values: Values::Either(["fixed", "autosized"], |s| &mut s.burst_autosized),
+        controls: ALL,
+        needs: &[&BURSTS],
+        source: "Linux; autosized: tcp_tso_autosize, tcp_tso_should_defer, tcp_cwnd_test",
+        about: "Bursts have pacing_burst segments, or two where sending is not paced; or as many more as leave in 1/1024 s, plus a part of 64 kB at a min RTT of a few milliseconds, up to 64 kB and half of cwnd.",
     },
 ];
