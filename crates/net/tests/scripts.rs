@@ -346,7 +346,7 @@ impl ReceiverRun {
         let (acks, timer) = match reply {
             Reply::Nothing => return,
             Reply::Now(one) => (vec![one], f64::INFINITY),
-            Reply::Both(first, second) => (vec![first, second], f64::INFINITY),
+            Reply::Both(first, second, delay) => (vec![first, second], now + delay),
             Reply::Later(delay) => (vec![], now + delay),
             Reply::NowAndLater(one, delay) => (vec![one], now + delay),
         };

@@ -24,7 +24,10 @@ impl TcpOptions {
     pub fn ack_waits(&self) -> impl Iterator<Item = f64> {
         let compressed = self.rfc.as_ref().is_some_and(|settings| settings.late_sack_compressed);
         let gro = self.rfc.as_ref().map(|settings| settings.gro).filter(|&gap| gap > 0.0);
-        self.delayed_ack.into_iter().chain(compressed.then_some(SACK_WAIT)).chain(gro)
+        // Window updates come at any time.
+        let lags = self.rfc.as_ref().is_some_and(|settings| settings.reading.is_some());
+        let waits = self.delayed_ack.into_iter().chain(compressed.then_some(SACK_WAIT)).chain(gro);
+        waits.chain(lags.then_some(f64::INFINITY))
     }
 }
 

@@ -6,6 +6,7 @@ use super::control::{
     NewReno, Prague, SlowStart,
 };
 use super::prr::Bound;
+use super::receiver::Reading;
 use crate::segment::{ECT0, ECT1};
 
 /// Which congestion control.
@@ -258,6 +259,8 @@ pub struct Settings {
     pub first_ack_at_once: bool,
     /// The delay of ACKs follows the time between segments (Linux, `tcp_event_data_recv`, `tcp_send_delayed_ack`).
     pub ack_wait_adapts: bool,
+    /// How the receiver's application reads; `None`: immediately.
+    pub reading: Option<Reading>,
     /// The receiver takes segments that come within this time of each other as one (GRO), s; 0: not at all.
     pub gro: f64,
 }
@@ -333,6 +336,7 @@ impl Default for Settings {
             first_ack_at_once: false,
             ack_wait_adapts: false,
             gro: 0.0,
+            reading: None,
         }
     }
 }

@@ -134,8 +134,11 @@ impl<Q: EventQueue> Engine<Q> {
                 self.cancel_delayed_ack(flow);
                 Some(self.feedback(segment, &feedback))
             }
-            Reply::Both(first, second) => {
+            Reply::Both(first, second, delay) => {
                 self.cancel_delayed_ack(flow);
+                if delay < f64::INFINITY {
+                    self.delay_ack(segment, delay, key);
+                }
                 let first = self.feedback(segment, &first);
                 self.set_out(first, key);
                 Some(self.feedback(segment, &second))

@@ -34,6 +34,9 @@ impl Connection {
             // A burst that cwnd or the data end is as whole as a full one.
             self.pacer.end_burst(now);
         }
+        if self.settings.reading.is_some() {
+            self.plan_window_probe(now);
+        }
         if self.usage.is_some() && next < self.limit() {
             self.note_usage(now, waits, self.next > next, out);
         }

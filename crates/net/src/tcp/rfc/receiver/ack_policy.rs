@@ -89,7 +89,7 @@ impl AckPolicy {
             delay: settings.delay,
             quick_marks: settings.mark_ack_at_once,
             compressed,
-            plain: settings.delay.is_none() && !compressed && settings.gro == 0.0,
+            plain: settings.delay.is_none() && !compressed && settings.gro == 0.0 && settings.reading.is_none(),
             linux: linux.map(|delay| Box::new(Quick::new(settings, delay))),
             held: None,
             quick: 0,

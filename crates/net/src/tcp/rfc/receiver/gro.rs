@@ -42,9 +42,9 @@ pub(super) struct Gro {
 }
 
 impl Gro {
-    /// `None` if each segment comes on its own.
+    /// `None` if each segment comes on its own, and no other timer runs beside that of a delayed ACK.
     pub fn new(settings: &ReceiverSettings) -> Option<Box<Self>> {
-        (settings.gro > 0.0).then(|| {
+        (settings.gro > 0.0 || settings.reading.is_some()).then(|| {
             Box::new(Gro {
                 gap: settings.gro,
                 mss: settings.mss,
@@ -100,7 +100,7 @@ impl Gro {
         }
         burst.until = arrived.now + self.gap;
         self.burst = Some(burst);
-        short || bits & (PSH | FIN) != 0
+        short || bits & (PSH | FIN) != 0 || self.gap == 0.0
     }
 
     /// The burst, which ends.

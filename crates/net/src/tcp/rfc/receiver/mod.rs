@@ -2,21 +2,24 @@
 //! 7323), and ECN (RFC 3168, RFC 8257, RFC 9768). [`ack_policy`] decides when they are sent, [`gro`] which segments come
 //! as one.
 //!
-//! The application reads data immediately, so the offered window is constant.
+//! The application reads data immediately, so that the offered window is constant, or as [`reading`] says.
 
 mod ack_policy;
 mod gro;
 mod quick;
+mod reading;
 
 use super::accecn::{answered, flags, served, Counters};
 use super::accecn_option::AccecnOption;
 use super::settings::{Feedbacks, Settings};
 use super::wire::Range;
-use super::wire::{unwrap, wrap, Arrived, Feedback};
+use super::wire::{unwrap, wrap, Arrived, Feedback, SAME_WINDOW};
 use crate::segment::{CE, CWR, FIN, PSH, SYN};
 pub use ack_policy::SACK_WAIT;
 use ack_policy::{AckPolicy, Came, Held, When};
 use gro::Gro;
+use reading::Reader;
+pub use reading::Reading;
 
 /// Settings of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,6 +45,8 @@ pub struct ReceiverSettings {
     pub ack_wait_adapts: bool,
     /// Segments that come within this time of each other come as one (GRO), s; 0: each comes on its own.
     pub gro: f64,
+    /// How the application reads; `None`: immediately.
+    pub reading: Option<Reading>,
     /// Payload of a full segment, bytes.
     pub mss: u32,
     /// The window, bytes.
@@ -71,6 +76,7 @@ impl Settings {
             first_ack_at_once: self.first_ack_at_once,
             ack_wait_adapts: self.ack_wait_adapts,
             gro: self.gro,
+            reading: self.reading,
             mss: self.mss,
             window: self.window,
             min_rto: self.min_rto,
@@ -87,8 +93,8 @@ pub enum Reply {
     Nothing,
     /// An immediate ACK; the timer is cancelled.
     Now(Feedback),
-    /// Two immediate ACKs, in this order.
-    Both(Feedback, Feedback),
+    /// Two immediate ACKs, in this order, and a timer in so many seconds; infinite: none.
+    Both(Feedback, Feedback, f64),
     /// Delayed by so many seconds ([`Receiver::on_timer`]).
     Later(f64),
     /// An immediate ACK of earlier segments; that of this one is delayed by so many seconds.
@@ -106,6 +112,8 @@ pub struct Receiver {
     policy: AckPolicy,
     /// Receive offload, if there is any.
     gro: Option<Box<Gro>>,
+    /// The application, unless it reads immediately.
+    reader: Option<Box<Reader>>,
     /// Time stamp to echo, and the last acknowledgement sent (RFC 7323, 4.3: `TS.Recent`, `Last.ACK.sent`).
     recent: f64,
     acked: u64,
@@ -128,6 +136,7 @@ impl Receiver {
         Receiver {
             policy: AckPolicy::new(&settings),
             gro: Gro::new(&settings),
+            reader: settings.reading.map(|of| Box::new(Reader::new(of, settings.window, settings.mss))),
             settings,
             next: 0,
             beyond: Vec::new(),
@@ -220,6 +229,13 @@ impl Receiver {
         }
         let Some(start) = unwrap(arrived.seq, self.settings.first, self.next) else { return Reply::Nothing };
         let end = start + u64::from(arrived.payload) + u64::from(arrived.bits & FIN != 0);
+        self.read(arrived.now);
+        if self.reader.is_some() && end == start && start < self.next {
+            // A probe of the window: no acceptable segment, so an ACK answers (RFC 9293, 3.10.7.4).
+            let first = self.flush(arrived.now);
+            let answer = self.release();
+            return self.reply(arrived.now, first, Some(answer));
+        }
         if self.next == 0 || end == start {
             // Before the SYN, or the last segment of the handshake.
             self.policy.on_any(arrived.now);
@@ -254,6 +270,10 @@ impl Receiver {
         if !duplicate {
             self.add(start, end);
         }
+        self.read(arrived.now);
+        if let Some(reader) = &mut self.reader {
+            reader.one_way = one_way;
+        }
         let came = Came {
             now: arrived.now,
             one_way,
@@ -282,7 +302,7 @@ impl Receiver {
             When::Now => {
                 let answer = self.answer(one_way, duplicate.then_some((start, end)), (start, end));
                 match earlier {
-                    Some(earlier) => Reply::Both(earlier, answer),
+                    Some(earlier) => Reply::Both(earlier, answer, f64::INFINITY),
                     None => Reply::Now(answer),
                 }
             }
@@ -316,6 +336,10 @@ impl Receiver {
         answer.one_way = arrived.now - arrived.stamp;
         if self.next == 1 {
             self.policy.on_syn(arrived.now);
+            if let Some(reader) = &mut self.reader {
+                reader.open(arrived.now);
+                answer.window = reader.window();
+            }
         }
         self.acked = self.acked.max(1);
         Reply::Now(answer)
@@ -323,7 +347,11 @@ impl Receiver {
 
     /// The timer of a delayed ACK has expired.
     pub fn on_timer(&mut self, now: f64) -> Reply {
-        let flushed = self.flush(now);
+        self.read(now);
+        let mut flushed = self.flush(now);
+        if flushed.is_none() && self.reader.as_ref().is_some_and(|reader| reader.update_at() <= now) {
+            flushed = Some(self.release());
+        }
         if flushed.is_some() || self.gro.as_ref().is_some_and(|gro| now < gro.ack_at) {
             return self.reply(now, flushed, None);
         }
@@ -351,6 +379,21 @@ impl Receiver {
         }
     }
 
+    /// The application reads until now.
+    fn read(&mut self, now: f64) {
+        if let Some(reader) = &mut self.reader {
+            reader.advance(now, self.next);
+        }
+    }
+
+    /// An ACK that tells of the window, of a delayed one's segment too.
+    fn release(&mut self) -> Feedback {
+        self.note_ack_at(f64::INFINITY);
+        self.policy.release();
+        let one_way = self.reader.as_ref().map_or(0.0, |reader| reader.one_way);
+        self.answer(one_way, None, (self.next, self.next))
+    }
+
     fn note_ack_at(&mut self, time: f64) {
         if let Some(gro) = &mut self.gro {
             gro.ack_at = time;
@@ -359,9 +402,10 @@ impl Receiver {
 
     /// With receive offload: up to two immediate ACKs, and when the next timer expires.
     fn reply(&self, now: f64, first: Option<Feedback>, second: Option<Feedback>) -> Reply {
-        let wait = self.gro.as_ref().map_or(f64::INFINITY, |gro| gro.wake()) - now;
+        let update = self.reader.as_ref().map_or(f64::INFINITY, |reader| reader.update_at());
+        let wait = self.gro.as_ref().map_or(f64::INFINITY, |gro| gro.wake()).min(update).max(now) - now;
         match (first, second) {
-            (Some(first), Some(second)) => Reply::Both(first, second),
+            (Some(first), Some(second)) => Reply::Both(first, second, wait),
             (Some(one), None) | (None, Some(one)) if wait == f64::INFINITY => Reply::Now(one),
             (Some(one), None) | (None, Some(one)) => Reply::NowAndLater(one, wait),
             (None, None) if wait == f64::INFINITY => Reply::Nothing,
@@ -372,6 +416,7 @@ impl Receiver {
     /// The delayed ACK without the newly arrived segment, with the echo before it.
     fn answer_held(&mut self, held: &Held) -> Feedback {
         let mut feedback = Feedback::new(wrap(held.next, self.settings.first), self.recent);
+        feedback.window = self.window();
         feedback.one_way = held.one_way;
         feedback.echo = !self.marked;
         self.acked = held.next;
@@ -430,9 +475,14 @@ impl Receiver {
         self.beyond.insert(0, merged);
     }
 
+    fn window(&mut self) -> u32 {
+        self.reader.as_mut().map_or(SAME_WINDOW, |reader| reader.window())
+    }
+
     fn answer(&mut self, one_way: f64, duplicate: Option<Range>, came: Range) -> Feedback {
         let first = self.settings.first;
         let mut feedback = Feedback::new(wrap(self.next, first), self.recent);
+        feedback.window = self.window();
         feedback.one_way = one_way;
         feedback.echo = match self.settings.feedback {
             Feedbacks::Dctcp => self.marked && self.ecn,
