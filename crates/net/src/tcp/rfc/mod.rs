@@ -38,6 +38,7 @@ pub use receiver::{Reading, Receiver, ReceiverSettings, Reply, SACK_WAIT};
 pub use rto::{GRANULARITY, INITIAL_RTO, MAX_RTO};
 pub use settings::{Base, ControlKind, Feedbacks, IdleRestart, Restart, ServerEcn, Settings};
 pub use wire::Range;
+pub use wire::SAME_WINDOW;
 pub use wire::{
     block_bytes, unwrap, wrap, Arrived, Feedback, MOST_BLOCKS, STAMP_BYTES, SYN_OPTIONS, SYN_OPTIONS_WITH_STAMPS,
 };

@@ -1,11 +1,9 @@
 //! A receive window that moves: its right edge, and probes while it is closed (RFC 9293, 3.8.6.1).
 
 use super::Connection;
+use crate::tcp::rfc::rto::MAX_RTO;
 use crate::tcp::rfc::wire::{wrap, Feedback, SAME_WINDOW};
 use crate::tcp::{Output, Sent};
-
-/// Longest time between two probes, s, as that of the retransmission timer (RFC 6298, 2.5).
-const LONGEST: f64 = 60.0;
 
 impl Connection {
     /// The window of an ACK, whose right edge never moves back. Whether it is all that the ACK tells.
@@ -47,7 +45,7 @@ impl Connection {
 
     /// A timeout, doubled for each probe before.
     fn window_probe_wait(&self) -> f64 {
-        (self.rtt.rto.value() * f64::from(1 << self.window_probes.min(16))).min(LONGEST)
+        (self.rtt.rto.value() * f64::from(1 << self.window_probes.min(16))).min(MAX_RTO)
     }
 
     /// Sends an empty segment with an old number, which an ACK answers (Linux, `tcp_xmit_probe_skb`).

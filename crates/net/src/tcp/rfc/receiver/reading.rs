@@ -8,21 +8,27 @@
 pub struct Reading {
     /// How fast, bytes/s; infinite: at once.
     pub rate: f64,
-    /// In each period, s, it pauses for so long, s, at the end; no pause: 0.
+    /// The period, s; infinite without pauses.
     pub every: f64,
-    /// The pause, s.
+    /// How long it pauses at the end of each period, s.
     pub pause: f64,
 }
 
 impl Reading {
     /// Seconds of reading up to `time`, s since the start.
     fn active(&self, time: f64) -> f64 {
+        if self.every == f64::INFINITY {
+            return time;
+        }
         let (reads, periods) = (self.every - self.pause, (time / self.every).floor());
         periods * reads + (time - periods * self.every).min(reads)
     }
 
     /// When it has read for so many seconds.
     fn after(&self, active: f64) -> f64 {
+        if self.every == f64::INFINITY {
+            return active;
+        }
         let reads = self.every - self.pause;
         let periods = (active / reads).floor();
         periods * self.every + (active - periods * reads)
@@ -79,6 +85,9 @@ impl Reader {
     }
 
     fn pauses(&self) -> bool {
+        if self.of.every == f64::INFINITY {
+            return false;
+        }
         let within = self.now - (self.now / self.of.every).floor() * self.of.every;
         within >= self.of.every - self.of.pause
     }
@@ -116,7 +125,7 @@ impl Reader {
 mod tests {
     use super::*;
 
-    const AT_ONCE: Reading = Reading { rate: f64::INFINITY, every: 1e9, pause: 0.0 };
+    const AT_ONCE: Reading = Reading { rate: f64::INFINITY, every: f64::INFINITY, pause: 0.0 };
 
     #[test]
     fn a_slow_reader_leaves_what_it_has_not_read() {
