@@ -229,7 +229,7 @@ fn the_rfc_profile_gives_the_same_result_in_every_way() {
     assert!(planned && paced > 4 && delayed > 0, "all kinds of plans occur: {seen:?}");
 }
 
-/// Receive offload, ACKs whose delay changes, bursts of other sizes.
+/// Receive offload, ACKs whose delay changes, bursts of other sizes, receive windows that move.
 #[test]
 fn rules_of_bursts_give_the_same_result_in_every_way() {
     let rules = [
@@ -242,7 +242,9 @@ fn rules_of_bursts_give_the_same_result_in_every_way() {
         let (text, _) = scenario_of_rfc(number);
         let lines = text.lines().filter(|line| !line.starts_with("rules = "));
         let text = lines.fold(String::new(), |all, line| all + line + "\n");
-        let rules = format!("profile = \"rfc\"\nrules = {{ {} }}\n", rules[number as usize % rules.len()]);
+        let more =
+            ["", "reading = { rate = \"1 Mbit/s\", pause = \"0.25 s\", every = \"1 s\" }\n"][number as usize % 2];
+        let rules = format!("profile = \"rfc\"\n{more}rules = {{ {} }}\n", rules[number as usize % rules.len()]);
         let text = text.replace("profile = \"rfc\"\n", &rules);
         let scenario = Doc::from_toml(&text, None).and_then(|doc| check(&doc, None));
         let scenario = scenario.unwrap_or_else(|e| panic!("{number}: {e}\n{text}"));

@@ -89,24 +89,6 @@ pub const STACK: Stack = Stack {
             only: &[],
             source: "__tcp_transmit_skb, tcp_cleanup_rbuf",
         },
-        Row {
-            key: "first_ack",
-            value: Value::Word("at_once"),
-            only: &[],
-            source: "tcp_event_data_recv, tcp_incr_quickack, tcp_send_dupack",
-        },
-        Row {
-            key: "ack_wait",
-            value: Value::Word("adapts"),
-            only: &[],
-            source: "tcp_event_data_recv, tcp_send_delayed_ack",
-        },
-        Row {
-            key: "burst_size",
-            value: Value::Word("autosized"),
-            only: &[],
-            source: "tcp_tso_autosize, tcp_tso_should_defer",
-        },
         Row { key: "pair_wait", value: Value::Word("due"), only: &[], source: "tcp_tso_should_defer, since 6.18" },
         Row { key: "cubic", value: Value::Word("linux"), only: &["cubic"], source: "bictcp_update" },
         Row {
