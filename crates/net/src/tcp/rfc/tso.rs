@@ -64,8 +64,8 @@ impl Tso {
         !self.pairs && !self.pushes && !self.autosized
     }
 
-    /// Whether less than a burst waits until cwnd has space for all of it: a segment has just left, so an ACK will come,
-    /// and there is space for less than a third of cwnd.
+    /// Whether less than a burst waits until cwnd has space for all of it: a segment has just left, so an ACK will
+    /// come, and there is space for less than a third of cwnd.
     pub fn waits(&self, now: f64, lone: &Lone) -> bool {
         let Lone { burst, cwnd, free, last_sent, first_sent, srtt } = *lone;
         let soon = if self.autosized { RECENT.min(srtt / 2.0) } else { RECENT };
@@ -99,8 +99,8 @@ impl Tso {
         ((rate * BURST_TIME) as usize).max(2)
     }
 
-    /// Segments of a burst, `least` at least, at `rate` segments/s of `mss` bytes and with this min RTT, s: what leaves in
-    /// a little less than 1 ms, and half of 64 kB for an RTT from 0.5 ms on, a quarter from 1 ms on and so forth
+    /// Segments of a burst, `least` at least, at `rate` segments/s of `mss` bytes and with this min RTT, s: what leaves
+    /// in a little less than 1 ms, and half of 64 kB for an RTT from 0.5 ms on, a quarter from 1 ms on and so forth
     /// (`tcp_tso_autosize`); at most half of cwnd (`tcp_cwnd_test`).
     #[inline(never)]
     pub fn autosize(rate: f64, mss: f64, min_rtt: f64, cwnd: f64, least: u32) -> u32 {

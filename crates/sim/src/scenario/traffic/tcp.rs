@@ -90,8 +90,8 @@ static READING: Key<Own<Reading>> = Key::optional(
         read: reading,
     },
     "at once",
-    "`{ rate = \"5 Mbit/s\" }`, `{ pause = \"2 s\", every = \"10 s\" }`, or both: how the application reads, with the window as \
-     its buffer. Not with ns-2's TCPs.",
+    "`{ rate = \"5 Mbit/s\" }`, `{ pause = \"2 s\", every = \"10 s\" }`, or both: how the application reads, with the \
+     window as its buffer. Not with ns-2's TCPs.",
 );
 static READ_RATE: Key<Quantity> = Key::optional("rate", Quantity::rate(bounds::RATE), "at once", "");
 static PAUSE: Key<Quantity> = Key::optional("pause", Quantity::time(bounds::REPEAT), "none", "");

@@ -1,6 +1,6 @@
 //! The receiver: contents of its ACKs (RFC 9293), with SACK and DSACK (RFC 2018, RFC 2883), the echoed time stamp (RFC
-//! 7323), and ECN (RFC 3168, RFC 8257, RFC 9768). [`ack_policy`] decides when they are sent, [`gro`] which segments come
-//! as one.
+//! 7323), and ECN (RFC 3168, RFC 8257, RFC 9768). [`ack_policy`] decides when they are sent, [`gro`] which segments
+//! come as one.
 //!
 //! The application reads data immediately, so that the offered window is constant, or as [`reading`] says.
 
