@@ -256,6 +256,7 @@ faults: build
 # Commands, writers of one store and real links are killed at random for an hour; SECONDS=60 for a minute. Links need
 # root and Linux.
 torture: SECONDS := $(if $(filter command% environment%,$(origin SECONDS)),$(SECONDS),3600)
+torture: EXTRAS := tune
 torture: build
 	$(BIN)/python tools/torture.py --seconds $(SECONDS)
 

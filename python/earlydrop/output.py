@@ -96,7 +96,11 @@ def identity(*parts: str | bytes) -> str:
 
 
 def holds(out: Path, of: str) -> bool:
-    """Whether `out` is the result that `folder` wrote with this `of`, every file as it was then."""
+    """Whether `out` is the result that `folder` wrote with this `of`, every file as it was then.
+
+    What a killed command left beside it is removed.
+    """
+    disk.remove_left(out.absolute())
     manifest = _manifest(out)
     digests = manifest.get("digests")
     if manifest.get("of") != of or not isinstance(digests, dict) or _strangers(out):

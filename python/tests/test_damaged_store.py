@@ -12,7 +12,7 @@ import pytest
 
 import bit_flips
 import small_sweep
-from earlydrop import cli, store
+from earlydrop import cli, disk, store
 from earlydrop.store.keys import COST
 from earlydrop.store.upkeep import ASIDE
 
@@ -167,6 +167,24 @@ def test_what_killed_writers_left_goes_with_the_next_part(swept: Path, capsys: p
     os.unlink(part(swept))
     assert sweep() == cli.DONE
     assert not any(path.exists() for path in left)
+
+
+def test_what_killed_writers_left_goes_where_all_runs_are_there(swept: Path) -> None:
+    assert sweep() == cli.DONE
+    # Of a writer of the store, and of one of the result folder.
+    left = [swept / "s" / "parts" / ".partial-1", *left_by_a_result(swept)]
+    left[0].write_bytes(b"half")
+    assert sweep() == cli.DONE
+    assert not any(path.exists() for path in left)
+
+
+def left_by_a_result(folder: Path) -> list[Path]:
+    """What a command that was killed while it wrote its results leaves."""
+    place = folder / ".r.partial-0123abcd"
+    place.mkdir()
+    (place / disk.LOCK).touch()
+    (place / "r").mkdir()
+    return [place]
 
 
 def test_every_flipped_bit_is_found_before_a_number_is_printed(tmp_path: Path) -> None:

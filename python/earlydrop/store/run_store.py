@@ -6,7 +6,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -266,13 +266,22 @@ class Store:
             StoreError: they cannot be written; the store is as it was.
         """
         with self.alone():
-            if not self._tidy and isinstance(self.files, Folder):
-                # Whoever writes holds the lock: these files are of processes that ended.
-                for name in upkeep.left(self):
-                    self.files.remove(name)
-                upkeep.finish_merge(self)
-                self._tidy = True
+            self._tidy_up()
             return self._add(frame)
+
+    def tidy(self) -> None:
+        """Remove what killed writers left, if there is something and it can be removed. `add` does so, too."""
+        if upkeep.left(self):
+            with suppress(StoreError), self.alone():
+                self._tidy_up()
+
+    def _tidy_up(self) -> None:
+        if not self._tidy and isinstance(self.files, Folder):
+            # Whoever writes holds the lock: these files are of processes that ended.
+            for name in upkeep.left(self):
+                self.files.remove(name)
+            upkeep.finish_merge(self)
+            self._tidy = True
 
     def alone(self) -> AbstractContextManager[None]:
         """Keep other writers out, where there are locks."""

@@ -156,6 +156,7 @@ class Runs:
                     break
                 self._take_in(0.5 if self._batches else 0.2)
             self._flush()
+            self.store.tidy()
         except Stop:
             self._flush()
         except KeyboardInterrupt:

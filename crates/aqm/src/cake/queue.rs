@@ -185,10 +185,11 @@ impl Cake {
         place
     }
 
-    /// Takes the head of a queue (cake_dequeue_one, but for the heap).
+    /// Takes the head of a queue (cake_dequeue_one, but for the heap): its place, where it stays until the next arrival.
     #[inline]
-    fn take(&mut self, tin: usize, queue: usize) -> Option<(Packet, i64, u32)> {
-        let flow = &mut self.tins[tin].flows.all[queue];
+    fn take(&mut self, tin: usize, queue: usize) -> Option<usize> {
+        let at = &mut self.tins[tin];
+        let flow = &mut at.flows.all[queue];
         let place = flow.first;
         if place == NONE {
             return None;
@@ -196,17 +197,16 @@ impl Cake {
         let slot = &mut self.pool[place as usize];
         flow.first = std::mem::replace(&mut slot.behind, self.free);
         self.free = place;
-        let taken = (slot.packet, slot.enqueued, slot.on_link);
-        self.forget(tin, queue, taken.0.size);
-        Some(taken)
+        let size = slot.packet.size;
+        flow.backlog -= size;
+        at.backlog -= u64::from(size);
+        self.forget(size);
+        Some(place as usize)
     }
 
-    /// A packet of a queue is gone.
+    /// A packet is gone.
     #[inline]
-    fn forget(&mut self, tin: usize, queue: usize, size: u32) {
-        let at = &mut self.tins[tin];
-        at.flows.all[queue].backlog -= size;
-        at.backlog -= u64::from(size);
+    fn forget(&mut self, size: u32) {
         self.memory -= self.memory_of(size);
         self.packets -= 1;
         self.bytes -= u64::from(size);
@@ -238,12 +238,16 @@ impl Cake {
         let (packet, on_link) = (slot.packet, slot.on_link);
         let behind = std::mem::replace(&mut slot.behind, self.free);
         self.free = place;
+        let at = &mut self.tins[tin];
+        let flow = &mut at.flows.all[queue];
         match before {
-            NONE => self.tins[tin].flows.all[queue].first = behind,
+            NONE => flow.first = behind,
             before => self.pool[before as usize].behind = behind,
         }
-        self.forget(tin, queue, packet.size);
-        self.tins[tin].seen.ack_drops += 1;
+        flow.backlog -= packet.size;
+        at.backlog -= u64::from(packet.size);
+        at.seen.ack_drops += 1;
+        self.forget(packet.size);
         if self.set.ingress {
             self.advance(tin, on_link, now, true);
         }
@@ -300,10 +304,11 @@ impl Cake {
         let (tin, queue) = heap.top(length);
         // A heap that is not quite one may have a queue without packets at its top.
         let taken = if tin < self.tins.len() { self.take(tin, queue) } else { None };
-        let Some((packet, _, on_link)) = taken else {
+        let Some(place) = taken else {
             self.heap.is_wrong();
             return;
         };
+        let Slot { packet, on_link, .. } = self.pool[place];
         let at = &mut self.tins[tin];
         let times = at.share.times;
         at.seen.unresponsive += u64::from(at.flows.all[queue].cobalt.full(&times, now));
@@ -409,44 +414,45 @@ impl Cake {
         }
     }
 
-    /// The next packet that a queue sends or drops, and why it drops it.
+    /// The place of the next packet that a queue sends or drops, and why it drops it.
     #[inline]
-    fn serve(&mut self, tin: usize, queue: usize, now: i64) -> Option<(Packet, u32, Option<Reason>)> {
-        let (mut packet, enqueued, on_link) = self.take(tin, queue)?;
+    fn serve(&mut self, tin: usize, queue: usize, now: i64) -> Option<(usize, Option<Reason>)> {
+        let place = self.take(tin, queue)?;
         if self.heap.is_used() {
             let Cake { heap, tins, .. } = self;
             heap.shorter(tin, queue, |tin, queue| tins.get(tin).map_or(0, |tin| tin.flows.all[queue].backlog));
         }
         let at = &mut self.tins[tin];
-        let (times, bulk) = (at.share.times, if self.set.ingress { at.bulk } else { 0 });
+        let bulk = if self.set.ingress { at.bulk } else { 0 };
         let flow = &mut at.flows.all[queue];
+        let Slot { packet, enqueued, .. } = &mut self.pool[place];
         let can_mark = self.ecn && packet.ecn.is_capable();
         let random = &mut self.random;
         let draw = || (random.uniform() * 4_294_967_296.0) as u32;
-        let verdict = flow.cobalt.step(&times, now, enqueued, bulk, can_mark, draw);
+        let verdict = flow.cobalt.step(&at.share.times, now, *enqueued, bulk, can_mark, draw);
         let marked = verdict.signal && can_mark;
         let reason = if verdict.signal && !marked { Reason::Forced } else { Reason::Early };
         let dropped = verdict.chance || verdict.signal && !marked;
         // The last packet of a queue may be marked, but is never dropped.
         if dropped && flow.first != NONE {
             at.seen.drops += 1;
-            return Some((packet, on_link, Some(reason)));
+            return Some((place, Some(reason)));
         }
         if marked {
             at.seen.marks += 1;
-            self.counters.mark(&mut packet, true);
+            self.counters.mark(packet, true);
         }
-        at.note_delay((now - enqueued) as u64);
-        Some((packet, on_link, None))
+        at.note_delay((now - *enqueued) as u64);
+        Some((place, None))
     }
 
     /// A packet, sent or dropped, counts against its queue and its tin.
-    #[inline]
+    #[inline(always)]
     fn charge(&mut self, tin: usize, queue: usize, on_link: u32, now: i64, dropped: bool) {
-        self.advance(tin, on_link, now, dropped);
         let at = &mut self.tins[tin];
         at.flows.all[queue].deficit -= on_link as i32;
         at.deficit -= on_link as i32;
+        self.advance(tin, on_link, now, dropped);
     }
 }
 
@@ -508,14 +514,15 @@ impl Discipline for Cake {
         packet.admit(time);
         let on_link = shaper::on_link(&self.set, packet.size);
         let place = self.store(Slot { packet, enqueued: now, on_link, behind: NONE }, header.tcp);
-        let flow = &mut self.tins[tin].flows.all[queue];
+        let at = &mut self.tins[tin];
+        let flow = &mut at.flows.all[queue];
         match flow.first {
             NONE => flow.first = place,
             _ => self.pool[flow.last as usize].behind = place,
         }
         flow.last = place;
         flow.backlog += packet.size;
-        self.tins[tin].backlog += u64::from(packet.size);
+        at.backlog += u64::from(packet.size);
         self.memory += self.memory_of(packet.size);
         self.packets += 1;
         self.bytes += u64::from(packet.size);
@@ -570,15 +577,17 @@ impl Discipline for Cake {
             let tin = self.choose(now)?;
             while let Some(queue) = self.turn(tin, std::mem::take(&mut first)) {
                 let mut retry = false;
-                while let Some((packet, on_link, dropped)) = self.serve(tin, queue, now) {
+                while let Some((place, dropped)) = self.serve(tin, queue, now) {
+                    let on_link = self.pool[place].on_link;
                     let Some(reason) = dropped else {
                         self.charge(tin, queue, on_link, now, false);
                         self.heap.departed();
+                        let packet = self.pool[place].packet;
                         self.counters.depart(&packet);
                         return Some(packet);
                     };
                     self.counters.drop(reason);
-                    on_drop(&packet, reason);
+                    on_drop(&self.pool[place].packet, reason);
                     if self.set.ingress {
                         self.charge(tin, queue, on_link, now, true);
                         retry = true;
