@@ -107,6 +107,7 @@ def link(
     delay: str | list[str] | Mapping[str, Any],
     *,
     framing: Mapping[str, Any] | None = None,
+    aggregation: Mapping[str, Any] | None = None,
     loss: float | Mapping[str, Any] | None = None,
     jitter: str | Mapping[str, Any] | None = None,
     reorder: Mapping[str, Any] | None = None,
@@ -115,7 +116,8 @@ def link(
     """A link: `link("5 Mbit/s", "20 ms")`.
 
     `rate` may also be a `schedule` or a `trace`. `framing` is what the link layer adds,
-    `{"overhead": "40 B", "encoding": "atm"}`. `loss` is a probability or `{"every": 100}`, `jitter` the longest
+    `{"overhead": "40 B", "encoding": "atm"}`; with `aggregation`, `{"access": "1 ms", "bytes": "64 kB"}`, packets that
+    wait leave together. `loss` is a probability or `{"every": 100}`, `jitter` the longest
     extra delay or `{"uniform": ["1 ms", "5 ms"], "keep_order": True}`, `reorder`
     `{"probability": 0.01, "delay": "5 ms"}`.
 
@@ -123,7 +125,7 @@ def link(
     `earlydrop.links`: `with link("20 Mbit/s", "20 ms", queue="red limit=120p") as l: l.run([...])`. `real` are keyword
     arguments of `earlydrop.links.plan` for that: `queue`, `reverse_queue`, `seed` and others.
     """
-    more = {"framing": framing, "loss": loss, "jitter": jitter, "reorder": reorder}
+    more = {"framing": framing, "aggregation": aggregation, "loss": loss, "jitter": jitter, "reorder": reorder}
     return Link({"rate": rate, "delay": delay, **{k: v for k, v in more.items() if v is not None}}, real)
 
 

@@ -6,6 +6,7 @@ use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Link, Packet, Time};
 use earlydrop_link::header::{set_ce, Fragments, Header};
 use earlydrop_link::path::{Path, PathObserver, PathSpec};
+use earlydrop_net::aggregation::Aggregation;
 use earlydrop_net::medium::{LossPattern, Medium, Rate, Reorder};
 use earlydrop_net::port::Observer;
 
@@ -55,6 +56,10 @@ fn medium(input: &mut Input<'_>, rate_bps: f64) -> Option<Medium> {
         _ => Rate::Opportunities { at_ms: (0..50 + input.below(50) as u64).map(|ms| ms * 7).collect() },
     };
     let mut medium = Medium::new(&rate);
+    if input.one_in(3) && matches!(rate, Rate::Schedule { .. }) {
+        let limits = Aggregation { access: 0.002, packets: None, bytes: Some(6000), time: Some(0.01) };
+        medium = medium.with_aggregation(limits);
+    }
     if input.one_in(2) {
         let pattern = input.of(&[LossPattern::Random(0.1), LossPattern::Every(3)]);
         medium = medium.with_loss(pattern, Generator::stream(1, "loss"));

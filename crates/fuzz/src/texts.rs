@@ -95,6 +95,7 @@ fn link(input: &mut Input<'_>, rates: &[&str], any: bool) -> String {
         ", jitter = '3 ms'",
         ", jitter = { uniform = ['1 ms', '8 ms'], keep_order = true }",
         ", reorder = { probability = 0.1, delay = '5 ms' }",
+        ", aggregation = { access = '1 ms', packets = 8, time = '2 ms' }",
     ]);
     format!("{{ rate = {rate}, delay = '{delay}'{more} }}")
 }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+pub mod aggregation;
 pub mod framing;
 pub mod measure;
 pub mod medium;

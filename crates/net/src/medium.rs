@@ -1,8 +1,9 @@
-//! A link beyond a constant rate and delay: varying rates, framing, loss, jitter, reordering.
+//! A link beyond a constant rate and delay: varying rates, framing, aggregation, loss, jitter, reordering.
 //!
 //! Everything is decided when a transmission starts, in the order of transmissions. So a link draws the same random
 //! numbers whichever way the engine runs it.
 
+use crate::aggregation::{Aggregate, Aggregation};
 use crate::framing::Framing;
 use crate::Wire;
 use earlydrop_aqm::random::Generator;
@@ -83,6 +84,7 @@ pub struct Reorder {
 pub struct Medium {
     rate: Varying,
     framing: Framing,
+    aggregate: Option<Aggregate>,
     loss: Option<(LossPattern, Generator, u64)>,
     jitter: Option<(Jitter, Generator)>,
     reorder: Option<(Reorder, Generator)>,
@@ -107,6 +109,7 @@ impl Medium {
         Medium {
             rate: Varying::new(rate),
             framing: Framing::default(),
+            aggregate: None,
             loss: None,
             jitter: None,
             reorder: None,
@@ -118,6 +121,12 @@ impl Medium {
     /// Adds framing: what is sent of each packet.
     pub fn with_framing(mut self, framing: Framing) -> Medium {
         self.framing = framing;
+        self
+    }
+
+    /// Adds aggregation, to a rate other than a trace.
+    pub fn with_aggregation(mut self, aggregation: Aggregation) -> Medium {
+        self.aggregate = Some(Aggregate::new(aggregation));
         self
     }
 
@@ -142,20 +151,11 @@ impl Medium {
     /// Starts the transmission of a packet of `bytes` at `start`.
     pub fn send(&mut self, wire: &Wire, start: f64, bytes: u16) -> Sent {
         let bytes = self.framing.on_wire(bytes);
-        let (end, mut arrival) = match &mut self.rate {
-            Varying::Constant => {
-                // In the wire's order of additions.
-                let transmission = 8.0 * f64::from(bytes) / wire.rate_bps;
-                (start + transmission, start + (transmission + wire.delay_s))
-            }
-            Varying::Steps(steps) => {
-                let end = steps.end(start, 8.0 * f64::from(bytes));
-                (end, end + wire.delay_s)
-            }
-            Varying::Opportunities(trace) => {
-                let end = trace.end(start, bytes);
-                (end, end + wire.delay_s)
-            }
+        let rate = &mut self.rate;
+        let mut transmit = |start: f64| rate.transmit(wire, start, bytes);
+        let (end, mut arrival) = match &mut self.aggregate {
+            None => transmit(start),
+            Some(aggregate) => aggregate.send(start, bytes, transmit),
         };
         if let Some((pattern, random, count)) = &mut self.loss {
             let lost = match *pattern {
@@ -212,6 +212,21 @@ impl Varying {
             Rate::Schedule { steps, repeat } => Varying::Steps(Steps::new(steps.clone(), *repeat)),
             Rate::Opportunities { at_ms } => Varying::Opportunities(Opportunities::new(at_ms)),
         }
+    }
+
+    /// End of the transmission of `bytes` that starts at `start`, and the arrival, s.
+    #[inline(always)]
+    fn transmit(&mut self, wire: &Wire, start: f64, bytes: u32) -> (f64, f64) {
+        let end = match self {
+            Varying::Constant => {
+                // In the wire's order of additions.
+                let transmission = 8.0 * f64::from(bytes) / wire.rate_bps;
+                return (start + transmission, start + (transmission + wire.delay_s));
+            }
+            Varying::Steps(steps) => steps.end(start, 8.0 * f64::from(bytes)),
+            Varying::Opportunities(trace) => trace.end(start, bytes),
+        };
+        (end, end + wire.delay_s)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use earlydrop_net::segment::{AE, CE, CWR, ECE, ECT0, ECT1, FIN, PSH, SYN};
 use earlydrop_net::tcp::rfc::{
-    wrap, AccecnOption, Arrived, Connection, Feedback, Feedbacks, Receiver, Reply, Settings,
+    wrap, AccecnOption, Arrived, Connection, Feedback, Feedbacks, Reading, Receiver, Reply, Settings, SAME_WINDOW,
 };
 use earlydrop_net::tcp::stacks;
 use earlydrop_net::tcp::stacks::options::{named, Opt, Value, Values};
@@ -41,7 +41,7 @@ fn settings(words: &[&str], place: &str) -> Settings {
     given.extend(words.iter().map(|word| word.split_once('=').unwrap_or((word, "on"))));
     let find = |key: &str| given.iter().rev().find(|(known, _)| *known == key).map(|&(_, value)| value);
     for (key, _) in &given {
-        assert!(["tcp", "ecn"].contains(key) || named(key).is_some(), "{place}: unknown option {key:?}");
+        assert!(["tcp", "ecn", "reading"].contains(key) || named(key).is_some(), "{place}: unknown option {key:?}");
     }
     let stack = &stacks::rfc::STACK;
     // Options that cubic, dctcp and prague imply must be set by the script itself.
@@ -56,6 +56,15 @@ fn settings(words: &[&str], place: &str) -> Settings {
             find(opt.key).map_or(Ok(bare), |text| value(opt, text).map(Some))
         })
         .unwrap_or_else(|message| panic!("{place}: {message}"));
+    // Segments/s, or a pause of the period, s.
+    settings.reading = find("reading").map(|text| {
+        let segments = |word: &str| real(word, place) * f64::from(MSS);
+        let (every, pause) = text
+            .split_once('/')
+            .map_or((f64::INFINITY, 0.0), |(pause, every)| (real(every, place), real(pause, place)));
+        let rate = if pause > 0.0 { f64::INFINITY } else { segments(text) };
+        Reading { rate, every, pause }
+    });
     settings.accecn = find("ecn") == Some("accecn");
     settings.feedback = match (find("ecn").unwrap_or("off"), tcp) {
         ("on", _) => Feedbacks::Classic,
@@ -250,6 +259,10 @@ impl SenderRun {
                         words[at].split(',').filter(|&word| word != "-").map(|word| real(word, place) as u64).collect();
                     feedback.accecn = AccecnOption::new(u8::from(kind == "opt1"), &values);
                 }
+                "window" => {
+                    at += 1;
+                    feedback.window = (real(words[at], place) * f64::from(MSS)) as u32;
+                }
                 "stamp" => {
                     at += 1;
                     feedback.stamp = real(words[at], place);
@@ -325,6 +338,9 @@ impl ReceiverRun {
             let range = if from == to { from.to_string() } else { format!("{from}-{to}") };
             text += &if same { format!(" {range}") } else { format!("{word} {range}") };
         }
+        if feedback.window != SAME_WINDOW {
+            text += &format!(" window {}", f64::from(feedback.window) / f64::from(MSS));
+        }
         if feedback.echo {
             text += " ece";
         }
@@ -335,10 +351,25 @@ impl ReceiverRun {
     }
 
     fn pass(&mut self, now: f64) {
-        if self.timer <= now + 1e-9 {
+        while self.timer <= now + 1e-9 {
             let at = std::mem::replace(&mut self.timer, f64::INFINITY);
-            let late = self.receiver.on_timer().map(|feedback| (at, self.show(&feedback)));
-            self.sent.extend(late);
+            let reply = self.receiver.on_timer(at);
+            self.take(at, reply);
+        }
+    }
+
+    fn take(&mut self, now: f64, reply: Reply) {
+        let (acks, timer) = match reply {
+            Reply::Nothing => return,
+            Reply::Now(one) => (vec![one], f64::INFINITY),
+            Reply::Both(first, second, delay) => (vec![first, second], now + delay),
+            Reply::Later(delay) => (vec![], now + delay),
+            Reply::NowAndLater(one, delay) => (vec![one], now + delay),
+        };
+        self.timer = timer;
+        for feedback in acks {
+            let text = self.show(&feedback);
+            self.sent.push((now, text));
         }
     }
 
@@ -372,20 +403,8 @@ impl ReceiverRun {
                         (n, false) => (wrap(begin(n), 0), MSS),
                     };
                     let arrived = Arrived { seq, payload, bits, stamp: now - 0.05, now };
-                    match self.receiver.take(&arrived) {
-                        Reply::Nothing => {}
-                        Reply::Now(feedback) => {
-                            self.timer = f64::INFINITY;
-                            let text = self.show(&feedback);
-                            self.sent.push((now, text));
-                        }
-                        Reply::Both(first, second) => {
-                            self.timer = f64::INFINITY;
-                            let both = [first, second].map(|feedback| (now, self.show(&feedback)));
-                            self.sent.extend(both);
-                        }
-                        Reply::Later(delay) => self.timer = now + delay,
-                    }
+                    let reply = self.receiver.take(&arrived);
+                    self.take(now, reply);
                 }
             }
             ">" => {

@@ -1,5 +1,5 @@
-//! What a network does to packets: times to live, rates that change and end, traces, framing, loss, reordering, delays of
-//! nothing.
+//! What a network does to packets: times to live, rates that change and end, traces, framing, aggregation, loss, reordering,
+//! delays of nothing.
 
 use earlydrop_sim::engine::Outcome;
 use earlydrop_sim::result;
@@ -118,6 +118,35 @@ fn framing_applies_at_a_changing_rate_too() {
     let (arrived, _) = counts(&document(&over(&format!("{schedule}, framing = {{ overhead = 250 }}"), STREAM)));
     // Of 1250 B on the wire: 4000 packets, then 2000.
     assert!((5995.0..=6000.0).contains(&arrived), "{arrived}");
+}
+
+#[test]
+fn aggregates_wait_for_access() {
+    let rate = |more: &str| counts(&document(&over(&format!("rate = \"4 Mbit/s\"{more}"), STREAM))).0 * 8.0 / 20e3;
+    // Ten packets take 20 ms, then the link waits for 20 ms.
+    for limit in ["packets = 10", "bytes = \"10 kB\"", "time = \"20 ms\"", "packets = 10, bytes = \"1 MB\""] {
+        let found = rate(&format!(", aggregation = {{ access = \"20 ms\", {limit} }}"));
+        assert!((found - 2.0).abs() < 0.005, "{limit}: {found}");
+    }
+    let changing = "rate = { schedule = [[\"0 s\", \"4 Mbit/s\"], [\"10 s\", \"8 Mbit/s\"]] }";
+    let found =
+        counts(&document(&over(&format!("{changing}, aggregation = {{ access = \"20 ms\", packets = 10 }}"), STREAM)))
+            .0;
+    // 250 aggregates of 40 ms, 333 of 30 ms.
+    assert!((5810.0..=5840.0).contains(&found), "{found}");
+}
+
+#[test]
+fn aggregated_acks_release_bursts() {
+    // Ten packets of 0.8 ms in a round trip of 15 ms: they need not queue.
+    let text = over("rate = \"10 Mbit/s\"", "kind = \"ftp\"\nwindow = 10");
+    let longest = |text: &str| {
+        let found = document(&text.replacen("duration", "warmup = \"5 s\"\nduration", 1));
+        found["queues"]["bottleneck"]["queue_max_packets"].as_u64().expect("a number")
+    };
+    let acks = "reverse = { rate = \"1 Gbit/s\", aggregation = { access = \"10 ms\", packets = 64 },";
+    let (plain, bursts) = (longest(&text), longest(&text.replace("reverse = { rate = \"1 Gbit/s\",", acks)));
+    assert!(plain <= 2 && bursts >= 5, "{plain} {bursts}");
 }
 
 #[test]

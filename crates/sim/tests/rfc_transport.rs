@@ -421,6 +421,27 @@ fn reno_that_keeps_its_count_follows_the_square_root_law() {
 }
 
 #[test]
+fn an_application_that_lags_sets_the_pace() {
+    let goodput = |tcp: &str, more: &str, network: &str| {
+        let traffic =
+            format!("[[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = '{tcp}'\nprofile = 'rfc'\nsegment = 1448\n{more}");
+        let document = document(&format!("{NETWORK}{network}[queue.bottleneck]\naqm = 'droptail'\n{traffic}"));
+        number(&document["flows"][0]["goodput_mbps"])
+    };
+    let slow = "window = 20\nreading = { rate = '2 Mbit/s' }\n";
+    for tcp in TCPS {
+        let found = goodput(tcp, slow, "");
+        assert!((1.95..=2.02).contains(&found), "{tcp}: {found}");
+    }
+    // It stops for 1 s of 4; until then the buffer takes 145 kB.
+    let found = goodput("reno", "window = 100\nreading = { pause = '1 s', every = '4 s' }\n", "");
+    assert!((6.5..=7.6).contains(&found), "{found}");
+    // Probes make up for lost window updates.
+    let found = goodput("reno", slow, "reverse = { rate = '10 Mbit/s', delay = '10 ms', loss = 0.3 }\n");
+    assert!((0.8..=2.02).contains(&found), "{found}");
+}
+
+#[test]
 fn wrong_settings_are_refused() {
     let refused = |traffic: &str| {
         let queue = "[queue.bottleneck]\naqm = 'droptail'\n";

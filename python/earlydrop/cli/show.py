@@ -177,7 +177,7 @@ def _first_to_last(names: list[str]) -> str:
 
 def _properties(way: dict[str, Any], network: dict[str, Any]) -> tuple[str, str, str, str]:
     """Rate, delay, queue, and what happens to packets on the way."""
-    more = ", ".join(key for key in ("framing", "loss", "jitter", "reorder") if key in way) or "-"
+    more = ", ".join(key for key in ("framing", "aggregation", "loss", "jitter", "reorder") if key in way) or "-"
     return terminal.rate_text(way["rate"], 6), str(way["delay"]), network["queue"].get(way["name"], "-"), more
 
 

@@ -178,6 +178,7 @@ def plan(
     queue: str | Mapping[str, Any] | Queue = "droptail",
     reverse_queue: str | Mapping[str, Any] | Queue | None = None,
     framing: Mapping[str, Any] | None = None,
+    aggregation: Mapping[str, Any] | None = None,
     loss: float | str | Mapping[str, Any] | None = None,
     jitter: str | Mapping[str, Any] | None = None,
     reorder: Mapping[str, Any] | None = None,
@@ -205,7 +206,7 @@ def plan(
     # Within what a scenario may have; a wrong MTU is refused below.
     segment = min(max(settings.get("mtu", 1500) - 40, 1), SEGMENT)
     forward = {"rate": _rate(rate, trace), "delay": delay}
-    more = {"framing": framing, "loss": loss, "jitter": jitter, "reorder": reorder}
+    more = {"framing": framing, "aggregation": aggregation, "loss": loss, "jitter": jitter, "reorder": reorder}
     forward |= {key: value for key, value in more.items() if value is not None}
     back = dict(forward)
     if reverse_rate is not None or reverse_trace is not None:

@@ -385,7 +385,7 @@ class Link(dict[str, Any]):
     def __enter__(self) -> Running:
         if self._running is not None:
             raise LinkError("this link is at work already")
-        parts = {key: self[key] for key in ("framing", "loss", "jitter", "reorder") if key in self}
+        parts = {key: self[key] for key in ("framing", "aggregation", "loss", "jitter", "reorder") if key in self}
         self._running = Running(plan(self["rate"], self["delay"], **parts, **self._real))
         return self._running
 

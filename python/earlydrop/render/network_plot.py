@@ -174,7 +174,7 @@ def _core(link: Mapping[str, Any], routers: set[str]) -> bool:
 
 def _odd(way: Any) -> bool:
     return isinstance(way, Mapping) and (
-        isinstance(way["rate"], Mapping) or bool({"framing", "loss", "jitter", "reorder"} & set(way))
+        isinstance(way["rate"], Mapping) or bool({"framing", "aggregation", "loss", "jitter", "reorder"} & set(way))
     )
 
 

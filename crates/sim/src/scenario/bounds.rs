@@ -102,6 +102,10 @@ pub(super) const RATE: Interval = Interval { low: 0.0, high: 1e15, open_low: tru
 
 /// Rates of a link that may be down.
 pub(super) const RATE_OR_DOWN: Interval = Interval { open_low: false, ..RATE };
+/// Time for access to a medium, and of an aggregate.
+pub(super) const ACCESS: Interval = seconds(0.0, 10.0, true);
+/// Packets of an aggregate, or its bytes.
+pub(super) const AGGREGATE: u32 = 1_000_000_000;
 /// Period of a schedule of rates.
 pub(super) const REPEAT: Interval = seconds(0.0, 1e6, true);
 /// Probabilities.

@@ -15,7 +15,7 @@ use super::keys::{self, Form, Key, Read, Row, Rows};
 use super::schemas::{self, about, list, object, pair, reference};
 use super::units;
 use super::values::{delays, delays_json, seconds, DELAYS_FORM, RANDOM};
-use crate::topology::{Delays, Encoding, Framing, Jitter, LinkSpec, Loss, LossPattern, Rate, Reorder};
+use crate::topology::{Aggregation, Delays, Encoding, Framing, Jitter, LinkSpec, Loss, LossPattern, Rate, Reorder};
 
 static RATE: Key<Own<Rate, ()>> = Key::required(
     "rate",
@@ -65,6 +65,27 @@ static FRAMING: Key<Own<Framing>> = Key::optional(
     "`{ overhead = \"40 B\", mpu = \"64 B\", encoding = \"atm\" }`: what the link layer adds to each packet, as \
      `tc` counts it.",
 );
+static AGGREGATION: Key<Own<Aggregation>> = Key::optional(
+    "aggregation",
+    Own {
+        kind: "table",
+        range: Range::Words(""),
+        wanted: "a table",
+        schema: || keys::table(AGGREGATION_KEYS),
+        write: |of| {
+            let mut map = Map::new();
+            ACCESS_TIME.write(&of.access, &mut map);
+            MOST_PACKETS.write_given(of.packets.as_ref(), &mut map);
+            MOST_BYTES.write_given(of.bytes.as_ref(), &mut map);
+            MOST_TIME.write_given(of.time.as_ref(), &mut map);
+            map.into()
+        },
+        read: aggregation,
+    },
+    "none",
+    "`{ access = \"1 ms\", packets = 32, bytes = \"64 kB\", time = \"4 ms\" }`: packets that wait leave together, up to \
+     the limits given, after a time without transmission for access to the medium.",
+);
 static LOSS: Key<Own<Loss>> = Key::optional(
     "loss",
     Own {
@@ -110,11 +131,11 @@ static REORDER: Key<Own<Reorder>> = Key::optional(
      overtake them.",
 );
 /// Keys of a link of which there is one.
-pub(super) const LINK: Rows = &[&RATE, &DELAY, &FRAMING, &LOSS, &JITTER, &REORDER];
+pub(super) const LINK: Rows = &[&RATE, &DELAY, &FRAMING, &AGGREGATION, &LOSS, &JITTER, &REORDER];
 /// Keys of a link between two nodes.
-pub(super) const DRAWN_LINK: Rows = &[&RATE, &DRAWN_DELAY, &FRAMING, &LOSS, &JITTER, &REORDER];
+pub(super) const DRAWN_LINK: Rows = &[&RATE, &DRAWN_DELAY, &FRAMING, &AGGREGATION, &LOSS, &JITTER, &REORDER];
 /// Keys of links of many hosts.
-pub(super) const ACCESS: Rows = &[&RATE, &DELAYS, &FRAMING, &LOSS, &JITTER, &REORDER];
+pub(super) const ACCESS: Rows = &[&RATE, &DELAYS, &FRAMING, &AGGREGATION, &LOSS, &JITTER, &REORDER];
 
 /// Keys of a rate that changes.
 const RATE_KEYS: &[&str] = &["schedule", "repeat", "trace"];
@@ -130,6 +151,13 @@ static MPU: Key<Bytes> = Key::or("mpu", Bytes { low: 0, high: bounds::OVERHEAD }
 static ENCODING: Key<OneOf<Encoding>> =
     Key::or("encoding", OneOf { all: &Encoding::ALL, name: Encoding::name }, Encoding::Plain, "");
 const FRAMING_KEYS: Rows = &[&OVERHEAD, &MPU, &ENCODING];
+
+static ACCESS_TIME: Key<Quantity> = Key::required("access", Quantity::time(bounds::ACCESS), "");
+static MOST_PACKETS: Key<Whole> =
+    Key::optional("packets", Whole { low: 1, high: bounds::AGGREGATE as u64 }, "no limit", "");
+static MOST_BYTES: Key<Bytes> = Key::optional("bytes", Bytes { low: 1, high: bounds::AGGREGATE }, "no limit", "");
+static MOST_TIME: Key<Quantity> = Key::optional("time", Quantity::time(bounds::ACCESS), "no limit", "");
+const AGGREGATION_KEYS: Rows = &[&ACCESS_TIME, &MOST_PACKETS, &MOST_BYTES, &MOST_TIME];
 
 static PROBABILITY: Key<Quantity> = Key::required(
     "probability",
@@ -206,10 +234,17 @@ impl Links<'_> {
             Some(default) => delay.read_or(fields, default.delay.clone())?,
             None => delay.read(fields)?,
         };
+        let aggregation = AGGREGATION.given(fields)?;
+        if let (Some(field), Rate::Opportunities { .. }) = (AGGREGATION.field(fields), &rate) {
+            return Err(field
+                .error("contradicts a trace, which has the times of all deliveries")
+                .allowed("no such key"));
+        }
         Ok(LinkSpec {
             rate,
             delay,
             framing: FRAMING.given(fields)?,
+            aggregation,
             loss: LOSS.given(fields)?,
             jitter: JITTER.given(fields)?,
             reorder: REORDER.given(fields)?,
@@ -418,6 +453,20 @@ fn framing(field: &Field<'_>) -> Checked<Framing> {
     Ok(Framing { overhead: OVERHEAD.read(&fields)?, mpu: MPU.read(&fields)?, encoding: ENCODING.read(&fields)? })
 }
 
+fn aggregation(field: &Field<'_>) -> Checked<Aggregation> {
+    let fields = field.rows(AGGREGATION_KEYS)?;
+    let of = Aggregation {
+        access: ACCESS_TIME.read(&fields)?,
+        packets: MOST_PACKETS.given(&fields)?,
+        bytes: MOST_BYTES.given(&fields)?,
+        time: MOST_TIME.given(&fields)?,
+    };
+    if of.packets.is_none() && of.bytes.is_none() && of.time.is_none() {
+        return Err(field.error("has no limit").allowed("packets, bytes or time beside access"));
+    }
+    Ok(of)
+}
+
 fn reorder(field: &Field<'_>) -> Checked<Reorder> {
     let fields = field.rows(REORDER_KEYS)?;
     Ok(Reorder { probability: PROBABILITY.read(&fields)?, delay: LATE.read(&fields)? })
@@ -428,6 +477,7 @@ pub(super) fn write(link: &LinkSpec, map: &mut Map<String, Json>) {
     RATE.write(&link.rate, map);
     DELAY.write(&link.delay, map);
     FRAMING.write_given(link.framing.as_ref(), map);
+    AGGREGATION.write_given(link.aggregation.as_ref(), map);
     LOSS.write_given(link.loss.as_ref(), map);
     JITTER.write_given(link.jitter.as_ref(), map);
     REORDER.write_given(link.reorder.as_ref(), map);

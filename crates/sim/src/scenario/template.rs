@@ -386,6 +386,7 @@ queue = "core"               # a [queue.core], below; without one there is room 
 reverse = { rate = "10 Mbit/s", queue = "core" }
 # What else may happen on a link.
 #framing = { overhead = "18 B", mpu = "64 B", encoding = "plain" }
+#aggregation = { access = "1 ms", bytes = "64 kB" }
 #loss = 0.0001
 #jitter = "2 ms"
 #reorder = { probability = 0.001, delay = "5 ms" }

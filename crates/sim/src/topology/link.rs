@@ -1,6 +1,7 @@
 //! One direction of a link: rate, delay, and what else happens to packets on it.
 
 use earlydrop_aqm::random::Generator;
+use earlydrop_net::aggregation::Aggregation;
 use earlydrop_net::framing::Framing;
 use earlydrop_net::medium::{Jitter, LossPattern, Medium, Rate, Reorder};
 
@@ -25,6 +26,8 @@ pub struct LinkSpec {
     pub delay: Delays,
     /// What is sent of each packet.
     pub framing: Option<Framing>,
+    /// Packets that are sent together.
+    pub aggregation: Option<Aggregation>,
     /// Packets that are lost on the wire.
     pub loss: Option<Loss>,
     /// Extra delay, drawn for each packet.
@@ -41,7 +44,7 @@ impl LinkSpec {
 
     /// A link that loses nothing.
     pub const fn new(rate: Rate, delay: Delays) -> Self {
-        LinkSpec { rate, delay, framing: None, loss: None, jitter: None, reorder: None }
+        LinkSpec { rate, delay, framing: None, aggregation: None, loss: None, jitter: None, reorder: None }
     }
 
     /// Delay where it is one value, and otherwise the mean of what it is drawn from, s.
@@ -62,7 +65,7 @@ impl LinkSpec {
         }
     }
 
-    /// Its changing rate, framing, loss, jitter and reordering, with random streams named after it; `None` for a plain
+    /// Its changing rate, framing, aggregation, loss, jitter and reordering, with random streams named after it; `None` for a plain
     /// link.
     pub fn medium(&self, name: &str, seed: u64) -> Option<Medium> {
         if self.is_plain() {
@@ -70,6 +73,9 @@ impl LinkSpec {
         }
         let stream = |what: &str| Generator::stream(seed, &format!("link.{name}.{what}"));
         let mut medium = Medium::new(&self.rate).with_framing(self.framing.unwrap_or_default());
+        if let Some(aggregation) = self.aggregation {
+            medium = medium.with_aggregation(aggregation);
+        }
         if let Some(loss) = &self.loss {
             let random = match loss.random {
                 None => stream("loss"),
@@ -90,6 +96,7 @@ impl LinkSpec {
     pub fn is_plain(&self) -> bool {
         matches!(self.rate, Rate::Constant(_))
             && self.framing.is_none()
+            && self.aggregation.is_none()
             && self.loss.is_none()
             && self.jitter.is_none()
             && self.reorder.is_none()

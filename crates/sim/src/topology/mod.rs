@@ -22,6 +22,7 @@ mod routes;
 
 pub(crate) use dumbbell::{access_links, Times};
 pub use dumbbell::{Access, Dumbbell};
+pub use earlydrop_net::aggregation::Aggregation;
 pub use earlydrop_net::framing::{Encoding, Framing};
 pub use earlydrop_net::medium::{Jitter, LossPattern, Rate, Reorder, OPPORTUNITY_BYTES};
 pub(crate) use graph::default_name;

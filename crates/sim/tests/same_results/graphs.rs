@@ -69,12 +69,14 @@ fn link(draw: &mut Draw, rates: &[&str], delays: &[&str], odd: bool) -> String {
         2 => "{ trace = [1, 1, 2, 5, 7, 12] }".to_string(),
         _ => format!("\"{}\"", draw.of(rates)),
     };
+    let trace = rate.contains("trace");
     let mut fields = format!("rate = {rate}, delay = \"{delay}\"");
     fields += draw.of(&["", ", loss = 0.02", ", loss = { every = 30 }"]);
     fields +=
         draw.of(&["", "", ", jitter = \"3 ms\"", ", jitter = { uniform = [\"1 ms\", \"8 ms\"], keep_order = true }"]);
     fields += draw.of(&["", "", ", reorder = { probability = 0.1, delay = \"5 ms\" }"]);
-    fields
+    let aggregates = ", aggregation = { access = \"1 ms\", packets = 8, time = \"4 ms\" }";
+    fields + if trace { "" } else { draw.of(&["", "", aggregates]) }
 }
 
 fn topology(draw: &mut Draw, of: &Choices, kind: &str) -> String {

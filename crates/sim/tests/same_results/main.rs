@@ -11,7 +11,7 @@ use earlydrop_sim::engine::trace::QueueEvent;
 use earlydrop_sim::engine::Outcome;
 use earlydrop_sim::result;
 use earlydrop_sim::run::{build, run, Events, Links};
-use earlydrop_sim::scenario::{Record, Scenario};
+use earlydrop_sim::scenario::{check, Doc, Record, Scenario};
 use earlydrop_sim::shares::Share;
 use earlydrop_sim::variation::Spread;
 use serde_json::Value;
@@ -227,6 +227,30 @@ fn the_rfc_profile_gives_the_same_result_in_every_way() {
     let seen = (folds, ports, early, paced, delayed, slow, ahead);
     let planned = folds > 8 && ports > 5 && early > 0 && slow > 0 && ahead > 0;
     assert!(planned && paced > 4 && delayed > 0, "all kinds of plans occur: {seen:?}");
+}
+
+/// Receive offload, ACKs whose delay changes, bursts of other sizes, receive windows that move.
+#[test]
+fn rules_of_bursts_give_the_same_result_in_every_way() {
+    let rules = [
+        "gro = \"1 ms\", first_ack = \"at_once\", ack_wait = \"adapts\"",
+        "gro = \"5 ms\", late_sack = \"compressed\", burst_size = \"autosized\"",
+        "burst_size = \"autosized\", push_ack = \"at_once\", ack_wait = \"adapts\"",
+    ];
+    let mut packets = 0;
+    for number in 101..=100 + rounds(6) {
+        let (text, _) = scenario_of_rfc(number);
+        let lines = text.lines().filter(|line| !line.starts_with("rules = "));
+        let text = lines.fold(String::new(), |all, line| all + line + "\n");
+        let more =
+            ["", "reading = { rate = \"1 Mbit/s\", pause = \"0.25 s\", every = \"1 s\" }\n"][number as usize % 2];
+        let rules = format!("profile = \"rfc\"\n{more}rules = {{ {} }}\n", rules[number as usize % rules.len()]);
+        let text = text.replace("profile = \"rfc\"\n", &rules);
+        let scenario = Doc::from_toml(&text, None).and_then(|doc| check(&doc, None));
+        let scenario = scenario.unwrap_or_else(|e| panic!("{number}: {e}\n{text}"));
+        packets += agree(&text, &scenario).1;
+    }
+    assert!(packets > 10_000, "the networks are alive: {packets}");
 }
 
 /// ACKs that reach a queue over folds exactly at its updates, and were sent when the updates were scheduled. Every time

@@ -60,17 +60,28 @@ impl Pacer {
         false
     }
 
-    /// So many segments have left, and the pacing rate is `rate` segments/s.
+    /// So many segments have left, the pacing rate is `rate` segments/s, and a burst has `burst` segments.
     #[inline(always)]
-    pub fn sent(&mut self, now: f64, segments: f64, rate: f64) {
+    pub fn sent(&mut self, now: f64, segments: f64, rate: f64, burst: u32) {
         self.owed += segments / rate;
         self.together += 1;
-        if self.together >= self.burst(rate) {
-            let late = (now - self.released).max(0.0);
-            let credit = if self.makes_up { late.min(self.owed / 2.0) } else { 0.0 };
-            self.released = self.released.max(now) + self.owed - credit;
-            (self.owed, self.together) = (0.0, 0);
+        if self.together >= burst {
+            self.end_burst(now);
         }
+    }
+
+    /// Ends the burst in progress: the next waits for as long as it takes at the pacing rate.
+    #[inline(always)]
+    pub fn end_burst(&mut self, now: f64) {
+        let late = (now - self.released).max(0.0);
+        let credit = if self.makes_up { late.min(self.owed / 2.0) } else { 0.0 };
+        self.released = self.released.max(now) + self.owed - credit;
+        (self.owed, self.together) = (0.0, 0);
+    }
+
+    /// Whether a burst is in progress.
+    pub fn is_in_burst(&self) -> bool {
+        self.together > 0
     }
 
     /// Segments of a burst at `rate` segments/s: one where that is slow (Linux, `bbr_min_tso_segs`).

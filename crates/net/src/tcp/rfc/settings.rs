@@ -6,6 +6,7 @@ use super::control::{
     LinuxCubic, NewReno, Prague, SlowStart,
 };
 use super::prr::Bound;
+use super::receiver::Reading;
 use crate::segment::{ECT0, ECT1};
 
 /// Which congestion control.
@@ -191,6 +192,9 @@ pub struct Settings {
     pub late_segment_made_up: bool,
     /// A lone new segment waits for the next ACK, to leave in a burst of two (Linux, `tcp_tso_should_defer`).
     pub send_pairs: bool,
+    /// Bursts have as many segments as leave in a little less than 1 ms, and more at short RTTs (Linux,
+    /// `tcp_tso_autosize`).
+    pub burst_autosized: bool,
     /// With [`Settings::send_pairs`]: only if that ACK is due within a millisecond (Linux since 6.18).
     pub pair_wait_due: bool,
     /// Every ACK of new data ends the timer's backoff, as in ns-3, not only an RTT sample (RFC 6298, section 5).
@@ -256,6 +260,14 @@ pub struct Settings {
     /// SACK compression: from the fourth SACK of a loss on, the receiver delays them by 1 ms (Linux,
     /// `tcp_comp_sack_delay_ns`).
     pub late_sack_compressed: bool,
+    /// The receiver's first ACKs, and those after a pause or old data, are immediate (Linux, `tcp_event_data_recv`).
+    pub first_ack_at_once: bool,
+    /// The delay of ACKs follows the time between segments (Linux, `tcp_event_data_recv`, `tcp_send_delayed_ack`).
+    pub ack_wait_adapts: bool,
+    /// How the receiver's application reads; `None`: immediately.
+    pub reading: Option<Reading>,
+    /// The receiver takes segments that come within this time of each other as one (GRO), s; 0: not at all.
+    pub gro: f64,
 }
 
 impl Default for Settings {
@@ -297,6 +309,7 @@ impl Default for Settings {
             pacing_burst: 1,
             late_segment_made_up: false,
             send_pairs: false,
+            burst_autosized: false,
             pair_wait_due: false,
             backoff_until_ack: false,
             reported_repair_counts: false,
@@ -325,6 +338,10 @@ impl Default for Settings {
             delayed_ack: Some(0.2),
             push_ack_at_once: false,
             late_sack_compressed: false,
+            first_ack_at_once: false,
+            ack_wait_adapts: false,
+            gro: 0.0,
+            reading: None,
         }
     }
 }

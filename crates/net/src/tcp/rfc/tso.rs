@@ -1,8 +1,8 @@
 //! TCP segmentation offload (TSO) as in Linux, which hands bursts of segments to the device.
 //!
-//! Segments are simulated one by one, with two effects of TSO: a lone segment may wait for a second one
-//! (`tcp_tso_should_defer`), and the last segment of a burst carries PSH, which gets an immediate ACK
-//! (`__tcp_transmit_skb`, `tcp_cleanup_rbuf`).
+//! Segments are simulated one by one, with these effects of TSO: bursts have a size (`tcp_tso_autosize`); a part of one
+//! may wait for the rest (`tcp_tso_should_defer`); and the last segment of a burst carries PSH, which gets an immediate
+//! ACK (`__tcp_transmit_skb`, `tcp_cleanup_rbuf`). What leaves at one time enters the first queue back to back.
 
 use super::settings::Settings;
 use super::wire::wrap;
@@ -13,12 +13,20 @@ use crate::tcp::Sent;
 const RECENT: f64 = 1e-3;
 /// A burst is what leaves in so many seconds (Linux, `sk_pacing_shift`).
 const BURST_TIME: f64 = 1.0 / 1024.0;
+/// Segments of a burst with [`Tso::autosized`] off.
+pub(super) const PAIR: u32 = 2;
+/// The largest burst, bytes (Linux, `sk_gso_max_size`), and what halves its part in a burst of a short RTT, s
+/// (`tcp_tso_rtt_log`).
+const LARGEST: f64 = 65_536.0;
+const HALVES: f64 = 512e-6;
 
-/// Which of the two effects are on.
+/// Which of the effects are on.
 #[derive(Clone, Debug)]
 pub(super) struct Tso {
-    /// A lone new segment waits for the next ACK, to leave in a burst of two.
+    /// Less than a burst of new segments waits for the next ACK.
     pub pairs: bool,
+    /// Bursts have the size of Linux; else they are pairs.
+    pub autosized: bool,
     /// Only if that ACK is due within a millisecond (Linux since 6.18).
     only_if_due: bool,
     /// The last segment of a burst carries PSH.
@@ -27,8 +35,10 @@ pub(super) struct Tso {
     pushed: u64,
 }
 
-/// State that decides whether a lone segment waits.
+/// State that decides whether less than a burst waits.
 pub(super) struct Lone {
+    /// Segments of a burst.
+    pub burst: f64,
     /// cwnd and its free part, segments.
     pub cwnd: f64,
     pub free: f64,
@@ -42,6 +52,7 @@ impl Tso {
     pub fn new(settings: &Settings) -> Self {
         Tso {
             pairs: settings.send_pairs,
+            autosized: settings.burst_autosized,
             only_if_due: settings.pair_wait_due,
             pushes: settings.push_ack_at_once,
             pushed: 0,
@@ -50,16 +61,17 @@ impl Tso {
 
     /// Whether every segment leaves on its own, without PSH.
     pub fn allows_fast_path(&self) -> bool {
-        !self.pairs && !self.pushes
+        !self.pairs && !self.pushes && !self.autosized
     }
 
-    /// Whether a lone segment waits until cwnd has space for two: one has just left, so an ACK will come, and cwnd is
-    /// more than three segments.
+    /// Whether less than a burst waits until cwnd has space for all of it: a segment has just left, so an ACK will
+    /// come, and there is space for less than a third of cwnd.
     pub fn waits(&self, now: f64, lone: &Lone) -> bool {
-        let Lone { cwnd, free, last_sent, first_sent, srtt } = *lone;
-        let due = || first_sent + srtt - now <= RECENT;
+        let Lone { burst, cwnd, free, last_sent, first_sent, srtt } = *lone;
+        let soon = if self.autosized { RECENT.min(srtt / 2.0) } else { RECENT };
+        let due = || first_sent + srtt - now <= soon;
         let recent = now - last_sent <= RECENT;
-        free < 2.0 - 1e-9 && free < cwnd / 3.0 && recent && (!self.only_if_due || due())
+        free < burst - 1e-9 && free < cwnd / 3.0 && recent && (!self.only_if_due || due())
     }
 
     /// Sets PSH in the last segment of each burst of new data among `sent`. `next` is the next sequence number to send,
@@ -85,5 +97,29 @@ impl Tso {
     /// Segments of a burst at `rate` segments/s where sending is not paced: two at least (`tcp_tso_autosize`).
     pub fn burst(rate: f64) -> usize {
         ((rate * BURST_TIME) as usize).max(2)
+    }
+
+    /// Segments of a burst, `least` at least, at `rate` segments/s of `mss` bytes and with this min RTT, s: what leaves
+    /// in a little less than 1 ms, and half of 64 kB for an RTT from 0.5 ms on, a quarter from 1 ms on and so forth
+    /// (`tcp_tso_autosize`); at most half of cwnd (`tcp_cwnd_test`).
+    #[inline(never)]
+    pub fn autosize(rate: f64, mss: f64, min_rtt: f64, cwnd: f64, least: u32) -> u32 {
+        let near = LARGEST * libm::exp2(-(min_rtt / HALVES).floor());
+        let bytes = (rate * BURST_TIME * mss + near.floor()).min(LARGEST);
+        let half = (cwnd / 2.0) as u32;
+        ((bytes / mss) as u32).max(least).min(half.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tso;
+
+    #[test]
+    fn bursts_grow_with_the_rate_and_at_short_round_trip_times() {
+        let segments = |mbit: f64, ms: f64, cwnd| Tso::autosize(mbit * 1e6 / 8.0 / 1448.0, 1448.0, ms / 1e3, cwnd, 2);
+        assert_eq!([1.0, 20.0, 100.0, 1e5].map(|mbit| segments(mbit, 20.0, 1e3)), [2, 2, 8, 45]);
+        assert_eq!([0.3, 0.6, 1.1, 2.1, 20.0].map(|ms| segments(1.0, ms, 1e3)), [45, 22, 11, 2, 2]);
+        assert_eq!(segments(1e5, 0.3, 10.0), 5, "half of cwnd");
     }
 }

@@ -35,6 +35,9 @@ pub struct Arrived {
 /// SACK blocks in an ACK, at most: four fit into the options, three beside time stamps (RFC 2018, section 3).
 pub const MOST_BLOCKS: usize = 4;
 
+/// In place of the bytes of a window: it is the connection's, as ever.
+pub const SAME_WINDOW: u32 = u32::MAX;
+
 /// An ACK.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Feedback {
@@ -54,6 +57,8 @@ pub struct Feedback {
     pub count: u8,
     /// SACK blocks on the wire, the newest first.
     pub blocks: [(u32, u32); MOST_BLOCKS],
+    /// Bytes from [`ack`](Self::ack) on that the receiver has room for, or [`SAME_WINDOW`].
+    pub window: u32,
     /// `TSecr`: when the segment that it echoes was sent, s.
     pub stamp: f64,
     /// One-way delay of the acknowledged segment, s.
@@ -72,6 +77,7 @@ impl Feedback {
             accecn: AccecnOption::NONE,
             count: 0,
             blocks: [(0, 0); MOST_BLOCKS],
+            window: SAME_WINDOW,
             stamp,
             one_way: 0.0,
         }

@@ -134,8 +134,11 @@ impl<Q: EventQueue> Engine<Q> {
                 self.cancel_delayed_ack(flow);
                 Some(self.feedback(segment, &feedback))
             }
-            Reply::Both(first, second) => {
+            Reply::Both(first, second, delay) => {
                 self.cancel_delayed_ack(flow);
+                if delay < f64::INFINITY {
+                    self.delay_ack(segment, delay, key);
+                }
                 let first = self.feedback(segment, &first);
                 self.set_out(first, key);
                 Some(self.feedback(segment, &second))
@@ -143,6 +146,10 @@ impl<Q: EventQueue> Engine<Q> {
             Reply::Later(delay) => {
                 self.delay_ack(segment, delay, key);
                 None
+            }
+            Reply::NowAndLater(feedback, delay) => {
+                self.delay_ack(segment, delay, key);
+                Some(self.feedback(segment, &feedback))
             }
         }
     }
@@ -182,7 +189,16 @@ impl<Q: EventQueue> Engine<Q> {
     /// The delayed-ACK timer expires.
     pub(super) fn send_delayed_ack(&mut self, segment: Segment, key: Key) {
         let Receiver::Rfc(receiver) = &mut self.net.arrivals[segment.flow() as usize].receiver else { return };
-        if let Some(feedback) = receiver.on_timer() {
+        let (feedback, later) = match receiver.on_timer(key.now) {
+            Reply::Now(feedback) => (Some(feedback), None),
+            Reply::NowAndLater(feedback, delay) => (Some(feedback), Some(delay)),
+            Reply::Later(delay) => (None, Some(delay)),
+            Reply::Nothing | Reply::Both(..) => (None, None),
+        };
+        if let Some(delay) = later {
+            self.delay_ack(segment, delay, key);
+        }
+        if let Some(feedback) = feedback {
             let ack = self.feedback(segment, &feedback);
             self.set_out(ack, key);
         }

@@ -65,7 +65,7 @@ pub(super) fn refuse_others(fields: &Fields<'_>) -> Checked<()> {
 
 /// Refuses keys that ns-2's TCPs do not have. `named`: the scenario names a `stack`.
 pub(super) fn refuse(fields: &Fields<'_>, named: bool) -> Checked<()> {
-    let others = options::ENTRY_KEYS.iter().copied().filter(|key| !is_ns2(key)).chain(["rules"]);
+    let others = options::ENTRY_KEYS.iter().copied().filter(|key| !is_ns2(key)).chain(["rules", "reading"]);
     let Some(field) = others.into_iter().find_map(|key| fields.optional(key)) else { return Ok(()) };
     let other = if named { "another stack" } else { "profile = \"rfc\"" };
     Err(field.error(format!("is for {other}")).allowed(format!("no such key, or {other}")))

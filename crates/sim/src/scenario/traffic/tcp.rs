@@ -6,7 +6,7 @@ use super::super::bounds::{self, SECONDS};
 use super::super::document::Doc;
 use super::super::error::quoted_list;
 use super::super::fields::{Checked, Field, Fields};
-use super::super::forms::{Bytes, Flag, OneOf, Own, Range};
+use super::super::forms::{Bytes, Flag, OneOf, Own, Quantity, Range};
 use super::super::keys::{self, Key, Rows};
 use super::super::model::{Profile, Tcp};
 use super::super::schemas::{self, reference};
@@ -14,6 +14,7 @@ use super::super::values::list;
 use super::model::TcpSpec;
 use super::{ns2, packets, rfc};
 use earlydrop_net::tcp::ns2::core::MIN_RTO_MS;
+use earlydrop_net::tcp::rfc::Reading;
 use earlydrop_net::tcp::stacks::{self, options, Stack, STACKS};
 use earlydrop_net::tcp::TcpOptions;
 use std::sync::Arc;
@@ -72,8 +73,32 @@ static RULES: Key<Own<(), ()>> = Key::optional(
     "none",
     "Single options that differ from the stack. With profile only those that have no key of their own.",
 );
+static READING: Key<Own<Reading>> = Key::optional(
+    "reading",
+    Own {
+        kind: "table",
+        range: Range::Words(""),
+        wanted: "a table",
+        schema: || keys::table(READING_KEYS),
+        write: |of| {
+            let mut map = Map::new();
+            READ_RATE.write_given(Some(8.0 * of.rate).filter(|rate| rate.is_finite()).as_ref(), &mut map);
+            PAUSE.write_given(Some(of.pause).filter(|pause| *pause > 0.0).as_ref(), &mut map);
+            EVERY.write_given(Some(of.every).filter(|every| every.is_finite()).as_ref(), &mut map);
+            map.into()
+        },
+        read: reading,
+    },
+    "at once",
+    "`{ rate = \"5 Mbit/s\" }`, `{ pause = \"2 s\", every = \"10 s\" }`, or both: how the application reads, with the \
+     window as its buffer. Not with ns-2's TCPs.",
+);
+static READ_RATE: Key<Quantity> = Key::optional("rate", Quantity::rate(bounds::RATE), "at once", "");
+static PAUSE: Key<Quantity> = Key::optional("pause", Quantity::time(bounds::REPEAT), "none", "");
+static EVERY: Key<Quantity> = Key::optional("every", Quantity::time(bounds::REPEAT), "with pause", "");
+const READING_KEYS: Rows = &[&READ_RATE, &PAUSE, &EVERY];
 /// Keys, beside those of options.
-pub(super) const KEYS: Rows = &[&TCP, &PROFILE, &STACK, &SEGMENT, &HEADER, &CLOCK_PHASE, &ECN, &RULES];
+pub(super) const KEYS: Rows = &[&TCP, &PROFILE, &STACK, &SEGMENT, &HEADER, &CLOCK_PHASE, &ECN, &READING, &RULES];
 
 /// Headers of a packet when none are given, in bytes: TCP and IPv4 without options. ns-2's Vegas counts none.
 const DEFAULT_HEADER: u32 = 40;
@@ -120,7 +145,8 @@ fn read_rfc(fields: &Fields<'_>, tcp: Tcp, named: Option<&'static Stack>) -> Che
     let header = DEFAULT_HEADER + if rfc::timestamps(fields, named.is_some())? { rfc::STAMPS } else { 0 };
     let (segment, header) = segment_and_header(fields, header)?;
     let ecn = ECN.read_or(fields, rfc::wants_ecn(tcp))?;
-    let settings = rfc::read(fields, named.unwrap_or(&stacks::rfc::STACK), named.is_some(), tcp, segment, ecn)?;
+    let mut settings = rfc::read(fields, named.unwrap_or(&stacks::rfc::STACK), named.is_some(), tcp, segment, ecn)?;
+    settings.reading = READING.given(fields)?;
     Ok(TcpSpec {
         tcp,
         profile: Profile::Rfc,
@@ -181,6 +207,19 @@ fn profile(fields: &Fields<'_>, tcp: Tcp) -> Checked<Profile> {
     Ok(profile)
 }
 
+/// Reads for `every - pause`, then pauses.
+fn reading(field: &Field<'_>) -> Checked<Reading> {
+    let fields = field.rows(READING_KEYS)?;
+    let rate = READ_RATE.given(&fields)?.map_or(f64::INFINITY, |rate| rate / 8.0);
+    let (every, pause) = match (EVERY.given(&fields)?, PAUSE.given(&fields)?) {
+        (None, None) if rate < f64::INFINITY => (f64::INFINITY, 0.0),
+        (Some(every), Some(pause)) if pause < every => (every, pause),
+        (Some(_), Some(_)) => return Err(field.error("never reads").allowed("a pause shorter than every")),
+        _ => return Err(field.error("is not whole").allowed("rate, or pause and every")),
+    };
+    Ok(Reading { rate, every, pause })
+}
+
 fn phases(field: &Field<'_>) -> Checked<Vec<f64>> {
     match field.doc {
         Doc::Array(_) => list(field, &SECONDS, bounds::PHASE),
@@ -201,7 +240,8 @@ pub(super) fn write(spec: &TcpSpec, map: &mut Map<String, Json>) {
     SEGMENT.write(&spec.segment, map);
     HEADER.write(&spec.header, map);
     if let Some(settings) = &spec.options.rfc {
-        return rfc::write(settings, spec.tcp, map);
+        rfc::write(settings, spec.tcp, map);
+        return READING.write_given(settings.reading.as_ref(), map);
     }
     ns2::WINDOW.write(&spec.window.into(), map);
     CLOCK_PHASE.write_given(spec.clock_phase.as_ref(), map);

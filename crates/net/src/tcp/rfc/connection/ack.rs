@@ -67,7 +67,7 @@ impl Notes<'_> {
 impl Connection {
     pub(super) fn on_ack(&mut self, now: f64, feedback: &Feedback, out: &mut Output) {
         let Some(ack) = unwrap(feedback.ack, self.first, self.una) else { return };
-        if ack > self.next {
+        if ack > self.next || (self.settings.reading.is_some() && self.take_window(now, ack, feedback, out)) {
             return;
         }
         if ack > self.una && self.may_take_fast_path(feedback) {

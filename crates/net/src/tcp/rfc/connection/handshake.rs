@@ -57,6 +57,9 @@ impl Connection {
         }
         self.handshake.state = State::Established;
         self.una = 1;
+        if self.settings.reading.is_some() {
+            self.move_edge(1, feedback);
+        }
         self.vars.note(out, Variable::Ack, 0.0);
         self.rto_at = f64::INFINITY;
         let timeouts = self.handshake.timeouts;

@@ -6,6 +6,7 @@ mod recover;
 mod send;
 mod timers;
 mod undo;
+mod window;
 
 use super::control::{Algorithm, Window};
 use super::ecn::Ecn;
@@ -65,6 +66,8 @@ pub struct Connection {
     pub(super) window_limited: bool,
     /// The same over a window of data, if that decides growth.
     usage: Option<Usage>,
+    /// Probes of a closed window in a row.
+    window_probes: u32,
     /// Every part of this connection allows the fast path.
     fast_path: bool,
 }
@@ -95,7 +98,8 @@ impl Connection {
                 && tso.allows_fast_path()
                 && !small_windows
                 && !settings.cwnd_use_window
-                && !settings.idle_timer_runs,
+                && !settings.idle_timer_runs
+                && settings.reading.is_none(),
             rtt,
             rto_at: f64::INFINITY,
             detection: LossDetection::new(&settings),
@@ -105,6 +109,7 @@ impl Connection {
             tso,
             undo: Undo::new(&settings),
             rate: models.then(|| Box::new(Rate::new(settings.bbr.ns3.held_samples))),
+            window_probes: 0,
             last_sent: 0.0,
             sent_new: false,
             window_limited: false,

@@ -7,7 +7,7 @@ use crate::tcp::rfc::pacer::rate_of_window;
 use crate::tcp::rfc::recovery::Phase;
 use crate::tcp::rfc::scoreboard::Record;
 use crate::tcp::rfc::settings::IdleRestart;
-use crate::tcp::rfc::tso::{Lone, Tso};
+use crate::tcp::rfc::tso::{Lone, Tso, PAIR};
 use crate::tcp::rfc::usage::Data;
 use crate::tcp::rfc::wire::wrap;
 use crate::tcp::{Output, Sent};
@@ -30,6 +30,13 @@ impl Connection {
         }
         let next = self.next;
         let waits = self.send_allowed(now, out);
+        if self.tso.autosized && self.pacer.is_in_burst() {
+            // A burst that cwnd or the data end is as whole as a full one.
+            self.pacer.end_burst(now);
+        }
+        if self.settings.reading.is_some() {
+            self.plan_window_probe(now);
+        }
         if self.usage.is_some() && next < self.limit() {
             self.note_usage(now, waits, self.next > next, out);
         }
@@ -37,7 +44,7 @@ impl Connection {
 
     /// The slow path of [`transmit`](Self::transmit). Whether cwnd ends sending.
     fn send_allowed(&mut self, now: f64, out: &mut Output) -> bool {
-        let mut second_of_pair = false;
+        let mut left_of_burst = 0;
         loop {
             if self.pacer.on && !self.goes_unpaced() && !self.may_release(now) {
                 // Pacing holds back what cwnd allows.
@@ -53,11 +60,14 @@ impl Connection {
                 return true;
             }
             if index.is_none() && self.tso.pairs {
-                if !second_of_pair && self.waits_for_another(now) {
-                    self.window_limited = true;
-                    return true;
+                if left_of_burst == 0 {
+                    left_of_burst = if self.tso.autosized { self.burst(self.pacing_rate()) } else { PAIR };
+                    if self.waits_for_more(now, left_of_burst) {
+                        self.window_limited = true;
+                        return true;
+                    }
                 }
-                second_of_pair = !second_of_pair;
+                left_of_burst -= 1;
             }
             let sent = match index {
                 Some(index) => {
@@ -125,7 +135,9 @@ impl Connection {
     /// Sets PSH in the last of each burst of new segments that this event has sent.
     pub(super) fn push(&mut self, out: &mut Output) {
         let rate = self.pacing_rate();
+        let autosized = if self.tso.autosized { self.burst(rate) } else { 0 };
         let burst = || match rate {
+            _ if autosized > 0 => autosized as usize,
             Some(rate) if self.pacer.on => self.pacer.burst(rate) as usize,
             Some(rate) => Tso::burst(rate),
             None => 2,
@@ -133,13 +145,23 @@ impl Connection {
         self.tso.push(&mut out.segments, self.next, self.first, self.settings.mss, burst);
     }
 
-    /// Whether a lone new segment waits for a second one.
-    pub(super) fn waits_for_another(&self, now: f64) -> bool {
+    /// Segments of a burst by autosizing, at this pacing rate, segments/s, real or virtual; without one any size.
+    fn burst(&self, rate: Option<f64>) -> u32 {
+        let rate = rate.unwrap_or(f64::INFINITY);
+        let least = if self.pacer.on { self.pacer.burst(rate) } else { PAIR };
+        Tso::autosize(rate, self.mss(), self.rtt.min, self.vars.cwnd, least)
+    }
+
+    /// Whether new segments that cwnd allows wait until it allows a burst of so many, or all that are left.
+    pub(super) fn waits_for_more(&self, now: f64, burst: u32) -> bool {
         let alone = self.recovery.is_open() && self.recovery.forced == 0 && !self.scoreboard.is_empty();
+        let left = self.segments(self.limit().saturating_sub(self.next));
+        let burst = f64::from(burst);
         alone
             && self.tso.waits(
                 now,
                 &Lone {
+                    burst: if self.tso.autosized { burst.min(left) } else { burst },
                     cwnd: self.vars.cwnd,
                     free: self.vars.cwnd - self.segments(self.scoreboard.pipe()),
                     last_sent: self.last_sent,
@@ -358,7 +380,8 @@ impl Connection {
         if self.settings.bbr.ns3.unpaced_retransmission && now < self.pacer.released {
             return;
         }
-        self.pacer.sent(now, segments, rate);
+        let burst = if self.tso.autosized { self.burst(Some(rate)) } else { self.pacer.burst(rate) };
+        self.pacer.sent(now, segments, rate, burst);
     }
 
     /// Segments/s. The first window is sent as a burst, as there is no RTT sample of data yet.

@@ -327,9 +327,9 @@ fn a_lone_segment_waits_for_an_ack_that_is_due() {
         let settings = Settings { send_pairs: true, pair_wait_due: due, ..Settings::default() };
         let (mut connection, _) = ten_in_flight(settings);
         (connection.vars.cwnd, connection.last_sent) = (11.0, now - 0.5e-3);
-        assert_eq!(connection.waits_for_another(now), waits, "{due} {now}");
+        assert_eq!(connection.waits_for_more(now, 2), waits, "{due} {now}");
         connection.vars.cwnd = 12.0;
-        assert!(!connection.waits_for_another(now), "two may go");
+        assert!(!connection.waits_for_more(now, 2), "two may go");
     }
 }
 

@@ -49,6 +49,9 @@ impl Connection {
             }
             return self.transmit(now, out);
         }
+        if self.scoreboard.is_empty() && self.settings.reading.is_some() && self.next < self.limit() {
+            return self.probe_window(now, out);
+        }
         if self.scoreboard.is_empty() && !self.timer_runs_idle() {
             self.rto_at = f64::INFINITY;
             return;

@@ -1,5 +1,6 @@
 //! When ACKs are sent: immediate, delayed or compressed (RFC 5681, 4.2, and what Linux adds).
 
+use super::quick::Quick;
 use super::ReceiverSettings;
 
 /// Immediate ACKs of a loss, then the most segments whose SACK is compressed (Linux, `TCP_FASTRETRANS_THRESH`,
@@ -20,8 +21,14 @@ pub(super) struct Held {
     pub next: u64,
 }
 
-/// Properties of a segment that decide when its ACK is sent.
+/// Properties of a segment, or of several that came as one, that decide when its ACK is sent.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Came {
+    /// When it came, and its one-way delay, s.
+    pub now: f64,
+    pub one_way: f64,
+    /// Several segments came as one.
+    pub several: bool,
     /// It changes the ECN echo.
     pub news_of_marks: bool,
     /// It advances the cumulative ACK.
@@ -29,8 +36,9 @@ pub(super) struct Came {
     /// There was a gap before it came, and there is one now.
     pub had_gap: bool,
     pub has_gap: bool,
-    /// It had arrived before.
+    /// It had arrived before; the cumulative ACK covered it.
     pub duplicate: bool,
+    pub old: bool,
     /// It ends the connection.
     pub fin: bool,
     /// It is in order and carries PSH.
@@ -60,6 +68,10 @@ pub(super) struct AckPolicy {
     quick_marks: bool,
     /// From the fourth on, SACKs of a loss are compressed.
     compressed: bool,
+    /// Every ACK is immediate, and that of a single segment.
+    plain: bool,
+    /// Quick ACKs at the start, and the delay that follows the segments.
+    linux: Option<Box<Quick>>,
     held: Option<Held>,
     /// Immediate ACKs left (quickack).
     quick: u8,
@@ -71,10 +83,14 @@ pub(super) struct AckPolicy {
 
 impl AckPolicy {
     pub fn new(settings: &ReceiverSettings) -> Self {
+        let compressed = settings.compressed && settings.blocks > 0;
+        let linux = settings.delay.filter(|_| settings.first_ack_at_once || settings.ack_wait_adapts);
         AckPolicy {
             delay: settings.delay,
             quick_marks: settings.mark_ack_at_once,
-            compressed: settings.compressed && settings.blocks > 0,
+            compressed,
+            plain: settings.delay.is_none() && !compressed && settings.gro == 0.0 && settings.reading.is_none(),
+            linux: linux.map(|delay| Box::new(Quick::new(settings, delay))),
             held: None,
             quick: 0,
             gap_at: 0,
@@ -91,7 +107,7 @@ impl AckPolicy {
     /// Whether no ACK ever is.
     #[inline(always)]
     pub fn answers_all_at_once(&self) -> bool {
-        self.delay.is_none() && !self.compressed
+        self.plain
     }
 
     /// The delayed ACK is sent now.
@@ -109,14 +125,38 @@ impl AckPolicy {
     /// The first mark since CWR has arrived.
     pub fn on_first_mark(&mut self) {
         if self.quick_marks {
-            self.quick = QUICK;
+            self.quick = self.quick.max(QUICK);
+            self.deflate();
         }
     }
 
-    /// A segment to be acknowledged has arrived, `one_way` seconds after it was sent.
-    pub fn on_segment(&mut self, came: &Came, one_way: f64) -> When {
+    /// A SYN is answered.
+    pub fn on_syn(&mut self, now: f64) {
+        if let Some(linux) = &mut self.linux {
+            linux.on_syn(now);
+        }
+    }
+
+    /// A segment behind the SYN has arrived.
+    pub fn on_any(&mut self, now: f64) {
+        if let Some(linux) = &mut self.linux {
+            linux.on_any(now);
+        }
+    }
+
+    fn deflate(&mut self) {
+        if let Some(linux) = &mut self.linux {
+            linux.deflate();
+        }
+    }
+
+    /// A segment to be acknowledged has arrived.
+    pub fn on_segment(&mut self, came: &Came) -> When {
+        if let Some(linux) = &mut self.linux {
+            self.quick = self.quick.max(linux.on_segment(came));
+        }
         let quick = self.quick > 0;
-        let held = Held { one_way, next: came.next };
+        let held = Held { one_way: came.one_way, next: came.next };
         let may_compress = self.compressed && !came.news_of_marks && !quick && !came.duplicate && !came.pushed;
         if may_compress && self.sack_waits(came) {
             let waiting = self.held.replace(held).is_some();
@@ -126,6 +166,7 @@ impl AckPolicy {
         // RFC 5681, 4.2: immediate for segments out of order or in a gap, duplicates, and every second segment.
         let may_wait = !came.news_of_marks
             && !quick
+            && !came.several
             && came.in_order
             && !came.had_gap
             && !came.duplicate
@@ -135,11 +176,16 @@ impl AckPolicy {
         match self.delay.filter(|_| may_wait) {
             Some(delay) => {
                 self.held = Some(held);
-                When::After(delay)
+                When::After(self.linux.as_ref().map_or(delay, |linux| linux.delay()))
             }
             None => {
                 self.held = None;
-                self.quick = self.quick.saturating_sub(1);
+                if quick {
+                    self.quick -= 1;
+                    if self.quick == 0 {
+                        self.deflate();
+                    }
+                }
                 When::Now
             }
         }

@@ -1,18 +1,25 @@
 //! The receiver: contents of its ACKs (RFC 9293), with SACK and DSACK (RFC 2018, RFC 2883), the echoed time stamp (RFC
-//! 7323), and ECN (RFC 3168, RFC 8257, RFC 9768). [`ack_policy`] decides when they are sent.
+//! 7323), and ECN (RFC 3168, RFC 8257, RFC 9768). [`ack_policy`] decides when they are sent, [`gro`] which segments
+//! come as one.
 //!
-//! The application reads data immediately, so the offered window is constant.
+//! The application reads data immediately, so that the offered window is constant, or as [`reading`] says.
 
 mod ack_policy;
+mod gro;
+mod quick;
+mod reading;
 
 use super::accecn::{answered, flags, served, Counters};
 use super::accecn_option::AccecnOption;
 use super::settings::{Feedbacks, Settings};
 use super::wire::Range;
-use super::wire::{unwrap, wrap, Arrived, Feedback};
+use super::wire::{unwrap, wrap, Arrived, Feedback, SAME_WINDOW};
 use crate::segment::{CE, CWR, FIN, PSH, SYN};
 pub use ack_policy::SACK_WAIT;
 use ack_policy::{AckPolicy, Came, Held, When};
+use gro::Gro;
+use reading::Reader;
+pub use reading::Reading;
 
 /// Settings of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,12 +39,33 @@ pub struct ReceiverSettings {
     pub mark_ack_at_once: bool,
     /// SACK compression: from the fourth on, SACKs of a loss are delayed by 1 ms (Linux, `__tcp_ack_snd_check`).
     pub compressed: bool,
+    /// The first ACKs, and those after a pause or old data, are immediate (Linux, `tcp_event_data_recv`).
+    pub first_ack_at_once: bool,
+    /// The delay of ACKs follows the time between segments (Linux, `tcp_event_data_recv`).
+    pub ack_wait_adapts: bool,
+    /// Segments that come within this time of each other come as one (GRO), s; 0: each comes on its own.
+    pub gro: f64,
+    /// How the application reads; `None`: immediately.
+    pub reading: Option<Reading>,
+    /// Payload of a full segment, bytes.
+    pub mss: u32,
+    /// The window, bytes.
+    pub window: u64,
+    /// The least retransmission timeout, s.
+    pub min_rto: f64,
+    /// That is for what its variation adds.
+    pub min_rto_for_variation: bool,
 }
 
 impl Settings {
     /// For a sender with these settings, whose connection starts with the number `first`.
     pub fn receiver(&self, first: u32) -> Receiver {
-        Receiver::new(ReceiverSettings {
+        Receiver::new(self.receiver_settings(first))
+    }
+
+    /// The settings of that receiver.
+    pub fn receiver_settings(&self, first: u32) -> ReceiverSettings {
+        ReceiverSettings {
             first,
             blocks: self.blocks(),
             delay: self.delayed_ack,
@@ -45,7 +73,15 @@ impl Settings {
             timestamps: self.timestamps,
             mark_ack_at_once: self.mark_ack_at_once,
             compressed: self.late_sack_compressed,
-        })
+            first_ack_at_once: self.first_ack_at_once,
+            ack_wait_adapts: self.ack_wait_adapts,
+            gro: self.gro,
+            reading: self.reading,
+            mss: self.mss,
+            window: self.window,
+            min_rto: self.min_rto,
+            min_rto_for_variation: self.min_rto_for_variation,
+        }
     }
 }
 
@@ -57,10 +93,12 @@ pub enum Reply {
     Nothing,
     /// An immediate ACK; the timer is cancelled.
     Now(Feedback),
-    /// Two immediate ACKs, in this order.
-    Both(Feedback, Feedback),
+    /// Two immediate ACKs, in this order, and a timer in so many seconds; infinite: none.
+    Both(Feedback, Feedback, f64),
     /// Delayed by so many seconds ([`Receiver::on_timer`]).
     Later(f64),
+    /// An immediate ACK of earlier segments; that of this one is delayed by so many seconds.
+    NowAndLater(Feedback, f64),
 }
 
 /// A receiver.
@@ -72,6 +110,10 @@ pub struct Receiver {
     /// Disjoint ranges received beyond it, the newest first.
     beyond: Vec<Range>,
     policy: AckPolicy,
+    /// Receive offload, if there is any.
+    gro: Option<Box<Gro>>,
+    /// The application, unless it reads immediately.
+    reader: Option<Box<Reader>>,
     /// Time stamp to echo, and the last acknowledgement sent (RFC 7323, 4.3: `TS.Recent`, `Last.ACK.sent`).
     recent: f64,
     acked: u64,
@@ -93,6 +135,8 @@ impl Receiver {
     pub fn new(settings: ReceiverSettings) -> Self {
         Receiver {
             policy: AckPolicy::new(&settings),
+            gro: Gro::new(&settings),
+            reader: settings.reading.map(|of| Box::new(Reader::new(of, settings.window, settings.mss))),
             settings,
             next: 0,
             beyond: Vec::new(),
@@ -185,17 +229,33 @@ impl Receiver {
         }
         let Some(start) = unwrap(arrived.seq, self.settings.first, self.next) else { return Reply::Nothing };
         let end = start + u64::from(arrived.payload) + u64::from(arrived.bits & FIN != 0);
+        self.read(arrived.now);
+        if self.reader.is_some() && end == start && start < self.next {
+            // A probe of the window: no acceptable segment, so an ACK answers (RFC 9293, 3.10.7.4).
+            let first = self.flush(arrived.now);
+            let answer = self.release();
+            return self.reply(arrived.now, first, Some(answer));
+        }
         if self.next == 0 || end == start {
             // Before the SYN, or the last segment of the handshake.
+            self.policy.on_any(arrived.now);
             if let Some(counters) = &mut self.counters {
                 counters.count(arrived.bits & CE, 0);
             }
             return Reply::Nothing;
         }
+        self.policy.on_any(arrived.now);
+        let before = match &self.gro {
+            Some(gro) if !gro.joins(arrived, start) => self.flush(arrived.now),
+            _ => None,
+        };
         let changed = self.ecn && self.note_mark(arrived);
         // RFC 8257, 3.2: delayed segments are acknowledged on their own, with the state they arrived in.
         let apart = changed && self.settings.feedback == Feedbacks::Dctcp;
         let earlier = if apart { self.policy.release().map(|held| self.answer_held(&held)) } else { None };
+        if earlier.is_some() {
+            self.note_ack_at(f64::INFINITY);
+        }
         if arrived.bits & FIN != 0 {
             self.fin_at = Some(end);
         }
@@ -204,31 +264,45 @@ impl Receiver {
             self.recent = arrived.stamp;
         }
         let one_way = arrived.now - arrived.stamp;
-        let duplicate = self.has(start, end);
+        let (duplicate, old) = (self.has(start, end), end <= self.next);
         let had_gap = !self.beyond.is_empty();
         let in_order = start <= self.next && end > self.next;
         if !duplicate {
             self.add(start, end);
         }
+        self.read(arrived.now);
+        if let Some(reader) = &mut self.reader {
+            reader.one_way = one_way;
+        }
         let came = Came {
+            now: arrived.now,
+            one_way,
+            several: false,
             news_of_marks: changed,
             in_order,
             had_gap,
             has_gap: !self.beyond.is_empty(),
             duplicate,
+            old,
             fin: arrived.bits & FIN != 0,
             pushed: in_order && arrived.bits & PSH != 0,
             payload: arrived.payload,
             next: self.next,
             unacknowledged: self.next - self.acked,
         };
-        match self.policy.on_segment(&came, one_way) {
+        if let Some(gro) = &mut self.gro {
+            let flush = gro.add(came, arrived, (start, end));
+            let (now, first) = (arrived.now, before.or(earlier));
+            let second = if flush { self.flush(now) } else { None };
+            return self.reply(now, first, second);
+        }
+        match self.policy.on_segment(&came) {
             When::WithAnother => Reply::Nothing,
             When::After(delay) => Reply::Later(delay),
             When::Now => {
                 let answer = self.answer(one_way, duplicate.then_some((start, end)), (start, end));
                 match earlier {
-                    Some(earlier) => Reply::Both(earlier, answer),
+                    Some(earlier) => Reply::Both(earlier, answer, f64::INFINITY),
                     None => Reply::Now(answer),
                 }
             }
@@ -260,19 +334,89 @@ impl Receiver {
             _ => self.ecn,
         };
         answer.one_way = arrived.now - arrived.stamp;
+        if self.next == 1 {
+            self.policy.on_syn(arrived.now);
+            if let Some(reader) = &mut self.reader {
+                reader.open(arrived.now);
+                answer.window = reader.window();
+            }
+        }
         self.acked = self.acked.max(1);
         Reply::Now(answer)
     }
 
-    /// The delayed ACK whose timer has expired; `None` if it has been sent.
-    pub fn on_timer(&mut self) -> Option<Feedback> {
-        let held = self.policy.on_timer()?;
-        Some(self.answer(held.one_way, None, (self.next, self.next)))
+    /// The timer of a delayed ACK has expired.
+    pub fn on_timer(&mut self, now: f64) -> Reply {
+        self.read(now);
+        let mut flushed = self.flush(now);
+        if flushed.is_none() && self.reader.as_ref().is_some_and(|reader| reader.update_at() <= now) {
+            flushed = Some(self.release());
+        }
+        if flushed.is_some() || self.gro.as_ref().is_some_and(|gro| now < gro.ack_at) {
+            return self.reply(now, flushed, None);
+        }
+        self.note_ack_at(f64::INFINITY);
+        match self.policy.on_timer() {
+            None => Reply::Nothing,
+            Some(held) => Reply::Now(self.answer(held.one_way, None, (self.next, self.next))),
+        }
+    }
+
+    /// Ends the segments that come as one: their ACK, if it is immediate.
+    fn flush(&mut self, now: f64) -> Option<Feedback> {
+        let burst = self.gro.as_mut()?.take()?;
+        match self.policy.on_segment(&burst.came) {
+            When::WithAnother => None,
+            When::After(delay) => {
+                self.note_ack_at(now + delay);
+                None
+            }
+            When::Now => {
+                self.note_ack_at(f64::INFINITY);
+                let repeated = burst.repeated;
+                Some(self.answer(burst.came.one_way, repeated, repeated.unwrap_or_default()))
+            }
+        }
+    }
+
+    /// The application reads until now.
+    fn read(&mut self, now: f64) {
+        if let Some(reader) = &mut self.reader {
+            reader.advance(now, self.next);
+        }
+    }
+
+    /// An ACK that tells of the window, of a delayed one's segment too.
+    fn release(&mut self) -> Feedback {
+        self.note_ack_at(f64::INFINITY);
+        self.policy.release();
+        let one_way = self.reader.as_ref().map_or(0.0, |reader| reader.one_way);
+        self.answer(one_way, None, (self.next, self.next))
+    }
+
+    fn note_ack_at(&mut self, time: f64) {
+        if let Some(gro) = &mut self.gro {
+            gro.ack_at = time;
+        }
+    }
+
+    /// With receive offload: up to two immediate ACKs, and when the next timer expires.
+    fn reply(&self, now: f64, first: Option<Feedback>, second: Option<Feedback>) -> Reply {
+        let update = self.reader.as_ref().map_or(f64::INFINITY, |reader| reader.update_at());
+        let wait = self.gro.as_ref().map_or(f64::INFINITY, |gro| gro.wake()).min(update).max(now) - now;
+        match (first, second) {
+            (Some(first), Some(second)) => Reply::Both(first, second, wait),
+            (Some(one), None) | (None, Some(one)) if wait == f64::INFINITY => Reply::Now(one),
+            (Some(one), None) | (None, Some(one)) => Reply::NowAndLater(one, wait),
+            (None, None) if wait == f64::INFINITY => Reply::Nothing,
+            (None, None) => Reply::Later(wait),
+        }
     }
 
     /// The delayed ACK without the newly arrived segment, with the echo before it.
     fn answer_held(&mut self, held: &Held) -> Feedback {
         let mut feedback = Feedback::new(wrap(held.next, self.settings.first), self.recent);
+        feedback.window = self.window();
         feedback.one_way = held.one_way;
         feedback.echo = !self.marked;
         self.acked = held.next;
@@ -331,9 +475,14 @@ impl Receiver {
         self.beyond.insert(0, merged);
     }
 
+    fn window(&mut self) -> u32 {
+        self.reader.as_mut().map_or(SAME_WINDOW, |reader| reader.window())
+    }
+
     fn answer(&mut self, one_way: f64, duplicate: Option<Range>, came: Range) -> Feedback {
         let first = self.settings.first;
         let mut feedback = Feedback::new(wrap(self.next, first), self.recent);
+        feedback.window = self.window();
         feedback.one_way = one_way;
         feedback.echo = match self.settings.feedback {
             Feedbacks::Dctcp => self.marked && self.ecn,
@@ -372,141 +521,4 @@ impl Receiver {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::segment::{ECE, ECT0};
-
-    fn receiver(blocks: u8, delay: Option<f64>) -> Receiver {
-        let settings = ReceiverSettings {
-            first: 0,
-            blocks,
-            delay,
-            feedback: Feedbacks::Classic,
-            timestamps: true,
-            mark_ack_at_once: false,
-            compressed: false,
-        };
-        let mut receiver = Receiver::new(settings);
-        assert!(matches!(send(&mut receiver, 0, 0, SYN), Reply::Now(Feedback { ack: 1, syn: true, echo: false, .. })));
-        receiver
-    }
-
-    fn send(receiver: &mut Receiver, seq: u32, payload: u32, bits: u8) -> Reply {
-        receiver.take(&Arrived { seq, payload, bits, stamp: 0.0, now: 0.05 })
-    }
-
-    /// Segment `n` (from 1) of 100 bytes; the immediate ACK, in segments.
-    fn now(receiver: &mut Receiver, n: u32) -> (u32, Vec<(u32, u32)>) {
-        let Reply::Now(ack) = send(receiver, 1 + 100 * (n - 1), 100, 0) else { panic!("{n} waits") };
-        let segment = |seq: u32| (seq - 1) / 100;
-        let blocks = &ack.blocks[..usize::from(ack.count)];
-        (segment(ack.ack), blocks.iter().map(|&(start, end)| (segment(start) + 1, segment(end))).collect())
-    }
-
-    #[test]
-    fn blocks_as_in_rfc_2018() {
-        // RFC 2018, section 4: the newest first, then earlier blocks.
-        let mut receiver = receiver(3, None);
-        assert_eq!(now(&mut receiver, 1), (1, vec![]));
-        assert_eq!(now(&mut receiver, 3), (1, vec![(3, 3)]));
-        assert_eq!(now(&mut receiver, 4), (1, vec![(3, 4)]));
-        assert_eq!(now(&mut receiver, 6), (1, vec![(6, 6), (3, 4)]));
-        assert_eq!(now(&mut receiver, 8), (1, vec![(8, 8), (6, 6), (3, 4)]));
-        assert_eq!(now(&mut receiver, 10), (1, vec![(10, 10), (8, 8), (6, 6)]), "three at most");
-        assert_eq!(now(&mut receiver, 5), (1, vec![(3, 6), (10, 10), (8, 8)]));
-        assert_eq!(now(&mut receiver, 2), (6, vec![(10, 10), (8, 8)]));
-        assert_eq!(now(&mut receiver, 7), (8, vec![(10, 10)]));
-        assert_eq!(now(&mut receiver, 9), (10, vec![]));
-    }
-
-    #[test]
-    fn duplicates_as_in_rfc_2883() {
-        let mut receiver = receiver(3, None);
-        for n in [1, 2, 4, 5] {
-            now(&mut receiver, n);
-        }
-        assert_eq!(now(&mut receiver, 2), (2, vec![(2, 2), (4, 5)]), "4.1.1: below the ACK");
-        assert_eq!(now(&mut receiver, 5), (2, vec![(5, 5), (4, 5)]), "4.1.2: above it, then the block around");
-    }
-
-    #[test]
-    fn a_fin_and_segments_before_the_syn_are_not_plain_data() {
-        let segment = |seq, bits| Arrived { seq, payload: 100, bits, stamp: 0.0, now: 0.05 };
-        let mut open = receiver(3, None);
-        assert_eq!(open.take_next(&segment(1, FIN)), None);
-        now(&mut open, 3);
-        assert_eq!(open.take_beyond(&segment(301, FIN)), None);
-        assert!(open.take_beyond(&segment(301, 0)).is_some_and(|ack| ack.ack == 1 && ack.blocks[0] == (201, 401)));
-        let mut closed = Receiver::new(open.settings);
-        assert_eq!((closed.take_next(&segment(0, 0)), closed.next()), (None, 0));
-    }
-
-    #[test]
-    fn every_second_segment_is_acknowledged() {
-        let mut receiver = receiver(3, Some(0.2));
-        assert_eq!(send(&mut receiver, 1, 100, 0), Reply::Later(0.2));
-        assert_eq!(now(&mut receiver, 2), (2, vec![]));
-        assert_eq!(receiver.on_timer(), None);
-        assert_eq!(send(&mut receiver, 201, 100, 0), Reply::Later(0.2));
-        assert_eq!(receiver.on_timer().map(|ack| ack.ack), Some(301));
-        // Immediate (RFC 5681, 4.2): out of order, part of a gap, the rest of it, duplicate.
-        assert_eq!(now(&mut receiver, 6), (3, vec![(6, 6)]));
-        assert_eq!(now(&mut receiver, 4), (4, vec![(6, 6)]));
-        assert_eq!(now(&mut receiver, 5), (6, vec![]));
-        assert_eq!(now(&mut receiver, 5), (6, vec![(5, 5)]));
-        assert_eq!(send(&mut receiver, 601, 100, 0), Reply::Later(0.2));
-        assert!(matches!(send(&mut receiver, 701, 50, FIN), Reply::Now(Feedback { ack: 752, .. })));
-    }
-
-    #[test]
-    fn an_empty_segment_gets_no_ack() {
-        let mut receiver = receiver(3, Some(0.2));
-        assert_eq!(send(&mut receiver, 1, 0, 0), Reply::Nothing);
-        assert!(matches!(send(&mut receiver, 1, 0, FIN), Reply::Now(Feedback { ack: 2, .. })));
-    }
-
-    #[test]
-    fn the_earliest_time_stamp_is_echoed() {
-        // RFC 7323, 4.3: (A) delayed ACKs echo the first, (B) a hole the last in order, (C) a filled hole the filling
-        // one.
-        let mut receiver = receiver(3, Some(0.2));
-        let mut take = |n: u32, stamp: f64| {
-            let arrived = Arrived { seq: 1 + 100 * (n - 1), payload: 100, bits: 0, stamp, now: 9.0 };
-            match receiver.take(&arrived) {
-                Reply::Now(ack) => Some(ack.stamp),
-                _ => None,
-            }
-        };
-        assert_eq!(take(1, 1.0), None);
-        assert_eq!(take(2, 2.0), Some(1.0));
-        assert_eq!(take(4, 4.0), Some(1.0), "the last that advanced the window");
-        assert_eq!(take(5, 5.0), Some(1.0));
-        assert_eq!(take(3, 6.0), Some(6.0));
-    }
-
-    #[test]
-    fn marks_are_echoed_until_cwr() {
-        let settings = ReceiverSettings {
-            first: 0,
-            blocks: 0,
-            delay: None,
-            feedback: Feedbacks::Classic,
-            timestamps: true,
-            mark_ack_at_once: false,
-            compressed: false,
-        };
-        let mut receiver = Receiver::new(settings);
-        let Reply::Now(answer) = send(&mut receiver, 0, 0, SYN | ECE | CWR) else { panic!() };
-        assert!(answer.echo, "yes to ECN");
-        let mut echo = |n: u32, bits| match send(&mut receiver, 1 + 100 * (n - 1), 100, bits) {
-            Reply::Now(answer) => answer.echo,
-            other => panic!("{other:?}"),
-        };
-        assert!(!echo(1, ECT0));
-        assert!(echo(2, CE));
-        assert!(echo(3, ECT0));
-        assert!(!echo(4, ECT0 | CWR));
-        assert!(echo(5, CE | CWR), "a new mark in the segment that tells of the cut");
-        assert!(echo(6, 0), "also in answer to a retransmission, which is not ECN-capable");
-    }
-}
+mod tests;

@@ -1,8 +1,8 @@
 //! Options of every congestion control.
 
 use super::option::{
-    Group, Opt, Place, Values, ACCECN_OR_CLASSIC_MARKS, ALL, CLASSIC_MARKS, COUNTED, LOSS_CUT, MARKS, NOT_BBR, NO_RACK,
-    NO_SACK, NO_STAMPS, PACED, PAIRS, PRR, RACK, SACK, SACK_FOR_RACK, SLOW_START, STAMPS, WAITING_ACKS,
+    Group, Opt, Place, Values, ACCECN_OR_CLASSIC_MARKS, ALL, BURSTS, CLASSIC_MARKS, COUNTED, LOSS_CUT, MARKS, NOT_BBR,
+    NO_RACK, NO_SACK, NO_STAMPS, PACED, PAIRS, PRR, RACK, SACK, SACK_FOR_RACK, SLOW_START, STAMPS, WAITING_ACKS,
 };
 use crate::tcp::rfc::{Base, Bound, Counting, IdleRestart, Restart, ServerEcn};
 
@@ -583,5 +583,45 @@ pub(super) const OPTIONS: &[Opt] = &[
         needs: &[&PAIRS],
         source: "Linux, tcp_tso_should_defer; due: since 6.18",
         about: "With send_pairs, a single segment waits for any next ACK, or only for one due within a millisecond.",
+    },
+    Opt {
+        key: "first_ack",
+        place: Place::Rules,
+        group: Group::Receiver,
+        values: Values::Either(["waits", "at_once"], |s| &mut s.first_ack_at_once),
+        controls: ALL,
+        needs: &[&WAITING_ACKS],
+        source: "RFC 5681, 4.2; at_once: Linux, tcp_event_data_recv, tcp_incr_quickack, tcp_send_dupack",
+        about: "The first 16 ACKs of a connection, after a pause longer than the timeout, and after old data are delayed like others, or immediate.",
+    },
+    Opt {
+        key: "ack_wait",
+        place: Place::Rules,
+        group: Group::Receiver,
+        values: Values::Either(["fixed", "adapts"], |s| &mut s.ack_wait_adapts),
+        controls: ALL,
+        needs: &[&WAITING_ACKS],
+        source: "RFC 5681, 4.2; adapts: Linux, tcp_event_data_recv, tcp_send_delayed_ack",
+        about: "ACKs are delayed by delayed_ack, or by more if segments come at longer intervals: up to the RTT of the handshake and 0.2 s.",
+    },
+    Opt {
+        key: "gro",
+        place: Place::Rules,
+        group: Group::Receiver,
+        values: Values::Seconds(0.0, 0.01, |s| s.gro, |s, time| s.gro = time),
+        controls: ALL,
+        needs: &[],
+        source: "RFC 5681, 4.2; above 0: Linux, tcp_gro_receive",
+        about: "Segments in a row that come within this time of each other are acknowledged as one, up to 64 kB or PSH (stretch ACKs); 0 is off.",
+    },
+    Opt {
+        key: "burst_size",
+        place: Place::Rules,
+        group: Group::Pacing,
+        values: Values::Either(["fixed", "autosized"], |s| &mut s.burst_autosized),
+        controls: ALL,
+        needs: &[&BURSTS],
+        source: "Linux; autosized: tcp_tso_autosize, tcp_tso_should_defer, tcp_cwnd_test",
+        about: "Bursts have pacing_burst segments, or two where sending is not paced; or as many more as leave in 1/1024 s, plus a part of 64 kB at a min RTT of a few milliseconds, up to 64 kB and half of cwnd.",
     },
 ];

@@ -288,6 +288,7 @@ pub(super) static ACCECN_OR_CLASSIC_MARKS: Need = need("ecn = true, with echoes 
 pub(super) static PACED: Need = need("pacing = true", |s| s.pacing);
 pub(super) static WAITING_ACKS: Need = need("delayed_ack", |s| s.delayed_ack.is_some());
 pub(super) static PAIRS: Need = need("send_pairs = true", |s| s.send_pairs);
+pub(super) static BURSTS: Need = need("pacing = true or send_pairs = true", |s| s.pacing || s.send_pairs);
 pub(super) static COUNTED: Need = need("growth = \"acked\"", |s| !s.growth_arrived);
 pub(super) static LINUX_CUBIC: Need = must("cubic = \"linux\"", |s| s.cubic_linux);
 pub(super) static RFC_CUBIC: Need = must("cubic = \"rfc9438\"", |s| !s.cubic_linux);

@@ -1,0 +1,115 @@
+//! Linux's quick ACKs at the start of data, and its delay of ACKs that follows the time between segments
+//! (`tcp_event_data_recv`, `tcp_send_delayed_ack`). Times are exact, not in ticks; connections are not interactive
+//! (no pingpong mode).
+
+use super::ack_policy::Came;
+use super::ReceiverSettings;
+
+/// Immediate ACKs in a row (Linux, `TCP_MAX_QUICKACKS`).
+const MOST: u64 = 16;
+/// The longest delay, s (Linux, `TCP_DELACK_MAX`).
+const LONGEST: f64 = 0.2;
+/// The timeout without an RTT, s (RFC 6298, 2.1).
+const FIRST_RTO: f64 = 1.0;
+
+/// What a receiver notes of the times of its segments.
+#[derive(Clone, Debug)]
+pub(super) struct Quick {
+    /// Immediate ACKs where there is reason for them; 0: there never is.
+    count: u8,
+    /// The least delay of an ACK, s (Linux, `TCP_ATO_MIN`), and the delay now (`ato`), if it adapts.
+    least: f64,
+    ato: Option<f64>,
+    /// When the last segment in order came, s.
+    last: f64,
+    /// RTT of the handshake, and the timeout by it, s.
+    rtt: f64,
+    rto: f64,
+    /// The least timeout, s, or what its variation adds at least.
+    min_rto: f64,
+    min_rto_for_variation: bool,
+    /// When the last SYN was answered, s; NaN once its ACK has come.
+    answered: f64,
+}
+
+impl Quick {
+    /// An ACK waits for `least` seconds at least.
+    pub fn new(settings: &ReceiverSettings, least: f64) -> Self {
+        // tcp_incr_quickack.
+        let count = match settings.window / (2 * u64::from(settings.mss)) {
+            _ if !settings.first_ack_at_once => 0,
+            0 => 2,
+            half => half.min(MOST),
+        };
+        Quick {
+            count: count as u8,
+            least,
+            ato: settings.ack_wait_adapts.then_some(least),
+            last: f64::NAN,
+            rtt: 0.0,
+            rto: FIRST_RTO,
+            min_rto: settings.min_rto,
+            min_rto_for_variation: settings.min_rto_for_variation,
+            answered: f64::NAN,
+        }
+    }
+
+    /// A SYN is answered.
+    pub fn on_syn(&mut self, now: f64) {
+        self.answered = now;
+    }
+
+    /// A segment behind the SYN has arrived: the first gives the RTT.
+    pub fn on_any(&mut self, now: f64) {
+        if self.answered.is_nan() {
+            return;
+        }
+        self.rtt = now - self.answered;
+        self.answered = f64::NAN;
+        // RFC 6298, 2.2: four times half the RTT.
+        let variation = 2.0 * self.rtt;
+        self.rto = match self.min_rto_for_variation {
+            true => self.rtt + variation.max(self.min_rto),
+            false => (self.rtt + variation).max(self.min_rto),
+        };
+    }
+
+    /// A segment with data has arrived: how many immediate ACKs it starts.
+    pub fn on_segment(&mut self, came: &Came) -> u8 {
+        if came.old {
+            // tcp_enter_quickack_mode.
+            self.deflate();
+            return self.count;
+        }
+        if !came.in_order {
+            return 0;
+        }
+        let gap = came.now - std::mem::replace(&mut self.last, came.now);
+        let (least, ato) = (self.least, self.ato.unwrap_or(self.least));
+        if gap <= least / 2.0 {
+            self.set(ato / 2.0 + least / 2.0);
+        } else if gap < ato {
+            self.set((ato / 2.0 + gap).min(self.rto).min(LONGEST.max(least)));
+        } else if gap.is_nan() || gap > self.rto {
+            // The first of all, or the first for a long time.
+            return self.count;
+        }
+        0
+    }
+
+    /// The immediate ACKs are over.
+    pub fn deflate(&mut self) {
+        self.set(self.least);
+    }
+
+    fn set(&mut self, ato: f64) {
+        if let Some(now) = &mut self.ato {
+            *now = ato;
+        }
+    }
+
+    /// How long an ACK waits now, s.
+    pub fn delay(&self) -> f64 {
+        self.ato.unwrap_or(self.least).min(self.rtt.max(self.least))
+    }
+}
