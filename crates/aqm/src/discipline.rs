@@ -23,7 +23,8 @@ pub trait Discipline: Send {
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet>;
 
     /// After [`Discipline::dequeue`] gave nothing: packets wait, but a shaper lets none leave before this time, at which
-    /// the driver calls it again. An arrival meanwhile changes nothing.
+    /// the driver calls it again. An arrival that may leave before makes it `None`: then the driver calls it right after
+    /// the arrival.
     fn held_until(&self) -> Option<Time> {
         None
     }

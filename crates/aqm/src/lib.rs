@@ -97,6 +97,7 @@ disciplines! {
     ecn_sharp,
     // Several queues.
     fq,
+    fq_pacing,
     sfq,
     drr,
     wrr,

@@ -8,6 +8,7 @@ mod dualpi2;
 mod ecn_sharp;
 mod fq_cobalt;
 mod fq_codel;
+mod fq_pacing;
 mod pi2;
 mod pie;
 mod published_red;
