@@ -94,6 +94,9 @@ pub trait Discipline: Send {
     /// group, name, value.
     fn groups(&self, _out: &mut dyn FnMut(usize, &'static str, f64)) {}
 
+    /// Statistics of a parent and its child, as `tc -s qdisc` shows them, over the window of the counters: name, value.
+    fn parent(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+
     /// Goes on as `built`, the same discipline with other parameters, with the packets and the state that it has;
     /// whether it can. If not, nothing changes. By default no parameter can change while the discipline runs.
     fn change(&mut self, _built: Built) -> bool {

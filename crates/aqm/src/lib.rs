@@ -25,6 +25,7 @@ pub mod header;
 pub mod markers;
 mod packet;
 pub mod params;
+pub mod parents;
 pub mod parts;
 pub mod policy;
 pub mod random;

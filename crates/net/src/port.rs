@@ -310,6 +310,11 @@ impl Port {
         self.queue.get().groups(out);
     }
 
+    /// Statistics of a parent and its child, see [`Discipline::parent`].
+    pub fn parent(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.queue.get().parent(out);
+    }
+
     /// Counts of the measured window.
     pub fn counters(&self) -> &Counters {
         self.queue.get().counters()

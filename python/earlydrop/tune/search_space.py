@@ -148,6 +148,8 @@ def problem(
         with_traces({**document, "name": NEUTRAL, "seed": 1}, path.parent), toml_settings([*sets, *given])
     )
     own = (base.get("queue") or {}).get(queue, {})
+    if "parent" in own:
+        raise TuneError(f"{path}: queue.{queue}.parent: given {own['parent']!r}; tune takes a queue without a parent")
     if own.get("aqm") != aqm:
         known = {p["name"] for p in entry["parameters"]} | set(disciplines.SHARED)
         base.setdefault("queue", {})[queue] = {**{k: v for k, v in own.items() if k in known}, "aqm": aqm}

@@ -16,6 +16,7 @@ mod ranked;
 mod red;
 mod round_robin;
 mod sfred;
+mod tbf;
 
 #[path = "../common/mod.rs"]
 mod common;
