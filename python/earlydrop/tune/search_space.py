@@ -143,13 +143,14 @@ def problem(
         queue = compared_queue(path, document)
     except CompareError as error:
         raise TuneError(str(error)) from error
+    parent = (document.get("queue") or {}).get(queue, {}).get("parent")
+    if parent is not None:
+        raise TuneError(f"{path}: queue.{queue}.parent: given {parent!r}; tune takes a queue without a parent")
     given = [(f"queue.{queue}.{key}", value) for key, value in asked.settings]
     base = overlay_toml(
         with_traces({**document, "name": NEUTRAL, "seed": 1}, path.parent), toml_settings([*sets, *given])
     )
     own = (base.get("queue") or {}).get(queue, {})
-    if "parent" in own:
-        raise TuneError(f"{path}: queue.{queue}.parent: given {own['parent']!r}; tune takes a queue without a parent")
     if own.get("aqm") != aqm:
         known = {p["name"] for p in entry["parameters"]} | set(disciplines.SHARED)
         base.setdefault("queue", {})[queue] = {**{k: v for k, v in own.items() if k in known}, "aqm": aqm}

@@ -9,14 +9,14 @@
 //! | start | both buckets are full (`tbf_change`) |
 //! | arrival larger than a bucket | dropped (`tbf_enqueue`) |
 //! | other arrival | goes to the child (`tbf_enqueue`) |
-//! | departure | the child's next packet is taken out of it and kept, whatever arrives then, until both buckets have its bytes (`tbf_dequeue`) |
+//! | departure | the child's next packet is taken and kept until both buckets have its bytes, whatever arrives (`tbf_dequeue`) |
 //! | a bucket lacks bytes | the queue is held until it has them (`tbf_dequeue`) |
 //!
 //! Buckets count nanoseconds: a packet costs `bytes * mult >> shift`, with the largest `mult` of 32 bits for the rate
 //! in whole bytes a second (`psched_ratecfg_precompute`).
 //!
 //! ### Source
-//! Linux 6.18, `net/sched/sch_tbf.c` (A. Kuznetsov, D. Torokhov, 2001; 6.1's is the same).
+//! Linux 6.1, `net/sched/sch_tbf.c` (A. Kuznetsov, D. Torokhov, 2001).
 //!
 //! ### Differences
 //! 1. Sizes are those of packets on the wire here. Linux counts the 14 bytes of an Ethernet header too; its `overhead`,
