@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..document import discipline
-
 if TYPE_CHECKING:
     from ..document import Document
 
@@ -48,6 +46,8 @@ def at_points(queue: str, points: Sequence[tuple[str, Document]], total: int) ->
 
     `points` are those points out of `total`, each with its completed scenario.
     """
+    from ..document import discipline
+
     found: dict[tuple[str, str], list[str]] = {}
     for where, scenario in points:
         aqm = discipline(scenario["queue"].get(queue, {})).get("aqm", "the discipline")
@@ -60,6 +60,8 @@ def at_points(queue: str, points: Sequence[tuple[str, Document]], total: int) ->
 
 
 def _limit(scenario: Document, queue: str, aqm: str) -> str:
+    from ..document import discipline
+
     # A queue at one of many links has the link's name.
     inside = {key: discipline(one) for key, one in scenario["queue"].items()}
     limits = {one["limit"] for key, one in inside.items() if key == queue or one["aqm"] == aqm}

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from ..document import discipline
 from .checks import check_out, check_seed, parse_settings
 from .exits import DONE
 from .failures import InputError
@@ -67,6 +66,7 @@ def run(
 
 def _flent(checked: _core.Scenario, seed: int | None, out: Path | None, as_json: bool) -> int:
     from .. import flent
+    from ..document import discipline
     from ..render.run_text import run_text
 
     if out is None or not out.name.endswith(flent.SUFFIX):
