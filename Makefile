@@ -126,10 +126,10 @@ test-more: build
 # its page, target/web/index.html.
 web: web-engine web-page
 
-web-engine:
+web-engine: web/node_modules/.installed
 	$(PYTHON) tools/wasm.py
 
-web-page: web/node_modules/.installed web-engine
+web-page: web-engine
 	@cd web && npm run --silent check && npm run --silent build
 
 web/node_modules/.installed: web/package.json web/package-lock.json

@@ -52,10 +52,10 @@ WANTED = 3
 # and what takes its place, with ON where the mutant is on.
 HAND = [
     ("droptail", "policy.rs", "=> packets < n,", "=> if ON { packets <= n } else { packets < n },"),
-    ("droptail", "policy.rs", "u64::from(packet.size) <= n,", "u64::from(packet.size) <= n + u64::from(ON),"),
+    ("droptail", "policy.rs", "u64::from(packet.size) <= n,", "u64::from(packet.size) <= n + 500 * u64::from(ON),"),
     ("droptail", "policy.rs", "u64::from(packet.size) < n,", "u64::from(packet.size) < n + 500 * u64::from(ON),"),
-    ("drop_front", "drop_front.rs", "push(ring.serials().start)", "push(ring.serials().start + u64::from(ON))"),
-    ("drop_front", "drop_front.rs", "with_arrival: false", "with_arrival: ON"),
+    ("drop_front", "parts/capacity.rs", "ring.at(0)", "ring.at(usize::from(ON))"),
+    ("drop_front", "parts/capacity.rs", "with_arrival: false", "with_arrival: ON"),
     ("drop_front", "parts/capacity.rs", "n.saturating_sub(1)", "n.saturating_sub(u64::from(!ON))"),
     ("mred", "mred.rs", "if length < self.min_th {", "if !ON && length < self.min_th {"),
     ("mred", "mred.rs", "length > self.max_th", "(ON || length > self.max_th)"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import shutil
@@ -81,6 +82,36 @@ def add(folder: Path, *files: Path) -> None:
         write_json(folder / MANIFEST, manifest)
 
 
+def identity(*parts: str | bytes) -> str:
+    """A digest of what a result follows from, and of this package's code."""
+    found = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.rglob("*")):
+        if file.suffix in {".py", ".j2", ".so", ".pyd"}:
+            about = file.stat()
+            found.update(f"{file} {about.st_size} {about.st_mtime_ns}\n".encode())
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        found.update(f"{len(data)}\n".encode() + data)
+    return found.hexdigest()
+
+
+def holds(out: Path, of: str) -> bool:
+    """Whether `out` is the result that `folder` wrote with this `of`, every file as it was then."""
+    manifest = _manifest(out)
+    digests = manifest.get("digests")
+    if manifest.get("of") != of or not isinstance(digests, dict) or _strangers(out):
+        return False
+    try:
+        return all(_digest(out / name) == digest for name, digest in digests.items())
+    except OSError:
+        return False
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
         found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
@@ -109,7 +140,8 @@ def _strangers(out: Path) -> list[str]:
 def folder(out: Path, about: Mapping[str, Any]) -> Iterator[Path]:
     """A temporary folder to fill. It replaces `out` when the block succeeds, and is removed otherwise.
 
-    `about` goes into the manifest beside the list of files. An earlier result at `out` is replaced.
+    `about` goes into the manifest beside the list of files. An earlier result at `out` is replaced. With an entry `of`
+    (`identity`) the manifest has a digest of each file, too, for `holds`.
     """
     # What a killed run had moved away counts as an earlier result.
     disk.remove_left(out.absolute())
@@ -120,7 +152,8 @@ def folder(out: Path, about: Mapping[str, Any]) -> Iterator[Path]:
             disk.make_folder(work)
             yield work
             files = sorted(p.relative_to(work).as_posix() for p in work.rglob("*") if p.is_file())
-            write_json(work / MANIFEST, {**about, "files": files})
+            digests = {"digests": {name: _digest(work / name) for name in files}} if "of" in about else {}
+            write_json(work / MANIFEST, {**about, "files": files, **digests})
             check(out, about.get("kind"))
     except BaseException:
         for empty in made:

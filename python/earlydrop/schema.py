@@ -14,6 +14,7 @@ _TCPS = {
     "bbr": ("BBR", "Version 1: sends at the bandwidth it measures (stack rfc)"),
     "bbr3": ("BBRv3", "Version 3: as BBR, with bounds from losses (stack rfc)"),
     "ledbat": ("LEDBAT", "Yields: keeps a small queueing delay (stack rfc)"),
+    "ledbatpp": ("LEDBAT++", "Yields, and slows down now and then to see the empty path (stack rfc)"),
     "prague": ("Prague", "Scalable, for L4S: exact counts of marks (stack rfc)"),
     "vegas": ("Vegas", "Holds a few segments in the queue, by its round-trip times"),
 }

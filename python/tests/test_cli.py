@@ -323,9 +323,9 @@ def test_reproduce_writes_a_report_that_needs_no_other_file(earlydrop: Any, tmp_
         assert claim.id in ended.out
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "http" not in page
-    assert page.count("data:image/svg+xml;base64,") == len(list((out / "figures").glob("*.png")))
+    assert page.count("data:image/svg+xml;base64,") == len(list((out / "figures").glob("*.svg")))
     assert 'src="figures' not in page
-    assert {"result.json", "runs/A-1.csv", "runs/A-1.parquet", "verdicts.txt", "figures/figure-1.png"} <= set(
+    assert {"result.json", "runs/A-1.csv", "runs/A-1.parquet", "verdicts.txt", "figures/figure-1.svg"} <= set(
         files(out)
     )
     for scenario in (out / "scenarios").glob("*.toml"):

@@ -428,6 +428,12 @@ def few_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "_chosen", lambda data: [0])
 
 
+def files(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """When each was written, and what is in it."""
+    there = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(p.relative_to(folder)): (p.stat().st_mtime_ns, p.read_bytes()) for p in there}
+
+
 @pytest.mark.usefixtures("few_pictures")
 def test_the_command_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, out = tmp_path / "two.toml", tmp_path / "res" / "two"
@@ -445,11 +451,32 @@ def test_the_command_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixtu
     points = pl.read_csv(out / "points.csv")
     assert points["goodput_mean"].to_list() == [p["cells"]["goodput"]["mean"] for p in found["points"]]
     assert len(pl.read_csv(out / "differences.csv")) == 4
-    before = (out / "runs.parquet").read_bytes()
+    before = files(out)
+    assert cli.main(["sweep", str(file), "--out", str(out), "--json"]) == cli.DONE
+    again = capsys.readouterr()
+    assert (again.out, files(out)) == (printed.out, before)
+    assert f"{out} has these results already: nothing is written" in again.err
+
+    def written() -> str:
+        assert cli.main(["sweep", str(file), "--out", str(out)]) == cli.DONE
+        printed = capsys.readouterr()
+        assert "already" not in printed.err
+        assert "Paired differences from aqm = red" in printed.out
+        # Besides when they were written, the files are the same.
+        assert {name: content for name, (_, content) in files(out).items() if name != "manifest.json"} == {
+            name: content for name, (_, content) in before.items() if name != "manifest.json"
+        }
+        return printed.out
+
+    (out / "points.csv").write_text("changed", encoding="utf-8")
+    first = written()
+    (out / "report.html").unlink()
+    assert written() == first
     assert cli.main(["sweep", str(file), "--out", str(out)]) == cli.DONE
-    text = capsys.readouterr().out
-    assert "Paired differences from aqm = red" in text
-    assert (out / "runs.parquet").read_bytes() == before
+    assert capsys.readouterr().out == first, "what is printed does not depend on whether something is written"
+    file.write_text(TWO.replace("seeds = 3", "seeds = 2") + BASE, encoding="utf-8")
+    assert cli.main(["sweep", str(file), "--out", str(out)]) == cli.DONE
+    assert len(pl.read_parquet(out / "runs.parquet")) == 8
 
 
 def test_plan_only_estimates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -88,11 +88,14 @@ impl AqmSpec {
     }
 }
 
-/// Length of the comment that opens the source of a module.
+/// Length of the comment that opens the source of a module. In a page, which does not show it, without the example.
 pub(crate) const fn opening(source: &str) -> usize {
     let bytes = source.as_bytes();
     let mut at = 0;
     while at + 2 < bytes.len() && bytes[at] == b'/' && bytes[at + 1] == b'/' && bytes[at + 2] == b'!' {
+        if cfg!(target_family = "wasm") && begins(bytes, at, b"//! ## Example") {
+            return at;
+        }
         while at < bytes.len() && bytes[at] != b'\n' {
             at += 1;
         }
@@ -103,6 +106,14 @@ pub(crate) const fn opening(source: &str) -> usize {
     } else {
         bytes.len()
     }
+}
+
+const fn begins(bytes: &[u8], at: usize, with: &[u8]) -> bool {
+    let mut same = 0;
+    while same < with.len() && at + same < bytes.len() && bytes[at + same] == with[same] {
+        same += 1;
+    }
+    same == with.len()
 }
 
 /// The first bytes of `source`.

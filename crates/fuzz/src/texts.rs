@@ -21,6 +21,8 @@ const TCPS: &[&str] = &[
     "tcp = 'dctcp'\necn = true",
     "tcp = 'bbr'",
     "tcp = 'ledbat'",
+    "stack = 'rfc'\ntcp = 'ledbatpp'",
+    "stack = 'rfc'\ntcp = 'cubic'\nhystart = 'search'",
     "tcp = 'prague'\necn = true",
     "stack = 'linux-6.18'\ntcp = 'cubic'",
     "stack = 'linux-6.18'\ntcp = 'reno'\necn = true",

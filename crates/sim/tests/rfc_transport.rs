@@ -36,7 +36,7 @@ fn conserved(document: &Value) {
     assert_eq!(n("queued_at_start") + n("arrivals"), out);
 }
 
-const TCPS: [&str; 9] = ["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "bbr3", "ledbat", "prague"];
+const TCPS: [&str; 10] = ["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "bbr3", "ledbat", "ledbatpp", "prague"];
 
 #[test]
 fn one_flow_fills_the_link() {
@@ -50,7 +50,8 @@ fn one_flow_fills_the_link() {
         // 1448 of 1500 bytes are payload.
         let most = 10.0 * 1448.0 / 1500.0;
         let goodput = number(&flow["goodput_mbps"]);
-        let least = if tcp == "newreno" { 0.85 } else { 0.94 };
+        // Slowdowns of LEDBAT++ take a tenth of the time.
+        let least = if matches!(tcp, "newreno" | "ledbatpp") { 0.85 } else { 0.94 };
         assert!(goodput > least * most && goodput <= most, "{tcp}: {goodput} of {most}");
         assert!(number(&flow["timeouts"]) <= 2.0, "{tcp}: {} timeouts", flow["timeouts"]);
         assert!(number(&flow["retransmits"]) >= 0.9 * number(&flow["drops"]), "{tcp}: losses are repaired");
@@ -299,6 +300,44 @@ fn ledbat_yields() {
     ));
     let goodput = |flow: usize| number(&both["flows"][flow]["goodput_mbps"]);
     assert!(goodput(1) > 2.0 * goodput(0), "{} beside {}", goodput(0), goodput(1));
+}
+
+#[test]
+fn ledbatpp_yields_more_and_shares_equally() {
+    let flow = |tcp: &str, start: u32| {
+        format!("[[traffic]]\nkind = 'ftp'\ncount = 1\nprofile = 'rfc'\ntcp = '{tcp}'\nsegment = 1448\nstart = '{start} s'\n")
+    };
+    let goodputs = |first: &str, second: &str| {
+        let traffic = format!("{}{}", flow(first, 0), flow(second, 5));
+        let document = document(&format!(
+            "{}[queue.bottleneck]\naqm = 'droptail'\nlimit = '80 packets'\n{traffic}",
+            NETWORK.replace("30 s", "120 s\"\nwarmup = \"30 s").replace('\'', "\"")
+        ));
+        [0, 1].map(|at| number(&document["flows"][at]["goodput_mbps"]))
+    };
+    let [before, cubic] = goodputs("ledbatpp", "cubic");
+    assert!(before < 1.0 && cubic > 8.0, "{before} beside CUBIC's {cubic}");
+    assert!(goodputs("ledbat", "cubic")[0] > before, "LEDBAT yields less: its target is 100 ms");
+    // The second does not take its base delay for that of an empty path.
+    let [first, second] = goodputs("ledbatpp", "ledbatpp");
+    assert!((0.6..1.7).contains(&(second / first)), "{first} and {second}");
+    let [first, second] = goodputs("ledbat", "ledbat");
+    assert!(second > 2.0 * first, "LEDBAT's latecomer: {first} and {second}");
+}
+
+#[test]
+fn search_ends_slow_start_before_a_deep_buffer_is_full() {
+    let drops = |hystart: &str, limit: u32| {
+        let traffic =
+            format!("[[traffic]]\nkind = 'ftp'\ncount = 1\nprofile = 'rfc'\nhystart = {hystart}\nsegment = 1448\n");
+        let queue = format!("aqm = 'droptail'\nlimit = '{limit} packets'");
+        number(&with(&queue, &traffic)["flows"][0]["drops"])
+    };
+    // A bandwidth-delay product is 33 segments. Slow start ends when a quarter of a window of 3.5 round trips is missing,
+    // with about three products in the queue; where the buffer has one, losses come first.
+    let without = drops("false", 150);
+    assert!(without > 30.0 && drops("'search'", 150) < without / 10.0, "{without}");
+    assert_eq!(drops("'search'", 33), drops("false", 33));
 }
 
 #[test]

@@ -81,7 +81,16 @@ def sweep(
         executor.close()
     if plan:
         return DONE if not outcome.tally.failed else FAILED
-    about = {"kind": "sweep", "name": asked.name, "version": version()}
+    of = output.identity(*outcome.source(), opened.url, *plots, ",".join(formats), style)
+    if not outcome.tally.failed and not (plots or figures) and output.holds(place, of):
+        said(f"{place} has these results already: nothing is written")
+        if json:
+            text.print_json(place, {"out": str(place)}, sys.stdout)
+        else:
+            print((place / "sweep.txt").read_text(encoding="utf-8"))
+            print(f"report: {place / 'report.html'}; every run is in {opened.url}")
+        return DONE
+    about = {"kind": "sweep", "name": asked.name, "version": version(), "of": of}
     with artists(workers, "earlydrop.sweeps.plots", "polars") as drawing, output.folder(place, about) as folder:
         outcome.warmups = sweeps.judge_warmups(planned, workers)
         text.write(folder, outcome, opened.url)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from multiprocessing.connection import wait
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -83,35 +84,37 @@ def artists(workers: int | None, *modules: str) -> Iterator[Executor]:
 
 
 def _processes(count: int, modules: Sequence[str]) -> Executor:
-    kind = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-    context = multiprocessing.get_context(kind)
-    # What is loaded before the processes part is loaded once.
-    context.set_forkserver_preload([*modules, f"{__package__}.first_figure"])
+    # Not by a fork server: its socket lies in a folder of its own, which stays when the command is killed.
+    context = multiprocessing.get_context("spawn")
+    loaded = (*modules, f"{__package__}.first_figure")
     try:
-        pool = ProcessPoolExecutor(count, context, _begin)
+        pool = ProcessPoolExecutor(count, context, _begin, (loaded,))
     except (ImportError, NotImplementedError, OSError):
         # A system without semaphores that processes share.
         return Here()
-    Thread(target=_start, args=(pool,)).start()
+    Thread(target=_start, args=(pool, count)).start()
     return pool
 
 
-def _start(pool: Executor) -> None:
-    """The first task starts the processes, and waits until what they need is loaded."""
+def _start(pool: Executor, count: int) -> None:
+    """Starts the processes, one with each task."""
     if hasattr(signal, "pthread_sigmask"):
         # Processes have the mask of the thread that starts them; Ctrl-C is for the command alone.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     with suppress(Exception):
         # The command may have ended meanwhile; whoever asks for a figure hears of all else.
-        pool.submit(os.getpid)
+        for _ in range(count):
+            pool.submit(os.getpid)
 
 
-def _begin() -> None:
+def _begin(modules: Sequence[str]) -> None:
     """In a new process: it leaves Ctrl-C to the one that asks for figures, and ends with it, however that ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
     Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+    for name in modules:
+        import_module(name)
 
 
 def _end_after(sentinel: int) -> None:

@@ -56,8 +56,8 @@ def begin(
     """
     figures = folder / "figures"
     disk.make_folder(figures)
-    # No PDF for quick runs: it takes longest to write.
-    formats = ("png", "svg") if outcome.study.quick else ("png", "pdf", "svg")
+    # A first look is had on the page; other formats take as long again to write.
+    formats = ("svg",) if outcome.study.quick else ("png", "pdf", "svg")
     gallery = _Gallery(figures, " ".join(text.notes(outcome.study)), formats, artists or Here(), stop)
     pages = [Page(folder / "report.html", _context(outcome, results, scenarios, gallery, version), gallery)]
     if outcome.study.choice is not None and outcome.study.choice.pages:

@@ -67,6 +67,12 @@ class Outcome:
         """What was asked for."""
         return self.plan.sweep
 
+    def source(self) -> list[str | bytes]:
+        """What everything said of the results follows from."""
+        plan, sweep = self.plan, self.plan.sweep
+        given = [sweep.text, json.dumps(sweep.document, sort_keys=True), self.version, *plan.warnings]
+        return [*given, *(a.tobytes() for a in (plan.words, plan.first, plan.counts)), self.table.digest()]
+
     @property
     def frame(self) -> polars.DataFrame:
         """One row a run that is there, in the order of the points and seeds: `point`, `seed` and the measures."""

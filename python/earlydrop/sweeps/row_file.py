@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 import threading
 import weakref
@@ -12,6 +13,8 @@ import numpy as np
 from ..store import StoreError
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
+
+PIECE = 1 << 13
 
 
 class Table:
@@ -66,6 +69,14 @@ class Table:
                 content += more
         found = np.frombuffer(content).reshape(count, self._width)
         return found[:, 0] == 1, found[:, 1:]
+
+    def digest(self) -> bytes:
+        """Of all of it."""
+        found = hashlib.sha256()
+        for start in range(0, self._rows, PIECE):
+            for part in self.get(start, start + PIECE):
+                found.update(part.tobytes())
+        return found.digest()
 
 
 def _refused(error: OSError) -> StoreError:

@@ -23,13 +23,15 @@ pub enum Flavour {
     Bbr3,
     /// LEDBAT (RFC 6817).
     Ledbat,
+    /// LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus).
+    LedbatPlusPlus,
     /// A scalable control for L4S, like TCP Prague.
     Prague,
 }
 
 impl Flavour {
     /// All of them.
-    pub const ALL: [Flavour; 11] = [
+    pub const ALL: [Flavour; 12] = [
         Flavour::Tahoe,
         Flavour::Reno,
         Flavour::NewReno,
@@ -40,6 +42,7 @@ impl Flavour {
         Flavour::Bbr,
         Flavour::Bbr3,
         Flavour::Ledbat,
+        Flavour::LedbatPlusPlus,
         Flavour::Prague,
     ];
 
@@ -47,7 +50,7 @@ impl Flavour {
     pub const NS2: [Flavour; 5] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack, Flavour::Vegas];
 
     /// Those of [`rfc`](super::rfc).
-    pub const RFC: [Flavour; 9] = [
+    pub const RFC: [Flavour; 10] = [
         Flavour::Reno,
         Flavour::NewReno,
         Flavour::Sack,
@@ -56,6 +59,7 @@ impl Flavour {
         Flavour::Bbr,
         Flavour::Bbr3,
         Flavour::Ledbat,
+        Flavour::LedbatPlusPlus,
         Flavour::Prague,
     ];
 
@@ -77,6 +81,7 @@ impl Flavour {
             Flavour::Bbr => "bbr",
             Flavour::Bbr3 => "bbr3",
             Flavour::Ledbat => "ledbat",
+            Flavour::LedbatPlusPlus => "ledbatpp",
             Flavour::Prague => "prague",
         }
     }

@@ -23,7 +23,7 @@ fn refusal(entry: &str) -> String {
 
 #[test]
 fn the_other_two_are_the_profiles() {
-    for tcp in ["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "bbr3", "ledbat", "prague"] {
+    for tcp in ["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "bbr3", "ledbat", "ledbatpp", "prague"] {
         assert_eq!(full(&format!("stack = 'rfc'\ntcp = '{tcp}'")), full(&format!("profile = 'rfc'\ntcp = '{tcp}'")));
     }
     for tcp in ["tahoe", "reno", "newreno", "sack", "vegas"] {

@@ -2,8 +2,8 @@
 //! has the values, the TCPs that have them, and their sources.
 
 use super::control::{
-    Algorithm, Avoidance, Bbr, Bbr3, BbrRules, Counting, Cubic, CubicRules, Dctcp, HyStart, Ledbat, LinuxCubic,
-    NewReno, Prague, SlowStart,
+    Algorithm, Avoidance, Bbr, Bbr3, BbrRules, Counting, Cubic, CubicRules, Dctcp, HyStart, Ledbat, LedbatPlusPlus,
+    LinuxCubic, NewReno, Prague, SlowStart,
 };
 use super::prr::Bound;
 use crate::segment::{ECT0, ECT1};
@@ -27,6 +27,11 @@ pub enum ControlKind {
         target: f64,
         /// Segments a round trip at most.
         gain: f64,
+    },
+    /// LEDBAT++, with its target.
+    LedbatPlusPlus {
+        /// Queueing delay that it keeps, s.
+        target: f64,
     },
     /// Scalable, for L4S.
     Prague,
@@ -362,8 +367,8 @@ impl Settings {
         let mss = f64::from(self.mss);
         match self.initial_window {
             Some(segments) => f64::from(segments),
-            // RFC 6817, 2.4.2.
-            None if matches!(self.control, ControlKind::Ledbat { .. }) => 2.0,
+            // RFC 6817, 2.4.2; LEDBAT++, 4.1.
+            None if matches!(self.control, ControlKind::Ledbat { .. } | ControlKind::LedbatPlusPlus { .. }) => 2.0,
             None => (10.0 * mss).min((2.0 * mss).max(14_600.0)) / mss,
         }
     }
@@ -386,6 +391,7 @@ impl Settings {
             ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr, f64::from(self.mss), self.sack))),
             ControlKind::Bbr3 => Algorithm::Bbr3(Box::new(Bbr3::new(f64::from(self.pacing_burst), self.sack))),
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
+            ControlKind::LedbatPlusPlus { target } => Algorithm::LedbatPlusPlus(LedbatPlusPlus::new(target)),
             ControlKind::Prague => {
                 let prague = Prague::new(f64::from(self.mss), start(most), self.prague_fallback);
                 Algorithm::Prague(Box::new(prague))

@@ -109,6 +109,7 @@ fn start(tcp: &str, mss: u32, ecn: bool) -> Settings {
         "bbr" => ControlKind::Bbr,
         "bbr3" => ControlKind::Bbr3,
         "ledbat" => ControlKind::Ledbat { target: 0.1, gain: 1.0 },
+        "ledbatpp" => ControlKind::LedbatPlusPlus { target: 0.06 },
         "prague" => ControlKind::Prague,
         _ => ControlKind::NewReno,
     };

@@ -7,7 +7,7 @@ use super::stack::{Row, Stack};
 pub const STACK: Stack = Stack {
     name: "rfc",
     about: "What the RFCs say, option by option.",
-    tcps: &["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "bbr3", "ledbat", "prague"],
+    tcps: &["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "bbr3", "ledbat", "ledbatpp", "prague"],
     is_ns2: false,
     rows: &[
         Row { key: "sack", value: Value::Flag(false), only: &["newreno"], source: "RFC 6582" },

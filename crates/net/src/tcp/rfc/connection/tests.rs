@@ -108,6 +108,7 @@ fn the_fast_path_of_an_ack_equals_the_slow_path() {
         ControlKind::Dctcp,
         ControlKind::Bbr,
         ControlKind::Ledbat { target: 0.1, gain: 1.0 },
+        ControlKind::LedbatPlusPlus { target: 0.06 },
         ControlKind::Prague,
     ];
     // Rare losses; lost ACKs, reordering and pauses too; many of all; bursts of losses.

@@ -12,32 +12,45 @@ const ALLOWED_INCREASE: f64 = 1.0;
 /// Smallest cwnd, segments (`MIN_CWND`).
 const MIN_CWND: f64 = 2.0;
 
+/// Delays of the last minutes, from which follows that of queues.
+#[derive(Clone, Debug, Default)]
+pub struct Delays {
+    /// The smallest by minute, s, the newest last, and the minute of that.
+    minutes: VecDeque<f64>,
+    minute: f64,
+    current: VecDeque<f64>,
+}
+
 /// Its state.
 #[derive(Clone, Debug)]
 pub struct Ledbat {
     target: f64,
     gain: f64,
-    /// Smallest delays by minute, s, the newest last, and the minute of that.
-    base: VecDeque<f64>,
-    minute: f64,
-    current: VecDeque<f64>,
+    delays: Delays,
 }
 
 impl Ledbat {
     /// Keeps `target` seconds of queueing delay (RFC 6817: at most 0.1), with this gain (at most 1).
     pub fn new(target: f64, gain: f64) -> Self {
-        Ledbat { target, gain, base: VecDeque::new(), minute: f64::NEG_INFINITY, current: VecDeque::new() }
+        Ledbat { target, gain, delays: Delays::default() }
     }
+}
 
-    fn note(&mut self, delay: f64, now: f64) {
+fn least(delays: &VecDeque<f64>) -> f64 {
+    delays.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+impl Delays {
+    /// A delay at this time, s.
+    pub fn note(&mut self, delay: f64, now: f64) {
         let minute = (now / 60.0).floor();
-        match self.base.back_mut() {
+        match self.minutes.back_mut() {
             Some(base) if minute == self.minute => *base = base.min(delay),
             _ => {
                 self.minute = minute;
-                self.base.push_back(delay);
-                if self.base.len() > BASE_HISTORY {
-                    self.base.pop_front();
+                self.minutes.push_back(delay);
+                if self.minutes.len() > BASE_HISTORY {
+                    self.minutes.pop_front();
                 }
             }
         }
@@ -47,22 +60,31 @@ impl Ledbat {
         }
     }
 
+    /// Whether there is one.
+    pub fn known(&self) -> bool {
+        !self.current.is_empty()
+    }
+
+    /// The smallest one, s.
+    pub fn base(&self) -> f64 {
+        least(&self.minutes)
+    }
+
     /// Queueing delay, s.
-    fn queueing(&self) -> f64 {
-        let least = |delays: &VecDeque<f64>| delays.iter().copied().fold(f64::INFINITY, f64::min);
-        least(&self.current) - least(&self.base)
+    pub fn queueing(&self) -> f64 {
+        least(&self.current) - self.base()
     }
 }
 
 impl Control for Ledbat {
     fn on_any_ack(&mut self, window: &mut Window, ack: &Acked) {
         let Some(delay) = ack.one_way else { return };
-        self.note(delay, ack.now);
+        self.delays.note(delay, ack.now);
         if ack.recovering || ack.segments == 0.0 {
             return;
         }
         // RFC 6817, 2.4.2.
-        let off_target = (self.target - self.queueing()) / self.target;
+        let off_target = (self.target - self.delays.queueing()) / self.target;
         let cwnd = window.cwnd + self.gain * off_target * ack.segments / window.cwnd;
         window.cwnd = cwnd.min(ack.flight_before + ALLOWED_INCREASE).max(MIN_CWND);
     }
@@ -81,9 +103,9 @@ mod tests {
 
     fn change(queueing: f64) -> f64 {
         let mut ledbat = Ledbat::new(0.1, 1.0);
-        ledbat.note(0.02, 1.0);
+        ledbat.delays.note(0.02, 1.0);
         for _ in 0..CURRENT_FILTER {
-            ledbat.note(0.02 + queueing, 2.0);
+            ledbat.delays.note(0.02 + queueing, 2.0);
         }
         let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
         let ack = Acked { now: 2.0, one_way: Some(0.02 + queueing), flight_before: 10.0, ..acked(1.0) };
@@ -111,12 +133,12 @@ mod tests {
     #[test]
     fn the_base_delay_expires_after_ten_minutes() {
         let mut ledbat = Ledbat::new(0.1, 1.0);
-        ledbat.note(0.01, 0.0);
+        ledbat.delays.note(0.01, 0.0);
         for minute in 1..=9 {
-            ledbat.note(0.05, 60.0 * f64::from(minute));
+            ledbat.delays.note(0.05, 60.0 * f64::from(minute));
         }
-        assert!((ledbat.queueing() - 0.04).abs() < 1e-12);
-        ledbat.note(0.05, 600.0);
-        assert!(ledbat.queueing().abs() < 1e-12);
+        assert!((ledbat.delays.queueing() - 0.04).abs() < 1e-12);
+        ledbat.delays.note(0.05, 600.0);
+        assert!(ledbat.delays.queueing().abs() < 1e-12);
     }
 }

@@ -8,9 +8,11 @@ mod classic_ecn;
 mod cubic;
 mod dctcp;
 mod ledbat;
+mod ledbat_plus_plus;
 mod linux_cubic;
 mod newreno;
 mod prague;
+mod search;
 mod slow_start;
 
 pub use super::rate::LostSegment;
@@ -20,6 +22,7 @@ pub use bbr3::Bbr3;
 pub use cubic::{Cubic, CubicRules};
 pub use dctcp::Dctcp;
 pub use ledbat::Ledbat;
+pub use ledbat_plus_plus::LedbatPlusPlus;
 pub use linux_cubic::LinuxCubic;
 pub use newreno::NewReno;
 pub use prague::Prague;
@@ -263,6 +266,8 @@ pub enum Algorithm {
     Bbr3(Box<Bbr3>),
     /// RFC 6817.
     Ledbat(Ledbat),
+    /// LEDBAT++.
+    LedbatPlusPlus(LedbatPlusPlus),
     /// Scalable, for L4S.
     Prague(Box<Prague>),
 }
@@ -297,6 +302,7 @@ impl Algorithm {
             Algorithm::Bbr(control) => &mut **control,
             Algorithm::Bbr3(control) => &mut **control,
             Algorithm::Ledbat(control) => control,
+            Algorithm::LedbatPlusPlus(control) => control,
             Algorithm::Prague(control) => &mut **control,
         }
     }
@@ -312,6 +318,7 @@ impl Algorithm {
             Algorithm::Bbr(control) => &**control,
             Algorithm::Bbr3(control) => &**control,
             Algorithm::Ledbat(control) => control,
+            Algorithm::LedbatPlusPlus(control) => control,
             Algorithm::Prague(control) => &**control,
         }
     }

@@ -1,5 +1,6 @@
 //! Slow start, and HyStart++ (RFC 9406), which leaves it before queues are full.
 
+use super::search::Search;
 use super::{Acked, Window};
 
 /// RTT samples that a round needs (RFC 9406, 4.3: `N_RTT_SAMPLE`).
@@ -32,6 +33,8 @@ pub enum Kind {
     /// Classic HyStart as in Linux: ends slow start at once, by delay or by the length of an ACK train, after a timeout
     /// too.
     Classic,
+    /// SEARCH (draft-chung-ccwg-search).
+    Search,
 }
 
 /// Slow start of a congestion control.
@@ -41,6 +44,7 @@ pub struct SlowStart {
     passes: bool,
     hystart: Option<HyStart>,
     classic: Option<Classic>,
+    search: Option<Box<Search>>,
 }
 
 impl SlowStart {
@@ -51,6 +55,7 @@ impl SlowStart {
             passes: false,
             hystart: (hystart == Kind::PlusPlus).then(HyStart::default),
             classic: (hystart == Kind::Classic).then(Classic::default),
+            search: (hystart == Kind::Search).then(Box::default),
         }
     }
 
@@ -61,7 +66,9 @@ impl SlowStart {
 
     /// An ACK that may grow cwnd, which is below ssthresh. Its segments that remain once ssthresh is reached.
     pub fn grow(&mut self, window: &mut Window, ack: &Acked) -> f64 {
-        if self.classic.as_mut().is_some_and(|classic| classic.is_over(window.cwnd, ack)) {
+        if self.classic.as_mut().is_some_and(|classic| classic.is_over(window.cwnd, ack))
+            || self.search.as_mut().is_some_and(|search| search.is_over(ack))
+        {
             window.ssthresh = window.cwnd;
             return ack.segments;
         }
@@ -87,14 +94,17 @@ impl SlowStart {
         super::slow_start(window, ack.segments, most)
     }
 
-    /// A loss or a mark: HyStart++ is for the first slow start alone (4.3).
+    /// A loss or a mark: HyStart++ is for the first slow start alone (4.3), SEARCH for the next one anew.
     pub fn end(&mut self) {
         self.hystart = None;
+        if let Some(search) = &mut self.search {
+            search.restart();
+        }
     }
 
     /// A timeout resets classic HyStart.
     pub fn restart(&mut self) {
-        self.hystart = None;
+        self.end();
         self.classic = self.classic.as_ref().map(|_| Classic::default());
     }
 }

@@ -22,12 +22,15 @@ pub(super) const OPTIONS: &[Opt] = &[
             1e-4,
             10.0,
             |s| ledbat(s.control).0,
-            |s, target| s.control = ControlKind::Ledbat { target, gain: ledbat(s.control).1 },
+            |s, to| match &mut s.control {
+                ControlKind::LedbatPlusPlus { target } => *target = to,
+                other => *other = ControlKind::Ledbat { target: to, gain: ledbat(*other).1 },
+            },
         ),
-        controls: &["ledbat"],
+        controls: &["ledbat", "ledbatpp"],
         needs: &[],
-        source: "RFC 6817, 2.5",
-        about: "Queueing delay that LEDBAT maintains.",
+        source: "RFC 6817, 2.5; ledbatpp: draft-irtf-iccrg-ledbat-plus-plus, 4.5",
+        about: "Queueing delay that LEDBAT maintains; 60 ms by default with ledbatpp.",
     },
     Opt {
         key: "ledbat_gain",
@@ -114,6 +117,7 @@ pub(super) const OPTIONS: &[Opt] = &[
 fn ledbat(control: ControlKind) -> (f64, f64) {
     match control {
         ControlKind::Ledbat { target, gain } => (target, gain),
+        ControlKind::LedbatPlusPlus { target } => (target, 1.0),
         _ => (0.1, 1.0),
     }
 }

@@ -81,11 +81,13 @@ mod tests {
                 Values::Seconds(low, high, ..) => vec![Value::Seconds(*low), Value::Seconds(*high)],
                 Values::Number(low, high, ..) => vec![Value::Number(*low), Value::Number(*high)],
                 Values::Wait(high, ..) => vec![Value::Flag(false), Value::Seconds(*high)],
-                Values::Switch(word, ..) => vec![Value::Flag(true), Value::Word(word), Value::Flag(false)],
+                Values::Switch([a, b], ..) => {
+                    vec![Value::Flag(true), Value::Word(a), Value::Word(b), Value::Flag(false)]
+                }
                 _ => opt.words().iter().map(|word| Value::Word(word)).collect(),
             };
             for value in values {
-                let control = if opt.controls == ["ledbat"] {
+                let control = if opt.controls.contains(&"ledbat") {
                     ControlKind::Ledbat { target: 0.1, gain: 1.0 }
                 } else {
                     ControlKind::NewReno

@@ -107,8 +107,8 @@ pub enum Values {
     Words(&'static [&'static str], Get<usize>, Set<usize>),
     /// The same, where `true` stands for the first and `false` for the last.
     WordsOrFlag(&'static [&'static str], Get<usize>, Set<usize>),
-    /// `false`, `true`, or a word.
-    Switch(&'static str, Get<HyStart>, Set<HyStart>),
+    /// `false`, `true`, or a word: HyStart's kinds.
+    Switch(&'static [&'static str; 2], Get<HyStart>, Set<HyStart>),
     /// A whole number from the first to the second; `None` is a default without a number.
     Whole(u64, u64, Get<Option<u64>>, Set<u64>),
     /// A time from the first to the second, s.
@@ -165,10 +165,11 @@ impl Opt {
             Values::Flag(field) => Value::Flag(*field(&mut copy)),
             Values::Either(words, field) => Value::Word(words[usize::from(*field(&mut copy))]),
             Values::Words(words, get, _) | Values::WordsOrFlag(words, get, _) => Value::Word(words[get(settings)]),
-            Values::Switch(word, get, _) => match get(settings) {
+            Values::Switch(words, get, _) => match get(settings) {
                 HyStart::Off => Value::Flag(false),
                 HyStart::PlusPlus => Value::Flag(true),
-                HyStart::Classic => Value::Word(word),
+                HyStart::Classic => Value::Word(words[0]),
+                HyStart::Search => Value::Word(words[1]),
             },
             Values::Whole(_, _, get, _) => Value::Whole(get(settings)?),
             Values::Seconds(_, _, get, _) => Value::Seconds(get(settings)),
@@ -200,7 +201,9 @@ impl Opt {
             (Values::Switch(_, _, set), Value::Flag(on)) => {
                 set(settings, if on { HyStart::PlusPlus } else { HyStart::Off });
             }
-            (Values::Switch(known, _, set), Value::Word(word)) if *known == word => set(settings, HyStart::Classic),
+            (Values::Switch(words, _, set), Value::Word(word)) if words.contains(&word) => {
+                set(settings, if word == words[0] { HyStart::Classic } else { HyStart::Search });
+            }
             (Values::Whole(_, _, _, set) | Values::Window(_, _, _, set), Value::Whole(number)) => set(settings, number),
             (Values::Seconds(_, _, _, set), Value::Seconds(time)) => set(settings, time),
             (Values::Number(_, _, _, set), Value::Number(number)) => set(settings, number),
@@ -216,7 +219,7 @@ impl Opt {
         match &self.values {
             Values::Either(words, _) => words,
             Values::Words(words, ..) | Values::WordsOrFlag(words, ..) => words,
-            Values::Switch(word, ..) => std::slice::from_ref(word),
+            Values::Switch(words, ..) => *words,
             _ => &[],
         }
     }
@@ -266,8 +269,15 @@ pub(super) static NOT_BBR: Need =
 pub(super) static LOSS_CUT: Need =
     must("another tcp than bbr and bbr3, whose window is a model of the path", |s| !is_bbr(s));
 pub(super) static SLOW_START: Need =
-    need("slow start up to ssthresh, which bbr, bbr3, ledbat and prague do not have", |s| {
-        !matches!(s.control, ControlKind::Bbr | ControlKind::Bbr3 | ControlKind::Ledbat { .. } | ControlKind::Prague)
+    need("slow start up to ssthresh, which bbr, bbr3, ledbat, ledbatpp and prague do not have", |s| {
+        !matches!(
+            s.control,
+            ControlKind::Bbr
+                | ControlKind::Bbr3
+                | ControlKind::Ledbat { .. }
+                | ControlKind::LedbatPlusPlus { .. }
+                | ControlKind::Prague
+        )
     });
 pub(super) static MARKS: Need = need("ecn = true", |s| s.feedback != Feedbacks::None);
 pub(super) static CLASSIC_MARKS: Need =
