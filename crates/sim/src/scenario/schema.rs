@@ -257,13 +257,19 @@ mod tests {
     #[test]
     fn has_every_discipline_with_every_parameter() {
         let schema = schema();
-        let queues = schema["$defs"]["queue"]["oneOf"].as_array().expect("list");
+        let queues = schema["$defs"]["discipline"]["oneOf"].as_array().expect("list");
         assert_eq!(queues.len(), catalogue::all().len() + 1, "one's own is the last");
         for (schema, spec) in queues.iter().zip(catalogue::all()) {
             let mut expected: Vec<_> = queue::COMMON.to_vec();
             expected.extend(spec.all_params().map(|param| param.name));
             assert_eq!(keys(schema), sorted(&expected));
             assert_eq!(schema["properties"]["aqm"]["const"], spec.name);
+        }
+        let parents = schema["$defs"]["queue"]["oneOf"].as_array().expect("list");
+        assert_eq!(parents.len(), 1 + parents::all().len(), "a discipline, or a parent");
+        for (schema, spec) in parents[1..].iter().zip(parents::all()) {
+            let params = spec.params.iter().map(|param| param.name);
+            assert_eq!(keys(schema), sorted(&["parent", "child"].into_iter().chain(params).collect::<Vec<_>>()));
         }
     }
 }
