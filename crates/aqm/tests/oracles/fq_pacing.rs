@@ -267,9 +267,8 @@ impl<'a> Model<'a> {
             }
         }
         let mut len = plen as u64 * 1_000_000_000;
-        if rate > 0 {
-            len /= rate;
-        }
+        // The lowest rate is 1 B/s.
+        len /= rate;
         if len > 1_000_000_000 && self.keeps("one second at most") {
             len = 1_000_000_000;
         }
