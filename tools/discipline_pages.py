@@ -73,6 +73,10 @@ LEFT_OUT = """## Traffic conditioners
 
 [`markers`](markers.md) give packets the class that RIO and WRED read: a token bucket, srTCM, trTCM, TSW2CM, TSW3CM.
 
+## Parents
+
+[`parents`](parents.md) are shapers that have any of the disciplines as their child: TBF.
+
 ## Not here
 
 Schemes that the papers cite and that no text at hand defines well enough to write them:
@@ -146,6 +150,36 @@ marker steps its link by events.
 """
 
 
+PARENTS = """# Parents
+
+A parent is a shaper with a discipline inside, its child, as Linux's classful queues have them. The parent decides when
+a packet leaves, the child which one, and what is marked or dropped. Any discipline can be the child; a parent cannot.
+
+```toml
+[queue.bottleneck]
+parent = "tbf"
+rate = "8 Mbit/s"
+burst = "6 kB"
+
+[queue.bottleneck.child]
+aqm = "fq_codel"
+limit = "1000 packets"
+target = "10 ms"
+```
+
+`limit`, `ecn`, `marker` and the discipline's parameters stand in the child's table. Paths of settings and of errors
+name it: `queue.bottleneck.child.target`. The child takes the parent's rate for its link's: what it works out from the
+link, and a `limit` in `bdp`, are those of that rate. In `earlydrop compare` the disciplines take the child's place.
+
+A result counts the queue as a whole: what the parent drops, and what the child does. `queues.NAME.parent` has the rest
+of what `tc -s qdisc` shows: `sent_packets` and `sent_bytes` of the parent, `too_large` (packets that it dropped),
+`overlimits` (how often a packet could not leave; arrivals meanwhile count again, as in Linux), and of the child
+`child_sent_packets`, `child_sent_bytes`, `child_drops` and `child_marks`. The child has sent a packet when the parent
+takes it, before it leaves.
+
+"""
+
+
 def marker_page() -> str:
     """The page of the traffic conditioners."""
     found = json.loads(_core.markers())
@@ -154,6 +188,17 @@ def marker_page() -> str:
         lines += [f"### `{entry['name']}`", "", f"{entry['title']}, {entry['year']}. {entry['summary']}.", ""]
         lines += [*_parameter_rows(entry["parameters"]), ""]
     lines += ["[All disciplines](README.md). Code: `crates/aqm/src/markers`.", ""]
+    return "\n".join(lines)
+
+
+def parent_page() -> str:
+    """The page of the parents."""
+    found = json.loads(_core.parents())
+    lines = [PARENTS + found["doc"].strip(), "", "### Parameters", ""]
+    for entry in found["parents"]:
+        lines += [f"`{entry['name']}`: {entry['title']}, {entry['year']}. {entry['summary']}.", ""]
+        lines += [*_parameter_rows(entry["parameters"]), ""]
+    lines += ["[All disciplines](README.md). Code: `crates/aqm/src/parents`.", ""]
     return "\n".join(lines)
 
 
@@ -330,7 +375,7 @@ def texts() -> dict[str, str]:
     """File name and text of every page."""
     catalogue = entries()
     pages = {f"{e['name']}.md": page(e) for e in catalogue}
-    return {"README.md": index(catalogue), "markers.md": marker_page(), **pages}
+    return {"README.md": index(catalogue), "markers.md": marker_page(), "parents.md": parent_page(), **pages}
 
 
 def write(folder: Path, progress: Progress) -> None:

@@ -15,6 +15,9 @@ def catalogue() -> str:
 def markers() -> str:
     """JSON of the traffic conditioners: `markers` (name, title, year, summary, source, parameters) and `doc`."""
 
+def parents() -> str:
+    """JSON of the shapers that have a discipline as their child: `parents` and `doc`, as `markers`."""
+
 def stacks() -> str:
     """JSON of the TCP stacks and their options: `stacks` (name, about, tcps, rows, values) and `options`."""
 

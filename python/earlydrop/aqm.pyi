@@ -1008,6 +1008,35 @@ class Fq(Queue):
         virtual_time: Literal["fluid", "self_clocked"] | None = None,
     ) -> None: ...
 
+class FqWithPacing(Queue):
+    """FQ with pacing: Linux's fq: a queue for each flow in three weighted bands, none faster than a rate."""
+
+    def __init__(
+        self,
+        *,
+        limit: str | int | None = None,
+        ecn: bool | None = None,
+        quantum: int | None = None,
+        initial_quantum: int | None = None,
+        flow_plimit: int | None = None,
+        maxrate: float | str | None = None,
+        low_rate_threshold: float | str | None = None,
+        refill_delay: float | str | None = None,
+        ce_threshold: float | str | None = None,
+        orphan_mask: int | None = None,
+        weight_0: int | None = None,
+        weight_1: int | None = None,
+        weight_2: int | None = None,
+        band_0: int | None = None,
+        band_1: int | None = None,
+        band_2: int | None = None,
+        band_3: int | None = None,
+        band_4: int | None = None,
+        band_5: int | None = None,
+        band_6: int | None = None,
+        band_7: int | None = None,
+    ) -> None: ...
+
 class Sfq(Queue):
     """SFQ: Stochastic fairness queueing: hashed flows in turn, drops from the longest."""
 

@@ -12,6 +12,12 @@ from typing import Any
 Document = dict[str, Any]
 
 
+def discipline(queue: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The table of a queue's discipline: the queue's own, or that of its child where it has a parent."""
+    inside: Mapping[str, Any] = queue["child"] if "parent" in queue else queue
+    return inside
+
+
 def overlay(document: Mapping[str, Any], *layers: Mapping[str, Any]) -> Document:
     """A copy of `document` with each `"a.b.0.c" = value` of the layers put in its place, one layer after the other.
 

@@ -276,8 +276,12 @@ def _qdiscs(queues: Mapping[str, Any], name: str) -> Document:
     queue = queues.get(name)
     if queue is None:
         return {"qdiscs": []}
-    parameters = {key: value for key, value in queue.items() if key != "aqm"}
-    return {"iface": name, "qdiscs": [{"name": queue["aqm"], "id": "1:", "parent": "root", "params": parameters}]}
+    own = {key: value for key, value in queue.items() if key not in ("aqm", "parent", "child")}
+    found = [{"name": queue.get("parent") or queue["aqm"], "id": "1:", "parent": "root", "params": own}]
+    if "parent" in queue:
+        child = {key: value for key, value in queue["child"].items() if key != "aqm"}
+        found.append({"name": queue["child"]["aqm"], "id": "2:", "parent": "1:1", "params": child})
+    return {"iface": name, "qdiscs": found}
 
 
 def write(path: Path, content: Document) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core, aqm
+from .document import discipline
 from .policies import registry
 from .result import Result
 from .scenario import Scenario, dumbbell, link, parse
@@ -149,17 +150,19 @@ class AqmEnv(gymnasium.Env[Observation, Observation]):
         queues = document["queue"]
         self.queue = queue or next(iter(queues))
         if self.queue in queues:
-            kept = {
-                key: value for key, value in queues[self.queue].items() if key in ("limit", "ecn", "random", "marker")
-            }
-            document["queue"] = {**queues, self.queue: {"aqm": AGENT.native.name, **kept}}
+            given_queue = queues[self.queue]
+            inside = discipline(given_queue)
+            kept = {key: value for key, value in inside.items() if key in ("limit", "ecn", "random", "marker")}
+            agent = {"aqm": AGENT.native.name, **kept}
+            agent = agent if inside is given_queue else {**given_queue, "child": agent}
+            document["queue"] = {**queues, self.queue: agent}
             document["aqms"] = {**document.get("aqms", {}), AGENT.native.name: {"digest": AGENT.digest}}
         self.scenario = parse(document)
         self.interval_s, self.target_s = _core.seconds(interval), _core.seconds(target)
         self.reward = reward or (lambda one: utilisation_and_delay(one, self.target_s))
         # Says so if there is no such queue.
         Simulation(self.scenario).queue(self.queue)
-        limit, _, unit = str(document["queue"][self.queue]["limit"]).partition(" ")
+        limit, _, unit = str(discipline(document["queue"][self.queue])["limit"]).partition(" ")
         self._limit, self._limit_in_bytes = float(limit), unit == "B"
         low = np.zeros(len(OBSERVATIONS), np.float32)
         high = np.array([1, MOST, MOST, MOST, MOST, 1, 1], np.float32)

@@ -65,6 +65,10 @@ def check(checked: _core.Scenario, place: str) -> None:
     known = {entry["name"] for entry in json.loads(_core.catalogue())}
     queues: Mapping[str, Mapping[str, Any]] = json.loads(checked.to_json())["queue"]
     for name, queue in queues.items():
+        if "parent" in queue:
+            raise PlaygroundError(
+                f"{place}: queue.{name}.parent: given {queue['parent']!r}; the playground has disciplines alone"
+            )
         if queue["aqm"] not in known:
             raise PlaygroundError(
                 f"{place}: queue.{name}.aqm: given {queue['aqm']!r}; allowed a discipline of `earlydrop list aqms`: "

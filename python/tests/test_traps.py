@@ -180,7 +180,7 @@ def test_estimates_are_written_as_people_write_them() -> None:
     ("words", "found"),
     [
         ("compare first.toml --aqm fq_cod", "fq_codel"),
-        ("compare first.toml --aqm red fq_p", "fq_pie"),
+        ("compare first.toml --aqm red fq_pi", "fq_pie"),
         ("compare first.toml --aqm red --see", "--seeds"),
         ("reproduce tr", "tred"),
         ("show linux-", "linux-6.18"),

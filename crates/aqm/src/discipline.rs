@@ -23,7 +23,8 @@ pub trait Discipline: Send {
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet>;
 
     /// After [`Discipline::dequeue`] gave nothing: packets wait, but a shaper lets none leave before this time, at which
-    /// the driver calls it again. An arrival meanwhile changes nothing.
+    /// the driver calls it again. An arrival that may leave before makes it `None`: then the driver calls it right after
+    /// the arrival.
     fn held_until(&self) -> Option<Time> {
         None
     }
@@ -92,6 +93,9 @@ pub trait Discipline: Send {
     /// Statistics of its groups of queues, as `tc -s qdisc` shows them, over the window of the counters: number of the
     /// group, name, value.
     fn groups(&self, _out: &mut dyn FnMut(usize, &'static str, f64)) {}
+
+    /// Statistics of a parent and its child, as `tc -s qdisc` shows them, over the window of the counters: name, value.
+    fn parent(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 
     /// Goes on as `built`, the same discipline with other parameters, with the packets and the state that it has;
     /// whether it can. If not, nothing changes. By default no parameter can change while the discipline runs.

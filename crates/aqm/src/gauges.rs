@@ -45,6 +45,9 @@ const OWN: &[(&str, Gauge)] = &[
     ("aifo", gauge("quantile", "", "Share of the window's ranks that are below the last arrival's.")),
     ("afq", gauge("round", "", "Round that is served.")),
     ("sp_pifo", gauge("bound", "", "Rank bound of the FIFO that is served last.")),
+    ("fq_pacing", gauge("active", "flows", "Flows with packets, without those of the fast path.")),
+    ("fq_pacing", gauge("throttled", "flows", "Flows whose next packet waits for its time.")),
+    ("fq_pacing", gauge("fast_packets", "packets", "Packets of the fast path.")),
     ("fq", gauge("active", "flows", "Flows with packets in the queue.")),
 ];
 

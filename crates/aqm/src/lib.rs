@@ -25,6 +25,7 @@ pub mod header;
 pub mod markers;
 mod packet;
 pub mod params;
+pub mod parents;
 pub mod parts;
 pub mod policy;
 pub mod random;
@@ -97,6 +98,7 @@ disciplines! {
     ecn_sharp,
     // Several queues.
     fq,
+    fq_pacing,
     sfq,
     drr,
     wrr,

@@ -173,14 +173,16 @@ impl Path {
 
     /// The transmitter is ready: it takes the next packet, or the link becomes idle.
     fn dequeue(&mut self, now: Time, observer: &mut impl PathObserver) {
+        let before = self.port.held_until();
         let departure = self.port.dequeue(now, observer);
         self.note_waiting(now);
         let Some(Departure { packet, wants_end }) = departure else {
-            if let Some(until) = self.port.held_until() {
-                self.end = Some((until, now));
+            if self.port.held_until() != before {
+                self.end = self.port.held_until().map(|until| (until, now));
             }
             return;
         };
+        self.end = None;
         let bytes = packet.size.min(u32::from(u16::MAX)) as u16;
         let arrival = match &mut self.medium {
             None => Some(self.wire.send(now.seconds(), bytes)),

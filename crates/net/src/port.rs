@@ -97,6 +97,8 @@ struct State {
     end_pending: bool,
     /// The discipline has been notified that the link found it empty.
     idle: bool,
+    /// Until when a shaper holds the packets that wait.
+    held: Option<Time>,
     /// The discipline reads headers.
     reads_headers: bool,
     stats: QueueStats,
@@ -128,6 +130,9 @@ impl State {
         }
         observer.remaining(now, length);
         if self.idle {
+            return Next::Dequeue;
+        }
+        if self.held.is_some() && discipline.held_until().is_none() {
             return Next::Dequeue;
         }
         // A packet that is transmitted immediately never counts as queued.
@@ -170,11 +175,16 @@ impl State {
         let length = discipline.packets();
         observer.remaining(now, length + u64::from(taken.is_some()));
         let Some(packet) = taken else {
-            self.end_pending = discipline.held_until().is_some();
+            if self.held.is_some() {
+                // The arrival waits with the others.
+                self.stats.grown(length);
+            }
+            self.held = discipline.held_until();
+            self.end_pending = self.held.is_some();
             self.idle = !self.end_pending;
             return None;
         };
-        self.idle = false;
+        (self.idle, self.held) = (false, None);
         self.stats.departed(now - packet.enqueued);
         self.end_pending = length > 0 || discipline.watches_departures();
         observer.departed(&packet, now, length);
@@ -191,7 +201,10 @@ impl Port {
         let queue = queue.into();
         let reads_headers = queue.get().reads_headers();
         let stats = QueueStats::new();
-        Port { queue, state: State { end_pending: false, idle: true, reads_headers, stats, queued_at_start: 0 } }
+        Port {
+            queue,
+            state: State { end_pending: false, idle: true, held: None, reads_headers, stats, queued_at_start: 0 },
+        }
     }
 
     /// Before an event: notifies the discipline if the link has been ready since the end of its last transmission, found
@@ -248,14 +261,15 @@ impl Port {
     /// A transmission ends whose end was asked for.
     #[inline(always)]
     pub fn on_transmission_end(&mut self, now: Time) {
-        self.state.end_pending = false;
+        (self.state.end_pending, self.state.held) = (false, None);
         self.state.stats.advance(now.seconds(), self.packets());
     }
 
     /// After [`Port::dequeue`] gave nothing: a shaper lets no packet leave before this time. The link counts as busy until
-    /// then, and the driver calls [`Port::on_transmission_end`] and [`Port::dequeue`].
+    /// then, and the driver calls [`Port::on_transmission_end`] and [`Port::dequeue`], unless an arrival has made it
+    /// dequeue before.
     pub fn held_until(&self) -> Option<Time> {
-        self.queue.get().held_until()
+        self.state.held
     }
 
     /// When [`Port::on_timer`] must run next.
@@ -330,6 +344,11 @@ impl Port {
     /// Statistics of the discipline's groups of queues, see [`Discipline::groups`].
     pub fn groups(&self, out: &mut dyn FnMut(usize, &'static str, f64)) {
         self.queue.get().groups(out);
+    }
+
+    /// Statistics of a parent and its child, see [`Discipline::parent`].
+    pub fn parent(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.queue.get().parent(out);
     }
 
     /// Counts of the measured window.

@@ -181,7 +181,7 @@ struct Player<'a> {
     last_left: Option<u32>,
     timers: Timers,
     one_queue: bool,
-    /// Whether the limit is what it says: ns-2's rule for limits in bytes is another.
+    /// Whether the limit is what it says: ns-2's rule for limits in bytes is another, and Linux's fq has it in each band.
     strict: bool,
     decisions: Decisions,
 }
@@ -207,7 +207,7 @@ impl<'a> Player<'a> {
             last_left: None,
             timers: Timers::default(),
             one_queue,
-            strict: spec.param("dialect").is_none(),
+            strict: spec.param("dialect").is_none() && spec.name != "fq_pacing",
             decisions: Vec::new(),
         })
     }

@@ -27,6 +27,12 @@ pub fn markers() -> String {
     scenario::marker_reference().to_string()
 }
 
+/// Every parent with its parameters, and what its rules are, as JSON.
+#[pyfunction]
+pub fn parents() -> String {
+    scenario::parent_reference().to_string()
+}
+
 /// A commented scenario to start from, with a topology of this kind, as TOML.
 #[pyfunction]
 #[pyo3(signature = (name, topology="dumbbell"))]
@@ -84,7 +90,7 @@ pub fn drop_curve(
     let doc = Doc::from_json(&document).map_err(raise)?;
     let checked = scenario::check(&doc, None).map_err(raise)?;
     let queue = &checked.queues[0].spec;
-    let link = Link { rate_bps, delay_s };
+    let link = queue.link(&Link { rate_bps, delay_s });
     let curve = queue.spec.curve.map(|curve| averages.iter().map(|&a| curve(&queue.values, &link, a)).collect());
     Ok(curve)
 }

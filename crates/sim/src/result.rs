@@ -223,11 +223,14 @@ fn queue(scenario: &Scenario, outcome: &Outcome, port: &PortOutcome, width: f64,
             "jain": some.jain,
         });
     }
+    let object = |values: &Vec<(&str, f64)>| -> Value {
+        values.iter().map(|&(name, value)| (name.to_string(), value.into())).collect::<Map<_, _>>().into()
+    };
     if !port.groups.is_empty() {
-        let tin = |values: &Vec<(&str, f64)>| -> Value {
-            values.iter().map(|&(name, value)| (name.to_string(), value.into())).collect::<Map<_, _>>().into()
-        };
-        queue["tins"] = port.groups.iter().map(tin).collect();
+        queue["tins"] = port.groups.iter().map(object).collect();
+    }
+    if !port.parent.is_empty() {
+        queue["parent"] = object(&port.parent);
     }
     if let Some(shares) = &port.shares {
         if flows == FlowRecord::Each {

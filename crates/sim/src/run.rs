@@ -4,7 +4,7 @@ use crate::engine::network::{Network, PortKind, PortSpec, MOST_HOPS};
 use crate::engine::plan::Plan;
 use crate::engine::{Engine, Outcome, Settings};
 use crate::events::{HeapQueue, LaneQueue};
-use crate::scenario::{Direction, InjectedRandom, Marker, Queue, Scenario, ScenarioError};
+use crate::scenario::{Direction, InjectedRandom, Marker, Parent, Queue, Scenario, ScenarioError};
 use crate::topology::{access_links, default_name, Dumbbell, Graph, Routes};
 use earlydrop_aqm::catalogue::Link;
 use earlydrop_aqm::markers::Conditioned;
@@ -250,18 +250,23 @@ fn add_port(network: &mut Network, name: &str, queue: &Queue, link: &Link, seed:
 /// # Errors
 /// If it cannot be built from its parameters; one that passed the checker can be.
 pub fn port_kind(name: &str, queue: &Queue, link: &Link, seed: u64) -> Result<PortKind, ScenarioError> {
-    let (key, queue) = (&queue.key, &queue.spec);
-    let built = (queue.spec.build)(&queue.values, link, queue.limit).map_err(|e| {
-        ScenarioError::new(format!("queue.{key}.{}", e.name), "does not fit").given(e.given).allowed(e.allowed)
+    let (path, queue) = (queue.path(), &queue.spec);
+    let built = (queue.spec.build)(&queue.values, &queue.link(link), queue.limit).map_err(|e| {
+        ScenarioError::new(format!("{path}.{}", e.name), "does not fit").given(e.given).allowed(e.allowed)
     })?;
     let random = match queue.random {
         None => Generator::stream(seed, &format!("queue.{name}")),
         Some(InjectedRandom::Mrg32k3a { seed, skip }) => Generator::ns2(seed, skip),
     };
-    let kind = PortKind::new(built, queue.limit, queue.ecn, random);
-    let Some(Marker { spec, values }) = &queue.marker else { return Ok(kind) };
-    let random = Generator::stream(seed, &format!("queue.{name}.marker"));
-    Ok(PortKind::Discipline(Box::new(Conditioned::new(kind.into_discipline(), spec, values, random))))
+    let mut kind = PortKind::new(built, queue.limit, queue.ecn, random);
+    if let Some(Marker { spec, values }) = &queue.marker {
+        let random = Generator::stream(seed, &format!("queue.{name}.marker"));
+        kind = PortKind::Discipline(Box::new(Conditioned::new(kind.into_discipline(), spec, values, random)));
+    }
+    if let Some(Parent { spec, values }) = &queue.parent {
+        kind = PortKind::Discipline((spec.build)(values, link, kind.into_discipline()));
+    }
+    Ok(kind)
 }
 
 #[cfg(test)]

@@ -167,14 +167,14 @@ impl Simulation {
     /// a drop curve.
     pub fn curve(&self, name: &str, average: f64) -> Option<f64> {
         let At { queue, link, .. } = &self.ports[self.port(name)?];
-        queue.spec.spec.curve.map(|curve| curve(&queue.spec.values, link, average))
+        queue.spec.spec.curve.map(|curve| curve(&queue.spec.values, &queue.spec.link(link), average))
     }
 
     /// The parameters of the queue called `name` that [`Simulation::set`] can change.
     pub fn changeable(&self, name: &str) -> Vec<&'static str> {
         let Some(port) = self.port(name) else { return Vec::new() };
         let At { queue, link, .. } = &self.ports[port];
-        changeable(queue.spec.spec, &queue.spec.values, link, queue.spec.limit)
+        changeable(queue.spec.spec, &queue.spec.values, &queue.spec.link(link), queue.spec.limit)
     }
 
     /// Histogram of the sojourn times at the queue called `name`, see
@@ -222,14 +222,15 @@ impl Simulation {
                 .allowed(names.join(", ")));
         };
         let At { queue: spec, link, name: queue } = &self.ports[port];
-        let path = format!("queue.{queue}.{name}");
+        let (here, link) = (format!("queue.{queue}{}", spec.spec.inside()), &spec.spec.link(link));
+        let path = format!("{here}.{name}");
         let (name, value) = parameter_of(spec.spec.spec, &path, name, value)?;
         let spec = &spec.spec;
         let mut values = spec.values.clone();
         values.set(name, value);
         let built = (spec.spec.check)(&values, link).and_then(|()| (spec.spec.build)(&values, link, spec.limit));
         let built = built.map_err(|e| {
-            ScenarioError::new(format!("queue.{queue}.{}", e.name), "does not fit").given(e.given).allowed(e.allowed)
+            ScenarioError::new(format!("{here}.{}", e.name), "does not fit").given(e.given).allowed(e.allowed)
         })?;
         if !self.engine.change(port, self.now, built) {
             return Err(ScenarioError::new(path, format!("{} cannot change it while it runs", spec.spec.name)));

@@ -62,6 +62,8 @@ struct Recorder<'a> {
     draws: Arc<Mutex<Vec<f64>>>,
     /// Takes a line; whether it wants more.
     write: &'a mut dyn FnMut(Json) -> bool,
+    /// A shaper holds back what waits.
+    held: bool,
     /// No more lines are wanted.
     ended: bool,
 }
@@ -93,7 +95,7 @@ fn record(spec: &AqmSpec, case: &Case, write: &mut dyn FnMut(Json) -> bool) {
         "format": FORMAT, "aqm": spec.name, "case": case.name, "rate_bps": LINK.rate_bps, "delay_s": LINK.delay_s,
         "limit": limit, "limit_unit": unit, "ecn": case.ecn, "parameters": parameters, "gauges": gauges,
     }));
-    Recorder { queue, draws, write, ended: false }.run(case.script, case.arrivals);
+    Recorder { queue, draws, write, held: false, ended: false }.run(case.script, case.arrivals);
 }
 
 /// A parameter's value as JSON.
@@ -133,7 +135,7 @@ impl Recorder<'_> {
                 }
             }
             self.enqueue(arrival_us, packet);
-            if busy_until.is_none() {
+            if busy_until.is_none() || self.held && self.queue.held_until().is_none() {
                 busy_until = self.dequeue(arrival_us);
             }
         }
@@ -181,6 +183,7 @@ impl Recorder<'_> {
         self.write(step, &dropped);
         // 8 us a byte; or when a shaper lets the next packet go, in the microsecond after.
         let held = self.queue.held_until().map(|until| (until.seconds() * 1e6).ceil() as u64);
+        self.held = packet.is_none() && held.is_some();
         packet.map(|packet| now_us + 8 * u64::from(packet.size)).or(held.map(|until| until.max(now_us + 1)))
     }
 

@@ -124,16 +124,19 @@ def with_entry(
     """The scenario with a discipline at `queue`, and what of the queue's settings was left out.
 
     A name keeps what the scenario says of its own discipline, without the settings that are unknown to this one. An
-    object is the whole queue: it keeps the scenario's `limit` and `ecn` where it has none.
+    object is the whole queue: it keeps the scenario's `limit` and `ecn` where it has none. A discipline of a queue with
+    a parent is the child.
     """
     mine: Document = json.loads(json.dumps(document, default=str))
-    table = mine.setdefault("queue", {}).setdefault(queue, {})
+    home, key, prefix = mine.setdefault("queue", {}), queue, f"queue.{queue}."
+    if "parent" in home.get(queue, {}):
+        home, key, prefix = home[queue], "child", f"{prefix}child."
+    table = home.setdefault(key, {})
     own = {p["name"] for p in known[entry.aqm]["parameters"]} if entry.aqm in known else set()
     foreign = {p["name"] for one in known.values() for p in one["parameters"]} - own
-    prefix = f"queue.{queue}."
     if entry.whole:
         kept = {k: v for k, v in table.items() if k in ("limit", "ecn")}
-        mine["queue"][queue] = {"aqm": entry.aqm, **kept, **entry.settings}
+        home[key] = {"aqm": entry.aqm, **kept, **entry.settings}
         here = {f"{prefix}{k}" for k in ("limit", "ecn") if k not in entry.settings}
         left = [(path, value) for path, value in sets if not path.startswith(prefix) or path in here]
         return _with_code(mine, entry), left, []

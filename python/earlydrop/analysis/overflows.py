@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..document import Document
 
-PLAIN = frozenset({"droptail", "drop_front", "drop_random", "ddtail", "fq", "sfq", "drr", "wrr", "prio", "sp_pifo"})
+PLAIN = frozenset(
+    {"droptail", "drop_front", "drop_random", "ddtail", "fq", "fq_pacing", "sfq", "drr", "wrr", "prio", "sp_pifo"}
+)
 """Disciplines that drop at a full buffer and nowhere else."""
 
 
@@ -44,9 +46,11 @@ def at_points(queue: str, points: Sequence[tuple[str, Document]], total: int) ->
 
     `points` are those points out of `total`, each with its completed scenario.
     """
+    from ..document import discipline
+
     found: dict[tuple[str, str], list[str]] = {}
     for where, scenario in points:
-        aqm = scenario["queue"].get(queue, {}).get("aqm", "the discipline")
+        aqm = discipline(scenario["queue"].get(queue, {})).get("aqm", "the discipline")
         found.setdefault((aqm, _limit(scenario, queue, aqm)), []).append(where)
     said = []
     for (aqm, limit), places in found.items():
@@ -56,8 +60,11 @@ def at_points(queue: str, points: Sequence[tuple[str, Document]], total: int) ->
 
 
 def _limit(scenario: Document, queue: str, aqm: str) -> str:
+    from ..document import discipline
+
     # A queue at one of many links has the link's name.
-    limits = {one["limit"] for key, one in scenario["queue"].items() if key == queue or one["aqm"] == aqm}
+    inside = {key: discipline(one) for key, one in scenario["queue"].items()}
+    limits = {one["limit"] for key, one in inside.items() if key == queue or one["aqm"] == aqm}
     return f" of {limits.pop()}" if len(limits) == 1 else ""
 
 

@@ -1,28 +1,28 @@
-"""`earlydrop list`: names of disciplines, markers, TCPs, stacks, topologies, traffic and studies."""
+"""`earlydrop list`: names of disciplines, markers, parents, TCPs, stacks, topologies, traffic and studies."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from .. import terminal
 from .exits import DONE
 from .options import Json, Trust
 from .printing import print_json
 
-Kind = Literal["aqms", "markers", "tcps", "stacks", "topologies", "traffic", "studies"]
+Kind = Literal["aqms", "markers", "parents", "tcps", "stacks", "topologies", "traffic", "studies"]
 
 
 def list_(kind: Kind | None = None, /, *, trust: Trust = False, json: Json = False) -> int:
-    """List disciplines, markers, TCPs, stacks, topologies, traffic and studies.
+    """List disciplines, markers, parents, TCPs, stacks, topologies, traffic and studies.
 
     Parameters
     ----------
     kind
-        aqms, markers, tcps, stacks, topologies, traffic or studies; everything when left out.
+        aqms, markers, parents, tcps, stacks, topologies, traffic or studies; everything when left out.
     """
-    kinds: list[Kind] = [kind] if kind else ["aqms", "markers", "tcps", "stacks", "topologies", "traffic", "studies"]
+    kinds: list[Kind] = [kind] if kind else list(get_args(Kind))
     found = {k: _listed(k) for k in kinds}
     if json:
         print_json(found[kind] if kind else found)
@@ -84,8 +84,8 @@ def _listed(kind: Kind) -> list[dict[str, Any]]:
         keys = ("name", "title", "family", "year", "summary", "source")
         found = [{k: entry[k] for k in keys} for entry in json.loads(_core.catalogue())]
         return [*found, *_own(keys)]
-    if kind == "markers":
-        found = json.loads(_core.markers())["markers"]
+    if kind in ("markers", "parents"):
+        found = json.loads(_core.markers() if kind == "markers" else _core.parents())[kind]
         return [{k: entry[k] for k in ("name", "title", "year", "summary", "source")} for entry in found]
     if kind == "stacks":
         from .. import stacks

@@ -74,6 +74,7 @@ def run(
 
 def _flent(checked: _core.Scenario, seed: int | None, out: Path | None, as_json: bool) -> int:
     from .. import flent
+    from ..document import discipline
     from ..render.run_text import run_text
 
     if out is None or not out.name.endswith(flent.SUFFIX):
@@ -83,7 +84,8 @@ def _flent(checked: _core.Scenario, seed: int | None, out: Path | None, as_json:
         raise InputError(f"--out {out}: is a folder, or in a folder that does not exist", given=str(out))
     warn(checked.warnings())
     queues = parse_json(checked.to_json()).get("queue", {})
-    aqm = queues["bottleneck"]["aqm"] if "bottleneck" in queues else ", ".join(q["aqm"] for q in queues.values())
+    aqms = {name: discipline(queue)["aqm"] for name, queue in queues.items()}
+    aqm = aqms["bottleneck"] if "bottleneck" in aqms else ", ".join(aqms.values())
     document, streams = flent.run(checked, seed, f"{checked.name}, {aqm}" if aqm else checked.name, out)
     if as_json:
         print_json({"file": str(out), "test": streams.test, "flows_without_series": streams.others})

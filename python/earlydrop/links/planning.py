@@ -10,6 +10,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from ..document import discipline
 from ..errors import FAILED, WRONG_INPUT, EarlydropError
 from ..policies.declare import PolicyError
 from ..terminal import delay_text, rate_text
@@ -104,7 +105,7 @@ class Plan:
             queue = at.get(direction["name"])
             alone = queue is not None and list(at.values()).count(queue) == 1
             name = queue if queue is not None and alone else direction["name"]
-            aqm = queues[queue]["aqm"] if queue is not None else NO_QUEUE
+            aqm = discipline(queues[queue])["aqm"] if queue is not None else NO_QUEUE
             found.append(Way(name, aqm, rate_text(direction["rate"], 6), delay_text(f"{delay:.9g} s", 4)))
         return found[0], found[1]
 

@@ -242,10 +242,13 @@ def pinned(document: Mapping[str, Any], folder: str, file: str) -> dict[str, Any
     if isinstance(queues, Mapping):
         made["queue"] = dict(queues)
         for key, queue in queues.items():
-            given = queue.get("aqm") if isinstance(queue, Mapping) else None
+            child = isinstance(queue, Mapping) and isinstance(queue.get("child"), Mapping)
+            inside = queue["child"] if child else queue
+            given = inside.get("aqm") if isinstance(inside, Mapping) else None
             if isinstance(given, str) and is_source(given):
-                one = _asked(given, folder, f"queue.{key}.aqm", file)
-                made["queue"][key] = {**queue, "aqm": one.native.name}
+                one = _asked(given, folder, f"queue.{key}.{'child.' if child else ''}aqm", file)
+                inside = {**inside, "aqm": one.native.name}
+                made["queue"][key] = {**queue, "child": inside} if child else inside
                 made["aqms"] = {**made.get("aqms", {}), one.native.name: {"digest": one.digest}}
             elif isinstance(given, str) and given not in made.get("aqms", {}):
                 listed = next((listed for listed in configured(folder) if listed.name == given), None)

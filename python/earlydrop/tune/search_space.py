@@ -143,6 +143,9 @@ def problem(
         queue = compared_queue(path, document)
     except CompareError as error:
         raise TuneError(str(error)) from error
+    parent = (document.get("queue") or {}).get(queue, {}).get("parent")
+    if parent is not None:
+        raise TuneError(f"{path}: queue.{queue}.parent: given {parent!r}; tune takes a queue without a parent")
     given = [(f"queue.{queue}.{key}", value) for key, value in asked.settings]
     base = overlay_toml(
         with_traces({**document, "name": NEUTRAL, "seed": 1}, path.parent), toml_settings([*sets, *given])

@@ -3,6 +3,7 @@
 use super::{Build, Colour, MarkerSpec, Meter, SHARED};
 use crate::discipline::{Admitted, Built, Discipline, OnDrop};
 use crate::gate::Counters;
+use crate::header::Header;
 use crate::params::{Value, Values};
 use crate::random::Generator;
 use crate::{Packet, Time};
@@ -44,6 +45,14 @@ impl Conditioned {
         }
     }
 
+    /// Gives `packet` the class of its colour.
+    fn mark(&mut self, packet: &mut Packet, now: Time) {
+        let before = self.aware.then(|| self.colour_of(packet.class));
+        let key = if self.aggregate { 0 } else { packet.flow };
+        let meter = self.meters.entry(key).or_insert_with(|| (self.build)(&self.values));
+        packet.class = self.classes[meter.colour(packet, before, now, &mut self.random) as usize];
+    }
+
     /// The colour that a class stands for; any other class is red.
     fn colour_of(&self, class: u8) -> Colour {
         match self.classes.iter().position(|&other| other == class) {
@@ -56,11 +65,28 @@ impl Conditioned {
 
 impl Discipline for Conditioned {
     fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
-        let before = self.aware.then(|| self.colour_of(packet.class));
-        let key = if self.aggregate { 0 } else { packet.flow };
-        let meter = self.meters.entry(key).or_insert_with(|| (self.build)(&self.values));
-        packet.class = self.classes[meter.colour(&packet, before, now, &mut self.random) as usize];
+        self.mark(&mut packet, now);
         self.queue.enqueue(packet, now, on_drop)
+    }
+
+    fn enqueue_with(
+        &mut self,
+        mut packet: Packet,
+        header: &Header,
+        now: Time,
+        on_drop: &mut OnDrop<'_>,
+    ) -> Option<Admitted> {
+        self.mark(&mut packet, now);
+        let header = Header { dscp: Header::of(&packet).dscp, ..*header };
+        self.queue.enqueue_with(packet, &header, now, on_drop)
+    }
+
+    fn reads_headers(&self) -> bool {
+        self.queue.reads_headers()
+    }
+
+    fn held_until(&self) -> Option<Time> {
+        self.queue.held_until()
     }
 
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
@@ -107,6 +133,10 @@ impl Discipline for Conditioned {
         self.queue.gauges(out);
     }
 
+    fn groups(&self, out: &mut dyn FnMut(usize, &'static str, f64)) {
+        self.queue.groups(out);
+    }
+
     fn change(&mut self, built: Built) -> bool {
         self.queue.change(built)
     }
@@ -142,6 +172,34 @@ mod tests {
         }
         assert_eq!(queue.packets() as usize, passed[0] + passed[1]);
         passed
+    }
+
+    /// CAKE's shaper holds the second packet back, and its tins are those of the colours.
+    #[test]
+    fn a_shaper_behind_a_marker_still_holds_packets_back() {
+        let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
+        let mut cake = Values::new();
+        cake.set("bandwidth", Value::Real(8e6));
+        let built = (catalogue::find("cake").unwrap().build)(&cake, &link, Limit::Packets(50)).unwrap();
+        let queue = built.queue(Limit::Packets(50), false, Generator::stream(1, "queue"));
+        let mut values = Values::new();
+        values.set("cbs", Value::Real(1000.0)).set("ebs", Value::Real(0.0)).set("red", Value::Whole(1));
+        let mut queue = Conditioned::new(queue, find("srtcm").unwrap(), &values, Generator::stream(1, "marker"));
+        assert!(queue.reads_headers());
+        for _ in 0..2 {
+            let header = Header { dscp: 46, ..Header::default() };
+            queue.enqueue_with(Packet::new(1, 1000), &header, Time::ZERO, &mut |_, _| {});
+        }
+        assert!(queue.dequeue(Time::ZERO, &mut |_, _| {}).is_some());
+        assert_eq!(queue.dequeue(Time::ZERO, &mut |_, _| {}), None);
+        assert_eq!(queue.held_until().unwrap().seconds(), 1e-3);
+        let mut tins = [0.0; 3];
+        queue.groups(&mut |tin, name, value| {
+            if name == "packets" {
+                tins[tin] = value
+            }
+        });
+        assert_eq!(tins, [1.0, 1.0, 0.0], "CS1 and CS2, not EF");
     }
 
     #[test]

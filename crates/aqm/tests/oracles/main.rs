@@ -8,6 +8,7 @@ mod dualpi2;
 mod ecn_sharp;
 mod fq_cobalt;
 mod fq_codel;
+mod fq_pacing;
 mod pi2;
 mod pie;
 mod published_red;
@@ -15,6 +16,7 @@ mod ranked;
 mod red;
 mod round_robin;
 mod sfred;
+mod tbf;
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -76,6 +76,8 @@ pub struct PortOutcome {
     pub synchronisation: Option<Synchronisation>,
     /// Statistics of the discipline's groups of queues (CAKE's tins); mostly none.
     pub groups: Vec<Vec<(&'static str, f64)>>,
+    /// Statistics of the parent of the discipline; mostly none.
+    pub parent: Vec<(&'static str, f64)>,
     /// Fates of the recorded packets, in a replay.
     pub fates: Option<Vec<Fate>>,
 }

@@ -1,6 +1,6 @@
 //! `limit = "2 bdp"`: a buffer of so many bandwidth-delay products.
 //!
-//! The bandwidth is the nominal rate of the queue's link, the delay the largest base RTT of the TCP flows that pass the
+//! The bandwidth is the nominal rate of the queue's link, or its parent's if that is less; the delay the largest base RTT of the TCP flows that pass the
 //! link with data or ACKs: the propagation delays of all links there and back. A drawn delay counts with its upper end
 //! and drawn pairs are those of seed 1, so that the buffer does not depend on the run's seed. A queue of several links has
 //! the largest of theirs. The limit is in bytes, rounded up.
@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use earlydrop_aqm::policy::Limit;
+use earlydrop_aqm::Link;
 
 use super::bounds;
 use super::error::ScenarioError;
@@ -28,7 +29,7 @@ pub(super) fn fill_in(scenario: &mut Scenario, products: &[Option<f64>]) -> Chec
     for ((queue, products), bytes) in scenario.queues.iter_mut().zip(products).zip(largest) {
         let Some(products) = products else { continue };
         let fail = |message: &str| {
-            ScenarioError::new(join(&join("queue", &queue.key), "limit"), message).given(format!("\"{products} bdp\""))
+            ScenarioError::new(join(&queue.path(), "limit"), message).given(format!("\"{products} bdp\""))
         };
         let Some(bytes) = bytes else {
             return Err(fail("has no round-trip time: no TCP flow passes its link").allowed("packets or bytes"));
@@ -97,7 +98,8 @@ fn products(scenario: &Scenario, graph: &Graph, rtt: impl Fn(u32) -> Option<f64>
     for port in scenario.ports(graph) {
         let Some((direction, ..)) = graph.link(port.link) else { continue };
         let Some(rtt) = rtt(port.link) else { continue };
-        let bytes = direction.link.rate.nominal() * rtt / 8.0;
+        let link = Link { rate_bps: direction.link.rate.nominal(), delay_s: 0.0 };
+        let bytes = scenario.queues[port.queue].spec.link(&link).rate_bps * rtt / 8.0;
         let largest: &mut Option<f64> = &mut found[port.queue];
         *largest = Some(largest.unwrap_or(0.0).max(bytes));
     }

@@ -13,7 +13,7 @@ use super::fields::{join, Checked, Field, Fields};
 use super::forms::{Own, Range};
 use super::keys::Key;
 use super::link::Links;
-use super::model::{FlowRecord, Record, Topology};
+use super::model::{FlowRecord, Parent, Record, Topology};
 use super::nearest::{some_of, suggestion};
 use super::own::{Aqms, OwnAqm};
 use super::traffic::Direction as Way;
@@ -138,7 +138,6 @@ fn buffers_hold_a_packet(scenario: &Scenario) -> Checked<()> {
     let by_pairs =
         matches!(scenario.topology, Topology::Dumbbell(_)) && scenario.ends.iter().all(|ends| ends.between.is_none());
     for queue in &scenario.queues {
-        let Limit::Bytes(bytes) = queue.spec.limit else { continue };
         let largest = |direction| scenario.largest_packet(direction);
         let data = match (by_pairs, queue.key.as_str()) {
             (true, "bottleneck") => largest(Way::Forward),
@@ -146,13 +145,16 @@ fn buffers_hold_a_packet(scenario: &Scenario) -> Checked<()> {
             _ => largest(Way::Forward).max(largest(Way::Reverse)),
         };
         let (packet, what) = if data > acks { (data, "segment and header") } else { (acks, "an ACK") };
-        if bytes < u64::from(packet) {
-            return Err(ScenarioError::new(
-                format!("{}.limit", join("queue", &queue.key)),
-                "holds no packet of this scenario",
-            )
-            .given(format!("{bytes} B"))
-            .allowed(format!("at least {packet} B, {what}")));
+        let holds = |path: String, bytes: u64| {
+            let error = ScenarioError::new(path, "holds no packet of this scenario");
+            let error = error.given(format!("{bytes} B")).allowed(format!("at least {packet} B, {what}"));
+            (bytes >= u64::from(packet)).then_some(()).ok_or(error)
+        };
+        if let Some(Parent { spec, values }) = &queue.spec.parent {
+            holds(join(&join("queue", &queue.key), "burst"), (spec.largest)(values).into())?;
+        }
+        if let Limit::Bytes(bytes) = queue.spec.limit {
+            holds(join(&queue.path(), "limit"), bytes)?;
         }
     }
     Ok(())

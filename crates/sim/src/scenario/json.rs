@@ -5,7 +5,7 @@ use earlydrop_aqm::policy::Limit;
 use serde_json::{json, Map, Value as Json};
 
 use super::check::FLOWS;
-use super::model::{FlowRecord, Marker, QueueSpec, Record, Topology};
+use super::model::{FlowRecord, Marker, Parent, QueueSpec, Record, Topology};
 use super::values::{seconds, RANDOM};
 use super::whole::Scenario;
 use super::{topology, traffic};
@@ -78,6 +78,14 @@ fn insert(map: &mut Map<String, Json>, key: &str, value: Option<Json>) {
 }
 
 fn queue(queue: &QueueSpec) -> Json {
+    let child = discipline(queue);
+    let Some(Parent { spec, values }) = &queue.parent else { return child };
+    let params = spec.params.iter().filter_map(|param| Some((param.name.to_string(), parameter(values.get(param))?)));
+    let parent = std::iter::once(("parent".to_string(), spec.name.into())).chain(params);
+    parent.chain([("child".to_string(), child)]).collect::<Map<_, _>>().into()
+}
+
+fn discipline(queue: &QueueSpec) -> Json {
     let mut map = Map::new();
     map.insert("aqm".into(), queue.spec.name.into());
     map.insert("limit".into(), limit(queue.limit).into());

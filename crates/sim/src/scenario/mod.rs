@@ -53,12 +53,16 @@ pub use document::{load, Doc, MAX_FILE_BYTES};
 pub use ends::Ends;
 pub use error::ScenarioError;
 pub(crate) use json::parameter as parameter_json;
-pub use model::{Delays, FlowRecord, InjectedRandom, Marker, PortAt, Profile, Queue, QueueSpec, Record, Tcp, Topology};
+pub use model::{
+    Delays, FlowRecord, InjectedRandom, Marker, Parent, PortAt, Profile, Queue, QueueSpec, Record, Tcp, Topology,
+};
 pub use nesting::MAX_DEPTH;
 pub use own::OwnAqm;
 pub(crate) use queue::parameter_of;
 pub use queue::{retain_known, retain_known_with};
-pub use reference::{discipline as discipline_reference, markers as marker_reference, reference};
+pub use reference::{
+    discipline as discipline_reference, markers as marker_reference, parents as parent_reference, reference,
+};
 pub use schema::schema;
 pub use sets::apply_sets;
 pub use template::{template, template_of};

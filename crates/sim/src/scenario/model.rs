@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::fields::join;
 pub use crate::topology::{Delays, InjectedRandom};
 use crate::topology::{Dumbbell, Graph, Pairs};
 use earlydrop_aqm::catalogue::AqmSpec;
 use earlydrop_aqm::markers::MarkerSpec;
 use earlydrop_aqm::params::Values;
+use earlydrop_aqm::parents::ParentSpec;
 use earlydrop_aqm::policy::Limit;
+use earlydrop_aqm::Link;
 
 /// The network of a scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,6 +82,13 @@ pub struct Queue {
     pub spec: QueueSpec,
 }
 
+impl Queue {
+    /// Where a document has its discipline: `queue.NAME`, or the child there.
+    pub fn path(&self) -> String {
+        join("queue", &self.key) + self.spec.inside()
+    }
+}
+
 /// A queue at a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortAt {
@@ -107,6 +117,17 @@ pub struct QueueSpec {
     pub random: Option<InjectedRandom>,
     /// What gives arrivals their class.
     pub marker: Option<Marker>,
+    /// The shaper that has this queue as its child.
+    pub parent: Option<Parent>,
+}
+
+/// A shaper with a queue as its child.
+#[derive(Clone)]
+pub struct Parent {
+    /// The shaper.
+    pub spec: &'static ParentSpec,
+    /// Its parameters, as far as they were given.
+    pub values: Values,
 }
 
 /// A traffic conditioner in front of a queue.
@@ -121,14 +142,25 @@ pub struct Marker {
 /// What of a [`QueueSpec`] can be compared and printed.
 type Parts<'a> = (
     (&'static str, Option<&'a str>, &'a Values, Limit, bool, Option<InjectedRandom>),
-    Option<(&'static str, &'a Values)>,
+    [Option<(&'static str, &'a Values)>; 2],
 );
 
 impl QueueSpec {
+    /// What follows the queue's name in the path of its discipline.
+    pub fn inside(&self) -> &'static str {
+        self.parent.as_ref().map_or("", |_| ".child")
+    }
+
+    /// The link as the discipline sees it: a parent has its own rate.
+    pub fn link(&self, link: &Link) -> Link {
+        self.parent.as_ref().map_or(*link, |parent| parent.spec.link(&parent.values, link))
+    }
+
     /// What can be compared and printed; a discipline is its name.
     fn parts(&self) -> Parts<'_> {
         let own = (self.spec.name, self.own.as_deref(), &self.values, self.limit, self.ecn, self.random);
-        (own, self.marker.as_ref().map(|marker| (marker.spec.name, &marker.values)))
+        let marker = self.marker.as_ref().map(|marker| (marker.spec.name, &marker.values));
+        (own, [marker, self.parent.as_ref().map(|parent| (parent.spec.name, &parent.values))])
     }
 }
 

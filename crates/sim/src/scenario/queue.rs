@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use earlydrop_aqm::catalogue::AqmSpec;
 use earlydrop_aqm::markers::{self, MarkerSpec};
 use earlydrop_aqm::params::{Kind, Param, ParamError, Unit, Value, Values};
+use earlydrop_aqm::parents;
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::Link;
 
@@ -12,7 +13,7 @@ use super::bounds;
 use super::document::Doc;
 use super::error::{quoted_list, ScenarioError};
 use super::fields::{as_whole, join, whole_form, Checked, Field, Fields};
-use super::model::{Marker, QueueSpec};
+use super::model::{Marker, Parent, QueueSpec};
 use super::nearest::suggestion;
 use super::own::{Aqms, OwnAqm};
 use super::units::{self, QueueLength};
@@ -27,8 +28,43 @@ pub(super) const LIMIT_FORM: &str =
 /// A queue, and how many bandwidth-delay products its limit is to be: that is known when the traffic is.
 pub(super) type Read = (QueueSpec, Option<f64>);
 
-/// Reads a queue that is in front of each of `links`.
+/// Reads a queue that is in front of each of `links`: a discipline, or a parent with one as its child.
 pub(super) fn read(field: &Field<'_>, links: &[Link], aqms: Aqms<'_>) -> Checked<Read> {
+    let Some(doc) = field.doc.get("parent") else { return only(field, links, aqms) };
+    let word = Field { doc, path: join(&field.path, "parent") }.word(parents::all().iter().map(|spec| spec.name))?;
+    let Some(spec) = parents::find(word) else { return only(field, links, aqms) };
+    let keys: Vec<_> = ["parent", "child"].into_iter().chain(spec.params.iter().map(|param| param.name)).collect();
+    let fields = field.table(&keys)?;
+    let bare = spec.params.iter().all(|param| fields.optional(param.name).is_some());
+    let values = values_of(&fields, spec.params, bare)?;
+    for link in links {
+        (spec.check)(&values, link).map_err(|error| misfit(&fields.path, error))?;
+    }
+    let Some(child) = fields.optional("child") else {
+        return Err(fields.missing("child").allowed("a table with the discipline of the child (aqm)"));
+    };
+    if child.doc.get("parent").is_some() {
+        let path = join(&child.path, "parent");
+        return Err(ScenarioError::new(path, "cannot be the child of another").allowed("a discipline (aqm)"));
+    }
+    let inside: Vec<Link> = links.iter().map(|link| spec.link(&values, link)).collect();
+    let (queue, products) = only(&child, &inside, aqms)?;
+    Ok((QueueSpec { parent: Some(Parent { spec, values }), ..queue }, products))
+}
+
+/// Those of `params` that a table has.
+fn values_of(fields: &Fields<'_>, params: &'static [Param], bare: bool) -> Checked<Values> {
+    let mut values = Values::new();
+    for (key, field) in fields.iter() {
+        if let Some(param) = params.iter().find(|param| param.name == key) {
+            values.set(param.name, value(param, &field, bare)?);
+        }
+    }
+    Ok(values)
+}
+
+/// Reads a discipline.
+fn only(field: &Field<'_>, links: &[Link], aqms: Aqms<'_>) -> Checked<Read> {
     let found = discipline(field, aqms)?;
     if let Some((spec, _)) = found {
         refuse_others_parameters(field, spec, aqms)?;
@@ -61,6 +97,7 @@ pub(super) fn read(field: &Field<'_>, links: &[Link], aqms: Aqms<'_>) -> Checked
         ecn: fields.optional("ecn").map_or(Ok(false), |field| field.flag())?,
         random: RANDOM.given(&fields)?,
         marker: fields.optional("marker").map(|field| marker(&field)).transpose()?,
+        parent: None,
     };
     Ok((queue, products))
 }
@@ -114,7 +151,7 @@ fn products(field: &Field<'_>) -> Checked<Option<f64>> {
     }
 }
 
-/// Removes the parameters of other disciplines from `queue.NAME`, so that one scenario serves many disciplines.
+/// Removes the parameters of other disciplines from `queue.NAME`, or from a child (`NAME.child`), so that one scenario serves many disciplines.
 ///
 /// Keys that no discipline knows stay, and the checker refuses them. Nothing happens where the queue or its
 /// discipline is missing or unknown.
@@ -125,7 +162,12 @@ pub fn retain_known(doc: &mut Doc, queue: &str) {
 /// [`retain_known`], with disciplines beside the catalogue's.
 pub fn retain_known_with(doc: &mut Doc, queue: &str, own: &[OwnAqm]) {
     let aqms = Aqms(own);
-    let Some(table) = doc.get_mut("queue").and_then(|queues| queues.get_mut(queue)) else { return };
+    let Some(queues) = doc.get_mut("queue") else { return };
+    let table = match queue.strip_suffix(".child") {
+        Some(parent) if queues.get(queue).is_none() => queues.get_mut(parent).and_then(|table| table.get_mut("child")),
+        _ => queues.get_mut(queue),
+    };
+    let Some(table) = table else { return };
     let Some(Doc::String(name)) = table.get("aqm") else { return };
     let Some((spec, _)) = aqms.find(name) else { return };
     let Doc::Table(entries) = table else { return };
@@ -336,9 +378,99 @@ mod tests {
     use crate::run::{run, Events, Links};
     use crate::scenario::{check, Doc, Scenario};
 
+    /// The same flows at a queue of these tables.
+    fn at_queue(tables: &str) -> Result<Scenario, String> {
+        let head = "[queue.bottleneck]\naqm = \"rio\"\n";
+        let text = text("").replace("            ", "").replace(head, tables);
+        let doc = Doc::from_toml(&text, None).map_err(|error| error.to_string())?;
+        check(&doc, None).map_err(|error| error.to_string())
+    }
+
+    fn queue_of(scenario: &Scenario, links: Links, events: Events) -> serde_json::Value {
+        let outcome = run(scenario, 1, links, events).unwrap();
+        document(scenario, 1, &outcome, 0.0)["queues"]["bottleneck"].clone()
+    }
+
+    const TBF: &str = "[queue.bottleneck]\nparent = \"tbf\"\nrate = \"1 Mbit/s\"\nburst = \"3 kB\"\n";
+
+    #[test]
+    fn a_parent_shapes_its_child_and_both_are_counted() {
+        let scenario =
+            at_queue(&format!("{TBF}[queue.bottleneck.child]\naqm = \"codel\"\nlimit = \"1 bdp\"\n")).unwrap_err();
+        assert!(scenario.starts_with("queue.bottleneck.child.limit: has no round-trip time"), "{scenario}");
+        let child = "[queue.bottleneck.child]\naqm = \"pie\"\nlimit = \"50 packets\"\n";
+        let scenario = at_queue(&format!("{TBF}{child}")).unwrap();
+        let json = scenario.to_json();
+        assert_eq!(json["queue"]["bottleneck"]["child"]["limit"], "50 packets");
+        assert_eq!(json["queue"]["bottleneck"]["burst"], 3000);
+        assert_eq!(check(&Doc::from_json(&json).unwrap(), None).unwrap().to_json(), json);
+        let queue = queue_of(&scenario, Links::Auto, Events::Lanes);
+        assert_eq!(queue, queue_of(&scenario, Links::Auto, Events::Heap));
+        assert_eq!(queue["aqm"], "pie");
+        // 20 s of 1 Mbit/s, and a burst.
+        let sent = queue["departed_bytes"].as_f64().expect("bytes");
+        assert!((sent - 2.5e6).abs() <= 3000.0, "{sent}");
+        let number = |of: &serde_json::Value| of.as_f64().expect("a number");
+        let parent = |name: &str| number(&queue["parent"][name]);
+        assert_eq!([parent("sent_bytes"), parent("sent_packets")], [sent, number(&queue["departures"])]);
+        let drops = ["early_drops", "forced_drops", "overflow_drops"].map(|reason| number(&queue[reason]));
+        assert_eq!((parent("child_drops"), parent("too_large")), (drops.iter().sum(), 0.0));
+        assert!(parent("overlimits") > 2000.0 && drops[0] > 100.0);
+    }
+
+    /// Two flows of 2 Mbit/s at 3 Mbit/s, each held to 0.5 Mbit/s: arrivals of the one need not wait for the other.
+    #[test]
+    fn flows_that_are_paced_share_a_link_that_is_not_full() {
+        let paced = "[queue.bottleneck]\naqm = \"fq_pacing\"\nmaxrate = \"500 kbit/s\"\n";
+        let scenario = at_queue(paced).unwrap();
+        let queue = queue_of(&scenario, Links::Auto, Events::Lanes);
+        assert_eq!(queue, queue_of(&scenario, Links::Auto, Events::Heap));
+        let rate = queue["throughput_mbps"].as_f64().unwrap();
+        assert!((rate - 1.0).abs() < 0.01, "{rate}");
+    }
+
+    #[test]
+    fn errors_of_a_parent_name_their_place() {
+        let child = "[queue.bottleneck.child]\naqm = \"codel\"\n";
+        for (tables, parts) in [
+            (TBF.to_string(), ["queue.bottleneck.child", "is missing", "aqm"]),
+            (TBF.replace("tbf", "tbff") + child, ["queue.bottleneck.parent", "did you mean \"tbf\"", ""]),
+            (format!("{TBF}{child}target = 3\n"), ["queue.bottleneck.child.target", "has no unit", "\"3 ms\""]),
+            (format!("{TBF}{child}alpha = 3\n"), ["queue.bottleneck.child.alpha", "is no parameter of codel", ""]),
+            (format!("{TBF}target = \"5 ms\"\n{child}"), ["queue.bottleneck.target", "unknown key", "peakrate"]),
+            (format!("{TBF}aqm = \"red\"\n{child}"), ["queue.bottleneck.aqm", "unknown key", "child"]),
+            (format!("{TBF}peakrate = \"1 Mbit/s\"\n{child}"), ["queue.bottleneck.peakrate", "1000000", "above rate"]),
+            (TBF.replace("3 kB", "900 B") + child, ["queue.bottleneck.burst", "900 B", "at least 1000 B"]),
+            (TBF.replace("1 Mbit/s", "9") + child, ["queue.bottleneck.rate", "no unit", ""]),
+            (
+                format!("{TBF}[queue.bottleneck.child]\nparent = \"tbf\"\n"),
+                ["queue.bottleneck.child.parent", "cannot be the child", "aqm"],
+            ),
+            ("[queue.bottleneck]\naqm = \"red\"\nchild = {}\n".into(), ["queue.bottleneck.child", "unknown key", ""]),
+        ] {
+            let said = at_queue(&tables).expect_err("an error");
+            assert!(parts.iter().all(|part| said.contains(part)), "{tables}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_child_takes_its_parents_rate_for_the_links() {
+        let child = "[queue.bottleneck.child]\naqm = \"ared\"\nmean_packet = \"100 B\"\n";
+        let slow = at_queue(&format!("{TBF}{child}")).unwrap().queues[0].spec.limit;
+        let fast = at_queue(&format!("{}{child}", TBF.replace("1 Mbit/s", "9 Mbit/s"))).unwrap().queues[0].spec.limit;
+        let alone = at_queue(&child.replace(".child", "")).unwrap().queues[0].spec.limit;
+        assert_eq!(fast, alone, "3 Mbit/s are the link's");
+        assert_ne!(slow, alone);
+    }
+
     /// A scenario of two UDP flows of 2 Mbit/s each over 3 Mbit/s, with this marker in front of its queue.
     fn scenario(marker: &str) -> Result<Scenario, String> {
-        let text = format!(
+        let doc = Doc::from_toml(&text(marker), None).map_err(|error| error.to_string())?;
+        check(&doc, None).map_err(|error| error.to_string())
+    }
+
+    fn text(marker: &str) -> String {
+        format!(
             r#"
             name = "marked"
             duration = "20 s"
@@ -355,9 +487,7 @@ mod tests {
             count = 2
             rate = "2 Mbit/s"
             "#
-        );
-        let doc = Doc::from_toml(&text, None).map_err(|error| error.to_string())?;
-        check(&doc, None).map_err(|error| error.to_string())
+        )
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use earlydrop_aqm::catalogue::AqmSpec;
 use earlydrop_aqm::markers::{self, MarkerSpec};
 use earlydrop_aqm::params::{Kind, Param};
+use earlydrop_aqm::parents::{self, ParentSpec};
 use serde_json::{json, Value as Json};
 
 use super::ends::ENDS;
@@ -85,4 +86,19 @@ pub fn markers() -> Json {
         })
     };
     json!({ "markers": markers::all().iter().map(marker).collect::<Vec<_>>(), "doc": markers::documentation() })
+}
+
+/// The parents, as [`markers`]: `parents` and `doc`.
+pub fn parents() -> Json {
+    let parent = |spec: &ParentSpec| {
+        json!({
+            "name": spec.name,
+            "title": spec.title,
+            "year": spec.year,
+            "summary": spec.summary,
+            "source": spec.source,
+            "parameters": spec.params.iter().map(parameter).collect::<Vec<_>>(),
+        })
+    };
+    json!({ "parents": parents::all().iter().map(parent).collect::<Vec<_>>(), "doc": parents::documentation() })
 }

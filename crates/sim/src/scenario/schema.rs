@@ -7,6 +7,7 @@ use earlydrop_aqm::catalogue::{self, AqmSpec};
 use earlydrop_aqm::default_limit::DefaultLimit;
 use earlydrop_aqm::markers::{self, MarkerSpec};
 use earlydrop_aqm::params::{Kind, Param, Unit, Value};
+use earlydrop_aqm::parents::{self, ParentSpec};
 use serde_json::{json, Map, Value as Json};
 
 use super::bounds;
@@ -72,7 +73,12 @@ fn definitions() -> Json {
         "varying_rate": link::rate_schema(),
         "name_or_names": { "anyOf": [name(), { "type": "array", "items": name(), "minItems": 1 }] },
         "marker": { "oneOf": markers::all().iter().map(marker).collect::<Vec<_>>() },
-        "queue": { "oneOf": catalogue::all().iter().map(|spec| queue(spec)).chain([own_queue()]).collect::<Vec<_>>() },
+        "discipline": {
+            "oneOf": catalogue::all().iter().map(|spec| queue(spec)).chain([own_queue()]).collect::<Vec<_>>()
+        },
+        "queue": {
+            "oneOf": std::iter::once(reference("discipline")).chain(parents::all().iter().map(parent)).collect::<Vec<_>>()
+        },
     })
 }
 
@@ -81,6 +87,13 @@ fn marker(spec: &MarkerSpec) -> Json {
     let kind = ("kind".to_string(), json!({ "const": spec.name }));
     let params = spec.all_params().map(|param| (param.name.to_string(), parameter(param)));
     about(object(&["kind"], std::iter::once(kind).chain(params).collect::<Map<_, _>>().into()), spec.title)
+}
+
+/// A shaper with a discipline as its child.
+fn parent(spec: &ParentSpec) -> Json {
+    let own = [("parent".to_string(), json!({ "const": spec.name })), ("child".to_string(), reference("discipline"))];
+    let params = spec.params.iter().map(|param| (param.name.to_string(), parameter(param)));
+    about(object(&["parent", "child"], own.into_iter().chain(params).collect::<Map<_, _>>().into()), spec.title)
 }
 
 /// A queue whose discipline the catalogue does not have.
@@ -246,13 +259,19 @@ mod tests {
     #[test]
     fn has_every_discipline_with_every_parameter() {
         let schema = schema();
-        let queues = schema["$defs"]["queue"]["oneOf"].as_array().expect("list");
+        let queues = schema["$defs"]["discipline"]["oneOf"].as_array().expect("list");
         assert_eq!(queues.len(), catalogue::all().len() + 1, "one's own is the last");
         for (schema, spec) in queues.iter().zip(catalogue::all()) {
             let mut expected: Vec<_> = queue::COMMON.to_vec();
             expected.extend(spec.all_params().map(|param| param.name));
             assert_eq!(keys(schema), sorted(&expected));
             assert_eq!(schema["properties"]["aqm"]["const"], spec.name);
+        }
+        let parents = schema["$defs"]["queue"]["oneOf"].as_array().expect("list");
+        assert_eq!(parents.len(), 1 + parents::all().len(), "a discipline, or a parent");
+        for (schema, spec) in parents[1..].iter().zip(parents::all()) {
+            let params = spec.params.iter().map(|param| param.name);
+            assert_eq!(keys(schema), sorted(&["parent", "child"].into_iter().chain(params).collect::<Vec<_>>()));
         }
     }
 }

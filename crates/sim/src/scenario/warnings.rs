@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use earlydrop_aqm::params::{Unit, Value};
+use earlydrop_aqm::Link;
 
 use super::bdp;
 use super::model::{Delays, Queue};
@@ -102,9 +103,9 @@ impl Scenario {
         let marking = self.queues.iter().find(|queue| queue.spec.ecn);
         match (marking, capable) {
             (Some(queue), None) => Some(format!(
-                "queue.{}: ecn = true, but no traffic is ECN-capable, so nothing is marked; \
+                "{}: ecn = true, but no traffic is ECN-capable, so nothing is marked; \
                  a traffic entry over TCP needs ecn = true too",
-                queue.key
+                queue.path()
             )),
             (None, Some(number)) if !self.queues.is_empty() => Some(format!(
                 "traffic[{number}]: ecn = true, but no queue marks, so its packets are dropped like all others; \
@@ -142,8 +143,8 @@ impl Scenario {
             _ => return None,
         };
         Some(format!(
-            "queue.{}: {name} = {given} is far {what}: its bandwidth-delay product is {:.0} packets of {packet} B",
-            queue.key,
+            "{}: {name} = {given} is far {what}: its bandwidth-delay product is {:.0} packets of {packet} B",
+            queue.path(),
             product / packet
         ))
     }
@@ -154,6 +155,7 @@ impl Scenario {
         let ports = self.ports(&graph);
         let ports = ports.iter().filter(|port| self.queues[port.queue].key == queue.key);
         let rates = ports.filter_map(|port| graph.link(port.link)).map(|(direction, ..)| direction.link.rate.nominal());
+        let rates = rates.map(|rate_bps| queue.spec.link(&Link { rate_bps, delay_s: 0.0 }).rate_bps);
         rates.fold(f64::INFINITY, f64::min)
     }
 
@@ -173,9 +175,9 @@ impl Scenario {
         let time = 8.0 * f64::from(packet) / self.slowest(queue);
         (threshold < time).then(|| {
             format!(
-                "queue.{}: step_threshold = {} ms is less than the {:.3} ms that a packet of {packet} B takes to send, \
+                "{}: step_threshold = {} ms is less than the {:.3} ms that a packet of {packet} B takes to send, \
                  so whatever waits for another packet is marked",
-                queue.key,
+                queue.path(),
                 threshold * 1e3,
                 time * 1e3
             )

@@ -235,6 +235,14 @@ pub const MORE: &[(&str, &str)] = &[
     ("fq_codel", "l4s=true ce_threshold=0.005"),
     ("fq_codel", "ce_threshold_selector=1 ce_threshold_mask=3 ce_threshold=0.005"),
     ("fq_codel", "ce_threshold_selector=184 ce_threshold_mask=252 ce_threshold=0.005"),
+    ("fq_pacing", "quantum=1500 initial_quantum=3000 maxrate=200000 low_rate_threshold=100000 refill_delay=0.01"),
+    ("fq_pacing", "quantum=500 maxrate=100000 ce_threshold=0.02"),
+    ("fq_pacing", "flow_plimit=3 orphan_mask=6"),
+    (
+        "fq_pacing",
+        "weight_0=16384 weight_1=20000 weight_2=50000 band_0=0 band_1=1 band_2=0 band_3=1 band_4=0 band_5=1 band_6=2 \
+         band_7=1 limit=200 arrivals=1200",
+    ),
     ("fq_pie", "queues=16 classify=perfect"),
     ("fq_pie", "queues=16 classify=set_associative"),
     ("fq_pie", "dialect=ns3 batch_rule=bytes drop_batch=8"),

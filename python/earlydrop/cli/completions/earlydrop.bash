@@ -460,7 +460,7 @@ _earlydrop() {
               [[ "$_x" == "${cur}"* ]] && { printf -v _q '%q' "$_x"; COMPREPLY+=("$_q"); }
             done
           else
-            local -a _c=("aqms" "markers" "tcps" "stacks" "topologies" "traffic" "studies")
+            local -a _c=("aqms" "markers" "parents" "tcps" "stacks" "topologies" "traffic" "studies")
             local _q
             COMPREPLY=()
             for _x in "${_c[@]}"; do
@@ -1004,7 +1004,7 @@ _earlydrop_values() {
   done
   [[ "$option" != --aqm && "$option" != "$prev" ]] && option=""
   case "$option" in
-    --aqm) known="droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio" ;;
+    --aqm) known="droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio" ;;
     --topology) known="dumbbell parking_lot star sfred nlred bus flower two_flow random graph" ;;
     --paper) known="aqm-qos ddred dialects floadautored league misprints nlred rfc7928 sfred sweeps tred" ;;
     --against) known="ns2-2.35 rfc linux-6.18 ns3-3.37" ;;
@@ -1012,10 +1012,10 @@ _earlydrop_values() {
   esac
   if [[ -z "$option" && COMP_CWORD -eq 2 ]]; then
     case "${COMP_WORDS[1]}" in
-    show) known="droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio ns2-2.35 rfc linux-6.18 ns3-3.37" ;;
+    show) known="droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio ns2-2.35 rfc linux-6.18 ns3-3.37" ;;
     check) known="aqm-qos ddred dialects floadautored league misprints nlred rfc7928 sfred sweeps tred" ;;
     reproduce) known="aqm-qos ddred dialects floadautored league misprints nlred rfc7928 sfred sweeps tred" ;;
-    vectors) known="droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio" ;;
+    vectors) known="droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio" ;;
     run) known="" ;;
     compare) known="" ;;
     sweep) known="" ;;

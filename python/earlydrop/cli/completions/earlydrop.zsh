@@ -14,7 +14,7 @@ _cyclopts_earlydrop() {
     cmds)
       local -a commands
       commands=(
-        'list:List disciplines, markers, TCPs, stacks, topologies, traffic and studies.'
+        'list:List disciplines, markers, parents, TCPs, stacks, topologies, traffic and studi…'
         'init:A commented scenario to start from\: written to NAME.toml, or printed when no na…'
         'check:Check a scenario, a sweep, a study, or a discipline of one'\''s own (mine.py, libm…'
         'new-aqm:Write a small project for a discipline of your own\: the discipline, its test, a…'
@@ -44,7 +44,7 @@ _cyclopts_earlydrop() {
       case $words[1] in
         list)
           _arguments \
-            "1:aqms, markers, tcps, stacks, topologies, traffic or studies; everything when le…:(aqms markers tcps stacks topologies traffic studies)" \
+            "1:aqms, markers, parents, tcps, stacks, topologies, traffic or studies; everythin…:(aqms markers parents tcps stacks topologies traffic studies)" \
             '--trust[Run the code that files name as disciplines\: it has your rights.]' \
             '--json[Print one JSON document on stdout.]' \
             '--help[Display this message and exit.]' \
@@ -121,7 +121,7 @@ _cyclopts_earlydrop() {
               ;;
           esac
           _arguments \
-            '1:Name of the discipline or stack, as earlydrop list prints it, a file with a dis…:{_alternative "names:name:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio ns2-2.35 rfc linux-6.18 ns3-3.37)" "files:file:_files -g \"*.toml(-.) *(-/)\""}' \
+            '1:Name of the discipline or stack, as earlydrop list prints it, a file with a dis…:{_alternative "names:name:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio ns2-2.35 rfc linux-6.18 ns3-3.37)" "files:file:_files -g \"*.toml(-.) *(-/)\""}' \
             '*--plot[Also plot the drop curve to this file (.png, .pdf or .svg).]:plot:_files' \
             '*--picture[Draw a scenario'\''s network to this file (.png, .pdf or .svg).]:picture:_files' \
             '*--against[Show how a TCP stack differs from this one.]:against:(ns2-2.35 rfc linux-6.18 ns3-3.37)' \
@@ -186,7 +186,7 @@ _cyclopts_earlydrop() {
           esac
           _arguments \
             '1:A scenario file.:{_alternative "files:file:_files -g \"*.toml(-.) *(-/)\""}' \
-            '*--aqm[Disciplines, as red \"codel target=5ms\" mine.py\:MyRed; the first is the control.]:aqm:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio)' \
+            '*--aqm[Disciplines, as red \"codel target=5ms\" mine.py\:MyRed; the first is the control.]:aqm:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio)' \
             '*--seeds[Runs of each discipline (default\: 10).]:seeds' \
             '*--until[Run seeds until the half-widths of goodput and queueing delay are under this, a…]:until' \
             '*--most[With --until\: largest number of seeds.]:most' \
@@ -241,7 +241,7 @@ _cyclopts_earlydrop() {
           esac
           _arguments \
             '1:A scenario file.:{_alternative "files:file:_files -g \"*.toml(-.) *(-/)\""}' \
-            '*--aqm[The discipline whose parameters are searched.]:aqm:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio)' \
+            '*--aqm[The discipline whose parameters are searched.]:aqm:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio)' \
             '*--objective[Measures to improve.]:objective' \
             '*--trials[Number of parameter sets to try.]:trials' \
             '*--param[A parameter and its range\: NAME=LOW..HIGH. May be repeated.]:param' \
@@ -307,7 +307,7 @@ _cyclopts_earlydrop() {
             '*--rtt[Round-trip time without queueing, or its range, as 20..80ms.]:rtt' \
             '*--link[Kind of line\: docsis, adsl, vdsl, fiber, lte.]:link' \
             '*--buffer[What the modem holds, as 250ms or 100 packets.]:buffer' \
-            '*--aqm[Disciplines to choose from.]:aqm:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio)' \
+            '*--aqm[Disciplines to choose from.]:aqm:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio)' \
             '*--seeds[Runs of each queue.]:seeds' \
             '*--out[Folder for page, pictures and configuration.]:out:_files' \
             '*--store[Folder or address where runs are stored (default\: store beside the results).]:store' \
@@ -415,7 +415,7 @@ _cyclopts_earlydrop() {
             '*--seeds[Seeds for each cell (default\: the study'\''s).]:seeds' \
             '--quick[Fewer levels and seeds, shorter runs\: a first look, not a result.]' \
             '*--assume[Another value for an assumption\: NAME=VALUE. May be repeated.]:assume' \
-            '*--aqm[Disciplines, in a study where they can be chosen, or all; or one of your own, a…]:aqm:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio)' \
+            '*--aqm[Disciplines, in a study where they can be chosen, or all; or one of your own, a…]:aqm:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio)' \
             '*--out[Folder for report and figures (default\: out/STUDY).]:out:_files' \
             '*--store[Folder or address where runs are stored (default\: store beside the results).]:store' \
             '*--workers[Number of threads (default\: one per core).]:workers' \
@@ -450,8 +450,8 @@ _cyclopts_earlydrop() {
               ;;
           esac
           _arguments \
-            '*:Disciplines (default\: the catalogue'\''s).:{_alternative "names:name:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio)" "files:file:_files -g \"*.toml(-.) *(-/)\""}' \
-            '*--aqm[Disciplines (default\: the catalogue'\''s).]:aqm:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio)' \
+            '*:Disciplines (default\: the catalogue'\''s).:{_alternative "names:name:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio)" "files:file:_files -g \"*.toml(-.) *(-/)\""}' \
+            '*--aqm[Disciplines (default\: the catalogue'\''s).]:aqm:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio)' \
             '*--out[Write NAME.jsonl.gz for each into this folder.]:out:_files' \
             '*--check[Compare the files in this folder with current decisions.]:check:_files' \
             '--trust[Run the code that files name as disciplines\: it has your rights.]' \

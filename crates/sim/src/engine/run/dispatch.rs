@@ -41,7 +41,7 @@ impl<Q: EventQueue> Engine<Q> {
             let segment = event.segment;
             match event.kind() {
                 Kind::Arrival => self.on_arrival(segment, key),
-                Kind::TransmissionEnd => self.on_transmission_end(segment.flow() as usize, key),
+                Kind::TransmissionEnd => self.on_transmission_end(segment, key),
                 Kind::Timer => self.on_timer(segment.flow() as usize, key),
                 Kind::AckTimer => self.on_ack_timer(segment.flow(), key),
                 Kind::Start => self.on_start(segment, key),

@@ -16,6 +16,9 @@ use earlydrop_net::port::{Departure, Next, Observer};
 use earlydrop_net::segment::{CE, SACK, SYN};
 use earlydrop_net::Segment;
 
+/// The number of the segment in the event of a shaper, which lets a packet go.
+pub(super) const RELEASE: i32 = 1;
+
 /// Counts marks, collects drops, and passes everything on to the port's recorder, if it has one.
 struct Counting<'a> {
     recorder: Option<&'a mut Recorder>,
@@ -118,10 +121,13 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// A transmission from a port ends.
-    pub(super) fn on_port_transmission_end(&mut self, link: u32, key: Key) {
+    /// A transmission from a port ends, or (`release`) a shaper lets its next packet go, if it still holds it until now.
+    pub(super) fn on_port_transmission_end(&mut self, link: u32, release: bool, key: Key) {
         let at = &self.net.links[link as usize];
         let Some((port, _)) = self.net.ports[at.port as usize].stepped() else { return };
+        if release && port.held_until().map(Time::seconds) != Some(key.now) {
+            return;
+        }
         port.on_transmission_end(Time::from_seconds(key.now));
         self.dequeue(link, key);
     }
@@ -140,8 +146,9 @@ impl<Q: EventQueue> Engine<Q> {
             blocks: &self.blocks,
             replay,
         };
+        let before = port.held_until();
         let departure = port.dequeue(Time::from_seconds(key.now), &mut observer);
-        let held = if departure.is_none() { port.held_until() } else { None };
+        let held = port.held_until().filter(|_| port.held_until() != before);
         self.settle_drops(key.now);
         let Some(Departure { packet, wants_end }) = departure else {
             if let Some(until) = held {
@@ -161,7 +168,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// the same reason.
     fn schedule_release(&mut self, link: u32, until: f64, now: f64) {
         let number = u64::from(self.net.links[link as usize].port);
-        let segment = Segment::new(link, 0, 0, 0);
+        let segment = Segment::new(link, RELEASE, 0, 0);
         self.queue.push(Event::new(until, now, 0, number, Kind::TransmissionEnd, segment), 3);
     }
 

@@ -1,5 +1,6 @@
 //! Stepped links: arrivals and ends of transmission are events.
 
+use super::ports::RELEASE;
 use super::Engine;
 use crate::engine::plan::Mode;
 use crate::engine::state::link::NONE;
@@ -10,9 +11,10 @@ use earlydrop_net::Segment;
 
 impl<Q: EventQueue> Engine<Q> {
     /// A link ends a transmission while packets wait, or its discipline needs to know.
-    pub(super) fn on_transmission_end(&mut self, link: usize, key: Key) {
+    pub(super) fn on_transmission_end(&mut self, event: Segment, key: Key) {
+        let link = event.flow() as usize;
         if self.net.links[link].mode == Mode::SteppedPort {
-            return self.on_port_transmission_end(link as u32, key);
+            return self.on_port_transmission_end(link as u32, event.seq() == RELEASE, key);
         }
         let slot = self.net.links[link].head;
         self.net.links[link].head = self.pool[slot as usize].1;

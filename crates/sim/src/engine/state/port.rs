@@ -127,6 +127,15 @@ impl Port {
         groups
     }
 
+    /// Statistics of the parent of the discipline.
+    pub fn parent(&self) -> Vec<(&'static str, f64)> {
+        let mut found = Vec::new();
+        if let Runner::Stepped(port) = &self.runner {
+            port.parent(&mut |name, value| found.push((name, value)));
+        }
+        found
+    }
+
     /// Counters over the measured window.
     pub fn counters(&self) -> &Counters {
         match &self.runner {

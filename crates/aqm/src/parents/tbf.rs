@@ -1,0 +1,513 @@
+//! ## TBF
+//!
+//! A token bucket in front of the link. Time fills it at `rate` up to `burst`; a packet leaves when its bytes are in it,
+//! and takes them out. With `peakrate` a second bucket of `mtu` bytes must have them too, which spaces the packets of a
+//! burst. What waits is the child's: it marks and drops, and chooses the packet that leaves next.
+//!
+//! | event | rule (`net/sched/sch_tbf.c`) |
+//! |---|---|
+//! | start | both buckets are full (`tbf_change`) |
+//! | arrival larger than a bucket | dropped (`tbf_enqueue`) |
+//! | other arrival | goes to the child (`tbf_enqueue`) |
+//! | departure | the child's next packet is taken and kept until both buckets have its bytes, whatever arrives (`tbf_dequeue`) |
+//! | a bucket lacks bytes | the queue is held until it has them (`tbf_dequeue`) |
+//!
+//! Buckets count nanoseconds: a packet costs `bytes * mult >> shift`, with the largest `mult` of 32 bits for the rate
+//! in whole bytes a second (`psched_ratecfg_precompute`).
+//!
+//! ### Source
+//! Linux 6.1, `net/sched/sch_tbf.c` (A. Kuznetsov, D. Torokhov, 2001).
+//!
+//! ### Differences
+//! 1. Sizes are those of packets on the wire here. Linux counts the 14 bytes of an Ethernet header too; its `overhead`,
+//!    `mpu` and `linklayer` are not here, nor are packets larger than a link's (GSO).
+//! 2. The child has its own `limit`. In Linux the parent's `limit` is that of its first child, a FIFO.
+//! 3. `rate` is the link's unless given, and `burst` ten packets of 1514 B. Linux wants both.
+
+use super::ParentSpec;
+use crate::discipline::{Admitted, Built, Discipline, OnDrop};
+use crate::gate::Counters;
+use crate::header::Header;
+use crate::params::{Kind, Link, Param, ParamError, Unit, Value, Values};
+use crate::policy::Reason;
+use crate::{Packet, Time};
+
+const fn rate(name: &'static str, source: &'static str, doc: &'static str) -> Param {
+    let kind = Kind::Real { low: 64.0, high: 1e12, open_low: false, open_high: false, auto: true };
+    Param { name, symbol: "", unit: Unit::Rate, kind, default: Value::Auto, source, doc }
+}
+
+const fn bytes(name: &'static str, default: i64, source: &'static str, doc: &'static str) -> Param {
+    let kind = Kind::Whole { low: 1, high: (1 << 32) - 1 };
+    Param { name, symbol: "", unit: Unit::Bytes, kind, default: Value::Whole(default), source, doc }
+}
+
+const PARAMS: &[Param] = &[
+    rate("rate", "ours", "What leaves in the long run; auto is the link's rate."),
+    bytes("burst", 15_140, "ours: ten packets", "Size of the bucket: what leaves at once after a pause."),
+    rate("peakrate", "Linux: none", "Rate within a burst; auto is unlimited."),
+    bytes("mtu", 1514, "Linux: a packet of Ethernet", "Size of the second bucket, with `peakrate`."),
+];
+
+/// The declaration.
+pub(super) const SPEC: ParentSpec = ParentSpec {
+    name: "tbf",
+    title: "TBF",
+    year: 2001,
+    summary: "Token bucket: a rate, a burst, and a rate within the burst",
+    source: "Kuznetsov, Torokhov: Linux net/sched/sch_tbf.c, 2001",
+    params: PARAMS,
+    check: |values, link| {
+        let Some(peak) = values.number(PARAMS, "peakrate") else { return Ok(()) };
+        let rate = rate_of(values, link);
+        if (peak / 8.0) as u64 > (rate / 8.0) as u64 {
+            return Ok(());
+        }
+        Err(ParamError::new("peakrate", peak, format!("above rate, {rate} bit/s")))
+    },
+    rate: rate_of,
+    largest,
+    build: |values, link, child| Box::new(Tbf::new(values, link, child)),
+};
+
+/// A packet must fit into each bucket.
+fn largest(values: &Values) -> u32 {
+    let size = |name| values.whole(PARAMS, name) as u32;
+    values.number(PARAMS, "peakrate").map_or(size("burst"), |_| size("burst").min(size("mtu")))
+}
+
+fn rate_of(values: &Values, link: &Link) -> f64 {
+    values.number(PARAMS, "rate").unwrap_or(link.rate_bps)
+}
+
+/// A machine has been up for long when its queue is set up: the clock starts at one hour, ns.
+const START: i64 = 3_600_000_000_000;
+
+/// Nanoseconds of Linux's clock, rounded to the nearest.
+fn clock(now: Time) -> i64 {
+    START + (now.seconds() * 1e9 + 0.5) as i64
+}
+
+/// psched_ratecfg: what a byte costs at a rate.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    mult: u64,
+    shift: u32,
+}
+
+impl Cost {
+    /// psched_ratecfg_precompute: at so many bits a second, counted in whole bytes.
+    fn at(rate_bps: f64) -> Self {
+        let rate = ((rate_bps / 8.0) as u64).max(1);
+        let (mut factor, mut shift) = (1_000_000_000_u64, 0);
+        loop {
+            let mult = factor / rate;
+            if mult & (1 << 31) != 0 || factor & (1 << 63) != 0 {
+                return Cost { mult, shift };
+            }
+            factor <<= 1;
+            shift += 1;
+        }
+    }
+
+    /// psched_l2t_ns.
+    fn of(self, bytes: u32) -> i64 {
+        ((u64::from(bytes) * self.mult) >> self.shift) as i64
+    }
+}
+
+/// A bucket: its size and what is in it, ns.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    cost: Cost,
+    size: i64,
+    tokens: i64,
+}
+
+impl Bucket {
+    fn full(rate_bps: f64, bytes: u32) -> Self {
+        let cost = Cost::at(rate_bps);
+        let size = cost.of(bytes);
+        Bucket { cost, size, tokens: size }
+    }
+
+    /// What is left after so many nanoseconds and bytes; a debt below 0.
+    fn after(&self, passed: i64, bytes: u32) -> i64 {
+        (passed + self.tokens).min(self.size) - self.cost.of(bytes)
+    }
+}
+
+/// A token bucket filter and its child.
+struct Tbf {
+    child: Box<dyn Discipline>,
+    bucket: Bucket,
+    peak: Option<Bucket>,
+    /// Largest packet, bytes.
+    largest: u32,
+    /// When the buckets were last filled, ns.
+    filled: i64,
+    /// The child's packet that leaves next.
+    next: Option<Packet>,
+    /// Until when that one waits, or those of the child.
+    held: Option<Time>,
+    /// Of the whole: the child's, and what was too large.
+    counters: Counters,
+    too_large: u64,
+    /// How often a packet could not leave.
+    overlimits: u64,
+}
+
+impl Tbf {
+    fn new(values: &Values, link: &Link, child: Box<dyn Discipline>) -> Self {
+        let size = |name| values.whole(PARAMS, name) as u32;
+        let peak = values.number(PARAMS, "peakrate").map(|rate| Bucket::full(rate, size("mtu")));
+        Tbf {
+            child,
+            bucket: Bucket::full(rate_of(values, link), size("burst")),
+            largest: largest(values),
+            peak,
+            filled: START,
+            next: None,
+            held: None,
+            counters: Counters::default(),
+            too_large: 0,
+            overlimits: 0,
+        }
+    }
+
+    /// An arrival, which `enter` offers to the child.
+    fn arrive(
+        &mut self,
+        packet: Packet,
+        on_drop: &mut OnDrop<'_>,
+        enter: impl FnOnce(&mut dyn Discipline, Packet, &mut OnDrop<'_>) -> Option<Admitted>,
+    ) -> Option<Admitted> {
+        self.counters.arrivals += 1;
+        self.counters.arrived_bytes += u64::from(packet.size);
+        let admitted = if packet.size > self.largest {
+            self.too_large += 1;
+            self.counters.drop(Reason::Forced);
+            on_drop(&packet, Reason::Forced);
+            None
+        } else {
+            let counters = &mut self.counters;
+            enter(&mut *self.child, packet, &mut |packet, reason| {
+                counters.drop(reason);
+                on_drop(packet, reason);
+            })
+        };
+        self.counters.marks = self.child.counters().marks;
+        if self.next.is_some() {
+            // Linux tries at each arrival whether the packet may leave.
+            self.overlimits += u64::from(self.held.is_some() && admitted.is_some());
+        } else {
+            // The child may hold its packets too; an arrival may leave before those.
+            self.held = self.held.and(self.child.held_until());
+        }
+        admitted
+    }
+}
+
+impl Discipline for Tbf {
+    fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
+        self.arrive(packet, on_drop, |child, packet, on_drop| child.enqueue(packet, now, on_drop))
+    }
+
+    fn enqueue_with(
+        &mut self,
+        packet: Packet,
+        header: &Header,
+        now: Time,
+        on_drop: &mut OnDrop<'_>,
+    ) -> Option<Admitted> {
+        self.arrive(packet, on_drop, |child, packet, on_drop| child.enqueue_with(packet, header, now, on_drop))
+    }
+
+    /// tbf_dequeue.
+    fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
+        if self.next.is_none() {
+            let counters = &mut self.counters;
+            self.next = self.child.dequeue(now, &mut |packet, reason| {
+                counters.drop(reason);
+                on_drop(packet, reason);
+            });
+            counters.marks = self.child.counters().marks;
+        }
+        let Some(packet) = self.next else {
+            self.held = self.child.held_until();
+            return None;
+        };
+        let ns = clock(now);
+        let passed = (ns - self.filled).min(self.bucket.size);
+        let left = self.bucket.after(passed, packet.size);
+        let peak_left = self.peak.map_or(0, |peak| peak.after(passed, packet.size));
+        let lacks = -left.min(peak_left);
+        if lacks > 0 {
+            self.overlimits += 1;
+            self.held = Some(Time::from_seconds((ns - START + lacks) as f64 / 1e9));
+            return None;
+        }
+        self.filled = ns;
+        self.bucket.tokens = left;
+        if let Some(peak) = &mut self.peak {
+            peak.tokens = peak_left;
+        }
+        (self.next, self.held) = (None, None);
+        self.counters.depart(&packet);
+        Some(packet)
+    }
+
+    fn held_until(&self) -> Option<Time> {
+        self.held
+    }
+
+    fn reads_headers(&self) -> bool {
+        self.child.reads_headers()
+    }
+
+    fn packets(&self) -> u64 {
+        self.child.packets() + u64::from(self.next.is_some())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.child.bytes() + self.next.map_or(0, |packet| packet.size.into())
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn reset_counters(&mut self) {
+        self.child.reset_counters();
+        self.counters = Counters::default();
+        (self.too_large, self.overlimits) = (0, 0);
+    }
+
+    fn watches_departures(&self) -> bool {
+        self.child.watches_departures()
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.child.next_timer()
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        self.child.on_timer(now);
+    }
+
+    fn on_timers(&mut self, until: Time) -> Option<(u64, Time)> {
+        self.child.on_timers(until)
+    }
+
+    fn average(&self) -> Option<f64> {
+        self.child.average()
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.child.gauges(out);
+    }
+
+    fn groups(&self, out: &mut dyn FnMut(usize, &'static str, f64)) {
+        self.child.groups(out);
+    }
+
+    fn parent(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("sent_packets", self.counters.departures as f64);
+        out("sent_bytes", self.counters.departed_bytes as f64);
+        out("too_large", self.too_large as f64);
+        out("overlimits", self.overlimits as f64);
+        out("child_sent_packets", self.child.counters().departures as f64);
+        out("child_sent_bytes", self.child.counters().departed_bytes as f64);
+        out("child_drops", self.child.counters().drops() as f64);
+        out("child_marks", self.child.counters().marks as f64);
+    }
+
+    fn change(&mut self, built: Built) -> bool {
+        self.child.change(built)
+    }
+
+    fn memory(&self, leaving: bool, out: &mut dyn FnMut(*const u8, usize)) {
+        self.child.memory(leaving, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue;
+    use crate::parents::find;
+    use crate::policy::Limit;
+    use crate::random::Generator;
+
+    const LINK: Link = Link { rate_bps: 100e6, delay_s: 0.0 };
+
+    fn child(aqm: &str, values: &Values) -> Box<dyn Discipline> {
+        let limit = Limit::Packets(100);
+        let built = (catalogue::find(aqm).unwrap().build)(values, &LINK, limit).unwrap();
+        built.queue(limit, true, Generator::stream(1, "queue"))
+    }
+
+    fn tbf(given: &[(&'static str, Value)], aqm: &str) -> Tbf {
+        let mut values = Values::new();
+        for &(name, value) in given {
+            values.set(name, value);
+        }
+        Tbf::new(&values, &LINK, child(aqm, &Values::new()))
+    }
+
+    fn arrive(queue: &mut Tbf, packets: u32, size: u32, now: f64) -> usize {
+        let packet = Packet::new(1, size);
+        (0..packets).filter(|_| queue.enqueue(packet, Time::from_seconds(now), &mut |_, _| {}).is_some()).count()
+    }
+
+    fn leaves(queue: &mut Tbf, now: f64) -> bool {
+        queue.dequeue(Time::from_seconds(now), &mut |_, _| {}).is_some()
+    }
+
+    /// 1 MB/s: a byte is 1 us.
+    const RATE: (&str, Value) = ("rate", Value::Real(8e6));
+
+    #[test]
+    fn a_byte_costs_what_linux_computes() {
+        // psched_ratecfg_precompute: 2^31 <= mult < 2^32.
+        for (rate_bps, mult, shift) in [(8e6, 4_194_304_000, 22), (8e9, 2_147_483_648, 31), (1e9, 2_147_483_648, 28)] {
+            let cost = Cost::at(rate_bps);
+            assert_eq!((cost.mult, cost.shift), (mult, shift), "{rate_bps}");
+        }
+        assert_eq!([Cost::at(8e6).of(1500), Cost::at(1e9).of(1), Cost::at(1e9).of(1500)], [1_500_000, 8, 12_000]);
+        // 41,666 B/s: 23,999.2 ns a byte exactly.
+        assert_eq!(Cost::at(333_333.0).of(1500), 36_000_576);
+        assert_eq!(Cost::at(64.0).of(1500), 187_500_000_000);
+    }
+
+    #[test]
+    fn a_burst_leaves_at_once_and_the_rest_at_the_rate() {
+        let mut queue = tbf(&[RATE, ("burst", Value::Whole(3000))], "droptail");
+        assert_eq!(arrive(&mut queue, 6, 1000, 0.0), 6);
+        assert_eq!((0..6).filter(|_| leaves(&mut queue, 0.0)).count(), 3);
+        for k in 1..=3 {
+            let due = f64::from(k) * 1e-3;
+            assert_eq!(queue.held_until(), Some(Time::from_seconds(due)), "to the nanosecond");
+            assert!(!leaves(&mut queue, due - 1e-9) && leaves(&mut queue, due));
+            assert!(!leaves(&mut queue, due));
+        }
+        assert_eq!((queue.packets(), queue.held_until()), (0, None));
+        // The bucket is full again after 3 ms, and holds no more.
+        arrive(&mut queue, 6, 1000, 10.0);
+        assert_eq!((0..6).filter(|_| leaves(&mut queue, 10.0)).count(), 3);
+    }
+
+    #[test]
+    fn a_peak_rate_spaces_the_burst() {
+        let peak = [RATE, ("burst", Value::Whole(3000)), ("peakrate", Value::Real(16e6)), ("mtu", Value::Whole(1000))];
+        let mut queue = tbf(&peak, "droptail");
+        arrive(&mut queue, 6, 1000, 0.0);
+        let mut now = 0.0;
+        let mut left = Vec::new();
+        for _ in 0..6 {
+            while leaves(&mut queue, now) {
+                left.push((now * 1e6_f64).round());
+            }
+            now = queue.held_until().map_or(now, Time::seconds);
+        }
+        // 0.5 ms apart while the bucket of 3000 B has enough, then 1 ms.
+        assert_eq!(left, [0.0, 500.0, 1000.0, 1500.0, 2000.0, 3000.0]);
+    }
+
+    #[test]
+    fn what_fits_into_no_bucket_is_dropped() {
+        let mut queue = tbf(&[RATE, ("burst", Value::Whole(1000))], "droptail");
+        assert_eq!([arrive(&mut queue, 1, 1001, 0.0), arrive(&mut queue, 1, 1000, 0.0)], [0, 1]);
+        assert_eq!((queue.counters().forced_drops, queue.too_large, queue.packets()), (1, 1, 1));
+        let mut queue = tbf(&[RATE, ("peakrate", Value::Real(16e6)), ("mtu", Value::Whole(500))], "droptail");
+        assert_eq!([arrive(&mut queue, 1, 501, 0.0), arrive(&mut queue, 1, 500, 0.0)], [0, 1]);
+    }
+
+    #[test]
+    fn the_packet_that_waits_is_not_overtaken() {
+        let mut values = Values::new();
+        values.set("first", Value::Choice("high"));
+        let mut queue = Tbf::new(
+            Values::new().set("rate", Value::Real(8e6)).set("burst", Value::Whole(1000)),
+            &LINK,
+            child("prio", &values),
+        );
+        let arrive = |queue: &mut Tbf, class, now| {
+            let packet = Packet { class, ..Packet::new(1, 1000) };
+            queue.enqueue(packet, Time::from_seconds(now), &mut |_, _| {});
+        };
+        (0..3).for_each(|_| arrive(&mut queue, 0, 0.0));
+        assert!(leaves(&mut queue, 0.0) && !leaves(&mut queue, 0.0));
+        arrive(&mut queue, 7, 0.0005);
+        assert!(queue.held_until().is_some());
+        let classes = [1, 2, 3].map(|ms| queue.dequeue(Time::from_seconds(f64::from(ms) * 1e-3), &mut |_, _| {}));
+        assert_eq!(classes.map(|packet| packet.unwrap().class), [0, 7, 0]);
+        let mut found = std::collections::BTreeMap::new();
+        queue.parent(&mut |name, value| {
+            found.insert(name, value);
+        });
+        assert_eq!([found["overlimits"], found["sent_packets"], found["child_sent_packets"]], [2.0, 4.0, 4.0]);
+    }
+
+    /// A child that holds its own packets: CAKE at half the rate. An arrival of another flow of `fq_pacing` goes first.
+    #[test]
+    fn a_child_may_hold_packets_too() {
+        let mut cake = Values::new();
+        cake.set("bandwidth", Value::Real(4e6));
+        let mut queue = Tbf::new(Values::new().set("rate", Value::Real(8e6)), &LINK, child("cake", &cake));
+        assert!(queue.reads_headers());
+        arrive(&mut queue, 2, 1000, 0.0);
+        assert!(leaves(&mut queue, 0.0) && !leaves(&mut queue, 0.0));
+        assert_eq!(queue.held_until(), Some(Time::from_seconds(2e-3)));
+        let mut paced = Values::new();
+        paced.set("maxrate", Value::Real(8e6)).set("initial_quantum", Value::Whole(1000));
+        let mut queue = Tbf::new(&Values::new(), &LINK, child("fq_pacing", &paced));
+        arrive(&mut queue, 2, 1000, 0.0);
+        assert!(leaves(&mut queue, 0.0) && !leaves(&mut queue, 0.0) && queue.held_until().is_some());
+        queue.enqueue(Packet::new(2, 1000), Time::ZERO, &mut |_, _| {});
+        assert_eq!(queue.held_until(), None);
+        assert!(leaves(&mut queue, 0.0));
+    }
+
+    #[test]
+    fn every_discipline_can_be_a_child() {
+        let mut random = Generator::stream(1, "arrivals");
+        for spec in catalogue::all() {
+            let mut queue = tbf(&[RATE, ("burst", Value::Whole(4000))], spec.name);
+            let (mut now, mut arrived, mut dropped, mut left, mut bytes) = (0.0, 0, 0, 0, 0);
+            for k in 0..600_u64 {
+                now += random.uniform() * 2e-3;
+                while let Some(due) = queue.next_timer().filter(|due| due.seconds() <= now) {
+                    queue.on_timer(due);
+                }
+                let packet =
+                    Packet { ecn: crate::Ecn::Ect0, ..Packet::new(k % 5, 40 + (random.uniform() * 1400.0) as u32) };
+                arrived += 1;
+                queue.enqueue(packet, Time::from_seconds(now), &mut |_, _| dropped += 1);
+                if let Some(packet) = queue.dequeue(Time::from_seconds(now), &mut |_, _| dropped += 1) {
+                    left += 1;
+                    bytes += packet.size;
+                }
+                assert_eq!(arrived, left + dropped + queue.packets(), "{}", spec.name);
+                let counters = *queue.counters();
+                assert_eq!((counters.departures, counters.drops(), counters.arrivals), (left, dropped, arrived));
+                assert!(f64::from(bytes) <= 4000.0 + 1e6 * now, "{}: {bytes} B by {now} s", spec.name);
+            }
+            assert!(left > 200, "{}: {left}", spec.name);
+        }
+    }
+
+    #[test]
+    fn a_peak_rate_is_above_the_rate() {
+        let check = find("tbf").unwrap().check;
+        let at = |rate: f64, peak: f64| {
+            let mut values = Values::new();
+            values.set("rate", Value::Real(rate)).set("peakrate", Value::Real(peak));
+            check(&values, &LINK)
+        };
+        assert!(at(8e6, 8_000_008.0).is_ok() && at(8e6, 8e6).is_err() && at(8e6, 8_000_007.0).is_err());
+        let mut peak = Values::new();
+        peak.set("peakrate", Value::Real(100e6));
+        assert_eq!(check(&peak, &LINK).unwrap_err().name, "peakrate");
+    }
+}
