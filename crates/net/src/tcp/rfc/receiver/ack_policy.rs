@@ -1,7 +1,8 @@
 //! When ACKs are sent: immediate, delayed or compressed (RFC 5681, 4.2, and what Linux adds).
 
 use super::quick::Quick;
-use super::ReceiverSettings;
+use super::segment::Came;
+use super::settings::ReceiverSettings;
 
 /// Immediate ACKs of a loss, then the most segments whose SACK is compressed (Linux, `TCP_FASTRETRANS_THRESH`,
 /// `tcp_comp_sack_nr`).
@@ -19,35 +20,6 @@ pub(super) struct Held {
     pub one_way: f64,
     /// The next sequence number expected after it.
     pub next: u64,
-}
-
-/// Properties of a segment, or of several that came as one, that decide when its ACK is sent.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Came {
-    /// When it came, and its one-way delay, s.
-    pub now: f64,
-    pub one_way: f64,
-    /// Several segments came as one.
-    pub several: bool,
-    /// It changes the ECN echo.
-    pub news_of_marks: bool,
-    /// It advances the cumulative ACK.
-    pub in_order: bool,
-    /// There was a gap before it came, and there is one now.
-    pub had_gap: bool,
-    pub has_gap: bool,
-    /// It had arrived before; the cumulative ACK covered it.
-    pub duplicate: bool,
-    pub old: bool,
-    /// It ends the connection.
-    pub fin: bool,
-    /// It is in order and carries PSH.
-    pub pushed: bool,
-    /// Bytes.
-    pub payload: u32,
-    /// The next sequence number expected now, and how many below it have not been acknowledged.
-    pub next: u64,
-    pub unacknowledged: u64,
 }
 
 /// When its ACK is sent.

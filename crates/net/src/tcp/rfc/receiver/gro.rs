@@ -5,8 +5,8 @@
 //! which stands for the interrupts and polls of a device. Data reach the application when they come; only their ACK
 //! waits.
 
-use super::ack_policy::Came;
-use super::ReceiverSettings;
+use super::segment::Came;
+use super::settings::ReceiverSettings;
 use crate::segment::{CE, CWR, FIN, PSH};
 use crate::tcp::rfc::wire::{Arrived, Range};
 

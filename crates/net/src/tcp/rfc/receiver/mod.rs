@@ -8,6 +8,8 @@ mod ack_policy;
 mod gro;
 mod quick;
 mod reading;
+mod segment;
+mod settings;
 
 use super::accecn::{answered, flags, served, Counters};
 use super::accecn_option::AccecnOption;
@@ -16,72 +18,17 @@ use super::wire::Range;
 use super::wire::{unwrap, wrap, Arrived, Feedback, SAME_WINDOW};
 use crate::segment::{CE, CWR, FIN, PSH, SYN};
 pub use ack_policy::SACK_WAIT;
-use ack_policy::{AckPolicy, Came, Held, When};
+use ack_policy::{AckPolicy, Held, When};
 use gro::Gro;
 use reading::Reader;
 pub use reading::Reading;
-
-/// Settings of a receiver.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ReceiverSettings {
-    /// First sequence number on the wire.
-    pub first: u32,
-    /// SACK blocks in an ACK, at most; 0 without SACK.
-    pub blocks: u8,
-    /// How long an ACK may be delayed, s. `None`: every ACK is immediate.
-    pub delay: Option<f64>,
-    /// How marks can be echoed; once there is a connection, how they are.
-    pub feedback: Feedbacks,
-    /// Time stamps take room of other options.
-    pub timestamps: bool,
-    /// With [`Feedbacks::Classic`]: the first mark, the segment behind it and each CWR get an immediate ACK (Linux,
-    /// `tcp_enter_quickack_mode` in `tcp_ecn_check_ce`, and `tcp_ecn_accept_cwr`).
-    pub mark_ack_at_once: bool,
-    /// SACK compression: from the fourth on, SACKs of a loss are delayed by 1 ms (Linux, `__tcp_ack_snd_check`).
-    pub compressed: bool,
-    /// The first ACKs, and those after a pause or old data, are immediate (Linux, `tcp_event_data_recv`).
-    pub first_ack_at_once: bool,
-    /// The delay of ACKs follows the time between segments (Linux, `tcp_event_data_recv`).
-    pub ack_wait_adapts: bool,
-    /// Segments that come within this time of each other come as one (GRO), s; 0: each comes on its own.
-    pub gro: f64,
-    /// How the application reads; `None`: immediately.
-    pub reading: Option<Reading>,
-    /// Payload of a full segment, bytes.
-    pub mss: u32,
-    /// The window, bytes.
-    pub window: u64,
-    /// The least retransmission timeout, s.
-    pub min_rto: f64,
-    /// That is for what its variation adds.
-    pub min_rto_for_variation: bool,
-}
+use segment::Came;
+pub use settings::ReceiverSettings;
 
 impl Settings {
     /// For a sender with these settings, whose connection starts with the number `first`.
     pub fn receiver(&self, first: u32) -> Receiver {
         Receiver::new(self.receiver_settings(first))
-    }
-
-    /// The settings of that receiver.
-    pub fn receiver_settings(&self, first: u32) -> ReceiverSettings {
-        ReceiverSettings {
-            first,
-            blocks: self.blocks(),
-            delay: self.delayed_ack,
-            feedback: self.serves(),
-            timestamps: self.timestamps,
-            mark_ack_at_once: self.mark_ack_at_once,
-            compressed: self.late_sack_compressed,
-            first_ack_at_once: self.first_ack_at_once,
-            ack_wait_adapts: self.ack_wait_adapts,
-            gro: self.gro,
-            reading: self.reading,
-            mss: self.mss,
-            window: self.window,
-            min_rto: self.min_rto,
-            min_rto_for_variation: self.min_rto_for_variation,
-        }
     }
 }
 

@@ -2,8 +2,8 @@
 //! (`tcp_event_data_recv`, `tcp_send_delayed_ack`). Times are exact, not in ticks; connections are not interactive
 //! (no pingpong mode).
 
-use super::ack_policy::Came;
-use super::ReceiverSettings;
+use super::segment::Came;
+use super::settings::ReceiverSettings;
 
 /// Immediate ACKs in a row (Linux, `TCP_MAX_QUICKACKS`).
 const MOST: u64 = 16;
