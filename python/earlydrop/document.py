@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -90,6 +89,8 @@ def with_traces(value: Any, folder: Path) -> Any:
 
 def digest(result: Mapping[str, Any]) -> str:
     """A hash of a result document without its name, seed, version and cost: equal for equal results."""
+    import hashlib
+
     kept = {k: v for k, v in result.items() if k not in ("scenario", "seed", "version", "cost")}
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
 

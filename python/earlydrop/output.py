@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import shutil
@@ -84,6 +83,8 @@ def add(folder: Path, *files: Path) -> None:
 
 def identity(*parts: str | bytes) -> str:
     """A digest of what a result follows from, and of this package's code."""
+    import hashlib
+
     found = hashlib.sha256()
     for file in sorted(Path(__file__).parent.rglob("*")):
         if file.suffix in {".py", ".j2", ".so", ".pyd"}:
@@ -112,6 +113,8 @@ def holds(out: Path, of: str) -> bool:
 
 
 def _digest(file: Path) -> str:
+    import hashlib
+
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 

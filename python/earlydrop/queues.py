@@ -92,7 +92,7 @@ def _default(parameter: dict[str, Any]) -> Any:
         rounded = f"{value * 1e3:.6g}"
         return f"{rounded} ms" if value < 1 and float(rounded) / 1e3 == value else f"{value!r} s"
     whole = int(value) if value == int(value) else value
-    return f"{whole} {parameter['unit']}" if parameter["unit"] == "B" else whole
+    return f"{whole} {parameter['unit']}" if parameter["unit"] in {"B", "bit/s"} else whole
 
 
 QueueLike = Queue | str

@@ -36,7 +36,7 @@ sys.argv[1:] = sys.argv[2:]
 sys.exit(cli.main())
 """
 
-RUNNING = "earlydrop.runner:_run"
+RUNNING = "earlydrop.runner:_said"
 WRITING = "earlydrop.output:write_json"
 DRAWING = "earlydrop.render.plotting:save"
 # A study's figures are drawn by other processes, which the command waits for.
