@@ -345,7 +345,7 @@ def test_the_catalogue_is_the_native_one_with_more(engine: Engine) -> None:
     assert [entry["name"] for entry in web] == [entry["name"] for entry in native]
     for mine, theirs in zip(web, native, strict=True):
         # A page does not show the example, so that its engine has none.
-        theirs["doc"] = theirs["doc"].split("## Example")[0].rstrip("\n")
+        theirs["doc"] = theirs["doc"].split("## Example")[0].rstrip("\n") + "\n"
         assert {key: mine[key] for key in theirs if key != "parameters"} == {
             key: value for key, value in theirs.items() if key != "parameters"
         }
