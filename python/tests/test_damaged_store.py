@@ -173,7 +173,10 @@ def test_what_killed_writers_left_goes_where_all_runs_are_there(swept: Path) -> 
     assert sweep() == cli.DONE
     # Of a writer of the store, and of one of the result folder.
     left = [swept / "s" / "parts" / ".partial-1", *left_by_a_result(swept)]
-    left[0].write_bytes(b"half")
+    left += [swept / "s" / "claims" / "1-2.json"]
+    for path in left[0], left[-1]:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"half")
     assert sweep() == cli.DONE
     assert not any(path.exists() for path in left)
 

@@ -58,6 +58,13 @@ class Claims:
                 path.unlink(missing_ok=True)
         return found
 
+    def has_others(self) -> bool:
+        """Whether there are claims of other processes, which may have ended."""
+        try:
+            return any(name != self._name for name in os.listdir(self._folder))
+        except OSError:
+            return False
+
     def add(self, runs: Collection[Run]) -> None:
         """Claim these too. Call it under the store's lock."""
         self._write(runs, anew=False)

@@ -271,9 +271,12 @@ class Store:
 
     def tidy(self) -> None:
         """Remove what killed writers left, if there is something and it can be removed. `add` does so, too."""
-        if upkeep.left(self):
+        claims = self.claims
+        if upkeep.left(self) or (claims is not None and claims.has_others()):
             with suppress(StoreError), self.alone():
                 self._tidy_up()
+                if claims is not None:
+                    claims.others()
 
     def _tidy_up(self) -> None:
         if not self._tidy and isinstance(self.files, Folder):
