@@ -15,7 +15,7 @@ export CARGO_INCREMENTAL ?= 0
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name 'Cargo.toml' \) -print) \
 	Cargo.toml $(wildcard Cargo.lock)
 
-.PHONY: build demo test test-rust test-python test-more web test-web test-web-engine lint validate bench bench-decisions bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests kernel-qdiscs home-lines coverage docs pages readings studies claims peers wheels check-systems release clean bit-flips faults torture digests web-engine web-page
+.PHONY: build demo test test-rust test-python test-more web test-web test-web-engine lint validate bench bench-decisions bench-against bench-instructions bench-link bench-sweep soak crosscheck crosscheck-requests crosscheck-unseen kernel-qdiscs kernel-transport home-lines coverage docs pages readings studies claims peers wheels check-systems release clean bit-flips faults torture digests web-engine web-page
 
 # EXTRAS=tune, or several with commas between them: optional extras of the package. PGO=yes: with the profile below.
 build: $(if $(filter yes,$(PGO)),$(VENV)/.built-pgo,$(VENV)/.built)
@@ -114,7 +114,7 @@ test-link: build $(VENV)/.requirements-dev
 test-python: build $(VENV)/.requirements-dev
 	@$(BIN)/python python/tests/page_runner.py
 	@# A file's tests share costly fixtures: they stay in one process.
-	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile $(foreach name,link link_pages, \
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile $(foreach name,link link_pages $(WEB_TESTS), \
 		--ignore python/tests/test_$(name).py)
 
 # What takes longer than `make test` may: 600 drawn networks in every way to run one, and all cases of ns-2. Minutes.
@@ -139,8 +139,11 @@ web/node_modules/.installed: web/package.json web/package-lock.json
 	@touch $@
 
 # The page's models and stories, and the page in Chromium; the engine in node.
-test-web: web build test-web-engine
+# The playground's own tests, and those in Python that need Chromium or the engine for pages.
+WEB_TESTS := page play wasm
+test-web: web build test-web-engine $(VENV)/.requirements-dev
 	cd web && npm run --silent test
+	$(BIN)/python -m pytest $(foreach name,$(WEB_TESTS),python/tests/test_$(name).py)
 
 # The engine in node: every stored result byte for byte, and the program of its page.
 test-web-engine: web-engine
@@ -177,6 +180,11 @@ coverage: build
 # WRITE=docs/performance.md puts the tables there; with TIMES=no its times stay.
 bench-decisions: build
 	$(BIN)/python benches/decisions.py $(if $(WRITE),--write $(WRITE)) $(if $(filter no,$(TIMES)),--no-times)
+
+# Speed beside ns-2 and htsim (HTSIM=FOLDER, a checkout of csg-htsim); WRITE=docs/performance.md renews the table.
+bench-against: build
+	cargo build --release -p earlydrop-sim --bin earlydrop-engine
+	$(BIN)/python benches/against.py --runs $(or $(RUNS),9) $(if $(HTSIM),--htsim $(HTSIM)) $(if $(WRITE),--write $(WRITE))
 
 # Instructions of the engine against benches/instructions.csv, by valgrind; WRITE=yes renews the table. Minutes.
 bench-instructions:
@@ -270,10 +278,23 @@ crosscheck-requests: build
 	$(BIN)/python -m earlydrop.links.crosscheck_requests --realtime --jobs $(or $(JOBS),5) \
 		--write validation/reference/crosscheck/requests.csv --page docs/crosscheck.md
 
+# Cells that no rule was found with, and short answers: 14 minutes, results stored as they come (docs/crosscheck.md). Root, Linux.
+UNSEEN := --cells unseen --realtime --page docs/lab-notes/crosscheck-unseen.md
+crosscheck-unseen: build
+	$(BIN)/python -m earlydrop.links.crosscheck_requests $(UNSEEN) --jobs $(or $(JOBS),10) \
+		--write validation/reference/crosscheck/unseen_requests.csv
+	$(BIN)/earlydrop crosscheck --grid "" $(UNSEEN) --jobs $(or $(JOBS),10) \
+		--write validation/reference/crosscheck/unseen.csv
+
 # The kernel's own queue disciplines under QEMU against ours (docs/crosscheck.md). Says what is missing where QEMU is not.
 kernel-qdiscs: build
 	$(BIN)/python validation/peers/qemu/kernel_qdiscs.py --page docs/lab-notes/kernel-qdiscs.md \
 		--write validation/reference/kernel_qdiscs/figures.csv --spread validation/reference/kernel_qdiscs/runs.csv
+
+# The kernel's DCTCP under QEMU against ours (docs/crosscheck.md#dctcp): 33 runs of half a CPU minute, stored as they come.
+kernel-transport: build
+	$(BIN)/python validation/peers/qemu/kernel_transport.py --page docs/crosscheck.md \
+		--write validation/reference/crosscheck/transport.csv
 
 # The tc lines of `earlydrop advise` in a kernel with every qdisc, under QEMU (docs/home.md).
 home-lines: build
@@ -289,6 +310,7 @@ pages: build
 	$(BIN)/python tools/discipline_pages.py docs/aqms
 	$(BIN)/python tools/stack_pages.py
 	$(BIN)/python tools/key_pages.py
+	$(BIN)/python tools/media_page.py
 	$(BIN)/python tools/completions.py
 	$(BIN)/python tools/column_pages.py
 	$(BIN)/python -m earlydrop.aqm > python/earlydrop/aqm.pyi

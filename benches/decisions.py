@@ -52,6 +52,9 @@ SIZES = [
     ("active flows", "fq", 1, None),
 ]
 
+CAKE_BOUND, CAKE_FLOWS = 1.5, 64
+"""CAKE with one tin, fair between flows, against FQ-CoDel, in instructions, up to so many flows."""
+
 MEASURES = [("least_ns", "ns", ".0f"), ("instructions", "instructions", ".0f"), ("misses", "cache misses", ".1f")]
 
 Row = dict[str, Any]
@@ -159,6 +162,23 @@ def size_table(rows: Sequence[Row]) -> Iterable[str]:
         yield ""
 
 
+def cake_table(rows: Sequence[Row]) -> Iterable[str]:
+    """CAKE by active flows and by what its user asks for, beside FQ-CoDel with as many flows."""
+    yield "| CAKE | active flows | instructions | of FQ-CoDel |"
+    yield "|---|---|---|---|"
+    for row, found in against_fq_codel(rows):
+        what = "one tin, fair between flows" if row["grows"] == "active flows" else row["grows"].removeprefix("mode: ")
+        yield f"| {what} | {row['size']:,} | {cell(row.get('instructions'))} | {cell(found, '.2f')} |"
+
+
+def against_fq_codel(rows: Sequence[Row]) -> Iterable[tuple[Row, float | None]]:
+    """CAKE's rows by flows and by mode, each with its ratio to FQ-CoDel in instructions."""
+    fq_codel = {row["size"]: row for row in rows if (row["aqm"], row["grows"]) == ("fq_codel", "active flows")}
+    for row in rows:
+        if row["aqm"] == "cake" and row["grows"] is not None:
+            yield row, ratio(row.get("instructions"), fq_codel[row["size"]].get("instructions"))
+
+
 def judged(rows: Sequence[Row], family: Mapping[str, str]) -> Iterable[tuple[bool, str]]:
     """Each bound: whether it holds, and a line."""
     by_case = {row["case"]: row for row in rows}
@@ -181,10 +201,18 @@ def judged(rows: Sequence[Row], family: Mapping[str, str]) -> Iterable[tuple[boo
             yield found <= bound, f"{aqm}, {grows} {low} to {last['size']}, {unit}: {found:.2f}, bound {bound}"
 
 
+def judged_cake(rows: Sequence[Row]) -> Iterable[tuple[bool, str]]:
+    """CAKE's bound, and a line."""
+    own = [(row, found) for row, found in against_fq_codel(rows) if row["grows"] == "active flows"]
+    found = max(found for row, found in own if found is not None and row["size"] <= CAKE_FLOWS)
+    yield found <= CAKE_BOUND, f"cake, to {CAKE_FLOWS} flows, instructions: {found:.2f} of FQ-CoDel, bound {CAKE_BOUND}"
+
+
 def section(rows: Sequence[Row], family: Mapping[str, str], how: str | None) -> str:
     """What stands between the marks in the page."""
     lines = [f"Instructions and cache misses counted by {how}." if how else "Instructions were not counted.", ""]
-    lines += [*catalogue_table(rows, family), "", f"\\* bounded by {RED_BOUND} of RED.", "", *size_table(rows)]
+    lines += [*catalogue_table(rows, family), "", f"\\* bounded by {RED_BOUND} of RED.", ""]
+    lines += [*size_table(rows), *cake_table(rows)]
     return "\n".join(lines).strip() + "\n"
 
 
@@ -235,7 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     family = {entry["name"]: entry["family"] for entry in json.loads(_core.catalogue())}
     text = section(rows, family, how)
     print(text)
-    verdicts = list(judged(rows, family))
+    verdicts = [*judged(rows, family), *(judged_cake(rows) if how else ())]
     for holds, line in verdicts:
         print("holds" if holds else "FAILS", line)
     if given.write:

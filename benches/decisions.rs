@@ -121,6 +121,16 @@ impl Case {
     }
 }
 
+/// What is set beside one tin and flows, by the name of what grows.
+const CAKE_MODES: [(&str, &[(&str, Value)]); 6] = [
+    ("mode: one queue", &[("flow_mode", Value::Choice("flowblind"))]),
+    ("mode: sources", &[("flow_mode", Value::Choice("dual-srchost"))]),
+    ("mode: both hosts", &[("flow_mode", Value::Choice("triple-isolate"))]),
+    ("mode: four tins", &[("diffserv", Value::Choice("diffserv4"))]),
+    ("mode: shaper", &[("bandwidth", Value::Real(10e9)), ("framing", Value::Choice("ptm"))]),
+    ("mode: ACK filter", &[("ack_filter", Value::Choice("on"))]),
+];
+
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let swing = swing();
@@ -175,6 +185,10 @@ fn cases() -> Vec<Case> {
             ("fq", &[]),
         ] {
             add(aqm, "active flows", flows, values, 4_096, busy());
+        }
+        // The rules that CAKE adds one by one; the shaper is faster than the departures, which never wait for it.
+        for (what, more) in CAKE_MODES.iter().filter(|_| flows == 64) {
+            add("cake", what, flows, &[&cake[..], more].concat(), 4_096, busy());
         }
         // What the timer adds where few packets come between two of its rounds. A target that nothing exceeds keeps
         // PIE from dropping; its steps are the same.

@@ -75,7 +75,8 @@ LEFT_OUT = """## Traffic conditioners
 
 ## Parents
 
-[`parents`](parents.md) are shapers that have any of the disciplines as their child: TBF.
+[`parents`](parents.md) are shapers that have any of the disciplines as their child: TBF, HTB, and Wi-Fi with airtime
+fairness.
 
 ## Not here
 
@@ -152,8 +153,9 @@ marker steps its link by events.
 
 PARENTS = """# Parents
 
-A parent is a shaper with a discipline inside, its child, as Linux's classful queues have them. The parent decides when
-a packet leaves, the child which one, and what is marked or dropped. Any discipline can be the child; a parent cannot.
+A parent is a shaper with a discipline inside, its child, as Linux's classful queues have them: `tbf` has one, `htb` one
+for each class, `wifi` one for each station. The parent decides when a packet leaves and of which class; the child,
+which packet, and what is marked or dropped. Any discipline can be the child; a parent cannot.
 
 ```toml
 [queue.bottleneck]
@@ -167,6 +169,42 @@ limit = "1000 packets"
 target = "10 ms"
 ```
 
+Two classes over HTB: the second, which `class = 1` in a traffic entry gives, is sure of 2 Mbit/s, is served first of
+what the other leaves, and never has more than 4 Mbit/s:
+
+```toml
+[queue.bottleneck]
+parent = "htb"
+rate = "8 Mbit/s"
+classes = 2
+rate_0 = "6 Mbit/s"
+rate_1 = "2 Mbit/s"
+ceil_1 = "4 Mbit/s"
+prio_0 = 1
+
+[queue.bottleneck.child]
+aqm = "codel"
+limit = "500 packets"
+```
+
+An access point with two fast stations and a slow one, FQ-CoDel for each. The bottleneck's `rate` is that of the wire
+behind it, and `class = 2` in a traffic entry makes its packets those of the slow station. With `queues = "shared"` and
+a `droptail` of 1000 packets it is what Wi-Fi was before: the slow station has most of the time on air, and all wait for
+it.
+
+```toml
+[queue.bottleneck]
+parent = "wifi"
+stations = 3
+rate_0 = "144.4 Mbit/s"
+rate_1 = "144.4 Mbit/s"
+rate_2 = "7.2 Mbit/s"
+
+[queue.bottleneck.child]
+aqm = "fq_codel"
+limit = "1000 packets"
+```
+
 `limit`, `ecn`, `marker` and the discipline's parameters stand in the child's table. Paths of settings and of errors
 name it: `queue.bottleneck.child.target`. The child takes the parent's rate for its link's: what it works out from the
 link, and a `limit` in `bdp`, are those of that rate. In `earlydrop compare` the disciplines take the child's place.
@@ -175,7 +213,9 @@ A result counts the queue as a whole: what the parent drops, and what the child 
 of what `tc -s qdisc` shows: `sent_packets` and `sent_bytes` of the parent, `too_large` (packets that it dropped),
 `overlimits` (how often a packet could not leave; arrivals meanwhile count again, as in Linux), and of the child
 `child_sent_packets`, `child_sent_bytes`, `child_drops` and `child_marks`. The child has sent a packet when the parent
-takes it, before it leaves.
+takes it, before it leaves. Of HTB `classes` has a row each, as `tc -s class show`: packets and bytes sent, drops,
+marks, and packets by its own rate (`lends`) and borrowed (`borrows`); of Wi-Fi a row for each station, with its
+aggregates and its time on air (`airtime_ms`).
 
 """
 

@@ -35,7 +35,7 @@ sys.path.insert(0, str(ROOT / "python"))
 
 import small_sweep  # noqa: E402
 from earlydrop import cli, disk, output, store  # noqa: E402
-from earlydrop.render import plotting  # noqa: E402
+from earlydrop.render import artists, plotting  # noqa: E402
 
 MODES = ("once", "half", "on")
 
@@ -298,9 +298,11 @@ CASES: dict[str, Callable[[Path, int, str], tuple[int, str]]] = {
 
 def check(name: str, every: int = 1) -> Found:
     """All faults of a case, or every so many."""
-    plain = plotting._bytes, plotting._settle
+    plain = plotting._bytes, plotting._settle, artists._processes
     plotting._bytes = lambda drawing, kind: b"<svg/>"
     plotting._settle = lambda drawing, note: None
+    # Processes that draw would draw in earnest, and each command would wait for its own to start.
+    artists._processes = lambda count, modules: artists.Here()
     try:
         with tempfile.TemporaryDirectory() as folder:
             whole = Path(folder)
@@ -311,7 +313,7 @@ def check(name: str, every: int = 1) -> Found:
                     assert code == cli.DONE, said
             return faults(CASES[name], whole, every)
     finally:
-        plotting._bytes, plotting._settle = plain
+        plotting._bytes, plotting._settle, artists._processes = plain
 
 
 def main() -> int:

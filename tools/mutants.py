@@ -1,4 +1,4 @@
-"""Break the rules of every discipline, one place at a time, and count which breaks its decision vectors notice.
+"""Break the rules of disciplines, parents and markers, one place at a time, and count what decision vectors notice.
 
 `make mutants` (some twenty minutes). A copy of the crates is compiled once with every mutant in it, switched on by a
 number; each runs the vectors of the disciplines that use its file until a step differs. Broken are
@@ -44,6 +44,19 @@ SKIPPED = {
     "next_timers",
     "most_bytes",
     "counters",
+    "parent",
+    "washes",
+}
+# Files of parents and markers, and whose rules they are.
+MARKERS = ["token_bucket", "srtcm", "trtcm", "tsw2cm", "tsw3cm"]
+OTHERS = {
+    "parents/tbf.rs": ["tbf"],
+    "parents/htb.rs": ["htb"],
+    "parents/wifi.rs": ["wifi"],
+    "parents/ratecfg.rs": ["tbf", "htb"],
+    "markers/buckets.rs": MARKERS[:3],
+    "markers/windows.rs": MARKERS[3:],
+    "markers/conditioned.rs": MARKERS,
 }
 UNTOUCHED = {"const_item", "static_item", "macro_invocation", "attribute_item"}
 COMPARED = {"<": "less", "<=": "at_most", ">": "greater", ">=": "at_least"}
@@ -81,6 +94,9 @@ HAND = [
     ("wrr", "wrr.rs", "(Price::Packets, 1)", "(Price::Packets, 1 + u64::from(ON))"),
     ("wrr", "wrr.rs", "=> Victim::Longest(End::Head),", "=> Victim::Longest(if ON { End::Tail } else { End::Head }),"),
     ("wrr", "wrr.rs", "=> Victim::Arrival,", "=> if ON { Victim::Longest(End::Head) } else { Victim::Arrival },"),
+    ("tsw3cm", "markers/windows.rs", "self.peak.is_none()", "(ON || self.peak.is_none())"),
+    ("tsw3cm", "markers/windows.rs", "(average - peak).max(0.0)", "if ON { 0.0 } else { (average - peak).max(0.0) }"),
+    ("tsw3cm", "markers/windows.rs", "<= red => Colour::Red,", "<= red => if ON { beyond } else { Colour::Red },"),
 ]
 # Why mutants survive, by file, function and kind: the first that fits.
 REASONS = [
@@ -99,6 +115,7 @@ REASONS = [
     (r" (decayed|probability|memory) ", "read by drop curves and by timers on idle links only"),
     (r"^parts/pie", "the departure-rate meter and the activity rules: `tests/oracles/pie.rs` transcribes them"),
     (r"^(sfq|red_pd|early_detection)", "no script reaches it, or the other rules hide it; unit tests of the file do"),
+    (r"^(fq_pacing|parents)", "no script reaches it (a DropTail child marks nothing), or another rule hides it"),
     (r"", "another rule hides it in every script; unit tests of the file do not"),
 ]
 # A mutant that is silent for so long does not end.
@@ -124,12 +141,13 @@ pub mod mutants {
 """
 
 COMPARE = """
-/// The first line of a discipline's vectors that differs from `expected`, and in which case it is.
-pub fn first_difference(aqm: &str, expected: &str) -> Option<(String, usize)> {
+/// The first line of the vectors called `name` that differs from `expected`, and in which case it is.
+pub fn first_difference(name: &str, expected: &str) -> Option<(String, usize)> {
+    let subject = Subject::all().into_iter().find(|subject| subject.name() == name)?;
     let mut lines = expected.lines();
     let (mut place, mut name, mut found) = (0, String::new(), None);
-    for case in cases(catalogue::find(aqm)?) {
-        record(catalogue::find(aqm)?, &case, &mut |line| {
+    for case in cases(subject) {
+        record(subject, &case, &mut |line| {
             if line["format"] == FORMAT {
                 (place, name) = (0, case.name.clone());
             }
@@ -312,7 +330,7 @@ def users() -> dict[str, list[str]]:
         for file in set().union(*(needs(file, set()) for file in own)):
             if file.startswith(("parts/", "early_detection/")):
                 found.setdefault(file, []).append(name)
-    return found
+    return found | {file: names for file, names in OTHERS.items() if file in files}
 
 
 def prepare(tested: dict[str, list[str]]) -> list[Mutant]:
@@ -383,23 +401,24 @@ def report(rows: list[list[str]]) -> tuple[str, list[str]]:
     """The page, and the disciplines of which fewer than WANTED mutants are caught; a row is what `--list` writes."""
     tested = users()
     caught_by = Counter(row[2] for row in rows if len(row) > 2)
-    own: dict[str, list[bool]] = {name: [] for name in disciplines()}
+    others = dict.fromkeys(name for names in OTHERS.values() for name in names)
+    own: dict[str, list[bool]] = {name: [] for name in [*disciplines(), *others]}
     for row in rows:
         file, function, kind = row[1].split()[:3]
         names = [function] if kind == "hand" else tested[file]
-        if kind == "hand" or row[1].split()[0].split("/")[0].removesuffix(".rs") in own:
+        if kind == "hand" or (len(names) == 1 and not file.startswith(("parts/", "early_detection/"))):
             own[names[0]].append(len(row) > 2)
     survivors = [row for row in rows if len(row) < 3]
     lines = [
         "# Mutants",
         "",
-        "What `make mutants` finds: rules of the disciplines broken one at a time, and whether a recorded step of the",
-        "vectors differs then. A mutant of a part that several disciplines share runs with up to four of them, and",
-        "counts for the one that notices it.",
+        "What `make mutants` finds: rules of disciplines, parents and markers broken one at a time, and whether a",
+        "recorded step of the vectors differs then. A mutant of a part that several share runs with up to four of",
+        "them, and counts for the one that notices it.",
         "",
         f"{len(rows)} mutants, {len(rows) - len(survivors)} noticed. By discipline, of its own files and shared parts:",
         "",
-        "| discipline | own mutants | noticed | of shared parts |",
+        "| discipline, parent or marker | own mutants | noticed | of shared parts |",
         "|---|---|---|---|",
     ]
     lines += [f"| {name} | {len(own[name])} | {sum(own[name])} | {caught_by[name] - sum(own[name])} |" for name in own]
@@ -423,13 +442,13 @@ def report(rows: list[list[str]]) -> tuple[str, list[str]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", help="files whose path holds this")
+    parser.add_argument("--only", help="files whose path matches this regular expression")
     parser.add_argument("--list", type=Path, help="write every mutant and what noticed it")
     parser.add_argument("--report", type=Path, help="write the report of what --list wrote, and run nothing")
     asked = parser.parse_args()
     if asked.report:
         return finish([line.split("\t") for line in asked.report.read_text().splitlines()])
-    tested = {file: names for file, names in users().items() if asked.only is None or asked.only in file}
+    tested = {file: names for file, names in users().items() if asked.only is None or re.search(asked.only, file)}
     mutants = prepare(tested)
     print(f"{len(mutants)} mutants in {len(tested)} files", file=sys.stderr)
     # Little optimisation: compiling takes longer than running.

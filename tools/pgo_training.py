@@ -22,6 +22,8 @@ TRAFFIC: tuple[dict[str, Any], ...] = (
     {"kind": "poisson", "rate": "300 kbit/s"},
     {"kind": "voip"},
     {"kind": "video", "interval": "40 ms", "frame": "1500 B"},
+    {"kind": "media", "ecn": "l4s"},
+    {"kind": "media", "control": "gcc"},
 )
 DELAYS = ["2 ms", "5 ms", "9 ms", "14 ms", "23 ms"]
 

@@ -8,7 +8,7 @@ namespace of their own. It counts
 
     kills            processes that were killed while they worked
     lost             runs that were in a store and are not any more, and results of before that are damaged
-    duplicated       runs that a store has twice
+    duplicated       runs of one engine that a store has twice
     left behind      what is still there after the next command that ended well: partial files, claims, temporary
                      files; and ten seconds after the kill of a link: its processes and namespaces, devices, tables of
                      nftables, forwarding
@@ -93,7 +93,7 @@ class Place:
         (self.work / small_sweep.FILE).write_text(scenario, encoding="utf-8")
         sweep = small_sweep.sweep(seeds=60, max_p=[0.02, 0.05, 0.1, 0.2])
         (self.work / "many.toml").write_text(sweep, encoding="utf-8")
-        self.there: set[tuple[str, int]] = set()
+        self.there: set[tuple[object, ...]] = set()
 
     def start(self) -> list[subprocess.Popen[bytes]]:
         """The commands, all at once."""
@@ -134,10 +134,9 @@ class Place:
         if not (self.work / "store/store.json").exists():
             return
         opened = store.open_store(self.work / "store", create=False)
-        keys = opened.table([]).select("scenario_key", "seed")
         bad = [f"{p.name} {p.what}" for p in opened.verify() if not p.harmless]
-        total = sum(len(opened.part(name, list(store.KEYS))) for name in opened.parts())
-        now = set(keys.iter_rows())
+        keys = [row for name in opened.parts() for row in opened.part(name, list(store.KEYS)).iter_rows()]
+        total, now = len(keys), set(keys)
         self.count.find("lost", len(self.there - now), f"{len(self.there - now)} runs after {self.job}")
         self.count.find("duplicated", total - len(now), f"{total - len(now)} runs after {self.job}")
         self.count.find("lost", len(bad), f"{bad} after {self.job}")

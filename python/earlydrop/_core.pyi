@@ -33,8 +33,11 @@ def quantity(text: str) -> tuple[float, str, float, str] | None:
 def reference() -> str:
     """JSON of the kinds of `topologies` and of `traffic` (name, title, about, keys), and the keys of other tables."""
 
-def vectors(aqm: str) -> str | None:
-    """Decision vectors of a discipline, as JSON lines; None if there is none of that name."""
+def vectors(name: str) -> str | None:
+    """Decision vectors of a discipline, parent or marker, as JSON lines; None if there is none of that name."""
+
+def vector_names() -> list[str]:
+    """What has decision vectors."""
 
 def packet_headers(
     source: tuple[bytes, int],
@@ -230,14 +233,9 @@ def replay_link(
     seed: int,
     reverse: bool,
     until: float,
-    time_s: Sequence[float],
-    flow: Sequence[int],
-    size: Sequence[int],
-    ecn: Sequence[int],
-    # In the order of the columns, without their names: one of these is a word of Python's.
-    *more: Sequence[int],
+    columns: dict[str, bytes],
 ) -> dict[str, bytes]:
-    """What becomes of recorded arrivals at the simulator's port, as columns of little-endian numbers."""
+    """What becomes of recorded arrivals at the simulator's port; all columns are little-endian numbers."""
 
 @final
 class Child:

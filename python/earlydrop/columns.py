@@ -112,6 +112,18 @@ FLOWS: Columns = {
         packets_received=("packets", "received over UDP"),
         transfers_completed=("", "finite transfers completed within the window"),
         slowdown=("", "completion time over the time on the empty path"),
+        target_mbps=("Mbit/s", "mean target rate of real-time media, headers included"),
+        encoded_mbps=("Mbit/s", "payload of the frames captured"),
+        delay_p95_ms=("ms", "95 % quantile of the one-way delay of packets, without the time in the sender's queue"),
+        delay_p99_ms=("ms", "the same, 99 %"),
+        frames_sent=("frames", "frames captured"),
+        frames_complete=("frames", "frames of which every packet was received"),
+        frames_lost=("frames", "frames of which a packet was lost"),
+    ),
+    **_quantiles("frame_delay", "ms", "the time from a frame's capture to its last packet", ("mean", "p95", "p99")),
+    **_table(
+        freezes=("", "freezes: intervals between shown frames of 3 times the mean, and of 150 ms more than it"),
+        freeze_s=("s", "total time of the freezes"),
         delay_min_ms=("ms", "smallest one-way delay"),
         delay_std_ms=("ms", "population standard deviation of the one-way delay"),
     ),
@@ -155,6 +167,19 @@ LOG: Columns = _table(
     fate=("", "0 queued, 1 departed, 2 early drop, 3 forced drop, 4 overflow drop"),
     settled_s=("s", "departure or drop; NaN while queued"),
     ecn_out=("", "ECN field at departure"),
+    dscp=("", "DSCP, 0 to 63; this and what follows only of queues that read headers"),
+    source=("", "hash of the source address"),
+    destination=("", "hash of the destination address"),
+    tcp=(
+        "",
+        "0 without a TCP header, else the sum of 1, 2 (ACK without other flags), 4 (ACK without SYN), 8 (data), 16 "
+        "(options but SACK and time stamps), 32 (time stamps), 64 (ECE), 128 (CWR)",
+    ),
+    ack=("B", "acknowledgement number"),
+    tsval=("", "time stamp value"),
+    tsecr=("", "time stamp echo reply"),
+    sack_blocks=("", "number of SACK blocks"),
+    sack=("B", "start and end of four SACK blocks, 0 where there is none"),
 ) | {"class": Column("", "traffic class, 0 to 7")}
 
 RUN: Columns = _table(

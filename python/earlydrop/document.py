@@ -10,11 +10,19 @@ from typing import Any
 
 Document = dict[str, Any]
 
+EFFECTS = ("framing", "aggregation", "loss", "jitter", "reorder")
+"""Keys of a link for what happens to its packets, besides rate, delay and queue."""
+
 
 def discipline(queue: Mapping[str, Any]) -> Mapping[str, Any]:
     """The table of a queue's discipline: the queue's own, or that of its child where it has a parent."""
     inside: Mapping[str, Any] = queue["child"] if "parent" in queue else queue
     return inside
+
+
+def effects(link: Mapping[str, Any]) -> dict[str, Any]:
+    """What happens to the packets of `link` besides rate, delay and queue."""
+    return {key: link[key] for key in EFFECTS if key in link}
 
 
 def overlay(document: Mapping[str, Any], *layers: Mapping[str, Any]) -> Document:

@@ -97,11 +97,7 @@ def identity(*parts: str | bytes) -> str:
 
 
 def holds(out: Path, of: str) -> bool:
-    """Whether `out` is the result that `folder` wrote with this `of`, every file as it was then.
-
-    What a killed command left beside it is removed.
-    """
-    disk.remove_left(out.absolute())
+    """Whether `out` is the result that `folder` wrote with this `of`, every file as it was then."""
     manifest = _manifest(out)
     digests = manifest.get("digests")
     if manifest.get("of") != of or not isinstance(digests, dict) or _strangers(out):

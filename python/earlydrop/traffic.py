@@ -247,3 +247,26 @@ class Sending:
         """Add frames at even intervals over UDP, each in as many packets as it needs."""
         given = {"interval": interval, "frame": frame, "group": group, "segment": segment, "start": start}
         return self._add("video", count, {**given, "stop": stop, **more})
+
+    def media(
+        self,
+        count: int = 1,
+        *,
+        control: str | None = None,
+        ecn: str | None = None,
+        min_rate: str | None = None,
+        max_rate: str | None = None,
+        start_rate: str | None = None,
+        frame_rate: float | None = None,
+        encoder_lag: str | None = None,
+        variation: float | None = None,
+        key_interval: int | None = None,
+        start: Start | None = None,
+        stop: str | None = None,
+        **more: Any,
+    ) -> Self:
+        """Add real-time video over RTP whose rate SCReAMv2 (`"scream"`) or GCC (`"gcc"`) sets from feedback."""
+        given = {"control": control, "ecn": ecn, "min_rate": min_rate, "max_rate": max_rate, "start_rate": start_rate}
+        frames = {"frame_rate": frame_rate, "encoder_lag": encoder_lag, "variation": variation}
+        last = {"key_interval": key_interval, "start": start, "stop": stop, **more}
+        return self._add("media", count, {**given, **frames, **last})

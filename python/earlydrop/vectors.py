@@ -1,4 +1,4 @@
-"""Decision vectors: recorded decisions of every discipline, for those who write the same one elsewhere.
+"""Decision vectors: recorded decisions of every discipline, parent and marker, for those who write them elsewhere.
 
 The format is described in `vectors/README.md` of the project.
 """
@@ -27,7 +27,7 @@ class VectorError(EarlydropError):
 
 @dataclass(frozen=True)
 class Recorded:
-    """The vectors of one discipline."""
+    """The vectors of one discipline, parent or marker."""
 
     aqm: str
     text: str
@@ -49,12 +49,12 @@ class Recorded:
 
 
 def names() -> list[str]:
-    """Every discipline, in the order of the catalogue."""
-    return [entry["name"] for entry in json.loads(_core.catalogue())]
+    """Every discipline, in the order of the catalogue; every parent; every marker."""
+    return _core.vector_names()
 
 
 def record(aqm: str) -> Recorded:
-    """The vectors of one discipline; `aqm` is a name of the catalogue, or of a discipline that was loaded.
+    """The vectors of one discipline; `aqm` is a name of the catalogue, or of a parent, a marker or a loaded discipline.
 
     Raises:
         VectorError: a discipline of one's own went wrong.
@@ -136,7 +136,7 @@ def render(found: Sequence[dict[str, Any]], folder: Path | None) -> str:
             lines.append(f"\n{f['aqm']}, line {f['line']}, case {f['case']}")
             lines.append(f"  stored {f['stored']}\n  now    {f['now']}")
     wrong = sum(not f["ok"] for f in found)
-    lines.append(f"\n{folder}: {wrong} of {len(found)} differ" if wrong else f"\n{folder}: {len(found)} disciplines")
+    lines.append(f"\n{folder}: {wrong} of {len(found)} differ" if wrong else f"\n{folder}: {len(found)} files")
     return "\n".join(lines)
 
 

@@ -44,9 +44,9 @@ def counters(name: str) -> dict[str, int]:
 
 SENDER = """
 import socket, sys, threading, time
-host, port, flows, seconds, control = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), sys.argv[5]
+port, flows, seconds, control = int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), sys.argv[5]
 done = []
-def one():
+def one(host):
     s = socket.create_connection((host, port))
     if control != "-":
         s.setsockopt(socket.IPPROTO_TCP, 13, control.encode())
@@ -58,10 +58,10 @@ def one():
         s.sendall(chunk)
     s.shutdown(socket.SHUT_WR)
     done.append(s.recv(1))
-all = [threading.Thread(target=one) for _ in range(flows)]
+all = [threading.Thread(target=one, args=(host,)) for host in sys.argv[1].split(",") for _ in range(flows)]
 for t in all: t.start()
 for t in all: t.join()
-sys.exit(len(done) != flows)
+sys.exit(len(done) != len(all))
 """
 
 
@@ -115,7 +115,7 @@ def send(running: links.Running, flows: int, seconds: float, control: str = "-",
 
 
 def sending(address: str, flows: int, seconds: float, control: str) -> list[str]:
-    """The command of so many flows."""
+    """The command of so many flows to each of the addresses, which have commas between them."""
     return [sys.executable, "-c", SENDER, address, str(PORT), str(flows), str(seconds), control]
 
 
@@ -588,6 +588,73 @@ def lossy() -> Any:
     }
 
 
+def crosschecked() -> dict[str, Any]:
+    """A short cell of two controls on a link that loses, and answers on new connections."""
+    from earlydrop.links import crosscheck_requests, crosscheck_unseen
+
+    crosscheck_unseen.WINDOWS = ((0.5, 2.5),) * 3
+    cell = crosscheck_unseen.Cell("reno+cubic", "pie", 20, 20, 4, "loss")
+    asked = crosscheck_requests.Cell("cubic", 60, 0.1, 20, 20, 100_000, "new", 3)
+    measured = cell.measure(1, port=PORT, real_time=True)
+    times = crosscheck_requests.measure(asked, port=PORT + 2, real_time=True)
+    return {"cell": measured.row(), "answers": times.answers, "simulated": crosscheck_requests.simulate([asked])[0]}
+
+
+VOICE = """
+import socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 46 << 2 | 2)
+for _ in range(20):
+    s.sendto(bytes(100), (sys.argv[1], 7003))
+    time.sleep(0.02)
+"""
+
+
+def cake() -> Any:
+    """CAKE both ways: three flows of one host beside one of another (IPv4, IPv6), their ACKs over a slow way back, and
+    datagrams of a higher tin, whose DSCP it washes."""
+    plan = links.plan(
+        "20 Mbit/s",
+        "5 ms",
+        queue="cake bandwidth=3Mbit/s diffserv=diffserv4 wash=true ecn=true",
+        reverse_queue="cake bandwidth=80kbit/s ack_filter=aggressive",
+        record=100_000,
+        sysctls=(("net.ipv4.tcp_ecn", "1"),),
+    )
+    classes: list[int] = []
+    with links.Running(plan) as running, sink(running.outer) as one, sink(running.outer6) as other:
+        receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        receiver.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
+        receiver.bind((running.outer, 7003))
+        receiver.settimeout(1)
+        child = running.start(sending(",".join([running.outer] * 3 + [running.outer6]), 1, 2.5, "-"))
+        while not (one.received and other.received):
+            time.sleep(0.01)
+        before = one.received, other.received
+        running.run([sys.executable, "-c", VOICE, running.outer], check=True)
+        with contextlib.suppress(TimeoutError):
+            while len(classes) < 20:
+                classes.append(receiver.recvmsg(2000, 64)[1][0][2][0])
+        shares = [one.received - before[0], other.received - before[1]]
+        code = child.wait(60)
+    assert running.result is not None
+    document, records = running.result.document, running.records
+    replays = links.replay(plan, records)
+    bare = {key: column for key, column in records["reverse"].items() if key not in links.records.HEADERS}
+    return {
+        "code": code,
+        "differing": {name: one.differing for name, one in replays.items()},
+        "without_headers": links.replay(plan, {"reverse": bare})["reverse"].differing,
+        "arrivals": {name: one.arrivals for name, one in replays.items()},
+        "shares": shares,
+        "filtered": document["queues"]["reverse"]["forced_drops"],
+        "ce_set": document["queues"]["bottleneck"]["ce_set"],
+        "classes": classes,
+        "voice": int((records["bottleneck"]["dscp"] == 46).sum()),
+        "kept": kept(document),
+    }
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     f.__name__: f
     for f in (
@@ -604,6 +671,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         joined,
         traced,
         lossy,
+        crosschecked,
+        cake,
         outside.nat_reached,
         outside.nat_ipv6,
         outside.nat_killed,

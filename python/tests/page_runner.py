@@ -75,20 +75,21 @@ class Renewed:
     lines: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, line: str, printed: list[str]) -> None:
-        """Take in a line with what was printed in its place: the most alike, of the same first word if there is one."""
+        """Take in a line with what was printed in its place: the next one like it, of the same first word if there is
+        one."""
         first = [other for other in printed if other.split()[:1] == line.split()[:1]]
-        near = difflib.get_close_matches(line, first or printed, n=1, cutoff=0.5)
+        near = [other for other in first or printed if difflib.SequenceMatcher(None, line, other).ratio() >= 0.5]
         if near:
-            printed.remove(near[0])
+            del printed[: printed.index(near[0]) + 1]
         self.lines.append((line, near[0] if near else line))
 
 
 def take(line: str, printed: list[str]) -> bool:
-    """Whether the line, or one with it as a part, was printed; each printed line counts once."""
+    """Whether the line, or one with it as a part, is among those printed, which are left from behind it on."""
     same = [k for k, other in enumerate(printed) if other.strip() == line.strip()]
     parts = [k for k, other in enumerate(printed) if line.strip() in other]
     for k in [*same, *parts][:1]:
-        del printed[k]
+        del printed[: k + 1]
     return bool(same or parts)
 
 
@@ -113,7 +114,7 @@ def run(
         if kind == "output":
             if not take(text, printed):
                 assert renewed is not None, (
-                    f"{page.name}: {ran.done[-1]}\nprints\n{whole}\nand not, or once only\n{text}"
+                    f"{page.name}: {ran.done[-1]}\nprints\n{whole}\nand not, or not in this order\n{text}"
                 )
                 renewed.add(text, printed)
             continue

@@ -16,7 +16,10 @@ from earlydrop import cli, columns
 from earlydrop.links import records
 
 RECORDS = 'series = "100 ms"\ncwnd_flows = [1]\nby_flow = true\njitter = true\nlosses = true\ntransfers = true\n'
-MORE = '\n[[traffic]]\nkind = "voip"\ncount = 1\n\n[[traffic]]\nkind = "transfers"\nsize = "20 kB"\ncount = 1\n'
+MORE = (
+    '\n[[traffic]]\nkind = "voip"\ncount = 1\n\n[[traffic]]\nkind = "media"\n'
+    '\n[[traffic]]\nkind = "transfers"\nsize = "20 kB"\ncount = 1\n'
+)
 SWEEP = """\
 name = "small"
 seeds = 2
@@ -96,6 +99,10 @@ def test_log_of_a_link(tmp_path: Path) -> None:
     empty = {name: np.zeros(1, kind) for name, kind in records.COLUMNS.items()}
     records.write_log(tmp_path / "log.parquet", {"bottleneck": empty})
     assert set(check_parquet(tmp_path / "log.parquet")) == {"queue", *records.COLUMNS}
+    # Only one of the two queues reads headers.
+    more = {name: np.zeros(2, kind) for name, kind in (records.COLUMNS | records.HEADERS).items()}
+    records.write_log(tmp_path / "log.parquet", {"bottleneck": empty, "reverse": more})
+    assert set(check_parquet(tmp_path / "log.parquet")) == {"queue", *records.COLUMNS, *records.HEADERS}
 
 
 def test_the_columns_of_a_real_link_are_described() -> None:
@@ -122,5 +129,18 @@ def test_the_page_is_made_from_the_declaration(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("table", columns.TABLES)
 def test_units_are_known(table: str) -> None:
-    units = {"", "s", "ms", "B", "packets", "segments", "flows", "Mbit/s", "fraction", "0..1", "as the measure"}
+    units = {
+        "",
+        "s",
+        "ms",
+        "B",
+        "packets",
+        "segments",
+        "frames",
+        "flows",
+        "Mbit/s",
+        "fraction",
+        "0..1",
+        "as the measure",
+    }
     assert {one.unit for one in columns.TABLES[table][1].values()} <= units

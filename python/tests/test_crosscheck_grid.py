@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from earlydrop.cli import main
-from earlydrop.links import crosscheck, crosscheck_grid
-from earlydrop.links.crosscheck_grid import Agreement, Cell, Measured, Simulated
+from earlydrop.links import campaign, crosscheck, crosscheck_agreement, crosscheck_grid
+from earlydrop.links.crosscheck_agreement import Agreement
+from earlydrop.links.crosscheck_grid import Cell, Measured, Simulated
 
 STORED = Path(__file__).parents[2] / "validation" / "reference" / "crosscheck" / "links.csv"
 
-REAL = Measured("reno", "red", 20, 20, 8, 19.5, 12.0, 6.0, 7.2, 20.0, 0.01, 55.0)
+REAL = Measured(Cell("reno", "red", 20, 20, 8), 19.5, 12.0, 6.0, 7.2, 20.0, 0.01, 55.0)
 SAME = Simulated(19.5, 12.0, 6.0, 7.2, 20.0, 0.01)
 
 
@@ -59,7 +60,7 @@ def test_bounds_are_those_of_the_page() -> None:
 
 
 def test_a_cell_of_several_links_counts_by_their_mean() -> None:
-    other = replace(REAL, queue="pie")
+    other = replace(REAL, cell=replace(REAL.cell, queue="pie"))
     runs = [REAL, replace(REAL, throughput_mbps=19.0, queue_mean_packets=14.0), other]
     (mean, links), alone = crosscheck_grid.means(runs)
     assert (mean.throughput_mbps, mean.queue_mean_packets, mean.drop_rate, links) == (19.25, 13.0, 0.01, 2)
@@ -85,10 +86,10 @@ def test_the_table_comes_back_as_it_was_written(tmp_path: Path) -> None:
 def test_a_page_gets_the_tables_where_it_wants_them(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("a\n<!-- begin x -->\nold\n<!-- end x -->\nb\n", encoding="utf-8")
-    crosscheck_grid.put(page, "x", crosscheck_grid.markdown(["h"], [["1"]]))
+    campaign.put(page, "x", campaign.markdown(["h"], [["1"]]))
     assert page.read_text(encoding="utf-8") == "a\n<!-- begin x -->\n\n| h |\n| --- |\n| 1 |\n\n<!-- end x -->\nb\n"
     with pytest.raises(crosscheck.CrosscheckError, match="has no place for y"):
-        crosscheck_grid.put(page, "y", "")
+        campaign.put(page, "y", "")
 
 
 @pytest.mark.parametrize(
@@ -97,6 +98,9 @@ def test_a_page_gets_the_tables_where_it_wants_them(tmp_path: Path) -> None:
         ([], "SCENARIO, --grid or --flent: given none"),
         (["x.toml", "--grid", ""], "SCENARIO, --grid or --flent: given SCENARIO and --grid"),
         (["x.toml", "--write", "y.csv"], "--write: belongs to --grid"),
+        (["x.toml", "--cells", "unseen"], "--cells: belongs to --grid"),
+        (["--grid", "loss"], "--grid: no cell has 'loss'"),
+        (["--grid", "", "--cells", "all"], "--cells"),
         (["--grid", "vegas"], "--grid: no cell has 'vegas'"),
         (["--grid", "("], "--grid: (: "),
         (["--grid", "", "--jobs", "0"], "--jobs"),
@@ -125,10 +129,10 @@ def test_the_simulator_agrees_with_the_stored_links() -> None:
     wanted = set(crosscheck_grid.cells("^(reno|cubic), .*, 5 Mbit/s"))
     real = [one for one in crosscheck_grid.means(crosscheck_grid.read(STORED)[0]) if one[0].cell in wanted]
     assert len(real) == 40
-    found = crosscheck_grid.compare(real, crosscheck_grid.simulate([mean.cell for mean, _ in real], seeds=1))
+    found = crosscheck_agreement.compare(real, crosscheck_grid.simulate([mean.cell for mean, _ in real], seeds=1))
     outside = [str(one.real.cell) for one in found if not one.holds]
     assert len(outside) <= 4, outside
     # The check can fail.
     changes = {"initial_window": 1, "window": 8}
     without = crosscheck_grid.simulate([real[0][0].cell], seeds=1, changes=changes)
-    assert not crosscheck_grid.compare(real[:1], without)[0].holds, "a window of 8 segments fills no queue"
+    assert not crosscheck_agreement.compare(real[:1], without)[0].holds, "a window of 8 segments fills no queue"

@@ -7,19 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from earlydrop.links import crosscheck, crosscheck_grid
+from earlydrop.links import campaign, crosscheck
 from earlydrop.links import crosscheck_requests as requests
-from earlydrop.links.crosscheck_requests import Cell
+from earlydrop.links.crosscheck_requests import Cell, Times
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "validation" / "reference" / "crosscheck" / "requests.csv"
+UNSEEN = STORED.with_name("unseen_requests.csv")
 
 
 def test_medians_agree_with_the_stored_links() -> None:
     stored, wanted = requests.read(STORED), requests.cells()
     assert sorted(stored) == sorted(wanted)
     for cell, times in zip(wanted, requests.simulate(wanted), strict=True):
-        assert len(times) == requests.ANSWERS
+        assert len(times) == cell.answers
         assert statistics.median(times) == pytest.approx(stored[cell], rel=requests.BOUND), str(cell)
 
 
@@ -43,18 +44,58 @@ def test_the_page_has_the_table_of_the_stored_figures() -> None:
 def test_the_table_comes_back_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "requests.csv"
     cell = Cell("reno", 400, 0.5)
-    requests.write(path, [(cell, [0.1] * 5 + [0.3] * 7)], {"kernel": "Linux 1.2.3"})
+    requests.write(path, {cell: Times((0.1,) * 5 + (0.3,) * 7, 40.0)}, {"kernel": "Linux 1.2.3"})
     assert requests.read(path) == {cell: 0.3}
-    assert path.read_text(encoding="utf-8").startswith("# kernel: Linux 1.2.3\ncontrol,limit,pause_s,answer_1_s,")
+    assert path.read_text(encoding="utf-8").startswith("# kernel: Linux 1.2.3\ncontrol,limit,pause,rate,rtt,size,")
     path.write_text("control\nreno\n", encoding="utf-8")
     with pytest.raises(crosscheck.CrosscheckError, match="is no table of requests"):
         requests.read(path)
 
 
+def test_unseen_answers_are_of_every_size_kind_and_path() -> None:
+    wanted = requests.cells(of="unseen")
+    assert len(wanted) == len(set(wanted)) == 27
+    assert not set(wanted) & set(requests.cells())
+    for control in ("reno", "cubic", "bbr"):
+        of = [cell for cell in wanted if cell.control == control]
+        assert len({(cell.size, cell.connection, cell.pause) for cell in of}) == 9
+        assert len({(cell.size, cell.rate) for cell in of}) == 9, "each size on each path"
+    assert {cell.limit for cell in wanted} == {20, 834, 42}
+
+
+def test_unseen_answers_agree_but_for_the_one_that_the_page_names() -> None:
+    stored, wanted = requests.read(UNSEEN), requests.cells(of="unseen")
+    assert sorted(stored) == sorted(wanted)
+    medians = {cell: statistics.median(times) for cell, times in zip(wanted, requests.simulate(wanted), strict=True)}
+    outside = [cell for cell in wanted if medians[cell] != pytest.approx(stored[cell], rel=requests.BOUND)]
+    assert [(cell.control, cell.rate, cell.size, cell.pause) for cell in outside] == [("reno", 100, 1_000_000, 0.5)]
+    page = (ROOT / "docs" / "lab-notes" / "crosscheck-unseen.md").read_text(encoding="utf-8")
+    assert requests.unseen_table(stored, medians) in page
+
+
+def test_answers_on_new_connections_begin_with_a_handshake_each() -> None:
+    new = Cell("cubic", 834, 1.0, 50, 200, 100_000, "new", 3)
+    times, again = requests.simulate([new, Cell("cubic", 834, 0.1, 50, 200, 100_000, "same", 3)])
+    # A request, the handshake, three flights.
+    assert times == pytest.approx([0.1 + 0.2 + 0.1 + 2 * 0.2] * 3, abs=0.03)
+    assert again[0] < times[0] - 0.3, "the window is open"
+
+
 def test_the_program_prints_a_line_for_each_cell(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    begin, end = (mark.format("requests after a pause") for mark in (crosscheck_grid.BEGIN, crosscheck_grid.END))
+    begin, end = (mark.format("requests after a pause") for mark in (campaign.BEGIN, campaign.END))
     page.write_text(f"{begin}\n{end}\n", encoding="utf-8")
     assert requests.main(["--stored", str(STORED), "--page", str(page)]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 24
     assert "| bbr | 2000 |" in page.read_text(encoding="utf-8")
+
+
+def test_the_program_fails_if_too_few_cells_agree(capsys: pytest.CaptureFixture[str]) -> None:
+    def ends(of: str, path: Path, only: str) -> int:
+        return requests.main(["--cells", of, "--stored", str(path), "--only", only])
+
+    one = "^reno, 100 Mbit/s, 5 ms"
+    assert ends("unseen", UNSEEN, one) == 1, "one of three is a third"
+    assert ends("unseen", UNSEEN, "^reno") == 0, "one of nine"
+    assert ends("seen", STORED, "^cubic, .* 0.1 s") == 0
+    assert capsys.readouterr().out.count(" *\n") == 2

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import key_pages
+import media_page
 from earlydrop import _core, disciplines
 from earlydrop.cli.commands import app
 
@@ -194,6 +195,11 @@ def test_keys_of_scenarios_are_as_the_engine_declares_them(tmp_path: Path) -> No
     page = tmp_path / key_pages.TRAFFIC
     page.write_text(page.read_text(encoding="utf-8").replace("| `lifetime` |", "| `life` |"), encoding="utf-8")
     assert key_pages.write(tmp_path)
+
+
+def test_real_time_media_come_out_as_the_page_says(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "docs" / media_page.PAGE, tmp_path)
+    assert not media_page.write(tmp_path), "stale: make pages"
 
 
 def test_every_field_of_a_result_is_described() -> None:

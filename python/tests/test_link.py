@@ -212,6 +212,10 @@ def test_a_replay_finds_what_was_decided_otherwise() -> None:
     }
     records = {name: np.array(values, dtype=links.records.COLUMNS[name]) for name, values in columns.items()}
     assert links.replay(plan, {"bottleneck": records})["bottleneck"] == links.Replay(10, 0)
+    with pytest.raises(ValueError, match="sack_blocks: is missing"):
+        links.replay(plan, {"bottleneck": records | {"dscp": np.zeros(10, "u1"), "tcp": records["ecn"]}})
+    with pytest.raises(ValueError, match="size: has 9 values; needed 10"):
+        links.replay(plan, {"bottleneck": records | {"size": records["size"][1:]}})
     records["fate"] = np.array([1] * 4 + [4] * 5 + [2], dtype="u1")
     records["settled_s"] = np.array([*at[:3], at[3] + 1e-9, *[1.0] * 6])
     found = links.replay(plan, {"bottleneck": records})["bottleneck"]
@@ -749,6 +753,20 @@ class TestInNamespaces:
         assert found["lost"]["reverse"] > 0
         assert found["kept"]
 
+    def test_cake_has_the_packets_headers(self) -> None:
+        found = linking("cake")
+        assert found["code"] == 0
+        assert found["differing"] == {"bottleneck": 0, "reverse": 0}
+        assert min(found["arrivals"].values()) > 100
+        assert found["without_headers"] > 0
+        # By flows it would be three to one.
+        assert found["shares"][0] < 2 * found["shares"][1], found["shares"]
+        assert found["filtered"] > 5
+        assert found["ce_set"] > 0
+        assert [one & 0b1111_1100 for one in found["classes"]] == [0] * 20, "washed"
+        assert found["voice"] == 20
+        assert found["kept"]
+
     def test_a_result_is_written_as_run_writes_it(self, tmp_path: Path) -> None:
         import polars
 
@@ -831,6 +849,16 @@ class TestInNamespaces:
         assert abs(throughput["relative"]) < 0.03
         assert found["real"]["queue_mean_packets"] > 0
         assert found["real"]["early_drops"] > 0
+
+    def test_cells_of_the_second_grid_run_on_links(self) -> None:
+        found = linking("crosschecked")
+        cell = found["cell"]
+        assert (cell["control"], cell["path"]) == ("reno+cubic", "loss")
+        assert 10 < cell["throughput_mbps"] <= 20.2
+        assert 0.1 < cell["share"] < 0.9
+        assert cell["lateness_p99_us"] > 0
+        assert len(found["answers"]) == 3
+        assert min(found["answers"]) == pytest.approx(min(found["simulated"]), rel=0.2)
 
     def test_what_a_crosscheck_sends_is_not_paced_by_a_default_of_bbr(self) -> None:
         flows = crosscheck.Flows(1, 1448, "cubic", timestamps=True, ecn=False)

@@ -185,6 +185,7 @@ def test_every_kind_of_traffic_has_its_call() -> None:
     net.cbr(1, rate="100 kbit/s", segment=ed.mix({"40 B": 5, "1000 B": 1}), jitter=True, start=ed.every("1 s"))
     net.onoff(1, law="pareto", shape=1.4).poisson(1, rate="50 kbit/s", segment=ed.sample(["100 B", "200 B"]))
     net.voip(1, start=ed.poisson("1 s", since="1 s")).video(1, frame=ed.pareto("2 kB", shape=1.5, max="50 kB"))
+    net.media(1, control="gcc", max_rate="2 Mbit/s", frame_rate=25)
     net.transfers(1, size=ed.cdf({"1 kB": 0.5, "10 kB": 1}), direction="reverse")
     net.pages(2, size="5 kB", connections=2, objects=4, think="1 s")
     result = net.run(duration="5 s", seed=3, record={"transfers": True})

@@ -250,7 +250,13 @@ const NAMES: Record<string, string> = {
   ledbat: "LEDBAT",
   prague: "Prague (L4S)",
 };
-const STACKS: Record<string, string> = { "ns2-2.35": "ns-2", rfc: "RFCs", "linux-6.18": "Linux", "ns3-3.37": "ns-3" };
+const STACKS: Record<string, string> = {
+  "ns2-2.35": "ns-2",
+  rfc: "RFCs",
+  "linux-6.18": "Linux",
+  "ns3-3.37": "ns-3",
+  quic: "QUIC",
+};
 
 function flows(setup: Setup, group: Group, k: number, stacks: Stack[], changed: () => void): HTMLElement {
   const alone = setup.groups.length === 1;

@@ -55,7 +55,7 @@ use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
 use crate::discipline::{Admitted, OnDrop};
 use crate::gate::Counters;
-use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
+use crate::params::{words, Param, ParamError, Unit, Values, Word};
 use crate::parts::class_fifos::{ClassFifos, End};
 use crate::parts::flow_tags::FlowTags;
 use crate::parts::hash;
@@ -72,25 +72,21 @@ words! {
     }
 }
 
-const fn whole(name: &'static str, high: i64, default: i64, source: &'static str, doc: &'static str) -> Param {
-    let (kind, default) = (Kind::Whole { low: 1, high }, Value::Whole(default));
-    Param { name, symbol: "", unit: Unit::None, kind, default, source, doc }
-}
-
 const PARAMS: [Param; 5] = [
-    whole(
+    Param::whole(
         "queues",
-        4096,
+        Unit::None,
+        (1, 4096),
         32,
         "runs of SP-PIFO's and AIFO's authors: AFQ_32.properties",
         "Number of FIFOs, one a round.",
     ),
     Param {
-        unit: Unit::Bytes,
         symbol: "BpR",
-        ..whole(
+        ..Param::whole(
             "bytes_per_round",
-            1_000_000_000,
+            Unit::Bytes,
+            (1, 1_000_000_000),
             1500,
             "ours: a packet of Ethernet",
             "Bytes that a flow may send in a round.",
@@ -103,8 +99,8 @@ const PARAMS: [Param; 5] = [
         "AFQQueue.java; sketch: Sharma et al. 2018",
         "Whether each flow's last bid is kept, or all of them in a count-min sketch.",
     ),
-    whole("rows", 16, 2, "ours", "Rows of the sketch."),
-    whole("columns", 65_536, 1024, "ours", "Cells in a row of the sketch."),
+    Param::whole("rows", Unit::None, (1, 16), 2, "ours", "Rows of the sketch."),
+    Param::whole("columns", Unit::None, (1, 65_536), 1024, "ours", "Cells in a row of the sketch."),
 ];
 
 /// The declaration.
@@ -281,6 +277,7 @@ impl Discipline for Afq {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
 
     fn queue(pairs: &[(&'static str, Value)], limit: Limit) -> Afq {
         let mut values = Values::new();

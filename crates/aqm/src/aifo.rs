@@ -61,11 +61,6 @@ use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Verdict};
 use crate::Packet;
 use std::collections::VecDeque;
 
-const fn whole(name: &'static str, high: i64, default: i64, source: &'static str, doc: &'static str) -> Param {
-    let (kind, default) = (Kind::Whole { low: 1, high }, Value::Whole(default));
-    Param { name, symbol: "", unit: Unit::None, kind, default, source, doc }
-}
-
 const PARAMS: [Param; 4] = [
     flow_tags::rank("AIFOQueue.java, with finish times; class: ranks of the senders"),
     Param {
@@ -77,8 +72,15 @@ const PARAMS: [Param; 4] = [
         source: "AIFOQueue.java",
         doc: "Share of the buffer up to which everything is admitted.",
     },
-    whole("window", 1024, 20, "AIFOQueue.java", "Number of ranks that are kept."),
-    whole("sampling", 10_000, 1, "AIFOQueue.java", "Every so many-th arrival enters the window."),
+    Param::whole("window", Unit::None, (1, 1024), 20, "AIFOQueue.java", "Number of ranks that are kept."),
+    Param::whole(
+        "sampling",
+        Unit::None,
+        (1, 10_000),
+        1,
+        "AIFOQueue.java",
+        "Every so many-th arrival enters the window.",
+    ),
 ];
 
 /// The declaration.

@@ -36,8 +36,9 @@
 //!    the longest queue lets an element sink one level only; nothing sets the time of the last `autorate_ingress`
 //!    change, so that every new estimate counts.
 //! 2. The hash of a flow and of a host is ours, salted from the run's seed. In a simulated network a host is told by the
-//!    link by which its packets leave or reach it. Real links, their records and replays pass no headers yet: there all
-//!    packets have one pair of hosts, the class selector of their class as DSCP, and no ACK is filtered.
+//!    link by which its packets leave or reach it, on a real link by its address. On a real link, fragments have no TCP
+//!    header, nor has IPv6 in IPv4, and IPv6 extension headers do not hide it; Linux looks into the first two, and not
+//!    behind the last.
 //! 3. Every packet is one segment, as `split-gso`, Linux's default, makes it: there is no option for it. Nor for `nat`:
 //!    nothing translates addresses between a simulated host and the queue, so its host is the one before NAT. Filters of
 //!    `tc` and `fwmark` are left out too.
@@ -48,7 +49,8 @@
 //! 6. Where marking is off, CAKE still marks. Here as everywhere the port decides (`ecn`).
 //! 7. With `overhead`, Linux takes off what precedes the IP header. Sizes are those of IP packets here, unless
 //!    `network_offset` says otherwise. A size below zero would be 4 GB there, and is 0 here.
-//! 8. `wash` sets the class of the packet; the next simulated queue takes class and DSCP from the flow again.
+//! 8. `wash` sets the class of the packet; the next simulated queue takes class and DSCP from the flow again. On a real
+//!    link the packet leaves with DSCP 0.
 //!
 //! ## Example
 //! ```

@@ -45,6 +45,11 @@ pub trait Discipline: Send {
         self.enqueue(packet, now, on_drop)
     }
 
+    /// Whether a packet that arrives with `class` leaves with DSCP 0. A driver that has the packet's bytes clears it there.
+    fn washes(&self, _class: u8) -> bool {
+        false
+    }
+
     /// Packets waiting.
     fn packets(&self) -> u64;
 
@@ -94,8 +99,9 @@ pub trait Discipline: Send {
     /// group, name, value.
     fn groups(&self, _out: &mut dyn FnMut(usize, &'static str, f64)) {}
 
-    /// Statistics of a parent and its child, as `tc -s qdisc` shows them, over the window of the counters: name, value.
-    fn parent(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+    /// Statistics of a parent and its child, as `tc -s qdisc` shows them, over the window of the counters: number of
+    /// the class, or `None` for the whole, name, value.
+    fn parent(&self, _out: &mut dyn FnMut(Option<usize>, &'static str, f64)) {}
 
     /// Goes on as `built`, the same discipline with other parameters, with the packets and the state that it has;
     /// whether it can. If not, nothing changes. By default no parameter can change while the discipline runs.

@@ -106,21 +106,6 @@ impl FqCobalt {
         let cobalts = vec![fresh.clone(); fair.len()];
         FqCobalt { fair, fresh, cobalts, limit, ecn, random, counters: Counters::default() }
     }
-
-    fn over(&self) -> bool {
-        match self.limit {
-            Limit::Packets(n) => self.fair.packets() > n,
-            Limit::Bytes(n) => self.fair.bytes() > n,
-        }
-    }
-
-    /// Each queue has the common limit as its own.
-    fn full(&self, queue: usize, packet: &Packet) -> bool {
-        match self.limit {
-            Limit::Packets(n) => self.fair.packets_in(queue) >= n,
-            Limit::Bytes(n) => self.fair.bytes_in(queue) + u64::from(packet.size) > n,
-        }
-    }
 }
 
 impl Discipline for FqCobalt {
@@ -132,7 +117,7 @@ impl Discipline for FqCobalt {
             self.cobalts[queue] = self.fresh.clone();
         }
         self.fair.activate(queue);
-        if self.full(queue, &packet) {
+        if !self.fair.fits(queue, &packet, self.limit) {
             self.cobalts[queue].full(now.seconds());
             self.counters.drop(Reason::Overflow);
             on_drop(&packet, Reason::Overflow);
@@ -141,12 +126,8 @@ impl Discipline for FqCobalt {
         packet.admit(now);
         self.fair.push(queue, packet);
         // Once is enough for a limit in packets, as ns-3 has it.
-        while self.over() {
-            let counters = &mut self.counters;
-            self.fair.drop_batch(&mut |packet| {
-                counters.drop(Reason::Overflow);
-                on_drop(packet, Reason::Overflow);
-            });
+        while self.fair.exceeds(self.limit) {
+            self.fair.drop_batch(&mut self.counters, on_drop);
         }
         // It was the last of its queue: if it is gone, all are.
         (self.fair.packets_in(queue) > 0).then_some(Admitted(false))
@@ -199,9 +180,7 @@ impl Discipline for FqCobalt {
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        let (new, old) = self.fair.new_and_old();
-        out("new_queues", f64::from(new));
-        out("old_queues", f64::from(old));
+        self.fair.gauges(out);
     }
 }
 

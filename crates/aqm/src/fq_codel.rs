@@ -169,23 +169,11 @@ impl FqCodel {
     }
 
     fn over(&self) -> bool {
-        let over = match self.limit {
-            Limit::Packets(n) => self.fair.packets() > n,
-            Limit::Bytes(n) => self.fair.bytes() > n,
-        };
-        over || self.fair.bytes() > self.memory
-    }
-
-    /// ns-3 gives each queue the common limit as its own.
-    fn full(&self, queue: usize, packet: &Packet) -> bool {
-        match self.limit {
-            Limit::Packets(n) => self.fair.packets_in(queue) >= n,
-            Limit::Bytes(n) => self.fair.bytes_in(queue) + u64::from(packet.size) > n,
-        }
+        self.fair.exceeds(self.limit) || self.fair.bytes() > self.memory
     }
 
     /// RFC 8290, 4.1.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, mut packet: Packet, dscp: u8, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(packet.size);
@@ -195,7 +183,7 @@ impl FqCodel {
         }
         if self.codel.dialect() == Dialect::Ns3 {
             self.fair.activate(queue);
-            if self.full(queue, &packet) {
+            if !self.fair.fits(queue, &packet, self.limit) {
                 self.counters.drop(Reason::Overflow);
                 on_drop(&packet, Reason::Overflow);
                 return None;
@@ -205,11 +193,7 @@ impl FqCodel {
         let selected = self.selector.selects(&packet, dscp);
         self.fair.push_noted(queue, packet, selected);
         while self.over() {
-            let counters = &mut self.counters;
-            let batch = self.fair.drop_batch(&mut |packet| {
-                counters.drop(Reason::Overflow);
-                on_drop(packet, Reason::Overflow);
-            });
+            let batch = self.fair.drop_batch(&mut self.counters, on_drop);
             let Some((fattest, dropped)) = batch else { break };
             if self.codel.dialect() == Dialect::Linux {
                 self.states[fattest].overflowed(dropped);
@@ -243,10 +227,8 @@ impl Discipline for FqCodel {
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
         while let Some(queue) = self.fair.turn() {
             loop {
-                let (packet, selected) = match self.fair.pop_noted(queue) {
-                    Some((packet, selected)) => (Some(packet), selected),
-                    None => (None, false),
-                };
+                let selected = self.selector.selects_all() || self.fair.note(queue);
+                let packet = self.fair.pop(queue);
                 // Linux: `sch->qstats.backlog`, the bytes of all queues.
                 let linux = self.codel.dialect() == Dialect::Linux;
                 let backlog = if linux { self.fair.bytes() } else { self.fair.bytes_in(queue) };
@@ -288,9 +270,7 @@ impl Discipline for FqCodel {
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        let (new, old) = self.fair.new_and_old();
-        out("new_queues", f64::from(new));
-        out("old_queues", f64::from(old));
+        self.fair.gauges(out);
     }
 }
 

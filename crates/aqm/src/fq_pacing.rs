@@ -71,17 +71,6 @@ use crate::{Discipline, Packet, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-const fn whole(
-    name: &'static str,
-    unit: Unit,
-    (low, high): (i64, i64),
-    default: i64,
-    source: &'static str,
-    doc: &'static str,
-) -> Param {
-    Param { name, symbol: "", unit, kind: Kind::Whole { low, high }, default: Value::Whole(default), source, doc }
-}
-
 const fn real(name: &'static str, unit: Unit, (low, high): (f64, f64), default: Value, doc: &'static str) -> Param {
     let auto = matches!(default, Value::Auto);
     let kind = Kind::Real { low, high, open_low: false, open_high: false, auto };
@@ -89,19 +78,19 @@ const fn real(name: &'static str, unit: Unit, (low, high): (f64, f64), default: 
 }
 
 const fn band(name: &'static str, default: i64, doc: &'static str) -> Param {
-    whole(name, Unit::None, (0, 2), default, "Linux sch_default_prio2band", doc)
+    Param::whole(name, Unit::None, (0, 2), default, "Linux sch_default_prio2band", doc)
 }
 
 const fn weight(name: &'static str, default: i64, doc: &'static str) -> Param {
-    whole(name, Unit::Bytes, (16_384, 1 << 30), default, "Linux fq_init", doc)
+    Param::whole(name, Unit::Bytes, (16_384, 1 << 30), default, "Linux fq_init", doc)
 }
 
 /// The most that 32 bits hold in bytes a second.
 const FASTEST: f64 = 8.0 * 4_294_967_294.0;
 
 const PARAMS: [Param; 19] = [
-    whole("quantum", Unit::Bytes, (1, 1 << 20), 3028, "Linux, Ethernet", "Bytes that a flow earns in a round."),
-    whole(
+    Param::whole("quantum", Unit::Bytes, (1, 1 << 20), 3028, "Linux, Ethernet", "Bytes that a flow earns in a round."),
+    Param::whole(
         "initial_quantum",
         Unit::Bytes,
         (0, (1 << 31) - 1),
@@ -109,7 +98,7 @@ const PARAMS: [Param; 19] = [
         "Linux, Ethernet",
         "Bytes that a flow may send in its first turn.",
     ),
-    whole(
+    Param::whole(
         "flow_plimit",
         Unit::None,
         (1, (1 << 32) - 1),
@@ -139,7 +128,7 @@ const PARAMS: [Param; 19] = [
         Value::Auto,
         "Packets that leave later than this after they could have left are marked; auto is off.",
     ),
-    whole(
+    Param::whole(
         "orphan_mask",
         Unit::None,
         (0, 65_535),

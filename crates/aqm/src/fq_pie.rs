@@ -69,7 +69,7 @@ use crate::gate::Counters;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::fair::{self, FairQueues};
 use crate::parts::pie::{self, Dialect, PieState};
-use crate::policy::{Context, Limit, Reason, Room, Verdict};
+use crate::policy::{Context, Limit, Room, Verdict};
 use crate::random::Generator;
 use crate::{Discipline, Packet, Time};
 
@@ -162,13 +162,6 @@ impl FqPie {
             random,
         }
     }
-
-    fn over(&self) -> bool {
-        match self.limit {
-            Limit::Packets(n) => self.fair.packets() > n,
-            Limit::Bytes(n) => self.fair.bytes() > n,
-        }
-    }
 }
 
 impl Discipline for FqPie {
@@ -184,13 +177,11 @@ impl Discipline for FqPie {
         }
         let ns3 = self.pie.dialect() == Dialect::Ns3;
         let (packets, bytes) = (self.fair.packets_in(queue), self.fair.bytes_in(queue));
-        // ns-3 gives each queue the common limit as its own.
-        let room = Room::holding(self.limit);
         let has_room = if ns3 {
             self.fair.activate(queue);
-            room.admits(&packet, packets, bytes)
+            self.fair.fits(queue, &packet, self.limit)
         } else {
-            room.admits(&packet, self.fair.packets(), self.fair.bytes())
+            Room::holding(self.limit).admits(&packet, self.fair.packets(), self.fair.bytes())
         };
         let (random, victims) = (&mut self.random, &mut Vec::new());
         let mut cx = Context { now, ecn: self.ecn, has_room, random, victims };
@@ -209,12 +200,8 @@ impl Discipline for FqPie {
         }
         packet.admit(now);
         self.fair.push(queue, packet);
-        while self.over() {
-            let counters = &mut self.counters;
-            let batch = self.fair.drop_batch(&mut |packet| {
-                counters.drop(Reason::Overflow);
-                on_drop(packet, Reason::Overflow);
-            });
+        while self.fair.exceeds(self.limit) {
+            let batch = self.fair.drop_batch(&mut self.counters, on_drop);
             if batch.is_none() {
                 break;
             }
@@ -270,9 +257,7 @@ impl Discipline for FqPie {
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        let (new, old) = self.fair.new_and_old();
-        out("new_queues", f64::from(new));
-        out("old_queues", f64::from(old));
+        self.fair.gauges(out);
         let largest = self.awake.iter().map(|&queue| self.states[queue as usize].probability()).fold(0.0, f64::max);
         out("p_max", largest);
     }
@@ -281,6 +266,7 @@ impl Discipline for FqPie {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Reason;
     use crate::Ecn;
 
     fn build(given: &[(&'static str, Value)], limit: Limit, ecn: bool) -> FqPie {

@@ -60,24 +60,13 @@ use crate::random::Generator;
 use crate::{Packet, Time};
 use std::collections::VecDeque;
 
-const fn whole(
-    name: &'static str,
-    unit: Unit,
-    (low, high): (i64, i64),
-    default: i64,
-    source: &'static str,
-    doc: &'static str,
-) -> Param {
-    Param { name, symbol: "", unit, kind: Kind::Whole { low, high }, default: Value::Whole(default), source, doc }
-}
-
 const fn time(name: &'static str, default: f64, doc: &'static str) -> Param {
     let kind = Kind::Real { low: 1e-6, high: 4000.0, open_low: false, open_high: false, auto: false };
     Param { name, symbol: "", unit: Unit::Seconds, kind, default: Value::Real(default), source: "Linux", doc }
 }
 
 const PARAMS: [Param; 6] = [
-    whole(
+    Param::whole(
         "quantum",
         Unit::Bytes,
         (256, 1 << 20),
@@ -85,7 +74,7 @@ const PARAMS: [Param; 6] = [
         "Linux, Ethernet",
         "Bytes that the heavy hitters' FIFO earns in a round.",
     ),
-    whole(
+    Param::whole(
         "non_hh_weight",
         Unit::None,
         (1, 1000),
@@ -93,7 +82,7 @@ const PARAMS: [Param; 6] = [
         "Linux",
         "So many times the quantum is what the other FIFO earns.",
     ),
-    whole(
+    Param::whole(
         "admit_bytes",
         Unit::Bytes,
         (1, 1 << 31),
@@ -103,7 +92,7 @@ const PARAMS: [Param; 6] = [
     ),
     time("reset_timeout", 0.04, "The filter's counters start from 0 after this time."),
     time("evict_timeout", 1.0, "A heavy hitter without an arrival for longer is one no more."),
-    whole(
+    Param::whole(
         "flows_limit",
         Unit::None,
         (1, 2048),

@@ -138,6 +138,18 @@ impl Param {
         Param { name, symbol: "", unit: Unit::None, kind, default: Value::Choice(default), source, doc }
     }
 
+    /// A whole number within bounds, without a symbol.
+    pub const fn whole(
+        name: &'static str,
+        unit: Unit,
+        (low, high): (i64, i64),
+        default: i64,
+        source: &'static str,
+        doc: &'static str,
+    ) -> Param {
+        Param { name, symbol: "", unit, kind: Kind::Whole { low, high }, default: Value::Whole(default), source, doc }
+    }
+
     /// The allowed values as people read them, for tables and error messages.
     pub fn range(&self) -> String {
         match self.kind {

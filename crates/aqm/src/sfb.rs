@@ -79,11 +79,6 @@ const fn real(name: &'static str, unit: Unit, high: f64, default: f64, doc: &'st
     Param { name, symbol: "", unit, kind, default: Value::Real(default), source: LINUX, doc }
 }
 
-const fn whole(name: &'static str, low: i64, high: i64, default: i64, doc: &'static str) -> Param {
-    let kind = Kind::Whole { low, high };
-    Param { name, symbol: "", unit: Unit::None, kind, default: Value::Whole(default), source: LINUX, doc }
-}
-
 words! {
     /// What becomes of the time counted towards a token when a packet is refused.
     enum TokenRule {
@@ -95,10 +90,34 @@ words! {
 }
 
 const PARAMS: [Param; 12] = [
-    Param { symbol: "L", ..whole("levels", 1, 16, 8, "Levels of bins, each with a hash of its own (paper: 2).") },
-    Param { symbol: "N", ..whole("bins", 1, 1024, 16, "Bins on each level (paper: 23).") },
-    whole("bin_size", 1, 1_000_000, 20, "Packets of a bin in the queue from which its probability rises."),
-    whole("max", 1, 1_000_000, 25, "Packets in a flow's emptiest bin from which its arrivals are dropped."),
+    Param {
+        symbol: "L",
+        ..Param::whole(
+            "levels",
+            Unit::None,
+            (1, 16),
+            8,
+            LINUX,
+            "Levels of bins, each with a hash of its own (paper: 2).",
+        )
+    },
+    Param { symbol: "N", ..Param::whole("bins", Unit::None, (1, 1024), 16, LINUX, "Bins on each level (paper: 23).") },
+    Param::whole(
+        "bin_size",
+        Unit::None,
+        (1, 1_000_000),
+        20,
+        LINUX,
+        "Packets of a bin in the queue from which its probability rises.",
+    ),
+    Param::whole(
+        "max",
+        Unit::None,
+        (1, 1_000_000),
+        25,
+        LINUX,
+        "Packets in a flow's emptiest bin from which its arrivals are dropped.",
+    ),
     Param {
         symbol: "\\delta_1",
         ..real("d1", Unit::None, 1.0, 66.0 / 65535.0, "What an arrival adds to the probability of a full bin.")
@@ -122,7 +141,14 @@ const PARAMS: [Param; 12] = [
         10.0,
         "Packets per second that all unresponsive flows (p_min = 1) share; 0: none of their packets.",
     ),
-    whole("penalty_burst", 0, 1_000_000, 20, "Largest burst of theirs, packets; 0: none of their packets."),
+    Param::whole(
+        "penalty_burst",
+        Unit::None,
+        (0, 1_000_000),
+        20,
+        LINUX,
+        "Largest burst of theirs, packets; 0: none of their packets.",
+    ),
     Param {
         name: "token_rule",
         symbol: "",

@@ -1,8 +1,9 @@
 //! IP headers of any bytes: what the link reads, and the mark that it may write.
 
 use crate::Input;
+use earlydrop_aqm::header::MOST_BLOCKS;
 use earlydrop_aqm::Ecn;
-use earlydrop_link::header::{set_ce, Fragments, Header};
+use earlydrop_link::header::{clear_dscp, set_ce, Fragments, Header};
 
 pub fn run(bytes: &[u8]) {
     let mut input = Input::new(bytes);
@@ -44,6 +45,11 @@ fn examine(bytes: &[u8], fragments: &mut Fragments) {
     assert_eq!(endpoints.protocol, header.endpoints.protocol);
     let packet = header.packet(bytes.len() as u32, endpoints.key());
     assert!(packet.initial_ttl >= packet.ttl && packet.class < 8);
+    let seen = header.for_queue(bytes);
+    assert!(seen.dscp < 64 && seen.tcp.is_none_or(|tcp| tcp.sacked().len() <= MOST_BLOCKS));
+    let mut washed = bytes.to_vec();
+    clear_dscp(&mut washed);
+    assert_eq!(Header::read(&washed).expect("it breaks nothing"), Header { dscp: 0, ..header });
     let mut marked = bytes.to_vec();
     set_ce(&mut marked);
     let after = Header::read(&marked).expect("a mark breaks nothing");

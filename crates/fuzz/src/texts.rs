@@ -27,6 +27,8 @@ const TCPS: &[&str] = &[
     "stack = 'linux-6.18'\ntcp = 'cubic'",
     "stack = 'linux-6.18'\ntcp = 'reno'\necn = true",
     "stack = 'linux-6.18'\ntcp = 'bbr'",
+    "stack = 'quic'\ntcp = 'reno'\necn = true",
+    "stack = 'quic'\ntcp = 'bbr3'\nrules = { ack_threshold = 9, reordering_threshold = 3 }",
     "stack = 'ns3-3.37'\ntcp = 'cubic'",
     "stack = 'ns3-3.37'\ntcp = 'bbr'",
     "stack = 'ns3-3.37'\ntcp = 'reno'",
@@ -171,7 +173,19 @@ fn queue(input: &mut Input<'_>, key: &str, any: bool) -> String {
 }
 
 fn traffic(input: &mut Input<'_>, drawn_pairs: bool) -> String {
-    let kind = input.of(&["ftp", "transfers", "cbr", "requests", "web", "pages", "onoff", "poisson", "voip", "video"]);
+    let kind = input.of(&[
+        "ftp",
+        "transfers",
+        "cbr",
+        "requests",
+        "web",
+        "pages",
+        "onoff",
+        "poisson",
+        "voip",
+        "video",
+        "media",
+    ]);
     let (size, data, think) = (input.of(SIZES), input.of(DATA), input.of(TIMES));
     let number = input.of(&["5", "1", "'endless'"]);
     let mut text = format!("[[traffic]]\nkind = '{kind}'\n");
@@ -185,6 +199,12 @@ fn traffic(input: &mut Input<'_>, drawn_pairs: bool) -> String {
         "onoff" => format!("rate = '{}'\nlaw = '{}'\n", input.of(RATES), input.of(&["exponential", "pareto"])),
         "poisson" => format!("rate = '{}'\nsegment = {size}\n", input.of(RATES)),
         "video" => "frame = { lognormal = '2 kB', sigma = 0.5 }\ngroup = [3, 1, 1]\nstop = '1 s'\n".to_string(),
+        "media" => format!(
+            "{}\nframe_rate = {}\nkey_interval = {}\n",
+            input.of(&["control = 'gcc'", "ecn = 'off'", "ecn = 'l4s'", "ecn = 'classic'\nstart_rate = '2 Mbit/s'"]),
+            input.of(&["30", "1", "240"]),
+            input.of(&["0", "1", "10"])
+        ),
         _ => String::new(),
     };
     if ["ftp", "transfers", "requests", "web", "pages"].contains(&kind) {

@@ -1,27 +1,30 @@
 //! Records of arrivals and their fates: taken on a real link, replayed in virtual time.
 
 use earlydrop_aqm::policy::Reason;
-use earlydrop_aqm::{Packet, Time};
+use earlydrop_aqm::{Header, Packet, Time};
 use earlydrop_net::port::Observer;
-use earlydrop_net::record::Fate;
+use earlydrop_net::record::{Arrivals, Fate};
 
 use crate::path::{Path, PathObserver};
 
 /// Arrivals in order, with their fates.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// Arrival time, and the packet as the queue saw it.
-    pub arrivals: Vec<(Time, Packet)>,
+    /// Whether the queue reads headers, and the arrivals have them.
+    pub reads_headers: bool,
+    /// The arrivals.
+    pub arrivals: Arrivals,
     /// Fate of each.
     pub fates: Vec<Fate>,
 }
 
 impl Record {
-    /// Adds an arrival; returns its number.
-    pub fn arrived(&mut self, packet: Packet, now: Time) -> usize {
-        self.arrivals.push((now, packet));
+    /// Adds an arrival, with its header if the queue reads headers; returns its number.
+    pub fn arrived(&mut self, packet: Packet, header: Option<Header>, now: Time) -> usize {
+        self.arrivals.packets.push((now, packet));
+        self.arrivals.headers.extend(header);
         self.fates.push(Fate::Queued);
-        self.arrivals.len() - 1
+        self.fates.len() - 1
     }
 
     /// Sets the fate of an arrival.
@@ -30,28 +33,35 @@ impl Record {
     }
 }
 
-/// The fates of packets whose tag is their number.
-struct ByTag<'a>(&'a mut Vec<Fate>);
+/// The headers and fates of packets whose tag is their number.
+struct ByTag<'a> {
+    arrivals: &'a Arrivals,
+    fates: Vec<Fate>,
+}
 
 impl Observer for ByTag<'_> {
+    fn header(&self, packet: &Packet) -> Header {
+        self.arrivals.header(packet.tag as usize)
+    }
+
     fn dropped(&mut self, packet: &Packet, now: Time, reason: Reason) {
-        self.0[packet.tag as usize] = Fate::Dropped { at: now, reason };
+        self.fates[packet.tag as usize] = Fate::Dropped { at: now, reason };
     }
 
     fn departed(&mut self, packet: &Packet, now: Time, _length: u64) {
-        self.0[packet.tag as usize] = Fate::Departed { at: now, ecn: packet.ecn };
+        self.fates[packet.tag as usize] = Fate::Departed { at: now, ecn: packet.ecn };
     }
 }
 
 impl PathObserver for ByTag<'_> {}
 
 /// Replays `arrivals` through `path` until the time `until`; returns the fate of each.
-pub fn replay(path: &mut Path, arrivals: &[(Time, Packet)], until: Time) -> Vec<Fate> {
-    let mut fates = vec![Fate::Queued; arrivals.len()];
-    for (&(time, packet), tag) in arrivals.iter().zip(0..) {
-        path.arrive(Packet { tag, ..packet }, time, &mut ByTag(&mut fates));
+pub fn replay(path: &mut Path, arrivals: &Arrivals, until: Time) -> Vec<Fate> {
+    let mut observer = ByTag { arrivals, fates: vec![Fate::Queued; arrivals.packets.len()] };
+    for (&(time, packet), tag) in arrivals.packets.iter().zip(0..) {
+        path.arrive(Packet { tag, ..packet }, time, &mut observer);
         while path.deliver(time).is_some() {}
     }
-    path.finish(until, &mut ByTag(&mut fates));
-    fates
+    path.finish(until, &mut observer);
+    observer.fates
 }

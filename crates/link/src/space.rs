@@ -214,12 +214,16 @@ pub fn sysctl(name: &str, value: &str) -> Result<()> {
 /// Start time of a process, in clock ticks since boot; `None` if it has ended. Process numbers are reused; with the
 /// start time they are not.
 pub fn start_time(pid: Pid) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    start_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The start time in a process's `stat`; `None` if it has ended.
+fn start_in(stat: &str) -> Option<u64> {
     // The program's name, in parentheses, may contain anything.
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();
-    // A zombie has ended.
-    if fields.next()? == "Z" {
+    // A zombie has ended, and so has one (X) that is on its way out of the table.
+    if matches!(fields.next()?, "Z" | "X") {
         return None;
     }
     fields.nth(18)?.parse().ok()
@@ -233,6 +237,9 @@ mod tests {
     fn a_process_that_has_ended_has_no_start_time() {
         assert!(start_time(nix::unistd::getpid()).is_some());
         assert_eq!(start_time(Pid::from_raw(i32::MAX)), None);
+        let stat = |state: &str| format!("7 (a) b) {state} {}77 88", "1 ".repeat(18));
+        assert_eq!(["R", "S", "T"].map(|state| start_in(&stat(state))), [Some(77); 3]);
+        assert_eq!(["Z", "X"].map(|state| start_in(&stat(state))), [None; 2], "as the keeper has it");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Hostile packets: random bytes, and valid packets damaged or truncated. None may panic or be marked wrongly.
 
+use earlydrop_aqm::header::MOST_BLOCKS;
 use earlydrop_aqm::Ecn;
-use earlydrop_link::header::{set_ce, Fragments, Header, Malformed};
+use earlydrop_link::header::{clear_dscp, set_ce, Fragments, Header, Malformed};
 use etherparse::PacketBuilder;
 use proptest::prelude::*;
 
@@ -33,6 +34,11 @@ fn examine(bytes: &[u8]) -> Result<Header, Malformed> {
     let key = fragments.endpoints(&header).key();
     let packet = header.packet(bytes.len() as u32, key);
     assert!(packet.initial_ttl >= packet.ttl && packet.class < 8);
+    let seen = header.for_queue(bytes);
+    assert!(seen.dscp < 64 && seen.tcp.is_none_or(|tcp| tcp.sacked().len() <= MOST_BLOCKS));
+    let mut washed = bytes.to_vec();
+    clear_dscp(&mut washed);
+    assert_eq!(Header::read(&washed).expect("it breaks nothing"), Header { dscp: 0, ..header });
     let mut marked = bytes.to_vec();
     set_ce(&mut marked);
     let after = Header::read(&marked).expect("a mark breaks nothing");

@@ -9,7 +9,7 @@ use earlydrop_aqm::{Ecn, Packet, Time};
 use earlydrop_link::path::{Path, PathSpec};
 use earlydrop_link::record::replay;
 use earlydrop_net::medium::{LossPattern, Medium, Rate};
-use earlydrop_net::record::Fate;
+use earlydrop_net::record::{Arrivals, Fate};
 use earlydrop_sim::engine::network::PortKind;
 
 const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };
@@ -76,7 +76,7 @@ fn build(spec: &'static AqmSpec, limit: Limit) -> Option<Built> {
 
 /// Compares fates and counters of both; `None` if the discipline has no limit of this kind.
 fn both(spec: &'static AqmSpec, limit: Limit, ecn: bool, medium: fn() -> Option<Medium>) -> Option<Vec<Fate>> {
-    let arrivals = trace();
+    let arrivals = Arrivals { packets: trace(), headers: Vec::new() };
     let kind = PortKind::new(build(spec, limit)?, limit, ecn, random());
     let simulated = earlydrop_sim::replay::replay(kind, &LINK, medium(), arrivals.clone(), UNTIL);
     let queue = build(spec, limit)?.queue(limit, ecn, random());
@@ -87,7 +87,7 @@ fn both(spec: &'static AqmSpec, limit: Limit, ecn: bool, medium: fn() -> Option<
     if let Some(at) = differ {
         panic!(
             "{} ({limit:?}, ecn {ecn}): arrival {at} at {:?}: link {:?}, simulator {:?}",
-            spec.name, arrivals[at].0, linked[at], simulated_fates[at]
+            spec.name, arrivals.packets[at].0, linked[at], simulated_fates[at]
         );
     }
     assert_eq!(*path.port().counters(), simulated.counters, "{}", spec.name);
@@ -151,19 +151,20 @@ fn on_links_with_varying_rate_too() {
 /// The trace covers ties: some arrivals coincide with ends of transmissions.
 #[test]
 fn the_trace_has_arrivals_at_the_ends_of_transmissions() {
-    let arrivals = trace();
+    let arrivals = Arrivals { packets: trace(), headers: Vec::new() };
     let limit = Limit::Packets(60);
     let spec = catalogue::find("droptail").expect("a discipline");
     let queue = build(spec, limit).expect("built").queue(limit, false, random());
     let mut path = Path::new(PathSpec { queue, rate_bps: LINK.rate_bps, delay_s: LINK.delay_s, medium: None });
     let fates = replay(&mut path, &arrivals, Time::from_seconds(UNTIL));
-    let mut ends: Vec<u64> = (fates.iter().zip(&arrivals))
+    let mut ends: Vec<u64> = (fates.iter().zip(&arrivals.packets))
         .filter_map(|(fate, (_, packet))| match fate {
             Fate::Departed { at, .. } => Some((at.seconds() + 8.0 * f64::from(packet.size) / LINK.rate_bps).to_bits()),
             _ => None,
         })
         .collect();
     ends.sort_unstable();
-    let together = arrivals.iter().filter(|(time, _)| ends.binary_search(&time.seconds().to_bits()).is_ok()).count();
+    let together =
+        arrivals.packets.iter().filter(|(time, _)| ends.binary_search(&time.seconds().to_bits()).is_ok()).count();
     assert!(together > 50, "{together}");
 }

@@ -4,6 +4,7 @@
 pub mod aggregation;
 pub mod framing;
 pub mod measure;
+pub mod media;
 pub mod medium;
 pub mod port;
 pub mod record;

@@ -283,6 +283,19 @@ impl Port {
     }
 }
 
+/// What the discipline reads of a packet, and writes.
+impl Port {
+    /// Whether arrivals must come with their headers, by [`Observer::header`].
+    pub fn reads_headers(&self) -> bool {
+        self.state.reads_headers
+    }
+
+    /// Whether a packet that arrives with `class` leaves with DSCP 0.
+    pub fn washes(&self, class: u8) -> bool {
+        self.queue.get().washes(class)
+    }
+}
+
 /// Pauses.
 impl Port {
     /// Whether nothing changes before the next event: the discipline knows that the link is idle, or the end of the
@@ -347,7 +360,7 @@ impl Port {
     }
 
     /// Statistics of a parent and its child, see [`Discipline::parent`].
-    pub fn parent(&self, out: &mut dyn FnMut(&'static str, f64)) {
+    pub fn parent(&self, out: &mut dyn FnMut(Option<usize>, &'static str, f64)) {
         self.queue.get().parent(out);
     }
 

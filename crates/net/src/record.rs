@@ -1,8 +1,27 @@
-//! The fate of a packet at a queue, in a form common to the simulator and to real links, so that their decisions can be
-//! compared packet by packet.
+//! Arrivals at a queue and their fates, in a form common to the simulator and to real links, so that their decisions can
+//! be compared packet by packet.
 
 use earlydrop_aqm::policy::Reason;
-use earlydrop_aqm::{Ecn, Time};
+use earlydrop_aqm::{Ecn, Header, Packet, Time};
+
+/// Arrivals in order of time.
+#[derive(Clone, Debug, Default)]
+pub struct Arrivals {
+    /// Arrival time, and the packet as the queue saw it.
+    pub packets: Vec<(Time, Packet)>,
+    /// The header of each, if the queue reads headers; else none.
+    pub headers: Vec<Header>,
+}
+
+impl Arrivals {
+    /// The header of an arrival, as the queue saw it.
+    ///
+    /// # Panics
+    /// If there is no arrival of this number, from 0.
+    pub fn header(&self, number: usize) -> Header {
+        self.headers.get(number).copied().unwrap_or_else(|| Header::of(&self.packets[number].1))
+    }
+}
 
 /// Fate of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -18,6 +18,9 @@ pub const PSH: u8 = 16;
 pub const SACK: u8 = 32;
 /// On the reverse path: a request of a client.
 pub const REQUEST: u8 = 64;
+/// On the reverse path: feedback of real-time media; [`Segment::note`] is its place. Their packets have [`PSH`] as
+/// RTP's marker bit, in the last of a frame.
+pub const RTCP: u8 = 64;
 /// In a data segment: the sender has no more data.
 pub const FIN: u8 = 64;
 /// In a SYN: the sender asks for accurate ECN (AccECN).

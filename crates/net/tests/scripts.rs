@@ -37,18 +37,24 @@ fn begin(n: u64) -> u64 {
 }
 
 fn settings(words: &[&str], place: &str) -> Settings {
-    let mut given: Vec<(&str, &str)> = vec![("timestamps", "off"), ("delayed_ack", "off")];
+    let by_name = words.iter().find_map(|word| word.strip_prefix("stack="));
+    let mut given: Vec<(&str, &str)> =
+        if by_name.is_none() { vec![("timestamps", "off"), ("delayed_ack", "off")] } else { vec![] };
     given.extend(words.iter().map(|word| word.split_once('=').unwrap_or((word, "on"))));
     let find = |key: &str| given.iter().rev().find(|(known, _)| *known == key).map(|&(_, value)| value);
     for (key, _) in &given {
-        assert!(["tcp", "ecn", "reading"].contains(key) || named(key).is_some(), "{place}: unknown option {key:?}");
+        assert!(
+            ["tcp", "ecn", "reading", "stack"].contains(key) || named(key).is_some(),
+            "{place}: unknown option {key:?}"
+        );
     }
-    let stack = &stacks::rfc::STACK;
+    let stack = by_name.map_or(&stacks::rfc::STACK, |name| stacks::named(name).expect(name));
     // Options that cubic, dctcp and prague imply must be set by the script itself.
     let tcp = find("tcp").unwrap_or("reno");
     let mut settings = stack
         .settings::<String>(tcp, MSS, false, |opt, _| {
             let bare = match opt.key {
+                _ if by_name.is_some() => None,
                 "rack" | "hystart" | "pacing" => Some(Value::Flag(false)),
                 "frto" => Some(Value::Word("off")),
                 _ => None,
@@ -188,6 +194,15 @@ impl SenderRun {
                 }
                 self.collect(now);
             }
+            "left" => {
+                for word in &line.words[1..] {
+                    let (from, to) = span(word, place);
+                    for n in from..=to {
+                        self.sender.leaves(now, wrap(begin(n), 0), MSS);
+                        self.wake = self.wake.min(self.sender.release_at());
+                    }
+                }
+            }
             "<" => {
                 let feedback = self.feedback(now, &line.words[1..], place);
                 self.sender.on_feedback(now, &feedback, &mut self.out);
@@ -267,6 +282,10 @@ impl SenderRun {
                     at += 1;
                     feedback.stamp = real(words[at], place);
                 }
+                "delay" => {
+                    at += 1;
+                    feedback.one_way = real(words[at], place);
+                }
                 other => panic!("{place}: unknown word {other:?}"),
             }
             at += 1;
@@ -287,6 +306,11 @@ impl SenderRun {
                 "timeouts" => f64::from(connection.timeouts()),
                 "retransmits" => f64::from(connection.retransmits()),
                 "undos" => f64::from(connection.undos()),
+                "queued" => segments(connection.clone().queued(f64::INFINITY).unwrap_or(0)),
+                "phase" => {
+                    assert_eq!(connection.resume_phase(), Some(pair[1]), "{place}");
+                    continue;
+                }
                 "marks" => connection.marks() as f64,
                 "standing" => {
                     assert_eq!(connection.standing(), pair[1], "{place}");
@@ -380,9 +404,11 @@ impl ReceiverRun {
             "<" => {
                 self.pass(now);
                 assert!(self.sent.is_empty(), "{place}: the script says nothing of {:?}", self.sent);
-                let (mut bits, mut range, mut empty) = (0, (0, 0), false);
-                for word in &line.words[1..] {
+                let (mut bits, mut range, mut empty, mut echo, mut sent) = (0, (0, 0), false, None, now - 0.05);
+                let mut words = line.words[1..].iter();
+                while let Some(word) = words.next() {
                     match *word {
+                        "echo" => echo = words.next().map(|time| real(time, place)),
                         "SYN" => bits |= SYN,
                         "ACK" => empty = true,
                         "FIN" => bits |= FIN,
@@ -393,6 +419,7 @@ impl ReceiverRun {
                         "CWR" => bits |= CWR,
                         "ECE" => bits |= ECE,
                         "PSH" => bits |= PSH,
+                        word if word.starts_with('@') => sent = real(&word[1..], place),
                         numbers => range = span(numbers, place),
                     }
                 }
@@ -402,7 +429,8 @@ impl ReceiverRun {
                         (_, true) => (if empty { 1 } else { 0 }, 0),
                         (n, false) => (wrap(begin(n), 0), MSS),
                     };
-                    let arrived = Arrived { seq, payload, bits, stamp: now - 0.05, now };
+                    let arrived = Arrived { seq, payload, bits, stamp: sent, now };
+                    self.receiver.note_echo(echo);
                     let reply = self.receiver.take(&arrived);
                     self.take(now, reply);
                 }

@@ -16,7 +16,7 @@ mod simulation;
 use batch::run_batch;
 use earlydrop_sim::result;
 use pyo3::prelude::*;
-use reference::{catalogue, decision_vectors, drop_curve, schema, stacks, template};
+use reference::{catalogue, decision_vectors, drop_curve, schema, stacks, template, vector_names};
 use scenario::Scenario;
 
 /// Version of the engine.
@@ -55,6 +55,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reference::quantity, module)?)?;
     module.add_function(wrap_pyfunction!(headers::packet_headers, module)?)?;
     module.add_function(wrap_pyfunction!(decision_vectors, module)?)?;
+    module.add_function(wrap_pyfunction!(vector_names, module)?)?;
     module.add_function(wrap_pyfunction!(drop_curve, module)?)?;
     #[cfg(target_os = "linux")]
     {

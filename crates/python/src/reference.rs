@@ -40,10 +40,16 @@ pub fn template(name: &str, topology: &str) -> PyResult<String> {
     scenario::template_of(name, topology).map_err(raise)
 }
 
-/// The decision vectors of a discipline, as JSON lines; None if there is no such discipline.
+/// The decision vectors of a discipline, parent or marker, as JSON lines; None if there is none of this name.
 #[pyfunction(name = "vectors")]
-pub fn decision_vectors(py: Python<'_>, aqm: &str) -> Option<String> {
-    py.detach(|| vectors::vectors(aqm))
+pub fn decision_vectors(py: Python<'_>, name: &str) -> Option<String> {
+    py.detach(|| vectors::vectors(name))
+}
+
+/// What has decision vectors.
+#[pyfunction]
+pub fn vector_names() -> Vec<&'static str> {
+    vectors::names()
 }
 
 /// JSON schema of a scenario.

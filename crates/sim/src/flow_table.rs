@@ -1,6 +1,6 @@
 //! The table of flows: its columns, declared once for result documents, packed columns and summaries.
 
-use crate::engine::{FlowOutcome, Outcome};
+use crate::engine::{FlowOutcome, MediaOutcome, Outcome};
 use crate::scenario::{Scenario, Tcp, Traffic};
 use serde_json::{Map, Value};
 use std::io::Write;
@@ -78,7 +78,7 @@ const fn measure(name: &'static str, of: fn(&Row<'_>) -> Cell) -> Column {
 }
 
 /// All columns, in the order of result documents.
-pub const COLUMNS: [Column; 20] = [
+pub const COLUMNS: [Column; 32] = [
     fact("id", |row| Cell::Whole(row.id)),
     fact("kind", |row| Cell::Text(row.traffic.kind())),
     fact("tcp", |row| row.traffic.tcp().map(Tcp::name).map_or(Cell::Null, Cell::Text)),
@@ -98,11 +98,38 @@ pub const COLUMNS: [Column; 20] = [
     measure("lost", |row| whole(row.flow.lost)),
     measure("expired", |row| whole(row.flow.expired)),
     measure("completion_s", |row| Cell::given(row.flow.transfers.and_then(|transfers| transfers.time))),
-    fact("packets_sent", |row| row.flow.without_feedback.map_or(Cell::Absent, |(sent, _)| Cell::Whole(sent))),
-    fact("packets_received", |row| row.flow.without_feedback.map_or(Cell::Absent, |_| whole(row.flow.received))),
+    fact("packets_sent", |row| row.flow.datagrams.map_or(Cell::Absent, |(sent, _)| Cell::Whole(sent))),
+    fact("packets_received", |row| row.flow.datagrams.map_or(Cell::Absent, |_| whole(row.flow.received))),
     measure("transfers_completed", |row| row.flow.transfers.map_or(Cell::Absent, |of| whole(of.completed))),
     measure("slowdown", |row| row.flow.transfers.map_or(Cell::Absent, |of| Cell::given(of.slowdown))),
+    measure("target_mbps", |row| media(row, |of| Cell::real(of.target / 1e6))),
+    measure("encoded_mbps", |row| media(row, |of| Cell::real(of.encoded_bytes as f64 * 8.0 / row.width / 1e6))),
+    measure("delay_p95_ms", |row| media(row, |of| of_packets(row, of.packet_delays.0))),
+    measure("delay_p99_ms", |row| media(row, |of| of_packets(row, of.packet_delays.1))),
+    measure("frames_sent", |row| media(row, |of| whole(of.frames_sent))),
+    measure("frames_complete", |row| media(row, |of| whole(of.frames_complete))),
+    measure("frames_lost", |row| media(row, |of| whole(of.frames_lost))),
+    measure("frame_delay_mean_ms", |row| media(row, |of| of_frames(of, of.frame_delays.0))),
+    measure("frame_delay_p95_ms", |row| media(row, |of| of_frames(of, of.frame_delays.1))),
+    measure("frame_delay_p99_ms", |row| media(row, |of| of_frames(of, of.frame_delays.2))),
+    measure("freezes", |row| media(row, |of| whole(of.freezes))),
+    measure("freeze_s", |row| media(row, |of| Cell::real(of.frozen))),
 ];
+
+/// A measure of real-time media.
+fn media(row: &Row<'_>, of: impl Fn(&MediaOutcome) -> Cell) -> Cell {
+    row.flow.media.as_deref().map_or(Cell::Absent, of)
+}
+
+/// A delay of packets, s, in ms.
+fn of_packets(row: &Row<'_>, delay: f64) -> Cell {
+    Cell::given((row.flow.received > 0).then_some(delay * 1e3))
+}
+
+/// A delay of complete frames, s, in ms.
+fn of_frames(media: &MediaOutcome, delay: f64) -> Cell {
+    Cell::given((media.frames_complete > 0).then_some(delay * 1e3))
+}
 
 fn whole(n: u32) -> Cell {
     Cell::Whole(n.into())
@@ -120,7 +147,7 @@ pub fn throughput(flow: &FlowOutcome, width: f64) -> f64 {
 
 /// Bytes of `packets`; where packet sizes differ, the bytes summed.
 fn payload(flow: &FlowOutcome, packets: u32, counted: fn((u64, u64)) -> u64) -> f64 {
-    match (flow.without_feedback, flow.payloads) {
+    match (flow.datagrams, flow.payloads) {
         (Some((_, bytes)), _) => bytes as f64,
         (None, Some(payloads)) => counted(payloads) as f64,
         (None, None) => f64::from(packets) * f64::from(flow.payload),

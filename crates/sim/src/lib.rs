@@ -8,6 +8,7 @@ pub mod events;
 mod fifo;
 pub mod flow_table;
 pub mod losses;
+mod pages;
 mod prefetch;
 pub mod rates;
 pub mod replay;

@@ -9,6 +9,14 @@ pub fn prefetch<T>(items: &[T], index: usize) {
     }
 }
 
+/// Prefetches `count` items from `items[first]` on, as far as there are any.
+#[inline(always)]
+pub fn prefetch_rows<T>(items: &[T], first: usize, count: usize) {
+    if let Some(item) = items.get(first) {
+        prefetch_bytes(std::ptr::from_ref(item).cast(), count * std::mem::size_of::<T>());
+    }
+}
+
 /// Prefetches the cache lines of `bytes` bytes at `first`.
 #[inline(always)]
 pub fn prefetch_bytes(first: *const u8, bytes: usize) {

@@ -6,8 +6,8 @@ use crate::engine::{Engine, PortOutcome, Settings};
 use crate::events::LaneQueue;
 use earlydrop_aqm::catalogue::Link;
 use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Packet, Time};
 use earlydrop_net::medium::Medium;
+use earlydrop_net::record::Arrivals;
 use earlydrop_net::source::{Distribution, Poisson, Source};
 
 /// Replays `arrivals` at a port of `kind` in front of `link`, idle and empty at time 0, until `until` seconds.
@@ -17,13 +17,7 @@ use earlydrop_net::source::{Distribution, Poisson, Source};
 ///
 /// # Panics
 /// If there is not exactly one port outcome, which would be an error in this crate.
-pub fn replay(
-    kind: PortKind,
-    link: &Link,
-    medium: Option<Medium>,
-    arrivals: Vec<(Time, Packet)>,
-    until: f64,
-) -> PortOutcome {
+pub fn replay(kind: PortKind, link: &Link, medium: Option<Medium>, arrivals: Arrivals, until: f64) -> PortOutcome {
     let mut network = Network::new();
     let port = network.port(PortSpec { name: "replay".to_string(), aqm: String::new(), kind });
     let index = network.link(link.rate_bps, link.delay_s, Some(port));

@@ -230,7 +230,12 @@ fn queue(scenario: &Scenario, outcome: &Outcome, port: &PortOutcome, width: f64,
         queue["tins"] = port.groups.iter().map(object).collect();
     }
     if !port.parent.is_empty() {
-        queue["parent"] = object(&port.parent);
+        let of = |class| port.parent.iter().filter(move |row| row.0 == class).map(|&(_, name, value)| (name, value));
+        let classes = port.parent.iter().filter_map(|row| row.0).max().map_or(0, |last| last + 1);
+        queue["parent"] = object(&of(None).collect());
+        if classes > 0 {
+            queue["parent"]["classes"] = (0..classes).map(|class| object(&of(Some(class)).collect())).collect();
+        }
     }
     if let Some(shares) = &port.shares {
         if flows == FlowRecord::Each {

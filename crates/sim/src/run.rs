@@ -155,8 +155,7 @@ fn build_graph(scenario: &Scenario, graph: &Graph, seed: u64) -> Result<Network,
         ScenarioError::new("topology", format!("{message} {:?} to {:?}", name(from), name(to)))
     };
     let routes = Routes::between(graph, &both_ways).map_err(|apart| refuse("has no way from", apart.from, apart.to))?;
-    let answers =
-        scenario.traffic.iter().flat_map(|one| std::iter::repeat_n(one.tcp().is_some(), one.flows() as usize));
+    let answers = scenario.traffic.iter().flat_map(|one| std::iter::repeat_n(one.has_feedback(), one.flows() as usize));
     let mut ways = routes.chunks(2).zip(&ends).zip(answers);
     let mut route = |way: &mut Vec<u32>| {
         let Some(((routes, &(from, to)), answers)) = ways.next() else { return Ok(0) };
@@ -192,7 +191,7 @@ fn add_traffic(
             way.clear();
             let there = route(&mut way)?;
             let (there, back) = way.split_at(there);
-            let back = if traffic.tcp().is_some() { back } else { &[] };
+            let back = if traffic.has_feedback() { back } else { &[] };
             agents.add_flow(network, i, starts.next(i), there, back);
         }
         agents.finish(network);
@@ -250,6 +249,17 @@ fn add_port(network: &mut Network, name: &str, queue: &Queue, link: &Link, seed:
 /// # Errors
 /// If it cannot be built from its parameters; one that passed the checker can be.
 pub fn port_kind(name: &str, queue: &Queue, link: &Link, seed: u64) -> Result<PortKind, ScenarioError> {
+    let Some(Parent { spec, values }) = &queue.spec.parent else { return without_parent(name, queue, link, seed) };
+    let child = |number| {
+        let name = if number == 0 { name.to_string() } else { format!("{name}.child{number}") };
+        Ok(without_parent(&name, queue, link, seed)?.into_discipline())
+    };
+    let children: Result<Vec<_>, ScenarioError> = (0..(spec.children)(values)).map(child).collect();
+    Ok(PortKind::Discipline((spec.build)(values, link, children?)))
+}
+
+/// The discipline alone, or with its marker.
+fn without_parent(name: &str, queue: &Queue, link: &Link, seed: u64) -> Result<PortKind, ScenarioError> {
     let (path, queue) = (queue.path(), &queue.spec);
     let built = (queue.spec.build)(&queue.values, &queue.link(link), queue.limit).map_err(|e| {
         ScenarioError::new(format!("{path}.{}", e.name), "does not fit").given(e.given).allowed(e.allowed)
@@ -262,9 +272,6 @@ pub fn port_kind(name: &str, queue: &Queue, link: &Link, seed: u64) -> Result<Po
     if let Some(Marker { spec, values }) = &queue.marker {
         let random = Generator::stream(seed, &format!("queue.{name}.marker"));
         kind = PortKind::Discipline(Box::new(Conditioned::new(kind.into_discipline(), spec, values, random)));
-    }
-    if let Some(Parent { spec, values }) = &queue.parent {
-        kind = PortKind::Discipline((spec.build)(values, link, kind.into_discipline()));
     }
     Ok(kind)
 }

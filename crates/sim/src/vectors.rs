@@ -7,11 +7,10 @@ mod cases;
 #[cfg(test)]
 mod mutations;
 mod script;
+mod subject;
 
 use cases::{cases, Case, LINK};
-use earlydrop_aqm::catalogue::{self, AqmSpec, Built};
-use earlydrop_aqm::discipline::Fifo;
-use earlydrop_aqm::gate::Gate;
+use earlydrop_aqm::catalogue::AqmSpec;
 use earlydrop_aqm::header::TcpHeader;
 use earlydrop_aqm::params::Value;
 use earlydrop_aqm::policy::{Limit, Reason};
@@ -19,20 +18,30 @@ use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Discipline, Ecn, Header, Packet, Time};
 use script::Script;
 use serde_json::{json, Map, Value as Json};
+use subject::Subject;
 
 /// Name and version of the format, in the first line of every case.
 pub const FORMAT: &str = "earlydrop-vectors-1";
 
-/// The vectors of the discipline called `aqm`: JSON lines, one per step. `None` if there is no such discipline.
-pub fn vectors(aqm: &str) -> Option<String> {
-    catalogue::find(aqm).map(vectors_of)
+/// What has vectors: every discipline, parent and marker.
+pub fn names() -> Vec<&'static str> {
+    Subject::all().iter().map(Subject::name).collect()
+}
+
+/// The vectors of the discipline, parent or marker called `name`: JSON lines, one per step. `None` if there is none.
+pub fn vectors(name: &str) -> Option<String> {
+    Subject::all().into_iter().find(|subject| subject.name() == name).map(recorded)
 }
 
 /// The vectors of any discipline, also of one that the catalogue does not have.
 pub fn vectors_of(spec: &'static AqmSpec) -> String {
+    recorded(Subject::Aqm(spec))
+}
+
+fn recorded(subject: Subject) -> String {
     let mut text = String::new();
-    for case in cases(spec) {
-        record(spec, &case, &mut |line| {
+    for case in cases(subject) {
+        record(subject, &case, &mut |line| {
             text.push_str(&line.to_string());
             text.push('\n');
             true
@@ -66,9 +75,11 @@ struct Recorder<'a> {
     held: bool,
     /// No more lines are wanted.
     ended: bool,
+    /// Steps list the class of a packet that leaves.
+    shows_class: bool,
 }
 
-fn record(spec: &AqmSpec, case: &Case, write: &mut dyn FnMut(Json) -> bool) {
+fn record(subject: Subject, case: &Case, write: &mut dyn FnMut(Json) -> bool) {
     let draws = Arc::new(Mutex::new(Vec::new()));
     let (into, mut source) = (Arc::clone(&draws), Generator::stream(1, "vectors.draws"));
     let random = Generator::custom(move || {
@@ -77,12 +88,8 @@ fn record(spec: &AqmSpec, case: &Case, write: &mut dyn FnMut(Json) -> bool) {
         into.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(u);
         u
     });
-    let queue: Box<dyn Discipline> = match (spec.build)(&case.values, &LINK, case.limit) {
-        Ok(Built::Policy(policy)) => Box::new(Fifo::new(Gate::new(policy, case.limit, case.ecn, random))),
-        Ok(Built::Discipline(finish)) => finish(case.ecn, random),
-        // The discipline may not take this limit.
-        Err(_) => return,
-    };
+    // The discipline may not take this limit.
+    let Some(queue) = subject.build(case, random) else { return };
     let mut gauges = Vec::new();
     queue.gauges(&mut |name, _| gauges.push(name));
     let (unit, limit) = match case.limit {
@@ -90,12 +97,22 @@ fn record(spec: &AqmSpec, case: &Case, write: &mut dyn FnMut(Json) -> bool) {
         Limit::Bytes(n) => ("bytes", n),
     };
     let parameters: Map<String, Json> =
-        spec.all_params().map(|param| (param.name.to_string(), plain(case.values.get(param)))).collect();
-    write(json!({
-        "format": FORMAT, "aqm": spec.name, "case": case.name, "rate_bps": LINK.rate_bps, "delay_s": LINK.delay_s,
-        "limit": limit, "limit_unit": unit, "ecn": case.ecn, "parameters": parameters, "gauges": gauges,
-    }));
-    Recorder { queue, draws, write, held: false, ended: false }.run(case.script, case.arrivals);
+        subject.params().map(|param| (param.name.to_string(), plain(case.values.get(param)))).collect();
+    let mut head = json!({ "format": FORMAT });
+    for (key, name) in subject.head() {
+        head[key] = name.into();
+    }
+    head["case"] = case.name.as_str().into();
+    head["rate_bps"] = LINK.rate_bps.into();
+    head["delay_s"] = LINK.delay_s.into();
+    head["limit"] = limit.into();
+    head["limit_unit"] = unit.into();
+    head["ecn"] = case.ecn.into();
+    head["parameters"] = parameters.into();
+    head["gauges"] = gauges.into();
+    write(head);
+    let shows_class = queue.reads_headers() || matches!(subject, Subject::Marker(_));
+    Recorder { queue, draws, write, held: false, ended: false, shows_class }.run(case.script, case.arrivals);
 }
 
 /// A parameter's value as JSON.
@@ -177,7 +194,7 @@ impl Recorder<'_> {
         let mut step = json!({
             "op": "dequeue", "t": now.seconds(), "id": packet.map(|p| p.tag), "ecn": packet.map(|p| p.ecn as u8),
         });
-        if self.queue.reads_headers() {
+        if self.shows_class {
             step["class"] = packet.map(|p| p.class).into();
         }
         self.write(step, &dropped);
@@ -217,13 +234,14 @@ fn seconds(us: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use earlydrop_aqm::catalogue;
     use std::collections::BTreeMap;
 
     /// The decisions of a discipline in its default case, without internal values.
     fn decisions(aqm: &str) -> Vec<Json> {
-        let spec = catalogue::find(aqm).expect("a discipline");
+        let subject = Subject::Aqm(catalogue::find(aqm).expect("a discipline"));
         let mut steps = Vec::new();
-        record(spec, &cases(spec)[0], &mut |step| {
+        record(subject, &cases(subject)[0], &mut |step| {
             if step["op"] == "enqueue" || step["op"] == "dequeue" {
                 steps.push(json!([step["op"], step["id"], step["verdict"], step["ecn"], step["dropped"]]));
             }
@@ -253,6 +271,14 @@ mod tests {
         let reasons: std::collections::BTreeSet<&str> =
             steps.iter().filter_map(|step| step["dropped"][0][1].as_str()).collect();
         assert_eq!(reasons.into_iter().collect::<Vec<_>>(), ["early", "forced", "overflow"]);
+    }
+
+    #[test]
+    fn names_are_of_one_subject_each() {
+        let mut all = names();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), names().len());
     }
 
     #[test]

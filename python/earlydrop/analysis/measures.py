@@ -110,11 +110,13 @@ SCATTER = KINDS["spread"].margin
 _BY_FIELD = (
     (r"\w*(std|jitter|variance)\w*|cov", "spread"),
     (r"\w*_mbps|departures|departed_bytes|delivered_packets|received_packets|completed_bytes", "throughput"),
+    (r"frames_(sent|complete)", "throughput"),
     (r"\w*utilisation", "utilisation"),
     (r"\w*_(ms|s)|slowdown\w*", "delay"),
     (r"(queue|average)_\w+_packets|packets|average", "queue"),
     (r"(drop|mark)_rate|loss_ratio", "loss rate"),
     (r"\w*drops|marks|weighted|by_distance|data_lost|lost|dropped_bytes|timeouts|retransmits", "loss"),
+    (r"frames_lost|freezes", "loss"),
     (r"\w*jain|loss_synchronisation", "index"),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -16,12 +17,15 @@ from .printing import print_json
 def bench(
     *,
     against: Annotated[
-        list[Literal["ns2", "ns3"]],
+        list[Literal["ns2", "ns3", "htsim"]],
         Parameter(name="--against", negative="", consume_multiple=True, help="Run the same cases in these tools too."),
     ] = [],  # noqa: B006
     case: Annotated[
         list[str], Parameter(name="--case", negative="", consume_multiple=True, help="Cases (default: A, B, C).")
     ] = [],  # noqa: B006
+    htsim: Annotated[
+        Path | None, Parameter(name="--htsim", negative="", help="A checkout of csg-htsim, to build that tool from.")
+    ] = None,
     runs: Annotated[int, Parameter(help="Runs of each case; the median counts.")] = 3,
     json: Json = False,
 ) -> int:
@@ -30,7 +34,7 @@ def bench(
 
     check_count("--runs", runs)
     with terminal.Progress() as progress:
-        found = benching.run([str(a) for a in against], case or ["A", "B", "C"], runs, progress)
+        found = benching.run([str(a) for a in against], case or ["A", "B", "C"], runs, progress, htsim)
     if json:
         print_json(found)
     else:

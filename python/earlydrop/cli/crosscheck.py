@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -29,12 +29,19 @@ def crosscheck(
     grid: Annotated[
         str | None, Parameter(help="Instead of a scenario: the cells of the grid that match this regular expression.")
     ] = None,
+    cells: Annotated[
+        Literal["seen", "unseen"],
+        Parameter(help="With --grid: those that rules were found with, or those that none was found with."),
+    ] = "seen",
     jobs: Annotated[int, Parameter(help="With --grid: links that run concurrently.")] = 8,
     runs: Annotated[int, Parameter(help="With --grid: links for each cell, with the seeds from 1 on.")] = 1,
     stored: Annotated[
         Path | None, Parameter(help="With --grid: read the links' results from this CSV instead of running links.")
     ] = None,
-    write: Annotated[Path | None, Parameter(help="With --grid: write the links' results to this CSV.")] = None,
+    write: Annotated[
+        Path | None,
+        Parameter(help="With --grid: write the links' results to this CSV; what was interrupted goes on."),
+    ] = None,
     page: Annotated[Path | None, Parameter(help="With --grid: write the tables into this Markdown page.")] = None,
     jitter: Annotated[
         str | None, Parameter(help="With --grid: longest extra delay on the simulator's link, such as '0.1 ms'.")
@@ -88,8 +95,14 @@ def crosscheck(
         if word is not None and flent is None:
             raise InputError(f"{option}: belongs to --flent")
     if grid is not None:
-        return _crossgrid(grid, set_, seeds, realtime, jobs, runs, stored, write, page, jitter, json)
-    for option, value in (("--stored", stored), ("--write", write), ("--page", page), ("--jitter", jitter)):
+        return _crossgrid(grid, cells, set_, seeds, realtime, jobs, runs, stored, write, page, jitter, json)
+    for option, value in (
+        ("--cells", None if cells == "seen" else cells),
+        ("--stored", stored),
+        ("--write", write),
+        ("--page", page),
+        ("--jitter", jitter),
+    ):
         if value is not None:
             raise InputError(f"{option}: belongs to --grid")
     if flent is not None:
@@ -122,11 +135,12 @@ def crosscheck(
 
 def _crossgrid(
     pattern: str,
+    of: str,
     sets: Sequence[str],
     seeds: int | None,
     real_time: bool,
     jobs: int,
-    links: int,
+    runs: int,
     stored: Path | None,
     write: Path | None,
     page: Path | None,
@@ -136,29 +150,34 @@ def _crossgrid(
     import re
     from dataclasses import asdict
 
-    from ..links import crosscheck_grid
+    from ..links import campaign, crosscheck_agreement, crosscheck_grid, crosscheck_unseen
     from ..strict_toml import parse_value
 
     check_count("--jobs", jobs)
-    check_count("--runs", links)
+    check_count("--runs", runs)
+    grid = crosscheck_unseen if of == "unseen" else crosscheck_grid
     try:
-        wanted = crosscheck_grid.cells(pattern)
+        wanted = list(grid.cells(pattern))
     except re.error as error:
         raise InputError(f"--grid: {pattern}: {error}") from None
     if not wanted:
-        raise InputError(f"--grid: no cell has {pattern!r}; cells are such as {crosscheck_grid.cells()[0]}")
+        raise InputError(f"--grid: no cell has {pattern!r}; cells are such as {grid.cells()[0]}")
     changes = {key: parse_value(text) for key, text in parse_settings(sets, example="hystart=false")}
     with terminal.Progress() as progress:
         if stored is None:
-            runs = crosscheck_grid.measure(wanted, jobs=jobs, real_time=real_time, runs=links, progress=progress)
-            about = crosscheck_grid.facts(jobs, real_time)
+            about = grid.facts(jobs, real_time)
+            store = campaign.Store(write, about)
+            with store.going_on():
+                found = crosscheck_grid.measure(
+                    wanted, jobs=jobs, real_time=real_time, runs=runs, store=store, progress=progress
+                )
             if write is not None:
-                crosscheck_grid.write(write, runs, about)
+                crosscheck_grid.write(write, found, about)
+            store.close()
         else:
-            of = set(wanted)
-            known, about = crosscheck_grid.read(stored)
-            runs = [run for run in known if run.cell in of]
-        real = crosscheck_grid.means(runs)
+            known, about = crosscheck_grid.read(stored, grid.Cell)
+            found = [run for run in known if run.cell in set(wanted)]
+        real = crosscheck_grid.means(found)
         simulated = crosscheck_grid.simulate(
             [mean.cell for mean, _ in real],
             seeds=seeds or crosscheck_grid.SEEDS,
@@ -166,21 +185,20 @@ def _crossgrid(
             jitter=jitter,
             progress=progress,
         )
-    found = crosscheck_grid.compare(real, simulated)
-    head, body = crosscheck_grid.rows(found)
-    counts = crosscheck_grid.summary(found)
+    both = crosscheck_agreement.compare(real, simulated)
+    head, body = crosscheck_agreement.rows(both)
+    counts = crosscheck_agreement.summary(both)
     if page is not None:
         facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
-        crosscheck_grid.put(page, "agreement", crosscheck_grid.markdown(crosscheck_grid.HEAD, counts))
-        crosscheck_grid.put(page, "cells", facts + "\n\n" + crosscheck_grid.markdown(head, body))
+        campaign.put(page, "agreement", campaign.markdown(crosscheck_agreement.HEAD, counts))
+        campaign.put(page, "cells", facts + "\n\n" + campaign.markdown(head, body))
     if as_json:
         cells = [
-            {"link": asdict(o.real), "links": o.links, "simulator": asdict(o.simulated), "agrees": o.holds}
-            for o in found
+            {"link": o.real.row(), "links": o.links, "simulator": asdict(o.simulated), "agrees": o.holds} for o in both
         ]
         print_json({"about": about, "cells": cells, "version": version()})
     else:
         print(terminal.table(head, body, left=2))
         print()
-        print(terminal.table(crosscheck_grid.HEAD, counts))
+        print(terminal.table(crosscheck_agreement.HEAD, counts))
     return DONE

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from .. import terminal
+from ..document import effects
 from .checks import check_figure, check_name, parse_settings
 from .exits import DONE
 from .failures import InputError
@@ -140,7 +141,9 @@ def _network_text(name: str, network: dict[str, Any]) -> str:
     routers = sum(node["router"] for node in network["node"])
     hosts = len(network["node"]) - routers
     count = sum(2 if link["reverse"] else 1 for link in network["link"])
-    head = f"{name}: {hosts} hosts, {routers} routers, {count} links in one direction, {len(network['queue'])} queues"
+    counts = [(hosts, "host"), (routers, "router"), (count, "link"), (len(network["queue"]), "queue")]
+    said = [f"{number} {what}{'s' * (number != 1)}" for number, what in counts]
+    head = f"{name}: {said[0]}, {said[1]}, {said[2]} in one direction, {said[3]}"
     router = {node["name"] for node in network["node"] if node["router"]}
     groups: dict[tuple[str, ...], list[tuple[str, str, float]]] = {}
     for link in network["link"]:
@@ -177,7 +180,7 @@ def _first_to_last(names: list[str]) -> str:
 
 def _properties(way: dict[str, Any], network: dict[str, Any]) -> tuple[str, str, str, str]:
     """Rate, delay, queue, and what happens to packets on the way."""
-    more = ", ".join(key for key in ("framing", "aggregation", "loss", "jitter", "reorder") if key in way) or "-"
+    more = ", ".join(effects(way)) or "-"
     return terminal.rate_text(way["rate"], 6), str(way["delay"]), network["queue"].get(way["name"], "-"), more
 
 

@@ -42,7 +42,7 @@ def sweep(
     json: Json = False,
 ) -> int:
     """Run a scenario at many points, on all cores or a cluster. Stored runs are not repeated."""
-    from .. import output, sweeps
+    from .. import disk, output, sweeps
     from ..render.artists import artists
     from ..sweeps import text
     from ..sweeps.report import draw, write_report
@@ -84,6 +84,7 @@ def sweep(
     of = output.identity(*outcome.source(), opened.url, *plots, ",".join(formats), style)
     if not outcome.tally.failed and not (plots or figures) and output.holds(place, of):
         said(f"{place} has these results already: nothing is written")
+        disk.remove_left(place.absolute())  # of a command that was killed while it wrote this folder
         if json:
             text.print_json(place, {"out": str(place)}, sys.stdout)
         else:

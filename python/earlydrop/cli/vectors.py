@@ -17,7 +17,9 @@ from .printing import print_json
 def vectors(
     aqm: Annotated[
         list[str],
-        Parameter(name="--aqm", negative="", consume_multiple=True, help="Disciplines (default: the catalogue's)."),
+        Parameter(
+            name="--aqm", negative="", consume_multiple=True, help="Disciplines, parents, markers; default: all."
+        ),
     ] = [],  # noqa: B006
     *,
     out: Annotated[Path | None, Parameter(name="--out", help="Write NAME.jsonl.gz for each into this folder.")] = None,
@@ -33,7 +35,7 @@ def vectors(
     from .. import vectors as recorded
 
     known = recorded.names()
-    aqm = [disciplines.find(name)["name"] for name in aqm]
+    aqm = [name if name in known else disciplines.find(name)["name"] for name in aqm]
     if out is not None and check is not None:
         raise InputError("--out and --check exclude each other", allowed="one of them")
     if check is not None and not check.is_dir():

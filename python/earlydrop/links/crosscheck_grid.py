@@ -1,30 +1,23 @@
 """A grid of crosschecks: stored results of real kernels' TCP on emulated links, against the simulator.
 
-`measure` runs the cells on real links and takes as long as they do. What it found is stored as CSV; `simulate` runs the
-simulator over the same cells, and `Agreement` compares. Linux only for `measure`.
+`measure` runs the cells on real links and takes as long as they do (Linux only). What it found is stored as CSV;
+`simulate` runs the simulator over the same cells; `crosscheck_agreement` compares. `crosscheck_unseen` has more cells.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
-import os
-import platform
 import re
 import statistics
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from .. import _core, disk, links
+from .. import _core, links
 from ..runner import Job, Progress, no_progress, run_all
-from ..terminal import number, signed
-from . import crosscheck
+from . import bulk, campaign, crosscheck
 
 CONTROLS = ("reno", "cubic", "bbr")
 QUEUES: dict[str, dict[str, Any]] = {
@@ -47,14 +40,6 @@ WARMUP, DURATION = 10.0, 60.0
 SEEDS = 10
 """Runs of the simulator for each cell."""
 
-THROUGHPUT, QUEUE = 0.03, 0.15
-"""Largest relative difference between simulator and link: of the throughput, and of the mean queue."""
-QUEUE_PACKETS = 0.5
-"""Absolute difference of the mean queue, packets, that always agrees."""
-
-CHANCE = 2.0
-"""Standard deviations of single runs within which one run on the link may differ by chance."""
-
 SEGMENT = 1448
 """Payload of a segment, B: 1500 B on the wire with time stamps."""
 
@@ -65,12 +50,16 @@ by one, if that is longer."""
 MEASURES = ("throughput_mbps", "queue_mean_packets", "queue_std_packets", "delay_mean_ms", "delay_p99_ms", "drop_rate")
 """Fields of a queue's results that are stored."""
 
+SPREAD = ("throughput_mbps", "queue_mean_packets")
+"""Those whose standard deviation over the seeds is wanted."""
+
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """What is run."""
+    """What is run. Other grids have other windows, queues and links."""
 
     control: str
+    """Congestion control; of a mixture, two with `+` between them, each with half of the flows."""
     queue: str
     rate: int
     """Mbit/s."""
@@ -82,6 +71,44 @@ class Cell:
         flows = "1 flow" if self.flows == 1 else f"{self.flows} flows"
         return f"{self.control}, {self.queue}, {self.rate} Mbit/s, {self.rtt} ms, {flows}"
 
+    @property
+    def group(self) -> str:
+        """Cells that are counted together."""
+        return self.control
+
+    @property
+    def loads(self) -> list[bulk.Load]:
+        """The flows by congestion control."""
+        controls = self.control.split("+")
+        return [bulk.Load(control, self.flows // len(controls)) for control in controls]
+
+    @property
+    def window(self) -> tuple[float, float]:
+        """The measured interval, s."""
+        return WARMUP, DURATION
+
+    @property
+    def starts(self) -> float:
+        """The simulator's flows start within so many seconds."""
+        return max(STARTS, self.flows * self.rtt / 1e3)
+
+    @property
+    def ecn(self) -> bool:
+        """Whether the flows are ECN-capable."""
+        return False
+
+    def discipline(self) -> Mapping[str, Any]:
+        """The queue as a scenario has it."""
+        return QUEUES[self.queue]
+
+    def impairments(self) -> Mapping[str, Any]:
+        """Keys of the link of the data, beside rate and delay."""
+        return {}
+
+    def rules(self) -> Mapping[str, Any]:
+        """Keys of the traffic that differ from the stack's."""
+        return {}
+
     def scenario(
         self, changes: Mapping[str, Any] | None = None, jitter: str | None = None, seed: int = 1
     ) -> _core.Scenario:
@@ -90,32 +117,75 @@ class Cell:
         `changes` are keys of the traffic that replace Linux's (`rules.exit_ack`: one of a table); `jitter` is the
         longest extra delay in each direction; `seed` is that of a link's queue.
         """
-        half = f"{self.rtt / 2:g} ms"
         access = {"rate": "10 Gbit/s", "delay": "0 s"}
-        way: dict[str, Any] = {"rate": f"{self.rate} Mbit/s", "delay": half}
+        way: dict[str, Any] = {"rate": f"{self.rate} Mbit/s", "delay": f"{self.rtt / 2:g} ms"}
         if jitter is not None:
             way["jitter"] = {"uniform": ["0 s", jitter], "keep_order": True}
-        traffic: dict[str, Any] = {
-            "kind": "ftp",
-            "count": self.flows,
-            "start": {"uniform": ["0 s", f"{max(STARTS, self.flows * self.rtt / 1e3):g} s"]},
-            "tcp": self.control,
-            "stack": crosscheck.LINUX,
-            "segment": f"{SEGMENT} B",
-        }
-        for key, value in (changes or {}).items():
-            table, _, part = key.partition(".")
-            traffic[table] = {**traffic.get(table, {}), part: value} if part else value
+        loads = []
+        for load in self.loads:
+            traffic: dict[str, Any] = {
+                "kind": "ftp",
+                "count": load.flows,
+                "start": {"uniform": ["0 s", f"{self.starts:g} s"]},
+                "tcp": load.control,
+                "stack": crosscheck.LINUX,
+                "segment": f"{SEGMENT} B",
+                **({"ecn": True} if self.ecn else {}),
+                **self.rules(),
+            }
+            for key, value in (changes or {}).items():
+                table, _, part = key.partition(".")
+                traffic[table] = {**traffic.get(table, {}), part: value} if part else value
+            loads.append(traffic)
+        warmup, duration = self.window
         document = {
             "name": f"{self.control}-{self.queue}-{self.rate}-{self.rtt}-{self.flows}",
-            "duration": f"{DURATION:g} s",
-            "warmup": f"{WARMUP:g} s",
+            "duration": f"{duration:g} s",
+            "warmup": f"{warmup:g} s",
             "seed": seed,
-            "topology": {"kind": "dumbbell", "pairs": self.flows, "access": access, "bottleneck": way, "reverse": way},
-            "queue": {"bottleneck": QUEUES[self.queue]},
-            "traffic": [traffic],
+            "topology": {
+                "kind": "dumbbell",
+                "pairs": self.flows,
+                "access": access,
+                "bottleneck": {**way, **self.impairments()},
+                "reverse": way,
+            },
+            "queue": {"bottleneck": self.discipline()},
+            "traffic": loads,
         }
         return _core.Scenario.parse(document, [])
+
+    def plan(self, seed: int, real_time: bool) -> tuple[links.Plan, crosscheck.Flows]:
+        """The link, and the flows that it is for."""
+        flows = crosscheck.Flows(self.flows, SEGMENT, self.control, timestamps=True, ecn=self.ecn)
+        settings: dict[str, Any] = {"mtu": flows.mtu, "sysctls": flows.sysctls(), "real_time": real_time}
+        return links.from_scenario(self.scenario(seed=seed), None, **settings), flows
+
+    def send(self, plan: links.Plan, flows: crosscheck.Flows, port: int, stop: Callable[[], bool]) -> dict[str, Any]:
+        """Runs the link: its result document. Two ports are free from `port` on."""
+        crosscheck.need_iperf3()
+        return crosscheck.run_real(plan, flows, *self.window, port=port, stop=stop)
+
+    def measure(self, seed: int, *, port: int, real_time: bool, stop: Callable[[], bool] = lambda: False) -> Measured:
+        """Runs it on a real link.
+
+        Raises:
+            crosscheck.CrosscheckError: the sender has failed, or the machine is too slow.
+            links.LinkError: no link can be set up here.
+        """
+        plan, flows = self.plan(seed, real_time)
+        document = self.send(plan, flows, port, stop)
+        found = document["queues"][plan.queue]
+        if found["device_overruns"] or found["refused"]:
+            raise crosscheck.CrosscheckError(f"{self}: the machine is too slow: packets were lost in front of the link")
+        rates = [bulk.throughput(document, port + k) for k in range(len(self.loads))]
+        values: dict[str, Any] = {key: found[key] for key in (*MEASURES, "mark_rate")}
+        return Measured(self, **values, lateness_p99_us=found["lateness"]["p99_us"], share=share(rates))
+
+
+def share(rates: Sequence[float]) -> float:
+    """Of the first congestion control; 0 if there is no other."""
+    return rates[0] / sum(rates) if len(rates) > 1 else 0.0
 
 
 def cells(pattern: str = "") -> list[Cell]:
@@ -138,11 +208,7 @@ def cells(pattern: str = "") -> list[Cell]:
 class Measured:
     """A run of a cell on a real link."""
 
-    control: str
-    queue: str
-    rate: int
-    rtt: int
-    flows: int
+    cell: Cell
     throughput_mbps: float
     queue_mean_packets: float
     queue_std_packets: float
@@ -151,57 +217,69 @@ class Measured:
     drop_rate: float
     lateness_p99_us: float
     """Of the link's deliveries."""
+    mark_rate: float = 0.0
+    share: float = 0.0
+    """Of the throughput, that of the first of two congestion controls; 0 if there is one."""
 
-    @property
-    def cell(self) -> Cell:
-        """What was run."""
-        return Cell(self.control, self.queue, self.rate, self.rtt, self.flows)
+    def row(self) -> dict[str, Any]:
+        """As a line of a table."""
+        return {**asdict(self.cell), **{one: getattr(self, one) for one in VALUES}}
+
+    @staticmethod
+    def of(row: Mapping[str, Any], kind: type[Cell] = Cell) -> Measured:
+        """From a line of a table; what it does not have is 0."""
+        keys: dict[str, Any] = {
+            one.name: int(row[one.name]) if one.type == "int" else row[one.name] for one in fields(kind)
+        }
+        return Measured(kind(**keys), **{name: float(row[name]) for name in VALUES if name in row})
 
 
-def _measure(cell: Cell, seed: int, port: int, real_time: bool, stop: Callable[[], bool]) -> Measured:
-    entry = crosscheck.Flows(cell.flows, SEGMENT, cell.control, timestamps=True, ecn=False)
-    scenario = cell.scenario(seed=seed)
-    plan = links.from_scenario(scenario, None, mtu=entry.mtu, sysctls=entry.sysctls(), real_time=real_time)
-    document = crosscheck.run_real(plan, entry, WARMUP, DURATION, port=port, stop=stop)
-    found = document["queues"][plan.queue]
-    if found["device_overruns"] or found["refused"]:
-        raise crosscheck.CrosscheckError(f"{cell}: the machine is too slow: packets were lost in front of the link")
-    return Measured(
-        **asdict(cell), **{key: found[key] for key in MEASURES}, lateness_p99_us=found["lateness"]["p99_us"]
-    )
+VALUES = [one.name for one in fields(Measured) if one.name != "cell"]
 
 
 def measure(
-    wanted: Sequence[Cell], *, jobs: int, real_time: bool, runs: int = 1, progress: Progress = no_progress
+    wanted: Sequence[Cell],
+    *,
+    jobs: int,
+    real_time: bool,
+    runs: int = 1,
+    store: campaign.Store | None = None,
+    progress: Progress = no_progress,
 ) -> list[Measured]:
-    """Runs cells on real links, `jobs` at a time, each `runs` times with the seeds from 1 on.
+    """Runs cells on real links, at most `jobs` at a time, each `runs` times with the seeds from 1 on.
 
-    A cell's runs stand together in what is returned.
+    A cell's runs stand together in what is returned. What `store` has already is not run again.
 
     Raises:
-        crosscheck.CrosscheckError: iperf3 is missing or has failed, or the machine is too slow.
+        crosscheck.CrosscheckError: the sender is missing or has failed, or the machine is too slow.
         links.LinkError: no link can be set up here.
     """
-    crosscheck.need_iperf3()
-    stopped = threading.Event()
-    found: dict[tuple[Cell, int], Measured] = {}
-    total = runs * len(wanted)
-    progress(0, total, "real links")
-    pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="cell")
-    # Light and heavy cells are under way at the same time.
-    order = sorted(wanted, key=lambda cell: (cell.rtt, cell.flows, cell.queue, cell.control, cell.rate))
-    try:
-        futures = {
-            pool.submit(_measure, cell, seed, crosscheck.PORT + k, real_time, stopped.is_set): (cell, seed)
-            for k, (seed, cell) in enumerate((seed, cell) for seed in range(1, runs + 1) for cell in order)
-        }
-        for future in as_completed(futures):
-            found[futures[future]] = future.result()
-            progress(len(found), total, "real links")
-    finally:
-        stopped.set()
-        pool.shutdown(wait=True, cancel_futures=True)
-    return [found[cell, seed] for cell in wanted for seed in range(1, runs + 1)]
+    kept = campaign.Store(None, {}) if store is None else store
+    every = [(cell, seed) for cell in wanted for seed in range(1, runs + 1)]
+
+    def key(item: tuple[Cell, int]) -> str:
+        return f"{item[0]}; seed {item[1]}"
+
+    def load(item: tuple[Cell, int]) -> tuple[float, float]:
+        return item[0].rate, item[0].window[1]
+
+    def work(item: tuple[Cell, int], number: int, stop: Callable[[], bool]) -> Measured:
+        cell, seed = item
+        return campaign.most_punctual(
+            lambda: cell.measure(seed, port=crosscheck.PORT + 2 * number, real_time=real_time, stop=stop),
+            lambda one: one.lateness_p99_us,
+            real_time,
+        )
+
+    campaign.run(
+        [item for item in every if kept.get(key(item)) is None],
+        work,
+        load,
+        jobs=jobs,
+        progress=progress,
+        came=lambda item, one: kept.add(key(item), one.row()),
+    )
+    return [Measured.of(kept.get(key(item)), type(item[0])) for item in every]
 
 
 def means(runs: Iterable[Measured]) -> list[tuple[Measured, int]]:
@@ -211,57 +289,36 @@ def means(runs: Iterable[Measured]) -> list[tuple[Measured, int]]:
         by_cell.setdefault(run.cell, []).append(run)
 
     def mean(of: list[Measured]) -> Measured:
-        values: dict[str, Any] = {
-            key: statistics.fmean(getattr(run, key) for run in of) for key in (*MEASURES, "lateness_p99_us")
-        }
+        values: dict[str, Any] = {key: statistics.fmean(getattr(run, key) for run in of) for key in VALUES}
         return replace(of[0], **values) if len(of) > 1 else of[0]
 
     return [(mean(of), len(of)) for of in by_cell.values()]
 
 
-def facts(jobs: int, real_time: bool) -> dict[str, str]:
-    """What machine and kernel measured, without a date."""
-    model = "unknown"
-    for line in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines():
-        if line.startswith("model name"):
-            model = line.partition(":")[2].strip()
-            break
-    return {
-        "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
-        "processor": f"{model}, {os.cpu_count()} cores",
-        "sender": crosscheck.iperf3_version(),
-        "links": f"{jobs} at a time, {'real-time' if real_time else 'normal'} priority",
-        "window": f"{WARMUP:g} s to {DURATION:g} s",
-    }
+def write(path: Path, runs: Sequence[Measured], about: Mapping[str, str]) -> None:
+    """The CSV, with the facts as comments in front. Columns without any value but 0 are left out."""
+    unused = {name for name in ("mark_rate", "share") if not any(getattr(run, name) for run in runs)}
+    rows = ({key: value for key, value in run.row().items() if key not in unused} for run in runs)
+    campaign.write(path, rows, about)
 
 
-def write(path: Path, runs: Iterable[Measured], about: Mapping[str, str]) -> None:
-    """The CSV, with the facts as comments in front."""
-    text = io.StringIO()
-    text.writelines(f"# {key}: {value}\n" for key, value in about.items())
-    table = csv.writer(text, lineterminator="\n")
-    names = [one.name for one in fields(Measured)]
-    table.writerow(names)
-    for run in runs:
-        table.writerow([f"{v:.6g}" if isinstance(v := getattr(run, name), float) else v for name in names])
-    disk.make_folders(path.parent)
-    disk.replace(path, text.getvalue())
-
-
-def read(path: Path) -> tuple[list[Measured], dict[str, str]]:
+def read(path: Path, kind: type[Cell] = Cell) -> tuple[list[Measured], dict[str, str]]:
     """What `write` has written.
 
     Raises:
         crosscheck.CrosscheckError: the file is none of these.
     """
-    lines = path.read_text(encoding="utf-8").splitlines()
-    about = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
-    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-    kinds = {one.name: {"str": str, "int": int}.get(str(one.type), float) for one in fields(Measured)}
+    rows, about = campaign.read(path)
     try:
-        return [Measured(**{name: kind(row[name]) for name, kind in kinds.items()}) for row in rows], about
+        return [Measured.of(row, kind) for row in rows], about
     except (KeyError, ValueError, TypeError) as error:
         raise crosscheck.CrosscheckError(f"{path}: is no table of a grid ({error})") from None
+
+
+def facts(jobs: int, real_time: bool) -> dict[str, str]:
+    """What measured, and when within a run."""
+    window = f"{WARMUP:g} s to {DURATION:g} s"
+    return {**campaign.facts(jobs, real_time), "sender": crosscheck.iperf3_version(), "window": window}
 
 
 # ---- the simulator -------------------------------------------------------------------------------------------------
@@ -277,10 +334,13 @@ class Simulated:
     delay_mean_ms: float
     delay_p99_ms: float
     drop_rate: float
+    mark_rate: float = 0.0
+    share: float = 0.0
     throughput_sd: float = 0.0
     """Standard deviation over the seeds, Mbit/s: how far one run may be from the mean by chance."""
     queue_sd: float = 0.0
     """The same of the mean queue, packets."""
+    share_sd: float = 0.0
 
 
 def _sd(values: Sequence[float]) -> float:
@@ -288,8 +348,10 @@ def _sd(values: Sequence[float]) -> float:
 
 
 def _reduce(text: str) -> list[float]:
-    queue = json.loads(text)["queues"]["bottleneck"]
-    return [queue[key] for key in MEASURES]
+    document = json.loads(text)
+    queue = document["queues"]["bottleneck"]
+    rates = [one["throughput_mbps"] for one in document["traffic"]]
+    return [*(queue[key] for key in MEASURES), queue["mark_rate"], share(rates)]
 
 
 def simulate(
@@ -306,126 +368,9 @@ def simulate(
         scenario = cell.scenario(changes, jitter)
         jobs += [Job(scenario, 1 + k) for k in range(seeds)]
     rows = run_all(jobs, _reduce, progress=progress, label="simulator")
-    means = []
+    found = []
     for k in range(len(wanted)):
         columns = list(zip(*rows[seeds * k : seeds * (k + 1)], strict=True))
-        spread = [_sd(columns[MEASURES.index(key)]) for key in ("throughput_mbps", "queue_mean_packets")]
-        means.append(Simulated(*(math.fsum(column) / seeds for column in columns), *spread))
-    return means
-
-
-# ---- agreement -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """A cell in both worlds."""
-
-    real: Measured
-    """The mean over the links."""
-    simulated: Simulated
-    links: int = 1
-
-    def relative(self, measure: str) -> float:
-        """Simulator minus link, over the link's."""
-        real: float = getattr(self.real, measure)
-        difference: float = getattr(self.simulated, measure) - real
-        return difference / real if real else math.copysign(math.inf, difference) if difference else 0.0
-
-    @property
-    def throughput(self) -> bool:
-        """Whether the throughput agrees."""
-        return abs(self.relative("throughput_mbps")) <= THROUGHPUT
-
-    @property
-    def queue(self) -> bool:
-        """Whether the mean queue agrees."""
-        near = abs(self.simulated.queue_mean_packets - self.real.queue_mean_packets) <= QUEUE_PACKETS
-        return near or abs(self.relative("queue_mean_packets")) <= QUEUE
-
-    @property
-    def holds(self) -> bool:
-        """Whether both agree."""
-        return self.throughput and self.queue
-
-    @property
-    def chance(self) -> bool:
-        """Whether the links are, in both, within CHANCE standard deviations of a mean of as many simulated runs."""
-        pairs = (("throughput_mbps", "throughput_sd"), ("queue_mean_packets", "queue_sd"))
-        ours, allowed = self.simulated, CHANCE / math.sqrt(self.links)
-        return all(
-            abs(getattr(ours, mean) - getattr(self.real, mean)) <= allowed * getattr(ours, sd) for mean, sd in pairs
-        )
-
-
-def compare(real: Sequence[tuple[Measured, int]], simulated: Sequence[Simulated]) -> list[Agreement]:
-    """Both, cell by cell: what `means` gives, and what `simulate` gives for the same cells."""
-    return [Agreement(mean, ours, links) for (mean, links), ours in zip(real, simulated, strict=True)]
-
-
-def summary(found: Sequence[Agreement]) -> list[list[str]]:
-    """By congestion control: cells, and how many agree in throughput, mean queue and both."""
-    rows = []
-    for control in CONTROLS:
-        of = [one for one in found if one.real.control == control]
-        if of:
-            counts = [sum(getattr(one, name) for one in of) for name in ("throughput", "queue", "holds")]
-            by_chance = sum(one.chance and not one.holds for one in of)
-            share = f"{100 * counts[2] / len(of):.0f} %"
-            rows.append([control, str(len(of)), *(str(count) for count in counts), share, str(by_chance)])
-    return rows
-
-
-HEAD = ["control", "cells", "throughput", "mean queue", "both", "of all", "others within chance"]
-
-COLUMNS = (
-    ("throughput_mbps", "throughput (Mbit/s)", 1, 2),
-    ("queue_mean_packets", "mean queue (packets)", 1, 1),
-    ("drop_rate", "drop rate (%)", 100, 2),
-)
-
-
-def rows(found: Sequence[Agreement]) -> tuple[list[str], list[list[str]]]:
-    """A table of all cells: the links' mean beside the simulator; `*` is outside the bounds, `~` too, but by chance."""
-    head = ["control", "queue", "Mbit/s", "ms", "flows", "links"]
-    for _, label, *_ in COLUMNS:
-        head += [label, "simulator", "difference"]
-    body = []
-    for one in found:
-        real = one.real
-        row = [real.control, real.queue, str(real.rate), str(real.rtt), str(real.flows), str(one.links)]
-        for field, _, factor, digits in COLUMNS:
-            outside = {"throughput_mbps": not one.throughput, "queue_mean_packets": not one.queue}.get(field, False)
-            relative = one.relative(field)
-            text = signed(100 * relative if math.isfinite(relative) else None, 1)
-            row += [
-                number(factor * getattr(real, field), digits),
-                number(factor * getattr(one.simulated, field), digits),
-                (f"{text} %" if math.isfinite(relative) else text) + (("~" if one.chance else " *") if outside else ""),
-            ]
-        body.append(row)
-    return head, body
-
-
-def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """A table for a page."""
-    lines = [head, ["---"] * len(head), *body]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-BEGIN, END = "<!-- begin {} -->", "<!-- end {} -->"
-
-
-def put(page: Path, name: str, text: str) -> None:
-    """Replace the text between the two comments of that name in a page.
-
-    Raises:
-        crosscheck.CrosscheckError: the page has no such place.
-    """
-    old = page.read_text(encoding="utf-8")
-    begin, end = BEGIN.format(name), END.format(name)
-    before, found, rest = old.partition(begin)
-    _, also, after = rest.partition(end)
-    if not found or not also:
-        raise crosscheck.CrosscheckError(f"{page}: has no place for {name}; wanted {begin} and {end}")
-    disk.replace(page, f"{before}{begin}\n\n{text}\n\n{end}{after}")
+        spread = [_sd(columns[at]) for at in (*(MEASURES.index(key) for key in SPREAD), -1)]
+        found.append(Simulated(*(math.fsum(column) / seeds for column in columns), *spread))
+    return found

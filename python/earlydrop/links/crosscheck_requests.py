@@ -1,62 +1,79 @@
-"""Requests after a pause: the kernel's TCP on emulated links against the simulator.
+"""Requests: answers of the kernel's TCP on emulated links against the simulator.
 
-A server behind the link answers each request with 2 MB; the client pauses between the end of an answer and the next
-request. What is compared is the time from a request to the end of its answer. `measure` runs links (Linux, root),
-`simulate` the simulator. `python -m earlydrop.links.crosscheck_requests --help` is the program.
+A server behind the link answers each request; the client pauses between the end of an answer and the next request. What
+is compared is the time from a request to the end of its answer. `measure` runs links (Linux, root), `simulate` the
+simulator. `python -m earlydrop.links.crosscheck_requests --help` is the program.
+
+Two sets of cells: after idle times, with which the rules for idle connections were checked; and `unseen`, answers of
+three sizes on new connections and after two idle times. Of these, each of the three paths goes with every control, size
+and kind of connection: path (c + s + k) mod 3 with control c, size s and kind k.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
+import math
 import re
 import socket
 import statistics
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import _core, links
+from .. import _core, links, terminal
 from ..runner import Job, run_all
 from ..terminal import signed
-from . import crosscheck, crosscheck_grid
+from . import campaign, crosscheck
+from .crosscheck_grid import CONTROLS, SEGMENT
 
-CONTROLS = ("reno", "cubic", "bbr")
 PAUSES = (0.1, 0.5, 3.0, 12.0)
 """s."""
 LIMITS = (400, 2000)
 """Buffers, packets: less than the bandwidth-delay product of 417, and more than an answer."""
 
-RATE, ROUND_TRIP = 50, 100
-"""Mbit/s, ms."""
-ANSWER, REQUEST = 2_000_000, 400
-"""Payload of an answer, and a request on the wire, B."""
-ANSWERS = 12
-"""Of a run. The first is the slow start of a new connection; the median of all is compared."""
+SIZES = (100_000, 1_000_000, 10_000_000)
+"""B."""
+KINDS = (("new", 1.0), ("same", 0.5), ("same", 5.0))
+"""Whether each answer has a new connection, and the pause, s."""
+PATHS = ((5, 40), (50, 200), (100, 5))
+"""Mbit/s, ms. DropTail holds a bandwidth-delay product, at least 20 packets."""
+ANSWERS = 6
+"""Of a run of these."""
+
+REQUEST = 400
+"""On the wire, B."""
 BOUND = 0.1
 """Largest relative difference of the medians."""
 
 PORT = 5700
 """Port of the first link's client."""
-OVERHEAD = 52
-"""Headers of a segment with time stamps, B."""
+OVERHEAD = {"same": 52, "new": 28}
+"""Headers of a request, B: a segment with time stamps, or a datagram."""
 
 SERVER = """
 import socket, sys
-host, port, control, answers, answer, request = sys.argv[1:4] + [int(one) for one in sys.argv[4:]]
-s = socket.socket()
-s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
-s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-s.setsockopt(socket.SOL_SOCKET, 32, 1 << 23)  # SO_SNDBUFFORCE: an answer never waits for the buffer
-s.connect((host, int(port)))
-for _ in range(answers):
-    left = request
-    while left:
-        left -= len(s.recv(left)) or sys.exit(0)
+here, host, port, control, connection, answers, answer, request = sys.argv[1:6] + [int(one) for one in sys.argv[6:]]
+def connect():
+    s = socket.socket()
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    s.setsockopt(socket.SOL_SOCKET, 32, 1 << 24)  # SO_SNDBUFFORCE: an answer never waits for the buffer
+    s.connect((host, int(port)))
+    return s
+asked = socket.socket(type=socket.SOCK_DGRAM)
+asked.bind((here, int(port)))
+s = connect()
+for k in range(answers):
+    if connection == "new":
+        asked.recv(request)
+        s = connect()
+    else:
+        left = request
+        while left:
+            left -= len(s.recv(left)) or sys.exit(0)
     s.sendall(bytes(answer))
 s.recv(1)
 """
@@ -69,27 +86,39 @@ class Cell:
     control: str
     limit: int
     pause: float
+    rate: int = 50
+    """Mbit/s."""
+    rtt: int = 100
+    """ms."""
+    size: int = 2_000_000
+    """Payload of an answer, B."""
+    connection: str = "same"
+    """Whether each answer has a "new" connection. The first one of "same" has one, too."""
+    answers: int = 12
 
     def __str__(self) -> str:
-        return f"{self.control}, {self.limit} packets, {self.pause:g} s"
+        path = f"{self.rate} Mbit/s, {self.rtt} ms, {self.limit} packets"
+        kind = "new" if self.connection == "new" else f"{self.pause:g} s"
+        return f"{self.control}, {path}, {self.size / 1000:g} kB, {kind}"
 
     def scenario(self, changes: Mapping[str, Any] | None = None) -> _core.Scenario:
         """As the simulator runs it; `changes` are keys of the traffic."""
-        way = {"rate": f"{RATE} Mbit/s", "delay": f"{ROUND_TRIP / 2:g} ms"}
+        way = {"rate": f"{self.rate} Mbit/s", "delay": f"{self.rtt / 2:g} ms"}
         traffic: dict[str, Any] = {
             "kind": "requests",
             "tcp": self.control,
             "stack": crosscheck.LINUX,
-            "segment": f"{crosscheck_grid.SEGMENT} B",
-            "size": f"{ANSWER} B",
+            "segment": f"{SEGMENT} B",
+            "size": f"{self.size} B",
             "request": f"{REQUEST} B",
-            "number": ANSWERS,
+            "connection": self.connection,
+            "number": self.answers,
             "think": f"{self.pause:g} s",
             **(changes or {}),
         }
         document = {
-            "name": f"{self.control}-{self.limit}-{self.pause:g}",
-            "duration": f"{ANSWERS * (self.pause + 8):g} s",
+            "name": "requests",
+            "duration": f"{self.answers * (self.pause + 8 + 10 * self.least):g} s",
             "warmup": "0 s",
             "topology": {
                 "kind": "dumbbell",
@@ -104,55 +133,115 @@ class Cell:
         }
         return _core.Scenario.parse(document, [])
 
+    @property
+    def least(self) -> float:
+        """What an answer takes at the link's rate, s."""
+        return self.size * 8 / (self.rate * 1e6)
 
-def cells(pattern: str = "") -> list[Cell]:
-    """All cells whose text the regular expression is found in."""
+
+def cells(pattern: str = "", of: str = "seen") -> list[Cell]:
+    """All cells of a set whose text the regular expression is found in."""
     every = [Cell(control, limit, pause) for control in CONTROLS for limit in LIMITS for pause in PAUSES]
+    if of == "unseen":
+        every = []
+        for c, control in enumerate(CONTROLS):
+            for s, size in enumerate(SIZES):
+                for k, (connection, pause) in enumerate(KINDS):
+                    rate, rtt = PATHS[(c + s + k) % len(PATHS)]
+                    limit = max(20, math.ceil(rate * 1e3 * rtt / 8 / 1500))
+                    every.append(Cell(control, limit, pause, rate, rtt, size, connection, ANSWERS))
     return [cell for cell in every if re.search(pattern, str(cell))]
 
 
-def _answer(connection: socket.socket) -> float:
+def _answer(cell: Cell, running: links.Running, listening: socket.socket, connection: socket.socket) -> float:
     """The time from a request to the end of its answer, s."""
     begin = time.monotonic()
-    connection.sendall(bytes(REQUEST - OVERHEAD))
-    left = ANSWER
+    request, left = bytes(REQUEST - OVERHEAD[cell.connection]), cell.size
+    new = cell.connection == "new"
+    if new:
+        with socket.socket(type=socket.SOCK_DGRAM) as asking:
+            asking.sendto(request, (running.inner, listening.getsockname()[1]))
+        connection, _ = listening.accept()
+        connection.settimeout(60)
+    else:
+        connection.sendall(request)
     while left:
         got = len(connection.recv(min(left, 1 << 20)))
         if got == 0:
             raise crosscheck.CrosscheckError("the server behind the link has ended early")
         left -= got
-    return time.monotonic() - begin
+    taken = time.monotonic() - begin
+    if new:
+        connection.close()
+    return taken
 
 
-def measure(cell: Cell, *, port: int, real_time: bool = False) -> list[float]:
-    """The times of all answers of a run on a real link, s, in order.
+@dataclass(frozen=True)
+class Times:
+    """A run of a cell on a real link."""
+
+    answers: tuple[float, ...]
+    """s, in order."""
+    lateness_p99_us: float
+    """Of the link's deliveries."""
+
+
+def measure(cell: Cell, *, port: int, real_time: bool = False, stop: Callable[[], bool] = lambda: False) -> Times:
+    """The times of all answers of a run on a real link.
 
     Raises:
         crosscheck.CrosscheckError: the machine is too slow, or the server has failed.
         links.LinkError: no link can be set up here.
     """
-    flows = crosscheck.Flows(1, crosscheck_grid.SEGMENT, cell.control, timestamps=True, ecn=False)
+    flows = crosscheck.Flows(1, SEGMENT, cell.control, timestamps=True, ecn=False)
     plan = links.from_scenario(cell.scenario(), None, mtu=flows.mtu, sysctls=flows.sysctls(), real_time=real_time)
     with links.Running(plan) as running, socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         # SO_RCVBUFFORCE: the receive window never limits.
         listening.setsockopt(socket.SOL_SOCKET, 33, 1 << 23)
         listening.bind((running.outer, port))
         listening.listen(1)
-        numbers = [str(one) for one in (port, cell.control, ANSWERS, ANSWER, REQUEST - OVERHEAD)]
-        running.start([sys.executable, "-c", SERVER, running.outer, *numbers])
+        numbers = [str(one) for one in (cell.answers, cell.size, REQUEST - OVERHEAD[cell.connection])]
+        words = [running.inner, running.outer, str(port), cell.control, cell.connection, *numbers]
+        running.start([sys.executable, "-I", "-c", SERVER, *words])
         listening.settimeout(10)
         connection, _ = listening.accept()
         connection.settimeout(60)
         with connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             times = []
-            for _ in range(ANSWERS):
-                times.append(_answer(connection))
+            for _ in range(cell.answers):
+                if stop():
+                    raise crosscheck.CrosscheckError("given up")
+                times.append(_answer(cell, running, listening, connection))
                 time.sleep(cell.pause)
         found = running.stop(0).document["queues"][plan.queue]
     if found["device_overruns"] or found["refused"]:
         raise crosscheck.CrosscheckError(f"{cell}: the machine is too slow: packets were lost in front of the link")
-    return times
+    return Times(tuple(times), found["lateness"]["p99_us"])
+
+
+def measure_all(wanted: Sequence[Cell], *, jobs: int, real_time: bool, store: campaign.Store) -> dict[Cell, Times]:
+    """Runs cells on real links, at most `jobs` at a time. What `store` has already is not run again."""
+
+    def work(cell: Cell, number: int, stop: Callable[[], bool]) -> Times:
+        return campaign.most_punctual(
+            lambda: measure(cell, port=PORT + number, real_time=real_time, stop=stop),
+            lambda one: one.lateness_p99_us,
+            real_time,
+        )
+
+    with terminal.Progress() as progress, store.going_on():
+        campaign.run(
+            [cell for cell in wanted if store.get(str(cell)) is None],
+            work,
+            # Links are idle for about half of the time.
+            lambda cell: (cell.rate / 2, cell.answers * (cell.pause + cell.least)),
+            jobs=jobs,
+            progress=progress,
+            came=lambda cell, times: store.add(str(cell), asdict(times)),
+        )
+    return {cell: Times(**store.get(str(cell))) for cell in wanted}
 
 
 def simulate(wanted: Sequence[Cell], changes: Mapping[str, Any] | None = None) -> list[list[float]]:
@@ -161,14 +250,17 @@ def simulate(wanted: Sequence[Cell], changes: Mapping[str, Any] | None = None) -
     return [one["traffic"][0]["transfers"]["times_s"] for one in found]
 
 
-def write(path: Path, rows: Sequence[tuple[Cell, Sequence[float]]], about: Mapping[str, str]) -> None:
+def write(path: Path, rows: Mapping[Cell, Times], about: Mapping[str, str]) -> None:
     """The CSV: a line for each run, with the facts as comments in front."""
-    lines = [f"# {key}: {value}" for key, value in about.items()]
-    lines.append(",".join(["control", "limit", "pause_s", *(f"answer_{k + 1}_s" for k in range(ANSWERS))]))
-    for cell, times in rows:
-        lines.append(",".join([cell.control, str(cell.limit), f"{cell.pause:g}", *(f"{one:.4f}" for one in times)]))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    lines = [
+        {
+            **asdict(cell),
+            "lateness_p99_us": times.lateness_p99_us,
+            **{f"answer_{k + 1}_s": f"{one:.4f}" for k, one in enumerate(times.answers)},
+        }
+        for cell, times in rows.items()
+    ]
+    campaign.write(path, lines, about)
 
 
 def read(path: Path) -> dict[Cell, float]:
@@ -177,13 +269,16 @@ def read(path: Path) -> dict[Cell, float]:
     Raises:
         crosscheck.CrosscheckError: the file is none of these.
     """
-    times: dict[Cell, list[float]] = {}
-    lines = path.read_text(encoding="utf-8").splitlines()
+    rows, _ = campaign.read(path)
+    kinds: dict[str, Callable[[str], Any]] = {"control": str, "pause": float, "connection": str}
     try:
-        for row in csv.reader([line for line in lines if not line.startswith("#")][1:]):
-            times.setdefault(Cell(row[0], int(row[1]), float(row[2])), []).extend(float(one) for one in row[3:])
-        return {cell: statistics.median(values) for cell, values in times.items()}
-    except (ValueError, IndexError, statistics.StatisticsError) as error:
+        return {
+            Cell(**{key: kinds.get(key, int)(row[key]) for key in Cell.__dataclass_fields__}): statistics.median(
+                float(row[f"answer_{k + 1}_s"]) for k in range(int(row["answers"]))
+            )
+            for row in rows
+        }
+    except (KeyError, TypeError, ValueError, statistics.StatisticsError) as error:
         raise crosscheck.CrosscheckError(f"{path}: is no table of requests ({error})") from None
 
 
@@ -198,42 +293,69 @@ def table(stored: Mapping[Cell, float], simulated: Mapping[Cell, float]) -> str:
                 cell = Cell(control, limit, pause)
                 row.append(f"{stored[cell]:.3f} s, {signed(100 * (simulated[cell] / stored[cell] - 1), 1)} %")
             body.append(row)
-    return crosscheck_grid.markdown(head, body)
+    return campaign.markdown(head, body)
+
+
+def unseen_table(stored: Mapping[Cell, float], simulated: Mapping[Cell, float]) -> str:
+    """A Markdown table: a line for each control and size, with the three kinds of connection; `*` is outside BOUND."""
+    head = ["control", "answer", *("new connection" if new == "new" else f"idle for {p:g} s" for new, p in KINDS)]
+    body = []
+    for control in CONTROLS:
+        for size in SIZES:
+            row = [control, f"{size / 1e6:g} MB"]
+            for cell in (one for one in cells(of="unseen") if (one.control, one.size) == (control, size)):
+                difference = simulated[cell] / stored[cell] - 1
+                mark = " *" if abs(difference) > BOUND else ""
+                row.append(
+                    f"{cell.rate} Mbit/s, {cell.rtt} ms: {stored[cell]:.3f} s, {signed(100 * difference, 1)} %{mark}"
+                )
+            body.append(row)
+    outside = sum(abs(simulated[cell] / stored[cell] - 1) > BOUND for cell in stored)
+    return campaign.markdown(head, body) + f"\n\n{len(stored) - outside} of {len(stored)} within {100 * BOUND:.0f} %."
+
+
+SETS = {
+    "seen": ("requests after a pause", table),
+    "unseen": ("short answers", unseen_table),
+}
+"""By name of a set, the place in a page, and what stands there."""
+AGREE = {"seen": 1.0, "unseen": 0.8}
+"""The share of a set's cells that must agree: the program ends with 1 if fewer do."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The program."""
     parser = argparse.ArgumentParser(prog="crosscheck_requests", description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--cells", default="seen", choices=list(SETS), help="set of cells (default: seen)")
     parser.add_argument("--only", default="", help="cells that match this regular expression, such as '^bbr'")
     parser.add_argument("--jobs", type=int, default=4, help="links that run concurrently (default: 4)")
     parser.add_argument("--realtime", action="store_true", help="real-time priority for the links")
     parser.add_argument("--stored", type=Path, help="compare with this CSV instead of running links")
-    parser.add_argument("--write", type=Path, help="write the links' times to this CSV")
+    parser.add_argument("--write", type=Path, help="write the links' times to this CSV; what was interrupted goes on")
     parser.add_argument("--page", type=Path, help="write the table into this Markdown page")
     given = parser.parse_args(arguments)
-    wanted = cells(given.only)
+    wanted = cells(given.only, given.cells)
     if given.stored is None:
-        # Long pauses first.
-        order = sorted(wanted, key=lambda cell: -cell.pause)
-        with ThreadPoolExecutor(given.jobs) as pool:
-            runs = pool.map(lambda k: measure(order[k], port=PORT + k, real_time=given.realtime), range(len(order)))
-            rows = list(zip(order, runs, strict=True))
-        stored = {cell: statistics.median(times) for cell, times in rows}
+        about = campaign.facts(given.jobs, given.realtime)
+        store = campaign.Store(given.write, about)
+        found = measure_all(wanted, jobs=given.jobs, real_time=given.realtime, store=store)
         if given.write:
-            about = crosscheck_grid.facts(given.jobs, given.realtime)
-            write(given.write, sorted(rows), {key: about[key] for key in ("kernel", "processor", "links")})
+            write(given.write, found, about)
+        store.close()
+        stored = {cell: statistics.median(times.answers) for cell, times in found.items()}
     else:
-        stored = read(given.stored)
+        stored = {cell: median for cell, median in read(given.stored).items() if cell in set(wanted)}
     simulated = {cell: statistics.median(times) for cell, times in zip(wanted, simulate(wanted), strict=True)}
     outside = 0
     for cell in wanted:
         difference = simulated[cell] / stored[cell] - 1
         outside += abs(difference) > BOUND
         mark = " *" if abs(difference) > BOUND else ""
-        print(f"{cell!s:<32}{stored[cell]:>8.3f} s{simulated[cell]:>8.3f} s {signed(100 * difference, 1):>6} %{mark}")
+        print(f"{cell!s:<56}{stored[cell]:>8.3f} s{simulated[cell]:>8.3f} s {signed(100 * difference, 1):>6} %{mark}")
     if given.page:
-        crosscheck_grid.put(given.page, "requests after a pause", table(stored, simulated))
-    return int(outside > 0)
+        name, tabulate = SETS[given.cells]
+        campaign.put(given.page, name, tabulate(stored, simulated))
+    return int(outside > (1 - AGREE[given.cells]) * len(wanted))
 
 
 if __name__ == "__main__":

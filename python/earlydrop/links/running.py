@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from ..document import effects
 from .keeper import Keeper
 from .planning import MTU_IPV6, LinkError, OptionError, Plan, plan
 from .records import arrays, log
@@ -385,8 +386,7 @@ class Link(dict[str, Any]):
     def __enter__(self) -> Running:
         if self._running is not None:
             raise LinkError("this link is at work already")
-        parts = {key: self[key] for key in ("framing", "aggregation", "loss", "jitter", "reorder") if key in self}
-        self._running = Running(plan(self["rate"], self["delay"], **parts, **self._real))
+        self._running = Running(plan(self["rate"], self["delay"], **effects(self), **self._real))
         return self._running
 
     def __exit__(

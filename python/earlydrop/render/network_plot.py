@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..document import effects
 from ..terminal import delay_text, rate_text
 from . import plotting
 
@@ -173,9 +174,7 @@ def _core(link: Mapping[str, Any], routers: set[str]) -> bool:
 
 
 def _odd(way: Any) -> bool:
-    return isinstance(way, Mapping) and (
-        isinstance(way["rate"], Mapping) or bool({"framing", "aggregation", "loss", "jitter", "reorder"} & set(way))
-    )
+    return isinstance(way, Mapping) and (isinstance(way["rate"], Mapping) or bool(effects(way)))
 
 
 def _dots(axes: Axes, nodes: Sequence[Any], left_out: set[str]) -> None:

@@ -221,16 +221,21 @@ impl Flows {
     /// Takes a queue off its list.
     #[inline]
     pub fn unlink(&mut self, queue: usize) {
+        self.join_neighbours(queue);
+        self.links[queue] = (queue as u16, queue as u16);
+    }
+
+    #[inline]
+    fn join_neighbours(&mut self, queue: usize) {
         let (before, behind) = self.links[queue];
         self.links[usize::from(before)].1 = behind;
         self.links[usize::from(behind)].0 = before;
-        self.links[queue] = (queue as u16, queue as u16);
     }
 
     /// Moves a queue to the end of a list.
     #[inline]
     pub fn append(&mut self, list: List, queue: usize) {
-        self.unlink(queue);
+        self.join_neighbours(queue);
         let head = list as usize;
         let (last, _) = self.links[head];
         self.links[usize::from(last)].1 = queue as u16;

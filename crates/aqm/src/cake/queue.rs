@@ -285,18 +285,6 @@ impl Cake {
         self.reconfigure(rate);
     }
 
-    /// The bytes that a queue may send in its turn (cake_get_flow_quantum).
-    #[inline]
-    fn quantum(&mut self, tin: usize, queue: usize) -> i32 {
-        let at = &self.tins[tin];
-        let share = match at.flows.load(queue) {
-            1 => 65_535,
-            load => 65_535 / load,
-        };
-        let dither = (self.random.uniform() * 65_536.0) as u32;
-        ((at.share.flow_quantum * share + dither) >> 16) as i32
-    }
-
     /// cake_drop: the longest queue loses its head.
     fn overflow(&mut self, now: i64, on_drop: &mut OnDrop<'_>) {
         let Cake { heap, tins, .. } = self;
@@ -363,29 +351,28 @@ impl Cake {
     /// The queue whose turn it is in a tin; `first`: decaying queues come first, one of them.
     #[inline]
     fn turn(&mut self, tin: usize, mut first: bool) -> Option<usize> {
+        let at = &mut self.tins[tin];
         loop {
-            let flows = &self.tins[tin].flows;
+            let flows = &at.flows;
             let decaying = flows.first(List::Decaying);
             let ready = || flows.first(List::New).or_else(|| flows.first(List::Old)).or(decaying);
             let queue = decaying.filter(|_| first).or_else(ready)?;
             first = false;
-            let flow = &flows.all[queue];
+            let flow = &mut at.flows.all[queue];
             if flow.deficit > 0 {
                 return Some(queue);
             }
-            let (set, waits) = (flow.set, flow.first != NONE);
-            let at = &mut self.tins[tin];
-            if set == Set::Sparse {
-                if waits {
+            if flow.set == Set::Sparse {
+                if flow.first == NONE {
+                    flow.set = Set::SparseWait;
+                } else {
+                    flow.set = Set::Bulk;
                     at.sparse -= 1;
                     at.bulk += 1;
                     at.flows.busier(queue);
                 }
-                at.flows.all[queue].set = if waits { Set::Bulk } else { Set::SparseWait };
             }
-            let quantum = self.quantum(tin, queue);
-            let at = &mut self.tins[tin];
-            at.flows.all[queue].deficit += quantum;
+            at.flows.all[queue].deficit += at.quantum(queue, &mut self.random);
             at.flows.append(List::Old, queue);
         }
     }
@@ -547,7 +534,7 @@ impl Discipline for Cake {
                 at.sparse += 1;
                 at.flows.append(List::New, queue);
                 at.flows.all[queue].set = Set::Sparse;
-                self.tins[tin].flows.all[queue].deficit = self.quantum(tin, queue);
+                at.flows.all[queue].deficit = at.quantum(queue, &mut self.random);
             }
             Set::SparseWait => {
                 at.sparse -= 1;
@@ -609,6 +596,10 @@ impl Discipline for Cake {
 
     fn reads_headers(&self) -> bool {
         true
+    }
+
+    fn washes(&self, _class: u8) -> bool {
+        self.set.wash
     }
 
     fn packets(&self) -> u64 {

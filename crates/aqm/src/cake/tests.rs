@@ -360,4 +360,5 @@ fn code_points_have_statistics_of_their_own() {
     assert_eq!(statistic(&*queue, 3, "packets"), 2.0);
     assert_eq!(statistic(&*queue, 3, "largest_packet_bytes"), 700.0);
     assert_eq!(queue.dequeue(at(0.0), &mut |_, _| {}).map(|packet| packet.class), Some(0), "washed");
+    assert!(queue.washes(5) && !build(&[], UNBOUNDED).washes(5));
 }

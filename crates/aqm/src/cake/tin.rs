@@ -3,6 +3,7 @@
 use super::flows::{Flows, Ways};
 use super::parameters::FlowMode;
 use super::tins::Share;
+use crate::random::Generator;
 
 /// A tin (`struct cake_tin_data`).
 #[derive(Debug)]
@@ -59,6 +60,17 @@ impl Tin {
     #[inline]
     pub fn is_active(&self) -> bool {
         self.sparse + self.bulk > 0
+    }
+
+    /// The bytes that a queue may send in its turn (cake_get_flow_quantum).
+    #[inline]
+    pub fn quantum(&self, queue: usize, random: &mut Generator) -> i32 {
+        let share = match self.flows.load(queue) {
+            1 => 65_535,
+            load => 65_535 / load,
+        };
+        let dither = (random.uniform() * 65_536.0) as u32;
+        ((self.share.flow_quantum * share + dither) >> 16) as i32
     }
 
     /// A packet leaves after `delay` ns.

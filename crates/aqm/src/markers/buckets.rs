@@ -53,6 +53,7 @@ pub(super) const TOKEN_BUCKET: MarkerSpec = MarkerSpec {
     summary: "In profile while a token bucket has tokens, out of it else",
     source: "Clark, Fang: Explicit allocation of best-effort packet delivery service, ToN 6(4), 1998",
     own: &ONE,
+    yellow: false,
     check: |_| Ok(()),
     build: |values| Box::new(Single { bucket: Bucket::new(values, &ONE, "cir", "cbs") }),
 };
@@ -65,6 +66,7 @@ pub(super) const SRTCM: MarkerSpec = MarkerSpec {
     summary: "Single rate three color marker: a committed and an excess burst at one rate",
     source: "Heinanen, Guerin: A single rate three color marker, RFC 2697, 1999",
     own: &SINGLE_RATE,
+    yellow: true,
     check: |values| {
         let real = |name| values.real(&SINGLE_RATE, name);
         if real("cbs") == 0.0 && real("ebs") == 0.0 {
@@ -88,6 +90,7 @@ pub(super) const TRTCM: MarkerSpec = MarkerSpec {
     summary: "Two rate three color marker: a committed rate and a peak rate",
     source: "Heinanen, Guerin: A two rate three color marker, RFC 2698, 1999",
     own: &TWO_RATES,
+    yellow: true,
     check: |values| {
         let real = |name| values.real(&TWO_RATES, name);
         if real("pir") < real("cir") {

@@ -85,6 +85,10 @@ impl Discipline for Conditioned {
         self.queue.reads_headers()
     }
 
+    fn washes(&self, _class: u8) -> bool {
+        self.classes.iter().any(|&class| self.queue.washes(class))
+    }
+
     fn held_until(&self) -> Option<Time> {
         self.queue.held_until()
     }
@@ -179,13 +183,13 @@ mod tests {
     fn a_shaper_behind_a_marker_still_holds_packets_back() {
         let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
         let mut cake = Values::new();
-        cake.set("bandwidth", Value::Real(8e6));
+        cake.set("bandwidth", Value::Real(8e6)).set("wash", Value::Flag(true));
         let built = (catalogue::find("cake").unwrap().build)(&cake, &link, Limit::Packets(50)).unwrap();
         let queue = built.queue(Limit::Packets(50), false, Generator::stream(1, "queue"));
         let mut values = Values::new();
         values.set("cbs", Value::Real(1000.0)).set("ebs", Value::Real(0.0)).set("red", Value::Whole(1));
         let mut queue = Conditioned::new(queue, find("srtcm").unwrap(), &values, Generator::stream(1, "marker"));
-        assert!(queue.reads_headers());
+        assert!(queue.reads_headers() && queue.washes(0));
         for _ in 0..2 {
             let header = Header { dscp: 46, ..Header::default() };
             queue.enqueue_with(Packet::new(1, 1000), &header, Time::ZERO, &mut |_, _| {});

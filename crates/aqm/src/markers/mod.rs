@@ -45,8 +45,10 @@ pub struct MarkerSpec {
     pub summary: &'static str,
     /// Authors, title, place.
     pub source: &'static str,
-    /// Its own parameters; [`SHARED`] come after them.
+    /// Its own parameters; those of [`SHARED`] that concern it come after them.
     own: &'static [Param],
+    /// Whether it has three colours, or green and red only.
+    yellow: bool,
     /// Checks values against one another.
     pub check: fn(&Values) -> Result<(), ParamError>,
     /// Builds the meter.
@@ -56,7 +58,8 @@ pub struct MarkerSpec {
 impl MarkerSpec {
     /// All parameters.
     pub fn all_params(&self) -> impl Iterator<Item = &'static Param> {
-        self.own.iter().chain(SHARED)
+        let yellow = self.yellow;
+        self.own.iter().chain(SHARED.iter().filter(move |param| yellow || param.name != "yellow"))
     }
 
     /// The parameter called `name`.
@@ -95,7 +98,7 @@ const fn class(name: &'static str, default: i64, doc: &'static str) -> Param {
     Param { name, symbol: "", unit: Unit::None, kind, default: Value::Whole(default), source, doc }
 }
 
-/// The parameters of every marker.
+/// The parameters that markers share.
 pub const SHARED: &[Param] = &[
     class("green", 2, "Class of green packets."),
     class("yellow", 1, "Class of yellow packets."),

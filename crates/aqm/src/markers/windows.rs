@@ -44,6 +44,7 @@ pub(super) const TSW2CM: MarkerSpec = MarkerSpec {
     summary: "Time sliding window two color marker: what is beyond a measured rate, by chance",
     source: "ns-2.35 diffserv/dsPolicy.cc; Clark, Fang: Explicit allocation, ToN 6(4), 1998",
     own: &TWO_COLOURS,
+    yellow: false,
     check: |_| Ok(()),
     build: |values| Box::new(Window::new(values, &TWO_COLOURS, None)),
 };
@@ -56,6 +57,7 @@ pub(super) const TSW3CM: MarkerSpec = MarkerSpec {
     summary: "Time sliding window three color marker: a committed and a peak rate, by chance",
     source: "Fang, Seddigh, Nandy: A time sliding window three colour marker, RFC 2859, 2000",
     own: &THREE_COLOURS,
+    yellow: true,
     check: |values| {
         let real = |name| values.real(&THREE_COLOURS, name);
         if real("pir") < real("cir") {

@@ -24,7 +24,8 @@
 //! 2. The child has its own `limit`. In Linux the parent's `limit` is that of its first child, a FIFO.
 //! 3. `rate` is the link's unless given, and `burst` ten packets of 1514 B. Linux wants both.
 
-use super::ParentSpec;
+use super::ratecfg::{clock, time, Cost, START};
+use super::{counted, ParentSpec};
 use crate::discipline::{Admitted, Built, Discipline, OnDrop};
 use crate::gate::Counters;
 use crate::header::Header;
@@ -67,7 +68,8 @@ pub(super) const SPEC: ParentSpec = ParentSpec {
     },
     rate: rate_of,
     largest,
-    build: |values, link, child| Box::new(Tbf::new(values, link, child)),
+    children: |_| 1,
+    build: |values, link, mut children| Box::new(Tbf::new(values, link, children.remove(0))),
 };
 
 /// A packet must fit into each bucket.
@@ -78,42 +80,6 @@ fn largest(values: &Values) -> u32 {
 
 fn rate_of(values: &Values, link: &Link) -> f64 {
     values.number(PARAMS, "rate").unwrap_or(link.rate_bps)
-}
-
-/// A machine has been up for long when its queue is set up: the clock starts at one hour, ns.
-const START: i64 = 3_600_000_000_000;
-
-/// Nanoseconds of Linux's clock, rounded to the nearest.
-fn clock(now: Time) -> i64 {
-    START + (now.seconds() * 1e9 + 0.5) as i64
-}
-
-/// psched_ratecfg: what a byte costs at a rate.
-#[derive(Clone, Copy, Debug)]
-struct Cost {
-    mult: u64,
-    shift: u32,
-}
-
-impl Cost {
-    /// psched_ratecfg_precompute: at so many bits a second, counted in whole bytes.
-    fn at(rate_bps: f64) -> Self {
-        let rate = ((rate_bps / 8.0) as u64).max(1);
-        let (mut factor, mut shift) = (1_000_000_000_u64, 0);
-        loop {
-            let mult = factor / rate;
-            if mult & (1 << 31) != 0 || factor & (1 << 63) != 0 {
-                return Cost { mult, shift };
-            }
-            factor <<= 1;
-            shift += 1;
-        }
-    }
-
-    /// psched_l2t_ns.
-    fn of(self, bytes: u32) -> i64 {
-        ((u64::from(bytes) * self.mult) >> self.shift) as i64
-    }
 }
 
 /// A bucket: its size and what is in it, ns.
@@ -190,13 +156,9 @@ impl Tbf {
             on_drop(&packet, Reason::Forced);
             None
         } else {
-            let counters = &mut self.counters;
-            enter(&mut *self.child, packet, &mut |packet, reason| {
-                counters.drop(reason);
-                on_drop(packet, reason);
-            })
+            let enter = |child: &mut dyn Discipline, on_drop: &mut OnDrop<'_>| enter(child, packet, on_drop);
+            counted(&mut self.counters, &mut *self.child, on_drop, enter)
         };
-        self.counters.marks = self.child.counters().marks;
         if self.next.is_some() {
             // Linux tries at each arrival whether the packet may leave.
             self.overlimits += u64::from(self.held.is_some() && admitted.is_some());
@@ -226,12 +188,8 @@ impl Discipline for Tbf {
     /// tbf_dequeue.
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
         if self.next.is_none() {
-            let counters = &mut self.counters;
-            self.next = self.child.dequeue(now, &mut |packet, reason| {
-                counters.drop(reason);
-                on_drop(packet, reason);
-            });
-            counters.marks = self.child.counters().marks;
+            let take = |child: &mut dyn Discipline, on_drop: &mut OnDrop<'_>| child.dequeue(now, on_drop);
+            self.next = counted(&mut self.counters, &mut *self.child, on_drop, take);
         }
         let Some(packet) = self.next else {
             self.held = self.child.held_until();
@@ -244,7 +202,7 @@ impl Discipline for Tbf {
         let lacks = -left.min(peak_left);
         if lacks > 0 {
             self.overlimits += 1;
-            self.held = Some(Time::from_seconds((ns - START + lacks) as f64 / 1e9));
+            self.held = Some(time(ns + lacks));
             return None;
         }
         self.filled = ns;
@@ -263,6 +221,10 @@ impl Discipline for Tbf {
 
     fn reads_headers(&self) -> bool {
         self.child.reads_headers()
+    }
+
+    fn washes(&self, class: u8) -> bool {
+        self.child.washes(class)
     }
 
     fn packets(&self) -> u64 {
@@ -311,7 +273,8 @@ impl Discipline for Tbf {
         self.child.groups(out);
     }
 
-    fn parent(&self, out: &mut dyn FnMut(&'static str, f64)) {
+    fn parent(&self, out: &mut dyn FnMut(Option<usize>, &'static str, f64)) {
+        let mut out = |name, value| out(None, name, value);
         out("sent_packets", self.counters.departures as f64);
         out("sent_bytes", self.counters.departed_bytes as f64);
         out("too_large", self.too_large as f64);
@@ -366,19 +329,6 @@ mod tests {
 
     /// 1 MB/s: a byte is 1 us.
     const RATE: (&str, Value) = ("rate", Value::Real(8e6));
-
-    #[test]
-    fn a_byte_costs_what_linux_computes() {
-        // psched_ratecfg_precompute: 2^31 <= mult < 2^32.
-        for (rate_bps, mult, shift) in [(8e6, 4_194_304_000, 22), (8e9, 2_147_483_648, 31), (1e9, 2_147_483_648, 28)] {
-            let cost = Cost::at(rate_bps);
-            assert_eq!((cost.mult, cost.shift), (mult, shift), "{rate_bps}");
-        }
-        assert_eq!([Cost::at(8e6).of(1500), Cost::at(1e9).of(1), Cost::at(1e9).of(1500)], [1_500_000, 8, 12_000]);
-        // 41,666 B/s: 23,999.2 ns a byte exactly.
-        assert_eq!(Cost::at(333_333.0).of(1500), 36_000_576);
-        assert_eq!(Cost::at(64.0).of(1500), 187_500_000_000);
-    }
 
     #[test]
     fn a_burst_leaves_at_once_and_the_rest_at_the_rate() {
@@ -443,7 +393,7 @@ mod tests {
         let classes = [1, 2, 3].map(|ms| queue.dequeue(Time::from_seconds(f64::from(ms) * 1e-3), &mut |_, _| {}));
         assert_eq!(classes.map(|packet| packet.unwrap().class), [0, 7, 0]);
         let mut found = std::collections::BTreeMap::new();
-        queue.parent(&mut |name, value| {
+        queue.parent(&mut |_, name, value| {
             found.insert(name, value);
         });
         assert_eq!([found["overlimits"], found["sent_packets"], found["child_sent_packets"]], [2.0, 4.0, 4.0]);
@@ -453,9 +403,9 @@ mod tests {
     #[test]
     fn a_child_may_hold_packets_too() {
         let mut cake = Values::new();
-        cake.set("bandwidth", Value::Real(4e6));
+        cake.set("bandwidth", Value::Real(4e6)).set("wash", Value::Flag(true));
         let mut queue = Tbf::new(Values::new().set("rate", Value::Real(8e6)), &LINK, child("cake", &cake));
-        assert!(queue.reads_headers());
+        assert!(queue.reads_headers() && queue.washes(0));
         arrive(&mut queue, 2, 1000, 0.0);
         assert!(leaves(&mut queue, 0.0) && !leaves(&mut queue, 0.0));
         assert_eq!(queue.held_until(), Some(Time::from_seconds(2e-3)));

@@ -1,12 +1,15 @@
 //! Queues by flow, served in turn (DRR++ of RFC 8290, 4): a hash, a list of new queues, a list of old ones, and a
-//! deficit in bytes for each. FQ-CoDel and FQ-PIE use it.
+//! deficit in bytes for each. FQ-CoDel, FQ-PIE and FQ-COBALT use it.
 //!
 //! A queue is in exactly one of three lists: new, old, or idle (the RFCs' inactive). All packets lie in one pool, so
 //! that memory follows the packets that wait, and not the fullest that each queue has been. Every step costs the same
 //! whatever the number of queues; only [`FairQueues::fattest`] looks at a few times sqrt(queues) numbers.
 
+use crate::discipline::OnDrop;
+use crate::gate::Counters;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::hash;
+use crate::policy::{Limit, Reason, Room};
 use crate::random::Generator;
 use crate::Packet;
 use std::collections::HashMap;
@@ -296,6 +299,19 @@ impl FairQueues {
         self.sizes.bytes[queue]
     }
 
+    /// Whether more waits than `limit` allows.
+    pub fn exceeds(&self, limit: Limit) -> bool {
+        match limit {
+            Limit::Packets(n) => self.packets > n,
+            Limit::Bytes(n) => self.bytes > n,
+        }
+    }
+
+    /// Whether `packet` fits into `queue`, with the common limit as its own: so ns-3 has it.
+    pub fn fits(&self, queue: usize, packet: &Packet, limit: Limit) -> bool {
+        Room::holding(limit).admits(packet, self.packets_in(queue), self.bytes_in(queue))
+    }
+
     /// How many queues there are.
     pub fn len(&self) -> usize {
         self.queues.len()
@@ -309,6 +325,13 @@ impl FairQueues {
     /// Queues on the list of the new, and on that of the old.
     pub fn new_and_old(&self) -> (u32, u32) {
         (self.lists[Which::New as usize].length, self.lists[Which::Old as usize].length)
+    }
+
+    /// Named inner values: the lengths of both lists.
+    pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let (new, old) = self.new_and_old();
+        out("new_queues", f64::from(new));
+        out("old_queues", f64::from(old));
     }
 
     /// The queue of `flow`, and whether it had another flow before, whose history must not be held against this one
@@ -361,8 +384,8 @@ impl FairQueues {
         self.push_noted(queue, packet, false);
     }
 
-    /// The same with a `note` that [`FairQueues::pop_noted`] gives back.
-    #[inline]
+    /// The same with a `note`, see [`FairQueues::note`].
+    #[inline(always)]
     pub fn push_noted(&mut self, queue: usize, packet: Packet, note: bool) {
         self.activate(queue);
         self.packets += 1;
@@ -385,21 +408,24 @@ impl FairQueues {
         }
     }
 
-    /// Takes the head of `queue`; the queue stays on its list.
-    pub fn pop(&mut self, queue: usize) -> Option<Packet> {
-        self.pop_noted(queue).map(|(packet, _)| packet)
+    /// What was noted of the head of `queue`; false if it is empty.
+    pub fn note(&self, queue: usize) -> bool {
+        match self.queues[queue].first {
+            NONE => false,
+            first => self.pool[first as usize].note,
+        }
     }
 
-    /// The same with its note.
+    /// Takes the head of `queue`; the queue stays on its list.
     #[inline]
-    pub fn pop_noted(&mut self, queue: usize) -> Option<(Packet, bool)> {
+    pub fn pop(&mut self, queue: usize) -> Option<Packet> {
         let state = &mut self.queues[queue];
         let index = state.first;
         if index == NONE {
             return None;
         }
         let slot = &mut self.pool[index as usize];
-        let (packet, note) = (slot.packet, slot.note);
+        let packet = slot.packet;
         state.packets -= 1;
         state.first = std::mem::replace(&mut slot.after, self.free);
         if state.first == NONE {
@@ -409,7 +435,7 @@ impl FairQueues {
         self.packets -= 1;
         self.bytes -= u64::from(packet.size);
         self.sizes.set(queue, self.sizes.bytes[queue] - u64::from(packet.size));
-        Some((packet, note))
+        Some(packet)
     }
 
     /// The queue whose turn it is: the first of the new, else of the old, that has not used up its quantum. It may turn
@@ -454,13 +480,14 @@ impl FairQueues {
     }
 
     /// The limit is passed: drops from the head of the fattest queue half of it, but at most a batch and at least one
-    /// packet. The queue and the number of packets; `None` if nothing waits.
-    pub fn drop_batch(&mut self, on_drop: &mut dyn FnMut(&Packet)) -> Option<(usize, u32)> {
+    /// packet, counted and reported. The queue and the number of packets; `None` if nothing waits.
+    pub fn drop_batch(&mut self, counters: &mut Counters, on_drop: &mut OnDrop<'_>) -> Option<(usize, u32)> {
         let queue = self.fattest()?;
         let (packets, bytes) = (self.packets_in(queue) / 2, self.bytes_in(queue) / 2);
         let (mut dropped, mut dropped_bytes) = (0, 0);
         while let Some(packet) = self.pop(queue) {
-            on_drop(&packet);
+            counters.drop(Reason::Overflow);
+            on_drop(&packet, Reason::Overflow);
             dropped += 1;
             dropped_bytes += u64::from(packet.size);
             let enough = if self.set.half_the_packets { dropped >= packets } else { dropped_bytes >= bytes };
@@ -652,7 +679,7 @@ mod tests {
         let mut fair = fair(given, "linux");
         sizes.iter().for_each(|&size| arrive(&mut fair, 'F', size));
         arrive(&mut fair, 'G', 40);
-        fair.drop_batch(&mut |packet| assert_eq!(packet.flow, 'F' as u64)).unwrap().1
+        fair.drop_batch(&mut Counters::default(), &mut |packet, _| assert_eq!(packet.flow, 'F' as u64)).unwrap().1
     }
 
     #[test]

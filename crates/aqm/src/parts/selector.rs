@@ -56,6 +56,12 @@ impl Selector {
         Ok(Selector { value, mask })
     }
 
+    /// Whether every packet is selected.
+    #[inline]
+    pub fn selects_all(self) -> bool {
+        self.mask == 0
+    }
+
     /// Whether the DSCP matters.
     pub fn reads_dscp(self) -> bool {
         self.mask >> 2 != 0

@@ -9,6 +9,8 @@ mod ecn_sharp;
 mod fq_cobalt;
 mod fq_codel;
 mod fq_pacing;
+mod htb;
+mod markers;
 mod pi2;
 mod pie;
 mod published_red;
@@ -17,6 +19,7 @@ mod red;
 mod round_robin;
 mod sfred;
 mod tbf;
+mod wifi;
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -142,7 +142,7 @@ fn crates(set: &Setting, steps: &[(f64, Step)]) -> Vec<Event> {
     }
     let spec = parents::find("tbf").unwrap();
     (spec.check)(&given, &LINK).unwrap();
-    let mut tbf = (spec.build)(&given, &LINK, child);
+    let mut tbf = (spec.build)(&given, &LINK, vec![child]);
     let mut seen = Vec::new();
     for &(time, step) in steps {
         let now = Time::from_seconds(time);

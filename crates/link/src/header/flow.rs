@@ -32,19 +32,22 @@ pub struct Endpoints {
 impl Endpoints {
     /// The flow key: the same on every machine and in every run, with entropy in all bits.
     pub fn key(&self) -> u64 {
-        let mut hash = Mixer(0x9e37_79b9_7f4a_7c15);
-        for address in [self.source, self.destination] {
-            match address {
-                IpAddr::V4(address) => hash.add(u64::from(address.to_bits())),
-                IpAddr::V6(address) => {
-                    hash.add((address.to_bits() >> 64) as u64);
-                    hash.add(address.to_bits() as u64);
-                }
-            }
-        }
+        let mut hash = Mixer(SEED);
+        hash.add_address(self.source);
+        hash.add_address(self.destination);
         let (from, to) = self.ports;
         hash.add(u64::from(self.protocol) << 32 | u64::from(from) << 16 | u64::from(to));
         hash.0
+    }
+
+    /// The keys of source and destination: equal for equal addresses.
+    pub fn hosts(&self) -> (u64, u64) {
+        let of = |address| {
+            let mut hash = Mixer(SEED);
+            hash.add_address(address);
+            hash.0
+        };
+        (of(self.source), of(self.destination))
     }
 }
 
@@ -67,10 +70,23 @@ impl fmt::Display for Endpoints {
     }
 }
 
+/// What hashes begin with.
+const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// A hash of words: the finalizer of SplitMix64 after each.
 struct Mixer(u64);
 
 impl Mixer {
+    fn add_address(&mut self, address: IpAddr) {
+        match address {
+            IpAddr::V4(address) => self.add(u64::from(address.to_bits())),
+            IpAddr::V6(address) => {
+                self.add((address.to_bits() >> 64) as u64);
+                self.add(address.to_bits() as u64);
+            }
+        }
+    }
+
     fn add(&mut self, word: u64) {
         let mut x = (self.0 ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,15 +1,16 @@
-//! What a queue reads from an IP packet, and the one thing it may write: CE (RFC 791, 2474, 3168, 8200).
+//! What a queue reads from an IP packet, and what it may write: CE, or DSCP 0 (RFC 791, 2474, 3168, 8200).
 //!
 //! Nothing here trusts the packet. One without a usable IP header is [`Malformed`]; the link drops and counts it as a
 //! router would. Everything else is forwarded, whatever follows that header.
 
 mod flow;
+mod tcp;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use earlydrop_aqm::{Ecn, Packet};
-use etherparse::ip_number::{AUTH, IPV6_DEST_OPTIONS, IPV6_FRAG, IPV6_HOP_BY_HOP, IPV6_ROUTE};
+use earlydrop_aqm::{Ecn, Header as Read, Packet};
+use etherparse::ip_number::{AUTH, IPV6_DEST_OPTIONS, IPV6_FRAG, IPV6_HOP_BY_HOP, IPV6_ROUTE, TCP};
 use etherparse::{IpAuthHeaderSlice, Ipv6ExtensionsSlice, Ipv6FragmentHeaderSlice, Ipv6RawExtHeaderSlice, LaxIpSlice};
 pub use flow::{Endpoints, Fragment, Fragments};
 
@@ -126,6 +127,16 @@ impl Header {
         let initial = INITIAL_TTLS.into_iter().find(|&start| self.ttl <= start).unwrap_or(u8::MAX);
         Packet { ecn: self.ecn, class: self.dscp >> 3, ttl: self.ttl, initial_ttl: initial, ..Packet::new(key, size) }
     }
+
+    /// The header as a queue sees it that reads headers; `packet` is what [`Header::read`] has read. Fragments have no
+    /// TCP header.
+    pub fn for_queue(&self, packet: &[u8]) -> Read {
+        let tcp = (self.endpoints.protocol == TCP.0 && self.fragment.is_none())
+            .then(|| LaxIpSlice::from_slice(packet).ok().and_then(|(ip, _)| tcp::read(ip.payload().payload)))
+            .flatten();
+        let (source, destination) = self.endpoints.hosts();
+        Read { dscp: self.dscp, source, destination, tcp }
+    }
 }
 
 fn check_ipv4(packet: &[u8]) -> Result<(), Malformed> {
@@ -209,13 +220,23 @@ fn ports(protocol: u8, fragment: Option<Fragment>, payload: &[u8]) -> (u16, u16)
     }
 }
 
-/// Sets CE in a packet that [`Header::read`] has accepted. The IPv4 checksum is updated by the difference (RFC 1624),
-/// so that a wrong one stays wrong.
+/// Sets CE in a packet that [`Header::read`] has accepted.
 pub fn set_ce(packet: &mut [u8]) {
+    change_traffic_class(packet, |class| class | 0b11);
+}
+
+/// Sets DSCP 0 in a packet that [`Header::read`] has accepted; ECN stays.
+pub fn clear_dscp(packet: &mut [u8]) {
+    change_traffic_class(packet, |class| class & 0b11);
+}
+
+/// Changes the eight bits of DSCP and ECN. The IPv4 checksum is updated by the difference (RFC 1624), so that a wrong
+/// one stays wrong.
+fn change_traffic_class(packet: &mut [u8], change: impl Fn(u8) -> u8) {
     match packet {
         [first, second, rest @ ..] if *first >> 4 == 4 && rest.len() >= 10 => {
             let before = u16::from_be_bytes([*first, *second]);
-            *second |= 0b11;
+            *second = change(*second);
             let after = u16::from_be_bytes([*first, *second]);
             let checksum = u16::from_be_bytes([rest[8], rest[9]]);
             // HC' = ~(~HC + ~m + m'), in ones' complement.
@@ -224,7 +245,10 @@ pub fn set_ce(packet: &mut [u8]) {
             let folded = (folded & 0xffff) + (folded >> 16);
             rest[8..10].copy_from_slice(&(!(folded as u16)).to_be_bytes());
         }
-        [first, second, ..] if *first >> 4 == 6 => *second |= 0b11 << 4,
+        [first, second, ..] if *first >> 4 == 6 => {
+            let class = change(*first << 4 | *second >> 4);
+            (*first, *second) = (*first & 0xf0 | class >> 4, *second & 0x0f | class << 4);
+        }
         _ => {}
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use earlydrop_aqm::header::TcpHeader;
 use etherparse::PacketBuilder;
 
 fn udp4(payload: &[u8]) -> Vec<u8> {
@@ -180,6 +181,93 @@ fn flow_keys_differ_and_do_not_depend_on_the_run() {
     assert!(low.len() > 800, "{}", low.len());
 }
 const GOLDEN: u64 = 5_400_337_138_671_472_131;
+
+#[test]
+fn a_washed_packet_keeps_its_ecn_field_and_its_checksum() {
+    let mut bytes = udp4(&[]);
+    bytes[1] = 46 << 2 | 0b11;
+    bytes[10..12].copy_from_slice(&[0, 0]);
+    let checksum = !(sum(&bytes[..20]) as u16);
+    bytes[10..12].copy_from_slice(&checksum.to_be_bytes());
+    clear_dscp(&mut bytes);
+    assert_eq!((bytes[1], sum(&bytes[..20])), (0b11, 0xffff));
+    let mut six = tcp6();
+    (six[0], six[1]) = (0x6f, 0b1110_1010);
+    clear_dscp(&mut six);
+    assert_eq!((six[0], six[1]), (0x60, 0b0010_1010), "the flow label stays");
+}
+
+#[test]
+fn a_queue_sees_hosts_and_dscp() {
+    let seen = |bytes: &[u8]| Header::read(bytes).expect("sound").for_queue(bytes);
+    let of = |from: u8, to: u8, ports: (u16, u16)| {
+        let mut bytes = Vec::new();
+        let builder = PacketBuilder::ipv4([10, 0, 0, from], [10, 0, 0, to], 61).udp(ports.0, ports.1);
+        builder.write(&mut bytes, &[]).expect("a packet");
+        bytes[1] = 46 << 2;
+        seen(&bytes)
+    };
+    let (first, other) = (of(1, 2, (7, 8)), of(1, 3, (9, 9)));
+    assert_eq!((first.dscp, first.tcp, first.source == first.destination), (46, None, false));
+    assert_eq!((first.source == other.source, first.destination == other.destination), (true, false));
+    assert_eq!(of(2, 1, (1, 1)).source, first.destination, "a host is one both ways");
+    let six = seen(&tcp6());
+    assert!(six.source != six.destination && six.tcp.is_some_and(|tcp| tcp.data));
+}
+
+/// What the ACK filter compares, from options in any order; and where Linux's reader stops.
+#[test]
+fn a_queue_sees_acks() {
+    let read = |flags: u8, options: &[u8], payload: &[u8]| {
+        let mut bytes = Vec::new();
+        let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 61).tcp(80, 5000, 1, 1000).ack(77);
+        builder.options_raw(options).expect("room for them").write(&mut bytes, payload).expect("a packet");
+        bytes[33] = flags;
+        Header::read(&bytes).expect("sound").for_queue(&bytes).tcp.expect("a TCP header")
+    };
+    let stamps = [8, 10, 0, 0, 0, 5, 0, 0, 0, 6];
+    let sack = [5, 18, 0, 0, 0, 10, 0, 0, 0, 20, 0, 0, 0, 30, 0, 0, 0, 40];
+    let plain = TcpHeader { plain_ack: true, acknowledges: true, ack: 77, ..TcpHeader::default() };
+    assert_eq!(read(0x10, &[], &[]), plain);
+    assert_eq!(read(0x10, &[], &[0]), TcpHeader { data: true, ..plain });
+    assert_eq!(read(0xd0, &[], &[]), TcpHeader { ecn_flags: 0b11, ..plain }, "ECE and CWR");
+    assert_eq!(read(0x50, &[], &[]), TcpHeader { ecn_flags: 0b01, ..plain }, "ECE");
+    assert_eq!(read(0x18, &[], &[]), TcpHeader { plain_ack: false, ..plain }, "PSH");
+    assert_eq!(read(0x12, &[], &[]), TcpHeader { plain_ack: false, acknowledges: false, ..plain }, "SYN");
+    let stamped = TcpHeader { stamps: Some((5, 6)), ..plain };
+    assert_eq!(read(0x10, &[&[1, 1], &stamps[..]].concat(), &[]), stamped);
+    let mut selective = TcpHeader { block_count: 2, ..stamped };
+    (selective.blocks[0], selective.blocks[1]) = ((10, 20), (30, 40));
+    assert_eq!(read(0x10, &[&[1, 1], &stamps[..], &[1, 1], &sack[..]].concat(), &[]), selective);
+    let other = TcpHeader { other_options: true, ..plain };
+    assert_eq!(read(0x10, &[2, 4, 5, 180], &[]), other, "MSS");
+    assert_eq!(read(0x10, &[5, 9, 0, 0, 0, 10, 0, 0, 0, 1, 1, 1], &[]), other, "a SACK option of 7 bytes");
+    assert_eq!(read(0x10, &[8, 8, 0, 0, 0, 5, 0, 0], &[]), other, "time stamps of 6 bytes");
+    assert_eq!(read(0x10, &[19, 4, 0, 0], &[]), plain, "a signature");
+    for broken in [[0, 2, 4, 5], [2, 1, 1, 1], [2, 40, 1, 1], [1, 1, 1, 2]] {
+        assert_eq!(read(0x10, &broken, &[]), plain, "{broken:?}");
+    }
+}
+
+/// A reserved bit, which accurate ECN uses, makes an ACK one that must stay; a fragment and a short header have none.
+#[test]
+fn where_there_is_no_plain_ack() {
+    let mut bytes = tcp6();
+    let tcp = |bytes: &[u8]| Header::read(bytes).expect("sound").for_queue(bytes).tcp;
+    bytes[53] = 0x10;
+    assert!(tcp(&bytes).is_some_and(|tcp| tcp.plain_ack));
+    bytes[52] |= 1;
+    assert!(tcp(&bytes).is_some_and(|tcp| !tcp.plain_ack));
+    bytes[52] = 4 << 4;
+    assert_eq!(tcp(&bytes), None, "a header of 16 bytes");
+    bytes[52] = 15 << 4;
+    assert_eq!(tcp(&bytes), None, "longer than the segment");
+    let mut first = udp4(&[0; 40]);
+    (first[9], first[32]) = (6, 5 << 4);
+    assert!(tcp(&first).is_some());
+    first[6] = 0x20;
+    assert_eq!(tcp(&first), None, "a fragment");
+}
 
 /// The extension headers of a hostile packet end nowhere: the first byte of each names another one, the second a length
 /// beyond the packet. Reading stops at the end.

@@ -6,7 +6,7 @@
 use std::os::fd::OwnedFd;
 
 use earlydrop_aqm::policy::Reason;
-use earlydrop_aqm::{Ecn, Packet, Time};
+use earlydrop_aqm::{Ecn, Header as Seen, Packet, Time};
 use earlydrop_net::port::Observer;
 use earlydrop_net::record::Fate;
 use hdrhistogram::Histogram;
@@ -15,7 +15,7 @@ use super::outcome::{DeviceLosses, PathOutcome, Series, View};
 use super::{Clock, Direction, Settings};
 use crate::burst::{self, Burst};
 use crate::flows::Flows;
-use crate::header::{set_ce, Fragments, Header, Malformed};
+use crate::header::{clear_dscp, set_ce, Fragments, Header, Malformed};
 use crate::path::{Delivery, Path, PathObserver};
 use crate::record::Record;
 
@@ -40,8 +40,9 @@ struct Slot {
     flow: u32,
     /// Number in the record.
     number: Option<u32>,
-    /// ECN field at arrival.
+    /// ECN field and class at arrival.
     ecn: Ecn,
+    class: u8,
 }
 
 /// The stored packets and everything that is counted when their fates are known.
@@ -53,6 +54,8 @@ struct Ledger {
     spare: u64,
     max_held: u64,
     flows: Flows,
+    /// The header of the packet that is arriving, if the queue reads headers.
+    arriving: Option<Seen>,
     record: Option<Record>,
     /// Longest record, arrivals.
     max_record: usize,
@@ -110,6 +113,10 @@ impl Ledger {
 }
 
 impl Observer for Ledger {
+    fn header(&self, packet: &Packet) -> Seen {
+        self.arriving.unwrap_or_else(|| Seen::of(packet))
+    }
+
     fn dropped(&mut self, packet: &Packet, now: Time, reason: Reason) {
         self.settle(packet, Fate::Dropped { at: now, reason });
         self.flows.get_mut(self.slots[packet.tag as usize].flow).drops += 1;
@@ -154,9 +161,11 @@ pub(super) struct Forwarder {
 
 impl Forwarder {
     pub(super) fn new(direction: Direction, settings: &Settings) -> Forwarder {
+        let path = Path::new(direction.spec);
+        let record = Record { reads_headers: path.port().reads_headers(), ..Record::default() };
         Forwarder {
             from: direction.from,
-            path: Path::new(direction.spec),
+            path,
             ledger: Ledger {
                 slots: Vec::new(),
                 free: Vec::new(),
@@ -164,7 +173,8 @@ impl Forwarder {
                 spare: 0,
                 max_held: MOST_HELD,
                 flows: Flows::default(),
-                record: (settings.record > 0).then(Record::default),
+                arriving: None,
+                record: (settings.record > 0).then_some(record),
                 max_record: settings.record,
             },
             fragments: Fragments::new(),
@@ -209,14 +219,13 @@ impl Forwarder {
         counts.arrivals += 1;
         counts.arrived_bytes += bytes.len() as u64;
         counts.last = now.seconds();
-        let max_record = ledger.max_record;
-        let number = ledger
-            .record
-            .as_mut()
-            .and_then(|record| (record.arrivals.len() < max_record).then(|| record.arrived(packet, now) as u32));
+        ledger.arriving = self.path.port().reads_headers().then(|| header.for_queue(bytes));
+        let (seen, max_record) = (ledger.arriving, ledger.max_record);
+        let record = ledger.record.as_mut().filter(|record| record.fates.len() < max_record);
+        let number = record.map(|record| record.arrived(packet, seen, now) as u32);
         ledger.store(tag, bytes);
         let slot = &mut ledger.slots[tag as usize];
-        (slot.flow, slot.number, slot.ecn) = (flow, number, header.ecn);
+        (slot.flow, slot.number, slot.ecn, slot.class) = (flow, number, header.ecn, packet.class);
         self.path.arrive(packet, now, ledger);
     }
 
@@ -233,8 +242,13 @@ impl Forwarder {
                 return;
             }
             for delivery in &self.due {
-                if self.ledger.is_marked(&delivery.packet) {
-                    set_ce(&mut self.ledger.slots[delivery.packet.tag as usize].bytes);
+                let marked = self.ledger.is_marked(&delivery.packet);
+                let slot = &mut self.ledger.slots[delivery.packet.tag as usize];
+                if marked {
+                    set_ce(&mut slot.bytes);
+                }
+                if self.path.port().washes(slot.class) {
+                    clear_dscp(&mut slot.bytes);
                 }
             }
             // Packets that the kernel did not take in a burst are written one at a time.
@@ -362,61 +376,6 @@ impl Forwarder {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::path::PathSpec;
-    use earlydrop_aqm::catalogue::{self, Built, Link};
-    use earlydrop_aqm::discipline::Fifo;
-    use earlydrop_aqm::gate::Gate;
-    use earlydrop_aqm::params::Values;
-    use earlydrop_aqm::policy::Limit;
-    use earlydrop_aqm::random::Generator;
-
-    /// No rate limit, half a second of delay.
-    fn long_line() -> Forwarder {
-        let (link, limit) = (Link { rate_bps: 1e12, delay_s: 0.5 }, Limit::Packets(1_000_000));
-        let spec = catalogue::find("droptail").expect("a discipline");
-        let Ok(Built::Policy(policy)) = (spec.build)(&Values::new(), &link, limit) else { panic!("a policy") };
-        let queue = Box::new(Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "q"))));
-        let from = std::fs::File::open("/dev/null").expect("a file").into();
-        let spec = PathSpec { queue, rate_bps: 1e12, delay_s: 0.5, medium: None };
-        Forwarder::new(Direction { from, spec }, &Settings { real_time: false, series: None, record: 0 })
-    }
-
-    fn packet(length: u16) -> Vec<u8> {
-        let mut bytes = vec![0; usize::from(length)];
-        (bytes[0], bytes[8], bytes[9]) = (0x45, 64, 17);
-        bytes[2..4].copy_from_slice(&length.to_be_bytes());
-        bytes
-    }
-
-    #[test]
-    fn memory_is_bounded_and_what_exceeds_it_is_counted() {
-        let mut line = long_line();
-        line.ledger.max_held = 100 * (1500 + PLACE);
-        for i in 0..150 {
-            line.arrive(&packet(1500), Time::from_seconds(f64::from(i) * 1e-6));
-        }
-        assert_eq!((line.path.in_flight(), line.device_losses.over_memory), (100, 50));
-        assert_eq!(line.path.port().counters().arrivals, 100, "the queue saw no other");
-        assert!(line.ledger.held <= line.ledger.max_held);
-        // What has been delivered makes room.
-        let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null").expect("a file").into();
-        let start = std::time::Instant::now().checked_sub(std::time::Duration::from_secs(1));
-        line.deliver(&nothing, Clock(start.expect("a second ago")), &mut None);
-        assert_eq!((line.path.in_flight(), line.ledger.held), (0, 0));
-        line.arrive(&packet(1500), Time::from_seconds(2.0));
-        assert_eq!((line.path.in_flight(), line.device_losses.over_memory), (1, 50));
-    }
-
-    #[test]
-    fn free_slots_keep_a_bounded_amount() {
-        let mut line = long_line();
-        let tags: Vec<u32> = (0..400).map(|_| line.ledger.take(65_000).expect("memory")).collect();
-        tags.iter().for_each(|&tag| line.ledger.store(tag, &[0; 65_000]));
-        tags.iter().for_each(|&tag| line.ledger.release(tag));
-        let kept: usize = line.ledger.slots.iter().map(|slot| slot.bytes.capacity()).sum();
-        assert_eq!((kept as u64, line.ledger.held), (line.ledger.spare, 0));
-        assert!(line.ledger.spare <= SPARE && line.ledger.spare > SPARE / 2);
-    }
-}
+mod cake_tests;
+#[cfg(test)]
+mod tests;

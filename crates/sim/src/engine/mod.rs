@@ -10,6 +10,8 @@ mod state;
 pub mod trace;
 
 pub use earlydrop_net::tcp::sizes::{ACK_BYTES, ACK_SIZES, SYN_BYTES};
-pub use outcome::{FlowOutcome, FlowTransfers, Outcome, PacketDelays, PortOutcome, Series, TransferOutcome};
+pub use outcome::{
+    FlowOutcome, FlowTransfers, MediaOutcome, Outcome, PacketDelays, PortOutcome, Series, TransferOutcome,
+};
 pub use run::{Engine, FlowState, QueueState};
 pub use settings::Settings;

@@ -76,8 +76,8 @@ pub struct PortOutcome {
     pub synchronisation: Option<Synchronisation>,
     /// Statistics of the discipline's groups of queues (CAKE's tins); mostly none.
     pub groups: Vec<Vec<(&'static str, f64)>>,
-    /// Statistics of the parent of the discipline; mostly none.
-    pub parent: Vec<(&'static str, f64)>,
+    /// Statistics of the parent of the discipline, by class or of the whole; mostly none.
+    pub parent: Vec<(Option<usize>, &'static str, f64)>,
     /// Fates of the recorded packets, in a replay.
     pub fates: Option<Vec<Fate>>,
 }
@@ -103,8 +103,10 @@ pub struct FlowOutcome {
     pub drops: u32,
     /// Marks at ports.
     pub marks: u32,
-    /// Without feedback: packets sent, and payload received, bytes.
-    pub without_feedback: Option<(u64, u64)>,
+    /// Over UDP: packets sent, and payload received, bytes.
+    pub datagrams: Option<(u64, u64)>,
+    /// Real-time media with feedback.
+    pub media: Option<Box<MediaOutcome>>,
     /// Profile `rfc`: payload received in order, and in total, bytes.
     pub payloads: Option<(u64, u64)>,
     /// Its finite transfers, if it has any.
@@ -113,6 +115,29 @@ pub struct FlowOutcome {
     pub lost: u32,
     /// Packets whose time to live expired.
     pub expired: u32,
+}
+
+/// Results of a flow of real-time media, over the window. Times in s; NaN without frames.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MediaOutcome {
+    /// Mean target rate, headers included, bit/s.
+    pub target: f64,
+    /// Payload of the frames captured, bytes.
+    pub encoded_bytes: u64,
+    /// One-way delay of packets: 95 % and 99 % quantiles.
+    pub packet_delays: (f64, f64),
+    /// Frames captured.
+    pub frames_sent: u32,
+    /// Frames of which every packet was received.
+    pub frames_complete: u32,
+    /// Frames of which a packet was lost.
+    pub frames_lost: u32,
+    /// From the capture of a complete frame to the arrival of its last packet: mean, 95 % and 99 % quantiles.
+    pub frame_delays: (f64, f64, f64),
+    /// Freezes, and the time in them.
+    pub freezes: u32,
+    /// See [`freezes`](Self::freezes).
+    pub frozen: f64,
 }
 
 /// Finite transfers of a flow.

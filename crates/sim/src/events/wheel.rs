@@ -250,6 +250,7 @@ impl Wheel {
         for ahead in (1..=slots).rev() {
             let Slot { head: mut at, mut len } = self.slots[(slot + ahead) % LOW];
             while let Some(chunk) = self.pool.get(at as usize) {
+                prefetch(&self.pool, chunk.next as usize);
                 for event in &chunk.events[..len as usize] {
                     upcoming.due_in(event, ahead);
                 }

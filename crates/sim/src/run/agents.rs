@@ -1,6 +1,8 @@
 //! The sources, senders and receivers of a traffic entry.
 
-use crate::engine::network::{FlowSpec, Network, PagePattern, SourceSpec, TransferSpec, WebRequests, WebSpec};
+use crate::engine::network::{
+    FlowSpec, MediaSpec, Network, PagePattern, SourceSpec, TransferSpec, WebRequests, WebSpec,
+};
 use crate::scenario::{
     Completion, Connection, Delays, Ends, Ftp, InjectedRandom, Law, Load, Packets, Pages, TcpSpec, Traffic, Web,
 };
@@ -57,12 +59,23 @@ impl<'a> Agents<'a> {
                 flow
             }
             None => {
+                if let Load::Media(media) = &self.traffic.load {
+                    let stop = media.stop.unwrap_or(f64::INFINITY);
+                    let spec = MediaSpec { settings: media.settings(), start, stop, random: self.random(i) };
+                    let flow = network.media_flow(spec, there, back, self.ends.ttl, self.ends.ttl_option);
+                    self.classify(network, flow);
+                    return;
+                }
                 let Some((source, header, stop)) = source(&self.traffic.load) else { return };
                 let stop = stop.unwrap_or(f64::INFINITY);
                 let spec = SourceSpec { source, header, start, stop, random: self.random(i) };
                 network.source(spec, there, self.ends.ttl, self.ends.ttl_option)
             }
         };
+        self.classify(network, flow);
+    }
+
+    fn classify(&self, network: &mut Network, flow: u32) {
         network.classify(flow, self.traffic.class);
         if let Some(dscp) = self.traffic.dscp {
             network.set_dscp(flow, dscp);

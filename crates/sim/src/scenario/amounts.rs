@@ -53,6 +53,11 @@ fn amount(entry: &Traffic, duration: f64) -> Option<Amount> {
             let frame = (load.frame.mean() / f64::from(load.segment)).max(1.0);
             packets("interval", frame / load.interval, load.stop)
         }
+        Load::Media(load) => {
+            let packets = (load.max_rate / 8.0 / f64::from(load.segment + load.header)).max(load.frame_rate);
+            let number = flows * packets * load.stop.unwrap_or(duration).min(duration);
+            Some(Amount { key: "max_rate", what: "packets", number, most: bounds::NUMBERED })
+        }
         Load::Web(load) => {
             let number = duration / load.session_gap * load.pages.mean() * load.objects.mean();
             Some(Amount { key: "session_gap", what: "objects", number, most: bounds::OBJECTS })

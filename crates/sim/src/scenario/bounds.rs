@@ -73,6 +73,8 @@ pub(super) const START: Interval = seconds(0.0, 1e6, false);
 pub(super) const ROUNDS: f64 = 1e11;
 /// Most packets of a traffic entry without feedback in a run: hours of simulation.
 pub(super) const PACKETS: f64 = 1e11;
+/// Most packets of an entry of media in a run: those of a flow are numbered.
+pub(super) const NUMBERED: f64 = 2e9;
 /// Most objects of a web entry in a run, on average: those that wait for a connection are kept in memory.
 pub(super) const OBJECTS: f64 = 1e7;
 /// Propagation delays.

@@ -443,6 +443,10 @@ mod tests {
             (TBF.replace("3 kB", "900 B") + child, ["queue.bottleneck.burst", "900 B", "at least 1000 B"]),
             (TBF.replace("1 Mbit/s", "9") + child, ["queue.bottleneck.rate", "no unit", ""]),
             (
+                "[queue.bottleneck]\nparent = \"htb\"\nclasses = 2\nrate_2 = \"1 Mbit/s\"\n".to_string() + child,
+                ["queue.bottleneck.rate_2", "does not fit", "classes below 2"],
+            ),
+            (
                 format!("{TBF}[queue.bottleneck.child]\nparent = \"tbf\"\n"),
                 ["queue.bottleneck.child.parent", "cannot be the child", "aqm"],
             ),

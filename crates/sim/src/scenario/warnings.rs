@@ -7,7 +7,7 @@ use earlydrop_aqm::Link;
 
 use super::bdp;
 use super::model::{Delays, Queue};
-use super::traffic::{Direction, Load, Starts, TcpSpec, Traffic};
+use super::traffic::{Direction, Load, Starts, Traffic};
 use super::whole::Scenario;
 
 /// A threshold of less than so much of the buffer that a link needs is far below it.
@@ -99,7 +99,7 @@ impl Scenario {
 
     /// Marks that nobody answers, or senders that nobody marks.
     fn ecn_on_one_side(&self) -> Option<String> {
-        let capable = self.traffic.iter().position(|traffic| traffic.tcp_spec().is_some_and(TcpSpec::sends_ecn));
+        let capable = self.traffic.iter().position(|traffic| traffic.sends_ecn());
         let marking = self.queues.iter().find(|queue| queue.spec.ecn);
         match (marking, capable) {
             (Some(queue), None) => Some(format!(
@@ -166,7 +166,7 @@ impl Scenario {
         let linux = word("dialect") == Some(Value::Choice("linux"));
         let step =
             word("l_aqm") == Some(Value::Choice("step")) || (linux && word("l_aqm") == Some(Value::Choice("auto")));
-        let scalable = |traffic: &&Traffic| traffic.tcp_spec().is_some_and(TcpSpec::is_scalable);
+        let scalable = |traffic: &&Traffic| traffic.is_scalable();
         if spec.name != "dualpi2" || !step {
             return None;
         }

@@ -1,7 +1,8 @@
 //! Which settings of a discipline the decision vectors record.
 
 use super::script::Kind as Arrivals;
-use earlydrop_aqm::catalogue::{self, AqmSpec, Link};
+use super::subject::Subject;
+use earlydrop_aqm::catalogue::Link;
 use earlydrop_aqm::params::{Kind, Param, Value, Values};
 use earlydrop_aqm::policy::Limit;
 
@@ -9,8 +10,8 @@ use earlydrop_aqm::policy::Limit;
 pub const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };
 /// Thresholds of the RED family with which a few thousand packets cross the whole curve and early, forced and overflow
 /// drops all occur; 50 times the gains of PI and PID, whose defaults are for 15 Mbit/s; heavy hitters of 0.6 Mbit/s;
-/// and times of ECN# that are longer than a packet's.
-const LIVELY: [(&str, Value); 10] = [
+/// times of ECN# that are longer than a packet's; and rates of markers that a flow exceeds.
+const LIVELY: [(&str, Value); 12] = [
     ("min_th", Value::Real(10.0)),
     ("max_th", Value::Real(30.0)),
     ("q_ref", Value::Real(20.0)),
@@ -18,6 +19,8 @@ const LIVELY: [(&str, Value); 10] = [
     ("b", Value::Real(9.08e-4)),
     ("k_p", Value::Real(9.08e-4)),
     ("admit_bytes", Value::Whole(3000)),
+    ("cir", Value::Real(1e5)),
+    ("pir", Value::Real(2e5)),
     ("instant_threshold", Value::Real(0.2)),
     ("persistent_target", Value::Real(0.05)),
     ("persistent_interval", Value::Real(0.1)),
@@ -43,19 +46,20 @@ pub struct Case {
     pub arrivals: usize,
 }
 
-/// The cases: the default; signals as drops; a limit in bytes; and every other choice and flag of the discipline's own
-/// parameters. Parameters common to the RED family are varied for RED only.
-pub fn cases(spec: &'static AqmSpec) -> Vec<Case> {
+/// The cases: the default; of a discipline signals as drops, and a limit in bytes; and every other choice and flag of
+/// its own parameters. Parameters common to the RED family are varied for RED only.
+pub fn cases(spec: Subject) -> Vec<Case> {
     let mut lively = Values::new();
     for (name, value) in LIVELY {
         if let Some(param) = spec.param(name) {
             lively.set(param.name, value);
         }
     }
-    if (spec.check)(&lively, &LINK).is_err() {
+    if !spec.takes(&lively) {
         lively = Values::new();
     }
-    let packets = Limit::Packets(120);
+    // Behind a marker nothing is dropped, so that every colour shows.
+    let packets = Limit::Packets(if matches!(spec, Subject::Marker(_)) { 2000 } else { 120 });
     let case = |name: &str, values: &Values, limit, ecn, arrivals| Case {
         name: name.to_string(),
         values: values.clone(),
@@ -64,12 +68,12 @@ pub fn cases(spec: &'static AqmSpec) -> Vec<Case> {
         script: Arrivals::Plain,
         arrivals,
     };
-    let mut cases = vec![
-        case("default", &lively, packets, true, ARRIVALS),
-        case("without ecn", &lively, packets, false, FEWER_ARRIVALS),
-        case("limit in bytes", &lively, Limit::Bytes(40_000), true, FEWER_ARRIVALS),
-    ];
-    for param in spec.all_params().filter(|param| !is_shared(spec, param)) {
+    let mut cases = vec![case("default", &lively, packets, true, ARRIVALS)];
+    if matches!(spec, Subject::Aqm(_)) {
+        cases.push(case("without ecn", &lively, packets, false, FEWER_ARRIVALS));
+        cases.push(case("limit in bytes", &lively, Limit::Bytes(40_000), true, FEWER_ARRIVALS));
+    }
+    for param in spec.params().filter(|param| !spec.shares(param)) {
         let others: Vec<Value> = match param.kind {
             Kind::Choice(words) => words.iter().map(|&word| Value::Choice(word)).collect(),
             Kind::Flag { .. } => vec![Value::Flag(false), Value::Flag(true)],
@@ -78,12 +82,12 @@ pub fn cases(spec: &'static AqmSpec) -> Vec<Case> {
         for value in others.into_iter().filter(|&value| value != param.default) {
             let mut values = lively.clone();
             values.set(param.name, value);
-            if (spec.check)(&values, &LINK).is_ok() {
+            if spec.takes(&values) {
                 cases.push(case(&format!("{} = {value}", param.name), &values, packets, true, FEWER_ARRIVALS));
             }
         }
     }
-    for (name, given) in FURTHER.iter().filter(|(aqm, ..)| *aqm == spec.name).map(|&(_, name, given)| (name, given)) {
+    for (name, given) in FURTHER.iter().filter(|(aqm, ..)| *aqm == spec.name()).map(|&(_, name, given)| (name, given)) {
         let mut values = lively.clone();
         for &(param, value) in given {
             values.set(param, value);
@@ -140,20 +144,20 @@ const FURTHER: &[Further] = &[
 
 /// Cases in which every option decides: floods, packets without options, small buffers, silence. First the discipline
 /// as it is, then the dialects that RED's family shares in bytes, then what [`MORE`] has.
-fn harder(spec: &'static AqmSpec, lively: &Values) -> Vec<Case> {
-    let shared = spec.param("byte_scaling").is_some_and(|param| is_shared(spec, param));
+fn harder(spec: Subject, lively: &Values) -> Vec<Case> {
+    let shared = spec.param("byte_scaling").is_some_and(|param| spec.shares(param));
     let of_family: &[&str] = if shared {
         &["byte_scaling=true", "dialect=ns2 unit=byte byte_scaling=true w_q=0.02", "dialect=ns2 wait=false w_q=0.02"]
     } else {
         &[]
     };
-    let own = MORE.iter().filter(|more| more.0 == spec.name).map(|&(_, text)| text);
+    let own = MORE.iter().filter(|more| more.0 == spec.name()).map(|&(_, text)| text);
     let settings = std::iter::once("").chain(of_family.iter().copied()).chain(own);
     settings.filter_map(|text| hostile(spec, lively, text)).collect()
 }
 
 /// A case on the script of floods with the settings of `text`; `None` if the discipline refuses them.
-fn hostile(spec: &'static AqmSpec, lively: &Values, text: &str) -> Option<Case> {
+fn hostile(spec: Subject, lively: &Values, text: &str) -> Option<Case> {
     let mut case = Case {
         name: format!("hostile {text}").trim_end().to_string(),
         values: lively.clone(),
@@ -176,7 +180,7 @@ fn hostile(spec: &'static AqmSpec, lively: &Values, text: &str) -> Option<Case> 
             }
         }
     }
-    (spec.check)(&case.values, &LINK).is_ok().then_some(case)
+    spec.takes(&case.values).then_some(case)
 }
 
 /// The value that `text` is for `param`; `number` is the same as a number.
@@ -287,10 +291,28 @@ pub const MORE: &[(&str, &str)] = &[
     ("sfred", "release=never list_size=4"),
     ("sp_pifo", "rank=class queues=3 buffer=each"),
     ("sred", "mode=simple zombies=20 limit=20 arrivals=1200"),
+    ("tbf", "rate=800000 burst=4000"),
+    ("tbf", "rate=600000 burst=6000 peakrate=900000 mtu=1600"),
+    (
+        "htb",
+        "rate=950000 burst=3000 cburst=2000 quantum=1500 rate_0=200000 rate_1=150000 rate_2=100000 rate_3=100000 \
+         rate_4=80000 rate_5=80000 rate_6=60000 rate_7=60000 ceil_0=400000 ceil_1=300000 ceil_2=500000 ceil_3=250000 \
+         ceil_4=350000 ceil_5=200000 ceil_6=300000 ceil_7=150000 arrivals=1200",
+    ),
+    ("htb", "prio_0=1 prio_1=2 prio_2=1 prio_3=2 prio_4=3 prio_5=1 prio_6=4 prio_7=1 arrivals=1200"),
+    (
+        "wifi",
+        "rate_0=900000 rate_1=800000 rate_2=100000 rate_3=700000 rate_4=600000 rate_5=200000 rate_6=500000 \
+         rate_7=400000 access=0.003 packets=5 bytes=6000 time=0.05 quantum=0.02 arrivals=1200",
+    ),
+    ("wifi", "fair=turns stations=3 time=0.1 packets=8"),
+    ("wifi", "queues=shared stations=4 rate_1=300000 time=0.1"),
+    ("token_bucket", "cir=300000 cbs=4000"),
+    ("token_bucket", "cir=400000 cbs=6000 meter=aggregate green=5 red=3"),
+    ("srtcm", "cir=300000 cbs=4000 ebs=6000"),
+    ("srtcm", "cir=300000 cbs=4000 ebs=6000 meter=aggregate colour_aware=true"),
+    ("trtcm", "cir=200000 pir=400000 cbs=4000 pbs=6000"),
+    ("trtcm", "cir=200000 pir=400000 cbs=4000 pbs=6000 meter=aggregate colour_aware=true"),
+    ("tsw2cm", "cir=100000 window=0.5 meter=aggregate"),
+    ("tsw3cm", "cir=100000 pir=200000 window=0.5 meter=aggregate"),
 ];
-
-/// Whether `param` is one of those that RED's family shares, which RED's own cases vary: they have its doc sentence.
-pub fn is_shared(spec: &AqmSpec, param: &Param) -> bool {
-    let of_red = catalogue::find("red").and_then(|red| red.param(param.name));
-    spec.name != "red" && of_red.is_some_and(|other| other.doc == param.doc)
-}

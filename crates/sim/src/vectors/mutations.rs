@@ -1,9 +1,9 @@
 //! Each option of each discipline decides in some case: with another value in its place, a recorded step differs.
 //! `vectors/README.md` has the table; `EARLYDROP_BLESS=1` writes it.
 
-use super::cases::{cases, is_shared, Case, LINK};
+use super::cases::{cases, Case};
 use super::record;
-use earlydrop_aqm::catalogue::{self, AqmSpec};
+use super::subject::Subject;
 use earlydrop_aqm::params::{Kind, Param, Value, Values};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,13 +22,13 @@ struct Decided {
 
 /// The recorded steps of the cases of one discipline.
 struct Cases {
-    spec: &'static AqmSpec,
+    spec: Subject,
     cases: Vec<Case>,
     steps: BTreeMap<usize, Vec<String>>,
 }
 
 impl Cases {
-    fn new(spec: &'static AqmSpec) -> Self {
+    fn new(spec: Subject) -> Self {
         Cases { spec, cases: cases(spec), steps: BTreeMap::new() }
     }
 
@@ -59,7 +59,7 @@ impl Cases {
                 let mut values = given.clone();
                 values.set(param.name, other);
                 let allowed = other != given.get(param) && param.allows(other);
-                if !allowed || (self.spec.check)(&values, &LINK).is_err() {
+                if !allowed || !self.spec.takes(&values) {
                     continue;
                 }
                 if let Some(step) = self.first_difference(case, values) {
@@ -72,7 +72,7 @@ impl Cases {
     }
 }
 
-fn steps_of(spec: &'static AqmSpec, case: &Case) -> Vec<String> {
+fn steps_of(spec: Subject, case: &Case) -> Vec<String> {
     let mut steps = Vec::new();
     record(spec, case, &mut |step| {
         steps.push(step.to_string());
@@ -94,9 +94,9 @@ fn neighbours(value: Value, kind: Kind) -> Vec<Value> {
 
 /// The options that `param` stands for, each with its value: of a word or switch of its own every value that is not the
 /// default, else the parameter.
-fn options_of(spec: &AqmSpec, param: &Param) -> Vec<(String, Option<Value>)> {
+fn options_of(spec: Subject, param: &Param) -> Vec<(String, Option<Value>)> {
     let words = words_of(param);
-    if words.is_empty() || is_shared(spec, param) {
+    if words.is_empty() || spec.shares(param) {
         return vec![(param.name.to_string(), None)];
     }
     let words = words.into_iter().filter(|&word| word != param.default);
@@ -112,10 +112,10 @@ fn words_of(param: &Param) -> Vec<Value> {
 }
 
 /// Every option of `spec` with what decides over it.
-fn options(spec: &'static AqmSpec) -> Vec<(String, Option<Decided>)> {
+fn options(spec: Subject) -> Vec<(String, Option<Decided>)> {
     let mut cases = Cases::new(spec);
     let mut found = Vec::new();
-    for param in spec.all_params() {
+    for param in spec.params() {
         let words = words_of(param);
         for (option, word) in options_of(spec, param) {
             let others = |given: &Values| match (given.get(param), word) {
@@ -136,8 +136,8 @@ fn options(spec: &'static AqmSpec) -> Vec<(String, Option<Decided>)> {
 
 /// The table's rows, and the options over which no case decides. Two threads, for this is the longest test of the crate.
 fn rows() -> (String, Vec<String>) {
-    let of = |specs: &[&'static AqmSpec]| specs.iter().map(|&spec| (spec.name, options(spec))).collect::<Vec<_>>();
-    let all = catalogue::all();
+    let of = |all: &[Subject]| all.iter().map(|&subject| (subject.name(), options(subject))).collect::<Vec<_>>();
+    let all = Subject::all();
     let (first, second) = all.split_at(all.len() / 2);
     let found = std::thread::scope(|scope| {
         let first = scope.spawn(|| of(first));
@@ -200,19 +200,19 @@ fn each_option_decides_in_some_case() {
         .lines()
         .map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`')).collect())
         .collect();
-    for spec in catalogue::all() {
+    for spec in Subject::all() {
         let mut all = Cases::new(spec);
-        let mut rows: Vec<_> = rows.iter().filter(|row| row[0] == spec.name).collect();
-        for param in spec.all_params() {
+        let mut rows: Vec<_> = rows.iter().filter(|row| row[0] == spec.name()).collect();
+        for param in spec.params() {
             for (option, _) in options_of(spec, param) {
                 let place = rows.iter().position(|row| row[1] == option);
-                let row = rows.remove(place.unwrap_or_else(|| panic!("{}: no row for {option}", spec.name)));
+                let row = rows.remove(place.unwrap_or_else(|| panic!("{}: no row for {option}", spec.name())));
                 let case = all.cases.iter().position(|case| case.name == row[2]).expect("a case of this name");
                 let mut values = all.cases[case].values.clone();
-                assert_eq!(values.get(param).to_string(), row[3], "{} {option}", spec.name);
+                assert_eq!(values.get(param).to_string(), row[3], "{} {option}", spec.name());
                 values.set(param.name, shown(param, row[4]));
                 let step = all.first_difference(case, values).expect("a difference");
-                assert_eq!(step.to_string(), row[5], "{} {option}", spec.name);
+                assert_eq!(step.to_string(), row[5], "{} {option}", spec.name());
             }
         }
         assert!(rows.is_empty(), "rows of options that are not: {rows:?}");
@@ -223,7 +223,8 @@ fn each_option_decides_in_some_case() {
 #[test]
 fn every_setting_is_a_case() {
     for (aqm, text) in super::cases::MORE {
-        let spec = catalogue::find(aqm).expect("a discipline");
+        let all = Subject::all();
+        let &spec = all.iter().find(|subject| subject.name() == *aqm).expect("a discipline, parent or marker");
         assert!(cases(spec).iter().any(|case| case.name == format!("hostile {text}")), "{aqm}: {text}");
         for (name, _) in text.split_whitespace().filter_map(|word| word.split_once('=')) {
             assert!(spec.param(name).is_some() || ["limit", "bytes", "silence", "arrivals"].contains(&name), "{name}");

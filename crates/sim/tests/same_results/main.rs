@@ -32,8 +32,7 @@ fn conserved(outcome: &Outcome, text: &str) {
     let measured_from_0 = text.contains("warmup = \"0 s\"");
     if let Some(rates) = outcome.rates.as_ref().filter(|_| measured_from_0) {
         let flow = &outcome.flows[0];
-        let payload =
-            flow.without_feedback.map_or(u64::from(flow.in_order) * u64::from(flow.payload), |(_, bytes)| bytes);
+        let payload = flow.datagrams.map_or(u64::from(flow.in_order) * u64::from(flow.payload), |(_, bytes)| bytes);
         assert_eq!(sum(&rates.bytes()[0]), payload, "payload of the first flow of\n{text}");
     }
     for (flow, variation) in outcome.flows.iter().zip(&outcome.variations) {
@@ -46,7 +45,7 @@ fn conserved(outcome: &Outcome, text: &str) {
     }
     for (flow, losses) in outcome.flows.iter().zip(&outcome.flow_losses) {
         let (lost, all) = (losses.gaps.count(), u64::from(flow.drops + flow.lost));
-        let without_feedback = flow.without_feedback.is_some();
+        let without_feedback = flow.datagrams.is_some();
         assert!(lost == all || (lost < all && !without_feedback), "{lost} of {all} losses are of data, in\n{text}");
         let arrived = i64::from(flow.received) + lost as i64;
         assert!(
@@ -249,6 +248,70 @@ fn rules_of_bursts_give_the_same_result_in_every_way() {
         let scenario = Doc::from_toml(&text, None).and_then(|doc| check(&doc, None));
         let scenario = scenario.unwrap_or_else(|e| panic!("{number}: {e}\n{text}"));
         packets += agree(&text, &scenario).1;
+    }
+    assert!(packets > 10_000, "the networks are alive: {packets}");
+}
+
+/// Receive windows that are autotuned, bounded queues at the senders' links, jumps to a saved window.
+#[test]
+fn rules_of_hosts_give_the_same_result_in_every_way() {
+    let rules = [
+        "receive_window = \"autotuned\", first_window = 6",
+        "small_queue = \"on\"",
+        "small_queue = \"on\", receive_window = \"autotuned\", window_share = 0.7, burst_size = \"autosized\"",
+    ];
+    let resume = ", careful_resume = \"on\", saved_rtt = \"30 ms\", saved_cwnd = 60";
+    let (mut packets, mut planned) = (0, 0);
+    for number in 201..=200 + rounds(12) {
+        let (text, _) = scenario_of_rfc(number);
+        let lines = text.lines().filter(|line| !line.starts_with("rules = "));
+        let text = lines.fold(String::new(), |all, line| all + line + "\n");
+        let own = format!("profile = \"rfc\"\nrules = {{ {} }}\n", rules[number as usize % rules.len()]);
+        let text = text.replace("profile = \"rfc\"\n", &own);
+        // Slow start up to ssthresh is not for all TCPs.
+        let entries = text.split("[[traffic]]").map(|entry| {
+            let jumps = ["reno", "cubic", "dctcp"].iter().any(|tcp| entry.contains(&format!("tcp = \"{tcp}\"")));
+            let more = own.replace(" }\n", &format!("{resume} }}\n"));
+            if jumps {
+                entry.replace(&own, &more)
+            } else {
+                entry.to_string()
+            }
+        });
+        let text = entries.collect::<Vec<_>>().join("[[traffic]]");
+        let scenario = Doc::from_toml(&text, None).and_then(|doc| check(&doc, None));
+        let scenario = scenario.unwrap_or_else(|e| panic!("{number}: {e}\n{text}"));
+        let (plan, arrived) = agree(&text, &scenario);
+        planned += usize::from(plan.count().0 > 0);
+        packets += arrived;
+    }
+    assert!(packets > 20_000 && planned > 3, "the networks are alive: {packets}, and not all stepped: {planned}");
+}
+
+/// QUIC in networks drawn for the `rfc` profile.
+#[test]
+fn quic_gives_the_same_result_in_every_way() {
+    let rules =
+        ["", "rules = { ack_threshold = 5, reordering_threshold = 3 }\n", "initial_window = 4\ndelayed_ack = false\n"];
+    let mut packets = 0;
+    for number in 201..=200 + rounds(8) {
+        let (text, _) = scenario_of_rfc(number);
+        let mut kept = String::new();
+        let mut skips = false;
+        for line in text.lines() {
+            skips &= !(line.is_empty() || line.starts_with('['));
+            if line == "profile = \"rfc\"" {
+                kept = kept.rsplit_once("tcp = ").map_or(kept.clone(), |(before, _)| before.to_string());
+                let tcp = ["reno", "cubic", "bbr", "bbr3"][number as usize % 4];
+                kept += &format!("tcp = \"{tcp}\"\nstack = \"quic\"\n{}", rules[number as usize % rules.len()]);
+                skips = true;
+            } else if !skips || line.starts_with("ecn = ") {
+                kept += &format!("{line}\n");
+            }
+        }
+        let scenario = Doc::from_toml(&kept, None).and_then(|doc| check(&doc, None));
+        let scenario = scenario.unwrap_or_else(|e| panic!("{number}: {e}\n{kept}"));
+        packets += agree(&kept, &scenario).1;
     }
     assert!(packets > 10_000, "the networks are alive: {packets}");
 }

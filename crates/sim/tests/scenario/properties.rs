@@ -57,6 +57,7 @@ const WORDS: &[&str] = &[
     "poisson",
     "voip",
     "video",
+    "media",
     "size",
     "number",
     "think",

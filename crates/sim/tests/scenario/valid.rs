@@ -213,6 +213,15 @@ off = "0 s"
 kind = "video"
 frame = { pareto = "5 kB", shape = 2, max = "50 kB" }
 group = [3, 1, 1]
+[[traffic]]
+kind = "media"
+ecn = "classic"
+max_rate = "400 kbit/s"
+key_interval = 60
+stop = "5 s"
+[[traffic]]
+kind = "media"
+control = "gcc"
 "#;
 
 #[test]
@@ -231,7 +240,7 @@ fn traffic_of_every_kind_is_written_as_it_is_read() {
     );
     // What is surely sent: the largest of few sizes, the smallest of many.
     let packets: Vec<u32> = scenario.traffic.iter().map(|traffic| traffic.packet()).collect();
-    assert_eq!(packets, [1040, 1040, 1040, 1040, 1028, 210, 210, 1, 200, 1344]);
+    assert_eq!(packets, [1040, 1040, 1040, 1040, 1028, 210, 210, 1, 200, 1344, 1200, 1200]);
 }
 
 #[test]

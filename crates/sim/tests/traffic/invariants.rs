@@ -50,6 +50,7 @@ fn traffic(draw: &mut Draw) -> String {
         "poisson",
         "voip",
         "video",
+        "media",
     ]) {
         "ftp" => add(format!("kind = 'ftp'\n{}\n{}", draw.of(PACKETS), draw.of(&["", "", "lifetime = '1 s'"]))),
         "transfers" => add(format!(
@@ -91,6 +92,12 @@ fn traffic(draw: &mut Draw) -> String {
             draw.of(&["1000", "{ exponential = '500 B' }", "{ sample = [40, 552, 1500] }"]),
         )),
         "voip" => add("kind = 'voip'".into()),
+        "media" => add(format!(
+            "kind = 'media'\n{}\nvariation = {}\nkey_interval = {}",
+            draw.of(&["ecn = 'l4s'", "ecn = 'classic'", "control = 'gcc'\nstart_rate = '2 Mbit/s'"]),
+            draw.of(&["0", "0.2"]),
+            draw.of(&["0", "25"]),
+        )),
         _ => add("kind = 'video'\nframe = { lognormal = '2 kB', sigma = 0.5 }\ngroup = [3, 1, 1]\nstop = '2 s'".into()),
     }
     let over_tcp =
@@ -193,6 +200,15 @@ fn laws(scenario: &Scenario, outcome: &Outcome, text: &str) {
     let mut flows = outcome.flows.iter();
     for (entry, traffic) in scenario.traffic.iter().enumerate() {
         let of_entry: Vec<_> = flows.by_ref().take(traffic.flows() as usize).collect();
+        for (flow, media) in of_entry.iter().filter_map(|flow| Some((flow, flow.media.as_deref()?))) {
+            assert!(media.frames_sent >= media.frames_complete + media.frames_lost, "{media:?}\n{text}");
+            // Drops may be of feedback, and at most a window and a queue are in flight.
+            let (sent, arrived) = flow.datagrams.map_or((0, 0), |(sent, _)| (sent, u64::from(flow.received)));
+            if scenario.warmup == 0.0 {
+                assert!(sent >= arrived && sent <= arrived + u64::from(flow.drops) + 700, "{sent} {arrived}\n{text}");
+            }
+            assert!(media.frozen <= scenario.duration && media.freezes > 0 || media.frozen == 0.0, "{media:?}\n{text}");
+        }
         let Some(transfers) = outcome.transfers.get(entry).filter(|_| traffic.is_finite()) else { continue };
         let completed: u64 = of_entry.iter().filter_map(|flow| flow.transfers).map(|of| u64::from(of.completed)).sum();
         let counted = transfers.times.len() as u64;

@@ -9,7 +9,7 @@ _earlydrop() {
   prev="${COMP_WORDS[COMP_CWORD-1]}"
 
   # Build list of options that take values (to skip their arguments)
-  local options_with_values='--against --aqm --assume --at --between --buffer --case --check --cluster --columns --confirm --delay --down --events --figures --flent --flows --folder --format --grid --jitter --jobs --language --link --loss --most --mtu --objective --out --packets --page --paper --param --picture --plot --port --queue --rate --reverse-delay --reverse-queue --reverse-rate --reverse-trace --rtt --runs --seed --seeds --sensitivity --set --sim --store --stored --style --sysctl --tcp --topology --trace --trials --until --up --up-queue --up-rate --user --workers --write'
+  local options_with_values='--against --aqm --assume --at --between --buffer --case --cells --check --cluster --columns --confirm --delay --down --events --figures --flent --flows --folder --format --grid --htsim --jitter --jobs --language --link --loss --most --mtu --objective --out --packets --page --paper --param --picture --plot --port --queue --rate --reverse-delay --reverse-queue --reverse-rate --reverse-trace --rtt --runs --seed --seeds --sensitivity --set --sim --store --stored --style --sysctl --tcp --topology --trace --trials --until --up --up-queue --up-rate --user --workers --write'
 
   # Build list of all valid command names (to distinguish from positionals)
   local all_commands='advise bench check compare completion crosscheck diff export gc init link list ls new-aqm play report reproduce run show store sweep test-aqm trace tune validate vectors verify'
@@ -142,7 +142,7 @@ _earlydrop() {
           ;;
         "bench")
           if [[ ${cur} == -* ]]; then
-            local -a _c=("--against" "--case" "--runs" "--json" "--help" "-h" "--version")
+            local -a _c=("--against" "--case" "--htsim" "--runs" "--json" "--help" "-h" "--version")
             local _q
             COMPREPLY=()
             for _x in "${_c[@]}"; do
@@ -155,7 +155,7 @@ _earlydrop() {
             fi
             case "$_value_prev" in
               --against)
-                local -a _c=("ns2" "ns3")
+                local -a _c=("ns2" "ns3" "htsim")
                 local _q
                 COMPREPLY=()
                 for _x in "${_c[@]}"; do
@@ -164,6 +164,9 @@ _earlydrop() {
                 ;;
               --case)
                 COMPREPLY=()
+                ;;
+              --htsim)
+                COMPREPLY=( $(compgen -f -- "${cur}") )
                 ;;
               --runs)
                 COMPREPLY=()
@@ -260,7 +263,7 @@ _earlydrop() {
           ;;
         "crosscheck")
           if [[ ${cur} == -* ]]; then
-            local -a _c=("--set" "--at" "--seeds" "--realtime" "--grid" "--jobs" "--runs" "--stored" "--write" "--page" "--jitter" "--flent" "--rate" "--queue" "--up-rate" "--up-queue" "--rtt" "--tcp" "--trust" "--json" "--help" "-h" "--version")
+            local -a _c=("--set" "--at" "--seeds" "--realtime" "--grid" "--cells" "--jobs" "--runs" "--stored" "--write" "--page" "--jitter" "--flent" "--rate" "--queue" "--up-rate" "--up-queue" "--rtt" "--tcp" "--trust" "--json" "--help" "-h" "--version")
             local _q
             COMPREPLY=()
             for _x in "${_c[@]}"; do
@@ -283,6 +286,14 @@ _earlydrop() {
                 ;;
               --grid)
                 COMPREPLY=()
+                ;;
+              --cells)
+                local -a _c=("seen" "unseen")
+                local _q
+                COMPREPLY=()
+                for _x in "${_c[@]}"; do
+                  [[ "$_x" == "${cur}"* ]] && { printf -v _q '%q' "$_x"; COMPREPLY+=("$_q"); }
+                done
                 ;;
               --jobs)
                 COMPREPLY=()
@@ -1007,12 +1018,12 @@ _earlydrop_values() {
     --aqm) known="droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio" ;;
     --topology) known="dumbbell parking_lot star sfred nlred bus flower two_flow random graph" ;;
     --paper) known="aqm-qos ddred dialects floadautored league misprints nlred rfc7928 sfred sweeps tred" ;;
-    --against) known="ns2-2.35 rfc linux-6.18 ns3-3.37" ;;
+    --against) known="ns2-2.35 rfc linux-6.18 ns3-3.37 quic" ;;
     --set) known="duration= warmup= seed= topology.kind= topology.pairs= topology.senders.rate= topology.senders.delay.uniform= topology.receivers.rate= topology.receivers.delay= topology.bottleneck.rate= topology.bottleneck.delay= topology.reverse.rate= topology.reverse.delay= queue.bottleneck.aqm= queue.bottleneck.limit= queue.bottleneck.ecn= queue.bottleneck.target= queue.bottleneck.interval= queue.bottleneck.dialect= queue.bottleneck.max_packet= queue.bottleneck.invsqrt= queue.bottleneck.ce_threshold= queue.bottleneck.l4s= queue.bottleneck.queues= queue.bottleneck.classify= queue.bottleneck.quantum= queue.bottleneck.drop_batch= queue.bottleneck.batch_rule= queue.bottleneck.memory_limit= queue.bottleneck.ce_threshold_selector= queue.bottleneck.ce_threshold_mask= queue.reverse.aqm= queue.reverse.limit= queue.reverse.ecn= queue.reverse.target= queue.reverse.interval= queue.reverse.dialect= queue.reverse.max_packet= queue.reverse.invsqrt= queue.reverse.ce_threshold= queue.reverse.l4s= queue.reverse.queues= queue.reverse.classify= queue.reverse.quantum= queue.reverse.drop_batch= queue.reverse.batch_rule= queue.reverse.memory_limit= queue.reverse.ce_threshold_selector= queue.reverse.ce_threshold_mask= traffic.0.kind= traffic.0.count= traffic.0.tcp= traffic.0.stack= traffic.0.segment= traffic.0.start.uniform= traffic.1.kind= traffic.1.name= traffic.1.count= traffic.1.direction= traffic.1.tcp= traffic.1.stack= traffic.1.segment= traffic.1.start.uniform=" ;;
   esac
   if [[ -z "$option" && COMP_CWORD -eq 2 ]]; then
     case "${COMP_WORDS[1]}" in
-    show) known="droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio ns2-2.35 rfc linux-6.18 ns3-3.37" ;;
+    show) known="droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio ns2-2.35 rfc linux-6.18 ns3-3.37 quic" ;;
     check) known="aqm-qos ddred dialects floadautored league misprints nlred rfc7928 sfred sweeps tred" ;;
     reproduce) known="aqm-qos ddred dialects floadautored league misprints nlred rfc7928 sfred sweeps tred" ;;
     vectors) known="droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio" ;;

@@ -5,7 +5,7 @@
 function __fish_earlydrop_using_command
     set -l cmd (commandline -opc)
     set -l subcommands
-    set -l options_with_values '--against --aqm --assume --at --between --buffer --case --check --cluster --columns --confirm --delay --down --events --figures --flent --flows --folder --format --grid --jitter --jobs --language --link --loss --most --mtu --objective --out --packets --page --paper --param --picture --plot --port --queue --rate --reverse-delay --reverse-queue --reverse-rate --reverse-trace --rtt --runs --seed --seeds --sensitivity --set --sim --store --stored --style --sysctl --tcp --topology --trace --trials --until --up --up-queue --up-rate --user --workers --write'
+    set -l options_with_values '--against --aqm --assume --at --between --buffer --case --cells --check --cluster --columns --confirm --delay --down --events --figures --flent --flows --folder --format --grid --htsim --jitter --jobs --language --link --loss --most --mtu --objective --out --packets --page --paper --param --picture --plot --port --queue --rate --reverse-delay --reverse-queue --reverse-rate --reverse-trace --rtt --runs --seed --seeds --sensitivity --set --sim --store --stored --style --sysctl --tcp --topology --trace --trials --until --up --up-queue --up-rate --user --workers --write'
     set -l all_commands 'advise bench check compare completion crosscheck diff export gc init link list ls new-aqm play report reproduce run show store sweep test-aqm trace tune validate vectors verify'
     set -l skip_next 0
     # Extract command words (only real subcommand names) from command line
@@ -45,7 +45,7 @@ end
 function __fish_earlydrop_positional_index
     set -l cmd (commandline -opc)
     set -l path_len $argv[1]
-    set -l options_with_values '--against --aqm --assume --at --between --buffer --case --check --cluster --columns --confirm --delay --down --events --figures --flent --flows --folder --format --grid --jitter --jobs --language --link --loss --most --mtu --objective --out --packets --page --paper --param --picture --plot --port --queue --rate --reverse-delay --reverse-queue --reverse-rate --reverse-trace --rtt --runs --seed --seeds --sensitivity --set --sim --store --stored --style --sysctl --tcp --topology --trace --trials --until --up --up-queue --up-rate --user --workers --write'
+    set -l options_with_values '--against --aqm --assume --at --between --buffer --case --cells --check --cluster --columns --confirm --delay --down --events --figures --flent --flows --folder --format --grid --htsim --jitter --jobs --language --link --loss --most --mtu --objective --out --packets --page --paper --param --picture --plot --port --queue --rate --reverse-delay --reverse-queue --reverse-rate --reverse-trace --rtt --runs --seed --seeds --sensitivity --set --sim --store --stored --style --sysctl --tcp --topology --trace --trials --until --up --up-queue --up-rate --user --workers --write'
     set -l skip_next 0
     set -l consumed_path 0
     set -l count 0
@@ -123,8 +123,9 @@ complete -c earlydrop -n '__fish_earlydrop_using_command advise' -l json -d 'Pri
 complete -c earlydrop -n '__fish_earlydrop_using_command bench' -l help -d 'Display this message and exit.'
 complete -c earlydrop -n '__fish_earlydrop_using_command bench' -s h -d 'Display this message and exit.'
 complete -c earlydrop -n '__fish_earlydrop_using_command bench' -l version -d 'Display application version.'
-complete -c earlydrop -n '__fish_earlydrop_using_command bench' -l against -x -a 'ns2 ns3' -d 'Run the same cases in these tools too.'
+complete -c earlydrop -n '__fish_earlydrop_using_command bench' -l against -x -a 'ns2 ns3 htsim' -d 'Run the same cases in these tools too.'
 complete -c earlydrop -n '__fish_earlydrop_using_command bench' -l case -r -d 'Cases (default: A, B, C).'
+complete -c earlydrop -n '__fish_earlydrop_using_command bench' -l htsim -r -F -d 'A checkout of csg-htsim, to build that tool from.'
 complete -c earlydrop -n '__fish_earlydrop_using_command bench' -l runs -r -d 'Runs of each case; the median counts.'
 complete -c earlydrop -n '__fish_earlydrop_using_command bench' -l json -d 'Print one JSON document on stdout.'
 
@@ -167,10 +168,11 @@ complete -c earlydrop -n '__fish_earlydrop_using_command crosscheck' -l at -r -d
 complete -c earlydrop -n '__fish_earlydrop_using_command crosscheck' -l seeds -r -d 'Runs of the simulator (default: 5; of a cell or a Flent run 10).'
 complete -c earlydrop -n '__fish_earlydrop_using_command crosscheck' -l realtime -d 'Real-time priority for the link.'
 complete -c earlydrop -n '__fish_earlydrop_using_command crosscheck' -l grid -r -d 'Instead of a scenario: the cells of the grid that match this regular expression.'
+complete -c earlydrop -n '__fish_earlydrop_using_command crosscheck' -l cells -x -a 'seen unseen' -d 'With --grid: those that rules were found with, or those that none was found wit…'
 complete -c earlydrop -n '__fish_earlydrop_using_command crosscheck' -l jobs -r -d 'With --grid: links that run concurrently.'
 complete -c earlydrop -n '__fish_earlydrop_using_command crosscheck' -l runs -r -d 'With --grid: links for each cell, with the seeds from 1 on.'
 complete -c earlydrop -n '__fish_earlydrop_using_command crosscheck' -l stored -r -F -d 'With --grid: read the links'\'' results from this CSV instead of running links.'
-complete -c earlydrop -n '__fish_earlydrop_using_command crosscheck' -l write -r -F -d 'With --grid: write the links'\'' results to this CSV.'
+complete -c earlydrop -n '__fish_earlydrop_using_command crosscheck' -l write -r -F -d 'With --grid: write the links'\'' results to this CSV; what was interrupted goes on.'
 complete -c earlydrop -n '__fish_earlydrop_using_command crosscheck' -l page -r -F -d 'With --grid: write the tables into this Markdown page.'
 complete -c earlydrop -n '__fish_earlydrop_using_command crosscheck' -l jitter -r -d 'With --grid: longest extra delay on the simulator'\''s link, such as '\''0.1 ms'\''.'
 complete -c earlydrop -n '__fish_earlydrop_using_command crosscheck' -l flent -r -F -d 'Instead of a scenario: a recorded Flent run (NAME.flent.gz), with --rate and --…'
@@ -398,7 +400,7 @@ complete -c earlydrop -n '__fish_earlydrop_using_command validate' -l json -d 'P
 complete -c earlydrop -n '__fish_earlydrop_using_command vectors' -l help -d 'Display this message and exit.'
 complete -c earlydrop -n '__fish_earlydrop_using_command vectors' -s h -d 'Display this message and exit.'
 complete -c earlydrop -n '__fish_earlydrop_using_command vectors' -l version -d 'Display application version.'
-complete -c earlydrop -n '__fish_earlydrop_using_command vectors' -l aqm -r -d 'Disciplines (default: the catalogue'\''s).'
+complete -c earlydrop -n '__fish_earlydrop_using_command vectors' -l aqm -r -d 'Disciplines, parents, markers; default: all.'
 complete -c earlydrop -n '__fish_earlydrop_using_command vectors' -l out -r -F -d 'Write NAME.jsonl.gz for each into this folder.'
 complete -c earlydrop -n '__fish_earlydrop_using_command vectors' -l check -r -F -d 'Compare the files in this folder with current decisions.'
 complete -c earlydrop -n '__fish_earlydrop_using_command vectors' -l trust -d 'Run the code that files name as disciplines: it has your rights.'
@@ -407,12 +409,12 @@ complete -c earlydrop -n '__fish_earlydrop_using_command vectors' -l json -d 'Pr
 # Values of options and of first words.
 complete -c earlydrop -n '__fish_earlydrop_using_command init' -l topology -x -a 'dumbbell parking_lot star sfred nlred bus flower two_flow random graph'
 complete -c earlydrop -n '__fish_earlydrop_using_command init' -l paper -x -a 'aqm-qos ddred dialects floadautored league misprints nlred rfc7928 sfred sweeps tred'
-complete -c earlydrop -n '__fish_earlydrop_using_command show' -l against -x -a 'ns2-2.35 rfc linux-6.18 ns3-3.37'
+complete -c earlydrop -n '__fish_earlydrop_using_command show' -l against -x -a 'ns2-2.35 rfc linux-6.18 ns3-3.37 quic'
 complete -c earlydrop -n '__fish_earlydrop_using_command compare' -l aqm -x -a 'droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio'
 complete -c earlydrop -n '__fish_earlydrop_using_command tune' -l aqm -x -a 'droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio'
 complete -c earlydrop -n '__fish_earlydrop_using_command advise' -l aqm -x -a 'droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio'
 complete -c earlydrop -n '__fish_earlydrop_using_command reproduce' -l aqm -x -a 'droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio'
-complete -c earlydrop -n '__fish_earlydrop_using_command show' -a 'droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio ns2-2.35 rfc linux-6.18 ns3-3.37'
+complete -c earlydrop -n '__fish_earlydrop_using_command show' -a 'droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio ns2-2.35 rfc linux-6.18 ns3-3.37 quic'
 complete -c earlydrop -n '__fish_earlydrop_using_command show' -k -a '(__fish_complete_suffix .toml)'
 complete -c earlydrop -n '__fish_earlydrop_using_command check' -a 'aqm-qos ddred dialects floadautored league misprints nlred rfc7928 sfred sweeps tred'
 complete -c earlydrop -n '__fish_earlydrop_using_command check' -k -a '(__fish_complete_suffix .toml)'

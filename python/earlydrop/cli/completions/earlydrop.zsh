@@ -121,10 +121,10 @@ _cyclopts_earlydrop() {
               ;;
           esac
           _arguments \
-            '1:Name of the discipline or stack, as earlydrop list prints it, a file with a dis…:{_alternative "names:name:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio ns2-2.35 rfc linux-6.18 ns3-3.37)" "files:file:_files -g \"*.toml(-.) *(-/)\""}' \
+            '1:Name of the discipline or stack, as earlydrop list prints it, a file with a dis…:{_alternative "names:name:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio ns2-2.35 rfc linux-6.18 ns3-3.37 quic)" "files:file:_files -g \"*.toml(-.) *(-/)\""}' \
             '*--plot[Also plot the drop curve to this file (.png, .pdf or .svg).]:plot:_files' \
             '*--picture[Draw a scenario'\''s network to this file (.png, .pdf or .svg).]:picture:_files' \
-            '*--against[Show how a TCP stack differs from this one.]:against:(ns2-2.35 rfc linux-6.18 ns3-3.37)' \
+            '*--against[Show how a TCP stack differs from this one.]:against:(ns2-2.35 rfc linux-6.18 ns3-3.37 quic)' \
             '*--set[Set a value of the scenario\: PATH=VALUE. May be repeated.]:set:(duration= warmup= seed= topology.kind= topology.pairs= topology.senders.rate= topology.senders.delay.uniform= topology.receivers.rate= topology.receivers.delay= topology.bottleneck.rate= topology.bottleneck.delay= topology.reverse.rate= topology.reverse.delay= queue.bottleneck.aqm= queue.bottleneck.limit= queue.bottleneck.ecn= queue.bottleneck.target= queue.bottleneck.interval= queue.bottleneck.dialect= queue.bottleneck.max_packet= queue.bottleneck.invsqrt= queue.bottleneck.ce_threshold= queue.bottleneck.l4s= queue.bottleneck.queues= queue.bottleneck.classify= queue.bottleneck.quantum= queue.bottleneck.drop_batch= queue.bottleneck.batch_rule= queue.bottleneck.memory_limit= queue.bottleneck.ce_threshold_selector= queue.bottleneck.ce_threshold_mask= queue.reverse.aqm= queue.reverse.limit= queue.reverse.ecn= queue.reverse.target= queue.reverse.interval= queue.reverse.dialect= queue.reverse.max_packet= queue.reverse.invsqrt= queue.reverse.ce_threshold= queue.reverse.l4s= queue.reverse.queues= queue.reverse.classify= queue.reverse.quantum= queue.reverse.drop_batch= queue.reverse.batch_rule= queue.reverse.memory_limit= queue.reverse.ce_threshold_selector= queue.reverse.ce_threshold_mask= traffic.0.kind= traffic.0.count= traffic.0.tcp= traffic.0.stack= traffic.0.segment= traffic.0.start.uniform= traffic.1.kind= traffic.1.name= traffic.1.count= traffic.1.direction= traffic.1.tcp= traffic.1.stack= traffic.1.segment= traffic.1.start.uniform=)' \
             '--trust[Run the code that files name as disciplines\: it has your rights.]' \
             '--json[Print one JSON document on stdout.]' \
@@ -450,8 +450,8 @@ _cyclopts_earlydrop() {
               ;;
           esac
           _arguments \
-            '*:Disciplines (default\: the catalogue'\''s).:{_alternative "names:name:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio)" "files:file:_files -g \"*.toml(-.) *(-/)\""}' \
-            '*--aqm[Disciplines (default\: the catalogue'\''s).]:aqm:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio)' \
+            '*:Disciplines, parents, markers; default\: all.:{_alternative "names:name:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio)" "files:file:_files -g \"*.toml(-.) *(-/)\""}' \
+            '*--aqm[Disciplines, parents, markers; default\: all.]:aqm:(droptail drop_front drop_random ddtail red gentle_red nlred tred dsred hred mred feng_red ared linux_ared pd_red autored autoredwithred fred sred choke lru_red red_pd sfb aecn sfred ddred fautoredwithred floadautored blue rem pi avq gk pid yellow aifo codel pie pi2 cobalt step ecn_sharp fq fq_pacing sfq drr wrr fq_codel fq_pie fq_cobalt cake dualpi2 hhf prio afq sp_pifo wred rio)' \
             '*--out[Write NAME.jsonl.gz for each into this folder.]:out:_files' \
             '*--check[Compare the files in this folder with current decisions.]:check:_files' \
             '--trust[Run the code that files name as disciplines\: it has your rights.]' \
@@ -465,13 +465,19 @@ _cyclopts_earlydrop() {
           case ${words[CURRENT]} in
             --against=*)
               compset -P '--against='
-              compadd -- 'ns2' 'ns3'
+              compadd -- 'ns2' 'ns3' 'htsim'
+              return
+              ;;
+            --htsim=*)
+              compset -P '--htsim='
+              _files
               return
               ;;
           esac
           _arguments \
-            "*--against[Run the same cases in these tools too.]:against:(ns2 ns3)" \
+            "*--against[Run the same cases in these tools too.]:against:(ns2 ns3 htsim)" \
             '*--case[Cases (default\: A, B, C).]:case' \
+            '*--htsim[A checkout of csg-htsim, to build that tool from.]:htsim:_files' \
             '*--runs[Runs of each case; the median counts.]:runs' \
             '--json[Print one JSON document on stdout.]' \
             '--help[Display this message and exit.]' \
@@ -537,6 +543,11 @@ _cyclopts_earlydrop() {
           ;;
         crosscheck)
           case ${words[CURRENT]} in
+            --cells=*)
+              compset -P '--cells='
+              compadd -- 'seen' 'unseen'
+              return
+              ;;
             --stored=*)
               compset -P '--stored='
               _files
@@ -565,10 +576,11 @@ _cyclopts_earlydrop() {
             '*--seeds[Runs of the simulator (default\: 5; of a cell or a Flent run 10).]:seeds' \
             '--realtime[Real-time priority for the link.]' \
             '*--grid[Instead of a scenario\: the cells of the grid that match this regular expression.]:grid' \
+            "*--cells[With --grid\: those that rules were found with, or those that none was found wit…]:cells:(seen unseen)" \
             '*--jobs[With --grid\: links that run concurrently.]:jobs' \
             '*--runs[With --grid\: links for each cell, with the seeds from 1 on.]:runs' \
             '*--stored[With --grid\: read the links'\'' results from this CSV instead of running links.]:stored:_files' \
-            '*--write[With --grid\: write the links'\'' results to this CSV.]:write:_files' \
+            '*--write[With --grid\: write the links'\'' results to this CSV; what was interrupted goes on.]:write:_files' \
             '*--page[With --grid\: write the tables into this Markdown page.]:page:_files' \
             '*--jitter[With --grid\: longest extra delay on the simulator'\''s link, such as '\''0.1 ms'\''.]:jitter' \
             '*--flent[Instead of a scenario\: a recorded Flent run (NAME.flent.gz), with --rate and --…]:flent:_files' \

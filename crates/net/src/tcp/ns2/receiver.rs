@@ -25,13 +25,18 @@ impl Extra {
     }
 }
 
+/// Bits for segments farther apart than a word has bits: a power of two of words.
+#[derive(Clone, Debug)]
+struct Far(Vec<u64>);
+
 /// The segments received.
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
     next: i32,
     pending: u32,
-    /// Segments received above `next`, one bit each at `seq` modulo the length; empty until the first gap.
-    ahead: Vec<u64>,
+    /// Segments received above `next`, one bit each at `seq` modulo 64; with `far` in that, modulo its length.
+    near: u64,
+    far: Option<Box<Far>>,
     pub(super) extra: Option<Box<Extra>>,
     /// A mark has arrived, and no CWR since (`ecn_unacked_`).
     pub(super) unanswered_mark: bool,
@@ -92,8 +97,8 @@ impl Receiver {
         }
         self.grow_map((seq - self.next) as usize);
         let (word, bit) = self.place(seq);
-        if self.ahead[word] & bit == 0 {
-            self.ahead[word] |= bit;
+        if *word & bit == 0 {
+            *word |= bit;
             self.pending += 1;
         }
     }
@@ -102,43 +107,52 @@ impl Receiver {
     pub(super) fn has(&self, seq: i32) -> bool {
         seq < self.next
             || (self.pending > 0 && seq > self.next && {
-                let (word, bit) = self.place(seq);
-                self.ahead[word] & bit != 0
+                let (word, bit) = match &self.far {
+                    None => (self.near, 1 << (seq % 64)),
+                    Some(far) => (far.0[far.word(seq)], 1 << (seq % 64)),
+                };
+                word & bit != 0
             })
     }
 
-    fn place(&self, seq: i32) -> (usize, u64) {
-        let index = seq as usize & (self.ahead.len() * 64 - 1);
-        (index / 64, 1 << (index % 64))
+    fn place(&mut self, seq: i32) -> (&mut u64, u64) {
+        let word = match &mut self.far {
+            None => &mut self.near,
+            Some(far) => {
+                let word = far.word(seq);
+                &mut far.0[word]
+            }
+        };
+        (word, 1 << (seq % 64))
     }
 
     /// Whether `seq` has arrived; clears its bit.
     fn take_bit(&mut self, seq: i32) -> bool {
         let (word, bit) = self.place(seq);
-        let there = self.ahead[word] & bit != 0;
-        self.ahead[word] &= !bit;
+        let there = *word & bit != 0;
+        *word &= !bit;
         there
     }
 
     /// Grows the bit map to hold segments up to `distance` above `next`.
     fn grow_map(&mut self, distance: usize) {
-        let bits = self.ahead.len() * 64;
+        let bits = self.far.as_ref().map_or(64, |far| far.0.len() * 64);
         if distance < bits {
             return;
         }
-        let words = (distance / 64 + 1).next_power_of_two();
-        let old = std::mem::replace(&mut self.ahead, vec![0; words]);
-        if old.is_empty() {
-            return;
+        let next = self.next;
+        let there: Vec<i32> = (0..bits as i32).map(|offset| next + offset).filter(|&seq| self.take_bit(seq)).collect();
+        self.far = Some(Box::new(Far(vec![0; (distance / 64 + 1).next_power_of_two()])));
+        for seq in there {
+            let (word, bit) = self.place(seq);
+            *word |= bit;
         }
-        for offset in 0..bits {
-            let seq = self.next + offset as i32;
-            let index = seq as usize & (bits - 1);
-            if old[index / 64] >> (index % 64) & 1 == 1 {
-                let (word, bit) = self.place(seq);
-                self.ahead[word] |= bit;
-            }
-        }
+    }
+}
+
+impl Far {
+    fn word(&self, seq: i32) -> usize {
+        (seq as usize / 64) & (self.0.len() - 1)
     }
 }
 

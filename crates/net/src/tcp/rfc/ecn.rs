@@ -4,7 +4,7 @@ use super::accecn::{understood, Newly, Reading, CLASSIC_ANSWER, FIRST_CEP};
 use super::prr::Prr;
 use super::settings::{Feedbacks, Settings};
 use super::wire::Feedback;
-use crate::segment::{AE, CE, CWR, ECE, ECT0};
+use crate::segment::{AE, CE, CWR, ECE, ECT0, ECT1};
 
 /// Newly marked packets of an ACK with the three counter bits `ace` that newly covers `packets`, after `known` marked
 /// ones: the largest consistent number, as the counter may have wrapped around.
@@ -48,7 +48,7 @@ impl Ecn {
             asks: settings.asks(),
             feedback: Feedbacks::None,
             scalable: settings.feedback.marks_all(),
-            ect: settings.feedback.capable(),
+            ect: if settings.dctcp_ect1 { ECT1 } else { settings.feedback.capable() },
             plus: settings.ecn_plus,
             agreed: false,
             cwr: false,

@@ -119,8 +119,14 @@ pub struct Settings {
     pub control: ControlKind,
     /// Payload of a full segment (SMSS).
     pub mss: u32,
-    /// The receiver's window.
+    /// The receiver's window; the largest if it is autotuned.
     pub window: u64,
+    /// It is autotuned (Linux, `tcp_rcv_space_adjust`).
+    pub window_tuned: bool,
+    /// The first one then (half of Linux's `tcp_rmem[1]` of 128 kB).
+    pub first_window: u64,
+    /// The window's share of the buffer once a full segment has come (`scaling_ratio`).
+    pub window_share: f64,
     /// Selective acknowledgements (RFC 2018, 6675); without them NewReno's recovery (RFC 6582).
     pub sack: bool,
     /// Time stamps in every segment (RFC 7323).
@@ -170,6 +176,10 @@ pub struct Settings {
     pub syn_sample_always: bool,
     /// DCTCP's cwnd may fall below two segments; one can always be sent (ns-3).
     pub dctcp_least_none: bool,
+    /// DCTCP's segments are ECT(1), for L4S queues.
+    pub dctcp_ect1: bool,
+    /// DCTCP in integers, as Linux computes it (`dctcp_update_alpha`, `dctcp_ssthresh`).
+    pub dctcp_linux: bool,
     /// The receiver immediately acknowledges the first mark, the segment behind it and each CWR, as Linux does.
     pub mark_ack_at_once: bool,
     /// cwnd grows by all newly delivered segments, SACKed ones too, as in Linux, not by the cumulative ACK up to a
@@ -239,6 +249,8 @@ pub struct Settings {
     /// A lost retransmission that RACK detects does not reduce cwnd once more, as RFC 5681, 4.3, has it for those sent
     /// since the last reduction.
     pub lost_retransmit_cut_none: bool,
+    /// A lost retransmission after a timeout starts a fast recovery (Linux, `tcp_fastretrans_alert`).
+    pub lost_retransmission_recovers: bool,
     /// HyStart++ (RFC 9406), or classic HyStart.
     pub hystart: HyStart,
     /// ABE: a smaller reduction for marks (RFC 8511).
@@ -264,6 +276,22 @@ pub struct Settings {
     pub first_ack_at_once: bool,
     /// The delay of ACKs follows the time between segments (Linux, `tcp_event_data_recv`, `tcp_send_delayed_ack`).
     pub ack_wait_adapts: bool,
+    /// The sender's own queue is bounded (Linux, `tcp_small_queue_check`).
+    pub small_queue: bool,
+    /// A connection resumes at half of what an earlier one used (RFC 9959, Careful Resume); with those parameters of an
+    /// earlier one, or of the flow's last.
+    pub careful_resume: bool,
+    /// Its RTT, s; 0: not known.
+    pub saved_rtt: f64,
+    /// Its cwnd, segments.
+    pub saved_cwnd: Option<u32>,
+    /// Packet numbers, loss detection and recovery of QUIC (RFC 9002) in place of TCP's.
+    pub quic: bool,
+    /// With it: packets that may wait for an ACK, and how many packets later a missing one is reported at once; 0:
+    /// never (draft-ietf-quic-ack-frequency).
+    pub ack_threshold: u32,
+    /// See above.
+    pub reordering_threshold: u32,
     /// How the receiver's application reads; `None`: immediately.
     pub reading: Option<Reading>,
     /// The receiver takes segments that come within this time of each other as one (GRO), s; 0: not at all.
@@ -276,6 +304,9 @@ impl Default for Settings {
             control: ControlKind::NewReno,
             mss: 1448,
             window: 1 << 30,
+            window_tuned: false,
+            first_window: 65_535,
+            window_share: 0.5,
             sack: true,
             timestamps: true,
             feedback: Feedbacks::None,
@@ -299,6 +330,8 @@ impl Default for Settings {
             mark_cut_round_trip: false,
             syn_sample_always: false,
             dctcp_least_none: false,
+            dctcp_linux: false,
+            dctcp_ect1: false,
             mark_ack_at_once: false,
             growth_arrived: false,
             min_rto_for_variation: false,
@@ -329,6 +362,7 @@ impl Default for Settings {
             dsack_undo: false,
             reordering_adapts: false,
             lost_retransmit_cut_none: false,
+            lost_retransmission_recovers: false,
             hystart: HyStart::Off,
             abe: false,
             prague_fallback: false,
@@ -341,12 +375,24 @@ impl Default for Settings {
             first_ack_at_once: false,
             ack_wait_adapts: false,
             gro: 0.0,
+            small_queue: false,
+            careful_resume: false,
+            saved_rtt: 0.0,
+            saved_cwnd: None,
+            quic: false,
+            ack_threshold: 1,
+            reordering_threshold: 1,
             reading: None,
         }
     }
 }
 
 impl Settings {
+    /// Whether ACKs tell of a window that moves.
+    pub fn window_moves(&self) -> bool {
+        self.reading.is_some() || self.window_tuned
+    }
+
     /// The feedback that the SYN asks for.
     pub fn asks(&self) -> Feedbacks {
         match self.feedback {
@@ -403,9 +449,12 @@ impl Settings {
             ControlKind::Cubic => Algorithm::Cubic(Cubic::new(start(most), self.cubic, self.abe)),
             ControlKind::Dctcp => {
                 let dctcp = Dctcp::new(start(most), Avoidance::new(self.avoidance));
-                Algorithm::Dctcp(dctcp.leaving(self.dctcp_least_none))
+                Algorithm::Dctcp(dctcp.leaving(self.dctcp_least_none).in_integers(self.dctcp_linux))
             }
-            ControlKind::Bbr => Algorithm::Bbr(Box::new(Bbr::new(self.bbr, f64::from(self.mss), self.sack))),
+            ControlKind::Bbr => {
+                let bbr = Bbr::new(self.bbr, f64::from(self.mss), self.sack);
+                Algorithm::Bbr(Box::new(bbr.recovering_again(self.lost_retransmission_recovers)))
+            }
             ControlKind::Bbr3 => Algorithm::Bbr3(Box::new(Bbr3::new(f64::from(self.pacing_burst), self.sack))),
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
             ControlKind::LedbatPlusPlus { target } => Algorithm::LedbatPlusPlus(LedbatPlusPlus::new(target)),

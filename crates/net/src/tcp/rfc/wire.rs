@@ -59,9 +59,11 @@ pub struct Feedback {
     pub blocks: [(u32, u32); MOST_BLOCKS],
     /// Bytes from [`ack`](Self::ack) on that the receiver has room for, or [`SAME_WINDOW`].
     pub window: u32,
-    /// `TSecr`: when the segment that it echoes was sent, s.
+    /// `TSval`: when it was sent, s, if the receiver's window is autotuned.
+    pub sent: f64,
+    /// `TSecr`: when the segment that it echoes was sent, s; in QUIC the largest packet that it acknowledges.
     pub stamp: f64,
-    /// One-way delay of the acknowledged segment, s.
+    /// One-way delay of the acknowledged segment, s; in QUIC how long the ACK was delayed.
     pub one_way: f64,
 }
 
@@ -78,6 +80,7 @@ impl Feedback {
             count: 0,
             blocks: [(0, 0); MOST_BLOCKS],
             window: SAME_WINDOW,
+            sent: 0.0,
             stamp,
             one_way: 0.0,
         }

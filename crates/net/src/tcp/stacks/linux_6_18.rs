@@ -8,7 +8,7 @@ use super::stack::{Row, Stack};
 pub const STACK: Stack = Stack {
     name: "linux-6.18",
     about: "Linux 6.18's TCP, as measured on real links.",
-    tcps: &["reno", "cubic", "bbr"],
+    tcps: &["reno", "cubic", "dctcp", "bbr"],
     is_ns2: false,
     rows: &[
         Row { key: "window", value: Value::Whole(4000), only: &[], source: "tcp_rmem: 6 MB" },
@@ -18,7 +18,7 @@ pub const STACK: Stack = Stack {
         Row {
             key: "prr_base",
             value: Value::Word("cwnd"),
-            only: &["reno", "cubic"],
+            only: &["reno", "cubic", "dctcp"],
             source: "tcp_init_cwnd_reduction, tcp_cwnd_reduction",
         },
         Row {
@@ -35,26 +35,37 @@ pub const STACK: Stack = Stack {
         Row {
             key: "idle_restart",
             value: Value::Word("halved"),
-            only: &["reno", "cubic"],
+            only: &["reno", "cubic", "dctcp"],
             source: "tcp_slow_start_after_idle_check, tcp_cwnd_restart",
         },
         Row {
             key: "cwnd_use",
             value: Value::Word("window"),
-            only: &["reno", "cubic"],
+            only: &["reno", "cubic", "dctcp"],
             source: "tcp_cwnd_validate, tcp_is_cwnd_limited",
         },
-        Row { key: "exit_ack", value: Value::Word("grows"), only: &["reno", "cubic"], source: "tcp_cong_control" },
+        Row {
+            key: "exit_ack",
+            value: Value::Word("grows"),
+            only: &["reno", "cubic", "dctcp"],
+            source: "tcp_cong_control",
+        },
         Row {
             key: "lost_retransmit_cut",
             value: Value::Word("none"),
-            only: &["reno", "cubic"],
+            only: &["reno", "cubic", "dctcp"],
             source: "tcp_fastretrans_alert",
+        },
+        Row {
+            key: "lost_again",
+            value: Value::Word("recovers"),
+            only: &[],
+            source: "tcp_fastretrans_alert, tcp_rack_reo_timeout",
         },
         Row {
             key: "mark_cut",
             value: Value::Word("round_trip"),
-            only: &["reno", "cubic"],
+            only: &["reno", "cubic", "dctcp"],
             source: "tcp_enter_cwr, tcp_cwnd_reduction",
         },
         Row {
@@ -89,6 +100,24 @@ pub const STACK: Stack = Stack {
             only: &[],
             source: "__tcp_transmit_skb, tcp_cleanup_rbuf",
         },
+        Row {
+            key: "burst_size",
+            value: Value::Word("autosized"),
+            only: &[],
+            source: "tcp_tso_autosize, tcp_tso_should_defer, tcp_cwnd_test",
+        },
+        Row {
+            key: "first_ack",
+            value: Value::Word("at_once"),
+            only: &[],
+            source: "tcp_event_data_recv, tcp_incr_quickack, tcp_send_dupack",
+        },
+        Row {
+            key: "ack_wait",
+            value: Value::Word("adapts"),
+            only: &[],
+            source: "tcp_event_data_recv, tcp_send_delayed_ack",
+        },
         Row { key: "pair_wait", value: Value::Word("due"), only: &[], source: "tcp_tso_should_defer, since 6.18" },
         Row { key: "cubic", value: Value::Word("linux"), only: &["cubic"], source: "bictcp_update" },
         Row {
@@ -96,6 +125,12 @@ pub const STACK: Stack = Stack {
             value: Value::Word("ticks"),
             only: &["cubic"],
             source: "bictcp_update, tcp_jiffies32",
+        },
+        Row {
+            key: "dctcp_count",
+            value: Value::Word("integers"),
+            only: &["dctcp"],
+            source: "dctcp_update_alpha, dctcp_ssthresh",
         },
         Row { key: "bbr_budget", value: Value::Flag(true), only: &["bbr"], source: "bbr_quantization_budget" },
         Row { key: "bbr_aggregation", value: Value::Flag(true), only: &["bbr"], source: "bbr_update_ack_aggregation" },
@@ -110,9 +145,14 @@ pub const STACK: Stack = Stack {
         Row { key: "bbr_rounds", value: Value::Word("valid"), only: &["bbr"], source: "bbr_update_bw" },
         Row { key: "bbr_rates", value: Value::Word("three"), only: &["bbr"], source: "minmax_running_max" },
         Row { key: "bbr_sample_start", value: Value::Word("outstanding"), only: &["bbr"], source: "tcp_rate_skb_sent" },
+        Row {
+            key: "bbr_app_limited",
+            value: Value::Word("at_write"),
+            only: &["bbr"],
+            source: "tcp_rate_check_app_limited",
+        },
         Row { key: "bbr_least", value: Value::Word("unless_conserving"), only: &["bbr"], source: "bbr_set_cwnd" },
         Row { key: "bbr_recovery_end", value: Value::Word("at_once"), only: &["bbr"], source: "tcp_fastretrans_alert" },
-        Row { key: "bbr_lost_again", value: Value::Word("recovers"), only: &["bbr"], source: "tcp_fastretrans_alert" },
         Row { key: "bbr_timers", value: Value::Word("count"), only: &["bbr"], source: "bbr_set_state" },
         Row {
             key: "bbr_same_rtt",

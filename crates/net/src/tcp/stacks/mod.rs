@@ -7,6 +7,7 @@ pub mod linux_6_18;
 pub mod ns2_2_35;
 pub mod ns3_3_37;
 pub mod options;
+pub mod quic;
 pub mod rfc;
 mod stack;
 
@@ -15,7 +16,7 @@ use options::{Opt, Value, Values};
 pub use stack::{Row, Stack};
 
 /// All stacks.
-pub const STACKS: [&Stack; 4] = [&ns2_2_35::STACK, &rfc::STACK, &linux_6_18::STACK, &ns3_3_37::STACK];
+pub const STACKS: [&Stack; 5] = [&ns2_2_35::STACK, &rfc::STACK, &linux_6_18::STACK, &ns3_3_37::STACK, &quic::STACK];
 
 /// The stack with this name.
 pub fn named(name: &str) -> Option<&'static Stack> {

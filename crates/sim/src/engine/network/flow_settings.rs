@@ -7,7 +7,7 @@ use super::FlowSpec;
 pub struct FlowSettings {
     /// Without start and clock phase, which differ between flows.
     kinds: Vec<FlowSpec>,
-    /// Index into `kinds` by flow.
+    /// Index into `kinds` by flow; empty while there is one kind.
     kind_of: Vec<u32>,
     /// By flow: when it starts, s.
     starts: Vec<f64>,
@@ -18,7 +18,6 @@ pub struct FlowSettings {
 impl FlowSettings {
     /// Makes room for so many flows.
     pub(super) fn reserve(&mut self, flows: usize) {
-        self.kind_of.reserve_exact(flows);
         self.starts.reserve_exact(flows);
         self.clock_phases.reserve_exact(flows);
     }
@@ -31,7 +30,10 @@ impl FlowSettings {
         if self.kinds.last() != Some(&kind) {
             self.kinds.push(kind);
         }
-        self.kind_of.push(self.kinds.len() as u32 - 1);
+        if self.kinds.len() > 1 {
+            self.kind_of.resize(self.starts.len() - 1, 0);
+            self.kind_of.push(self.kinds.len() as u32 - 1);
+        }
     }
 
     /// Number of flows.
@@ -49,10 +51,15 @@ impl FlowSettings {
         &self.kinds
     }
 
+    /// Number of a flow's settings among the different ones.
+    pub(in crate::engine) fn kind_number(&self, flow: u32) -> u32 {
+        self.kind_of.get(flow as usize).copied().unwrap_or(0)
+    }
+
     /// A flow's settings without its start and clock phase.
     #[inline]
     pub fn kind(&self, flow: u32) -> &FlowSpec {
-        &self.kinds[self.kind_of[flow as usize] as usize]
+        &self.kinds[self.kind_number(flow) as usize]
     }
 
     /// The settings of all flows in order, without their starts, each with its clock phase, s.

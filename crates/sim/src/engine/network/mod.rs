@@ -1,6 +1,7 @@
 //! A network as the engine runs it: links, ports, flows and their routes.
 
 mod flow_settings;
+mod links;
 mod specs;
 
 use earlydrop_net::medium::Medium;
@@ -9,9 +10,10 @@ use earlydrop_net::tcp::Flavour;
 pub use earlydrop_net::tcp::TcpOptions;
 pub use earlydrop_net::TtlOption;
 pub use flow_settings::FlowSettings;
+pub use links::Links;
 pub use specs::{
-    FlowSpec, LinkSpec, PagePattern, PortKind, PortSpec, SourceSpec, TimeToLive, TransferSpec, Way, WebRequests,
-    WebSpec,
+    FlowSpec, LinkSpec, MediaSpec, PagePattern, PortKind, PortSpec, SourceSpec, TimeToLive, TransferSpec, Way,
+    WebRequests, WebSpec,
 };
 use std::ops::Range;
 
@@ -19,7 +21,7 @@ use std::ops::Range;
 #[derive(Default)]
 pub struct Network {
     /// Links.
-    pub links: Vec<LinkSpec>,
+    pub links: Links,
     /// Ports.
     pub ports: Vec<PortSpec>,
     /// Flows.
@@ -28,6 +30,8 @@ pub struct Network {
     pub sizes: Vec<u16>,
     /// Sources without feedback, each with its flow.
     pub sources: Vec<(u32, SourceSpec)>,
+    /// Real-time media with feedback, each with its flow.
+    pub media_flows: Vec<(u32, MediaSpec)>,
     /// Finite transfers, each with its flow.
     pub transfers: Vec<(u32, TransferSpec)>,
     /// Web clients.
@@ -62,7 +66,7 @@ impl Network {
 
     /// Makes room for so many links, and for flows with so many links each, there and back.
     pub fn reserve(&mut self, links: usize, flows: usize, hops: usize) {
-        self.links.reserve_exact(links);
+        self.links.reserve(links);
         self.hops.reserve_exact(flows * hops);
         self.routes.reserve_exact(flows);
         self.times_to_live.reserve_exact(flows);
@@ -101,6 +105,33 @@ impl Network {
         self.needs_events |= payloads.is_none_or(|sizes| sizes.len() > 1);
         let index = self.flow_with_ttl(flow, forward, &[], initial, option);
         self.sources.push((index, spec));
+        index
+    }
+
+    /// Adds a flow of real-time media over `forward`, whose feedback returns over `reverse`; see
+    /// [`flow_with_ttl`](Self::flow_with_ttl). Returns its index.
+    pub fn media_flow(
+        &mut self,
+        spec: MediaSpec,
+        forward: &[u32],
+        reverse: &[u32],
+        initial: u8,
+        option: TtlOption,
+    ) -> u32 {
+        let flow = FlowSpec {
+            flavour: Flavour::Reno,
+            interval: Some(f64::INFINITY),
+            start: spec.start,
+            clock_phase: 0.0,
+            window: 1,
+            payload: spec.settings.segment as u16,
+            wire: (spec.settings.segment + spec.settings.header) as u16,
+            options: TcpOptions::default(),
+        };
+        // Packets and feedback have any size, and the pacer needs events.
+        self.needs_events = true;
+        let index = self.flow_with_ttl(flow, forward, reverse, initial, option);
+        self.media_flows.push((index, spec));
         index
     }
 

@@ -6,13 +6,14 @@ use earlydrop_aqm::gate::Gate;
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
+use earlydrop_net::media::Settings;
 use earlydrop_net::source::{Distribution, SessionPattern, Source, Transfers};
 use earlydrop_net::tcp::sizes::{ack_sizes, syn_ack_bytes, syn_bytes, ACK_SIZES, SYN_BYTES};
 use earlydrop_net::tcp::{Flavour, TcpOptions};
 use earlydrop_net::TtlOption;
 
 /// One direction of a link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkSpec {
     /// Rate, bit/s.
     pub rate_bps: f64,
@@ -82,6 +83,18 @@ pub struct SourceSpec {
     pub random: Generator,
 }
 
+/// Real-time media with feedback.
+pub struct MediaSpec {
+    /// Sender and encoder.
+    pub settings: Settings,
+    /// When it starts, s.
+    pub start: f64,
+    /// When the encoder stops, s.
+    pub stop: f64,
+    /// Its random stream.
+    pub random: Generator,
+}
+
 /// The finite transfers of a TCP flow.
 pub struct TransferSpec {
     /// Sizes and think times; `None` if web clients assign objects to the flow.
@@ -138,12 +151,12 @@ pub struct WebSpec {
     pub flows: Vec<u32>,
 }
 
-/// A flow: TCP, or packets without feedback.
+/// A flow: TCP, or packets over UDP.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowSpec {
     /// Congestion control.
     pub flavour: Flavour,
-    /// Packets without feedback: their constant interval, s; infinite if it varies. `None`: TCP.
+    /// Over UDP: the constant interval of packets, s; infinite if it varies. `None`: TCP.
     pub interval: Option<f64>,
     /// When it starts, s.
     pub start: f64,

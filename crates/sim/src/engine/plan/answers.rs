@@ -1,8 +1,9 @@
 //! Whether senders may process ACKs ahead of their arrival time.
 
-use super::super::network::{FlowSpec, Network};
+use super::super::network::FlowSpec;
 use super::feeders::{sizes, Feeder, Neighbour};
 use super::mode::{is_fold, Mode};
+use super::sketch::Sketch;
 use super::times::{ahead, keeps_step, transmission, TOLERANCE};
 use earlydrop_net::tcp::ns2::core::MIN_RTO;
 use earlydrop_net::tcp::rfc::{self, ControlKind};
@@ -11,7 +12,7 @@ use earlydrop_net::tcp::sizes::SYN_BYTES;
 /// Whether senders may process ACKs ahead of their arrival time: all their ACKs come, over folds, from one serial link,
 /// and the segments sent in response go over the sender's own link and then by an event to an analytic port. These
 /// links have one rate and one data size, whose transmission takes less time than an ACK or a timer is scheduled ahead.
-pub fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour], modes: &[Mode]) -> bool {
+pub fn answers_ahead(network: &Sketch, feeders: &[Feeder], neighbours: &[Neighbour], modes: &[Mode]) -> bool {
     let mut serial = None;
     let mut uniform = None;
     (0..network.flows()).all(|flow| {
@@ -48,6 +49,10 @@ pub fn answers_ahead(network: &Network, feeders: &[Feeder], neighbours: &[Neighb
 fn shortest_timer(spec: &FlowSpec) -> Option<f64> {
     let Some(settings) = &spec.options.rfc else { return Some(MIN_RTO) };
     let finds_losses_by_time = settings.rack && settings.sack;
-    let paces = settings.pacing || matches!(settings.control, ControlKind::Bbr | ControlKind::Bbr3);
+    if settings.small_queue {
+        return None;
+    }
+    let paces =
+        settings.pacing || settings.careful_resume || matches!(settings.control, ControlKind::Bbr | ControlKind::Bbr3);
     (!finds_losses_by_time && !paces).then(|| settings.min_rto.min(rfc::INITIAL_RTO))
 }

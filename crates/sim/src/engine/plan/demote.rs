@@ -1,17 +1,17 @@
 //! Demotion: links that must be stepped after all because of the order of events.
 
-use super::super::network::Network;
 use super::feeders::{each_hop, sizes, Feeder};
 use super::folds::{origin, DEEPEST_FOLD};
 use super::merges::{common_origins, Common};
 use super::mode::{is_fold, stepped, Mode};
+use super::sketch::Sketch;
 use super::times::{ahead, transmission, TOLERANCE};
 use earlydrop_net::tcp::ns2::core::MIN_RTO;
 use std::collections::BTreeMap;
 
 /// Demotes links whose mode the order of events does not allow; returns whether there were any.
-pub fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut [Mode]) -> bool {
-    let mut changed = demote_behind_delays(network, modes);
+pub fn demote(network: &Sketch, feeders: &[Feeder], apart: &[bool], modes: &mut [Mode]) -> bool {
+    let mut changed = demote_behind_delays(network, modes) | demote_small_queues(network, modes);
     for link in 0..modes.len() {
         let unfounded = match (modes[link], feeders[link]) {
             (Mode::SlowFold, Feeder::Link(source)) => {
@@ -52,7 +52,7 @@ pub fn demote(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &mut
 
 /// A receiver with delayed ACKs takes segments by events, since its timer may expire between them: the link in front of
 /// it is stepped.
-fn demote_behind_delays(network: &Network, modes: &mut [Mode]) -> bool {
+fn demote_behind_delays(network: &Sketch, modes: &mut [Mode]) -> bool {
     let mut changed = false;
     for flow in (0..network.flows()).filter(|&flow| network.spec(flow).options.ack_waits().next().is_some()) {
         if let Some(&first) = network.route(flow).1.first() {
@@ -60,6 +60,18 @@ fn demote_behind_delays(network: &Network, modes: &mut [Mode]) -> bool {
             changed |= demoted != modes[first as usize];
             modes[first as usize] = demoted;
         }
+    }
+    changed
+}
+
+/// A sender that bounds its own queue hears of each end of a transmission on its first link, which is stepped.
+fn demote_small_queues(network: &Sketch, modes: &mut [Mode]) -> bool {
+    let mut changed = false;
+    for flow in (0..network.flows()).filter(|&flow| network.spec(flow).options.has_small_queue()) {
+        let first = network.route(flow).0[0] as usize;
+        let demoted = stepped(modes[first]);
+        changed |= demoted != modes[first];
+        modes[first] = demoted;
     }
     changed
 }
@@ -74,7 +86,7 @@ struct Pushed {
 /// Streams can tie before they meet: on links equally far from the meeting point, packets sent simultaneously arrive
 /// simultaneously. If one link is a fold and another is stepped, the fold's arrival gets its number ahead of time and
 /// the other's does not (its packet may have waited behind a longer one). So the fold is stepped too.
-fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode]) -> bool {
+fn demote_mixed_streams(network: &Sketch, feeders: &[Feeder], modes: &mut [Mode]) -> bool {
     // By meeting point and hops before it.
     let mut pushed: BTreeMap<(usize, usize), Pushed> = BTreeMap::new();
     for flow in 0..network.flows() {
@@ -123,7 +135,7 @@ fn demote_mixed_streams(network: &Network, feeders: &[Feeder], modes: &mut [Mode
 
 /// An analytic port orders an arrival and a departure of the same time by when each was scheduled. If both are always
 /// scheduled equally far ahead, that ties too, and only events decide.
-fn demote_ambiguous_ports(network: &Network, modes: &mut [Mode]) -> bool {
+fn demote_ambiguous_ports(network: &Sketch, modes: &mut [Mode]) -> bool {
     let mut changed = false;
     each_hop(network, |feeder, link| {
         if modes[link] != Mode::AnalyticPort {
@@ -147,7 +159,7 @@ fn demote_ambiguous_ports(network: &Network, modes: &mut [Mode]) -> bool {
 /// An event pushed by a fold, a merge or an analytic port gets its number ahead of time. That matters only against an
 /// end of transmission, a timer, or the next packet of a constant bit rate scheduled simultaneously for the same time.
 /// Where one is possible, the last link of the fold is stepped.
-fn demote_ambiguous_ends(network: &Network, modes: &mut [Mode]) -> bool {
+fn demote_ambiguous_ends(network: &Sketch, modes: &mut [Mode]) -> bool {
     let mut ends: Vec<f64> = (0..modes.len())
         .filter(|&link| matches!(modes[link], Mode::Stepped | Mode::SteppedPort))
         .flat_map(|link| network.sizes.iter().map(move |&size| transmission(network, link, size)))

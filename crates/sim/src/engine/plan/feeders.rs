@@ -1,6 +1,7 @@
 //! The source of each link's packets, and the packet sizes.
 
-use super::super::network::{FlowSpec, Network, PortKind};
+use super::super::network::{FlowSpec, PortKind};
+use super::sketch::Sketch;
 use earlydrop_net::tcp::ns2::core::INITIAL_RTO;
 
 /// The source of a link's packets.
@@ -15,7 +16,7 @@ pub enum Feeder {
 }
 
 /// Calls `visit(feeder, link)` for every hop of every route.
-pub fn each_hop(network: &Network, mut visit: impl FnMut(Feeder, usize)) {
+pub fn each_hop(network: &Sketch, mut visit: impl FnMut(Feeder, usize)) {
     for flow in 0..network.flows() {
         let (forward, reverse) = network.route(flow);
         let mut feeder = Feeder::Sender;
@@ -31,7 +32,7 @@ pub fn each_hop(network: &Network, mut visit: impl FnMut(Feeder, usize)) {
     }
 }
 
-pub fn feeders(network: &Network) -> Vec<Feeder> {
+pub fn feeders(network: &Sketch) -> Vec<Feeder> {
     let mut feeders = vec![Feeder::Nobody; network.links.len()];
     each_hop(network, |feeder, link| {
         feeders[link] = match feeders[link] {
@@ -67,7 +68,7 @@ pub struct Neighbour {
     pub ends: bool,
 }
 
-pub fn neighbours(network: &Network) -> Vec<Neighbour> {
+pub fn neighbours(network: &Sketch) -> Vec<Neighbour> {
     let nobody = Neighbour {
         flows: 0,
         data: (0, 0),
@@ -127,7 +128,7 @@ fn largest_ack(spec: &FlowSpec) -> u16 {
 }
 
 /// Longest wait of a SYN at `link`, s. Where its flow is alone, no other packet of it is in flight while it opens.
-fn longest_wait(network: &Network, link: usize, flows: u32) -> f64 {
+fn longest_wait(network: &Sketch, link: usize, flows: u32) -> f64 {
     let spec = &network.links[link];
     match spec.port.map(|port| &network.ports[port as usize].kind) {
         None if flows == 1 => 0.0,

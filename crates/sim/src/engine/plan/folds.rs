@@ -1,8 +1,8 @@
 //! Links with a single source: whether they need no events, and where folds start.
 
-use super::super::network::Network;
 use super::feeders::{sizes, Feeder, Neighbour};
 use super::mode::{is_fold, Mode};
+use super::sketch::Sketch;
 use super::times::{ahead, keeps_step, transmission, TOLERANCE};
 use earlydrop_net::tcp::sizes::{ACK_BYTES, SYN_BYTES};
 
@@ -11,7 +11,7 @@ pub const DEEPEST_FOLD: u8 = 2;
 
 /// The mode of a link considered on its own; `demote` may change it.
 pub fn first_guess(
-    network: &Network,
+    network: &Sketch,
     feeders: &[Feeder],
     neighbour: &Neighbour,
     decides_at_enqueue: &[bool],
@@ -36,7 +36,7 @@ pub fn first_guess(
 /// Whether no packet at `link` ever waits: the next one arrives no sooner than its transmission at the source takes.
 ///
 /// With a `margin` (s), not even to the instant.
-pub fn never_waits(network: &Network, at: &Neighbour, source: usize, link: usize, margin: f64) -> bool {
+pub fn never_waits(network: &Sketch, at: &Neighbour, source: usize, link: usize, margin: f64) -> bool {
     let over_before =
         |first: u16, next: u16| transmission(network, link, first) + margin <= transmission(network, source, next);
     if at.flows == 1 {
@@ -64,7 +64,7 @@ pub fn never_waits(network: &Network, at: &Neighbour, source: usize, link: usize
 ///
 /// At powers of two, where doubles become coarser, synchronous transmissions may round to one time; the engine notes
 /// that.
-pub fn alike(network: &Network, feeders: &[Feeder], neighbours: &[Neighbour]) -> Vec<bool> {
+pub fn alike(network: &Sketch, feeders: &[Feeder], neighbours: &[Neighbour]) -> Vec<bool> {
     let mut common = vec![None; network.links.len()];
     let mut alike = vec![true; network.links.len()];
     for (link, feeder) in feeders.iter().enumerate() {

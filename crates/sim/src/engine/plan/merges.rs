@@ -1,9 +1,9 @@
 //! Where streams merge: what they have in common, and which merges packets may pass ahead of time.
 
-use super::super::network::Network;
 use super::feeders::{each_hop, Feeder};
 use super::folds::origin;
 use super::mode::{by_events, Mode};
+use super::sketch::Sketch;
 use super::times::{ahead, TOLERANCE};
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub struct Early {
 }
 
 /// Merges that packets may pass ahead of time.
-pub fn early(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &[Mode]) -> Vec<(u32, Early)> {
+pub fn early(network: &Sketch, feeders: &[Feeder], apart: &[bool], modes: &[Mode]) -> Vec<(u32, Early)> {
     let common = common_origins(network, feeders, apart, modes);
     let mut early = BTreeMap::new();
     for flow in 0..network.flows() {
@@ -73,7 +73,7 @@ impl Common {
 /// Common origin and depth of the folds that meet in a link, if they have one. `usize::MAX` stands for any origin that
 /// starts packets by events, provided that they are apart on the folded link: if one starts as the one before ends, the
 /// event of that end decides their order.
-pub fn common_origins(network: &Network, feeders: &[Feeder], apart: &[bool], modes: &[Mode]) -> Vec<Common> {
+pub fn common_origins(network: &Sketch, feeders: &[Feeder], apart: &[bool], modes: &[Mode]) -> Vec<Common> {
     let mut common = vec![Common::Nothing; modes.len()];
     each_hop(network, |feeder, link| {
         if feeders[link] != Feeder::Several {

@@ -13,6 +13,7 @@ mod feeders;
 mod folds;
 mod merges;
 mod mode;
+mod sketch;
 mod times;
 
 pub use merges::Early;
@@ -24,11 +25,15 @@ use demote::demote;
 use feeders::{feeders, neighbours, Feeder};
 use folds::{alike, first_guess, never_waits};
 use merges::early;
+use sketch::Sketch;
 use std::collections::BTreeSet;
 use times::TOLERANCE;
 
+/// In networks of so many flows checked builds compare the plan of a part with that of the whole.
+const MOST_CHECKED: usize = 3000;
+
 /// Modes of the links of a network.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// Mode by link.
     pub modes: Vec<Mode>,
@@ -54,8 +59,22 @@ impl Plan {
     /// Analytic where the graph allows it. `decides_at_enqueue[p]`: the discipline of port p needs no events of its
     /// own.
     pub fn from_graph(network: &Network, decides_at_enqueue: &[bool]) -> Plan {
-        if network.needs_events || !goes_one_way(network) {
+        if network.needs_events || !network.media.is_empty() {
             return Plan::all_stepped(network);
+        }
+        let of = |sketch: Sketch| {
+            let plan = Self::of_sketch(&sketch, decides_at_enqueue, network.transfers.is_empty());
+            plan.map_or_else(|| Plan::all_stepped(network), |plan| plan.of_whole(&sketch))
+        };
+        let plan = of(Sketch::new(network));
+        debug_assert!(network.flows() > MOST_CHECKED || plan == of(Sketch::whole(network)), "a class is not uniform");
+        plan
+    }
+
+    /// The plan of a part of a network; none if it must be stepped. `endless`: no flow has finite transfers.
+    fn of_sketch(network: &Sketch, decides_at_enqueue: &[bool], endless: bool) -> Option<Plan> {
+        if !goes_one_way(network) {
+            return None;
         }
         let feeders = feeders(network);
         let neighbours = neighbours(network);
@@ -82,12 +101,30 @@ impl Plan {
         while demote(network, &feeders, &apart, &mut modes) {}
         let early = early(network, &feeders, &apart, &modes);
         // The end of a transfer is an event.
-        let answers_ahead = network.transfers.is_empty() && answers_ahead(network, &feeders, &neighbours, &modes);
+        let answers_ahead = endless && answers_ahead(network, &feeders, &neighbours, &modes);
         if answers_ahead {
             (0..network.flows()).for_each(|flow| modes[network.route(flow).0[0] as usize] = Mode::Own);
         }
         let full = neighbours.iter().map(|at| if at.one_size { at.data.1 } else { 0 }).collect();
-        Plan { modes, early, apart, full, answers_ahead }
+        Some(Plan { modes, early, apart, full, answers_ahead })
+    }
+
+    /// The plan of the whole network; `self` is that of its `sketch`.
+    fn of_whole(self, sketch: &Sketch) -> Plan {
+        let early = self.early.into_iter().map(|(link, early)| {
+            let origin = sketch.links_taken[early.origin as usize];
+            (sketch.links_taken[link as usize], Early { origin, ..early })
+        });
+        let mut early: Vec<_> = early.collect();
+        early.sort_unstable_by_key(|&(link, _)| link);
+        let links = || sketch.link_of.iter().map(|&link| link as usize);
+        Plan {
+            modes: links().map(|link| self.modes[link]).collect(),
+            early,
+            apart: links().map(|link| self.apart[link]).collect(),
+            full: links().map(|link| self.full[link]).collect(),
+            answers_ahead: self.answers_ahead,
+        }
     }
 
     /// Whether and when packets may pass `link` ahead of time.
@@ -104,9 +141,8 @@ impl Plan {
 }
 
 /// Whether the rules below are proven for this network, and covered by the tests that compare plans: every flow passes
-/// at most one port in each direction, the same for all; no link carries both data and ACKs; no link has a medium, and
-/// no time to live expires.
-fn goes_one_way(network: &Network) -> bool {
+/// at most one port in each direction, the same for all; no link carries both data and ACKs; no time to live expires.
+fn goes_one_way(network: &Sketch) -> bool {
     let mut out = vec![false; network.links.len()];
     let mut back = out.clone();
     let (mut port_out, mut port_back) = (None, None);
@@ -122,12 +158,9 @@ fn goes_one_way(network: &Network) -> bool {
         let (forward, reverse) = network.route(flow);
         forward.iter().for_each(|&link| out[link as usize] = true);
         reverse.iter().for_each(|&link| back[link as usize] = true);
-        if network.time_to_live(flow).expires.is_some()
-            || !one_port(forward, &mut port_out)
-            || !one_port(reverse, &mut port_back)
-        {
+        if network.expires(flow) || !one_port(forward, &mut port_out) || !one_port(reverse, &mut port_back) {
             return false;
         }
     }
-    network.media.is_empty() && !out.iter().zip(&back).any(|(&out, &back)| out && back)
+    !out.iter().zip(&back).any(|(&out, &back)| out && back)
 }

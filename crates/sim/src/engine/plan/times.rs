@@ -1,6 +1,6 @@
 //! Times at links, and the effect of rounding on them.
 
-use super::super::network::Network;
+use super::sketch::Sketch;
 
 /// Longer than any run, s.
 pub const LONGEST_RUN: f64 = 1e9;
@@ -8,12 +8,12 @@ pub const LONGEST_RUN: f64 = 1e9;
 pub const TOLERANCE: f64 = 1e-9;
 
 /// Transmission time of `size` bytes at a link, s.
-pub fn transmission(network: &Network, link: usize, size: u16) -> f64 {
+pub fn transmission(network: &Sketch, link: usize, size: u16) -> f64 {
     8.0 * f64::from(size) / network.links[link].rate_bps
 }
 
 /// How far ahead the arrival at the other end of a link is scheduled, s.
-pub fn ahead(network: &Network, link: usize, size: u16) -> f64 {
+pub fn ahead(network: &Sketch, link: usize, size: u16) -> f64 {
     transmission(network, link, size) + network.links[link].delay_s
 }
 

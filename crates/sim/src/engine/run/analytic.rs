@@ -1,5 +1,6 @@
 //! Analytic links: a segment goes on to its next hop in the same call, through merges also ahead of time.
 
+use super::prefetching::{FAR, NEAR};
 use super::Engine;
 use crate::engine::state::order::{AheadMerge, Hop, Key, BEHIND_SLOW_FOLD, COUNTER_BITS};
 use crate::engine::state::routes::{Action, Route};
@@ -34,12 +35,11 @@ impl<Q: EventQueue> Engine<Q> {
                     let arrival = self.net.passed(route, place, segment.size(), start);
                     hop = Hop { arrival, start, cause, order: hop.order };
                 }
-                Action::Fold => hop = self.relay(route.link(&step), hop, segment.size()),
-                Action::SlowFold => hop = self.relay_slow_fold(route.link(&step), hop, &segment, true),
-                Action::MixedFold => hop = self.relay_mixed(route.link(&step), hop, &segment),
+                Action::Fold => hop = self.relay_fold(route.fold(&step), hop, segment.size()),
+                Action::SlowFold => hop = self.relay_slow_fold(route.fold(&step), hop, &segment, true),
+                Action::MixedFold => hop = self.relay_mixed(route.fold(&step), hop, &segment),
                 Action::Receiver => {
-                    let key = Key { now: hop.arrival, scheduled: hop.start, number: 0 };
-                    let Some(ack) = self.receive(segment, key) else { return };
+                    let Some(ack) = self.receive(segment, hop.arrival, hop.start, 0) else { return };
                     segment = ack;
                     place = route.place(ack.hop());
                     continue;
@@ -85,19 +85,27 @@ impl<Q: EventQueue> Engine<Q> {
         Hop { arrival, start, cause, order: hop.order }
     }
 
-    /// Slow path of [`Engine::relay`], where packets may wait.
+    /// The same over a fold.
     #[inline(always)]
-    fn relay_slow_fold(&mut self, link: u32, hop: Hop, segment: &Segment, one_size: bool) -> Hop {
-        let at = &mut self.net.links[link as usize];
-        let before = at.wire.started;
-        let (start, arrival, chain) = at.pass(segment, hop.arrival, hop.start, one_size);
+    fn relay_fold(&mut self, fold: u32, hop: Hop, bytes: u16) -> Hop {
+        let (at, alike) = self.net.fold(fold);
+        let (start, arrival, cause) = at.relay(alike, hop.arrival, hop.start, bytes);
+        Hop { arrival, start, cause, order: hop.order }
+    }
+
+    /// The same over a slow fold, where packets may wait.
+    #[inline(always)]
+    fn relay_slow_fold(&mut self, fold: u32, hop: Hop, segment: &Segment, one_size: bool) -> Hop {
+        let (at, alike) = self.net.fold(fold);
+        let before = at.started;
+        let (start, arrival, chain) = at.pass(alike, segment, hop.arrival, hop.start, one_size);
         let cause = if chain > 0 { before } else { hop.start };
         Hop { arrival, start, cause, order: BEHIND_SLOW_FOLD | u64::from(chain) << COUNTER_BITS }
     }
 
     #[inline(never)]
-    fn relay_mixed(&mut self, link: u32, hop: Hop, segment: &Segment) -> Hop {
-        self.relay_slow_fold(link, hop, segment, false)
+    fn relay_mixed(&mut self, fold: u32, hop: Hop, segment: &Segment) -> Hop {
+        self.relay_slow_fold(fold, hop, segment, false)
     }
 
     /// A sender transmits over its own link, which needs no events.
@@ -105,16 +113,17 @@ impl<Q: EventQueue> Engine<Q> {
     /// Two packets that start simultaneously on two such links are ordered by their chains, then by the events that
     /// started these (`docs/engine.md`, rule 7).
     #[inline(always)]
-    pub(super) fn send_over_own(&mut self, link: u32, lane: u8, segment: Segment, key: Key, one_size: bool) {
-        let at = &mut self.net.links[link as usize];
-        let (start, arrival, chain) = at.pass(&segment, key.now, key.scheduled, one_size);
+    pub(super) fn send_over_own(&mut self, fold: u32, lane: u8, segment: Segment, key: Key, one_size: bool) {
+        let (at, alike) = self.net.fold(fold);
+        let (start, arrival, chain) = at.pass(alike, &segment, key.now, key.scheduled, one_size);
+        let flow = &mut self.net.flows[segment.flow() as usize];
         let (cause, number) = if chain > 0 {
-            let begin = at.cause as u64;
-            (WAITED | u64::from(chain) << CHAIN_SHIFT | begin >> LOW_BITS, begin << (64 - LOW_BITS) | at.reserved)
+            let begin = flow.chain_cause;
+            (WAITED | u64::from(chain) << CHAIN_SHIFT | begin >> LOW_BITS, begin << (64 - LOW_BITS) | flow.chain_number)
         } else {
             self.counter += 1;
-            at.cause = (key.scheduled * TICKS).min(LATEST);
-            at.reserved = self.counter;
+            flow.chain_cause = (key.scheduled * TICKS).min(LATEST) as u64;
+            flow.chain_number = self.counter;
             (key.scheduled.to_bits(), self.counter)
         };
         let segment = segment.at_next_hop();
@@ -163,8 +172,11 @@ impl<Q: EventQueue> Engine<Q> {
                 }
                 return;
             }
-            let upcoming = &mut self.net;
-            let Some(held) = self.merges[merge].release(upcoming) else { return };
+            let merge = &mut self.merges[merge];
+            let Some(held) = merge.release(&mut self.net) else { return };
+            if self.net.stages > 0 {
+                self.net.prefetch_for(merge.upcoming(FAR), merge.upcoming(NEAR));
+            }
             let (segment, order) = (held.segment, 0);
             let hop =
                 Hop { arrival: f64::from_bits(held.time), start: f64::from_bits(held.scheduled), cause: 0.0, order };

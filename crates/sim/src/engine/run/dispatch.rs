@@ -61,6 +61,9 @@ impl<Q: EventQueue> Engine<Q> {
     fn on_start(&mut self, event: Segment, key: Key) {
         let flow = event.flow();
         if self.specs.kind(flow).interval.is_some() {
+            if self.rtp.has(flow) {
+                return self.on_rtp(event, key);
+            }
             return self.on_source(event, key);
         }
         if self.applications.has(flow) {
@@ -75,7 +78,7 @@ impl<Q: EventQueue> Engine<Q> {
         let route = self.net.routes[segment.flow() as usize];
         let step = self.net.step_of(route, segment.hop());
         match step.action() {
-            Action::AtEvent | Action::Through | Action::Fold | Action::SlowFold | Action::MixedFold | Action::Ahead => {
+            Action::AtEvent | Action::Ahead => {
                 let at = &self.net.links[step.link as usize];
                 // Most events of a network that is run event by event.
                 if at.mode == Mode::Stepped && at.head == NONE && at.is_free(key) {
@@ -88,9 +91,13 @@ impl<Q: EventQueue> Engine<Q> {
                 self.net.flows[segment.flow() as usize].acks_coming -= 1;
                 self.answer(segment, key);
             }
-            Action::ReceiverAtEvent | Action::Receiver => {
-                let Some(ack) = self.receive(segment, key) else { return };
+            Action::ReceiverAtEvent => {
+                let Some(ack) = self.receive(segment, key.now, key.scheduled, key.number) else { return };
                 self.arrive(route, self.net.step_of(route, ack.hop()), ack, key);
+            }
+            // Links without events are next.
+            Action::Receiver | Action::Through | Action::Fold | Action::SlowFold | Action::MixedFold => {
+                self.forward_from(segment, Hop { arrival: key.now, start: key.scheduled, cause: 0.0, order: 0 });
             }
             Action::Sink => self.sink(segment, key.now),
             Action::Server => self.answer_server(segment, key),
@@ -115,7 +122,7 @@ impl<Q: EventQueue> Engine<Q> {
         let link = step.link;
         let at = &mut self.net.links[link as usize];
         match at.mode {
-            Mode::Merge | Mode::Fold | Mode::SlowFold => {
+            Mode::Merge => {
                 let (start, arrival, cause) = at.wire.relay(key.now, key.scheduled, segment.size());
                 segment = segment.at_next_hop();
                 self.forward(route, segment, Hop { arrival, start, cause, order: 0 });
@@ -134,7 +141,7 @@ impl<Q: EventQueue> Engine<Q> {
                     Answer::Dropped => self.dropped(segment, key.now),
                     Answer::Leaves { start, marked } => {
                         if marked {
-                            self.tallies[segment.flow() as usize].marks += 1;
+                            self.net.arrivals[segment.flow() as usize].marks += 1;
                             segment = segment.with_bits(segment.bits() | CE);
                         }
                         let cause = if start > key.now { at.wire.started } else { key.scheduled };
@@ -147,7 +154,7 @@ impl<Q: EventQueue> Engine<Q> {
             Mode::SteppedPort => {
                 self.offer(link, segment, packet(&self.net.times_to_live, &segment, &step), step.next_lane(), key);
             }
-            Mode::Own => debug_assert!(false, "senders alone send over their own links"),
+            Mode::Fold | Mode::SlowFold | Mode::Own => debug_assert!(false, "links without events have no row here"),
         }
     }
 }

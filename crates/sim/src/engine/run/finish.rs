@@ -6,12 +6,11 @@ use crate::engine::state::end_to_end::sent;
 use crate::engine::state::recorder::Recorder;
 use crate::events::EventQueue;
 use crate::losses::FlowLosses;
-use crate::table::Table;
 
 impl<Q: EventQueue> Engine<Q> {
     /// Collects the results, after the last event.
     pub fn finish(mut self) -> Outcome {
-        let end = self.settings.duration;
+        let (warmup, end) = (self.settings.warmup, self.settings.duration);
         let rate = |link: u32| {
             let medium = self.media.iter().find(|&&(at, _)| at == link);
             let mean = medium.and_then(|(_, medium)| medium.mean_rate(self.settings.warmup, end));
@@ -46,10 +45,12 @@ impl<Q: EventQueue> Engine<Q> {
         let ports = ports.collect();
         let flow_losses = self.finish_losses();
         // With many flows, the results need as much memory as the state that they replace.
-        (self.net.links, self.net.steps, self.pool) = (Table::default(), Table::default(), Vec::new());
+        (self.net.links, self.net.folds, self.net.alike) = Default::default();
+        (self.net.routes, self.net.steps, self.net.lags) = Default::default();
+        self.pool = Vec::new();
         drop(self.queue);
-        let flows = (self.net.flows.iter().zip(self.net.arrivals.iter()).zip(self.tallies.iter()).enumerate()).map(
-            |(index, ((flow, arrivals), tally))| {
+        let flows =
+            (self.net.flows.iter().zip(self.net.arrivals.iter()).enumerate()).map(|(index, (flow, arrivals))| {
                 let past = self.applications.past_connections(index as u32);
                 let rare = self.rare.get(index).copied().unwrap_or_default();
                 let segments = self.payloads.segments(index, self.specs.kind(index as u32));
@@ -63,16 +64,16 @@ impl<Q: EventQueue> Engine<Q> {
                         / f64::from(arrivals.received.max(1)),
                     retransmits: flow.sender.retransmits() - rare.retransmits_before + past.0,
                     timeouts: flow.sender.timeouts() - rare.timeouts_before + past.1,
-                    drops: tally.drops,
-                    marks: tally.marks,
-                    without_feedback: self.sources.counted(index),
+                    drops: arrivals.drops,
+                    marks: arrivals.marks,
+                    datagrams: self.sources.counted(index).or_else(|| self.rtp.counted(index)),
+                    media: self.rtp.find(index).map(|one| Box::new(one.measured.finish(warmup, end, one.stop))),
                     payloads: self.payloads.counted(index, self.specs.kind(index as u32)),
                     transfers: self.applications.of_flow(index as u32),
                     lost: rare.lost,
                     expired: rare.expired,
                 }
-            },
-        );
+            });
         Outcome {
             ports,
             flows: flows.collect(),
@@ -96,8 +97,8 @@ impl<Q: EventQueue> Engine<Q> {
         let Some(losses) = self.losses.take() else { return Vec::new() };
         let mut flows = losses.flows;
         for (index, (of_flow, flow)) in flows.iter_mut().zip(self.net.flows.iter()).enumerate() {
-            let without_feedback = self.sources.counted(index).map_or(0, |(sent, _)| sent as i64);
-            of_flow.sent += sent(&flow.sender) + without_feedback;
+            let datagrams = self.datagrams(index).map_or(0, |(sent, _)| sent as i64);
+            of_flow.sent += sent(&flow.sender) + datagrams;
         }
         flows
     }

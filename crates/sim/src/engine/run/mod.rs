@@ -1,6 +1,7 @@
 //! The engine: the state of a running network and what each event does to it. Each part has a file with its methods.
 
 mod analytic;
+mod device;
 mod dispatch;
 mod finish;
 mod ports;
@@ -9,6 +10,7 @@ mod reading;
 mod receivers;
 mod replay;
 mod rfc;
+mod rtp;
 mod sampling;
 mod senders;
 mod set_up;
@@ -26,16 +28,17 @@ use crate::engine::state::applications::Applications;
 use crate::engine::state::end_to_end::Losses;
 use crate::engine::state::headers::Headers;
 use crate::engine::state::hosts::BlockPool;
-use crate::engine::state::net::{AckTimer, Net, Payloads, Rare, Tally};
+use crate::engine::state::net::{AckTimer, Net, Payloads, Rare};
 use crate::engine::state::order::{AheadMerge, Key};
+use crate::engine::state::rtp::RtpFlows;
 use crate::engine::state::sources::Sources;
 use crate::engine::trace::{Forward, VariableChange};
 use crate::events::{Event, EventQueue, Kind};
 use crate::rates::Rates;
 use crate::table::Table;
 use crate::variation::Variation;
-use earlydrop_aqm::{Packet, Time};
 use earlydrop_net::medium::Medium;
+use earlydrop_net::record::Arrivals;
 use earlydrop_net::tcp::Output;
 use earlydrop_net::Segment;
 use hdrhistogram::Histogram;
@@ -50,10 +53,10 @@ pub struct Engine<Q> {
     end: f64,
     settings: Settings,
     net: Net,
-    tallies: Table<Tally>,
     rare: Vec<Rare>,
     specs: FlowSettings,
     sources: Sources,
+    rtp: RtpFlows,
     applications: Applications,
     /// Flows whose data end at a time, s.
     stops: Vec<(u32, f64)>,
@@ -75,6 +78,8 @@ pub struct Engine<Q> {
     blocks: BlockPool,
     /// For queues that read headers.
     headers: Headers,
+    /// Some senders bound their own queues.
+    small_queues: bool,
     /// Delayed-ACK timer by flow; empty if no flow delays ACKs.
     ack_timers: Vec<AckTimer>,
     series: Option<Series>,
@@ -96,7 +101,7 @@ pub struct Engine<Q> {
     /// Time before which senders process ACKs ahead of their arrival.
     answers_until: f64,
     /// Recorded packets that arrive at the port.
-    replay: Vec<(Time, Packet)>,
+    replay: Arrivals,
 }
 
 impl<Q: EventQueue> Engine<Q> {

@@ -4,7 +4,7 @@ use super::Engine;
 use crate::engine::state::applications::Applications;
 use crate::engine::state::headers::Headers;
 use crate::engine::state::hosts::BlockPool;
-use crate::engine::state::net::{Rare, Tally};
+use crate::engine::state::net::{Arrivals, Rare};
 use crate::engine::state::order::Key;
 use crate::engine::state::packets::unpacked;
 use crate::engine::state::recorder::Recorder;
@@ -13,6 +13,7 @@ use crate::table::Table;
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Header, Packet, Time};
 use earlydrop_net::port::{Departure, Next, Observer};
+use earlydrop_net::record;
 use earlydrop_net::segment::{CE, SACK, SYN};
 use earlydrop_net::Segment;
 
@@ -22,28 +23,28 @@ pub(super) const RELEASE: i32 = 1;
 /// Counts marks, collects drops, and passes everything on to the port's recorder, if it has one.
 struct Counting<'a> {
     recorder: Option<&'a mut Recorder>,
-    tallies: &'a mut Table<Tally>,
+    arrivals: &'a mut Table<Arrivals>,
     dropped: &'a mut Vec<Segment>,
     applications: &'a Applications,
     headers: &'a Headers,
     blocks: &'a BlockPool,
-    /// Packets have their own flow keys.
-    replay: bool,
+    /// A replay: packets have their own flow keys, and the recorded headers.
+    replay: Option<&'a record::Arrivals>,
 }
 
 impl Counting<'_> {
     /// `packet` with the sequence number to be shown, which is the number within its connection.
     fn shown(&self, packet: &Packet) -> Packet {
-        Packet { tag: self.applications.shown(&unpacked(packet, self.replay).0) as u32, ..*packet }
+        Packet { tag: self.applications.shown(&unpacked(packet, self.replay.is_some()).0) as u32, ..*packet }
     }
 }
 
 impl Observer for Counting<'_> {
     fn header(&self, packet: &Packet) -> Header {
-        if self.replay {
-            return Header::of(packet);
+        match self.replay {
+            Some(arrivals) => arrivals.header(unpacked(packet, true).0.seq() as usize),
+            None => self.headers.of(packet, self.blocks),
         }
-        self.headers.of(packet, self.blocks)
     }
 
     #[inline(always)]
@@ -56,14 +57,14 @@ impl Observer for Counting<'_> {
 
     #[inline(always)]
     fn marked(&mut self, packet: &Packet, now: Time) {
-        let (segment, _) = unpacked(packet, self.replay);
-        self.tallies.rows_mut()[segment.flow() as usize].marks += 1;
+        let (segment, _) = unpacked(packet, self.replay.is_some());
+        self.arrivals.rows_mut()[segment.flow() as usize].marks += 1;
         self.recorder.iter_mut().for_each(|recorder| recorder.marked(packet, now));
     }
 
     #[inline(always)]
     fn dropped(&mut self, packet: &Packet, now: Time, reason: Reason) {
-        self.dropped.push(unpacked(packet, self.replay).0);
+        self.dropped.push(unpacked(packet, self.replay.is_some()).0);
         if self.recorder.is_some() {
             let packet = self.shown(packet);
             self.recorder.iter_mut().for_each(|recorder| recorder.dropped(&packet, now, reason));
@@ -84,6 +85,12 @@ impl Observer for Counting<'_> {
     }
 }
 
+/// The arrivals of a replay, if there are any.
+#[inline(always)]
+fn replayed(arrivals: &record::Arrivals) -> Option<&record::Arrivals> {
+    (!arrivals.packets.is_empty()).then_some(arrivals)
+}
+
 impl<Q: EventQueue> Engine<Q> {
     /// `packet`, the queue's view of `segment`, arrives at the port of `link`. It carries the rest of the segment and
     /// the `lane` of its next event, so that a departure reads no other memory.
@@ -95,12 +102,12 @@ impl<Q: EventQueue> Engine<Q> {
         (packet.tag, packet.note) = segment.packed(lane.into());
         let mut observer = Counting {
             recorder,
-            tallies: &mut self.tallies,
+            arrivals: &mut self.net.arrivals,
             dropped: &mut self.dropped,
             applications: &self.applications,
             headers: &self.headers,
             blocks: &self.blocks,
-            replay: !self.replay.is_empty(),
+            replay: replayed(&self.replay),
         };
         let now = Time::from_seconds(key.now);
         if port.may_pass() {
@@ -136,15 +143,14 @@ impl<Q: EventQueue> Engine<Q> {
     pub(super) fn dequeue(&mut self, link: u32, key: Key) {
         let at = &self.net.links[link as usize];
         let Some((port, recorder)) = self.net.ports[at.port as usize].stepped() else { return };
-        let replay = !self.replay.is_empty();
         let mut observer = Counting {
             recorder,
-            tallies: &mut self.tallies,
+            arrivals: &mut self.net.arrivals,
             dropped: &mut self.dropped,
             applications: &self.applications,
             headers: &self.headers,
             blocks: &self.blocks,
-            replay,
+            replay: replayed(&self.replay),
         };
         let before = port.held_until();
         let departure = port.dequeue(Time::from_seconds(key.now), &mut observer);
@@ -156,7 +162,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
             return;
         };
-        let (segment, lane) = unpacked(&packet, replay);
+        let (segment, lane) = unpacked(&packet, !self.replay.packets.is_empty());
         self.net.must_know(segment);
         self.transmit(link, segment, lane, key.now, key.scheduled);
         if wants_end {
@@ -193,7 +199,10 @@ impl<Q: EventQueue> Engine<Q> {
         if let Some(losses) = &mut self.losses {
             losses.lost(segment, now);
         }
-        self.tallies[segment.flow() as usize].drops += 1;
+        self.net.arrivals[segment.flow() as usize].drops += 1;
+        if self.small_queues {
+            self.note_drop_at_sender(&segment, now);
+        }
         self.forget(&segment);
         let made = self.net.step(segment.flow(), segment.hop()).made();
         count_at(&mut self.losses_by_distance, made);
@@ -214,6 +223,9 @@ impl<Q: EventQueue> Engine<Q> {
         self.opening -= u32::from(segment.bits() & SYN != 0);
         if segment.bits() & SACK != 0 {
             self.blocks.free(*segment);
+        }
+        if self.rtp.has(segment.flow()) {
+            self.lost_rtp(segment);
         }
     }
 

@@ -9,13 +9,16 @@ use crate::prefetch::{prefetch, prefetch_bytes, prefetch_lines};
 const PORT_LINES: usize = 3;
 const DISCIPLINE_LINES: usize = 3;
 /// How many events ahead the address is prefetched, and the state at it.
-const FAR: usize = 10;
-const NEAR: usize = 3;
+pub(super) const FAR: usize = 10;
+pub(super) const NEAR: usize = 3;
+/// Stages with many flows in the wheel: where the state is, and the state.
+const FLOW_STAGES: usize = 2;
 /// Stages with many ports: the address, the state at it, and then the discipline's other memory.
 const AHEAD_IN_LANE: [usize; STAGES + 1] = [2, 6, 10];
 
 impl Upcoming for Net {
-    /// Postpones a timer that has moved since. It is void if it was stopped or has another entry.
+    /// Postpones a timer that has moved since. It is void if it was stopped, has moved beyond the end of the run or has
+    /// another entry.
     #[inline(always)]
     fn revise(&mut self, event: &mut Event) -> bool {
         if event.kind() != Kind::Timer {
@@ -27,7 +30,7 @@ impl Upcoming for Net {
             return false;
         }
         if state.armed_number != event.number {
-            if state.deadline == f64::INFINITY {
+            if state.deadline >= self.end {
                 state.entry = f64::INFINITY;
                 return false;
             }
@@ -38,7 +41,11 @@ impl Upcoming for Net {
 
     #[inline(always)]
     fn horizon(&self) -> usize {
-        self.stages
+        if self.stages == 1 {
+            FLOW_STAGES
+        } else {
+            self.stages
+        }
     }
 
     #[inline(always)]
@@ -50,9 +57,29 @@ impl Upcoming for Net {
             return;
         }
         match event.kind() {
-            Kind::Arrival => self.prefetch(event.segment.flow()),
+            Kind::Arrival | Kind::Start if slots == FLOW_STAGES => {
+                prefetch(&self.routes, event.segment.flow() as usize)
+            }
+            Kind::Arrival | Kind::Start => self.prefetch(event.segment.flow()),
+            _ if slots == FLOW_STAGES => {}
             Kind::Timer => prefetch(&self.flows, event.segment.flow() as usize),
             Kind::TransmissionEnd => prefetch(&self.links, event.segment.flow() as usize),
+            _ => {}
+        }
+    }
+}
+
+impl Net {
+    /// Prefetches where the state for a far event is, and the state for a near one.
+    #[inline(always)]
+    pub(super) fn prefetch_for(&self, far: Option<&Event>, near: Option<&Event>) {
+        if let Some(far) = far {
+            prefetch(&self.routes, far.segment.flow() as usize);
+        }
+        let Some(near) = near else { return };
+        match near.kind() {
+            Kind::TransmissionEnd => prefetch(&self.links, near.segment.flow() as usize),
+            Kind::Arrival => self.prefetch(near.segment.flow()),
             _ => {}
         }
     }
@@ -66,15 +93,7 @@ impl<Q: EventQueue> Engine<Q> {
         if self.net.stages > 1 {
             return self.prefetch_hops();
         }
-        if let Some(far) = self.queue.upcoming(FAR) {
-            prefetch(&self.net.routes, far.segment.flow() as usize);
-        }
-        let Some(near) = self.queue.upcoming(NEAR) else { return };
-        match near.kind() {
-            Kind::TransmissionEnd => prefetch(&self.net.links, near.segment.flow() as usize),
-            Kind::Arrival => self.net.prefetch(near.segment.flow()),
-            _ => {}
-        }
+        self.net.prefetch_for(self.queue.upcoming(FAR), self.queue.upcoming(NEAR));
     }
 
     /// The same with so many queues that their state exceeds the caches.

@@ -82,11 +82,11 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// Flow number `flow`. Exact if every link is stepped; analytic links may be ahead of the time.
     pub fn flow_state(&self, flow: usize) -> FlowState {
-        let (arrivals, tally) = (&self.net.arrivals.rows()[flow], self.tallies.rows()[flow]);
+        let arrivals = &self.net.arrivals.rows()[flow];
         let sender = &self.net.flows.rows()[flow].sender;
         let spec = self.specs.kind(flow as u32);
         let tcp = spec.interval.is_none();
-        let delivered = match (self.sources.counted(flow), self.payloads.counted(flow, spec)) {
+        let delivered = match (self.datagrams(flow), self.payloads.counted(flow, spec)) {
             (Some((_, bytes)), _) | (None, Some((bytes, _))) => bytes,
             (None, None) => u64::from(arrivals.in_order) * u64::from(spec.payload),
         };
@@ -99,9 +99,14 @@ impl<Q: EventQueue> Engine<Q> {
             in_order: u64::from(self.payloads.segments(flow, spec).unwrap_or(arrivals.in_order)),
             retransmits: sender.retransmits(),
             timeouts: sender.timeouts(),
-            drops: tally.drops,
-            marks: tally.marks,
+            drops: arrivals.drops,
+            marks: arrivals.marks,
         }
+    }
+
+    /// Packets over UDP that a flow has sent, and payload received, bytes, within the window.
+    pub(super) fn datagrams(&self, flow: usize) -> Option<(u64, u64)> {
+        self.sources.counted(flow).or_else(|| self.rtp.counted(flow))
     }
 
     /// Histogram of the sojourn times at port number `port` up to `now`, see

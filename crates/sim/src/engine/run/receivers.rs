@@ -10,18 +10,19 @@ use earlydrop_net::tcp::Receiver;
 use earlydrop_net::Segment;
 
 impl<Q: EventQueue> Engine<Q> {
-    /// Turns a segment that reaches its receiver into its ACK, unless that is delayed.
+    /// Turns a segment that reaches its receiver, at the event of this time and number, into its ACK, unless that is
+    /// delayed. (A [`Key`] would be put together in memory for every segment.)
     #[inline(always)]
-    pub(super) fn receive(&mut self, segment: Segment, key: Key) -> Option<Segment> {
+    pub(super) fn receive(&mut self, segment: Segment, now: f64, scheduled: f64, number: u64) -> Option<Segment> {
         match &mut self.net.arrivals[segment.flow() as usize].receiver {
             Receiver::Ns2(receiver) if segment.bits() == 0 && receiver.is_plain() => {
                 let before = receiver.next();
                 let number = receiver.receive(segment.seq());
                 let in_order = (receiver.next() - before) as u32;
-                self.count_arrival(&segment, in_order, key.now);
+                self.count_arrival(&segment, in_order, now);
                 Some(segment.answered(number, ACK_BYTES))
             }
-            _ => self.receive_slow_path(segment, key),
+            _ => self.receive_slow_path(segment, now, scheduled, number),
         }
     }
 
@@ -39,7 +40,8 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// Slow path of [`Engine::receive`]: SACK, delayed ACKs, a SYN, or ECN bits.
     #[inline(never)]
-    fn receive_slow_path(&mut self, segment: Segment, key: Key) -> Option<Segment> {
+    fn receive_slow_path(&mut self, segment: Segment, now: f64, scheduled: f64, number: u64) -> Option<Segment> {
+        let key = Key { now, scheduled, number };
         match self.net.arrivals[segment.flow() as usize].receiver {
             Receiver::Rfc(_) => self.receive_rfc(segment, key),
             Receiver::Ns2(_) => self.receive_reporting(segment, key),

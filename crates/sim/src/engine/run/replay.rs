@@ -3,16 +3,15 @@
 use super::Engine;
 use crate::engine::state::order::Key;
 use crate::events::{Event, EventQueue, Kind};
-use earlydrop_aqm::{Packet, Time};
-use earlydrop_net::record::Fate;
+use earlydrop_net::record::{Arrivals, Fate};
 use earlydrop_net::Segment;
 
 impl<Q: EventQueue> Engine<Q> {
     /// Adds recorded packets, in rising order of time, as the only traffic of the first port. Their fates are in the
     /// port's outcome.
-    pub fn replay(mut self, arrivals: Vec<(Time, Packet)>) -> Self {
+    pub fn replay(mut self, arrivals: Arrivals) -> Self {
         if let Some(port) = self.net.ports.first_mut() {
-            port.recorder().fates = Some(vec![Fate::Queued; arrivals.len()]);
+            port.recorder().fates = Some(vec![Fate::Queued; arrivals.packets.len()]);
         }
         self.replay = arrivals;
         self.schedule_replay(0);
@@ -21,7 +20,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// Schedules an arrival after all other events of its time, as if it had been scheduled at that time.
     fn schedule_replay(&mut self, index: usize) {
-        if let Some(&(time, _)) = self.replay.get(index) {
+        if let Some(&(time, _)) = self.replay.packets.get(index) {
             self.counter += 1;
             let segment = Segment::new(0, index as i32, 0, 0);
             let event = Event::new(time.seconds(), time.seconds(), u64::MAX, self.counter, Kind::Replay, segment);
@@ -31,7 +30,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     pub(super) fn on_replay(&mut self, index: usize, key: Key) {
         self.schedule_replay(index + 1);
-        let (_, packet) = self.replay[index];
+        let (_, packet) = self.replay.packets[index];
         let size = packet.size.min(u32::from(u16::MAX)) as u16;
         let segment = Segment::with(0, index as i32, 0, size, packet.ecn as u8);
         let lane = self.net.step(0, 0).next_lane();

@@ -1,7 +1,7 @@
 //! Both ends of flows of the `rfc` profile: sequence numbers in bytes, ACKs with more fields, timers at absolute times.
 
 use super::Engine;
-use crate::engine::plan::Mode;
+use crate::engine::state::net::Payload;
 use crate::engine::state::order::Key;
 use crate::events::EventQueue;
 use earlydrop_net::segment::{ECE, SACK, SYN};
@@ -30,21 +30,20 @@ impl<Q: EventQueue> Engine<Q> {
             let born = Segment::stamp(key.now, self.ticks_per_second);
             let header = self.net.flows[flow as usize].header;
             let route = self.net.routes[flow as usize];
-            let first = self.net.step_of(route, 0);
-            let own = self.net.links[first.link as usize].mode == Mode::Own;
+            let first = self.net.steps[route.place(0)];
             let lane = self.net.step_of(route, 1).lane();
             for i in 0..self.out.segments.len() {
                 let sent = self.out.segments[i];
                 let mut size = header + sent.payload;
                 if sent.bits & SYN != 0 {
                     self.opening += 1;
-                    size = self.net.flows[flow as usize].syn;
+                    size = self.specs.kind(flow).syn();
                 }
                 let segment = Segment::with(flow, sent.seq as i32, born, size, sent.bits);
-                if own {
-                    self.send_over_own(first.link, lane, segment, key, false);
+                if first.is_senders() {
+                    self.send_over_own(route.fold(&first), lane, segment, key, false);
                 } else {
-                    self.arrive(route, first, segment, key);
+                    self.arrive(route, route.step(first), segment, key);
                 }
             }
             self.out.segments.clear();
@@ -52,11 +51,19 @@ impl<Q: EventQueue> Engine<Q> {
         if !self.out.changes.is_empty() {
             self.note_changes(key.now);
         }
-        let Some(wake) = self.out.take_at() else { return };
-        let state = &mut self.net.flows[flow as usize];
-        if wake == state.deadline {
-            return;
+        let Some(mut wake) = self.out.take_at() else { return };
+        if self.small_queues {
+            wake = self.or_release(flow, wake);
         }
+        if wake != self.net.flows[flow as usize].deadline {
+            self.arm_rfc(flow, wake, key);
+        }
+    }
+
+    /// The sender is called at `wake`, unless that is infinite.
+    #[inline(always)]
+    pub(super) fn arm_rfc(&mut self, flow: u32, wake: f64, key: Key) {
+        let state = &mut self.net.flows[flow as usize];
         state.deadline = wake;
         if wake == f64::INFINITY {
             state.armed_number = 0;
@@ -76,10 +83,9 @@ impl<Q: EventQueue> Engine<Q> {
         let flow = segment.flow();
         let age = segment.age_ticks(Segment::stamp(key.now, self.ticks_per_second));
         let syn = segment.bits() & SYN != 0;
-        let arrivals = &mut self.net.arrivals[flow as usize];
-        let payload = if syn { 0 } else { u32::from(segment.size().saturating_sub(arrivals.header)) };
-        let stamped_ack = arrivals.stamped_ack;
-        let Receiver::Rfc(receiver) = &mut arrivals.receiver else { return None };
+        let Payload { header, stamped_ack, .. } = self.payloads.of_flow[flow as usize];
+        let payload = if syn { 0 } else { u32::from(segment.size().saturating_sub(header)) };
+        let Receiver::Rfc(receiver) = &mut self.net.arrivals[flow as usize].receiver else { return None };
         let arrived = Arrived {
             seq: segment.seq() as u32,
             payload,
@@ -108,9 +114,8 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(never)]
     fn receive_rfc_slow_path(&mut self, segment: Segment, arrived: &Arrived, age: u32, key: Key) -> Option<Segment> {
         let (flow, payload) = (segment.flow(), arrived.payload);
-        let arrivals = &mut self.net.arrivals[flow as usize];
-        let stamped_ack = arrivals.stamped_ack;
-        let Receiver::Rfc(receiver) = &mut arrivals.receiver else { return None };
+        let stamped_ack = self.payloads.of_flow[flow as usize].stamped_ack;
+        let Receiver::Rfc(receiver) = &mut self.net.arrivals[flow as usize].receiver else { return None };
         if let Some(feedback) = receiver.take_beyond(arrived) {
             self.count_payload(&segment, payload, 0, age, key.now);
             if self.notes_delays() {
@@ -119,6 +124,10 @@ impl<Q: EventQueue> Engine<Q> {
             let size = stamped_ack.max(ACK_BYTES) + rfc::block_bytes(feedback.count);
             let ack = segment.answered(feedback.ack as i32, size).with_bits(kept_bits(&feedback));
             return Some(self.blocks.rfc.keep(ack, &feedback));
+        }
+        if receiver.is_tuned() {
+            let Sender::Rfc(connection) = &self.net.flows[flow as usize].sender else { return None };
+            receiver.note_echo(connection.echo_at(arrived.stamp));
         }
         let before = receiver.bytes();
         let reply = receiver.take(arrived);
@@ -169,8 +178,8 @@ impl<Q: EventQueue> Engine<Q> {
         arrivals.received += 1;
         arrivals.delay_ticks += u64::from(age);
         let counted = &mut self.payloads.of_flow[flow as usize];
-        counted.0 += in_order;
-        counted.1 += u64::from(payload);
+        counted.in_order += in_order;
+        counted.total += u64::from(payload);
     }
 
     /// The ACK with this `feedback` in response to `segment`.

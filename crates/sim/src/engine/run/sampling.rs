@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::engine::state::end_to_end::sent;
-use crate::engine::state::net::{Rare, Tally};
+use crate::engine::state::net::Rare;
 use crate::events::{Event, EventQueue, Kind};
 use crate::losses::{FlowLosses, Synchronisation};
 use earlydrop_net::Segment;
@@ -16,7 +16,9 @@ impl<Q: EventQueue> Engine<Q> {
         }
         self.losses_by_distance.clear();
         self.media.iter_mut().for_each(|(_, medium)| medium.lost = 0);
-        self.tallies.fill(Tally::default());
+        for arrivals in self.net.arrivals.iter_mut() {
+            (arrivals.drops, arrivals.marks) = (0, 0);
+        }
         let before = self.net.flows.iter().map(|flow| Rare {
             retransmits_before: flow.sender.retransmits(),
             timeouts_before: flow.sender.timeouts(),

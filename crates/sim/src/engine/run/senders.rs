@@ -1,7 +1,6 @@
 //! Senders: the ACKs they process, at events or ahead of time, what they send, and their timers.
 
 use super::Engine;
-use crate::engine::plan::Mode;
 use crate::engine::state::order::{Hop, Key, BEHIND_SLOW_FOLD};
 use crate::engine::trace::VariableChange;
 use crate::events::EventQueue;
@@ -59,8 +58,7 @@ impl<Q: EventQueue> Engine<Q> {
         if !self.out.segments.is_empty() {
             let born = Segment::stamp(key.now, self.ticks_per_second);
             let route = self.net.routes[flow as usize];
-            let first = self.net.step_of(route, 0);
-            let own = self.net.links[first.link as usize].mode == Mode::Own;
+            let first = self.net.steps[route.place(0)];
             let lane = self.net.step_of(route, 1).lane();
             let wire = self.net.flows[flow as usize].wire;
             for i in 0..self.out.segments.len() {
@@ -68,13 +66,13 @@ impl<Q: EventQueue> Engine<Q> {
                 let mut size = wire;
                 if sent.bits & SYN != 0 {
                     self.opening += 1;
-                    size = self.net.flows[flow as usize].syn;
+                    size = self.specs.kind(flow).syn();
                 }
                 let segment = Segment::with(flow, sent.seq as i32, born, size, sent.bits);
-                if own {
-                    self.send_over_own(first.link, lane, segment, key, true);
+                if first.is_senders() {
+                    self.send_over_own(route.fold(&first), lane, segment, key, true);
                 } else {
-                    self.arrive(route, first, segment, key);
+                    self.arrive(route, route.step(first), segment, key);
                 }
             }
             self.out.segments.clear();
@@ -109,7 +107,11 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
+    /// Gives a timer its entry in the event queue, unless it expires after the end of the run.
     pub(super) fn push_timer(&mut self, flow: u32) {
+        if self.net.flows[flow as usize].deadline >= self.net.end {
+            return;
+        }
         let event = self.net.flows[flow as usize].timer_event(flow);
         self.queue.push(event, 3);
     }
@@ -121,10 +123,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         state.entry = f64::INFINITY;
         if state.armed_number != key.number {
-            if state.deadline < f64::INFINITY {
-                self.push_timer(flow as u32);
-            }
-            return;
+            return self.push_timer(flow as u32);
         }
         state.deadline = f64::INFINITY;
         state.sender.on_timeout(key.now, &mut self.out);

@@ -9,20 +9,23 @@ use crate::engine::state::applications::Applications;
 use crate::engine::state::headers::Headers;
 use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::link::{Link, NONE};
-use crate::engine::state::net::{ack_timers, Arrivals, Flow, Net, Payloads, Tally, STAGES};
+use crate::engine::state::net::{ack_timers, Arrivals, Flow, Net, Payloads, STAGES};
 use crate::engine::state::order::{AheadMerge, START};
 use crate::engine::state::port::Port;
 use crate::engine::state::recorder::Recorder;
-use crate::engine::state::routes::routes;
+use crate::engine::state::routes::{routes, TimesToLive, OWN_LINKS};
+use crate::engine::state::rows::Rows;
+use crate::engine::state::rtp::RtpFlows;
 use crate::engine::state::sources::Sources;
 use crate::engine::state::{end_to_end, hosts};
 use crate::engine::trace::QueueTrace;
 use crate::events::{EventQueue, Kind};
+use crate::pages::space;
 use crate::shares;
 use crate::shares::Shares;
 use earlydrop_net::tcp::sizes::SYN_BYTES;
 use earlydrop_net::tcp::Output;
-use earlydrop_net::{Segment, Wire};
+use earlydrop_net::Segment;
 
 /// With more flows, the state of a coming event's flow is prefetched.
 const FLOWS_IN_CACHE: usize = 2000;
@@ -32,7 +35,8 @@ const PORTS_IN_CACHE: usize = 100;
 impl<Q: EventQueue> Engine<Q> {
     /// The engine for `network` with the modes of `plan`.
     pub fn new(mut network: Network, plan: &Plan, settings: Settings) -> Self {
-        let (routes, steps, lags) = routes(&network, plan, &settings);
+        let (rows, links) = Rows::new(&network, plan);
+        let (routes, steps, lags) = routes(&network, plan, &rows, &settings);
         let passing = network.passing();
         let headers = Headers::new(&network);
         let ticks_per_second = Segment::ticks_per_second(settings.duration);
@@ -44,46 +48,35 @@ impl<Q: EventQueue> Engine<Q> {
         let ideals = end_to_end::ideals(&network);
         let flow_count = network.flows();
         let times_to_live = (0..flow_count).map(|flow| network.time_to_live(flow));
-        let times_to_live = times_to_live.map(|time| (time.initial, time.last)).collect::<Vec<_>>();
+        let times_to_live = TimesToLive::new(times_to_live.map(|time| (time.initial, time.last)));
         // Many flows: the network and the engine's state together would be the most memory of a run.
         network.forget_routes();
         let mut port_links = vec![0; network.ports.len()];
-        let mut early_merges = Vec::new();
-        let mut links = Vec::with_capacity(network.links.len());
-        links.extend((network.links.iter().zip(&plan.modes).enumerate()).map(|(index, (link, &mode))| {
-            let mut place = NONE;
+        for (index, link) in network.links.iter().enumerate() {
             if let Some(port) = link.port {
-                port_links[port as usize] = index as u32;
-                place = port;
-            } else if let Some(early) = plan.early(index as u32) {
-                place = early_merges.len() as u32;
-                early_merges.push(early);
+                port_links[port as usize] = index;
             }
-            let wire = Wire::new(link.rate_bps, link.delay_s);
-            let varies = network.varies(index as u32);
-            let tail = match mode {
-                Mode::SlowFold | Mode::Own => u32::from(plan.full[index]),
-                _ => NONE,
-            };
-            Link { wire, cause: 0.0, reserved: 0, head: NONE, tail, mode, varies, port: place }
-        }));
+        }
         let link_counts = plan.count();
         let timers = network.ports.len() as u64;
-        let together: f64 = port_links.iter().map(|&link: &u32| network.links[link as usize].rate_bps).sum();
+        let together: f64 = port_links.iter().map(|&link| network.links[link].rate_bps).sum();
         let largest = network.sizes.iter().copied().max().unwrap_or(SYN_BYTES);
         let spacing = if together > 0.0 { 8.0 * f64::from(largest) / together } else { 1e-3 };
         let ports: Vec<Port> = (network.ports.into_iter().zip(port_links))
-            .map(|(spec, link)| Port::new(spec, link, plan.modes[link as usize] == Mode::AnalyticPort))
+            .map(|(spec, link)| Port::new(spec, rows.of[link], plan.modes[link] == Mode::AnalyticPort))
             .collect();
         let stages = if ports.len() > PORTS_IN_CACHE { STAGES } else { usize::from(flow_count > FLOWS_IN_CACHE) };
         let (mut port_of, mut disciplines) = (Vec::new(), Vec::new());
         if stages == STAGES {
-            port_of.extend(network.links.iter().map(|link| link.port.unwrap_or(NONE)));
+            let port = |link: &Link| if link.has_port() { link.port } else { NONE };
+            port_of.extend(links.links.iter().map(port));
             disciplines.extend(ports.iter().map(Port::discipline_address));
         }
-        drop(network.links);
+        drop((network.links, rows));
+        let own_links =
+            [links.links.len(), links.folds.len()].map(|rows| (rows / flow_count.max(1)).min(OWN_LINKS) as u32);
         let mut specs = network.specs;
-        let mut flows = Vec::with_capacity(flow_count);
+        let mut flows = space(flow_count);
         flows.extend(specs.in_order().map(|(spec, clock_phase)| Flow {
             sender: hosts::sender(spec, clock_phase, 0),
             deadline: f64::INFINITY,
@@ -93,17 +86,18 @@ impl<Q: EventQueue> Engine<Q> {
             entry: f64::INFINITY,
             acks_coming: 0,
             wire: spec.wire,
-            syn: spec.syn(),
             header: spec.wire.saturating_sub(spec.payload),
+            chain_cause: 0,
+            chain_number: 0,
         }));
-        let mut arrivals = Vec::with_capacity(flow_count);
+        let mut arrivals = space(flow_count);
         arrivals.extend(specs.in_order().map(|(spec, _)| Arrivals {
             receiver: hosts::receiver(spec, 0),
             in_order: 0,
             received: 0,
             delay_ticks: 0,
-            header: spec.wire.saturating_sub(spec.payload),
-            stamped_ack: hosts::stamped_ack(spec),
+            drops: 0,
+            marks: 0,
         }));
         let opening = specs.in_order().filter(|(spec, _)| spec.interval.is_none()).count() as u32;
         specs.forget_clock_phases();
@@ -114,19 +108,24 @@ impl<Q: EventQueue> Engine<Q> {
             events: 0,
             end: 0.0,
             net: Net {
-                links: links.into(),
+                links: links.links.into(),
+                folds: links.folds.into(),
+                alike: links.alike.into(),
                 steps: steps.into(),
                 lags: lags.into(),
-                times_to_live: times_to_live.into(),
+                times_to_live,
                 routes: routes.into(),
                 flows: flows.into(),
                 arrivals: arrivals.into(),
                 ports: ports.into(),
                 port_of,
                 disciplines,
+                end: settings.duration,
                 stages,
+                own_links: (own_links[0], own_links[1]),
             },
             sources: Sources::new(network.sources, flow_count),
+            rtp: RtpFlows::new(network.media_flows, flow_count),
             applications: Applications::new(
                 network.transfers,
                 &ideals,
@@ -135,13 +134,13 @@ impl<Q: EventQueue> Engine<Q> {
                 flow_count,
             ),
             stops: network.stops,
-            tallies: vec![Tally::default(); specs.len()].into(),
             rare: Vec::new(),
             opening,
+            small_queues: specs.kinds().iter().any(|spec| spec.options.has_small_queue()),
             ack_timers: ack_timers(&specs),
             payloads: Payloads::new(&specs),
             specs,
-            merges: early_merges.into_iter().map(|early| AheadMerge::new(early, spacing)).collect::<Vec<_>>().into(),
+            merges: links.merges.into_iter().map(|early| AheadMerge::new(early, spacing)).collect::<Vec<_>>().into(),
             media: network.media,
             losses_by_distance: Vec::new(),
             pool: Vec::new(),
@@ -166,7 +165,7 @@ impl<Q: EventQueue> Engine<Q> {
             } else {
                 settings.duration
             },
-            replay: Vec::new(),
+            replay: Default::default(),
             settings,
         };
         engine.schedule_starts();

@@ -36,7 +36,7 @@ impl<Q: EventQueue> Engine<Q> {
         at.reserved = number;
         at.cause = cause;
         let arrival = if at.varies {
-            let Some(arrival) = self.send_over_medium(link, &segment, now) else { return };
+            let Some(arrival) = self.send_watched(link, &segment, now, cause) else { return };
             arrival
         } else {
             at.wire.send(now, segment.size())
@@ -49,14 +49,25 @@ impl<Q: EventQueue> Engine<Q> {
         self.forward_from(segment, hop);
     }
 
-    /// The next hop has more than an event.
+    /// The next hop has more than an event, or none.
     #[inline(never)]
-    fn forward_from(&mut self, segment: Segment, hop: Hop) {
+    pub(super) fn forward_from(&mut self, segment: Segment, hop: Hop) {
         self.forward(self.net.routes[segment.flow() as usize], segment, hop);
     }
 
-    /// A link with a medium starts to transmit `segment`; returns its arrival, unless it is lost.
+    /// A link with a medium starts to transmit `segment`, or one whose senders want to know what has left; returns its
+    /// arrival, unless it is lost.
     #[inline(never)]
+    fn send_watched(&mut self, link: u32, segment: &Segment, now: f64, cause: f64) -> Option<f64> {
+        let medium = self.media.binary_search_by_key(&link, |&(link, _)| link).is_ok();
+        let arrival = match medium {
+            true => self.send_over_medium(link, segment, now),
+            false => Some(self.net.links[link as usize].wire.send(now, segment.size())),
+        };
+        self.note_departure(link, segment, now, cause);
+        arrival
+    }
+
     fn send_over_medium(&mut self, link: u32, segment: &Segment, now: f64) -> Option<f64> {
         let at = self.media.binary_search_by_key(&link, |&(link, _)| link).ok()?;
         let wire = &mut self.net.links[link as usize].wire;

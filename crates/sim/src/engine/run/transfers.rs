@@ -73,7 +73,7 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     /// The hop of a flow's receiver; `None` if the time to live of its packets expires before.
-    fn hop_of_receiver(&self, flow: u32) -> Option<u8> {
+    pub(super) fn hop_of_receiver(&self, flow: u32) -> Option<u8> {
         use Action::{Client, Expired};
         (0..=u8::MAX).find_map(|hop| match self.net.step(flow, usize::from(hop)).action() {
             Client => Some(Some(hop)),
@@ -145,7 +145,14 @@ impl<Q: EventQueue> Engine<Q> {
         let clock_phase = TICK * application.random.uniform();
         let spec = self.specs.kind(flow);
         let traced = state.sender.is_traced();
+        let saved = match &state.sender {
+            Sender::Rfc(connection) => connection.saved(),
+            Sender::Ns2(_) => None,
+        };
         state.sender = hosts::sender(spec, clock_phase, first);
+        if let (Some(saved), Sender::Rfc(connection)) = (saved, &mut state.sender) {
+            connection.remember(saved);
+        }
         if let Sender::Ns2(sender) = &mut state.sender {
             sender.wait_for_data();
         }
@@ -180,9 +187,12 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// The sender of finite transfers processes an ACK, or a request.
+    /// The sender of finite transfers processes an ACK, or a request; that of media feedback.
     pub(super) fn answer_server(&mut self, segment: Segment, key: Key) {
         let flow = segment.flow();
+        if self.rtp.has(flow) {
+            return self.on_feedback(segment, key);
+        }
         let application = self.applications.of(flow);
         if segment.bits() & REQUEST != 0 {
             // A repeated request is answered once.
@@ -239,14 +249,18 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// The receiver takes a segment of a transfer; returns the immediate ACK, if there is one.
+    /// The receiver takes a segment of a transfer, or of media; returns the immediate ACK, if there is one.
     pub(super) fn receive_client(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         let flow = segment.flow();
+        if self.rtp.has(flow) {
+            self.receive_rtp(segment, key);
+            return None;
+        }
         let (max_sent, limit) = match &self.net.flows[flow as usize].sender {
             Sender::Ns2(sender) => (sender.core.max_sent, sender.core.limit),
             Sender::Rfc(connection) => {
                 let limit = connection.limit();
-                let ack = self.receive(segment, key);
+                let ack = self.receive(segment, key.now, key.scheduled, key.number);
                 let receiver = &self.net.arrivals[flow as usize].receiver;
                 let complete = matches!(receiver, Receiver::Rfc(receiver) if receiver.next() >= limit);
                 return self.end_if_received(flow, complete, ack, key);
@@ -258,7 +272,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.opening -= u32::from(segment.bits() & SYN != 0);
             return None;
         }
-        let ack = self.receive(segment.with_seq(segment.seq() - base), key);
+        let ack = self.receive(segment.with_seq(segment.seq() - base), key.now, key.scheduled, key.number);
         let receiver = &self.net.arrivals[flow as usize].receiver;
         let complete = matches!(receiver, Receiver::Ns2(receiver) if receiver.next() > limit);
         let ack = ack.map(|ack| ack.with_seq(ack.seq() + base));

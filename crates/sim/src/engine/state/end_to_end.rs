@@ -53,11 +53,11 @@ pub fn sent(sender: &Sender) -> i64 {
     }
 }
 
-/// Links of each flow's forward path; `None` over UDP, where nothing comes back.
+/// Links of each flow's forward path; `None` over UDP.
 pub fn forward(network: &Network) -> Forward {
     let of_flow = |flow| {
-        let (there, back) = network.route(flow);
-        (!back.is_empty()).then_some(there.len() as u8)
+        let tcp = network.spec(flow).interval.is_none();
+        tcp.then_some(network.route(flow).0.len() as u8)
     };
     (0..network.flows()).map(of_flow).collect()
 }

@@ -42,7 +42,7 @@ impl Headers {
                 acks: ends(reverse),
                 hops: forward.len(),
                 dscp: network.dscp(flow),
-                tcp: !reverse.is_empty(),
+                tcp: network.spec(flow).interval.is_none(),
                 counts_marks: network.spec(flow).options.rfc.as_ref().is_some_and(|rfc| rfc.counts_marks()),
             }
         });

@@ -14,20 +14,42 @@ pub const NONE: u32 = u32::MAX;
 #[repr(align(64))]
 pub struct Link {
     pub wire: Wire,
-    /// When the event that started the current transmission was scheduled; for a sender's own analytic link that of the
-    /// first transmission since it was idle.
+    /// When the event that started the current transmission was scheduled.
     pub cause: f64,
     /// Number of the end of the current transmission, taken at its start.
     pub reserved: u64,
-    /// Waiting packets of a stepped link without a port: a list in the pool. At a slow fold or own link `head` is the
-    /// chain of the next packet, if it waits, and `tail` the size of a full segment (0: ACKs of several sizes pass).
+    /// Waiting packets of a stepped link without a port: a list in the pool.
     pub head: u32,
     pub tail: u32,
     pub mode: Mode,
-    /// Whether it has an entry in `Engine::media`.
+    /// Whether it has an entry in `Engine::media`, or its senders want to know what has left.
     pub varies: bool,
     /// The port, or for a merge that packets may pass ahead of time its index in `Engine::merges`.
     pub port: u32,
+}
+
+/// State of one direction of a link that packets pass without events, though they may wait: a fold or a sender's own
+/// link. A million flows have two or three each, so that what many have in common is in [`Alike`].
+#[derive(Clone, Copy, Debug)]
+pub struct Fold {
+    /// End and start of the last transmission, s.
+    pub free: f64,
+    pub started: f64,
+    /// The chain of the next packet, if it waits.
+    chain: Chain,
+    /// Row of its [`Alike`].
+    pub alike: u32,
+}
+
+/// What links without events have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Alike {
+    /// Rate, bit/s.
+    pub rate_bps: f64,
+    /// Propagation delay, s.
+    pub delay_s: f64,
+    /// Size of a full segment, bytes; 0 if ACKs of several sizes pass.
+    pub full: u32,
 }
 
 /// The chain: the order of a packet among those that start simultaneously on links that are alike (`docs/engine.md`,
@@ -46,6 +68,11 @@ const SIZE_STEP: u32 = 4;
 const SIZES: u32 = (1 << SIZE_BITS) - 1;
 
 impl Link {
+    /// Whether a port is in front of it.
+    pub fn has_port(&self) -> bool {
+        matches!(self.mode, Mode::AnalyticPort | Mode::SteppedPort)
+    }
+
     /// Whether the last transmission has ended before the event `key`.
     #[inline(always)]
     pub fn is_free(&self, key: Key) -> bool {
@@ -57,29 +84,59 @@ impl Link {
     pub fn free_since(&self, key: Key) -> Option<Time> {
         self.is_free(key).then(|| Time::from_seconds(self.wire.free))
     }
+}
+
+impl Fold {
+    /// A link that has sent nothing.
+    pub fn new(alike: u32) -> Self {
+        Fold { free: 0.0, started: 0.0, chain: 0, alike }
+    }
+
+    #[inline(always)]
+    fn wire(&self, alike: &Alike) -> Wire {
+        Wire { rate_bps: alike.rate_bps, delay_s: alike.delay_s, free: self.free, started: self.started }
+    }
+
+    /// As [`Wire::relay`].
+    #[inline(always)]
+    pub fn relay(&mut self, alike: &Alike, ready: f64, scheduled: f64, bytes: u16) -> (f64, f64, f64) {
+        let mut wire = self.wire(alike);
+        let relayed = wire.relay(ready, scheduled, bytes);
+        (self.free, self.started) = (wire.free, wire.started);
+        relayed
+    }
 
     /// A packet is ready for a slow fold or own link at `ready`, by an event scheduled at `scheduled`; returns its
     /// start, arrival and chain.
     ///
     /// `one_size`: all packets but SYNs have one size.
     #[inline(always)]
-    pub fn pass(&mut self, segment: &Segment, ready: f64, scheduled: f64, one_size: bool) -> (f64, f64, Chain) {
-        let (start, chain) = if self.wire.waits(ready, scheduled) { (self.wire.free, self.head) } else { (ready, 0) };
-        let arrival = self.wire.send(start, segment.size());
+    pub fn pass(
+        &mut self,
+        alike: &Alike,
+        segment: &Segment,
+        ready: f64,
+        scheduled: f64,
+        one_size: bool,
+    ) -> (f64, f64, Chain) {
+        let mut wire = self.wire(alike);
+        let (start, chain) = if wire.waits(ready, scheduled) { (wire.free, self.chain) } else { (ready, 0) };
+        let arrival = wire.send(start, segment.size());
+        (self.free, self.started) = (wire.free, wire.started);
         let next = chain + u32::from(chain & COUNT != COUNT);
-        self.head = if one_size {
+        self.chain = if one_size {
             if segment.bits() & SYN != 0 {
                 next | AFTER_SHORT
             } else {
                 next
             }
-        } else if (u32::from(segment.size()) ^ self.tail) | (chain & AFTER_SHORT) == 0 {
+        } else if (u32::from(segment.size()) ^ alike.full) | (chain & AFTER_SHORT) == 0 {
             next
         } else {
-            behind(chain, segment.size(), self.tail)
+            behind(chain, segment.size(), alike.full)
         };
-        if (self.wire.free.to_bits() ^ start.to_bits()) >> 52 != 0 {
-            self.note_rounding(segment.size());
+        if (wire.free.to_bits() ^ start.to_bits()) >> 52 != 0 {
+            self.note_rounding(wire.transmission(segment.size()));
         }
         (start, arrival, chain)
     }
@@ -87,8 +144,8 @@ impl Link {
     /// Records rounding. Doubles become coarser at every power of two, so the followers of two packets that started one
     /// step apart may start simultaneously. The rounding error of the sum tells which was first.
     #[inline(never)]
-    fn note_rounding(&mut self, bytes: u16) {
-        let error = self.wire.transmission(bytes) - (self.wire.free - self.wire.started);
+    fn note_rounding(&mut self, transmission: f64) {
+        let error = transmission - (self.free - self.started);
         let side = if error < 0.0 {
             0
         } else if error == 0.0 {
@@ -96,9 +153,9 @@ impl Link {
         } else {
             2
         };
-        let before = self.head >> ROUNDING_SHIFT;
-        let rest = self.head & ((1 << ROUNDING_SHIFT) - 1);
-        self.head = (side << 6 | before >> 2) << ROUNDING_SHIFT | rest;
+        let before = self.chain >> ROUNDING_SHIFT;
+        let rest = self.chain & ((1 << ROUNDING_SHIFT) - 1);
+        self.chain = (side << 6 | before >> 2) << ROUNDING_SHIFT | rest;
     }
 }
 

@@ -12,4 +12,6 @@ pub mod packets;
 pub mod port;
 pub mod recorder;
 pub mod routes;
+pub mod rows;
+pub mod rtp;
 pub mod sources;

@@ -1,25 +1,29 @@
 //! Links, routes and flows in the form that every event needs: senders and receivers with their timers, counters.
 
-use super::link::Link;
+use super::hosts::stamped_ack;
+use super::link::{Alike, Fold, Link};
 use super::order::{Key, START};
 use super::port::Port;
-use super::routes::{Lag, Route, Step, OWN_LINKS};
+use super::routes::{Lag, Route, Step, TimesToLive};
 use crate::engine::network::{FlowSettings, FlowSpec};
 use crate::events::{Event, Kind};
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, prefetch_rows};
 use crate::table::Table;
 use earlydrop_net::tcp::{Receiver, Sender};
-use earlydrop_net::Segment;
+use earlydrop_net::{Segment, Wire};
 
 /// Links, routes, flows and ports: what the event queue may look at ahead of time.
 pub struct Net {
+    /// Links with events.
     pub links: Table<Link>,
+    /// Links without, and what they have in common.
+    pub folds: Table<Fold>,
+    pub alike: Table<Alike>,
     pub routes: Table<Route>,
     pub steps: Table<Step>,
     /// By hop, as `steps`.
     pub lags: Table<Lag>,
-    /// By flow: time to live at the sender, and at the receiver.
-    pub times_to_live: Table<(u8, u8)>,
+    pub times_to_live: TimesToLive,
     pub flows: Table<Flow>,
     pub arrivals: Table<Arrivals>,
     pub ports: Table<Port>,
@@ -27,9 +31,13 @@ pub struct Net {
     /// enough to stay in the cache.
     pub port_of: Vec<u32>,
     pub disciplines: Vec<usize>,
+    /// End of the run, s.
+    pub end: f64,
     /// Number of prefetch stages: none if everything fits into the cache, one with many flows, [`STAGES`] with many
     /// queues.
     pub stages: usize,
+    /// Rows of a flow that are prefetched: links with events, and without.
+    pub own_links: (u32, u32),
 }
 
 /// Slots of the event queue by which prefetching is ahead.
@@ -70,7 +78,16 @@ impl Net {
         if lag.size == size {
             return start + lag.seconds;
         }
-        self.links[route.link(&self.steps[place]) as usize].wire.arrival(start, size)
+        let alike = &self.alike[self.folds[route.fold(&self.steps[place]) as usize].alike as usize];
+        Wire::new(alike.rate_bps, alike.delay_s).arrival(start, size)
+    }
+
+    /// A link without events.
+    #[inline(always)]
+    pub fn fold(&mut self, row: u32) -> (&mut Fold, &Alike) {
+        let fold = &mut self.folds[row as usize];
+        let alike = &self.alike[fold.alike as usize];
+        (fold, alike)
     }
 
     /// Prefetches all state of a flow. Its own links are adjacent if the network was built that way.
@@ -78,14 +95,16 @@ impl Net {
     pub fn prefetch(&self, flow: u32) {
         prefetch(&self.flows, flow as usize);
         prefetch(&self.arrivals, flow as usize);
-        let first = self.routes[flow as usize].first as usize;
-        for link in first..first + OWN_LINKS {
+        let route = self.routes[flow as usize];
+        for link in route.first as usize..(route.first + self.own_links.0) as usize {
             prefetch(&self.links, link);
         }
+        prefetch_rows(&self.folds, route.first_fold as usize, self.own_links.1 as usize);
     }
 }
 
-/// A flow's sender with its timer.
+/// A flow's sender with its timer, in whole cache lines.
+#[repr(align(64))]
 pub struct Flow {
     pub sender: Sender,
     /// When the timer expires, and the event that scheduled it.
@@ -97,11 +116,13 @@ pub struct Flow {
     pub entry: f64,
     /// ACKs in flight by events, where the sender processes others ahead of time.
     pub acks_coming: u32,
-    /// Sizes on the wire.
+    /// Sizes on the wire, bytes: of a segment, and of one without payload.
     pub wire: u16,
-    pub syn: u16,
-    /// Size of a segment without its payload, bytes.
     pub header: u16,
+    /// At a link of its own without events, of the first transmission since that was idle: when the event that started it
+    /// was scheduled, in ticks, and its number.
+    pub chain_cause: u64,
+    pub chain_number: u64,
 }
 
 impl Flow {
@@ -113,24 +134,19 @@ impl Flow {
     }
 }
 
-/// A flow's receiver, and its counters.
+/// A flow's receiver, and its counters, in one cache line.
+#[repr(align(64))]
 pub struct Arrivals {
     pub receiver: Receiver,
     pub in_order: u32,
     pub received: u32,
     pub delay_ticks: u64,
-    /// Size of a segment without its payload, bytes; profile `rfc`: size of an ACK without payload if it has time
-    /// stamps, else 0.
-    pub header: u16,
-    pub stamped_ack: u16,
-}
-
-/// Counters of a flow at ports and senders, within the window.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
+    /// At ports, within the window.
     pub drops: u32,
     pub marks: u32,
 }
+
+const _: () = assert!(std::mem::size_of::<Flow>() == 192 && std::mem::size_of::<Arrivals>() == 64);
 
 /// Rarely used counters, allocated on first use.
 #[derive(Clone, Copy, Debug, Default)]
@@ -169,22 +185,38 @@ pub fn ack_timers(specs: &FlowSettings) -> Vec<AckTimer> {
     (0..count).map(|_| none()).collect()
 }
 
-/// Payload received by flows of the `rfc` profile within the window, bytes: in order, and in total.
+/// A receiver of the `rfc` profile: payload received within the window, bytes.
+#[derive(Clone, Copy, Default)]
+pub struct Payload {
+    pub in_order: u64,
+    pub total: u64,
+    /// Size of a segment without its payload, bytes.
+    pub header: u16,
+    /// Size of an ACK without SACK blocks if it has time stamps, else 0.
+    pub stamped_ack: u16,
+}
+
+/// Receivers of the `rfc` profile; none if no flow has it.
 #[derive(Default)]
 pub struct Payloads {
-    pub of_flow: Vec<(u64, u64)>,
+    pub of_flow: Vec<Payload>,
 }
 
 impl Payloads {
     pub fn new(specs: &FlowSettings) -> Self {
         let any = specs.kinds().iter().any(|spec| spec.options.rfc.is_some());
-        Payloads { of_flow: if any { vec![(0, 0); specs.len()] } else { Vec::new() } }
+        let payload = |flow| {
+            let spec = specs.kind(flow);
+            let header = spec.wire.saturating_sub(spec.payload);
+            Payload { header, stamped_ack: stamped_ack(spec), ..Payload::default() }
+        };
+        Payloads { of_flow: if any { (0..specs.len() as u32).map(payload).collect() } else { Vec::new() } }
     }
 
     /// The payload that a flow of this profile has received.
     pub fn counted(&self, flow: usize, spec: &FlowSpec) -> Option<(u64, u64)> {
         spec.options.rfc.as_ref()?;
-        self.of_flow.get(flow).copied()
+        self.of_flow.get(flow).map(|payload| (payload.in_order, payload.total))
     }
 
     /// The same in order, in full segments.

@@ -65,6 +65,12 @@ impl<Q: EventQueue> AheadMerge<Q> {
         self.held.push(arrival, HELD);
     }
 
+    /// A held packet about `ahead` after the one taken last, for prefetching.
+    #[inline(always)]
+    pub fn upcoming(&self, ahead: usize) -> Option<&Event> {
+        self.held.upcoming(ahead)
+    }
+
     /// Takes the first held packet.
     #[inline(always)]
     pub fn release(&mut self, upcoming: &mut impl Upcoming) -> Option<Event> {

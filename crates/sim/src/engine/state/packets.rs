@@ -1,14 +1,13 @@
 //! Conversion between a segment and the packet that a queue sees and stores.
 
-use super::routes::{Step, LAST};
-use crate::table::Table;
+use super::routes::{Step, TimesToLive, LAST};
 use earlydrop_aqm::{Ecn, Packet, Time};
 use earlydrop_net::segment::{CE, SYN};
 use earlydrop_net::Segment;
 
 /// The queue's view of a segment.
 #[inline(always)]
-pub fn packet(times_to_live: &Table<(u8, u8)>, segment: &Segment, step: &Step) -> Packet {
+pub fn packet(times_to_live: &TimesToLive, segment: &Segment, step: &Step) -> Packet {
     let ecn = match segment.bits() & 3 {
         0 => Ecn::NotEct,
         1 => Ecn::Ect1,
@@ -30,7 +29,7 @@ pub fn packet(times_to_live: &Table<(u8, u8)>, segment: &Segment, step: &Step) -
         enqueued: Time::ZERO,
     };
     if step.tells() != 0 {
-        let (initial, last) = times_to_live[segment.flow() as usize];
+        let (initial, last) = times_to_live.of(segment.flow());
         packet.initial_ttl = initial;
         // The sender of a SYN does not know it yet.
         packet.final_ttl = if step.tells() & LAST != 0 && segment.bits() & SYN == 0 { last } else { 0 };

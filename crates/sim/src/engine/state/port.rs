@@ -127,11 +127,11 @@ impl Port {
         groups
     }
 
-    /// Statistics of the parent of the discipline.
-    pub fn parent(&self) -> Vec<(&'static str, f64)> {
+    /// Statistics of the parent of the discipline: class, or none for the whole, name, value.
+    pub fn parent(&self) -> Vec<(Option<usize>, &'static str, f64)> {
         let mut found = Vec::new();
         if let Runner::Stepped(port) = &self.runner {
-            port.parent(&mut |name, value| found.push((name, value)));
+            port.parent(&mut |class, name, value| found.push((class, name, value)));
         }
         found
     }

@@ -1,8 +1,11 @@
 //! Routes: the hops of every flow.
 
+use super::rows::Rows;
 use crate::engine::network::{LinkSpec, Network, TtlOption};
 use crate::engine::plan::{Mode, Plan};
 use crate::engine::settings::Settings;
+use crate::pages::space;
+use crate::table::Table;
 use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::Wire;
 use std::collections::BTreeMap;
@@ -12,8 +15,9 @@ use std::collections::BTreeMap;
 pub struct Route {
     /// The first hop.
     steps: u32,
-    /// The flow's first link.
+    /// The flow's first links of its own: the row of the first with events, and of the first without.
     pub first: u32,
+    pub first_fold: u32,
 }
 
 impl Route {
@@ -23,14 +27,21 @@ impl Route {
         self.steps as usize + hop
     }
 
-    /// The link of a hop in the list.
+    /// The link of a hop in the list, which has events.
     #[inline(always)]
     pub fn link(self, step: &Step) -> u32 {
         let own = (step.link as i32 >> 31) as u32;
         (step.link & !OWN) + (self.first & own)
     }
 
-    /// A hop in the list, with its link.
+    /// The link of a hop in the list, which has none: its row among the folds.
+    #[inline(always)]
+    pub fn fold(self, step: &Step) -> u32 {
+        let own = (step.link as i32 >> 31) as u32;
+        (step.link & !OWN) + (self.first_fold & own)
+    }
+
+    /// A hop in the list, with its link, which has events.
     #[inline(always)]
     pub fn step(self, step: Step) -> Step {
         Step { link: self.link(&step), ..step }
@@ -41,11 +52,11 @@ impl Route {
 /// one word, so that a step is copied as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Step {
-    /// The link, or [`NO_LINK`]; with [`OWN`] its number counts from the flow's first link.
+    /// The row of the link, or [`NO_LINK`]; with [`OWN`] it counts from the flow's first.
     pub link: u32,
     /// From the lowest bit on: time to live (8 bits), links behind it (8), time-to-live option of its packets
-    /// ([`INITIAL`], [`LAST`]), lane of its event (2), lane of the next hop's event (2), class of the flow's packets (4);
-    /// in the highest four the action.
+    /// ([`INITIAL`], [`LAST`]), lane of its event (2), lane of the next hop's event (2), class of the flow's packets (4),
+    /// whether the link is a sender's own without events ([`SENDERS`]); in the highest four the action.
     what: u32,
 }
 
@@ -86,9 +97,9 @@ pub enum Action {
     Sender,
     /// Reaches the sender in the same call if nothing can come before it, else by an event.
     SenderAhead,
-    /// Reaches the sender of finite transfers by an event.
+    /// Reaches the sender of finite transfers, or of media, by an event.
     Server,
-    /// Reaches the receiver of transfers over several connections by an event.
+    /// Reaches the receiver of transfers over several connections, or of media, by an event.
     Client,
     /// Reaches a sink, which counts it in the same call.
     Sink,
@@ -114,6 +125,7 @@ pub const LAST: u32 = 1 << 17;
 const LANE: u32 = 18;
 const NEXT_LANE: u32 = 20;
 const CLASS: u32 = 22;
+const SENDERS: u32 = 1 << 26;
 const ACTION: u32 = 28;
 
 impl Step {
@@ -170,6 +182,12 @@ impl Step {
         (self.what >> CLASS) as u8 & 15
     }
 
+    /// Whether the link is a sender's own without events, a fold.
+    #[inline(always)]
+    pub fn is_senders(&self) -> bool {
+        self.what & SENDERS != 0
+    }
+
     /// Lane of its event.
     #[inline(always)]
     pub fn lane(&self) -> u8 {
@@ -205,22 +223,23 @@ fn give_lanes(steps: &mut [Step]) {
 }
 
 /// The hops of every flow: forward links, receiver, reverse links, sender; and the lag of each hop.
-pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route>, Vec<Step>, Vec<Lag>) {
-    let (mut routes, mut all, mut lags) = (Vec::with_capacity(network.flows()), Vec::new(), Vec::new());
+pub fn routes(network: &Network, plan: &Plan, rows: &Rows, settings: &Settings) -> (Vec<Route>, Vec<Step>, Vec<Lag>) {
+    let (mut routes, mut all, mut lags) = (space(network.flows()), Vec::new(), Vec::new());
     let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
-    // Whether a flow has finite transfers, and whether over several connections.
+    // Whether a flow has finite transfers, and whether over several connections; media have both.
     let mut applications = vec![(false, false); network.flows()];
     for (flow, spec) in &network.transfers {
         applications[*flow as usize] = (true, !spec.is_plain());
     }
+    network.media_flows.iter().for_each(|&(flow, _)| applications[flow as usize] = (true, true));
     let delays = settings.jitter || !settings.delay_flows.is_empty();
     for (flow, &(transfers, reconnects)) in applications.iter().enumerate() {
         let (forward, reverse) = network.route(flow);
-        let first = forward[0];
+        let own_links = forward[0]..forward[0].saturating_add(OWN_LINKS as u32).min(network.links.len() as u32);
+        let (first, first_fold) = rows.first(own_links.clone());
         let class = network.classes.get(flow).copied().unwrap_or(0);
         let time = network.time_to_live(flow);
         let hop = |made: usize, link: u32, tells: u32| {
-            let own = (first..first.saturating_add(OWN_LINKS as u32)).contains(&link);
             let action = match plan.modes[link as usize] {
                 Mode::Fold if plan.apart[link as usize] => Action::Through,
                 Mode::Fold => Action::Fold,
@@ -229,8 +248,13 @@ pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route
                 Mode::Merge if plan.early(link).is_some() => Action::Ahead,
                 _ => Action::AtEvent,
             };
-            let link = if own { OWN | (link - first) } else { link };
-            Step::new(link, action, time.initial - made as u8, made as u8, tells, class)
+            let row = rows.of[link as usize];
+            let from = if rows.is_fold(link) { first_fold } else { first };
+            // A row that flows share may be before the flow's own.
+            let own = own_links.contains(&link) && row >= from;
+            let row = if own { OWN | (row - from) } else { row };
+            let tells = if plan.modes[link as usize] == Mode::Own { tells | SENDERS } else { tells };
+            Step::new(row, action, time.initial - made as u8, made as u8, tells, class)
         };
         let host = |action| Step::new(NO_LINK, action, 0, 0, 0, 0);
         // An ACK's receiver never reads its time to live; nor does a sink of a constant bit rate.
@@ -285,7 +309,27 @@ pub fn routes(network: &Network, plan: &Plan, settings: &Settings) -> (Vec<Route
                 *shared = Some(Lag::NONE);
             }
         }
-        routes.push(Route { steps: at, first });
+        routes.push(Route { steps: at, first, first_fold });
     }
     (routes, all, lags.into_iter().map(|lag| lag.unwrap_or(Lag::NONE)).collect())
+}
+
+/// Time to live at the sender and at the receiver, by flow; one row where all flows have the same.
+pub struct TimesToLive {
+    rows: Table<(u8, u8)>,
+    mask: usize,
+}
+
+impl TimesToLive {
+    pub fn new(of_flows: impl Iterator<Item = (u8, u8)> + Clone) -> Self {
+        let first = of_flows.clone().next();
+        let same = of_flows.clone().all(|time| Some(time) == first);
+        let rows: Vec<_> = of_flows.take(if same { 1 } else { usize::MAX }).collect();
+        TimesToLive { rows: rows.into(), mask: if same { 0 } else { usize::MAX } }
+    }
+
+    #[inline(always)]
+    pub fn of(&self, flow: u32) -> (u8, u8) {
+        self.rows[flow as usize & self.mask]
+    }
 }

@@ -19,6 +19,7 @@ pub(super) mod common;
 mod distribution;
 mod ftp;
 mod kind;
+mod media;
 mod model;
 mod ns2;
 mod onoff;
@@ -38,8 +39,8 @@ mod web;
 use common::{CLASS, COUNT, DIRECTION, DSCP, NAME, PAIRS, RANDOM};
 pub(super) use kind::Kind;
 pub use model::{
-    Cbr, Completion, Connection, Direction, Ftp, Law, Load, OnOff, Packets, Pages, Poisson, Requests, Starts, TcpSpec,
-    Traffic, Transfers, Video, Voip, Web,
+    Cbr, Completion, Connection, Direction, Ftp, Law, Load, Media, OnOff, Packets, Pages, Poisson, Requests, Starts,
+    TcpSpec, Traffic, Transfers, Video, Voip, Web,
 };
 use starts::START;
 
@@ -55,6 +56,7 @@ pub(super) const KINDS: &[&Kind] = &[
     &poisson::KIND,
     &voip::KIND,
     &video::KIND,
+    &media::KIND,
 ];
 
 /// Keys of TCP, those of stacks other than ns-2's left out.
@@ -135,6 +137,7 @@ pub(super) fn write(traffic: &Traffic, ends: &Ends) -> Json {
         Load::Poisson(load) => poisson::write(load, &mut map),
         Load::Voip(load) => voip::write(load, &mut map),
         Load::Video(load) => video::write(load, &mut map),
+        Load::Media(load) => media::write(load, &mut map),
     }
     START.write(&traffic.start, &mut map);
     if traffic.class != 0 {

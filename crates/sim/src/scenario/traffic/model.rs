@@ -1,5 +1,6 @@
 //! Checked traffic: plain typed data in SI units.
 
+use earlydrop_net::media::{Algorithm, Ecn, Encoding, Settings};
 use earlydrop_net::source::Distribution;
 use earlydrop_net::tcp::stacks::Stack;
 use earlydrop_net::tcp::TcpOptions;
@@ -52,6 +53,8 @@ pub enum Load {
     Voip(Voip),
     /// Frames at even intervals.
     Video(Video),
+    /// Real-time media with feedback.
+    Media(Media),
 }
 
 impl Traffic {
@@ -81,6 +84,7 @@ impl Traffic {
             Load::Poisson(_) => "poisson",
             Load::Voip(_) => "voip",
             Load::Video(_) => "video",
+            Load::Media(_) => "media",
         }
     }
 
@@ -99,6 +103,27 @@ impl Traffic {
     /// Its congestion control, if it has one.
     pub fn tcp(&self) -> Option<Tcp> {
         self.tcp_spec().map(|spec| spec.tcp)
+    }
+
+    /// Whether something comes back from its receivers: ACKs, or feedback.
+    pub fn has_feedback(&self) -> bool {
+        self.tcp_spec().is_some() || matches!(self.load, Load::Media(_))
+    }
+
+    /// Whether its data are ECN-capable.
+    pub fn sends_ecn(&self) -> bool {
+        match &self.load {
+            Load::Media(load) => load.ecn != Ecn::Off,
+            _ => self.tcp_spec().is_some_and(TcpSpec::sends_ecn),
+        }
+    }
+
+    /// Whether its data are for the L queue of a coupled pair (RFC 9331).
+    pub fn is_scalable(&self) -> bool {
+        match &self.load {
+            Load::Media(load) => load.ecn == Ecn::L4s,
+            _ => self.tcp_spec().is_some_and(TcpSpec::is_scalable),
+        }
     }
 
     /// Whether it has transfers that can be complete.
@@ -128,6 +153,7 @@ impl Traffic {
             Load::Poisson(load) => surely(&load.packets),
             Load::Voip(load) => load.segment + load.header,
             Load::Video(load) => load.segment + load.header,
+            Load::Media(load) => load.segment + load.header,
             _ => self.tcp_spec().map_or(0, |spec| spec.segment + spec.header),
         }
     }
@@ -445,4 +471,58 @@ pub struct Video {
     pub header: u32,
     /// When the source falls silent, in seconds; `None` never.
     pub stop: Option<f64>,
+}
+
+/// Real-time media with feedback.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Media {
+    /// What sets the rate.
+    pub control: Algorithm,
+    /// ECN field of the packets.
+    pub ecn: Ecn,
+    /// Smallest target rate, headers included, in bit/s.
+    pub min_rate: f64,
+    /// Largest target rate.
+    pub max_rate: f64,
+    /// Target rate before the first feedback.
+    pub start_rate: f64,
+    /// Frames per second.
+    pub frame_rate: f64,
+    /// Time constant with which the encoded rate follows the target rate, in seconds.
+    pub lag: f64,
+    /// Mean absolute deviation of a frame's size, relative to the expected one.
+    pub variation: f64,
+    /// Frames from key frame to key frame; 0: none.
+    pub key_interval: u32,
+    /// Size of a key frame, in other frames.
+    pub key_factor: f64,
+    /// Largest payload of a packet, in bytes.
+    pub segment: u32,
+    /// Headers of a packet, in bytes.
+    pub header: u32,
+    /// When the source falls silent, in seconds; `None` never.
+    pub stop: Option<f64>,
+}
+
+impl Media {
+    /// As the sender has it.
+    pub fn settings(&self) -> Settings {
+        let encoding = Encoding {
+            interval: 1.0 / self.frame_rate,
+            lag: self.lag,
+            variation: self.variation,
+            group: self.key_interval,
+            key_factor: self.key_factor,
+        };
+        Settings {
+            algorithm: self.control,
+            ecn: self.ecn,
+            min_rate: self.min_rate,
+            max_rate: self.max_rate,
+            start_rate: self.start_rate,
+            encoding,
+            segment: self.segment,
+            header: self.header,
+        }
+    }
 }

@@ -72,8 +72,17 @@ pub(super) fn refuse(fields: &Fields<'_>, named: bool) -> Checked<()> {
 }
 
 /// Whether segments carry time stamps.
-pub(super) fn timestamps(fields: &Fields<'_>, named: bool) -> Checked<bool> {
-    let rules = rules(fields, named)?;
+pub(super) fn timestamps(fields: &Fields<'_>, named: Option<&'static Stack>, tcp: Tcp) -> Checked<bool> {
+    let rules = rules(fields, named.is_some())?;
+    // QUIC has none.
+    let recovery = rules.as_ref().and_then(|rules| rules.optional("loss_recovery"));
+    let quic = match recovery {
+        Some(field) => matches!(field.doc, Doc::String(word) if word == "rfc9002"),
+        None => named.is_some_and(|stack| stack.row("loss_recovery", tcp.name()).is_some()),
+    };
+    if quic {
+        return Ok(false);
+    }
     let field = fields.optional("timestamps").or_else(|| rules.and_then(|rules| rules.optional("timestamps")));
     field.map_or(Ok(true), |field| field.flag())
 }

@@ -142,7 +142,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
 
 fn read_rfc(fields: &Fields<'_>, tcp: Tcp, named: Option<&'static Stack>) -> Checked<TcpSpec> {
     rfc::refuse_others(fields)?;
-    let header = DEFAULT_HEADER + if rfc::timestamps(fields, named.is_some())? { rfc::STAMPS } else { 0 };
+    let header = DEFAULT_HEADER + if rfc::timestamps(fields, named, tcp)? { rfc::STAMPS } else { 0 };
     let (segment, header) = segment_and_header(fields, header)?;
     let ecn = ECN.read_or(fields, rfc::wants_ecn(tcp))?;
     let mut settings = rfc::read(fields, named.unwrap_or(&stacks::rfc::STACK), named.is_some(), tcp, segment, ecn)?;

@@ -67,8 +67,14 @@ impl Notes<'_> {
 impl Connection {
     pub(super) fn on_ack(&mut self, now: f64, feedback: &Feedback, out: &mut Output) {
         let Some(ack) = unwrap(feedback.ack, self.first, self.una) else { return };
-        if ack > self.next || (self.settings.reading.is_some() && self.take_window(now, ack, feedback, out)) {
+        if ack > self.next {
             return;
+        }
+        if self.settings.window_moves() {
+            self.note_ack_stamp(now, feedback);
+            if self.take_window(now, ack, feedback, out) {
+                return;
+            }
         }
         if ack > self.una && self.may_take_fast_path(feedback) {
             self.on_expected_ack(now, ack, feedback, out);
@@ -80,6 +86,9 @@ impl Connection {
     /// The slow path: any ACK.
     #[inline(never)]
     fn on_any_ack(&mut self, now: f64, ack: u64, feedback: &Feedback, out: &mut Output) {
+        if self.quic.is_some() {
+            return self.on_quic_ack(now, ack, feedback, out);
+        }
         let flight_before = self.scoreboard.outstanding();
         let pipe_before = if self.rate.is_some() { self.scoreboard.pipe() } else { 0 };
         let advanced = ack.saturating_sub(self.una);
@@ -105,6 +114,9 @@ impl Connection {
             let least = if self.settings.bbr.ns3.smoothed_rtt { self.rtt.min_smoothed } else { self.rtt.min };
             info.rate = rate.sample(least);
         }
+        if self.resume.is_some() {
+            self.resume_before(now, arrived.numbers, &mut info, out);
+        }
         let echo = self.ecn.agreed && if self.ecn.accurate() { info.marked > 0.0 } else { feedback.echo };
         let sends = match self.undo {
             Some(_) => self.undo_spurious(advanced, &arrived, feedback, echo, out),
@@ -121,6 +133,9 @@ impl Connection {
             self.on_echo(now, flight_before, arrived.numbers, out);
         }
         self.recover_or_grow(now, advanced, arrived.numbers, entered, echo, &info, out);
+        if self.resume.is_some() {
+            self.resume_after(now, out);
+        }
         self.set_timer_after_ack(now, advanced > 0);
         self.send_after_ack(now, sends, echo, out);
         self.plan_probe(now, advanced > 0);
@@ -217,13 +232,12 @@ impl Connection {
         let repaired =
             self.detection.by_time_mut().is_some_and(|time| time.tlp.on_ack(ack, probe, bare) == Verdict::Repaired);
         let retransmission_lost = self.detection.by_time().is_some_and(|time| time.lost_retransmission.is_some());
-        let mut entered =
-            if self.may_enter_recovery() || (self.owns_window() && retransmission_lost && self.reenters_recovery()) {
-                self.enter_recovery(now, arrived.numbers, out);
-                true
-            } else {
-                self.reduce_for_lost_retransmission(now, arrived.numbers, out)
-            };
+        let mut entered = if self.may_enter_recovery() || (retransmission_lost && self.reenters_recovery()) {
+            self.enter_recovery(now, arrived.numbers, out);
+            true
+        } else {
+            self.reduce_for_lost_retransmission(now, arrived.numbers, out)
+        };
         if repaired && !entered && self.recovery.is_open() {
             // RFC 8985, 7.4.2: what the probe has repaired was a loss.
             self.react_to_probe(now, flight_before, out);
@@ -266,6 +280,12 @@ impl Connection {
             info.pipe_before = self.segments(pipe_before);
             info.departs_in = (self.pacer.released - now).max(0.0);
         }
+        self.show_control(info, out);
+    }
+
+    /// The congestion control sees this ACK.
+    #[inline(always)]
+    pub(super) fn show_control(&mut self, info: &Acked, out: &mut Output) {
         let mut window = self.window();
         self.control.on_any_ack(&mut window, info);
         self.vars.set_window(window, out);

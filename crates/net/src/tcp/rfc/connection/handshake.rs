@@ -57,7 +57,10 @@ impl Connection {
         }
         self.handshake.state = State::Established;
         self.una = 1;
-        if self.settings.reading.is_some() {
+        if self.settings.window_tuned {
+            self.settings.window = u64::from(feedback.window);
+            self.note_ack_stamp(now, feedback);
+        } else if self.settings.reading.is_some() {
             self.move_edge(1, feedback);
         }
         self.vars.note(out, Variable::Ack, 0.0);
@@ -68,6 +71,9 @@ impl Connection {
         if timeouts == 0 || stamps || always {
             let sent = if stamps { feedback.stamp } else { self.handshake.sent };
             self.sample(now - sent, out);
+            if let Some(quic) = &mut self.quic {
+                quic.handshake_sample(now, now - sent);
+            }
             self.control.control().on_open(self.settings.initial_window(), now - sent, now);
         }
         if timeouts > 0 && !always {
@@ -80,6 +86,7 @@ impl Connection {
         self.last_sent = now;
         let bits = self.ecn.other_bits();
         out.segments.push(Sent { seq: wrap(1, self.first), payload: 0, bits });
+        self.note_write(0);
         self.transmit(now, out);
         self.plan_probe(now, true);
     }

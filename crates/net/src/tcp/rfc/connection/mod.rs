@@ -1,8 +1,12 @@
 //! The sending end of a connection: state and events.
 
 mod ack;
+mod device;
+mod echoes;
 mod handshake;
+mod quic;
 mod recover;
+mod resume;
 mod send;
 mod timers;
 mod undo;
@@ -12,17 +16,21 @@ use super::control::{Algorithm, Window};
 use super::ecn::Ecn;
 use super::losses::LossDetection;
 use super::pacer::Pacer;
+use super::quic::Quic;
 use super::rate::Rate;
 use super::recovery::{Phase, Recovery};
+use super::resume::Resume;
 use super::rtt::{earlier, Rtt};
 use super::scoreboard::Scoreboard;
 use super::settings::{Base, Settings};
+use super::small_queue::SmallQueue;
 use super::tso::Tso;
 use super::undo::Undo;
 use super::usage::Usage;
 use super::vars::Vars;
 use super::wire::{wrap, Feedback};
 use crate::tcp::{Output, Sent, Timer};
+use echoes::Echoes;
 use handshake::{Handshake, State};
 
 /// The end of the data of an application that never ends: more than a connection can ever carry.
@@ -51,6 +59,8 @@ pub struct Connection {
     /// When the retransmission timer expires, s; infinite if it does not run.
     pub(super) rto_at: f64,
     pub(super) detection: LossDetection,
+    /// QUIC's loss detection in its place.
+    quic: Option<Box<Quic>>,
     pub(super) recovery: Recovery,
     pub(super) ecn: Ecn,
     pub(super) pacer: Pacer,
@@ -68,6 +78,12 @@ pub struct Connection {
     usage: Option<Usage>,
     /// Probes of a closed window in a row.
     window_probes: u32,
+    /// Time stamps that segments echo, if the receiver's window is autotuned.
+    echoes: Option<Box<Echoes>>,
+    /// The bound of the sender's own queue, if there is one.
+    small_queue: Option<SmallQueue>,
+    /// Careful Resume, if it is used.
+    resume: Option<Box<Resume>>,
     /// Every part of this connection allows the fast path.
     fast_path: bool,
 }
@@ -99,10 +115,14 @@ impl Connection {
                 && !small_windows
                 && !settings.cwnd_use_window
                 && !settings.idle_timer_runs
-                && settings.reading.is_none(),
+                && !settings.window_moves()
+                && !settings.small_queue
+                && !settings.careful_resume
+                && !settings.quic,
             rtt,
             rto_at: f64::INFINITY,
             detection: LossDetection::new(&settings),
+            quic: settings.quic.then(|| Box::new(Quic::new())),
             recovery: Recovery::new(),
             ecn: Ecn::new(&settings),
             pacer: Pacer::new(&settings, models),
@@ -110,6 +130,9 @@ impl Connection {
             undo: Undo::new(&settings),
             rate: models.then(|| Box::new(Rate::new(settings.bbr.ns3.held_samples))),
             window_probes: 0,
+            echoes: settings.window_tuned.then(Box::default),
+            small_queue: settings.small_queue.then(SmallQueue::default),
+            resume: Resume::new(&settings),
             last_sent: 0.0,
             sent_new: false,
             window_limited: false,
@@ -223,6 +246,7 @@ impl Connection {
 
     /// The application gives `bytes` more (`None`: without end), and says whether they are the last.
     pub fn offer(&mut self, now: f64, bytes: Option<u64>, last: bool, out: &mut Output) {
+        let unsent = self.limit.saturating_sub(self.next);
         self.limit = match bytes {
             Some(bytes) => (self.limit + bytes).min(ENDLESS),
             None => ENDLESS,
@@ -236,6 +260,7 @@ impl Connection {
             }
             State::SynSent => {}
             State::Established => {
+                self.note_write(unsent);
                 self.halve_when_idle(now, out);
                 self.transmit(now, out);
                 self.plan_probe(now, false);
@@ -271,6 +296,9 @@ impl Connection {
         let mut wake = earlier(self.rto_at, self.pacer.next_at);
         if let Some(time) = self.detection.by_time() {
             wake = earlier(wake, earlier(time.reorder_at, time.probe_at));
+        }
+        if let Some(queue) = &self.small_queue {
+            wake = earlier(wake, queue.release_at());
         }
         debug_assert!(
             wake < f64::INFINITY || !self.is_open() || (self.scoreboard.is_empty() && self.next >= self.limit()),

@@ -51,7 +51,7 @@ impl Connection {
 
     /// Whether a loss detected in the recovery after a timeout starts a fast recovery.
     pub(super) fn reenters_recovery(&self) -> bool {
-        self.settings.bbr.linux.lost_retransmission_recovers && self.owns_window() && self.recovery.is_loss()
+        self.settings.lost_retransmission_recovers && self.recovery.is_loss()
     }
 
     /// A recovery is over.
@@ -114,17 +114,18 @@ impl Connection {
     /// A fast recovery starts, with an ACK that newly delivers `arrived` bytes.
     pub(super) fn enter_recovery(&mut self, now: f64, arrived: u64, out: &mut Output) {
         let flight = self.flight();
-        let reduces = self.may_reduce();
+        let (reduces, mut retreats) = (self.may_reduce() || self.reenters_recovery(), None);
         self.start_episode(reduces && self.ecn.reduction.is_none());
         if reduces {
-            let window = self.window();
+            let (window, flight) = self.congested(flight);
             let ssthresh = self.control.control().on_loss(&window, flight, now);
             self.vars.set_ssthresh(ssthresh, out);
             self.note_reduction_for_loss();
+            retreats = self.note_retreat(ssthresh);
         }
         self.recovery.point = self.next;
         self.ecn.reduction = None;
-        let prr = self.settings.prr.filter(|_| self.settings.sack && !self.owns_window());
+        let prr = self.settings.prr.filter(|_| self.settings.sack && !self.owns_window() && retreats.is_none());
         let prr = prr.map(|bound| self.reduction(bound, arrived, self.vars.cwnd));
         self.recovery.enter_fast(prr, self.una);
         if let Some(time) = self.detection.by_time_mut() {
@@ -137,7 +138,7 @@ impl Connection {
             }
             self.recovery.forced = 1;
             if !self.owns_window() {
-                self.vars.set_cwnd(self.vars.ssthresh, out);
+                self.vars.set_cwnd(retreats.unwrap_or(self.vars.ssthresh), out);
             }
         } else if self.settings.guesses_kept {
             self.scoreboard.mark_first_lost();
@@ -189,12 +190,12 @@ impl Connection {
         if !self.may_reduce() || self.owns_window() {
             return;
         }
-        let flight = self.flight_before(flight);
-        let window = self.window();
+        let (window, flight) = self.congested(self.flight_before(flight));
         let ssthresh = self.control.control().on_loss(&window, flight, now);
         self.vars.set_ssthresh(ssthresh, out);
         self.note_reduction_for_loss();
-        self.vars.set_cwnd(ssthresh.min(self.vars.cwnd), out);
+        let left = self.note_retreat(ssthresh).unwrap_or(ssthresh);
+        self.vars.set_cwnd(left.min(self.vars.cwnd), out);
     }
 
     /// A CE mark is echoed. RFC 3168, 6.1.2: once in a window of data. `flight` bytes were outstanding before the ACK,
@@ -213,8 +214,7 @@ impl Connection {
             self.rto_at = now + self.rtt.rto.value();
             return;
         }
-        let flight = self.flight_before(flight);
-        let window = self.window();
+        let (window, flight) = self.congested(self.flight_before(flight));
         let control = self.control.control();
         let left = match self.ecn.fell_back() {
             true => control.on_loss(&window, flight, now),
@@ -225,7 +225,9 @@ impl Connection {
         }
         let ssthresh = if self.settings.dctcp_least_none { left } else { left.max(LEAST_SSTHRESH) };
         self.vars.set_ssthresh(ssthresh, out);
-        if self.settings.mark_cut_round_trip {
+        if let Some(half) = self.note_retreat(ssthresh) {
+            self.vars.set_cwnd(half.min(self.vars.cwnd), out);
+        } else if self.settings.mark_cut_round_trip {
             let bound = self.settings.prr.unwrap_or(Bound::SafeAck);
             self.ecn.reduction = Some(self.reduction(bound, arrived, self.vars.cwnd));
         } else {

@@ -4,6 +4,7 @@ use super::Connection;
 use crate::segment::FIN;
 use crate::tcp::rfc::control::Idle;
 use crate::tcp::rfc::pacer::rate_of_window;
+use crate::tcp::rfc::quic::PACING_GAIN;
 use crate::tcp::rfc::recovery::Phase;
 use crate::tcp::rfc::scoreboard::Record;
 use crate::tcp::rfc::settings::IdleRestart;
@@ -34,7 +35,10 @@ impl Connection {
             // A burst that cwnd or the data end is as whole as a full one.
             self.pacer.end_burst(now);
         }
-        if self.settings.reading.is_some() {
+        if self.resume.is_some() {
+            self.note_jump_sent(out);
+        }
+        if self.settings.window_moves() {
             self.plan_window_probe(now);
         }
         if self.usage.is_some() && next < self.limit() {
@@ -58,6 +62,10 @@ impl Connection {
             if !self.window_allows(wanted, index.is_none()) {
                 self.window_limited = true;
                 return true;
+            }
+            if self.small_queue.is_some() && self.device_is_full(now, index.is_some()) {
+                self.window_limited = false;
+                return false;
             }
             if index.is_none() && self.tso.pairs {
                 if left_of_burst == 0 {
@@ -146,7 +154,7 @@ impl Connection {
     }
 
     /// Segments of a burst by autosizing, at this pacing rate, segments/s, real or virtual; without one any size.
-    fn burst(&self, rate: Option<f64>) -> u32 {
+    pub(super) fn burst(&self, rate: Option<f64>) -> u32 {
         let rate = rate.unwrap_or(f64::INFINITY);
         let least = if self.pacer.on { self.pacer.burst(rate) } else { PAIR };
         Tso::autosize(rate, self.mss(), self.rtt.min, self.vars.cwnd, least)
@@ -264,9 +272,8 @@ impl Connection {
         let space = (self.una + self.settings.window).saturating_sub(self.next);
         if left == 0 && !fin_due {
             self.window_limited = false;
-            let pipe = self.segments(self.scoreboard.pipe());
-            if let Some(rate) = &mut self.rate {
-                rate.app_limited(pipe);
+            if !self.settings.bbr.linux.app_limited_at_write {
+                self.note_app_limit();
             }
             return false;
         }
@@ -284,6 +291,7 @@ impl Connection {
         }
         let len = payload as u32 + u32::from(fin);
         out.segments.push(Sent { seq: wrap(self.next, self.first), payload: payload as u16, bits });
+        self.note_queued(payload);
         self.note_rate(self.scoreboard.len(), now);
         self.scoreboard.sent(self.next, len, fin, now);
         self.sent_new = true;
@@ -292,13 +300,16 @@ impl Connection {
             self.recovery.limited += u64::from(len);
         }
         self.after_send(now, len);
+        if self.quic.is_some() {
+            self.note_quic_packet(now, self.next - u64::from(len));
+        }
         true
     }
 
     /// `NextSeg` rules 3 and 4 of RFC 6675.
     fn retransmit_perhaps_lost(&mut self, now: f64, out: &mut Output) -> bool {
         let Phase::Fast(recovery) = &mut self.recovery.phase else { return false };
-        if !self.settings.sack {
+        if !self.settings.sack || self.settings.quic {
             return false;
         }
         if let Some(index) = self.scoreboard.next_hole() {
@@ -326,6 +337,7 @@ impl Connection {
         }
         let bits = if record.is_fin() { FIN } else { 0 } | self.ecn.repeat_bits();
         out.segments.push(Sent { seq: wrap(record.start, self.first), payload: record.payload() as u16, bits });
+        self.note_queued(u64::from(record.payload()));
         self.note_rate(index, now);
         self.scoreboard.retransmitted(index, now, counts);
         let reductions = self.recovery.reductions;
@@ -337,6 +349,9 @@ impl Connection {
             undo.repeated(now);
         }
         self.after_send(now, record.len);
+        if self.quic.is_some() {
+            self.note_quic_packet(now, record.start);
+        }
     }
 
     /// For a model of the path: the segment at `index` is about to leave.
@@ -347,6 +362,25 @@ impl Connection {
             if let Some(rate) = &mut self.rate {
                 rate.sent(self.scoreboard.number(index), now, in_flight);
             }
+        }
+    }
+
+    /// Rate samples of what is sent from now on, until what is in flight has been delivered, are application-limited.
+    fn note_app_limit(&mut self) {
+        let pipe = self.segments(self.scoreboard.pipe());
+        if let Some(rate) = &mut self.rate {
+            rate.app_limited(pipe);
+        }
+    }
+
+    /// The application gives data, of which `unsent` bytes were still waiting.
+    pub(super) fn note_write(&mut self, unsent: u64) {
+        if self.settings.bbr.linux.app_limited_at_write
+            && unsent < u64::from(self.settings.mss)
+            && self.segments(self.scoreboard.pipe()) < self.vars.cwnd
+            && self.scoreboard.next_lost().is_none()
+        {
+            self.note_app_limit();
         }
     }
 
@@ -386,11 +420,17 @@ impl Connection {
 
     /// Segments/s. The first window is sent as a burst, as there is no RTT sample of data yet.
     #[inline(always)]
-    fn pacing_rate(&self) -> Option<f64> {
+    pub(super) fn pacing_rate(&self) -> Option<f64> {
         if let Some(rate) = self.control.view().pacing_rate() {
             return Some(rate);
         }
+        if let Some(rate) = self.resume.as_ref().and_then(|resume| resume.pacing_rate()) {
+            return Some(rate);
+        }
         let srtt = self.rtt.rto.srtt().filter(|_| self.una > 1)?;
+        if self.settings.quic {
+            return Some(PACING_GAIN * self.vars.cwnd.max(1.0) / srtt);
+        }
         Some(rate_of_window(self.vars.cwnd, self.vars.ssthresh, srtt))
     }
 

@@ -272,8 +272,12 @@ fn the_ack_that_ends_a_recovery_may_start_another_with_bbr() {
 #[test]
 fn a_lost_retransmission_after_a_timeout_may_start_a_recovery() {
     for (lost_retransmission_recovers, standing) in [(true, "recovery"), (false, "loss")] {
-        let (mut connection, mut out) =
-            bbr(linux(LinuxRules { lost_retransmission_recovers, ..LinuxRules::default() }));
+        let (mut connection, mut out) = ten_in_flight(Settings {
+            control: ControlKind::Bbr,
+            rack: true,
+            lost_retransmission_recovers,
+            ..Settings::default()
+        });
         connection.on_timeout(1.1, &mut out);
         connection.on_feedback(1.2, &ack_of(1, 1.1, None), &mut out);
         for now in [1.25, 1.29] {
@@ -283,6 +287,32 @@ fn a_lost_retransmission_after_a_timeout_may_start_a_recovery() {
         assert_eq!((sent, connection.standing()), (vec![1, 2, 3, 4], "loss"));
         connection.on_feedback(1.4, &ack_of(1, 1.29, Some((4, 4))), &mut out);
         assert_eq!(connection.standing(), standing);
+    }
+}
+
+#[test]
+fn that_recovery_reduces_cwnd_by_itself() {
+    // tcp_fastretrans_alert in TCP_CA_Loss with FLAG_LOST_RETRANS, tcp_init_cwnd_reduction.
+    for (recovers, standing, ssthresh) in [(true, "recovery", 2.0), (false, "loss", 5.0)] {
+        let (mut connection, mut out) = ten_in_flight(Settings {
+            rack: true,
+            ssthresh: Base::Cwnd,
+            lost_retransmit_cut_none: true,
+            lost_retransmission_recovers: recovers,
+            ..Settings::default()
+        });
+        connection.on_timeout(1.1, &mut out);
+        assert_eq!(connection.vars.ssthresh, 5.0);
+        connection.on_feedback(1.2, &ack_of(1, 1.1, None), &mut out);
+        for now in [1.25, 1.29] {
+            connection.on_wake(now, &mut out);
+        }
+        connection.vars.cwnd = 4.0;
+        connection.transmit(1.29, &mut out);
+        // 4 has arrived, sent again after 2 and 3.
+        connection.on_feedback(1.4, &ack_of(1, 1.29, Some((4, 4))), &mut out);
+        connection.on_wake(1.6, &mut out);
+        assert_eq!((connection.standing(), connection.vars.ssthresh), (standing, ssthresh));
     }
 }
 
@@ -487,4 +517,55 @@ fn initial_windows() {
     for (mss, expected) in [(536, 10.0), (1000, 10.0), (1460, 10.0), (2200, 14_600.0 / 2200.0), (9000, 2.0)] {
         assert!((of(mss) - expected).abs() < 1e-12, "{mss}");
     }
+}
+
+/// Five segments, all sent; then whether the connection counts as application-limited.
+fn after_five_segments(at_write: bool) -> (Connection, Output) {
+    let rules = linux(LinuxRules { app_limited_at_write: at_write, ..LinuxRules::default() });
+    let settings = Settings { control: ControlKind::Bbr, rack: true, bbr: rules, ..Settings::default() };
+    let (mut connection, mut out) = (Connection::new(settings, 0), Output::default());
+    connection.offer(0.0, Some(5 * 1448), false, &mut out);
+    let syn_ack = Feedback { syn: true, echo: true, ..Feedback::new(1, 0.0) };
+    connection.on_feedback(0.1, &syn_ack, &mut out);
+    out.segments.clear();
+    (connection, out)
+}
+
+fn is_app_limited(connection: &Connection) -> bool {
+    connection.rate.as_ref().unwrap().is_app_limited()
+}
+
+#[test]
+fn rate_samples_are_application_limited_from_the_write_or_from_the_last_segment() {
+    for (at_write, after_one_ack) in [(true, false), (false, true)] {
+        let (mut connection, mut out) = after_five_segments(at_write);
+        assert!(is_app_limited(&connection), "nothing was in flight, and all is sent");
+        // What is delivered was sent after the write: only sending all limits until the last of five.
+        connection.on_feedback(0.2, &ack_of(1, 0.1, None), &mut out);
+        assert_eq!(is_app_limited(&connection), after_one_ack, "at_write {at_write}");
+    }
+}
+
+#[test]
+fn a_write_into_a_full_window_or_while_lost_segments_wait_limits_nothing() {
+    // tcp_rate_check_app_limited: four segments in flight, then more data.
+    let limited = |cwnd: f64, unsent: u64| {
+        let (mut connection, mut out) = after_five_segments(true);
+        connection.on_feedback(0.2, &ack_of(1, 0.1, None), &mut out);
+        connection.vars.cwnd = cwnd;
+        connection.note_write(unsent);
+        is_app_limited(&connection)
+    };
+    assert!(limited(10.0, 0));
+    assert!(limited(10.0, 1447), "less than a segment waits");
+    assert!(!limited(10.0, 1448));
+    assert!(!limited(4.0, 0), "cwnd is full");
+    let (mut connection, mut out) = after_five_segments(true);
+    connection.on_feedback(0.2, &ack_of(1, 0.1, None), &mut out);
+    // A tail loss probe, then the timeout.
+    (0..2).for_each(|_| connection.on_wake(connection.rto_at, &mut out));
+    assert!(connection.scoreboard.next_lost().is_some(), "all are lost, and one is sent again");
+    connection.vars.cwnd = 10.0;
+    connection.note_write(0);
+    assert!(!is_app_limited(&connection));
 }

@@ -31,6 +31,9 @@ impl Connection {
             self.pacer.next_at = f64::INFINITY;
             self.transmit(now, out);
             self.plan_probe(now, false);
+        } else if self.small_queue.as_mut().is_some_and(|queue| queue.take_release(now)) {
+            self.transmit(now, out);
+            self.plan_probe(now, false);
         }
         self.end_event(out);
     }
@@ -49,8 +52,11 @@ impl Connection {
             }
             return self.transmit(now, out);
         }
-        if self.scoreboard.is_empty() && self.settings.reading.is_some() && self.next < self.limit() {
+        if self.scoreboard.is_empty() && self.settings.window_moves() && self.next < self.limit() {
             return self.probe_window(now, out);
+        }
+        if self.quic.is_some() {
+            return self.on_quic_timeout(now, out);
         }
         if self.scoreboard.is_empty() && !self.timer_runs_idle() {
             self.rto_at = f64::INFINITY;
@@ -71,9 +77,9 @@ impl Connection {
             undo.timed_out(open || again);
         }
         if !again {
-            let flight = self.flight();
-            let window = self.window();
+            let (window, flight) = self.congested(self.flight());
             let mut ssthresh = self.control.control().on_timeout(&window, flight, now);
+            self.note_retreat(ssthresh);
             if recovering {
                 // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated. Linux has
                 // reduced cwnd for this loss.

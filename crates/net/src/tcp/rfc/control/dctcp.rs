@@ -8,6 +8,8 @@ use crate::tcp::Variable;
 pub const G: f64 = 1.0 / 16.0;
 /// Initial estimate (RFC 8257, 3.3: 1 is conservative).
 const INITIAL_ALPHA: f64 = 1.0;
+/// Linux counts the fraction in 1/1024 (`DCTCP_MAX_ALPHA`).
+const UNITS: f64 = 1024.0;
 
 /// The moving average of the marked fraction, window by window (RFC 8257, 3.3, `DCTCP.Alpha`).
 #[derive(Clone, Debug)]
@@ -16,11 +18,13 @@ pub struct Fraction {
     acked: f64,
     marked: f64,
     window_end: u64,
+    /// In integers, as Linux (`dctcp_update_alpha`).
+    integers: bool,
 }
 
 impl Default for Fraction {
     fn default() -> Self {
-        Fraction { alpha: INITIAL_ALPHA, acked: 0.0, marked: 0.0, window_end: 0 }
+        Fraction { alpha: INITIAL_ALPHA, acked: 0.0, marked: 0.0, window_end: 0, integers: false }
     }
 }
 
@@ -32,16 +36,32 @@ impl Fraction {
 
     /// An ACK.
     pub fn on_ack(&mut self, ack: &Acked) {
+        if self.integers && ack.una >= self.window_end {
+            // Before this ACK is counted.
+            self.end_window_in_integers();
+            self.window_end = ack.next;
+        }
         self.acked += ack.segments;
         self.marked += ack.marked;
         // 3.3, steps 3 to 8.
-        if ack.una > self.window_end && self.acked > 0.0 {
+        if !self.integers && ack.una > self.window_end && self.acked > 0.0 {
             let fraction = (self.marked / self.acked).min(1.0);
             self.alpha = (1.0 - G) * self.alpha + G * fraction;
             self.window_end = ack.next;
             self.acked = 0.0;
             self.marked = 0.0;
         }
+    }
+
+    /// A sixteenth less, or nothing below 16/1024, and the new fraction.
+    fn end_window_in_integers(&mut self) {
+        let units = self.alpha * UNITS;
+        let sixteenth = libm::floor(units * G);
+        let left = units - if sixteenth > 0.0 { sixteenth } else { units };
+        let new = libm::floor(libm::floor(self.marked) * UNITS * G / libm::floor(self.acked).max(1.0));
+        self.alpha = (left + new).min(UNITS) / UNITS;
+        self.acked = 0.0;
+        self.marked = 0.0;
     }
 }
 
@@ -63,6 +83,12 @@ impl Dctcp {
     /// `any`: a mark may reduce cwnd below two segments (ns-3).
     pub fn leaving(self, any: bool) -> Self {
         Dctcp { least: if any { 0.0 } else { LEAST_SSTHRESH }, ..self }
+    }
+
+    /// Fraction and cut as Linux computes them.
+    pub fn in_integers(mut self, integers: bool) -> Self {
+        self.fraction.integers = integers;
+        self
     }
 
     /// The estimate of the marked fraction.
@@ -92,6 +118,10 @@ impl Control for Dctcp {
     fn on_mark(&mut self, window: &Window, _: f64, _: f64) -> f64 {
         // 3.3, step 9, with the estimate as it stands.
         self.reno.enter_avoidance();
+        if self.fraction.integers {
+            let cwnd = libm::floor(window.cwnd);
+            return (cwnd - libm::floor(cwnd * self.alpha() / 2.0)).max(self.least);
+        }
         (window.cwnd * (1.0 - self.alpha() / 2.0)).max(self.least)
     }
 }
@@ -144,5 +174,30 @@ mod tests {
         let small = Window { cwnd: 2.0, ssthresh: 2.0 };
         assert_eq!(dctcp.on_mark(&small, 2.0, 0.0), 2.0);
         assert_eq!(dctcp.leaving(true).on_mark(&small, 2.0, 0.0), 2.0 * (1.0 - 0.484375 / 2.0));
+    }
+
+    #[test]
+    fn integers_by_hand() {
+        let dctcp =
+            || Dctcp::new(SlowStart::new(1.0, HyStart::Off), Avoidance::new(Counting::Window)).in_integers(true);
+        let units = |dctcp: &Dctcp| dctcp.alpha() * UNITS;
+        // The first ACK ends a window without data: 1024 - 64.
+        let mut one = dctcp();
+        one.fraction.on_ack(&Acked { una: 0, next: 10, ..acked(0.0) });
+        assert_eq!(units(&one), 960.0);
+        // A window of 37 with 5 marks: 960 - 60 + 5 * 64 / 37, rounded down; the ACK that ends it is of the next one.
+        one.fraction.on_ack(&Acked { una: 5, next: 40, marked: 5.0, ..acked(37.0) });
+        one.fraction.on_ack(&Acked { una: 10, next: 50, ..acked(1.0) });
+        assert_eq!(units(&one), 908.0);
+        assert_eq!((one.fraction.acked, one.fraction.window_end), (1.0, 50));
+        // Below a sixteenth of 1/16 nothing is left.
+        one.fraction.alpha = 15.0 / UNITS;
+        one.fraction.on_ack(&Acked { una: 50, next: 60, ..acked(1.0) });
+        assert_eq!(units(&one), 0.0);
+        // 36 segments, 166/1024: 2.9 of them, rounded down, and not the fraction of a segment that cwnd has grown by.
+        one.fraction.alpha = 166.0 / UNITS;
+        assert_eq!(one.on_mark(&Window { cwnd: 36.7, ssthresh: 20.0 }, 36.0, 0.0), 34.0);
+        one.fraction.alpha = 1.0;
+        assert_eq!(one.on_mark(&Window { cwnd: 3.0, ssthresh: 2.0 }, 3.0, 0.0), 2.0);
     }
 }

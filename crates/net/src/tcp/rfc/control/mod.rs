@@ -21,7 +21,7 @@ pub use bbr::{Bbr, BbrRules, LinuxRules, Ns3Rules};
 pub use bbr3::Bbr3;
 pub use cubic::{Cubic, CubicRules};
 pub use dctcp::Dctcp;
-pub use ledbat::Ledbat;
+pub use ledbat::{Delays, Ledbat};
 pub use ledbat_plus_plus::LedbatPlusPlus;
 pub use linux_cubic::LinuxCubic;
 pub use newreno::NewReno;

@@ -61,7 +61,12 @@ impl AckPolicy {
             delay: settings.delay,
             quick_marks: settings.mark_ack_at_once,
             compressed,
-            plain: settings.delay.is_none() && !compressed && settings.gro == 0.0 && settings.reading.is_none(),
+            plain: settings.delay.is_none()
+                && !compressed
+                && settings.gro == 0.0
+                && settings.reading.is_none()
+                && !settings.window_tuned
+                && !settings.quic,
             linux: linux.map(|delay| Box::new(Quick::new(settings, delay))),
             held: None,
             quick: 0,
@@ -113,6 +118,13 @@ impl AckPolicy {
     pub fn on_any(&mut self, now: f64) {
         if let Some(linux) = &mut self.linux {
             linux.on_any(now);
+        }
+    }
+
+    /// An autotuned window opens: with quick ACKs the next one is immediate (Linux, `tcp_grow_window`).
+    pub fn on_window_opened(&mut self) {
+        if self.linux.as_ref().is_some_and(|linux| linux.gives_quick_acks()) {
+            self.quick |= 1;
         }
     }
 

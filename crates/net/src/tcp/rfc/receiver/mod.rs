@@ -2,7 +2,8 @@
 //! 7323), and ECN (RFC 3168, RFC 8257, RFC 9768). [`ack_policy`] decides when they are sent, [`gro`] which segments
 //! come as one.
 //!
-//! The application reads data immediately, so that the offered window is constant, or as [`reading`] says.
+//! The application reads data immediately, so that the offered window is constant, or as [`reading`] says; or the window
+//! is autotuned ([`tuning`]).
 
 mod ack_policy;
 mod gro;
@@ -10,9 +11,11 @@ mod quick;
 mod reading;
 mod segment;
 mod settings;
+mod tuning;
 
 use super::accecn::{answered, flags, served, Counters};
 use super::accecn_option::AccecnOption;
+use super::quic::acks::{self, Acks};
 use super::settings::{Feedbacks, Settings};
 use super::wire::Range;
 use super::wire::{unwrap, wrap, Arrived, Feedback, SAME_WINDOW};
@@ -24,12 +27,29 @@ use reading::Reader;
 pub use reading::Reading;
 use segment::Came;
 pub use settings::ReceiverSettings;
+use tuning::Sizes;
 
 impl Settings {
     /// For a sender with these settings, whose connection starts with the number `first`.
     pub fn receiver(&self, first: u32) -> Receiver {
         Receiver::new(self.receiver_settings(first))
     }
+}
+
+/// The application and its buffer, unless it reads immediately and the window is constant.
+fn reader(settings: &ReceiverSettings) -> Option<Box<Reader>> {
+    let ReceiverSettings { mss, window, .. } = *settings;
+    if !settings.window_tuned {
+        return settings.reading.map(|of| Box::new(Reader::new(of, window, mss)));
+    }
+    let sizes = Sizes {
+        mss,
+        first: settings.first_window,
+        most: window,
+        share: settings.window_share,
+        sack: settings.blocks > 0,
+    };
+    Some(Box::new(Reader::tuned(settings.reading.unwrap_or(Reading::AT_ONCE), sizes)))
 }
 
 /// The reply to a segment.
@@ -57,6 +77,8 @@ pub struct Receiver {
     /// Disjoint ranges received beyond it, the newest first.
     beyond: Vec<Range>,
     policy: AckPolicy,
+    /// QUIC's ACKs, in its place.
+    quic: Option<Box<Acks>>,
     /// Receive offload, if there is any.
     gro: Option<Box<Gro>>,
     /// The application, unless it reads immediately.
@@ -82,8 +104,9 @@ impl Receiver {
     pub fn new(settings: ReceiverSettings) -> Self {
         Receiver {
             policy: AckPolicy::new(&settings),
+            quic: Acks::new(&settings),
             gro: Gro::new(&settings),
-            reader: settings.reading.map(|of| Box::new(Reader::new(of, settings.window, settings.mss))),
+            reader: reader(&settings),
             settings,
             next: 0,
             beyond: Vec::new(),
@@ -111,7 +134,7 @@ impl Receiver {
 
     /// Whether an ACK is delayed.
     pub fn holds_an_ack(&self) -> bool {
-        self.policy.holds_an_ack()
+        self.policy.holds_an_ack() || self.quic.as_ref().is_some_and(|quic| quic.waits())
     }
 
     /// Whether a segment, if it is the expected one, gets an immediate plain ACK: it carries payload only, no ACK is or
@@ -180,7 +203,7 @@ impl Receiver {
         if self.reader.is_some() && end == start && start < self.next {
             // A probe of the window: no acceptable segment, so an ACK answers (RFC 9293, 3.10.7.4).
             let first = self.flush(arrived.now);
-            let answer = self.release();
+            let answer = self.release(arrived.now);
             return self.reply(arrived.now, first, Some(answer));
         }
         if self.next == 0 || end == start {
@@ -192,13 +215,17 @@ impl Receiver {
             return Reply::Nothing;
         }
         self.policy.on_any(arrived.now);
+        if let Some(reader) = &mut self.reader {
+            reader.before_segment(arrived.payload);
+        }
         let before = match &self.gro {
             Some(gro) if !gro.joins(arrived, start) => self.flush(arrived.now),
             _ => None,
         };
+        let was_marked = self.marked;
         let changed = self.ecn && self.note_mark(arrived);
         // RFC 8257, 3.2: delayed segments are acknowledged on their own, with the state they arrived in.
-        let apart = changed && self.settings.feedback == Feedbacks::Dctcp;
+        let apart = changed && self.marked != was_marked && self.settings.feedback == Feedbacks::Dctcp;
         let earlier = if apart { self.policy.release().map(|held| self.answer_held(&held)) } else { None };
         if earlier.is_some() {
             self.note_ack_at(f64::INFINITY);
@@ -212,6 +239,9 @@ impl Receiver {
         }
         let one_way = arrived.now - arrived.stamp;
         let (duplicate, old) = (self.has(start, end), end <= self.next);
+        if self.quic.is_some() {
+            return self.take_packet(arrived, (start, end), duplicate);
+        }
         let had_gap = !self.beyond.is_empty();
         let in_order = start <= self.next && end > self.next;
         if !duplicate {
@@ -220,7 +250,16 @@ impl Receiver {
         self.read(arrived.now);
         if let Some(reader) = &mut self.reader {
             reader.one_way = one_way;
+            if reader.is_tuned() {
+                let highest = self.beyond.iter().map(|&(_, to)| to).max().unwrap_or(self.next);
+                let beyond = self.beyond.iter().map(|&(from, to)| to - from).sum();
+                if reader.after_segment(arrived.payload, in_order, highest, beyond) {
+                    self.policy.on_window_opened();
+                }
+            }
         }
+        // An ACK tells of a window that has doubled (Linux, `tcp_cleanup_rbuf`).
+        let doubled = self.reader.as_ref().is_some_and(|reader| reader.has_doubled());
         let came = Came {
             now: arrived.now,
             one_way,
@@ -232,7 +271,7 @@ impl Receiver {
             duplicate,
             old,
             fin: arrived.bits & FIN != 0,
-            pushed: in_order && arrived.bits & PSH != 0,
+            pushed: doubled || (in_order && arrived.bits & PSH != 0),
             payload: arrived.payload,
             next: self.next,
             unacknowledged: self.next - self.acked,
@@ -254,6 +293,60 @@ impl Receiver {
                 }
             }
         }
+    }
+
+    /// A packet of QUIC's with these data.
+    #[inline(never)]
+    fn take_packet(&mut self, arrived: &Arrived, data: Range, duplicate: bool) -> Reply {
+        if !duplicate {
+            self.add(data.0, data.1);
+        }
+        let packet = acks::Packet {
+            now: arrived.now,
+            sent: arrived.stamp,
+            data,
+            marked: self.ecn && arrived.bits & CE == CE,
+            fin: arrived.bits & FIN != 0,
+            duplicate,
+        };
+        let (next, beyond) = (self.next, &self.beyond);
+        let has_all = |from: u64, to: u64| {
+            let mut have = from.max(next);
+            while let Some(&(_, end)) = beyond.iter().find(|&&(start, end)| start <= have && have < end) {
+                have = end;
+            }
+            have >= to
+        };
+        let Some(quic) = &mut self.quic else { return Reply::Nothing };
+        let when = quic.on_packet(&packet, has_all);
+        if self.gro.is_some() {
+            // The application lags.
+            let answer = match when {
+                acks::When::WithAnother => None,
+                acks::When::After(delay) => {
+                    self.note_ack_at(arrived.now + delay);
+                    None
+                }
+                acks::When::Now => Some(self.release(arrived.now)),
+            };
+            return self.reply(arrived.now, answer, None);
+        }
+        match when {
+            acks::When::WithAnother => Reply::Nothing,
+            acks::When::After(delay) => Reply::Later(delay),
+            acks::When::Now => Reply::Now(self.answer_packets(arrived.now)),
+        }
+    }
+
+    /// An ACK of QUIC's.
+    #[inline(never)]
+    fn answer_packets(&mut self, now: f64) -> Feedback {
+        let duplicate = self.quic.as_mut().and_then(|quic| quic.take_duplicate());
+        let mut feedback = self.answer(0.0, duplicate, duplicate.unwrap_or_default());
+        if let Some(quic) = &mut self.quic {
+            quic.fill(now, &mut feedback);
+        }
+        feedback
     }
 
     fn take_syn(&mut self, arrived: &Arrived) -> Reply {
@@ -285,7 +378,7 @@ impl Receiver {
             self.policy.on_syn(arrived.now);
             if let Some(reader) = &mut self.reader {
                 reader.open(arrived.now);
-                answer.window = reader.window();
+                (answer.window, answer.sent) = (reader.window(), reader.clock());
             }
         }
         self.acked = self.acked.max(1);
@@ -297,12 +390,21 @@ impl Receiver {
         self.read(now);
         let mut flushed = self.flush(now);
         if flushed.is_none() && self.reader.as_ref().is_some_and(|reader| reader.update_at() <= now) {
-            flushed = Some(self.release());
+            flushed = Some(self.release(now));
         }
         if flushed.is_some() || self.gro.as_ref().is_some_and(|gro| now < gro.ack_at) {
             return self.reply(now, flushed, None);
         }
         self.note_ack_at(f64::INFINITY);
+        if self.quic.is_some() {
+            return match self.holds_an_ack() {
+                true => {
+                    let answer = self.answer_packets(now);
+                    self.reply(now, Some(answer), None)
+                }
+                false => Reply::Nothing,
+            };
+        }
         match self.policy.on_timer() {
             None => Reply::Nothing,
             Some(held) => Reply::Now(self.answer(held.one_way, None, (self.next, self.next))),
@@ -334,8 +436,11 @@ impl Receiver {
     }
 
     /// An ACK that tells of the window, of a delayed one's segment too.
-    fn release(&mut self) -> Feedback {
+    fn release(&mut self, now: f64) -> Feedback {
         self.note_ack_at(f64::INFINITY);
+        if self.quic.is_some() {
+            return self.answer_packets(now);
+        }
         self.policy.release();
         let one_way = self.reader.as_ref().map_or(0.0, |reader| reader.one_way);
         self.answer(one_way, None, (self.next, self.next))
@@ -363,14 +468,15 @@ impl Receiver {
     /// The delayed ACK without the newly arrived segment, with the echo before it.
     fn answer_held(&mut self, held: &Held) -> Feedback {
         let mut feedback = Feedback::new(wrap(held.next, self.settings.first), self.recent);
-        feedback.window = self.window();
+        (feedback.window, feedback.sent) = self.window();
         feedback.one_way = held.one_way;
         feedback.echo = !self.marked;
         self.acked = held.next;
         feedback
     }
 
-    /// RFC 3168, 6.1.3: ECE from a mark on until CWR, which is processed first. Whether the state of DCTCP has changed.
+    /// RFC 3168, 6.1.3: ECE from a mark on until CWR, which is processed first. Whether that is to be told
+    /// at once.
     fn note_mark(&mut self, arrived: &Arrived) -> bool {
         let bits = arrived.bits;
         if let Some(counters) = &mut self.counters {
@@ -388,11 +494,12 @@ impl Receiver {
             self.unanswered_mark = true;
         }
         self.count += u64::from(self.marked);
+        let answers_cwr = self.settings.mark_ack_at_once && bits & CWR != 0;
         match self.settings.feedback {
-            Feedbacks::Dctcp => self.marked != before,
+            Feedbacks::Dctcp => self.marked != before || answers_cwr,
             // Immediate when marks start.
             Feedbacks::Counter => self.marked && !before,
-            Feedbacks::Classic => self.settings.mark_ack_at_once && bits & CWR != 0,
+            Feedbacks::Classic => answers_cwr,
             Feedbacks::None | Feedbacks::Accecn => false,
         }
     }
@@ -401,6 +508,7 @@ impl Receiver {
         end <= self.next || self.beyond.iter().any(|&(from, to)| from <= start && end <= to)
     }
 
+    #[inline(always)]
     fn add(&mut self, start: u64, end: u64) {
         if start <= self.next {
             self.next = end;
@@ -422,14 +530,28 @@ impl Receiver {
         self.beyond.insert(0, merged);
     }
 
-    fn window(&mut self) -> u32 {
-        self.reader.as_mut().map_or(SAME_WINDOW, |reader| reader.window())
+    /// The window and the time stamp of an ACK.
+    fn window(&mut self) -> (u32, f64) {
+        self.reader.as_mut().map_or((SAME_WINDOW, 0.0), |reader| (reader.window(), reader.clock()))
+    }
+
+    /// Whether the window is autotuned, which needs the time stamps that segments echo.
+    pub fn is_tuned(&self) -> bool {
+        self.reader.as_ref().is_some_and(|reader| reader.is_tuned())
+    }
+
+    /// The segment that is taken next echoes the time stamp of an ACK that left at this time, s; of none without time
+    /// stamps.
+    pub fn note_echo(&mut self, sent: Option<f64>) {
+        if let Some(reader) = &mut self.reader {
+            reader.note_echo(sent.filter(|_| self.settings.timestamps));
+        }
     }
 
     fn answer(&mut self, one_way: f64, duplicate: Option<Range>, came: Range) -> Feedback {
         let first = self.settings.first;
         let mut feedback = Feedback::new(wrap(self.next, first), self.recent);
-        feedback.window = self.window();
+        (feedback.window, feedback.sent) = self.window();
         feedback.one_way = one_way;
         feedback.echo = match self.settings.feedback {
             Feedbacks::Dctcp => self.marked && self.ecn,

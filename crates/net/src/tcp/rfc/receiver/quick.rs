@@ -54,6 +54,11 @@ impl Quick {
         }
     }
 
+    /// Whether there ever is reason for immediate ACKs.
+    pub fn gives_quick_acks(&self) -> bool {
+        self.count > 0
+    }
+
     /// A SYN is answered.
     pub fn on_syn(&mut self, now: f64) {
         self.answered = now;

@@ -3,6 +3,8 @@
 //! The window is what is left of the buffer. Its right edge never moves back, and only by a segment or half of the
 //! buffer at once (3.8.6.2.2); an ACK tells of a window that has doubled by reading (Linux, `tcp_cleanup_rbuf`).
 
+use super::tuning::{Queues, Sizes, Tuning};
+
 /// How an application reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
@@ -39,6 +41,11 @@ impl Reading {
 const LATER: f64 = 1e-9;
 const MORE: f64 = 1.0;
 
+impl Reading {
+    /// Reads immediately.
+    pub const AT_ONCE: Reading = Reading { rate: f64::INFINITY, every: f64::INFINITY, pause: 0.0 };
+}
+
 /// The application of a receiver, and the window that it leaves.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
@@ -46,6 +53,15 @@ pub(super) struct Reader {
     /// Bytes: the buffer, and the least by which the edge moves.
     buffer: u64,
     step: u64,
+    /// An ACK tells of so many bytes at most.
+    limit: u64,
+    /// The application never lags.
+    reads_at_once: bool,
+    /// The buffer's autotuning, if it has any.
+    tuning: Option<Box<Tuning>>,
+    /// The last event, s since the start of the run, and the window that the last ACK told of, bytes.
+    clock: f64,
+    told: u64,
     /// When the connection opened; the last event, s since then.
     start: f64,
     now: f64,
@@ -62,16 +78,89 @@ impl Reader {
     /// Nothing received; the buffer has `window` bytes.
     pub fn new(of: Reading, window: u64, mss: u32) -> Self {
         let step = u64::from(mss).min(window / 2).max(1);
-        Reader { of, buffer: window, step, start: 0.0, now: 0.0, unread: 0.0, next: 1, edge: 1 + window, one_way: 0.0 }
+        Reader {
+            of,
+            reads_at_once: of == Reading::AT_ONCE,
+            buffer: window,
+            step,
+            limit: u64::MAX,
+            tuning: None,
+            clock: 0.0,
+            told: window,
+            start: 0.0,
+            now: 0.0,
+            unread: 0.0,
+            next: 1,
+            edge: 1 + window,
+            one_way: 0.0,
+        }
+    }
+
+    /// The same with an autotuned buffer.
+    pub fn tuned(of: Reading, sizes: Sizes) -> Self {
+        let tuning = Tuning::new(sizes);
+        let mut reader = Reader::new(of, tuning.clamp(), sizes.mss);
+        (reader.limit, reader.told, reader.edge) = (tuning.limit(), tuning.limit(), 1 + tuning.limit());
+        reader.tuning = Some(Box::new(tuning));
+        reader
+    }
+
+    /// When the last event was, s since the start of the run: an ACK's time stamp.
+    pub fn clock(&self) -> f64 {
+        self.clock
+    }
+
+    /// Whether the buffer is autotuned.
+    pub fn is_tuned(&self) -> bool {
+        self.tuning.is_some()
+    }
+
+    /// The next segment echoes the time stamp of an ACK that left at this time, s.
+    pub fn note_echo(&mut self, sent: Option<f64>) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.note_echo(sent);
+        }
+    }
+
+    /// A segment has come, before it is taken in.
+    pub fn before_segment(&mut self, payload: u32) {
+        let all_read = self.unread == 0.0;
+        if let Some(tuning) = &mut self.tuning {
+            tuning.before_segment(self.clock, payload, all_read);
+        }
+    }
+
+    /// It has been taken in, and the application has read. `highest` is one behind the highest number that has come,
+    /// and so many bytes have come out of order. Whether it opens the window.
+    pub fn after_segment(&mut self, payload: u32, in_order: bool, highest: u64, beyond: u64) -> bool {
+        let queues = self.queues(highest);
+        let Some(tuning) = &mut self.tuning else { return false };
+        let opens = tuning.after_segment(payload, in_order, &queues);
+        tuning.adjust(&queues);
+        (self.buffer, self.limit) = (tuning.clamp().saturating_sub(beyond), tuning.limit());
+        opens
+    }
+
+    fn queues(&self, highest: u64) -> Queues {
+        let (now, next) = (self.clock, self.next);
+        Queues { now, next, copied: next - (self.unread.ceil() as u64).min(next - 1), highest, window: self.told }
     }
 
     /// The connection opens.
     pub fn open(&mut self, now: f64) {
-        self.start = now;
+        (self.start, self.clock) = (now, now);
+        if let Some(tuning) = &mut self.tuning {
+            tuning.open(now);
+        }
     }
 
     /// Time passes, and the next number expected is `next` now.
     pub fn advance(&mut self, now: f64, next: u64) {
+        self.clock = now;
+        if self.reads_at_once {
+            self.next = next.max(self.next);
+            return;
+        }
         let now = (now - self.start).max(self.now);
         let active = self.of.active(now) - self.of.active(self.now);
         if active > 0.0 {
@@ -92,20 +181,29 @@ impl Reader {
         within >= self.of.every - self.of.pause
     }
 
+    /// Whether the application reads immediately, and there is a window twice as large as ACKs tell of.
+    pub fn has_doubled(&self) -> bool {
+        self.reads_at_once && {
+            let window = self.edge.saturating_sub(self.next);
+            (2 * window).max(window + self.step) <= self.buffer.min(self.limit)
+        }
+    }
+
     /// Bytes of the window that an ACK tells of now.
     pub fn window(&mut self) -> u32 {
-        let edge = self.next + self.buffer.saturating_sub(self.unread.ceil() as u64);
+        let edge = self.next + self.buffer.saturating_sub(self.unread.ceil() as u64).min(self.limit);
         if edge >= self.edge + self.step {
             self.edge = edge;
         }
-        self.edge.saturating_sub(self.next).min(u64::from(u32::MAX - 1)) as u32
+        self.told = self.edge.saturating_sub(self.next);
+        self.told.min(u64::from(u32::MAX - 1)) as u32
     }
 
     /// When an ACK is due that tells of a larger window, s; infinite if none is.
     pub fn update_at(&self) -> f64 {
         let window = self.edge.saturating_sub(self.next);
         let wanted = (2 * window).max(window + self.step);
-        if wanted > self.buffer {
+        if wanted > self.buffer.min(self.limit) {
             return f64::INFINITY;
         }
         let need = self.unread - (self.buffer - wanted) as f64;
@@ -125,7 +223,7 @@ impl Reader {
 mod tests {
     use super::*;
 
-    const AT_ONCE: Reading = Reading { rate: f64::INFINITY, every: f64::INFINITY, pause: 0.0 };
+    const AT_ONCE: Reading = Reading::AT_ONCE;
 
     #[test]
     fn a_slow_reader_leaves_what_it_has_not_read() {

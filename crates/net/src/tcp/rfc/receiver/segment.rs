@@ -20,7 +20,7 @@ pub(super) struct Came {
     pub old: bool,
     /// It ends the connection.
     pub fin: bool,
-    /// It is in order and carries PSH.
+    /// It is in order and carries PSH, or an autotuned window has doubled.
     pub pushed: bool,
     /// Bytes.
     pub payload: u32,

@@ -27,12 +27,24 @@ pub struct ReceiverSettings {
     pub ack_wait_adapts: bool,
     /// Segments that come within this time of each other come as one (GRO), s; 0: each comes on its own.
     pub gro: f64,
+    /// ACKs are QUIC's, with its two thresholds ([`Settings::ack_threshold`]).
+    pub quic: bool,
+    /// See above.
+    pub ack_threshold: u32,
+    /// See above.
+    pub reordering_threshold: u32,
     /// How the application reads; `None`: immediately.
     pub reading: Option<Reading>,
     /// Payload of a full segment, bytes.
     pub mss: u32,
     /// The window, bytes.
     pub window: u64,
+    /// It is autotuned up to that.
+    pub window_tuned: bool,
+    /// From this on, bytes.
+    pub first_window: u64,
+    /// With this share of the buffer once a full segment has come (Linux, `scaling_ratio`).
+    pub window_share: f64,
     /// The least retransmission timeout, s.
     pub min_rto: f64,
     /// That is for what its variation adds.
@@ -53,9 +65,15 @@ impl Settings {
             first_ack_at_once: self.first_ack_at_once,
             ack_wait_adapts: self.ack_wait_adapts,
             gro: self.gro,
+            quic: self.quic,
+            ack_threshold: self.ack_threshold,
+            reordering_threshold: self.reordering_threshold,
             reading: self.reading,
             mss: self.mss,
             window: self.window,
+            window_tuned: self.window_tuned,
+            first_window: self.first_window,
+            window_share: self.window_share,
             min_rto: self.min_rto,
             min_rto_for_variation: self.min_rto_for_variation,
         }

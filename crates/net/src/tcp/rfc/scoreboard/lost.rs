@@ -121,6 +121,7 @@ impl Scoreboard {
     }
 
     /// The first lost segment that has not been retransmitted (RFC 6675, `NextSeg` rule 1).
+    #[inline(always)]
     pub fn next_lost(&mut self) -> Option<usize> {
         if self.lost == 0 {
             return None;

@@ -274,6 +274,16 @@ pub(super) const OPTIONS: &[Opt] = &[
         about: "Rate sampling restarts when nothing is in flight (pipe), or only when nothing is outstanding.",
     },
     Opt {
+        key: "bbr_app_limited",
+        place: Place::Rules,
+        group: Group::Bbr,
+        values: Values::Either(["sent_all", "at_write"], |s| &mut s.bbr.linux.app_limited_at_write),
+        controls: &["bbr"],
+        needs: &[],
+        source: "draft-cheng-iccrg-delivery-rate-estimation; at_write: Linux, tcp_rate_check_app_limited",
+        about: "Rate samples count as application-limited from when all data have been sent, or from when the application gives more while cwnd has space and no lost segment waits.",
+    },
+    Opt {
         key: "bbr_least",
         place: Place::Rules,
         group: Group::Bbr,
@@ -292,16 +302,6 @@ pub(super) const OPTIONS: &[Opt] = &[
         needs: &[],
         source: "BBR draft 00; at_once: Linux, tcp_fastretrans_alert",
         about: "BBR is notified of the end of a recovery with the next ACK, or with the one that ends it.",
-    },
-    Opt {
-        key: "bbr_lost_again",
-        place: Place::Rules,
-        group: Group::Bbr,
-        values: Values::Either(["repaired", "recovers"], |s| &mut s.bbr.linux.lost_retransmission_recovers),
-        controls: &["bbr"],
-        needs: &[],
-        source: "RFC 8985, 6.3; recovers: Linux, tcp_fastretrans_alert",
-        about: "A lost retransmission after a timeout is retransmitted, or starts a recovery.",
     },
     Opt {
         key: "bbr_timers",

@@ -1,6 +1,6 @@
 //! The declaration of an option: its values, its place in [`Settings`], its requirements.
 
-use crate::tcp::rfc::{ControlKind, Feedbacks, HyStart, Settings};
+use crate::tcp::rfc::{ControlKind, Feedbacks, Settings};
 
 /// Delay of ACKs with `delayed_ack = true`, s (RFC 5681, 4.2 allows 0.5 s).
 pub const ACK_DELAY: f64 = 0.2;
@@ -107,8 +107,8 @@ pub enum Values {
     Words(&'static [&'static str], Get<usize>, Set<usize>),
     /// The same, where `true` stands for the first and `false` for the last.
     WordsOrFlag(&'static [&'static str], Get<usize>, Set<usize>),
-    /// `false`, `true`, or a word: HyStart's kinds.
-    Switch(&'static [&'static str; 2], Get<HyStart>, Set<HyStart>),
+    /// `false`, `true` or a word: 0, 1, and from 2 on the words in order.
+    Switch(&'static [&'static str], Get<usize>, Set<usize>),
     /// A whole number from the first to the second; `None` is a default without a number.
     Whole(u64, u64, Get<Option<u64>>, Set<u64>),
     /// A time from the first to the second, s.
@@ -166,10 +166,8 @@ impl Opt {
             Values::Either(words, field) => Value::Word(words[usize::from(*field(&mut copy))]),
             Values::Words(words, get, _) | Values::WordsOrFlag(words, get, _) => Value::Word(words[get(settings)]),
             Values::Switch(words, get, _) => match get(settings) {
-                HyStart::Off => Value::Flag(false),
-                HyStart::PlusPlus => Value::Flag(true),
-                HyStart::Classic => Value::Word(words[0]),
-                HyStart::Search => Value::Word(words[1]),
+                number @ 0..=1 => Value::Flag(number == 1),
+                number => Value::Word(words[number - 2]),
             },
             Values::Whole(_, _, get, _) => Value::Whole(get(settings)?),
             Values::Seconds(_, _, get, _) => Value::Seconds(get(settings)),
@@ -193,16 +191,14 @@ impl Opt {
             (Values::Words(words, _, set) | Values::WordsOrFlag(words, _, set), Value::Word(word))
                 if words.contains(&word) =>
             {
-                set(settings, words.iter().position(|known| *known == word).unwrap_or(0));
+                set(settings, place(&word, words));
             }
             (Values::WordsOrFlag(words, _, set), Value::Flag(on)) => {
                 set(settings, if on { 0 } else { words.len() - 1 })
             }
-            (Values::Switch(_, _, set), Value::Flag(on)) => {
-                set(settings, if on { HyStart::PlusPlus } else { HyStart::Off });
-            }
+            (Values::Switch(_, _, set), Value::Flag(on)) => set(settings, usize::from(on)),
             (Values::Switch(words, _, set), Value::Word(word)) if words.contains(&word) => {
-                set(settings, if word == words[0] { HyStart::Classic } else { HyStart::Search });
+                set(settings, 2 + place(&word, words));
             }
             (Values::Whole(_, _, _, set) | Values::Window(_, _, _, set), Value::Whole(number)) => set(settings, number),
             (Values::Seconds(_, _, _, set), Value::Seconds(time)) => set(settings, time),
@@ -218,8 +214,7 @@ impl Opt {
     pub fn words(&'static self) -> &'static [&'static str] {
         match &self.values {
             Values::Either(words, _) => words,
-            Values::Words(words, ..) | Values::WordsOrFlag(words, ..) => words,
-            Values::Switch(words, ..) => *words,
+            Values::Words(words, ..) | Values::WordsOrFlag(words, ..) | Values::Switch(words, ..) => words,
             _ => &[],
         }
     }
@@ -245,6 +240,11 @@ impl Opt {
     }
 }
 
+/// Number of `value` in `all`, which has it.
+pub(super) fn place<T: PartialEq>(value: &T, all: &[T]) -> usize {
+    all.iter().position(|one| one == value).unwrap_or(0)
+}
+
 /// Every TCP.
 pub(super) const ALL: &[&str] = &[];
 
@@ -261,6 +261,8 @@ pub(super) static NO_SACK: Need = must("sack = false", |s| !s.sack);
 pub(super) static RACK: Need = must("rack = true", |s| s.rack);
 pub(super) static SACK_FOR_RACK: Need = must("sack = true", |s| s.sack);
 pub(super) static NO_RACK: Need = need("rack = false", |s| !s.rack);
+pub(super) static NOT_QUIC: Need = must("loss_recovery = \"tcp\"", |s| !s.quic);
+pub(super) static QUIC: Need = need("loss_recovery = \"rfc9002\"", |s| s.quic);
 pub(super) static STAMPS: Need = need("timestamps = true", |s| s.timestamps);
 pub(super) static NO_STAMPS: Need = need("timestamps = false", |s| !s.timestamps);
 pub(super) static PRR: Need = need("prr and sack", |s| s.prr.is_some() && s.sack);
@@ -280,8 +282,9 @@ pub(super) static SLOW_START: Need =
         )
     });
 pub(super) static MARKS: Need = need("ecn = true", |s| s.feedback != Feedbacks::None);
-pub(super) static CLASSIC_MARKS: Need =
-    need("ecn = true, with echoes as in RFC 3168", |s| s.asks() == Feedbacks::Classic);
+pub(super) static ECHOES: Need = need("ecn = true, with echoes as in RFC 3168 or of dctcp", |s| {
+    matches!(s.asks(), Feedbacks::Classic | Feedbacks::Dctcp)
+});
 pub(super) static ACCECN_OR_CLASSIC_MARKS: Need = need("ecn = true, with echoes as in RFC 3168 or accurate ECN", |s| {
     matches!(s.asks(), Feedbacks::Classic | Feedbacks::Accecn)
 });
@@ -289,6 +292,10 @@ pub(super) static PACED: Need = need("pacing = true", |s| s.pacing);
 pub(super) static WAITING_ACKS: Need = need("delayed_ack", |s| s.delayed_ack.is_some());
 pub(super) static PAIRS: Need = need("send_pairs = true", |s| s.send_pairs);
 pub(super) static BURSTS: Need = need("pacing = true or send_pairs = true", |s| s.pacing || s.send_pairs);
+pub(super) static TUNED: Need = need("receive_window = \"autotuned\"", |s| s.window_tuned);
+pub(super) static CAREFUL_RESUME: Need = need("careful_resume = \"on\"", |s| s.careful_resume);
+pub(super) static SAVED_RTT: Need =
+    need("careful_resume = \"on\" and saved_rtt", |s| s.careful_resume && s.saved_rtt > 0.0);
 pub(super) static COUNTED: Need = need("growth = \"acked\"", |s| !s.growth_arrived);
 pub(super) static LINUX_CUBIC: Need = must("cubic = \"linux\"", |s| s.cubic_linux);
 pub(super) static RFC_CUBIC: Need = must("cubic = \"rfc9438\"", |s| !s.cubic_linux);

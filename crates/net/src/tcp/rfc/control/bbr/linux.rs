@@ -40,12 +40,13 @@ pub struct LinuxRules {
     pub in_flight_at_departure: bool,
     /// Packet conservation may bring cwnd below four segments (`bbr_set_cwnd`).
     pub small_conserving_cwnd: bool,
-    /// After a timeout a lost retransmission starts a fast recovery (`tcp_fastretrans_alert`).
-    pub lost_retransmission_recovers: bool,
     /// An RTT equal to the min RTT does not renew it (`bbr_update_min_rtt`).
     pub equal_rtt_ignored: bool,
     /// RTTs of retransmissions come from time stamps in whole milliseconds (`tcp_ack_update_rtt`).
     pub millisecond_stamps: bool,
+    /// Sending becomes application-limited only when the application gives data (`tcp_rate_check_app_limited`), not
+    /// whenever all data have been sent.
+    pub app_limited_at_write: bool,
     /// Rate sampling restarts when nothing is outstanding (`tcp_rate_skb_sent`), not as soon as nothing is in flight.
     pub sampling_restarts_if_none_outstanding: bool,
 }
@@ -292,16 +293,15 @@ mod tests {
 
     #[test]
     fn a_fast_recovery_after_a_timeout_conserves_packets() {
-        for lost_retransmission_recovers in [false, true] {
-            let rules = LinuxRules { lost_retransmission_recovers, ..LinuxRules::default() };
-            let (mut bbr, mut window) = started(linux(rules));
+        for (recovers, cwnd) in [(false, 5.0), (true, 6.0)] {
+            let (bbr, mut window) = started(BbrRules::default());
+            let mut bbr = bbr.recovering_again(recovers);
             bbr.on_timeout(&window, 10.0, 0.0);
             window.cwnd = 1.0;
             bbr.set_cwnd(&mut window, &Acked { recovering: true, timed_out: true, pipe: 5.0, ..acked(1.0) });
             assert!(!bbr.recovery.packet_conservation);
             bbr.set_cwnd(&mut window, &Acked { recovering: true, pipe: 5.0, ..acked(1.0) });
-            let cwnd = if lost_retransmission_recovers { 6.0 } else { 5.0 };
-            assert_eq!((bbr.recovery.packet_conservation, window.cwnd), (lost_retransmission_recovers, cwnd));
+            assert_eq!((bbr.recovery.packet_conservation, window.cwnd), (recovers, cwnd));
             bbr.set_cwnd(&mut window, &acked(1.0));
             assert_eq!((bbr.recovery.packet_conservation, window.cwnd), (false, 11.0), "cwnd is restored");
         }

@@ -46,7 +46,7 @@ impl Recovery {
         Recovery {
             ns3: rules.ns3.recovery,
             small_conserving_cwnd: rules.linux.small_conserving_cwnd,
-            lost_retransmission_recovers: rules.linux.lost_retransmission_recovers,
+            lost_retransmission_recovers: false,
             active: false,
             after_timeout: false,
             packet_conservation: false,

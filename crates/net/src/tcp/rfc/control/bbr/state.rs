@@ -83,6 +83,12 @@ impl Bbr {
         }
     }
 
+    /// The same, in a connection where a lost retransmission after a timeout starts a fast recovery, or does not.
+    pub fn recovering_again(mut self, recovers: bool) -> Self {
+        self.recovery.lost_retransmission_recovers = recovers;
+        self
+    }
+
     /// The bandwidth, segments/s.
     pub fn bandwidth(&self) -> f64 {
         self.policed_rate().unwrap_or_else(|| self.btl_bw.get())

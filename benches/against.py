@@ -1,0 +1,72 @@
+"""Speed beside ns-2, ns-3 and htsim, as the table of docs/performance.md.
+
+python benches/against.py [--runs 9] [--against ns2 htsim] [--htsim FOLDER] [--write docs/performance.md] [CASE ...]
+
+`make bench-against` does the same. It prints the table; with --write it replaces the one in that page. What is
+measured, and how: benches/README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "python"))
+
+from earlydrop import bench, terminal  # noqa: E402
+
+CASES = ["A", "B", "C", "A-spread", "A-stepped", "A-linux", "lean", "chain", "N100", "N1000", "flows100k", "flows1m"]
+BEGIN = "<!-- against: made by make bench-against -->"
+END = "<!-- /against -->"
+
+
+def table(found: dict[str, Any], load: float) -> str:
+    """The page's table."""
+    machine = found["machine"]
+    compiler = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    lines = [
+        f"{date.today():%-d %B %Y}, {machine['processor']}, {machine['cores']} cores, load {load:.0f}.",
+        f"{compiler}. Medians of {found['runs']} runs in turns, each on one core.",
+        "",
+        "| case | tool | s | packets/s | ns a hop | peak, MB | ratio |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for case in found["cases"]:
+        for row in case["tools"]:
+            ratio = "" if row.get("ratio") is None else f"{row['ratio']:.1f}"
+            lines.append(
+                f"| {case['case']} | {row['tool']} | {row['user_s']:.3g} | {row['packets_per_s']:,.0f} | "
+                f"{row['ns_per_hop']:.0f} | {row['peak_rss_mb']:.0f} | {ratio} |"
+            )
+    return "\n".join([*lines, *("\n" + note for note in found["notes"])])
+
+
+def main() -> int:
+    """Measures, prints, and writes if asked to."""
+    parser = argparse.ArgumentParser(description="Speed beside other simulators.")
+    parser.add_argument("cases", nargs="*", default=CASES, metavar="CASE", help=f"of {', '.join(bench.CASES)}")
+    parser.add_argument("--against", nargs="*", default=["ns2", "htsim"], choices=bench.PEERS)
+    parser.add_argument("--htsim", type=Path, help="a checkout of csg-htsim")
+    parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--write", type=Path, help="the page whose table is replaced")
+    given = parser.parse_args()
+    with terminal.Progress() as progress:
+        found = bench.run(given.against, given.cases, given.runs, progress, given.htsim)
+    text = table(found, os.getloadavg()[2])
+    print(text)
+    if given.write:
+        page = given.write.read_text(encoding="utf-8")
+        before, rest = page.split(BEGIN)
+        _, after = rest.split(END)
+        given.write.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+//! Buckets of a class of HTB: whether it may send.
+
+use super::parameters::PARAMS;
+use crate::params::Values;
+use crate::parents::ratecfg::{clock, Cost};
+use crate::Time;
+
+/// Most that a debt or a pause counts, ns (`mbuffer`).
+const MOST: i64 = 60_000_000_000;
+
+/// A bucket: what its bytes cost, its size and what is in it, ns.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    cost: Cost,
+    size: i64,
+    tokens: i64,
+}
+
+impl Bucket {
+    fn full(rate_bps: f64, bytes: Option<f64>) -> Self {
+        let cost = Cost::at(rate_bps);
+        let size = cost.of(bytes.unwrap_or_else(|| 1600.0 + (rate_bps / 8e9).floor()) as u32);
+        Bucket { cost, size, tokens: size }
+    }
+
+    /// Fills up for so long and pays for a packet (`htb_accnt_tokens`).
+    fn pay(&mut self, passed: i64, bytes: u32) {
+        let left = (self.tokens + passed).min(self.size) - self.cost.of(bytes);
+        self.tokens = left.max(1 - MOST);
+    }
+}
+
+/// Whether a class may send (`htb_cmode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Cannot,
+    Borrows,
+    Can,
+}
+
+/// Buckets of a class or of the root.
+#[derive(Debug)]
+pub(super) struct Buckets {
+    rate: Bucket,
+    ceil: Bucket,
+    /// When they were last filled, ns.
+    filled: i64,
+    pub(super) mode: Mode,
+    /// When the mode is to change, ns; `None` of one that can send.
+    pub(super) due: Option<i64>,
+}
+
+impl Buckets {
+    pub(super) fn new(values: &Values, rate: f64, ceil: f64) -> Self {
+        let bucket = |rate, name| Bucket::full(rate, values.number(PARAMS, name));
+        let (rate, ceil) = (bucket(rate, "burst"), bucket(ceil, "cburst"));
+        Buckets { rate, ceil, filled: clock(Time::ZERO), mode: Mode::Can, due: None }
+    }
+
+    pub(super) fn passed(&self, now: i64) -> i64 {
+        (now - self.filled).min(MOST)
+    }
+
+    /// The mode after so much time, and how long until it changes (`htb_class_mode`).
+    pub(super) fn mode(&self, passed: i64) -> (Mode, i64) {
+        let (rate, ceil) = (self.rate.tokens + passed, self.ceil.tokens + passed);
+        match (ceil < 0, rate < 0) {
+            (true, _) => (Mode::Cannot, -ceil),
+            (false, true) => (Mode::Borrows, -rate),
+            (false, false) => (Mode::Can, 0),
+        }
+    }
+
+    /// Pays for a packet, of which another pays the rate if `borrows`.
+    pub(super) fn pay(&mut self, now: i64, bytes: u32, borrows: bool) {
+        let passed = self.passed(now);
+        if borrows {
+            self.rate.tokens += passed;
+        } else {
+            self.rate.pay(passed, bytes);
+        }
+        self.ceil.pay(passed, bytes);
+        self.filled = now;
+    }
+
+    /// When a mode that lasts `wait` from now on ends; later than now (`htb_add_to_wait_tree`).
+    pub(super) fn wait(&mut self, now: i64, wait: i64) {
+        self.due = (self.mode != Mode::Can).then(|| now + wait.max(1));
+    }
+}

@@ -1,0 +1,56 @@
+use super::*;
+use crate::path::PathSpec;
+use earlydrop_aqm::catalogue::{self, Built, Link};
+use earlydrop_aqm::discipline::Fifo;
+use earlydrop_aqm::gate::Gate;
+use earlydrop_aqm::params::Values;
+use earlydrop_aqm::policy::Limit;
+use earlydrop_aqm::random::Generator;
+
+/// No rate limit, half a second of delay.
+fn long_line() -> Forwarder {
+    let (link, limit) = (Link { rate_bps: 1e12, delay_s: 0.5 }, Limit::Packets(1_000_000));
+    let spec = catalogue::find("droptail").expect("a discipline");
+    let Ok(Built::Policy(policy)) = (spec.build)(&Values::new(), &link, limit) else { panic!("a policy") };
+    let queue = Box::new(Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "q"))));
+    let from = std::fs::File::open("/dev/null").expect("a file").into();
+    let spec = PathSpec { queue, rate_bps: 1e12, delay_s: 0.5, medium: None };
+    Forwarder::new(Direction { from, spec }, &Settings { real_time: false, series: None, record: 0 })
+}
+
+fn packet(length: u16) -> Vec<u8> {
+    let mut bytes = vec![0; usize::from(length)];
+    (bytes[0], bytes[8], bytes[9]) = (0x45, 64, 17);
+    bytes[2..4].copy_from_slice(&length.to_be_bytes());
+    bytes
+}
+
+#[test]
+fn memory_is_bounded_and_what_exceeds_it_is_counted() {
+    let mut line = long_line();
+    line.ledger.max_held = 100 * (1500 + PLACE);
+    for i in 0..150 {
+        line.arrive(&packet(1500), Time::from_seconds(f64::from(i) * 1e-6));
+    }
+    assert_eq!((line.path.in_flight(), line.device_losses.over_memory), (100, 50));
+    assert_eq!(line.path.port().counters().arrivals, 100, "the queue saw no other");
+    assert!(line.ledger.held <= line.ledger.max_held);
+    // What has been delivered makes room.
+    let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null").expect("a file").into();
+    let start = std::time::Instant::now().checked_sub(std::time::Duration::from_secs(1));
+    line.deliver(&nothing, Clock(start.expect("a second ago")), &mut None);
+    assert_eq!((line.path.in_flight(), line.ledger.held), (0, 0));
+    line.arrive(&packet(1500), Time::from_seconds(2.0));
+    assert_eq!((line.path.in_flight(), line.device_losses.over_memory), (1, 50));
+}
+
+#[test]
+fn free_slots_keep_a_bounded_amount() {
+    let mut line = long_line();
+    let tags: Vec<u32> = (0..400).map(|_| line.ledger.take(65_000).expect("memory")).collect();
+    tags.iter().for_each(|&tag| line.ledger.store(tag, &[0; 65_000]));
+    tags.iter().for_each(|&tag| line.ledger.release(tag));
+    let kept: usize = line.ledger.slots.iter().map(|slot| slot.bytes.capacity()).sum();
+    assert_eq!((kept as u64, line.ledger.held), (line.ledger.spare, 0));
+    assert!(line.ledger.spare <= SPARE && line.ledger.spare > SPARE / 2);
+}

@@ -1,0 +1,50 @@
+//! Options of QUIC's loss recovery and ACKs.
+
+use super::option::{Group, Opt, Place, Values, QUIC};
+use crate::tcp::rfc::Settings;
+
+/// The TCPs that have it.
+const CONTROLS: &[&str] = &["reno", "sack", "cubic", "bbr", "bbr3"];
+
+/// What TCP has by default and QUIC never goes with it.
+fn choose(settings: &mut Settings, word: usize) {
+    settings.quic = word == 1;
+    if settings.quic {
+        (settings.timestamps, settings.rack, settings.prr) = (false, false, None);
+    }
+}
+
+pub(super) const OPTIONS: &[Opt] = &[
+    Opt {
+        key: "loss_recovery",
+        place: Place::Rules,
+        group: Group::Loss,
+        values: Values::Words(&["tcp", "rfc9002"], |s| usize::from(s.quic), choose),
+        controls: CONTROLS,
+        needs: &[],
+        source: "RFC 9002",
+        about: "Loss detection, timers and recovery are TCP's, or QUIC's: by packet numbers that are never used again, with probe timeouts.",
+    },
+    Opt {
+        key: "ack_threshold",
+        place: Place::Rules,
+        group: Group::Receiver,
+        values: Values::Whole(0, 1000, |s| Some(u64::from(s.ack_threshold)), |s, n| s.ack_threshold = n as u32),
+        controls: CONTROLS,
+        needs: &[&QUIC],
+        source: "RFC 9000, 13.2.2; draft-ietf-quic-ack-frequency, Ack-Eliciting Threshold",
+        about: "Packets that may wait for an ACK: one more is acknowledged at once. The longest wait is delayed_ack.",
+    },
+    Opt {
+        key: "reordering_threshold",
+        place: Place::Rules,
+        group: Group::Receiver,
+        values: Values::Whole(0, 255, |s| Some(u64::from(s.reordering_threshold)), |s, n| {
+            s.reordering_threshold = n as u32;
+        }),
+        controls: CONTROLS,
+        needs: &[&QUIC],
+        source: "RFC 9000, 13.2.1; draft-ietf-quic-ack-frequency, Reordering Threshold",
+        about: "A missing packet is reported at once when one so many later has arrived; 1: as soon as one is out of order; 0: never.",
+    },
+];

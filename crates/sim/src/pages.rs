@@ -1,0 +1,28 @@
+//! Large tables on large pages. With small ones nearly every access to a table of some hundred megabytes misses the
+//! translation of its address too. No result depends on it.
+#![allow(unsafe_code)]
+
+/// Tables below this many bytes stay as they are.
+const LARGE: usize = 4 << 20;
+
+/// Space for so many rows.
+pub fn space<T>(rows: usize) -> Vec<T> {
+    let space = Vec::with_capacity(rows);
+    prefer_large(&space);
+    space
+}
+
+/// Asks the system for large pages where `rows` will be, if that is much.
+pub fn prefer_large<T>(rows: &Vec<T>) {
+    let bytes = rows.capacity().saturating_mul(std::mem::size_of::<T>());
+    #[cfg(all(target_os = "linux", not(miri)))]
+    if bytes >= LARGE {
+        const PAGE: usize = 4096;
+        let first = rows.as_ptr().addr().next_multiple_of(PAGE);
+        let bytes = (rows.as_ptr().addr() + bytes - first) & !(PAGE - 1);
+        // SAFETY: advice on how to back whole pages of our own memory; their contents stay as they are.
+        unsafe { libc::madvise(std::ptr::without_provenance_mut(first), bytes, libc::MADV_HUGEPAGE) };
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    let _ = (bytes, LARGE);
+}
