@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -168,15 +169,24 @@ def test_runs_of_a_sweep_are_those_of_a_study(small: Study, tmp_path: Path) -> N
 
 
 PROGRAM = """
+import os, time
 from earlydrop import cli
 from earlydrop.render import plotting
 from earlydrop.sweeps import execute
 execute.FLUSH_S, execute.BATCH_S = 0.0, 0.1
 real = plotting._bytes
 plotting._bytes = lambda drawing, kind: real(drawing, kind) if kind == "svg" else b""
+flush = execute.Runs._flush
+def hold(self):
+    flush(self)
+    if self.tally.made:
+        time.sleep(600)
+if "HOLD" in os.environ:
+    execute.Runs._flush = hold
 cli.main()
 """
-"""The command, but runs go into the store as they are made, and figures are drawn in one format."""
+"""The command, but runs go into the store as they are made, and figures are drawn in one format. With HOLD it stops after
+the first runs that it has put there, until it is killed."""
 KILLED = [sys.executable, "-c", PROGRAM, "reproduce", str(SMALL), "--seeds=40", "--workers=2"]
 
 
@@ -184,7 +194,8 @@ def test_a_study_that_is_killed_three_times_gives_the_same_bytes(tmp_path: Path)
     kept = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
     stored = 0
     for _ in range(3):
-        with subprocess.Popen([*KILLED, *kept], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        env = os.environ | {"HOLD": "yes"}
+        with subprocess.Popen([*KILLED, *kept], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env) as process:
             # Until it has put more runs into the store than it found there.
             while process.poll() is None and len(parts := list((tmp_path / "store" / "parts").glob("[!.]*"))) <= stored:
                 time.sleep(0.01)

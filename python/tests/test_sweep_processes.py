@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,14 +37,25 @@ aqm = "red"
 limit = "30 packets"
 """
 
-# Runs go into the store often, so that a kill finds some there.
+# Runs go into the store often. With HOLD a sweep stops after a hundred runs, until it is killed or interrupted, so that
+# no fast machine can have ended it before.
 COMMAND = """
-import sys
+import os, sys, time
+from pathlib import Path
 from earlydrop import cli
 from earlydrop.sweeps import execute
 from earlydrop.sweeps import report
 execute.FLUSH_S, execute.BATCH_S = 0.2, 0.05
 report.write_report = lambda *_: None
+take_in = execute.Runs._take_in
+def hold(self, patience_s):
+    take_in(self, patience_s)
+    if self.tally.made >= 100 and not Path("held").exists():
+        self._flush()
+        Path("held").touch()
+        time.sleep(600)
+if "HOLD" in os.environ:
+    execute.Runs._take_in = hold
 sys.exit(cli.main(sys.argv[1:]))
 """
 
@@ -56,9 +67,10 @@ def write(folder: Path, seeds: int = SEEDS) -> None:
     (folder / "many.toml").write_text(SWEEP.replace("SEEDS", str(seeds)), encoding="utf-8")
 
 
-def start(folder: Path, out: str, *more: str) -> subprocess.Popen[str]:
+def start(folder: Path, out: str, *more: str, hold: bool = False) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", COMMAND, "sweep", "many.toml", "--out", out, "--store", "store", *more]
-    return subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    env = os.environ | ({"HOLD": "yes"} if hold else {})
+    return subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
 
 
 def finish(process: subprocess.Popen[str]) -> str:
@@ -73,11 +85,16 @@ def parts(folder: Path) -> int:
     return len(list(place.glob("[!.]*.parquet"))) if place.exists() else 0
 
 
-def wait_for_parts(folder: Path, count: int, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 60
-    while parts(folder) < count and process.poll() is None and time.monotonic() < deadline:
+def wait(process: subprocess.Popen[str], until: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 100
+    while not until() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     assert process.poll() is None, "ended before it could be killed"
+    assert until()
+
+
+def wait_for_hold(folder: Path, process: subprocess.Popen[str]) -> None:
+    wait(process, lambda: (folder / "held").exists())
 
 
 def whole(folder: Path) -> None:
@@ -111,8 +128,8 @@ def test_two_processes_share_a_store(tmp_path: Path, reference: bytes) -> None:
 
 def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path, reference: bytes) -> None:
     write(tmp_path)
-    process = start(tmp_path, "out")
-    wait_for_parts(tmp_path, 2, process)
+    process = start(tmp_path, "out", hold=True)
+    wait_for_hold(tmp_path, process)
     process.kill()
     process.communicate()
     before = len(store.open_store(tmp_path / "store").table())
@@ -125,8 +142,12 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path, reference: bytes) -
 
 def test_what_a_killed_process_had_claimed_is_made_by_the_other(tmp_path: Path) -> None:
     write(tmp_path)
-    first, second = start(tmp_path, "one"), start(tmp_path, "two")
-    wait_for_parts(tmp_path, 3, first)
+    first = start(tmp_path, "one", hold=True)
+    wait_for_hold(tmp_path, first)
+    before = parts(tmp_path)
+    second = start(tmp_path, "two")
+    # It cannot end while the other lives: that has claimed some.
+    wait(second, lambda: parts(tmp_path) > before)
     first.kill()
     first.communicate()
     finish(second)
@@ -135,8 +156,8 @@ def test_what_a_killed_process_had_claimed_is_made_by_the_other(tmp_path: Path) 
 
 def test_an_interrupted_sweep_keeps_what_it_made(tmp_path: Path) -> None:
     write(tmp_path)
-    process = start(tmp_path, "out")
-    wait_for_parts(tmp_path, 1, process)
+    process = start(tmp_path, "out", hold=True)
+    wait_for_hold(tmp_path, process)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == cli.INTERRUPTED
@@ -193,10 +214,10 @@ def test_a_cluster_gives_the_same_and_survives_kills(tmp_path: Path, reference: 
     pytest.importorskip("distributed")
     write(tmp_path)
     with cluster(tmp_path) as (address, pids):
-        process = start(tmp_path, "out", "--cluster", address)
-        wait_for_parts(tmp_path, 2, process)
+        process = start(tmp_path, "out", "--cluster", address, hold=True)
+        wait(process, lambda: parts(tmp_path) > 0)
         os.kill(pids[0], signal.SIGKILL)
-        wait_for_parts(tmp_path, parts(tmp_path) + 2, process)
+        wait_for_hold(tmp_path, process)
         process.kill()
         process.communicate()
         before = len(store.open_store(tmp_path / "store").table())
