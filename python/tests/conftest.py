@@ -46,6 +46,22 @@ start = { uniform = ["0 s", "0.5 s"] }
 """
 
 
+HALF_FULL = """\
+import earlydrop as ed
+
+SHARE = 0.5
+
+
+@ed.policy
+class HalfFull:
+    \"\"\"Drops above half of the buffer.\"\"\"
+
+    def on_enqueue(self, packet, queue, cx):
+        return ed.Verdict.drop() if queue.packets > SHARE * queue.limit else ed.Verdict.PASS
+"""
+"""A discipline of one's own, in Python."""
+
+
 @pytest.fixture
 def golden() -> Callable[[str, str], None]:
     """Compare a text with a file of golden/; GOLDEN=update writes the file instead."""
