@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -81,6 +82,11 @@ def scenario(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SCENARIO, encoding="utf-8")
     return path
+
+
+def take_signals() -> None:
+    """For a new process: whoever started the tests in the background may have made it deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def peer(*programs: str) -> str:

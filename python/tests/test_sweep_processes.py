@@ -14,6 +14,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import take_signals
 
 import small_sweep
 from earlydrop import cli, store
@@ -53,7 +54,10 @@ def write(folder: Path, seeds: int = SEEDS) -> None:
 def start(folder: Path, out: str, *more: str, hold: bool = False) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", COMMAND, "sweep", "many.toml", "--out", out, "--store", "store", *more]
     env = os.environ | ({"HOLD": "yes"} if hold else {})
-    return subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+    pipe = subprocess.PIPE
+    # Windows has no such functions.
+    before = take_signals if os.name == "posix" else None
+    return subprocess.Popen(command, cwd=folder, text=True, stdout=pipe, stderr=pipe, env=env, preexec_fn=before)
 
 
 def finish(process: subprocess.Popen[str]) -> str:
