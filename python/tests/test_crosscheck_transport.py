@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import kernel_dualpi2
+import kernel_qdiscs
 import kernel_transport as peer
 import pytest
 
+from earlydrop.links import campaign
+
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "validation" / "reference" / "crosscheck" / "transport.csv"
+
+
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        (kernel_qdiscs.FIGURES, "kernel_qdiscs/figures.csv"),
+        (kernel_qdiscs.SPREADS, "kernel_qdiscs/runs.csv"),
+        (peer.TABLE, "crosscheck/transport.csv"),
+        (kernel_dualpi2.TABLE, "crosscheck/dualpi2.csv"),
+    ],
+)
+def test_what_is_stored_is_complete_and_is_written_as_it_is_there(table: Any, name: str, tmp_path: Path) -> None:
+    file = ROOT / "validation" / "reference" / name
+    rows = table.stored(file)
+    assert len(rows) == len(table.cells) * table.runs
+    system = campaign.read(file)[1]["kernel"].removeprefix("Linux ")
+    table.store(tmp_path / "again.csv", rows, system)
+    assert (tmp_path / "again.csv").read_bytes() == file.read_bytes()
 
 
 def test_every_cell_has_three_steady_runs() -> None:
