@@ -175,10 +175,6 @@ def _same(margin: float) -> float:
     return margin
 
 
-def _minus(margin: float) -> float:
-    return -margin
-
-
 DIRECTIONAL = frozenset({SUPPORTED, CONTRADICTED})
 DESIGNS = (
     Design("greater, no difference", _part("greater"), _null, DIRECTIONAL, NORMAL),

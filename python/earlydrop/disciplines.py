@@ -107,20 +107,6 @@ def split(text: str) -> list[str]:
     return [text] if "=" in text or " " in text else [name for name in text.split(",") if name]
 
 
-def parse_all(texts: Sequence[str], folder: str | None = None) -> list[Asked]:
-    """Several disciplines, all different; `red,codel` is two.
-
-    Raises:
-        DisciplineError: as `parse`; or one is given twice.
-        PolicyError: the code is broken.
-    """
-    found = [parse(one, folder) for text in texts for one in split(text)]
-    for number, one in enumerate(found):
-        if one in found[:number]:
-            raise DisciplineError(f'"{one.text}" is given twice')
-    return found
-
-
 def catalogue() -> dict[str, dict[str, Any]]:
     """The catalogue's disciplines by name, and those from outside that this process has loaded."""
     from . import _core

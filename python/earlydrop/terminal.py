@@ -257,23 +257,15 @@ def _interpolate(xs: Sequence[float], ys: Sequence[float], x: float) -> float:
 # ---- progress ------------------------------------------------------------------------------------------------------
 
 
-class Progress:
-    """A progress bar on stderr when it is a terminal, or in a notebook; a line now and then elsewhere.
+class _Shown:
+    """A bar on a terminal or in a notebook, or lines: what they have in common."""
 
-    With `quiet` nothing is shown; with `bars` only bars are.
-    """
-
-    def __init__(self, quiet: bool = False, *, bars: bool = False) -> None:
+    def __init__(self, quiet: bool, bars: bool) -> None:
         self.quiet = quiet or (bars and not interactive())
         self._bar: Bar | None = None
         self._cell: notebook.Bar | None = notebook.Bar() if notebook.is_notebook() else None
         self._task: TaskID | None = None
-        self._label = ""
         self._told = 0.0
-
-    def __enter__(self) -> Progress:
-        self._told = time.monotonic()
-        return self
 
     def __exit__(
         self,
@@ -286,6 +278,21 @@ class Progress:
             self._bar = None
         if self._cell is not None:
             self._cell.close()
+
+
+class Progress(_Shown):
+    """A progress bar on stderr when it is a terminal, or in a notebook; a line now and then elsewhere.
+
+    With `quiet` nothing is shown; with `bars` only bars are.
+    """
+
+    def __init__(self, quiet: bool = False, *, bars: bool = False) -> None:
+        super().__init__(quiet, bars)
+        self._label = ""
+
+    def __enter__(self) -> Progress:
+        self._told = time.monotonic()
+        return self
 
     def __call__(self, done: int, total: int, label: str = "") -> None:
         """Show that `done` of `total` is done."""
@@ -351,19 +358,15 @@ class Tallied(Protocol):
     def left_s(self) -> float | None: ...
 
 
-class Meter:
+class Meter(_Shown):
     """Runs done, rate, time to go and failures: a bar on a terminal or in a notebook, a line now and then elsewhere.
 
     With `quiet` nothing is shown; with `bars` only bars are.
     """
 
     def __init__(self, name: str, quiet: bool = False, *, bars: bool = False) -> None:
+        super().__init__(quiet, bars)
         self.name = name
-        self.quiet = quiet or (bars and not interactive())
-        self._bar: Bar | None = None
-        self._cell: notebook.Bar | None = notebook.Bar() if notebook.is_notebook() else None
-        self._task: TaskID | None = None
-        self._told = 0.0
 
     def __enter__(self) -> Meter:
         self._told = time.monotonic()
@@ -376,18 +379,6 @@ class Meter:
             self._bar = New(*columns, TextColumn("{task.fields[more]}"), console=Console(stderr=True), transient=True)
             self._bar.start()
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
-        if self._cell is not None:
-            self._cell.close()
 
     def __call__(self, tally: Tallied) -> None:
         """Show where the work stands."""

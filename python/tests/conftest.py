@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -46,6 +47,22 @@ start = { uniform = ["0 s", "0.5 s"] }
 """
 
 
+HALF_FULL = """\
+import earlydrop as ed
+
+SHARE = 0.5
+
+
+@ed.policy
+class HalfFull:
+    \"\"\"Drops above half of the buffer.\"\"\"
+
+    def on_enqueue(self, packet, queue, cx):
+        return ed.Verdict.drop() if queue.packets > SHARE * queue.limit else ed.Verdict.PASS
+"""
+"""A discipline of one's own, in Python."""
+
+
 @pytest.fixture
 def golden() -> Callable[[str, str], None]:
     """Compare a text with a file of golden/; GOLDEN=update writes the file instead."""
@@ -65,6 +82,11 @@ def scenario(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
     path.write_text(SCENARIO, encoding="utf-8")
     return path
+
+
+def take_signals() -> None:
+    """For a new process: whoever started the tests in the background may have made it deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def peer(*programs: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import HALF_FULL
 
 from earlydrop import cli
 from earlydrop.sweeps import SweepError, clusters, execute
@@ -33,19 +34,6 @@ bottleneck = { rate = "4 Mbit/s", delay = "10 ms" }
 [scenario.queue.bottleneck]
 aqm = "AQM"
 limit = "30 packets"
-"""
-OWN = """\
-import earlydrop as ed
-
-SHARE = 0.5
-
-
-@ed.policy
-class HalfFull:
-    \"\"\"Drops above half of the buffer.\"\"\"
-
-    def on_enqueue(self, packet, queue, cx):
-        return ed.Verdict.drop() if queue.packets > SHARE * queue.limit else ed.Verdict.PASS
 """
 COMMAND = """
 import sys
@@ -78,7 +66,7 @@ def sweep(folder: Path, out: str, *more: str, aqm: str = "red") -> bytes:
 def test_jobs_of_a_queueing_system_give_the_same(tmp_path: Path) -> None:
     """dask-jobqueue's own class for tests: its machinery, with processes of this machine as jobs."""
     pytest.importorskip("dask_jobqueue")
-    (tmp_path / "half.py").write_text(OWN, encoding="utf-8")
+    (tmp_path / "half.py").write_text(HALF_FULL, encoding="utf-8")
     (tmp_path / "jobs.toml").write_text(JOBQUEUE, encoding="utf-8")
     here = sweep(tmp_path, "here", aqm="./half.py")
     assert sweep(tmp_path, "there", "--cluster", "jobs.toml", aqm="./half.py") == here

@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 
+import kernel_dualpi2 as peer
 import pytest
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "validation" / "reference" / "crosscheck" / "dualpi2.csv"
 
 
-@pytest.fixture(scope="module")
-def peer() -> ModuleType:
-    """The program that has measured them."""
-    folder = ROOT / "validation" / "peers" / "qemu"
-    sys.path.insert(0, str(folder))
-    try:
-        spec = importlib.util.spec_from_file_location("kernel_dualpi2", folder / "kernel_dualpi2.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["kernel_dualpi2"] = module
-        spec.loader.exec_module(module)
-        return module
-    finally:
-        sys.path.remove(str(folder))
-
-
-def test_the_simulator_agrees(peer: ModuleType) -> None:
-    kernel = peer.means(peer.stored(STORED))
-    assert set(kernel) == set(peer.CELLS)
-    for cell, (ours, _) in peer.simulate(list(kernel), seeds=4).items():
+def test_the_simulator_agrees() -> None:
+    kernel = peer.TABLE.means(peer.TABLE.stored(STORED))
+    assert set(kernel) == set(peer.TABLE.cells)
+    for cell, (ours, _) in peer.simulated(list(kernel), seeds=4).items():
         theirs = kernel[cell][0]
         alone = cell.flows == 0  # held to less than a packet
         for key in ("l4s_mbps", "classic_mbps"):
@@ -44,16 +25,8 @@ def test_the_simulator_agrees(peer: ModuleType) -> None:
         assert ours["queue_mean_packets"] == pytest.approx(theirs["queue_mean_packets"], rel=0.03, abs=0.15), cell
 
 
-def test_the_bounds_notice_another_coupling(peer: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = peer.Cell(4, "reno", 4, 20, 20)
-    theirs = peer.means(peer.stored(STORED))[cell][0]
-    document = peer.document
-
-    def stronger(cell: object) -> object:
-        found = document(cell)
-        found["queue"]["bottleneck"] |= {"k": 4}
-        return found
-
-    monkeypatch.setattr(peer, "document", stronger)
-    ours = peer.simulate([cell], seeds=2)[cell][0]
+def test_the_bounds_notice_another_coupling() -> None:
+    cell = peer.Mixture(4, "reno", 4, 20, 20)
+    theirs = peer.TABLE.means(peer.TABLE.stored(STORED))[cell][0]
+    ours = peer.simulated([cell], seeds=2, k=4)[cell][0]
     assert abs(ours["l4s_mbps"] / theirs["l4s_mbps"] - 1) > 0.1

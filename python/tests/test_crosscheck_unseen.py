@@ -68,15 +68,18 @@ def test_impairments_and_ecn_are_of_the_cells_that_say_so() -> None:
 
 
 def test_links_run_beside_each_other_as_far_as_they_carry_little_together() -> None:
-    lock, at_once, seen = threading.Lock(), Counter[int](), list[Counter[int]]()
+    changed, at_once, seen = threading.Condition(), Counter[int](), list[Counter[int]]()
 
     def work(item: tuple[int, int], number: int, stop: Callable[[], bool]) -> int:
-        with lock:
-            at_once[item[0]] += 1
+        rate = item[0]
+        with changed:
+            at_once[rate] += 1
             seen.append(+at_once)
-        time.sleep(0.02)
-        with lock:
-            at_once[item[0]] -= 1
+            changed.notify_all()
+            # Until as many have been there together as may be: three, or two that carry much.
+            if rate < 200:
+                changed.wait_for(lambda: any(one[100] == 2 if rate == 100 else one.total() == 3 for one in seen), 60)
+            at_once[rate] -= 1
         return number
 
     wanted = [(rate, k) for rate in (1, 100, 200) for k in range(4)]
@@ -93,10 +96,13 @@ def test_links_run_beside_each_other_as_far_as_they_carry_little_together() -> N
 
 def test_a_failure_ends_the_others() -> None:
     given_up = list[int]()
+    begun = threading.Event()
 
     def work(item: int, number: int, stop: Callable[[], bool]) -> int:
         if item == 1:
+            begun.wait(60)
             raise ValueError("no link")
+        begun.set()
         while not stop():
             time.sleep(0.001)
         given_up.append(item)

@@ -294,7 +294,9 @@ def test_networkd_reads_its_units(aqm: str, tmp_path: Path) -> None:
     script = f"""
         for folder in /run/systemd /etc/systemd/network; do mkdir -p $folder; mount -t tmpfs none $folder; done
         cp -r {tmp_path}/. /etc/systemd/network; chmod -R a+rX /etc/systemd/network
-        SYSTEMD_LOG_TARGET=console timeout 2 {NETWORKD}
+        SYSTEMD_LOG_TARGET=console timeout 30 {NETWORKD} 2>/run/systemd/said &
+        until grep "Enumeration completed" /run/systemd/said || ! kill -0 $!; do sleep 0.05; done
+        kill $!; cat /run/systemd/said >&2
     """
     ended = subprocess.run(
         ["unshare", "--net", "--mount", "sh", "-c", script], capture_output=True, text=True, timeout=60, check=False

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+import import_circles
 
-import import_circles  # noqa: E402
+ROOT = Path(__file__).parents[2]
 
 
 def crate(place: Path, **files: str) -> Path:

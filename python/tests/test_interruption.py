@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import take_signals
 
 # Runs the command line, and says on stdout when a function is entered. There the main thread waits for the signal, so
 # that it comes exactly then, however busy the machine is; a run goes on, on its own thread.
@@ -43,16 +44,11 @@ DRAWING = "earlydrop.render.plotting:save"
 DRAWN = "earlydrop.study.report:write"
 
 
-def _take_signals() -> None:
-    """Whoever started the tests in the background may have made them, and their children, deaf to Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def interrupted(where: str, *arguments: str | Path, by: signal.Signals = signal.SIGINT) -> tuple[int, str, str]:
     """Exit code, output and messages of a command that got a signal when it entered the function `where`."""
     command = [sys.executable, "-c", TOLD, where, *(str(a) for a in arguments)]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_take_signals
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=take_signals
     ) as process:
         assert process.stdout is not None
         first = process.stdout.readline()

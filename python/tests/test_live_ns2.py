@@ -7,17 +7,16 @@ that comes and goes, two bottlenecks. Each side draws its own random numbers.
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import json
 import random
 import subprocess
-import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import make_networks
 import pytest
+import run_scenarios
 from conftest import peer
 
 from earlydrop import _core, validate
@@ -32,15 +31,11 @@ USUAL = validate.QUANTITIES["S3"][:3]
 RED = {"aqm": "red", "dialect": "ns2", "mean_packet": "1000 B", "w_q": 0.002, "max_p": 0.1}
 
 
-@pytest.fixture
-def ns2(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The scripts that drive ns-2, as modules."""
+@pytest.fixture(autouse=True)
+def ns2() -> None:
+    """What the scripts that drive ns-2 need."""
     peer("ns")
     peer("g++")
-    monkeypatch.syspath_prepend(str(PEERS))
-    yield importlib.import_module
-    for name in ("run_scenarios", "make_networks", "make_traces"):
-        sys.modules.pop(name, None)
 
 
 def agree(
@@ -64,14 +59,11 @@ def agree(
     assert [c for c in checks if not c["ok"]] == []
 
 
-def dumbbell(
-    ns2: Any, tmp_path: Path, options: dict[str, Any], document: dict[str, Any], name: str, apart: int = 0
-) -> None:
+def dumbbell(tmp_path: Path, options: dict[str, Any], document: dict[str, Any], name: str, apart: int = 0) -> None:
     """A dumbbell, described for both."""
-    scripts = ns2("run_scenarios")
-    reader = scripts.build_reader(tmp_path)
-    case = scripts.Case(name, DURATION, WARMUP, options)
-    rows = [scripts.run_case(case, reader, tmp_path, seed) for seed in NS2_SEEDS]
+    reader = run_scenarios.build_reader(tmp_path)
+    case = run_scenarios.Case(name, DURATION, WARMUP, options)
+    rows = [run_scenarios.run_case(case, reader, tmp_path, seed) for seed in NS2_SEEDS]
     texts = [{key: str(value) for key, value in row.items()} for row in rows]
     keys = [q.key for q in USUAL] + [validate._goodput(flow).key for flow in range(1, apart + 1)]
     reference = {"bottleneck": {key: [validate._stored(row, key) for row in texts] for key in keys}}
@@ -82,7 +74,7 @@ def dumbbell(
 START = {"uniform": ["0 s", "1 s"]}
 
 
-def test_unequal_distances(ns2: Any, tmp_path: Path) -> None:
+def test_unequal_distances(tmp_path: Path) -> None:
     delays = ["1ms", "10ms", "30ms", "80ms"]
     options = {
         "flows": 4,
@@ -108,10 +100,10 @@ def test_unequal_distances(ns2: Any, tmp_path: Path) -> None:
         "queue": {"bottleneck": RED | {"limit": "60 packets", "min_th": 10, "max_th": 30}},
         "traffic": [{"kind": "ftp", "count": 4, "tcp": "newreno", "segment": "960 B", "start": START}],
     }
-    dumbbell(ns2, tmp_path, options, document, "unequal distances", apart=4)
+    dumbbell(tmp_path, options, document, "unequal distances", apart=4)
 
 
-def test_packets_of_many_sizes(ns2: Any, tmp_path: Path) -> None:
+def test_packets_of_many_sizes(tmp_path: Path) -> None:
     sizes = [1500, 600, 250]
     options = {
         "flows": 9,
@@ -139,10 +131,10 @@ def test_packets_of_many_sizes(ns2: Any, tmp_path: Path) -> None:
         "queue": {"bottleneck": RED | {"limit": "80 packets", "min_th": 8, "max_th": 24, "gentle": True}},
         "traffic": [ftp | {"segment": f"{size - 40} B"} for size in sizes],
     }
-    dumbbell(ns2, tmp_path, options, document, "many sizes")
+    dumbbell(tmp_path, options, document, "many sizes")
 
 
-def figures_of(ns2: Any, reader: Path, events: Path, limit: int) -> dict[str, float]:
+def figures_of(reader: Path, events: Path, limit: int) -> dict[str, float]:
     """What is compared, out of ns-2's trace of one queue."""
     with events.open() as trace:
         command = [str(reader), str(DURATION), str(limit), str(WARMUP)]
@@ -154,8 +146,8 @@ def by_quantity(rows: list[dict[str, float]]) -> dict[str, list[float]]:
     return {key: [row[key] for row in rows] for key in rows[0]}
 
 
-def test_load_that_comes_and_goes(ns2: Any, tmp_path: Path) -> None:
-    reader = ns2("run_scenarios").build_reader(tmp_path)
+def test_load_that_comes_and_goes(tmp_path: Path) -> None:
+    reader = run_scenarios.build_reader(tmp_path)
     rows = []
     for seed in NS2_SEEDS:
         lines = ["bottleneck 5Mb 10ms DropTail 40"]
@@ -168,7 +160,7 @@ def test_load_that_comes_and_goes(ns2: Any, tmp_path: Path) -> None:
         subprocess.run(
             ["ns", str(PEERS / "traffic.tcl"), str(description), str(events), str(tmp_path / "summary")], check=True
         )
-        rows.append(figures_of(ns2, reader, events, 0))
+        rows.append(figures_of(reader, events, 0))
     source = {"kind": "onoff", "count": 1, "rate": "1 Mbit/s", "segment": "500 B", "on": "0.5 s", "off": "0.7 s"}
     document = {
         "name": "comes and goes",
@@ -190,12 +182,11 @@ def test_load_that_comes_and_goes(ns2: Any, tmp_path: Path) -> None:
     agree("comes and goes", [document] * len(OUR_SEEDS), {"bottleneck": by_quantity(rows)})
 
 
-def test_two_bottlenecks(ns2: Any, tmp_path: Path) -> None:
+def test_two_bottlenecks(tmp_path: Path) -> None:
     """Flows over both of two RED queues beside flows over one; start times are drawn anew for each seed."""
-    networks = ns2("make_networks")
-    reader = ns2("run_scenarios").build_reader(tmp_path)
-    queues = [networks.Queue(30, networks.RED), networks.Queue(25, networks.RED)]
-    plain = networks.parking_lot("two bottlenecks", queues, [5, 4], [10, 15], two_way=False)
+    reader = run_scenarios.build_reader(tmp_path)
+    queues = [make_networks.Queue(30, make_networks.RED), make_networks.Queue(25, make_networks.RED)]
+    plain = make_networks.parking_lot("two bottlenecks", queues, [5, 4], [10, 15], two_way=False)
 
     def started(seed: int) -> Any:
         draw = random.Random(seed)
@@ -206,15 +197,15 @@ def test_two_bottlenecks(ns2: Any, tmp_path: Path) -> None:
     rows: dict[str, list[dict[str, float]]] = {name: [] for name in watched}
     for seed in NS2_SEEDS:
         description = tmp_path / "description"
-        description.write_text(networks.describe(started(seed), tmp_path))
+        description.write_text(make_networks.describe(started(seed), tmp_path))
         subprocess.run(["ns", str(PEERS / "networks.tcl"), str(description), str(tmp_path / "summary")], check=True)
         for name, i in watched.items():
             limit = plain.wires[i].queue.limit
-            rows[name].append(figures_of(ns2, reader, tmp_path / str(i), limit))
+            rows[name].append(figures_of(reader, tmp_path / str(i), limit))
     documents = []
     for seed in OUR_SEEDS:
         case = started(100 + seed)
-        text = networks.scenario(case, [0.0] * len(case.flows), 1)
+        text = make_networks.scenario(case, [0.0] * len(case.flows), 1)
         document = tomllib.loads(text)
         del document["record"]
         document["warmup"] = f"{WARMUP} s"

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import HALF_FULL
 from test_sweep_processes import cluster
 
 from earlydrop import cli, store
@@ -35,19 +36,6 @@ aqm = "half_full"
 limit = "30 packets"
 """
 
-HALF = """\
-import earlydrop as ed
-
-SHARE = 0.5
-
-
-@ed.policy
-class HalfFull:
-    \"\"\"Drops above half of the buffer.\"\"\"
-
-    def on_enqueue(self, packet, queue, cx):
-        return ed.Verdict.drop() if queue.packets > SHARE * queue.limit else ed.Verdict.PASS
-"""
 
 COMMAND = """
 import sys
@@ -71,7 +59,7 @@ def swept(folder: Path, out: str, *more: str) -> bytes:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "own.toml").write_text(SWEEP, encoding="utf-8")
-    (tmp_path / "half.py").write_text(HALF, encoding="utf-8")
+    (tmp_path / "half.py").write_text(HALF_FULL, encoding="utf-8")
     library, source = tmp_path / "libc_red.so", ROOT / "crates/plugin/tests/red.c"
     command = ["cc", "-O2", "-shared", "-fPIC", f"-I{ROOT / 'crates/aqm/include'}", "-o", library, source]
     subprocess.run(command, check=True)
@@ -93,10 +81,10 @@ def test_other_code_is_never_answered_from_the_store(folder: Path) -> None:
     assert rows() == 6
     assert swept(folder, "again", "--store", "store") == first
     assert rows() == 6
-    (folder / "half.py").write_text(HALF.replace("SHARE = 0.5", "SHARE = 0.4"), encoding="utf-8")
+    (folder / "half.py").write_text(HALF_FULL.replace("SHARE = 0.5", "SHARE = 0.4"), encoding="utf-8")
     assert swept(folder, "other", "--store", "store") != first
     assert rows() == 8
-    (folder / "half.py").write_text(HALF.replace("Drops above", "It drops above"), encoding="utf-8")
+    (folder / "half.py").write_text(HALF_FULL.replace("Drops above", "It drops above"), encoding="utf-8")
     assert swept(folder, "third", "--store", "store") == first
     assert rows() == 8
 

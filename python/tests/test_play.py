@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import take_signals
 
 import earlydrop as ed
 import web_statistics
@@ -136,7 +137,9 @@ def test_ctrl_c_ends_it_cleanly(page: Path, scenario: Path) -> None:
     )
     command = [sys.executable, "-c", code, "play", str(scenario), "--no-browser"]
     env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env, preexec_fn=take_signals
+    ) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         found = re.fullmatch(r"playground: (http://127\.0\.0\.1:\d+/)#open=scenario\.toml\n", line)

@@ -194,14 +194,19 @@ def test_a_study_that_is_killed_three_times_gives_the_same_bytes(tmp_path: Path)
     kept = ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "out")]
     stored = 0
     for _ in range(3):
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        with subprocess.Popen([*KILLED, *kept], env=os.environ | {"HOLD": "yes"}, **quiet) as process:
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": os.environ | {"HOLD": "yes"}}
+        deadline = time.monotonic() + 100
+        with subprocess.Popen([*KILLED, *kept], **quiet) as process:
             # Until it has put more runs into the store than it found there.
-            while process.poll() is None and len(parts := list((tmp_path / "store" / "parts").glob("[!.]*"))) <= stored:
+            while (parts := len(list((tmp_path / "store" / "parts").glob("[!.]*")))) <= stored:
+                if process.poll() is not None or time.monotonic() > deadline:
+                    break
                 time.sleep(0.01)
-            assert process.poll() is None, "it ended before it was killed"
+            there = process.poll() is None
             process.kill()
-        stored = len(parts)
+        assert there, "it ended before it was killed"
+        assert parts > stored, "it made no runs"
+        stored = parts
     assert not (tmp_path / "out").exists()
     subprocess.run([*KILLED, *kept], check=True, stdout=subprocess.DEVNULL)
     fresh = ["--store", str(tmp_path / "fresh"), "--out", str(tmp_path / "whole")]

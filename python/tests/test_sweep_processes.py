@@ -14,28 +14,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import take_signals
 
+import small_sweep
 from earlydrop import cli, store
-
-SWEEP = """\
-name = "many"
-seeds = SEEDS
-measures = ["goodput", "queue_delay"]
-[[factor]]
-path = "queue.bottleneck.max_p"
-values = [0.02, 0.05, 0.1, 0.2]
-[scenario]
-duration = "20 s"
-traffic = [{ kind = "ftp", start = { uniform = ["0 s", "0.5 s"] } }]
-[scenario.topology]
-kind = "dumbbell"
-pairs = 5
-access = { rate = "100 Mbit/s", delay = "5 ms" }
-bottleneck = { rate = "4 Mbit/s", delay = "10 ms" }
-[scenario.queue.bottleneck]
-aqm = "red"
-limit = "30 packets"
-"""
 
 # Runs go into the store often. With HOLD a sweep stops after a hundred runs, until it is killed or interrupted, so that
 # no fast machine can have ended it before.
@@ -64,13 +46,18 @@ SEEDS, RUNS = 150, 600
 
 
 def write(folder: Path, seeds: int = SEEDS) -> None:
-    (folder / "many.toml").write_text(SWEEP.replace("SEEDS", str(seeds)), encoding="utf-8")
+    scenario = small_sweep.scenario(duration_s=20, flows=5, rate_mbps=4)
+    (folder / small_sweep.FILE).write_text(scenario, encoding="utf-8")
+    (folder / "many.toml").write_text(small_sweep.sweep(seeds, [0.02, 0.05, 0.1, 0.2]), encoding="utf-8")
 
 
 def start(folder: Path, out: str, *more: str, hold: bool = False) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", COMMAND, "sweep", "many.toml", "--out", out, "--store", "store", *more]
     env = os.environ | ({"HOLD": "yes"} if hold else {})
-    return subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+    pipe = subprocess.PIPE
+    # Windows has no such functions.
+    before = take_signals if os.name == "posix" else None
+    return subprocess.Popen(command, cwd=folder, text=True, stdout=pipe, stderr=pipe, env=env, preexec_fn=before)
 
 
 def finish(process: subprocess.Popen[str]) -> str:

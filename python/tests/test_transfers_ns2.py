@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import json
 import statistics
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import make_transfers as peers
 import pytest
 
 from earlydrop import _core
@@ -18,15 +16,6 @@ from earlydrop.runner import Job, run_all
 
 ROOT = Path(__file__).parents[2] / "validation"
 SEEDS = 5
-
-
-@pytest.fixture(scope="module")
-def peers() -> Iterator[Any]:
-    """The script that drove ns-2, as a module: it draws the transfers."""
-    sys.path.insert(0, str(ROOT / "peers" / "ns2"))
-    yield importlib.import_module("make_transfers")
-    sys.path.remove(str(ROOT / "peers" / "ns2"))
-    sys.modules.pop("make_transfers", None)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +27,7 @@ def reference() -> dict[tuple[str, int], dict[str, float]]:
 
 
 @pytest.mark.parametrize("name", ["bus-fitted", "bus-proposed"])
-def test_losses_and_times_are_those_of_ns2(name: str, peers: Any, reference: Any) -> None:
+def test_losses_and_times_are_those_of_ns2(name: str, reference: Any) -> None:
     case = next(c for c in peers.CASES if c.name == name)
     jobs = [Job(_core.Scenario.parse(peers.scenario(case, seed), []), seed) for seed in range(SEEDS)]
     ratios: dict[str, list[float]] = {"lost": [], "weighted": [], "time_sum_s": []}
@@ -58,7 +47,7 @@ def test_losses_and_times_are_those_of_ns2(name: str, peers: Any, reference: Any
         assert abs(statistics.mean(found) - 1) <= allowed, (key, found)
 
 
-def test_the_reference_is_what_the_script_makes(peers: Any, reference: Any) -> None:
+def test_the_reference_is_what_the_script_makes(reference: Any) -> None:
     assert set(reference) == {(c.name, seed) for c in peers.CASES for seed in range(c.seeds)}
     flower = peers.CASES[-1]
     assert len(flower.core) == 5 + 5 * 9

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import take_signals
 
 import earlydrop as ed
 from earlydrop import _core, cli
@@ -234,9 +235,6 @@ sys.exit(cli.main())
 def test_a_second_ctrl_c_is_quiet(pause: float, wait: int) -> None:
     """At once it is not heard; after a second it ends a command that does not end by itself."""
     command = [sys.executable, "-c", ENDING.replace("WAIT", str(wait))]
-
-    def take_signals() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=take_signals

@@ -15,14 +15,16 @@ import json
 import subprocess
 import tempfile
 from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from make_traces import CHECKPOINT_EVERY, KEPT_EVENTS, Digest, mrg32k3a, write_gzip
 
 HERE = Path(__file__).resolve().parent
 PLAIN_LIMIT = 10_000
+C = TypeVar("C")
 
 
 @dataclass(frozen=True)
@@ -323,17 +325,23 @@ def record(case: Case, out: Path, folder: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=HERE.parents[1] / "reference" / "networks")
+    record_all(__doc__.splitlines()[0], "networks", CASES, record)
+
+
+def record_all(
+    description: str, name: str, cases: Iterable[C], record: Callable[[C, Path, Path], dict[str, Any]]
+) -> None:
+    """Runs the cases and writes what `record` has written of each, and an index, to a folder of this name."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--out", type=Path, default=HERE.parents[1] / "reference" / name)
     out = parser.parse_args().out
     out.mkdir(parents=True, exist_ok=True)
-    cases = []
-    for case in CASES:
+    made = []
+    for case in cases:
         with tempfile.TemporaryDirectory() as folder:
-            cases.append(record(case, out, Path(folder)))
-        counts = {name: (queue["events"], queue["drops"]) for name, queue in cases[-1]["queues"].items()}
-        print(f"{case.name}: {counts}", flush=True)
-    index = {"tool": "ns-2 2.35 (Debian package ns2 2.35+dfsg-5)", "checkpoint_every": CHECKPOINT_EVERY, "cases": cases}
+            made.append(record(case, out, Path(folder)))
+        print(made[-1]["name"], flush=True)
+    index = {"tool": "ns-2 2.35 (Debian package ns2 2.35+dfsg-5)", "checkpoint_every": CHECKPOINT_EVERY, "cases": made}
     (out / "index.json").write_text(json.dumps(index, indent=1) + "\n")
 
 

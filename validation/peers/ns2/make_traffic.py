@@ -10,16 +10,13 @@ bytes.
 
 from __future__ import annotations
 
-import argparse
-import json
 import subprocess
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from make_networks import digest, phases_of
-from make_traces import CHECKPOINT_EVERY, KEPT_EVENTS
+from make_networks import digest, phases_of, record_all
+from make_traces import KEPT_EVENTS
 
 HERE = Path(__file__).resolve().parent
 
@@ -179,19 +176,5 @@ def record(case: Case, out: Path, folder: Path) -> dict[str, Any]:
     return {"name": case.name, **digest(events, out / f"{case.name}_events.csv.gz")}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=HERE.parents[1] / "reference" / "traffic")
-    out = parser.parse_args().out
-    out.mkdir(parents=True, exist_ok=True)
-    cases = []
-    for case in CASES:
-        with tempfile.TemporaryDirectory() as folder:
-            cases.append(record(case, out, Path(folder)))
-        print(f"{case.name}: {cases[-1]['events']} events, {cases[-1]['drops']} drops", flush=True)
-    index = {"tool": "ns-2 2.35 (Debian package ns2 2.35+dfsg-5)", "checkpoint_every": CHECKPOINT_EVERY, "cases": cases}
-    (out / "index.json").write_text(json.dumps(index, indent=1) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    record_all(__doc__.splitlines()[0], "traffic", CASES, record)

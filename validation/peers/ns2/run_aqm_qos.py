@@ -11,7 +11,6 @@ study have the same settings but not the same random numbers, so that means and 
 from __future__ import annotations
 
 import argparse
-import csv
 import fnmatch
 import statistics
 import subprocess
@@ -24,6 +23,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+
+from run_scenarios import read_csv, write_csv
 
 HERE = Path(__file__).resolve().parent
 SIZES = (296, 500, 3000, 13000)
@@ -169,20 +170,6 @@ def summarise(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             line[f"{key}_min"], line[f"{key}_max"] = (f"{min(values):g}", f"{max(values):g}") if values else ("", "")
         out.append(line)
     return out
-
-
-def read_csv(path: Path) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    with path.open(newline="") as rows:
-        return list(csv.DictReader(rows))
-
-
-def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
-    with path.open("w", newline="") as out:
-        writer = csv.DictWriter(out, rows[0].keys(), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def main() -> None:

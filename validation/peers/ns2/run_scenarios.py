@@ -19,7 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, product
 from pathlib import Path
@@ -278,29 +278,34 @@ def write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
         writer.writerows(rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="s1 .. s5 (default all)")
-    parser.add_argument("--seeds", default="1-10", help="first and last seed (default %(default)s)")
+def main(
+    description: str = __doc__.splitlines()[0],
+    scenarios: Mapping[str, Callable[[], Iterator[Case]]] = SCENARIOS,
+    seeds: str = "1-10",
+) -> None:
+    """Runs what the arguments choose of `scenarios`, with so many seeds by default."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("scenarios", nargs="*", metavar="NAME", help=f"{', '.join(scenarios)} (default all)")
+    parser.add_argument("--seeds", default=seeds, help="first and last seed (default %(default)s)")
     parser.add_argument("--only", default="*", metavar="PATTERN", help="cases to run, such as 'S2-red-*,S1-*'")
     parser.add_argument("--out", type=Path, default=HERE.parents[1] / "reference")
     options = parser.parse_args()
-    unknown = set(options.scenarios) - set(SCENARIOS)
+    unknown = set(options.scenarios) - set(scenarios)
     if unknown:
-        parser.error(f"no scenario {', '.join(sorted(unknown))}")
+        parser.error(f"no {', '.join(sorted(unknown))}")
     first, _, last = options.seeds.partition("-")
-    seeds = range(int(first), int(last or first) + 1)
+    chosen = range(int(first), int(last or first) + 1)
     with tempfile.TemporaryDirectory() as directory:
         scratch = Path(directory)
         reader = build_reader(scratch)
-        for name in options.scenarios or SCENARIOS:
+        for name in options.scenarios or scenarios:
             folder = options.out / name
             folder.mkdir(parents=True, exist_ok=True)
             stored = read_csv(folder / "ns2_seeds.csv")
             rows: list[dict[str, Any]] = []
-            for case in SCENARIOS[name]():
+            for case in scenarios[name]():
                 if any(fnmatch.fnmatchcase(case.name, pattern) for pattern in options.only.split(",")):
-                    made = [run_case(case, reader, scratch, seed) for seed in seeds]
+                    made = [run_case(case, reader, scratch, seed) for seed in chosen]
                     print(case.name, file=sys.stderr, flush=True)
                     # The file is whole after each case, so that a long run may be cut short.
                     place = next((i for i, row in enumerate(stored) if row["case"] == case.name), len(stored))

@@ -9,16 +9,11 @@ run_scenarios.py, to folders of these names in validation/reference. ns-2 has ne
 
 from __future__ import annotations
 
-import argparse
-import fnmatch
-import sys
-import tempfile
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any
 
-from run_scenarios import HERE, RED, Case, build_reader, read_csv, run_case, summarise, write_csv
+from run_scenarios import RED, Case, main
 
 SFRED = {
     "flows": 2,
@@ -92,39 +87,5 @@ def tred() -> Iterator[Case]:
         yield Case(f"T-{name}-n{flows}", 200, 0, {**TRED, **options, "flows": flows})
 
 
-STUDIES = {"sfred": sfred, "nlred": nlred, "tred": tred}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("studies", nargs="*", metavar="STUDY", help="sfred, nlred, tred (default all)")
-    parser.add_argument("--seeds", default="1-5", help="first and last seed (default %(default)s)")
-    parser.add_argument("--only", default="*", metavar="PATTERN", help="cases to run, such as 'N-4-rem-*'")
-    parser.add_argument("--out", type=Path, default=HERE.parents[1] / "reference")
-    options = parser.parse_args()
-    unknown = set(options.studies) - set(STUDIES)
-    if unknown:
-        parser.error(f"no study {', '.join(sorted(unknown))}")
-    first, _, last = options.seeds.partition("-")
-    seeds = range(int(first), int(last or first) + 1)
-    with tempfile.TemporaryDirectory() as directory:
-        scratch = Path(directory)
-        reader = build_reader(scratch)
-        for name in options.studies or STUDIES:
-            folder = options.out / name
-            folder.mkdir(parents=True, exist_ok=True)
-            stored = read_csv(folder / "ns2_seeds.csv")
-            rows: list[dict[str, Any]] = []
-            for case in STUDIES[name]():
-                if fnmatch.fnmatchcase(case.name, options.only):
-                    rows += [run_case(case, reader, scratch, seed) for seed in seeds]
-                    print(case.name, file=sys.stderr, flush=True)
-                    write_csv(folder / "ns2_seeds.csv", rows)
-                else:
-                    rows += [row for row in stored if row["case"] == case.name]
-            write_csv(folder / "ns2_seeds.csv", rows)
-            write_csv(folder / "ns2_summary.csv", summarise(rows))
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__.splitlines()[0], {"sfred": sfred, "nlred": nlred, "tred": tred}, seeds="1-5")

@@ -1,11 +1,11 @@
-"""Linux's CAKE under fixed arrivals, in the virtual machine of kernel_qdiscs.py.
+"""Linux's CAKE under fixed arrivals, in the virtual machine of machine.py.
 
 Each case sends a script of packets (hosts, DSCPs, ECN, ACKs) through `tc qdisc ... cake` and records when each was
 handed over and when it left, or that it did not. `crates/aqm/tests/open_loop/cake.rs` sends the same through ours.
 
     python validation/peers/qemu/cake_open_loop.py validation/reference/cake_openloop [--only TEXT]
 
-Needs what kernel_qdiscs.py needs, and gcc with a static libc.
+Needs what machine.py needs, and gcc with a static libc.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import kernel_qdiscs as machine
+import machine
 
 HERE = Path(__file__).resolve().parent
 FRAME = 14
@@ -168,30 +168,17 @@ def script(name: str) -> list[Packet]:
 def execute(names: list[str]) -> tuple[str, dict[str, str]]:
     """Runs the cases in one machine: its kernel, and the parts of what it said."""
     kernel, image = machine.prepare()
+    files: dict[str, str | Path] = {"init": HERE / "cake_init"}
+    files["cases"] = "".join(f"{name} {CASES[name][0]}\n" for name in names)
+    for name in names:
+        files[f"scripts/{name}"] = "".join(
+            f"{p.us} {number} {p.source} {p.destination} {p.protocol} {p.tos} {p.size} {p.port} {p.ack}\n"
+            for number, p in enumerate(script(name), 1)
+        )
     with tempfile.TemporaryDirectory() as scratch:
-        root = Path(scratch) / "root"
-        (root / "scripts").mkdir(parents=True)
-        machine.run("gcc", "-static", "-O2", "-o", root / "probe", HERE / "probe.c")
-        (root / "init").write_bytes((HERE / "cake_init").read_bytes())
-        (root / "init").chmod(0o755)
-        (root / "cases").write_text("".join(f"{name} {CASES[name][0]}\n" for name in names), encoding="ascii")
-        for name in names:
-            lines = [
-                f"{p.us} {number} {p.source} {p.destination} {p.protocol} {p.tos} {p.size} {p.port} {p.ack}\n"
-                for number, p in enumerate(script(name), 1)
-            ]
-            (root / "scripts" / name).write_text("".join(lines), encoding="ascii")
-        machine._archive(root, Path(scratch) / "job.cpio.gz")
-        initrd = Path(scratch) / "initrd"
-        initrd.write_bytes(image.read_bytes() + (Path(scratch) / "job.cpio.gz").read_bytes())
-        text = machine.boot(kernel, initrd, Path(scratch), timeout=3000)
-    parts: dict[str, str] = {}
-    part = "head"
-    for line in text.splitlines(keepends=True):
-        if line.startswith("== "):
-            part = line[3:].strip()
-        else:
-            parts[part] = parts.get(part, "") + line
+        files["probe"] = Path(scratch) / "probe"
+        machine.run("gcc", "-static", "-O2", "-o", files["probe"], HERE / "probe.c")
+        parts = machine.run_job(kernel, image, files, timeout=3000)
     return kernel.name.removeprefix("vmlinuz-"), parts
 
 
@@ -200,7 +187,7 @@ def store(folder: Path, name: str, version: str, parts: dict[str, str]) -> None:
     packets = script(name)
     sent = [int(line.split()[1]) for line in parts[f"{name} sent"].splitlines()]
     if len(sent) != len(packets) or min(sent) < 0:
-        sys.exit(f"cake_open_loop: {name}: not every packet was sent; the machine said\n{parts.get('head', '')}")
+        sys.exit(f"cake_open_loop: {name}: not every packet was sent; the machine said\n{parts['head']}")
     left = {}
     for line in parts[f"{name} received"].splitlines():
         number, when, tos = map(int, line.split())

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fetches what kernel_qdiscs.py puts into its virtual machine into a folder: Debian's kernel and a static busybox, unpacked.
+# Fetches what machine.py puts into its virtual machine into a folder: Debian's kernel and a static busybox, unpacked.
 # Nothing is installed. Needs apt-get of Debian or Ubuntu, and dpkg-deb.
 #
 #     fetch.sh DIR

@@ -2,20 +2,15 @@
 
     python validation/peers/qemu/home_lines.py
 
-Every line must pass without a word, and each qdisc must be there afterwards. Needs what kernel_qdiscs.py needs, iperf3
-included; `dualpi2` is left out: it is younger than Debian's kernel.
+Every line must pass without a word, and each qdisc must be there afterwards; `dualpi2` is left out: it is younger than
+Debian's kernel. Needs what machine.py needs.
 """
 
 from __future__ import annotations
 
-import base64
-import gzip
-import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
-import kernel_qdiscs as peer
+import machine
 
 from earlydrop import advise
 from earlydrop.advise import commands
@@ -41,46 +36,22 @@ def kernel_name(aqm: str) -> str:
 
 def execute(lines: list[str], modules: set[str]) -> dict[str, str]:
     """Runs the lines in the machine; what each of them wrote."""
-    kernel, image = peer.prepare()
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / "job"
-        folder.mkdir()
-        (folder / "lines").write_text("\n".join([*lines, ""]), encoding="ascii")
-        (folder / "modules").write_text(" ".join(sorted(modules)), encoding="ascii")
-        init = folder / "init"
-        init.write_bytes((peer.HERE / "home_init").read_bytes())
-        init.chmod(0o755)
-        peer._archive(folder, Path(scratch) / "job.cpio.gz")
-        initrd = Path(scratch) / "initrd"
-        initrd.write_bytes(image.read_bytes() + (Path(scratch) / "job.cpio.gz").read_bytes())
-        answer, console = Path(scratch) / "answer", Path(scratch) / "console"
-        command = ["qemu-system-x86_64", "-accel", "tcg", "-cpu", "max", "-m", "1024", "-smp", "1", "-no-reboot"]
-        command += ["-display", "none", "-monitor", "none", "-nic", "none"]
-        command += ["-serial", f"file:{console}", "-serial", f"file:{answer}"]
-        command += ["-kernel", str(kernel), "-initrd", str(initrd), "-append", "console=ttyS0 panic=-1 quiet"]
-        try:
-            subprocess.run(command, check=True, timeout=1200, capture_output=True, text=True)
-            text = gzip.decompress(base64.b64decode(answer.read_text(encoding="ascii"))).decode()
-        except (subprocess.SubprocessError, ValueError, OSError, EOFError) as error:
-            said = console.read_text(encoding="utf-8", errors="replace")[-2000:] if console.exists() else ""
-            sys.exit(f"home_lines: the virtual machine gave no answer ({error})\n{said}")
-    found: dict[str, str] = {}
-    name = ""
-    for line in text.splitlines():
-        if line.startswith("== "):
-            name = line[3:]
-            found[name] = ""
-        else:
-            found[name] += line + "\n"
-    if "end" not in found:
+    kernel, image = machine.prepare()
+    files = {
+        "init": machine.HERE / "home_init",
+        "lines": "\n".join([*lines, ""]),
+        "modules": " ".join(sorted(modules)),
+    }
+    parts = machine.run_job(kernel, image, files)
+    if "end" not in parts:
         sys.exit("home_lines: the virtual machine stopped before the end")
-    return found
+    return parts
 
 
 def main() -> int:
     """Runs all cases and prints one line for each; 1 if a command was refused."""
-    if lacking := peer.missing():
-        print(f"home_lines: left out, not here: {', '.join(lacking)} (validation/peers/install.sh qemu iperf3)")
+    if lacking := machine.missing():
+        print(machine.left_out(lacking))
         return 0
     lines: list[str] = []
     for number, (_, _, own) in enumerate(cases()):
