@@ -138,6 +138,13 @@ fn the_fast_path_of_an_ack_equals_the_slow_path() {
                 // No delayed ACK is sent by its timer here: only those of second segments, or out of order.
                 delayed_ack: (seed % 5 == 4).then_some(0.2),
                 send_pairs: seed % 11 == 5,
+                burst_autosized: seed % 11 == 5 && has(0),
+                push_ack_at_once: seed % 9 == 2,
+                cwnd_use_window: seed % 10 < 3,
+                frto: seed % 6 < 3,
+                eifel: seed % 4 > 1,
+                dsack_undo: seed % 8 < 3,
+                growth_arrived: has(0),
                 mark_cut_round_trip: has(6),
                 guesses_kept: has(4) && !sack,
                 recovery_again_at_end: has(6) && !sack,
