@@ -2,15 +2,38 @@
 
 use super::*;
 
+/// Disciplines that decide at arrivals, and others.
+const AT_ARRIVALS: [&str; 3] = ["droptail", "red", "nlred"];
+const BY_EVENTS: [&str; 18] = [
+    "codel",
+    "pie",
+    "fq_codel",
+    "cobalt",
+    "pi2",
+    "fq_pie",
+    "cake",
+    "dualpi2",
+    "drop_front",
+    "choke",
+    "sfq",
+    "drr",
+    "hhf",
+    "rem",
+    "pi",
+    "avq",
+    "sfb",
+    "fq",
+];
+
 /// A dumbbell of equal hosts, slower than the bottleneck in a simple ratio: their transmissions are often in step, and
 /// stay so across powers of two, where doubles become coarser.
-fn in_step(number: u64, rfc: bool) -> (String, Scenario) {
+fn in_step(number: u64, rfc: bool, aqms: &[&str]) -> (String, Scenario) {
     let mut draw = Draw(Generator::stream(number, "test.in_step"));
     let hosts = ["1 Mbit/s", "2 Mbit/s", "5 Mbit/s"];
     let delays = ["\"5 ms\"", "\"10 ms\"", "\"8 ms\"", "[\"5 ms\", \"10 ms\"]", "{ uniform = [\"5 ms\", \"20 ms\"] }"];
     let (senders, receivers) = (draw.of(&hosts), draw.of(&hosts));
     let (near, far) = (delays[draw.index(9).saturating_sub(4)], delays[draw.index(9).saturating_sub(4)]);
-    let aqm = draw.of(&["droptail", "red", "nlred"]);
+    let aqm = draw.of(aqms);
     let mut text = format!(
         "name = \"in step {number}\"\nduration = \"4.2 s\"\nwarmup = \"{}\"\nseed = {number}\n\n[record]\ntrace = 1000000\n\
          series = \"100 ms\"\n{}\n[topology]\nkind = \"dumbbell\"\npairs = {flows}\n\
@@ -23,7 +46,7 @@ fn in_step(number: u64, rfc: bool) -> (String, Scenario) {
         draw.of(&["60", "400"]),
         flows = [10, 30, 100][draw.index(3)],
     );
-    if aqm != "droptail" {
+    if matches!(aqm, "red" | "nlred") {
         text += "min_th = 20\nmax_th = 50\ndialect = \"ns2\"\n";
     }
     if draw.index(4) == 0 {
@@ -125,7 +148,7 @@ fn many_transmissions_in_step_keep_their_order() {
 fn transmissions_in_step_keep_their_order() {
     let (mut slow, mut ahead) = (0, 0);
     for number in 1..=rounds(20) {
-        let (text, scenario) = in_step(number, false);
+        let (text, scenario) = in_step(number, false, &AT_ARRIVALS);
         let (plan, _) = agree(&text, &scenario);
         slow += usize::from(plan.modes.contains(&Mode::SlowFold));
         ahead += usize::from(plan.answers_ahead);
@@ -138,7 +161,7 @@ fn transmissions_in_step_keep_their_order() {
 fn transmissions_in_step_keep_their_order_in_the_rfc_profile() {
     let (mut slow, mut ahead, mut blocks) = (0, 0, 0);
     for number in 1..=rounds(20) {
-        let (text, scenario) = in_step(number, true);
+        let (text, scenario) = in_step(number, true, &AT_ARRIVALS);
         let (plan, _) = agree(&text, &scenario);
         slow += usize::from(plan.modes.contains(&Mode::SlowFold));
         ahead += usize::from(plan.answers_ahead);
@@ -146,4 +169,34 @@ fn transmissions_in_step_keep_their_order_in_the_rfc_profile() {
     }
     let seen = (slow, ahead, blocks);
     assert!(slow > 10 && ahead > 2 && blocks > 2, "links with no events and packets that wait: {seen:?}");
+}
+
+/// The same with queues by events, half of them in binary fractions: whatever can coincide does, to the last bit.
+#[test]
+fn transmissions_in_step_keep_their_order_at_queues_by_events() {
+    let binary = [
+        ("\"1 Mbit/s", "\"1.048576 Mbit/s"),
+        ("\"2 Mbit/s", "\"2.097152 Mbit/s"),
+        ("\"5 Mbit/s", "\"8.388608 Mbit/s"),
+        ("\"10 Mbit/s", "\"10.48576 Mbit/s"),
+        ("\"20 Mbit/s", "\"20.97152 Mbit/s"),
+        ("\"40 Mbit/s", "\"33.554432 Mbit/s"),
+        ("\"5 ms\"", "\"0.00390625 s\""),
+        ("\"8 ms\"", "\"0.015625 s\""),
+        ("\"10 ms\"", "\"0.0078125 s\""),
+        ("\"20 ms\"", "\"0.03125 s\""),
+        ("segment = 960", "segment = 984"),
+    ];
+    let (mut ahead, mut packets) = (0, 0);
+    for number in 1..=rounds(36) {
+        let (mut text, mut scenario) = in_step(number, number % 3 == 0, &BY_EVENTS);
+        if number % 2 == 0 {
+            text = binary.iter().fold(text, |text, (from, to)| text.replace(from, to));
+            (text, scenario) = checked(0, text);
+        }
+        let (plan, arrived) = agree(&text, &scenario);
+        ahead += usize::from(plan.answers_ahead && plan.modes.contains(&Mode::SteppedPort));
+        packets += arrived;
+    }
+    assert!(ahead > 5 && packets > 100_000, "senders that answer ahead of time: {ahead}, {packets}");
 }

@@ -133,6 +133,14 @@ fn demote_mixed_streams(network: &Sketch, feeders: &[Feeder], modes: &mut [Mode]
     changed
 }
 
+/// Whether an arrival over `source` and an end of transmission at `link` can be scheduled equally far ahead.
+pub fn is_ambiguous(network: &Sketch, source: usize, link: usize) -> bool {
+    network.sizes.iter().any(|&a| {
+        let ahead = ahead(network, source, a);
+        network.sizes.iter().any(|&b| (ahead - transmission(network, link, b)).abs() <= TOLERANCE)
+    })
+}
+
 /// An analytic port orders an arrival and a departure of the same time by when each was scheduled. If both are always
 /// scheduled equally far ahead, that ties too, and only events decide.
 fn demote_ambiguous_ports(network: &Sketch, modes: &mut [Mode]) -> bool {
@@ -142,10 +150,7 @@ fn demote_ambiguous_ports(network: &Sketch, modes: &mut [Mode]) -> bool {
             return;
         }
         let ambiguous = match feeder {
-            Feeder::Link(source) => network.sizes.iter().any(|&a| {
-                let ahead = ahead(network, source as usize, a);
-                network.sizes.iter().any(|&b| (ahead - transmission(network, link, b)).abs() <= TOLERANCE)
-            }),
+            Feeder::Link(source) => is_ambiguous(network, source as usize, link),
             _ => true,
         };
         if ambiguous {
