@@ -200,3 +200,58 @@ fn transmissions_in_step_keep_their_order_at_queues_by_events() {
     }
     assert!(ahead > 5 && packets > 100_000, "senders that answer ahead of time: {ahead}, {packets}");
 }
+
+/// Senders right in front of the queue, whose ACKs take as long over the last link as a packet at the queue, or not.
+#[test]
+fn senders_in_front_of_the_queue_keep_their_order() {
+    let (mut analytic, mut packets) = (0, 0);
+    for number in 1..=rounds(40) {
+        let mut draw = Draw(Generator::stream(number, "test.in_front"));
+        let rate = draw.of(&["1 Mbit/s", "8 Mbit/s", "10 Mbit/s", "1.048576 Mbit/s", "8.388608 Mbit/s"]);
+        let delay = draw.of(&["30 ms", "0 s", "1 ms", "0.96 ms", "7.68 ms", "0.03125 s", "0.00390625 s"]);
+        let back = draw.of(&["10 Mbit/s", "1 Mbit/s", "8.388608 Mbit/s", "100 Mbit/s"]);
+        let back_delay = draw.of(&["30 ms", "0.968 ms", "7.68 ms", "0.5 ms", "0.03125 s", "0.007568359375 s"]);
+        let (aqm, limit) = (draw.of(&AT_ARRIVALS), draw.of(&["10", "60", "400"]));
+        let more = if aqm == "droptail" { "" } else { "min_th = 4\nmax_th = 9\ndialect = \"ns2\"\n" };
+        let mut text = format!(
+            "name = \"in front {number}\"\nduration = \"3 s\"\nwarmup = \"{}\"\nseed = {number}\n\n[record]\n\
+             trace = 1000000\nseries = \"100 ms\"\n\n[topology]\nkind = \"graph\"\n\n[[link]]\nfrom = \"a\"\nto = \"b\"\n\
+             rate = \"{rate}\"\ndelay = \"{delay}\"\nqueue = \"bottleneck\"\nreverse = false\n\n[[link]]\nfrom = \"b\"\n\
+             to = \"a\"\nrate = \"{back}\"\ndelay = \"{back_delay}\"\nreverse = false\n\n[queue.bottleneck]\naqm = \"{aqm}\"\n\
+             limit = \"{limit} packets\"\n{more}",
+            draw.of(&["0 s", "1 s"]),
+        );
+        for _ in 0..1 + draw.index(2) {
+            let (segment, header) = [(960, 40), (984, 40), (40, 40), (1460, 40)][draw.index(4)];
+            text += &format!(
+                "\n[[traffic]]\nkind = \"ftp\"\ncount = {}\nfrom = \"a\"\nto = \"b\"\nsegment = {segment}\nheader = {header}\n\
+                 start = {}\n",
+                draw.of(&["1", "3", "20"]),
+                draw.of(&["\"0 s\"", "{ uniform = [\"0 s\", \"1 s\"] }", "[\"0 s\", \"8 ms\", \"0.0078125 s\"]"]),
+            );
+            if draw.index(2) == 0 {
+                text += &rfc_keys_without_short_timers(&mut draw);
+            }
+        }
+        let (text, scenario) = checked(number, text);
+        let (plan, arrived) = agree(&text, &scenario);
+        analytic += usize::from(plan.modes.contains(&Mode::AnalyticPort));
+        packets += arrived;
+    }
+    assert!(analytic > 10 && packets > 50_000, "queues without events: {analytic}, {packets}");
+}
+
+/// A flow's first segment, behind one without payload, starts with one of a long chain that has just crossed half a
+/// second: what was before the short segment does not count.
+#[test]
+fn a_short_segment_counts_before_what_rounding_made_equal() {
+    let text = "name = \"in step\"\nduration = \"1 s\"\nseed = 1398\n[record]\ntrace = 1000000\n\
+         [topology]\nkind = \"dumbbell\"\npairs = 30\nsenders = { rate = \"1.048576 Mbit/s\", delay = \"0.015625 s\" }\n\
+         receivers = { rate = \"2.097152 Mbit/s\", delay = \"0.0078125 s\" }\n\
+         bottleneck = { rate = \"20.97152 Mbit/s\", delay = \"0.015625 s\" }\n\
+         [queue.bottleneck]\naqm = \"droptail\"\nlimit = \"400 packets\"\n\
+         [[traffic]]\nkind = \"ftp\"\nsegment = 984\nheader = 40\nstart = { uniform = [\"0 s\", \"1 s\"] }\ntcp = \"newreno\"\n\
+         profile = \"rfc\"\ndelayed_ack = false\nwindow = 1000\nmin_rto = \"0.2 s\"\ntimestamps = false\n";
+    let (text, scenario) = checked(0, text.to_string());
+    assert!(agree(&text, &scenario).0.answers_ahead);
+}

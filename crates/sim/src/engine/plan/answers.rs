@@ -57,7 +57,7 @@ fn takes_early(network: &Sketch, modes: &[Mode], link: usize, next: usize) -> bo
 }
 
 /// Shortest time for which a sender's timer is set, s; `None` without a lower bound.
-fn shortest_timer(spec: &FlowSpec) -> Option<f64> {
+pub fn shortest_timer(spec: &FlowSpec) -> Option<f64> {
     let Some(settings) = &spec.options.rfc else { return Some(MIN_RTO) };
     let finds_losses_by_time = settings.rack && settings.sack;
     if settings.small_queue {
