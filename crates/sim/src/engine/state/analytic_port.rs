@@ -66,9 +66,8 @@ impl AnalyticPort {
         self.catch_up(now, scheduled, recorder);
         let length = self.packets();
         self.stats.observe(now, length, self.gate.average());
-        let idle = length == 0 && (wire.free < now || (wire.free == now && wire.started < scheduled));
-        let idle_since = if idle { Some(Time::from_seconds(wire.free)) } else { None };
-        let view = QueueView { packets: length, bytes: self.waiting.bytes, idle_since, contents: None };
+        let view = self.view(wire, now, scheduled);
+        let idle = view.idle_since.is_some();
         let time = Time::from_seconds(now);
         if let Some(recorder) = recorder {
             recorder.arrived(&recorded(segment, packet, time), time, length);
@@ -110,6 +109,39 @@ impl AnalyticPort {
         });
         self.stats.grown(length + 1);
         Answer::Leaves { start, marked }
+    }
+
+    /// The queue at an event of this time, scheduled at `scheduled`, after [`AnalyticPort::catch_up`].
+    #[inline(always)]
+    fn view(&self, wire: &Wire, now: f64, scheduled: f64) -> QueueView<'static> {
+        let packets = self.packets();
+        let idle = packets == 0 && (wire.free < now || (wire.free == now && wire.started < scheduled));
+        let idle_since = if idle { Some(Time::from_seconds(wire.free)) } else { None };
+        QueueView { packets, bytes: self.waiting.bytes, idle_since, contents: None }
+    }
+
+    /// The policy's timer expires at `now`, by an event scheduled at `scheduled`.
+    pub fn on_timer(&mut self, wire: &Wire, now: f64, scheduled: f64, recorder: &mut Option<Box<Recorder>>) {
+        self.catch_up(now, scheduled, recorder);
+        let view = self.view(wire, now, scheduled);
+        self.gate.timer(&view, Time::from_seconds(now));
+    }
+
+    /// After a timer at `now`: runs all timers before `until`, up to which there is no event, and before the next
+    /// departure. Their number, and the time of the last; `None` if none is due.
+    pub fn on_timers(&mut self, wire: &Wire, now: f64, until: f64) -> Option<(u64, Time)> {
+        let view = self.view(wire, now, now);
+        let until = match view.idle_since {
+            Some(_) => until,
+            None if view.packets == 0 => until.min(wire.free),
+            None => until.min(self.waiting.queue.front().start),
+        };
+        self.gate.timers(&view, Time::from_seconds(until))
+    }
+
+    /// Time of the policy's timer.
+    pub fn next_timer(&self) -> Option<Time> {
+        self.gate.next_timer()
     }
 
     /// Removes every packet that has started before (`now`, scheduled at `scheduled`).
