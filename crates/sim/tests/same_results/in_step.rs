@@ -3,13 +3,11 @@
 use super::*;
 
 /// Disciplines that decide at arrivals, and others.
-const AT_ARRIVALS: [&str; 3] = ["droptail", "red", "nlred"];
-const BY_EVENTS: [&str; 18] = [
+const AT_ARRIVALS: [&str; 8] = ["droptail", "red", "nlred", "ared", "rem", "pi", "pie", "pi2"];
+const BY_EVENTS: [&str; 15] = [
     "codel",
-    "pie",
     "fq_codel",
     "cobalt",
-    "pi2",
     "fq_pie",
     "cake",
     "dualpi2",
@@ -18,11 +16,10 @@ const BY_EVENTS: [&str; 18] = [
     "sfq",
     "drr",
     "hhf",
-    "rem",
-    "pi",
-    "avq",
     "sfb",
     "fq",
+    "blue",
+    "fred",
 ];
 
 /// A dumbbell of equal hosts, slower than the bottleneck in a simple ratio: their transmissions are often in step, and
@@ -212,7 +209,8 @@ fn senders_in_front_of_the_queue_keep_their_order() {
         let back = draw.of(&["10 Mbit/s", "1 Mbit/s", "8.388608 Mbit/s", "100 Mbit/s"]);
         let back_delay = draw.of(&["30 ms", "0.968 ms", "7.68 ms", "0.5 ms", "0.03125 s", "0.007568359375 s"]);
         let (aqm, limit) = (draw.of(&AT_ARRIVALS), draw.of(&["10", "60", "400"]));
-        let more = if aqm == "droptail" { "" } else { "min_th = 4\nmax_th = 9\ndialect = \"ns2\"\n" };
+        let early = matches!(aqm, "red" | "nlred");
+        let more = if early { "min_th = 4\nmax_th = 9\ndialect = \"ns2\"\n" } else { "" };
         let mut text = format!(
             "name = \"in front {number}\"\nduration = \"3 s\"\nwarmup = \"{}\"\nseed = {number}\n\n[record]\n\
              trace = 1000000\nseries = \"100 ms\"\n\n[topology]\nkind = \"graph\"\n\n[[link]]\nfrom = \"a\"\nto = \"b\"\n\

@@ -63,7 +63,7 @@ impl PortKind {
     /// Whether departures follow from arrivals alone: nothing is decided at dequeue, or on queued packets.
     pub fn decides_at_enqueue(&self) -> bool {
         match self {
-            PortKind::Fifo(fifo) => fifo.gate().needs() == Default::default(),
+            PortKind::Fifo(fifo) => fifo.gate().decides_at_arrivals(),
             PortKind::Discipline(_) => false,
         }
     }

@@ -6,7 +6,7 @@ use crate::fifo::Fifo;
 use crate::measure::QueueStats;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::gate::{Counters, Fate, Gate};
-use earlydrop_aqm::policy::QueueView;
+use earlydrop_aqm::policy::{QueueView, Verdict};
 use earlydrop_aqm::{Packet, Time};
 use earlydrop_net::port::Observer;
 use earlydrop_net::{Segment, Wire};
@@ -21,6 +21,17 @@ struct Waiting {
     flow: u32,
     seq: i32,
     size: u32,
+}
+
+impl Waiting {
+    /// As far as it is known here.
+    fn packet(&self) -> Packet {
+        Packet {
+            tag: self.seq as u32,
+            enqueued: Time::from_seconds(self.arrived),
+            ..Packet::new(u64::from(self.flow), self.size)
+        }
+    }
 }
 
 /// Packets with their start times.
@@ -90,6 +101,10 @@ impl AnalyticPort {
             }
         }
         if idle {
+            if self.gate.needs().dequeue {
+                packet.admit(time);
+                observe_departure(&mut self.gate, packet, &view, time);
+            }
             self.gate.counters.depart(packet);
             self.stats.departed(0.0);
             if let Some(recorder) = recorder {
@@ -148,6 +163,7 @@ impl AnalyticPort {
     #[inline(always)]
     pub fn catch_up(&mut self, now: f64, scheduled: f64, recorder: &mut Option<Box<Recorder>>) {
         let (gate, waiting, stats) = (&mut *self.gate, &mut *self.waiting, &mut self.stats);
+        let observed = gate.needs().dequeue;
         while waiting.queue.len() > 0 {
             let first = *waiting.queue.front();
             if !(first.start < now || (first.start == now && first.scheduled < scheduled)) {
@@ -156,16 +172,16 @@ impl AnalyticPort {
             stats.advance(first.start, waiting.queue.len() as u64);
             waiting.queue.pop_front();
             waiting.bytes -= u64::from(first.size);
+            if observed {
+                let (packets, bytes) = (waiting.queue.len() as u64, waiting.bytes);
+                let view = QueueView { packets, bytes, idle_since: None, contents: None };
+                observe_departure(gate, &first.packet(), &view, Time::from_seconds(first.start));
+            }
             gate.counters.departures += 1;
             gate.counters.departed_bytes += u64::from(first.size);
             stats.departed(first.start - first.arrived);
             if let Some(recorder) = recorder {
-                let packet = Packet {
-                    tag: first.seq as u32,
-                    enqueued: Time::from_seconds(first.arrived),
-                    ..Packet::new(u64::from(first.flow), first.size)
-                };
-                recorder.departed(&packet, Time::from_seconds(first.start), waiting.queue.len() as u64);
+                recorder.departed(&first.packet(), Time::from_seconds(first.start), waiting.queue.len() as u64);
             }
         }
     }
@@ -230,6 +246,13 @@ impl AnalyticPort {
     pub fn into_stats(self) -> QueueStats {
         self.stats
     }
+}
+
+/// The policy sees `packet` leave, before which it decides nothing.
+#[inline(never)]
+fn observe_departure(gate: &mut Gate, packet: &Packet, queue: &QueueView<'_>, now: Time) {
+    let verdict = gate.dequeued(Some(packet), &QueueView { idle_since: None, ..*queue }, now);
+    debug_assert!(verdict == Verdict::Pass, "a policy that only observes departures");
 }
 
 /// `packet`, which arrives at `now`, with the rest of `segment`, as a recorder reads it.
