@@ -293,6 +293,11 @@ impl Gate {
         can
     }
 
+    /// Whether departures follow from arrivals alone: the policy decides nothing at dequeue, nor on queued packets.
+    pub fn decides_at_arrivals(&self) -> bool {
+        !self.needs.contents && (!self.needs.dequeue || self.policy.get().only_observes_departures())
+    }
+
     /// When [`Gate::timer`] must be called next.
     pub fn next_timer(&self) -> Option<Time> {
         self.policy.get().next_timer()

@@ -340,6 +340,10 @@ impl Policy for Pi2 {
         Verdict::Pass
     }
 
+    fn only_observes_departures(&self) -> bool {
+        true
+    }
+
     fn next_timer(&self) -> Option<Time> {
         Some(self.ticks.next())
     }

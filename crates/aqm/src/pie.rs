@@ -145,6 +145,10 @@ impl Policy for Pie {
         Verdict::Pass
     }
 
+    fn only_observes_departures(&self) -> bool {
+        true
+    }
+
     fn next_timer(&self) -> Option<Time> {
         Some(self.ticks.next())
     }

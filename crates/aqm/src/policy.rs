@@ -191,6 +191,12 @@ pub trait Policy: Any + Send {
         Verdict::Pass
     }
 
+    /// Whether [`Policy::on_dequeue`] only observes: its verdict is always to pass, it reads nothing of a packet but size
+    /// and arrival, and it ignores an empty queue. The simulator may then compute departures without events.
+    fn only_observes_departures(&self) -> bool {
+        false
+    }
+
     /// When [`Policy::on_timer`] must run next; called after each timer and at the start.
     fn next_timer(&self) -> Option<Time> {
         None

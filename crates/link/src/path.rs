@@ -165,8 +165,9 @@ impl Path {
     }
 
     fn on_timer(&mut self, (now, scheduled): Event) {
-        let end = (Time::from_seconds(self.wire.free), Time::from_seconds(self.wire.started));
-        self.port.note_idle(|| (end < (now, scheduled)).then_some(end.0));
+        let ended = (self.wire.free, self.wire.started) < (now.seconds(), scheduled.seconds());
+        let free = self.wire.free;
+        self.port.note_idle(|| ended.then(|| Time::from_seconds(free)));
         self.port.on_timer(now);
         self.timer = self.port.next_timer().map(|time| (time, now));
     }

@@ -12,14 +12,14 @@ pub struct Wire {
     pub delay_s: f64,
     /// End of the last transmission, s.
     pub free: f64,
-    /// Start of the last transmission, s.
+    /// Start of the last transmission, s; before the first it is before all times.
     pub started: f64,
 }
 
 impl Wire {
     /// A link that has sent nothing.
     pub fn new(rate_bps: f64, delay_s: f64) -> Self {
-        Wire { rate_bps, delay_s, free: 0.0, started: 0.0 }
+        Wire { rate_bps, delay_s, free: 0.0, started: f64::NEG_INFINITY }
     }
 
     /// Transmission time of `bytes`, s.

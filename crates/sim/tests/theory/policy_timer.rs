@@ -43,7 +43,6 @@ fn ticks(window: i32) -> Vec<Tick> {
     let gate = Gate::new(Box::new(policy), Limit::Packets(50), false, Generator::stream(1, "watcher"));
     let mut network = Network::new();
     let kind = PortKind::Fifo(Box::new(Fifo::new(gate)));
-    assert!(!kind.decides_at_enqueue());
     let port = network.port(PortSpec { name: "bottleneck".into(), aqm: "watcher".into(), kind });
     let ahead = network.link(80e3, 0.5, Some(port));
     let [up, down, back, back_down] = [(); 4].map(|()| network.link(80e6, 0.0, None));

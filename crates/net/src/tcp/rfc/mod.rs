@@ -37,7 +37,7 @@ pub use connection::Connection;
 pub use control::{BbrRules, Counting, CubicRules, HyStart};
 pub use ecn::marked_packets;
 pub use prr::Bound;
-pub use receiver::{Reading, Receiver, ReceiverSettings, Reply, SACK_WAIT};
+pub use receiver::{Next, Reading, Receiver, ReceiverSettings, Reply, SACK_WAIT};
 pub use resume::Saved;
 pub use rto::{GRANULARITY, INITIAL_RTO, MAX_RTO};
 pub use settings::{Base, ControlKind, Feedbacks, IdleRestart, Restart, ServerEcn, Settings};

@@ -5,7 +5,6 @@
 //! ACK (`__tcp_transmit_skb`, `tcp_cleanup_rbuf`). What leaves at one time enters the first queue back to back.
 
 use super::settings::Settings;
-use super::wire::wrap;
 use crate::segment::PSH;
 use crate::tcp::Sent;
 
@@ -17,7 +16,7 @@ const BURST_TIME: f64 = 1.0 / 1024.0;
 pub(super) const PAIR: u32 = 2;
 /// The largest burst, bytes (Linux, `sk_gso_max_size`), and what halves its part in a burst of a short RTT, s
 /// (`tcp_tso_rtt_log`).
-const LARGEST: f64 = 65_536.0;
+const LARGEST: u32 = 65_536;
 const HALVES: f64 = 512e-6;
 
 /// Which of the effects are on.
@@ -74,17 +73,18 @@ impl Tso {
         free < burst - 1e-9 && free < cwnd / 3.0 && recent && (!self.only_if_due || due())
     }
 
-    /// Sets PSH in the last segment of each burst of new data among `sent`. `next` is the next sequence number to send,
-    /// `first` the first on the wire, `burst` how many segments leave as one.
-    #[inline(never)]
-    pub fn push(&mut self, sent: &mut [Sent], next: u64, first: u32, mss: u32, burst: impl Fn() -> usize) {
+    /// The new data, up to the number `next`, that no PSH has been set in yet: the first number and how many segments, if
+    /// they are two at least.
+    #[inline(always)]
+    pub fn unpushed(&mut self, next: u64, mss: u32) -> Option<(u64, usize)> {
         let before = std::mem::replace(&mut self.pushed, next);
-        let new = usize::try_from((next - before).div_ceil(u64::from(mss))).unwrap_or(0);
-        if new < 2 {
-            return;
-        }
-        let burst = burst();
-        let first = wrap(before, first);
+        (next - before > u64::from(mss)).then(|| (before, (next - before).div_ceil(u64::from(mss)) as usize))
+    }
+
+    /// Sets PSH in the last segment of each burst among `sent`: of the `new` ones, which start with the number `first` on
+    /// the wire. `burst`: how many leave as one.
+    #[inline(never)]
+    pub fn push(sent: &mut [Sent], first: u32, new: usize, burst: usize) {
         let fresh = sent.iter_mut().filter(|sent| sent.payload > 0 && sent.seq.wrapping_sub(first) < 1 << 31);
         for (number, sent) in fresh.enumerate() {
             let last = (number + 1) % burst == 0 || number + 1 == new;
@@ -104,8 +104,8 @@ impl Tso {
     /// (`tcp_tso_autosize`); at most half of cwnd (`tcp_cwnd_test`).
     #[inline(never)]
     pub fn autosize(rate: f64, mss: f64, min_rtt: f64, cwnd: f64, least: u32) -> u32 {
-        let near = LARGEST * libm::exp2(-(min_rtt / HALVES).floor());
-        let bytes = (rate * BURST_TIME * mss + near.floor()).min(LARGEST);
+        let near = LARGEST.checked_shr((min_rtt / HALVES) as u32).unwrap_or(0);
+        let bytes = (rate * BURST_TIME * mss + f64::from(near)).min(f64::from(LARGEST));
         let half = (cwnd / 2.0) as u32;
         ((bytes / mss) as u32).max(least).min(half.max(1))
     }
@@ -121,5 +121,6 @@ mod tests {
         assert_eq!([1.0, 20.0, 100.0, 1e5].map(|mbit| segments(mbit, 20.0, 1e3)), [2, 2, 8, 45]);
         assert_eq!([0.3, 0.6, 1.1, 2.1, 20.0].map(|ms| segments(1.0, ms, 1e3)), [45, 22, 11, 2, 2]);
         assert_eq!(segments(1e5, 0.3, 10.0), 5, "half of cwnd");
+        assert_eq!(segments(1.0, f64::INFINITY, 1e3), 2, "no RTT yet");
     }
 }

@@ -60,10 +60,10 @@ impl PortKind {
         }
     }
 
-    /// Whether departures follow from arrivals alone: nothing is decided at dequeue, by a timer, or on queued packets.
+    /// Whether departures follow from arrivals alone: nothing is decided at dequeue, or on queued packets.
     pub fn decides_at_enqueue(&self) -> bool {
         match self {
-            PortKind::Fifo(fifo) => fifo.gate().needs() == Default::default() && fifo.next_timer().is_none(),
+            PortKind::Fifo(fifo) => fifo.gate().decides_at_arrivals(),
             PortKind::Discipline(_) => false,
         }
     }

@@ -1,6 +1,7 @@
 //! Whether senders may process ACKs ahead of their arrival time.
 
 use super::super::network::FlowSpec;
+use super::demote::is_ambiguous;
 use super::feeders::{sizes, Feeder, Neighbour};
 use super::mode::{is_fold, Mode};
 use super::sketch::Sketch;
@@ -10,8 +11,8 @@ use earlydrop_net::tcp::rfc::{self, ControlKind};
 use earlydrop_net::tcp::sizes::SYN_BYTES;
 
 /// Whether senders may process ACKs ahead of their arrival time: all their ACKs come, over folds, from one serial link,
-/// and the segments sent in response go over the sender's own link and then by an event to an analytic port. These
-/// links have one rate and one data size, whose transmission takes less time than an ACK or a timer is scheduled ahead.
+/// and the segments sent in response go over the sender's own link and then by an event to a port. These links have one
+/// rate and one data size, whose transmission takes less time than an ACK or a timer is scheduled ahead.
 pub fn answers_ahead(network: &Sketch, feeders: &[Feeder], neighbours: &[Neighbour], modes: &[Mode]) -> bool {
     let mut serial = None;
     let mut uniform = None;
@@ -29,7 +30,7 @@ pub fn answers_ahead(network: &Sketch, feeders: &[Feeder], neighbours: &[Neighbo
             && spec.wire > SYN_BYTES
             && spec.bare().is_none_or(|bare| spec.wire > bare.max(spec.syn()))
             && modes[first] == Mode::Stepped
-            && forward.get(1).is_some_and(|&next| modes[next as usize] == Mode::AnalyticPort)
+            && forward.get(1).is_some_and(|&next| takes_early(network, modes, first, next as usize))
             && is_fold(modes[last])
             && !is_fold(modes[from as usize])
             && *serial.get_or_insert(from) == from
@@ -45,8 +46,18 @@ pub fn answers_ahead(network: &Sketch, feeders: &[Feeder], neighbours: &[Neighbo
     })
 }
 
+/// Whether arrivals over `link` may get their numbers ahead of time: `next` is a port, and none of its ends of
+/// transmission can tie with one in both times. Analytic ports were chosen so.
+fn takes_early(network: &Sketch, modes: &[Mode], link: usize, next: usize) -> bool {
+    match modes[next] {
+        Mode::AnalyticPort => true,
+        Mode::SteppedPort => !is_ambiguous(network, link, next),
+        _ => false,
+    }
+}
+
 /// Shortest time for which a sender's timer is set, s; `None` without a lower bound.
-fn shortest_timer(spec: &FlowSpec) -> Option<f64> {
+pub fn shortest_timer(spec: &FlowSpec) -> Option<f64> {
     let Some(settings) = &spec.options.rfc else { return Some(MIN_RTO) };
     let finds_losses_by_time = settings.rack && settings.sack;
     if settings.small_queue {

@@ -1,5 +1,6 @@
 //! Demotion: links that must be stepped after all because of the order of events.
 
+use super::answers::shortest_timer;
 use super::feeders::{each_hop, sizes, Feeder};
 use super::folds::{origin, DEEPEST_FOLD};
 use super::merges::{common_origins, Common};
@@ -133,6 +134,30 @@ fn demote_mixed_streams(network: &Sketch, feeders: &[Feeder], modes: &mut [Mode]
     changed
 }
 
+/// Whether an arrival over `source` and an end of transmission at `link` can be scheduled equally far ahead.
+pub fn is_ambiguous(network: &Sketch, source: usize, link: usize) -> bool {
+    network.sizes.iter().any(|&a| {
+        let ahead = ahead(network, source, a);
+        network.sizes.iter().any(|&b| (ahead - transmission(network, link, b)).abs() <= TOLERANCE)
+    })
+}
+
+/// The same where senders are in front of `link`: they send when an ACK arrives or a timer expires. (What starts a flow
+/// was scheduled before anything else.)
+fn are_senders_ambiguous(network: &Sketch, link: usize) -> bool {
+    let lasts = || network.sizes.iter().map(|&size| transmission(network, link, size));
+    let longest = lasts().fold(0.0, f64::max);
+    (0..network.flows()).filter(|&flow| network.route(flow).0[0] as usize == link).any(|flow| {
+        let (spec, last) = (network.spec(flow), network.route(flow).1.last());
+        let acks_tie = |last: usize| {
+            sizes(spec).1.iter().any(|&size| lasts().any(|end| (ahead(network, last, size) - end).abs() <= TOLERANCE))
+        };
+        spec.interval.is_some()
+            || shortest_timer(spec).is_none_or(|timer| timer <= longest + TOLERANCE)
+            || last.is_none_or(|&last| acks_tie(last as usize))
+    })
+}
+
 /// An analytic port orders an arrival and a departure of the same time by when each was scheduled. If both are always
 /// scheduled equally far ahead, that ties too, and only events decide.
 fn demote_ambiguous_ports(network: &Sketch, modes: &mut [Mode]) -> bool {
@@ -142,10 +167,8 @@ fn demote_ambiguous_ports(network: &Sketch, modes: &mut [Mode]) -> bool {
             return;
         }
         let ambiguous = match feeder {
-            Feeder::Link(source) => network.sizes.iter().any(|&a| {
-                let ahead = ahead(network, source as usize, a);
-                network.sizes.iter().any(|&b| (ahead - transmission(network, link, b)).abs() <= TOLERANCE)
-            }),
+            Feeder::Link(source) => is_ambiguous(network, source as usize, link),
+            Feeder::Sender => are_senders_ambiguous(network, link),
             _ => true,
         };
         if ambiguous {

@@ -248,28 +248,18 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// After a timer of a steady port: runs its timers before the next event. They need no events of their own. Returns
-    /// the time of the last.
-    fn run_timers(&mut self, port: u32, now: f64) -> f64 {
+    /// The timer of a port's policy expires. Those after it, as long as nothing else happens, need no events of their own.
+    pub(super) fn on_policy_timer(&mut self, port: u32, key: Key) {
         let next = self.queue.next_time(&mut self.net);
         let until = if next < f64::INFINITY.to_bits() { f64::from_bits(next).min(self.end) } else { self.end };
-        let Some((port, _)) = self.net.ports[port as usize].stepped() else { return now };
-        let Some((count, last)) = port.on_timers(Time::from_seconds(until)) else { return now };
-        self.events += count;
-        last.seconds()
-    }
-
-    /// The timer of a port's policy expires.
-    pub(super) fn on_policy_timer(&mut self, port: u32, key: Key) {
         let at = &mut self.net.ports[port as usize];
         let link = &self.net.links[at.link as usize];
-        let mut steady = false;
-        if let Some((port, _)) = at.stepped() {
-            port.note_idle(|| link.free_since(key));
-            port.on_timer(Time::from_seconds(key.now));
-            steady = port.is_steady();
+        at.on_timer(link, key);
+        let mut last = key.now;
+        if let Some((count, time)) = at.on_timers(link, key.now, until) {
+            self.events += count;
+            last = time.seconds();
         }
-        let last = if steady { self.run_timers(port, key.now) } else { key.now };
         self.schedule_policy_timer(port, last);
     }
 }

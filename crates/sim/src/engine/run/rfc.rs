@@ -5,7 +5,7 @@ use crate::engine::state::net::Payload;
 use crate::engine::state::order::Key;
 use crate::events::EventQueue;
 use earlydrop_net::segment::{ECE, SACK, SYN};
-use earlydrop_net::tcp::rfc::{self, Arrived, Feedback, Reply};
+use earlydrop_net::tcp::rfc::{self, Arrived, Feedback, Next, Reply};
 use earlydrop_net::tcp::sizes::{syn_bytes, ACK_BYTES};
 use earlydrop_net::tcp::{Receiver, Sender};
 use earlydrop_net::Segment;
@@ -93,21 +93,29 @@ impl<Q: EventQueue> Engine<Q> {
             stamp: key.now - f64::from(age) / self.ticks_per_second,
             now: key.now,
         };
-        if let Some(feedback) = receiver.take_next(&arrived) {
-            self.count_payload(&segment, payload, u64::from(payload), age, key.now);
-            if self.notes_delays() {
-                self.note_delay(segment, key.now);
-            }
-            let ack = feedback.ack as i32;
-            if stamped_ack > 0 {
-                return Some(
-                    self.blocks.rfc.keep(segment.answered(ack, stamped_ack).with_bits(kept_bits(&feedback)), &feedback),
-                );
-            }
-            // The ACK has no fields but its number and an echo.
-            return Some(segment.answered(ack, ACK_BYTES).with_bits(if feedback.echo { ECE } else { 0 }));
+        let Some(next) = receiver.take_next(&arrived) else {
+            return self.receive_rfc_slow_path(segment, &arrived, age, key);
+        };
+        self.count_payload(&segment, payload, u64::from(payload), age, key.now);
+        if self.notes_delays() {
+            self.note_delay(segment, key.now);
         }
-        self.receive_rfc_slow_path(segment, &arrived, age, key)
+        let feedback = match next {
+            Next::Now(feedback) => feedback,
+            Next::Later(delay) => {
+                self.delay_ack(segment, delay, key);
+                return None;
+            }
+        };
+        self.cancel_delayed_ack(flow);
+        let ack = feedback.ack as i32;
+        if stamped_ack > 0 {
+            return Some(
+                self.blocks.rfc.keep(segment.answered(ack, stamped_ack).with_bits(kept_bits(&feedback)), &feedback),
+            );
+        }
+        // The ACK has no fields but its number and an echo.
+        Some(segment.answered(ack, ACK_BYTES).with_bits(if feedback.echo { ECE } else { 0 }))
     }
 
     /// Slow path of [`Engine::receive_rfc`].

@@ -6,7 +6,7 @@ use crate::fifo::Fifo;
 use crate::measure::QueueStats;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::gate::{Counters, Fate, Gate};
-use earlydrop_aqm::policy::QueueView;
+use earlydrop_aqm::policy::{QueueView, Verdict};
 use earlydrop_aqm::{Packet, Time};
 use earlydrop_net::port::Observer;
 use earlydrop_net::{Segment, Wire};
@@ -21,6 +21,17 @@ struct Waiting {
     flow: u32,
     seq: i32,
     size: u32,
+}
+
+impl Waiting {
+    /// As far as it is known here.
+    fn packet(&self) -> Packet {
+        Packet {
+            tag: self.seq as u32,
+            enqueued: Time::from_seconds(self.arrived),
+            ..Packet::new(u64::from(self.flow), self.size)
+        }
+    }
 }
 
 /// Packets with their start times.
@@ -66,9 +77,8 @@ impl AnalyticPort {
         self.catch_up(now, scheduled, recorder);
         let length = self.packets();
         self.stats.observe(now, length, self.gate.average());
-        let idle = length == 0 && (wire.free < now || (wire.free == now && wire.started < scheduled));
-        let idle_since = if idle { Some(Time::from_seconds(wire.free)) } else { None };
-        let view = QueueView { packets: length, bytes: self.waiting.bytes, idle_since, contents: None };
+        let view = self.view(wire, now, scheduled);
+        let idle = view.idle_since.is_some();
         let time = Time::from_seconds(now);
         if let Some(recorder) = recorder {
             recorder.arrived(&recorded(segment, packet, time), time, length);
@@ -91,6 +101,10 @@ impl AnalyticPort {
             }
         }
         if idle {
+            if self.gate.needs().dequeue {
+                packet.admit(time);
+                observe_departure(&mut self.gate, packet, &view, time);
+            }
             self.gate.counters.depart(packet);
             self.stats.departed(0.0);
             if let Some(recorder) = recorder {
@@ -112,10 +126,44 @@ impl AnalyticPort {
         Answer::Leaves { start, marked }
     }
 
+    /// The queue at an event of this time, scheduled at `scheduled`, after [`AnalyticPort::catch_up`].
+    #[inline(always)]
+    fn view(&self, wire: &Wire, now: f64, scheduled: f64) -> QueueView<'static> {
+        let packets = self.packets();
+        let idle = packets == 0 && (wire.free < now || (wire.free == now && wire.started < scheduled));
+        let idle_since = if idle { Some(Time::from_seconds(wire.free)) } else { None };
+        QueueView { packets, bytes: self.waiting.bytes, idle_since, contents: None }
+    }
+
+    /// The policy's timer expires at `now`, by an event scheduled at `scheduled`.
+    pub fn on_timer(&mut self, wire: &Wire, now: f64, scheduled: f64, recorder: &mut Option<Box<Recorder>>) {
+        self.catch_up(now, scheduled, recorder);
+        let view = self.view(wire, now, scheduled);
+        self.gate.timer(&view, Time::from_seconds(now));
+    }
+
+    /// After a timer at `now`: runs all timers before `until`, up to which there is no event, and before the next
+    /// departure. Their number, and the time of the last; `None` if none is due.
+    pub fn on_timers(&mut self, wire: &Wire, now: f64, until: f64) -> Option<(u64, Time)> {
+        let view = self.view(wire, now, now);
+        let until = match view.idle_since {
+            Some(_) => until,
+            None if view.packets == 0 => until.min(wire.free),
+            None => until.min(self.waiting.queue.front().start),
+        };
+        self.gate.timers(&view, Time::from_seconds(until))
+    }
+
+    /// Time of the policy's timer.
+    pub fn next_timer(&self) -> Option<Time> {
+        self.gate.next_timer()
+    }
+
     /// Removes every packet that has started before (`now`, scheduled at `scheduled`).
     #[inline(always)]
     pub fn catch_up(&mut self, now: f64, scheduled: f64, recorder: &mut Option<Box<Recorder>>) {
         let (gate, waiting, stats) = (&mut *self.gate, &mut *self.waiting, &mut self.stats);
+        let observed = gate.needs().dequeue;
         while waiting.queue.len() > 0 {
             let first = *waiting.queue.front();
             if !(first.start < now || (first.start == now && first.scheduled < scheduled)) {
@@ -124,16 +172,16 @@ impl AnalyticPort {
             stats.advance(first.start, waiting.queue.len() as u64);
             waiting.queue.pop_front();
             waiting.bytes -= u64::from(first.size);
+            if observed {
+                let (packets, bytes) = (waiting.queue.len() as u64, waiting.bytes);
+                let view = QueueView { packets, bytes, idle_since: None, contents: None };
+                observe_departure(gate, &first.packet(), &view, Time::from_seconds(first.start));
+            }
             gate.counters.departures += 1;
             gate.counters.departed_bytes += u64::from(first.size);
             stats.departed(first.start - first.arrived);
             if let Some(recorder) = recorder {
-                let packet = Packet {
-                    tag: first.seq as u32,
-                    enqueued: Time::from_seconds(first.arrived),
-                    ..Packet::new(u64::from(first.flow), first.size)
-                };
-                recorder.departed(&packet, Time::from_seconds(first.start), waiting.queue.len() as u64);
+                recorder.departed(&first.packet(), Time::from_seconds(first.start), waiting.queue.len() as u64);
             }
         }
     }
@@ -198,6 +246,13 @@ impl AnalyticPort {
     pub fn into_stats(self) -> QueueStats {
         self.stats
     }
+}
+
+/// The policy sees `packet` leave, before which it decides nothing.
+#[inline(never)]
+fn observe_departure(gate: &mut Gate, packet: &Packet, queue: &QueueView<'_>, now: Time) {
+    let verdict = gate.dequeued(Some(packet), &QueueView { idle_since: None, ..*queue }, now);
+    debug_assert!(verdict == Verdict::Pass, "a policy that only observes departures");
 }
 
 /// `packet`, which arrives at `now`, with the rest of `segment`, as a recorder reads it.

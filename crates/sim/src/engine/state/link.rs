@@ -55,13 +55,15 @@ pub struct Alike {
 /// The chain: the order of a packet among those that start simultaneously on links that are alike (`docs/engine.md`,
 /// rules 7 and 8), lower first. It is 0 if the packet has not waited. Else it is the number of transmissions before it
 /// without a pause (23 bits); above these a bit if a short segment was among them, after which the number counts down
-/// the ones since; and above it 8 bits for what rounding has made equal. Where ACKs of several sizes pass, the sizes of
+/// the ones since; and above it 8 bits for what rounding has made equal, all set behind a short segment, which decides
+/// before all that was earlier. Where ACKs of several sizes pass, the sizes of
 /// the last six replace the number: the last in the highest bits, and larger sizes as lower values.
 pub type Chain = u32;
 const AFTER_SHORT: Chain = 1 << 23;
 const COUNT: Chain = AFTER_SHORT - 1;
 const ROUNDING_SHIFT: u32 = 24;
 const ORDER: Chain = (1 << ROUNDING_SHIFT) - 1;
+const BEHIND_SHORT: Chain = !COUNT;
 /// Of a size: bits, and bytes per step.
 const SIZE_BITS: u32 = 4;
 const SIZE_STEP: u32 = 4;
@@ -126,7 +128,7 @@ impl Fold {
         let next = chain + u32::from(chain & COUNT != COUNT);
         self.chain = if one_size {
             if segment.bits() & SYN != 0 {
-                next | AFTER_SHORT
+                next | BEHIND_SHORT
             } else {
                 next
             }
@@ -167,7 +169,7 @@ fn behind(chain: Chain, bytes: u16, full: u32) -> Chain {
         let size = SIZES - (u32::from(bytes.saturating_sub(ACK_BYTES)) / SIZE_STEP).min(SIZES - 1);
         chain & !ORDER | size << (ROUNDING_SHIFT - SIZE_BITS) | (chain & ORDER) >> SIZE_BITS
     } else if u32::from(bytes) < full {
-        chain & !ORDER | AFTER_SHORT | COUNT
+        BEHIND_SHORT | COUNT
     } else {
         chain - u32::from(chain & COUNT != 0)
     }
@@ -190,6 +192,8 @@ mod tests {
         let full = 1000;
         let first = behind(3, 40, full);
         let second = behind(first, 1000, full);
-        assert!(COUNT < second && second < first && first <= ORDER);
+        assert!(COUNT < second && second < first);
+        let rounded = 0b10_10_10_10 << ROUNDING_SHIFT | 3;
+        assert!(rounded < second, "what was earlier than a short segment does not count");
     }
 }

@@ -1,6 +1,8 @@
 //! Ports of the engine, analytic and stepped: both keep the same statistics and notify observers alike.
 
 use super::analytic_port::{AnalyticPort, Answer};
+use super::link::Link;
+use super::order::Key;
 use super::recorder::Recorder;
 use crate::engine::network::{PortKind, PortSpec};
 use crate::measure::QueueStats;
@@ -195,8 +197,29 @@ impl Port {
     /// Time of the policy's timer.
     pub fn next_timer(&self) -> Option<Time> {
         match &self.runner {
-            Runner::Analytic(_) => None,
+            Runner::Analytic(port) => port.next_timer(),
             Runner::Stepped(port) => port.next_timer(),
+        }
+    }
+
+    /// The policy's timer expires at the event `key`; `link` is the port's.
+    pub fn on_timer(&mut self, link: &Link, key: Key) {
+        match &mut self.runner {
+            Runner::Analytic(port) => port.on_timer(&link.wire, key.now, key.scheduled, &mut self.recorder),
+            Runner::Stepped(port) => {
+                port.note_idle(|| link.free_since(key));
+                port.on_timer(Time::from_seconds(key.now));
+            }
+        }
+    }
+
+    /// After a timer at `now`: runs the timers before `until`, up to which there is no event, if nothing changes at the
+    /// queue meanwhile. Their number, and the time of the last; `None` if there is none.
+    pub fn on_timers(&mut self, link: &Link, now: f64, until: f64) -> Option<(u64, Time)> {
+        match &mut self.runner {
+            Runner::Analytic(port) => port.on_timers(&link.wire, now, until),
+            Runner::Stepped(port) if port.is_steady() => port.on_timers(Time::from_seconds(until)),
+            Runner::Stepped(_) => None,
         }
     }
 }

@@ -316,7 +316,7 @@ impl Connection {
             && feedback.count == 0
             && self.ecn.allows_fast_path(feedback.echo)
             && self.scoreboard.is_plain()
-            && self.fast_path
+            && self.fast_acks
             && !self.vars.traced
             && self.detection.allows_fast_path(&self.scoreboard)
     }
@@ -361,8 +361,8 @@ impl Connection {
         }
         self.rto_at = if self.scoreboard.is_empty() { f64::INFINITY } else { now + self.rtt.rto.value() };
         self.restart_when_idle(now, out);
-        let nothing_else = self.recovery.forced == 0 && !self.closing;
-        if !nothing_else || !self.transmit_new(now, out) {
+        let new_only = self.fast_sending && self.recovery.forced == 0 && !self.closing;
+        if !new_only || !self.transmit_new(now, out) {
             self.transmit(now, out);
         }
         self.plan_probe(now, true);

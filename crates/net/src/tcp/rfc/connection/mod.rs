@@ -84,8 +84,9 @@ pub struct Connection {
     small_queue: Option<SmallQueue>,
     /// Careful Resume, if it is used.
     resume: Option<Box<Resume>>,
-    /// Every part of this connection allows the fast path.
-    fast_path: bool,
+    /// Every part of this connection allows the fast path of ACKs, and that of sending.
+    fast_acks: bool,
+    fast_sending: bool,
 }
 
 impl Connection {
@@ -95,7 +96,14 @@ impl Connection {
         let models = control.view().owns_window();
         let scoreboard = Scoreboard::new(settings.mss);
         let (rtt, tso) = (Rtt::new(&settings, models), Tso::new(&settings));
-        let small_windows = settings.dctcp_least_none;
+        let fast_acks = !models
+            && rtt.allows_fast_path()
+            && !settings.dctcp_least_none
+            && !settings.idle_timer_runs
+            && !settings.window_moves()
+            && !settings.small_queue
+            && !settings.careful_resume
+            && !settings.quic;
         Connection {
             vars: Vars::new(settings.ssthresh == Base::Cwnd),
             handshake: Handshake::new(),
@@ -109,16 +117,8 @@ impl Connection {
                 false if models && control.view().answers_marks() => scoreboard.noting_losses(),
                 false => scoreboard,
             },
-            fast_path: !models
-                && rtt.allows_fast_path()
-                && tso.allows_fast_path()
-                && !small_windows
-                && !settings.cwnd_use_window
-                && !settings.idle_timer_runs
-                && !settings.window_moves()
-                && !settings.small_queue
-                && !settings.careful_resume
-                && !settings.quic,
+            fast_sending: fast_acks && tso.allows_fast_path() && !settings.cwnd_use_window,
+            fast_acks,
             rtt,
             rto_at: f64::INFINITY,
             detection: LossDetection::new(&settings),

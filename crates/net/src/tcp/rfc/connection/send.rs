@@ -24,7 +24,7 @@ impl Connection {
             self.start_from_nothing(now, out);
         }
         let quiet =
-            self.recovery.is_open() && self.recovery.forced == 0 && self.recovery.dupacks == 0 && self.fast_path;
+            self.recovery.is_open() && self.recovery.forced == 0 && self.recovery.dupacks == 0 && self.fast_sending;
         let nothing_else = self.ecn.reduction.is_none() && !self.closing && self.scoreboard.is_whole();
         if quiet && nothing_else && self.transmit_new(now, out) {
             return;
@@ -142,15 +142,14 @@ impl Connection {
 
     /// Sets PSH in the last of each burst of new segments that this event has sent.
     pub(super) fn push(&mut self, out: &mut Output) {
-        let rate = self.pacing_rate();
-        let autosized = if self.tso.autosized { self.burst(rate) } else { 0 };
-        let burst = || match rate {
-            _ if autosized > 0 => autosized as usize,
+        let Some((from, new)) = self.tso.unpushed(self.next, self.settings.mss) else { return };
+        let burst = match self.pacing_rate() {
+            rate if self.tso.autosized => self.burst(rate) as usize,
             Some(rate) if self.pacer.on => self.pacer.burst(rate) as usize,
             Some(rate) => Tso::burst(rate),
             None => 2,
         };
-        self.tso.push(&mut out.segments, self.next, self.first, self.settings.mss, burst);
+        Tso::push(&mut out.segments, wrap(from, self.first), new, burst);
     }
 
     /// Segments of a burst by autosizing, at this pacing rate, segments/s, real or virtual; without one any size.

@@ -40,7 +40,8 @@ pub(super) struct AckPolicy {
     quick_marks: bool,
     /// From the fourth on, SACKs of a loss are compressed.
     compressed: bool,
-    /// Every ACK is immediate, and that of a single segment.
+    /// Every ACK is that of a single segment, whose window never changes; every such ACK is immediate.
+    single: bool,
     plain: bool,
     /// Quick ACKs at the start, and the delay that follows the segments.
     linux: Option<Box<Quick>>,
@@ -57,16 +58,14 @@ impl AckPolicy {
     pub fn new(settings: &ReceiverSettings) -> Self {
         let compressed = settings.compressed && settings.blocks > 0;
         let linux = settings.delay.filter(|_| settings.first_ack_at_once || settings.ack_wait_adapts);
+        let single =
+            settings.gro == 0.0 && settings.reading.is_none() && !settings.window_tuned && !settings.quic;
         AckPolicy {
             delay: settings.delay,
             quick_marks: settings.mark_ack_at_once,
             compressed,
-            plain: settings.delay.is_none()
-                && !compressed
-                && settings.gro == 0.0
-                && settings.reading.is_none()
-                && !settings.window_tuned
-                && !settings.quic,
+            single,
+            plain: single && settings.delay.is_none() && !compressed,
             linux: linux.map(|delay| Box::new(Quick::new(settings, delay))),
             held: None,
             quick: 0,
@@ -85,6 +84,12 @@ impl AckPolicy {
     #[inline(always)]
     pub fn answers_all_at_once(&self) -> bool {
         self.plain
+    }
+
+    /// Whether every ACK is that of a single segment, and its window never changes.
+    #[inline(always)]
+    pub fn answers_single_segments(&self) -> bool {
+        self.single
     }
 
     /// The delayed ACK is sent now.

@@ -68,6 +68,15 @@ pub enum Reply {
     NowAndLater(Feedback, f64),
 }
 
+/// The reply to the segment that was next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Next {
+    /// An immediate ACK; the timer is cancelled.
+    Now(Feedback),
+    /// Delayed by so many seconds.
+    Later(f64),
+}
+
 /// A receiver.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -137,22 +146,20 @@ impl Receiver {
         self.policy.holds_an_ack() || self.quic.as_ref().is_some_and(|quic| quic.waits())
     }
 
-    /// Whether a segment, if it is the expected one, gets an immediate plain ACK: it carries payload only, no ACK is or
-    /// may be delayed, and the ECN echo does not change.
+    /// Whether a segment carries payload only, and the ECN echo does not change.
     #[inline(always)]
-    fn answers_at_once(&self, arrived: &Arrived) -> bool {
+    fn is_quiet(&self, arrived: &Arrived) -> bool {
         let reports = self.marked || arrived.bits & CE == CE || arrived.bits & CWR != 0;
         let marks = self.ecn && (reports || self.counters.is_some());
-        let data = arrived.payload > 0 && arrived.bits & (SYN | FIN) == 0;
-        data && !marks && self.next > 0 && self.policy.answers_all_at_once()
+        arrived.payload > 0 && arrived.bits & (SYN | FIN) == 0 && !marks && self.next > 0
     }
 
-    /// The fast path of [`take`](Self::take): takes in a segment with payload if it is the next one, nothing has
-    /// arrived beyond it, and its ACK is immediate and plain. The ACK; `None` if nothing was done.
+    /// The fast path of [`take`](Self::take): takes in a segment with payload if it is the next one, and nothing has
+    /// arrived beyond it. `None` if nothing was done.
     #[inline(always)]
-    pub fn take_next(&mut self, arrived: &Arrived) -> Option<Feedback> {
+    pub fn take_next(&mut self, arrived: &Arrived) -> Option<Next> {
         let expected = arrived.seq == wrap(self.next, self.settings.first) && self.beyond.is_empty();
-        if !expected || !self.answers_at_once(arrived) {
+        if !expected || !self.is_quiet(arrived) || !self.policy.answers_single_segments() {
             return None;
         }
         // RFC 7323, 4.3 (2).
@@ -160,7 +167,29 @@ impl Receiver {
             self.recent = arrived.stamp;
         }
         self.next += u64::from(arrived.payload);
-        Some(self.quick_answer(arrived))
+        if !self.policy.answers_all_at_once() {
+            self.policy.on_any(arrived.now);
+            let came = Came {
+                now: arrived.now,
+                one_way: arrived.now - arrived.stamp,
+                several: false,
+                news_of_marks: false,
+                in_order: true,
+                had_gap: false,
+                has_gap: false,
+                duplicate: false,
+                old: false,
+                fin: false,
+                pushed: arrived.bits & PSH != 0,
+                payload: arrived.payload,
+                next: self.next,
+                unacknowledged: self.next - self.acked,
+            };
+            if let When::After(delay) = self.policy.on_segment(&came) {
+                return Some(Next::Later(delay));
+            }
+        }
+        Some(Next::Now(self.quick_answer(arrived)))
     }
 
     /// The same for the next segment behind the newest range, if it touches no other: the first SACK block grows.
@@ -169,7 +198,8 @@ impl Receiver {
         let &(_, start) = self.beyond.first()?;
         let end = start + u64::from(arrived.payload);
         if arrived.seq != wrap(start, self.settings.first)
-            || !self.answers_at_once(arrived)
+            || !self.is_quiet(arrived)
+            || !self.policy.answers_all_at_once()
             || self.beyond[1..].iter().any(|&(from, to)| from <= end && start <= to)
         {
             return None;
