@@ -58,8 +58,7 @@ impl AckPolicy {
     pub fn new(settings: &ReceiverSettings) -> Self {
         let compressed = settings.compressed && settings.blocks > 0;
         let linux = settings.delay.filter(|_| settings.first_ack_at_once || settings.ack_wait_adapts);
-        let single =
-            settings.gro == 0.0 && settings.reading.is_none() && !settings.window_tuned && !settings.quic;
+        let single = settings.gro == 0.0 && settings.reading.is_none() && !settings.window_tuned && !settings.quic;
         AckPolicy {
             delay: settings.delay,
             quick_marks: settings.mark_ack_at_once,
