@@ -113,14 +113,17 @@ def frame(batches: Sequence[Done]) -> polars.DataFrame:
     for path in sorted(by_path):
         pieces = by_path[path]
         rows = np.concatenate([numbers(runs, np.uint32).astype(np.int64) + start for start, (_, _, runs, *_) in pieces])
-        values = series([column for _, column in pieces])
-        if any(lengths is not None for _, (_, _, _, lengths, _, _) in pieces):
-            values = _lists(values, np.concatenate([numbers(c[3] or b"", np.uint32) for _, c in pieces]))
-        if len(rows) != count:
-            # Runs without this field: a gap for each.
-            at = np.full(count, -1, np.int64)
-            at[rows] = np.arange(len(rows))
-            values = values.gather(pl.Series(at).replace(-1, None))
+        columns = [column for _, column in pieces]
+        # Runs without this field have a gap.
+        gaps = len(rows) != count
+        if any(column[3] is not None for column in columns):
+            values = _lists(series(columns), np.concatenate([numbers(column[3] or b"", np.uint32) for column in columns]))
+            if gaps:
+                at = np.full(count, -1, np.int64)
+                at[rows] = np.arange(len(rows))
+                values = values.gather(pl.Series(at).set(pl.Series(at < 0), None))
+        else:
+            values = series(columns, rows if gaps else None, count)
         table[path] = values
     made = pl.DataFrame(table)
     failed = {start + at for start, b in zip(starts.tolist(), batches, strict=False) for at in b.failed}
