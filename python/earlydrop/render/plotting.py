@@ -31,6 +31,8 @@ STYLE: dict[str, Any] = {
     "axes.titlesize": 8.5,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
+    # Else matplotlib measures all tick labels anew whenever it places a title, to find whether it must move up.
+    "axes.titley": 1.0,
     "axes.labelsize": 8,
     "axes.labelcolor": "#222222",
     "axes.edgecolor": "#555555",
@@ -40,7 +42,8 @@ STYLE: dict[str, Any] = {
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.formatter.useoffset": False,
-    "axes.formatter.limits": (-5, 7),
+    # A common factor would stand where the title is.
+    "axes.formatter.limits": (-5, 10),
     "grid.color": "#e3e3e3",
     "grid.linewidth": 0.6,
     "xtick.color": "#333333",
@@ -137,9 +140,11 @@ def write(drawing: Figure, path: Path) -> None:
 
 
 def _bytes(drawing: Figure, kind: str) -> bytes:
-    out = io.BytesIO()
+    # SVG is written in many small pieces: they are encoded together.
+    out: io.BytesIO | io.StringIO = io.StringIO() if kind == "svg" else io.BytesIO()
     drawing.savefig(out, format=kind, metadata=cast("Any", _UNDATED.get(kind)))
-    return out.getvalue()
+    content = out.getvalue()
+    return content.encode() if isinstance(content, str) else content
 
 
 def inline(drawing: Figure) -> str:
