@@ -31,8 +31,6 @@ STYLE: dict[str, Any] = {
     "axes.titlesize": 8.5,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
-    # Else matplotlib measures all tick labels anew whenever it places a title, to find whether it must move up.
-    "axes.titley": 1.0,
     "axes.labelsize": 8,
     "axes.labelcolor": "#222222",
     "axes.edgecolor": "#555555",
@@ -42,8 +40,7 @@ STYLE: dict[str, Any] = {
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.formatter.useoffset": False,
-    # A common factor would stand where the title is.
-    "axes.formatter.limits": (-5, 10),
+    "axes.formatter.limits": (-5, 7),
     "grid.color": "#e3e3e3",
     "grid.linewidth": 0.6,
     "xtick.color": "#333333",
@@ -114,6 +111,14 @@ def figure(width: float, height: float) -> Figure:
     from .drawing import Drawing
 
     return Drawing(figsize=(width, height), layout="constrained")
+
+
+def title(ax: Axes, text: str) -> None:
+    """The title of a panel whose limits are known."""
+    # Left to itself, matplotlib measures all tick labels whenever it places a title: a common factor of them, which
+    # such numbers do not have, would move it up.
+    plain = 1e-3 < max(map(abs, ax.get_ylim())) < 1e7
+    ax.set_title(text, y=1.0 if plain else None)
 
 
 def save(drawing: Figure, base: Path, note: str = "", formats: Sequence[str] = ("png", "pdf")) -> list[Path]:
