@@ -116,10 +116,12 @@ def _begin(modules: Sequence[str]) -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+    # Collections of garbage need not go through all that is loaded.
+    gc.disable()
     for name in modules:
         import_module(name)
-    # Collections of garbage need not go through all that is loaded.
     gc.freeze()
+    gc.enable()
 
 
 def _end_after(sentinel: int) -> None:
