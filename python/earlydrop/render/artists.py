@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 MOST = 8
 """Processes; each takes about 100 MB."""
+MATPLOTLIB = (f"{__package__}.drawing", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg")
+"""What every figure needs: layouts are measured by agg."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ def artists(workers: int | None, *modules: str) -> Iterator[Executor]:
 def _processes(count: int, modules: Sequence[str]) -> Executor:
     # Not by a fork server: its socket lies in a folder of its own, which stays when the command is killed.
     context = multiprocessing.get_context("spawn")
-    loaded = (*modules, f"{__package__}.first_figure")
+    loaded = (*modules, *MATPLOTLIB)
     try:
         pool = ProcessPoolExecutor(count, context, _begin, (loaded,))
     except (ImportError, NotImplementedError, OSError):
@@ -113,8 +116,12 @@ def _begin(modules: Sequence[str]) -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+    # Collections of garbage need not go through all that is loaded.
+    gc.disable()
     for name in modules:
         import_module(name)
+    gc.freeze()
+    gc.enable()
 
 
 def _end_after(sentinel: int) -> None:

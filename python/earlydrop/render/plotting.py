@@ -113,6 +113,14 @@ def figure(width: float, height: float) -> Figure:
     return Drawing(figsize=(width, height), layout="constrained")
 
 
+def title(ax: Axes, text: str) -> None:
+    """The title of a panel whose limits are known."""
+    # Left to itself, matplotlib measures all tick labels whenever it places a title: a common factor of them, which
+    # such numbers do not have, would move it up.
+    plain = 1e-3 < max(map(abs, ax.get_ylim())) < 1e7
+    ax.set_title(text, y=1.0 if plain else None)
+
+
 def save(drawing: Figure, base: Path, note: str = "", formats: Sequence[str] = ("png", "pdf")) -> list[Path]:
     """Write several formats beside each other; `note` is printed small below, for runs that are no result."""
     paths = [base.with_name(f"{base.name}.{name}") for name in formats]
@@ -137,9 +145,11 @@ def write(drawing: Figure, path: Path) -> None:
 
 
 def _bytes(drawing: Figure, kind: str) -> bytes:
-    out = io.BytesIO()
+    # SVG is written in many small pieces: they are encoded together.
+    out: io.BytesIO | io.StringIO = io.StringIO() if kind == "svg" else io.BytesIO()
     drawing.savefig(out, format=kind, metadata=cast("Any", _UNDATED.get(kind)))
-    return out.getvalue()
+    content = out.getvalue()
+    return content.encode() if isinstance(content, str) else content
 
 
 def inline(drawing: Figure) -> str:

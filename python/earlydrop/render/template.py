@@ -5,13 +5,28 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
 
 MINUS = "\u2212"
 
 
+@cache
+def load(template: str) -> Template:
+    """A template of the package. It is compiled when it is first asked for."""
+    return _environment().get_template(template)
+
+
 def render(template: str, context: Mapping[str, Any]) -> str:
     """A page: a template of the package, filled."""
+    return load(template).render(**context)
+
+
+@cache
+def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -24,7 +39,7 @@ def render(template: str, context: Mapping[str, Any]) -> str:
     environment.filters["prose"] = prose
     environment.filters["minus"] = minus
     environment.filters["thousands"] = lambda n: f"{int(n):,}"
-    return environment.get_template(template).render(**context)
+    return environment
 
 
 def prose(given: str) -> Any:

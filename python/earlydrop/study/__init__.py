@@ -15,7 +15,9 @@ through it:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 
 from ..runner import Progress
 from ..store import Store
@@ -171,6 +173,8 @@ def reproduce(
     after that. Without `progress`, terminals and notebooks show a bar.
     """
     planned = study if isinstance(study, Plan) else plan(study)
+    # What `judge` needs is loaded while the runs are made.
+    Thread(target=import_module, args=("scipy.special",)).start()
     with Shown(bars=True) as bar:
         made = runs.Runs(planned, store=store, workers=workers, progress=progress or bar, label=label).all()
     outcome = shown(made)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..render import panels, plotting
 from ..render.artists import Sketch
@@ -46,27 +46,15 @@ def _draw(study: Study, lines: Sequence[Line]) -> Drawing:
     with styled():
         drawing = plotting.figure(PAGE, 0.7 + 0.34 * len(lines))
         ax = drawing.subplots()
-        values: list[float] = []
+        ours: list[tuple[Case, float]] = []
+        beside: list[tuple[Case, float]] = []
+        published: list[tuple[float, float]] = []
         for k, (_, part, case, others) in enumerate(lines):
             y = len(lines) - k
-            values += _effect(ax, case, y + 0.1, LOOKS[1], 5.0, "ours" if k == 0 else "")
-            for index, (_, other) in enumerate(others[:4]):
-                first = other_name if all(not o for _, _, _, o in lines[:k]) and index == 0 else ""
-                values += _effect(ax, other, y - 0.12 - 0.07 * index, LOOKS[4], 3.5, first)
-            theirs = case.published.relative if case.published is not None else None
-            if theirs is not None:
-                values.append(100 * theirs)
-                ax.plot(
-                    [100 * theirs],
-                    [y + 0.1],
-                    linestyle="none",
-                    marker="D",
-                    markersize=4.5,
-                    markerfacecolor="white",
-                    markeredgecolor=LOOKS[0].colour,
-                    label="published",
-                    zorder=4,
-                )
+            ours.append((case, y + 0.1))
+            beside += [(other, y - 0.12 - 0.07 * index) for index, (_, other) in enumerate(others[:4])]
+            if case.published is not None and case.published.relative is not None:
+                published.append((100 * case.published.relative, y + 0.1))
             ax.annotate(
                 "claimed \u2192" if part.part.expect in {"greater", "at_least"} else "\u2190 claimed",
                 (1.0, y),
@@ -76,6 +64,21 @@ def _draw(study: Study, lines: Sequence[Line]) -> Drawing:
                 va="center",
                 fontsize=7,
                 color="#555555",
+                # All are equally wide: one of them is enough to make room for all.
+                in_layout=k == 0,
+            )
+        values = _effects(ax, ours, LOOKS[1], 5.0, "ours") + _effects(ax, beside, LOOKS[4], 3.5, other_name)
+        if published:
+            values += [theirs for theirs, _ in published]
+            ax.plot(
+                *zip(*published, strict=True),
+                linestyle="none",
+                marker="D",
+                markersize=4.5,
+                markerfacecolor="white",
+                markeredgecolor=LOOKS[0].colour,
+                label="published",
+                zorder=4,
             )
         ax.axvline(0, color="#333333", linewidth=0.8)
         names = [f"{result.claim.id}  {_short(expected_text(study, part.part))}" for result, part, _, _ in lines]
@@ -88,25 +91,36 @@ def _draw(study: Study, lines: Sequence[Line]) -> Drawing:
     return drawing
 
 
-def _effect(ax: Axes, case: Any, y: float, own: Look, size: float, label: str) -> list[float]:
-    centre = 100 * case.relative
-    half = 0.0
-    if case.upper is not None and case.control:
-        half = abs(100 * (case.upper - case.effect) / case.control)
-    ax.errorbar(
-        [centre],
-        [y],
-        xerr=[half] if case.lower is not None else None,
-        linestyle="none",
-        marker=own.marker,
-        markersize=size,
-        color=own.colour,
-        capsize=2,
-        linewidth=1.1,
-        label=label or "_",
-        markerfacecolor="white" if case.verdict in (UNDECIDED, EQUIVALENT) else own.colour,
-    )
-    return [centre - half, centre + half]
+def _effects(ax: Axes, cases: Sequence[tuple[Case, float]], own: Look, size: float, label: str) -> list[float]:
+    """Draw the effects of these cases at their heights; the ends of their intervals."""
+    # Those that look the same are drawn at once: one after the other they take several times as long.
+    alike: dict[tuple[bool, bool], list[tuple[float, float, float]]] = {}
+    for case, y in cases:
+        assert case.relative is not None
+        centre, half = 100 * case.relative, 0.0
+        if case.upper is not None and case.control:
+            half = abs(100 * (case.upper - case.effect) / case.control)
+        open_ = case.verdict in (UNDECIDED, EQUIVALENT)
+        alike.setdefault((open_, case.lower is not None), []).append((centre, y, half))
+    values = []
+    for (open_, known), drawn in alike.items():
+        centres, heights, halves = zip(*drawn, strict=True)
+        ax.errorbar(
+            centres,
+            heights,
+            xerr=halves if known else None,
+            linestyle="none",
+            marker=own.marker,
+            markersize=size,
+            color=own.colour,
+            capsize=2,
+            linewidth=1.1,
+            label=label,
+            markerfacecolor="white" if open_ else own.colour,
+        )
+        label = "_"
+        values += [end for x, half in zip(centres, halves, strict=True) for end in (x - half, x + half)]
+    return values
 
 
 def _spread(ax: Axes, values: Sequence[float]) -> None:

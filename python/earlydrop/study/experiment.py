@@ -69,7 +69,7 @@ class Axis:
     why: str = ""
     """Why the base is the base."""
 
-    @property
+    @cached_property
     def ids(self) -> tuple[str, ...]:
         """Ids of the levels."""
         return tuple(level.id for level in self.levels)
@@ -125,9 +125,13 @@ class Experiment:
     rescaled: bool = False
     """A quick run changes the sizes of what is measured: the paper's figures are left out."""
 
+    @cached_property
+    def _by_id(self) -> Mapping[str, Axis]:
+        return {axis.id: axis for axis in self.axes}
+
     def axis(self, name: str) -> Axis:
         """The axis called `name`."""
-        return next(axis for axis in self.axes if axis.id == name)
+        return self._by_id[name]
 
     @cached_property
     def names(self) -> tuple[str, ...]:

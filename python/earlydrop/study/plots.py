@@ -111,7 +111,7 @@ def _panels(found: Data) -> Drawing:
         if same:
             ax.set_ylabel("")
         if panel.title and (row == 0 or found.columns == 0 or kind == "series"):
-            ax.set_title(panel.title)
+            plotting.title(ax, panel.title)
     _legend(drawing, axes[:count])
     return drawing
 
@@ -411,7 +411,7 @@ def _dots(found: Data) -> Drawing:
             ax.set_ylim(len(order) - 0.5, -0.5)
             ax.grid(axis="y", visible=False)
             title = names.get(place, f"{place:g}")
-            ax.set_title(f"{panel.title}, {title}" if panel.title else title)
+            plotting.title(ax, f"{panel.title}, {title}" if panel.title else title)
             ax.set_xlabel(panel.y_label)
             if "y" in found.figure.log:
                 ax.set_xscale("log")

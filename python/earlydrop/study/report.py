@@ -14,7 +14,7 @@ from .. import disk
 from ..document import Document
 from ..render import plotting
 from ..render.artists import Drawn, Here, Sketch, drawn
-from ..render.template import MINUS, render
+from ..render.template import MINUS, load
 from ..toml_writer import to_toml
 from . import case_text, comparison_tables, effect_plot, plots, text, warmups
 from .claim_results import CONTRADICTED, EQUIVALENT, SUPPORTED, UNDECIDED, VERDICTS, Case, ClaimResult, PartResult
@@ -71,9 +71,11 @@ def begin(
 
 def write(pages: Sequence[Page]) -> Path:
     """Write pages around their figures; the path of the first."""
+    # Compiled while the figures are drawn.
+    template = load("study.html.j2")
     for page in pages:
         page.gallery.hang()
-        disk.write(page.path, render("study.html.j2", page.context))
+        disk.write(page.path, template.render(**page.context))
     return pages[0].path
 
 

@@ -6,7 +6,7 @@ Machines of a cluster run only this, and need only the installed package.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -110,35 +110,47 @@ def frame(batches: Sequence[Done]) -> polars.DataFrame:
     for start, batch in zip(starts.tolist(), batches, strict=False):
         for column in batch.columns:
             by_path.setdefault(column[0], []).append((start, column))
+    # Columns of lists with the same lengths in the same rows.
+    alike: dict[tuple[bytes, bytes], dict[str, pl.Series]] = {}
     for path in sorted(by_path):
         pieces = by_path[path]
         rows = np.concatenate([numbers(runs, np.uint32).astype(np.int64) + start for start, (_, _, runs, *_) in pieces])
-        values = series([column for _, column in pieces])
-        if any(lengths is not None for _, (_, _, _, lengths, _, _) in pieces):
-            values = _lists(values, np.concatenate([numbers(c[3] or b"", np.uint32) for _, c in pieces]))
-        if len(rows) != count:
-            # Runs without this field: a gap for each.
-            at = np.full(count, -1, np.int64)
-            at[rows] = np.arange(len(rows))
-            values = values.gather(pl.Series(at).replace(-1, None))
-        table[path] = values
+        columns = [column for _, column in pieces]
+        if any(column[3] is not None for column in columns):
+            lengths = np.concatenate([numbers(column[3] or b"", np.uint32) for column in columns])
+            # In its place among the others.
+            table[path] = alike.setdefault((rows.tobytes(), lengths.tobytes()), {})[path] = series(columns)
+        else:
+            table[path] = series(columns, None if len(rows) == count else rows, count)
+    for (at, counts), flat in alike.items():
+        table |= _lists(flat, numbers(at, np.int64), numbers(counts, np.uint32), count).to_dict()
     made = pl.DataFrame(table)
     failed = {start + at for start, b in zip(starts.tolist(), batches, strict=False) for at in b.failed}
     return made if not failed else made.filter(~pl.Series([k in failed for k in range(count)]))
 
 
-def _lists(values: polars.Series, lengths: Any) -> polars.Series:
-    """Values that lie one after the other as lists of these lengths."""
+def _lists(flat: Mapping[str, polars.Series], rows: Any, lengths: Any, count: int) -> polars.DataFrame:
+    """Values that lie one after the other, as lists of these lengths in these of `count` rows, the rest null."""
     import numpy as np
     import polars as pl
 
-    count = len(lengths)
-    if count and lengths[0] > 0 and (lengths == lengths[0]).all():
-        return values.reshape((count, int(lengths[0]))).arr.to_list()
-    rows = pl.Series("row", np.repeat(np.arange(count, dtype=np.uint32), lengths))
-    grouped = pl.DataFrame([rows, values.rename("v")]).group_by("row", maintain_order=True).agg("v")
-    whole = pl.DataFrame({"row": pl.Series(np.arange(count, dtype=np.uint32))}).join(
-        grouped, on="row", how="left", maintain_order="left"
+    filled = lengths > 0
+    frame = pl.DataFrame(flat)
+    if filled.any() and (lengths == lengths[0]).all():
+        lists = frame.select(pl.all().reshape((len(lengths), int(lengths[0]))).arr.to_list())
+    else:
+        of = pl.Series("", np.repeat(np.arange(len(lengths)), lengths))
+        lists = frame.group_by(of, maintain_order=True).agg(pl.all()).drop("")
+    if filled.sum() == count:
+        return lists
+    place = np.full(count, -1, np.int64)
+    place[rows[filled]] = np.arange(filled.sum())
+    lists = lists.select(pl.all().gather(pl.Series(place).set(pl.Series(place < 0), None)))
+    if filled.all():
+        return lists
+    empty = np.zeros(count, bool)
+    empty[rows[~filled]] = True
+    nothing = {name: pl.lit([], dtype=kind) for name, kind in lists.schema.items()}
+    return lists.select(
+        pl.when(pl.Series(empty)).then(nothing[name]).otherwise(pl.col(name)).alias(name) for name in lists.columns
     )
-    empty = pl.lit([], dtype=pl.List(values.dtype))
-    return whole.select(pl.col("v").fill_null(empty)).to_series()
