@@ -46,6 +46,7 @@ SKIPPED = {
     "counters",
     "parent",
     "washes",
+    "decides_at_arrivals",
 }
 # Files of parents and markers, and whose rules they are.
 MARKERS = ["token_bucket", "srtcm", "trtcm", "tsw2cm", "tsw3cm"]
