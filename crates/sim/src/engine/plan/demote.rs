@@ -142,20 +142,17 @@ pub fn is_ambiguous(network: &Sketch, source: usize, link: usize) -> bool {
     })
 }
 
-/// The same where senders are in front of `link`: they send when an ACK arrives or a timer expires. (What starts a flow
-/// was scheduled before anything else.)
-fn are_senders_ambiguous(network: &Sketch, link: usize) -> bool {
-    let lasts = || network.sizes.iter().map(|&size| transmission(network, link, size));
-    let longest = lasts().fold(0.0, f64::max);
-    (0..network.flows()).filter(|&flow| network.route(flow).0[0] as usize == link).any(|flow| {
-        let (spec, last) = (network.spec(flow), network.route(flow).1.last());
-        let acks_tie = |last: usize| {
-            sizes(spec).1.iter().any(|&size| lasts().any(|end| (ahead(network, last, size) - end).abs() <= TOLERANCE))
-        };
-        spec.interval.is_some()
-            || shortest_timer(spec).is_none_or(|timer| timer <= longest + TOLERANCE)
-            || last.is_none_or(|&last| acks_tie(last as usize))
-    })
+/// The same where the sender of `flow` is in front of `link`: it sends when an ACK arrives or a timer expires. (What starts
+/// a flow was scheduled before anything else.)
+fn is_sender_ambiguous(network: &Sketch, flow: usize, link: usize) -> bool {
+    let (spec, last) = (network.spec(flow), network.route(flow).1.last());
+    let ends = || network.sizes.iter().map(|&size| transmission(network, link, size));
+    let acks_tie = |last: usize| {
+        sizes(spec).1.iter().any(|&size| ends().any(|end| (ahead(network, last, size) - end).abs() <= TOLERANCE))
+    };
+    spec.interval.is_some()
+        || shortest_timer(spec).is_none_or(|timer| ends().any(|end| timer <= end + TOLERANCE))
+        || last.is_none_or(|&last| acks_tie(last as usize))
 }
 
 /// An analytic port orders an arrival and a departure of the same time by when each was scheduled. If both are always
@@ -168,7 +165,8 @@ fn demote_ambiguous_ports(network: &Sketch, modes: &mut [Mode]) -> bool {
         }
         let ambiguous = match feeder {
             Feeder::Link(source) => is_ambiguous(network, source as usize, link),
-            Feeder::Sender => are_senders_ambiguous(network, link),
+            // Below, flow by flow.
+            Feeder::Sender => false,
             _ => true,
         };
         if ambiguous {
@@ -176,6 +174,13 @@ fn demote_ambiguous_ports(network: &Sketch, modes: &mut [Mode]) -> bool {
             changed = true;
         }
     });
+    for flow in 0..network.flows() {
+        let first = network.route(flow).0[0] as usize;
+        if modes[first] == Mode::AnalyticPort && is_sender_ambiguous(network, flow, first) {
+            modes[first] = Mode::SteppedPort;
+            changed = true;
+        }
+    }
     changed
 }
 
