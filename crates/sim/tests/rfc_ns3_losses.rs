@@ -106,7 +106,7 @@ fn sent(settings: Settings, first: f64, lose: &BTreeSet<usize>, until: f64) -> V
         match coming.pop_first().expect("it is the next").1 {
             Ok(feedback) => sender.on_feedback(now, &feedback, &mut out),
             Err((stamp, Sent { seq, payload, bits })) => {
-                let arrived = Arrived { seq, payload: u32::from(payload), bits, stamp, now };
+                let arrived = Arrived { seq, payload: u32::from(payload), bits, stamp, now, ack: 0 };
                 let Reply::Now(feedback) = receiver.take(&arrived) else { continue };
                 let options = if feedback.syn { SYN_OPTIONS - 4 } else { block_bytes(feedback.count) };
                 let at = back.pass(now, HEADERS + FRAMING + options, DELAYS, false).expect("none is lost");

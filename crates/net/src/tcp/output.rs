@@ -1,5 +1,7 @@
 //! The answer of a sender: segments to send, a timer, traced variables.
 
+use super::rfc::Feedback;
+
 /// A traced variable of a sender; in backquotes ns-2's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variable {
@@ -50,6 +52,8 @@ pub enum Timer {
 pub struct Output {
     /// Segments to send, in order.
     pub segments: Vec<Sent>,
+    /// With data both ways: the acknowledgement of each segment, in the same order; `None` for the first SYN.
+    pub acks: Vec<Option<Feedback>>,
     /// The timer, if it was set.
     pub timer: Option<Timer>,
     /// Changes of variables, if the sender is traced.

@@ -1,6 +1,7 @@
 //! ECN at the sender: header bits of its segments, and the state of its reaction to marks.
 
-use super::accecn::{understood, Newly, Reading, CLASSIC_ANSWER, FIRST_CEP};
+use super::accecn::{is_valid, understood, Newly, Reading, CLASSIC_ANSWER, FIRST_CEP};
+use super::accecn_option::AccecnOption;
 use super::prr::Prr;
 use super::settings::{Feedbacks, Settings};
 use super::wire::Feedback;
@@ -103,6 +104,38 @@ impl Ecn {
             _ => {}
         }
         self.feedback == Feedbacks::Accecn && arrived == Some(CE)
+    }
+
+    /// The passive end has agreed on this feedback.
+    pub fn accept(&mut self, feedback: Feedbacks) {
+        self.feedback = feedback;
+        self.agreed = feedback != Feedbacks::None;
+        match feedback {
+            Feedbacks::Classic => self.ect = ECT0,
+            Feedbacks::Accecn => self.reading = Some(Box::new(Reading::new(None, &AccecnOption::NONE))),
+            _ => {}
+        }
+    }
+
+    /// The passive end: the last ACK of the handshake, without data, reports how the SYN-ACK arrived (RFC 9768,
+    /// 3.2.2.1; Linux, `tcp_accecn_third_ack`). That was not ECN-capable: anything else is a network that changes the
+    /// field, and a zeroed counter one that changes flags.
+    pub fn on_third_ack(&mut self, ack: &Feedback) {
+        let changed = matches!(understood(ack.ace), (Feedbacks::Accecn, Some(arrived)) if !is_valid(0, arrived));
+        if self.reading.is_some() && (changed || ack.ace == 0) {
+            self.ect = 0;
+        }
+    }
+
+    /// The feedback on which the handshake has agreed.
+    pub fn feedback(&self) -> Feedbacks {
+        self.feedback
+    }
+
+    /// Whether an ACK counts marks that are not known, or has the option of accurate ECN.
+    pub fn is_behind(&self, ack: &Feedback) -> bool {
+        let known = self.reading.as_ref().map_or(self.marks, |reading| reading.marks().0);
+        self.accurate() && (u64::from(ack.ace) != known % 8 || ack.accecn.is_present())
     }
 
     /// Bits of a retransmission: of an empty segment, unless retransmissions are ECN-capable (ECN++).

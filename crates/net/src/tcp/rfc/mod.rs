@@ -2,7 +2,7 @@
 //!
 //! A [`Connection`] is the sending end. Its parts are the handshake, RTT samples and the timeout ([`rto`]), the
 //! scoreboard, loss detection, recovery with proportional rate reduction, ECN and pacing. Congestion control
-//! ([`control`]) grows and reduces cwnd. The receiving end is [`Receiver`]. The TCPs differ in their [`Settings`].
+//! ([`control`]) grows and reduces cwnd. The receiving end is [`Receiver`]; with data both ways an [`Endpoint`] is both. The TCPs differ in their [`Settings`].
 
 mod accecn;
 mod accecn_option;
@@ -10,6 +10,7 @@ mod clock;
 mod connection;
 pub mod control;
 mod ecn;
+mod endpoint;
 mod losses;
 mod pacer;
 mod prr;
@@ -36,6 +37,7 @@ pub use clock::TICK;
 pub use connection::Connection;
 pub use control::{BbrRules, Counting, CubicRules, HyStart};
 pub use ecn::marked_packets;
+pub use endpoint::Endpoint;
 pub use prr::Bound;
 pub use receiver::{Next, Reading, Receiver, ReceiverSettings, Reply, SACK_WAIT};
 pub use resume::Saved;

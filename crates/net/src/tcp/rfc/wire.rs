@@ -30,6 +30,8 @@ pub struct Arrived {
     pub stamp: f64,
     /// When it arrives, s.
     pub now: f64,
+    /// The number that it acknowledges, on the wire; 0 with data one way only.
+    pub ack: u32,
 }
 
 /// SACK blocks in an ACK, at most: four fit into the options, three beside time stamps (RFC 2018, section 3).
@@ -45,6 +47,8 @@ pub struct Feedback {
     pub ack: u32,
     /// It acknowledges a SYN (SYN-ACK).
     pub syn: bool,
+    /// It comes with data.
+    pub carried: bool,
     /// The first block is a DSACK (RFC 2883).
     pub duplicate: bool,
     /// ECE: a marked segment has arrived (RFC 3168); in the SYN-ACK agreement on ECN.
@@ -73,6 +77,7 @@ impl Feedback {
         Feedback {
             ack,
             syn: false,
+            carried: false,
             duplicate: false,
             echo: false,
             ace: 0,
@@ -102,6 +107,30 @@ impl Feedback {
     /// Bytes of its options beside time stamps, padded; not of a SYN-ACK.
     pub fn option_bytes(&self) -> u16 {
         block_bytes(self.count) + self.accecn.bytes(self.count > 0)
+    }
+
+    /// The same in the next segment: what is told once is not told again.
+    pub fn again(mut self) -> Self {
+        if self.duplicate {
+            self.duplicate = false;
+            self.blocks.rotate_left(1);
+            self.count -= 1;
+        }
+        self.accecn = AccecnOption::NONE;
+        self
+    }
+
+    /// The same with options that fit into so many bytes: SACK blocks give way from the last on, after the option of
+    /// accurate ECN.
+    pub fn within(mut self, bytes: u16) -> Self {
+        if self.option_bytes() > bytes {
+            self.accecn = AccecnOption::NONE;
+        }
+        while self.option_bytes() > bytes {
+            self.count -= 1;
+            self.duplicate &= self.count > 0;
+        }
+        self
     }
 
     /// Adds a block if there are fewer than `most`.

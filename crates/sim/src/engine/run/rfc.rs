@@ -92,6 +92,7 @@ impl<Q: EventQueue> Engine<Q> {
             bits: segment.bits(),
             stamp: key.now - f64::from(age) / self.ticks_per_second,
             now: key.now,
+            ack: 0,
         };
         let Some(next) = receiver.take_next(&arrived) else {
             return self.receive_rfc_slow_path(segment, &arrived, age, key);

@@ -76,6 +76,9 @@ impl Connection {
                 return;
             }
         }
+        if self.is_old_news(ack, feedback) {
+            return;
+        }
         if ack > self.una && self.may_take_fast_path(feedback) {
             self.on_expected_ack(now, ack, feedback, out);
         } else {
@@ -97,7 +100,7 @@ impl Connection {
         if let Some(rtt) = rtt {
             self.sample(rtt, out);
         }
-        self.count_duplicates(advanced, arrived.sacked, ack, out);
+        self.count_duplicates(advanced, arrived.sacked, ack, feedback.carried, out);
         if advanced > 0 && self.settings.backoff_until_ack {
             self.rtt.rto.end_backoff();
         }
@@ -132,7 +135,10 @@ impl Connection {
         if echo && !entered {
             self.on_echo(now, flight_before, arrived.numbers, out);
         }
-        self.recover_or_grow(now, advanced, arrived.numbers, entered, echo, &info, out);
+        if !feedback.carried || advanced + arrived.numbers > 0 {
+            // Linux, `tcp_cwnd_reduction`: not if nothing is delivered.
+            self.recover_or_grow(now, advanced, arrived.numbers, entered, echo, &info, out);
+        }
         if self.resume.is_some() {
             self.resume_after(now, out);
         }
@@ -227,7 +233,7 @@ impl Connection {
         let lost = self.find_losses(now, advanced, arrived);
         self.tell_losses(now);
         info.lost = if lost > 0 { self.segments(lost) } else { 0.0 };
-        let bare = advanced == 0 && feedback.count == 0;
+        let bare = advanced == 0 && feedback.count == 0 && !feedback.carried;
         let probe = arrived.duplicate.is_some_and(|(_, end)| end == self.next);
         let repaired =
             self.detection.by_time_mut().is_some_and(|time| time.tlp.on_ack(ack, probe, bare) == Verdict::Repaired);
@@ -420,13 +426,14 @@ impl Connection {
         }
     }
 
-    /// RFC 5681, section 2: a duplicate ACK; with SACK one that newly SACKs a segment (RFC 6675, section 2).
-    fn count_duplicates(&mut self, advanced: u64, sacked: u64, ack: u64, out: &mut Output) {
+    /// RFC 5681, section 2: a duplicate ACK, which carries no data; with SACK one that newly SACKs a segment (RFC 6675,
+    /// section 2).
+    fn count_duplicates(&mut self, advanced: u64, sacked: u64, ack: u64, carried: bool, out: &mut Output) {
         if advanced > 0 {
             self.recovery.clear_duplicates();
         } else if self.settings.sack {
             self.recovery.dupacks += u32::from(sacked > 0);
-        } else if ack == self.una && !self.scoreboard.is_empty() {
+        } else if ack == self.una && !carried && !self.scoreboard.is_empty() {
             self.recovery.dupacks += 1;
             self.emulate_sack();
         }

@@ -12,7 +12,11 @@ pub(super) const LOSS_WINDOW: f64 = 1.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Closed,
+    /// Passive, with data both ways.
+    Listen,
     SynSent,
+    /// Passive; the SYN-ACK has been sent.
+    SynReceived,
     Established,
 }
 
@@ -33,7 +37,12 @@ impl Handshake {
 
 impl Connection {
     pub(super) fn send_syn(&mut self, now: f64, out: &mut Output) {
-        out.segments.push(Sent { seq: self.first, payload: 0, bits: SYN | self.ecn.syn_bits(self.handshake.timeouts) });
+        let bits = match self.handshake.state {
+            // Not ECN-capable (RFC 3168, 6.1.1).
+            State::SynReceived => SYN,
+            _ => SYN | self.ecn.syn_bits(self.handshake.timeouts),
+        };
+        out.segments.push(Sent { seq: self.first, payload: 0, bits });
         self.vars.retransmits += u32::from(self.next > 0);
         self.next = 1;
         if self.handshake.timeouts == 0 || !self.settings.syn_sample_always {
@@ -55,6 +64,15 @@ impl Connection {
         if !feedback.syn || feedback.ack != wrap(1, self.first) {
             return;
         }
+        let marked = self.ecn.on_syn_ack(feedback, self.handshake.timeouts);
+        self.establish(now, feedback, marked, out);
+        let bits = self.ecn.other_bits();
+        out.segments.push(Sent { seq: wrap(1, self.first), payload: 0, bits });
+        self.start_sending(now, out);
+    }
+
+    /// The SYN has been acknowledged. `marked`: it had arrived marked.
+    pub(super) fn establish(&mut self, now: f64, feedback: &Feedback, marked: bool, out: &mut Output) {
         self.handshake.state = State::Established;
         self.una = 1;
         if self.settings.window_tuned {
@@ -66,7 +84,6 @@ impl Connection {
         self.vars.note(out, Variable::Ack, 0.0);
         self.rto_at = f64::INFINITY;
         let timeouts = self.handshake.timeouts;
-        let marked = self.ecn.on_syn_ack(feedback, timeouts);
         let (stamps, always) = (self.settings.timestamps, self.settings.syn_sample_always);
         if timeouts == 0 || stamps || always {
             let sent = if stamps { feedback.stamp } else { self.handshake.sent };
@@ -84,8 +101,9 @@ impl Connection {
         let initial = if timeouts > 1 || marked { LOSS_WINDOW } else { self.settings.initial_window() };
         self.vars.set_cwnd(initial, out);
         self.last_sent = now;
-        let bits = self.ecn.other_bits();
-        out.segments.push(Sent { seq: wrap(1, self.first), payload: 0, bits });
+    }
+
+    pub(super) fn start_sending(&mut self, now: f64, out: &mut Output) {
         self.note_write(0);
         self.transmit(now, out);
         self.plan_probe(now, true);

@@ -1,6 +1,7 @@
 //! The sending end of a connection: state and events.
 
 mod ack;
+mod both_ways;
 mod device;
 mod echoes;
 mod handshake;
@@ -84,6 +85,8 @@ pub struct Connection {
     small_queue: Option<SmallQueue>,
     /// Careful Resume, if it is used.
     resume: Option<Box<Resume>>,
+    /// Bytes of a segment's payload that options of acknowledgements take, with data both ways.
+    room: u16,
     /// Every part of this connection allows the fast path of ACKs, and that of sending.
     fast_acks: bool,
     fast_sending: bool,
@@ -133,6 +136,7 @@ impl Connection {
             echoes: settings.window_tuned.then(Box::default),
             small_queue: settings.small_queue.then(SmallQueue::default),
             resume: Resume::new(&settings),
+            room: 0,
             last_sent: 0.0,
             sent_new: false,
             window_limited: false,
@@ -223,11 +227,12 @@ impl Connection {
         self.vars.traced = traced;
     }
 
-    /// State: `closed`, `opening`, `open`, `recovery` or `loss`.
+    /// State: `closed`, `listening`, `opening`, `open`, `recovery` or `loss`.
     pub fn standing(&self) -> &'static str {
         match (self.handshake.state, &self.recovery.phase) {
             (State::Closed, _) => "closed",
-            (State::SynSent, _) => "opening",
+            (State::Listen, _) => "listening",
+            (State::SynSent | State::SynReceived, _) => "opening",
             (State::Established, Phase::Open) => "open",
             (State::Established, Phase::Fast(_)) => "recovery",
             (State::Established, Phase::Loss) => "loss",
@@ -258,7 +263,7 @@ impl Connection {
                 self.handshake.state = State::SynSent;
                 self.send_syn(now, out);
             }
-            State::SynSent => {}
+            State::SynSent | State::Listen | State::SynReceived => {}
             State::Established => {
                 self.note_write(unsent);
                 self.halve_when_idle(now, out);
@@ -277,7 +282,8 @@ impl Connection {
     /// An ACK arrives.
     pub fn on_feedback(&mut self, now: f64, feedback: &Feedback, out: &mut Output) {
         match self.handshake.state {
-            State::Closed => return,
+            State::Closed | State::Listen => return,
+            State::SynReceived => self.open_passively(now, feedback, out),
             State::SynSent => self.open(now, feedback, out),
             State::Established if feedback.syn => {
                 // Our ACK of the SYN-ACK was lost, or the SYN arrived twice.

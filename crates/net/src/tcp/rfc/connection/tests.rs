@@ -55,7 +55,7 @@ fn run_over(settings: Settings, seed: u64, traced: bool, path: Path) -> SenderTr
                     answered += 1;
                 }
                 Some(Err((stamp, Sent { seq, payload, bits }))) => {
-                    let arrived = Arrived { seq, payload: u32::from(payload), bits, stamp, now };
+                    let arrived = Arrived { seq, payload: u32::from(payload), bits, stamp, now, ack: 0 };
                     let mut other = receiver.clone();
                     let next = other.take_next(&arrived).map(|next| match next {
                         Next::Now(feedback) => Reply::Now(feedback),

@@ -40,7 +40,7 @@ impl Connection {
 
     /// The retransmission timer expires.
     pub(super) fn on_timeout(&mut self, now: f64, out: &mut Output) {
-        if self.handshake.state == State::SynSent {
+        if matches!(self.handshake.state, State::SynSent | State::SynReceived) {
             return self.on_syn_timeout(now, out);
         }
         if self.ecn.halted {

@@ -100,6 +100,11 @@ impl AckPolicy {
     pub fn on_timer(&mut self) -> Option<Held> {
         let held = self.held.take()?;
         self.untold = 0;
+        if let Some(linux) = self.linux.as_mut().filter(|linux| linux.interactive) {
+            // tcp_delack_timer_handler.
+            linux.interactive = false;
+            linux.deflate();
+        }
         Some(held)
     }
 
@@ -107,6 +112,9 @@ impl AckPolicy {
     pub fn on_first_mark(&mut self) {
         if self.quick_marks {
             self.quick = self.quick.max(QUICK);
+            if let Some(linux) = &mut self.linux {
+                linux.interactive = false;
+            }
             self.deflate();
         }
     }
@@ -132,6 +140,40 @@ impl AckPolicy {
         }
     }
 
+    /// Data that leave carry the delayed ACK, if there is one (Linux, `tcp_dec_quickack_mode`).
+    pub fn on_carried(&mut self) {
+        self.untold = 0;
+        if self.held.take().is_some() && self.quick > 0 {
+            self.use_quick();
+        }
+    }
+
+    /// Data have been sent.
+    pub fn on_data_sent(&mut self, now: f64) {
+        if let Some(linux) = &mut self.linux {
+            linux.on_data_sent(now);
+        }
+    }
+
+    /// RTT and timeout of the end's own data, s.
+    pub fn follow(&mut self, rtt: f64, rto: f64) {
+        if let Some(linux) = &mut self.linux {
+            linux.follow(rtt, rto);
+        }
+    }
+
+    /// Whether data leave soon after others have come, so that their ACKs can wait.
+    pub fn is_interactive(&self) -> bool {
+        self.linux.as_ref().is_some_and(|linux| linux.interactive)
+    }
+
+    fn use_quick(&mut self) {
+        self.quick -= 1;
+        if self.quick == 0 {
+            self.deflate();
+        }
+    }
+
     fn deflate(&mut self) {
         if let Some(linux) = &mut self.linux {
             linux.deflate();
@@ -143,7 +185,7 @@ impl AckPolicy {
         if let Some(linux) = &mut self.linux {
             self.quick = self.quick.max(linux.on_segment(came));
         }
-        let quick = self.quick > 0;
+        let quick = self.quick > 0 && !self.is_interactive();
         let held = Held { one_way: came.one_way, next: came.next };
         let may_compress = self.compressed && !came.news_of_marks && !quick && !came.duplicate && !came.pushed;
         if may_compress && self.sack_waits(came) {
@@ -169,10 +211,7 @@ impl AckPolicy {
             None => {
                 self.held = None;
                 if quick {
-                    self.quick -= 1;
-                    if self.quick == 0 {
-                        self.deflate();
-                    }
+                    self.use_quick();
                 }
                 When::Now
             }

@@ -25,6 +25,8 @@ pub(super) struct Burst {
     /// ECN field and time stamp of its segments.
     ecn: u8,
     stamp: u64,
+    /// What they acknowledge, with data both ways.
+    ack: u32,
     /// When it ends unless another segment joins, s.
     until: f64,
 }
@@ -73,6 +75,7 @@ impl Gro {
                 && arrived.bits & CWR == 0
                 && arrived.bits & CE == burst.ecn
                 && self.stamp(arrived) == burst.stamp
+                && arrived.ack == burst.ack
         })
     }
 
@@ -80,8 +83,9 @@ impl Gro {
     pub fn add(&mut self, came: Came, arrived: &Arrived, span: Range) -> bool {
         let (bits, short) = (arrived.bits, arrived.payload < self.mss);
         let (stamp, repeats) = (self.stamp(arrived), came.duplicate);
-        let mut burst =
-            self.burst.take().unwrap_or(Burst { came, repeated: None, span, ecn: bits & CE, stamp, until: 0.0 });
+        let ack = arrived.ack;
+        let new = || Burst { came, repeated: None, span, ecn: bits & CE, stamp, ack, until: 0.0 };
+        let mut burst = self.burst.take().unwrap_or_else(new);
         if burst.span != span {
             let before = burst.came;
             burst.span.1 = span.1;

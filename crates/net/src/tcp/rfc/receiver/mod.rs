@@ -6,6 +6,7 @@
 //! is autotuned ([`tuning`]).
 
 mod ack_policy;
+mod both_ways;
 mod gro;
 mod quick;
 mod reading;
@@ -28,6 +29,19 @@ pub use reading::Reading;
 use segment::Came;
 pub use settings::ReceiverSettings;
 use tuning::Sizes;
+
+impl Reply {
+    /// Immediate ACKs, and after how many seconds the timer expires (infinite: never); `None`: it goes on.
+    pub(super) fn parts(self) -> ([Option<Feedback>; 2], Option<f64>) {
+        match self {
+            Reply::Nothing => ([None, None], None),
+            Reply::Now(one) => ([Some(one), None], Some(f64::INFINITY)),
+            Reply::Both(first, second, wait) => ([Some(first), Some(second)], Some(wait)),
+            Reply::Later(wait) => ([None, None], Some(wait)),
+            Reply::NowAndLater(one, wait) => ([Some(one), None], Some(wait)),
+        }
+    }
+}
 
 impl Settings {
     /// For a sender with these settings, whose connection starts with the number `first`.
@@ -106,6 +120,10 @@ pub struct Receiver {
     counters: Option<Box<Counters>>,
     /// One behind the FIN, once that has arrived.
     fin_at: Option<u64>,
+    /// One-way delay of the last segment, s.
+    one_way: f64,
+    /// ECN field and time stamp of the SYN.
+    syn: (u8, f64),
 }
 
 impl Receiver {
@@ -127,6 +145,8 @@ impl Receiver {
             count: super::accecn::FIRST_CEP,
             counters: None,
             fin_at: None,
+            one_way: 0.0,
+            syn: (0, 0.0),
         }
     }
 
@@ -186,6 +206,7 @@ impl Receiver {
                 unacknowledged: self.next - self.acked,
             };
             if let When::After(delay) = self.policy.on_segment(&came) {
+                self.one_way = came.one_way;
                 return Some(Next::Later(delay));
             }
         }
@@ -215,8 +236,9 @@ impl Receiver {
     #[inline(always)]
     fn quick_answer(&mut self, arrived: &Arrived) -> Feedback {
         self.acked = self.next;
+        self.one_way = arrived.now - arrived.stamp;
         let mut feedback = Feedback::new(wrap(self.next, self.settings.first), self.recent);
-        feedback.one_way = arrived.now - arrived.stamp;
+        feedback.one_way = self.one_way;
         feedback.echo = self.unanswered_mark && self.settings.feedback == Feedbacks::Classic;
         feedback.ace = (self.count % 8) as u8;
         feedback
@@ -230,7 +252,7 @@ impl Receiver {
         let Some(start) = unwrap(arrived.seq, self.settings.first, self.next) else { return Reply::Nothing };
         let end = start + u64::from(arrived.payload) + u64::from(arrived.bits & FIN != 0);
         self.read(arrived.now);
-        if self.reader.is_some() && end == start && start < self.next {
+        if self.reader.is_some() && end == start && start < self.acked {
             // A probe of the window: no acceptable segment, so an ACK answers (RFC 9293, 3.10.7.4).
             let first = self.flush(arrived.now);
             let answer = self.release(arrived.now);
@@ -268,6 +290,7 @@ impl Receiver {
             self.recent = arrived.stamp;
         }
         let one_way = arrived.now - arrived.stamp;
+        self.one_way = one_way;
         let (duplicate, old) = (self.has(start, end), end <= self.next);
         if self.quic.is_some() {
             return self.take_packet(arrived, (start, end), duplicate);
@@ -279,7 +302,6 @@ impl Receiver {
         }
         self.read(arrived.now);
         if let Some(reader) = &mut self.reader {
-            reader.one_way = one_way;
             if reader.is_tuned() {
                 let highest = self.beyond.iter().map(|&(_, to)| to).max().unwrap_or(self.next);
                 let beyond = self.beyond.iter().map(|&(from, to)| to - from).sum();
@@ -301,7 +323,7 @@ impl Receiver {
             duplicate,
             old,
             fin: arrived.bits & FIN != 0,
-            pushed: doubled || (in_order && arrived.bits & PSH != 0),
+            pushed: doubled || (in_order && arrived.bits & PSH != 0 && !self.policy.is_interactive()),
             payload: arrived.payload,
             next: self.next,
             unacknowledged: self.next - self.acked,
@@ -384,7 +406,7 @@ impl Receiver {
             // From an earlier connection.
             return Reply::Nothing;
         }
-        let mut answer = Feedback::new(wrap(1, self.settings.first), arrived.stamp);
+        let mut accecn = AccecnOption::NONE;
         if self.next == 0 {
             self.next = 1;
             self.recent = arrived.stamp;
@@ -394,25 +416,36 @@ impl Receiver {
             if self.settings.feedback == Feedbacks::Accecn {
                 self.counters = Some(Box::new(Counters::new()));
                 // Not in answer to a second SYN, as the option may have been the reason (RFC 9768, 3.2.3.2.2).
-                answer.accecn = AccecnOption::first();
+                accecn = AccecnOption::first();
             }
         }
-        answer.syn = true;
-        answer.ace = answered(self.settings.feedback, arrived.bits);
-        answer.echo = match self.settings.feedback {
-            Feedbacks::Accecn => answer.ace & 1 != 0,
-            _ => self.ecn,
-        };
-        answer.one_way = arrived.now - arrived.stamp;
+        self.syn = (arrived.bits & CE, arrived.stamp);
         if self.next == 1 {
             self.policy.on_syn(arrived.now);
             if let Some(reader) = &mut self.reader {
                 reader.open(arrived.now);
-                (answer.window, answer.sent) = (reader.window(), reader.clock());
             }
         }
-        self.acked = self.acked.max(1);
+        let mut answer = self.answer_syn();
+        answer.accecn = accecn;
+        answer.one_way = arrived.now - arrived.stamp;
         Reply::Now(answer)
+    }
+
+    /// The SYN-ACK.
+    fn answer_syn(&mut self) -> Feedback {
+        let mut answer = Feedback::new(wrap(1, self.settings.first), self.syn.1);
+        answer.syn = true;
+        answer.ace = answered(self.settings.feedback, self.syn.0);
+        answer.echo = match self.settings.feedback {
+            Feedbacks::Accecn => answer.ace & 1 != 0,
+            _ => self.ecn,
+        };
+        if self.next == 1 {
+            (answer.window, answer.sent) = self.window();
+        }
+        self.acked = self.acked.max(1);
+        answer
     }
 
     /// The timer of a delayed ACK has expired.
@@ -472,8 +505,7 @@ impl Receiver {
             return self.answer_packets(now);
         }
         self.policy.release();
-        let one_way = self.reader.as_ref().map_or(0.0, |reader| reader.one_way);
-        self.answer(one_way, None, (self.next, self.next))
+        self.answer(self.one_way, None, (self.next, self.next))
     }
 
     fn note_ack_at(&mut self, time: f64) {

@@ -1,6 +1,6 @@
 //! Linux's quick ACKs at the start of data, and its delay of ACKs that follows the time between segments
-//! (`tcp_event_data_recv`, `tcp_send_delayed_ack`). Times are exact, not in ticks; connections are not interactive
-//! (no pingpong mode).
+//! (`tcp_event_data_recv`, `tcp_send_delayed_ack`). Times are exact, not in ticks. With data both ways a
+//! connection becomes interactive (pingpong mode) by data that leave soon after others came.
 
 use super::segment::Came;
 use super::settings::ReceiverSettings;
@@ -28,6 +28,8 @@ pub(super) struct Quick {
     /// The least timeout, s, or what its variation adds at least.
     min_rto: f64,
     min_rto_for_variation: bool,
+    /// Data leave soon after others have come (`pingpong`): no ACK is immediate for these reasons.
+    pub interactive: bool,
     /// When the last SYN was answered, s; NaN once its ACK has come.
     answered: f64,
 }
@@ -50,6 +52,7 @@ impl Quick {
             rto: FIRST_RTO,
             min_rto: settings.min_rto,
             min_rto_for_variation: settings.min_rto_for_variation,
+            interactive: false,
             answered: f64::NAN,
         }
     }
@@ -83,6 +86,7 @@ impl Quick {
     pub fn on_segment(&mut self, came: &Came) -> u8 {
         if came.old {
             // tcp_enter_quickack_mode.
+            self.interactive = false;
             self.deflate();
             return self.count;
         }
@@ -100,6 +104,17 @@ impl Quick {
             return self.count;
         }
         0
+    }
+
+    /// Data have been sent (`tcp_event_data_sent`).
+    pub fn on_data_sent(&mut self, now: f64) {
+        // False before anything has come.
+        self.interactive |= now - self.last < self.ato.unwrap_or(self.least);
+    }
+
+    /// RTT and timeout of the end's own data, s.
+    pub fn follow(&mut self, rtt: f64, rto: f64) {
+        (self.rtt, self.rto) = (rtt, rto);
     }
 
     /// The immediate ACKs are over.

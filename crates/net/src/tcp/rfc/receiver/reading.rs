@@ -70,8 +70,6 @@ pub(super) struct Reader {
     next: u64,
     /// The right edge of the window.
     edge: u64,
-    /// One-way delay of the last segment, s.
-    pub one_way: f64,
 }
 
 impl Reader {
@@ -92,7 +90,6 @@ impl Reader {
             unread: 0.0,
             next: 1,
             edge: 1 + window,
-            one_way: 0.0,
         }
     }
 

@@ -11,7 +11,7 @@ fn receiver(blocks: u8, delay: Option<f64>) -> Receiver {
 }
 
 fn send(receiver: &mut Receiver, seq: u32, payload: u32, bits: u8) -> Reply {
-    receiver.take(&Arrived { seq, payload, bits, stamp: 0.0, now: 0.05 })
+    receiver.take(&Arrived { seq, payload, bits, stamp: 0.0, now: 0.05, ack: 0 })
 }
 
 /// Segment `n` (from 1) of 100 bytes; the immediate ACK, in segments.
@@ -50,7 +50,7 @@ fn duplicates_as_in_rfc_2883() {
 
 #[test]
 fn a_fin_and_segments_before_the_syn_are_not_plain_data() {
-    let segment = |seq, bits| Arrived { seq, payload: 100, bits, stamp: 0.0, now: 0.05 };
+    let segment = |seq, bits| Arrived { seq, payload: 100, bits, stamp: 0.0, now: 0.05, ack: 0 };
     let mut open = receiver(3, None);
     assert_eq!(open.take_next(&segment(1, FIN)), None);
     now(&mut open, 3);
@@ -90,7 +90,7 @@ fn the_earliest_time_stamp_is_echoed() {
     // one.
     let mut receiver = receiver(3, Some(0.2));
     let mut take = |n: u32, stamp: f64| {
-        let arrived = Arrived { seq: 1 + 100 * (n - 1), payload: 100, bits: 0, stamp, now: 9.0 };
+        let arrived = Arrived { seq: 1 + 100 * (n - 1), payload: 100, bits: 0, stamp, now: 9.0, ack: 0 };
         match receiver.take(&arrived) {
             Reply::Now(ack) => Some(ack.stamp),
             _ => None,

@@ -7,6 +7,12 @@ use crate::tcp::rfc::wire::{Feedback, Range, MOST_BLOCKS};
 const MOST_MORE: u64 = 1 << 30;
 
 impl Scoreboard {
+    /// Whether an ACK has the blocks of the last one.
+    pub fn knows(&self, feedback: &Feedback) -> bool {
+        let count = usize::from(feedback.count);
+        !feedback.duplicate && feedback.count == self.blocks && feedback.blocks[..count] == self.on_wire[..count]
+    }
+
     /// The fast path of [`sack`](Self::sack): the blocks of the last ACK, but for a later end of the first one. `None`
     /// if the blocks differ otherwise.
     #[inline]

@@ -59,7 +59,7 @@ fn the_fast_path_for_a_grown_first_block_equals_the_slow_path() {
         let mut random = Generator::stream(seed, "test.blocks");
         let plain = Settings { delayed_ack: None, ..Settings::default() }.receiver_settings(0);
         let mut receiver = Receiver::new(ReceiverSettings { blocks: 1 + (seed % 4) as u8, ..plain });
-        receiver.take(&Arrived { seq: 0, payload: 0, bits: SYN, stamp: 0.0, now: 0.0 });
+        receiver.take(&Arrived { seq: 0, payload: 0, bits: SYN, stamp: 0.0, now: 0.0, ack: 0 });
         let (mut short, mut long, mut next) = (Scoreboard::new(100), Scoreboard::new(100), 1);
         for step in 0..400 {
             let now = f64::from(step);
@@ -81,7 +81,7 @@ fn the_fast_path_for_a_grown_first_block_equals_the_slow_path() {
                 continue;
             }
             let record = short.get(short.index_of(start)).unwrap();
-            let arrived = Arrived { seq: start as u32, payload: record.len, bits: 0, stamp: now, now };
+            let arrived = Arrived { seq: start as u32, payload: record.len, bits: 0, stamp: now, now, ack: 0 };
             let Reply::Now(feedback) = receiver.take(&arrived) else { panic!("{arrived:?} waits") };
             if random.uniform() < ack_losses {
                 continue;
