@@ -605,15 +605,22 @@ def lossy() -> Any:
 
 
 def crosschecked() -> dict[str, Any]:
-    """A short cell of two controls on a link that loses, and answers on new connections."""
+    """A short cell of two controls on a link that loses, one with data both ways, and answers on new connections."""
     from earlydrop.links import crosscheck_requests, crosscheck_unseen
 
     crosscheck_unseen.WINDOWS = ((0.5, 2.5),) * 3
     cell = crosscheck_unseen.Cell("reno+cubic", "pie", 20, 20, 4, "loss")
     asked = crosscheck_requests.Cell("cubic", 60, 0.1, 20, 20, 100_000, "new", 3)
     measured = cell.measure(1, port=PORT, real_time=True)
+    both = crosscheck_unseen.Cell("cubic", "droptail", 20, 20, 2, crosscheck_unseen.BOTH_WAYS)
+    way = both.measure(1, port=PORT + 6, real_time=True)
     times = crosscheck_requests.measure(asked, port=PORT + 2, real_time=True)
-    return {"cell": measured.row(), "answers": times.answers, "simulated": crosscheck_requests.simulate([asked])[0]}
+    return {
+        "cell": measured.row(),
+        "both_ways": way.row(),
+        "answers": times.answers,
+        "simulated": crosscheck_requests.simulate([asked])[0],
+    }
 
 
 VOICE = """

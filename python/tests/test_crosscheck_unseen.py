@@ -20,7 +20,7 @@ from earlydrop.links.crosscheck_unseen import Cell
 
 def test_every_level_occurs_as_often_with_every_control() -> None:
     every = crosscheck_unseen.cells()
-    assert len(every) == len(set(every)) == 83
+    assert len(every) == len(set(every)) == 107
     alone = [cell for cell in every if "+" not in cell.control and not cell.path]
     assert len(alone) == 63
     for control in crosscheck_grid.CONTROLS:
@@ -35,6 +35,14 @@ def test_every_level_occurs_as_often_with_every_control() -> None:
     assert not {str(cell) for cell in every} & {str(cell) for cell in crosscheck_grid.cells()}
     assert len(crosscheck_unseen.cells("loss$|reordering$")) == 12
     assert len(crosscheck_unseen.cells(r"^cubic\+bbr")) == 4
+    both = crosscheck_unseen.cells("both ways$")
+    assert {(cell.control, cell.queue, cell.flows) for cell in both} == {
+        (control, queue, flows)
+        for control in crosscheck_grid.CONTROLS
+        for queue in crosscheck_unseen.BOTH_QUEUES
+        for flows in (1, 8)
+    }
+    assert set(Counter((cell.rate, cell.rtt) for cell in both).values()) == {6}
 
 
 def test_a_cell_of_two_controls_has_both_with_half_of_the_flows() -> None:
@@ -49,6 +57,16 @@ def test_a_cell_of_two_controls_has_both_with_half_of_the_flows() -> None:
     assert alone.share == 0
     assert 0.3 < found.share < 0.7
     assert found.share_sd > 0
+
+
+def test_data_both_ways_have_a_queue_each_way_and_one_connection() -> None:
+    (cell,) = crosscheck_unseen.cells("^cubic, pie, .*8 flows, both ways")
+    document = json.loads(cell.scenario().to_json())
+    assert document["queue"]["reverse"] == document["queue"]["bottleneck"]
+    up, down = document["traffic"]
+    assert (down["reverse_of"], down["count"], down["direction"]) == (up["name"], 8, "reverse")
+    for key in ("tcp", "window", "rules"):
+        assert down[key] == up[key]
 
 
 def test_impairments_and_ecn_are_of_the_cells_that_say_so() -> None:

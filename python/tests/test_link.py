@@ -410,6 +410,14 @@ def test_crosscheck_wants_traffic_that_iperf3_can_send(scenario: Path, capsys: p
     assert f'{scenario}: traffic[1].kind: given "cbr"; allowed "ftp"' in said
 
 
+def test_crosscheck_has_no_data_both_ways_in_a_connection(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "both.toml"
+    text = _core.template("both", "dumbbell") + '\n[[traffic]]\nkind = "ftp"\nreverse_of = "up"\n'
+    path.write_text(text, encoding="utf-8")
+    assert main(["crosscheck", str(path), "--set", "traffic.0.name=up"]) == 2
+    assert 'reverse_of: given "up"; allowed no such key: the data of iperf3 go one way' in capsys.readouterr().err
+
+
 def test_crosscheck_takes_the_scenario_that_init_writes(tmp_path: Path) -> None:
     """Ten downloads, and an upload the other way."""
     path = tmp_path / "first.toml"
@@ -859,6 +867,9 @@ class TestInNamespaces:
         assert 0.1 < cell["share"] < 0.9
         assert cell["lateness_p99_us"] > 0
         assert len(found["answers"]) == 3
+        both = found["both_ways"]
+        assert both["path"] == "both ways"
+        assert 8 < both["throughput_mbps"] <= 20.2
         assert min(found["answers"]) == pytest.approx(min(found["simulated"]), rel=0.2)
 
     def test_what_a_crosscheck_sends_is_not_paced_by_a_default_of_bbr(self) -> None:

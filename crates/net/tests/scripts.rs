@@ -567,6 +567,7 @@ impl EndpointRun {
                         false => wrap(begin(n), 0),
                     };
                     let payload = if whole { 0 } else { MSS };
+                    let ack = ack.map(|ack| Feedback { carried: payload as u16, ..ack });
                     let arrived = Arrived { seq, payload, bits, stamp: sent, now, ack: number };
                     self.call(now, |end, out| end.take(&arrived, ack.as_ref(), out));
                 }

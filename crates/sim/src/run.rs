@@ -182,9 +182,10 @@ fn add_traffic(
     seed: u64,
     route: &mut Route<'_>,
 ) -> Result<(), ScenarioError> {
-    let mut way = Vec::new();
+    let (mut way, mut firsts) = (Vec::new(), Vec::with_capacity(scenario.traffic.len()));
     for (index, (traffic, given)) in scenario.traffic.iter().zip(&scenario.ends).enumerate() {
         let mut starts = starts::Starts::new(&traffic.start, seed, &format!("traffic.{index}.start"));
+        firsts.push(network.flows() as u32);
         let phases = agents::phases(traffic);
         let mut agents = agents::Agents::new(traffic, given, &phases, index, seed);
         for i in 0..traffic.flows() as usize {
@@ -193,6 +194,9 @@ fn add_traffic(
             let (there, back) = way.split_at(there);
             let back = if traffic.has_feedback() { back } else { &[] };
             agents.add_flow(network, i, starts.next(i), there, back);
+            if let Some(other) = traffic.reverse_of() {
+                network.both_ways(firsts[other] + i as u32, firsts[index] + i as u32);
+            }
         }
         agents.finish(network);
     }

@@ -29,13 +29,19 @@ ENDED = "given up, or the sender or the receiver of the flows has ended early"
 
 SENDER = """
 import os, socket, sys, threading
+def take(s):
+    into = memoryview(bytearray(1 << 20))
+    while s.recv_into(into):
+        pass
 host, block, buffer = sys.argv[1], bytes(int(sys.argv[2])), int(sys.argv[3])
 def send(port, control):
     try:
         s = socket.socket()
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
         s.setsockopt(socket.SOL_SOCKET, 32, buffer)  # SO_SNDBUFFORCE
+        s.setsockopt(socket.SOL_SOCKET, 33, 1 << 25)  # SO_RCVBUFFORCE
         s.connect((host, int(port)))
+        threading.Thread(target=take, args=(s,)).start()
         while True:
             s.sendall(block)
     except OSError as error:
@@ -70,6 +76,42 @@ while True:
             poll.unregister(number)
 """
 
+BOTH = """
+import contextlib, socket, sys, threading
+block, buffer = bytes(int(sys.argv[2])), int(sys.argv[3])
+begun = threading.Lock()
+def send(s):
+    with contextlib.suppress(ConnectionError):
+        while True:
+            s.sendall(block)
+def take(s):
+    into = memoryview(bytearray(1 << 20))
+    with contextlib.suppress(ConnectionError):
+        while s.recv_into(into):
+            pass
+def listen(port, control):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+    s.setsockopt(socket.SOL_SOCKET, 32, buffer)  # SO_SNDBUFFORCE
+    s.setsockopt(socket.SOL_SOCKET, 33, 1 << 25)  # SO_RCVBUFFORCE
+    s.bind((sys.argv[1], int(port)))
+    s.listen(1024)
+    return s
+def accept(s):
+    while True:
+        one, _ = s.accept()
+        if begun.acquire(blocking=False):
+            print("begun", flush=True)
+        for task in (send, take):
+            threading.Thread(target=task, args=(one,)).start()
+listening = [listen(*word.split(":")) for word in sys.argv[4:]]
+print("ready", flush=True)
+for s in listening:
+    threading.Thread(target=accept, args=(s,)).start()
+"""
+"""A receiver that sends too, in the same connections."""
+
 
 @dataclass(frozen=True)
 class Load:
@@ -86,11 +128,13 @@ def run(
     duration: float,
     *,
     port: int,
+    both_ways: bool = False,
     stop: Callable[[], bool] = lambda: False,
 ) -> dict[str, Any]:
     """Send over the link until `duration` s after the first connection; the result document from `warmup` on.
 
-    The flows of each load have a port of their own, from `port` on: the document's flows tell them apart.
+    With `both_ways` the receivers send in the same connections. The flows of each load have a port of their own, from
+    `port` on: the document's flows tell them apart.
 
     Raises:
         crosscheck.CrosscheckError: the sender or the receiver has failed, or it was to give up.
@@ -100,11 +144,13 @@ def run(
     flows = [[f"{at}:{load.control}"] * load.flows for at, load in zip(ports, loads, strict=True)]
     words = [word for turn in zip_longest(*flows) for word in turn if word]
     there, back = plan.delays
+    numbers = [str(BLOCK), str(BUFFERS // len(words))]
     with links.Running(plan) as running:
-        sink = subprocess.Popen([sys.executable, "-I", "-c", SINK, running.outer, *ports], stdout=subprocess.PIPE)
+        listening = [f"{at}:{load.control}" for at, load in zip(ports, loads, strict=True)]
+        receiver = [BOTH, running.outer, *numbers, *listening] if both_ways else [SINK, running.outer, *ports]
+        sink = subprocess.Popen([sys.executable, "-I", "-c", *receiver], stdout=subprocess.PIPE)
         try:
             _wait(sink, b"ready", lambda: stop() or sink.poll() is not None)
-            numbers = [str(BLOCK), str(BUFFERS // len(words))]
             sender = running.start([sys.executable, "-I", "-c", SENDER, running.outer, *numbers, *words])
 
             def ended() -> bool:

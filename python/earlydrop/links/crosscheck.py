@@ -213,6 +213,11 @@ def _traffic(file: str | Path, document: Mapping[str, Any]) -> tuple[Flows, str]
                 f'{file}: traffic[{number_}].kind: given "{entry["kind"]}"; allowed "ftp": iperf3 sends endless '
                 "transfers; take the other entries out of a copy of the file"
             )
+        if "reverse_of" in entry:
+            raise CrosscheckError(
+                f'{file}: traffic[{number_}].reverse_of: given "{entry["reverse_of"]}"; allowed no such key: the data '
+                'of iperf3 go one way in a connection; --cells unseen --grid "both ways" has other senders'
+            )
         known = KERNEL[entry.get("profile", "ns2")]
         if entry["tcp"] not in known:
             raise CrosscheckError(f"{file}: traffic[{number_}].tcp: given {entry['tcp']}; allowed {', '.join(known)}")

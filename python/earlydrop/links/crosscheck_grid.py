@@ -97,6 +97,11 @@ class Cell:
         """Whether the flows are ECN-capable."""
         return False
 
+    @property
+    def both_ways(self) -> bool:
+        """Whether each connection has data both ways, over a queue each way."""
+        return False
+
     def discipline(self) -> Mapping[str, Any]:
         """The queue as a scenario has it."""
         return QUEUES[self.queue]
@@ -125,6 +130,7 @@ class Cell:
         for load in self.loads:
             traffic: dict[str, Any] = {
                 "kind": "ftp",
+                **({"name": load.control} if self.both_ways else {}),
                 "count": load.flows,
                 "start": {"uniform": ["0 s", f"{self.starts:g} s"]},
                 "tcp": load.control,
@@ -137,6 +143,8 @@ class Cell:
                 table, _, part = key.partition(".")
                 traffic[table] = {**traffic.get(table, {}), part: value} if part else value
             loads.append(traffic)
+            if self.both_ways:
+                loads.append({"kind": "ftp", "reverse_of": load.control})
         warmup, duration = self.window
         document = {
             "name": f"{self.control}-{self.queue}-{self.rate}-{self.rtt}-{self.flows}",
@@ -150,7 +158,7 @@ class Cell:
                 "bottleneck": {**way, **self.impairments()},
                 "reverse": way,
             },
-            "queue": {"bottleneck": self.discipline()},
+            "queue": {way: self.discipline() for way in ("bottleneck", "reverse")[: 1 + self.both_ways]},
             "traffic": loads,
         }
         return _core.Scenario.parse(document, [])

@@ -9,6 +9,9 @@ Mixtures: two pairs of controls, each with half of eight flows, over four queues
 
 Impairments: each control with 1 % random loss, and with 1 % of the packets 5 ms late, on two paths over DropTail.
 
+Both ways: each control with one connection and with eight, which have data both ways, over four queues (each way one);
+the path is (q + c + f) mod 4 of those of mixtures, for control c, queue q and f (0 for one connection, 1 for eight).
+
 Flows are plain sockets (`bulk`), which connect at once.
 """
 
@@ -36,6 +39,9 @@ MIXED_QUEUES = ("droptail", "red", "pie", "codel")
 MIXED_PATHS = ((20, 40), (50, 5), (20, 200), (50, 40))
 """Mbit/s, ms."""
 
+BOTH_WAYS = "both ways"
+BOTH_QUEUES = ("droptail", "pie", "codel", "fq_codel")
+
 IMPAIRMENTS: dict[str, dict[str, Any]] = {
     "loss": {"loss": 0.01},
     "reordering": {"reorder": {"probability": 0.01, "delay": "5 ms"}},
@@ -45,7 +51,8 @@ IMPAIRED_PATHS = ((20, 40), (20, 200))
 """Mbit/s, ms."""
 
 WINDOWS = ((10.0, 60.0), (6.0, 30.0), (6.0, 20.0))
-"""The measured interval, s: below 50 Mbit/s, of mixtures and impairments; of others with 200 ms; of all others."""
+"""The measured interval, s: below 50 Mbit/s, of mixtures, impairments and data both ways; of others with 200 ms; of all
+others."""
 
 ENOUGH = 20_000
 """Segments of the receive window, which never limits."""
@@ -56,7 +63,7 @@ class Cell(crosscheck_grid.Cell):
     """What is run."""
 
     path: str = ""
-    """The impairment of the link, if there is one."""
+    """The impairment of the link, if there is one, or that connections have data both ways."""
 
     def __str__(self) -> str:
         return super().__str__() + (f", {self.path}" if self.path else "")
@@ -78,6 +85,10 @@ class Cell(crosscheck_grid.Cell):
     @property
     def ecn(self) -> bool:
         return self.queue == "dualpi2" and self.control != "bbr"
+
+    @property
+    def both_ways(self) -> bool:
+        return self.path == BOTH_WAYS
 
     def discipline(self) -> Mapping[str, Any]:
         """DropTail holds a bandwidth-delay product, RED's thresholds are 5 and 15 ms, the others are `tc`'s."""
@@ -108,7 +119,7 @@ class Cell(crosscheck_grid.Cell):
         return {"window": ENOUGH}
 
     def send(self, plan: links.Plan, flows: crosscheck.Flows, port: int, stop: Callable[[], bool]) -> dict[str, Any]:
-        return bulk.run(plan, self.loads, *self.window, port=port, stop=stop)
+        return bulk.run(plan, self.loads, *self.window, port=port, both_ways=self.both_ways, stop=stop)
 
 
 def _bulk() -> list[Cell]:
@@ -131,6 +142,11 @@ def cells(pattern: str = "") -> list[Cell]:
             every.append(Cell(mixture, queue, rate, rtt, 8))
     for path in IMPAIRMENTS:
         every += [Cell(control, "droptail", *way, 8, path) for control in CONTROLS for way in IMPAIRED_PATHS]
+    for c, control in enumerate(CONTROLS):
+        for q, queue in enumerate(BOTH_QUEUES):
+            for f, flows in enumerate((1, 8)):
+                way = MIXED_PATHS[(q + c + f) % len(MIXED_PATHS)]
+                every.append(Cell(control, queue, *way, flows, BOTH_WAYS))
     return [cell for cell in every if re.search(pattern, str(cell))]
 
 

@@ -8,6 +8,7 @@ use super::fields::{Checked, Field};
 use super::forms::{Own, Range, Whole};
 use super::keys::{self, Key, Rows};
 use super::schemas::reference;
+use super::traffic::Traffic;
 use crate::topology::Graph;
 use earlydrop_net::TtlOption;
 
@@ -59,6 +60,12 @@ pub struct Ends {
 }
 
 impl Ends {
+    /// The same the other way.
+    fn reversed(&self) -> Ends {
+        let between = self.between.clone().map(|(from, to)| (to, from));
+        Ends { between, ..*self }
+    }
+
     /// The nodes of `graph` that senders and receivers are, each list in the order of the names, a pattern's in the
     /// order of the nodes.
     pub fn nodes(&self, graph: &Graph) -> Option<(Vec<u32>, Vec<u32>)> {
@@ -72,9 +79,29 @@ pub(super) fn with_ends(others: &[&'static str]) -> Vec<&'static str> {
     others.iter().copied().chain(keys::names(ENDS)).collect()
 }
 
-/// Reads the ends of each entry of `[[traffic]]`, whose other keys `traffic` has checked.
-pub(super) fn read(field: &Field<'_>) -> Checked<Vec<Ends>> {
-    field.items("one or more tables [[traffic]]")?.iter().map(one).collect()
+/// Reads the ends of each entry of `[[traffic]]`, whose other keys are in `traffic`.
+pub(super) fn read(field: &Field<'_>, traffic: &[Traffic]) -> Checked<Vec<Ends>> {
+    let entries = field.items("one or more tables [[traffic]]")?;
+    let mut all: Vec<Ends> = entries.iter().map(one).collect::<Checked<_>>()?;
+    for (at, entry) in traffic.iter().enumerate() {
+        if let Some(other) = entry.reverse_of() {
+            let (own, these) = (&all[at], all[other].reversed());
+            let fields = entries[at].any_table("a table [[traffic]]")?;
+            let same = [
+                (FROM.name, own.between == these.between),
+                (TO.name, own.between == these.between),
+                (TTL.name, own.ttl == these.ttl),
+                (TTL_OPTION.name, own.ttl_option == these.ttl_option),
+            ];
+            if let Some(field) = same.into_iter().filter(|(_, same)| !same).find_map(|(key, _)| fields.optional(key)) {
+                return Err(field
+                    .error("is that of the entry that reverse_of names, the other way")
+                    .allowed("no such key"));
+            }
+            all[at] = these;
+        }
+    }
+    Ok(all)
 }
 
 fn one(entry: &Field<'_>) -> Checked<Ends> {

@@ -34,7 +34,7 @@ impl Scenario {
         insert(&mut map, "aqms", (!own.is_empty()).then(|| own.into()));
         let queues: Map<String, Json> = self.queues.iter().map(|one| (one.key.clone(), queue(&one.spec))).collect();
         map.insert("queue".into(), queues.into());
-        let entries = self.traffic.iter().zip(&self.ends).map(|(one, ends)| traffic::write(one, ends));
+        let entries = self.traffic.iter().zip(&self.ends).map(|(one, ends)| traffic::write(one, ends, &self.traffic));
         map.insert("traffic".into(), entries.collect());
         map.insert("record".into(), record(&self.record));
         map.into()

@@ -72,10 +72,12 @@ impl Scenario {
     /// Of each flow between `pairs` pairs of hosts, those of its traffic entry or all in order: its traffic entry, the
     /// number of its pair, and which way it sends.
     pub(crate) fn pairs_of_flows(&self, pairs: u32) -> impl Iterator<Item = (&Traffic, u32, Way)> {
-        let mut dealt = 0;
+        let (mut dealt, mut firsts) = (0, Vec::with_capacity(self.traffic.len()));
         self.traffic.iter().flat_map(move |traffic| {
-            let before = dealt;
-            dealt += if traffic.pairs.is_none() { traffic.flows() } else { 0 };
+            // The other way in connections has their pairs.
+            let before = traffic.reverse_of().map_or(dealt, |at| firsts[at]);
+            firsts.push(before);
+            dealt += if traffic.takes_pairs() { traffic.flows() } else { 0 };
             (0..traffic.flows()).map(move |flow| (traffic, traffic.pair(flow, before, pairs), traffic.direction))
         })
     }
@@ -87,8 +89,16 @@ impl Scenario {
         let mut random = Generator::stream(seed, "topology.pairs");
         let mut below = |n: usize| ((random.uniform() * n as f64) as usize).min(n - 1);
         let mut dealt = 0;
+        let mut firsts = Vec::with_capacity(self.traffic.len());
         for (traffic, given) in self.traffic.iter().zip(&self.ends) {
             let count = traffic.flows() as usize;
+            firsts.push(ends.len());
+            if let Some(at) = traffic.reverse_of() {
+                ends.extend(
+                    (firsts[at]..firsts[at] + count).map(|flow| ends[flow]).map(|(a, b)| (b, a)).collect::<Vec<_>>(),
+                );
+                continue;
+            }
             match (given.nodes(graph), &graph.pairs) {
                 (Some((from, to)), _) => ends.extend((0..count).map(|i| (from[i % from.len()], to[i % to.len()]))),
                 (None, Pairs::Listed(pairs)) => {
@@ -97,7 +107,7 @@ impl Scenario {
                         Way::Forward => (left, right),
                         Way::Reverse => (right, left),
                     }));
-                    dealt += if traffic.pairs.is_none() { traffic.flows() } else { 0 };
+                    dealt += if traffic.takes_pairs() { traffic.flows() } else { 0 };
                 }
                 // The checker refuses traffic without ends where there are no pairs.
                 (None, Pairs::Drawn | Pairs::None) => ends.extend((0..count).map(|_| {

@@ -244,6 +244,22 @@ fn traffic_of_every_kind_is_written_as_it_is_read() {
 }
 
 #[test]
+fn the_other_way_of_connections_has_their_number_ends_and_tcp() {
+    let both = "[[traffic]]\nkind = \"ftp\"\nname = \"up\"\ncount = 3\ntcp = \"cubic\"\nstack = \"linux-6.18\"\nfrom = \"s1\"\nto = \"d1\"\nttl = 9\n\
+        [[traffic]]\nkind = \"ftp\"\nreverse_of = \"up\"\nstart = \"2 s\"\nlifetime = \"1 s\"\nclass = 2";
+    let text = template("t");
+    let scenario = checked(&(text.split("[[traffic]]").next().expect("a network").to_string() + both));
+    let json = scenario.to_json();
+    let again = check(&Doc::from_json(&json).expect("JSON"), None).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((&again.to_json(), &again.ends), (&json, &scenario.ends));
+    let (up, down) = (&json["traffic"][0], &json["traffic"][1]);
+    assert_eq!((&down["reverse_of"], &down["count"], &down["tcp"]), (&"up".into(), &3.into(), &"cubic".into()));
+    assert_eq!((&down["from"], &down["to"], &down["ttl"]), (&up["to"], &up["from"], &9.into()));
+    assert_eq!((&down["start"], &down["lifetime"], &down["class"]), (&"2 s".into(), &"1 s".into(), &2.into()));
+    assert_eq!(scenario.flows(), 6);
+}
+
+#[test]
 fn a_distribution_comes_from_a_file_beside_the_scenario() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("cdf");
     std::fs::create_dir_all(&folder).expect("made");

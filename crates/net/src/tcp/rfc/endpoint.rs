@@ -36,8 +36,7 @@ impl Endpoint<'_> {
                 let reply = self.receiver.take(arrived);
                 let told = reply.parts().0.into_iter().flatten().map(|ack| ack.option_bytes()).max();
                 self.sender.leave_room(told.unwrap_or(0).max(self.receiver.option_bytes()));
-                let carried = arrived.payload > 0;
-                self.sender.on_feedback(arrived.now, &Feedback { carried, ..*ack }, out);
+                self.sender.on_feedback(arrived.now, ack, out);
                 self.carry_out(arrived.now, reply, out)
             }
             None if arrived.bits & SYN != 0 => self.take_syn(arrived, out),
@@ -48,7 +47,7 @@ impl Endpoint<'_> {
     /// The passive end answers a SYN; an open one repeats its acknowledgement (RFC 9293, 3.10.7.4).
     fn take_syn(&mut self, arrived: &Arrived, out: &mut Output) -> Option<f64> {
         if self.sender.is_open() {
-            out.segments.push(self.sender.bare());
+            out.segments.push(self.sender.bare(arrived.now));
             return self.carry(arrived.now, out);
         }
         let Reply::Now(answer) = self.receiver.take(arrived) else { return None };
@@ -93,7 +92,7 @@ impl Endpoint<'_> {
         if out.segments.is_empty() {
             let (acks, timer) = reply.parts();
             for ack in acks.into_iter().flatten() {
-                out.segments.push(self.sender.bare());
+                out.segments.push(self.sender.bare(now));
                 out.acks.push(Some(ack));
             }
             self.sender.leave_room(self.receiver.option_bytes());
@@ -103,7 +102,7 @@ impl Endpoint<'_> {
         for ack in reply.parts().0.into_iter().flatten() {
             if ack.echo != carried.echo {
                 // RFC 8257, 3.2: what came before the state of marks changed has an ACK of its own, ahead of the data.
-                out.segments.insert(0, self.sender.bare());
+                out.segments.insert(0, self.sender.bare(now));
                 out.acks.push(Some(ack));
             } else if ack.duplicate {
                 carried = ack;
@@ -113,7 +112,10 @@ impl Endpoint<'_> {
         }
         for sent in &out.segments[out.acks.len()..] {
             out.acks.push(match sent.bits & SYN {
-                0 => Some(carried.within(self.sender.room_beside(sent.payload))),
+                0 => {
+                    let ack = carried.within(self.sender.room_beside(sent.payload));
+                    Some(Feedback { carried: sent.payload, ..ack })
+                }
                 _ => self.receiver.syn_answer(now),
             });
             if sent.payload > 0 {

@@ -37,6 +37,9 @@ pub struct Arrived {
 /// SACK blocks in an ACK, at most: four fit into the options, three beside time stamps (RFC 2018, section 3).
 pub const MOST_BLOCKS: usize = 4;
 
+/// A segment's time of sending is rounded to a tick, by less than this, s.
+pub(super) const ROUNDED: f64 = 1e-6;
+
 /// In place of the bytes of a window: it is the connection's, as ever.
 pub const SAME_WINDOW: u32 = u32::MAX;
 
@@ -47,8 +50,8 @@ pub struct Feedback {
     pub ack: u32,
     /// It acknowledges a SYN (SYN-ACK).
     pub syn: bool,
-    /// It comes with data.
-    pub carried: bool,
+    /// Bytes of data that it comes with.
+    pub carried: u16,
     /// The first block is a DSACK (RFC 2883).
     pub duplicate: bool,
     /// ECE: a marked segment has arrived (RFC 3168); in the SYN-ACK agreement on ECN.
@@ -77,7 +80,7 @@ impl Feedback {
         Feedback {
             ack,
             syn: false,
-            carried: false,
+            carried: 0,
             duplicate: false,
             echo: false,
             ace: 0,

@@ -38,6 +38,8 @@ pub struct Network {
     pub web_clients: Vec<WebSpec>,
     /// Flows whose data end at a time, s.
     pub stops: Vec<(u32, f64)>,
+    /// Pairs of flows that are the two ways of one connection; the first sends the SYN.
+    pub both_ways: Vec<(u32, u32)>,
     /// Number of groups of transfers.
     pub groups: u32,
     /// Class of each flow's packets; empty if all are 0.
@@ -141,6 +143,13 @@ impl Network {
         self.needs_events |= !spec.is_plain() || self.spec(flow as usize).options.rfc.is_some();
         self.groups = self.groups.max(spec.group + 1);
         self.transfers.push((flow, spec));
+    }
+
+    /// `back` sends the other way in the connection of `flow`, over the same links: its data, and nothing else, acknowledge
+    /// those of `flow`.
+    pub fn both_ways(&mut self, flow: u32, back: u32) {
+        self.needs_events = true;
+        self.both_ways.push((flow, back));
     }
 
     /// Ends the data of a TCP flow at a time, s.

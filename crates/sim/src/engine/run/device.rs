@@ -36,7 +36,10 @@ impl<Q: EventQueue> Engine<Q> {
         if !spec.options.has_small_queue() || segment.bits() & SYN != 0 {
             return;
         }
-        let payload = segment.size().saturating_sub(spec.wire - spec.payload);
+        let payload = match self.blocks.carried(segment) {
+            Some(ack) => ack.carried,
+            None => segment.size().saturating_sub(spec.wire - spec.payload),
+        };
         let Sender::Rfc(connection) = &mut self.net.flows[flow as usize].sender else { return };
         connection.leaves(at, segment.seq() as u32, u32::from(payload));
         let release = connection.release_at();

@@ -1,6 +1,7 @@
 //! The engine: the state of a running network and what each event does to it. Each part has a file with its methods.
 
 mod analytic;
+mod both_ways;
 mod device;
 mod dispatch;
 mod finish;
@@ -25,6 +26,7 @@ use crate::engine::network::FlowSettings;
 use crate::engine::outcome::{PacketDelays, Series};
 use crate::engine::settings::Settings;
 use crate::engine::state::applications::Applications;
+use crate::engine::state::both_ways::BothWays;
 use crate::engine::state::end_to_end::Losses;
 use crate::engine::state::headers::Headers;
 use crate::engine::state::hosts::BlockPool;
@@ -57,6 +59,7 @@ pub struct Engine<Q> {
     specs: FlowSettings,
     sources: Sources,
     rtp: RtpFlows,
+    both_ways: BothWays,
     applications: Applications,
     /// Flows whose data end at a time, s.
     stops: Vec<(u32, f64)>,

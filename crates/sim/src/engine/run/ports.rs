@@ -196,9 +196,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// A port dropped `segment` at `now`.
     #[inline(always)]
     pub(super) fn dropped(&mut self, segment: Segment, now: f64) {
-        if let Some(losses) = &mut self.losses {
-            losses.lost(segment, now);
-        }
+        self.note_loss(segment, now);
         self.net.arrivals[segment.flow() as usize].drops += 1;
         if self.small_queues {
             self.note_drop_at_sender(&segment, now);
@@ -206,6 +204,14 @@ impl<Q: EventQueue> Engine<Q> {
         self.forget(&segment);
         let made = self.net.step(segment.flow(), segment.hop()).made();
         count_at(&mut self.losses_by_distance, made);
+    }
+
+    /// Counts a lost packet, but no ACK.
+    #[inline(always)]
+    pub(super) fn note_loss(&mut self, segment: Segment, now: f64) {
+        if let Some(losses) = self.losses.as_mut().filter(|_| !self.blocks.is_bare(&segment)) {
+            losses.lost(segment, now);
+        }
     }
 
     /// A packet's time to live expires at `now`.

@@ -23,6 +23,9 @@ impl<Q: EventQueue> Engine<Q> {
 
     #[inline(always)]
     fn carry_out_rfc(&mut self, flow: u32, key: Key) {
+        if let Some(other) = self.both_ways.other(flow) {
+            return self.sent_both_ways(flow, other, key);
+        }
         if !self.out.segments.is_empty() {
             if let Some(losses) = &mut self.losses {
                 losses.sent(flow, self.out.segments.len());
@@ -48,6 +51,12 @@ impl<Q: EventQueue> Engine<Q> {
             }
             self.out.segments.clear();
         }
+        self.finish_rfc(flow, key);
+    }
+
+    /// After a sender's segments: its traced variables and its timer.
+    #[inline(always)]
+    pub(super) fn finish_rfc(&mut self, flow: u32, key: Key) {
         if !self.out.changes.is_empty() {
             self.note_changes(key.now);
         }
@@ -172,7 +181,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    fn count_payload(&mut self, segment: &Segment, payload: u32, in_order: u64, age: u32, now: f64) {
+    pub(super) fn count_payload(&mut self, segment: &Segment, payload: u32, in_order: u64, age: u32, now: f64) {
         if now >= self.settings.duration {
             return;
         }
@@ -206,6 +215,9 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// The delayed-ACK timer expires.
     pub(super) fn send_delayed_ack(&mut self, segment: Segment, key: Key) {
+        if let Some(other) = self.both_ways.other(segment.flow()) {
+            return self.delayed_ack_both_ways(segment.flow(), other, key);
+        }
         let Receiver::Rfc(receiver) = &mut self.net.arrivals[segment.flow() as usize].receiver else { return };
         let (feedback, later) = match receiver.on_timer(key.now) {
             Reply::Now(feedback) => (Some(feedback), None),

@@ -6,6 +6,7 @@ use crate::engine::outcome::Series;
 use crate::engine::plan::{Mode, Plan};
 use crate::engine::settings::Settings;
 use crate::engine::state::applications::Applications;
+use crate::engine::state::both_ways::BothWays;
 use crate::engine::state::headers::Headers;
 use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::link::{Link, NONE};
@@ -90,6 +91,7 @@ impl<Q: EventQueue> Engine<Q> {
             chain_cause: 0,
             chain_number: 0,
         }));
+        let both_ways = BothWays::new(&network.both_ways, &mut flows);
         let mut arrivals = space(flow_count);
         arrivals.extend(specs.in_order().map(|(spec, _)| Arrivals {
             receiver: hosts::receiver(spec, 0),
@@ -125,6 +127,7 @@ impl<Q: EventQueue> Engine<Q> {
                 own_links: (own_links[0], own_links[1]),
             },
             sources: Sources::new(network.sources, flow_count),
+            both_ways,
             rtp: RtpFlows::new(network.media_flows, flow_count),
             applications: Applications::new(
                 network.transfers,

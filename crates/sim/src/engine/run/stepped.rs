@@ -78,8 +78,8 @@ impl<Q: EventQueue> Engine<Q> {
             self.forget(segment);
             // In flight for ever, if the rate of the link stays 0.
             self.rare(segment.flow()).lost += u32::from(sent.end.is_finite());
-            if let Some(losses) = self.losses.as_mut().filter(|_| sent.end.is_finite()) {
-                losses.lost(*segment, now);
+            if sent.end.is_finite() {
+                self.note_loss(*segment, now);
             }
         }
         sent.arrival

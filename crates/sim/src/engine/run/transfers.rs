@@ -256,6 +256,10 @@ impl<Q: EventQueue> Engine<Q> {
             self.receive_rtp(segment, key);
             return None;
         }
+        if let Some(other) = self.both_ways.other(flow) {
+            self.receive_both_ways(segment, other, key);
+            return None;
+        }
         let (max_sent, limit) = match &self.net.flows[flow as usize].sender {
             Sender::Ns2(sender) => (sender.core.max_sent, sender.core.limit),
             Sender::Rfc(connection) => {

@@ -7,6 +7,7 @@ use earlydrop_aqm::header::{TcpHeader, MOST_BLOCKS};
 use earlydrop_aqm::{Header, Packet};
 use earlydrop_net::segment::{CWR, ECE, FIN, PSH, REQUEST, SACK, SYN};
 use earlydrop_net::Segment;
+use std::collections::BTreeSet;
 
 /// What all packets of a flow have in common.
 struct FlowHeader {
@@ -20,6 +21,8 @@ struct FlowHeader {
     tcp: bool,
     /// ACKs count marks (accurate ECN).
     counts_marks: bool,
+    /// Its data acknowledge others.
+    both_ways: bool,
 }
 
 /// The headers of every flow; empty if no queue reads them.
@@ -35,6 +38,7 @@ impl Headers {
             return Headers::default();
         }
         let ends = |links: &[u32]| links.first().copied().zip(links.last().copied()).unwrap_or((0, 0));
+        let pairs: BTreeSet<u32> = network.both_ways.iter().flat_map(|&(flow, back)| [flow, back]).collect();
         let flows = (0..network.flows()).map(|flow| {
             let (forward, reverse) = network.route(flow);
             FlowHeader {
@@ -43,6 +47,7 @@ impl Headers {
                 hops: forward.len(),
                 dscp: network.dscp(flow),
                 tcp: network.spec(flow).interval.is_none(),
+                both_ways: pairs.contains(&(flow as u32)),
                 counts_marks: network.spec(flow).options.rfc.as_ref().is_some_and(|rfc| rfc.counts_marks()),
             }
         });
@@ -55,7 +60,11 @@ impl Headers {
         let Some(flow) = self.flows.get(segment.flow() as usize) else { return Header::of(packet) };
         let is_data = segment.hop() < flow.hops;
         let (source, destination) = if is_data { flow.data } else { flow.acks };
-        let tcp = flow.tcp.then(|| if is_data { data(&segment) } else { ack(&segment, flow.counts_marks, blocks) });
+        let tcp = flow.tcp.then(|| match (is_data, flow.both_ways) {
+            (true, true) => both(&segment, flow.counts_marks, blocks),
+            (true, false) => data(&segment),
+            (false, _) => ack(&segment, flow.counts_marks, blocks),
+        });
         Header { dscp: flow.dscp, source: source.into(), destination: destination.into(), tcp }
     }
 }
@@ -69,6 +78,20 @@ fn data(segment: &Segment) -> TcpHeader {
         ecn_flags: u8::from(bits & CWR != 0) << 1,
         data: true,
         ..TcpHeader::default()
+    }
+}
+
+/// The header of a segment of a connection with data both ways.
+fn both(segment: &Segment, counts_marks: bool, blocks: &BlockPool) -> TcpHeader {
+    let own = data(segment);
+    let Some(feedback) = blocks.carried(segment) else { return own };
+    let acknowledges = ack(&segment.with_bits(segment.bits() & (SYN | SACK)), counts_marks, blocks);
+    TcpHeader {
+        plain_ack: own.plain_ack && acknowledges.plain_ack,
+        acknowledges: true,
+        ecn_flags: own.ecn_flags | acknowledges.ecn_flags | u8::from(feedback.echo && !counts_marks),
+        data: feedback.carried > 0,
+        ..acknowledges
     }
 }
 

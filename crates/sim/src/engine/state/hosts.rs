@@ -89,6 +89,17 @@ impl BlockPool {
         (None, blocks.map(|block| (block.start as u32, block.end as u32)).collect())
     }
 
+    /// The acknowledgement that a segment carries, if its flow has data both ways or it is an ACK of that kind.
+    pub fn carried(&self, segment: &Segment) -> Option<&Feedback> {
+        let kept = segment.bits() & SACK != 0 && segment.note() & RFC_PLACE != 0;
+        kept.then(|| &self.rfc.kept[(segment.note() & !RFC_PLACE) as usize].0)
+    }
+
+    /// Whether a segment is an ACK without data, of the profile `rfc` with its contents kept.
+    pub fn is_bare(&self, segment: &Segment) -> bool {
+        self.carried(segment).is_some_and(|ack| ack.carried == 0 && !ack.syn)
+    }
+
     /// The ACK was dropped.
     pub fn free(&mut self, ack: Segment) {
         if ack.note() & RFC_PLACE != 0 {

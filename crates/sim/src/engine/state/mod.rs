@@ -2,6 +2,7 @@
 
 pub mod analytic_port;
 pub mod applications;
+pub mod both_ways;
 pub mod end_to_end;
 pub mod headers;
 pub mod hosts;

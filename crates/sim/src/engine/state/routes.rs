@@ -99,7 +99,7 @@ pub enum Action {
     SenderAhead,
     /// Reaches the sender of finite transfers, or of media, by an event.
     Server,
-    /// Reaches the receiver of transfers over several connections, or of media, by an event.
+    /// Reaches the receiver of transfers over several connections, of media, or of data both ways, by an event.
     Client,
     /// Reaches a sink, which counts it in the same call.
     Sink,
@@ -226,12 +226,16 @@ fn give_lanes(steps: &mut [Step]) {
 pub fn routes(network: &Network, plan: &Plan, rows: &Rows, settings: &Settings) -> (Vec<Route>, Vec<Step>, Vec<Lag>) {
     let (mut routes, mut all, mut lags) = (space(network.flows()), Vec::new(), Vec::new());
     let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
-    // Whether a flow has finite transfers, and whether over several connections; media have both.
+    // Whether a flow has finite transfers, and whether over several connections; media and data both ways have both.
     let mut applications = vec![(false, false); network.flows()];
     for (flow, spec) in &network.transfers {
         applications[*flow as usize] = (true, !spec.is_plain());
     }
     network.media_flows.iter().for_each(|&(flow, _)| applications[flow as usize] = (true, true));
+    network.both_ways.iter().for_each(|&(flow, back)| {
+        applications[flow as usize] = (true, true);
+        applications[back as usize] = (true, true);
+    });
     let delays = settings.jitter || !settings.delay_flows.is_empty();
     for (flow, &(transfers, reconnects)) in applications.iter().enumerate() {
         let (forward, reverse) = network.route(flow);

@@ -69,9 +69,9 @@ pub(super) fn read(field: &Field<'_>, topology: &Topology, folder: Option<&Path>
     }
     let mut names = BTreeSet::new();
     let mut flows = 0;
-    let mut traffic = Vec::new();
+    let mut traffic: Vec<Traffic> = Vec::new();
     for entry in field.items("one or more tables [[traffic]]")? {
-        let one = self::entry(&entry, topology, folder)?;
+        let one = self::entry(&entry, topology, folder, &traffic)?;
         flows += one.flows();
         if flows > bounds::FLOWS {
             return Err(ScenarioError::new(entry.path, "makes too many flows")
@@ -88,7 +88,7 @@ pub(super) fn read(field: &Field<'_>, topology: &Topology, folder: Option<&Path>
     Ok(traffic)
 }
 
-fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>) -> Checked<Traffic> {
+fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>, above: &[Traffic]) -> Checked<Traffic> {
     let doc = distribution::with_files_in(field.doc, folder);
     let field = &Field { doc: &doc, path: field.path.clone() };
     let named = |kind: &&&Kind| matches!(field.doc.get("kind"), Some(Doc::String(word)) if word == kind.name);
@@ -107,7 +107,7 @@ fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>) -> Check
     let load = (kind.read)(&fields)?;
     let random = random(&fields, kind)?;
     let default = if kind.over_tcp { topology.pairs() } else { 1 };
-    Ok(Traffic {
+    let mut traffic = Traffic {
         name: NAME.given(&fields)?,
         count: COUNT.read_or(&fields, default.into())? as u32,
         start: START.read(&fields)?,
@@ -117,14 +117,54 @@ fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>) -> Check
         pairs: pairs(&fields, topology)?,
         random,
         load,
-    })
+    };
+    if let Some(at) = ftp::other_way(&fields, above)? {
+        let own = std::mem::replace(&mut traffic, above[at].clone());
+        traffic.direction = traffic.direction.other();
+        (traffic.name, traffic.start, traffic.class, traffic.dscp) =
+            (own.name.clone(), own.start.clone(), own.class, own.dscp);
+        if let (Load::Ftp(load), Load::Ftp(of)) = (&mut traffic.load, &own.load) {
+            (load.lifetime, load.reverse_of) = (of.lifetime, Some(at));
+        }
+        same_connections(&fields, &own, &traffic)?;
+    }
+    Ok(traffic)
 }
 
-/// The entry in full, as it would be written.
-pub(super) fn write(traffic: &Traffic, ends: &Ends) -> Json {
+/// Refuses keys with which an entry that is the other way of connections, read on its `own`, would be another than
+/// `these`.
+fn same_connections(fields: &Fields<'_>, own: &Traffic, these: &Traffic) -> Checked<()> {
+    let written = [own, these].map(|traffic| write_own(traffic, &[]));
+    let ends = super::keys::names(ends::ENDS).collect::<Vec<_>>();
+    for (key, field) in fields.iter().filter(|(key, _)| !ends.contains(key) && *key != ftp::REVERSE_OF.name) {
+        let [given, wanted] = written.each_ref().map(|map| map.get(key));
+        if given != wanted || key == "stack" {
+            let allowed = wanted.map_or_else(|| "no such key".into(), |wanted| format!("no such key, or {wanted}"));
+            return Err(field
+                .error(format!("is that of the entry that {} names", ftp::REVERSE_OF.name))
+                .allowed(allowed));
+        }
+    }
+    Ok(())
+}
+
+/// The entry in full, as it would be written among `all`.
+pub(super) fn write(traffic: &Traffic, ends: &Ends, all: &[Traffic]) -> Json {
+    let mut map = write_own(traffic, all);
+    if ends.between.is_some() {
+        // They say it.
+        map.shift_remove(DIRECTION.name);
+    }
+    ends::write(ends, &mut map);
+    map.into()
+}
+
+/// The same without its ends.
+fn write_own(traffic: &Traffic, all: &[Traffic]) -> Map<String, Json> {
     let mut map = Map::new();
     map.insert("kind".into(), traffic.kind().into());
     NAME.write_given(traffic.name.as_ref(), &mut map);
+    ftp::REVERSE_OF.write_given(traffic.reverse_of().and_then(|at| all.get(at)?.name.as_ref()), &mut map);
     COUNT.write(&traffic.count.into(), &mut map);
     match &traffic.load {
         Load::Ftp(load) => ftp::write(load, &mut map),
@@ -149,8 +189,7 @@ pub(super) fn write(traffic: &Traffic, ends: &Ends) -> Json {
         DIRECTION.write(&traffic.direction, &mut map);
     }
     PAIRS.write_given(traffic.pairs.as_ref(), &mut map);
-    ends::write(ends, &mut map);
-    map.into()
+    map
 }
 
 /// Random numbers from elsewhere, for one flow.

@@ -63,6 +63,19 @@ impl Traffic {
         u64::from(self.count)
     }
 
+    /// The entry in whose connections the flows send the other way, by its place among all.
+    pub fn reverse_of(&self) -> Option<usize> {
+        match &self.load {
+            Load::Ftp(load) => load.reverse_of,
+            _ => None,
+        }
+    }
+
+    /// Whether its flows take the topology's pairs in order.
+    pub(crate) fn takes_pairs(&self) -> bool {
+        self.pairs.is_none() && self.reverse_of().is_none()
+    }
+
     /// The pair of `flow` among `pairs` pairs of hosts, where the entries before it have used `before` of them.
     pub(crate) fn pair(&self, flow: u64, before: u64, pairs: u32) -> u32 {
         match &self.pairs {
@@ -195,6 +208,14 @@ impl Direction {
     /// Both.
     pub const ALL: [Direction; 2] = [Direction::Forward, Direction::Reverse];
 
+    /// The other one.
+    pub fn other(self) -> Direction {
+        match self {
+            Direction::Forward => Direction::Reverse,
+            Direction::Reverse => Direction::Forward,
+        }
+    }
+
     /// Name in scenarios.
     pub fn name(self) -> &'static str {
         match self {
@@ -254,6 +275,8 @@ pub struct Ftp {
     pub tcp: TcpSpec,
     /// How long after its start a flow has data to send, in seconds; `None` for ever.
     pub lifetime: Option<f64>,
+    /// The entry in whose connections the flows send the other way, by its place among all.
+    pub reverse_of: Option<usize>,
 }
 
 /// Whether a transfer opens a connection of its own.

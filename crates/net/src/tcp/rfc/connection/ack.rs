@@ -100,7 +100,7 @@ impl Connection {
         if let Some(rtt) = rtt {
             self.sample(rtt, out);
         }
-        self.count_duplicates(advanced, arrived.sacked, ack, feedback.carried, out);
+        self.count_duplicates(advanced, arrived.sacked, ack, feedback.carried > 0, out);
         if advanced > 0 && self.settings.backoff_until_ack {
             self.rtt.rto.end_backoff();
         }
@@ -135,7 +135,7 @@ impl Connection {
         if echo && !entered {
             self.on_echo(now, flight_before, arrived.numbers, out);
         }
-        if !feedback.carried || advanced + arrived.numbers > 0 {
+        if feedback.carried == 0 || advanced + arrived.numbers > 0 {
             // Linux, `tcp_cwnd_reduction`: not if nothing is delivered.
             self.recover_or_grow(now, advanced, arrived.numbers, entered, echo, &info, out);
         }
@@ -233,7 +233,7 @@ impl Connection {
         let lost = self.find_losses(now, advanced, arrived);
         self.tell_losses(now);
         info.lost = if lost > 0 { self.segments(lost) } else { 0.0 };
-        let bare = advanced == 0 && feedback.count == 0 && !feedback.carried;
+        let bare = advanced == 0 && feedback.count == 0 && feedback.carried == 0;
         let probe = arrived.duplicate.is_some_and(|(_, end)| end == self.next);
         let repaired =
             self.detection.by_time_mut().is_some_and(|time| time.tlp.on_ack(ack, probe, bare) == Verdict::Repaired);

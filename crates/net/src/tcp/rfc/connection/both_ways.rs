@@ -33,7 +33,7 @@ impl Connection {
         if feedback.syn || unwrap(feedback.ack, self.first, 1) != Some(1) {
             return;
         }
-        if !feedback.carried {
+        if feedback.carried == 0 {
             self.ecn.on_third_ack(feedback);
         }
         self.establish(now, feedback, false, out);
@@ -64,15 +64,16 @@ impl Connection {
         }
     }
 
-    /// A segment without data that acknowledges only.
-    pub fn bare(&self) -> Sent {
+    /// A segment without data, which leaves now and acknowledges only.
+    pub fn bare(&mut self, now: f64) -> Sent {
         debug_assert!(self.next > 0, "after the SYN");
+        self.last_bare = now;
         Sent { seq: wrap(self.next, self.first), payload: 0, bits: self.ecn.other_bits() & !SYN }
     }
 
     /// Whether an acknowledgement that came with data tells of nothing that is not known.
     pub(super) fn is_old_news(&self, ack: u64, feedback: &Feedback) -> bool {
-        feedback.carried
+        feedback.carried > 0
             && ack <= self.una
             && !feedback.echo
             && !self.ecn.is_behind(feedback)

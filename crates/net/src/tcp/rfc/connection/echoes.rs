@@ -4,11 +4,8 @@
 //! of when ACKs came says it for every segment in flight.
 
 use super::Connection;
-use crate::tcp::rfc::wire::Feedback;
+use crate::tcp::rfc::wire::{Feedback, ROUNDED};
 use std::collections::VecDeque;
-
-/// A segment's time of sending is rounded to a tick, by less than this, s.
-const ROUNDED: f64 = 1e-6;
 
 /// When ACKs came, and their time stamps, s.
 #[derive(Clone, Debug, Default)]

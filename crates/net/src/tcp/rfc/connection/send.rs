@@ -171,7 +171,7 @@ impl Connection {
                     burst: if self.tso.autosized { burst.min(left) } else { burst },
                     cwnd: self.vars.cwnd,
                     free: self.vars.cwnd - self.segments(self.scoreboard.pipe()),
-                    last_sent: self.last_sent,
+                    last_sent: self.last_sent.max(self.last_bare),
                     first_sent: self.scoreboard.get(0).map_or(now, |record| record.sent),
                     srtt: self.rtt.smoothed(),
                 },

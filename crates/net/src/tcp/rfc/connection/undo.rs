@@ -72,7 +72,7 @@ impl Connection {
             // `tcp_try_undo_loss`
             Phase::Loss if advanced > 0 && (reported || late) => self.undo_reduction(true, out),
             Phase::Loss => {
-                let bare = advanced == 0 && feedback.count == 0 && !feedback.carried;
+                let bare = advanced == 0 && feedback.count == 0 && feedback.carried == 0;
                 return self.undo_by_frto(advanced, arrived, bare, recovered, out);
             }
         }

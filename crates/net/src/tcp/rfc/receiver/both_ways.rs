@@ -5,7 +5,7 @@ use super::Receiver;
 use crate::segment::CE;
 use crate::tcp::rfc::accecn::Counters;
 use crate::tcp::rfc::settings::Feedbacks;
-use crate::tcp::rfc::wire::{block_bytes, unwrap, Arrived, Feedback};
+use crate::tcp::rfc::wire::{block_bytes, unwrap, Arrived, Feedback, ROUNDED};
 
 impl Receiver {
     /// Of the end that sent the first SYN: its answer has come, which agrees on this feedback.
@@ -28,11 +28,12 @@ impl Receiver {
         self.settings.feedback
     }
 
-    /// An empty segment comes: its time stamp (RFC 7323, 4.3 (2)).
+    /// An empty segment comes: its time stamp (RFC 7323, 4.3 (2)), rounded down, so that data of the same time are not older.
     pub fn note_stamp(&mut self, arrived: &Arrived) {
         let start = unwrap(arrived.seq, self.settings.first, self.next);
-        if start.is_some_and(|start| start <= self.acked) && arrived.stamp >= self.recent {
-            self.recent = arrived.stamp;
+        let stamp = arrived.stamp - ROUNDED;
+        if start.is_some_and(|start| start <= self.acked) && stamp >= self.recent {
+            self.recent = stamp;
         }
     }
 
