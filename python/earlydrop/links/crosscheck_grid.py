@@ -358,8 +358,10 @@ def _sd(values: Sequence[float]) -> float:
 def _reduce(text: str) -> list[float]:
     document = json.loads(text)
     queue = document["queues"]["bottleneck"]
-    rates = [one["throughput_mbps"] for one in document["traffic"]]
-    return [*(queue[key] for key in MEASURES), queue["mark_rate"], share(rates)]
+    traffic = document["traffic"]
+    mixed = len({one["tcp"] for one in traffic}) > 1
+    of_first = share([one["throughput_mbps"] for one in traffic]) if mixed else 0.0
+    return [*(queue[key] for key in MEASURES), queue["mark_rate"], of_first]
 
 
 def simulate(
