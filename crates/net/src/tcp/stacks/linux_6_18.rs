@@ -11,7 +11,12 @@ pub const STACK: Stack = Stack {
     tcps: &["reno", "cubic", "dctcp", "bbr"],
     is_ns2: false,
     rows: &[
-        Row { key: "window", value: Value::Whole(4000), only: &[], source: "tcp_rmem: 6 MB" },
+        Row {
+            key: "window",
+            value: Value::Whole(2400),
+            only: &[],
+            source: "tcp_wmem[2]: 4 MB of send buffer, refilled when a third is free; tcp_rmem[2] is 32 MB",
+        },
         Row { key: "min_rto", value: Value::Seconds(0.2), only: &[], source: "TCP_RTO_MIN" },
         Row { key: "min_rto_for", value: Value::Word("variation"), only: &[], source: "tcp_rtt_estimator" },
         Row { key: "rack", value: Value::Flag(true), only: &["reno"], source: "tcp_recovery = 1" },
