@@ -43,6 +43,9 @@ PATHS = ((5, 40), (50, 200), (100, 5))
 ANSWERS = 6
 """Of a run of these."""
 
+WINDOW = 20_000
+"""Segments, which never limit."""
+
 REQUEST = 400
 """On the wire, B."""
 BOUND = 0.1
@@ -109,6 +112,8 @@ class Cell:
             "tcp": self.control,
             "stack": crosscheck.LINUX,
             "segment": f"{SEGMENT} B",
+            # The server's buffer is larger than an answer.
+            "window": WINDOW,
             "size": f"{self.size} B",
             "request": f"{REQUEST} B",
             "connection": self.connection,
