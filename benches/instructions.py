@@ -19,12 +19,19 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "benches" / "instructions.csv"
 COLUMNS = ["case", "million_instructions", "toolchain"]
+
+RECEIVERS = 3000
+STAR = "star.toml"
+"""A file that is made where the case runs: a sender, a queue, and so many receivers behind it. The run is short, so
+this counts the set-up, which must grow as the flows do."""
 
 CASES = {
     "A": ["A"],
@@ -34,6 +41,7 @@ CASES = {
     "B": ["B"],
     "C": ["C"],
     "lean": [str(ROOT / "benches" / "lean.toml")],
+    "setup": [STAR],
     "N10": ["N10", "--duration", "10"],
     "N100": ["N100", "--duration", "2"],
     "N1000": ["N1000", "--duration", "0.6"],
@@ -68,8 +76,31 @@ def toolchain() -> str:
 
 def millions(program: Path, case: str) -> float:
     """Instructions of a run, in millions."""
+    arguments = CASES[case]
+    with tempfile.TemporaryDirectory() as folder:
+        if arguments == [STAR]:
+            made = Path(folder) / STAR
+            made.write_text(star(), encoding="utf-8")
+            arguments = [str(made)]
+        return _counted(program, arguments)
+
+
+def star() -> str:
+    """The scenario of `STAR`."""
+    link = "[[link]]\nfrom = '{}'\nto = '{}'\nrate = '100 Mbit/s'\ndelay = '{} us'\n"
+    receivers = "".join(link.format("r", f"d{n}", 1000 + n) for n in range(RECEIVERS))
+    return (
+        "name = 'star'\nduration = '1 ms'\n[topology]\nkind = 'graph'\n"
+        + link.format("s", "r", "5000").replace("delay", "queue = 'q'\ndelay")
+        + receivers
+        + "[queue.q]\naqm = 'droptail'\nlimit = '100 packets'\n"
+        + f"[[traffic]]\nkind = 'ftp'\ncount = {RECEIVERS}\nfrom = 's'\nto = 'd*'\n"
+    )
+
+
+def _counted(program: Path, arguments: Sequence[str]) -> float:
     grind = ["valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={os.devnull}"]
-    told = subprocess.run([*grind, str(program), *CASES[case]], check=True, capture_output=True, text=True)
+    told = subprocess.run([*grind, str(program), *arguments], check=True, capture_output=True, text=True)
     found = re.search(r"I\s+refs:\s+([\d,]+)", told.stderr)
     if not found:
         raise SystemExit(f"valgrind counted nothing: {told.stderr.strip()}")
