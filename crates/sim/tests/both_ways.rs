@@ -64,7 +64,8 @@ fn both_directions_fill_their_link() {
             let (least, most) = if tcp.contains("reading") { (4.0, 9.7) } else { (least, 9.7) };
             assert!(goodput > least && goodput < most, "{tcp}, {place}: {goodput} Mbit/s");
             let (arrivals, data) = (number(&queue["arrivals"]), number(&flow["received_packets"]));
-            assert!(arrivals < 1.6 * data, "{tcp}, {place}: most ACKs are carried by data");
+            // Delayed ACKs apart from the data would be 1.5, ACKs at once 2.
+            assert!(arrivals < 1.48 * data, "{tcp}, {place}: most ACKs are carried by data");
             assert!(number(&flow["retransmits"]) >= 0.9 * number(&flow["drops"]) - 3.0, "{tcp}: losses are repaired");
         }
     }
@@ -117,5 +118,22 @@ fn losses_both_ways_are_repaired_and_flows_end() {
             let last = flow["goodput_mbps"].as_array().expect("a list").last().expect("a rate");
             assert_eq!(number(last), 0.0, "{tcp}: a flow has not ended");
         }
+    }
+}
+
+/// CAKE's filter drops pure ACKs behind which newer ones wait, and never data that carry an ACK.
+#[test]
+fn an_ack_filter_leaves_data_alone() {
+    let queue = "aqm = 'cake'\nlimit = '1000 packets'\nack_filter = 'aggressive'";
+    let document = document(&format!(
+        "{NETWORK}[queue.bottleneck]\n{queue}\n[queue.reverse]\n{queue}\n\
+         [[traffic]]\nkind = 'ftp'\nname = 'up'\ncount = 1\ntcp = 'reno'\nprofile = 'rfc'\nwindow = 40\n\
+         [[traffic]]\nkind = 'ftp'\nreverse_of = 'up'\n"
+    ));
+    for flow in document["flows"].as_array().expect("a list") {
+        // If data were filtered too, every drop would be repaired.
+        let (drops, retransmits) = (number(&flow["drops"]), number(&flow["retransmits"]));
+        assert!(drops > 10.0 && retransmits < 0.2 * drops, "only pure ACKs are filtered: {flow}");
+        assert_eq!(number(&flow["timeouts"]), 0.0, "{flow}");
     }
 }

@@ -27,12 +27,16 @@ BUFFERS = 32_000_000
 
 ENDED = "given up, or the sender or the receiver of the flows has ended early"
 
-SENDER = """
-import os, socket, sys, threading
+TAKE = """
+import contextlib, os, socket, sys, threading
 def take(s):
     into = memoryview(bytearray(1 << 20))
-    while s.recv_into(into):
-        pass
+    with contextlib.suppress(ConnectionError):
+        while s.recv_into(into):
+            pass
+"""
+
+SENDER = f"""{TAKE}
 host, block, buffer = sys.argv[1], bytes(int(sys.argv[2])), int(sys.argv[3])
 def send(port, control):
     try:
@@ -76,19 +80,13 @@ while True:
             poll.unregister(number)
 """
 
-BOTH = """
-import contextlib, socket, sys, threading
+BOTH = f"""{TAKE}
 block, buffer = bytes(int(sys.argv[2])), int(sys.argv[3])
 begun = threading.Lock()
 def send(s):
     with contextlib.suppress(ConnectionError):
         while True:
             s.sendall(block)
-def take(s):
-    into = memoryview(bytearray(1 << 20))
-    with contextlib.suppress(ConnectionError):
-        while s.recv_into(into):
-            pass
 def listen(port, control):
     s = socket.socket()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -23,6 +23,15 @@ pub fn syn_ack_bytes(settings: &rfc::Settings) -> u16 {
     syn_bytes(settings) + option.syn_bytes(settings.timestamps)
 }
 
+/// An ACK or SYN-ACK with this contents, bytes.
+#[inline(always)]
+pub fn ack_bytes(settings: &rfc::Settings, ack: &rfc::Feedback) -> u16 {
+    if ack.syn {
+        return syn_bytes(settings) + ack.accecn.syn_bytes(settings.timestamps);
+    }
+    ACK_BYTES + if settings.timestamps { rfc::STAMP_BYTES } else { 0 } + ack.option_bytes()
+}
+
 /// ACKs of a connection with these settings, bytes: without SACK blocks, with one, and so on; with the option of
 /// accurate ECN every multiple of four up to the largest header.
 pub fn ack_sizes(settings: &rfc::Settings) -> &'static [u16] {

@@ -2,7 +2,7 @@
 //!
 //! Every segment but the first SYN acknowledges what has come the other way. At an arrival the order is Linux's
 //! (`tcp_rcv_established`): the data are taken in, then the acknowledgement, then new data are sent; only if there are
-//! none, an ACK without data is sent or delayed.
+//! none, a pure ACK, without data, is sent or delayed.
 
 use super::accecn::answered;
 use super::connection::Connection;
@@ -47,7 +47,7 @@ impl Endpoint<'_> {
     /// The passive end answers a SYN; an open one repeats its acknowledgement (RFC 9293, 3.10.7.4).
     fn take_syn(&mut self, arrived: &Arrived, out: &mut Output) -> Option<f64> {
         if self.sender.is_open() {
-            out.segments.push(self.sender.bare(arrived.now));
+            out.segments.push(self.sender.pure_ack(arrived.now));
             return self.carry(arrived.now, out);
         }
         let Reply::Now(answer) = self.receiver.take(arrived) else { return None };
@@ -87,12 +87,12 @@ impl Endpoint<'_> {
         self.carry_out(now, Reply::Nothing, out)
     }
 
-    /// Gives the segments their acknowledgements; without segments the reply becomes ACKs without data.
+    /// Gives the segments their acknowledgements; without segments the reply becomes pure ACKs.
     fn carry_out(&mut self, now: f64, reply: Reply, out: &mut Output) -> Option<f64> {
         if out.segments.is_empty() {
             let (acks, timer) = reply.parts();
             for ack in acks.into_iter().flatten() {
-                out.segments.push(self.sender.bare(now));
+                out.segments.push(self.sender.pure_ack(now));
                 out.acks.push(Some(ack));
             }
             self.sender.leave_room(self.receiver.option_bytes());
@@ -102,7 +102,7 @@ impl Endpoint<'_> {
         for ack in reply.parts().0.into_iter().flatten() {
             if ack.echo != carried.echo {
                 // RFC 8257, 3.2: what came before the state of marks changed has an ACK of its own, ahead of the data.
-                out.segments.insert(0, self.sender.bare(now));
+                out.segments.insert(0, self.sender.pure_ack(now));
                 out.acks.push(Some(ack));
             } else if ack.duplicate {
                 carried = ack;

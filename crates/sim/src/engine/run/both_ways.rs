@@ -1,13 +1,13 @@
-//! Connections with data both ways. Each is two flows: everything that one host sends is of one of them, ACKs without
-//! data too. So a host has the sender of one flow and the receiver of the other.
+//! Connections with data both ways. Each is two flows: everything that one host sends is of one of them, pure ACKs
+//! too. So a host has the sender of one flow and the receiver of the other.
 
 use super::Engine;
 use crate::engine::state::both_ways::endpoint;
 use crate::engine::state::order::Key;
 use crate::events::EventQueue;
 use earlydrop_net::segment::{SACK, SYN};
-use earlydrop_net::tcp::rfc::{Arrived, Feedback, STAMP_BYTES};
-use earlydrop_net::tcp::sizes::{syn_bytes, ACK_BYTES};
+use earlydrop_net::tcp::rfc::Feedback;
+use earlydrop_net::tcp::sizes::ack_bytes;
 use earlydrop_net::Segment;
 
 impl<Q: EventQueue> Engine<Q> {
@@ -19,16 +19,8 @@ impl<Q: EventQueue> Engine<Q> {
             let &(feedback, born) = self.blocks.rfc.open(segment.note());
             (ack, segment) = (Some(feedback), segment.with_note(born));
         }
-        let age = segment.age_ticks(Segment::stamp(key.now, self.ticks_per_second));
-        let payload = ack.map_or(0, |ack| u32::from(ack.carried));
-        let arrived = Arrived {
-            seq: segment.seq() as u32,
-            payload,
-            bits: segment.bits(),
-            stamp: key.now - f64::from(age) / self.ticks_per_second,
-            now: key.now,
-            ack: ack.map_or(0, |ack| ack.ack),
-        };
+        let (payload, number) = ack.map_or((0, 0), |ack| (u32::from(ack.carried), ack.ack));
+        let (arrived, age) = self.arrival(&segment, payload, number, key.now);
         let (sender, receiver) = (&mut self.net.flows[other as usize], &mut self.net.arrivals[flow as usize]);
         let Some(mut end) = endpoint(sender, receiver) else { return };
         let (was_open, una, bytes) = (end.sender.is_open(), end.sender.una(), end.receiver.bytes());
@@ -97,10 +89,7 @@ impl<Q: EventQueue> Engine<Q> {
     fn size_both_ways(&self, flow: u32, payload: u16, ack: Option<&Feedback>) -> u16 {
         let spec = self.specs.kind(flow);
         match (ack, &spec.options.rfc) {
-            (Some(ack), Some(settings)) if ack.syn => syn_bytes(settings) + ack.accecn.syn_bytes(settings.timestamps),
-            (Some(ack), Some(settings)) if payload == 0 => {
-                ACK_BYTES + if settings.timestamps { STAMP_BYTES } else { 0 } + ack.option_bytes()
-            }
+            (Some(ack), Some(settings)) if payload == 0 => ack_bytes(settings, ack),
             (Some(ack), _) => spec.wire - spec.payload + payload + ack.option_bytes(),
             (None, _) => spec.syn(),
         }

@@ -209,7 +209,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// Counts a lost packet, but no ACK.
     #[inline(always)]
     pub(super) fn note_loss(&mut self, segment: Segment, now: f64) {
-        if let Some(losses) = self.losses.as_mut().filter(|_| !self.blocks.is_bare(&segment)) {
+        if let Some(losses) = self.losses.as_mut().filter(|_| !self.blocks.is_pure_ack(&segment)) {
             losses.lost(segment, now);
         }
     }

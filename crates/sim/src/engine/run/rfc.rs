@@ -6,7 +6,7 @@ use crate::engine::state::order::Key;
 use crate::events::EventQueue;
 use earlydrop_net::segment::{ECE, SACK, SYN};
 use earlydrop_net::tcp::rfc::{self, Arrived, Feedback, Next, Reply};
-use earlydrop_net::tcp::sizes::{syn_bytes, ACK_BYTES};
+use earlydrop_net::tcp::sizes::{ack_bytes, ACK_BYTES};
 use earlydrop_net::tcp::{Receiver, Sender};
 use earlydrop_net::Segment;
 
@@ -87,22 +87,22 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
+    /// A segment at its receiver, with so much payload and the number that it acknowledges; and its age, ticks.
+    #[inline]
+    pub(super) fn arrival(&self, segment: &Segment, payload: u32, ack: u32, now: f64) -> (Arrived, u32) {
+        let age = segment.age_ticks(Segment::stamp(now, self.ticks_per_second));
+        let stamp = now - f64::from(age) / self.ticks_per_second;
+        (Arrived { seq: segment.seq() as u32, payload, bits: segment.bits(), stamp, now, ack }, age)
+    }
+
     /// A segment reaches its receiver; returns the immediate ACK, if there is one.
     pub(super) fn receive_rfc(&mut self, segment: Segment, key: Key) -> Option<Segment> {
         let flow = segment.flow();
-        let age = segment.age_ticks(Segment::stamp(key.now, self.ticks_per_second));
         let syn = segment.bits() & SYN != 0;
         let Payload { header, stamped_ack, .. } = self.payloads.of_flow[flow as usize];
         let payload = if syn { 0 } else { u32::from(segment.size().saturating_sub(header)) };
+        let (arrived, age) = self.arrival(&segment, payload, 0, key.now);
         let Receiver::Rfc(receiver) = &mut self.net.arrivals[flow as usize].receiver else { return None };
-        let arrived = Arrived {
-            seq: segment.seq() as u32,
-            payload,
-            bits: segment.bits(),
-            stamp: key.now - f64::from(age) / self.ticks_per_second,
-            now: key.now,
-            ack: 0,
-        };
         let Some(next) = receiver.take_next(&arrived) else {
             return self.receive_rfc_slow_path(segment, &arrived, age, key);
         };
@@ -203,12 +203,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// The ACK with this `feedback` in response to `segment`.
     fn feedback(&mut self, segment: Segment, feedback: &Feedback) -> Segment {
         let Some(settings) = &self.specs.kind(segment.flow()).options.rfc else { return segment };
-        let size = if feedback.syn {
-            syn_bytes(settings) + feedback.accecn.syn_bytes(settings.timestamps)
-        } else {
-            let stamps = if settings.timestamps { rfc::STAMP_BYTES } else { 0 };
-            ACK_BYTES + stamps + feedback.option_bytes()
-        };
+        let size = ack_bytes(settings, feedback);
         let ack = segment.answered(feedback.ack as i32, size).with_bits(kept_bits(feedback));
         self.blocks.rfc.keep(ack, feedback)
     }

@@ -95,8 +95,8 @@ impl BlockPool {
         kept.then(|| &self.rfc.kept[(segment.note() & !RFC_PLACE) as usize].0)
     }
 
-    /// Whether a segment is an ACK without data, of the profile `rfc` with its contents kept.
-    pub fn is_bare(&self, segment: &Segment) -> bool {
+    /// Whether a segment is a pure ACK of the profile `rfc` with its contents kept.
+    pub fn is_pure_ack(&self, segment: &Segment) -> bool {
         self.carried(segment).is_some_and(|ack| ack.carried == 0 && !ack.syn)
     }
 

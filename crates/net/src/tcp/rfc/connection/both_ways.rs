@@ -51,7 +51,7 @@ impl Connection {
     }
 
     /// Payload of a full segment that leaves now, bytes.
-    pub(super) fn full(&self) -> u64 {
+    pub(super) fn current_mss(&self) -> u64 {
         u64::from(self.settings.mss.saturating_sub(u32::from(self.room)).max(1))
     }
 
@@ -64,10 +64,10 @@ impl Connection {
         }
     }
 
-    /// A segment without data, which leaves now and acknowledges only.
-    pub fn bare(&mut self, now: f64) -> Sent {
+    /// A pure ACK, without data, which leaves now.
+    pub fn pure_ack(&mut self, now: f64) -> Sent {
         debug_assert!(self.next > 0, "after the SYN");
-        self.last_bare = now;
+        self.last_pure_ack = now;
         Sent { seq: wrap(self.next, self.first), payload: 0, bits: self.ecn.other_bits() & !SYN }
     }
 

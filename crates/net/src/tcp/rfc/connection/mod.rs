@@ -85,8 +85,8 @@ pub struct Connection {
     small_queue: Option<SmallQueue>,
     /// Careful Resume, if it is used.
     resume: Option<Box<Resume>>,
-    /// When the last segment without data left, s: it counts as a write (Linux, `tcp_wstamp_ns`).
-    last_bare: f64,
+    /// When the last pure ACK left, s: it counts as a write (Linux, `tcp_wstamp_ns`).
+    last_pure_ack: f64,
     /// Bytes of a segment's payload that options of acknowledgements take, with data both ways.
     room: u16,
     /// Every part of this connection allows the fast path of ACKs, and that of sending.
@@ -138,7 +138,7 @@ impl Connection {
             echoes: settings.window_tuned.then(Box::default),
             small_queue: settings.small_queue.then(SmallQueue::default),
             resume: Resume::new(&settings),
-            last_bare: 0.0,
+            last_pure_ack: 0.0,
             room: 0,
             last_sent: 0.0,
             sent_new: false,

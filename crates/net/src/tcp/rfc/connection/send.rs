@@ -57,7 +57,7 @@ impl Connection {
             let index = if self.recovery.new_only { None } else { self.scoreboard.next_lost() };
             let wanted = match index {
                 Some(index) => self.scoreboard.get(index).map_or(0, |record| u64::from(record.len)),
-                None => self.full(),
+                None => self.current_mss(),
             };
             if !self.window_allows(wanted, index.is_none()) {
                 self.window_limited = true;
@@ -142,7 +142,7 @@ impl Connection {
 
     /// Sets PSH in the last of each burst of new segments that this event has sent.
     pub(super) fn push(&mut self, out: &mut Output) {
-        let Some((from, new)) = self.tso.unpushed(self.next, self.full() as u32) else { return };
+        let Some((from, new)) = self.tso.unpushed(self.next, self.current_mss() as u32) else { return };
         let burst = match self.pacing_rate() {
             rate if self.tso.autosized => self.burst(rate) as usize,
             Some(rate) if self.pacer.on => self.pacer.burst(rate) as usize,
@@ -171,7 +171,7 @@ impl Connection {
                     burst: if self.tso.autosized { burst.min(left) } else { burst },
                     cwnd: self.vars.cwnd,
                     free: self.vars.cwnd - self.segments(self.scoreboard.pipe()),
-                    last_sent: self.last_sent.max(self.last_bare),
+                    last_sent: self.last_sent.max(self.last_pure_ack),
                     first_sent: self.scoreboard.get(0).map_or(now, |record| record.sent),
                     srtt: self.rtt.smoothed(),
                 },
@@ -276,7 +276,7 @@ impl Connection {
             }
             return false;
         }
-        let payload = left.min(self.full());
+        let payload = left.min(self.current_mss());
         if payload > space || (payload == 0 && space == 0) {
             // The receiver's window is full (RFC 9293, 3.8.6.2.1: no small segment to fill it).
             self.window_limited = false;
