@@ -73,9 +73,9 @@ def pcap(traces: Sequence[Trace]) -> Iterator[bytes]:
     """A pcap file (nanoseconds, raw IPv4) of the packets that left these queues, when their transmission started.
 
     Flow n goes from 10.0.x.y to 10.1.x.y with n = 256 x + y, and its ACKs the other way. The receiver's port is 10000,
-    the sender's 10000 plus the number of the flow's earlier connections. Headers only are kept; a packet's length is
-    that on the wire. Sequence numbers count bytes. Requests of clients are UDP datagrams, since the
-    simulator sends them outside of the connection.
+    the sender's 10000 plus the number of the flow's earlier connections. A flow with `reverse_of` is in the connection
+    of the named one. Headers only are kept; a packet's length is that on the wire. Sequence numbers count bytes.
+    Requests of clients are UDP datagrams, since the simulator sends them outside of the connection.
 
     Raises:
         TraceError: packets pass two of the queues: each would be in the file twice.
@@ -85,9 +85,16 @@ def pcap(traces: Sequence[Trace]) -> Iterator[bytes]:
     flows = {
         number: _Flow(entry) for trace in traces for number, entry in enumerate(trace.traffic, 1) if entry.get("tcp")
     }
+    opened_by = _opened_by(traces[0].traffic) if traces else {}
     left = heapq.merge(*map(_departures, traces), key=lambda one: one[1][0])
-    for count, (back, (time, _, number, seq, size, _, ecn, flags)) in enumerate(left):
-        headers, length = _headers(flows.get(number), number, back, seq, size, ecn, flags, count & 0xFFFF)
+    for count, (back, event) in enumerate(left):
+        time, number = event[0], event[2]
+        if event[-1] is None:
+            headers, length = _headers(flows.get(number), number, back, event, count & 0xFFFF)
+        else:
+            headers, length = _headers_both_ways(
+                opened_by.get(number, number), number in opened_by, event, count & 0xFFFF
+            )
         seconds = int(time)
         nanoseconds = min(round((time - seconds) * 1e9), 999_999_999)
         yield struct.pack("<IIII", seconds, nanoseconds, len(headers), length) + headers
@@ -98,28 +105,60 @@ def _departures(trace: Trace) -> Iterator[tuple[bool, Sequence[Any]]]:
     return ((trace.flows[event[2] - 1][2], event) for event in trace.events if event[1] == "-")
 
 
-def _headers(
-    flow: _Flow | None, number: int, back: bool, seq: int, size: int, ecn: int, flags: int, identification: int
-) -> tuple[bytes, int]:
-    """The headers of a packet, and its length on the wire."""
+def _opened_by(traffic: Sequence[Mapping[str, Any]]) -> dict[int, int]:
+    """Of each flow with `reverse_of` the flow that opens its connection."""
+    first: dict[str, int] = {}
+    passed: dict[str, int] = {}
+    found = {}
+    for number, entry in enumerate(traffic, 1):
+        if entry.get("name"):
+            first.setdefault(entry["name"], number)
+        if of := entry.get("reverse_of"):
+            found[number] = first[of] + passed.get(of, 0)
+            passed[of] = passed.get(of, 0) + 1
+    return found
+
+
+def _ends(number: int, port: int) -> tuple[tuple[bytes, int], tuple[bytes, int]]:
+    """Address and port of a flow's sender and of its receiver."""
     place = number & 0xFFFF
     sender, receiver = (bytes((10, side, place >> 8, place & 0xFF)) for side in (0, 1))
-    ports, options, sent, acknowledged = (PORT, PORT), 0, 0, 0
+    return (sender, port), (receiver, PORT)
+
+
+def _headers(
+    flow: _Flow | None, number: int, back: bool, event: Sequence[Any], identification: int
+) -> tuple[bytes, int]:
+    """The headers of a packet, and its length on the wire."""
+    seq, size, _, ecn, flags = event[3:8]
+    port, options, sent, acknowledged = PORT, 0, 0, 0
     length = max(size, IP_HEADER + UDP_HEADER)
     if flow is not None and flags:
         sent, acknowledged, flags = (flow.acknowledgement if back else flow.data)(seq, flags)
-        ports = (PORT + flow.connection.number, PORT)
+        port = PORT + flow.connection.number
         # SYNs and ACKs have no payload: what they have beyond 40 B are options.
         plain = back or flags & SYN or (flow.bytes and size <= IP_HEADER + TCP_HEADER + flow.options)
         beyond = max(size - IP_HEADER - TCP_HEADER, 0) // 4 * 4
         options = min(beyond, MOST_OPTIONS) if plain else flow.options
         length = max(size, IP_HEADER + TCP_HEADER + options)
-    ends = ((sender, ports[0]), (receiver, ports[1]))
+    ends = _ends(number, port)
     source, target = reversed(ends) if back else ends
     headers = _core.packet_headers(
         source, target, length, identification, ecn, flags, sent & 0xFFFFFFFF, acknowledged & 0xFFFFFFFF, options
     )
     return headers, length
+
+
+def _headers_both_ways(opened_by: int, answers: bool, event: Sequence[Any], identification: int) -> tuple[bytes, int]:
+    """The same in a connection with data both ways, of the end that opens it or (`answers`) the other."""
+    seq, size, _, ecn, flags, acknowledged, payload = event[3:10]
+    ends = _ends(opened_by, PORT)
+    source, target = reversed(ends) if answers else ends
+    options = min(max(size - payload - IP_HEADER - TCP_HEADER, 0) // 4 * 4, MOST_OPTIONS)
+    headers = _core.packet_headers(
+        source, target, size, identification, ecn, flags, seq & 0xFFFFFFFF, acknowledged, options
+    )
+    return headers, size
 
 
 def _check_once(traces: Sequence[Trace]) -> None:

@@ -29,8 +29,8 @@ class Trace:
     queue: str
     """Its name."""
     events: list[Any]
-    """Rows: time in s, event, flow from 1, segment, size in bytes, packets waiting; with headers the ECN field and the
-    TCP flags."""
+    """Rows: time in s, event, flow from 1, segment, size in bytes, packets waiting; with headers the ECN field, the
+    TCP flags, and with data both ways the acknowledgement number and the payload in bytes, else None."""
     total: int
     """Events of the whole run."""
     traffic: list[Mapping[str, Any]]
@@ -111,7 +111,7 @@ def ns2(trace: Trace) -> Iterator[str]:
     for (sender, receiver, back), (here, there) in zip(trace.flows, trace.ports(), strict=True):
         ends = (f"{sender}.{here}", f"{receiver}.{there}")
         addresses.append(" ".join(reversed(ends) if back else ends))
-    for time, event, flow, seq, size, _ in trace.events:
+    for time, event, flow, seq, size, *_ in trace.events:
         waiting = numbers.setdefault((flow, seq, size), [])
         if event == "+":
             packet = count

@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,7 @@ def recorded(scenario: Path, *queues: str) -> list[traces.Trace]:
 
 def data(trace: traces.Trace) -> Iterator[tuple[int, int, int, bool]]:
     """Of each data segment that left: flow, sequence number, the next one's, and whether it opens a connection."""
-    for _, event, flow, seq, size, _, _, flags in trace.events:
+    for _, event, flow, seq, size, _, _, flags, *_ in trace.events:
         entry = trace.traffic[flow - 1]
         if event == "-" and entry.get("tcp") and flags and not trace.flows[flow - 1][2]:
             in_bytes = entry.get("profile") == "rfc"
@@ -217,9 +218,70 @@ def test_each_connection_has_a_stream_of_its_own(tmp_path: Path) -> None:
     assert {one["ip.len"] for one in requests} == {"400"}
 
 
+BOTH_WAYS = """
+[[traffic]]
+kind = "ftp"
+name = "up"
+count = 2
+start = { uniform = ["0 s", "1 s"] }
+tcp = "cubic"
+stack = "linux-6.18"
+segment = "1448 B"
+ecn = ECN
+
+[[traffic]]
+kind = "ftp"
+reverse_of = "up"
+"""
+
+
+@pytest.mark.parametrize("ecn", [False, True])
+def test_data_both_ways_are_one_stream(tmp_path: Path, ecn: bool) -> None:
+    scenario = write(tmp_path, BOTH_WAYS, ecn)
+    names = ("tcp.stream", "ip.src", "tcp.srcport", "ip.len", "tcp.len", "tcp.seq_raw", "tcp.ack_raw", "tcp.flags")
+    fields = (*names, "tcp.hdr_len")
+    command = [peer("tshark"), "-r", str(captured(scenario, *BOTH)), "-T", "fields"]
+    made = subprocess.run(
+        [*command, *(word for name in fields for word in ("-e", name))], capture_output=True, text=True, check=True
+    )
+    found = [line.split("\t") for line in made.stdout.splitlines()]
+    events = sorted(
+        (e for trace in recorded(scenario, "bottleneck", "reverse") for e in trace.events if e[1] == "-"),
+        key=lambda e: e[0],
+    )
+    assert len(found) == len(events) > 1000
+    carrying, streams = 0, dict[int, set[str]]()
+    for (stream, source, port, size, payload, seq, ack, flags, header), event in zip(found, events, strict=True):
+        flow, answers = (event[2] - 1) % 2, event[2] > 2
+        assert (source, port) == (f"10.{int(answers)}.0.{flow + 1}", "10000")
+        assert (int(size), int(payload), int(seq), int(ack)) == (event[4], event[9], event[3], event[8])
+        assert int(size) == 20 + int(header) + int(payload)
+        assert int(flags, 0) == event[7]
+        carrying += int(payload) > 0 and bool(event[7] & 16)
+        streams.setdefault(flow, set()).add(stream)
+    assert carrying > 0.8 * len(found)
+    assert sorted(map(sorted, streams.values())) == [["0"], ["1"]]
+    assert any(event[7] & 0x40 and event[9] for event in events) == ecn, "data echo marks"
+
+
+def test_acks_count_marks(tmp_path: Path) -> None:
+    """With accurate ECN the three flags are the counter of marked packets."""
+    scenario = write(tmp_path, '[[traffic]]\nkind = "ftp"\ncount = 2\ntcp = "prague"\n', True)
+    bottleneck, reverse = recorded(scenario, "bottleneck", "reverse")
+    acks = [e for e in reverse.events if e[1] == "-" and e[2] == 1]
+    counters = [e[7] >> 6 & 7 for e in acks]
+    (syn,) = [e[6] for e in bottleneck.events if e[1] == "-" and e[2] == 1 and e[7] & 2]
+    # The SYN-ACK says how the SYN arrived (RFC 9768, table 2), the counter starts at 5.
+    assert counters[:2] == [{0: 0b010, 1: 0b011, 2: 0b100, 3: 0b110}[syn], 5]
+    marked = sum(1 for e in bottleneck.events if e[1] == "-" and e[2] == 1 and e[6] == 3)
+    steps = sum((after - before) % 8 for before, after in pairwise(counters[1:]))
+    assert 0 < steps <= marked
+    assert steps > 0.9 * marked
+
+
 def test_packets_that_pass_two_queues_are_refused() -> None:
     entry: dict[str, Any] = {"kind": "cbr", "tcp": None}
-    rows = [[0.5, "-", 1, 1, 500, 0, 0, 0]]
+    rows = [[0.5, "-", 1, 1, 500, 0, 0, 0, None, None]]
     both = [traces.Trace(name, rows, 1, [entry], (0, 1), [(2, 3, False)]) for name in ("first", "second")]
     with pytest.raises(traces.TraceError, match="packets of flow 1 pass first and second"):
         list(pcap.pcap(both))
@@ -241,7 +303,7 @@ def test_headers_change_nothing_else(tmp_path: Path) -> None:
     delays = headed.pop("delays")
     rows = [row[:6] for row in headed["trace"]["events"]]
     assert rows == plain["trace"]["events"]
-    assert headed["trace"]["columns"] == [*plain["trace"]["columns"], "ecn", "tcp_flags"]
+    assert headed["trace"]["columns"] == [*plain["trace"]["columns"], "ecn", "tcp_flags", "ack", "payload"]
     assert headed["trace"]["digest"] == plain["trace"]["digest"]
     del plain["trace"], headed["trace"]
     assert headed == plain

@@ -179,13 +179,19 @@ fn delays(scenario: &Scenario, outcome: &Outcome) -> Value {
 }
 
 fn trace_table(trace: &QueueTrace) -> Value {
-    let row = |e: &QueueEvent| match e.header {
-        None => json!([e.time, e.kind.to_string(), e.flow, e.seq, e.size, e.length]),
-        Some(h) => json!([e.time, e.kind.to_string(), e.flow, e.seq, e.size, e.length, h.ecn, h.flags]),
+    let row = |e: &QueueEvent| {
+        let mut row = vec![json!(e.time), e.kind.to_string().into(), e.flow.into(), e.seq.into(), e.size.into()];
+        row.push(e.length.into());
+        if let Some(header) = e.header {
+            let both_ways = header.both_ways;
+            row.extend([header.ecn.into(), header.flags.into()]);
+            row.extend([json!(both_ways.map(|said| said.ack)), json!(both_ways.map(|said| said.payload))]);
+        }
+        Value::from(row)
     };
     let mut columns = vec!["time_s", "event", "flow", "seq", "size", "queue_packets"];
     if trace.has_headers() {
-        columns.extend(["ecn", "tcp_flags"]);
+        columns.extend(["ecn", "tcp_flags", "ack", "payload"]);
     }
     json!({
         "columns": columns,

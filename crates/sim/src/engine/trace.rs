@@ -1,6 +1,7 @@
 //! Event traces of a queue, in ns-2's terms, with a digest over the whole run.
 
 use earlydrop_net::segment::{AE, CWR, ECE, FIN, PSH, REQUEST, SYN};
+use earlydrop_net::tcp::rfc::Feedback;
 use earlydrop_net::tcp::Variable;
 use earlydrop_net::Segment;
 use std::sync::Arc;
@@ -32,10 +33,32 @@ pub struct Header {
     pub ecn: u8,
     /// TCP flags as in its header (RFC 9293, 3.1; AE is 0x100, RFC 9768); 0 without TCP.
     pub flags: u16,
+    /// Of connections with data both ways.
+    pub both_ways: Option<BothWays>,
 }
 
-/// Links of each flow's forward path; `None` over UDP.
-pub type Forward = Arc<[Option<u8>]>;
+/// What a segment of a connection with data both ways says beside its sequence number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BothWays {
+    /// The number that it acknowledges; 0 in the first SYN.
+    pub ack: u32,
+    /// Bytes of data.
+    pub payload: u16,
+}
+
+/// What the headers of a flow over TCP depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct TcpFlow {
+    /// Links of its forward path.
+    pub links: u8,
+    /// Its ACKs count marks (accurate ECN).
+    pub counts_marks: bool,
+    /// Its data acknowledge others.
+    pub both_ways: bool,
+}
+
+/// By flow; `None` over UDP.
+pub type TcpFlows = Arc<[Option<TcpFlow>]>;
 
 impl Header {
     const FIN: u16 = 0x01;
@@ -46,21 +69,34 @@ impl Header {
     const CWR: u16 = 0x80;
     const AE: u16 = 0x100;
 
-    /// Those of `segment`, where the receiver of its flow is `forward` links from the sender.
-    pub fn of(segment: Segment, forward: Option<u8>) -> Header {
-        let bits = segment.bits();
+    /// Those of `segment`, whose acknowledgement is `ack`, if its contents are kept.
+    pub fn of(segment: Segment, flow: Option<TcpFlow>, ack: Option<&Feedback>) -> Header {
+        let (bits, ecn) = (segment.bits(), segment.bits() & 3);
+        let Some(TcpFlow { links, counts_marks, both_ways }) = flow else {
+            return Header { ecn, flags: 0, both_ways: None };
+        };
         let said =
             |pairs: &[(u8, u16)]| pairs.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, flag)| flag).sum::<u16>();
-        let flags: u16 = match forward {
-            None => 0,
-            Some(links) if segment.hop() < usize::from(links) => match bits & SYN {
-                0 => Self::ACK + said(&[(PSH, Self::PSH), (FIN, Self::FIN), (CWR, Self::CWR)]),
-                _ => Self::SYN + said(&[(ECE, Self::ECE), (CWR, Self::CWR), (AE, Self::AE)]),
-            },
-            Some(_) if bits & REQUEST != 0 => 0,
-            Some(_) => Self::ACK + said(&[(ECE, Self::ECE)]),
+        let forward = segment.hop() < usize::from(links);
+        let mut flags = match (forward, bits & SYN != 0) {
+            (true, true) if ack.is_some() => Self::SYN + Self::ACK,
+            (true, true) => Self::SYN + said(&[(ECE, Self::ECE), (CWR, Self::CWR), (AE, Self::AE)]),
+            (true, false) => Self::ACK + said(&[(PSH, Self::PSH), (FIN, Self::FIN), (CWR, Self::CWR)]),
+            (false, _) if bits & REQUEST != 0 => 0,
+            (false, _) => Self::ACK + said(&[(ECE, Self::ECE)]),
         };
-        Header { ecn: bits & 3, flags }
+        match ack {
+            // The counter of marked packets, or in a SYN-ACK how the SYN arrived.
+            Some(ack) if counts_marks => {
+                flags &= !(Self::AE | Self::CWR | Self::ECE);
+                flags |= u16::from(ack.ace) << 6;
+            }
+            Some(ack) if ack.echo => flags |= Self::ECE,
+            _ => {}
+        }
+        let both_ways = both_ways
+            .then(|| BothWays { ack: ack.map_or(0, |ack| ack.ack), payload: ack.map_or(0, |ack| ack.carried) });
+        Header { ecn, flags, both_ways }
     }
 }
 
@@ -70,7 +106,7 @@ pub struct QueueTrace {
     /// The first events.
     pub events: Vec<QueueEvent>,
     keep: usize,
-    forward: Option<Forward>,
+    flows: Option<TcpFlows>,
     /// Number of all events, kept or not.
     pub total: u64,
     digest: u64,
@@ -82,16 +118,9 @@ impl QueueTrace {
     /// Events between two checkpoints.
     pub const STRIDE: u64 = 10_000;
 
-    /// Keeps the first `keep` events; headers too if the lengths of the flows' paths are given.
-    pub fn new(keep: usize, forward: Option<Forward>) -> Self {
-        QueueTrace {
-            events: Vec::new(),
-            keep,
-            forward,
-            total: 0,
-            digest: 0xcbf2_9ce4_8422_2325,
-            checkpoints: Vec::new(),
-        }
+    /// Keeps the first `keep` events; headers too if the `flows` are given.
+    pub fn new(keep: usize, flows: Option<TcpFlows>) -> Self {
+        QueueTrace { events: Vec::new(), keep, flows, total: 0, digest: 0xcbf2_9ce4_8422_2325, checkpoints: Vec::new() }
     }
 
     /// FNV-1a (64 bits) over the lines `time_us,kind,flow,seq,length`, each ended by a line feed.
@@ -101,17 +130,24 @@ impl QueueTrace {
 
     /// Whether the events have headers.
     pub fn has_headers(&self) -> bool {
-        self.forward.is_some()
+        self.flows.is_some()
     }
 
-    pub(super) fn record(&mut self, time: f64, kind: char, segment: Segment, size: u32, length: u64) {
-        let (flow, seq) = (segment.flow(), segment.seq());
+    /// The headers of `segment`, whose acknowledgement is `ack`, if its contents are kept.
+    pub(super) fn header(&self, segment: Segment, ack: Option<&Feedback>) -> Option<Header> {
+        let flows = self.flows.as_ref()?;
+        Some(Header::of(segment, flows[segment.flow() as usize], ack))
+    }
+
+    /// Adds an event, with its header if headers are recorded.
+    pub(super) fn record(&mut self, event: QueueEvent) {
+        let QueueEvent { time, kind, flow, seq, length, .. } = event;
         use std::io::Write;
         let mut line = [0_u8; 96];
         let mut rest = &mut line[..];
         // ns-2 prints times to the microsecond.
         let microseconds = (time * 1e6).round_ties_even() as u64;
-        let written = writeln!(rest, "{microseconds},{kind},{},{seq},{length}", flow + 1);
+        let written = writeln!(rest, "{microseconds},{kind},{flow},{seq},{length}");
         debug_assert!(written.is_ok());
         let unused = rest.len();
         let used = line.len() - unused;
@@ -123,8 +159,7 @@ impl QueueTrace {
             self.checkpoints.push(self.digest);
         }
         if self.events.len() < self.keep {
-            let header = self.forward.as_ref().map(|forward| Header::of(segment, forward[flow as usize]));
-            self.events.push(QueueEvent { time, kind, flow: flow + 1, seq, size, length, header });
+            self.events.push(event);
         }
     }
 }

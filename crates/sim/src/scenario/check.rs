@@ -247,7 +247,7 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
         cwnd_flows,
         trace: fields.optional("trace").map_or(Ok(0), |field| field.whole(0, bounds::TRACE))?,
         trace_queues: fields.optional("trace_queues").map_or(Ok(Vec::new()), |field| queue_list(&field, scenario))?,
-        trace_headers: trace_headers(&fields, scenario)?,
+        trace_headers: fields.optional("trace_headers").map_or(Ok(false), |field| field.flag())?,
         trace_flow: fields.optional("trace_flow").map(|field| tcp_flow(&field, scenario)).transpose()?,
         transfers: fields.optional("transfers").map_or(Ok(false), |field| field.flag())?,
         delay_histogram: fields.optional("delay_histogram").map_or(Ok(false), |field| field.flag())?,
@@ -258,17 +258,6 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
         loss_rtt: loss_rtt(&fields)?,
         ..rates
     })
-}
-
-fn trace_headers(fields: &Fields<'_>, scenario: &Scenario) -> Checked<bool> {
-    let Some(field) = fields.optional("trace_headers") else { return Ok(false) };
-    let wanted = field.flag()?;
-    if wanted && scenario.traffic.iter().any(|traffic| traffic.reverse_of().is_some()) {
-        return Err(field
-            .error("does not know the ACK fields of data that acknowledge others, as with traffic.reverse_of")
-            .allowed("false"));
-    }
-    Ok(wanted)
 }
 
 fn by_flow(fields: &Fields<'_>, scenario: &Scenario) -> Checked<bool> {

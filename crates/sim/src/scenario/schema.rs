@@ -196,7 +196,7 @@ fn record() -> Json {
             "delay_flows": about(flows.clone(), "Flows of which every packet's delay is recorded."),
             "trace": about(with_default(whole(0, bounds::TRACE), 0), "Number of events to keep of each traced queue."),
             "trace_queues": about(queues.clone(), "Queues whose events are kept; by default the first."),
-            "trace_headers": about(flag.clone(), "Traced events have the packets' ECN field and TCP flags."),
+            "trace_headers": about(flag.clone(), "Traced events have the packets' ECN field and TCP flags; with data both ways acknowledgement number and payload."),
             "trace_flow": about(flow, "Flow whose variables are traced."),
             "transfers": about(with_default(json!({ "type": "boolean" }), false), "Keep the time of every transfer."),
             "delay_histogram": about(flag.clone(), "Keeps the histogram of each queue's delays."),

@@ -34,7 +34,7 @@ use crate::engine::state::net::{AckTimer, Net, Payloads, Rare};
 use crate::engine::state::order::{AheadMerge, Key};
 use crate::engine::state::rtp::RtpFlows;
 use crate::engine::state::sources::Sources;
-use crate::engine::trace::{Forward, VariableChange};
+use crate::engine::trace::{TcpFlows, VariableChange};
 use crate::events::{Event, EventQueue, Kind};
 use crate::rates::Rates;
 use crate::table::Table;
@@ -93,8 +93,8 @@ pub struct Engine<Q> {
     round_trips: Vec<Histogram<u32>>,
     /// Delay variation by flow; empty if not asked for.
     variations: Vec<Variation>,
-    /// Links of the flows' forward paths, where headers are traced.
-    forward: Option<Forward>,
+    /// Where headers are traced.
+    tcp_flows: Option<TcpFlows>,
     /// Delays of every packet, by recorded flow.
     packet_delays: Vec<PacketDelays>,
     losses: Option<Box<Losses>>,

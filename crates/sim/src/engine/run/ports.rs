@@ -7,7 +7,7 @@ use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::net::{Arrivals, Rare};
 use crate::engine::state::order::Key;
 use crate::engine::state::packets::unpacked;
-use crate::engine::state::recorder::Recorder;
+use crate::engine::state::recorder::{Recorder, Seen};
 use crate::events::{Event, EventQueue, Kind};
 use crate::table::Table;
 use earlydrop_aqm::policy::Reason;
@@ -33,9 +33,14 @@ struct Counting<'a> {
 }
 
 impl Counting<'_> {
-    /// `packet` with the sequence number to be shown, which is the number within its connection.
-    fn shown(&self, packet: &Packet) -> Packet {
-        Packet { tag: self.applications.shown(&unpacked(packet, self.replay.is_some()).0) as u32, ..*packet }
+    /// Tells the recorder, if there is one, with `packet` as it is recorded: with the number within its connection.
+    #[inline(always)]
+    fn record(&mut self, packet: &Packet, tell: impl FnOnce(&mut Recorder, &Seen)) {
+        if let Some(recorder) = &mut self.recorder {
+            let tag = self.applications.shown(&unpacked(packet, self.replay.is_some()).0) as u32;
+            let seen = recorder.seen(Packet { tag, ..*packet }, |segment| self.blocks.carried(segment));
+            tell(recorder, &seen);
+        }
     }
 }
 
@@ -49,26 +54,20 @@ impl Observer for Counting<'_> {
 
     #[inline(always)]
     fn arrived(&mut self, packet: &Packet, now: Time, length: u64) {
-        if self.recorder.is_some() {
-            let packet = self.shown(packet);
-            self.recorder.iter_mut().for_each(|recorder| recorder.arrived(&packet, now, length));
-        }
+        self.record(packet, |recorder, seen| recorder.arrived(seen, now, length));
     }
 
     #[inline(always)]
-    fn marked(&mut self, packet: &Packet, now: Time) {
+    fn marked(&mut self, packet: &Packet, _now: Time) {
         let (segment, _) = unpacked(packet, self.replay.is_some());
         self.arrivals.rows_mut()[segment.flow() as usize].marks += 1;
-        self.recorder.iter_mut().for_each(|recorder| recorder.marked(packet, now));
+        self.recorder.iter_mut().for_each(|recorder| recorder.marked(packet.flow as u32));
     }
 
     #[inline(always)]
-    fn dropped(&mut self, packet: &Packet, now: Time, reason: Reason) {
+    fn dropped(&mut self, packet: &Packet, _now: Time, reason: Reason) {
         self.dropped.push(unpacked(packet, self.replay.is_some()).0);
-        if self.recorder.is_some() {
-            let packet = self.shown(packet);
-            self.recorder.iter_mut().for_each(|recorder| recorder.dropped(&packet, now, reason));
-        }
+        self.record(packet, |recorder, seen| recorder.dropped(seen, reason));
     }
 
     #[inline(always)]
@@ -78,10 +77,7 @@ impl Observer for Counting<'_> {
 
     #[inline(always)]
     fn departed(&mut self, packet: &Packet, now: Time, length: u64) {
-        if self.recorder.is_some() {
-            let packet = self.shown(packet);
-            self.recorder.iter_mut().for_each(|recorder| recorder.departed(&packet, now, length));
-        }
+        self.record(packet, |recorder, seen| recorder.departed(seen, now, length));
     }
 }
 

@@ -43,7 +43,7 @@ impl<Q: EventQueue> Engine<Q> {
         let ticks_per_second = Segment::ticks_per_second(settings.duration);
         let variations = end_to_end::variations(&network, &settings, ticks_per_second);
         let packet_delays = vec![Vec::new(); settings.delay_flows.len()];
-        let forward = settings.trace_headers.then(|| end_to_end::forward(&network));
+        let tcp_flows = settings.trace_headers.then(|| end_to_end::tcp_flows(&network));
         let losses = settings.losses.then(|| Box::new(end_to_end::Losses::new(&network)));
         let loss_rtts = end_to_end::loss_rtts(&network, &settings);
         let ideals = end_to_end::ideals(&network);
@@ -158,7 +158,7 @@ impl<Q: EventQueue> Engine<Q> {
             round_trips: Vec::new(),
             variations,
             packet_delays,
-            forward,
+            tcp_flows,
             losses,
             link_counts,
             passing,
@@ -193,7 +193,7 @@ impl<Q: EventQueue> Engine<Q> {
         };
         for (index, port) in self.net.ports.iter_mut().enumerate() {
             let keep = self.settings.trace.filter(|_| traced.contains(&(index as u32)));
-            let trace = keep.map(|keep| QueueTrace::new(keep, self.forward.clone()));
+            let trace = keep.map(|keep| QueueTrace::new(keep, self.tcp_flows.clone()));
             let shares = self.settings.entry_of.as_deref().map(Shares::new);
             let recorded = self.settings.rate_ports.contains(&(index as u32));
             let rates = if recorded { self.settings.new_rates() } else { None };

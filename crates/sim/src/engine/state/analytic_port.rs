@@ -1,14 +1,13 @@
 //! A port without events for departures: their times are computed at arrival. It keeps the statistics of an event-driven
 //! [`Port`](earlydrop_net::port::Port), and notifies the same observer.
 
-use super::recorder::Recorder;
+use super::recorder::{Recorder, Seen};
 use crate::fifo::Fifo;
 use crate::measure::QueueStats;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::gate::{Counters, Fate, Gate};
 use earlydrop_aqm::policy::{QueueView, Verdict};
 use earlydrop_aqm::{Packet, Time};
-use earlydrop_net::port::Observer;
 use earlydrop_net::{Segment, Wire};
 
 /// A packet that waits; its start is known already.
@@ -31,6 +30,12 @@ impl Waiting {
             enqueued: Time::from_seconds(self.arrived),
             ..Packet::new(u64::from(self.flow), self.size)
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn seen(&self) -> Seen {
+        Seen { packet: self.packet(), header: None }
     }
 }
 
@@ -88,7 +93,7 @@ impl AnalyticPort {
             Fate::Admitted => {}
             Fate::Dropped(reason) | Fate::Victims { reason, .. } => {
                 if let Some(recorder) = recorder {
-                    recorder.dropped(&recorded(segment, packet, time), time, reason);
+                    recorder.dropped(&recorded(segment, packet, time), reason);
                     recorder.remaining(time, length);
                 }
                 return Answer::Dropped;
@@ -97,7 +102,7 @@ impl AnalyticPort {
         let marked = packet.ecn != before;
         if marked {
             if let Some(recorder) = recorder {
-                recorder.marked(&recorded(segment, packet, time), time);
+                recorder.marked(segment.flow());
             }
         }
         if idle {
@@ -181,7 +186,7 @@ impl AnalyticPort {
             gate.counters.departed_bytes += u64::from(first.size);
             stats.departed(first.start - first.arrived);
             if let Some(recorder) = recorder {
-                recorder.departed(&first.packet(), Time::from_seconds(first.start), waiting.queue.len() as u64);
+                recorder.departed(&first.seen(), Time::from_seconds(first.start), waiting.queue.len() as u64);
             }
         }
     }
@@ -255,10 +260,11 @@ fn observe_departure(gate: &mut Gate, packet: &Packet, queue: &QueueView<'_>, no
     debug_assert!(verdict == Verdict::Pass, "a policy that only observes departures");
 }
 
-/// `packet`, which arrives at `now`, with the rest of `segment`, as a recorder reads it.
+/// `packet`, which arrives at `now`, with the rest of `segment`, as a recorder reads it. (With headers traced a port is
+/// stepped.)
 #[cold]
 #[inline(never)]
-fn recorded(segment: &Segment, packet: &Packet, now: Time) -> Packet {
+fn recorded(segment: &Segment, packet: &Packet, now: Time) -> Seen {
     let (tag, note) = segment.packed(0);
-    Packet { tag, note, enqueued: now, ..*packet }
+    Seen { packet: Packet { tag, note, enqueued: now, ..*packet }, header: None }
 }

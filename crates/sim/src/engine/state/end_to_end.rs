@@ -2,12 +2,13 @@
 
 use crate::engine::network::{Network, TransferSpec};
 use crate::engine::settings::Settings;
-use crate::engine::trace::Forward;
+use crate::engine::trace::{TcpFlow, TcpFlows};
 use crate::losses::FlowLosses;
 use crate::variation::Variation;
 use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::tcp::Sender;
 use earlydrop_net::Segment;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Packets sent and lost by flow. Queues drop at events, and links with loss start packets at events, so that the
@@ -53,11 +54,14 @@ pub fn sent(sender: &Sender) -> i64 {
     }
 }
 
-/// Links of each flow's forward path; `None` over UDP.
-pub fn forward(network: &Network) -> Forward {
+/// What the headers of each flow depend on.
+pub fn tcp_flows(network: &Network) -> TcpFlows {
+    let pairs: BTreeSet<u32> = network.both_ways.iter().flat_map(|&(flow, back)| [flow, back]).collect();
     let of_flow = |flow| {
-        let tcp = network.spec(flow).interval.is_none();
-        tcp.then_some(network.route(flow).0.len() as u8)
+        let spec = network.spec(flow);
+        let counts_marks = spec.options.rfc.as_ref().is_some_and(|rfc| rfc.counts_marks());
+        let links = network.route(flow).0.len() as u8;
+        spec.interval.is_none().then(|| TcpFlow { links, counts_marks, both_ways: pairs.contains(&(flow as u32)) })
     };
     (0..network.flows()).map(of_flow).collect()
 }

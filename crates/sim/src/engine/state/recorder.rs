@@ -2,14 +2,31 @@
 
 use super::packets::unpacked;
 use crate::engine::packet_log::PacketLog;
-use crate::engine::trace::QueueTrace;
+use crate::engine::trace::{Header, QueueEvent, QueueTrace};
 use crate::losses::Synchronisation;
 use crate::rates::Rates;
 use crate::shares::Shares;
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Packet, Time};
-use earlydrop_net::port::Observer;
 use earlydrop_net::record::Fate;
+use earlydrop_net::tcp::rfc::Feedback;
+use earlydrop_net::Segment;
+
+/// A packet as it is recorded.
+#[derive(Clone, Copy)]
+pub struct Seen {
+    /// With the sequence number to be shown.
+    pub packet: Packet,
+    /// Its headers, if they are traced.
+    pub header: Option<Header>,
+}
+
+impl Seen {
+    /// The segment that it carries. (A replay has its own flow keys and no trace.)
+    pub fn segment(&self) -> Segment {
+        unpacked(&self.packet, false).0
+    }
+}
 
 /// A port's trace, the flows' shares of the queue, their rates, and their simultaneous losses. Its methods are not
 /// inlined, so that runs without a recorder do not load their code.
@@ -27,7 +44,7 @@ pub struct Recorder {
     /// The latest packet events, if somebody looks at them during the run.
     pub log: Option<Box<PacketLog>>,
     /// Packets dropped by the current call: they are recorded with the length of the queue after it.
-    dropped: Vec<(Packet, Reason)>,
+    dropped: Vec<(Seen, Reason)>,
 }
 
 impl Recorder {
@@ -53,25 +70,32 @@ impl Recorder {
         }
     }
 
-    fn trace(&mut self, now: Time, kind: char, packet: &Packet, length: u64) {
+    /// `packet`, with its headers if they are traced; `ack` is its acknowledgement, if the contents are kept.
+    pub fn seen<'a>(&self, packet: Packet, ack: impl FnOnce(&Segment) -> Option<&'a Feedback>) -> Seen {
+        let plain = Seen { packet, header: None };
+        match self.trace.as_ref().filter(|trace| trace.has_headers()) {
+            Some(trace) => Seen { header: trace.header(plain.segment(), ack(&plain.segment())), ..plain },
+            None => plain,
+        }
+    }
+
+    fn trace(&mut self, now: Time, kind: char, seen: &Seen, length: u64) {
         if let Some(trace) = &mut self.trace {
-            // A replay has its own flow keys and no trace.
-            trace.record(now.seconds(), kind, unpacked(packet, false).0, packet.size, length);
+            let (segment, size, header) = (seen.segment(), seen.packet.size, seen.header);
+            let (flow, seq) = (segment.flow() + 1, segment.seq());
+            trace.record(QueueEvent { time: now.seconds(), kind, flow, seq, size, length, header });
         }
     }
 }
 
-/// Index of the hop on the flow's route at which `packet` is.
-fn hop(packet: &Packet) -> usize {
-    unpacked(packet, false).0.hop()
-}
-
-impl Observer for Recorder {
+/// What happens to packets, as an [`Observer`](earlydrop_net::port::Observer) is told.
+impl Recorder {
     #[cold]
     #[inline(never)]
-    fn arrived(&mut self, packet: &Packet, now: Time, length: u64) {
+    pub fn arrived(&mut self, seen: &Seen, now: Time, length: u64) {
+        let packet = &seen.packet;
         // The trace counts the arrival as ns-2 does.
-        self.trace(now, '+', packet, length + 1);
+        self.trace(now, '+', seen, length + 1);
         if let Some(log) = &mut self.log {
             log.arrived(packet, now, length);
         }
@@ -79,41 +103,42 @@ impl Observer for Recorder {
             shares.arrived(packet.flow as u32, packet.size);
         }
         if let Some(synchronisation) = &mut self.synchronisation {
-            synchronisation.arrived(now.seconds(), packet.flow as u32, hop(packet));
+            synchronisation.arrived(now.seconds(), packet.flow as u32, seen.segment().hop());
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn marked(&mut self, packet: &Packet, _now: Time) {
+    pub fn marked(&mut self, flow: u32) {
         if let Some(log) = &mut self.log {
             log.marked();
         }
         if let Some(shares) = &mut self.shares {
-            shares.marked(packet.flow as u32);
+            shares.marked(flow);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn dropped(&mut self, packet: &Packet, _now: Time, reason: Reason) {
-        self.dropped.push((*packet, reason));
+    pub fn dropped(&mut self, seen: &Seen, reason: Reason) {
+        self.dropped.push((*seen, reason));
     }
 
     #[cold]
     #[inline(never)]
-    fn remaining(&mut self, now: Time, length: u64) {
+    pub fn remaining(&mut self, now: Time, length: u64) {
         let mut dropped = std::mem::take(&mut self.dropped);
-        for (packet, reason) in dropped.drain(..) {
-            self.trace(now, 'd', &packet, length);
+        for (seen, reason) in dropped.drain(..) {
+            let packet = &seen.packet;
+            self.trace(now, 'd', &seen, length);
             if let Some(log) = &mut self.log {
-                log.dropped(&packet, now, reason, length);
+                log.dropped(packet, now, reason, length);
             }
             if let Some(shares) = &mut self.shares {
                 shares.dropped(packet.flow as u32, packet.size);
             }
             if let Some(synchronisation) = &mut self.synchronisation {
-                synchronisation.lost(now.seconds(), packet.flow as u32, hop(&packet));
+                synchronisation.lost(now.seconds(), packet.flow as u32, seen.segment().hop());
             }
             if let Some(fates) = &mut self.fates {
                 fates[packet.tag as usize] = Fate::Dropped { at: now, reason };
@@ -127,8 +152,9 @@ impl Observer for Recorder {
 
     #[cold]
     #[inline(never)]
-    fn departed(&mut self, packet: &Packet, now: Time, length: u64) {
-        self.trace(now, '-', packet, length);
+    pub fn departed(&mut self, seen: &Seen, now: Time, length: u64) {
+        let packet = &seen.packet;
+        self.trace(now, '-', seen, length);
         if let Some(log) = &mut self.log {
             log.departed(packet, now, length);
         }
