@@ -311,6 +311,7 @@ pages: build
 	$(BIN)/python tools/stack_pages.py
 	$(BIN)/python tools/key_pages.py
 	$(BIN)/python tools/media_page.py
+	$(BIN)/python tools/l4s_page.py
 	$(BIN)/python tools/completions.py
 	$(BIN)/python tools/column_pages.py
 	$(BIN)/python -m earlydrop.aqm > python/earlydrop/aqm.pyi

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import key_pages
+import l4s_page
 import media_page
 from earlydrop import _core, disciplines
 from earlydrop.cli.commands import app
@@ -200,6 +201,14 @@ def test_keys_of_scenarios_are_as_the_engine_declares_them(tmp_path: Path) -> No
 def test_real_time_media_come_out_as_the_page_says(tmp_path: Path) -> None:
     shutil.copy(ROOT / "docs" / media_page.PAGE, tmp_path)
     assert not media_page.write(tmp_path), "stale: make pages"
+
+
+def test_shares_of_dualpi2_are_current() -> None:
+    """The slowest links of the table, of which each run is short."""
+    text = (ROOT / "docs" / l4s_page.PAGE).read_text(encoding="utf-8")
+    found = {(1, 10, rtt): l4s_page.run((1, 10, rtt)) for rtt in l4s_page.RTTS}
+    row = next(line for line in l4s_page.lines(found) if line.startswith("| 10 Mbit/s"))
+    assert row in text, "stale: make pages"
 
 
 def test_every_field_of_a_result_is_described() -> None:

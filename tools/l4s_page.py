@@ -1,0 +1,177 @@
+"""Puts how Prague and CUBIC share DualPI2 into docs/tcp-rfc.md, as a table and as docs/images/l4s-balance.png.
+
+python tools/l4s_page.py
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import product
+from math import sqrt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import blocks  # noqa: E402
+import earlydrop as ed  # noqa: E402
+from earlydrop.render import plotting  # noqa: E402
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PAGE = "tcp-rfc.md"
+FIGURE = "l4s-balance.png"
+RATES = (10, 40, 100, 200, 400, 800)
+"""Mbit/s."""
+RTTS = (10, 25, 50, 100)
+"""Without a queue, ms."""
+COUNTS = (1, 8)
+"""Flows of each."""
+SEGMENT, PACKET = 1448, 1500
+"""Bytes of data, and with headers."""
+BAND = (0.7, 1.5)
+FRIENDLY = 1.6
+"""W sqrt(p) of CUBIC up to which it is in its Reno-friendly region; 1.2 to 1.3 within, more beyond."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What came out at a rate and round-trip time."""
+
+    balance: float
+    """Prague's goodput over CUBIC's."""
+    friendly: bool
+    """CUBIC is in its Reno-friendly region."""
+    delay_p99_ms: float
+    """Queueing delay of Prague's packets."""
+
+
+def run(setting: tuple[int, int, int]) -> Cell:
+    """One cell: so many flows of each, rate in Mbit/s, round-trip time in ms."""
+    count, rate, rtt = setting
+    net = ed.dumbbell(
+        pairs=2 * count,
+        access=ed.link("10 Gbit/s", "1 ms"),
+        bottleneck=ed.link(f"{rate} Mbit/s", f"{rtt / 2 - 2} ms"),
+        queue=ed.aqm.DualPI2(dialect="rfc", ecn=True),
+    )
+    for tcp in ("prague", "cubic"):
+        net.ftp(
+            count, tcp=tcp, stack="rfc", ecn=True, segment=f"{SEGMENT} B", window=20_000, start=ed.uniform("0 s", "1 s")
+        )
+    longer = count == 1 and rate <= 200
+    times = {"duration": "120 s", "warmup": "30 s"} if longer else {"duration": "60 s", "warmup": "20 s"}
+    with warnings.catch_warnings():
+        # The ramp is shorter than a packet at 10 Mbit/s; the page says so.
+        warnings.simplefilter("ignore")
+        runs = [net.run(**times, seed=seed, record={"by_flow": True}).document for seed in (1, 2)]
+    rates = [
+        [sum(flow["goodput_mbps"] for flow in doc["flows"] if flow["tcp"] == tcp) for tcp in ("prague", "cubic")]
+        for doc in runs
+    ]
+    prague, cubic = (sum(column) / len(runs) for column in zip(*rates, strict=True))
+    shares = [doc["queues"]["bottleneck"]["traffic"] for doc in runs]
+    marked = sum(share[1]["mark_rate"] for share in shares) / len(runs)
+    waits = sum(share[1]["delay_mean_ms"] for share in shares) / len(runs)
+    window = cubic / count * 1e6 * (rtt + waits) * 1e-3 / (8 * SEGMENT)
+    delay = max(share[0]["delay_p99_ms"] for share in shares)
+    return Cell(prague / cubic, window * sqrt(marked) <= FRIENDLY, delay)
+
+
+def cells() -> dict[tuple[int, int, int], Cell]:
+    """All cells, by number of flows, rate and round-trip time."""
+    settings = [(count, rate, rtt) for count, rate, rtt in product(COUNTS, RATES, RTTS) if (count, rate) != (8, 10)]
+    with ProcessPoolExecutor() as pool:
+        # The longest first.
+        order = sorted(settings, key=lambda setting: -setting[1])
+        found = {}
+        for number, (setting, cell) in enumerate(zip(order, pool.map(run, order), strict=True), 1):
+            found[setting] = cell
+            print(f"{number} of {len(order)}", file=sys.stderr)
+    return found
+
+
+def lines(found: dict[tuple[int, int, int], Cell]) -> Iterator[str]:
+    """The table."""
+    yield (
+        "| | "
+        + " | ".join([*(f"{rtt} ms" for rtt in RTTS), f"eight: {RTTS[0]} ms", *(f"{r} ms" for r in RTTS[1:])])
+        + " |"
+    )
+    yield "|---" * (1 + len(COUNTS) * len(RTTS)) + "|"
+    for rate in RATES:
+        shown = []
+        for count, rtt in product(COUNTS, RTTS):
+            cell = found.get((count, rate, rtt))
+            text = f"{cell.balance:.2f}" if cell else ""
+            shown.append(text if cell is None or cell.friendly else f"*{text}*")
+        yield f"| {rate} Mbit/s | " + " | ".join(shown) + " |"
+
+
+def figure(found: dict[tuple[int, int, int], Cell]) -> Figure:
+    """Balance with one and with eight flows of each, and Prague's queueing delay with one of each."""
+    with plotting.styled():
+        drawing = plotting.figure(plotting.PAGE, 2.6)
+        panels = drawing.subplots(1, 3)
+        for ax, count in zip(panels, COUNTS, strict=False):
+            ax.axhspan(*BAND, color="#dcefe4", lw=0)
+            ax.axhline(1, color="#555555", lw=0.6)
+            for rtt in RTTS:
+                _series(ax, rtt, {rate: found[count, rate, rtt] for rate in RATES if (count, rate, rtt) in found})
+            ax.set_yscale("log")
+            ax.set_ylim(0.09, 2.5)
+            ax.set_yticks([0.1, 0.2, 0.5, 0.7, 1, 1.5, 2], ["0.1", "0.2", "0.5", "0.7", "1", "1.5", "2"])
+            ax.set_yticks([], minor=True)
+            ax.set_title(f"{'One flow' if count == 1 else 'Eight flows'} of each")
+        panels[0].set_ylabel("Prague's goodput over CUBIC's")
+        for rtt in RTTS:
+            look = plotting.look(RTTS.index(rtt))
+            delays = [found[1, rate, rtt].delay_p99_ms for rate in RATES]
+            panels[2].plot(RATES, delays, color=look.colour, marker=look.marker, ls=look.dashes)
+        bound = [10 * 1.1**step for step in range(47)]
+        panels[2].plot(bound, [max(1, 8e-3 * PACKET / rate) for rate in bound], color="#222222", lw=0.8, ls=":")
+        panels[2].annotate(
+            "1 ms or a packet", (RATES[-1], 1), (0, 3), textcoords="offset points", ha="right", fontsize=7
+        )
+        panels[2].set_yscale("log")
+        panels[2].set_yticks([0.03, 0.1, 0.3, 1, 3], ["0.03", "0.1", "0.3", "1", "3"])
+        panels[2].set_yticks([], minor=True)
+        panels[2].set_title("One flow of each")
+        panels[2].set_ylabel("Prague's queueing delay, 99 %, ms")
+        for ax in panels:
+            ax.set_xscale("log")
+            ax.set_xlim(8, 1000)
+            ax.set_xticks(RATES, [str(rate) for rate in RATES])
+            ax.set_xticks([], minor=True)
+            ax.set_xlabel("Bottleneck, Mbit/s")
+        handles, labels = panels[0].get_legend_handles_labels()
+        drawing.legend(handles, labels, loc="outside upper center", ncols=len(RTTS), title=None)
+    return drawing
+
+
+def _series(ax: Axes, rtt: int, row: dict[int, Cell]) -> None:
+    look = plotting.look(RTTS.index(rtt))
+    rates = list(row)
+    ax.plot(rates, [row[rate].balance for rate in rates], color=look.colour, ls=look.dashes)
+    for friendly, face in ((True, look.colour), (False, "white")):
+        chosen = [rate for rate in rates if row[rate].friendly is friendly]
+        style: dict[str, Any] = {"color": look.colour, "marker": look.marker, "ls": "", "mfc": face, "mew": 1}
+        ax.plot(chosen, [row[rate].balance for rate in chosen], label=f"RTT {rtt} ms" if friendly else None, **style)
+
+
+def write(folder: Path) -> bool:
+    """Write table and figure into `folder`; whether the table was another."""
+    found = cells()
+    plotting.write(figure(found), folder / "images" / FIGURE)
+    return blocks.put(folder / PAGE, "l4s", "\n".join(lines(found)))
+
+
+if __name__ == "__main__":
+    write(ROOT / "docs")
