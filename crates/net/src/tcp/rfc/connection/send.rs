@@ -334,8 +334,7 @@ impl Connection {
         if self.settings.repair_timer_restarts && index == 0 && !reordering {
             self.rto_at = now + self.rtt.rto.value();
         }
-        let bits = if record.is_fin() { FIN } else { 0 } | self.ecn.repeat_bits();
-        out.segments.push(Sent { seq: wrap(record.start, self.first), payload: record.payload() as u16, bits });
+        self.push_repeat(&record, out);
         self.note_queued(u64::from(record.payload()));
         self.note_rate(index, now);
         self.scoreboard.retransmitted(index, now, counts);
@@ -351,6 +350,21 @@ impl Connection {
         if self.quic.is_some() {
             self.note_quic_packet(now, record.start);
         }
+    }
+
+    /// The segment of `record` once more. With data both ways it is cut in two where the options of its acknowledgement
+    /// have grown since (Linux, `tcp_set_skb_tso_segs` in `__tcp_retransmit_skb`).
+    fn push_repeat(&self, record: &Record, out: &mut Output) {
+        let bits = if record.is_fin() { FIN } else { 0 } | self.ecn.repeat_bits();
+        let (whole, most) = (u64::from(record.payload()), self.current_mss());
+        let mut push = |from: u64, payload: u64, bits| {
+            out.segments.push(Sent { seq: wrap(record.start + from, self.first), payload: payload as u16, bits });
+        };
+        if whole <= most {
+            return push(0, whole, bits);
+        }
+        push(0, most, bits & !FIN);
+        push(most, whole - most, bits);
     }
 
     /// For a model of the path: the segment at `index` is about to leave.
