@@ -44,7 +44,7 @@ def packet_headers(
     target: tuple[bytes, int],
     size: int,
     identification: int,
-    ecn: int,
+    traffic_class: int,
     flags: int,
     seq: int,
     ack: int,

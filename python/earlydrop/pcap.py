@@ -89,11 +89,13 @@ def pcap(traces: Sequence[Trace]) -> Iterator[bytes]:
     left = heapq.merge(*map(_departures, traces), key=lambda one: one[1][0])
     for count, (back, event) in enumerate(left):
         time, number = event[0], event[2]
+        # DSCP and ECN field.
+        traffic_class = int(traces[0].traffic[number - 1].get("dscp") or 0) << 2 | event[6]
         if event[-1] is None:
-            headers, length = _headers(flows.get(number), number, back, event, count & 0xFFFF)
+            headers, length = _headers(flows.get(number), number, back, event, traffic_class, count & 0xFFFF)
         else:
             headers, length = _headers_both_ways(
-                opened_by.get(number, number), number in opened_by, event, count & 0xFFFF
+                opened_by.get(number, number), number in opened_by, event, traffic_class, count & 0xFFFF
             )
         seconds = int(time)
         nanoseconds = min(round((time - seconds) * 1e9), 999_999_999)
@@ -127,10 +129,10 @@ def _ends(number: int, port: int) -> tuple[tuple[bytes, int], tuple[bytes, int]]
 
 
 def _headers(
-    flow: _Flow | None, number: int, back: bool, event: Sequence[Any], identification: int
+    flow: _Flow | None, number: int, back: bool, event: Sequence[Any], traffic_class: int, identification: int
 ) -> tuple[bytes, int]:
     """The headers of a packet, and its length on the wire."""
-    seq, size, _, ecn, flags = event[3:8]
+    seq, size, _, _, flags = event[3:8]
     port, options, sent, acknowledged = PORT, 0, 0, 0
     length = max(size, IP_HEADER + UDP_HEADER)
     if flow is not None and flags:
@@ -144,19 +146,29 @@ def _headers(
     ends = _ends(number, port)
     source, target = reversed(ends) if back else ends
     headers = _core.packet_headers(
-        source, target, length, identification, ecn, flags, sent & 0xFFFFFFFF, acknowledged & 0xFFFFFFFF, options
+        source,
+        target,
+        length,
+        identification,
+        traffic_class,
+        flags,
+        sent & 0xFFFFFFFF,
+        acknowledged & 0xFFFFFFFF,
+        options,
     )
     return headers, length
 
 
-def _headers_both_ways(opened_by: int, answers: bool, event: Sequence[Any], identification: int) -> tuple[bytes, int]:
+def _headers_both_ways(
+    opened_by: int, answers: bool, event: Sequence[Any], traffic_class: int, identification: int
+) -> tuple[bytes, int]:
     """The same in a connection with data both ways, of the end that opens it or (`answers`) the other."""
-    seq, size, _, ecn, flags, acknowledged, payload = event[3:10]
+    seq, size, _, _, flags, acknowledged, payload = event[3:10]
     ends = _ends(opened_by, PORT)
     source, target = reversed(ends) if answers else ends
     options = min(max(size - payload - IP_HEADER - TCP_HEADER, 0) // 4 * 4, MOST_OPTIONS)
     headers = _core.packet_headers(
-        source, target, size, identification, ecn, flags, seq & 0xFFFFFFFF, acknowledged, options
+        source, target, size, identification, traffic_class, flags, seq & 0xFFFFFFFF, acknowledged, options
     )
     return headers, size
 

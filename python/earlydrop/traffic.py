@@ -76,19 +76,26 @@ class Sending:
 
     def ftp(
         self,
-        count: int = 1,
+        count: int | None = None,
         *,
-        tcp: str = "reno",
+        tcp: str | None = None,
         segment: str | None = None,
         start: Start | None = None,
         window: int | None = None,
         header: str | None = None,
         profile: str | None = None,
+        reverse_of: str | None = None,
         **more: Any,
     ) -> Self:
-        """Add endless files over TCP, one a flow."""
+        """Add endless files over TCP, one a flow: one of Reno, unless told otherwise.
+
+        With `reverse_of`, the name of flows added before, they send the other way in the connections of these, and have
+        their number and TCP.
+        """
+        if reverse_of is None:
+            count, tcp = 1 if count is None else count, tcp or "reno"
         given = {"segment": segment, "start": start, "window": window, "header": header, "profile": profile, **more}
-        return self._add("ftp", count, {"tcp": tcp, **given})
+        return self._add("ftp", count, {"tcp": tcp, "reverse_of": reverse_of, **given})
 
     def transfers(
         self,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import earlydrop as ed
 from earlydrop import _core, cli, pcap, toml_writer, traces
 
 SWEEP = """\
@@ -112,15 +113,24 @@ def test_a_trace_as_pcap(tmp_path: Path, scenario: Path) -> None:
         assert "10.0.0.1.10000 > 10.1.0.1.10000" in shown.stdout
 
 
+def test_flows_the_other_way_have_number_and_tcp_of_the_others() -> None:
+    net = ed.dumbbell(pairs=2, bottleneck=ed.link("10 Mbit/s", "10 ms"), queue="codel")
+    net.ftp(2, tcp="cubic", stack="linux-6.18", name="up", start=ed.uniform("0 s", "1 s"))
+    net.ftp(name="down", reverse_of="up", start=ed.uniform("0 s", "1 s"))
+    flows = net.run(duration="10 s").document["flows"]
+    assert [flow["tcp"] for flow in flows] == ["cubic"] * 4
+    assert all(flow["goodput_mbps"] > 1 for flow in flows)
+
+
 def test_a_trace_of_udp_has_datagrams() -> None:
     rows = [[0.5, "+", 1, 7, 540, 1], [0.5, "-", 1, 7, 540, 0], [0.7, "d", 1, 8, 540, 0]]
-    headed = [[*row, 2, 0] for row in rows]
-    made = traces.Trace("bottleneck", headed, 3, [{"kind": "cbr", "tcp": None}], (0, 1), [(2, 3, False)])
+    headed = [[*row, 2, 0, None, None] for row in rows]
+    made = traces.Trace("bottleneck", headed, 3, [{"kind": "cbr", "tcp": None, "dscp": 46}], (0, 1), [(2, 3, False)])
     (head, packet) = pcap.pcap([made])
     assert len(head) == 24
     assert packet[16 + 9] == 17
     assert struct.unpack(">H", packet[16 + 24 : 16 + 26]) == (520,)
-    assert packet[16 + 1] & 3 == 2, "ECT(0)"
+    assert packet[16 + 1] == 46 << 2 | 2, "DSCP and ECT(0)"
     made = dataclasses.replace(made, events=rows)
     assert next(iter(traces.ns2(made))) == "+ 0.5 0 1 cbr 540 ------- 1 2.0 3.0 7 0\n"
 

@@ -66,6 +66,15 @@ def test_check_says_which_stack_an_entry_has(scenario: Path, capsys: pytest.Capt
     assert 'tcp = "reno", stack = "linux-6.18"' in said(capsys, "check", str(scenario), *new)
 
 
+def test_what_check_writes_in_full_is_a_scenario(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sets = ["--set", "traffic.0.stack=linux-6.18", "--set", 'traffic.0.rules={ gro = "0.1 ms" }']
+    whole = json.loads(said(capsys, "check", str(scenario), "--json", *sets))
+    assert whole["traffic"][0]["stack"] == "linux-6.18"
+    found = _core.Scenario.parse(whole, [])
+    loaded = _core.Scenario.load(str(scenario), [tuple(words.split("=", 1)) for words in sets[1::2]])
+    assert found.to_json() == loaded.to_json()
+
+
 def test_what_check_says_is_the_same_scenario(scenario: Path) -> None:
     old = _core.Scenario.load(str(scenario), [("traffic.0.profile", "rfc"), ("traffic.0.rack", "true")])
     (entry,) = json.loads(old.stacks())

@@ -18,7 +18,7 @@ pub fn packet_headers<'py>(
     target: ([u8; 4], u16),
     size: u32,
     identification: u16,
-    ecn: u8,
+    traffic_class: u8,
     flags: u16,
     seq: u32,
     ack: u32,
@@ -30,8 +30,8 @@ pub fn packet_headers<'py>(
     let protocol = if flags == 0 { IpNumber::UDP } else { IpNumber::TCP };
     let mut ip = Ipv4Header::new(behind, 64, protocol, source.0, target.0).map_err(|_| wrong("size"))?;
     ip.identification = identification;
-    ip.dscp = IpDscp::ZERO;
-    ip.ecn = IpEcn::try_new(ecn).map_err(|_| wrong("ecn: 0 to 3"))?;
+    ip.dscp = IpDscp::try_new(traffic_class >> 2).map_err(|_| wrong("traffic_class: 0 to 255"))?;
+    ip.ecn = IpEcn::try_new(traffic_class & 3).map_err(|_| wrong("traffic_class: 0 to 255"))?;
     ip.header_checksum = ip.calc_header_checksum();
     let mut bytes = ip.to_bytes().to_vec();
     if flags == 0 {

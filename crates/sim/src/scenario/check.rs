@@ -241,11 +241,15 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
     let cwnd_flows =
         fields.optional("cwnd_flows").map_or(Ok(Vec::new()), |field| flow_list(&field, scenario, tcp_flow))?;
     let rates = rates(&fields, scenario)?;
+    let trace = fields.optional("trace").map_or(Ok(0), |field| field.whole(0, bounds::TRACE))?;
+    if let (0, Some(field)) = (trace, fields.optional("trace_queues").or(fields.optional("trace_headers"))) {
+        return Err(field.error("has no effect without record.trace").allowed("no such key, or record.trace = 100000"));
+    }
     Ok(Record {
         flows: FLOWS.read(&fields)?,
         series: series(&fields, scenario.duration, cwnd_flows.len())?,
         cwnd_flows,
-        trace: fields.optional("trace").map_or(Ok(0), |field| field.whole(0, bounds::TRACE))?,
+        trace,
         trace_queues: fields.optional("trace_queues").map_or(Ok(Vec::new()), |field| queue_list(&field, scenario))?,
         trace_headers: fields.optional("trace_headers").map_or(Ok(false), |field| field.flag())?,
         trace_flow: fields.optional("trace_flow").map(|field| tcp_flow(&field, scenario)).transpose()?,

@@ -96,7 +96,7 @@ fn what_has_no_effect_is_refused() {
             "rules.exit_ack: has no effect: it needs another tcp than bbr and bbr3",
         ),
         ("tcp = 'reno'\nstack = 'rfc'\nabe = true", "abe: has no effect: it needs ecn = true"),
-        ("tcp = 'reno'\nstack = 'rfc'\nprofile = 'rfc'", "profile: stands beside stack"),
+        ("tcp = 'reno'\nstack = 'linux-6.18'\nprofile = 'rfc'", "profile: stands beside stack"),
         ("tcp = 'vegas'\nstack = 'rfc'", "stack: does not have this TCP"),
         ("tcp = 'reno'\nstack = 'linux'", "stack: is unknown"),
         ("tcp = 'reno'\nstack = 'ns2-2.35'\nrules = { window = 9 }", "rules: is for another stack"),
@@ -108,4 +108,25 @@ fn what_has_no_effect_is_refused() {
     }
     // What holds anyway may be said.
     full("tcp = 'cubic'\nstack = 'rfc'\nrules = { recovery_start = 'first' }");
+}
+
+/// `earlydrop check --json` writes the scenario in full and names the stack.
+#[test]
+fn a_scenario_in_full_may_name_its_stack() {
+    for (stack, tcps) in [
+        ("ns2-2.35", ["reno", "sack", "vegas"]),
+        ("rfc", ["reno", "bbr", "prague"]),
+        ("linux-6.18", ["cubic", "bbr", "dctcp"]),
+        ("ns3-3.37", ["reno", "cubic", "bbr"]),
+        ("quic", ["reno", "cubic", "bbr3"]),
+    ] {
+        for tcp in tcps {
+            let written = full(&format!("tcp = '{tcp}'\nstack = '{stack}'"));
+            let mut document: serde_json::Value = serde_json::from_str(&written).unwrap();
+            document["traffic"][0]["stack"] = stack.into();
+            let doc = Doc::from_json(&document).unwrap();
+            let found = check(&doc, None).unwrap_or_else(|error| panic!("{tcp}, {stack}: {error}"));
+            assert_eq!(found.to_json().to_string(), written, "{tcp}, {stack}");
+        }
+    }
 }

@@ -12,7 +12,7 @@ use super::model::{Ftp, Load, Traffic};
 use super::tcp;
 use earlydrop_net::tcp::stacks::ns3_3_37;
 
-static LIFETIME: Key<Quantity> = Key::optional(
+pub(super) static LIFETIME: Key<Quantity> = Key::optional(
     "lifetime",
     Quantity::time(Interval { low: 0.001, ..bounds::START }),
     "for ever",
@@ -49,7 +49,10 @@ pub(super) fn other_way(fields: &Fields<'_>, above: &[Traffic]) -> Checked<Optio
     let names = || above.iter().filter(|traffic| ftp(traffic)).filter_map(|traffic| traffic.name.as_deref());
     let Some(at) = above.iter().position(|traffic| ftp(traffic) && traffic.name.as_ref() == Some(&name)) else {
         let message = format!("names no FTP entry above{}", suggestion(&name, names()));
-        return Err(field.error(message).allowed(some_of(names())));
+        return Err(field.error(message).allowed(match names().next() {
+            Some(_) => some_of(names()),
+            None => "the name of an entry above with kind = \"ftp\"".into(),
+        }));
     };
     let used = |traffic: &Traffic| matches!(&traffic.load, Load::Ftp(load) if load.reverse_of == Some(at));
     if above.iter().any(used) {

@@ -103,9 +103,24 @@ fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>, above: &
             KINDS.iter().find(|kind| kind.name == found).unwrap_or(&KINDS[0])
         }
     };
+    if let (false, Some(_)) = (kind.name == ftp::KIND.name, field.doc.get(ftp::REVERSE_OF.name)) {
+        return Err(ScenarioError::new(format!("{}.{}", field.path, ftp::REVERSE_OF.name), "is for endless data")
+            .given(format!("kind = {:?}", kind.name))
+            .allowed(format!("no such key, or kind = {:?}", ftp::KIND.name)));
+    }
     let fields = field.table(&with_ends(&kind.all_keys()))?;
-    let load = (kind.read)(&fields)?;
-    let random = random(&fields, kind)?;
+    let other_way = ftp::other_way(&fields, above)?;
+    let load = (kind.read)(&fields).map_err(|error| match other_way {
+        // A key that does not go with the defaults of the others, which are those of the entry named.
+        Some(_) if !error.path.ends_with(&format!(".{}", ftp::LIFETIME.name)) => {
+            of_the_named(ScenarioError { given: None, ..error })
+        }
+        _ => error,
+    })?;
+    let random = random(&fields, kind).map_err(|error| match other_way {
+        Some(_) => of_the_named(error),
+        None => error,
+    })?;
     let default = if kind.over_tcp { topology.pairs() } else { 1 };
     let mut traffic = Traffic {
         name: NAME.given(&fields)?,
@@ -118,7 +133,7 @@ fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>, above: &
         random,
         load,
     };
-    if let Some(at) = ftp::other_way(&fields, above)? {
+    if let Some(at) = other_way {
         let own = std::mem::replace(&mut traffic, above[at].clone());
         traffic.direction = traffic.direction.other();
         (traffic.name, traffic.start, traffic.class, traffic.dscp) =
@@ -138,14 +153,22 @@ fn same_connections(fields: &Fields<'_>, own: &Traffic, these: &Traffic) -> Chec
     let ends = super::keys::names(ends::ENDS).collect::<Vec<_>>();
     for (key, field) in fields.iter().filter(|(key, _)| !ends.contains(key) && *key != ftp::REVERSE_OF.name) {
         let [given, wanted] = written.each_ref().map(|map| map.get(key));
-        if given != wanted || key == "stack" {
-            let allowed = wanted.map_or_else(|| "no such key".into(), |wanted| format!("no such key, or {wanted}"));
-            return Err(field
-                .error(format!("is that of the entry that {} names", ftp::REVERSE_OF.name))
-                .allowed(allowed));
+        let stack = |traffic: &Traffic| traffic.tcp_spec().and_then(|tcp| tcp.stack).map(|stack| stack.name);
+        if given != wanted || (key == "stack" && stack(own) != stack(these)) {
+            let error = of_the_named(field.error(""));
+            return Err(match wanted {
+                Some(wanted) if !wanted.is_object() => error.allowed(format!("no such key, or {wanted}")),
+                _ => error,
+            });
         }
     }
     Ok(())
+}
+
+/// The error of a key that is not this entry's own, as its flows are in the connections of another.
+fn of_the_named(error: ScenarioError) -> ScenarioError {
+    let message = format!("is that of the entry that {} names", ftp::REVERSE_OF.name);
+    ScenarioError { message, ..error }.allowed("no such key")
 }
 
 /// The entry in full, as it would be written among `all`.

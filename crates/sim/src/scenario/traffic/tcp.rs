@@ -12,6 +12,7 @@ use super::super::model::{Profile, Tcp};
 use super::super::schemas::{self, reference};
 use super::super::values::list;
 use super::model::TcpSpec;
+use super::stacks::shortest;
 use super::{ns2, packets, rfc};
 use earlydrop_net::tcp::ns2::core::MIN_RTO_MS;
 use earlydrop_net::tcp::rfc::Reading;
@@ -112,10 +113,21 @@ pub(super) fn all_keys() -> Vec<&'static str> {
 pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
     let tcp = TCP.read(fields)?;
     let named = stack(fields, tcp)?;
-    let profile = match named {
-        Some(stack) => [Profile::Rfc, Profile::Ns2][usize::from(stack.is_ns2)],
-        None => profile(fields, tcp)?,
-    };
+    match (named, PROFILE.field(fields)) {
+        (Some(stack), Some(field)) => {
+            // In full, as `earlydrop check --json` writes it: the stack follows from the options.
+            let spec = read_as(fields, tcp, profile(fields, tcp)?, None)?;
+            if shortest(&spec).0 != stack.name {
+                return Err(field.error("stands beside stack, which says it").allowed("the one or the other"));
+            }
+            Ok(TcpSpec { stack: named, ..spec })
+        }
+        (Some(stack), None) => read_as(fields, tcp, [Profile::Rfc, Profile::Ns2][usize::from(stack.is_ns2)], named),
+        (None, _) => read_as(fields, tcp, profile(fields, tcp)?, None),
+    }
+}
+
+fn read_as(fields: &Fields<'_>, tcp: Tcp, profile: Profile, named: Option<&'static Stack>) -> Checked<TcpSpec> {
     if profile == Profile::Rfc {
         return read_rfc(fields, tcp, named);
     }
@@ -178,9 +190,6 @@ fn ecn(fields: &Fields<'_>, tcp: Tcp) -> Checked<bool> {
 /// The stack, if one is named.
 fn stack(fields: &Fields<'_>, tcp: Tcp) -> Checked<Option<&'static Stack>> {
     let (Some(field), Some(stack)) = (STACK.field(fields), STACK.given(fields)?) else { return Ok(None) };
-    if let Some(profile) = PROFILE.field(fields) {
-        return Err(profile.error("stands beside stack, which says it").allowed("the one or the other"));
-    }
     if !stack.tcps.contains(&tcp.name()) {
         return Err(field
             .error("does not have this TCP")

@@ -261,8 +261,15 @@ impl Receiver {
         if self.next == 0 || end == start {
             // Before the SYN, or the last segment of the handshake.
             self.policy.on_any(arrived.now);
-            if let Some(counters) = &mut self.counters {
-                counters.count(arrived.bits & CE, 0);
+            match &mut self.counters {
+                Some(counters) => {
+                    counters.count(arrived.bits & CE, 0);
+                }
+                // RFC 9768, 3.2: packets without data count too.
+                None if self.settings.feedback == Feedbacks::Counter && self.next > 0 => {
+                    self.count += u64::from(arrived.bits & CE == CE);
+                }
+                None => {}
             }
             return Reply::Nothing;
         }
