@@ -114,7 +114,8 @@ def test_a_trace_as_pcap(tmp_path: Path, scenario: Path) -> None:
 
 
 def test_flows_the_other_way_have_number_and_tcp_of_the_others() -> None:
-    net = ed.dumbbell(pairs=2, bottleneck=ed.link("10 Mbit/s", "10 ms"), queue="codel")
+    ends = {"access": ed.link("1 Gbit/s", "1 ms"), "bottleneck": ed.link("10 Mbit/s", "10 ms")}
+    net = ed.dumbbell(pairs=2, queue="codel", **ends)
     net.ftp(2, tcp="cubic", stack="linux-6.18", name="up", start=ed.uniform("0 s", "1 s"))
     net.ftp(name="down", reverse_of="up", start=ed.uniform("0 s", "1 s"))
     flows = net.run(duration="10 s").document["flows"]
