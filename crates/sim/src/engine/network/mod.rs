@@ -15,6 +15,7 @@ pub use specs::{
     FlowSpec, LinkSpec, MediaSpec, PagePattern, PortKind, PortSpec, SourceSpec, TimeToLive, TransferSpec, Way,
     WebRequests, WebSpec,
 };
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A network: links, ports, flows and their routes.
@@ -251,6 +252,11 @@ impl Network {
     /// The settings of a flow, without its start and clock phase.
     pub fn spec(&self, flow: usize) -> &FlowSpec {
         self.specs.kind(flow as u32)
+    }
+
+    /// The flows of connections with data both ways.
+    pub fn flows_both_ways(&self) -> BTreeSet<u32> {
+        self.both_ways.iter().flat_map(|&(flow, back)| [flow, back]).collect()
     }
 
     /// Number of flows.

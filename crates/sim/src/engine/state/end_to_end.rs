@@ -8,7 +8,6 @@ use crate::variation::Variation;
 use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::tcp::Sender;
 use earlydrop_net::Segment;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Packets sent and lost by flow. Queues drop at events, and links with loss start packets at events, so that the
@@ -56,7 +55,7 @@ pub fn sent(sender: &Sender) -> i64 {
 
 /// What the headers of each flow depend on.
 pub fn tcp_flows(network: &Network) -> TcpFlows {
-    let pairs: BTreeSet<u32> = network.both_ways.iter().flat_map(|&(flow, back)| [flow, back]).collect();
+    let pairs = network.flows_both_ways();
     let of_flow = |flow| {
         let spec = network.spec(flow);
         let counts_marks = spec.options.rfc.as_ref().is_some_and(|rfc| rfc.counts_marks());

@@ -7,7 +7,6 @@ use earlydrop_aqm::header::{TcpHeader, MOST_BLOCKS};
 use earlydrop_aqm::{Header, Packet};
 use earlydrop_net::segment::{CWR, ECE, FIN, PSH, REQUEST, SACK, SYN};
 use earlydrop_net::Segment;
-use std::collections::BTreeSet;
 
 /// What all packets of a flow have in common.
 struct FlowHeader {
@@ -38,7 +37,7 @@ impl Headers {
             return Headers::default();
         }
         let ends = |links: &[u32]| links.first().copied().zip(links.last().copied()).unwrap_or((0, 0));
-        let pairs: BTreeSet<u32> = network.both_ways.iter().flat_map(|&(flow, back)| [flow, back]).collect();
+        let pairs = network.flows_both_ways();
         let flows = (0..network.flows()).map(|flow| {
             let (forward, reverse) = network.route(flow);
             FlowHeader {

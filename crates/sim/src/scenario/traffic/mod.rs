@@ -110,17 +110,16 @@ fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>, above: &
     }
     let fields = field.table(&with_ends(&kind.all_keys()))?;
     let other_way = ftp::other_way(&fields, above)?;
-    let load = (kind.read)(&fields).map_err(|error| match other_way {
-        // A key that does not go with the defaults of the others, which are those of the entry named.
-        Some(_) if !error.path.ends_with(&format!(".{}", ftp::LIFETIME.name)) => {
-            of_the_named(ScenarioError { given: None, ..error })
-        }
-        _ => error,
-    })?;
-    let random = random(&fields, kind).map_err(|error| match other_way {
-        Some(_) => of_the_named(error),
+    if other_way.is_some() {
+        // Its own, so that all that is wrong below is a key of the named entry's, read with other defaults than there.
+        ftp::LIFETIME.given(&fields)?;
+    }
+    let others = |error| match other_way {
+        Some(_) => of_the_named(ScenarioError { given: None, ..error }),
         None => error,
-    })?;
+    };
+    let load = (kind.read)(&fields).map_err(others)?;
+    let random = random(&fields, kind).map_err(others)?;
     let default = if kind.over_tcp { topology.pairs() } else { 1 };
     let mut traffic = Traffic {
         name: NAME.given(&fields)?,

@@ -55,8 +55,8 @@ impl Connection {
         u64::from(self.settings.mss.saturating_sub(u32::from(self.room)).max(1))
     }
 
-    /// Bytes for the options of the acknowledgement that a segment with this payload carries: a segment that is sent
-    /// again keeps its size.
+    /// Bytes for the options of the acknowledgement that a segment with this payload carries: that of accurate ECN may be
+    /// longer than when the segment was made.
     pub fn room_beside(&self, payload: u16) -> u16 {
         match payload {
             0 => u16::MAX,

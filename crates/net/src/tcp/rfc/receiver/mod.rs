@@ -259,7 +259,7 @@ impl Receiver {
             return self.reply(arrived.now, first, Some(answer));
         }
         if self.next == 0 || end == start {
-            // Before the SYN, or the last segment of the handshake.
+            // Before the SYN, the last segment of the handshake, or a pure ACK.
             self.policy.on_any(arrived.now);
             match &mut self.counters {
                 Some(counters) => {

@@ -104,6 +104,21 @@ fn the_earliest_time_stamp_is_echoed() {
 }
 
 #[test]
+fn marks_on_segments_without_data_are_counted() {
+    // RFC 9768, 3.2: the counter starts at 5.
+    let mut receiver = Settings { feedback: Feedbacks::Counter, delayed_ack: None, ..Settings::default() }.receiver(0);
+    assert!(matches!(send(&mut receiver, 0, 0, SYN | ECE | CWR), Reply::Now(_)));
+    let mut ace = |seq, payload, bits| match send(&mut receiver, seq, payload, bits) {
+        Reply::Now(answer) => Some(answer.ace),
+        _ => None,
+    };
+    assert_eq!(ace(1, 100, ECT0), Some(5));
+    assert_eq!(ace(101, 0, CE), None, "nothing to acknowledge");
+    assert_eq!(ace(101, 0, ECT0), None);
+    assert_eq!(ace(101, 100, ECT0), Some(6));
+}
+
+#[test]
 fn marks_are_echoed_until_cwr() {
     let feedback = Feedbacks::Classic;
     let mut receiver = Settings { sack: false, feedback, delayed_ack: None, ..Settings::default() }.receiver(0);
