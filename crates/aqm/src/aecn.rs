@@ -305,7 +305,7 @@ impl Policy for Aecn {
 
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         let length = self.rules.set.length(queue);
-        let average = self.average.observe(length, queue, cx.now);
+        let average = self.average.observe(length, queue.idle_since, cx.now);
         self.last = self.rules.place(packet);
         if let Some(ring) = queue.contents.filter(|_| self.rules.from_front && cx.ecn) {
             let oldest = ring.serials().start;
@@ -319,7 +319,7 @@ impl Policy for Aecn {
         group.bytes += u64::from(packet.size);
         let bit = hash::bucket(packet.flow, 0, 64 * HASHED_WORDS);
         group.flows[bit / 64] |= 1 << (bit % 64);
-        let verdict = group.spacing.decide(&group.curve, average, packet, length, cx);
+        let verdict = group.spacing.decide(&group.curve, average, packet.size, length, cx.random);
         match verdict {
             Verdict::Signal(reason) if cx.has_room && cx.can_mark(packet) => match group.unmarked.pop_front() {
                 Some(serial) => {

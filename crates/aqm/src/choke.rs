@@ -262,7 +262,7 @@ impl Policy for Choke {
     }
 
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        self.average.observe(queue.packets as f64, queue, cx.now);
+        self.average.observe(queue.packets as f64, queue.idle_since, cx.now);
         // Not what `observe` returns: for linux that is rounded down.
         let average = self.average.value();
         if average > self.curve.min_th {
@@ -273,7 +273,7 @@ impl Policy for Choke {
             }
         }
         match &mut self.stage {
-            Stage::Paper(spacing) => spacing.decide(&self.curve, average, packet, queue.packets as f64, cx),
+            Stage::Paper(spacing) => spacing.decide(&self.curve, average, packet.size, queue.packets as f64, cx.random),
             Stage::Linux { spacing, mark_over_max } => spacing.decide(&self.curve, average, *mark_over_max, cx.random),
         }
     }

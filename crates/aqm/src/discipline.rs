@@ -167,7 +167,7 @@ impl Fifo {
     pub fn pass(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
         debug_assert!(self.may_pass() && self.ring.packets() == 0 && self.idle_since.is_some());
         let queue = QueueView { packets: 0, bytes: 0, idle_since: self.idle_since, contents: None };
-        match self.gate.offer(&mut packet, &queue, now) {
+        match self.gate.offer(&mut packet, queue, now) {
             Fate::Admitted => {}
             Fate::Dropped(reason) | Fate::Victims { reason, .. } => {
                 on_drop(&packet, reason);
@@ -210,7 +210,7 @@ impl Discipline for Fifo {
     #[inline]
     fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
         let before = packet.ecn;
-        let mut fate = self.gate.offer(&mut packet, &view(&self.gate, &self.ring, self.idle_since), now);
+        let mut fate = self.gate.offer(&mut packet, view(&self.gate, &self.ring, self.idle_since), now);
         let reason = loop {
             match fate {
                 Fate::Admitted => break None,

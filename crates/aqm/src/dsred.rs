@@ -176,7 +176,7 @@ mod tests {
         let mut gate = Gate::new(policy, Limit::Packets(100), false, Generator::stream(1, "dsred"));
         let queue = QueueView { packets, bytes: packets * 500, idle_since: None, contents: None };
         (0..arrivals)
-            .filter(|_| gate.offer(&mut Packet::new(1, 500), &queue, Time::ZERO) == Fate::Dropped(Reason::Early))
+            .filter(|_| gate.offer(&mut Packet::new(1, 500), queue, Time::ZERO) == Fate::Dropped(Reason::Early))
             .collect()
     }
 

@@ -240,8 +240,7 @@ impl Fred {
     /// A new sample of the average, and avgcq with it. With `idle`, the time since the link went idle instead.
     #[inline]
     fn observe(&mut self, packets: u64, idle: Option<Time>, now: Time) {
-        let view = QueueView { packets, bytes: 0, idle_since: idle, contents: None };
-        let average = self.average.observe(packets as f64, &view, now);
+        let average = self.average.observe(packets as f64, idle, now);
         self.per_flow = (average / self.flows.len().max(1) as f64).max(1.0);
     }
 
@@ -370,8 +369,7 @@ mod tests {
             fred.flows.insert(flow, Buffered { packets: 1, strikes: 0 });
         }
         fred.average.set_weight(1.0);
-        let view = QueueView { packets: 0, bytes: 0, idle_since: None, contents: None };
-        fred.average.observe(average, &view, Time::ZERO);
+        fred.average.observe(average, None, Time::ZERO);
         fred.per_flow = (average / active as f64).max(1.0);
         fred
     }
@@ -436,7 +434,7 @@ mod tests {
         fred.flows.record_mut(slot).packets = 3;
         assert_eq!(judge(&mut fred, 1e-9), Verdict::Signal(Reason::Early));
         assert_eq!((fred.count, fred.p_b), (0, 0.01));
-        fred.average.observe(9.0, &QueueView { packets: 0, bytes: 0, idle_since: None, contents: None }, Time::ZERO);
+        fred.average.observe(9.0, None, Time::ZERO);
         judge(&mut fred, 1e-9);
         assert_eq!(fred.count, -1);
     }

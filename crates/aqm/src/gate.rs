@@ -121,7 +121,13 @@ impl Held {
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         match self {
             Held::Red(red) => red.on_enqueue(packet, queue, cx),
-            Held::Other(policy) => policy.on_enqueue(packet, queue, cx),
+            Held::Other(policy) => {
+                // See [`Gate::offer`].
+                let (packet, queue) = (*packet, *queue);
+                let Context { now, ecn, has_room, .. } = *cx;
+                let mut cx = Context { now, ecn, has_room, random: cx.random, victims: cx.victims };
+                policy.on_enqueue(&packet, &queue, &mut cx)
+            }
         }
     }
 
@@ -180,23 +186,40 @@ impl Gate {
     ///
     /// An arrival that is dropped at an idle link leaves it idle. The policy has decayed its average for that idle
     /// time, so for the next arrival the idle time starts at this one.
+    // What is passed by reference to a function that is not inlined lies in memory from its beginning on. So the usual
+    // way passes no packet, view or context on, and the others get copies.
     #[inline(always)]
-    pub fn offer(&mut self, packet: &mut Packet, queue: &QueueView<'_>, now: Time) -> Fate {
+    pub fn offer(&mut self, packet: &mut Packet, mut queue: QueueView<'_>, now: Time) -> Fate {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(packet.size);
         self.forget_victims();
-        let mut queue = *queue;
         queue.idle_since = queue.idle_since.map(|since| since.max(self.last_offer));
-        let queue = &queue;
         self.last_offer = now;
         let has_room = self.room.admits(packet, queue.packets, queue.bytes);
         let mut cx = Context { now, ecn: self.ecn, has_room, random: &mut self.random, victims: &mut self.victims };
-        let mut verdict = self.policy.on_enqueue(packet, queue, &mut cx);
+        let verdict = self.policy.on_enqueue(packet, &queue, &mut cx);
         if has_room && matches!(verdict, Verdict::Pass) {
             return Fate::Admitted;
         }
+        let mut copy = *packet;
+        let fate = self.settle(verdict, has_room, &mut copy, queue, now);
+        packet.ecn = copy.ecn;
+        fate
+    }
+
+    /// The rest of [`Gate::offer`] where `packet` does not simply join the queue.
+    #[inline(never)]
+    fn settle(
+        &mut self,
+        mut verdict: Verdict,
+        has_room: bool,
+        packet: &mut Packet,
+        queue: QueueView<'_>,
+        now: Time,
+    ) -> Fate {
         if !has_room && !matches!(verdict, Verdict::Victims { .. }) {
-            verdict = self.policy.get_mut().on_overflow(verdict, packet, queue, &mut cx);
+            let mut cx = Context { now, ecn: self.ecn, has_room, random: &mut self.random, victims: &mut self.victims };
+            verdict = self.policy.get_mut().on_overflow(verdict, packet, &queue, &mut cx);
         }
         self.carry_out(verdict, packet)
     }
@@ -219,7 +242,6 @@ impl Gate {
         self.carry_out(verdict, packet)
     }
 
-    #[inline(never)]
     fn carry_out(&mut self, verdict: Verdict, packet: &mut Packet) -> Fate {
         match verdict {
             Verdict::Pass => Fate::Admitted,

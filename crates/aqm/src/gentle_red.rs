@@ -124,7 +124,7 @@ mod tests {
             let mut gate = Gate::new(policy, Limit::Packets(100), false, never);
             let mut at = |packets: u64| {
                 let queue = QueueView { packets, bytes: packets * 500, idle_since: None, contents: None };
-                gate.offer(&mut Packet::new(1, 500), &queue, Time::ZERO)
+                gate.offer(&mut Packet::new(1, 500), queue, Time::ZERO)
             };
             assert_eq!([at(15), at(16)], [Fate::Admitted; 2]);
             assert_eq!(at(30), Fate::Dropped(Reason::Forced));

@@ -85,16 +85,16 @@ impl Room {
     pub fn admits(self, packet: &Packet, packets: u64, bytes: u64) -> bool {
         match self {
             Room::PacketsBelow(n) => packets < n,
-            _ => self.admits_bytes(packet, bytes),
+            _ => self.admits_bytes(packet.size, bytes),
         }
     }
 
     #[inline(never)]
-    fn admits_bytes(self, packet: &Packet, bytes: u64) -> bool {
+    fn admits_bytes(self, size: u32, bytes: u64) -> bool {
         match self {
             Room::PacketsBelow(_) => true,
-            Room::BytesWithArrivalUpTo(n) => bytes + u64::from(packet.size) <= n,
-            Room::BytesWithArrivalBelow(n) => bytes + u64::from(packet.size) < n,
+            Room::BytesWithArrivalUpTo(n) => bytes + u64::from(size) <= n,
+            Room::BytesWithArrivalBelow(n) => bytes + u64::from(size) < n,
             Room::BytesBelow(n) => bytes < n,
         }
     }

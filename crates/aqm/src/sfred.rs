@@ -350,7 +350,7 @@ impl Policy for Sfred {
                 self.core.decide_on(&raised, average, packet, queue, cx)
             }
             Kinds::Slow => match &mut self.slow_spacing {
-                Some(own) => own.decide(&self.slow, average, packet, self.rules.set.length(queue), cx),
+                Some(own) => own.decide(&self.slow, average, packet.size, self.rules.set.length(queue), cx.random),
                 None => self.core.decide_on(&self.slow, average, packet, queue, cx),
             },
             Kinds::Plain => self.core.decide(average, packet, queue, cx),

@@ -290,9 +290,9 @@ impl Wred {
 
 impl Policy for Wred {
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        let mut average = self.average.observe(queue.packets as f64, queue, cx.now);
+        let mut average = self.average.observe(queue.packets as f64, queue.idle_since, cx.now);
         for (class, own) in &mut self.own {
-            let seen = own.observe(queue.packets as f64, queue, cx.now);
+            let seen = own.observe(queue.packets as f64, queue.idle_since, cx.now);
             if *class == packet.class % CLASSES as u8 {
                 average = seen;
             }

@@ -58,7 +58,7 @@ impl Policy for Choke {
     }
 
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        let average = self.average.observe(self.set.length(queue), queue, cx.now);
+        let average = self.average.observe(self.set.length(queue), queue.idle_since, cx.now);
         if average > self.set.min_th {
             let match_ = queue
                 .contents
@@ -68,7 +68,7 @@ impl Policy for Choke {
                 return Verdict::Victims { reason: Reason::Forced, with_arrival: true, signal: false };
             }
         }
-        self.spacing.decide(&self.curve, average, packet, self.set.length(queue), cx)
+        self.spacing.decide(&self.curve, average, packet.size, self.set.length(queue), cx.random)
     }
 }
 
@@ -223,7 +223,7 @@ struct Boosted {
 impl Policy for Boosted {
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         let length = self.set.length(queue);
-        let average = self.average.observe(length, queue, cx.now);
+        let average = self.average.observe(length, queue.idle_since, cx.now);
         // Flow 0 is fast: four times the probability. Flow 2 is slow: thresholds higher by 10. Flow 3 does not respond.
         let (shift, factor) = match packet.flow {
             0 => (0.0, 4.0),
@@ -233,7 +233,7 @@ impl Policy for Boosted {
         };
         let curve = Linear::new(self.set.min_th + shift, self.set.max_th + shift, self.set.max_p * factor, false);
         assert_eq!(curve.start(), self.set.min_th + shift);
-        self.spacing.decide(&curve, average, packet, length, cx)
+        self.spacing.decide(&curve, average, packet.size, length, cx.random)
     }
 }
 

@@ -7,7 +7,7 @@ use common::{gauge, queue, values};
 use earlydrop_aqm::catalogue;
 use earlydrop_aqm::early_detection::{average::Average, linux, ns2::decay_repeatedly};
 use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::policy::{Limit, QueueView, Reason};
+use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Discipline, Ecn, Link, Packet, Time};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,14 +19,10 @@ fn near(found: f64, want: f64, tolerance: f64) {
     assert!((found - want).abs() <= tolerance, "{found} instead of {want}");
 }
 
-fn view(idle_since: Option<f64>) -> QueueView<'static> {
-    QueueView { packets: 0, bytes: 0, idle_since: idle_since.map(Time::from_seconds), contents: None }
-}
-
 /// An average of 20 with weight 0.002 on a link of 187.5 packets/s.
 fn twenty(mut average: Average) -> Average {
     average.set_weight(1.0);
-    assert_eq!(average.observe(20.0, &view(None), Time::ZERO), 20.0);
+    assert_eq!(average.observe(20.0, None, Time::ZERO), 20.0);
     average.set_weight(0.002);
     average
 }
@@ -34,7 +30,7 @@ fn twenty(mut average: Average) -> Average {
 #[test]
 fn average_of_a_busy_link() {
     for mut average in [Average::paper(0.25, 100.0), Average::ns(0.25, 100.0)] {
-        let seen = [4.0, 8.0, 0.0, 3.0].map(|q| average.observe(q, &view(None), Time::ZERO));
+        let seen = [4.0, 8.0, 0.0, 3.0].map(|q| average.observe(q, None, Time::ZERO));
         assert_eq!(seen, [1.0, 2.75, 2.0625, 2.296_875]);
     }
 }
@@ -42,8 +38,9 @@ fn average_of_a_busy_link() {
 /// 1.5 Mbit/s and 1000 B: 187 whole packets in one idle second.
 #[test]
 fn average_after_an_idle_second() {
-    let after =
-        |average: Average, idle: f64| twenty(average).observe(0.0, &view(Some(1.0)), Time::from_seconds(1.0 + idle));
+    let after = |average: Average, idle: f64| {
+        twenty(average).observe(0.0, Some(Time::from_seconds(1.0)), Time::from_seconds(1.0 + idle))
+    };
     // 20 * 0.998^187 and 20 * 0.998^188.
     near(after(Average::paper(0.002, 187.5), 1.0), 13.754_4, 5e-5);
     near(after(Average::ns(0.002, 187.5), 1.0), 13.726_9, 5e-5);
@@ -55,9 +52,9 @@ fn average_after_an_idle_second() {
 #[test]
 fn average_with_weight_one_forgets_and_stays_a_number() {
     for mut average in [Average::paper(1.0, 100.0), Average::ns(1.0, 100.0)] {
-        average.observe(7.0, &view(None), Time::ZERO);
-        assert!(average.observe(0.0, &view(Some(1.0)), Time::from_seconds(1.0)).is_finite());
-        assert_eq!(average.observe(0.0, &view(Some(1.0)), Time::from_seconds(2.0)), 0.0);
+        average.observe(7.0, None, Time::ZERO);
+        assert!(average.observe(0.0, Some(Time::from_seconds(1.0)), Time::from_seconds(1.0)).is_finite());
+        assert_eq!(average.observe(0.0, Some(Time::from_seconds(1.0)), Time::from_seconds(2.0)), 0.0);
     }
 }
 
@@ -66,7 +63,7 @@ fn average_with_weight_one_forgets_and_stays_a_number() {
 #[test]
 fn average_after_days_of_silence_stops_multiplying() {
     let mut average = twenty(Average::ns(0.002, 2.5e6));
-    let after = average.observe(0.0, &view(Some(0.0)), Time::from_seconds(1e9));
+    let after = average.observe(0.0, Some(Time::from_seconds(0.0)), Time::from_seconds(1e9));
     assert!((0.0..1e-300).contains(&after));
 }
 
@@ -77,7 +74,7 @@ fn average_after_a_pause_of_any_length_is_a_power() {
     for (weight, packets_per_second) in [(1e-15, 1.25e14), (1e-9, 2.5e9)] {
         let mut average = twenty(Average::ns(weight, packets_per_second));
         average.set_weight(weight);
-        let after = average.observe(0.0, &view(Some(0.0)), Time::from_seconds(1.0));
+        let after = average.observe(0.0, Some(Time::from_seconds(0.0)), Time::from_seconds(1.0));
         near(after, 20.0 * f64::exp(-weight * packets_per_second), 1e-6);
     }
     let multiplied = |times: u32| (0..times).fold(20.0, |average: f64, _| average * (1.0 - 1e-6));

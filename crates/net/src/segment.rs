@@ -176,7 +176,7 @@ impl Segment {
     /// `seconds` as a time stamp.
     #[inline(always)]
     pub fn stamp(seconds: f64, ticks_per_second: f64) -> u32 {
-        (seconds * ticks_per_second) as i64 as u32
+        (seconds * ticks_per_second) as u32
     }
 
     /// Ticks from the sending of this segment to the time stamp `now`.

@@ -78,11 +78,13 @@ impl Sojourns {
     /// Adds a sojourn time, microseconds.
     #[inline(always)]
     pub fn push(&mut self, microseconds: u32) {
-        if usize::from(self.len) == LATEST {
+        let mut at = usize::from(self.len);
+        if at >= LATEST {
             self.set_aside();
+            at = 0;
         }
-        self.latest[usize::from(self.len)] = bucket(microseconds);
-        self.len += 1;
+        self.latest[at] = bucket(microseconds);
+        self.len = at as u16 + 1;
     }
 
     /// Moves the inline buckets to the list, and counts the list if it is full.

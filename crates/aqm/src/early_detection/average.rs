@@ -35,14 +35,14 @@ impl Average {
         Average::Linux(Box::new(state))
     }
 
-    /// An arrival at `now` finds `length` waiting in `queue`. The average after it, as the drop test compares it:
-    /// Linux compares whole bytes.
+    /// An arrival at `now` finds `length` waiting, at a link that has been idle since `idle_since`. The average after
+    /// it, as the drop test compares it: Linux compares whole bytes.
     #[inline(always)]
-    pub fn observe(&mut self, length: f64, queue: &QueueView<'_>, now: Time) -> f64 {
+    pub fn observe(&mut self, length: f64, idle_since: Option<Time>, now: Time) -> f64 {
         match self {
-            Average::Paper(average) => average.observe(length, queue, now),
-            Average::Ns(average) => average.observe(length, queue, now),
-            Average::Linux(average) => average.observe(length, queue, now),
+            Average::Paper(average) => average.observe(length, idle_since, now),
+            Average::Ns(average) => average.observe(length, idle_since, now),
+            Average::Linux(average) => average.observe(length, idle_since, now),
         }
     }
 
@@ -111,7 +111,7 @@ mod tests {
         let linux = linux::Average::new(5, 1000.0, 10e6, linux::Tc::Since615);
         for mut average in [Average::paper(0.002, 187.5), Average::ns(0.002, 187.5), Average::linux(linux)] {
             for _ in 0..5000 {
-                average.observe(20_000.0, &view(None), Time::ZERO);
+                average.observe(20_000.0, None, Time::ZERO);
             }
             let before = average.value();
             assert!((average.seen_at(&view(None), Time::from_seconds(9.0)) - before).abs() < 1.0);

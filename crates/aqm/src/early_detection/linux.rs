@@ -21,7 +21,8 @@ use super::common::{hit, past_the_end, rejected_behind};
 use super::given::{Given, MeasuredIn, OverMax};
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Word};
 use crate::parts::curve::Curve;
-use crate::policy::{Context, QueueView, Reason, Verdict};
+use crate::policy::{Context, Reason, Verdict};
+use crate::random::Generator;
 use crate::{Packet, Time};
 
 words! {
@@ -116,11 +117,11 @@ impl Average {
         })
     }
 
-    /// `red_calc_qavg`: an arrival at `now` finds `backlog` bytes waiting in `queue`. The average after it, bytes, as
-    /// it is compared: whole.
+    /// `red_calc_qavg`: an arrival at `now` finds `backlog` bytes waiting. The average after it, bytes, as it is
+    /// compared: whole.
     #[inline]
-    pub fn observe(&mut self, backlog: f64, queue: &QueueView<'_>, now: Time) -> f64 {
-        match queue.idle_since {
+    pub fn observe(&mut self, backlog: f64, idle_since: Option<Time>, now: Time) -> f64 {
+        match idle_since {
             None => self.update(backlog as i64),
             Some(since) => self.decay(now - since),
         }
@@ -242,7 +243,7 @@ impl Spacing {
 
     /// `red_action`: decides with the average `qavg` (bytes) that the arrival has just made.
     #[inline]
-    pub(super) fn decide(&mut self, curve: &impl Curve, qavg: f64, cx: &mut Context<'_>) -> Verdict {
+    pub(super) fn decide(&mut self, curve: &impl Curve, qavg: f64, random: &mut Generator) -> Verdict {
         if qavg < curve.start() {
             self.qcount = -1;
             return Verdict::Pass;
@@ -251,17 +252,17 @@ impl Spacing {
             self.qcount += 1;
             self.p_b = curve.base_probability(qavg);
             if self.rules.independent {
-                return if hit(cx.random.uniform(), self.p_b) { Verdict::Signal(Reason::Early) } else { Verdict::Pass };
+                return if hit(random.uniform(), self.p_b) { Verdict::Signal(Reason::Early) } else { Verdict::Pass };
             }
             if self.qcount != 0 {
                 if !self.mark_probability() {
                     return Verdict::Pass;
                 }
                 self.qcount = 0;
-                self.q_r = cx.random.uniform();
+                self.q_r = random.uniform();
                 return Verdict::Signal(Reason::Early);
             }
-            self.q_r = cx.random.uniform();
+            self.q_r = random.uniform();
             return Verdict::Pass;
         }
         self.qcount = -1;

@@ -20,8 +20,9 @@ use super::given::{Given, OverMax};
 use crate::catalogue::Link;
 use crate::parts::curve::Curve;
 use crate::parts::spacing;
-use crate::policy::{Context, Limit, QueueView, Reason, Room, Verdict};
-use crate::{Packet, Time};
+use crate::policy::{Limit, Reason, Room, Verdict};
+use crate::random::Generator;
+use crate::Time;
 
 /// `edv_.v_ave` and what it is worked out from.
 #[derive(Clone, Debug)]
@@ -40,11 +41,11 @@ impl Average {
         Average { v_ave: 0.0, q_w, ptc }
     }
 
-    /// The average after an arrival at `now` that finds `length` (packets or bytes) waiting in `queue`: one step of
-    /// decay for each of the m packets that the idle link could have sent, one for this arrival, then the sample.
+    /// The average after an arrival at `now` that finds `length` (packets or bytes) waiting: one step of decay for each
+    /// of the m packets that the link could have sent while it was idle, one for this arrival, then the sample.
     #[inline(always)]
-    pub fn observe(&mut self, length: f64, queue: &QueueView<'_>, now: Time) -> f64 {
-        let m = match queue.idle_since {
+    pub fn observe(&mut self, length: f64, idle_since: Option<Time>, now: Time) -> f64 {
+        let m = match idle_since {
             None => 0,
             Some(since) => idle_packets(now - since, self.ptc),
         };
@@ -181,19 +182,19 @@ impl Spacing {
         *self = Spacing { rules: self.rules, ..before.clone() };
     }
 
-    /// `enque`: decides over `packet`, which finds `qlen` (packets or bytes) waiting, with the average `qavg` that it
-    /// has just made.
+    /// `enque`: decides over a packet of `size` bytes, which finds `qlen` (packets or bytes) waiting, with the average
+    /// `qavg` that it has just made.
     #[inline(always)]
     pub(super) fn decide(
         &mut self,
         curve: &impl Curve,
         qavg: f64,
-        packet: &Packet,
+        size: u32,
         qlen: f64,
-        cx: &mut Context<'_>,
+        random: &mut Generator,
     ) -> Verdict {
         self.count += 1;
-        self.count_bytes += u64::from(packet.size);
+        self.count_bytes += u64::from(size);
         if qavg >= curve.start() && qlen > 1.0 {
             if !self.rules.use_mark_p && qavg >= curve.end() {
                 self.count = 0;
@@ -202,11 +203,11 @@ impl Spacing {
             }
             if !self.old {
                 self.count = 1;
-                self.count_bytes = u64::from(packet.size);
+                self.count_bytes = u64::from(size);
                 self.old = true;
                 return Verdict::Pass;
             }
-            return self.drop_early(curve, qavg, packet, cx);
+            return self.drop_early(curve, qavg, size, random);
         }
         self.old = false;
         Verdict::Pass
@@ -214,10 +215,10 @@ impl Spacing {
 
     /// `drop_early`: one number against the probability of this packet.
     #[inline(always)]
-    fn drop_early(&mut self, curve: &impl Curve, qavg: f64, packet: &Packet, cx: &mut Context<'_>) -> Verdict {
+    fn drop_early(&mut self, curve: &impl Curve, qavg: f64, size: u32, random: &mut Generator) -> Verdict {
         self.v_prob1 = curve.base_probability(qavg);
-        let v_prob = self.modify_p(packet);
-        if !hit(cx.random.uniform(), curve.final_probability(v_prob)) {
+        let v_prob = self.modify_p(size);
+        if !hit(random.uniform(), curve.final_probability(v_prob)) {
             return Verdict::Pass;
         }
         self.count = 0;
@@ -232,7 +233,7 @@ impl Spacing {
 
     /// `modify_p`: p_a from p_b and the count.
     #[inline(always)]
-    fn modify_p(&self, packet: &Packet) -> f64 {
+    fn modify_p(&self, size: u32) -> f64 {
         let rules = &self.rules;
         let count1 = if rules.bytes {
             // A division of integers: bytes since the last drop in whole mean packets.
@@ -248,7 +249,7 @@ impl Spacing {
             spacing::uniform(self.v_prob1, count1)
         };
         if rules.bytes && p < 1.0 {
-            p = (p * f64::from(packet.size) / rules.mean_pktsize).min(1.0);
+            p = (p * f64::from(size) / rules.mean_pktsize).min(1.0);
         }
         p
     }

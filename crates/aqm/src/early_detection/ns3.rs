@@ -22,6 +22,7 @@ use crate::params::ParamError;
 use crate::parts::curve::Curve;
 use crate::parts::spacing;
 use crate::policy::{Context, Reason, Verdict};
+use crate::random::Generator;
 use crate::Packet;
 
 /// `Estimator` is ns-2's.
@@ -84,30 +85,30 @@ impl Spacing {
         *self = Spacing { rules: self.rules, ..before.clone() };
     }
 
-    /// `DoEnqueue`: decides over `packet`, which finds `n_queued` (packets or bytes) waiting, with the average `q_avg`
-    /// that it has just made.
+    /// `DoEnqueue`: decides over a packet of `size` bytes, which finds `n_queued` (packets or bytes) waiting, with the
+    /// average `q_avg` that it has just made.
     #[inline]
     pub(super) fn decide(
         &mut self,
         curve: &impl Curve,
         q_avg: f64,
-        packet: &Packet,
+        size: u32,
         n_queued: f64,
-        cx: &mut Context<'_>,
+        random: &mut Generator,
     ) -> Verdict {
         self.count += 1;
-        self.count_bytes += u64::from(packet.size);
+        self.count_bytes += u64::from(size);
         if q_avg >= curve.start() && n_queued > 1.0 {
             if q_avg >= curve.end() {
                 return self.rules.forced;
             }
             if !self.old {
                 self.count = 1;
-                self.count_bytes = u64::from(packet.size);
+                self.count_bytes = u64::from(size);
                 self.old = true;
                 return Verdict::Pass;
             }
-            return self.drop_early(curve, q_avg, packet, cx);
+            return self.drop_early(curve, q_avg, size, random);
         }
         self.old = false;
         Verdict::Pass
@@ -115,10 +116,10 @@ impl Spacing {
 
     /// `DropEarly`: one number against the probability of this packet.
     #[inline]
-    fn drop_early(&mut self, curve: &impl Curve, q_avg: f64, packet: &Packet, cx: &mut Context<'_>) -> Verdict {
+    fn drop_early(&mut self, curve: &impl Curve, q_avg: f64, size: u32, random: &mut Generator) -> Verdict {
         self.v_prob1 = curve.base_probability(q_avg);
-        let v_prob = self.modify_p(packet);
-        if !hit(cx.random.uniform(), curve.final_probability(v_prob)) {
+        let v_prob = self.modify_p(size);
+        if !hit(random.uniform(), curve.final_probability(v_prob)) {
             return Verdict::Pass;
         }
         self.count = 0;
@@ -128,7 +129,7 @@ impl Spacing {
 
     /// `ModifyP`: p_a from p_b and the count.
     #[inline]
-    fn modify_p(&self, packet: &Packet) -> f64 {
+    fn modify_p(&self, size: u32) -> f64 {
         let rules = &self.rules;
         let count1 = if rules.bytes {
             // A division of integers: bytes since the last drop in whole mean packets.
@@ -144,7 +145,7 @@ impl Spacing {
             spacing::uniform(self.v_prob1, count1)
         };
         if rules.bytes && p < 1.0 {
-            p = (p * f64::from(packet.size) / rules.mean_pkt_size).min(1.0);
+            p = (p * f64::from(size) / rules.mean_pkt_size).min(1.0);
         }
         p
     }

@@ -32,7 +32,8 @@ use super::given::{CountBase, Given, OverMax};
 use crate::params::ParamError;
 use crate::parts::curve::Curve;
 use crate::parts::spacing;
-use crate::policy::{Context, QueueView, Reason, Verdict};
+use crate::policy::{Context, Reason, Verdict};
+use crate::random::Generator;
 use crate::{Packet, Time};
 
 /// avg and what it is worked out from.
@@ -59,10 +60,10 @@ impl Average {
         Average { avg: 0.0, w_q, packets_per_second, last: None, counted_until: 0.0, decay }
     }
 
-    /// The average after an arrival at `now` that finds `length` (packets or bytes) waiting in `queue`.
+    /// The average after an arrival at `now` that finds `length` (packets or bytes) waiting.
     #[inline]
-    pub fn observe(&mut self, length: f64, queue: &QueueView<'_>, now: Time) -> f64 {
-        match queue.idle_since {
+    pub fn observe(&mut self, length: f64, idle_since: Option<Time>, now: Time) -> f64 {
+        match idle_since {
             None => {
                 self.last = None;
                 self.avg = (1.0 - self.w_q) * self.avg + self.w_q * length;
@@ -168,9 +169,9 @@ impl Spacing {
         *self = Spacing { rules: self.rules, ..before.clone() };
     }
 
-    /// Decides over `packet` with the average `avg` that it has just made.
+    /// Decides over a packet of `size` bytes with the average `avg` that it has just made.
     #[inline]
-    pub(super) fn decide(&mut self, curve: &impl Curve, avg: f64, packet: &Packet, cx: &mut Context<'_>) -> Verdict {
+    pub(super) fn decide(&mut self, curve: &impl Curve, avg: f64, size: u32, random: &mut Generator) -> Verdict {
         if avg < curve.start() {
             self.count = -1;
             return Verdict::Pass;
@@ -179,10 +180,10 @@ impl Spacing {
             self.count += 1;
             self.p_b = curve.base_probability(avg);
             if let Some(max_packet) = self.rules.max_packet {
-                self.p_b = (self.p_b * f64::from(packet.size) / max_packet).min(1.0);
+                self.p_b = (self.p_b * f64::from(size) / max_packet).min(1.0);
             }
             let p_a = if self.rules.independent { self.p_b } else { spacing::uniform(self.p_b, self.count as f64) };
-            if !hit(cx.random.uniform(), curve.final_probability(p_a)) {
+            if !hit(random.uniform(), curve.final_probability(p_a)) {
                 return Verdict::Pass;
             }
             self.count = self.rules.count_after_drop;

@@ -9,9 +9,8 @@ use earlydrop_aqm::catalogue::{self, Link};
 use earlydrop_aqm::early_detection::{Settings, Spacing};
 use earlydrop_aqm::params::{Param, Value, Values};
 use earlydrop_aqm::parts::curve::Linear;
-use earlydrop_aqm::policy::{Context, Verdict};
+use earlydrop_aqm::policy::Verdict;
 use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Packet, Time};
 
 const GAPS: usize = 200_000;
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
@@ -74,12 +73,8 @@ impl Rule {
 
     /// One arrival at an average of so many packets; whether it is dropped.
     fn arrival(&mut self, average: f64) -> bool {
-        let mut victims = Vec::new();
-        let (now, random) = (Time::ZERO, &mut self.random);
-        let mut cx = Context { now, ecn: false, has_room: true, random, victims: &mut victims };
         let average = self.set.in_unit(average);
-        let packet = Packet::new(1, self.size);
-        match self.spacing.decide(&self.curve, average, &packet, average, &mut cx) {
+        match self.spacing.decide(&self.curve, average, self.size, average, &mut self.random) {
             Verdict::Pass => false,
             Verdict::Signal(_) | Verdict::Drop(_) => true,
             other => panic!("{other:?}"),

@@ -47,12 +47,21 @@ impl Core {
         self.timer_pending = true;
     }
 
-    /// Length of the timer, s. The minimum applies before the backoff (`rfc2988_`).
+    /// Length of the timer, s.
     #[inline(always)]
     fn timeout(&self) -> f64 {
-        let least = f64::from(self.min_rto_ms) / 1000.0;
-        let base = if self.rto < least { least } else { self.rto };
-        (base * f64::from(self.backoff)).clamp(2.0 * TICK, MAX_RTO)
+        (self.rto * f64::from(self.backoff)).clamp(2.0 * TICK, MAX_RTO)
+    }
+
+    /// `rto`, s, with the minimum, which applies before the backoff (`rfc2988_`).
+    fn at_least(&self, rto: f64) -> f64 {
+        rto.max(f64::from(self.min_rto_ms) / 1000.0)
+    }
+
+    /// Sets the smallest retransmission timeout before backoff, ms (`minrto_`); not below [`MIN_RTO`].
+    pub fn set_min_rto(&mut self, ms: u16) {
+        self.min_rto_ms = ms;
+        self.rto = self.at_least(self.rto);
     }
 
     /// Stops timing the current segment.
@@ -81,7 +90,7 @@ impl Core {
             }
         }
         // rttvar has two fraction bits and counts four times: srtt + 4 rttvar in whole ticks.
-        self.rto = f64::from(((self.rttvar << 3) + self.srtt) >> 3) * TICK;
+        self.rto = self.at_least(f64::from(((self.rttvar << 3) + self.srtt) >> 3) * TICK);
     }
 
     /// Doubles the timeout (`rtt_backoff`).
@@ -134,7 +143,7 @@ mod tests {
         let mut out = Output::default();
         core.sample_rtt(0.05, 0.05 + 1e-12, &mut out);
         assert_eq!(core.timeout(), 0.2);
-        core.min_rto_ms = 1000;
+        core.set_min_rto(1000);
         assert_eq!(core.timeout(), 1.0);
         core.back_off(&mut out);
         assert_eq!(core.timeout(), 2.0);

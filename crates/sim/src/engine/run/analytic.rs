@@ -122,7 +122,7 @@ impl<Q: EventQueue> Engine<Q> {
             (WAITED | u64::from(chain) << CHAIN_SHIFT | begin >> LOW_BITS, begin << (64 - LOW_BITS) | flow.chain_number)
         } else {
             self.counter += 1;
-            flow.chain_cause = (key.scheduled * TICKS).min(LATEST) as u64;
+            flow.chain_cause = (key.scheduled * TICKS).min(LATEST) as i64 as u64;
             flow.chain_number = self.counter;
             (key.scheduled.to_bits(), self.counter)
         };

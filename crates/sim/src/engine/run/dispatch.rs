@@ -7,7 +7,7 @@ use crate::engine::state::analytic_port::Answer;
 use crate::engine::state::link::NONE;
 use crate::engine::state::order::{Hop, Key};
 use crate::engine::state::packets::packet;
-use crate::engine::state::routes::{Action, Route, Step};
+use crate::engine::state::routes::{Action, Step};
 use crate::events::{EventQueue, Kind};
 use earlydrop_net::segment::CE;
 use earlydrop_net::Segment;
@@ -84,7 +84,7 @@ impl<Q: EventQueue> Engine<Q> {
                 if at.mode == Mode::Stepped && at.head == NONE && at.is_free(key) {
                     return self.transmit(step.link, segment, step.next_lane(), key.now, key.scheduled);
                 }
-                self.arrive(route, step, segment, key)
+                self.arrive(step, segment, key)
             }
             Action::Sender => self.answer(segment, key),
             Action::SenderAhead => {
@@ -93,7 +93,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
             Action::ReceiverAtEvent => {
                 let Some(ack) = self.receive(segment, key.now, key.scheduled, key.number) else { return };
-                self.arrive(route, self.net.step_of(route, ack.hop()), ack, key);
+                self.arrive(self.net.step_of(route, ack.hop()), ack, key);
             }
             // Links without events are next.
             Action::Receiver | Action::Through | Action::Fold | Action::SlowFold | Action::MixedFold => {
@@ -113,18 +113,26 @@ impl<Q: EventQueue> Engine<Q> {
     /// A segment reaches the near end of its next link, at the event `key`.
     pub(super) fn set_out(&mut self, segment: Segment, key: Key) {
         let route = self.net.routes[segment.flow() as usize];
-        self.arrive(route, self.net.step_of(route, segment.hop()), segment, key);
+        self.arrive(self.net.step_of(route, segment.hop()), segment, key);
     }
 
-    /// The same with known route and hop.
+    /// The same with a known hop.
+    #[inline(always)]
+    pub(super) fn arrive(&mut self, step: Step, segment: Segment, key: Key) {
+        self.arrive_at(step, segment, key.now, key.scheduled, key.number);
+    }
+
+    /// The same with the parts of a [`Key`], which stay in registers.
     #[inline(never)]
-    pub(super) fn arrive(&mut self, route: Route, step: Step, mut segment: Segment, key: Key) {
+    fn arrive_at(&mut self, step: Step, mut segment: Segment, now: f64, scheduled: f64, number: u64) {
+        let key = Key { now, scheduled, number };
         let link = step.link;
         let at = &mut self.net.links[link as usize];
         match at.mode {
             Mode::Merge => {
                 let (start, arrival, cause) = at.wire.relay(key.now, key.scheduled, segment.size());
                 segment = segment.at_next_hop();
+                let route = self.net.routes[segment.flow() as usize];
                 self.forward(route, segment, Hop { arrival, start, cause, order: 0 });
             }
             Mode::Stepped => {
@@ -147,12 +155,14 @@ impl<Q: EventQueue> Engine<Q> {
                         let cause = if start > key.now { at.wire.started } else { key.scheduled };
                         let arrival = at.wire.send(start, segment.size());
                         segment = segment.at_next_hop();
+                        let route = self.net.routes[segment.flow() as usize];
                         self.forward(route, segment, Hop { arrival, start, cause, order: 0 });
                     }
                 }
             }
             Mode::SteppedPort => {
-                self.offer(link, segment, packet(&self.net.times_to_live, &segment, &step), step.next_lane(), key);
+                let packet = packet(&self.net.times_to_live, &segment, &step);
+                self.offer_at(link, segment, packet, step.next_lane(), now, scheduled, number);
             }
             Mode::Fold | Mode::SlowFold | Mode::Own => debug_assert!(false, "links without events have no row here"),
         }

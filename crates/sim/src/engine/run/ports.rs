@@ -90,8 +90,25 @@ fn replayed(arrivals: &record::Arrivals) -> Option<&record::Arrivals> {
 impl<Q: EventQueue> Engine<Q> {
     /// `packet`, the queue's view of `segment`, arrives at the port of `link`. It carries the rest of the segment and
     /// the `lane` of its next event, so that a departure reads no other memory.
+    #[inline(always)]
+    pub(super) fn offer(&mut self, link: u32, segment: Segment, packet: Packet, lane: u8, key: Key) {
+        self.offer_at(link, segment, packet, lane, key.now, key.scheduled, key.number);
+    }
+
+    /// The same with the parts of a [`Key`], which stay in registers.
     #[inline(never)]
-    pub(super) fn offer(&mut self, link: u32, segment: Segment, mut packet: Packet, lane: u8, key: Key) {
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn offer_at(
+        &mut self,
+        link: u32,
+        segment: Segment,
+        mut packet: Packet,
+        lane: u8,
+        now: f64,
+        scheduled: f64,
+        number: u64,
+    ) {
+        let key = Key { now, scheduled, number };
         let at = &self.net.links[link as usize];
         let Some((port, recorder)) = self.net.ports[at.port as usize].stepped() else { return };
         port.note_idle(|| at.free_since(key));

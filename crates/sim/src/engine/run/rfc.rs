@@ -17,8 +17,8 @@ const LAST: u64 = 0b111 << 61;
 impl<Q: EventQueue> Engine<Q> {
     /// Executes the output of a sender of this profile.
     #[inline(never)]
-    pub(super) fn flush_rfc(&mut self, flow: u32, key: Key) {
-        self.carry_out_rfc(flow, key);
+    pub(super) fn flush_rfc(&mut self, flow: u32, now: f64, scheduled: f64, number: u64) {
+        self.carry_out_rfc(flow, Key { now, scheduled, number });
     }
 
     #[inline(always)]
@@ -46,7 +46,7 @@ impl<Q: EventQueue> Engine<Q> {
                 if first.is_senders() {
                     self.send_over_own(route.fold(&first), lane, segment, key, false);
                 } else {
-                    self.arrive(route, route.step(first), segment, key);
+                    self.arrive(route.step(first), segment, key);
                 }
             }
             self.out.segments.clear();
@@ -230,7 +230,8 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     /// The sender processes an ACK.
-    pub(super) fn answer_rfc(&mut self, segment: Segment, key: Key) {
+    pub(super) fn answer_rfc(&mut self, segment: Segment, now: f64, scheduled: f64, number: u64) {
+        let key = Key { now, scheduled, number };
         let Sender::Rfc(connection) = &mut self.net.flows[segment.flow() as usize].sender else { return };
         let opening = !connection.is_open();
         let stamp = if segment.bits() & SACK != 0 {

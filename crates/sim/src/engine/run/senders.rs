@@ -11,10 +11,17 @@ use earlydrop_net::Segment;
 
 impl<Q: EventQueue> Engine<Q> {
     /// The sender processes an ACK, at an event or ahead of its arrival.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn answer(&mut self, segment: Segment, key: Key) {
+        self.answer_at(segment, key.now, key.scheduled, key.number);
+    }
+
+    /// The same with the parts of a [`Key`], which stay in registers.
+    #[inline(never)]
+    fn answer_at(&mut self, segment: Segment, now: f64, scheduled: f64, number: u64) {
+        let key = Key { now, scheduled, number };
         let Sender::Ns2(sender) = &mut self.net.flows[segment.flow() as usize].sender else {
-            return self.answer_rfc(segment, key);
+            return self.answer_rfc(segment, now, scheduled, number);
         };
         let opening = sender.core.ack < 0;
         let (ack, segment) = self.blocks.open(segment, segment.seq());
@@ -53,7 +60,7 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(always)]
     pub(super) fn flush(&mut self, flow: u32, key: Key) {
         if let Some(Timer::At(_)) = self.out.timer {
-            return self.flush_rfc(flow, key);
+            return self.flush_rfc(flow, key.now, key.scheduled, key.number);
         }
         if !self.out.segments.is_empty() {
             let born = Segment::stamp(key.now, self.ticks_per_second);
@@ -72,7 +79,7 @@ impl<Q: EventQueue> Engine<Q> {
                 if first.is_senders() {
                     self.send_over_own(route.fold(&first), lane, segment, key, true);
                 } else {
-                    self.arrive(route, route.step(first), segment, key);
+                    self.arrive(route.step(first), segment, key);
                 }
             }
             self.out.segments.clear();

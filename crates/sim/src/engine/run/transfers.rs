@@ -230,7 +230,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// The same in the `rfc` profile.
     fn answer_server_rfc(&mut self, segment: Segment, key: Key) {
         let flow = segment.flow();
-        self.answer_rfc(segment, key);
+        self.answer_rfc(segment, key.now, key.scheduled, key.number);
         if self.applications.of(flow).first.is_some() {
             self.note_start_up(flow, key.now);
         }

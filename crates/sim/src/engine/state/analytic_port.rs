@@ -14,8 +14,6 @@ use earlydrop_net::{Segment, Wire};
 #[derive(Clone, Copy, Default)]
 struct Waiting {
     start: f64,
-    /// When the end of transmission that starts it was scheduled.
-    scheduled: f64,
     arrived: f64,
     flow: u32,
     seq: i32,
@@ -44,6 +42,8 @@ impl Waiting {
 struct WaitingQueue {
     queue: Fifo<Waiting>,
     bytes: u64,
+    /// Start of the packet before the first: when the end of transmission that starts the first was scheduled.
+    scheduled: f64,
 }
 
 /// The decision on an arrival.
@@ -86,14 +86,14 @@ impl AnalyticPort {
         let idle = view.idle_since.is_some();
         let time = Time::from_seconds(now);
         if let Some(recorder) = recorder {
-            recorder.arrived(&recorded(segment, packet, time), time, length);
+            recorder.arrived(&recorded(*segment, *packet, time), time, length);
         }
         let before = packet.ecn;
-        match self.gate.offer(packet, &view, time) {
+        match self.gate.offer(packet, view, time) {
             Fate::Admitted => {}
             Fate::Dropped(reason) | Fate::Victims { reason, .. } => {
                 if let Some(recorder) = recorder {
-                    recorder.dropped(&recorded(segment, packet, time), reason);
+                    recorder.dropped(&recorded(*segment, *packet, time), reason);
                     recorder.remaining(time, length);
                 }
                 return Answer::Dropped;
@@ -108,20 +108,22 @@ impl AnalyticPort {
         if idle {
             if self.gate.needs().dequeue {
                 packet.admit(time);
-                observe_departure(&mut self.gate, packet, &view, time);
+                observe_departure(&mut self.gate, *packet, (view.packets, view.bytes), time);
             }
             self.gate.counters.depart(packet);
             self.stats.departed(0.0);
             if let Some(recorder) = recorder {
-                recorder.departed(&recorded(segment, packet, time), time, 0);
+                recorder.departed(&recorded(*segment, *packet, time), time, 0);
             }
             return Answer::Leaves { start: now, marked };
         }
         let start = wire.free;
+        if length == 0 {
+            self.waiting.scheduled = wire.started;
+        }
         self.waiting.bytes += u64::from(packet.size);
         self.waiting.queue.push_back(Waiting {
             start,
-            scheduled: wire.started,
             arrived: now,
             flow: segment.flow(),
             seq: segment.seq(),
@@ -170,17 +172,17 @@ impl AnalyticPort {
         let (gate, waiting, stats) = (&mut *self.gate, &mut *self.waiting, &mut self.stats);
         let observed = gate.needs().dequeue;
         while waiting.queue.len() > 0 {
-            let first = *waiting.queue.front();
-            if !(first.start < now || (first.start == now && first.scheduled < scheduled)) {
+            let start = waiting.queue.front().start;
+            if !(start < now || (start == now && waiting.scheduled < scheduled)) {
                 break;
             }
-            stats.advance(first.start, waiting.queue.len() as u64);
-            waiting.queue.pop_front();
+            stats.advance(start, waiting.queue.len() as u64);
+            let first = waiting.queue.pop_front();
+            waiting.scheduled = start;
             waiting.bytes -= u64::from(first.size);
             if observed {
-                let (packets, bytes) = (waiting.queue.len() as u64, waiting.bytes);
-                let view = QueueView { packets, bytes, idle_since: None, contents: None };
-                observe_departure(gate, &first.packet(), &view, Time::from_seconds(first.start));
+                let left = (waiting.queue.len() as u64, waiting.bytes);
+                observe_departure(gate, first.packet(), left, Time::from_seconds(start));
             }
             gate.counters.departures += 1;
             gate.counters.departed_bytes += u64::from(first.size);
@@ -253,10 +255,11 @@ impl AnalyticPort {
     }
 }
 
-/// The policy sees `packet` leave, before which it decides nothing.
+/// The policy sees `packet` leave, before which it decides nothing; so many packets and bytes still wait.
 #[inline(never)]
-fn observe_departure(gate: &mut Gate, packet: &Packet, queue: &QueueView<'_>, now: Time) {
-    let verdict = gate.dequeued(Some(packet), &QueueView { idle_since: None, ..*queue }, now);
+fn observe_departure(gate: &mut Gate, packet: Packet, (packets, bytes): (u64, u64), now: Time) {
+    let queue = QueueView { packets, bytes, idle_since: None, contents: None };
+    let verdict = gate.dequeued(Some(&packet), &queue, now);
     debug_assert!(verdict == Verdict::Pass, "a policy that only observes departures");
 }
 
@@ -264,7 +267,7 @@ fn observe_departure(gate: &mut Gate, packet: &Packet, queue: &QueueView<'_>, no
 /// stepped.)
 #[cold]
 #[inline(never)]
-fn recorded(segment: &Segment, packet: &Packet, now: Time) -> Seen {
+fn recorded(segment: Segment, packet: Packet, now: Time) -> Seen {
     let (tag, note) = segment.packed(0);
-    Seen { packet: Packet { tag, note, enqueued: now, ..*packet }, header: None }
+    Seen { packet: Packet { tag, note, enqueued: now, ..packet }, header: None }
 }

@@ -17,7 +17,7 @@ pub fn sender(spec: &FlowSpec, clock_phase: f64, first: u32) -> Sender {
         sender.core.use_ecn();
     }
     sender.core.limited_transmit = spec.options.limited_transmit;
-    sender.core.min_rto_ms = spec.options.min_rto_ms;
+    sender.core.set_min_rto(spec.options.min_rto_ms);
     Sender::Ns2(sender)
 }
 

@@ -39,6 +39,7 @@ pub struct Core {
     /// Congestion window, segments.
     pub cwnd: f64,
     pub(super) timed_at: f64,
+    /// At least the minimum, without backoff, s.
     pub(super) rto: f64,
     pub(super) clock_phase: f64,
     /// Slow start threshold, segments.
@@ -74,8 +75,8 @@ pub struct Core {
     pub(super) timing: bool,
     pub(super) timer_pending: bool,
     initial_window: u8,
-    /// Smallest retransmission timeout before backoff, ms (`minrto_`); not below [`MIN_RTO`].
-    pub min_rto_ms: u16,
+    /// See [`Core::set_min_rto`].
+    pub(super) min_rto_ms: u16,
     /// Whether changes of variables are added to [`Output::changes`].
     pub traced: bool,
     /// Whether the first two duplicate ACKs send a new segment each (`singledup_`, RFC 3042).
@@ -150,7 +151,8 @@ impl Core {
     /// Usable window, segments: cwnd plus its inflation, at most the receiver's window (`window()`).
     #[inline(always)]
     pub fn usable_window(&self) -> i32 {
-        (self.cwnd as i32).saturating_add(self.dupwnd).min(self.window)
+        // In 64 bits no sum overflows.
+        (i64::from(self.cwnd as i32) + i64::from(self.dupwnd)).min(i64::from(self.window)) as i32
     }
 
     /// The same without rounding (`windowd()`).
@@ -162,7 +164,7 @@ impl Core {
     /// Sends new segments while the window and the data allow (`send_much`), at most `burst` if that is not 0.
     #[inline(always)]
     pub fn send_much(&mut self, now: f64, burst: u32, out: &mut Output) {
-        let last = self.ack.saturating_add(self.usable_window()).min(self.limit);
+        let last = (i64::from(self.ack) + i64::from(self.usable_window())).min(i64::from(self.limit)) as i32;
         let mut sent = 0;
         while self.next <= last {
             let seq = self.next;
