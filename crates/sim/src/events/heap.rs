@@ -43,7 +43,10 @@ impl EventQueue for HeapQueue {
         self.0.peek().map_or(u64::MAX, |Reverse(Ordered(event))| event.time)
     }
 
-    fn pop(&mut self, _upcoming: &mut impl Upcoming) -> Option<Event> {
+    fn pop_before(&mut self, until: u64, upcoming: &mut impl Upcoming) -> Option<Event> {
+        if self.next_time(upcoming) >= until {
+            return None;
+        }
         self.0.pop().map(|Reverse(Ordered(event))| event)
     }
 }

@@ -6,14 +6,12 @@
 //! comparisons instead of O(log n) steps of a heap.
 
 use super::wheel::Wheel;
-use super::{Event, EventQueue, Upcoming};
+use super::{Event, EventQueue, Upcoming, NEVER};
 use crate::fifo::Fifo;
 use crate::prefetch::prefetch;
 
 /// Capacity of a lane; more events are better kept in the wheel, which shares memory.
 const LONGEST: usize = 1 << 14;
-/// Times of the heads of empty lanes start here, one for each lane, so that no two are equal.
-const NEVER: u64 = u64::MAX - 0xff;
 /// How far ahead of its first event the memory of a lane is prefetched.
 const AHEAD: usize = 32;
 
@@ -36,6 +34,7 @@ impl Lane {
 /// `LANES` lanes, a power of two, and a wheel. In each half of the lanes, group 0 has a half, groups 1 and 2 a quarter
 /// each; higher groups go to the wheel. A group fills its lanes of the first half first.
 pub struct LaneQueue<const LANES: usize> {
+    /// Times of the first events; of an empty lane [`NEVER`] plus its number, so that no two are equal.
     head_time: [u64; LANES],
     lanes: [Lane; LANES],
     /// A knock-out among the heads: place 1 has the lane whose head comes first of all, places 2n and 2n + 1 the ones that
@@ -84,22 +83,34 @@ impl<const LANES: usize> LaneQueue<LANES> {
     #[inline(always)]
     fn set_head(&mut self, lane: usize, time: u64) {
         self.head_time[lane] = time;
-        let (mut winner, mut first) = (lane, time);
+        let ties = self.play(lane, |_, _, _| false);
+        if ties {
+            self.play_ties(lane);
+        }
+    }
+
+    /// The same where times are equal: their ties decide.
+    #[inline(never)]
+    fn play_ties(&mut self, lane: usize) {
+        self.play(lane, |lanes, lane, other| lanes[lane].events.front().tie() < lanes[other].events.front().tie());
+    }
+
+    /// The matches of `lane`; whether there were equal times, of which `comes_before` says which lane is first.
+    #[inline(always)]
+    fn play(&mut self, lane: usize, comes_before: impl Fn(&[Lane; LANES], usize, usize) -> bool) -> bool {
+        let (mut winner, mut first) = (lane, self.head_time[lane]);
         let (mut place, mut rival) = ((LANES + lane) / 2, lane ^ 1);
+        let mut ties = false;
         for _ in 0..LANES.ilog2() {
             let other = self.head_time[rival % LANES];
-            let loses = if other == first { self.comes_before(rival, winner) } else { other < first };
+            ties |= other == first;
+            let loses = other < first || (other == first && comes_before(&self.lanes, rival, winner));
             (winner, first) = if loses { (rival, other) } else { (winner, first) };
             self.winners[place % LANES] = winner as u8;
             rival = usize::from(self.winners[(place ^ 1) % LANES]);
             place /= 2;
         }
-    }
-
-    /// Whether the head of one lane comes before that of another of the same time.
-    #[inline(never)]
-    fn comes_before(&self, lane: usize, other: usize) -> bool {
-        self.lanes[lane].events.front().tie() < self.lanes[other].events.front().tie()
+        ties
     }
 
     #[inline(always)]
@@ -155,17 +166,19 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
     }
 
     #[inline(always)]
-    fn pop(&mut self, upcoming: &mut impl Upcoming) -> Option<Event> {
+    fn pop_before(&mut self, until: u64, upcoming: &mut impl Upcoming) -> Option<Event> {
         let lane = self.first();
         let first = self.head_time[lane];
-        if first >= self.wheel.quiet_until().min(NEVER) {
-            if let Some(event) = self.wheel.first_until(first, upcoming) {
-                if event.time < first || (event.time == first && event.tie() < self.lanes[lane].events.front().tie()) {
+        if first >= self.wheel.quiet_until().min(until) {
+            let limit = first.min(until);
+            if let Some(event) = self.wheel.first_until(limit, upcoming) {
+                let ties = event.time == first && event.tie() < self.lanes[lane].events.front().tie();
+                if event.time < limit || (ties && first < until) {
                     self.popped_from = LANES;
                     return self.wheel.pop_first();
                 }
             }
-            if first >= NEVER {
+            if first >= until {
                 return None;
             }
         }

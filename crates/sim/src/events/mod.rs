@@ -147,6 +147,9 @@ pub struct NoUpcoming;
 
 impl Upcoming for NoUpcoming {}
 
+/// Later than all times, in bits.
+pub const NEVER: u64 = u64::MAX - 0xff;
+
 /// A priority queue of events. A test compares the sequences that the implementations pop.
 pub trait EventQueue {
     /// An empty queue for events about every `spacing` seconds (a hint).
@@ -155,8 +158,14 @@ pub trait EventQueue {
     /// Adds an event. `lane` groups events with rising times (a hint, not required); see [`LaneQueue`].
     fn push(&mut self, event: Event, lane: u8);
 
+    /// Removes the first event if its time, in bits, is before `until`, at most [`NEVER`].
+    fn pop_before(&mut self, until: u64, upcoming: &mut impl Upcoming) -> Option<Event>;
+
     /// Removes the first event.
-    fn pop(&mut self, upcoming: &mut impl Upcoming) -> Option<Event>;
+    #[inline(always)]
+    fn pop(&mut self, upcoming: &mut impl Upcoming) -> Option<Event> {
+        self.pop_before(NEVER, upcoming)
+    }
 
     /// Time of the first event, in bits; that of infinity or more if there is none.
     fn next_time(&mut self, upcoming: &mut impl Upcoming) -> u64;
@@ -180,6 +189,7 @@ mod tests {
     #[test]
     fn lanes_and_heap_pop_the_same_sequence() {
         let mut random = earlydrop_aqm::random::Generator::stream(7, "events");
+        let mut bounded = 0;
         for round in 0..40 {
             // Times rise on the whole, as in a run: no event is scheduled before one already popped.
             let scale = [1e-9, 1e-6, 1e-3, 1.0, 1e4][round % 5];
@@ -203,12 +213,17 @@ mod tests {
                     heap.push(event, lane);
                     lanes.push(event, lane);
                 }
-                let (a, b) = (heap.pop(&mut NoUpcoming), lanes.pop(&mut NoUpcoming));
+                // Half of the time up to a bound, which may be before all events.
+                let bound = (now + (random.uniform() * 40.0 - 1.0) * scale).max(0.0).to_bits();
+                let until = if random.uniform() < 0.5 { bound } else { NEVER };
+                let (a, b) = (heap.pop_before(until, &mut NoUpcoming), lanes.pop_before(until, &mut NoUpcoming));
                 assert_eq!(a.map(|e| e.key()), b.map(|e| e.key()));
+                bounded += u32::from(a.is_none() && heap.next_time(&mut NoUpcoming) < NEVER);
                 if let Some(event) = a {
                     now = f64::from_bits(event.time);
                 }
             }
         }
+        assert!(bounded > 1000, "{bounded} bounds were before all events");
     }
 }

@@ -12,9 +12,6 @@ use crate::events::{EventQueue, Kind};
 use earlydrop_net::segment::CE;
 use earlydrop_net::Segment;
 
-/// A group of events for which there are no lanes.
-pub(super) const WHEEL: u8 = 3;
-
 impl<Q: EventQueue> Engine<Q> {
     /// Runs to the end.
     pub fn run(mut self) -> Outcome {
@@ -26,34 +23,39 @@ impl<Q: EventQueue> Engine<Q> {
     pub fn run_until(&mut self, time: f64) {
         let end = time.min(self.settings.duration);
         self.end = end;
-        while let Some(event) = self.queue.pop(&mut self.net) {
-            let now = f64::from_bits(event.time);
-            if now >= end {
-                // Back into the wheel, which takes events in any order.
-                self.queue.push(event, WHEEL);
-                return;
-            }
+        // Times are not negative: their bits have their order.
+        let until = end.max(0.0).to_bits();
+        while let Some(event) = self.queue.pop_before(until, &mut self.net) {
             self.events += 1;
             if self.net.stages > 0 {
                 self.prefetch();
             }
-            let key = Key { now, scheduled: f64::from_bits(event.scheduled), number: event.number };
-            let segment = event.segment;
+            let (now, scheduled) = (f64::from_bits(event.time), f64::from_bits(event.scheduled));
             match event.kind() {
-                Kind::Arrival => self.on_arrival(segment, key),
-                Kind::TransmissionEnd => self.on_transmission_end(segment, key),
-                Kind::Timer => self.on_timer(segment.flow() as usize, key),
-                Kind::AckTimer => self.on_ack_timer(segment.flow(), key),
-                Kind::Start => self.on_start(segment, key),
-                Kind::Retry => self.on_retry(segment, key),
-                Kind::Web => self.on_web_request(segment.flow() as usize, key),
-                Kind::Replay => self.on_replay(segment.seq() as usize, key),
-                Kind::Stop => self.net.flows.rows_mut()[segment.flow() as usize].sender.end(),
-                Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
-                Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
-                Kind::WindowStart => self.start_window(now),
-                Kind::Sample => self.sample(now, segment.seq()),
+                Kind::Arrival => self.on_arrival(event.segment, now, scheduled, event.number),
+                Kind::TransmissionEnd => self.on_transmission_end(event.segment, now, scheduled),
+                other => self.on_other(other, event.segment, now, scheduled, event.number),
             }
+        }
+    }
+
+    /// Every event but those of packets.
+    #[inline(never)]
+    fn on_other(&mut self, kind: Kind, segment: Segment, now: f64, scheduled: f64, number: u64) {
+        let key = Key { now, scheduled, number };
+        match kind {
+            Kind::Timer => self.on_timer(segment.flow() as usize, key),
+            Kind::AckTimer => self.on_ack_timer(segment.flow(), key),
+            Kind::Start => self.on_start(segment, key),
+            Kind::Retry => self.on_retry(segment, key),
+            Kind::Web => self.on_web_request(segment.flow() as usize, key),
+            Kind::Replay => self.on_replay(segment.seq() as usize, key),
+            Kind::Stop => self.net.flows.rows_mut()[segment.flow() as usize].sender.end(),
+            Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
+            Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
+            Kind::WindowStart => self.start_window(now),
+            Kind::Sample => self.sample(now, segment.seq()),
+            Kind::Arrival | Kind::TransmissionEnd => debug_assert!(false, "these are events of packets"),
         }
     }
 
@@ -74,39 +76,47 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     #[inline(always)]
-    fn on_arrival(&mut self, segment: Segment, key: Key) {
+    fn on_arrival(&mut self, segment: Segment, now: f64, scheduled: f64, number: u64) {
         let route = self.net.routes[segment.flow() as usize];
         let step = self.net.step_of(route, segment.hop());
         match step.action() {
             Action::AtEvent | Action::Ahead => {
                 let at = &self.net.links[step.link as usize];
                 // Most events of a network that is run event by event.
-                if at.mode == Mode::Stepped && at.head == NONE && at.is_free(key) {
-                    return self.transmit(step.link, segment, step.next_lane(), key.now, key.scheduled);
+                if at.mode == Mode::Stepped && at.head == NONE && at.is_free(Key { now, scheduled, number }) {
+                    return self.transmit(step.link, segment, step.next_lane(), now, scheduled);
                 }
-                self.arrive(step, segment, key)
+                self.arrive_at(step, segment, now, scheduled, number)
             }
-            Action::Sender => self.answer(segment, key),
+            Action::Sender => self.answer_at(segment, now, scheduled, number),
             Action::SenderAhead => {
                 self.net.flows[segment.flow() as usize].acks_coming -= 1;
-                self.answer(segment, key);
+                self.answer_at(segment, now, scheduled, number);
             }
             Action::ReceiverAtEvent => {
-                let Some(ack) = self.receive(segment, key.now, key.scheduled, key.number) else { return };
-                self.arrive(self.net.step_of(route, ack.hop()), ack, key);
+                let Some(ack) = self.receive(segment, now, scheduled, number) else { return };
+                self.arrive_at(self.net.step_of(route, ack.hop()), ack, now, scheduled, number);
             }
             // Links without events are next.
             Action::Receiver | Action::Through | Action::Fold | Action::SlowFold | Action::MixedFold => {
-                self.forward_from(segment, Hop { arrival: key.now, start: key.scheduled, cause: 0.0, order: 0 });
+                self.forward_from(segment, now, scheduled, 0.0);
             }
-            Action::Sink => self.sink(segment, key.now),
-            Action::Server => self.answer_server(segment, key),
-            Action::Client => {
-                let Some(ack) = self.receive_client(segment, key) else { return };
-                self.set_out(ack, key);
-            }
-            Action::Expired => self.expired(segment, key.now),
-            Action::RecordedSink | Action::RecordedSinkAtEvent => self.recorded_sink(segment, key.now),
+            Action::Sink => self.sink(segment, now),
+            Action::Server | Action::Client => self.on_transfer(step.action(), segment, now, scheduled, number),
+            Action::Expired => self.expired(segment, now),
+            Action::RecordedSink | Action::RecordedSinkAtEvent => self.recorded_sink(segment, now),
+        }
+    }
+
+    /// A segment of finite transfers, or of media, reaches its sender or receiver.
+    #[inline(never)]
+    fn on_transfer(&mut self, action: Action, segment: Segment, now: f64, scheduled: f64, number: u64) {
+        let key = Key { now, scheduled, number };
+        if action == Action::Server {
+            return self.answer_server(segment, key);
+        }
+        if let Some(ack) = self.receive_client(segment, key) {
+            self.set_out(ack, key);
         }
     }
 

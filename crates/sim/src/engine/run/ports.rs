@@ -135,25 +135,26 @@ impl<Q: EventQueue> Engine<Q> {
         let next = port.arrive(packet, now, &mut observer);
         self.settle_drops(key.now);
         match next {
-            Next::Dequeue => self.dequeue(link, key),
+            Next::Dequeue => self.dequeue(link, key.now, key.scheduled),
             Next::ScheduleEnd => self.push_transmission_end(link),
             Next::Nothing => {}
         }
     }
 
     /// A transmission from a port ends, or (`release`) a shaper lets its next packet go, if it still holds it until now.
-    pub(super) fn on_port_transmission_end(&mut self, link: u32, release: bool, key: Key) {
+    #[inline(always)]
+    pub(super) fn on_port_transmission_end(&mut self, link: u32, release: bool, now: f64, scheduled: f64) {
         let at = &self.net.links[link as usize];
         let Some((port, _)) = self.net.ports[at.port as usize].stepped() else { return };
-        if release && port.held_until().map(Time::seconds) != Some(key.now) {
+        if release && port.held_until().map(Time::seconds) != Some(now) {
             return;
         }
-        port.on_transmission_end(Time::from_seconds(key.now));
-        self.dequeue(link, key);
+        port.on_transmission_end(Time::from_seconds(now));
+        self.dequeue(link, now, scheduled);
     }
 
     /// The link of a stepped port is ready: it dequeues a packet or becomes idle.
-    pub(super) fn dequeue(&mut self, link: u32, key: Key) {
+    pub(super) fn dequeue(&mut self, link: u32, now: f64, scheduled: f64) {
         let at = &self.net.links[link as usize];
         let Some((port, recorder)) = self.net.ports[at.port as usize].stepped() else { return };
         let mut observer = Counting {
@@ -166,18 +167,18 @@ impl<Q: EventQueue> Engine<Q> {
             replay: replayed(&self.replay),
         };
         let before = port.held_until();
-        let departure = port.dequeue(Time::from_seconds(key.now), &mut observer);
+        let departure = port.dequeue(Time::from_seconds(now), &mut observer);
         let held = port.held_until().filter(|_| port.held_until() != before);
-        self.settle_drops(key.now);
+        self.settle_drops(now);
         let Some(Departure { packet, wants_end }) = departure else {
             if let Some(until) = held {
-                self.schedule_release(link, until.seconds(), key.now);
+                self.schedule_release(link, until.seconds(), now);
             }
             return;
         };
         let (segment, lane) = unpacked(&packet, !self.replay.packets.is_empty());
         self.net.must_know(segment);
-        self.transmit(link, segment, lane, key.now, key.scheduled);
+        self.transmit(link, segment, lane, now, scheduled);
         if wants_end {
             self.push_transmission_end(link);
         }

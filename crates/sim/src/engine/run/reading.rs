@@ -1,6 +1,5 @@
 //! Between events: what can be read of queues and flows, and other parameters for a discipline.
 
-use super::dispatch::WHEEL;
 use super::Engine;
 use crate::engine::outcome::Series;
 use crate::engine::packet_log::PacketLog;
@@ -124,10 +123,8 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// The time of the next event, s; `None` after the last of the run.
     pub fn next_time(&mut self) -> Option<f64> {
-        let event = self.queue.pop(&mut self.net)?;
-        let time = f64::from_bits(event.time);
-        self.queue.push(event, WHEEL);
-        (time < self.settings.duration).then_some(time)
+        let time = self.queue.next_time(&mut self.net);
+        (time < self.settings.duration.to_bits()).then(|| f64::from_bits(time))
     }
 
     /// From now on keeps the latest `capacity` packet events at port number `port`.

@@ -18,7 +18,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// The same with the parts of a [`Key`], which stay in registers.
     #[inline(never)]
-    fn answer_at(&mut self, segment: Segment, now: f64, scheduled: f64, number: u64) {
+    pub(super) fn answer_at(&mut self, segment: Segment, now: f64, scheduled: f64, number: u64) {
         let key = Key { now, scheduled, number };
         let Sender::Ns2(sender) = &mut self.net.flows[segment.flow() as usize].sender else {
             return self.answer_rfc(segment, now, scheduled, number);

@@ -4,23 +4,24 @@ use super::ports::RELEASE;
 use super::Engine;
 use crate::engine::plan::Mode;
 use crate::engine::state::link::NONE;
-use crate::engine::state::order::{Hop, Key};
+use crate::engine::state::order::Hop;
 use crate::engine::state::routes::UNKNOWN;
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_net::Segment;
 
 impl<Q: EventQueue> Engine<Q> {
     /// A link ends a transmission while packets wait, or its discipline needs to know.
-    pub(super) fn on_transmission_end(&mut self, event: Segment, key: Key) {
+    #[inline(always)]
+    pub(super) fn on_transmission_end(&mut self, event: Segment, now: f64, scheduled: f64) {
         let link = event.flow() as usize;
         if self.net.links[link].mode == Mode::SteppedPort {
-            return self.on_port_transmission_end(link as u32, event.seq() == RELEASE, key);
+            return self.on_port_transmission_end(link as u32, event.seq() == RELEASE, now, scheduled);
         }
         let slot = self.net.links[link].head;
         self.net.links[link].head = self.pool[slot as usize].1;
         let segment = self.release(slot);
         let lane = self.net.step(segment.flow(), segment.hop()).next_lane();
-        self.transmit(link as u32, segment, lane, key.now, key.scheduled);
+        self.transmit(link as u32, segment, lane, now, scheduled);
         if self.net.links[link].head != NONE {
             self.push_transmission_end(link as u32);
         }
@@ -42,17 +43,17 @@ impl<Q: EventQueue> Engine<Q> {
             at.wire.send(now, segment.size())
         };
         segment = segment.at_next_hop();
-        let hop = Hop { arrival, start: now, cause, order: 0 };
         if lane != UNKNOWN {
-            return self.push_arrival(segment, hop, number - 1, lane);
+            return self.push_arrival(segment, Hop { arrival, start: now, cause, order: 0 }, number - 1, lane);
         }
-        self.forward_from(segment, hop);
+        self.forward_from(segment, arrival, now, cause);
     }
 
-    /// The next hop has more than an event, or none.
+    /// The next hop has more than an event, or none. The parts of a [`Hop`] stay in registers.
     #[inline(never)]
-    pub(super) fn forward_from(&mut self, segment: Segment, hop: Hop) {
-        self.forward(self.net.routes[segment.flow() as usize], segment, hop);
+    pub(super) fn forward_from(&mut self, segment: Segment, arrival: f64, start: f64, cause: f64) {
+        let route = self.net.routes[segment.flow() as usize];
+        self.forward(route, segment, Hop { arrival, start, cause, order: 0 });
     }
 
     /// A link with a medium starts to transmit `segment`, or one whose senders want to know what has left; returns its
