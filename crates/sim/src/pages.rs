@@ -26,3 +26,13 @@ pub fn prefer_large<T>(rows: &Vec<T>) {
     #[cfg(not(all(target_os = "linux", not(miri))))]
     let _ = (bytes, LARGE);
 }
+
+/// Gives memory that is free back to the system. Of what the set-up of a million flows has needed and freed, some 50 MB
+/// would stay with the process.
+pub fn give_back_free() {
+    #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+    // SAFETY: it has no precondition.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}

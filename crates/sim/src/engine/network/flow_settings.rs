@@ -76,4 +76,9 @@ impl FlowSettings {
     pub fn start(&self, flow: u32) -> f64 {
         self.starts[flow as usize]
     }
+
+    /// The same for all flows.
+    pub(in crate::engine) fn starts(&self) -> &[f64] {
+        &self.starts
+    }
 }

@@ -61,6 +61,9 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// An application starts.
     fn on_start(&mut self, event: Segment, key: Key) {
+        if let Some(next) = self.starts.after(key, self.specs.starts()) {
+            self.queue.push(next, 3);
+        }
         let flow = event.flow();
         if self.specs.kind(flow).interval.is_some() {
             if self.rtp.has(flow) {

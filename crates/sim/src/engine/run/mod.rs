@@ -34,6 +34,7 @@ use crate::engine::state::net::{AckTimer, Net, Payloads, Rare};
 use crate::engine::state::order::{AheadMerge, Key};
 use crate::engine::state::rtp::RtpFlows;
 use crate::engine::state::sources::Sources;
+use crate::engine::state::starts::Starts;
 use crate::engine::trace::{TcpFlows, VariableChange};
 use crate::events::{Event, EventQueue, Kind};
 use crate::rates::Rates;
@@ -61,6 +62,8 @@ pub struct Engine<Q> {
     rtp: RtpFlows,
     both_ways: BothWays,
     applications: Applications,
+    /// When flows start.
+    starts: Starts,
     /// Flows whose data end at a time, s.
     stops: Vec<(u32, f64)>,
     payloads: Payloads,

@@ -18,10 +18,11 @@ use crate::engine::state::routes::{routes, TimesToLive, OWN_LINKS};
 use crate::engine::state::rows::Rows;
 use crate::engine::state::rtp::RtpFlows;
 use crate::engine::state::sources::Sources;
+use crate::engine::state::starts::Starts;
 use crate::engine::state::{end_to_end, hosts};
 use crate::engine::trace::QueueTrace;
 use crate::events::{EventQueue, Kind};
-use crate::pages::space;
+use crate::pages::{give_back_free, space};
 use crate::shares;
 use crate::shares::Shares;
 use earlydrop_net::tcp::sizes::SYN_BYTES;
@@ -136,6 +137,7 @@ impl<Q: EventQueue> Engine<Q> {
                 network.groups,
                 flow_count,
             ),
+            starts: Starts::default(),
             stops: network.stops,
             rare: Vec::new(),
             opening,
@@ -173,6 +175,9 @@ impl<Q: EventQueue> Engine<Q> {
         };
         engine.schedule_starts();
         engine.watch_losses(&loss_rtts);
+        if flow_count > FLOWS_IN_CACHE {
+            give_back_free();
+        }
         engine
     }
 
@@ -211,12 +216,10 @@ impl<Q: EventQueue> Engine<Q> {
         if let Some(flow) = self.settings.trace_flow {
             self.net.flows.rows_mut()[flow as usize].sender.trace(true);
         }
-        for flow in 0..self.net.flows.len() as u32 {
-            let start = self.specs.start(flow);
-            // A flow of a web clients' pool waits for an object.
-            if start < f64::INFINITY {
-                self.schedule(start, START, Kind::Start, flow);
-            }
+        self.starts = Starts::new(self.specs.starts(), self.settings.duration, self.counter + 1);
+        self.counter += self.net.flows.len() as u64;
+        for event in self.starts.first_events(self.specs.starts()) {
+            self.queue.push(event, 3);
         }
         for (flow, time) in std::mem::take(&mut self.stops) {
             self.schedule(time, START, Kind::Stop, flow);

@@ -16,3 +16,4 @@ pub mod routes;
 pub mod rows;
 pub mod rtp;
 pub mod sources;
+pub mod starts;
