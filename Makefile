@@ -184,6 +184,7 @@ bench-decisions: build
 # Speed beside ns-2 and htsim (HTSIM=FOLDER, a checkout of csg-htsim); WRITE=docs/performance.md renews the table.
 bench-against: build
 	cargo build --release -p earlydrop-sim --bin earlydrop-engine
+	RUSTFLAGS="--cfg no_statistics" cargo build --release -p earlydrop-sim --bin earlydrop-engine --target-dir target/bare
 	$(BIN)/python benches/against.py --runs $(or $(RUNS),9) $(if $(HTSIM),--htsim $(HTSIM)) $(if $(WRITE),--write $(WRITE))
 
 # Instructions of the engine against benches/instructions.csv, by valgrind; WRITE=yes renews the table. Minutes.

@@ -1,6 +1,6 @@
 """Speed beside ns-2, ns-3 and htsim, as the table of docs/performance.md.
 
-python benches/against.py [--runs 9] [--against ns2 htsim] [--htsim FOLDER] [--write docs/performance.md] [CASE ...]
+python benches/against.py [--runs 9] [--against bare ns2 htsim] [--htsim FOLDER] [--write PAGE] [CASE ...]
 
 `make bench-against` does the same. It prints the table; with --write it replaces the one in that page. What is
 measured, and how: benches/README.md.
@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT / "python"))
 from earlydrop import bench, terminal  # noqa: E402
 
 CASES = ["A", "B", "C", "A-spread", "A-stepped", "A-linux", "lean", "chain", "N100", "N1000", "flows100k", "flows1m"]
+PEERS = ("ns2", "htsim")
 BEGIN = "<!-- against: made by make bench-against -->"
 END = "<!-- /against -->"
 
@@ -38,8 +39,11 @@ def table(found: dict[str, Any], load: float) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for case in found["cases"]:
+        bare = next((row["user_s"] for row in case["tools"] if row["tool"] == "bare"), None)
         for row in case["tools"]:
             ratio = "" if row.get("ratio") is None else f"{row['ratio']:.1f}"
+            if bare and row["tool"] in PEERS:
+                ratio += f" ({row['user_s'] / bare:.1f})"
             lines.append(
                 f"| {case['case']} | {row['tool']} | {row['user_s']:.3g} | {row['packets_per_s']:,.0f} | "
                 f"{row['ns_per_hop']:.0f} | {row['peak_rss_mb']:.0f} | {ratio} |"
@@ -51,7 +55,7 @@ def main() -> int:
     """Measures, prints, and writes if asked to."""
     parser = argparse.ArgumentParser(description="Speed beside other simulators.")
     parser.add_argument("cases", nargs="*", default=CASES, metavar="CASE", help=f"of {', '.join(bench.CASES)}")
-    parser.add_argument("--against", nargs="*", default=["ns2", "htsim"], choices=bench.PEERS)
+    parser.add_argument("--against", nargs="*", default=["bare", *PEERS], choices=bench.PEERS)
     parser.add_argument("--htsim", type=Path, help="a checkout of csg-htsim")
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--write", type=Path, help="the page whose table is replaced")

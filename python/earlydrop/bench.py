@@ -22,7 +22,7 @@ from .bench_cases import CASES, Case
 from .bench_tools import BenchError, Runner, ours, peer
 from .runner import Progress, no_progress
 
-PEERS = ("ns2", "ns3", "htsim")
+PEERS = ("ns2", "ns3", "htsim", "bare")
 SLOW_S = 20.0
 """A peer whose run took longer, s, is run once: the spread does not matter to the ratio."""
 

@@ -89,11 +89,11 @@ class Engine(Runner):
     """earlydrop's engine as a small program: no Python in its time and memory."""
 
     name = "earlydrop"
+    note = "engine alone (earlydrop-engine)"
 
     def __init__(self, core: int | None, program: Path) -> None:
         super().__init__(core)
         self.program = program
-        self.note = "engine alone (earlydrop-engine)"
 
     def measure(self, case: Case) -> dict[str, Any]:
         links = ["--links", "stepped"] if case.stepped else []
@@ -106,6 +106,16 @@ class Engine(Runner):
                 file.write_text(to_toml(case.document()), encoding="utf-8")
                 output, _, peak = self.process([self.program, file, *links])
         return {"peak_rss_mb": peak, **json.loads(output)}
+
+
+class Bare(Engine):
+    """The engine built without its statistics, beside tools that keep none."""
+
+    name = "bare"
+    note = "earlydrop built without statistics of queues and receivers"
+
+    def runs(self, case: Case) -> bool:
+        return case.shape in ("dumbbell", "lean", "chain") and case.stack is None and case.flows <= MOST_NS_FLOWS
 
 
 class PythonModule(Runner):
@@ -284,6 +294,9 @@ def peer(name: str, core: int | None, scratch: Path, htsim: Path | None) -> Runn
         return Ns2(core, program, script, scratch)
     if name == "htsim":
         return _htsim(core, scratch, htsim)
+    if name == "bare":
+        engine = upward("target/bare/release/earlydrop-engine")
+        return Bare(core, engine) if engine else "there is no engine without statistics; `make bench-against` builds it"
     build = upward("validation/peers/ns3/build.sh")
     if build is None:
         return "validation/peers/ns3/build.sh is not here; run from a checkout of earlydrop"

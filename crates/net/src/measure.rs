@@ -45,6 +45,9 @@ impl QueueStats {
     /// The queue held `length` packets since the last call, and changes at `now`.
     #[inline(always)]
     pub fn advance(&mut self, now: f64, length: u64) {
+        if cfg!(no_statistics) {
+            return;
+        }
         // One instruction, where the conversion of an unsigned number takes six.
         let length = length as i64 as f64;
         let weighted = length * (now - self.last);
@@ -56,6 +59,9 @@ impl QueueStats {
     /// The same with the policy's averaged queue, where there is one.
     #[inline(always)]
     pub fn observe(&mut self, now: f64, length: u64, average: Option<f64>) {
+        if cfg!(no_statistics) {
+            return;
+        }
         self.advance(now, length);
         if let Some(average) = average {
             self.average_area += average * (now - self.average_since);
@@ -74,6 +80,9 @@ impl QueueStats {
     /// A packet departed after a sojourn of `seconds`.
     #[inline(always)]
     pub fn departed(&mut self, seconds: f64) {
+        if cfg!(no_statistics) {
+            return;
+        }
         self.departures += 1;
         self.sojourn_sum += seconds;
         self.sojourns.push((seconds * 1e6 + 0.5).min(LONGEST_US as f64) as u32);

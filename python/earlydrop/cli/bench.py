@@ -17,7 +17,7 @@ from .printing import print_json
 def bench(
     *,
     against: Annotated[
-        list[Literal["ns2", "ns3", "htsim"]],
+        list[Literal["ns2", "ns3", "htsim", "bare"]],
         Parameter(name="--against", negative="", consume_multiple=True, help="Run the same cases in these tools too."),
     ] = [],  # noqa: B006
     case: Annotated[

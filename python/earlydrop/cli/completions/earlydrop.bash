@@ -155,7 +155,7 @@ _earlydrop() {
             fi
             case "$_value_prev" in
               --against)
-                local -a _c=("ns2" "ns3" "htsim")
+                local -a _c=("ns2" "ns3" "htsim" "bare")
                 local _q
                 COMPREPLY=()
                 for _x in "${_c[@]}"; do

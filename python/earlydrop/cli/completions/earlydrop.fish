@@ -123,7 +123,7 @@ complete -c earlydrop -n '__fish_earlydrop_using_command advise' -l json -d 'Pri
 complete -c earlydrop -n '__fish_earlydrop_using_command bench' -l help -d 'Display this message and exit.'
 complete -c earlydrop -n '__fish_earlydrop_using_command bench' -s h -d 'Display this message and exit.'
 complete -c earlydrop -n '__fish_earlydrop_using_command bench' -l version -d 'Display application version.'
-complete -c earlydrop -n '__fish_earlydrop_using_command bench' -l against -x -a 'ns2 ns3 htsim' -d 'Run the same cases in these tools too.'
+complete -c earlydrop -n '__fish_earlydrop_using_command bench' -l against -x -a 'ns2 ns3 htsim bare' -d 'Run the same cases in these tools too.'
 complete -c earlydrop -n '__fish_earlydrop_using_command bench' -l case -r -d 'Cases (default: A, B, C).'
 complete -c earlydrop -n '__fish_earlydrop_using_command bench' -l htsim -r -F -d 'A checkout of csg-htsim, to build that tool from.'
 complete -c earlydrop -n '__fish_earlydrop_using_command bench' -l runs -r -d 'Runs of each case; the median counts.'

@@ -465,7 +465,7 @@ _cyclopts_earlydrop() {
           case ${words[CURRENT]} in
             --against=*)
               compset -P '--against='
-              compadd -- 'ns2' 'ns3' 'htsim'
+              compadd -- 'ns2' 'ns3' 'htsim' 'bare'
               return
               ;;
             --htsim=*)
@@ -475,7 +475,7 @@ _cyclopts_earlydrop() {
               ;;
           esac
           _arguments \
-            "*--against[Run the same cases in these tools too.]:against:(ns2 ns3 htsim)" \
+            "*--against[Run the same cases in these tools too.]:against:(ns2 ns3 htsim bare)" \
             '*--case[Cases (default\: A, B, C).]:case' \
             '*--htsim[A checkout of csg-htsim, to build that tool from.]:htsim:_files' \
             '*--runs[Runs of each case; the median counts.]:runs' \

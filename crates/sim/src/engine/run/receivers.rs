@@ -29,6 +29,9 @@ impl<Q: EventQueue> Engine<Q> {
     /// Counts a data segment that has reached its receiver, and the segments that are now in order.
     #[inline(always)]
     fn count_arrival(&mut self, segment: &Segment, in_order: u32, now: f64) {
+        if cfg!(no_statistics) {
+            return;
+        }
         if now >= self.settings.warmup && now < self.settings.duration {
             let arrivals = &mut self.net.arrivals[segment.flow() as usize];
             arrivals.received += 1;
