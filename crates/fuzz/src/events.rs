@@ -2,7 +2,7 @@
 
 use crate::Input;
 use earlydrop_net::Segment;
-use earlydrop_sim::events::{Event, EventQueue, HeapQueue, Kind, LaneQueue, NoUpcoming};
+use earlydrop_sim::events::{Event, EventQueue, HeapQueue, Kind, LaneQueue, NoUpcoming, NEVER};
 
 /// Most events of an input: enough to fill a tick of the wheel many times over.
 const MOST: usize = 4000;
@@ -26,7 +26,12 @@ impl Both {
     }
 
     fn pop(&mut self) {
-        let (expected, found) = (self.heap.pop(&mut NoUpcoming), self.lanes.pop(&mut NoUpcoming));
+        self.pop_before(NEVER);
+    }
+
+    fn pop_before(&mut self, until: u64) {
+        let expected = self.heap.pop_before(until, &mut NoUpcoming);
+        let found = self.lanes.pop_before(until, &mut NoUpcoming);
         assert_eq!(expected.map(|event| event.key()), found.map(|event| event.key()), "{} wait", self.waiting);
         if let Some(event) = expected {
             self.now = f64::from_bits(event.time);
@@ -43,7 +48,7 @@ pub fn run(bytes: &[u8]) {
     while !input.is_empty() && both.number < MOST as u64 {
         let lane = input.below(5) as u8;
         let step = spacing * input.of(&[1.0, 0.0, 1e-3, 16.0, 1e3, 1e6]);
-        match input.below(8) {
+        match input.below(9) {
             // Many events, at one time or at times that fall.
             0 => {
                 let (count, falls) = (1 + input.below(200), input.one_in(2));
@@ -61,6 +66,11 @@ pub fn run(bytes: &[u8]) {
                     both.pop();
                     both.push(step, 0, lane);
                 }
+            }
+            // A run up to a time.
+            6 => {
+                let until = (both.now + step * input.below(20) as f64).to_bits();
+                (0..input.below(100)).for_each(|_| both.pop_before(until));
             }
             _ => (0..=input.below(100)).for_each(|_| both.pop()),
         }
