@@ -411,6 +411,38 @@ fn bbr3_loses_less_in_shallow_buffers_than_version_1_and_leaves_cubic_more() {
     assert!(some[0] > 0.7 * 48.0 && many[0] < 0.3 * 48.0, "{some:?}, {many:?}");
 }
 
+/// What was measured with Linux's version 3 (Zeynali et al., PAM 2024; Gomez et al. 2024): a flow that starts later has less
+/// for long, the longer RTT has more, and CUBIC has little beside it unless the buffer is deep. At 100 Mbit/s, over DropTail
+/// with so many packets (the bandwidth-delay product of 100 ms is 833).
+#[test]
+fn bbr3_shares_as_was_measured_with_linux() {
+    let pair = |tcps: [&str; 2], limit: u32, access: &str, core: &str, second: &str| {
+        let flow = |tcp: &str, start: &str| {
+            format!(
+                "[[traffic]]\nkind = 'ftp'\ncount = 1\nstack = 'rfc'\ntcp = '{tcp}'\nwindow = 40000\nstart = '{start}'\n"
+            )
+        };
+        let document = document(&format!(
+            "name = 'pair'\nduration = '120 s'\nwarmup = '20 s'\n[topology]\nkind = 'dumbbell'\npairs = 2\n\
+             access = {{ rate = '10 Gbit/s', delay = {access} }}\nbottleneck = {{ rate = '100 Mbit/s', delay = '{core}' }}\n\
+             [queue.bottleneck]\naqm = 'droptail'\nlimit = '{limit} packets'\n{}{}",
+            flow(tcps[0], "0.02 s"),
+            flow(tcps[1], second)
+        ));
+        let goodputs = document["traffic"].as_array().unwrap().iter().map(|entry| number(&entry["goodput_mbps"]));
+        let goodputs: Vec<f64> = goodputs.collect();
+        goodputs[1] / (goodputs[0] + goodputs[1])
+    };
+    let even = |share: f64| share.min(1.0 - share);
+    let same_rtt = |tcps: [&str; 2], limit: u32, second: &str| pair(tcps, limit, "'0 s'", "50 ms", second);
+    let (together, later) = (same_rtt(["bbr3"; 2], 833, "0.05 s"), same_rtt(["bbr3"; 2], 833, "15 s"));
+    assert!(even(together) > 0.4 && even(later) < 0.32, "{together}, {later}");
+    let longer = pair(["bbr3"; 2], 750, "['0 s', '20 ms']", "5 ms", "0.05 s");
+    assert!((0.85..0.95).contains(&longer), "the flow of 90 ms has {longer}");
+    let [shallow, deep] = [833, 13_333].map(|limit| same_rtt(["bbr3", "cubic"], limit, "0.05 s"));
+    assert!(shallow < 0.15 && deep > 0.55, "CUBIC has {shallow} and {deep}");
+}
+
 /// The square-root law (Mathis et al. 1997), sqrt(3/2)/sqrt(p) segments in a round trip, over its whole range of p: it
 /// ignores that cwnd does not grow in a recovery. When a loss is detected, half a window of ACKs on average is counted towards
 /// the next segment. A reduction that keeps this count, a whole window after halving, makes up for the recovery; one that
