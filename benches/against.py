@@ -39,7 +39,11 @@ def table(found: dict[str, Any], load: float) -> str:
         "|---|---|---|---|---|---|---|",
     ]
     for case in found["cases"]:
-        bare = next((row["user_s"] for row in case["tools"] if row["tool"] == "bare"), None)
+        ours = {row["tool"]: row for row in case["tools"] if row["tool"] not in PEERS}
+        counts = {tuple(row[count] for count in ("arrivals", "drops", "events")) for row in ours.values()}
+        if len(counts) > 1:
+            raise SystemExit(f"case {case['case']}: without statistics the engine runs otherwise: {counts}")
+        bare = ours.get("bare", {}).get("user_s")
         for row in case["tools"]:
             ratio = "" if row.get("ratio") is None else f"{row['ratio']:.1f}"
             if bare and row["tool"] in PEERS:
