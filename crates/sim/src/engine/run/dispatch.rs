@@ -111,7 +111,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
-    /// A segment of finite transfers, or of media, reaches its sender or receiver.
+    /// A segment of finite transfers, of media, or of data both ways reaches its sender or receiver.
     #[inline(never)]
     fn on_transfer(&mut self, action: Action, segment: Segment, now: f64, scheduled: f64, number: u64) {
         let key = Key { now, scheduled, number };
