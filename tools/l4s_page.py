@@ -1,4 +1,4 @@
-"""Puts how Prague and CUBIC share DualPI2 into docs/tcp-rfc.md, as a table and as docs/images/l4s-balance.png.
+"""Puts how Prague and CUBIC share DualPI2 into docs/tcp-rfc.md, as tables and as docs/images/l4s-balance.png.
 
 python tools/l4s_page.py
 """
@@ -39,6 +39,22 @@ SEGMENT, PACKET = 1448, 1500
 BAND = (0.7, 1.5)
 FRIENDLY = 1.6
 """W sqrt(p) of CUBIC up to which it is in its Reno-friendly region; 1.2 to 1.3 within, more beyond."""
+SCHEDULERS = {"wrr": "weighted round robin", "tsfifo": "time-shifted FIFO"}
+"""The two that RFC 9332 names."""
+MEASURED = {
+    (10, 10): (2.12, 2.13),
+    (10, 20): (1.81, 1.86),
+    (10, 80): (1.70, 1.74),
+    (50, 10): (2.73, 2.61),
+    (50, 20): (2.17, 2.05),
+    (50, 80): (1.66, 1.71),
+}
+"""Goodput of Prague over that of CUBIC with Linux, by rate (Mbit/s) and base RTT (ms).
+
+Heist and Morton, github.com/heistp/l4s-tests, README, "Scenario 1 Fairness Table": CUBIC first, Prague first.
+"""
+SEEDS = range(1, 9)
+"""Of the runs that are compared with these."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +69,18 @@ class Cell:
     """Queueing delay of Prague's packets."""
 
 
-def run(setting: tuple[int, int, int]) -> Cell:
-    """One cell: so many flows of each, rate in Mbit/s, round-trip time in ms."""
-    count, rate, rtt = setting
+Setting = tuple[int, int, int, str]
+"""Flows of each, rate in Mbit/s, round-trip time in ms, scheduler."""
+
+
+def run(setting: Setting) -> Cell:
+    """One cell."""
+    count, rate, rtt, scheduler = setting
     net = ed.dumbbell(
         pairs=2 * count,
         access=ed.link("10 Gbit/s", "1 ms"),
         bottleneck=ed.link(f"{rate} Mbit/s", f"{rtt / 2 - 2} ms"),
-        queue=ed.aqm.DualPI2(dialect="rfc", ecn=True),
+        queue=ed.aqm.DualPI2(dialect="rfc", ecn=True, scheduler=scheduler),
     )
     for tcp in ("prague", "cubic"):
         net.ftp(
@@ -85,9 +105,54 @@ def run(setting: tuple[int, int, int]) -> Cell:
     return Cell(prague / cubic, window * sqrt(marked) <= FRIENDLY, delay)
 
 
-def cells() -> dict[tuple[int, int, int], Cell]:
-    """All cells, by number of flows, rate and round-trip time."""
-    settings = [(count, rate, rtt) for count, rate, rtt in product(COUNTS, RATES, RTTS) if (count, rate) != (8, 10)]
+def pair(setting: tuple[int, int, int]) -> float:
+    """Prague's goodput over CUBIC's as in the measurements: rate in Mbit/s, round-trip time in ms, seed."""
+    rate, rtt, seed = setting
+    net = ed.dumbbell(
+        pairs=2,
+        access=ed.link("10 Gbit/s", "1 ms"),
+        bottleneck=ed.link(f"{rate} Mbit/s", f"{rtt / 2 - 2} ms"),
+        # That kernel applies the step only if more than one packet waits (apply_step).
+        queue=ed.aqm.DualPI2(dialect="linux", min_qlen_step=2, ecn=True),
+    )
+    both = {"ecn": True, "segment": f"{SEGMENT} B", "window": 20_000}
+    net.ftp(1, tcp="prague", stack="rfc", prague_rtt_target="0 s", **both)
+    net.ftp(1, tcp="cubic", stack="linux-6.18", **both)
+    with warnings.catch_warnings():
+        # They start together, and the step is shorter than a packet at 10 Mbit/s.
+        warnings.simplefilter("ignore")
+        flows = net.run(duration="180 s", warmup="120 s", seed=seed).document["flows"]
+    prague, cubic = (flow["goodput_mbps"] for flow in flows)
+    return prague / cubic
+
+
+def pairs() -> dict[tuple[int, int], list[float]]:
+    """What comes out for each of `MEASURED`, by seed."""
+    settings = [(*cell, seed) for cell in MEASURED for seed in SEEDS]
+    with ProcessPoolExecutor() as pool:
+        found = dict(zip(settings, pool.map(pair, settings), strict=True))
+    return {cell: [found[(*cell, seed)] for seed in SEEDS] for cell in MEASURED}
+
+
+def pair_lines(found: dict[tuple[int, int], list[float]]) -> Iterator[str]:
+    """The table beside the measurements."""
+    yield "| Mbit/s, base RTT | Linux, CUBIC first | Prague first | here: mean (range) |"
+    yield "|---|---|---|---|"
+    for (rate, rtt), (second, first) in MEASURED.items():
+        ours = found[rate, rtt]
+        yield (
+            f"| {rate}, {rtt} ms | {second:.2f} | {first:.2f} "
+            f"| {sum(ours) / len(ours):.2f} ({min(ours):.2f} to {max(ours):.2f}) |"
+        )
+
+
+def cells() -> dict[Setting, Cell]:
+    """All cells."""
+    settings = [
+        (count, rate, rtt, scheduler)
+        for count, rate, rtt, scheduler in product(COUNTS, RATES, RTTS, SCHEDULERS)
+        if (count, rate) != (8, 10) and (count, scheduler) != (8, "tsfifo")
+    ]
     with ProcessPoolExecutor() as pool:
         # The longest first.
         order = sorted(settings, key=lambda setting: -setting[1])
@@ -98,8 +163,8 @@ def cells() -> dict[tuple[int, int, int], Cell]:
     return found
 
 
-def lines(found: dict[tuple[int, int, int], Cell]) -> Iterator[str]:
-    """The table."""
+def lines(found: dict[Setting, Cell]) -> Iterator[str]:
+    """The table of shares."""
     yield (
         "| | "
         + " | ".join([*(f"{rtt} ms" for rtt in RTTS), f"eight: {RTTS[0]} ms", *(f"{r} ms" for r in RTTS[1:])])
@@ -109,13 +174,28 @@ def lines(found: dict[tuple[int, int, int], Cell]) -> Iterator[str]:
     for rate in RATES:
         shown = []
         for count, rtt in product(COUNTS, RTTS):
-            cell = found.get((count, rate, rtt))
+            cell = found.get((count, rate, rtt, "wrr"))
             text = f"{cell.balance:.2f}" if cell else ""
             shown.append(text if cell is None or cell.friendly else f"*{text}*")
         yield f"| {rate} Mbit/s | " + " | ".join(shown) + " |"
 
 
-def figure(found: dict[tuple[int, int, int], Cell]) -> Figure:
+def delays(found: dict[Setting, Cell], scheduler: str) -> list[float]:
+    """The largest of Prague's queueing delays (99 %) at each rate, one flow of each, ms."""
+    return [max(found[1, rate, rtt, scheduler].delay_p99_ms for rtt in RTTS) for rate in RATES]
+
+
+def delay_lines(found: dict[Setting, Cell]) -> Iterator[str]:
+    """The table of Prague's queueing delay."""
+    yield "| | " + " | ".join(f"{rate} Mbit/s" for rate in RATES) + " |"
+    yield "|---" * (1 + len(RATES)) + "|"
+    yield "| a packet of 1500 B | " + " | ".join(f"{8e-3 * PACKET / rate:.3f} ms" for rate in RATES) + " |"
+    for scheduler, name in SCHEDULERS.items():
+        row = " | ".join(f"{delay:.3f} ms" for delay in delays(found, scheduler))
+        yield f"| {name} (`{scheduler}`) | {row} |"
+
+
+def figure(found: dict[Setting, Cell]) -> Figure:
     """Balance with one and with eight flows of each, and Prague's queueing delay with one of each."""
     with plotting.styled():
         drawing = plotting.figure(plotting.PAGE, 2.6)
@@ -124,17 +204,18 @@ def figure(found: dict[tuple[int, int, int], Cell]) -> Figure:
             ax.axhspan(*BAND, color="#dcefe4", lw=0)
             ax.axhline(1, color="#555555", lw=0.6)
             for rtt in RTTS:
-                _series(ax, rtt, {rate: found[count, rate, rtt] for rate in RATES if (count, rate, rtt) in found})
+                _series(ax, rtt, {r: found[count, r, rtt, "wrr"] for r in RATES if (count, r, rtt, "wrr") in found})
             ax.set_yscale("log")
             ax.set_ylim(0.09, 2.5)
             ax.set_yticks([0.1, 0.2, 0.5, 0.7, 1, 1.5, 2], ["0.1", "0.2", "0.5", "0.7", "1", "1.5", "2"])
             ax.set_yticks([], minor=True)
             ax.set_title(f"{'One flow' if count == 1 else 'Eight flows'} of each")
         panels[0].set_ylabel("Prague's goodput over CUBIC's")
-        for rtt in RTTS:
-            look = plotting.look(RTTS.index(rtt))
-            delays = [found[1, rate, rtt].delay_p99_ms for rate in RATES]
-            panels[2].plot(RATES, delays, color=look.colour, marker=look.marker, ls=look.dashes)
+        for scheduler, marker, where in (("wrr", "o", (4, 4)), ("tsfifo", "s", (-4, -8))):
+            row = delays(found, scheduler)
+            panels[2].plot(RATES, row, color="#444444", marker=marker, ls="-")
+            side = "left" if where[0] > 0 else "right"
+            panels[2].annotate(scheduler, (RATES[1], row[1]), where, textcoords="offset points", ha=side, fontsize=7)
         bound = [10 * 1.1**step for step in range(47)]
         panels[2].plot(bound, [max(1, 8e-3 * PACKET / rate) for rate in bound], color="#222222", lw=0.8, ls=":")
         panels[2].annotate(
@@ -144,7 +225,7 @@ def figure(found: dict[tuple[int, int, int], Cell]) -> Figure:
         panels[2].set_yticks([0.03, 0.1, 0.3, 1, 3], ["0.03", "0.1", "0.3", "1", "3"])
         panels[2].set_yticks([], minor=True)
         panels[2].set_title("One flow of each")
-        panels[2].set_ylabel("Prague's queueing delay, 99 %, ms")
+        panels[2].set_ylabel("Prague's delay, 99 %, ms")
         for ax in panels:
             ax.set_xscale("log")
             ax.set_xlim(8, 1000)
@@ -167,10 +248,12 @@ def _series(ax: Axes, rtt: int, row: dict[int, Cell]) -> None:
 
 
 def write(folder: Path) -> bool:
-    """Write table and figure into `folder`; whether the table was another."""
+    """Write tables and figure into `folder`; whether a table was another."""
     found = cells()
     plotting.write(figure(found), folder / "images" / FIGURE)
-    return blocks.put(folder / PAGE, "l4s", "\n".join(lines(found)))
+    tables = {"l4s": lines(found), "l4s-delay": delay_lines(found), "l4s-linux": pair_lines(pairs())}
+    changed = [blocks.put(folder / PAGE, name, "\n".join(table)) for name, table in tables.items()]
+    return any(changed)
 
 
 if __name__ == "__main__":

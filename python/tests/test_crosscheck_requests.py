@@ -99,3 +99,11 @@ def test_the_program_fails_if_too_few_cells_agree(capsys: pytest.CaptureFixture[
     assert ends("unseen", UNSEEN, "^reno") == 0, "one of nine"
     assert ends("seen", STORED, "^cubic, .* 0.1 s") == 0
     assert capsys.readouterr().out.count(" *\n") == 2
+
+
+def test_a_table_that_is_missing_or_of_other_cells_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    absent = tmp_path / "absent.csv"
+    assert requests.main(["--stored", str(absent)]) == 2
+    assert capsys.readouterr().err == f"error: {absent}: cannot be read: No such file or directory\n"
+    assert requests.main(["--cells", "unseen", "--stored", str(STORED)]) == 2
+    assert f"{STORED}: has no row for 27 cells" in capsys.readouterr().err

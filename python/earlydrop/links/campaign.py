@@ -163,8 +163,16 @@ def write(path: Path, rows: Iterable[Row], about: Mapping[str, str]) -> None:
 
 
 def read(path: Path) -> tuple[list[dict[str, str]], dict[str, str]]:
-    """The rows, as texts, and the facts that `write` has written."""
-    lines = path.read_text(encoding="utf-8").splitlines()
+    """The rows, as texts, and the facts that `write` has written.
+
+    Raises:
+        crosscheck.CrosscheckError: the file cannot be read.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        raise crosscheck.CrosscheckError(f"{path}: cannot be read: {reason}") from None
     about = dict(line[2:].split(": ", 1) for line in lines if line.startswith("# "))
     return list(csv.DictReader(line for line in lines if not line.startswith("#"))), about
 

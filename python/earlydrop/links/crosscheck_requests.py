@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core, links, terminal
+from ..errors import EarlydropError
 from ..runner import Job, run_all
 from ..terminal import signed
 from . import campaign, crosscheck
@@ -339,6 +340,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", type=Path, help="write the links' times to this CSV; what was interrupted goes on")
     parser.add_argument("--page", type=Path, help="write the table into this Markdown page")
     given = parser.parse_args(arguments)
+    try:
+        return compare(given)
+    except EarlydropError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+def compare(given: argparse.Namespace) -> int:
+    """Measure or read, simulate, and print both; 1 if fewer cells agree than must.
+
+    Raises:
+        crosscheck.CrosscheckError: a link or a file has failed.
+    """
     wanted = cells(given.only, given.cells)
     if given.stored is None:
         about = campaign.facts(given.jobs, given.realtime)
@@ -350,6 +364,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         stored = {cell: statistics.median(times.answers) for cell, times in found.items()}
     else:
         stored = {cell: median for cell, median in read(given.stored).items() if cell in set(wanted)}
+        if absent := [cell for cell in wanted if cell not in stored]:
+            first = f"{len(absent)} cells, the first {absent[0]}"
+            raise crosscheck.CrosscheckError(f"{given.stored}: has no row for {first}")
     simulated = {cell: statistics.median(times) for cell, times in zip(wanted, simulate(wanted), strict=True)}
     outside = 0
     for cell in wanted:

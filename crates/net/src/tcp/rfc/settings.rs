@@ -257,6 +257,8 @@ pub struct Settings {
     pub abe: bool,
     /// Prague competes as CUBIC would where marks seem to come from a classic queue.
     pub prague_fallback: bool,
+    /// The RTT that shorter ones count as in an old flow of Prague, s.
+    pub prague_rtt_target: f64,
     /// With [`Feedbacks::Classic`] or accurate ECN: retransmissions are ECN-capable too, and with accurate ECN also SYNs
     /// (ECN++).
     pub ecn_plus: bool,
@@ -366,6 +368,7 @@ impl Default for Settings {
             hystart: HyStart::Off,
             abe: false,
             prague_fallback: false,
+            prague_rtt_target: Prague::RTT_TARGET,
             ecn_plus: false,
             pacing: false,
             fin: false,
@@ -459,7 +462,8 @@ impl Settings {
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
             ControlKind::LedbatPlusPlus { target } => Algorithm::LedbatPlusPlus(LedbatPlusPlus::new(target)),
             ControlKind::Prague => {
-                let prague = Prague::new(f64::from(self.mss), start(most), self.prague_fallback);
+                let (target, fallback) = (self.prague_rtt_target, self.prague_fallback);
+                let prague = Prague::new(f64::from(self.mss), start(most), target, fallback);
                 Algorithm::Prague(Box::new(prague))
             }
         }

@@ -18,7 +18,7 @@ use earlydrop_net::tcp::stacks::{self, Stack};
 /// Options of time stamps in every segment, bytes (RFC 7323, appendix A).
 pub(super) const STAMPS: u32 = earlydrop_net::tcp::rfc::STAMP_BYTES as u32;
 /// The order in which a scenario is written in full. Stores are keyed by that text.
-const ORDER: [&str; 27] = [
+const ORDER: [&str; 28] = [
     "window",
     "delayed_ack",
     "limited_transmit",
@@ -43,6 +43,7 @@ const ORDER: [&str; 27] = [
     "ledbat_target",
     "ledbat_gain",
     "prague_fallback",
+    "prague_rtt_target",
     "hystart",
     "abe",
     "pacing",

@@ -4,7 +4,7 @@
 //!
 //! Its segments are ECT(1), marks are counted by accurate ECN, sending is paced at one cwnd per SRTT. Marks reduce cwnd
 //! by half of their average fraction, a loss halves it; an ACK grows it by its unmarked segments. Once a flow is old, it
-//! acts as if its RTT were 25 ms, if it is shorter. Reductions take effect by one segment an ACK.
+//! acts as if its RTT were 25 ms (`rtt_target`), if it is shorter. Reductions take effect by one segment an ACK.
 
 use super::classic_ecn::ClassicEcn;
 use super::slow_start::SlowStart;
@@ -15,9 +15,7 @@ use crate::tcp::Variable;
 const G: f64 = 1.0 / 16.0;
 /// Multiplicative decrease for a loss (`prague_enter_loss`).
 const LOSS_BETA: f64 = 0.5;
-/// The RTT that shorter ones count as, s (`prague_rtt_target`), and the round trips after slow start before they do
-/// (`prague_rtt_transition`).
-const TARGET_RTT: f64 = 0.025;
+/// Round trips after slow start before they do (`prague_rtt_transition`).
 const TRANSITION_ROUNDS: u32 = 500;
 /// Smallest cwnd, segments (`MIN_CWND`). Below it the pacing rate alone falls, to this, bytes/s (ours: 100 kbit/s).
 const LEAST_CWND: f64 = 2.0;
@@ -38,6 +36,8 @@ struct Round {
 pub struct Prague {
     mss: f64,
     slow_start: SlowStart,
+    /// The RTT that shorter ones count as, s.
+    rtt_target: f64,
     /// Average of the marked fraction; 1 until a first mark shows that there is an AQM on the path (`saw_ce`).
     alpha: f64,
     saw_mark: bool,
@@ -62,12 +62,16 @@ pub struct Prague {
 }
 
 impl Prague {
-    /// Nothing marked yet; segments have `mss` bytes. With `fallback` it competes as CUBIC would where marks seem to come
-    /// from a classic queue.
-    pub fn new(mss: f64, slow_start: SlowStart, fallback: bool) -> Self {
+    /// The RTT that shorter ones count as by default, s (`prague_rtt_target`).
+    pub const RTT_TARGET: f64 = 0.025;
+
+    /// Nothing marked yet; segments have `mss` bytes, RTTs below `rtt_target` s count as that. With `fallback` it competes
+    /// as CUBIC would where marks seem to come from a classic queue.
+    pub fn new(mss: f64, slow_start: SlowStart, rtt_target: f64, fallback: bool) -> Self {
         Prague {
             mss,
             slow_start,
+            rtt_target,
             alpha: 1.0,
             saw_mark: false,
             delivered: 0.0,
@@ -86,7 +90,7 @@ impl Prague {
         }
     }
 
-    /// Whether it acts as if its RTT were at least 25 ms (`prague_is_rtt_indep`).
+    /// Whether it acts as if its RTT were at least the target (`prague_is_rtt_indep`).
     fn is_rtt_independent(&self) -> bool {
         self.cwnd >= self.ssthresh && self.rounds >= TRANSITION_ROUNDS
     }
@@ -128,12 +132,12 @@ impl Prague {
         self.rounds = self.rounds.saturating_add(u32::from(self.cwnd >= self.ssthresh));
     }
 
-    /// Growth by a segment per cwnd, or per 25 ms and as fast as at that RTT (`prague_rate_scaled_ai_ack_increase`).
+    /// Growth by a segment per cwnd, or per `rtt_target` and as fast as at that RTT (`prague_rate_scaled_ai_ack_increase`).
     fn increase(&self) -> f64 {
-        let ratio = self.srtt / TARGET_RTT;
-        if self.rounds < TRANSITION_ROUNDS || self.srtt <= 0.0 || ratio >= 1.0 {
+        if self.rounds < TRANSITION_ROUNDS || self.srtt <= 0.0 || self.srtt >= self.rtt_target {
             1.0
         } else {
+            let ratio = self.srtt / self.rtt_target;
             ratio * ratio
         }
     }
@@ -158,7 +162,7 @@ impl Control for Prague {
         self.delivered += ack.delivered;
         self.marked += ack.marked;
         self.saw_mark |= ack.marked > 0.0;
-        let due = !self.is_rtt_independent() || ack.now - self.alpha_stamp >= TARGET_RTT;
+        let due = !self.is_rtt_independent() || ack.now - self.alpha_stamp >= self.rtt_target;
         if ack.una >= self.round_end && due {
             self.ended = Some(Round { at: ack.now, next: ack.next });
         }
@@ -207,7 +211,7 @@ impl Control for Prague {
     fn on_mark(&mut self, window: &Window, _: f64, now: f64) -> f64 {
         self.follow(window);
         self.slow_start.end();
-        if self.is_rtt_independent() && now - self.last_cut < TARGET_RTT {
+        if self.is_rtt_independent() && now - self.last_cut < self.rtt_target {
             return window.cwnd;
         }
         self.last_cut = now;
@@ -227,7 +231,10 @@ mod tests {
     use super::*;
 
     fn prague(cwnd: f64, ssthresh: f64) -> (Prague, Window) {
-        (Prague::new(1448.0, SlowStart::new(f64::INFINITY, HyStart::Off), false), Window { cwnd, ssthresh })
+        (
+            Prague::new(1448.0, SlowStart::new(f64::INFINITY, HyStart::Off), Prague::RTT_TARGET, false),
+            Window { cwnd, ssthresh },
+        )
     }
 
     /// An ACK of one segment, `number` of the flow, with 40 outstanding and an RTT of `srtt` seconds.
@@ -303,7 +310,19 @@ mod tests {
                 stamps.push(prague.alpha_stamp);
             }
         }
-        assert!(stamps.len() >= 2 && stamps.windows(2).all(|two| two[1] - two[0] >= TARGET_RTT), "{stamps:?}");
+        assert!(stamps.len() >= 2 && stamps.windows(2).all(|two| two[1] - two[0] >= Prague::RTT_TARGET), "{stamps:?}");
+    }
+
+    #[test]
+    fn with_a_target_of_nothing_an_old_flow_grows_as_a_young_one() {
+        let (mut prague, mut window) = prague(40.0, 20.0);
+        prague.rtt_target = 0.0;
+        let (number, now) = rounds(&mut prague, &mut window, 600, 1, 0.0, 0.0125);
+        prague.grow(&mut window, &ack(number, now, 0.0125, false));
+        assert_eq!(window.cwnd, 40.025);
+        prague.on_any_ack(&mut window, &ack(number, now, 0.0125, true));
+        window.cwnd = prague.on_mark(&window, 40.0, now);
+        assert!(prague.on_mark(&window, 40.0, now + 0.0126) < window.cwnd, "reduced again a round trip later");
     }
 
     #[test]

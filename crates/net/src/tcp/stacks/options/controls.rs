@@ -58,6 +58,16 @@ pub(super) const OPTIONS: &[Opt] = &[
         about: "Prague reduces as CUBIC would where marks seem to come from a classic queue.",
     },
     Opt {
+        key: "prague_rtt_target",
+        place: Place::Entry,
+        group: Group::Prague,
+        values: Values::Seconds(0.0, 0.1, |s| s.prague_rtt_target, |s, time| s.prague_rtt_target = time),
+        controls: &["prague"],
+        needs: &[],
+        source: "TCP Prague 0.6, prague_rtt_target; 0: prague_rtt_scaling = 0 (RTT_CONTROL_NONE)",
+        about: "A flow of 500 round trips or more acts as if its RTT were this, if it is shorter.",
+    },
+    Opt {
         key: "cubic_clock",
         place: Place::Rules,
         group: Group::Cubic,
