@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -39,7 +39,8 @@ SEGMENT, PACKET = 1448, 1500
 BAND = (0.7, 1.5)
 FRIENDLY = 1.6
 """W sqrt(p) of CUBIC up to which it is in its Reno-friendly region; 1.2 to 1.3 within, more beyond."""
-SCHEDULERS = {"wrr": "weighted round robin", "tsfifo": "time-shifted FIFO"}
+Scheduler = Literal["wrr", "tsfifo"]
+SCHEDULERS: dict[Scheduler, str] = {"wrr": "weighted round robin", "tsfifo": "time-shifted FIFO"}
 """The two that RFC 9332 names."""
 MEASURED = {
     (10, 10): (2.12, 2.13),
@@ -69,7 +70,7 @@ class Cell:
     """Queueing delay of Prague's packets."""
 
 
-Setting = tuple[int, int, int, str]
+Setting = tuple[int, int, int, Scheduler]
 """Flows of each, rate in Mbit/s, round-trip time in ms, scheduler."""
 
 
@@ -115,14 +116,14 @@ def pair(setting: tuple[int, int, int]) -> float:
         # That kernel applies the step only if more than one packet waits (apply_step).
         queue=ed.aqm.DualPI2(dialect="linux", min_qlen_step=2, ecn=True),
     )
-    both = {"ecn": True, "segment": f"{SEGMENT} B", "window": 20_000}
+    both: dict[str, Any] = {"ecn": True, "segment": f"{SEGMENT} B", "window": 20_000}
     net.ftp(1, tcp="prague", stack="rfc", prague_rtt_target="0 s", **both)
     net.ftp(1, tcp="cubic", stack="linux-6.18", **both)
     with warnings.catch_warnings():
         # They start together, and the step is shorter than a packet at 10 Mbit/s.
         warnings.simplefilter("ignore")
         flows = net.run(duration="180 s", warmup="120 s", seed=seed).document["flows"]
-    prague, cubic = (flow["goodput_mbps"] for flow in flows)
+    prague, cubic = (float(flow["goodput_mbps"]) for flow in flows)
     return prague / cubic
 
 
@@ -180,7 +181,7 @@ def lines(found: dict[Setting, Cell]) -> Iterator[str]:
         yield f"| {rate} Mbit/s | " + " | ".join(shown) + " |"
 
 
-def delays(found: dict[Setting, Cell], scheduler: str) -> list[float]:
+def delays(found: dict[Setting, Cell], scheduler: Scheduler) -> list[float]:
     """The largest of Prague's queueing delays (99 %) at each rate, one flow of each, ms."""
     return [max(found[1, rate, rtt, scheduler].delay_p99_ms for rtt in RTTS) for rate in RATES]
 
@@ -211,7 +212,7 @@ def figure(found: dict[Setting, Cell]) -> Figure:
             ax.set_yticks([], minor=True)
             ax.set_title(f"{'One flow' if count == 1 else 'Eight flows'} of each")
         panels[0].set_ylabel("Prague's goodput over CUBIC's")
-        for scheduler, marker, where in (("wrr", "o", (4, 4)), ("tsfifo", "s", (-4, -8))):
+        for scheduler, marker, where in zip(SCHEDULERS, "os", ((4, 4), (-4, -8)), strict=True):
             row = delays(found, scheduler)
             panels[2].plot(RATES, row, color="#444444", marker=marker, ls="-")
             side = "left" if where[0] > 0 else "right"
