@@ -2,14 +2,15 @@
 
 use crate::Input;
 use earlydrop_net::Segment;
-use earlydrop_sim::events::{Event, EventQueue, HeapQueue, Kind, LaneQueue, NoUpcoming, NEVER};
+use earlydrop_sim::events::{Event, EventQueue, HeapQueue, Kind, Lanes, LargeLanes, NoUpcoming, NEVER};
 
 /// Most events of an input: enough to fill a tick of the wheel many times over.
 const MOST: usize = 4000;
 
 struct Both {
     heap: HeapQueue,
-    lanes: LaneQueue<8>,
+    lanes: Lanes,
+    large: LargeLanes,
     now: f64,
     number: u64,
     waiting: usize,
@@ -22,6 +23,7 @@ impl Both {
         let event = Event::new(time, self.now, cause, self.number, Kind::Arrival, Segment::default());
         self.heap.push(event, lane);
         self.lanes.push(event, lane);
+        self.large.push(event, lane);
         self.waiting += 1;
     }
 
@@ -33,6 +35,8 @@ impl Both {
         let expected = self.heap.pop_before(until, &mut NoUpcoming);
         let found = self.lanes.pop_before(until, &mut NoUpcoming);
         assert_eq!(expected.map(|event| event.key()), found.map(|event| event.key()), "{} wait", self.waiting);
+        let found = self.large.pop_before(until, &mut NoUpcoming);
+        assert_eq!(expected.map(|event| event.key()), found.map(|event| event.key()), "{} wait", self.waiting);
         if let Some(event) = expected {
             self.now = f64::from_bits(event.time);
             self.waiting -= 1;
@@ -43,8 +47,14 @@ impl Both {
 pub fn run(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let spacing = input.of(&[1e-6, 1e-9, 1e-3, 1.0, 1e4]);
-    let mut both =
-        Both { heap: HeapQueue::new(spacing), lanes: LaneQueue::new(spacing), now: 0.0, number: 0, waiting: 0 };
+    let mut both = Both {
+        heap: HeapQueue::new(spacing),
+        lanes: Lanes::new(spacing),
+        large: LargeLanes::new(spacing),
+        now: 0.0,
+        number: 0,
+        waiting: 0,
+    };
     while !input.is_empty() && both.number < MOST as u64 {
         let lane = input.below(5) as u8;
         let step = spacing * input.of(&[1.0, 0.0, 1e-3, 16.0, 1e3, 1e6]);

@@ -11,7 +11,12 @@ pub fn run(bytes: &[u8]) {
     let Ok(scenario) = Doc::from_toml(&text, None).and_then(|doc| check(&doc, None)) else { return };
     let whole = input.one_in(16);
     let oracle = scenarios::outcome(&scenario, Links::Stepped, Events::Heap, whole, &text);
-    let other = input.of(&[(Links::Auto, Events::Heap), (Links::Stepped, Events::Lanes)]);
+    let other = input.of(&[
+        (Links::Auto, Events::Heap),
+        (Links::Stepped, Events::Lanes),
+        (Links::Auto, Events::Large),
+        (Links::Stepped, Events::Large),
+    ]);
     for (links, events) in [(Links::Auto, Events::Lanes), other] {
         assert_eq!(scenarios::outcome(&scenario, links, events, whole, &text), oracle, "{links:?} {events:?}\n{text}");
     }

@@ -2,8 +2,8 @@
 
 use crate::engine::network::{Network, PortKind, PortSpec, MOST_HOPS};
 use crate::engine::plan::Plan;
-use crate::engine::{Engine, Outcome, Settings};
-use crate::events::{HeapQueue, LaneQueue};
+use crate::engine::{is_large, Engine, Outcome, Settings};
+use crate::events::{HeapQueue, Lanes, LargeLanes};
 use crate::scenario::{Direction, InjectedRandom, Marker, Parent, Queue, Scenario, ScenarioError};
 use crate::topology::{access_links, default_name, Dumbbell, Graph, Routes};
 use earlydrop_aqm::catalogue::Link;
@@ -33,6 +33,8 @@ pub enum Events {
     /// Lanes in front of a timing wheel.
     #[default]
     Lanes,
+    /// The same with prefetching, which `Lanes` chooses itself where the state of the network exceeds the caches.
+    Large,
     /// The standard library's heap.
     Heap,
 }
@@ -47,7 +49,8 @@ pub fn run(scenario: &Scenario, seed: u64, links: Links, events: Events) -> Resu
     let settings = settings(scenario, &network);
     Ok(match events {
         Events::Heap => Engine::<HeapQueue>::new(network, &plan, settings).run(),
-        Events::Lanes => Engine::<LaneQueue<8>>::new(network, &plan, settings).run(),
+        Events::Lanes if !is_large(&network) => Engine::<Lanes>::new(network, &plan, settings).run(),
+        Events::Lanes | Events::Large => Engine::<LargeLanes>::new(network, &plan, settings).run(),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::engine::packet_log::PacketLog;
 use crate::engine::{Engine, FlowState, Outcome, QueueState, Series};
-use crate::events::LaneQueue;
+use crate::events::Lanes;
 use crate::result;
 use crate::run::{self, Links};
 use crate::scenario::{parameter_json, parameter_of, Doc, Queue, QueueSpec, Scenario, ScenarioError};
@@ -36,7 +36,7 @@ use serde_json::json;
 pub struct Simulation {
     scenario: Scenario,
     seed: u64,
-    engine: Engine<LaneQueue<8>>,
+    engine: Engine<Lanes>,
     now: f64,
     /// How far [`Simulation::run_some`] runs between two looks at the number of events, s.
     slice: f64,

@@ -16,8 +16,8 @@ use earlydrop_net::tcp::rfc;
 use earlydrop_net::tcp::Flavour;
 use earlydrop_sim::engine::network::{FlowSpec, Network, PortKind, PortSpec, TcpOptions};
 use earlydrop_sim::engine::plan::Plan;
-use earlydrop_sim::engine::{Engine, Outcome, Settings};
-use earlydrop_sim::events::{EventQueue, HeapQueue, LaneQueue};
+use earlydrop_sim::engine::{is_large, Engine, Outcome, Settings};
+use earlydrop_sim::events::{EventQueue, HeapQueue, Lanes, LargeLanes};
 use earlydrop_sim::scenario::{check, Doc};
 use std::sync::Arc;
 
@@ -86,7 +86,8 @@ fn main() {
     let plan = if stepped { Plan::all_stepped(&network) } else { Plan::from_graph(&network, &decides) };
     let (setup, run, outcome) = match option("--events", "lanes").as_str() {
         "heap" => go::<HeapQueue>(network, &plan, settings),
-        _ => go::<LaneQueue<8>>(network, &plan, settings),
+        _ if is_large(&network) => go::<LargeLanes>(network, &plan, settings),
+        _ => go::<Lanes>(network, &plan, settings),
     };
     if case.is_none() {
         let sum = |count: fn(&Counters) -> u64| outcome.ports.iter().map(|port| count(&port.counters)).sum::<u64>();

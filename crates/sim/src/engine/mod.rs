@@ -13,5 +13,5 @@ pub use earlydrop_net::tcp::sizes::{ACK_BYTES, ACK_SIZES, SYN_BYTES};
 pub use outcome::{
     FlowOutcome, FlowTransfers, MediaOutcome, Outcome, PacketDelays, PortOutcome, Series, TransferOutcome,
 };
-pub use run::{Engine, FlowState, QueueState};
+pub use run::{is_large, Engine, FlowState, QueueState};
 pub use settings::Settings;

@@ -33,7 +33,7 @@ impl Lane {
 
 /// `LANES` lanes, a power of two, and a wheel. In each half of the lanes, group 0 has a half, groups 1 and 2 a quarter
 /// each; higher groups go to the wheel. A group fills its lanes of the first half first.
-pub struct LaneQueue<const LANES: usize> {
+pub struct LaneQueue<const LANES: usize, const LARGE: bool = false> {
     /// Times of the first events; of an empty lane [`NEVER`] plus its number, so that no two are equal.
     head_time: [u64; LANES],
     lanes: [Lane; LANES],
@@ -41,11 +41,11 @@ pub struct LaneQueue<const LANES: usize> {
     /// met for place n; the places from `LANES` on, the lanes themselves, are left out. When a head changes, only the
     /// matches of its lane are played again.
     winners: [u8; LANES],
-    wheel: Wheel,
+    wheel: Wheel<LARGE>,
     popped_from: usize,
 }
 
-impl<const LANES: usize> LaneQueue<LANES> {
+impl<const LANES: usize, const LARGE: bool> LaneQueue<LANES, LARGE> {
     /// The first lane that is tried for each group; `LANES` is the wheel.
     const FIRST: [u8; 4] = [0, LANES as u8 / 4, LANES as u8 / 8 * 3, LANES as u8];
 
@@ -128,7 +128,9 @@ impl<const LANES: usize> LaneQueue<LANES> {
     }
 }
 
-impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
+impl<const LANES: usize, const LARGE: bool> EventQueue for LaneQueue<LANES, LARGE> {
+    const LARGE: bool = LARGE;
+
     fn new(spacing: f64) -> Self {
         LaneQueue {
             head_time: std::array::from_fn(|lane| NEVER + lane as u64),
@@ -175,7 +177,7 @@ impl<const LANES: usize> EventQueue for LaneQueue<LANES> {
                 let ties = event.time == first && event.tie() < self.lanes[lane].events.front().tie();
                 if event.time < limit || (ties && first < until) {
                     self.popped_from = LANES;
-                    return self.wheel.pop_first();
+                    return self.wheel.pop_first(upcoming);
                 }
             }
             if first >= until {

@@ -12,6 +12,11 @@ mod wheel;
 pub use heap::HeapQueue;
 pub use lanes::LaneQueue;
 
+/// The queue for most networks.
+pub type Lanes = LaneQueue<8>;
+/// The queue for large ones; in the browser, where code is loaded, the same.
+pub type LargeLanes = LaneQueue<8, { !cfg!(target_family = "wasm") }>;
+
 use earlydrop_net::Segment;
 
 /// What an event does. A small value, stored in the event.
@@ -133,9 +138,15 @@ pub trait Upcoming {
         true
     }
 
-    /// How many slots of the wheel ahead it is notified of an event; 0: never.
+    /// How many slots of the wheel ahead it is notified of an event, by a large queue ([`EventQueue::LARGE`]).
     fn horizon(&self) -> usize {
-        0
+        1
+    }
+
+    /// Whether it is notified of the events of the next slot one by one, as those before them run, and of none of the
+    /// current slot. Else of all of a slot at once.
+    fn one_by_one(&self) -> bool {
+        false
     }
 
     /// An event is due in so many slots, at most [`Upcoming::horizon`]; 0 means now: time to prefetch.
@@ -152,6 +163,9 @@ pub const NEVER: u64 = u64::MAX - 0xff;
 
 /// A priority queue of events. A test compares the sequences that the implementations pop.
 pub trait EventQueue {
+    /// Whether it is for a network whose state exceeds the caches: it announces events ahead of their time.
+    const LARGE: bool = false;
+
     /// An empty queue for events about every `spacing` seconds (a hint).
     fn new(spacing: f64) -> Self;
 
@@ -193,7 +207,8 @@ mod tests {
         for round in 0..40 {
             // Times rise on the whole, as in a run: no event is scheduled before one already popped.
             let scale = [1e-9, 1e-6, 1e-3, 1.0, 1e4][round % 5];
-            let (mut heap, mut lanes) = (HeapQueue::new(scale), LaneQueue::<8>::new(scale));
+            let (mut heap, mut lanes) = (HeapQueue::new(scale), Lanes::new(scale));
+            let mut large = LargeLanes::new(scale);
             let mut now = 0.0;
             let mut number = 0;
             for _ in 0..3000 {
@@ -212,12 +227,14 @@ mod tests {
                     let lane = (random.uniform() * 5.0) as u8;
                     heap.push(event, lane);
                     lanes.push(event, lane);
+                    large.push(event, lane);
                 }
                 // Half of the time up to a bound, which may be before all events.
                 let bound = (now + (random.uniform() * 40.0 - 1.0) * scale).max(0.0).to_bits();
                 let until = if random.uniform() < 0.5 { bound } else { NEVER };
                 let (a, b) = (heap.pop_before(until, &mut NoUpcoming), lanes.pop_before(until, &mut NoUpcoming));
                 assert_eq!(a.map(|e| e.key()), b.map(|e| e.key()));
+                assert_eq!(a.map(|e| e.key()), large.pop_before(until, &mut NoUpcoming).map(|e| e.key()));
                 bounded += u32::from(a.is_none() && heap.next_time(&mut NoUpcoming) < NEVER);
                 if let Some(event) = a {
                     now = f64::from_bits(event.time);
@@ -225,5 +242,52 @@ mod tests {
             }
         }
         assert!(bounded > 1000, "{bounded} bounds were before all events");
+    }
+
+    /// Notes of which events it was notified, and how far ahead.
+    struct Noted {
+        one_by_one: bool,
+        ahead: std::cell::RefCell<Vec<(u64, usize)>>,
+    }
+
+    impl Upcoming for Noted {
+        fn horizon(&self) -> usize {
+            2
+        }
+
+        fn one_by_one(&self) -> bool {
+            self.one_by_one
+        }
+
+        fn due_in(&self, event: &Event, slots: usize) {
+            self.ahead.borrow_mut().push((event.number, slots));
+        }
+    }
+
+    #[test]
+    fn a_large_queue_tells_of_each_event_once_two_slots_ahead_and_once_in_the_slot_before() {
+        for one_by_one in [false, true] {
+            let mut noted = Noted { one_by_one, ahead: Default::default() };
+            let mut queue = LargeLanes::new(1e-3);
+            let mut random = earlydrop_aqm::random::Generator::stream(3, "events");
+            for number in 1..=4000 {
+                // Lane 3 is the wheel.
+                queue.push(Event::new(random.uniform(), 0.0, 0, number, Kind::Arrival, Segment::default()), 3);
+            }
+            let (mut run, mut alone) = (0, 0);
+            let mut before = 0;
+            while let Some(event) = queue.pop(&mut noted) {
+                let told = noted.ahead.borrow();
+                run += 1;
+                alone += usize::from(matches!(told[before..], [(_, 1)]));
+                before = told.len();
+                // The first two slots come up unannounced.
+                if run > 200 {
+                    let of = |slots| told.iter().filter(|&&entry| entry == (event.number, slots)).count();
+                    assert_eq!((of(2), of(1), of(0)), (1, 1, usize::from(!one_by_one)), "event {run}");
+                }
+            }
+            assert_eq!((run, alone > 3000, alone > 0), (4000, one_by_one, one_by_one), "{alone} came alone");
+        }
     }
 }

@@ -41,11 +41,18 @@ struct Slot {
     len: u32,
 }
 
+/// A place in the list of a slot's events: a chunk, and the number of its events that are still to come.
+#[derive(Clone, Copy)]
+struct Cursor {
+    at: u32,
+    left: u32,
+}
+
 const EMPTY: Slot = Slot { head: NONE, len: 0 };
 
 /// Events by tick: levels of slots, each slot of a level as long as the whole level below. A slot is a list of chunks
 /// in one pool, so that memory follows the number of events and not of slots, and events of similar times are adjacent.
-pub struct Wheel {
+pub struct Wheel<const LARGE: bool> {
     /// A power of two, so that products with it are exact.
     ticks_per_second: f64,
     slots: Vec<Slot>,
@@ -65,6 +72,8 @@ pub struct Wheel {
     /// Lower bound of the times here, in bits; the wheel answers without a search below it.
     quiet_until: u64,
     len: usize,
+    /// The events of the next slot that are still to be announced.
+    ahead: Cursor,
 }
 
 /// The first set bit at or after `from`.
@@ -79,7 +88,7 @@ fn next_bit(map: &[u64], from: usize) -> Option<usize> {
     Some(word * 64 + bits.trailing_zeros() as usize)
 }
 
-impl Wheel {
+impl<const LARGE: bool> Wheel<LARGE> {
     /// An empty wheel for events about every `spacing` seconds.
     pub fn new(spacing: f64) -> Self {
         let mut ticks_per_second = SLOWEST;
@@ -99,6 +108,7 @@ impl Wheel {
             late: BinaryHeap::new(),
             quiet_until: u64::MAX,
             len: 0,
+            ahead: Cursor { at: NONE, left: 0 },
         }
     }
 
@@ -214,11 +224,13 @@ impl Wheel {
                 if self.low_occupied[slot / 64] == 0 {
                     self.low_words[slot / 64 / 64] &= !(1 << (slot / 64 % 64));
                 }
+                if LARGE {
+                    self.announce_rest(upcoming, 1);
+                }
                 self.empty(slot, upcoming);
                 self.current.sort_unstable_by_key(|event| std::cmp::Reverse(event.key()));
-                let slots = upcoming.horizon();
-                if slots > 0 {
-                    self.announce(slot, slots, upcoming);
+                if LARGE {
+                    self.look_ahead(slot, upcoming);
                 }
                 continue;
             }
@@ -243,21 +255,48 @@ impl Wheel {
         self.quiet_until = 0;
     }
 
-    /// Notifies of the events in the slots ahead, the farthest first, and of those now current; prefetches the slot
-    /// after them.
-    fn announce(&self, slot: usize, slots: usize, upcoming: &impl Upcoming) {
+    /// The slot `slot` has become current: announces what is in the slots ahead, the farthest first, and what is now
+    /// current; prefetches the slot after them. One by one, the events of the next slot follow as those of this one run.
+    fn look_ahead(&mut self, slot: usize, upcoming: &impl Upcoming) {
+        let (slots, one_by_one) = (upcoming.horizon(), upcoming.one_by_one());
         prefetch(&self.pool, self.slots[(slot + slots + 1) % LOW].head as usize);
         for ahead in (1..=slots).rev() {
-            let Slot { head: mut at, mut len } = self.slots[(slot + ahead) % LOW];
-            while let Some(chunk) = self.pool.get(at as usize) {
-                prefetch(&self.pool, chunk.next as usize);
-                for event in &chunk.events[..len as usize] {
-                    upcoming.due_in(event, ahead);
-                }
-                (at, len) = (chunk.next, EVENTS_A_CHUNK as u32);
+            let Slot { head, len } = self.slots[(slot + ahead) % LOW];
+            self.ahead = Cursor { at: head, left: len };
+            if ahead > 1 || !one_by_one {
+                self.announce_rest(upcoming, ahead);
             }
         }
-        self.current.iter().rev().for_each(|event| upcoming.due_in(event, 0));
+        if !one_by_one {
+            self.current.iter().rev().for_each(|event| upcoming.due_in(event, 0));
+        }
+    }
+
+    /// Announces what is left of a slot.
+    fn announce_rest(&mut self, upcoming: &impl Upcoming, slots: usize) {
+        let Cursor { mut at, mut left } = std::mem::replace(&mut self.ahead, Cursor { at: NONE, left: 0 });
+        while let Some(chunk) = self.pool.get(at as usize) {
+            prefetch(&self.pool, chunk.next as usize);
+            for event in &chunk.events[..left as usize] {
+                upcoming.due_in(event, slots);
+            }
+            (at, left) = (chunk.next, EVENTS_A_CHUNK as u32);
+        }
+    }
+
+    /// Announces one event of the next slot.
+    #[inline(always)]
+    fn announce_one(&mut self, upcoming: &impl Upcoming) {
+        let Cursor { at, left } = self.ahead;
+        let Some(chunk) = self.pool.get(at as usize) else { return };
+        if let Some(event) = chunk.events.get(left as usize - 1) {
+            upcoming.due_in(event, 1);
+        }
+        self.ahead.left = left - 1;
+        if left == 1 {
+            self.ahead = Cursor { at: chunk.next, left: EVENTS_A_CHUNK as u32 };
+            prefetch(&self.pool, chunk.next as usize);
+        }
     }
 
     /// The first occupied slot of the lowest level after `slot`.
@@ -300,7 +339,10 @@ impl Wheel {
 
     /// Removes the event that [`Wheel::first_until`] has just returned.
     #[inline(always)]
-    pub fn pop_first(&mut self) -> Option<Event> {
+    pub fn pop_first(&mut self, upcoming: &impl Upcoming) -> Option<Event> {
+        if LARGE {
+            self.announce_one(upcoming);
+        }
         let event = self.current.pop();
         self.len -= usize::from(event.is_some());
         if let Some(Reverse(Ordered(late))) = self.late.peek() {

@@ -86,6 +86,7 @@ fn agree(text: &str, scenario: &Scenario) -> (Plan, u64) {
     for (links, events) in [
         (Links::Stepped, Events::Lanes),
         (Links::Auto, Events::Lanes),
+        (Links::Auto, Events::Large),
         (Links::Auto, Events::Heap),
         (Links::Stepped, Events::Heap),
     ] {

@@ -237,6 +237,7 @@ fn laws_hold_and_every_way_gives_the_same_result() {
         let ways = [
             (Links::Stepped, Events::Lanes),
             (Links::Auto, Events::Lanes),
+            (Links::Auto, Events::Large),
             (Links::Auto, Events::Heap),
             (Links::Stepped, Events::Heap),
         ];

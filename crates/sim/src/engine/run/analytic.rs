@@ -174,14 +174,14 @@ impl<Q: EventQueue> Engine<Q> {
             }
             let merge = &mut self.merges[merge];
             let Some(held) = merge.release(&mut self.net) else { return };
-            if self.net.stages > 0 {
+            if Q::LARGE {
                 self.net.prefetch_for(merge.upcoming(FAR), merge.upcoming(NEAR));
             }
             let (segment, order) = (held.segment, 0);
             let hop =
                 Hop { arrival: f64::from_bits(held.time), start: f64::from_bits(held.scheduled), cause: 0.0, order };
             let hop = self.relay(link, hop, segment.size());
-            let route = self.net.routes[segment.flow() as usize];
+            let route = self.net.routes.of(segment.flow(), Q::LARGE);
             self.forward(route, segment.at_next_hop(), hop);
         }
     }

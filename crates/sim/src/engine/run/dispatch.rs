@@ -27,7 +27,7 @@ impl<Q: EventQueue> Engine<Q> {
         let until = end.max(0.0).to_bits();
         while let Some(event) = self.queue.pop_before(until, &mut self.net) {
             self.events += 1;
-            if self.net.stages > 0 {
+            if Q::LARGE {
                 self.prefetch();
             }
             let (now, scheduled) = (f64::from_bits(event.time), f64::from_bits(event.scheduled));
@@ -80,7 +80,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     #[inline(always)]
     fn on_arrival(&mut self, segment: Segment, now: f64, scheduled: f64, number: u64) {
-        let route = self.net.routes[segment.flow() as usize];
+        let route = self.net.routes.of(segment.flow(), Q::LARGE);
         let step = self.net.step_of(route, segment.hop());
         match step.action() {
             Action::AtEvent | Action::Ahead => {
@@ -125,7 +125,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// A segment reaches the near end of its next link, at the event `key`.
     pub(super) fn set_out(&mut self, segment: Segment, key: Key) {
-        let route = self.net.routes[segment.flow() as usize];
+        let route = self.net.routes.of(segment.flow(), Q::LARGE);
         self.arrive(self.net.step_of(route, segment.hop()), segment, key);
     }
 
@@ -145,7 +145,7 @@ impl<Q: EventQueue> Engine<Q> {
             Mode::Merge => {
                 let (start, arrival, cause) = at.wire.relay(key.now, key.scheduled, segment.size());
                 segment = segment.at_next_hop();
-                let route = self.net.routes[segment.flow() as usize];
+                let route = self.net.routes.of(segment.flow(), Q::LARGE);
                 self.forward(route, segment, Hop { arrival, start, cause, order: 0 });
             }
             Mode::Stepped => {
@@ -168,7 +168,7 @@ impl<Q: EventQueue> Engine<Q> {
                         let cause = if start > key.now { at.wire.started } else { key.scheduled };
                         let arrival = at.wire.send(start, segment.size());
                         segment = segment.at_next_hop();
-                        let route = self.net.routes[segment.flow() as usize];
+                        let route = self.net.routes.of(segment.flow(), Q::LARGE);
                         self.forward(route, segment, Hop { arrival, start, cause, order: 0 });
                     }
                 }

@@ -21,6 +21,7 @@ mod transfers;
 mod web;
 
 pub use reading::{FlowState, QueueState};
+pub use set_up::is_large;
 
 use crate::engine::network::FlowSettings;
 use crate::engine::outcome::{PacketDelays, Series};

@@ -177,7 +177,7 @@ impl<Q: EventQueue> Engine<Q> {
             return;
         };
         let (segment, lane) = unpacked(&packet, !self.replay.packets.is_empty());
-        self.net.must_know(segment);
+        self.net.must_know(segment, Q::LARGE);
         self.transmit(link, segment, lane, now, scheduled);
         if wants_end {
             self.push_transmission_end(link);
@@ -200,7 +200,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         let mut victims = std::mem::take(&mut self.dropped);
         for &victim in &victims {
-            self.net.must_know(victim);
+            self.net.must_know(victim, Q::LARGE);
             self.dropped(victim, now);
         }
         victims.clear();
@@ -216,7 +216,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.note_drop_at_sender(&segment, now);
         }
         self.forget(&segment);
-        let made = self.net.step(segment.flow(), segment.hop()).made();
+        let made = self.net.step(segment.flow(), segment.hop(), Q::LARGE).made();
         count_at(&mut self.losses_by_distance, made);
     }
 

@@ -11,8 +11,6 @@ const DISCIPLINE_LINES: usize = 3;
 /// How many events ahead the address is prefetched, and the state at it.
 pub(super) const FAR: usize = 10;
 pub(super) const NEAR: usize = 3;
-/// Stages with many flows in the wheel: where the state is, and the state.
-const FLOW_STAGES: usize = 2;
 /// Stages with many ports: the address, the state at it, and then the discipline's other memory.
 const AHEAD_IN_LANE: [usize; STAGES + 1] = [2, 6, 10];
 
@@ -41,11 +39,17 @@ impl Upcoming for Net {
 
     #[inline(always)]
     fn horizon(&self) -> usize {
-        if self.stages == 1 {
-            FLOW_STAGES
+        if self.stages == 1 && self.routes.follow() {
+            1
         } else {
-            self.stages
+            STAGES
         }
+    }
+
+    /// With many queues what is prefetched is too little to be spread.
+    #[inline(always)]
+    fn one_by_one(&self) -> bool {
+        self.stages == 1
     }
 
     #[inline(always)]
@@ -53,15 +57,10 @@ impl Upcoming for Net {
         if self.stages > 1 {
             return follow(self, event, slots);
         }
-        if slots == 0 {
-            return;
-        }
         match event.kind() {
-            Kind::Arrival | Kind::Start if slots == FLOW_STAGES => {
-                prefetch(&self.routes, event.segment.flow() as usize)
-            }
+            Kind::Arrival | Kind::Start if slots == STAGES => self.routes.prefetch(event.segment.flow()),
             Kind::Arrival | Kind::Start => self.prefetch(event.segment.flow()),
-            _ if slots == FLOW_STAGES => {}
+            _ if slots == STAGES => {}
             Kind::Timer => prefetch(&self.flows, event.segment.flow() as usize),
             Kind::TransmissionEnd => prefetch(&self.links, event.segment.flow() as usize),
             _ => {}
@@ -74,7 +73,7 @@ impl Net {
     #[inline(always)]
     pub(super) fn prefetch_for(&self, far: Option<&Event>, near: Option<&Event>) {
         if let Some(far) = far {
-            prefetch(&self.routes, far.segment.flow() as usize);
+            self.routes.prefetch(far.segment.flow());
         }
         let Some(near) = near else { return };
         match near.kind() {
@@ -114,10 +113,10 @@ fn follow(net: &Net, event: &Event, stage: usize) {
     let segment = &event.segment;
     let (link, leaving) = match event.kind() {
         Kind::Arrival if stage == STAGES => {
-            let route = net.routes[segment.flow() as usize];
+            let route = net.routes.of(segment.flow(), true);
             return prefetch(&net.steps, route.place(segment.hop()));
         }
-        Kind::Arrival => (net.step(segment.flow(), segment.hop()).link, false),
+        Kind::Arrival => (net.step(segment.flow(), segment.hop(), true).link, false),
         Kind::TransmissionEnd => (segment.flow(), true),
         _ => return,
     };

@@ -33,7 +33,7 @@ impl<Q: EventQueue> Engine<Q> {
         let (_, packet) = self.replay.packets[index];
         let size = packet.size.min(u32::from(u16::MAX)) as u16;
         let segment = Segment::with(0, index as i32, 0, size, packet.ecn as u8);
-        let lane = self.net.step(0, 0).next_lane();
+        let lane = self.net.step(0, 0, Q::LARGE).next_lane();
         self.offer(self.net.ports[0].link, segment, packet, lane, key);
     }
 }

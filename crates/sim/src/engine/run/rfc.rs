@@ -32,7 +32,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
             let born = Segment::stamp(key.now, self.ticks_per_second);
             let header = self.net.flows[flow as usize].header;
-            let route = self.net.routes[flow as usize];
+            let route = self.net.routes.of(flow, Q::LARGE);
             let first = self.net.steps[route.place(0)];
             let lane = self.net.step_of(route, 1).lane();
             for i in 0..self.out.segments.len() {

@@ -64,7 +64,7 @@ impl<Q: EventQueue> Engine<Q> {
         }
         if !self.out.segments.is_empty() {
             let born = Segment::stamp(key.now, self.ticks_per_second);
-            let route = self.net.routes[flow as usize];
+            let route = self.net.routes.of(flow, Q::LARGE);
             let first = self.net.steps[route.place(0)];
             let lane = self.net.step_of(route, 1).lane();
             let wire = self.net.flows[flow as usize].wire;

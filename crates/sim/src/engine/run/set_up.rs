@@ -29,16 +29,20 @@ use earlydrop_net::tcp::sizes::SYN_BYTES;
 use earlydrop_net::tcp::Output;
 use earlydrop_net::Segment;
 
-/// With more flows, the state of a coming event's flow is prefetched.
+/// With more flows, or more ports, the state exceeds the caches.
 const FLOWS_IN_CACHE: usize = 2000;
-/// With more ports, the state of a coming event's port is prefetched.
 const PORTS_IN_CACHE: usize = 100;
+
+/// Whether the state of `network` exceeds the caches, so that a large queue ([`EventQueue::LARGE`]) is faster.
+pub fn is_large(network: &Network) -> bool {
+    network.flows() > FLOWS_IN_CACHE || network.ports.len() > PORTS_IN_CACHE
+}
 
 impl<Q: EventQueue> Engine<Q> {
     /// The engine for `network` with the modes of `plan`.
     pub fn new(mut network: Network, plan: &Plan, settings: Settings) -> Self {
         let (rows, links) = Rows::new(&network, plan);
-        let (routes, steps, lags) = routes(&network, plan, &rows, &settings);
+        let (routes, steps, lags) = routes(&network, plan, &rows, &settings, Q::LARGE);
         let passing = network.passing();
         let headers = Headers::new(&network);
         let ticks_per_second = Segment::ticks_per_second(settings.duration);
@@ -67,7 +71,7 @@ impl<Q: EventQueue> Engine<Q> {
         let ports: Vec<Port> = (network.ports.into_iter().zip(port_links))
             .map(|(spec, link)| Port::new(spec, rows.of[link], plan.modes[link] == Mode::AnalyticPort))
             .collect();
-        let stages = if ports.len() > PORTS_IN_CACHE { STAGES } else { usize::from(flow_count > FLOWS_IN_CACHE) };
+        let stages = if ports.len() > PORTS_IN_CACHE { STAGES } else { 1 };
         let (mut port_of, mut disciplines) = (Vec::new(), Vec::new());
         if stages == STAGES {
             let port = |link: &Link| if link.has_port() { link.port } else { NONE };
@@ -117,7 +121,7 @@ impl<Q: EventQueue> Engine<Q> {
                 steps: steps.into(),
                 lags: lags.into(),
                 times_to_live,
-                routes: routes.into(),
+                routes,
                 flows: flows.into(),
                 arrivals: arrivals.into(),
                 ports: ports.into(),

@@ -20,7 +20,7 @@ impl<Q: EventQueue> Engine<Q> {
         let slot = self.net.links[link].head;
         self.net.links[link].head = self.pool[slot as usize].1;
         let segment = self.release(slot);
-        let lane = self.net.step(segment.flow(), segment.hop()).next_lane();
+        let lane = self.net.step(segment.flow(), segment.hop(), Q::LARGE).next_lane();
         self.transmit(link as u32, segment, lane, now, scheduled);
         if self.net.links[link].head != NONE {
             self.push_transmission_end(link as u32);
@@ -52,7 +52,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// The next hop has more than an event, or none. The parts of a [`Hop`] stay in registers.
     #[inline(never)]
     pub(super) fn forward_from(&mut self, segment: Segment, arrival: f64, start: f64, cause: f64) {
-        let route = self.net.routes[segment.flow() as usize];
+        let route = self.net.routes.of(segment.flow(), Q::LARGE);
         self.forward(route, segment, Hop { arrival, start, cause, order: 0 });
     }
 

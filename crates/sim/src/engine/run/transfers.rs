@@ -75,7 +75,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// The hop of a flow's receiver; `None` if the time to live of its packets expires before.
     pub(super) fn hop_of_receiver(&self, flow: u32) -> Option<u8> {
         use Action::{Client, Expired};
-        (0..=u8::MAX).find_map(|hop| match self.net.step(flow, usize::from(hop)).action() {
+        (0..=u8::MAX).find_map(|hop| match self.net.step(flow, usize::from(hop), Q::LARGE).action() {
             Client => Some(Some(hop)),
             Expired => Some(None),
             _ => None,

@@ -1,6 +1,7 @@
 //! State of a link, and the order of packets that wait without events.
 
 use super::order::Key;
+use crate::engine::network::LinkSpec;
 use crate::engine::plan::Mode;
 use earlydrop_aqm::Time;
 use earlydrop_net::segment::SYN;
@@ -85,6 +86,13 @@ impl Link {
     #[inline(always)]
     pub fn free_since(&self, key: Key) -> Option<Time> {
         self.is_free(key).then(|| Time::from_seconds(self.wire.free))
+    }
+}
+
+impl Alike {
+    /// Of this link, with a full segment of so many bytes.
+    pub fn of(link: &LinkSpec, full: u32) -> Self {
+        Alike { rate_bps: link.rate_bps, delay_s: link.delay_s, full }
     }
 }
 

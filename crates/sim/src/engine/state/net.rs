@@ -4,7 +4,7 @@ use super::hosts::stamped_ack;
 use super::link::{Alike, Fold, Link};
 use super::order::{Key, START};
 use super::port::Port;
-use super::routes::{Lag, Route, Step, TimesToLive};
+use super::routes::{Lag, Route, Routes, Step, TimesToLive};
 use crate::engine::network::{FlowSettings, FlowSpec};
 use crate::events::{Event, Kind};
 use crate::prefetch::{prefetch, prefetch_rows};
@@ -19,7 +19,7 @@ pub struct Net {
     /// Links without, and what they have in common.
     pub folds: Table<Fold>,
     pub alike: Table<Alike>,
-    pub routes: Table<Route>,
+    pub routes: Routes,
     pub steps: Table<Step>,
     /// By hop, as `steps`.
     pub lags: Table<Lag>,
@@ -33,8 +33,7 @@ pub struct Net {
     pub disciplines: Vec<usize>,
     /// End of the run, s.
     pub end: f64,
-    /// Number of prefetch stages: none if everything fits into the cache, one with many flows, [`STAGES`] with many
-    /// queues.
+    /// In a large network, the number of prefetch stages: one with many flows, [`STAGES`] with many queues.
     pub stages: usize,
     /// Rows of a flow that are prefetched: links with events, and without.
     pub own_links: (u32, u32),
@@ -44,10 +43,10 @@ pub struct Net {
 pub const STAGES: usize = 2;
 
 impl Net {
-    /// A hop of a flow.
+    /// A hop of a flow; `large` as the event queue.
     #[inline(always)]
-    pub fn step(&self, flow: u32, hop: usize) -> Step {
-        self.step_of(self.routes[flow as usize], hop)
+    pub fn step(&self, flow: u32, hop: usize, large: bool) -> Step {
+        self.step_of(self.routes.of(flow, large), hop)
     }
 
     /// The same with a known route.
@@ -62,10 +61,12 @@ impl Net {
     /// # Panics
     /// If it is not a segment at a hop of a flow.
     #[inline(always)]
-    pub fn must_know(&self, segment: Segment) {
-        let route = self.routes.rows()[segment.flow() as usize];
+    pub fn must_know(&self, segment: Segment, large: bool) {
+        let route = self.routes.of(segment.flow(), large);
         assert!(
-            segment.kind().is_none() && route.place(segment.hop() + 1) < self.steps.len(),
+            segment.kind().is_none()
+                && (segment.flow() as usize) < self.flows.len()
+                && route.place(segment.hop() + 1) < self.steps.len(),
             "a queue gave back a packet that it was not given"
         );
     }
@@ -95,7 +96,7 @@ impl Net {
     pub fn prefetch(&self, flow: u32) {
         prefetch(&self.flows, flow as usize);
         prefetch(&self.arrivals, flow as usize);
-        let route = self.routes[flow as usize];
+        let route = self.routes.of(flow, true);
         for link in route.first as usize..(route.first + self.own_links.0) as usize {
             prefetch(&self.links, link);
         }

@@ -5,22 +5,84 @@ use crate::engine::network::{LinkSpec, Network, TtlOption};
 use crate::engine::plan::{Mode, Plan};
 use crate::engine::settings::Settings;
 use crate::pages::space;
+use crate::prefetch::prefetch;
 use crate::table::Table;
 use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::Wire;
 use std::collections::BTreeMap;
 
 /// A flow's route. Flows whose hops differ only in their own links share the hops, which saves memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Route {
     /// The first hop.
     steps: u32,
     /// The flow's first links of its own: the row of the first with events, and of the first without.
     pub first: u32,
     pub first_fold: u32,
+    /// How much higher both are for each flow after this, if those have no row here.
+    strides: (u16, u16),
+}
+
+/// The routes of all flows.
+#[derive(Default)]
+pub struct Routes {
+    /// Of each flow; in a large network of the first one alone, if the others follow from it: it saves a table out of the
+    /// cache.
+    rows: Table<Route>,
+    follow: bool,
+}
+
+impl Routes {
+    fn new(mut routes: Vec<Route>, large: bool) -> Self {
+        let Some(first) = (if large { common(&routes) } else { None }) else {
+            return Routes { rows: routes.into(), follow: false };
+        };
+        routes.clear();
+        routes.push(first);
+        Routes { rows: routes.into(), follow: true }
+    }
+
+    /// That of a flow. `large` as when they were made.
+    #[inline(always)]
+    pub fn of(&self, flow: u32, large: bool) -> Route {
+        if large && self.follow {
+            self.rows[0].further(flow)
+        } else {
+            self.rows[flow as usize]
+        }
+    }
+
+    /// Whether all follow from the first.
+    pub fn follow(&self) -> bool {
+        self.follow
+    }
+
+    /// Prefetches that of a flow.
+    #[inline(always)]
+    pub fn prefetch(&self, flow: u32) {
+        prefetch(&self.rows, flow as usize);
+    }
+}
+
+/// The route from which all others follow: they have the same hops, and as many links of their own.
+fn common(routes: &[Route]) -> Option<Route> {
+    let &[first, second, ..] = routes else { return None };
+    let stride = |one: u32, next: u32| u16::try_from(next.checked_sub(one)?).ok();
+    let strides = (stride(first.first, second.first)?, stride(first.first_fold, second.first_fold)?);
+    let common = Route { strides, ..first };
+    let follow = |(flow, &route): (usize, &Route)| route == Route { strides: (0, 0), ..common.further(flow as u32) };
+    routes.iter().enumerate().all(follow).then_some(common)
 }
 
 impl Route {
+    /// That of the flow of this number, if this is the first one's and has strides.
+    #[inline(always)]
+    fn further(self, flow: u32) -> Route {
+        let (links, folds) = (u32::from(self.strides.0), u32::from(self.strides.1));
+        let first = self.first.wrapping_add(flow.wrapping_mul(links));
+        Route { first, first_fold: self.first_fold.wrapping_add(flow.wrapping_mul(folds)), ..self }
+    }
+
     /// Where a hop is in the list of all.
     #[inline(always)]
     pub fn place(self, hop: usize) -> usize {
@@ -223,7 +285,13 @@ fn give_lanes(steps: &mut [Step]) {
 }
 
 /// The hops of every flow: forward links, receiver, reverse links, sender; and the lag of each hop.
-pub fn routes(network: &Network, plan: &Plan, rows: &Rows, settings: &Settings) -> (Vec<Route>, Vec<Step>, Vec<Lag>) {
+pub fn routes(
+    network: &Network,
+    plan: &Plan,
+    rows: &Rows,
+    settings: &Settings,
+    large: bool,
+) -> (Routes, Vec<Step>, Vec<Lag>) {
     let (mut routes, mut all, mut lags) = (space(network.flows()), Vec::new(), Vec::new());
     let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
     // Whether a flow has finite transfers, and whether over several connections; media and data both ways have both.
@@ -313,9 +381,9 @@ pub fn routes(network: &Network, plan: &Plan, rows: &Rows, settings: &Settings) 
                 *shared = Some(Lag::NONE);
             }
         }
-        routes.push(Route { steps: at, first, first_fold });
+        routes.push(Route { steps: at, first, first_fold, strides: (0, 0) });
     }
-    (routes, all, lags.into_iter().map(|lag| lag.unwrap_or(Lag::NONE)).collect())
+    (Routes::new(routes, large), all, lags.into_iter().map(|lag| lag.unwrap_or(Lag::NONE)).collect())
 }
 
 /// Time to live at the sender and at the receiver, by flow; one row where all flows have the same.
@@ -335,5 +403,34 @@ impl TimesToLive {
     #[inline(always)]
     pub fn of(&self, flow: u32) -> (u8, u8) {
         self.rows[flow as usize & self.mask]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn route(steps: u32, first: u32, first_fold: u32) -> Route {
+        Route { steps, first, first_fold, strides: (0, 0) }
+    }
+
+    #[test]
+    fn routes_that_follow_from_the_first_are_the_same_without_a_table() {
+        let regular: Vec<Route> = (0..50).map(|flow| route(7, 3 + 2 * flow, 10 + 5 * flow)).collect();
+        let mut other = regular.clone();
+        other[31].first += 1;
+        let hops: Vec<Route> = (0..50).map(|flow| route(7 * flow, 3, 10)).collect();
+        for (routes, follow) in [(regular, true), (other, false), (hops, false), (vec![route(1, 2, 3)], false)] {
+            let made = [false, true].map(|large| Routes::new(routes.clone(), large));
+            assert_eq!(
+                (made[0].follow(), made[1].follow(), made[1].rows.len() == 1),
+                (false, follow, routes.len() == 1 || follow)
+            );
+            for (flow, expected) in (0..).zip(&routes) {
+                for (of, large) in [(made[0].of(flow, false), false), (made[1].of(flow, true), true)] {
+                    assert_eq!(Route { strides: (0, 0), ..of }, *expected, "flow {flow}, {large}");
+                }
+            }
+        }
     }
 }

@@ -47,16 +47,22 @@ impl Rows {
         let count = folds.iter().filter(|&&fold| fold).count();
         let mut made =
             Links { links: space(folds.len() - count), folds: space(count), alike: Vec::new(), merges: Vec::new() };
-        let mut of = Vec::with_capacity(folds.len());
+        let mut of = vec![NONE; folds.len()];
         let mut kinds = Kinds::default();
         let watched = small_queue_links(network);
+        // Rows that links share come first, so that those of single links may follow from the number of the flow.
+        for index in (0..folds.len()).filter(|&index| plan.modes[index] == Mode::Fold && plan.apart[index]) {
+            let kind = kinds.of(Alike::of(&network.links[index], 0), &mut made.alike);
+            of[index] = kinds.shared(kind, &mut made.folds).unwrap_or(NONE);
+        }
         for (index, (link, &mode)) in network.links.iter().zip(&plan.modes).enumerate() {
+            if of[index] != NONE {
+                continue;
+            }
             if folds[index] {
                 let full = if mode == Mode::Fold { 0 } else { u32::from(plan.full[index]) };
-                let alike = Alike { rate_bps: link.rate_bps, delay_s: link.delay_s, full };
-                let kind = kinds.of(alike, &mut made.alike);
-                let stateless = mode == Mode::Fold && plan.apart[index];
-                of.push(kinds.row(kind, stateless, &mut made.folds));
+                of[index] = made.folds.len() as u32;
+                made.folds.push(Fold::new(kinds.of(Alike::of(link, full), &mut made.alike)));
                 continue;
             }
             let early = plan.early(index as u32).filter(|_| link.port.is_none());
@@ -67,7 +73,7 @@ impl Rows {
             let port = link.port.or(place).unwrap_or(NONE);
             let varies = network.varies(index as u32) || watched.contains(&(index as u32));
             let wire = Wire::new(link.rate_bps, link.delay_s);
-            of.push(made.links.len() as u32);
+            of[index] = made.links.len() as u32;
             made.links.push(Link { wire, cause: 0.0, reserved: 0, head: NONE, tail: NONE, mode, varies, port });
         }
         for early in &mut made.merges {
@@ -104,18 +110,15 @@ impl Kinds {
         })
     }
 
-    /// A row for a fold; one for all of this kind if they are `stateless`.
-    fn row(&mut self, kind: u32, stateless: bool, folds: &mut Vec<Fold>) -> u32 {
-        if stateless {
-            if let Some(&row) = self.shared.get(&kind) {
-                return row;
-            }
+    /// The row of all folds of this kind that need no state, if there are not too many kinds.
+    fn shared(&mut self, kind: u32, folds: &mut Vec<Fold>) -> Option<u32> {
+        let known = self.shared.get(&kind).copied();
+        if known.is_some() || self.shared.len() == KINDS_SHARED {
+            return known;
         }
         let row = folds.len() as u32;
         folds.push(Fold::new(kind));
-        if stateless && self.shared.len() < KINDS_SHARED {
-            self.shared.insert(kind, row);
-        }
-        row
+        self.shared.insert(kind, row);
+        Some(row)
     }
 }

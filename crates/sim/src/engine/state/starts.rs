@@ -3,10 +3,13 @@
 
 use super::order::{Key, START};
 use crate::events::{Event, Kind};
+use crate::prefetch::prefetch;
 use earlydrop_net::Segment;
 
 /// Starts that are in the event queue: more than it prefetches for.
 const AHEAD: usize = 64;
+/// Whose times are prefetched: so many after the last one there.
+const PREFETCHED: usize = 16;
 
 /// The starts of all flows, in the order of their events. `times` are those of all flows, s, in every call the same.
 #[derive(Default)]
@@ -44,6 +47,9 @@ impl Starts {
     fn next(&mut self, times: &[f64]) -> Option<Event> {
         let flow = *self.flows.get(self.pushed)?;
         self.pushed += 1;
+        if let Some(&far) = self.flows.get(self.pushed + PREFETCHED) {
+            prefetch(times, far as usize);
+        }
         let (time, number) = (times[flow as usize], self.first + u64::from(flow));
         let segment = Segment::new(flow, 0, 0, 0);
         Some(Event::new(time, START.now, START.scheduled.to_bits(), number, Kind::Start, segment))
