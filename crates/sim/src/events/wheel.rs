@@ -142,7 +142,7 @@ impl<const LARGE: bool> Wheel<LARGE> {
 
     /// Inserts an event of a current or past tick.
     fn insert(&mut self, event: &Event) {
-        self.quiet_until = 0;
+        self.quiet_until = self.quiet_until.min(event.time);
         let near = self.current.len().saturating_sub(NEAR);
         match self.current[near..].iter().rposition(|other| event.before(other)) {
             Some(i) => self.current.insert(near + i + 1, *event),
@@ -252,7 +252,17 @@ impl<const LARGE: bool> Wheel<LARGE> {
             self.empty(LOW + level * HIGH + slot, upcoming);
             self.current.sort_unstable_by_key(|event| std::cmp::Reverse(event.key()));
         }
-        self.quiet_until = 0;
+        self.quiet_until = self.first_time();
+    }
+
+    /// Lower bound of the time of what comes first here, in bits.
+    #[inline(always)]
+    fn first_time(&self) -> u64 {
+        match self.current.last() {
+            Some(first) => first.time,
+            None if self.len == 0 => u64::MAX,
+            None => self.start(self.tick + 1),
+        }
     }
 
     /// The slot `slot` has become current: announces what is in the slots ahead, the farthest first, and what is now
@@ -350,9 +360,7 @@ impl<const LARGE: bool> Wheel<LARGE> {
                 self.current.extend(self.late.pop().map(|Reverse(Ordered(late))| late));
             }
         }
-        if self.current.is_empty() {
-            self.quiet_until = if self.len == 0 { u64::MAX } else { self.start(self.tick + 1) };
-        }
+        self.quiet_until = self.first_time();
         event
     }
 }
