@@ -230,15 +230,15 @@ def test_delays_of_prague_over_dualpi2_are_current(scheduler: str) -> None:
 
 
 def test_pairs_over_dualpi2_share_as_with_linux() -> None:
-    """Within a fifth of what was measured with a kernel in each of six cells, no pair within 1.5."""
+    """Within a fifth of what was measured with a kernel in each of six cells, and like there above 1.5."""
     found = l4s_page.pairs()
     text = (ROOT / "docs" / l4s_page.PAGE).read_text(encoding="utf-8")
     for line in l4s_page.pair_lines(found):
         assert line in text, "stale: make pages"
     for cell, measured in l4s_page.MEASURED.items():
-        ratio = sum(found[cell]) / len(found[cell]) / (sum(measured) / len(measured))
-        assert 0.8 < ratio < 1.2, (cell, ratio)
-        assert min(measured) > 1.5, cell
+        ours = sum(found[cell]) / len(found[cell])
+        assert 0.8 < ours / (sum(measured) / len(measured)) < 1.2, (cell, ours)
+        assert ours > 1.5, cell
 
 
 def test_every_field_of_a_result_is_described() -> None:

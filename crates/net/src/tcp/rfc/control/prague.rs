@@ -15,7 +15,7 @@ use crate::tcp::Variable;
 const G: f64 = 1.0 / 16.0;
 /// Multiplicative decrease for a loss (`prague_enter_loss`).
 const LOSS_BETA: f64 = 0.5;
-/// Round trips after slow start before they do (`prague_rtt_transition`).
+/// Round trips after slow start from which on a flow is independent of the RTT (`prague_rtt_transition`).
 const TRANSITION_ROUNDS: u32 = 500;
 /// Smallest cwnd, segments (`MIN_CWND`). Below it the pacing rate alone falls, to this, bytes/s (ours: 100 kbit/s).
 const LEAST_CWND: f64 = 2.0;
