@@ -222,16 +222,16 @@ def test_a_runs_page_tells_traffic_entries_apart() -> None:
         "queues": {"bottleneck": {"aqm": "codel", "delay_mean_ms": 1.0}},
         "flows": [{**flow, "id": k, "goodput_mbps": goodput} for k, goodput in enumerate([4.0, 5.0, 8.0], 1)],
         "traffic": [
-            {"entry": 1, "name": None, "kind": "ftp", "flows": 2},
+            {"entry": 1, "name": None, "kind": "ftp", "tcp": "cubic", "flows": 2},
             {"entry": 2, "name": "upload", "kind": "ftp", "flows": 1},
         ],
     }
     page = run_report.context(document, {})
     assert page["flow_head"] == ["Flow", "Entry", "Traffic", "TCP", "Goodput (Mbit/s)", "One-way delay (ms)"]
-    assert [row[:2] for row in page["flows"]] == [["1", "1, ftp"], ["2", "1, ftp"], ["3", "upload"]]
+    assert [row[:2] for row in page["flows"]] == [["1", "1, ftp, cubic"], ["2", "1, ftp, cubic"], ["3", "upload"]]
     ax = plotting.run_figure(document).axes[-1]
     drawn = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in ax.lines}
-    assert drawn == {"1, ftp": ([1, 2], [5.0, 4.0]), "upload": ([3], [8.0])}
+    assert drawn == {"1, ftp, cubic": ([1, 2], [5.0, 4.0]), "upload": ([3], [8.0])}
     # One entry has its mean instead.
     alone = {**document, "traffic": [{"entry": 1, "name": None, "kind": "ftp", "flows": 3}]}
     assert [t.get_text() for t in plotting.run_figure(alone).axes[-1].texts] == ["mean"]

@@ -415,7 +415,7 @@ NO_FLOWS = "This result does not list its flows\n(record.flows of the scenario)"
 
 
 def entries(document: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
-    """The flows of a simulated run by the traffic entry that they are of: its name, else its number and kind."""
+    """The flows of a simulated run by the traffic entry that they are of: its name, else its number, kind and TCP."""
     found: dict[str, list[Mapping[str, Any]]] = {}
     all_flows = document.get("flows") or []
     at = 0
@@ -423,7 +423,8 @@ def entries(document: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
         flows = all_flows[at : at + entry["flows"]]
         at += entry["flows"]
         if flows:
-            found.setdefault(entry["name"] or f"{entry['entry']}, {entry['kind']}", []).extend(flows)
+            parts = (str(entry["entry"]), entry["kind"], entry.get("tcp"))
+            found.setdefault(entry["name"] or ", ".join(filter(None, parts)), []).extend(flows)
     # Flows of entries that do not say how many they have.
     return found if at == len(all_flows) else {"": list(all_flows)}
 
