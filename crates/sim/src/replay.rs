@@ -35,7 +35,7 @@ pub fn replay(kind: PortKind, link: &Link, medium: Option<Medium>, arrivals: Arr
     network.source(silent, &[index], u8::MAX, TtlOption::Nothing);
     let plan = Plan::all_stepped(&network);
     let settings = Settings { duration: until, ..Settings::default() };
-    let mut outcome = Engine::<Lanes>::new(network, &plan, settings).replay(arrivals).run();
+    let mut outcome = Engine::<Lanes>::new(network, plan, settings).replay(arrivals).run();
     assert_eq!(outcome.ports.len(), 1);
     outcome.ports.remove(0)
 }

@@ -48,9 +48,9 @@ pub fn run(scenario: &Scenario, seed: u64, links: Links, events: Events) -> Resu
     let plan = plan(scenario, &network, links);
     let settings = settings(scenario, &network);
     Ok(match events {
-        Events::Heap => Engine::<HeapQueue>::new(network, &plan, settings).run(),
-        Events::Lanes if !is_large(&network) => Engine::<Lanes>::new(network, &plan, settings).run(),
-        Events::Lanes | Events::Large => Engine::<LargeLanes>::new(network, &plan, settings).run(),
+        Events::Heap => Engine::<HeapQueue>::new(network, plan, settings).run(),
+        Events::Lanes if !is_large(&network) => Engine::<Lanes>::new(network, plan, settings).run(),
+        Events::Lanes | Events::Large => Engine::<LargeLanes>::new(network, plan, settings).run(),
     })
 }
 
@@ -315,7 +315,7 @@ mod tests {
             let [short, long] = networks.map(|network| {
                 let plan = plan(&scenario, &network, Links::Auto);
                 let settings = settings(&scenario, &network);
-                let outcome = Engine::<HeapQueue>::new(network, &plan, settings).run();
+                let outcome = Engine::<HeapQueue>::new(network, plan, settings).run();
                 result::document(&scenario, seed, &outcome, 0.0)
             });
             assert_eq!(short, long);

@@ -80,7 +80,7 @@ impl Simulation {
             Some(At { name: port.name, queue: scenario.queues[port.queue].clone(), link })
         });
         let ports = ports.collect();
-        let engine = Engine::new(network, &plan, settings);
+        let engine = Engine::new(network, plan, settings);
         let (scenario, slice) = (scenario.clone(), scenario.duration / 4096.0);
         Ok(Simulation { scenario, seed, engine, now: 0.0, slice, ports, changes: Vec::new() })
     }

@@ -85,9 +85,9 @@ fn main() {
     let decides: Vec<bool> = network.ports.iter().map(|p| p.kind.decides_at_enqueue()).collect();
     let plan = if stepped { Plan::all_stepped(&network) } else { Plan::from_graph(&network, &decides) };
     let (setup, run, outcome) = match option("--events", "lanes").as_str() {
-        "heap" => go::<HeapQueue>(network, &plan, settings),
-        _ if is_large(&network) => go::<LargeLanes>(network, &plan, settings),
-        _ => go::<Lanes>(network, &plan, settings),
+        "heap" => go::<HeapQueue>(network, plan, settings),
+        _ if is_large(&network) => go::<LargeLanes>(network, plan, settings),
+        _ => go::<Lanes>(network, plan, settings),
     };
     if case.is_none() {
         let sum = |count: fn(&Counters) -> u64| outcome.ports.iter().map(|port| count(&port.counters)).sum::<u64>();
@@ -154,7 +154,7 @@ fn scenario(file: &str) -> Result<(Network, Settings), String> {
 }
 
 /// User CPU seconds of the set-up and of the run, and its outcome.
-fn go<Q: EventQueue>(network: Network, plan: &Plan, settings: Settings) -> (f64, f64, Outcome) {
+fn go<Q: EventQueue>(network: Network, plan: Plan, settings: Settings) -> (f64, f64, Outcome) {
     let engine = Engine::<Q>::new(network, plan, settings);
     let start = user_seconds();
     let outcome = engine.run();

@@ -98,7 +98,7 @@ fn run<Q: EventQueue>(case: &Json, stepped: bool) -> Outcome {
     let (network, settings) = network(case);
     let decides: Vec<bool> = network.ports.iter().map(|p| p.kind.decides_at_enqueue()).collect();
     let plan = if stepped { Plan::all_stepped(&network) } else { Plan::from_graph(&network, &decides) };
-    Engine::<Q>::new(network, &plan, settings).run()
+    Engine::<Q>::new(network, plan, settings).run()
 }
 
 fn check_events(name: &str, case: &Json, trace: &QueueTrace) {

@@ -52,7 +52,7 @@ fn ticks(window: i32) -> Vec<Tick> {
     network.flow(flow, &[up, ahead, down], &[back, back_down]);
     let plan = Plan::from_graph(&network, &[false]);
     let settings = Settings { duration: 5.0, ..Settings::default() };
-    Engine::<LaneQueue<8>>::new(network, &plan, settings).run();
+    Engine::<LaneQueue<8>>::new(network, plan, settings).run();
     let ticks = seen.lock().unwrap().clone();
     ticks
 }

@@ -4,6 +4,7 @@ mod flow_settings;
 mod links;
 mod specs;
 
+use crate::pages::keep_apart;
 use earlydrop_net::medium::Medium;
 use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::tcp::Flavour;
@@ -58,6 +59,8 @@ pub struct Network {
 
 /// Longest route of a flow in both directions, links.
 pub const MOST_HOPS: usize = 250;
+/// With more flows their state exceeds the caches.
+pub const FLOWS_IN_CACHE: usize = 2000;
 /// Time to live of ns-2's packets (`ttl_`).
 pub const NS2_TTL: u8 = 32;
 
@@ -69,6 +72,9 @@ impl Network {
 
     /// Makes room for so many links, and for flows with so many links each, there and back.
     pub fn reserve(&mut self, links: usize, flows: usize, hops: usize) {
+        if flows > FLOWS_IN_CACHE {
+            keep_apart();
+        }
         self.links.reserve(links);
         self.hops.reserve_exact(flows * hops);
         self.routes.reserve_exact(flows);

@@ -1,7 +1,7 @@
 //! Builds the state of a network from its description and schedules the first events.
 
 use super::Engine;
-use crate::engine::network::Network;
+use crate::engine::network::{Network, FLOWS_IN_CACHE};
 use crate::engine::outcome::Series;
 use crate::engine::plan::{Mode, Plan};
 use crate::engine::settings::Settings;
@@ -29,8 +29,7 @@ use earlydrop_net::tcp::sizes::SYN_BYTES;
 use earlydrop_net::tcp::Output;
 use earlydrop_net::Segment;
 
-/// With more flows, or more ports, the state exceeds the caches.
-const FLOWS_IN_CACHE: usize = 2000;
+/// With more ports their state exceeds the caches.
 const PORTS_IN_CACHE: usize = 100;
 
 /// Whether the state of `network` exceeds the caches, so that a large queue ([`EventQueue::LARGE`]) is faster.
@@ -40,9 +39,9 @@ pub fn is_large(network: &Network) -> bool {
 
 impl<Q: EventQueue> Engine<Q> {
     /// The engine for `network` with the modes of `plan`.
-    pub fn new(mut network: Network, plan: &Plan, settings: Settings) -> Self {
-        let (rows, links) = Rows::new(&network, plan);
-        let (routes, steps, lags) = routes(&network, plan, &rows, &settings, Q::LARGE);
+    pub fn new(mut network: Network, plan: Plan, settings: Settings) -> Self {
+        let (rows, links) = Rows::new(&network, &plan);
+        let (routes, steps, lags) = routes(&network, &plan, &rows, &settings, Q::LARGE);
         let passing = network.passing();
         let headers = Headers::new(&network);
         let ticks_per_second = Segment::ticks_per_second(settings.duration);
@@ -69,7 +68,10 @@ impl<Q: EventQueue> Engine<Q> {
         let largest = network.sizes.iter().copied().max().unwrap_or(SYN_BYTES);
         let spacing = if together > 0.0 { 8.0 * f64::from(largest) / together } else { 1e-3 };
         let ports: Vec<Port> = (network.ports.into_iter().zip(port_links))
-            .map(|(spec, link)| Port::new(spec, rows.of[link], plan.modes[link] == Mode::AnalyticPort))
+            .map(|(spec, link)| {
+                let rate_bps = network.links[link].rate_bps;
+                Port::new(spec, rows.of[link], rate_bps, plan.modes[link] == Mode::AnalyticPort)
+            })
             .collect();
         let stages = if ports.len() > PORTS_IN_CACHE { STAGES } else { 1 };
         let (mut port_of, mut disciplines) = (Vec::new(), Vec::new());
@@ -78,7 +80,7 @@ impl<Q: EventQueue> Engine<Q> {
             port_of.extend(links.links.iter().map(port));
             disciplines.extend(ports.iter().map(Port::discipline_address));
         }
-        drop((network.links, rows));
+        drop((network.links, rows, plan));
         let own_links =
             [links.links.len(), links.folds.len()].map(|rows| (rows / flow_count.max(1)).min(OWN_LINKS) as u32);
         let mut specs = network.specs;

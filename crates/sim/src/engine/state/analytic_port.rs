@@ -10,14 +10,14 @@ use earlydrop_aqm::policy::{QueueView, Verdict};
 use earlydrop_aqm::{Packet, Time};
 use earlydrop_net::{Segment, Wire};
 
-/// A packet that waits; its start is known already.
+/// A packet that waits, in 18 bytes: a million may wait.
 #[derive(Clone, Copy, Default)]
+#[repr(Rust, packed(2))]
 struct Waiting {
-    start: f64,
     arrived: f64,
     flow: u32,
     seq: i32,
-    size: u32,
+    size: u16,
 }
 
 impl Waiting {
@@ -26,7 +26,7 @@ impl Waiting {
         Packet {
             tag: self.seq as u32,
             enqueued: Time::from_seconds(self.arrived),
-            ..Packet::new(u64::from(self.flow), self.size)
+            ..Packet::new(u64::from(self.flow), u32::from(self.size))
         }
     }
 
@@ -37,13 +37,29 @@ impl Waiting {
     }
 }
 
-/// Packets with their start times.
-#[derive(Default)]
+/// The packets that wait.
 struct WaitingQueue {
     queue: Fifo<Waiting>,
     bytes: u64,
+    /// When the first one starts; the others follow one another.
+    start: f64,
     /// Start of the packet before the first: when the end of transmission that starts the first was scheduled.
     scheduled: f64,
+    /// Rate of the link, bit/s.
+    rate_bps: f64,
+}
+
+impl WaitingQueue {
+    /// Removes the first one, which starts; returns it and its start.
+    #[inline(always)]
+    fn start_first(&mut self) -> (Waiting, f64) {
+        let (first, start) = (self.queue.pop_front(), self.start);
+        self.scheduled = start;
+        self.bytes -= u64::from(first.size);
+        // As the link adds it up.
+        self.start = start + Wire::new(self.rate_bps, 0.0).transmission(first.size);
+        (first, start)
+    }
 }
 
 /// The decision on an arrival.
@@ -63,9 +79,10 @@ pub struct AnalyticPort {
 }
 
 impl AnalyticPort {
-    /// A port whose link has been idle since time zero.
-    pub fn new(gate: Gate) -> AnalyticPort {
-        AnalyticPort { gate: Box::new(gate), waiting: Box::default(), stats: QueueStats::new(), queued_at_start: 0 }
+    /// A port whose link, of this rate in bit/s, has been idle since time zero.
+    pub fn new(gate: Gate, rate_bps: f64) -> AnalyticPort {
+        let waiting = WaitingQueue { queue: Fifo::new(), bytes: 0, start: 0.0, scheduled: 0.0, rate_bps };
+        AnalyticPort { gate: Box::new(gate), waiting: Box::new(waiting), stats: QueueStats::new(), queued_at_start: 0 }
     }
 
     /// `packet`, the queue's view of `segment`, arrives by an event scheduled at `scheduled`.
@@ -119,15 +136,14 @@ impl AnalyticPort {
         }
         let start = wire.free;
         if length == 0 {
-            self.waiting.scheduled = wire.started;
+            (self.waiting.start, self.waiting.scheduled) = (start, wire.started);
         }
         self.waiting.bytes += u64::from(packet.size);
         self.waiting.queue.push_back(Waiting {
-            start,
             arrived: now,
             flow: segment.flow(),
             seq: segment.seq(),
-            size: packet.size,
+            size: segment.size(),
         });
         self.stats.grown(length + 1);
         Answer::Leaves { start, marked }
@@ -156,7 +172,7 @@ impl AnalyticPort {
         let until = match view.idle_since {
             Some(_) => until,
             None if view.packets == 0 => until.min(wire.free),
-            None => until.min(self.waiting.queue.front().start),
+            None => until.min(self.waiting.start),
         };
         self.gate.timers(&view, Time::from_seconds(until))
     }
@@ -172,23 +188,21 @@ impl AnalyticPort {
         let (gate, waiting, stats) = (&mut *self.gate, &mut *self.waiting, &mut self.stats);
         let observed = gate.needs().dequeue;
         while waiting.queue.len() > 0 {
-            let start = waiting.queue.front().start;
+            let start = waiting.start;
             if !(start < now || (start == now && waiting.scheduled < scheduled)) {
                 break;
             }
             stats.advance(start, waiting.queue.len() as u64);
-            let first = waiting.queue.pop_front();
-            waiting.scheduled = start;
-            waiting.bytes -= u64::from(first.size);
+            let (first, start) = waiting.start_first();
             if observed {
                 let left = (waiting.queue.len() as u64, waiting.bytes);
                 observe_departure(gate, first.packet(), left, Time::from_seconds(start));
             }
             gate.counters.departures += 1;
             gate.counters.departed_bytes += u64::from(first.size);
-            stats.departed(first.start - first.arrived);
+            stats.departed(start - first.arrived);
             if let Some(recorder) = recorder {
-                recorder.departed(&first.seen(), Time::from_seconds(first.start), waiting.queue.len() as u64);
+                recorder.departed(&first.seen(), Time::from_seconds(start), waiting.queue.len() as u64);
             }
         }
     }

@@ -30,9 +30,10 @@ pub struct Port {
 }
 
 impl Port {
-    pub fn new(spec: PortSpec, link: u32, analytic: bool) -> Port {
+    /// For a link of `rate_bps`, whose row is `link`.
+    pub fn new(spec: PortSpec, link: u32, rate_bps: f64, analytic: bool) -> Port {
         let runner = match (spec.kind, analytic) {
-            (PortKind::Fifo(fifo), true) => Runner::Analytic(AnalyticPort::new(fifo.into_gate())),
+            (PortKind::Fifo(fifo), true) => Runner::Analytic(AnalyticPort::new(fifo.into_gate(), rate_bps)),
             (PortKind::Fifo(fifo), false) => Runner::Stepped(port::Port::new(port::Queue::Fifo(fifo))),
             (PortKind::Discipline(discipline), _) => Runner::Stepped(port::Port::new(discipline)),
         };

@@ -10,13 +10,14 @@ use earlydrop_net::Segment;
 const AHEAD: usize = 64;
 /// Whose times are prefetched: so many after the last one there.
 const PREFETCHED: usize = 16;
+/// After so many their memory is given back.
+const GIVEN_BACK: usize = 1 << 16;
 
 /// The starts of all flows, in the order of their events. `times` are those of all flows, s, in every call the same.
 #[derive(Default)]
 pub struct Starts {
+    /// Those that are not in the event queue yet, the next one last.
     flows: Vec<u32>,
-    /// Of those, in the event queue or over.
-    pushed: usize,
     /// The number of the event of flow 0; that of another flow is as much higher as its own number.
     first: u64,
 }
@@ -27,7 +28,8 @@ impl Starts {
     pub fn new(times: &[f64], end: f64, first: u64) -> Self {
         let mut flows: Vec<u32> = (0..times.len() as u32).filter(|&flow| times[flow as usize] < end).collect();
         flows.sort_by(|&flow, &other| times[flow as usize].total_cmp(&times[other as usize]));
-        Starts { flows, pushed: 0, first }
+        flows.reverse();
+        Starts { flows, first }
     }
 
     /// The events that are in the queue at first.
@@ -45,10 +47,12 @@ impl Starts {
     }
 
     fn next(&mut self, times: &[f64]) -> Option<Event> {
-        let flow = *self.flows.get(self.pushed)?;
-        self.pushed += 1;
-        if let Some(&far) = self.flows.get(self.pushed + PREFETCHED) {
+        let flow = self.flows.pop()?;
+        if let Some(&far) = self.flows.len().checked_sub(1 + PREFETCHED).and_then(|at| self.flows.get(at)) {
             prefetch(times, far as usize);
+        }
+        if self.flows.len().is_multiple_of(GIVEN_BACK) {
+            self.flows.shrink_to_fit();
         }
         let (time, number) = (times[flow as usize], self.first + u64::from(flow));
         let segment = Segment::new(flow, 0, 0, 0);
