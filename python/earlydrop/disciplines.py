@@ -80,7 +80,8 @@ def parse(text: str, folder: str | None = None) -> Asked:
     known = [*SHARED, *(p["name"] for p in entry["parameters"])]
     for number, (key, _) in enumerate(settings):
         if key not in known:
-            said = nearest(key, known)
+            here = entry["tc_options"].get(key)
+            said = f"tc's {key} is {here} here." if here else nearest(key, known)
             allowed = f"{said} Allowed" if said else "allowed"
             raise DisciplineError(f'"{text}": {entry["name"]} has no parameter {key}; {allowed}: {", ".join(known)}')
         if key in dict(settings[:number]):
@@ -135,7 +136,8 @@ def find(name: str, folder: str | None = None) -> dict[str, Any]:
     if known is not None:
         return dict(json.loads(known.native.entry()))
     names = [*entries, *(one.name for one in registry.configured(folder)), *(p.name for p in registry.points())]
-    near = nearest(name.lower(), names)
+    here = next((entry["name"] for entry in entries.values() if name in entry["tc_names"]), None)
+    near = f"tc's {name} is {here} here." if here else nearest(name.lower(), names)
     raise DisciplineError(f'there is no "{name}"; {near + " Allowed" if near else "allowed"}: {", ".join(names)}')
 
 

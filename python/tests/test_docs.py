@@ -276,7 +276,7 @@ def test_queues_of_other_programs_have_the_names_and_dialects_that_are_said() ->
     text = (ROOT / "docs/coming-from.md").read_text(encoding="utf-8").partition("## Queues of Linux")[2]
     known = disciplines.catalogue()
     said: set[str] = set()
-    for row in re.findall(r"^\| `.*\|$", text, flags=re.MULTILINE):
+    for row in re.findall(r"^\| `(?:[^|]*\|){3}$", text, flags=re.MULTILINE):
         theirs, ours, difference = (cell.strip() for cell in row[1:-1].split("|"))
         if ours == "here":
             continue
@@ -289,3 +289,17 @@ def test_queues_of_other_programs_have_the_names_and_dialects_that_are_said() ->
                 choices = next(p["choices"] for p in known[found]["parameters"] if p["name"] == "dialect")
                 assert dialect in choices, f"{theirs}: {found}, {dialect}"
     assert len(said) > 25
+
+
+def test_options_of_tc_have_the_names_that_are_said() -> None:
+    text = (ROOT / "docs/coming-from.md").read_text(encoding="utf-8").partition("Options of `tc`")[2]
+    known = disciplines.catalogue()
+    rows = re.findall(r"^\| (`[^|]*) \| (`[^|]*) \| (`[^|]*) \|", text, flags=re.MULTILINE)
+    assert len(rows) >= 12
+    for qdiscs, _, ours in rows:
+        for qdisc in re.findall(r"`(\w+)`", qdiscs):
+            aqm = {"fq": "fq_pacing"}.get(qdisc, qdisc)
+            values: dict[str, list[str]] = {p["name"]: p.get("choices") or [] for p in known[aqm]["parameters"]}
+            for key, value in re.findall(r"`(\w+)(?: = \"([\w-]+)\")?(?: = [\w.]+)?`", ours):
+                assert key in values or key == "limit", f"{qdisc}: {key}"
+                assert not value or value in values[key], f"{qdisc}: {key} = {value}"

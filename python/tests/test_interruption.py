@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -44,8 +45,13 @@ DRAWING = "earlydrop.render.plotting:save"
 DRAWN = "earlydrop.study.report:write"
 
 
-def interrupted(where: str, *arguments: str | Path, by: signal.Signals = signal.SIGINT) -> tuple[int, str, str]:
-    """Exit code, output and messages of a command that got a signal when it entered the function `where`."""
+def interrupted(
+    where: str, *arguments: str | Path, by: signal.Signals = signal.SIGINT, again: signal.Signals | None = None
+) -> tuple[int, str, str]:
+    """Exit code, output and messages of a command that got a signal when it entered the function `where`.
+
+    `again`: another signal, a few milliseconds later.
+    """
     command = [sys.executable, "-c", TOLD, where, *(str(a) for a in arguments)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=take_signals
@@ -53,6 +59,9 @@ def interrupted(where: str, *arguments: str | Path, by: signal.Signals = signal.
         assert process.stdout is not None
         first = process.stdout.readline()
         process.send_signal(by)
+        if again is not None:
+            time.sleep(0.003)
+            process.send_signal(again)
         out, err = process.communicate(timeout=60)
     assert first == "entered\n", err
     return process.returncode, out, err
@@ -105,6 +114,19 @@ def test_an_interrupted_comparison_keeps_the_result_that_was_there(scenario: Pat
     assert code == 130, said
     # The folder that holds both was written to; nothing in it was.
     assert {name: (tmp_path / name).stat().st_mtime_ns for name in left(tmp_path)} == before
+
+
+# `timeout` signals the group of its command as well as the command.
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("again", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_changes_nothing(
+    scenario: Path, tmp_path: Path, by: signal.Signals, again: signal.Signals
+) -> None:
+    long = ["run", scenario, "--set", "duration=1e6 s", "--out", tmp_path / "out"]
+    for _ in range(3):
+        code, printed, said = interrupted(RUNNING, *long, by=by, again=again)
+        assert (code, said) == (130, "interrupted: nothing was written\n")
+        assert printed == ""
 
 
 def test_an_interrupted_run_leaves_nothing(scenario: Path, tmp_path: Path) -> None:

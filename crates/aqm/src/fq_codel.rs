@@ -364,16 +364,17 @@ mod tests {
 
     #[test]
     fn in_linux_the_small_backlog_is_that_of_all_queues() {
-        // Flow 1 has one packet at a time, late; flow 2 a large backlog.
+        // Flow 1 has one or two packets at a time, late; flow 2 a large backlog.
         let drops = |word| {
             let mut queue = build(&[dialect(word)], Limit::Packets(10_000), false);
             fill(&mut *queue, 2, 1000);
+            queue.enqueue(Packet::new(1, 1500), Time::ZERO, &mut |_, _| {});
             let mut died = 0;
             let mut now = 0.0;
             for _ in 0..100 {
                 queue.enqueue(Packet::new(1, 1500), Time::from_seconds(now), &mut |_, _| {});
                 now += 0.02;
-                for _ in 0..3 {
+                for _ in 0..2 {
                     queue.dequeue(Time::from_seconds(now), &mut |p, _| died += u32::from(p.flow == 1));
                 }
             }
@@ -381,6 +382,24 @@ mod tests {
         };
         assert_eq!(drops("rfc"), 0);
         assert!(drops("linux") > 0);
+    }
+
+    /// A flow whose packets are alone in its queue, and late behind those of others, is left alone (`codel_dequeue`).
+    #[test]
+    fn a_sparse_flow_loses_nothing_behind_a_large_backlog() {
+        for word in ["rfc", "linux", "ns3"] {
+            let mut queue = build(&[dialect(word)], Limit::Packets(10_000), false);
+            fill(&mut *queue, 2, 1000);
+            let (mut died, mut now) = (0, 0.0);
+            for _ in 0..100 {
+                queue.enqueue(Packet::new(1, 84), Time::from_seconds(now), &mut |_, _| {});
+                now += 0.02;
+                for _ in 0..3 {
+                    queue.dequeue(Time::from_seconds(now), &mut |p, _| died += u32::from(p.flow == 1));
+                }
+            }
+            assert_eq!(died, 0, "{word}");
+        }
     }
 
     /// ECN fields of packets that leave after 3 ms in their queues, by DSCP and ECN field on arrival.

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NoReturn
 
 from .completion import SHELLS, script
 from .exits import DONE, INTERRUPTED, LINK_FAILED
@@ -30,8 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     if argv is None:
-        signal.signal(signal.SIGTERM, _terminated)
-        _quiet_again(tokens[:1] == ["link"])
+        _stops_once(waits=tokens[:1] == ["link"])
     code = _guarded(tokens)
     if argv is None and code == INTERRUPTED:
         # Threads may still be inside a run that cannot be stopped; do not wait for them. What other processes share is
@@ -43,14 +41,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _quiet_again(waits: bool) -> None:
-    """Ctrl-C interrupts once. Another one is not heard while the command ends; after a second it ends it at once.
+def _stops_once(waits: bool) -> None:
+    """Ctrl-C or SIGTERM interrupts once. Another is not heard while the command ends; after a second it ends at once.
 
     `waits`: a real link is taken down whatever comes.
     """
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        # Whoever started it may have made it deaf.
-        return
     first: list[float] = []
 
     def interrupted(number: int, frame: object) -> None:
@@ -60,11 +55,10 @@ def _quiet_again(waits: bool) -> None:
         if time.monotonic() - first[0] > 1 and not waits:
             os._exit(INTERRUPTED)
 
-    signal.signal(signal.SIGINT, interrupted)
-
-
-def _terminated(number: int, frame: object) -> NoReturn:
-    raise KeyboardInterrupt
+    signal.signal(signal.SIGTERM, interrupted)
+    # Whoever started it may have made it deaf to Ctrl-C.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupted)
 
 
 def _guarded(tokens: list[str]) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ..errors import EarlydropError
 from .exits import FAILED, INTERNAL, WRONG_INPUT
@@ -11,6 +13,15 @@ from .printing import print_json
 
 class Interrupted(KeyboardInterrupt):
     """An interruption, with its message."""
+
+
+@contextmanager
+def goes_on_from(store: str) -> Iterator[None]:
+    """What an interruption says where finished runs are kept in a store."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted: what was run is in {store}; the same command goes on from there") from None
 
 
 class InputError(EarlydropError):

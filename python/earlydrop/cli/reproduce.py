@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from .. import terminal
 from .checks import check_count, check_out, check_workers, parse_settings
 from .exits import DONE
-from .failures import Interrupted
+from .failures import goes_on_from
 from .options import Json, Store, Trust, Workers
 from .printing import print_json, version
 
@@ -67,12 +67,10 @@ def reproduce(
     place = out if out is not None else Path("out") / ("all" if study == "all" else chosen[0].name)
     check_out(place, "studies" if study == "all" else "study")
     kept = store or str(place.absolute().parent / "store")
-    try:
+    with goes_on_from(kept):
         if study == "all":
             return _reproduce_all(studies.assume_where_known(chosen, assumed), place, kept, workers, json)
         return _reproduce(studies.assume(chosen[0], assumed), place, kept, workers, json)
-    except KeyboardInterrupt:
-        raise Interrupted(f"interrupted: what was run is in {kept}; the same command goes on from there") from None
 
 
 def _reproduce(study: Any, place: Path, store: str, workers: int | None, as_json: bool) -> int:

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from .. import terminal
 from .checks import check_out, check_workers, figure_formats
 from .exits import DONE, FAILED
-from .failures import InputError, Interrupted
+from .failures import InputError, goes_on_from
 from .likely import check_sweep
 from .options import Cluster, Formats, Json, Plots, Store, StyleName, Trust, Workers
 from .printing import version
@@ -65,7 +65,7 @@ def sweep(
         sweeps.Cluster(asked.document, cluster) if cluster else sweeps.Threads(asked.document, workers)
     )
     try:
-        with terminal.Meter(asked.name) as meter:
+        with goes_on_from(opened.url), terminal.Meter(asked.name) as meter:
 
             def told(estimate: sweeps.Estimate) -> None:
                 said(text.estimate_text(estimate))
@@ -73,10 +73,6 @@ def sweep(
                     raise sweeps.Stop
 
             outcome = sweeps.run(planned, opened, executor, tell=meter, told=told)
-    except KeyboardInterrupt:
-        raise Interrupted(
-            f"interrupted: what was run is in {opened.url}; the same command goes on from there"
-        ) from None
     finally:
         executor.close()
     if plan:
@@ -92,7 +88,8 @@ def sweep(
             print(f"report: {place / 'report.html'}; every run is in {opened.url}")
         return DONE
     about = {"kind": "sweep", "name": asked.name, "version": version(), "of": of}
-    with artists(workers, "earlydrop.sweeps.plots", "polars") as drawing, output.folder(place, about) as folder:
+    drawers = artists(workers, "earlydrop.sweeps.plots", "polars")
+    with goes_on_from(opened.url), drawers as drawing, output.folder(place, about) as folder:
         outcome.warmups = sweeps.judge_warmups(planned, workers)
         text.write(folder, outcome, opened.url)
         write_report(folder, outcome, drawing)

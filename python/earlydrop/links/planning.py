@@ -60,9 +60,14 @@ class Way:
     aqm: str
     rate: str
     delay: str
+    ecn: bool = False
 
     def __str__(self) -> str:
-        return f"{self.rate}, {self.delay}, {self.aqm}"
+        # What it is for is to mark.
+        drops = (
+            " (without ecn=true: L4S packets are dropped, not marked)" if self.aqm == "dualpi2" and not self.ecn else ""
+        )
+        return f"{self.rate}, {self.delay}, {self.aqm}{drops}"
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,7 @@ class Plan:
         network = json.loads(self.scenario.network())
         queues = json.loads(self.scenario.to_json()).get("queue", {})
         directions = [(one, one["reverse"]) for one in network["link"] if one["reverse"]]
-        directions += [(back, there) for there, back in directions]
+        directions += [(back, one) for one, back in directions]
         at, place = network["queue"], self.queue
         if place not in at and place in at.values():
             place = next(link for link, queue in at.items() if queue == place)
@@ -105,8 +110,9 @@ class Plan:
             queue = at.get(direction["name"])
             alone = queue is not None and list(at.values()).count(queue) == 1
             name = queue if queue is not None and alone else direction["name"]
-            aqm = discipline(queues[queue])["aqm"] if queue is not None else NO_QUEUE
-            found.append(Way(name, aqm, rate_text(direction["rate"], 6), delay_text(f"{delay:.9g} s", 4)))
+            asked = discipline(queues[queue]) if queue is not None else {"aqm": NO_QUEUE}
+            rate, there = rate_text(direction["rate"], 6), delay_text(f"{delay:.9g} s", 4)
+            found.append(Way(name, asked["aqm"], rate, there, bool(asked.get("ecn"))))
         return found[0], found[1]
 
 

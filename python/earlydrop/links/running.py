@@ -224,7 +224,7 @@ class Running:
     def shape(self) -> str:
         """What the link is, in a sentence."""
         there, back = self.plan.ways()
-        if (there.rate, there.delay, there.aqm) == (back.rate, back.delay, back.aqm):
+        if str(there) == str(back):
             return f"each way {there}"
         if self.ends is not None:
             return f"from {self.ends[0]} to {self.ends[1]} {there}; back {back}"

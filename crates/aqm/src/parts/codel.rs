@@ -250,7 +250,11 @@ impl CodelState {
         let left_off = std::mem::replace(&mut self.left_off, LeftOff::Nowhere);
         let sojourn = packet.map(|packet| set.sojourn(packet, now));
         if left_off == LeftOff::Nowhere && set.dialect != Dialect::Rfc && packet.is_none() {
-            // Here first_above stays: both sources return before they test.
+            // ns-3 returns before it tests. So did Linux, until it reset first_above_time here too (6.1.192 has it): in
+            // FQ-CoDel a sparse flow, whose queue is empty after each packet, lost packets for what came long before.
+            if set.dialect == Dialect::Linux {
+                self.first_above = None;
+            }
             self.dropping = false;
             return Verdict::Pass;
         }

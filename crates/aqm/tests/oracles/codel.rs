@@ -178,6 +178,10 @@ impl<'a> Transcription<'a> {
                     if self.keeps("an empty queue ends dropping") {
                         self.dropping = false;
                     }
+                    // Its last packet had no backlog, so that this changes nothing where there is one queue.
+                    if self.set.dialect == "linux" {
+                        self.first_above_time = None;
+                    }
                     return None;
                 }
                 Some(mut p) if self.set.l4s && matches!(p.ecn, Ecn::Ect1 | Ecn::Ce) => {

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
 
-const RULES: [&str; 21] = [
+const RULES: [&str; 22] = [
     "new queues before old ones",
     "to the end of the new ones",
     "a fresh quantum",
@@ -33,6 +33,7 @@ const RULES: [&str; 21] = [
     "count after an overflow",
     "whose backlog is small",
     "an idle queue keeps its CoDel state",
+    "in Linux an empty queue forgets since when packets are late",
     "a full queue",
 ];
 
@@ -158,6 +159,10 @@ impl<'a> Transcription<'a> {
         let clock = self.units(now);
         if self.set.dialect != "rfc" && self.flows[f].waiting.is_empty() {
             self.flows[f].codel.dropping = false;
+            if self.set.dialect == "linux" && self.keeps("in Linux an empty queue forgets since when packets are late")
+            {
+                self.flows[f].codel.above = None;
+            }
             return None;
         }
         let (mut p, mut ok) = self.head(f, now);

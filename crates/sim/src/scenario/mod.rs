@@ -37,6 +37,7 @@ mod reference;
 mod schema;
 mod schemas;
 mod sets;
+mod tc;
 mod template;
 mod topology;
 mod traffic;

@@ -16,6 +16,7 @@ use super::fields::{as_whole, join, whole_form, Checked, Field, Fields};
 use super::model::{Marker, Parent, QueueSpec};
 use super::nearest::suggestion;
 use super::own::{Aqms, OwnAqm};
+use super::tc;
 use super::units::{self, QueueLength};
 use super::values::RANDOM;
 
@@ -182,6 +183,11 @@ fn discipline<'a>(field: &Field<'_>, aqms: Aqms<'a>) -> Checked<Option<(&'static
         if let Some(found) = aqms.find(name) {
             return Ok(Some(found));
         }
+        if let Some(hint) = tc::qdisc(name) {
+            let field = Field { doc, path: join(&field.path, "aqm") };
+            let names = quoted_list(aqms.all().map(|spec| spec.name));
+            return Err(field.error(format!("is unknown{hint}")).allowed(names));
+        }
     }
     let name = Field { doc, path: join(&field.path, "aqm") }.word(aqms.all().map(|spec| spec.name))?;
     Ok(aqms.find(name))
@@ -200,11 +206,15 @@ fn known_keys(spec: Option<&'static AqmSpec>, aqms: Aqms<'_>) -> Vec<&'static st
     keys
 }
 
-/// A key that is spelt right but belongs to another discipline deserves a better answer than "unknown".
+/// A key that is spelt right but belongs to another discipline, or to `tc`, deserves a better answer than "unknown".
 fn refuse_others_parameters(field: &Field<'_>, spec: &'static AqmSpec, aqms: Aqms<'_>) -> Checked<()> {
     let Doc::Table(entries) = field.doc else { return Ok(()) };
     let own = known_keys(Some(spec), aqms);
     for (key, _) in entries.iter().filter(|(key, _)| !own.contains(&key.as_str())) {
+        if let Some(hint) = tc::option(spec, key) {
+            let message = format!("{} has no such parameter{hint}", spec.name);
+            return Err(ScenarioError::new(join(&field.path, key), message).allowed(own.join(", ")));
+        }
         if let Some(other) = aqms.all().find(|other| other.param(key).is_some()) {
             let message = format!("is no parameter of {}, but of {}", spec.name, other.name);
             return Err(ScenarioError::new(join(&field.path, key), message).allowed(own.join(", ")));
@@ -225,7 +235,7 @@ pub(crate) fn parameter_of(
 ) -> Checked<(&'static str, Value)> {
     let Some(param) = spec.param(name) else {
         let names: Vec<_> = spec.all_params().map(|param| param.name).collect();
-        let hint = suggestion(name, names.iter().copied());
+        let hint = tc::option(spec, name).unwrap_or_else(|| suggestion(name, names.iter().copied()));
         return Err(
             ScenarioError::new(path, format!("{} has no such parameter{hint}", spec.name)).allowed(names.join(", "))
         );

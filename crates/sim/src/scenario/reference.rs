@@ -10,7 +10,7 @@ use serde_json::{json, Value as Json};
 use super::ends::ENDS;
 use super::keys::{docs, Rows};
 use super::link::{ACCESS, DRAWN_LINK};
-use super::{topology, traffic};
+use super::{tc, topology, traffic};
 
 /// Kinds of topologies (`topologies`) and of traffic (`traffic`): `name`, `title`, `about`, `keys`, and of traffic
 /// `over_tcp`. Then the keys of other tables: `links` (of hosts), `node`, `link` (`[[link]]`), `entry` (every
@@ -36,9 +36,10 @@ pub fn reference() -> Json {
 }
 
 /// A discipline of the catalogue with its parameters: `name`, `title`, `family`, `year`, `summary`, `source`, `doc`,
-/// `limit` and `parameters`. A parameter has `name`, `symbol`, `unit`, `kind`, `range`, `choices`, `default`, `source` and
+/// `limit`, `parameters`, and of Linux's `tc` other names for it (`tc_names`) and for parameters (`tc_options`). A parameter has `name`, `symbol`, `unit`, `kind`, `range`, `choices`, `default`, `source` and
 /// `doc`.
 pub fn discipline(spec: &AqmSpec) -> Json {
+    let (names, options) = tc::of(spec);
     json!({
         "name": spec.name,
         "title": spec.title,
@@ -49,6 +50,8 @@ pub fn discipline(spec: &AqmSpec) -> Json {
         "doc": spec.documentation(),
         "limit": { "default": spec.limit.text(), "source": spec.limit.source() },
         "parameters": spec.all_params().map(parameter).collect::<Vec<_>>(),
+        "tc_names": names,
+        "tc_options": options,
     })
 }
 

@@ -174,6 +174,13 @@ pub struct Settings {
     pub mark_cut_round_trip: bool,
     /// The handshake's RTT is a sample even if the SYN was retransmitted, then from the first SYN on (ns-3).
     pub syn_sample_always: bool,
+    /// The first timeout of data after a lost SYN follows from a sample by time stamps, if there is one, as in Linux; it is
+    /// not 3 s.
+    pub lost_syn_rto_sampled: bool,
+    /// So many timeouts of the SYN do not double the next one (Linux, `tcp_syn_linear_timeouts`).
+    pub syn_linear_timeouts: u32,
+    /// A tail loss probe waits for two RTTs and `min_rto` with one segment in flight, 2 ms with more (Linux).
+    pub probe_wait_min_rto: bool,
     /// DCTCP's cwnd may fall below two segments; one can always be sent (ns-3).
     pub dctcp_least_none: bool,
     /// DCTCP's segments are ECT(1), for L4S queues.
@@ -331,6 +338,9 @@ impl Default for Settings {
             slow_start_end_beyond: false,
             mark_cut_round_trip: false,
             syn_sample_always: false,
+            lost_syn_rto_sampled: false,
+            syn_linear_timeouts: 0,
+            probe_wait_min_rto: false,
             dctcp_least_none: false,
             dctcp_linux: false,
             dctcp_ect1: false,

@@ -2,6 +2,8 @@
 
 /// Without an RTT sample, s (RFC 8985, 7.2).
 const WITHOUT_SRTT: f64 = 1.0;
+/// Linux, with more than one segment in flight, s (`TCP_TIMEOUT_MIN_US`).
+pub const LEAST_MARGIN: f64 = 2e-3;
 
 /// A probe in flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,10 +37,10 @@ impl Default for Tlp {
     }
 }
 
-/// Probe timeout, s (7.2): with one segment in flight its ACK may be delayed.
-pub fn timeout(srtt: Option<f64>, one_segment: bool, ack_delay: f64) -> f64 {
+/// Probe timeout, s (7.2). `margin` is what is added to two RTTs: with one segment in flight its ACK may be delayed.
+pub fn timeout(srtt: Option<f64>, margin: f64) -> f64 {
     match srtt {
-        Some(srtt) => 2.0 * srtt + if one_segment { ack_delay } else { 0.0 },
+        Some(srtt) => 2.0 * srtt + margin,
         None => WITHOUT_SRTT,
     }
 }
@@ -102,9 +104,9 @@ mod tests {
 
     #[test]
     fn the_timeout_by_hand() {
-        assert_eq!(timeout(Some(0.1), false, 0.2), 0.2);
-        assert_eq!(timeout(Some(0.1), true, 0.2), 0.4);
-        assert_eq!(timeout(None, false, 0.2), 1.0);
+        assert_eq!(timeout(Some(0.1), 0.0), 0.2);
+        assert_eq!(timeout(Some(0.1), 0.2), 0.4);
+        assert_eq!(timeout(None, 0.2), 1.0);
     }
 
     #[test]

@@ -19,7 +19,15 @@ pub const STACK: Stack = Stack {
         },
         Row { key: "min_rto", value: Value::Seconds(0.2), only: &[], source: "TCP_RTO_MIN" },
         Row { key: "min_rto_for", value: Value::Word("variation"), only: &[], source: "tcp_rtt_estimator" },
+        Row { key: "lost_syn_rto", value: Value::Word("sampled"), only: &[], source: "tcp_init_metrics" },
+        Row {
+            key: "syn_linear_timeouts",
+            value: Value::Whole(4),
+            only: &[],
+            source: "tcp_retransmit_timer, tcp_syn_linear_timeouts",
+        },
         Row { key: "rack", value: Value::Flag(true), only: &["reno"], source: "tcp_recovery = 1" },
+        Row { key: "probe_wait", value: Value::Word("min_rto"), only: &[], source: "tcp_schedule_loss_probe" },
         Row {
             key: "prr_base",
             value: Value::Word("cwnd"),

@@ -55,7 +55,10 @@ impl Connection {
     pub(super) fn on_syn_timeout(&mut self, now: f64, out: &mut Output) {
         self.handshake.timeouts += 1;
         self.vars.timeouts += 1;
-        self.rtt.rto.back_off();
+        // Linux, tcp_retransmit_timer.
+        if self.handshake.timeouts > self.settings.syn_linear_timeouts {
+            self.rtt.rto.back_off();
+        }
         self.send_syn(now, out);
     }
 
@@ -93,7 +96,9 @@ impl Connection {
             }
             self.control.control().on_open(self.settings.initial_window(), now - sent, now);
         }
-        if timeouts > 0 && !always {
+        // Linux, tcp_init_metrics: only without a sample.
+        let sampled = self.settings.lost_syn_rto_sampled && stamps;
+        if timeouts > 0 && !always && !sampled {
             self.rtt.rto.syn_was_lost();
         }
         // RFC 6928, 2: the initial window survives one lost SYN, not more (RFC 5681, 3.1), nor a marked one (ECN++,
