@@ -182,3 +182,11 @@ def test_text_and_document_of_a_comparison_begin_with_the_sentences(seeds: int) 
     text = " ".join(result_text.comparison_text(found).split())
     assert text.startswith(" ".join(said))
     assert found.document("0")["summary"] == said
+
+
+def test_nothing_delivered_is_no_equality() -> None:
+    nothing = {"queue_delay": (0.0, 0.01), "goodput": (0.0, 0.0)}
+    said = words.sentences([("", made({"red": nothing, "pie": nothing}))])
+    assert said == ["No data arrived with any of the disciplines, so there is nothing to compare."]
+    said = words.sentences([("", made({"red": nothing, "pie": RED}))])
+    assert "4.900 Mbit/s (4.900 to 4.900) more goodput" in said[0]

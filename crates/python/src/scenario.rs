@@ -127,9 +127,10 @@ impl Scenario {
     fn from_doc(mut doc: Doc, sets: Vec<(String, String)>, file: Option<&str>) -> PyResult<Self> {
         scenario::apply_sets(&mut doc, &sets).map_err(|e| raise(e.in_file(file)))?;
         let own = policy::named_in(&mut doc, file)?;
-        for (path, _) in &sets {
+        let paths: Vec<&str> = sets.iter().map(|(path, _)| path.as_str()).collect();
+        for path in &paths {
             if let Some(queue) = path.strip_prefix("queue.").and_then(|rest| rest.strip_suffix(".aqm")) {
-                scenario::retain_known_with(&mut doc, queue, &own);
+                scenario::retain_known_with(&mut doc, queue, &own, &paths);
             }
         }
         let checked = scenario::check_with(&doc, file, &own).map_err(raise)?;

@@ -88,6 +88,8 @@ def sentences(results: Sequence[tuple[str, Comparison]]) -> list[str]:
     first = results[0][1]
     if len(first.aqms) == 1:
         return [_alone(results)]
+    if all(_delivers_nothing(result) for _, result in results):
+        return ["No data arrived with any of the disciplines, so there is nothing to compare."]
     if len(first.seeds) == 1:
         return ["One seed cannot tell a difference from chance: nothing is claimed. Run more seeds."]
     if not any(result.replicated for _, result in results):
@@ -103,6 +105,15 @@ def sentences(results: Sequence[tuple[str, Comparison]]) -> list[str]:
     brackets = f"Brackets are 95 % intervals of the differences seed by seed, n = {n}"
     corrected = f"; what is claimed remains after Holm's correction for {tests} differences" if tests > 1 else ""
     return [*idle, *said, f"{brackets}{corrected}."]
+
+
+def _delivers_nothing(result: Comparison) -> bool:
+    """Whether every run delivered nothing. Its delays are 0 by convention, and would be equal."""
+    for name in SPOKEN[1]:
+        if any(m.id == name for m in result.measures):
+            values = [v for aqm in result.aqms for v in result.series(aqm, name)]
+            return bool(values) and not any(values)
+    return False
 
 
 def _idle(results: Sequence[tuple[str, Comparison]]) -> list[str]:

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from typing import Any, get_args
 
-from cyclopts import App, CycloptsError, MissingArgumentError, Parameter, UnknownOptionError
+from cyclopts import App, CycloptsError, MissingArgumentError, Parameter, Token, UnknownOptionError, convert
 
 from .exits import DONE
 from .failures import InputError
 from .helping import EXAMPLES, FIRST, examples, shown_default, unfolded
 from .printing import version
+
+
+def exactly(kind: Any, tokens: Sequence[Token]) -> Any:
+    """The value of an argument. cyclopts rounds 1.5 where a whole number is wanted."""
+    if kind is int or int in get_args(kind):
+        for token in tokens:
+            if not token.value.strip().removeprefix("-").isdecimal():
+                raise ValueError(f"given {token.value!r}; allowed a whole number")
+    return convert(kind, tokens)
+
 
 app = App(
     name="earlydrop",
@@ -19,7 +30,7 @@ app = App(
     help_format="plaintext",
     version_format="plaintext",
     help_epilogue=FIRST,
-    default_parameter=Parameter(show_default=shown_default),
+    default_parameter=Parameter(show_default=shown_default, converter=exactly),
 )
 # A command's name, and the function behind it where that has another one.
 COMMANDS = {

@@ -157,11 +157,12 @@ fn products(field: &Field<'_>) -> Checked<Option<f64>> {
 /// Keys that no discipline knows stay, and the checker refuses them. Nothing happens where the queue or its
 /// discipline is missing or unknown.
 pub fn retain_known(doc: &mut Doc, queue: &str) {
-    retain_known_with(doc, queue, &[]);
+    retain_known_with(doc, queue, &[], &[]);
 }
 
-/// [`retain_known`], with disciplines beside the catalogue's.
-pub fn retain_known_with(doc: &mut Doc, queue: &str, own: &[OwnAqm]) {
+/// [`retain_known`], with disciplines beside the catalogue's. `sets` are the paths that were set together with the
+/// discipline: what they say was meant for it, and stays for the checker to refuse.
+pub fn retain_known_with(doc: &mut Doc, queue: &str, own: &[OwnAqm], sets: &[&str]) {
     let aqms = Aqms(own);
     let Some(queues) = doc.get_mut("queue") else { return };
     let table = match queue.strip_suffix(".child") {
@@ -174,7 +175,8 @@ pub fn retain_known_with(doc: &mut Doc, queue: &str, own: &[OwnAqm]) {
     let Doc::Table(entries) = table else { return };
     let own = known_keys(Some(spec), aqms);
     let all = known_keys(None, aqms);
-    entries.retain(|(key, _)| own.contains(&key.as_str()) || !all.contains(&key.as_str()));
+    let meant = |key: &str| sets.iter().any(|path| path.strip_suffix(key) == Some(&format!("queue.{queue}.")));
+    entries.retain(|(key, _)| own.contains(&key.as_str()) || !all.contains(&key.as_str()) || meant(key));
 }
 
 fn discipline<'a>(field: &Field<'_>, aqms: Aqms<'a>) -> Checked<Option<(&'static AqmSpec, Option<&'a str>)>> {

@@ -35,6 +35,7 @@ impl Scenario {
             found.extend(self.step_below_a_packet(queue));
         }
         for (number, entry) in self.traffic.iter().enumerate() {
+            found.extend(self.never_sends(entry).map(|why| format!("traffic[{number}]: {why}")));
             let idle = entry.tcp_spec().map(|spec| spec.idle_options()).unwrap_or_default();
             found.extend(
                 idle.into_iter()
@@ -95,6 +96,16 @@ impl Scenario {
                  let it start at random, as {RANDOM}"
             )
         })
+    }
+
+    /// Why no flow of `entry` can send anything; such flows count in shares and in Jain's index.
+    fn never_sends(&self, entry: &Traffic) -> Option<String> {
+        let start = entry.earliest_start()?;
+        if start >= self.duration {
+            return Some(format!("starts at {start} s, but the run ends at {} s: it sends nothing", self.duration));
+        }
+        let stop = entry.stop().filter(|&stop| stop <= start)?;
+        Some(format!("starts at {start} s, but stops at {stop} s: it sends nothing"))
     }
 
     /// Marks that nobody answers, or senders that nobody marks.
@@ -260,6 +271,20 @@ mod tests {
         // DCTCP has it by itself.
         assert!(of("ecn = true", "tcp = \"dctcp\"").is_empty());
         assert_eq!(of("", "tcp = \"dctcp\"").len(), 1);
+    }
+
+    #[test]
+    fn flows_that_cannot_send_are_named() {
+        let at = |start: &str| warnings(&format!("[[traffic]]\nkind = \"ftp\"\ncount = 2\nstart = {start}\n"));
+        let late = "traffic[0]: starts at 100 s, but the run ends at 10 s: it sends nothing";
+        assert_eq!(at("{ uniform = [\"100 s\", \"200 s\"] }"), [late]);
+        assert!(at("[\"120 s\", \"100 s\"]").contains(&late.to_string()));
+        assert!(at("[\"1 s\", \"100 s\"]").iter().all(|said| !said.contains("sends nothing")));
+        let until = |stop: &str| {
+            warnings(&format!("[[traffic]]\nkind = \"cbr\"\nrate = \"1 Mbit/s\"\nstart = \"5 s\"\nstop = \"{stop}\"\n"))
+        };
+        assert_eq!(until("2 s"), ["traffic[0]: starts at 5 s, but stops at 2 s: it sends nothing"]);
+        assert!(until("6 s").is_empty());
     }
 
     #[test]

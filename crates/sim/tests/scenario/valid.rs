@@ -2,8 +2,8 @@
 
 use earlydrop_net::source::Distribution;
 use earlydrop_sim::scenario::{
-    apply_sets, check, load, retain_known, template, Delays, Direction, Doc, InjectedRandom, Limit, Load, Scenario,
-    ScenarioError, Starts,
+    apply_sets, check, load, retain_known, retain_known_with, template, Delays, Direction, Doc, InjectedRandom, Limit,
+    Load, Scenario, ScenarioError, Starts,
 };
 use earlydrop_sim::topology::{Access, LinkSpec, Rate};
 
@@ -311,6 +311,23 @@ fn another_discipline_keeps_what_it_knows() {
     retain_known(&mut doc, "bottleneck");
     let scenario = check(&doc, None).expect("sound");
     assert_eq!((scenario.queues[0].spec.spec.name, scenario.queues[0].spec.limit), ("droptail", Limit::Bytes(15_000)));
+}
+
+#[test]
+fn what_is_set_with_another_discipline_was_meant_for_it() {
+    for order in [[0, 1], [1, 0]] {
+        let sets = [("queue.bottleneck.aqm", "pie"), ("queue.bottleneck.min_th", "20")];
+        let sets = order.map(|at| (sets[at].0.to_string(), sets[at].1.to_string()));
+        let mut doc = doc(FULL);
+        apply_sets(&mut doc, &sets).expect("paths");
+        let paths = sets.each_ref().map(|(path, _)| path.as_str());
+        retain_known_with(&mut doc, "bottleneck", &[], &paths);
+        let refused = check(&doc, None).expect_err("RED's min_th, which was set");
+        assert_eq!(
+            (&*refused.path, &*refused.message),
+            ("queue.bottleneck.min_th", "is no parameter of pie, but of red")
+        );
+    }
 }
 
 #[test]

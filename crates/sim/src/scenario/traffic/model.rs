@@ -63,6 +63,28 @@ impl Traffic {
         u64::from(self.count)
     }
 
+    /// The earliest start that is possible, s; `None` where starts are drawn from a distribution.
+    pub(crate) fn earliest_start(&self) -> Option<f64> {
+        match &self.start {
+            Starts::Times(Delays::Same(time) | Delays::Uniform(time, _)) => Some(*time),
+            Starts::Times(Delays::List(times)) => times.iter().copied().min_by(f64::total_cmp),
+            Starts::Every { from, .. } | Starts::Poisson { from, .. } => Some(*from),
+            Starts::Drawn(_) => None,
+        }
+    }
+
+    /// When its flows stop, s, if that is given.
+    pub(crate) fn stop(&self) -> Option<f64> {
+        match &self.load {
+            Load::Cbr(Cbr { packets, .. }) | Load::Poisson(Poisson { packets, .. }) => packets.stop,
+            Load::OnOff(load) => load.stop,
+            Load::Voip(load) => load.stop,
+            Load::Video(load) => load.stop,
+            Load::Media(load) => load.stop,
+            Load::Ftp(_) | Load::Transfers(_) | Load::Requests(_) | Load::Web(_) | Load::Pages(_) => None,
+        }
+    }
+
     /// The entry in whose connections the flows send the other way, by its place among all.
     pub fn reverse_of(&self) -> Option<usize> {
         match &self.load {
