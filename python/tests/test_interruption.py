@@ -136,3 +136,16 @@ def test_an_interrupted_run_leaves_nothing(scenario: Path, tmp_path: Path) -> No
     assert code == 130, said
     assert printed == ""
     assert left(tmp_path) == ["small.toml"]
+
+
+def test_a_sweep_interrupted_while_it_writes_says_where_its_runs_are(scenario: Path, tmp_path: Path) -> None:
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(
+        'name = "small"\nscenario = "small.toml"\nseeds = 2\n\n'
+        '[[factor]]\nname = "aqm"\npath = "queue.bottleneck.aqm"\nvalues = ["red", "tred"]\n'
+    )
+    code, printed, said = interrupted("earlydrop.sweeps.text:write", "sweep", sweep, "--out", tmp_path / "out")
+    assert code == 130, said
+    assert f"interrupted: what was run is in {tmp_path / 'store'}; the same command goes on from there" in said
+    assert printed == ""
+    assert {name.split("/")[0] for name in left(tmp_path)} == {"small.toml", "sweep.toml", "store"}

@@ -14,6 +14,7 @@ from .model import TODAY, scenario
 from .ranking import Advice
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Times = dict[str, list[float]]
@@ -90,6 +91,21 @@ def _voice(document: Document) -> Any:
     return reduce
 
 
+def _note_load(ax: Axes, time: float) -> None:
+    """Names the line at which the load begins."""
+    ax.annotate(
+        "load begins",
+        (time, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(-3, -2),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        fontsize=7,
+        color="#555555",
+    )
+
+
 def over_time(both: Sequence[Call]) -> Figure:
     """How long the call's packets waited over time, in each direction."""
     with plotting.styled():
@@ -103,17 +119,7 @@ def over_time(both: Sequence[Call]) -> Figure:
             ax.set_ylabel("Waiting (ms)")
             ax.set_ylim(bottom=0)
             ax.margins(x=0)
-        axes[0].annotate(
-            "load begins",
-            (both[0].load_s, 1.0),
-            xycoords=("data", "axes fraction"),
-            xytext=(-3, -2),
-            textcoords="offset points",
-            ha="right",
-            va="top",
-            fontsize=7,
-            color="#555555",
-        )
+        _note_load(axes[0], both[0].load_s)
         axes[1].set_xlabel("Time (s)")
         panels.legend(drawing, panels.entries([axes[0]]))
     return drawing
@@ -191,5 +197,6 @@ def before_and_after(both: Sequence[Call]) -> Figure:
             ax.set_ylim(bottom=0)
             ax.margins(x=0)
         axes[0].set_ylabel("Waiting of a call's packets (ms)")
+        _note_load(axes[0], both[0].load_s)
         panels.legend(drawing, panels.entries([axes[0]]))
     return drawing
