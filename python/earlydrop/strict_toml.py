@@ -11,6 +11,7 @@ have to be translated to these messages with their "did you mean".
 from __future__ import annotations
 
 import difflib
+import math
 import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -76,8 +77,7 @@ class Table(ABC):
     def refuse(self, key: str, value: Any, allowed: str) -> None:
         """Report a value that is not allowed; a missing one is reported already."""
         if value is not _REQUIRED:
-            shown = "a table" if isinstance(value, Mapping) else repr(value)
-            self.report(key, f"given {shown}; allowed {allowed}")
+            self.report(key, f"given {shown(value)}; allowed {allowed}")
 
     # ---- keys ----------------------------------------------------------------------------------------------------
 
@@ -102,8 +102,17 @@ class Table(ABC):
         if key in self.data:
             return self.data[key]
         if default is _REQUIRED:
-            self.report("", f'"{key}" is missing')
+            self.report("", f'"{key}" is missing{self.misspelt(key)}')
         return default
+
+    def misspelt(self, *wanted: str) -> str:
+        """What to add where keys are missing: the given key that is nearly one of them; nothing where there is none."""
+        for key in self.data:
+            # Stricter than elsewhere, as the key may be a known one that is asked for later.
+            near = [] if key in self._asked else difflib.get_close_matches(key, wanted, 1, 0.7)
+            if near:
+                return f'; there is "{key}": did you mean "{near[0]}"?'
+        return ""
 
     # ---- values --------------------------------------------------------------------------------------------------
 
@@ -129,8 +138,8 @@ class Table(ABC):
         value = self.raw(key, default)
         if value is default:
             return value
-        if not is_number(value):
-            self.refuse(key, value, "a number")
+        if not is_number(value) or not math.isfinite(value):
+            self.refuse(key, value, "a finite number" if is_number(value) else "a number")
             return default
         return float(value)
 
@@ -207,6 +216,17 @@ class Table(ABC):
             yield self._inner(one, _called(key, one, number))
 
 
+def shown(value: Any) -> str:
+    """A value in a message, as TOML has it rather than as Python does: `true`, `[1, true]`; a date is its text."""
+    if isinstance(value, Mapping):
+        return "a table"
+    if isinstance(value, list):
+        return f"[{', '.join(map(shown, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, (str, int, float)) else str(value)
+
+
 def is_number(value: Any) -> bool:
     """Whether a value is a number; true and false are none."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -221,10 +241,11 @@ def meant(given: str, known: Sequence[str]) -> str | None:
     """The known name that `given` is, whatever its case and with or without `-`, `_` and spaces: `FQ-CoDel`."""
     if given in known:
         return given
-    return next((name for name in known if _letters(name) == _letters(given)), None)
+    return next((name for name in known if letters(name) == letters(given)), None)
 
 
-def _letters(name: str) -> str:
+def letters(name: str) -> str:
+    """A name without its case, `-`, `_` and spaces."""
     return "".join(c for c in name.lower() if c not in "-_ ")
 
 

@@ -134,6 +134,14 @@ def test_init_writes_a_scenario_that_is_valid_and_never_twice(
     assert earlydrop("check", "printed.toml", "--set", "queue.bottleneck.aqm=red").code == 0
 
 
+def test_init_prints_a_command_that_can_be_copied(
+    earlydrop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert earlydrop("init", "a b").out == "wrote a b.toml; now: earlydrop run 'a b.toml'\n"
+    assert files(tmp_path) == ["a b.toml"]
+
+
 @pytest.mark.parametrize("kind", [one["name"] for one in schema.choices("topologies")])
 def test_init_knows_every_topology(earlydrop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.chdir(tmp_path)
@@ -410,6 +418,18 @@ def test_help_is_no_error(earlydrop: Any, arguments: list[str]) -> None:
         (["compare", "SCENARIO", "--aqm", "FQ_CoDell"], 'did you mean "fq_codel"?'),
         (["compare", "SCENARIO", "--aqm", "red", "--aqm", "red"], "twice"),
         (["compare", "SCENARIO", "--aqm", "red", "--seeds", "0"], "--seeds"),
+        (["compare", "SCENARIO", "--aqm", "", "pie"], '--aqm: given ""; allowed a discipline'),
+        (["compare", "SCENARIO", "--aqm", "red", "--most", "20"], "--most: belongs to --until"),
+        (
+            ["compare", "SCENARIO", "--aqm", "red", "--until", "2%", "--most", "1"],
+            "--most: given 1; allowed 10 to 100000 (--until runs at least 10 seeds)",
+        ),
+        (["init", ""], 'NAME: given ""; allowed the name of the scenario'),
+        (["init", ".toml"], 'NAME: given ".toml"; allowed the name of the scenario'),
+        (["init", "nodir/a"], "nodir/a.toml: there is no folder nodir"),
+        (["trace", "SCENARIO", "nodir/x.tr"], "nodir/x.tr: there is no folder nodir"),
+        (["show", "prague"], "prague is a TCP, which `earlydrop list tcps` describes; allowed here is a stack"),
+        (["show", "linux-6.1"], 'or a TCP stack (did you mean "linux-6.18"?'),
         (["compare", "missing.toml", "--aqm", "red"], "missing.toml"),
         (["reproduce", "nope"], "nope"),
         (["reproduce", "./nope"], "study.toml"),

@@ -119,6 +119,16 @@ def test_code_that_a_file_names_asks_for_trust(
     assert earlydrop(*command, "--trust").code == cli.DONE
 
 
+def test_two_files_with_one_name_are_both_named(earlydrop: Call, scenario: Path, quiet: Path) -> None:
+    other = quiet.with_name("loud.py")
+    other.write_text(QUIET.replace("0.5", "0.4"), encoding="utf-8")
+    ended = earlydrop("compare", scenario, "--aqm", quiet, f"{other} min_th=3", "--seeds", "1")
+    assert ended.code == cli.WRONG_INPUT
+    assert f"{quiet} and {other} both declare a discipline quiet; allowed different names" in ended.err
+    twice = earlydrop("compare", scenario, "--aqm", quiet, f"{quiet} min_th=3", "--seeds", "1")
+    assert twice.code == cli.DONE, "one file with other settings is no second one"
+
+
 def test_trust_ends_with_its_command(earlydrop: Call, naming: Path, quiet: Path) -> None:
     assert earlydrop("check", naming, "--trust").code == cli.DONE
     other = quiet.with_name("other.py")

@@ -25,7 +25,7 @@ class Collecting(strict_toml.Table):
     [
         (lambda t: t.text("k"), 3, "part 1: k: given 3; allowed a text", ""),
         (lambda t: t.text("k"), None, 'part 1: "k" is missing', ""),
-        (lambda t: t.number("k", 1.5), True, "part 1: k: given True; allowed a number", 1.5),
+        (lambda t: t.number("k", 1.5), True, "part 1: k: given true; allowed a number", 1.5),
         (lambda t: t.whole("k", 0, 12), 13, "part 1: k: given 13; allowed whole numbers from 0 to 12", 0),
         (lambda t: t.flag("k"), "yes", "part 1: k: given 'yes'; allowed true or false", False),
         (lambda t: t.texts("k"), [1], "part 1: k: given [1]; allowed a list of texts", ()),
@@ -54,6 +54,20 @@ def test_unknown_keys_are_refused_with_the_nearest_known_one() -> None:
     assert table.whole("seeds", 1, 9) == 1
     table.end()
     assert table.found == [': unknown key "sedes"; did you mean "seeds"?', ': unknown key "x"; known: seeds']
+
+
+def test_a_missing_key_that_is_misspelt_is_found() -> None:
+    table = Collecting({"titel": "x", "id": "y"})
+    assert table.text("title") == ""
+    assert table.found == [': "title" is missing; there is "titel": did you mean "title"?']
+    with pytest.raises(ed.study.StudyError, match='needs a field; there is "feild": did you mean "field"'):
+        raise StudyTable({"feild": "jain"}).lacks("needs a field", "field", "formula")
+
+
+def test_numbers_are_finite() -> None:
+    table = Collecting({"k": float("nan")})
+    assert table.number("k", 1.0) == 1.0
+    assert table.found == ["k: given nan; allowed a finite number"]
 
 
 def test_inner_tables_are_named_by_their_id() -> None:

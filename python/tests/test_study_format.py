@@ -124,12 +124,12 @@ def test_published_values_are_read_by_axis_and_measure(small: studies.Study) -> 
 
 
 MISTAKES = [
-    ('question = "Does', 'questoin = "Does', r'"question" is missing'),
+    ('question = "Does', 'questoin = "Does', r'unknown key "questoin"; did you mean "question"'),
     ('title = "Small', 'titel = "x"\ntitle = "Small', r'unknown key "titel"; did you mean "title"'),
     ('name = "small"', "name = ", "study.toml"),
     ('name = "small"', 'name = "../small"', "letters, digits"),
     ("seeds = 4", "seeds = 0", "seeds: given 0; allowed whole numbers from 1"),
-    ("seeds = 4", "seeds = true", "seeds: given True; allowed whole numbers"),
+    ("seeds = 4", "seeds = true", "seeds: given true; allowed whole numbers"),
     ("[quick]\nseeds = 2", "[quick]\nseed = 2", r'quick: unknown key "seed"; did you mean "seeds"'),
     ("levels = { flows = [2, 8] }", "levels = { flow = [2, 8] }", r"levels: flow: .*did you mean"),
     ("levels = { flows = [2, 8] }", "levels = { flows = [3] }", r'levels: flows: "3"'),
@@ -187,7 +187,7 @@ MISTAKES = [
     ('along = "flows", reduce = "slope"', 'along = "flows", reduce = "rise"', r'reduce = "rise"'),
     ('expect = "greater", bound = 0 }', 'expect = "greater" }', r'needs "to" or a "bound"'),
     ('form = "ratio", expect = "equal", value = 0.67', 'form = "raito", expect = "equal", value = 0.67', "raito"),
-    ("ratio_at_most = 1.05", "ratio_at_most = true", "ratio_at_most: given True; allowed a number"),
+    ("ratio_at_most = 1.05", "ratio_at_most = true", "ratio_at_most: given true; allowed a number"),
     ('file = "cost.csv"', 'file = "costs.csv"', "file: costs.csv: No such file"),
     ('column = "instructions"', 'column = "instruction"', 'did you mean "instructions"'),
     ("buffer = [10, 100, 1000]", "buffer = [10]", "1 rows fit; at least two are compared"),
@@ -226,6 +226,7 @@ MISTAKES = [
     ),
     ('title = "queue" }', 'titel = "queue" }', r"figure Figure 4: lines queue|lines 1"),
     ('unreproduced = "It shows a photograph."', "", "needs a kind"),
+    ("seeds = 4", "sedes = 4", r'unknown key "sedes"; did you mean "seeds"'),
     ("[[section]]", "[[sections]]", r'unknown key "sections"; did you mean "section"'),
     ('head = "Equation 1"', 'heading = "Equation 1"', "What the paper misprints"),
 ]

@@ -54,6 +54,18 @@ def test_every_run_is_made_once(small: Study, ran: Any) -> None:
     assert studies.plan(studies.read(SMALL)).runs == studies.read(SMALL).runs + 3 * 3 + 2
 
 
+def test_an_unknown_discipline_is_refused_even_where_no_cell_has_it(small: Study) -> None:
+    a = small.experiment("A-1")
+    queues = {
+        name: {**queue, "aqm": "rde"} for name, queue in {"bottleneck": {}, **a.scenario.get("queue", {})}.items()
+    }
+    wrong = replace(a, scenario={**a.scenario, "queue": queues})
+    with pytest.raises(
+        studies.StudyError, match=r'experiment A-1: scenario: queue\.\w+\.aqm: is unknown; did you mean "red"'
+    ):
+        studies.plan(small.with_experiments((wrong,)))
+
+
 def test_equal_scenarios_are_run_once(small: Study) -> None:
     a = small.experiment("A-1")
     twice = small.with_experiments((*small.experiments, replace(a, id="A-3", title="Again")))

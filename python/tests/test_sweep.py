@@ -226,12 +226,148 @@ def test_all_mistakes_of_a_file_are_named_at_once(monkeypatch: pytest.MonkeyPatc
         ("measure = [{ id = 'x', field = 'queues.bottleneck.aqm' }]\n" + TWO, "is not a number"),
         ("common = ['rate']\n" + TWO, "common: there is no factor rate"),
         ("scenario = 'missing.toml'\n" + TWO, "No such file"),
+        ("scenario = 3\n" + TWO, "scenario: given 3; allowed a scenario's file"),
+        ("factor = 3\n" + TWO[: TWO.index("[[factor]]")], "factor: given 3; allowed a list of tables"),
+        ("queue = 'foo'\n" + TWO, 'queue: given "foo", which is no queue of the scenario; known: bottleneck'),
+        ("set = { 'topology.prais' = 3 }\n" + TWO, "set: topology.prais: unknown key"),
+        ("set = { 'traffic.5.count' = 3 }\n" + TWO, "set: traffic.5.count: there is no item 5"),
+        ("where = 'aqm > 3'\n" + TWO, "for aqm = 'red': it compares or adds a text and a number"),
+        (TWO.replace("seeds = 3", "seeds = true"), "seeds: given true; allowed whole numbers"),
+        (TWO.replace('measures = ["goodput", "queue_delay"]', "measures = []"), "measures: given none"),
+        ("title = true\n" + TWO, "title: given true; allowed a text"),
+        ("store = 3\n" + TWO, "store: given 3; allowed a text"),
+        (TWO.replace('"topology.pairs"', '"rttt"'), 'factor pairs: path: given "rttt"; did you mean "rtt"?'),
+        (TWO.replace("values = [2, 4]", 'values = ["a"]\nformat = "{:d}"'), "in which 'a' cannot be written"),
+        (TWO.replace("values = [2, 4]", 'values = [2]\nformat = "{0.x}"'), "in which 2 cannot be written"),
+        (
+            TWO.replace("values = [2, 4]", 'range = [1, 2]\nsteps = 2\nformat = "{:d}"'),
+            "in which 1.0 cannot be written",
+        ),
+        (TWO.replace("values = [2, 4]", "values = [nan, 4]"), "values: given [nan, 4]; allowed finite numbers"),
+        (
+            TWO.replace('path = "topology.pairs"\nvalues = [2, 4]', "levels = [{ value = [1], set = { } }]"),
+            "level 1: value: given [1]; allowed a finite number, a text or a flag",
+        ),
+        (
+            "measure = [{ id = 'x', field = 'jain', scale = nan }]\n" + TWO,
+            "measure 1: scale: given nan; allowed a finite number",
+        ),
+        ("measure = [{ id = 'seed', field = 'jain' }]\n" + TWO, 'measure 1: id: given "seed", a column of every'),
+        ("measure = [{ id = 'goodput', field = 'jain' }]\n" + TWO, 'id: given "goodput", as one of the built-in'),
+        (
+            "measure = [{ id = 'x', field = 'jain' }, { id = 'x', field = 'queues.bottleneck.drop_rate' }]\n" + TWO,
+            'measure 2: id: given "x", as measure 1; allowed another id',
+        ),
         (TWO[: TWO.index("[[factor]]")], "at least one [[factor]]"),
     ],
 )
 def test_a_mistake_is_named(text: str, what: str) -> None:
     base = "" if text.startswith("scenario") else BASE
     assert what in refused(text, base)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TWO.replace('name = "pairs"\npath = "topology.pairs"\nvalues = [2, 4]', 'path = "rtt"\nvalues = ["abc"]'),
+        "set = { 'topology.prais' = 3 }\n" + TWO.replace("topology.pairs", "topology.bottleneck.delay"),
+        "measure = [{ id = 'x', field = 3 }]\n" + TWO,
+        TWO + "[[factor]]\npath = 'topology.bottleneck.delay'\nvalues = [{ a = 1 }]\n",
+    ],
+    ids=["rtt", "set", "field", "values"],
+)
+def test_a_mistake_is_named_once(text: str) -> None:
+    said = refused(text)
+    assert "mistakes" not in said
+    assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("topology.bottleneck.delay", ("20 ms", "0.02 s")),
+        ("topology.bottleneck.rate", ("1 Mbit/s", "1000 kbit/s")),
+        ("queue.bottleneck.aqm", ("fq_codel", "FQ-CoDel")),
+        ("queue.bottleneck.limit", ("1 bdp", "1.0 bdp")),
+        ("rtt", ("100 ms", "0.1 s")),
+    ],
+)
+def test_one_level_under_two_spellings_is_refused(path: str, values: tuple[str, str]) -> None:
+    said = refused(f'seeds = 1\n[[factor]]\nname = "x"\npath = "{path}"\nvalues = {json.dumps(values)}\n')
+    assert (
+        said == f'x.toml: factor x: given "{values[0]}" and "{values[1]}", which are the same; allowed each level once'
+    )
+
+
+def test_levels_that_only_look_alike_are_two() -> None:
+    asked = read("""
+seeds = 1
+[[factor]]
+name = "x"
+levels = [
+  { name = "red 1", set = { "topology.pairs" = 2 } },
+  { name = "RED-1", set = { "topology.pairs" = 3 } },
+]
+[[factor]]
+path = "queue.bottleneck.max_p"
+values = [0.1, 0.10001]
+""")
+    assert len(asked.points) == 4
+
+
+def test_measures_may_be_ones_own_alone() -> None:
+    text = TWO.replace(
+        'measures = ["goodput", "queue_delay"]', "measures = []\nmeasure = [{ id = 'x', field = 'jain' }]"
+    )
+    assert [m.id for m in read(text).measures] == ["x"]
+
+
+def test_true_is_not_the_level_1() -> None:
+    points = '[[point]]\naqm = "red"\npairs = true\n'
+    asked = read(TWO.replace("values = [2, 4]", "values = [1, 4]") + points)
+    with pytest.raises(sweeps.SweepError, match=r"topology\.pairs: cannot be true"):
+        sweeps.plan(asked)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The result folder of a sweep."""
+    folder = tmp_path_factory.mktemp("written")
+    (folder / "two.toml").write_text(TWO.replace("seeds = 3", "seeds = 1") + BASE, encoding="utf-8")
+    place = str(folder / "out")
+    assert cli.main(["sweep", str(folder / "two.toml"), "--out", place, "--store", str(folder / "store")]) == 0
+    return folder / "out"
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda d: {"a": 1}, 'there is no "name"'),
+        (lambda d: [d], "cannot be read: no JSON"),
+        (lambda d: d | {"factors": 5}, "factors: given 5; allowed a list"),
+        (lambda d: d | {"factors": [5]}, "factors, item 1: given 5; allowed an object"),
+        (lambda d: d | {"points": [5]}, "points, item 1: given 5; allowed an object"),
+        (lambda d: d | {"points": [{**d["points"][0], "levels": {}}]}, 'points, item 1: levels: there is no "aqm"'),
+        (lambda d: {k: v for k, v in d.items() if k != "points"}, 'there is no "points"'),
+    ],
+    ids=["other", "list", "factors", "factor", "point", "levels", "no points"],
+)
+def test_a_document_that_no_sweep_wrote_is_named(
+    written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: Any, said: str
+) -> None:
+    bad = tmp_path / "bad"
+    bad.mkdir()
+    for name in ("sweep.json", "runs.parquet"):
+        (bad / name).write_bytes((written / name).read_bytes())
+    document = json.loads((bad / "sweep.json").read_text(encoding="utf-8"))
+    (bad / "sweep.json").write_text(json.dumps(damage(document)), encoding="utf-8")
+    for command in (["diff", bad, written], ["diff", written, bad], ["report", bad]):
+        capsys.readouterr()
+        code = cli.main([str(a) for a in command])
+        err = capsys.readouterr().err
+        assert code == 2, err
+        assert err.startswith(f"error: {bad / 'sweep.json'}: {said}")
+    assert not (bad / "report.html").exists()
 
 
 def test_a_level_that_needs_another_is_no_mistake() -> None:

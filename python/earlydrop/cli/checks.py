@@ -107,5 +107,10 @@ def check_figure(option: str, file: Path | None) -> None:
     if file.suffix not in FIGURES:
         given = file.suffix or "no suffix"
         raise InputError(f"{option} {file}: given {given}; allowed {', '.join(FIGURES)}", given=given)
+    check_folder(f"{option} {file}", file)
+
+
+def check_folder(place: str, file: Path) -> None:
+    """Refuse, before anything runs, a file to write in a folder that does not exist."""
     if not file.absolute().parent.is_dir():
-        raise InputError(f"{option} {file}: there is no folder {file.parent}", given=str(file))
+        raise InputError(f"{place}: there is no folder {file.parent}", given=str(file))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,9 @@ from .exits import DONE
 from .failures import InputError
 from .options import Json, Out, ScenarioFile, Sets, Trust, Workers
 from .printing import print_json, version
+
+LEAST = 10
+"""Seeds that --until runs before it looks at their intervals (docs/statistics.md)."""
 
 
 def compare(
@@ -33,7 +37,9 @@ def compare(
         str | None,
         Parameter(help="Run seeds until the half-widths of goodput and queueing delay are under this, as in 2%."),
     ] = None,
-    most: Annotated[int, Parameter(help="With --until: largest number of seeds.")] = 200,
+    most: Annotated[
+        int | None, Parameter(help="With --until: largest number of seeds.", show_default=lambda _: "200")
+    ] = None,
     set_: Sets = [],  # noqa: B006
     plot: Annotated[
         Path | None, Parameter(name="--plot", help="Draw means and intervals to this file (.png, .pdf or .svg).")
@@ -49,8 +55,17 @@ def compare(
     from ..render import result_text
 
     check_count("--seeds", 10 if seeds is None else seeds)
-    target = None if until is None else _stopping(until, most, seeds)
+    if most is not None and until is None:
+        raise InputError("--most: belongs to --until, which is not given; --seeds says how many runs", given=str(most))
+    target = None if until is None else _stopping(until, 200 if most is None else most, seeds)
     check_workers(workers)
+    for text in aqm:
+        # A list such as `red,pie` may be empty within; a name that is empty as a whole is a variable without a value.
+        if not text.strip(", "):
+            raise InputError(
+                f'--aqm: given "{text}"; allowed a discipline such as red or "codel target=5ms"', given=text
+            )
+    _check_sources(aqm)
     pairs = parse_settings(set_)
     check_out(out, "comparison")
     check_figure("--plot", plot)
@@ -75,6 +90,26 @@ def compare(
     return DONE
 
 
+def _check_sources(texts: Sequence[str]) -> None:
+    """Refuse two files whose disciplines have one name: the later would stand for both."""
+    from .. import disciplines
+    from ..policies import registry
+
+    seen: dict[str, tuple[str, str]] = {}
+    for source in (one.split(" ")[0] for text in texts for one in disciplines.split(text)):
+        if not registry.is_source(source):
+            continue
+        known = registry.load(source)
+        name = known.native.name
+        other, code = seen.setdefault(name, (source, f"{known.source} {known.digest}"))
+        if code != f"{known.source} {known.digest}":
+            raise InputError(
+                f"--aqm: {other} and {source} both declare a discipline {name}; allowed different names: "
+                "give one of the two classes another name",
+                given=source,
+            )
+
+
 def _draw(result: Any, file: Path) -> None:
     from ..render import plotting
 
@@ -92,7 +127,10 @@ def _stopping(until: str, most: int, seeds: int | None) -> Any:
         raise InputError(
             "--seeds and --until exclude each other; the most seeds with --until are --most", allowed="one"
         )
-    check_count("--most", most)
+    if not LEAST <= most <= 100_000:
+        allowed = f"{LEAST} to 100000"
+        more = f" (--until runs at least {LEAST} seeds)" if most < LEAST else ""
+        raise InputError(f"--most: given {most}; allowed {allowed}{more}", given=str(most), allowed=allowed)
     number, percent, rest = until.partition("%")
     try:
         relative = float(number) / (100 if percent else 1)
@@ -100,4 +138,4 @@ def _stopping(until: str, most: int, seeds: int | None) -> Any:
         relative = 0.0
     if rest.strip() or not 0 < relative < 1:
         raise InputError(f"--until: given {until}; allowed above 0% and below 100%", given=until, allowed="0%..100%")
-    return Stopping(relative, least=min(10, most), most=most)
+    return Stopping(relative, least=LEAST, most=most)

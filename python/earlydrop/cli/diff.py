@@ -7,6 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from ..errors import EarlydropError
 from .exits import DONE
 from .options import Json
 from .printing import print_json
@@ -21,10 +22,20 @@ def diff(
 ) -> int:
     """Show differences between two results of a sweep, or of two sweeps. Differences are no failure (exit code 0)."""
     from ..analysis import differ
+    from ..sweeps import result_file
 
-    found = differ.diff(first, second)
-    if json:
-        print_json(found.document())
+    try:
+        found = differ.diff(first, second)
+        shown = found.document() if json else differ.text(found)
+    except EarlydropError:
+        raise
+    except Exception:
+        # Most likely a document that no sweep wrote; if both are sound, the fault is ours.
+        result_file.check(first)
+        result_file.check(second)
+        raise
+    if isinstance(shown, str):
+        print(shown)
     else:
-        print(differ.text(found))
+        print_json(shown)
     return DONE

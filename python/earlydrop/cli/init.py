@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from .. import disk
-from .checks import check_name
+from .checks import check_folder, check_name
 from .exits import DONE
 from .failures import InputError
 
@@ -31,7 +32,7 @@ def init(
     """
     if paper is not None and topology is not None:
         raise InputError("--topology and --paper exclude each other: a paper has its own network", allowed="one")
-    path = None if name is None else Path(name if name.endswith(".toml") else f"{name}.toml")
+    path = None if name is None else _file(name)
     called = "example" if path is None else path.stem
     text = _template(called, topology or "dumbbell") if paper is None else _of_paper(called, paper)
     if path is None:
@@ -43,8 +44,19 @@ def init(
         raise InputError(f"{path}: exists already; choose another name", file=str(path)) from None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}", file=str(path)) from None
-    print(f"wrote {path}; now: earlydrop run {path}")
+    print(f"wrote {path}; now: earlydrop run {shlex.quote(str(path))}")
     return DONE
+
+
+def _file(name: str) -> Path:
+    """The file of a scenario called `name`."""
+    path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    # Without a stem it would be a hidden file, and the scenario in it would have no name.
+    if not name.strip() or path.name == ".toml":
+        allowed = "the name of the scenario, such as mine"
+        raise InputError(f'NAME: given "{name}"; allowed {allowed}', given=name, allowed=allowed)
+    check_folder(str(path), path)
+    return path
 
 
 def _template(name: str, topology: str) -> str:

@@ -61,7 +61,7 @@ def show(
     if picture is not None or set_:
         given = "--set" if picture is None else f"--picture {picture}"
         raise InputError(f"{given}: belongs to a scenario, SCENARIO.toml; given the discipline {aqm}")
-    entry = disciplines.find(aqm)
+    entry = _discipline(aqm)
     curves = _curves(entry, disciplines.catalogue())
     if plot is not None:
         _draw(plot, entry, curves)
@@ -70,6 +70,29 @@ def show(
         return DONE
     print(_shown(entry, curves))
     return DONE
+
+
+def _discipline(name: str) -> dict[str, Any]:
+    """The discipline that `name` or a source names. A name that is none may be meant for something else of `show`."""
+    from .. import disciplines, stacks
+    from ..schema import choices
+    from ..strict_toml import meant, nearest
+
+    try:
+        return disciplines.find(name)
+    except disciplines.DisciplineError as error:
+        known = stacks.catalogue()["stacks"]
+        tcp = meant(name, [one["name"] for one in choices("tcps")])
+        if tcp is not None:
+            having = ", ".join(stack["name"] for stack in known if tcp in stack["tcps"])
+            said = (
+                f"{tcp} is a TCP, which `earlydrop list tcps` describes; allowed here is a stack that has it: {having}"
+            )
+            raise InputError(said, given=name, allowed=having) from error
+        names = ", ".join(stacks.names())
+        near = nearest(name.lower(), stacks.names())
+        stack = f"a TCP stack ({f'{near} ' if near else ''}{names})"
+        raise InputError(f"{error}; or {stack}; or a scenario's file, SCENARIO.toml", given=name) from error
 
 
 def _curves(entry: dict[str, Any], entries: dict[str, Any]) -> list[tuple[str, list[float], list[float]]]:

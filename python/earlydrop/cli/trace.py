@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .checks import check_seed, parse_settings
+from .checks import check_folder, check_seed, parse_settings
 from .exits import DONE
 from .failures import InputError
 from .options import Json, ScenarioFile, Sets, Trust
@@ -42,6 +42,7 @@ def trace(
     if file.suffix not in (".tr", ".pcap"):
         given = file.suffix or "no suffix"
         raise InputError(f"{file}: given {given}; allowed .tr, .pcap", given=given, allowed=".tr, .pcap")
+    check_folder(str(file), file)
     if not 1 <= events <= traces.MOST:
         raise InputError(f"--events: given {events}; allowed 1 to {traces.MOST}", given=str(events))
     queues = list(dict.fromkeys(queue or []))

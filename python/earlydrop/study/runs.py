@@ -93,6 +93,7 @@ def seeds_of(e: Experiment) -> tuple[int, ...]:
 
 def plan(study: Study) -> Plan:
     """Check every scenario of a study."""
+    _check_names(study)
     known: dict[str, Planned] = {}
     cells = {
         (e.id, cell): _checked(study, e, e.document(cell, study.name), cell, known)
@@ -102,6 +103,21 @@ def plan(study: Study) -> Plan:
     figures = {f.id: _drawn(study, f, cells, known) for f in study.figures if f.kind in RAW and f.experiment}
     _check_curves(study)
     return Plan(study, cells, figures)
+
+
+def _check_names(study: Study) -> None:
+    """Refuse an unknown discipline in a base scenario, even if the levels of an axis replace it in every cell.
+
+    Nothing else of a base is checked by itself: it need not be a whole scenario, only its cells must be.
+    """
+    from .. import _core
+
+    for e in study.experiments:
+        try:
+            _core.Scenario.parse({**e.scenario, "name": NEUTRAL, "seed": 1}, [])
+        except _core.ScenarioError as error:
+            if (error.path or "").endswith(".aqm") and (error.message or "").startswith("is unknown"):
+                raise StudyError(f"{study.folder / 'study.toml'}: experiment {e.id}: scenario: {error}") from error
 
 
 def _checked(study: Study, e: Experiment, document: Document, cell: Cell, known: dict[str, Planned]) -> Planned:

@@ -13,5 +13,9 @@ class StudyTable(Table):
         """An error that names this table."""
         return StudyError(self.path(message))
 
+    def lacks(self, message: str, *keys: str) -> StudyError:
+        """An error about a table that has none of these keys."""
+        return self.fault(message + self.misspelt(*keys))
+
     def report(self, key: str, message: str) -> None:
         raise self.fault(f"{key}: {message}" if key else message)

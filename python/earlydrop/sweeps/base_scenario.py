@@ -18,7 +18,8 @@ NEUTRAL = "run"
 
 def one_line(error: BaseException) -> str:
     """A checker's message on one line."""
-    return " ".join(part.strip() for part in str(error).splitlines())
+    parts = [part.strip() for part in str(error).splitlines()]
+    return " ".join([*(p if p[-1:] in "?.;:,!" else f"{p};" for p in parts[:-1]), *parts[-1:]])
 
 
 def checker_error(base: Document, sets: Sequence[tuple[str, str]]) -> _core.ScenarioError | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 
 from .. import _core
 from ..analysis.compare import Quantity
 from ..document import Document
-from ..strict_toml import nearest
+from ..strict_toml import letters, nearest, suggestion
 from .base_scenario import checker_error, one_line, overlay_toml
 from .model import Factor, Level
 from .sweep_table import Mistakes
@@ -21,7 +23,14 @@ def check_levels(base: Document, factors: Sequence[Factor], mistakes: Mistakes) 
     for factor in factors:
         ends = factor.levels or (factor.at(0.0), factor.at(1.0))
         seen = set()
+        spelt: dict[object, Level] = {}
         for level in ends:
+            other = spelt.setdefault(_spelt(level), level)
+            if other.name != level.name and _same(base, other, level):
+                mistakes.add(
+                    f"factor {factor.name}",
+                    f'given "{other.name}" and "{level.name}", which are the same; allowed each level once',
+                )
             error = checker_error(base, level.sets)
             if error is None or _rescued(base, factor, level, factors):
                 continue
@@ -34,6 +43,32 @@ def check_levels(base: Document, factors: Sequence[Factor], mistakes: Mistakes) 
             if error.given is not None and level.name not in one_line(error):
                 place += f", level {level.name}"
             mistakes.add(place, one_line(error))
+
+
+def _spelt(level: Level) -> object:
+    """What levels that are one value under two spellings share: `20 ms` and `0.02 s`, `fq_codel` and `FQ-CoDel`."""
+    found = _core.quantity(level.name)
+    if found is not None:
+        number, _, factor, kind = found
+        return f"{number * factor:.12g}", kind
+    # Units that are no unit by themselves: `1.0 bdp`.
+    other = re.fullmatch(r"([0-9.]+) *([A-Za-z]+)", level.name)
+    if other is not None and other[1].count(".") < 2 and other[1] != ".":
+        return f"{float(other[1]):.12g}", other[2]
+    # Names of factors with numbers are as short as they can be told apart.
+    return letters(level.name) if isinstance(level.value, str) else level.name
+
+
+def _same(base: Document, one: Level, other: Level) -> bool:
+    """Whether two levels with one `_spelt` make the same scenario.
+
+    Where they make none by themselves, equal quantities are the same, and names that look alike are not.
+    """
+    try:
+        texts = [_core.Scenario.parse(base, level.sets).to_json() for level in (one, other)]
+    except _core.ScenarioError:
+        return _core.quantity(one.name) is not None
+    return texts[0] == texts[1]
 
 
 def _rescued(base: Document, factor: Factor, level: Level, factors: Sequence[Factor]) -> bool:
@@ -53,6 +88,15 @@ def _rescued(base: Document, factor: Factor, level: Level, factors: Sequence[Fac
             tried += 1
             if tried >= RESCUES:
                 return False
+    return False
+
+
+def check_queue(checked: _core.Scenario, queue: str, mistakes: Mistakes) -> bool:
+    """Whether results of the scenario have this queue; if not, it is reported."""
+    names = list(dict.fromkeys(json.loads(checked.network())["queue"].values()))
+    if queue in names or not names:
+        return True
+    mistakes.add("queue", f'given "{queue}", which is no queue of the scenario; {suggestion(queue, names)}')
     return False
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..store.names import firsts, of_texts
-from ..strict_toml import is_number
+from ..strict_toml import is_number, nearest, shown
 from ..toml_writer import toml_value
 from .base_scenario import with_traces
 from .lazy import Lazy
@@ -19,6 +19,8 @@ from .quantities import quantities
 from .sweep_table import SweepTable
 
 FACTOR_KEYS = ("name", "title", "unit", "path", "paths", "values", "levels", "range", "steps", "log", "whole", "format")
+TOP = ("duration", "warmup", "topology", "node", "link", "aqms", "queue", "traffic", "record", "rtt")
+"""Paths of one word."""
 RESERVED = ("seed", "name")
 """Keys of a scenario that a sweep sets itself."""
 FEW = 256
@@ -45,11 +47,13 @@ def titled(name: str, paths: Sequence[str]) -> str:
 def parse_factors(top: SweepTable, folder: Path) -> list[Factor]:
     """The factors of a sweep. Trace files are looked for in `folder`."""
     tables = top.tables("factor")
-    if not tables:
+    if not tables and not top.data.get("factor"):
         top.report("factor", "is missing; a sweep has at least one [[factor]]")
     found: list[Factor] = []
     for number, table in enumerate(tables, 1):
         table.place = f"factor {number}"
+        if not isinstance(top.raw("factor")[number - 1], dict):
+            continue
         factor = _parse_factor(number, table, folder)
         if factor is None:
             continue
@@ -79,12 +83,19 @@ def _parse_factor(number: int, t: SweepTable, folder: Path) -> Factor | None:
     if any(path in RESERVED for path in paths):
         t.report("", f"{paths[0]} cannot be varied; seeds chooses the seeds")
         return None
-    form = t.text("format", "{}")
-    try:
-        form.format(1)
-    except (ValueError, IndexError, KeyError):
-        t.refuse("format", form, "a text with one {}")
+    near = [path for path in paths if path not in TOP and nearest(path.lower(), ("rtt",))]
+    if near:
+        t.report("path", f'given "{near[0]}"; did you mean "rtt"?')
         return None
+    form = t.text("format", "{}")
+    samples = t.raw("values" if ways == ["values"] else "range") if ways != ["levels"] else [1]
+    whole = ways != ["range"] or t.raw("whole") is True
+    # A range that is not of whole numbers gives numbers with a fraction.
+    for value in samples if isinstance(samples, list) else [1]:
+        said = formless(form, value if whole or not is_number(value) else float(value))
+        if said is not None:
+            t.report("format", said)
+            return None
     factor = Factor(
         name,
         t.text("title", titled(name, paths)),
@@ -102,10 +113,24 @@ def _parse_factor(number: int, t: SweepTable, folder: Path) -> Factor | None:
     return _with_range(t, factor)
 
 
+def formless(form: str, value: object) -> str | None:
+    """Why a value cannot be written in this form; None if it can."""
+    if form == "{}":
+        return None
+    try:
+        form.format(value)
+    except (ValueError, IndexError, KeyError, AttributeError, TypeError):
+        return f"given {form!r}, in which {shown(value)} cannot be written; allowed a text with one {{}} for the value"
+    return None
+
+
 def _with_values(t: SweepTable, factor: Factor) -> Factor | None:
     values = t.raw("values")
     if not isinstance(values, list) or not values or not all(isinstance(v, (str, int, float, bool)) for v in values):
         t.refuse("values", values, "a list of numbers, texts or flags")
+        return None
+    if not all(math.isfinite(v) for v in values if isinstance(v, float)):
+        t.refuse("values", values, "finite numbers, texts or flags")
         return None
     known = quantities(values, factor.unit) if factor.form == "{}" else None
     if known is not None:
@@ -125,6 +150,9 @@ def _with_levels(t: SweepTable, factor: Factor, folder: Path) -> Factor | None:
         level.place = f"{t.place}: level {number}"
         level.only(("name", "value", "set"))
         value = level.raw("value", level.raw("name", number))
+        if not isinstance(value, (str, int, float)) or (isinstance(value, float) and not math.isfinite(value)):
+            level.refuse("value", value, "a finite number, a text or a flag")
+            value = number
         name = level.text("name", level_name(value))
         found.append(Level(name, value, tuple(parse_sets(level, folder))))
     if len(found) > 1 and not any(level.sets for level in found):

@@ -16,14 +16,15 @@ from ..analysis.statistics import Interval, Stopping
 from ..document import Document
 from ..expressions import Condition, ExpressionError, parse_condition
 from ..output import NAME, NAME_ALLOWED
-from ..strict_toml import TomlError, is_number, load, suggestion
+from ..strict_toml import TomlError, is_number, load, shown, suggestion
 from . import design
-from .base_scenario import NEUTRAL, levels_with_code, one_line, overlay_toml, with_code, with_traces
-from .checks import check_fields, check_levels
-from .factors import parse_factors, parse_sets
+from .base_scenario import NEUTRAL, checker_error, levels_with_code, one_line, overlay_toml, with_code, with_traces
+from .checks import check_fields, check_levels, check_queue
+from .factors import formless, parse_factors, parse_sets
 from .lazy import Lazy
 from .model import DESIGNS, Factor, Point, Sweep, SweepError
 from .quantities import level_at, with_units
+from .rtt import PATH as RTT
 from .rtt import with_round_trips
 from .sweep_table import Mistakes, SweepTable
 
@@ -48,6 +49,8 @@ KEYS = (
     "stop",
 )
 LONGEST_FILE = 4 << 20
+RUN_COLUMNS = ("point", "seed")
+"""Columns of the table of runs beside factors and measures; factors that are called like a measure are told apart."""
 
 
 def parse_file(path: Path, store: str | None = None) -> Sweep:
@@ -84,18 +87,22 @@ class _Parser:
         self.path = path
         self.mistakes = Mistakes(path)
         self.top = SweepTable(document, "", self.mistakes)
+        self.without_set: Document | None = None
+        """The scenario without `set`, if that is given."""
 
     def parse(self, text: str, store: str | None) -> Sweep:
         top, wrong = self.top, self.mistakes
         top.only(KEYS)
         name = top.text("name", self.path.stem)
+        title, kept = top.text("title", name), top.text("store", "")
         if "name" in self.top.data and not re.fullmatch(NAME, name):
             top.report("name", f'given "{name}"; allowed {NAME_ALLOWED}')
         base = self._scenario()
+        checked = self._checked(base)
         factors = parse_factors(top, self.path.parent)
         try:
             factors = levels_with_code(factors, base, self.path.parent, self.path)
-            factors = with_round_trips(factors, base, self._queue(base)) if base else factors
+            factors = with_round_trips(factors, base, self._queue(base)) if checked is not None else factors
         except _core.ScenarioError as error:
             top.report("factor", one_line(error))
         except SweepError as error:
@@ -109,10 +116,11 @@ class _Parser:
         control = self._control(factors)
         interval = top.word("interval", get_args(Interval), "t")
         first_seed = top.whole("first_seed", 0, 2**62, 1)
-        checked = self._checked(base)
         if checked is not None:
-            check_levels(base, factors, wrong)
-            check_fields(base, measures, wrong)
+            # The delays of a round-trip time that was refused above are unknown.
+            check_levels(base, [f for f in factors if RTT not in f.paths], wrong)
+            if check_queue(checked, queue, wrong):
+                check_fields(base, measures, wrong)
         if wrong:
             raise wrong.error()
         points = self._points(kind, factors, count, seed, cross, conditions)
@@ -123,7 +131,7 @@ class _Parser:
         assert checked is not None
         return Sweep(
             name=name,
-            title=top.text("title", name),
+            title=title,
             file=self.path,
             document=base,
             factors=tuple(factors),
@@ -139,7 +147,7 @@ class _Parser:
             queue=queue,
             interval="bootstrap" if interval == "bootstrap" else "t",
             where=tuple(conditions),
-            store=store or top.text("store", ""),
+            store=store or kept,
             warmup_s=float(json.loads(checked.to_json())["warmup"].removesuffix(" s")),
             text=text,
         )
@@ -157,7 +165,8 @@ class _Parser:
                 self.top.report("scenario", f"{file}: {error}")
                 return {}
         if not isinstance(given, dict):
-            self.top.report("scenario", "is missing; allowed a scenario's file, or a table [scenario]")
+            said = "is missing" if given is None else f"given {shown(given)}"
+            self.top.report("scenario", f"{said}; allowed a scenario's file, or a table [scenario]")
             return {}
         base: Document = with_traces({**given, "name": NEUTRAL, "seed": 1}, folder)
         try:
@@ -166,7 +175,14 @@ class _Parser:
             self.top.report("scenario", one_line(error))
             return {}
         pairs = parse_sets(self.top, self.path.parent)
-        return base if not pairs else overlay_toml(base, pairs)
+        if not pairs:
+            return base
+        self.without_set = base
+        try:
+            return overlay_toml(base, pairs)
+        except SweepError as error:
+            self.top.report("", str(error))
+            return {}
 
     def _checked(self, base: Document) -> _core.Scenario | None:
         if not base:
@@ -174,7 +190,9 @@ class _Parser:
         try:
             return _core.Scenario.parse(base, [])
         except _core.ScenarioError as error:
-            self.top.report("scenario", one_line(error))
+            # What is right without `set` is wrong because of it.
+            blamed = self.without_set is not None and checker_error(self.without_set, []) is None
+            self.top.report("set" if blamed else "scenario", one_line(error))
             return None
 
     def _queue(self, base: Document) -> str:
@@ -239,9 +257,19 @@ class _Parser:
                     continue
                 value = table.raw(factor.name)
                 at = known.get(value, -1) if isinstance(value, (str, int, float)) else -1
-                if at < 0 and not (factor.ranged or factor.paths):
+                # To Python, true is 1.
+                if at >= 0 and isinstance(value, bool) != isinstance(factor.levels[at].value, bool):
+                    at = -1
+                if at < 0 and (factor.ranged or factor.paths):
+                    if not isinstance(value, (str, int, float)):
+                        table.refuse(factor.name, value, "a number, a text or a flag")
+                        continue
+                    if (said := formless(factor.form, value)) is not None:
+                        table.report(factor.name, said)
+                        continue
+                elif at < 0:
                     names = ", ".join(x.name for x in factor.levels)
-                    table.report(factor.name, f"there is no level {value!r}; there are {names}")
+                    table.report(factor.name, f"there is no level {shown(value)}; there are {names}")
                 if at < 0:
                     own[len(levels)] = value
                 levels.append(at)
@@ -275,7 +303,11 @@ class _Parser:
         try:
             return design.chosen(found, (k for k, point in enumerate(found) if holds(point)))
         except ExpressionError as error:
-            self.top.report("where", str(error))
+            said = str(error)
+            if isinstance(error.__cause__, TypeError):
+                # Python's own words speak of its types.
+                said = said.removesuffix(str(error.__cause__)) + "it compares or adds a text and a number"
+            self.top.report("where", said)
             return ()
 
     def _conditions(self, factors: Sequence[Factor]) -> list[Condition]:
@@ -308,13 +340,23 @@ class _Parser:
     def _measures(self, queue: str, stop_measures: Sequence[str]) -> tuple[Quantity, ...]:
         known = {q.id: q.at(queue) for q in QUANTITIES}
         own: dict[str, Quantity] = {}
+        places: dict[str, int] = {}
         for number, table in enumerate(self.top.tables("measure"), 1):
+            table.place = f"measure {number}"
             table.only(("id", "title", "unit", "field", "digits", "scale"))
             name = table.text("id", f"measure_{number}")
+            # Tables and documents have one column for each id: of two measures one would be missing without a word.
+            if name in known:
+                table.report("id", f'given "{name}", as one of the built-in `measures`; allowed another id')
+            elif name in places:
+                table.report("id", f'given "{name}", as measure {places[name]}; allowed another id')
+            elif name in RUN_COLUMNS:
+                table.report("id", f'given "{name}", a column of every table of runs; allowed another id')
+            places.setdefault(name, number)
             if not table.has("field"):
                 table.report("", "has no field; give a field of the result document, as jain")
                 continue
-            own[name] = Quantity(
+            made = Quantity(
                 name,
                 table.text("title", name),
                 table.text("unit", "") if table.raw("unit") else "",
@@ -322,8 +364,13 @@ class _Parser:
                 table.whole("digits", 0, 12, 3),
                 table.number("scale", 1.0),
             )
+            # A field that is no text is reported already.
+            if made.field:
+                own[name] = made
         chosen = self.top.texts("measures", tuple(known))
-        all_ = {**known, **own}
+        if self.top.data.get("measures") == [] and not places and not stop_measures:
+            self.top.report("measures", "given none, and there is no [[measure]]; allowed one measure or more")
+        all_ = {**own, **known}
         for place, names in (("measures", chosen), ("stop: measures", stop_measures)):
             for name in names:
                 if name not in all_:
@@ -350,7 +397,7 @@ class _Parser:
             named = next((x.name for x in factor.levels if level in (x.value, x.name)), None)
             if named is None:
                 names = ", ".join(x.name for x in factor.levels) or "none, because it is a range"
-                self.top.report("control", f"{name} has no level {level!r}; levels are {names}")
+                self.top.report("control", f"{name} has no level {shown(level)}; levels are {names}")
                 continue
             found[name] = named
         return found

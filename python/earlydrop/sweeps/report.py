@@ -22,7 +22,7 @@ from ..render.artists import Here, svg
 from ..render.template import render
 from ..terminal import signed
 from ..toml_writer import to_toml
-from . import figures, plots
+from . import figures, plots, result_file
 from .cells import Cell
 from .model import SweepError
 from .outcome import Outcome
@@ -56,11 +56,25 @@ def renew(folder: Path) -> Path:
     try:
         data = read_data(folder)
     except FileNotFoundError as error:
-        missing = Path(str(error.filename)).name
+        missing = Path(str(error.filename or "runs.parquet")).name
         raise SweepError(f"{folder}: is no result of a sweep, a run or a link: there is no {missing}") from None
-    except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        pl.exceptions.PolarsError,
+    ) as error:
+        # What the reader stumbled over says little: `'measures'`.
+        result_file.check(folder)
         raise SweepError(f"{folder}: cannot be read: {error}") from error
-    return _write(folder, data, Here())
+    try:
+        return _write(folder, data, Here())
+    except (ValueError, LookupError, TypeError, AttributeError):
+        result_file.check(folder)
+        raise
 
 
 def draw(folder: Path, texts: Sequence[str], formats: Sequence[str], style: str) -> list[Path]:

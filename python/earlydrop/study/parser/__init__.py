@@ -35,7 +35,32 @@ def parse_folder(folder: Path) -> Study:
         raise StudyError(f"{path}: {error}") from error
 
 
+KEYS = (
+    "name",
+    "title",
+    "question",
+    "summary",
+    "source",
+    "seeds",
+    "first_seed",
+    "quick",
+    "scenario",
+    "levels",
+    "measure",
+    "experiment",
+    "choice",
+    "assumption",
+    "claim",
+    "table",
+    "figure",
+    "section",
+    "base_change",
+)
+
+
 def _parse(folder: Path, top: StudyTable) -> Study:
+    # First, as a table with another name is missed by all that refer to it.
+    top.only(KEYS)
     context = Context(folder)
     seeds = top.whole("seeds", 1, SEEDS)
     first = top.whole("first_seed", 0, TOP_SEED, 1)
@@ -84,7 +109,6 @@ def _parse(folder: Path, top: StudyTable) -> Study:
                 raise top.fault(f'{kind} "{one}": allowed is an id with letters or digits, of at most 100 characters')
             if named.setdefault(plain, one) != one:
                 raise top.fault(f'{kind} "{one}" and "{named[plain]}" would be the same file')
-    top.end()
     study = replace(study, statements=parse_statements(folder / STATEMENTS, study))
     check_quick(context, quick)
     for kind, ids in (("table", [t.id for t in tables]), ("figure", [f.id for f in figures])):

@@ -26,7 +26,8 @@ def parse_claim(context: Context, t: StudyTable) -> Claim:
     untestable = t.text("untestable", "")
     counted = parse_counted(context, t)
     if bool(parts) + bool(untestable) + bool(counted) != 1:
-        raise t.fault("needs either parts, or counted, or a reason why it is untestable")
+        said = "needs either parts, or counted, or a reason why it is untestable"
+        raise t.lacks(said, "parts", "counted", "untestable")
     peers = []
     for p in t.tables("peer"):
         agrees = p.word("agrees", ("ours", "paper", "neither"))
@@ -228,7 +229,7 @@ def parse_statements(path: Path, study: Study) -> tuple[Statement, ...]:
                     raise t.fault(f'claims: "{name}": {unknown(name, known)}')
             one = Statement(t.text("where"), t.text("text"), claims, t.text("untestable", ""))
             if bool(one.claims) == bool(one.untestable):
-                raise t.fault("needs either claims or a reason why it is untestable")
+                raise t.lacks("needs either claims or a reason why it is untestable", "claims", "untestable")
             t.end()
             found.append(one)
         top.end()

@@ -26,7 +26,8 @@ def parse_table(context: Context, t: StudyTable) -> Table:
     lost, unreproduced = t.text("lost", ""), t.text("unreproduced", "")
     facts = parse_facts(context, t)
     if e is None and not (lost or unreproduced or facts):
-        raise t.fault("needs an experiment, or the reason why there is nothing to show (lost, unreproduced)")
+        said = "needs an experiment, or the reason why there is nothing to show (lost, unreproduced)"
+        raise t.lacks(said, "experiment", "lost", "unreproduced")
     rows, columns = t.texts("rows", ()), t.texts("columns", ())
     for name in (*rows, *columns):
         known_axis(t, e, name)
@@ -155,7 +156,8 @@ def parse_figure(context: Context, t: StudyTable) -> Figure:
     lost, unreproduced = t.text("lost", ""), t.text("unreproduced", "")
     kind = t.word("kind", FIGURES, "")
     if not kind and not (lost or unreproduced):
-        raise t.fault("needs a kind, or the reason why it cannot be drawn (lost, unreproduced)")
+        said = "needs a kind, or the reason why it cannot be drawn (lost, unreproduced)"
+        raise t.lacks(said, "kind", "lost", "unreproduced")
     if kind and kind != "curves" and e is None:
         raise t.fault("names no experiment")
     for name in ("lines", "panels"):

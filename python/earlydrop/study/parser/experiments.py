@@ -190,7 +190,7 @@ def parse_axis(
     name = t.text("id")
     ways = [key for key in ("levels", "values", "use", "vary") if t.has(key)]
     if len(ways) != 1:
-        raise t.fault("needs one of levels, values, use and vary")
+        raise t.lacks("needs one of levels, values, use and vary", "levels", "values", "use", "vary")
     if t.has("levels"):
         levels = parse_levels(t, "levels")
     elif t.has("values"):

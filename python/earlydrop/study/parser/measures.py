@@ -18,7 +18,7 @@ def parse_measure(t: StudyTable) -> Measure:
     name = t.text("id")
     given = [key for key in ("field", "formula") if t.has(key)]
     if len(given) != 1:
-        raise t.fault("needs either a field or a formula")
+        raise t.lacks("needs either a field or a formula", "field", "formula")
     made: Formula | None = None
     extraction: Extraction | None = None
     against: dict[str, str] = {}
@@ -93,7 +93,7 @@ def _parse_margin(t: StudyTable, measure: Measure) -> Margin | None:
     if given is None:
         return None if measure.kind is None else measure.kind.margin_in(measure.unit)
     if given.has("relative") == given.has("absolute"):
-        raise given.fault("needs either relative or absolute")
+        raise given.lacks("needs either relative or absolute", "relative", "absolute")
     relative = given.has("relative")
     size = given.number("relative" if relative else "absolute")
     if size <= 0:
