@@ -77,6 +77,9 @@ def _entry(item: Queue | type[Queue] | Entry, where: str) -> Entry:
 
 
 def _of_text(text: str, where: str, folder: str | None) -> list[Entry]:
+    # A list such as `red,pie` may be empty within; a name that is empty as a whole is a variable without a value.
+    if not text.strip(", "):
+        raise CompareError(f'{where}: given "{text}"; allowed a discipline such as red or "codel target=5ms"')
     try:
         found = [disciplines.parse(one, folder) for one in disciplines.split(text)]
     except disciplines.DisciplineError as error:

@@ -59,12 +59,6 @@ def compare(
         raise InputError("--most: belongs to --until, which is not given; --seeds says how many runs", given=str(most))
     target = None if until is None else _stopping(until, 200 if most is None else most, seeds)
     check_workers(workers)
-    for text in aqm:
-        # A list such as `red,pie` may be empty within; a name that is empty as a whole is a variable without a value.
-        if not text.strip(", "):
-            raise InputError(
-                f'--aqm: given "{text}"; allowed a discipline such as red or "codel target=5ms"', given=text
-            )
     _check_sources(aqm)
     pairs = parse_settings(set_)
     check_out(out, "comparison")
