@@ -410,6 +410,26 @@ def test_the_commands_of_the_page_run(short: Path, capsys: pytest.CaptureFixture
         assert "Files:" in capsys.readouterr().out
 
 
+def test_the_table_of_the_page_is_what_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three of its rows: ten seeds of each are seconds, those of all eight half a minute."""
+    from earlydrop.advise import pictures
+
+    monkeypatch.setattr(pictures, "BITS", 1e6)
+    monkeypatch.chdir(tmp_path)
+    text = PAGE.read_text(encoding="utf-8")
+    question = "advise --down 50mbit --up 10mbit --link docsis"
+    assert f"    earlydrop {question}\n" in text
+    assert cli.main([*question.split(), "--aqm", "fq_codel"]) == cli.DONE
+    rows = re.findall(r"^.*  (fq_codel|today's FIFO|no load)  (.*±.*)$", capsys.readouterr().out, re.MULTILINE)
+    assert len(rows) == 3
+    for queue, figures in rows:
+        assert re.search(rf"  {re.escape(queue)} +{re.escape(figures.strip())}$", text, re.MULTILINE), (
+            f"stale: {queue}: {figures}; print the block anew, and copy before-after.png to docs/images"
+        )
+
+
 def test_the_configuration_of_the_page_is_what_is_printed() -> None:
     text = PAGE.read_text(encoding="utf-8")
     home = advise.home("50mbit", "10mbit", link="docsis")

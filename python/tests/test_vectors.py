@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -145,6 +146,51 @@ def test_a_slip_in_red_in_c_is_noticed(tmp_path: Path, rule: str, mutation: str)
     source = (STORED / "red.c").read_text()
     assert source.count(rule) >= 1
     assert replay(build(source.replace(rule, mutation, 1), tmp_path)).returncode != 0
+
+
+def test_the_hash_of_flows_in_c_is_that_of_the_page_and_of_the_files(tmp_path: Path) -> None:
+    """The page's values, and the busy buckets of ns-2's SFQ, whose salt is 0."""
+    page = (STORED / "README.md").read_text()
+    (code,) = re.findall(r"```c\n(.*?)```", page, re.DOTALL)
+    salted = re.findall(r"^\| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
+    main = """
+#include <inttypes.h>
+#include <stdio.h>
+int main(void)
+{
+    uint64_t flow, salt, buckets;
+    while (scanf("%" SCNu64 " %" SCNu64 " %" SCNu64, &flow, &salt, &buckets) == 3)
+        printf("%" PRIu64 " %" PRIu64 "\\n", mix(flow, salt), bucket(flow, salt, buckets));
+}
+"""
+    program = build(code + main, tmp_path)
+
+    def hashed(asked: list[tuple[int, int, int]]) -> list[list[int]]:
+        given = "\n".join(" ".join(map(str, one)) for one in asked)
+        made = subprocess.run([program], input=given, capture_output=True, text=True, check=True)
+        return [[int(word) for word in line.split()] for line in made.stdout.splitlines()]
+
+    assert len(salted) == 3
+    assert hashed([(int(flow), int(salt), 1024) for flow, salt, _, _ in salted]) == [
+        [int(mix), int(bucket)] for *_, mix, bucket in salted
+    ]
+    steps = fields(vectors.read(STORED / "sfq.jsonl.gz"))
+    heads = [k for k, step in enumerate(steps) if "format" in step]
+    start = next(k for k in heads if steps[k]["case"] == "dialect = ns2")
+    count = steps[start]["parameters"]["buckets"]
+    case = list(itertools.takewhile(lambda step: "format" not in step, steps[start + 1 :]))
+    flows = sorted({step["flow"] for step in case if step["op"] == "enqueue"})
+    bucket_of = {flow: bucket for flow, (_, bucket) in zip(flows, hashed([(f, 0, count) for f in flows]), strict=True)}
+    assert len(set(bucket_of.values())) < len(flows)
+    waiting: dict[int, int] = {}
+    for step in case:
+        if step["op"] == "enqueue":
+            waiting[step["id"]] = bucket_of[step["flow"]]
+        elif step["op"] == "dequeue" and step["id"] is not None:
+            del waiting[step["id"]]
+        for packet, _ in step["dropped"]:
+            del waiting[packet]
+        assert step["gauges"] == [len(set(waiting.values()))]
 
 
 def fields(text: str) -> list[dict[str, Any]]:
