@@ -388,7 +388,7 @@ fn schedule(fields: &Fields<'_>, field: &Field<'_>) -> Checked<Rate> {
         let [time, rate] = &pair[..] else { return Err(item.error("is no pair").allowed(WANTED)) };
         let from = time.measure(&TIMES, bounds::START)?;
         match steps.last() {
-            None if from != 0.0 => return Err(time.error("leaves the begin without a rate").allowed("\"0 s\"")),
+            None if from != 0.0 => return Err(time.error("leaves the beginning without a rate").allowed("\"0 s\"")),
             Some(&(before, _)) if from <= before => {
                 return Err(time.error("does not come after the one before").allowed(format!("above {before} s")));
             }
