@@ -6,6 +6,7 @@ The runs and the statistics are those of `earlydrop compare`: the same scenario 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -79,10 +80,11 @@ def compare(
         CompareError: a discipline, the queue or a round-trip time is wrong.
         ScenarioError: the scenario is wrong.
     """
-    if seeds < 1:
-        raise CompareError(f"seeds: given {seeds}; allowed 1 or more")
-    if until is not None and not 0 < until < 1:
-        raise CompareError(f"until: given {until}; allowed above 0 and below 1, such as 0.02 for 2 %")
+    for name, number in (("seeds", seeds), ("most", most)):
+        if not isinstance(number, Integral) or number < 1:
+            raise CompareError(f"{name}: given {number!r}; allowed a whole number from 1 on")
+    if until is not None and not (isinstance(until, Real) and 0 < until < 1):
+        raise CompareError(f"until: given {until!r}; allowed above 0 and below 1, such as 0.02 for 2 %")
     target = None if until is None else Stopping(until, least=min(10, most), most=most)
     with trusting(trust):
         document = document_of(net, top)

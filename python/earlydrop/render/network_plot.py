@@ -205,7 +205,7 @@ def _line(axes: Axes, link: Mapping[str, Any], at: Mapping[str, Any], crowd: boo
 
 
 def _queues(axes: Axes, queues: Mapping[str, str], links: Sequence[Any], at: Mapping[str, Any]) -> None:
-    """A bar across the begin of each link that has a queue."""
+    """A bar across the beginning of each link that has a queue."""
     starts = []
     for link in links:
         ways = [(link["name"], link["from"], link["to"])]
