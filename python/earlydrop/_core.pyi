@@ -125,8 +125,11 @@ class Scenario:
         """Read and check a file; `sets` are dotted paths and values laid over it."""
 
     @staticmethod
-    def parse(document: Mapping[str, Any], sets: Sequence[tuple[str, str]]) -> Scenario:
-        """Check a document; `sets` are dotted paths and values laid over it."""
+    def parse(document: Mapping[str, Any], sets: Sequence[tuple[str, str]], strict: bool = False) -> Scenario:
+        """Check a document; `sets` are dotted paths and values laid over it.
+
+        Parameters that a discipline that is set does not have are left out; if `strict`, refused where they are set.
+        """
 
     @property
     def name(self) -> str:

@@ -99,7 +99,7 @@ def load(path: str | PathLike[str], settings: Mapping[str, Any] | None = None, *
 def parse(document: Mapping[str, Any], settings: Mapping[str, Any] | None = None, *, trust: bool = False) -> Scenario:
     """Check a scenario given as a dict; `trust` as in `load`."""
     with trusting(trust):
-        return Scenario(_core.Scenario.parse(dict(document), _pairs(settings or {})))
+        return Scenario(_core.Scenario.parse(dict(document), _pairs(settings or {}), strict=True))
 
 
 def link(

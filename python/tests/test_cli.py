@@ -524,3 +524,11 @@ def test_commands_that_are_done_at_once_load_little(scenario: Path, words: list[
     loaded = set(done.stderr.split())
     assert {name.partition(".")[0] for name in loaded} - sys.stdlib_module_names == packages
     assert not loaded & {"asyncio", "concurrent.futures", "hashlib", "logging", "tempfile", "unittest"}
+
+
+def test_a_parameter_that_is_set_beside_a_discipline_must_be_that_ones(earlydrop: Any, scenario: Path) -> None:
+    sets = ["--set", "queue.bottleneck.aqm=pie", "--set", "queue.bottleneck.target=1ms"]
+    for order in (sets, sets[2:] + sets[:2]):
+        ended = earlydrop("check", scenario, *order)
+        assert ended.code == 2
+        assert "queue.bottleneck.target: pie has no such parameter; tc's target is qdelay_ref here" in ended.err

@@ -27,14 +27,15 @@ impl Scenario {
     #[pyo3(signature = (path, sets=Vec::new()))]
     fn load(path: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
         let doc = scenario::load(Path::new(path)).map_err(raise)?;
-        Self::from_doc(doc, sets, Some(path))
+        Self::from_doc(doc, sets, Some(path), true)
     }
 
-    /// Overrides and checks a dict.
+    /// Overrides and checks a dict. `strict`: a parameter that is set must be the discipline's, also one that is set too;
+    /// else, as at the points of a sweep over disciplines and parameters, those that it does not have are left out.
     #[staticmethod]
-    #[pyo3(signature = (document, sets=Vec::new()))]
-    fn parse(document: &Bound<'_, PyAny>, sets: Vec<(String, String)>) -> PyResult<Self> {
-        Self::from_doc(doc_of(document, 0)?, sets, None)
+    #[pyo3(signature = (document, sets=Vec::new(), strict=false))]
+    fn parse(document: &Bound<'_, PyAny>, sets: Vec<(String, String)>, strict: bool) -> PyResult<Self> {
+        Self::from_doc(doc_of(document, 0)?, sets, None, strict)
     }
 
     /// Its name.
@@ -124,13 +125,14 @@ impl Scenario {
         made.map_err(|fault: String| PyRuntimeError::new_err(fault))?.map_err(raise)
     }
 
-    fn from_doc(mut doc: Doc, sets: Vec<(String, String)>, file: Option<&str>) -> PyResult<Self> {
+    fn from_doc(mut doc: Doc, sets: Vec<(String, String)>, file: Option<&str>, strict: bool) -> PyResult<Self> {
         scenario::apply_sets(&mut doc, &sets).map_err(|e| raise(e.in_file(file)))?;
         let own = policy::named_in(&mut doc, file)?;
         let paths: Vec<&str> = sets.iter().map(|(path, _)| path.as_str()).collect();
+        let meant = if strict { &paths[..] } else { &[] };
         for path in &paths {
             if let Some(queue) = path.strip_prefix("queue.").and_then(|rest| rest.strip_suffix(".aqm")) {
-                scenario::retain_known_with(&mut doc, queue, &own, &paths);
+                scenario::retain_known_with(&mut doc, queue, &own, meant);
             }
         }
         let checked = scenario::check_with(&doc, file, &own).map_err(raise)?;
