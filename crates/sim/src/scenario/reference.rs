@@ -36,8 +36,8 @@ pub fn reference() -> Json {
 }
 
 /// A discipline of the catalogue with its parameters: `name`, `title`, `family`, `year`, `summary`, `source`, `doc`,
-/// `limit`, `parameters`, and of Linux's `tc` other names for it (`tc_names`) and for parameters (`tc_options`). A parameter has `name`, `symbol`, `unit`, `kind`, `range`, `choices`, `default`, `source` and
-/// `doc`.
+/// `limit`, `parameters`, and other names in Linux's `tc`, of it (`tc_names`) and of parameters (`tc_options`). A parameter
+/// has `name`, `symbol`, `unit`, `kind`, `range`, `choices`, `default`, `source` and `doc`.
 pub fn discipline(spec: &AqmSpec) -> Json {
     let (names, options) = tc::of(spec);
     json!({

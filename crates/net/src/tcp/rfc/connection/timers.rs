@@ -189,16 +189,16 @@ impl Connection {
         let sent_new = std::mem::take(&mut self.sent_new);
         let Some(time) = self.detection.by_time_mut() else { return };
         let open = self.recovery.is_open() && self.scoreboard.sacked() == 0;
-        let alone = self.scoreboard.len() == 1;
-        let margin = match (self.settings.probe_wait_min_rto, alone) {
-            (true, true) => self.settings.min_rto,
-            (true, false) => tlp::LEAST_MARGIN,
-            (false, true) => self.settings.delayed_ack.unwrap_or(0.0),
-            (false, false) => 0.0,
-        };
         if self.scoreboard.is_empty() || !open || !time.tlp.may_probe() {
             time.probe_at = f64::INFINITY;
         } else if advanced || sent_new {
+            let alone = self.scoreboard.len() == 1;
+            let margin = match (self.settings.probe_wait_min_rto, alone) {
+                (true, true) => self.settings.min_rto,
+                (true, false) => tlp::LEAST_MARGIN,
+                (false, true) => self.settings.delayed_ack.unwrap_or(0.0),
+                (false, false) => 0.0,
+            };
             let timeout = tlp::timeout(self.rtt.rto.srtt(), margin);
             time.probe_at = earlier(now + timeout, self.rto_at);
         }
