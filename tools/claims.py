@@ -12,6 +12,7 @@ Runs are kept in out/store, so that a second `run` only judges.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import tempfile
@@ -32,6 +33,7 @@ from earlydrop.study import case_text, text  # noqa: E402
 from earlydrop.study import folder as folders  # noqa: E402
 from earlydrop.study.claim_results import VERDICTS, ClaimResult, Judged, PartResult  # noqa: E402
 from earlydrop.study.model import Study  # noqa: E402
+from earlydrop.study.parser.claims import STATEMENTS  # noqa: E402
 from earlydrop.study.runs import Outcome  # noqa: E402
 from earlydrop.terminal import Progress  # noqa: E402
 
@@ -204,14 +206,14 @@ def page() -> str:
     lines = [
         "# What the papers claim",
         "",
-        "Every sentence of the five papers (one has two schemes and so two studies) that asserts an effect, in the",
+        "Every sentence of the five papers (one has two schemes and so two studies) that asserts something, in the",
         "papers' order: where it stands, what it says (in our words), the claims that put it to the test with their",
-        "verdicts, or why it cannot be tested. Verdicts are explained in [statistics](statistics.md#verdicts), the",
-        "studies on their own pages. Made by `make claims` from `studies/*/statements.toml` and the verdicts of full "
-        "runs.",
+        "verdicts, or, of a definition, the tests that fail if our code does something else, or why it cannot be",
+        "tested. Verdicts are explained in [statistics](statistics.md#verdicts), the studies on their own pages. Made",
+        "by `make claims` from `studies/*/statements.toml` and the verdicts of full runs.",
         "",
-        "| study | sentences | tested | claims | " + " | ".join(VERDICTS) + " |",
-        "|---|---|---|---|" + "---|" * len(VERDICTS),
+        "| study | sentences | tested by claims | held by tests | claims | " + " | ".join(VERDICTS) + " |",
+        "|---|---|---|---|---|" + "---|" * len(VERDICTS),
     ]
     parts = []
     for name in PAPERS:
@@ -219,8 +221,8 @@ def page() -> str:
         kept = stored(study)
         verdicts = {c["id"]: c["verdict"] for c in kept["claims"]}
         counts = [str(list(verdicts.values()).count(v)) for v in VERDICTS]
-        tested = sum(bool(s.claims) for s in study.statements)
-        row = (f"[{name}](study-{name}.md)", f"{len(study.statements)}", f"{tested}", f"{len(verdicts)}", *counts)
+        tested, held = (sum(map(bool, of)) for of in zip(*((s.claims, s.tests) for s in study.statements), strict=True))
+        row = [f"[{name}](study-{name}.md)", *map(str, (len(study.statements), tested, held, len(verdicts))), *counts]
         lines.append("| " + " | ".join(row) + " |")
         parts += ["", f"## {study.title}", "", study.source["paper"], ""]
         parts += ["| where | what it says | claim | verdict |", "|---|---|---|---|"]
@@ -232,6 +234,8 @@ def page() -> str:
                     if _alike(one.claims, verdicts)
                     else ("; ".join(f"{c} {verdicts[c]}" for c in one.claims))
                 )
+            elif one.tests:
+                claims, said = "", "a definition; held to it by " + ", ".join(map(_named, one.tests))
             else:
                 claims, said = "", _untested(one.untestable)
             parts.append(f"| {cell(one.where)} | {cell(one.text)} | {claims} | {cell(said)} |")
@@ -242,6 +246,23 @@ def page() -> str:
 def _untested(reason: str) -> str:
     """Why no claim tests a sentence. The reason may say whether none can or none does."""
     return reason[0].lower() + reason[1:] if reason.startswith("Not test") else f"not tested: {reason}"
+
+
+def _named(test: str) -> str:
+    """A test by its file and name."""
+    file, _, name = test.partition("::")
+    return f"`{Path(file).name}`: {name.split('::')[-1].replace('_', ' ')}"
+
+
+def lost_test(test: str) -> bool:
+    """Whether there is no such test: a function of that name in that file, marked as a test where it is in Rust."""
+    file, _, name = test.partition("::")
+    path, name = ROOT / file, name.split("::")[-1]
+    if not path.is_file():
+        return True
+    text = path.read_text(encoding="utf-8")
+    mark = r"#\[test\]\s*(#\[[^\n]*\]\s*)*fn " if path.suffix == ".rs" else r"^def (?=test_)"
+    return not re.search(rf"{mark}{re.escape(name)}\(", text, re.M)
 
 
 def _alike(claims: Sequence[str], verdicts: dict[str, str]) -> bool:
@@ -289,6 +310,9 @@ def faults() -> list[str]:
             found.append(f"{study.folder / STORED}: not of these claims ({', '.join(other)}); make studies")
         if not study.statements:
             found.append(f"{study.folder}: has no statements.toml")
+        lost = [test for s in study.statements for test in s.tests if lost_test(test)]
+        if lost:
+            found.append(f"{study.folder / STATEMENTS}: there are no such tests: {', '.join(lost)}")
         tested = {c for s in study.statements for c in s.claims}
         loose = [c.id for c in study.claims if not c.ours and c.id not in tested]
         if loose:

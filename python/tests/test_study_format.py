@@ -351,7 +351,9 @@ def test_the_sentences_of_the_paper_have_a_claim_or_a_reason(tmp_path: Path) -> 
             '["C-11"]',
             'statements.toml: statement 1: claims: "C-11": there is no such name; did you mean "C-1"',
         ),
-        ('untestable = "A definition."', "", "statement 3: needs either claims or a reason why it is untestable"),
+        ('untestable = "A definition."', "", "statement 3: needs either claims, or tests, or a reason why it is"),
+        ('untestable = "A definition."', 'tests = ["red.rs"]', "tests: red.rs: each is a file and the name of a test"),
+        ('untestable = "A definition."', 'untestable = "No."\ntests = ["red.rs::a"]', "needs either claims, or tests"),
         ('untestable = "A definition."', 'untestable = "A definition."\nclaims = ["C-1"]', "needs either"),
         ('text = "A router', 'txt = "A router', '"text" is missing'),
     ):

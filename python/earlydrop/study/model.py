@@ -108,15 +108,17 @@ class Claim:
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence of the paper that asserts an effect, and the claims that test it."""
+    """A sentence of the paper that asserts something, and the claims that test it or the tests that hold us to it."""
 
     where: str
     text: str
     """What it says, in our words."""
     claims: tuple[str, ...] = ()
     """Ids of the claims that put it to the test."""
+    tests: tuple[str, ...] = ()
+    """Of a definition, which no run can deny: the tests that hold the code to it, each as `FILE::NAME`."""
     untestable: str = ""
-    """Why none does."""
+    """Why neither does."""
 
 
 @dataclass(frozen=True)

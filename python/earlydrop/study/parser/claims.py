@@ -212,7 +212,7 @@ def parse_assumption(context: Context, t: StudyTable) -> Assumption:
 
 
 def parse_statements(path: Path, study: Study) -> tuple[Statement, ...]:
-    """Parse the paper's sentences; each is tested by a claim of the study, or says why not."""
+    """Parse the paper's sentences; each is tested by a claim of the study or by the code's tests, or says why not."""
     if not path.is_file():
         return ()
     try:
@@ -227,9 +227,13 @@ def parse_statements(path: Path, study: Study) -> tuple[Statement, ...]:
             for name in claims:
                 if name not in known:
                     raise t.fault(f'claims: "{name}": {unknown(name, known)}')
-            one = Statement(t.text("where"), t.text("text"), claims, t.text("untestable", ""))
-            if bool(one.claims) == bool(one.untestable):
-                raise t.lacks("needs either claims or a reason why it is untestable", "claims", "untestable")
+            tests = t.texts("tests", ())
+            if any(not (test.partition("::")[0] and test.partition("::")[2]) for test in tests):
+                raise t.fault(f"tests: {', '.join(tests)}: each is a file and the name of a test in it, FILE::NAME")
+            one = Statement(t.text("where"), t.text("text"), claims, tests, t.text("untestable", ""))
+            if bool(one.claims) + bool(one.tests) + bool(one.untestable) != 1:
+                said = "needs either claims, or tests, or a reason why it is untestable"
+                raise t.lacks(said, "claims", "tests", "untestable")
             t.end()
             found.append(one)
         top.end()
