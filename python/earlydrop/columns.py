@@ -153,6 +153,7 @@ SERIES: Columns = {
     "*.packets": Column("packets", "length of the queue"),
     "*.average": Column("packets", "the policy's average"),
     "*.dropped": Column("packets", "drops so far, from 0 at the start of the window"),
+    "*.gauges.*": Column("", "inner value of the discipline (`gauges.rs` of the crate `aqm` has names and units)"),
     "flow *.cwnd": Column("segments", "congestion window of the flow"),
 }
 

@@ -117,7 +117,8 @@ class Result:
     def series(self) -> polars.DataFrame | None:
         """The samples over time, one row for each; None unless the scenario records them.
 
-        Columns: `time_s`, then `QUEUE.packets`, `QUEUE.average`, `QUEUE.dropped` and `flow ID.cwnd`.
+        Columns: `time_s`, then `QUEUE.packets`, `QUEUE.average`, `QUEUE.dropped`, `QUEUE.gauges.NAME` and
+        `flow ID.cwnd`.
         """
         import polars
 
@@ -126,7 +127,10 @@ class Result:
             return None
         columns: dict[str, Any] = {"time_s": series["time_s"]}
         for name, queue in series["queues"].items():
+            queue = dict(queue)
+            gauges = queue.pop("gauges", {})
             columns |= {f"{name}.{key}": values for key, values in queue.items() if values is not None}
+            columns |= {f"{name}.gauges.{gauge}": values for gauge, values in gauges.items()}
         for flow in series.get("flows") or []:
             columns |= {f"flow {flow['id']}.{key}": v for key, v in flow.items() if isinstance(v, list)}
         return polars.DataFrame(columns)

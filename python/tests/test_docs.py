@@ -243,7 +243,7 @@ def test_pairs_over_dualpi2_share_as_with_linux() -> None:
 
 def test_every_field_of_a_result_is_described() -> None:
     text = (ROOT / "docs/results.md").read_text(encoding="utf-8")
-    record = {"series": "100 ms", "cwnd_flows": [1], "trace": 1, "trace_flow": 1, "rates": "1 s"} | {
+    record = {"series": "100 ms", "gauges": True, "cwnd_flows": [1], "trace": 1, "trace_flow": 1, "rates": "1 s"} | {
         "jitter": True,
         "losses": True,
     }

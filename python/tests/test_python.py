@@ -32,9 +32,10 @@ def test_a_network_runs_and_gives_tables() -> None:
 
 
 def test_a_series_is_a_table_over_time() -> None:
-    result = network().run(duration="5 s", seed=2, record={"series": "100 ms", "cwnd_flows": [1]})
+    result = network().run(duration="5 s", seed=2, record={"series": "100 ms", "gauges": True, "cwnd_flows": [1]})
     assert result.series is not None
-    assert "bottleneck.packets" in result.series.columns
+    assert {"bottleneck.packets", "bottleneck.gauges.p_b", "flow 1.cwnd"} <= set(result.series.columns)
+    assert result.series["bottleneck.gauges.avg"].to_list() == result.series["bottleneck.average"].to_list()
     assert result.series["time_s"].is_sorted()
     assert len(result.series) >= 49
 

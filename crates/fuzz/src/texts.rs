@@ -62,7 +62,7 @@ pub fn scenario(input: &mut Input<'_>, seconds: &str, any: bool) -> String {
             "",
             "jitter = true\nlosses = true\n",
             "by_flow = true\n",
-            "series = '50 ms'\n",
+            "series = '50 ms'\ngauges = true\n",
             "transfers = true\n"
         ]),
     );

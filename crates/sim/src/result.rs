@@ -511,10 +511,12 @@ fn series_table(scenario: &Scenario, outcome: &Outcome, series: &Series) -> Valu
         .enumerate()
         .map(|(i, port)| {
             let average = if port.has_average { json!(series.average[i]) } else { Value::Null };
-            (
-                port.name.clone(),
-                json!({ "packets": series.packets[i], "average": average, "dropped": series.dropped[i] }),
-            )
+            let mut queue = json!({ "packets": series.packets[i], "average": average, "dropped": series.dropped[i] });
+            if let Some(gauges) = series.gauges.get(i) {
+                let gauges = gauges.iter().map(|(name, values)| ((*name).into(), json!(values)));
+                queue["gauges"] = gauges.collect::<Map<String, Value>>().into();
+            }
+            (port.name.clone(), queue)
         })
         .collect();
     let flows: Vec<Value> = (scenario.record.cwnd_flows.iter().zip(&series.cwnd))

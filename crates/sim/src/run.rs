@@ -77,6 +77,7 @@ pub(crate) fn settings(scenario: &Scenario, network: &Network) -> Settings {
         duration: scenario.duration,
         warmup: scenario.warmup,
         series: record.series,
+        gauges: record.gauges,
         cwnd_flows: record.cwnd_flows.iter().map(|&flow| (flow - 1) as u32).collect(),
         trace: (record.trace > 0).then_some(record.trace as usize),
         trace_ports: (network.ports.iter().zip(0..)).filter(|(port, _)| traced(port)).map(|(_, at)| at).collect(),

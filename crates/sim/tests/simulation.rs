@@ -38,11 +38,12 @@ fn p(simulation: &mut Simulation, gauge: &str) -> f64 {
 fn steps_see_what_samples_see() {
     let scenario = scenario(
         "aqm = \"red\"\nlimit = 60\nmin_th = 5\nmax_th = 30",
-        "[record]\nseries = \"70 ms\"\ncwnd_flows = [1, 7]",
+        "[record]\nseries = \"70 ms\"\ngauges = true\ncwnd_flows = [1, 7]",
     );
     for links in [Links::Auto, Links::Stepped] {
         let mut simulation = Simulation::new(&scenario, 3, links).expect("builds");
         let (mut packets, mut average, mut dropped, mut cwnd) = (vec![], vec![], vec![], vec![]);
+        let mut gauges = Vec::new();
         for sample in 0..200_usize {
             simulation.run_until(f64::from(sample as u32) * 0.07);
             assert_eq!(simulation.series().expect("a series").time.len(), sample, "the next is due at this time");
@@ -50,6 +51,7 @@ fn steps_see_what_samples_see() {
             packets.push(state.packets);
             average.push(state.average.expect("an average"));
             dropped.push(state.counters.drops());
+            gauges.push(state.gauges);
             cwnd.push([1, 7].map(|flow| simulation.flow(flow).expect("a flow").cwnd));
             assert_eq!(state.counters.arrivals, state.counters.departures + state.counters.drops() + state.packets);
         }
@@ -58,6 +60,11 @@ fn steps_see_what_samples_see() {
         assert!(dropped[199] > 0 && packets.iter().any(|&n| n > 0));
         assert_eq!((&series.packets[0][..200], &series.dropped[0][..200]), (&packets[..], &dropped[..]));
         assert_eq!(series.average[0][..200], average);
+        assert!(series.gauges[0].iter().any(|(_, values)| values.windows(2).any(|pair| pair[0] != pair[1])));
+        for (at, state) in gauges.into_iter().enumerate() {
+            let sampled = series.gauges[0].iter().filter(|(_, values)| !values[at].is_nan());
+            assert_eq!(sampled.map(|(name, values)| (*name, values[at])).collect::<Vec<_>>(), state, "{links:?}");
+        }
         assert!(series.cwnd.iter().zip(0..).all(|(flow, at)| (0..200).all(|i| flow[i] == cwnd[i][at])), "{links:?}");
         let whole = result::document(&scenario, 3, &outcome, 0.0);
         assert_eq!(without_cost(simulation.finish(0.0)), without_cost(whole), "{links:?}");

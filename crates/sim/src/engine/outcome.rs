@@ -46,6 +46,9 @@ pub struct Outcome {
     pub links: (usize, usize),
 }
 
+/// Samples of a discipline's inner values, by name. All have one number a sample: NaN where a value was not there.
+pub type Gauges = Vec<(&'static str, Vec<f64>)>;
+
 /// Results of one port.
 pub struct PortOutcome {
     /// Name.
@@ -179,6 +182,8 @@ pub struct Series {
     pub average: Vec<Vec<f64>>,
     /// By port: drops since the start of the window.
     pub dropped: Vec<Vec<u64>>,
+    /// By port: the discipline's inner values by name, in its order; empty unless they are sampled.
+    pub gauges: Vec<Gauges>,
     /// By sampled flow: cwnd, segments.
     pub cwnd: Vec<Vec<f64>>,
 }

@@ -11,6 +11,8 @@ pub struct Settings {
     pub warmup: f64,
     /// Interval of the sampled series, s.
     pub series: Option<f64>,
+    /// Whether the disciplines' inner values are sampled with it.
+    pub gauges: bool,
     /// Flows (from 0) whose cwnd is sampled.
     pub cwnd_flows: Vec<u32>,
     /// Queue events to keep of each traced port.

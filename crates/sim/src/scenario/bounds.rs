@@ -49,6 +49,8 @@ pub(super) const PRODUCTS: Interval =
     Interval { low: 0.0, high: 1000.0, open_low: true, open_high: false, unit: "bdp" };
 /// Most recorded events.
 pub(super) const TRACE: u64 = 10_000_000;
+/// Inner values that a discipline is reckoned to have at most, where their samples are counted.
+pub(super) const GAUGES: usize = 32;
 /// Most numbers in a recorded series.
 pub(super) const SAMPLES: f64 = 1e7;
 /// Largest seed of MRG32k3a when it fills all six words: the second modulus, 4294944443, less one.

@@ -29,6 +29,7 @@ pub(super) const SCENARIO: &[&str] =
 pub(super) const RECORD: &[&str] = &[
     "flows",
     "series",
+    "gauges",
     "cwnd_flows",
     "trace",
     "trace_queues",
@@ -240,6 +241,7 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
     let fields = field.table(RECORD)?;
     let cwnd_flows =
         fields.optional("cwnd_flows").map_or(Ok(Vec::new()), |field| flow_list(&field, scenario, tcp_flow))?;
+    let gauges = gauges(&fields, scenario)?;
     let rates = rates(&fields, scenario)?;
     let trace = fields.optional("trace").map_or(Ok(0), |field| field.whole(0, bounds::TRACE))?;
     if let (0, Some(field)) = (trace, fields.optional("trace_queues").or(fields.optional("trace_headers"))) {
@@ -247,7 +249,8 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
     }
     Ok(Record {
         flows: FLOWS.read(&fields)?,
-        series: series(&fields, scenario.duration, cwnd_flows.len())?,
+        series: series(&fields, scenario.duration, cwnd_flows.len() + gauges.unwrap_or(0))?,
+        gauges: gauges.is_some(),
         cwnd_flows,
         trace,
         trace_queues: fields.optional("trace_queues").map_or(Ok(Vec::new()), |field| queue_list(&field, scenario))?,
@@ -331,20 +334,32 @@ fn queue_list(field: &Field<'_>, scenario: &Scenario) -> Checked<Vec<String>> {
     field.items(WANTED)?.iter().map(one).collect()
 }
 
-fn series(fields: &Fields<'_>, duration: f64, windows: usize) -> Checked<Option<f64>> {
+fn series(fields: &Fields<'_>, duration: f64, rows: usize) -> Checked<Option<f64>> {
     let Some(field) = fields.optional("series") else {
-        return match windows {
+        return match rows {
             0 => Ok(None),
             _ => Err(fields.missing("series").allowed("a sampling interval for cwnd_flows, such as \"10 ms\"")),
         };
     };
     let interval = field.measure(&TIMES, bounds::SERIES)?;
-    let largest = bounds::SAMPLES / windows.max(1) as f64;
+    let largest = bounds::SAMPLES / rows.max(1) as f64;
     if duration / interval > largest {
         let least = duration / largest;
         return Err(field.error("makes too long a series").allowed(format!("at least {least:?} s")));
     }
     Ok(Some(interval))
+}
+
+/// How many inner values of disciplines the series may have; `None` if they have none.
+fn gauges(fields: &Fields<'_>, scenario: &Scenario) -> Checked<Option<usize>> {
+    if !fields.optional("gauges").map_or(Ok(false), |field| field.flag())? {
+        return Ok(None);
+    }
+    if fields.optional("series").is_none() {
+        return Err(fields.missing("series").allowed("a sampling interval for gauges, such as \"10 ms\""));
+    }
+    let ports = scenario.ports(&scenario.topology.with_queues()).len();
+    Ok(Some(bounds::GAUGES.saturating_mul(ports)))
 }
 
 /// The fields of a record that are about rates; the others are at their defaults.

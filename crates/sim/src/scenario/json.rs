@@ -125,6 +125,7 @@ fn record(record: &Record) -> Json {
     let mut map = Map::new();
     FLOWS.write_given(Some(&record.flows).filter(|flows| **flows != FlowRecord::default()), &mut map);
     insert(&mut map, "series", record.series.map(|x| seconds(x).into()));
+    insert(&mut map, "gauges", record.gauges.then_some(true.into()));
     map.insert("cwnd_flows".into(), json!(record.cwnd_flows));
     map.insert("trace".into(), record.trace.into());
     insert(&mut map, "trace_queues", (!record.trace_queues.is_empty()).then(|| json!(record.trace_queues)));

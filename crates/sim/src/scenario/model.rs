@@ -220,6 +220,8 @@ pub struct Record {
     pub flows: FlowRecord,
     /// Sampling interval of the series, in seconds; `None` records none.
     pub series: Option<f64>,
+    /// Whether the series have the inner values of the disciplines.
+    pub gauges: bool,
     /// Flows whose windows are in the series, numbered from 1.
     pub cwnd_flows: Vec<u64>,
     /// Number of events to keep of each traced queue.

@@ -175,6 +175,7 @@ AGAINST
 #[record]
 #flows = "summary"           # how the flows are distributed, instead of a list of them; false: neither
 #series = "100 ms"           # sample queue and average this often
+#gauges = true               # and what the discipline keeps inside
 #cwnd_flows = [1, 2]         # and these flows' windows
 #trace = 1000                # keep the first events of the first queue
 #transfers = true            # keep the time of every transfer

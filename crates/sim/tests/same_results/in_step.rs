@@ -37,7 +37,7 @@ fn in_step(number: u64, rfc: bool, aqms: &[&str]) -> (String, Scenario) {
          senders = {{ rate = \"{senders}\", delay = {near} }}\nreceivers = {{ rate = \"{receivers}\", delay = {far} }}\n\
          bottleneck = {{ rate = \"{}\", delay = \"{}\" }}\n\n[queue.bottleneck]\naqm = \"{aqm}\"\nlimit = \"{} packets\"\n",
         draw.of(&["0 s", "1 s"]),
-        draw.of(&["", "cwnd_flows = [1, 2]\n"]),
+        draw.of(&["", "gauges = true\ncwnd_flows = [1, 2]\n"]),
         draw.of(&["10 Mbit/s", "20 Mbit/s", "40 Mbit/s"]),
         draw.of(&["10 ms", "20 ms", "8 ms"]),
         draw.of(&["60", "400"]),

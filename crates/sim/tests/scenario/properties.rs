@@ -81,6 +81,7 @@ const WORDS: &[&str] = &[
     "start",
     "clock_phase",
     "series",
+    "gauges",
     "cwnd_flows",
     "trace",
     "trace_flow",
@@ -135,7 +136,7 @@ fn sound() -> Doc {
     let reverse = "[queue.reverse]\naqm = \"fq_codel\"\nlimit = \"1 bdp\"\n";
     let other = "[queue.reverse]\naqm = 'droptail'\nrandom = { generator = 'mrg32k3a', seed = 1, skip = 2 }\n";
     let text = template("sound").replace(reverse, other)
-        + "[record]\nseries = '10 ms'\ncwnd_flows = [1, 2]\ntrace = 10\ntrace_headers = true\ntrace_flow = 1\n\
+        + "[record]\nseries = '10 ms'\ngauges = true\ncwnd_flows = [1, 2]\ntrace = 10\ntrace_headers = true\ntrace_flow = 1\n\
            rates = '1 s'\nrate_flows = [1, 2]\nrate_queues = ['reverse']\njitter = true\nlosses = true\n\
            delay_flows = [1]\nloss_rtt = '50 ms'\n";
     assert!(text.contains(other));

@@ -58,6 +58,7 @@ clock_phase = 0
 
 [record]
 series = "10 ms"
+gauges = true
 cwnd_flows = [1, 5]
 trace = 2000
 trace_headers = true
@@ -106,6 +107,7 @@ fn all_fields_arrive_in_base_units() {
     assert_eq!((second.count, other.segment, other.header, other.window), (3, 1000, 40, 1000));
     assert_eq!(second.start, Starts::Times(Delays::Uniform(0.0, 1.0)));
     assert_eq!((scenario.flows(), scenario.largest_packet(Direction::Forward)), (5, 1040));
+    assert!(scenario.record.gauges);
     assert_eq!(scenario.record.cwnd_flows, [1, 5]);
     assert_eq!((scenario.record.rates, &scenario.record.rate_flows[..]), (Some(10.0), &[1, 2, 3, 4, 5][..]));
     assert_eq!(scenario.record.rate_queues, ["bottleneck", "reverse"]);

@@ -1,11 +1,23 @@
 //! Measurement during a run: the window, the series, end-to-end delays and losses.
 
 use super::Engine;
+use crate::engine::outcome::Gauges;
 use crate::engine::state::end_to_end::sent;
 use crate::engine::state::net::Rare;
 use crate::events::{Event, EventQueue, Kind};
 use crate::losses::{FlowLosses, Synchronisation};
 use earlydrop_net::Segment;
+
+/// Notes the inner value `name` in sample number `count`, counted from 1.
+fn note_gauge(gauges: &mut Gauges, count: usize, name: &'static str, value: f64) {
+    let at = gauges.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+        gauges.push((name, Vec::new()));
+        gauges.len() - 1
+    });
+    let values = &mut gauges[at].1;
+    values.resize(count - 1, f64::NAN);
+    values.push(value);
+}
 
 impl<Q: EventQueue> Engine<Q> {
     /// Starts the measured window: resets all counters.
@@ -38,6 +50,11 @@ impl<Q: EventQueue> Engine<Q> {
             series.packets[i].push(port.packets());
             series.average[i].push(port.average().unwrap_or(f64::NAN));
             series.dropped[i].push(port.counters().drops());
+            if let Some(gauges) = series.gauges.get_mut(i) {
+                port.gauges(&mut |name, value| note_gauge(gauges, series.time.len(), name, value));
+                // What was not there this time.
+                gauges.iter_mut().for_each(|(_, values)| values.resize(series.time.len(), f64::NAN));
+            }
         }
         for (values, &flow) in series.cwnd.iter_mut().zip(&self.settings.cwnd_flows) {
             values.push(self.net.flows.rows()[flow as usize].sender.cwnd());

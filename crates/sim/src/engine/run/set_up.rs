@@ -195,6 +195,7 @@ impl<Q: EventQueue> Engine<Q> {
             let ports = self.net.ports.len();
             (series.packets, series.average, series.dropped) =
                 (vec![vec![]; ports], vec![vec![]; ports], vec![vec![]; ports]);
+            series.gauges = vec![vec![]; if self.settings.gauges { ports } else { 0 }];
             series.cwnd = vec![vec![]; self.settings.cwnd_flows.len()];
             self.schedule(0.0, START, Kind::Sample, 0);
         }
