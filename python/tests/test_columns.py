@@ -15,7 +15,10 @@ import column_pages
 from earlydrop import cli, columns
 from earlydrop.links import records
 
-RECORDS = 'series = "100 ms"\ngauges = true\ncwnd_flows = [1]\nby_flow = true\njitter = true\nlosses = true\ntransfers = true\n'
+RECORDS = (
+    'series = "100 ms"\ngauges = true\ncwnd_flows = [1]\n'
+    "by_flow = true\njitter = true\nlosses = true\ntransfers = true\n"
+)
 MORE = (
     '\n[[traffic]]\nkind = "voip"\ncount = 1\n\n[[traffic]]\nkind = "media"\n'
     '\n[[traffic]]\nkind = "transfers"\nsize = "20 kB"\ncount = 1\n'
