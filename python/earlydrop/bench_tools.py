@@ -127,7 +127,7 @@ class PythonModule(Runner):
     def measure(self, case: Case) -> dict[str, Any]:
         package = str(Path(__file__).resolve().parent.parent)
         path = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
-        output, _, peak = self.process([sys.executable, "-m", "earlydrop.bench", case.name], {"PYTHONPATH": path})
+        output, _, peak = self.process([sys.executable, "-P", "-m", "earlydrop.bench", case.name], {"PYTHONPATH": path})
         return {"peak_rss_mb": peak, **json.loads(output)}
 
 

@@ -30,6 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     if argv is None:
         _stops_once(waits=tokens[:1] == ["link"])
+        if os.path.lexists("matplotlibrc"):
+            from ..safe_path import load_matplotlib
+
+            load_matplotlib()
     code = _guarded(tokens)
     if argv is None and code == INTERRUPTED:
         # Threads may still be inside a run that cannot be stopped; do not wait for them. What other processes share is

@@ -15,7 +15,7 @@ from multiprocessing.connection import wait
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from .. import runner
+from .. import runner, safe_path
 from . import plotting
 
 if TYPE_CHECKING:
@@ -78,12 +78,13 @@ def artists(workers: int | None, *modules: str) -> Iterator[Executor]:
     Only for programs that end in `if __name__ == "__main__"`, as commands do: the processes import the main module.
     """
     count = min(workers or runner.cores(), MOST)
-    pool = Here() if count == 1 else _processes(count, modules)
-    try:
-        yield pool
-    finally:
-        # After an error nothing more is drawn.
-        pool.shutdown(cancel_futures=True)
+    with safe_path.children():
+        pool = Here() if count == 1 else _processes(count, modules)
+        try:
+            yield pool
+        finally:
+            # After an error nothing more is drawn.
+            pool.shutdown(cancel_futures=True)
 
 
 def _processes(count: int, modules: Sequence[str]) -> Executor:
@@ -118,6 +119,7 @@ def _begin(modules: Sequence[str]) -> None:
     Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
     # Collections of garbage need not go through all that is loaded.
     gc.disable()
+    safe_path.load_matplotlib()
     for name in modules:
         import_module(name)
     gc.freeze()

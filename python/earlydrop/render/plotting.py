@@ -99,10 +99,10 @@ def look(index: int) -> Look:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw and save in this style, leaving matplotlib's own settings as they were."""
-    import matplotlib
+    """Draw and save in this style and nobody else's, leaving matplotlib's own settings as they were."""
+    from matplotlib import style
 
-    with matplotlib.rc_context(cast("Any", {**STYLE, **dict(panels.current().settings)})):
+    with style.context(["default", {**STYLE, **dict(panels.current().settings)}]):
         yield
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
-from .. import extras, terminal
+from .. import extras, safe_path, terminal
 from ..document import Document
 from ..runner import cores
 from ..store import engine
@@ -87,14 +87,22 @@ class Cluster:
         except ImportError as error:
             raise SweepError(f"--cluster needs dask.distributed: {extras.command('cluster')}") from error
         self._base, self._address = base, where
-        self._started: Any = None if wanted is None else clusters.start(wanted)
+        # A local cluster starts its workers again where they die.
+        self._safe = contextlib.ExitStack()
+        if wanted is not None:
+            self._safe.enter_context(safe_path.children())
+        try:
+            self._started: Any = None if wanted is None else clusters.start(wanted)
+        except BaseException:
+            self._safe.close()
+            raise
         address = where if self._started is None else str(self._started.scheduler_address)
         try:
             # Without types of its own: Any.
             client: Any = distributed.Client
             self._client: Any = client(address, timeout=patience_s, name="earlydrop-sweep", set_as_default=False)
         except (OSError, ValueError, TimeoutError, ImportError) as error:
-            clusters.close(self._started)
+            self._end_started()
             raise SweepError(f"--cluster {where}: no scheduler answers there: {error}") from error
         self._name = f"earlydrop-{secrets.token_hex(4)}"
         self._finished: SimpleQueue[tuple[int, Any]] = SimpleQueue()
@@ -168,7 +176,11 @@ class Cluster:
             self._client.cancel(list(self._futures.values()), force=True)
         with contextlib.suppress(Exception):
             self._client.close(timeout=5)
+        self._end_started()
+
+    def _end_started(self) -> None:
         clusters.close(self._started)
+        self._safe.close()
 
 
 def _near(done: work.Done) -> work.Done:
