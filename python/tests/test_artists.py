@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Executor
+from pathlib import Path
 
 import pytest
 
@@ -93,11 +94,21 @@ if __name__ == "__main__":
 """
 
 
-def test_processes_end_when_the_command_is_killed() -> None:
-    with subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True) as process:
+@pytest.mark.parametrize("all_at_once", [False, True])
+def test_processes_end_when_the_command_is_killed(all_at_once: bool) -> None:
+    shared = Path("/dev/shm")
+    before = set(shared.iterdir()) if shared.is_dir() else set()
+    command = [sys.executable, "-c", KILLED]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stdout is not None
         theirs = [int(word) for word in process.stdout.readline().split()]
-        process.kill()
+        made = set(shared.iterdir()) - before if shared.is_dir() else set()
+        if all_at_once:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    # Semaphores with names would stay.
+    assert not [path for path in made if path.name.startswith("sem.mp-")]
     end = time.monotonic() + 20
     while (left := [one for one in theirs if _lives(one)]) and time.monotonic() < end:
         time.sleep(0.05)

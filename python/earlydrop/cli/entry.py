@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -11,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from .completion import SHELLS, script
-from .exits import DONE, INTERRUPTED, LINK_FAILED
+from .exits import DONE, INTERRUPTED, LINK_FAILED, SIGNALLED
 from .failures import failed
 from .printing import version
 
@@ -28,41 +27,46 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    first: list[int] = []
     if argv is None:
-        _stops_once(waits=tokens[:1] == ["link"])
+        _stops_once(first, waits=tokens[:1] == ["link"])
         if os.path.lexists("matplotlibrc"):
             from ..safe_path import load_matplotlib
 
             load_matplotlib()
     code = _guarded(tokens)
     if argv is None and code == INTERRUPTED:
-        # Threads may still be inside a run that cannot be stopped; do not wait for them. What other processes share is
-        # given back when it is collected.
-        gc.collect()
+        # Threads may still be inside a run that cannot be stopped; do not wait for them.
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(code)
+        os._exit(SIGNALLED + first[0] if first else code)
     return code
 
 
-def _stops_once(waits: bool) -> None:
-    """Ctrl-C or SIGTERM interrupts once. Another is not heard while the command ends; after a second it ends at once.
+def _stops_once(first: list[int], waits: bool) -> None:
+    """A signal interrupts once. Another is not heard while the command ends; after a second it ends at once.
 
-    `waits`: a real link is taken down whatever comes.
+    `first` gets the number of the first. `waits`: a real link is taken down whatever comes, and has rules of its own
+    for other signals.
     """
-    first: list[float] = []
+    came: list[float] = []
 
     def interrupted(number: int, frame: object) -> None:
         if not first:
-            first.append(time.monotonic())
+            first.append(number)
+            came.append(time.monotonic())
             raise KeyboardInterrupt
-        if time.monotonic() - first[0] > 1 and not waits:
-            os._exit(INTERRUPTED)
+        if time.monotonic() - came[0] > 1 and not waits:
+            os._exit(SIGNALLED + first[0])
 
     signal.signal(signal.SIGTERM, interrupted)
-    # Whoever started it may have made it deaf to Ctrl-C.
+    # Whoever started it may have made it deaf to Ctrl-C, or to the end of the terminal (`nohup`).
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupted)
+    for name in () if waits else ("SIGHUP", "SIGQUIT"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, interrupted)
 
 
 def _guarded(tokens: list[str]) -> int:

@@ -7,11 +7,13 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
+from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +81,7 @@ def artists(workers: int | None, *modules: str) -> Iterator[Executor]:
     """
     count = min(workers or runner.cores(), MOST)
     with safe_path.children():
-        pool = Here() if count == 1 else _processes(count, modules)
+        pool = Here() if count == 1 else _Processes(count, (*modules, *MATPLOTLIB))
         try:
             yield pool
         finally:
@@ -87,36 +89,71 @@ def artists(workers: int | None, *modules: str) -> Iterator[Executor]:
             pool.shutdown(cancel_futures=True)
 
 
-def _processes(count: int, modules: Sequence[str]) -> Executor:
-    # Not by a fork server: its socket lies in a folder of its own, which stays when the command is killed.
-    context = multiprocessing.get_context("spawn")
-    loaded = (*modules, *MATPLOTLIB)
-    try:
-        pool = ProcessPoolExecutor(count, context, _begin, (loaded,))
-    except (ImportError, NotImplementedError, OSError):
-        # A system without semaphores that processes share.
-        return Here()
-    Thread(target=_start, args=(pool, count)).start()
-    return pool
+class _Processes(Executor):
+    """Processes, each with a thread here that asks it for one figure after the other over a pipe.
 
+    `ProcessPoolExecutor` shares semaphores that have names in the system, and these stay when all are killed at once.
+    """
 
-def _start(pool: Executor, count: int) -> None:
-    """Starts the processes, one with each task."""
-    if hasattr(signal, "pthread_sigmask"):
-        # Processes have the mask of the thread that starts them; Ctrl-C is for the command alone.
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    with suppress(Exception):
-        # The command may have ended meanwhile; whoever asks for a figure hears of all else.
+    def __init__(self, count: int, modules: Sequence[str]) -> None:
+        self._idle: SimpleQueue[Connection | Exception] = SimpleQueue()
+        self._threads = ThreadPoolExecutor(count)
+        self._ends: list[Connection] = []
+        self._begun = self._threads.submit(self._begin, count, modules)
+
+    def _begin(self, count: int, modules: Sequence[str]) -> None:
+        # Not by a fork server: its socket lies in a folder of its own, which stays when the command is killed.
+        context = multiprocessing.get_context("spawn")
+        if os.name == "posix":
+            # It is started with the first process otherwise, and leaves this thread without its mask.
+            resource_tracker = import_module("multiprocessing.resource_tracker")
+            resource_tracker.ensure_running()
+            _leave_signals()
         for _ in range(count):
-            pool.submit(os.getpid)
+            try:
+                here, there = context.Pipe()
+                context.Process(target=_draw, args=(there, modules), daemon=True).start()
+                there.close()
+            except Exception as error:
+                # Whoever asks for a figure hears of it.
+                self._idle.put(error)
+            else:
+                self._ends.append(here)
+                self._idle.put(here)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        return self._threads.submit(self._ask, partial(fn, *args, **kwargs))
+
+    def _ask(self, what: Callable[[], Any]) -> Any:
+        one = self._idle.get()
+        try:
+            if isinstance(one, Exception):
+                raise one
+            one.send(what)
+            drawn, made = one.recv()
+        except EOFError:
+            raise RuntimeError("a process that draws figures has ended") from None
+        finally:
+            self._idle.put(one)
+        if not drawn:
+            raise made
+        return made
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._threads.shutdown(wait, cancel_futures=cancel_futures)
+        for one in self._ends:
+            one.close()
 
 
-def _begin(modules: Sequence[str]) -> None:
-    """In a new process: it leaves Ctrl-C to the one that asks for figures, and ends with it, however that ends."""
+def _leave_signals() -> None:
+    """Signals are for the command alone. A process has the mask of the thread that starts it."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT})
+
+
+def _draw(asked: Connection, modules: Sequence[str]) -> None:
+    """In a new process: draws what it is asked for, and ends when nobody is left who could ask."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+    Thread(target=_end_after, daemon=True).start()
     # Collections of garbage need not go through all that is loaded.
     gc.disable()
     safe_path.load_matplotlib()
@@ -124,8 +161,19 @@ def _begin(modules: Sequence[str]) -> None:
         import_module(name)
     gc.freeze()
     gc.enable()
+    with suppress(EOFError, OSError):
+        while True:
+            what = asked.recv()
+            try:
+                answer = (True, what())
+            except Exception as error:
+                answer = (False, error)
+            asked.send(answer)
 
 
-def _end_after(sentinel: int) -> None:
-    wait([sentinel])
+def _end_after() -> None:
+    """Ends this process with the one that started it, however that ends."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
     os._exit(1)
