@@ -483,14 +483,34 @@ def test_a_failed_run_ends_with_1(earlydrop: Any, scenario: Path, monkeypatch: p
     assert "no luck" in ended.err
 
 
-def test_a_fault_of_ours_ends_with_3(earlydrop: Any, scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_ours_ends_with_3_and_a_file_that_says_where(
+    earlydrop: Any, scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(scenario: _core.Scenario, seed: int | None) -> _core.Outcome:
         raise ZeroDivisionError("oops")
 
     monkeypatch.setattr(runner, "outcome", fail)
-    ended = earlydrop("run", scenario)
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for words, folder in ((["run", scenario], here), (["run", scenario, "--out", there / "out"], there)):
+        ended = earlydrop(*words)
+        assert ended.code == 3
+        assert "internal error: oops" in ended.err
+        assert "Traceback" not in ended.err
+        (file,) = folder.iterdir()
+        assert file.name in ended.err
+        told = file.read_text(encoding="utf-8")
+        assert "ZeroDivisionError: oops" in told
+        assert f"earlydrop run {scenario}" in told
+    if not Path("/proc").is_dir():
+        return
+    # Where nothing can be written.
+    monkeypatch.chdir("/proc")
+    ended = earlydrop("run", scenario, "--json")
     assert ended.code == 3
-    assert "internal error: oops" in ended.err
+    assert "ZeroDivisionError: oops" in ended.err
+    assert "the lines above" in json.loads(ended.out)["error"]["message"]
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from .completion import SHELLS, script
-from .exits import DONE, INTERRUPTED, LINK_FAILED, SIGNALLED
+from .exits import DONE, INTERRUPTED, SIGNALLED
 from .failures import failed
 from .printing import version
 
@@ -70,9 +70,6 @@ def _stops_once(first: list[int], waits: bool) -> None:
 
 
 def _guarded(tokens: list[str]) -> int:
-    # What follows -- are the words of another command.
-    own = tokens[: tokens.index("--")] if "--" in tokens else tokens
-    wants_json = "--json" in own
     try:
         code = _dispatch(tokens)
         sys.stdout.flush()
@@ -85,7 +82,7 @@ def _guarded(tokens: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except Exception as error:  # the one place where everything ends
-        return failed(error, wants_json, LINK_FAILED if tokens[:1] == ["link"] else None)
+        return failed(error, tokens)
 
 
 def _dispatch(tokens: list[str]) -> int:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from ..errors import EarlydropError
-from .exits import FAILED, INTERNAL, WRONG_INPUT
+from .exits import FAILED, INTERNAL, LINK_FAILED, WRONG_INPUT
 from .printing import print_json
 
 
@@ -28,24 +32,52 @@ class InputError(EarlydropError):
     """The user's input is wrong."""
 
 
-def failed(error: Exception, wants_json: bool, always: int | None = None) -> int:
-    """Say what went wrong, and give the exit code: that of the error, or one that it always is."""
+def failed(error: Exception, words: Sequence[str]) -> int:
+    """Say what went wrong with the command of these words, and give its exit code."""
     code, fields = classified(error)
     message = _said(error) or type(error).__name__
     if code == INTERNAL:
-        import traceback
-
-        traceback.print_exception(error)
-        message = f"internal error: {message}"
-    notes = getattr(error, "__notes__", [])
-    message = "; ".join([message, *notes]) if code != INTERNAL else message
+        message = _internal(error, message, words)
+    message = "; ".join([message, *getattr(error, "__notes__", [])])
     print(f"error: {message}", file=sys.stderr)
-    for note in notes if code == INTERNAL else []:
-        print(note, file=sys.stderr)
-    code = code if always is None else always
-    if wants_json:
+    if words[:1] == ["link"]:
+        code = LINK_FAILED
+    if "--json" in own(words):
         print_json({"error": {"message": message, **fields}, "exit": code})
     return code
+
+
+def own(words: Sequence[str]) -> Sequence[str]:
+    """The command line without what follows `--`: the words of another command."""
+    return words[: words.index("--")] if "--" in words else words
+
+
+def _internal(error: Exception, message: str, words: Sequence[str]) -> str:
+    """What is said of a mistake of ours. A file beside the output, or in the current folder, has where it happened."""
+    import platform
+    import traceback
+
+    from .printing import version
+
+    mine = own(words)
+    out = mine[mine.index("--out") + 1 : mine.index("--out") + 2] if "--out" in mine else []
+    folder = Path(out[0]).absolute().parent if out else Path()
+    place = folder / f"earlydrop-error-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
+    told = [
+        f"earlydrop {version()}, Python {platform.python_version()}, {platform.platform()}",
+        f"earlydrop {shlex.join(words)}",
+        "",
+        "".join(traceback.format_exception(error)),
+    ]
+    said = f"internal error: {message}\nThis is a mistake in earlydrop, not in your input. Please report it, with"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with place.open("x", encoding="utf-8", errors="replace") as file:
+            file.write("\n".join(told))
+    except OSError:
+        print("\n".join(told), file=sys.stderr)
+        return f"{said} the lines above and the files that the command read"
+    return f"{said} {place} (read it before you send it: it has the command line) and the files that the command read"
 
 
 def _said(error: Exception) -> str:
