@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
+import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -186,6 +188,30 @@ def rescued(write: Callable[[Path], None]) -> Iterator[None]:
         else:
             error.add_note(f"the runs were made, and are kept in {folder}")
         raise
+
+
+FORMULA = r"^[=+\-@\t\r]"
+"""How a text begins that a spreadsheet takes for a formula."""
+
+
+def csv_cell(value: Any) -> Any:
+    """A value for a table that spreadsheets open: an apostrophe comes before what they would take for a formula."""
+    if not isinstance(value, str) or not re.match(FORMULA, value):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        # A return alone would end the row.
+        return "'" + value.replace("\r", " ")
+    return value
+
+
+@contextmanager
+def csv_rows(path: Path) -> Iterator[Callable[[Iterable[Any]], None]]:
+    """A CSV file; what is given writes a row."""
+    with disk.open_text(path, newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        yield lambda row: writer.writerow(map(csv_cell, row))
 
 
 def write_json(path: Path, document: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -175,8 +174,9 @@ def _plain(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def write_csv(path: Path, rows: Sequence[Sequence[Any]]) -> None:
     """Write a table whose first row is its head."""
-    with disk.open_text(path, newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(rows)
+    with output.csv_rows(path) as write:
+        for row in rows:
+            write(row)
 
 
 # ---- LaTeX ---------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .. import disk
 from ..document import Document
+from ..output import csv_cell
 from ..terminal import table
 from .files import NotAStore, refused
 from .keys import COST
@@ -73,6 +74,8 @@ def export(store: Store, file: Path, columns: Sequence[str] | None) -> tuple[int
             raise NotAStore(f"{store.url}: no run has the column {name}")
     if file.suffix == ".csv":
         frame = frame.select(c for c, kind in frame.schema.items() if not isinstance(kind, pl.List))
+        texts = [c for c, kind in frame.schema.items() if kind == pl.String]
+        frame = frame.with_columns(pl.col(c).map_elements(csv_cell, pl.String) for c in texts)
         out = io.BytesIO()
         frame.write_csv(out)
         content = out.getvalue()

@@ -6,13 +6,12 @@ import csv
 import itertools
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
-from .. import columns, disk, streamed
+from .. import columns, disk, output, streamed
 from ..render.result_text import LATEX_END, latex_head, latex_row
 from ..terminal import CUT, interval_text, paragraph, table, with_sign
 from .cells import Cell, Row
@@ -239,8 +238,8 @@ def _write_points(folder: Path, outcome: Outcome, document: streamed.Writer) -> 
     factors = [f.name for f in sweep.factors]
     parts = ("mean", "lower", "upper", "n")
     document.begin("points")
-    with _table(folder / "points.csv") as rows, disk.open_text(folder / "points.tex") as tex:
-        rows.writerow([*factors, "replicates", *(f"{m.id}_{p}" for m in sweep.measures for p in parts)])
+    with output.csv_rows(folder / "points.csv") as write, disk.open_text(folder / "points.tex") as tex:
+        write([*factors, "replicates", *(f"{m.id}_{p}" for m in sweep.measures for p in parts)])
         caption = "; ".join([f"{sweep.title}: {replication(outcome)}", *outcome.notes])
         tex.write(latex_head([*factors, "n", *(m.label for m in sweep.measures)], len(factors), caption))
         for row in outcome.rows():
@@ -248,7 +247,7 @@ def _write_points(folder: Path, outcome: Outcome, document: streamed.Writer) -> 
             document.item(outcome.point_document(row, cells))
             levels = [level.value for level in sweep.points[row.number].levels]
             replicates = 1 if row.same_run else len(row.seeds)
-            rows.writerow([*levels, replicates, *(getattr(c, p) for c in cells.values() for p in parts)])
+            write([*levels, replicates, *(getattr(c, p) for c in cells.values() for p in parts)])
             tex.write(latex_row(_point_line(outcome, row, cells)))
         tex.write(LATEX_END)
     document.end()
@@ -275,14 +274,14 @@ def _write_differences(folder: Path, outcome: Outcome, document: streamed.Writer
     document.begin("differences")
     if outcome.differences:
         sweep = outcome.sweep
-        with _table(folder / "differences.csv") as rows:
+        with output.csv_rows(folder / "differences.csv") as write:
             factors = [f.name for f in sweep.factors]
-            rows.writerow([*factors, "compared_in", "measure", *DIFFERENCE, "t_test_p_holm", "t_test_p_bh"])
+            write([*factors, "compared_in", "measure", *DIFFERENCE, "t_test_p_holm", "t_test_p_bh"])
             for (pair, m, difference), after in zip(outcome.differences, outcome.corrected, strict=True):
                 one = difference_document(pair, m, difference, after)
                 document.item(one)
                 levels = [x.value for x in sweep.points[pair.point].levels]
-                rows.writerow([*levels, pair.factor, m, *(one[k] for k in DIFFERENCE), *after])
+                write([*levels, pair.factor, m, *(one[k] for k in DIFFERENCE), *after])
     document.end()
 
 
@@ -294,12 +293,6 @@ def _described(path: Path, outcome: Outcome) -> columns.Columns:
         head = next(csv.reader(file))
     own = _factors(outcome) | columns.over_seeds((m.id, m.title, m.unit) for m in outcome.sweep.measures)
     return columns.of(head, path.stem, own)
-
-
-@contextmanager
-def _table(path: Path) -> Iterator[Any]:
-    with disk.open_text(path, newline="") as file:
-        yield csv.writer(file, lineterminator="\n")
 
 
 def _write_runs(path: Path, outcome: Outcome) -> None:
