@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ def _position(items: list[Any], step: str, path: str) -> int:
 
 
 def lookup(document: Mapping[str, Any], path: str) -> Any:
-    """The value at a dotted path, or None where there is none."""
+    """The value at a dotted path, or None where there is none (a number that is none, NaN, has no value either)."""
     here: Any = document
     for step in path.split("."):
         if isinstance(here, Mapping):
@@ -67,7 +68,7 @@ def lookup(document: Mapping[str, Any], path: str) -> Any:
             here = here[int(step)]
         else:
             return None
-    return here
+    return None if isinstance(here, float) and math.isnan(here) else here
 
 
 def flow_count(result: Mapping[str, Any]) -> int:

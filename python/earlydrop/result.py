@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .document import flow_count
 from .errors import EarlydropError
+from .terminal import number
 
 if TYPE_CHECKING:
     import polars
@@ -165,10 +166,11 @@ class Result:
         d = self.document
         if d.get("kind") == "link":
             flows = len(d["flows"])
-            return f"<Result {d['scenario']}, a real link: {d['throughput_total_mbps']:.3f} Mbit/s, {flows} flows>"
+            carried = number(d["throughput_total_mbps"], 3)
+            return f"<Result {d['scenario']}, a real link: {carried} Mbit/s, {flows} flows>"
         return (
-            f"<Result {d['scenario']} seed {d['seed']}: {d['goodput_total_mbps']:.3f} Mbit/s, "
-            f"{flow_count(d)} flows, Jain {d['jain']:.3f}>"
+            f"<Result {d['scenario']} seed {d['seed']}: {number(d['goodput_total_mbps'], 3)} Mbit/s, "
+            f"{flow_count(d)} flows, Jain {number(d['jain'], 3)}>"
         )
 
     def _repr_html_(self) -> str:
@@ -178,5 +180,5 @@ class Result:
         d, said = self.document, repr(self)[1:-1].removeprefix("Result ")
         if d.get("kind") == "link":
             return notebook.paragraphs([said])
-        delay = "" if d["delay_mean_ms"] is None else f"; {d['delay_mean_ms']:.2f} ms one way, end to end"
+        delay = f"; {number(d['delay_mean_ms'], 2)} ms one way, end to end"
         return notebook.paragraphs([said + delay]) + notebook.table(*queue_table(d), left=2)

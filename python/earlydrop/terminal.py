@@ -138,9 +138,9 @@ def paragraph(text: str, indent: str = "") -> str:
     return textwrap.fill(text, width(), initial_indent=indent, subsequent_indent=indent)
 
 
-def number(value: float | None, digits: int) -> str:
-    """A number with a fixed count of digits, a dash for none."""
-    return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
+def number(value: float | None, digits: int, scale: float = 1) -> str:
+    """A number times `scale` with a fixed count of digits, a dash for none."""
+    return "-" if value is None or not math.isfinite(value) else f"{scale * value:.{digits}f}"
 
 
 ANY = (-math.inf, math.inf)

@@ -50,7 +50,7 @@ def link_text(document: Mapping[str, Any]) -> str:
             number(q["average_mean_packets"], 2),
             number(q["delay_mean_ms"], 2),
             number(q["delay_p99_ms"], 2),
-            number(100 * q["drop_rate"], 3),
+            number(q["drop_rate"], 3, 100),
             str(q["marks"]),
         ]
         for way, name, q in queues

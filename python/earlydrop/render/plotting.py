@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -444,7 +445,8 @@ def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
     groups = {"": flows} if real else entries(document)
     goodputs: list[float] = []
     for k, (name, own_flows) in enumerate(groups.items()):
-        ranked = sorted((f[of] for f in own_flows), reverse=True)
+        known = (f[of] for f in own_flows if f[of] is not None)
+        ranked = sorted(filter(math.isfinite, known), reverse=True)
         ranks = range(len(goodputs) + 1, len(goodputs) + len(ranked) + 1)
         goodputs += ranked
         # No queue's colour, except that flows on a link are those of its first queue.

@@ -18,14 +18,14 @@ def queue_table(document: Mapping[str, Any]) -> tuple[list[str], list[list[str]]
                 name,
                 q["aqm"],
                 number(q["throughput_mbps"], 3),
-                number(100 * q["utilisation"], 2),
+                number(q["utilisation"], 2, 100),
                 number(q["queue_mean_packets"], 2),
                 number(q["queue_max_packets"], 0),
                 number(q["average_mean_packets"], 2),
                 number(q["delay_mean_ms"], 2),
                 number(q["delay_p99_ms"], 2),
-                number(100 * q["drop_rate"], 3),
-                str(q["marks"]),
+                number(q["drop_rate"], 3, 100),
+                number(q["marks"], 0),
             ]
         )
     return head, body

@@ -214,4 +214,4 @@ def _totals(document: Mapping[str, Any]) -> list[str]:
 def _cell(value: Any, factor: float, digits: int) -> str:
     if isinstance(value, str):
         return value
-    return number(None if value is None else factor * value, digits)
+    return number(value, digits, factor)

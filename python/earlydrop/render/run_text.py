@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ def run_text(document: Mapping[str, Any]) -> str:
         [
             name,
             *(
-                str(q[k])
+                number(q[k], 0)
                 for k in (
                     "queued_at_start",
                     "arrivals",
@@ -45,23 +46,25 @@ def run_text(document: Mapping[str, Any]) -> str:
     if len(d.get("traffic", [])) > 1:
         lines += [_traffic_table(d["traffic"]), "", "all flows"]
     lines += [
-        f"goodput     {d['goodput_total_mbps']:.3f} Mbit/s{share}",
-        f"throughput  {d['throughput_total_mbps']:.3f} Mbit/s",
+        f"goodput     {number(d['goodput_total_mbps'], 3)} Mbit/s{share}",
+        f"throughput  {number(d['throughput_total_mbps'], 3)} Mbit/s",
         f"delay       {number(d['delay_mean_ms'], 3)} ms one way, end to end",
         f"jain        {number(d['jain'], 4)}",
     ]
     cost = d.get("cost") or {}
     if cost.get("wall_s"):
-        lines += [f"cost        {cost['wall_s']:.3f} s, {cost.get('events', 0):,} events"]
+        lines += [f"cost        {number(cost['wall_s'], 3)} s, {cost.get('events') or 0:,} events"]
     return "\n".join(lines)
 
 
 def _goodputs(document: Mapping[str, Any]) -> list[float]:
     """Goodputs of flows, the smallest and the largest among them; none if the result says nothing of flows."""
     if "flows" in document:
-        return [flow["goodput_mbps"] for flow in document["flows"]]
-    found = [entry["flow_summary"]["goodput_mbps"] for entry in document["traffic"] if "flow_summary" in entry]
-    return [one[end] for one in found for end in ("min", "max")]
+        found = [flow["goodput_mbps"] for flow in document["flows"]]
+    else:
+        each = [entry["flow_summary"]["goodput_mbps"] for entry in document["traffic"] if "flow_summary" in entry]
+        found = [one[end] for one in each for end in ("min", "max")]
+    return [one for one in found if one is not None and math.isfinite(one)]
 
 
 def _traffic_table(entries: Sequence[Mapping[str, Any]]) -> str:
@@ -72,7 +75,7 @@ def _traffic_table(entries: Sequence[Mapping[str, Any]]) -> str:
             str(e["entry"]) if e["name"] is None else e["name"],
             e["kind"] if e["tcp"] is None else f"{e['kind']}, {e['tcp']}",
             str(e["flows"]),
-            f"{e['goodput_mbps']:.3f}",
+            number(e["goodput_mbps"], 3),
             number(e["delay_mean_ms"], 3),
             number(e["jain"], 4) if e["flows"] > 1 else "-",
         ]

@@ -1,0 +1,138 @@
+"""Any measure may have no value: every printer, table and figure then says so, and goes on."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from earlydrop import _core, cli
+from earlydrop.analysis import compare
+from earlydrop.document import Document
+from earlydrop.render import plotting, result_text, run_report
+from earlydrop.render.run_text import run_text
+from earlydrop.result import Result
+
+Path_ = tuple[str | int, ...]
+STRUCTURE = {
+    "id",
+    "seed",
+    "duration_s",
+    "warmup_s",
+    "entry",
+    "flows",
+    "interval_s",
+    "segment",
+    "seeds",
+    "time_s",
+    "distance",
+}
+"""What a result is laid out by, no measure of it."""
+
+
+def scenario(record: Document) -> _core.Scenario:
+    document = tomllib.loads(_core.template("none")) | {"duration": "2 s", "warmup": "1 s", "record": record}
+    return _core.Scenario.parse(document, [])
+
+
+def measures(value: Any, at: Path_ = ()) -> Iterator[Path_]:
+    """The places of all measured numbers; of a list's entries the first stands for all."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from measures(inner, (*at, key))
+    elif isinstance(value, list):
+        for key, inner in enumerate(value[:1]):
+            yield from measures(inner, (*at, key))
+    elif isinstance(value, (int, float)) and not isinstance(value, bool) and not STRUCTURE & set(at[-1:]):
+        yield at
+
+
+def with_value(document: Document, at: Path_, value: float | None) -> Document:
+    """The document with another value at a place."""
+    found = inner = copy.deepcopy(document)
+    for key in at[:-1]:
+        inner = inner[key]  # type: ignore[index]
+    inner[at[-1]] = value  # type: ignore[index]
+    return found
+
+
+def number_at(document: Document, at: Path_) -> Any:
+    inner: Any = document
+    for key in at:
+        inner = inner[key]
+    return inner
+
+
+def test_a_run_without_one_of_its_values_is_shown(tmp_path: Path) -> None:
+    more = {"series": "100 ms", "cwnd_flows": [1], "by_flow": True, "rates": "500 ms", "jitter": True, "losses": True}
+    made = scenario(more)
+    document, normal = json.loads(made.run()), json.loads(made.to_json())
+    places = list(measures(document))
+    assert len(places) > 150
+    for at in places:
+        values: list[float | None] = [None]
+        if isinstance(number_at(document, at), float):
+            values.append(math.nan)
+        for value in values:
+            lacking = with_value(document, at, value)
+            shown = Result(lacking, normal)
+            said = f"{run_text(lacking)}{shown!r}{shown._repr_html_()}"
+            assert "None" not in said, at
+            assert "nan" not in said, at
+            assert shown.queues.height == len(document["queues"]), at
+            assert shown.flows.height == len(document["flows"]), at
+            run_report.context(lacking, normal)
+    # Figures and folders take longer: all values of a kind at once.
+    for value in (None, math.nan):
+        lacking = document
+        for at in places:
+            if value is None or isinstance(number_at(document, at), float):
+                lacking = with_value(lacking, at, value)
+        plotting.run_figure(lacking)
+        folder = tmp_path / str(value)
+        folder.mkdir()
+        result_text.write_run(folder, lacking, normal)
+        run_report.write(folder, lacking, normal)
+
+
+@pytest.mark.parametrize("value", [None, math.nan])
+def test_a_comparison_without_values_is_shown(tmp_path: Path, value: float | None) -> None:
+    made = scenario({})
+    plain = [json.loads(made.run(seed)) for seed in (1, 2, 3)]
+    places = [
+        ("queues", "bottleneck", name)
+        for name in ("utilisation", "delay_mean_ms", "delay_p99_ms", "queue_mean_packets", "drop_rate")
+    ]
+    places += [(name,) for name in ("goodput_total_mbps", "delay_mean_ms", "jain")]
+    for at in [*places, None]:
+        lacking = plain
+        for place in places if at is None else [at]:
+            lacking = [with_value(one, place, value) for one in lacking]
+        result = compare.tabulate(
+            "none", "bottleneck", ("a", "b"), {"a": "A", "b": "B"}, (1, 2, 3), [*plain, *lacking], {}
+        )
+        said = result_text.comparison_text(result)
+        assert "None" not in said, at
+        assert "nan" not in said, at
+        json.dumps(result.document("0"), allow_nan=False)
+        if at is None:
+            result_text.write_comparison(tmp_path, result, "0")
+            assert (tmp_path / "report.html").is_file()
+
+
+def test_a_link_that_is_down_in_the_whole_window(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = _core.template("down").replace('duration = "60 s"', 'duration = "4 s"').replace('"20 s"', '"2 s"')
+    old = 'bottleneck = { rate = "50 Mbit/s"'
+    assert old in text
+    text = text.replace(old, 'bottleneck = { rate = { schedule = [["0 s", "50 Mbit/s"], ["1 s", "0 bit/s"]] }')
+    file = tmp_path / "down.toml"
+    file.write_text(text, encoding="utf-8")
+    assert cli.main(["run", str(file), "--out", str(tmp_path / "out")]) == 0, capsys.readouterr().err
+    compared = ["compare", str(file), "--aqm", "droptail", "pie", "--seeds", "3", "--out", str(tmp_path / "both")]
+    assert cli.main(compared) == 0, capsys.readouterr().err
