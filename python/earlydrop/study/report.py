@@ -17,6 +17,7 @@ from ..render.artists import Drawn, Here, Sketch, drawn
 from ..render.template import MINUS, load
 from ..toml_writer import to_toml
 from . import case_text, comparison_tables, effect_plot, plots, text, warmups
+from .answers import answer
 from .claim_results import CONTRADICTED, EQUIVALENT, SUPPORTED, UNDECIDED, VERDICTS, Case, ClaimResult, PartResult
 from .experiment import Axis, Experiment, Level
 from .model import Assumption, Figure, Shown, Study
@@ -278,8 +279,8 @@ def claim_row(study: Study, result: ClaimResult) -> dict[str, Any]:
     return {
         "claim": claim,
         "anchor": anchor(f"claim {claim.id}"),
-        "verdict": result.verdict,
-        "word": result.verdict.replace(" ", "-"),
+        "verdict": result.word,
+        "word": result.verdict.replace(" ", "-") + " preview" * (result.preview is not None),
         "headline": text.headline_short(result),
         "counted": [text.counted_text(one) for one in claim.counted],
         "parts": [_part(study, p, len(result.base.parts) > 1) for p in result.base.parts],
@@ -340,8 +341,9 @@ def _context(
     return {
         "study": study,
         "version": version,
-        "notes": [*notes, *warmups.warnings(outcome.warmups)],
-        "tally": tally(results),
+        "notes": notes,
+        "warnings": warmups.warnings(outcome.warmups),
+        "answer": answer(study, results) if level is None else [],
         "sizes": text.sizes(results),
         "together": text.together(results),
         "map": readings_map(study, results) if level is None else None,
@@ -376,9 +378,7 @@ def readings_map(study: Study, results: Sequence[ClaimResult]) -> dict[str, Any]
     for result in results:
         found = {tuple(j.reading.items()): j.verdict for j in result.tried}
         cells = [result.base.verdict, *(found.get(key, "") for key in readings)]
-        rows.append(
-            {"claim": result.claim, "verdict": result.verdict, "cells": [(v, v.replace(" ", "-")) for v in cells]}
-        )
+        rows.append({"claim": result.claim, "verdict": result.word, "cells": [(v, v.replace(" ", "-")) for v in cells]})
     literal = {tuple(r.literal.items()) for r in results if r.literal}
     names = [f"{name} (literal)" if key in literal else name for key, name in readings.items()]
     return {"columns": ["base" if literal else "base (literal)", *names], "rows": rows}
