@@ -41,7 +41,7 @@ def answer(study: Study, results: Sequence[ClaimResult]) -> list[str]:
     main = [by_id[name] for name in study.headline if name in by_id] or list(testable[:FIRST])
     return [
         f"{'In this preview ' if study.quick else ''}{listed([_said(study, r) for r in main], '; ')}.",
-        f"Of {len(results)} {'claim' if len(results) == 1 else 'claims'}, {_counted(results)}.",
+        f"{_counted(results)}.",
         _denied(study, [r for r in results if r not in main]),
     ]
 
@@ -87,26 +87,25 @@ def _effect(study: Study, judged: Judged) -> str:
 
 
 def _counted(results: Sequence[ClaimResult]) -> str:
+    """`Of 9 claims, 4 are supported, 1 contradicted and 4 depend on the reading`."""
     found = [r.verdict for r in results]
     counts = [(found.count(v), v) for v in VERDICTS if v in found]
-    words = [
-        f"{n} {'depend' if n > 1 else 'depends'} on the reading" if v == DEPENDS else f"{n} {v}" for n, v in counts
-    ]
-    first = counts[0]
-    if first[1] != DEPENDS:
-        words[0] = f"{first[0]} {'is' if first[0] == 1 else 'are'} {first[1]}"
-    return listed(words)
+    words = []
+    for k, (n, verdict) in enumerate(counts):
+        are = "" if k else f"{'is' if n == 1 else 'are'} "
+        words.append(f"{n} depend{'s' * (n == 1)} on the reading" if verdict == DEPENDS else f"{n} {are}{verdict}")
+    return f"Of {len(results)} claim{'s' * (len(results) > 1)}, {listed(words)}"
 
 
 def _denied(study: Study, others: Sequence[ClaimResult]) -> str:
-    """The claims that the runs contradict, beside the main ones; without such, those that are not settled."""
+    """The claims that are contradicted beside the main ones; without such, those that are not settled."""
     known = {v: [r for r in others if r.verdict == v] for v in (CONTRADICTED, DEPENDS, EQUIVALENT, UNDECIDED)}
     verdict = next((v for v, found in known.items() if found), None)
     if verdict is None:
-        return "No other claim is contradicted, equivalent or undecided."
+        return "No other claim is contradicted."
     begin = {
-        CONTRADICTED: "The runs contradict",
-        DEPENDS: f"No {'other ' * bool(study.headline)}claim is contradicted; the reading decides",
+        CONTRADICTED: f"The {'preview contradicts' if study.quick else 'runs contradict'}",
+        DEPENDS: "No other claim is contradicted; the reading decides",
         EQUIVALENT: "No other claim is contradicted; too small to count is",
         UNDECIDED: "No other claim is contradicted; undecided is",
     }[verdict]

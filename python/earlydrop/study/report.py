@@ -276,27 +276,31 @@ def _block(block: comparison_tables.Block) -> dict[str, Any]:
 def claim_row(study: Study, result: ClaimResult) -> dict[str, Any]:
     """A claim for the scorecard."""
     claim, found = result.claim, text.tried(study, result)
+    more = [f"also tried: {text.tried_counts(found)}"] if found else []
+    more += ["other simulators"] if claim.peers else []
+    more += ["a note"] if claim.note or claim.expected else []
+    preview = " preview" * (result.preview is not None)
     return {
         "claim": claim,
         "anchor": anchor(f"claim {claim.id}"),
         "verdict": result.word,
-        "word": result.verdict.replace(" ", "-") + " preview" * (result.preview is not None),
+        "word": result.verdict.replace(" ", "-") + preview,
         "headline": text.headline_short(result),
         "counted": [text.counted_text(one) for one in claim.counted],
-        "parts": [_part(study, p, len(result.base.parts) > 1) for p in result.base.parts],
-        "tried": [{**vars(t), "word": t.verdict.replace(" ", "-")} for t in found],
-        "counts": text.tried_counts(found) if len(found) > case_text.FEW else "",
+        "parts": [_part(study, p, len(result.base.parts) > 1, preview) for p in result.base.parts],
+        "tried": [{**vars(t), "word": t.verdict.replace(" ", "-") + preview} for t in found],
+        "more": "; ".join(more).capitalize(),
         "peers": [{"tool": p.tool, "text": p.text, "agrees": text.AGREES[p.agrees]} for p in claim.peers],
     }
 
 
-def _part(study: Study, result: PartResult, several: bool) -> dict[str, Any]:
+def _part(study: Study, result: PartResult, several: bool, preview: str) -> dict[str, Any]:
     part, worst = result.part, result.worst
-    cases = [_case(study, result, c) for c in result.cases if c.at] if len(result.cases) > 1 else []
+    cases = [_case(study, result, c, preview) for c in result.cases if c.at] if len(result.cases) > 1 else []
     return {
         "says": case_text.expected_text(study, part),
         "verdict": result.verdict if several else "",
-        "word": result.verdict.replace(" ", "-"),
+        "word": result.verdict.replace(" ", "-") + preview,
         "effect": case_text.effect_text(study, part, worst),
         "where": case_text.case_text(study, part, worst) if cases else "",
         "n": text.n_text(result),
@@ -306,11 +310,11 @@ def _part(study: Study, result: PartResult, several: bool) -> dict[str, Any]:
     }
 
 
-def _case(study: Study, result: PartResult, case: Case) -> dict[str, str]:
+def _case(study: Study, result: PartResult, case: Case, preview: str) -> dict[str, str]:
     return {
         "name": case_text.case_text(study, result.part, case),
         "verdict": case.verdict,
-        "word": case.verdict.replace(" ", "-"),
+        "word": case.verdict.replace(" ", "-") + preview,
         "effect": case_text.effect_text(study, result.part, case),
     }
 
