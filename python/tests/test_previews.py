@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +12,10 @@ from typing import Any
 import pytest
 from conftest import SMALL, outcome, part_of
 
-from earlydrop import cli, terminal
 from earlydrop import study as studies
-from earlydrop.study import folder, previews, text, verdicts
+from earlydrop import terminal
+from earlydrop.study import folder as folders
+from earlydrop.study import previews, scorecard, text, verdicts
 from earlydrop.study.claim_results import CONTRADICTED, DEPENDS, EQUIVALENT, SUPPORTED, UNDECIDED, ClaimResult, Judged
 from earlydrop.study.model import Study
 
@@ -131,49 +131,42 @@ def test_a_verdict_on_another_claim_holds_nothing_back(quick: Study, own: list[C
 
 
 def test_other_assumptions_have_no_full_run(quick: Study, own: list[ClaimResult], tmp_path: Path) -> None:
-    (tmp_path / previews.STORED).write_text(json.dumps({"claims": kept(own)}), encoding="utf-8")
-    study = replace(quick, folder=tmp_path)
-    assert previews.beside(study)
-    assert not previews.beside(replace(study, assuming={"tcp": "newreno"}))
-    assert "No full run is stored" in text.notes(replace(study, assuming={"tcp": "newreno"}))[0]
+    previewed(quick, tmp_path, kept(own))
+    study = replace(quick, folder=tmp_path, assuming={"tcp": "newreno"})
+    assert {r.preview.full for r in studies.judge(outcome(study)) if r.preview is not None} == {None}
 
 
-def test_the_word_stands_in_every_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shutil.copytree(SMALL, tmp_path / "small")
-    place = str(tmp_path / "small")
-    assert cli.main(["reproduce", place, "--quick", "--out", str(tmp_path / "own"), "--json"]) == 0
-    first = json.loads(capsys.readouterr().out)
-    assert all(c["preview"] is True and c["full_run"] is None for c in first["claims"])
-    opposite = {v: CONTRADICTED if v == SUPPORTED else SUPPORTED for v in FOUND}
-    study = studies.read(SMALL).as_quick()
-    results = verdicts.judge(studies.run(study))
-    claims = kept(results, lambda v: opposite.get(v, v))
-    (tmp_path / "small" / previews.STORED).write_text(json.dumps({"claims": claims}), encoding="utf-8")
-    out = tmp_path / "held"
-    assert cli.main(["reproduce", place, "--quick", "--out", str(out)]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    document = json.loads((out / "result.json").read_text(encoding="utf-8"))
-    stored = {c["id"]: c["verdict"] for c in claims}
+def test_the_word_stands_in_every_form(tmp_path: Path) -> None:
+    study = replace(studies.read(SMALL), figures=()).as_quick()
+    found = studies.run(study)
+    claims = kept(verdicts.judge(found), lambda v: {SUPPORTED: CONTRADICTED, CONTRADICTED: SUPPORTED}.get(v, v))
+    (tmp_path / previews.STORED).write_text(json.dumps({"claims": claims}), encoding="utf-8")
+    full = {c["id"]: c["verdict"] for c in claims}
+    found.study = replace(study, folder=tmp_path)
+    results = studies.judge(found)
+    folders.write(tmp_path, found, results, "0")
+    document = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
     assert any(c["withheld"] for c in document["claims"])
     for claim in document["claims"]:
-        assert claim["verdict"] in ("undecided", stored[claim["id"]])
-        assert claim["full_run"] == stored[claim["id"]]
+        assert claim["verdict"] in ("undecided", full[claim["id"]])
+        assert (claim["preview"], claim["full_run"]) == (True, full[claim["id"]])
     assert document["verdicts"] == {c["id"]: c["verdict"] for c in document["claims"]}
-    assert all(f"{c['id']} preview: {c['verdict']} {c['claim'][:20]}" in printed for c in document["claims"])
-    assert "too short to say; full run: contradicted" in printed
-    page = (out / "report.html").read_text(encoding="utf-8")
-    assert 'class="verdict undecided preview">preview: undecided</span>' in page
+    card = scorecard.Entry(found.study, tuple(results), 1)
+    assert scorecard.scorecard_document([card], "0")["studies"][0]["claims"][0]["preview"] is True
+    for printed in ((tmp_path / "verdicts.txt").read_text(encoding="utf-8"), scorecard.scorecard_text([card])):
+        words = " ".join(printed.split())
+        assert "In this preview" in words
+        assert all(f"{c['id']} preview: {c['verdict']} {c['claim'][:20]}" in words for c in document["claims"])
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "too short to say; full run: contradicted" in words
     assert "too short to say; full run: contradicted" in page
+    assert 'class="verdict undecided preview">preview: undecided</span>' in page
     assert 'class="verdict supported"' not in page
-    full = folder.document(*_full(study), "0")
-    assert not any("preview" in c for c in full["claims"])
-    assert "preview" not in text.study_text(*_full(study))
-
-
-def _full(study: Study) -> tuple[Any, list[ClaimResult]]:
-    """The same runs, called a full study."""
-    found = studies.run(replace(study, quick=False))
-    return found, studies.judge(found)
+    # A full run is not called a preview.
+    found.study = replace(study, quick=False)
+    results = studies.judge(found)
+    assert not any("preview" in c for c in folders.document(found, results, "0")["claims"])
+    assert "preview" not in text.study_text(found, results)
 
 
 def test_a_preview_has_a_colour_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

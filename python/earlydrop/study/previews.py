@@ -16,7 +16,7 @@ from typing import Any
 
 from . import verdicts
 from .claim_results import UNDECIDED, Case, ClaimResult, Judged, PartResult, Preview
-from .model import Claim, Study
+from .model import Claim
 from .runs import Outcome
 from .verdicts import conjunction, headline
 
@@ -32,13 +32,9 @@ def judge(outcome: Outcome) -> list[ClaimResult]:
     study = outcome.study
     if not study.quick:
         return results
-    kept = {c["id"]: c for c in beside(study).get("claims", ())}
+    # A full run is made with the study's own assumptions and levels.
+    kept = {} if study.assuming or study.chosen else {c["id"]: c for c in stored(study.folder).get("claims", ())}
     return [_preview(r, kept.get(r.claim.id)) for r in results]
-
-
-def beside(study: Study) -> dict[str, Any]:
-    """The full run that a quick run is held to: one with the study's own assumptions and levels; empty without one."""
-    return {} if study.assuming or study.chosen else stored(study.folder)
 
 
 def stored(folder: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ..runner import Progress, no_progress
 from ..terminal import paragraph, table
 from . import folder as folders
 from . import report, text, warmups
-from .answers import answer
+from .answers import answer, beside_text
 from .claim_results import VERDICTS, ClaimResult, preview_document
 from .model import Study
 from .runs import Plan
@@ -120,7 +120,9 @@ def scorecard_text(entries: Sequence[Entry], paint: Any = lambda words, kind: wo
         ]
         for result in entry.results:
             verdict = paint(f"{result.word:<12}", result.word)
-            lines.append(paragraph(f"  {result.claim.id:<6}@{result.claim.text}", "").replace("@", f"{verdict}  ", 1))
+            beside = f" ({said})" if (said := beside_text(result)) else ""
+            claim = paragraph(f"  {result.claim.id:<6}@{result.claim.text}{beside}", "")
+            lines.append(claim.replace("@", f"{verdict}  ", 1))
     notes = _notes(entries)
     return "\n".join([*lines, *([""] if notes else []), *(paragraph(n) for n in notes)])
 

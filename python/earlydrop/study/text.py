@@ -15,7 +15,6 @@ from .claim_results import CONTRADICTED, DEPENDS, EQUIVALENT, SUPPORTED, VERDICT
 from .experiment import Experiment, in_sentence
 from .model import Claim, Counted, Study
 from .model import Table as TableSpec
-from .previews import beside
 from .published_values import Fit, fit
 from .runs import Outcome
 
@@ -26,10 +25,9 @@ def notes(study: Study) -> list[str]:
     """Notes for every report of a study that is run with changes."""
     found = []
     if study.quick:
-        held = "A verdict is shown only where the full run, which is stored, has it too; else it is undecided."
         found.append(
-            f"Quick run, a preview: fewer seeds and levels, shorter runs. "
-            f"{held if beside(study) else 'No full run is stored beside it. It is a look, no result.'}"
+            "Quick run, a preview and no result: fewer seeds and levels, shorter runs. Where a full run is stored, a "
+            "verdict is shown only if the full run has it, too."
         )
     if study.choice is not None and study.chosen:
         found.append(f"Run with a choice of its own: {', '.join(chosen_titles(study))}.")
