@@ -11,7 +11,6 @@ Runs are kept in out/store, so that a second `run` only judges.
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import sys
@@ -29,8 +28,9 @@ from earlydrop import study as studies  # noqa: E402
 from earlydrop.analysis import measures  # noqa: E402
 from earlydrop.output import to_json  # noqa: E402
 from earlydrop.store import open_store  # noqa: E402
-from earlydrop.study import case_text, text  # noqa: E402
+from earlydrop.study import case_text, previews, text  # noqa: E402
 from earlydrop.study import folder as folders  # noqa: E402
+from earlydrop.study.answers import answer  # noqa: E402
 from earlydrop.study.claim_results import VERDICTS, ClaimResult, Judged, PartResult  # noqa: E402
 from earlydrop.study.model import Study  # noqa: E402
 from earlydrop.study.parser.claims import STATEMENTS  # noqa: E402
@@ -38,7 +38,6 @@ from earlydrop.study.runs import Outcome  # noqa: E402
 from earlydrop.terminal import Progress  # noqa: E402
 
 PAPERS = ("tred", "aqm-qos", "floadautored", "sfred", "nlred", "ddred")
-STORED = "verdicts.json"
 MARKS = {"supported": "+", "contradicted": "−", "equivalent": "=", "undecided": "?"}
 LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
 
@@ -59,9 +58,10 @@ def run(names: Sequence[str]) -> None:
             "version": _version(),
             "seeds": sorted({e.seeds for e in study.experiments}),
             "runs": outcome.runs,
+            "answer": " ".join(answer(study, results)),
             "claims": [_claim(study, r) for r in results],
         }
-        (study.folder / STORED).write_text(to_json(found, indent=1) + "\n", encoding="utf-8")
+        (study.folder / previews.STORED).write_text(to_json(found, indent=1) + "\n", encoding="utf-8")
         _copy_figures(name, outcome, results)
         made = int(outcome.cost["made"])
         print(f"{name}: {outcome.runs:,} runs, {made:,} of them made in {time.monotonic() - begin:.0f} s")
@@ -87,8 +87,10 @@ def _claim(study: Study, result: ClaimResult) -> dict[str, Any]:
     literal = next((j for j in result.tried if j.reading == result.literal), None)
     return {
         "id": claim.id,
+        "digest": previews.digest(claim),
         "verdict": result.verdict,
         "base": result.base.verdict,
+        "parts": previews.found_parts(result.base),
         "literal": None if literal is None else {"reading": dict(literal.reading), "found": _found(study, literal)},
         "p_holm": result.corrected,
         "found": _found(study, result.base) + [text.counted_text(one) for one in claim.counted],
@@ -127,12 +129,6 @@ def _printed(study: Study, part: PartResult) -> str:
 
 
 # ---- writing -------------------------------------------------------------------------------------------------------
-
-
-def stored(study: Study) -> dict[str, Any]:
-    """The stored results of a study's claims."""
-    found: dict[str, Any] = json.loads((study.folder / STORED).read_text(encoding="utf-8"))
-    return found
 
 
 def cell(words: str) -> str:
@@ -218,7 +214,7 @@ def page() -> str:
     parts = []
     for name in PAPERS:
         study = studies.find(name)
-        kept = stored(study)
+        kept = previews.stored(study.folder)
         verdicts = {c["id"]: c["verdict"] for c in kept["claims"]}
         counts = [str(list(verdicts.values()).count(v)) for v in VERDICTS]
         tested, held = (sum(map(bool, of)) for of in zip(*((s.claims, s.tests) for s in study.statements), strict=True))
@@ -292,8 +288,9 @@ def write(docs: Path) -> list[Path]:
         changed.append(docs / "statistics.md")
     for name in PAPERS:
         study, place = studies.find(name), docs / f"study-{name}.md"
-        kept = stored(study)
-        for block, content in (("claims", claims_table(study, kept)), ("readings", readings_table(study, kept))):
+        kept = previews.stored(study.folder)
+        made = {"answer": kept.get("answer", ""), "claims": claims_table(study, kept)}
+        for block, content in (made | {"readings": readings_table(study, kept)}).items():
             if blocks.put(place, block, content):
                 changed.append(place)
     return changed
@@ -304,10 +301,14 @@ def faults() -> list[str]:
     found = []
     for name in PAPERS:
         study = studies.find(name)
-        ids, kept = [c.id for c in study.claims], [c["id"] for c in stored(study)["claims"]]
-        if ids != kept:
-            other = sorted(set(ids) ^ set(kept)) or ["their order"]
-            found.append(f"{study.folder / STORED}: not of these claims ({', '.join(other)}); make studies")
+        claims = previews.stored(study.folder)["claims"]
+        ids, kept = [c.id for c in study.claims], [c["id"] for c in claims]
+        other = sorted(set(ids) ^ set(kept)) or ["their order"] * (ids != kept)
+        if not other:
+            digests = zip(study.claims, claims, strict=True)
+            other = [c.id for c, k in digests if k.get("digest", previews.digest(c)) != previews.digest(c)]
+        if other:
+            found.append(f"{study.folder / previews.STORED}: not of these claims ({', '.join(other)}); make studies")
         if not study.statements:
             found.append(f"{study.folder}: has no statements.toml")
         lost = [test for s in study.statements for test in s.tests if lost_test(test)]

@@ -30,6 +30,10 @@ COLOURS = {
 }
 
 
+PREVIEW = "preview: "
+"""Before a verdict of a quick run."""
+
+
 def width() -> int:
     """Columns to write in: the terminal's, 100 for a pipe, never more than 120."""
     if os.environ.get("COLUMNS", "").isdigit():
@@ -41,11 +45,11 @@ def width() -> int:
 
 
 def coloured(text: str, kind: str) -> str:
-    """`text` in the colour of a verdict, when stdout is a terminal that shows colours."""
-    code = COLOURS.get(kind)
+    """`text` in the colour of a verdict, dimmed for a preview, when stdout is a terminal that shows colours."""
+    code = COLOURS.get(kind.removeprefix(PREVIEW))
     if code is None or os.environ.get("NO_COLOR") or not sys.stdout.isatty():
         return text
-    return f"\x1b[{code}m{text}\x1b[0m"
+    return f"\x1b[{'2;' * kind.startswith(PREVIEW)}{code}m{text}\x1b[0m"
 
 
 def rate_text(rate: object, digits: int = 3) -> str:

@@ -6,6 +6,7 @@ through it:
     parser/             study.toml -> model.py, everything checked (disciplines.py makes levels from the catalogue)
     runs.py             model -> runs -> one value for each cell, measure and seed (extraction.py)
     verdicts.py         values -> verdicts on the claims (select.py says which cells)
+    previews.py         what a quick run may say beside the full run
     published_values.py the paper's figures, and which reading fits them
     comparison_tables.py, figures.py, plots.py   the paper's tables and figures beside ours
     warmups.py          are the warm-ups long enough?
@@ -28,9 +29,9 @@ from .claim_results import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, Cla
 from .experiment import StudyError
 from .model import Study
 from .parser import parse_folder
+from .previews import judge
 from .runs import Outcome, Plan, plan
 from .shown import Reproduced, shown
-from .verdicts import judge
 
 __all__ = [
     "CONTRADICTED",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ..document import Document
+from ..terminal import PREVIEW
 from .experiment import Cell
 from .model import Claim, Part
 
@@ -163,6 +164,16 @@ class Judged:
         return max(ps, default=1.0) if self.verdict in (SUPPORTED, EQUIVALENT) else 1.0
 
 
+@dataclass(frozen=True)
+class Preview:
+    """What stands beside the verdict of a quick run."""
+
+    full: str | None
+    """The stored verdict of the full run; None where none is stored."""
+    withheld: bool = False
+    """The quick run found a verdict that the full run does not have: undecided stands in its place."""
+
+
 @dataclass(frozen=True, repr=False)
 class ClaimResult:
     """The result of a claim: its verdict over all readings, and the result in each of them."""
@@ -176,9 +187,16 @@ class ClaimResult:
     """The reading that the paper's words mean, where that is not the base."""
     corrected: float | None = None
     """p value of the base's verdict after Holm's correction for all claims of the study."""
+    preview: Preview | None = None
+    """For the verdict of a quick run."""
 
     def __repr__(self) -> str:
-        return f"<Claim {self.claim.id}: {self.verdict}>"
+        return f"<Claim {self.claim.id}: {self.word}>"
+
+    @property
+    def word(self) -> str:
+        """The verdict in words: that of a quick run is called a preview."""
+        return self.verdict if self.preview is None else f"{PREVIEW}{self.verdict}"
 
     @property
     def n(self) -> int:
@@ -209,6 +227,7 @@ def claim_document(result: ClaimResult) -> Document:
         "where": claim.where,
         "by": "ours" if claim.ours else "paper",
         "verdict": result.verdict,
+        **preview_document(result),
         "at_base": result.base.verdict,
         "parts": [_part_document(p) for p in result.base.parts],
         "note": claim.note,
@@ -232,6 +251,12 @@ def claim_document(result: ClaimResult) -> Document:
     ]
     found["peers"] = [{"tool": p.tool, "text": p.text, "agrees": p.agrees} for p in claim.peers]
     return found
+
+
+def preview_document(result: ClaimResult) -> Document:
+    """That a verdict is a preview, and what the full run says; nothing for a full run."""
+    found = result.preview
+    return {} if found is None else {"preview": True, "full_run": found.full, "withheld": found.withheld}
 
 
 def _part_document(result: PartResult) -> Document:

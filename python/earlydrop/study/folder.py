@@ -12,6 +12,7 @@ from .. import columns, disk, output
 from ..document import Document
 from ..toml_writer import to_toml
 from . import report, runs, text, warmups
+from .answers import answer
 from .claim_results import ClaimResult, claim_document
 from .experiment import Cell, Experiment, Measure
 from .model import Study
@@ -30,6 +31,7 @@ def document(outcome: Outcome, results: Sequence[ClaimResult], version: str) -> 
         "quick": study.quick,
         "assume": dict(study.assuming),
         **({"chosen": list(study.chosen)} if study.chosen else {}),
+        "answer": " ".join(answer(study, results)),
         "runs": outcome.runs,
         "verdicts": {r.claim.id: r.verdict for r in results},
         "claims": [claim_document(r) for r in results],

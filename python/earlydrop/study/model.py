@@ -283,6 +283,8 @@ class Study:
     base_changes: tuple[BaseChange, ...] = ()
     summary: str = ""
     """What the paper proposes."""
+    headline: tuple[str, ...] = ()
+    """The claims that answer the question, by their ids."""
     quick_options: Settings = field(default_factory=dict)
     quick: bool = False
     fixed_seeds: bool = False

@@ -17,6 +17,7 @@ from ..render.artists import Drawn, Here, Sketch, drawn
 from ..render.template import MINUS, load
 from ..toml_writer import to_toml
 from . import case_text, comparison_tables, effect_plot, plots, text, warmups
+from .answers import answer
 from .claim_results import CONTRADICTED, EQUIVALENT, SUPPORTED, UNDECIDED, VERDICTS, Case, ClaimResult, PartResult
 from .experiment import Axis, Experiment, Level
 from .model import Assumption, Figure, Shown, Study
@@ -275,27 +276,31 @@ def _block(block: comparison_tables.Block) -> dict[str, Any]:
 def claim_row(study: Study, result: ClaimResult) -> dict[str, Any]:
     """A claim for the scorecard."""
     claim, found = result.claim, text.tried(study, result)
+    more = [f"also tried: {text.tried_counts(found)}"] if found else []
+    more += ["other simulators"] if claim.peers else []
+    more += ["a note"] if claim.note or claim.expected else []
+    preview = " preview" * (result.preview is not None)
     return {
         "claim": claim,
         "anchor": anchor(f"claim {claim.id}"),
-        "verdict": result.verdict,
-        "word": result.verdict.replace(" ", "-"),
+        "verdict": result.word,
+        "word": result.verdict.replace(" ", "-") + preview,
         "headline": text.headline_short(result),
         "counted": [text.counted_text(one) for one in claim.counted],
-        "parts": [_part(study, p, len(result.base.parts) > 1) for p in result.base.parts],
-        "tried": [{**vars(t), "word": t.verdict.replace(" ", "-")} for t in found],
-        "counts": text.tried_counts(found) if len(found) > case_text.FEW else "",
+        "parts": [_part(study, p, len(result.base.parts) > 1, preview) for p in result.base.parts],
+        "tried": [{**vars(t), "word": t.verdict.replace(" ", "-") + preview} for t in found],
+        "more": "; ".join(more).capitalize(),
         "peers": [{"tool": p.tool, "text": p.text, "agrees": text.AGREES[p.agrees]} for p in claim.peers],
     }
 
 
-def _part(study: Study, result: PartResult, several: bool) -> dict[str, Any]:
+def _part(study: Study, result: PartResult, several: bool, preview: str) -> dict[str, Any]:
     part, worst = result.part, result.worst
-    cases = [_case(study, result, c) for c in result.cases if c.at] if len(result.cases) > 1 else []
+    cases = [_case(study, result, c, preview) for c in result.cases if c.at] if len(result.cases) > 1 else []
     return {
         "says": case_text.expected_text(study, part),
         "verdict": result.verdict if several else "",
-        "word": result.verdict.replace(" ", "-"),
+        "word": result.verdict.replace(" ", "-") + preview,
         "effect": case_text.effect_text(study, part, worst),
         "where": case_text.case_text(study, part, worst) if cases else "",
         "n": text.n_text(result),
@@ -305,11 +310,11 @@ def _part(study: Study, result: PartResult, several: bool) -> dict[str, Any]:
     }
 
 
-def _case(study: Study, result: PartResult, case: Case) -> dict[str, str]:
+def _case(study: Study, result: PartResult, case: Case, preview: str) -> dict[str, str]:
     return {
         "name": case_text.case_text(study, result.part, case),
         "verdict": case.verdict,
-        "word": case.verdict.replace(" ", "-"),
+        "word": case.verdict.replace(" ", "-") + preview,
         "effect": case_text.effect_text(study, result.part, case),
     }
 
@@ -340,8 +345,9 @@ def _context(
     return {
         "study": study,
         "version": version,
-        "notes": [*notes, *warmups.warnings(outcome.warmups)],
-        "tally": tally(results),
+        "notes": notes,
+        "warnings": warmups.warnings(outcome.warmups),
+        "answer": answer(study, results) if level is None else [],
         "sizes": text.sizes(results),
         "together": text.together(results),
         "map": readings_map(study, results) if level is None else None,
@@ -376,9 +382,7 @@ def readings_map(study: Study, results: Sequence[ClaimResult]) -> dict[str, Any]
     for result in results:
         found = {tuple(j.reading.items()): j.verdict for j in result.tried}
         cells = [result.base.verdict, *(found.get(key, "") for key in readings)]
-        rows.append(
-            {"claim": result.claim, "verdict": result.verdict, "cells": [(v, v.replace(" ", "-")) for v in cells]}
-        )
+        rows.append({"claim": result.claim, "verdict": result.word, "cells": [(v, v.replace(" ", "-")) for v in cells]})
     literal = {tuple(r.literal.items()) for r in results if r.literal}
     names = [f"{name} (literal)" if key in literal else name for key, name in readings.items()]
     return {"columns": ["base" if literal else "base (literal)", *names], "rows": rows}

@@ -16,7 +16,8 @@ from ..runner import Progress, no_progress
 from ..terminal import paragraph, table
 from . import folder as folders
 from . import report, text, warmups
-from .claim_results import VERDICTS, ClaimResult
+from .answers import answer, beside_text
+from .claim_results import VERDICTS, ClaimResult, preview_document
 from .model import Study
 from .runs import Plan
 
@@ -112,10 +113,16 @@ def scorecard_text(entries: Sequence[Entry], paint: Any = lambda words, kind: wo
     )
     lines.append(table(head, rows, left=1))
     for entry in entries:
-        lines += ["", f"{entry.study.title} ({entry.study.name})"]
+        lines += [
+            "",
+            f"{entry.study.title} ({entry.study.name})",
+            paragraph(" ".join(answer(entry.study, entry.results))),
+        ]
         for result in entry.results:
-            verdict = paint(f"{result.verdict:<12}", result.verdict)
-            lines.append(paragraph(f"  {result.claim.id:<6}@{result.claim.text}", "").replace("@", f"{verdict}  ", 1))
+            verdict = paint(f"{result.word:<12}", result.word)
+            beside = f" ({said})" if (said := beside_text(result)) else ""
+            claim = paragraph(f"  {result.claim.id:<6}@{result.claim.text}{beside}", "")
+            lines.append(claim.replace("@", f"{verdict}  ", 1))
     notes = _notes(entries)
     return "\n".join([*lines, *([""] if notes else []), *(paragraph(n) for n in notes)])
 
@@ -137,6 +144,7 @@ def scorecard_document(entries: Sequence[Entry], version: str) -> Document:
                 "title": e.study.title,
                 "paper": e.study.source.get("paper"),
                 "report": f"{e.study.name}/report.html",
+                "answer": " ".join(answer(e.study, e.results)),
                 "runs": e.runs,
                 "verdicts": e.counts,
                 "claims": [_claim(r) for r in e.results],
@@ -152,6 +160,7 @@ def _claim(result: ClaimResult) -> Document:
         "claim": result.claim.text,
         "where": result.claim.where,
         "verdict": result.verdict,
+        **preview_document(result),
         **({"reason": result.claim.untestable} if result.claim.untestable else {}),
         "parts": [
             {
@@ -183,6 +192,7 @@ def write(folder: Path, entries: Sequence[Entry], version: str) -> Path:
         "runs": sum(e.runs for e in entries),
         "tally": report.tally([r for e in entries for r in e.results]),
         "verdicts": VERDICTS,
+        "preview": any(e.study.quick for e in entries),
         "groups": _groups(entries),
     }
     disk.write(path, render("scorecard.html.j2", context))
@@ -203,6 +213,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "study": entry.study,
         "counts": [(entry.counts[v], v, v.replace(" ", "-")) for v in VERDICTS],
         "runs": entry.runs,
+        "answer": answer(entry.study, entry.results),
         "claims": [report.claim_row(entry.study, r) for r in entry.results],
     }
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from .. import notebook
 from . import comparison_tables, text
+from .answers import answer
+from .previews import judge
 from .runs import Outcome
-from .verdicts import judge
 
 ROWS = 24
 """Of a table."""
@@ -17,14 +18,13 @@ class Reproduced(Outcome):
     def __repr__(self) -> str:
         study = self.study
         names = ", ".join(e.id for e in study.experiments)
-        return f"<Study {study.name}: {self.runs:,} runs of {names}; claims: {text.tally(judge(self))}>"
+        claims = f"{'preview of ' * study.quick}claims: {text.tally(judge(self))}"
+        return f"<Study {study.name}: {self.runs:,} runs of {names}; {claims}>"
 
     def _repr_html_(self) -> str:
         study, results = self.study, judge(self)
-        parts = [notebook.paragraphs([f"{study.title} ({study.name}). {text.tally(results)}."])]
-        parts.append(
-            notebook.table(["claim", "verdict", ""], [[r.claim.id, r.verdict, r.claim.text] for r in results], 3)
-        )
+        parts = [notebook.paragraphs([f"{study.title} ({study.name}).", " ".join(answer(study, results))])]
+        parts.append(notebook.table(["claim", "verdict", ""], [[r.claim.id, r.word, r.claim.text] for r in results], 3))
         for e in study.experiments:
             block = comparison_tables.automatic(self, e, most=ROWS)
             head = [

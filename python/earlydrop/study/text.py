@@ -9,6 +9,7 @@ from typing import Any
 from ..analysis.statistics import ALPHA
 from ..terminal import paragraph, table
 from . import comparison_tables, warmups
+from .answers import answer, beside_text
 from .case_text import FEW, case_text, doubt_text, effect_text, expected_text, published_text
 from .claim_results import CONTRADICTED, DEPENDS, EQUIVALENT, SUPPORTED, VERDICTS, ClaimResult, Judged, PartResult
 from .experiment import Experiment, in_sentence
@@ -25,8 +26,8 @@ def notes(study: Study) -> list[str]:
     found = []
     if study.quick:
         found.append(
-            "Quick run: fewer seeds and levels, shorter runs. A look, not a result: a claim may depend on the reading "
-            "only because few seeds leave some of the readings undecided."
+            "Quick run, a preview and no result: fewer seeds and levels, shorter runs. Where a full run is stored, a "
+            "verdict is shown only if the full run has it, too."
         )
     if study.choice is not None and study.chosen:
         found.append(f"Run with a choice of its own: {', '.join(chosen_titles(study))}.")
@@ -119,7 +120,17 @@ def _tried_lines(found: Sequence[Tried]) -> list[str]:
 
 
 def headline_text(study: Study, result: ClaimResult) -> str:
-    """How a verdict follows from those of the readings, where there are several."""
+    """How a verdict follows from those of the readings, where there are several; beside a preview, the full run's."""
+    return _with_full_run(result, _readings_text(study, result))
+
+
+def _with_full_run(result: ClaimResult, readings: str) -> str:
+    # Of a verdict that is held back the readings say nothing.
+    own = "" if result.preview is not None and result.preview.withheld else readings
+    return "; ".join(x for x in (beside_text(result), own) if x)
+
+
+def _readings_text(study: Study, result: ClaimResult) -> str:
     if not result.tried:
         return ""
     every = result.voices
@@ -141,6 +152,10 @@ def headline_text(study: Study, result: ClaimResult) -> str:
 
 def headline_short(result: ClaimResult) -> str:
     """The same in a few words."""
+    return _with_full_run(result, _readings_short(result))
+
+
+def _readings_short(result: ClaimResult) -> str:
     if not result.tried:
         return ""
     every = result.voices
@@ -173,10 +188,15 @@ def n_text(part: PartResult) -> str:
 
 
 def study_text(outcome: Outcome, results: Sequence[ClaimResult], paint: Any = lambda text, kind: text) -> str:
-    """Everything `reproduce` prints: tables, verdicts, assumptions."""
+    """Everything `reproduce` prints: the answer, verdicts, tables, assumptions."""
     study = outcome.study
-    lines = [f"{study.title} ({study.name})", study.source.get("paper", "")]
+    lines = [f"{study.title} ({study.name})", paragraph(study.question), study.source.get("paper", "")]
     lines += [paragraph(note) for note in notes(study)]
+    lines += ["", paragraph(" ".join(answer(study, results))), *(["", "", "== Claims", ""] if results else [])]
+    if about := ". ".join(x for x in (sizes(results), together(results)) if x):
+        lines += [paragraph(f"{about}."), ""]
+    for result in results:
+        lines += [claim_text(study, result, paint), ""]
     for e in study.experiments:
         lines += ["", "", f"== {e.id}  {e.title}", paragraph(comparison_tables.summary(study, e))]
         mine = [t for t in study.tables if t.experiment == e.id and not t.facts]
@@ -198,10 +218,7 @@ def study_text(outcome: Outcome, results: Sequence[ClaimResult], paint: Any = la
             whose = "the paper's" if a.by == "paper" else "ours"
             changed = f" (the study's own: {a.value})" if a.id in study.assuming else ""
             lines.append(paragraph(f"{a.id}: {a.title}: {value}{changed} [{whose}]", "  "))
-    lines += ["", "", "== Claims", ""]
-    lines += [paragraph(". ".join(x for x in (tally(results), sizes(results), together(results)) if x) + "."), ""]
-    for result in results:
-        lines += [claim_text(study, result, paint), ""]
+    lines.append("")
     lines += [paragraph(note) for note in notes(study)]
     lines += [paragraph(f"warning: {text}") for text in warmups.warnings(outcome.warmups)]
     return "\n".join(lines).rstrip()
@@ -270,7 +287,7 @@ def _folded(text: str, room: int = 18) -> list[str]:
 def claim_text(study: Study, result: ClaimResult, paint: Any = lambda text, kind: text) -> str:
     """A claim, its verdict, and how it was reached."""
     claim = result.claim
-    verdict = paint(f"{result.verdict:<12}", result.verdict)
+    verdict = paint(f"{result.word:<12}", result.word)
     lines = [paragraph(f"{claim.id:<6}@{claim.text}", "").replace("@", f"{verdict}  ", 1)]
     if claim.untestable:
         lines.append(paragraph(claim.untestable, "      "))

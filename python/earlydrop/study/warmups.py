@@ -10,25 +10,25 @@ from .. import runner
 from ..analysis.compare import WATCHED, judge_warmup, watched
 from ..analysis.statistics import Warmup
 from ..runner import Job
-from .runs import Plan, seeds_of
+from .runs import Plan
 
 CELLS = 8
 """At most so many cells are looked at."""
+FEWEST = 3
+"""At least so many, of a study that has them."""
 SHARE = 300
 """One more cell for so many runs, so that looking costs little beside them."""
 
 
 def judge(planned: Plan, workers: int | None = None) -> dict[str, Warmup]:
-    """What MSER-5 says, by experiment and cell; nothing for a quick run, which is a look and no result.
+    """What MSER-5 says, by experiment and cell.
 
-    The cells are spread over the study. Of each, the first seeds are run with the queues recorded over time, and the
+    The cells are spread over the study. Of each, five seeds are run with the queues recorded over time, and the
     queue `bottleneck`, or else the first one, is judged.
     """
     study = planned.study
-    if study.quick:
-        return {}
     every = list({planned.cells[(e.id, cell)].key: (e, cell) for e in study.experiments for cell in e.cells}.values())
-    count = max(1, min(CELLS, planned.runs // SHARE, len(every)))
+    count = min(max(FEWEST, min(CELLS, planned.runs // SHARE)), len(every))
     jobs: list[Job] = []
     chosen: list[tuple[str, str]] = []
     for k in sorted({round(k * (len(every) - 1) / max(1, count - 1)) for k in range(count)}):
@@ -37,7 +37,7 @@ def judge(planned: Plan, workers: int | None = None) -> dict[str, Warmup]:
         seen, _ = watched(plain, e.document(cell, study.name))  # type: ignore[arg-type]
         queues = list(json.loads(plain.to_json())["queue"])  # type: ignore[attr-defined]
         where = f"{e.id}, {said}" if (said := e.titled(cell)) else e.id
-        mine = [Job(seen, seed, _series) for seed in seeds_of(e)[:WATCHED]]
+        mine = [Job(seen, seed, _series) for seed in runner.seeds(e.first_seed, WATCHED)]
         jobs += mine
         chosen += [(where, "bottleneck" if "bottleneck" in queues or not queues else queues[0])] * len(mine)
     made: list[Any] = runner.run_all(jobs, workers=workers)

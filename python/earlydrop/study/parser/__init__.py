@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from ...strict_toml import TomlError, load
+from ...strict_toml import TomlError, load, unknown
 from ..experiment import StudyError
 from ..model import Study
 from ..study_table import StudyTable
@@ -40,6 +40,7 @@ KEYS = (
     "title",
     "question",
     "summary",
+    "headline",
     "source",
     "seeds",
     "first_seed",
@@ -85,6 +86,7 @@ def _parse(folder: Path, top: StudyTable) -> Study:
         title=top.text("title"),
         question=top.text("question"),
         summary=top.text("summary", ""),
+        headline=top.texts("headline", ()),
         folder=folder,
         source={key: str(value) for key, value in source.items()},
         experiments=tuple(context.experiments.values()),
@@ -109,6 +111,9 @@ def _parse(folder: Path, top: StudyTable) -> Study:
                 raise top.fault(f'{kind} "{one}": allowed is an id with letters or digits, of at most 100 characters')
             if named.setdefault(plain, one) != one:
                 raise top.fault(f'{kind} "{one}" and "{named[plain]}" would be the same file')
+    for name in study.headline:
+        if name not in (known := tuple(c.id for c in study.claims)):
+            raise top.fault(f'headline: "{name}": {unknown(name, known)}')
     study = replace(study, statements=parse_statements(folder / STATEMENTS, study))
     check_quick(context, quick)
     for kind, ids in (("table", [t.id for t in tables]), ("figure", [f.id for f in figures])):
