@@ -76,7 +76,6 @@ def _together(series: Sequence[Sequence[float]]) -> float | None:
     return (whole * whole - own) / pairs if pairs > 0 else 0.0
 
 
-
 def _smaller(of: Sequence[float], to: Sequence[float]) -> list[float]:
     return [b - a for a, b in zip(of, to, strict=True) if a < b]
 
