@@ -177,7 +177,7 @@ def test_reversed_effects_are_contradicted(simulations: studies.Study) -> None:
 
 
 def test_better_at_most_buffers_is_counted(simulations: studies.Study) -> None:
-    """Better at nearly all of them by 0.4 %, which is within the margin of a mean; at half of them where chance decides."""
+    """By 0.4 %, which is within the margin of a mean; without an effect it is chance at how many of them."""
     paper, none, reversed_ = (verdicts(outcome(simulations, effect=effect))["T-3a"] for effect in (1, 0, -1))
     assert (paper, reversed_) == (SUPPORTED, CONTRADICTED)
     assert none in {UNDECIDED, DEPENDS}
