@@ -150,8 +150,11 @@ def outcome(study: studies.Study, *, effect: float = 1.0, noise: float = 1.0) ->
 
 def _value(measure: str, at: dict[str, str], seed: int, effect: float, noise: float) -> float | None:
     load, aqm = at.get("load", "moderate"), at["aqm"]
-    if measure == "queue" and aqm == "droptail":
+    if measure == "average" and aqm == "droptail":
         return None
+    if measure == "gain":
+        own, red = (_value("throughput", {**at, "aqm": one}, seed, effect, noise) for one in (aqm, "red"))
+        return 100 * (own / red - 1) if own and red else None
     level = LEVELS.get(measure, {}).get(load, 40.0)
     shared = random.Random(f"{at['network']} {load} {measure} {seed}").gauss(0, 0.002)
     own = random.Random(f"{' '.join(at.values())} {measure} {seed}").gauss(0, 0.001)

@@ -19,6 +19,15 @@ DOCUMENT: dict[str, Any] = {
     "losses": {"by_distance": [4, 2, 0]},
     "series": {"time_s": [0.0, 1.0, 2.0, 3.0], "queues": {"q": {"packets": [0, 2, 4, 6], "average": None}}},
     "rates": {"time_s": [1.0, 2.0], "flows": [{"mbps": [5.0, 7.0]}]},
+    "windows": {
+        "time_s": [0.0, 1.0, 2.0, 3.0],
+        # Two that rise and fall as one; two that do the contrary, the second by half as much; two that do not know of
+        # each other; two that stand still.
+        "as_one": [{"cwnd": [1.0, 3.0, 1.0, 3.0]}, {"cwnd": [2.0, 4.0, 2.0, 4.0]}],
+        "against": [{"cwnd": [1.0, 3.0, 1.0, 3.0]}, {"cwnd": [2.0, 1.0, 2.0, 1.0]}],
+        "apart": [{"cwnd": [1.0, 1.0, 3.0, 3.0]}, {"cwnd": [1.0, 3.0, 1.0, 3.0]}],
+        "still": [{"cwnd": [2.0, 2.0, 2.0, 2.0]}, {"cwnd": [5.0, 5.0, 5.0, 5.0]}],
+    },
     "empty": [],
     "name": "x",
 }
@@ -54,6 +63,17 @@ DOCUMENT: dict[str, Any] = {
         (Extraction("losses.by_distance", "sum"), 6.0),
         (Extraction("losses.by_distance", "list"), [4, 2, 0]),
         (Extraction("empty", "max"), None),
+        (Extraction("windows.as_one.*.cwnd", "mean"), 2.5),
+        (Extraction("windows.as_one.*.cwnd", "mean", added=True), 5.0),
+        (Extraction("windows.as_one.*.cwnd", "max", added=True), 7.0),
+        # 3, 4, 3, 4: mean 3.5, each half from it.
+        (Extraction("windows.against.*.cwnd", "cov", added=True), 0.5 / 3.5),
+        (Extraction("windows.against.*.cwnd", "max", added=True, to_s=1.0), 3.0),
+        (Extraction("windows.as_one.*.cwnd", "together"), 1.0),
+        (Extraction("windows.against.*.cwnd", "together"), -1.0),
+        (Extraction("windows.apart.*.cwnd", "together"), 0.0),
+        (Extraction("windows.apart.*.cwnd", "together", from_s=1.0, to_s=3.0), -1.0),
+        (Extraction("windows.still.*.cwnd", "together"), 0.0),
         (Extraction("series.queues.q.packets", "mean"), 3.0),
         (Extraction("series.queues.q.packets", "mean", from_s=1.0, to_s=3.0), 3.0),
         (Extraction("series.queues.q.packets", "max", to_s=2.0), 2.0),
@@ -89,6 +109,7 @@ def test_fields_that_are_not_there(extraction: Extraction) -> None:
         (Extraction("queues"), "is a table"),
         (Extraction("name"), "is no number"),
         (Extraction("jain", "sum"), "is no list"),
+        (Extraction("flows.*.goodput_mbps", "together"), "gives no series"),
         (Extraction("losses.by_distance", "sum", from_s=1.0), "is no time series"),
     ],
 )

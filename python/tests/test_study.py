@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from string import ascii_lowercase
 
 import pytest
 from conftest import outcome, part_of
@@ -46,7 +47,7 @@ def only(study: studies.Study, **kept: list[str]) -> studies.Study:
     return study.with_experiments(tuple(cut(e) for e in study.experiments))
 
 
-DIRECTIONS = ("T-1", "T-2a", "T-2b", "T-3a", "T-4", "T-5a", "T-5b")
+DIRECTIONS = ("T-1", "T-2a", "T-2b", "T-4", "T-5a", "T-5b")
 """Claims of the three simulations that one discipline has more than the other."""
 
 
@@ -72,7 +73,7 @@ def test_tred_is_the_experiment_of_the_paper(tred: studies.Study) -> None:
         if a["aqm"] in ("red", "tred")
     }
     assert len([x for x in paper if x[0].startswith("T-")]) == 2 * 3 * 2 * 10
-    assert {c.id.rstrip("abcdef") for c in tred.claims} == {f"T-{k}" for k in range(1, 17)}
+    assert {c.id.rstrip(ascii_lowercase) for c in tred.claims} == {f"T-{k}" for k in range(1, 18)}
     shown = [t.id for t in tred.tables if t.printed]
     assert shown == [f"Table {k}" for k in range(1, 7)]
     assert [len(t.printed) for t in tred.tables if t.printed] == [20] * 6
@@ -136,9 +137,8 @@ def test_the_papers_effects_give_the_papers_verdicts(simulations: studies.Study)
         # Its tables say the opposite of its closing words.
         "T-2a": CONTRADICTED,
         "T-2b": SUPPORTED,
-        # 0.4 and 0.6 % of throughput are within the margin.
-        "T-3a": EQUIVALENT,
         "T-4": SUPPORTED,
+        # 0.6 % of throughput is within the margin.
         "T-5a": EQUIVALENT,
         "T-5b": SUPPORTED,
     }
@@ -170,11 +170,17 @@ def test_reversed_effects_are_contradicted(simulations: studies.Study) -> None:
         "T-1": CONTRADICTED,
         "T-2a": SUPPORTED,
         "T-2b": CONTRADICTED,
-        "T-3a": EQUIVALENT,
         "T-4": CONTRADICTED,
         "T-5a": EQUIVALENT,
         "T-5b": CONTRADICTED,
     }
+
+
+def test_better_at_most_buffers_is_counted(simulations: studies.Study) -> None:
+    """By 0.4 %, which is within the margin of a mean; without an effect it is chance at how many of them."""
+    paper, none, reversed_ = (verdicts(outcome(simulations, effect=effect))["T-3a"] for effect in (1, 0, -1))
+    assert (paper, reversed_) == (SUPPORTED, CONTRADICTED)
+    assert none in {UNDECIDED, DEPENDS}
 
 
 def test_one_seed_decides_nothing(tred: studies.Study) -> None:
@@ -200,7 +206,8 @@ def test_the_pairing_unit_is_the_seed(tred: studies.Study) -> None:
 
 
 def test_the_other_readings_are_judged_too(simulations: studies.Study) -> None:
-    results = studies.judge(outcome(simulations))
+    # Gentle RED is run in two of them.
+    results = [r for r in studies.judge(outcome(simulations)) if r.claim.id != "T-14o"]
     tried = [
         {"network": "T-literal"}, {"network": "15"}, {"network": "20"}, {"red": "gentle"},
         *({"rules": r} for r in ("no-wait", "paper", "ns3", "linux")), {"unit": "byte"},
@@ -240,11 +247,11 @@ def test_a_level_can_be_replaced_in_secret(tred: studies.Study) -> None:
 def test_a_measure_that_a_discipline_lacks_is_left_out(tred: studies.Study) -> None:
     found = outcome(tred)
     e = tred.experiment("T")
-    assert found.estimate(e, [at(e, load="low", aqm="droptail", buffer="150")], "queue") is None
-    assert found.estimate(e, [at(e, load="low", aqm="red", buffer="150")], "queue") is not None
+    assert found.estimate(e, [at(e, load="low", aqm="droptail", buffer="150")], "average") is None
+    assert found.estimate(e, [at(e, load="low", aqm="red", buffer="150")], "average") is not None
     cells = folder.document(found, studies.judge(found), "0")["experiments"][0]["cells"]
-    assert {c["queue"] is None for c in cells if c["aqm"] == "droptail"} == {True}
-    assert {c["queue"] is None for c in cells if c["aqm"] == "red"} == {False}
+    assert {c["average"] is None for c in cells if c["aqm"] == "droptail"} == {True}
+    assert {c["average"] is None for c in cells if c["aqm"] == "red"} == {False}
 
 
 def test_the_text_of_a_study(tred: studies.Study, golden: Callable[[str, str], None]) -> None:

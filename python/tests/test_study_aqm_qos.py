@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import earlydrop as ed
 from earlydrop import study
 from earlydrop.scenario import parse
 from earlydrop.study.experiment import Experiment
@@ -64,7 +65,7 @@ MODES = {"packet": {"mode": "packet"}, "byte": {"mode": "byte"}, "queue": {"mode
 
 CASES = [
     *(
-        (f"table3-{size}-{mode}", "Q-3", {"size": size, **levels})
+        (f"table3-{size}-{mode}", "Q-3", {"size": size, "start": "together", **levels})
         for size in ("500", "3000")
         for mode, levels in MODES.items()
     ),
@@ -96,3 +97,119 @@ def test_agrees_with_ns2(qos: Study, case: str, experiment: str, levels: dict[st
         mean, its = statistics.fmean(values), statistics.fmean(other)
         error = (statistics.variance(values) / len(values) + statistics.variance(other) / len(other)) ** 0.5
         assert abs(mean - its) <= 4 * error + 0.01 * its, f"{key}: {mean} here, {its} in ns-2, standard error {error}"
+
+
+# ---- what the paper says of networks and TCP, which no claim on DropTail and RED could deny --------------------------
+
+
+def test_the_network_is_the_papers(qos: Study) -> None:
+    """All links 10 Mbit/s and 1 ms, wherever the study says so; and nothing but the bottleneck's rate differs."""
+    for name in ("Q-1", "Q-2b", "Q-3", "Q-4", "Q-5", "Q-6", "Q-7", "Q-8", "Q-9"):
+        e = qos.experiment(name)
+        for rate, built in (("10", "10 Mbit/s"), ("0.5", "0.5 Mbit/s")):
+            network = base(e, **{a.id: a.ids[0] for a in e.axes if not a.reading}, rate=rate)["topology"]
+            assert network["kind"] == "dumbbell"
+            assert network["access"] == {"rate": "10 Mbit/s", "delay": "1 ms"}, name
+            assert network["bottleneck"] == {"rate": built, "delay": "1 ms"}, name
+
+
+def test_both_disciplines_meet_the_same_load(qos: Study) -> None:
+    """With a seed the flows start at the same times under either, and what they are is the same but for the queue."""
+    e = qos.experiment("Q-1")
+    one, other = (base(e, aqm=aqm, flows="16") for aqm in ("droptail", "red"))
+    assert one["traffic"] == other["traffic"]
+    assert one["topology"] == other["topology"]
+    for document in (one, other):
+        document["duration"] = "1 s"
+    starts = [[flow["start_s"] for flow in parse(d).run(seed=3).document["flows"]] for d in (one, other)]
+    assert starts[0] == starts[1]
+    assert len(set(starts[0])) == 16
+
+
+def test_a_wait_is_the_bytes_ahead_over_the_rate(qos: Study) -> None:
+    """Packets of four sizes: each waits for what is left of the packet under way and for the bytes in the queue."""
+    document = base(qos.experiment("Q-4"), mode="packet")
+    document |= {"duration": "40 s", "record": {"trace": 100_000}}
+    rate, free, waited = 0.5e6, 0.0, 0
+    queued: list[tuple[float, int]] = []
+    for time, kind, _, _, size, _ in parse(document).run(seed=1).document["trace"]["events"]:
+        if kind == "+":
+            ahead = max(0.0, free - time) + sum(8 * bytes_ / rate for _, bytes_ in queued)
+            queued.append((time + ahead, size))
+            waited += ahead > 0
+        elif kind == "d":
+            queued.pop()
+        else:
+            due, of = queued.pop(0)
+            assert (of, time) == (size, pytest.approx(due, abs=1e-6))
+            free = time + 8 * size / rate
+    assert waited > 400
+
+
+def test_each_queue_has_a_management_of_its_own() -> None:
+    """Two bottlenecks in a row: what one drops, and what it is, is nothing to the other."""
+    document: dict[str, Any] = {
+        "name": "two",
+        "duration": "20 s",
+        "topology": {
+            "kind": "parking_lot",
+            "bottlenecks": 2,
+            "pairs": 0,
+            "cross": 4,
+            "access": {"rate": "10 Mbit/s", "delay": "1 ms"},
+            "bottleneck": {"rate": "1 Mbit/s", "delay": "1 ms"},
+        },
+        "queue": {name: {"aqm": "droptail", "limit": "10 packets"} for name in ("bottleneck1", "bottleneck2")},
+        "traffic": [{"kind": "ftp", "count": 8, "tcp": "reno", "start": {"uniform": ["0 s", "1 s"]}}],
+    }
+    both = parse(document).run(seed=1).document["queues"]
+    assert both["bottleneck1"]["overflow_drops"] > 10 < both["bottleneck2"]["overflow_drops"]
+    document["queue"]["bottleneck2"] = {"aqm": "red", "limit": "40 packets", "min_th": 5, "max_th": 15}
+    changed = parse(document).run(seed=1).document["queues"]
+    assert changed["bottleneck1"] == both["bottleneck1"]
+    assert changed["bottleneck2"] != both["bottleneck2"]
+
+
+@ed.policy
+class InARow:
+    """Drops some packets that follow each other, once."""
+
+    row: int = ed.param(1, range=(0, 8), doc="How many.")
+
+    arrived: int = 0
+
+    def on_enqueue(self, packet: Any, queue: Any, cx: Any) -> ed.Verdict:
+        self.arrived += 1
+        return ed.Verdict.drop() if 0 <= self.arrived - 200 < self.row else ed.Verdict.PASS
+
+
+@pytest.mark.parametrize("tcp", ["tahoe", "reno", "newreno", "vegas", "sack"])
+def test_tcp_recovers_more_easily_from_one_drop_than_from_several_at_once(tcp: str) -> None:
+    """A transfer of 1000 packets, of which none, one or four in a row are dropped: what the drops cost it."""
+    took = {}
+    for row in (0, 1, 4):
+        document = {
+            "name": "rows",
+            "duration": "60 s",
+            "topology": {
+                "kind": "dumbbell",
+                "pairs": 1,
+                "access": {"rate": "10 Mbit/s", "delay": "1 ms"},
+                "bottleneck": {"rate": "2 Mbit/s", "delay": "20 ms"},
+            },
+            "queue": {"bottleneck": {"aqm": "in_a_row", "limit": "100 packets", "row": row}},
+            "traffic": [
+                {
+                    "kind": "transfers",
+                    "size": "1000 packets",
+                    "tcp": tcp,
+                    "segment": "500 B",
+                    "window": 20,
+                    "start": {"uniform": ["0 s", "1 s"]},
+                }
+            ],
+        }
+        result = parse(document).run(seed=1).document
+        assert result["queues"]["bottleneck"]["early_drops"] == row
+        took[row] = result["flows"][0]["completion_s"]
+    assert took[0] < took[1] < took[4], took

@@ -192,6 +192,8 @@ MISTAKES = [
     ('column = "instructions"', 'column = "instruction"', 'did you mean "instructions"'),
     ("buffer = [10, 100, 1000]", "buffer = [10]", "1 rows fit; at least two are compared"),
     ('before = "6"', 'before = "1000"', 'before = "1000": is no level of window off its base'),
+    ('reduce = "deviation"', 'reduce = "together"', "together is said of several series"),
+    ('reduce = "deviation"', 'reduce = "deviation"\nadded = true', "added is said of several series"),
     ('kind = "index"', 'kind = "index"\nmargin = { relative = 0.1 }', "reason"),
     ('kind = "index"', 'kind = "index"\nmargin = { reason = "so" }', "needs either relative or absolute"),
     ("within = [0.1, 0.9]", "within = [0.9, 0.1]", "the smaller first"),

@@ -348,6 +348,7 @@ def test_a_difference_within_the_margin_is_equivalent(judged: Callable[..., Clai
         ("along = 'x', reduce = 'cv', expect = 'less', bound = 0.4", 0.02),
         ("along = 'x', reduce = 'range', expect = 'less', bound = 10", 0.5),
         ("along = 'x', reduce = 'correlation', expect = 'greater', bound = 0.5", 0.01),
+        ("along = 'x', reduce = 'positive', expect = 'greater', bound = 0.5", 0.01),
         # 2 % of the mean over the axis, spread over its length of 3.
         ("along = 'x', reduce = 'slope', expect = 'greater', bound = 0", 0.02 * 7 / 3),
     ],
@@ -486,6 +487,7 @@ def test_every_seed(judged: Callable[..., ClaimResult], a: list[float], verdict:
         ("cv", math.sqrt(21.0) / 7),
         ("slope", 3.0),
         ("correlation", 1.0),
+        ("positive", 1.0),
     ],
 )
 def test_along_an_axis(judged: Callable[..., ClaimResult], reduce: str, value: float) -> None:
@@ -493,6 +495,25 @@ def test_along_an_axis(judged: Callable[..., ClaimResult], reduce: str, value: f
     case = worst(judged(part, lambda at, s: 3.0 * float(at["x"])))
     assert case.effect == pytest.approx(value)
     assert case.verdict == SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("gains", "verdict", "share"),
+    [
+        ((0.1, 0.2, -5.0), SUPPORTED, 2 / 3),
+        ((-0.1, 5.0, -0.1), CONTRADICTED, 1 / 3),
+        ((0.0, 0.0, 5.0), CONTRADICTED, 1 / 3),
+    ],
+)
+def test_at_most_levels_is_a_count_and_no_mean(
+    judged: Callable[..., ClaimResult], gains: tuple[float, ...], verdict: str, share: float
+) -> None:
+    """Two of three levels are above zero, or one; the mean has the other sign in the first two."""
+    part = "{ measure = 'm', along = 'x', reduce = 'positive', expect = 'greater', bound = 0.5 }"
+    found = judged(part, lambda at, s: dict(zip("124", gains, strict=True))[at["x"]] * (1 + s / 100))
+    case = worst(found)
+    assert (found.verdict, case.effect) == (verdict, pytest.approx(share))
+    assert case_text.effect_text(judged.study, found.base.parts[0].part, case).startswith(f"{share:.2f} [")  # type: ignore[attr-defined]
 
 
 def test_along_a_part_of_an_axis(judged: Callable[..., ClaimResult]) -> None:

@@ -31,7 +31,7 @@ class _Words:
         self.part, self.measure = part, study.measure(part.measure)
         e = study.experiment(part.experiment)
         self.percent = part.along != "" and part.reduce == "cv"
-        self.bare = part.ratio or (part.along != "" and part.reduce == "correlation")
+        self.bare = part.ratio or (part.along != "" and part.reduce in ("correlation", "positive"))
         self.unit = "%" if self.percent else "" if self.bare else self.measure.unit
         if part.along and part.reduce == "slope":
             axis = e.axis(part.along)
@@ -132,6 +132,7 @@ def expected_text(study: Study, part: Part) -> str:
     what = measure.title
     if part.along:
         names = {"deviation": "standard deviation", "cv": "relative deviation", "max": "maximum", "min": "minimum"}
+        names["positive"] = "share above zero"
         over = in_sentence(e.axis(part.along).title)
         what = f"{names.get(part.reduce, part.reduce).capitalize()} of {in_sentence(measure.title)} over {over}"
     relation = words.get(part.expect, "equal to" if part.expect == "equal" else "within its limits")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from ..analysis import statistics
@@ -60,6 +60,21 @@ REDUCTIONS: dict[str, Callable[[Sequence[float]], float | None]] = {
     "positive": lambda values: sum(x > 0 for x in values) / len(values) if values else None,
 }
 
+TOGETHER = "together"
+"""Of several series: how far they rise and fall together."""
+
+
+def _together(series: Sequence[Sequence[float]]) -> float | None:
+    """The mean correlation of two of the series, each pair weighted by the product of its deviations: 1 where all move
+    as one, 0 where none knows of another or none moves. It is what the variance of their sum says beside their own."""
+    deviations = [_deviation(one) or 0.0 for one in series]
+    own = math.fsum(x * x for x in deviations)
+    pairs = math.fsum(deviations) ** 2 - own
+    whole = _deviation([math.fsum(at) for at in zip(*series, strict=True)])
+    if whole is None or len(series) < 2:
+        return None
+    return (whole * whole - own) / pairs if pairs > 0 else 0.0
+
 
 def _smaller(of: Sequence[float], to: Sequence[float]) -> list[float]:
     return [b - a for a, b in zip(of, to, strict=True) if a < b]
@@ -95,7 +110,7 @@ class Extraction:
     A `*` in the path stands for every entry of a list (or of a table). `where` keeps the entries whose fields have
     these values, `at_most` the numbers up to this one. `from_s` and `to_s` cut a time series, whose times are
     `series.time_s`; with `repeat_s` the same part of every period of this length. Several series (a `*` in the path)
-    are cut one by one and put together.
+    are cut one by one and put together; with `added` they become one, their sum at each time.
     """
 
     field: str
@@ -108,6 +123,7 @@ class Extraction:
     repeat_s: float | None = None
     minus: str = ""
     """Another list of the same length, which is taken away entry by entry."""
+    added: bool = False
 
     @property
     def columns(self) -> list[list[str]]:
@@ -140,11 +156,16 @@ class Extraction:
                 raise ExtractionError(f"{self.minus} is no list as long as {self.field}")
             values = [None if a is None or b is None else a - b for a, b in zip(values, other, strict=True)]
         if starred and any(isinstance(x, list) for x in values):
-            values = [x for one in values if isinstance(one, list) for x in self._cut(document, one)]
+            several = [self._cut(document, one) for one in values if isinstance(one, list)]
+            if self.reduce == TOGETHER:
+                return _together(several)
+            values = [math.fsum(at) for at in zip(*several, strict=True)] if self.added else list(chain(*several))
         else:
             values = self._cut(document, values)
         if self.reduce == "times":
             return values
+        if self.reduce == TOGETHER:
+            raise ExtractionError(f"{self.field} gives no series that could move together")
         numbers = [self._number(x) for x in values if x is not None and x is not MISSING]
         if self.at_most is not None:
             numbers = [x for x in numbers if x <= self.at_most]

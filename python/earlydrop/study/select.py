@@ -109,6 +109,7 @@ ALONG: dict[str, Callable[[Sequence[float], Sequence[float]], float]] = {
     "slope": _slope,
     "cv": lambda xs, ys: statistics.relative_spread(ys),
     "correlation": _correlation,
+    "positive": lambda xs, ys: sum(y > 0 for y in ys) / len(ys),
 }
 """How the values along an axis become one number: of the levels' numbers and of the values there."""
 

@@ -191,7 +191,7 @@ def margin_of(
     `control` is the mean of the other side (before `times`), `level` that of the measure itself along an axis.
     """
     edge = part.bound if part.bound is not None and part.expect != "equal" else part.value
-    if part.along and part.reduce == "correlation":
+    if part.along and part.reduce in ("correlation", "positive"):
         margin = KINDS["index"].margin
     elif part.along and part.reduce in ("deviation", "range", "cv"):
         margin = SCATTER
@@ -249,6 +249,8 @@ class _Place:
             return -math.inf, math.inf
         if self.part.reduce in ("deviation", "range", "cv"):
             return 0.0, math.inf
+        if self.part.reduce == "positive":
+            return 0.0, 1.0
         return self.study.measure(self.part.measure).bounds
 
 

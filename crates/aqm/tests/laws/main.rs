@@ -3,6 +3,7 @@
 
 mod byte_mode;
 mod choke;
+mod definitions_of_red;
 mod floadautored;
 mod flows;
 mod gaps;

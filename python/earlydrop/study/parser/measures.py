@@ -9,7 +9,7 @@ from ...analysis.measures import KINDS, Kind, Margin, kind_of
 from ...expressions import ExpressionError, Formula, parse_formula
 from ...strict_toml import unknown
 from ..experiment import Measure, StudyError
-from ..extraction import PAIRINGS, RATIO, REDUCTIONS, Extraction
+from ..extraction import PAIRINGS, RATIO, REDUCTIONS, TOGETHER, Extraction
 from ..study_table import StudyTable
 from .common import Context, level_name
 
@@ -55,7 +55,7 @@ def parse_measure(t: StudyTable) -> Measure:
 def parse_extraction(t: StudyTable, reduce: str = "") -> Extraction:
     field = t.text("field")
     where = t.settings("where", None)
-    chosen = reduce or t.word("reduce", REDUCTIONS, "")
+    chosen = reduce or t.word("reduce", [*REDUCTIONS, TOGETHER], "")
     starred = "*" in field.split(".")
     if starred and not chosen:
         raise t.fault(f"field {field} gives a list: reduce is missing ({', '.join(REDUCTIONS)})")
@@ -73,7 +73,10 @@ def parse_extraction(t: StudyTable, reduce: str = "") -> Extraction:
     minus = "" if reduce else t.text("minus", "")
     if minus and (starred or not chosen):
         raise t.fault("minus takes a list away from another one: reduce is missing, or the field has a *")
-    return Extraction(field, chosen, tuple(where.items()), cut[0], cut[1], at_most, repeat, minus)
+    added = not reduce and t.flag("added")
+    if (added or chosen == TOGETHER) and not starred:
+        raise t.fault(f"{'added' if added else TOGETHER} is said of several series: the field has no *")
+    return Extraction(field, chosen, tuple(where.items()), cut[0], cut[1], at_most, repeat, minus, added)
 
 
 def _parse_kind(t: StudyTable, extraction: Extraction | None, against: Mapping[str, str]) -> Kind | None:
