@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -47,7 +48,7 @@ def test_while_packets_wait_the_link_is_fully_used(chapter: Study) -> None:
     sent = [row for row in trace["events"] if row[at["event"]] == "-"]
     gaps = [
         (after[at["time_s"]] - before[at["time_s"]], 8 * before[at["size"]] / 1e6)
-        for before, after in zip(sent, sent[1:], strict=False)
+        for before, after in itertools.pairwise(sent)
         if before[at["queue_packets"]] > 0
     ]
     assert len(gaps) > 1000
