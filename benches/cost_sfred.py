@@ -1,4 +1,5 @@
-"""Counts what a packet costs SFRED, by buffer, number of flows and length of the list: `studies/sfred/cost.csv`.
+"""Counts what a packet costs SFRED, by buffer, number of flows and length of the list, and earlier proposals by the
+number of flows: `studies/sfred/cost.csv`.
 
     .venv/bin/python benches/cost_sfred.py
 
@@ -8,6 +9,9 @@ The same code has the same counts on every machine.
 
 `visited_most` and `visited_mean` are places of the list that the search of the paper's section 2.1 visits for a packet:
 from the head until the flow is found, or to the end. Flows are drawn at random, each as likely as the others.
+
+`kept` is the number of flows of which the discipline says, at the end, that it keeps something: it is empty for those
+that do not say.
 """
 
 from __future__ import annotations
@@ -41,31 +45,36 @@ codegen-units = 1
 [workspace]
 """
 
-PROGRAM = """//! Arguments: packets of buffer, flows, places of the list, packets of a pass, passes.
-use earlydrop_aqm::catalogue::{self, Built, Link};
-use earlydrop_aqm::discipline::Fifo;
-use earlydrop_aqm::gate::Gate;
+PROGRAM = """//! Arguments: discipline, packets of buffer, flows, places of the list, packets of a pass, passes.
+use earlydrop_aqm::catalogue::{self, Link};
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Packet, Time};
+use earlydrop_aqm::{Packet, Time};
 use std::hint::black_box;
 
 fn main() {
-    let given: Vec<u64> = std::env::args().skip(1).map(|a| a.parse().expect("a number")).collect();
+    let mut given = std::env::args().skip(1);
+    let aqm = catalogue::find(&given.next().expect("a discipline")).expect("in the catalogue");
+    let given: Vec<u64> = given.map(|a| a.parse().expect("a number")).collect();
     let [buffer, flows, list, packets, passes] = given[..] else { panic!("five numbers") };
     let mut values = Values::new();
+    let mut set = |name: &'static str, value| {
+        if aqm.param(name).is_some() {
+            values.set(name, value);
+        }
+    };
     // In the proportions of the study, so that every buffer meets the same decisions: thresholds at a tenth and three
     // tenths of it, those of slow flows higher by a fifth.
-    values.set("min_th", Value::Real(buffer as f64 * 0.1));
-    values.set("max_th", Value::Real(buffer as f64 * 0.3));
-    values.set("slow_bonus", Value::Real(buffer as f64 * 0.2));
-    values.set("list_size", Value::Whole(list as i64));
+    set("min_th", Value::Real(buffer as f64 * 0.1));
+    set("max_th", Value::Real(buffer as f64 * 0.3));
+    set("slow_bonus", Value::Real(buffer as f64 * 0.2));
+    set("list_size", Value::Whole(list as i64));
+    set("cache_size", Value::Whole(list as i64));
     let link = Link { rate_bps: 10e6, delay_s: 0.02 };
     let limit = Limit::Packets(buffer);
-    let sfred = catalogue::find("sfred").expect("in the catalogue");
-    let Built::Policy(policy) = (sfred.build)(&values, &link, limit).expect("fits") else { unreachable!() };
-    let mut queue = Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "queue")));
+    let built = (aqm.build)(&values, &link, limit).expect("fits");
+    let mut queue = built.queue(limit, false, Generator::stream(1, "queue"));
     // Between the thresholds.
     let waiting = buffer / 5;
     let mut random = 1_u64;
@@ -78,15 +87,24 @@ fn main() {
             black_box(queue.dequeue(now, &mut |_, _| {}));
         }
     }
+    queue.gauges(&mut |name, value| {
+        if name == "active" || name == "active_flows" {
+            println!("{value}");
+        }
+    });
 }
 """
 
+VISITED = ["visited_most", "visited_mean", "visited_per_place"]
+HEAD = ["aqm", "varied", "buffer", "flows", "places", "instructions", "kept", *VISITED]
 CASES = [
-    *(("buffer", buffer, 40, 20) for buffer in (50, 500, 5_000, 50_000)),
-    *(("flows", 50, flows, 20) for flows in (20, 80, 320, 1_280, 5_120)),
-    *(("list", 50, 4 * places, places) for places in (16, 64, 256, 1_024, 4_096)),
+    *(("sfred", "buffer", buffer, 40, 20) for buffer in (50, 500, 5_000, 50_000)),
+    *(("sfred", "flows", 50, flows, 20) for flows in (20, 80, 320, 1_280, 5_120)),
+    *(("sfred", "list", 50, 4 * places, places) for places in (16, 64, 256, 1_024, 4_096)),
+    *((aqm, "flows", 20_480, flows, 20) for aqm in ("fq", "fred", "sred", "lru_red") for flows in (20, 320, 5_120)),
 ]
-"""What is varied; packets of buffer, flows, places of the list."""
+"""The discipline, what is varied, packets of buffer, flows, places of the list. The others keep a flow for each packet
+in the queue at most, so that the buffer is large."""
 
 
 def build(folder: Path) -> Path:
@@ -99,23 +117,24 @@ def build(folder: Path) -> Path:
     return folder / "target" / "release" / "sfred-cost"
 
 
-def instructions(program: Path, buffer: int, flows: int, places: int) -> float:
-    """Of an arrival and its departure."""
+def instructions(program: Path, aqm: str, buffer: int, flows: int, places: int) -> tuple[float, str]:
+    """Of an arrival and its departure; and of how many flows it keeps something."""
     packets = max(PACKETS, 2 * buffer, 8 * places)
 
-    def counted(passes: int) -> int:
+    def counted(passes: int) -> tuple[int, str]:
+        given = [str(x) for x in (program, aqm, buffer, flows, places, packets, passes)]
         told = subprocess.run(
-            ["valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={os.devnull}", str(program)]
-            + [str(x) for x in (buffer, flows, places, packets, passes)],
+            ["valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={os.devnull}", *given],
             check=True,
             capture_output=True,
             text=True,
-        ).stderr
-        found = re.search(r"I\s+refs:\s+([\d,]+)", told)
-        assert found, told
-        return int(found[1].replace(",", ""))
+        )
+        found = re.search(r"I\s+refs:\s+([\d,]+)", told.stderr)
+        assert found, told.stderr
+        return int(found[1].replace(",", "")), told.stdout.strip()
 
-    return (counted(6) - counted(2)) / (4 * packets)
+    (more, kept), (less, _) = counted(6), counted(2)
+    return (more - less) / (4 * packets), kept
 
 
 def visited(flows: int, places: int) -> tuple[int, float]:
@@ -139,13 +158,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, COSTS.open("w", newline="", encoding="utf-8") as file:
         program = build(Path(folder))
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(
-            ["varied", "buffer", "flows", "places", "instructions", "visited_most", "visited_mean", "visited_per_place"]
-        )
-        for varied, buffer, flows, places in CASES:
-            count = instructions(program, buffer, flows, places)
-            most, mean = visited(flows, places)
-            row = [varied, buffer, flows, places, f"{count:.1f}", most, f"{mean:.2f}", f"{mean / places:.4f}"]
+        table.writerow(HEAD)
+        for aqm, varied, buffer, flows, places in CASES:
+            count, kept = instructions(program, aqm, buffer, flows, places)
+            row = [aqm, varied, buffer, flows, places, f"{count:.1f}", kept]
+            if aqm == "sfred":
+                most, mean = visited(flows, places)
+                row += [most, f"{mean:.2f}", f"{mean / places:.4f}"]
+            else:
+                row += [""] * len(VISITED)
             print(*row)
             table.writerow(row)
 

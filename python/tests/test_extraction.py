@@ -17,7 +17,10 @@ DOCUMENT: dict[str, Any] = {
     ],
     "queues": {"a": {"drops": 1}, "b": {"drops": 4}},
     "losses": {"by_distance": [4, 2, 0]},
-    "series": {"time_s": [0.0, 1.0, 2.0, 3.0], "queues": {"q": {"packets": [0, 2, 4, 6], "average": None}}},
+    "series": {
+        "time_s": [0.0, 1.0, 2.0, 3.0],
+        "queues": {"q": {"packets": [0, 2, 4, 6], "average": None, "flow": [None, 1, 0, 1]}},
+    },
     "rates": {"time_s": [1.0, 2.0], "flows": [{"mbps": [5.0, 7.0]}]},
     "windows": {
         "time_s": [0.0, 1.0, 2.0, 3.0],
@@ -79,6 +82,9 @@ DOCUMENT: dict[str, Any] = {
         (Extraction("series.queues.q.packets", "max", to_s=2.0), 2.0),
         (Extraction("series.queues.q.packets", "times", from_s=2.0), [[2.0, 3.0], [4, 6]]),
         (Extraction("series.queues.q.average", "times"), None),
+        (Extraction("series.queues.q.packets", "sum", when=(("series.queues.q.flow", (1.0,)),)), 8.0),
+        (Extraction("series.queues.q.packets", "sum", from_s=1.0, when=(("series.queues.q.flow", (0.0, 1.0)),)), 12.0),
+        (Extraction("series.queues.q.packets", "count", at_most=3.0, when=(("series.queues.q.flow", (1.0,)),)), 1.0),
         # The nearest times that fit are the series' own.
         (Extraction("rates.flows.0.mbps", "times", from_s=1.5), [[2.0], [7.0]]),
     ],
@@ -111,8 +117,13 @@ def test_fields_that_are_not_there(extraction: Extraction) -> None:
         (Extraction("jain", "sum"), "is no list"),
         (Extraction("flows.*.goodput_mbps", "together"), "gives no series"),
         (Extraction("losses.by_distance", "sum", from_s=1.0), "is no time series"),
+        (Extraction("losses.by_distance", "sum", when=(("series.queues.q.flow", (1.0,)),)), "is no list as long as"),
     ],
 )
 def test_fields_of_another_kind_are_refused(extraction: Extraction, says: str) -> None:
     with pytest.raises(ExtractionError, match=says):
         extraction(DOCUMENT)
+
+
+def test_the_columns_of_a_store_include_those_that_choose() -> None:
+    assert ["recorded"] in Extraction("losses.by_distance", "sum", when=(("series.queues.q.flow", (1.0,)),)).columns

@@ -188,6 +188,7 @@ MISTAKES = [
     ('expect = "greater", bound = 0 }', 'expect = "greater" }', r'needs "to" or a "bound"'),
     ('form = "ratio", expect = "equal", value = 0.67', 'form = "raito", expect = "equal", value = 0.67', "raito"),
     ("ratio_at_most = 1.05", "ratio_at_most = true", "ratio_at_most: given true; allowed a number"),
+    ("ratio_at_most = 1.05", "ratio_at_most = 1.05, ratio_at_least = 2", "ratio_at_most or ratio_at_least"),
     ('file = "cost.csv"', 'file = "costs.csv"', "file: costs.csv: No such file"),
     ('column = "instructions"', 'column = "instruction"', 'did you mean "instructions"'),
     ("buffer = [10, 100, 1000]", "buffer = [10]", "1 rows fit; at least two are compared"),

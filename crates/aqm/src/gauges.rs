@@ -32,6 +32,7 @@ const OWN: &[(&str, Gauge)] = &[
     ("pd_red", gauge("error", "", "Average queue less its target, as a share of the buffer, at the last update.")),
     ("sfred", gauge("received", "packets", "Packets received of all listed flows.")),
     ("sfred", gauge("dropped", "packets", "Packets dropped of all listed flows.")),
+    ("sfred", gauge("flow", "", "Flow of the last arrival; in a simulation its number, from 0.")),
     ("sfred", gauge("class", "", "Class of the last arrival's flow: 0 none, 1 slow, 2 fast, 3 unresponsive.")),
     ("ddred", gauge("d", "links", "Distance in links of the last packet that was chosen to be dropped.")),
     ("cake", gauge("shaper_rate", "bit/s", "Rate of the shaper; 0 is unlimited.")),

@@ -369,6 +369,20 @@ mod tests {
         }
     }
 
+    /// It counts packets and no losses, so that a flow which loses much is treated as one that loses nothing.
+    #[test]
+    fn losses_of_a_flow_change_nothing() {
+        let counted = |draw| {
+            let mut queue = lru(&[("w_q", Value::Real(1.0)), ("insert_p", Value::Real(1.0))]);
+            let lost = (0..300).filter(|_| arrive(&mut queue, 0.0, 1, 1, 10, draw) != Verdict::Pass).count();
+            (lost, count(&queue, 1), arrive(&mut queue, 0.0, 1, 1, 4, 0.0))
+        };
+        // Draws near 0 signal each packet that may be; draws of 1 signal only where the count leaves no other choice.
+        let (many, few) = (counted(1e-9), counted(1.0));
+        assert!(many.0 > 10 * few.0, "{many:?} and {few:?}");
+        assert_eq!((many.1, many.2), (few.1, few.2));
+    }
+
     /// Where every draw is 1 nothing is inserted, and the rest is RED to the bit.
     #[test]
     fn without_high_bandwidth_flows_it_is_red() {

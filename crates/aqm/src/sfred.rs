@@ -166,6 +166,8 @@ pub struct Sfred {
     halving: Option<Halving>,
     /// What the flow of the last arrival was taken for.
     last: Kinds,
+    /// That flow.
+    last_flow: u64,
 }
 
 impl Sfred {
@@ -186,6 +188,7 @@ impl Sfred {
             hit_rate: 1.0,
             halving: rules.halving_interval.map(Halving::every),
             last: Kinds::Plain,
+            last_flow: 0,
             rules,
         }
     }
@@ -342,6 +345,7 @@ impl Policy for Sfred {
         let slot = self.count(packet);
         let average = self.core.observe(queue, cx.now);
         self.last = self.classify(packet.flow, slot);
+        self.last_flow = packet.flow;
         let verdict = match self.last {
             Kinds::Unresponsive => Verdict::Drop(Reason::Forced),
             Kinds::Fast(factor) => {
@@ -389,6 +393,7 @@ impl Policy for Sfred {
         out("active_flows", self.active_flows());
         out("fair_rate", if self.list.is_empty() { 0.0 } else { self.fair_rate() });
         out("loss", self.average_loss());
+        out("flow", self.last_flow as f64);
         out(
             "class",
             match self.last {

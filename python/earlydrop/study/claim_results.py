@@ -236,7 +236,12 @@ def claim_document(result: ClaimResult) -> Document:
         found["reason"] = claim.untestable
     elif claim.counted:
         found["counted"] = [
-            {"title": c.title, "ratio": c.ratio, "ratio_at_most": c.ratio_at_most, "holds": c.holds}
+            {
+                "title": c.title,
+                "ratio": c.ratio,
+                f"ratio_at_{'least' if c.at_least else 'most'}": c.factor,
+                "holds": c.holds,
+            }
             for c in claim.counted
         ]
     else:

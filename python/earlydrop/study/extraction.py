@@ -110,7 +110,8 @@ class Extraction:
     A `*` in the path stands for every entry of a list (or of a table). `where` keeps the entries whose fields have
     these values, `at_most` the numbers up to this one. `from_s` and `to_s` cut a time series, whose times are
     `series.time_s`; with `repeat_s` the same part of every period of this length. Several series (a `*` in the path)
-    are cut one by one and put together; with `added` they become one, their sum at each time.
+    are cut one by one and put together; with `added` they become one, their sum at each time. `when` keeps the entries
+    at which other lists of the same length have one of these values.
     """
 
     field: str
@@ -124,13 +125,14 @@ class Extraction:
     minus: str = ""
     """Another list of the same length, which is taken away entry by entry."""
     added: bool = False
+    when: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
     @property
     def columns(self) -> list[list[str]]:
         """The columns of a store's rows that it needs, as `store.rows.columns_of` has them."""
         own = columns_of(self.field)
-        other = [columns_of(self.minus)] if self.minus else []
-        return [own, *other, *([*own[:-1], *key.split(".")] for key, _ in self.where)]
+        others = [columns_of(field) for field in (self.minus, *(field for field, _ in self.when)) if field]
+        return [own, *others, *([*own[:-1], *key.split(".")] for key, _ in self.where)]
 
     def __call__(self, document: Mapping[str, Any]) -> Any:
         """The value, None where it has none, MISSING where the document has no such field."""
@@ -150,10 +152,11 @@ class Extraction:
         if self.reduce == "list":
             # Numbers alike, whether a store has them as whole ones or not.
             return [None if x is MISSING or x is None else float(x) if isinstance(x, int) else x for x in values]
+        for field, wanted in self.when:
+            other = self._beside(document, field, values)
+            values = [a if b in wanted else None for a, b in zip(values, other, strict=True)]
         if self.minus:
-            other = next(_walk(document, self.minus.split("."), ()))
-            if not isinstance(other, list) or len(other) != len(values):
-                raise ExtractionError(f"{self.minus} is no list as long as {self.field}")
+            other = self._beside(document, self.minus, values)
             values = [None if a is None or b is None else a - b for a, b in zip(values, other, strict=True)]
         if starred and any(isinstance(x, list) for x in values):
             several = [self._cut(document, one) for one in values if isinstance(one, list)]
@@ -170,6 +173,12 @@ class Extraction:
         if self.at_most is not None:
             numbers = [x for x in numbers if x <= self.at_most]
         return REDUCTIONS[self.reduce](numbers)
+
+    def _beside(self, document: Mapping[str, Any], field: str, values: list[Any]) -> list[Any]:
+        other = next(_walk(document, field.split("."), ()))
+        if not isinstance(other, list) or len(other) != len(values):
+            raise ExtractionError(f"{field} is no list as long as {self.field}")
+        return other
 
     def _plain(self, found: list[Any], starred: bool) -> float | None:
         if starred:

@@ -69,11 +69,12 @@ class Peer:
 
 @dataclass(frozen=True)
 class Counted:
-    """Something that is counted exactly and not sampled: it does not grow by more than a factor."""
+    """Something that is counted exactly and not sampled: it grows by no more, or by no less, than a factor."""
 
     title: str
     values: tuple[float, ...]
-    ratio_at_most: float
+    factor: float
+    at_least: bool = False
     unit: str = ""
 
     @property
@@ -83,8 +84,8 @@ class Counted:
 
     @property
     def holds(self) -> bool:
-        """Whether the largest is not larger than that."""
-        return self.ratio <= self.ratio_at_most
+        """Whether the largest is at most, or at least, that many times the smallest."""
+        return self.ratio >= self.factor if self.at_least else self.ratio <= self.factor
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,7 @@ def counts(words: Sequence[str]) -> str:
 def counted_text(one: Counted) -> str:
     """What was counted, and how much it varies."""
     ends = f"{min(one.values):g} to {max(one.values):g}{' ' if one.unit else ''}{one.unit}"
-    return f"{one.title}: {ends}, ratio {one.ratio:.3f}; bound {one.ratio_at_most:g} (counted, not sampled)"
+    return f"{one.title}: {ends}, ratio {one.ratio:.3f}; bound {one.factor:g} (counted, not sampled)"
 
 
 def n_text(part: PartResult) -> str:

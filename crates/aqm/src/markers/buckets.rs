@@ -7,6 +7,9 @@
 //! | `srtcm` (RFC 2697) | CBS, and EBS filled by what CBS spills, both at CIR | green if it fits into the first, yellow into the second, else red |
 //! | `trtcm` (RFC 2698) | PIR with PBS, CIR with CBS | red if it does not fit into the first, else yellow if not into the second (and it takes from the first), else green (and it takes from both) |
 //!
+//! With `refill` the tokens of `token_bucket` come all at once, at each multiple of that time: with a bucket of five
+//! packets, a rate of ten packets/s and a `refill` of 0.5 s, the first five packets of each half second are green.
+//!
 //! With `colour_aware` a packet never gets better than it was: yellow ones do not ask for green, red ones stay red. Its
 //! colour is then read from its class.
 //!
@@ -35,7 +38,19 @@ const AWARE: Param = Param {
 const CIR: Param = rate("cir", "CIR", 1e6, PROFILE, "Committed information rate.");
 const CBS: Param = burst("cbs", "CBS", 15e3, PROFILE, "Committed burst size.");
 
-const ONE: [Param; 2] = [CIR, CBS];
+const ONE: [Param; 3] = [
+    CIR,
+    CBS,
+    Param {
+        name: "refill",
+        symbol: "",
+        unit: Unit::Seconds,
+        kind: Kind::Real { low: 0.0, high: 1e6, open_low: false, open_high: false, auto: false },
+        default: Value::Real(0.0),
+        source: "our choice; 0: continuously, as Clark and Fang",
+        doc: "Time from one refill of the bucket to the next; 0: it fills all the time.",
+    },
+];
 const SINGLE_RATE: [Param; 4] = [CIR, CBS, burst("ebs", "EBS", 15e3, PROFILE, "Excess burst size."), AWARE];
 const TWO_RATES: [Param; 5] = [
     CIR,
@@ -55,7 +70,10 @@ pub(super) const TOKEN_BUCKET: MarkerSpec = MarkerSpec {
     own: &ONE,
     yellow: false,
     check: |_| Ok(()),
-    build: |values| Box::new(Single { bucket: Bucket::new(values, &ONE, "cir", "cbs") }),
+    build: |values| {
+        let (bucket, refill) = (Bucket::new(values, &ONE, "cir", "cbs"), values.real(&ONE, "refill"));
+        Box::new(Single { bucket, refill, refills: 0.0 })
+    },
 };
 
 /// srTCM.
@@ -145,12 +163,22 @@ impl Bucket {
 
 struct Single {
     bucket: Bucket,
+    /// Time between two refills, s; 0 if it fills all the time.
+    refill: f64,
+    /// Refills so far.
+    refills: f64,
 }
 
 impl Meter for Single {
     fn colour(&mut self, packet: &Packet, _before: Option<Colour>, now: Time, _random: &mut Generator) -> Colour {
         let bytes = f64::from(packet.size);
-        self.bucket.fill(now);
+        if self.refill > 0.0 {
+            let refills = (now.seconds() / self.refill).floor();
+            self.bucket.add(self.bucket.rate * self.refill * (refills - self.refills));
+            self.refills = refills;
+        } else {
+            self.bucket.fill(now);
+        }
         if self.bucket.holds(bytes) {
             self.bucket.tokens -= bytes;
             return Colour::Green;
@@ -234,6 +262,18 @@ mod tests {
         let mut one = meter("token_bucket", &[("cir", 8e3), ("cbs", 1500.0)]);
         let at = [(0.0, 1500), (0.0, 1), (0.999, 1000), (1.0, 1000), (1.0, 1), (100.0, 1501), (100.0, 1500)];
         assert_eq!(colours(&mut *one, None, &at), [Green, Red, Red, Green, Red, Red, Green]);
+    }
+
+    /// The first two packets of each half second, whatever came before.
+    #[test]
+    fn a_bucket_that_is_refilled_at_intervals_passes_the_first_packets_of_each() {
+        let mut one = meter("token_bucket", &[("cir", 32e3), ("cbs", 2000.0), ("refill", 0.5)]);
+        let at = [0.1, 0.2, 0.3, 0.499, 0.5, 0.9, 0.999, 1.2, 1.7, 1.8, 1.9].map(|t| (t, 1000));
+        let found = colours(&mut *one, None, &at);
+        assert_eq!(found, [Green, Green, Red, Red, Green, Green, Red, Green, Green, Green, Red]);
+        let mut rounded = meter("token_bucket", &[("cir", 80e3), ("cbs", 1000.0), ("refill", 0.1)]);
+        let at: Vec<(f64, u32)> = (0..1000).map(|i| (f64::from(i) * 0.1 + 0.01, 1000)).collect();
+        assert!(colours(&mut *rounded, None, &at).iter().all(|&colour| colour == Green));
     }
 
     #[test]

@@ -193,7 +193,7 @@ fn a_long_silence_empties_the_list_and_leaves_no_nan() {
         assert!(value.is_finite(), "{name} = {value}");
         seen += 1;
     });
-    assert_eq!(seen, 9);
+    assert_eq!(seen, 10);
 }
 
 /// A fast flow that has lost much is condemned; then another flow catches up, so that it is fast no more.
@@ -378,5 +378,22 @@ fn in_bits_a_flow_of_large_packets_is_fast() {
         }
         let total = 20.0 * if fast { 1540.0 / 500.0 } else { 2.0 };
         assert!((sfred.all.received - total).abs() < 1e-9, "{counts}: {}", sfred.all.received);
+    }
+}
+
+/// What is recorded of an arrival: its flow beside the class that the flow was taken for.
+#[test]
+fn gauges_name_the_flow_of_the_class() {
+    let mut queue = sfred(&[]);
+    arrive(&mut queue, 0.0, 2, 10, 0, 1.0);
+    for (flow, times, class) in [(1, 30, 2.0), (2, 1, 0.0), (3, 1, 1.0)] {
+        arrive(&mut queue, 0.0, flow, times, 0, 1.0);
+        let mut found = [f64::NAN; 2];
+        queue.gauges(&mut |name, value| match name {
+            "flow" => found[0] = value,
+            "class" => found[1] = value,
+            _ => {}
+        });
+        assert_eq!(found, [flow as f64, class]);
     }
 }

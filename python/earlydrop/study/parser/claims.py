@@ -78,7 +78,11 @@ def parse_counted(context: Context, t: StudyTable) -> tuple[Counted, ...]:
             raise one.fault(f"{name}: {len(values)} rows fit; at least two are compared")
         if not all(map(isfinite, values)):
             raise one.fault(f"{name}: {column}: all values must be finite")
-        found.append(Counted(one.text("title"), values, one.number("ratio_at_most"), one.text("unit", "")))
+        if one.has("ratio_at_most") == one.has("ratio_at_least"):
+            raise one.lacks("needs either ratio_at_most or ratio_at_least", "ratio_at_most", "ratio_at_least")
+        at_least = one.has("ratio_at_least")
+        factor = one.number("ratio_at_least" if at_least else "ratio_at_most")
+        found.append(Counted(one.text("title"), values, factor, at_least, one.text("unit", "")))
         one.end()
     return tuple(found)
 

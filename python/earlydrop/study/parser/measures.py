@@ -11,7 +11,7 @@ from ...strict_toml import unknown
 from ..experiment import Measure, StudyError
 from ..extraction import PAIRINGS, RATIO, REDUCTIONS, TOGETHER, Extraction
 from ..study_table import StudyTable
-from .common import Context, level_name
+from .common import Context, as_list, level_name
 
 
 def parse_measure(t: StudyTable) -> Measure:
@@ -76,7 +76,14 @@ def parse_extraction(t: StudyTable, reduce: str = "") -> Extraction:
     added = not reduce and t.flag("added")
     if (added or chosen == TOGETHER) and not starred:
         raise t.fault(f"{'added' if added else TOGETHER} is said of several series: the field has no *")
-    return Extraction(field, chosen, tuple(where.items()), cut[0], cut[1], at_most, repeat, minus, added)
+    when = {} if reduce else t.settings("when", None)
+    if when and (starred or not chosen):
+        raise t.fault("when chooses among the entries of a list: reduce is missing, or the field has a *")
+    for other, ids in when.items():
+        if not all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in as_list(ids)):
+            raise t.fault(f'when: "{other}": a number, or a list of numbers')
+    chosen_at = tuple((other, tuple(map(float, as_list(ids)))) for other, ids in when.items())
+    return Extraction(field, chosen, tuple(where.items()), cut[0], cut[1], at_most, repeat, minus, added, chosen_at)
 
 
 def _parse_kind(t: StudyTable, extraction: Extraction | None, against: Mapping[str, str]) -> Kind | None:
