@@ -10,6 +10,7 @@ from typing import Any
 
 from ..analysis import statistics
 from ..store.rows import columns_of
+from . import packet_records
 
 
 class ExtractionError(ValueError):
@@ -95,7 +96,9 @@ class Extraction:
     A `*` in the path stands for every entry of a list (or of a table). `where` keeps the entries whose fields have
     these values, `at_most` the numbers up to this one. `from_s` and `to_s` cut a time series, whose times are
     `series.time_s`; with `repeat_s` the same part of every period of this length. Several series (a `*` in the path)
-    are cut one by one and put together.
+    are cut one by one and put together, or with `added` first added up, entry by entry.
+
+    Of packet records (`trace`) `where` names the flow.
     """
 
     field: str
@@ -108,16 +111,22 @@ class Extraction:
     repeat_s: float | None = None
     minus: str = ""
     """Another list of the same length, which is taken away entry by entry."""
+    added: bool = False
+    """Whether several series become one, their sum."""
 
     @property
     def columns(self) -> list[list[str]]:
         """The columns of a store's rows that it needs, as `store.rows.columns_of` has them."""
         own = columns_of(self.field)
+        if self.reduce in packet_records.REDUCTIONS:
+            return [own]
         other = [columns_of(self.minus)] if self.minus else []
         return [own, *other, *([*own[:-1], *key.split(".")] for key, _ in self.where)]
 
     def __call__(self, document: Mapping[str, Any]) -> Any:
         """The value, None where it has none, MISSING where the document has no such field."""
+        if self.reduce in packet_records.REDUCTIONS:
+            return self._records(document)
         found = list(_walk(document, self.field.split("."), self.where))
         if not found and self.reduce in {"sum", "count"}:
             return 0.0
@@ -139,7 +148,9 @@ class Extraction:
             if not isinstance(other, list) or len(other) != len(values):
                 raise ExtractionError(f"{self.minus} is no list as long as {self.field}")
             values = [None if a is None or b is None else a - b for a, b in zip(values, other, strict=True)]
-        if starred and any(isinstance(x, list) for x in values):
+        if self.added:
+            values = self._cut(document, self._sum(values))
+        elif starred and any(isinstance(x, list) for x in values):
             values = [x for one in values if isinstance(one, list) for x in self._cut(document, one)]
         else:
             values = self._cut(document, values)
@@ -149,6 +160,23 @@ class Extraction:
         if self.at_most is not None:
             numbers = [x for x in numbers if x <= self.at_most]
         return REDUCTIONS[self.reduce](numbers)
+
+    def _records(self, document: Mapping[str, Any]) -> Any:
+        trace = next(_walk(document, self.field.split("."), ()))
+        if trace is MISSING:
+            return MISSING
+        if not isinstance(trace, Mapping) or "events" not in trace:
+            raise ExtractionError(f"{self.field} has no packet records, of which {self.reduce} is made")
+        try:
+            return packet_records.reduced(self.reduce, trace, dict(self.where).get("flow"))
+        except ValueError as error:
+            raise ExtractionError(f"{self.field} {error}") from error
+
+    def _sum(self, series: list[Any]) -> list[float]:
+        known = [one for one in series if isinstance(one, list)]
+        if not known or len({len(one) for one in known}) > 1 or any(x is None for one in known for x in one):
+            raise ExtractionError(f"{self.field} is no set of series of equal length: they cannot be added up")
+        return [math.fsum(values) for values in zip(*known, strict=True)]
 
     def _plain(self, found: list[Any], starred: bool) -> float | None:
         if starred:

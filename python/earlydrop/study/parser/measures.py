@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...analysis.measures import KINDS, Kind, Margin, kind_of
 from ...expressions import ExpressionError, Formula, parse_formula
 from ...strict_toml import unknown
+from .. import packet_records
 from ..experiment import Measure, StudyError
 from ..extraction import PAIRINGS, RATIO, REDUCTIONS, Extraction
 from ..study_table import StudyTable
@@ -55,8 +56,13 @@ def parse_measure(t: StudyTable) -> Measure:
 def parse_extraction(t: StudyTable, reduce: str = "") -> Extraction:
     field = t.text("field")
     where = t.settings("where", None)
-    chosen = reduce or t.word("reduce", REDUCTIONS, "")
+    chosen = reduce or t.word("reduce", (*REDUCTIONS, *packet_records.REDUCTIONS), "")
     starred = "*" in field.split(".")
+    if chosen in packet_records.REDUCTIONS:
+        if not field.startswith("trace") or not set(where) <= {"flow"}:
+            said = "is made of packet records, trace or traces.QUEUE, perhaps of one flow: where = { flow = 1 }"
+            raise t.fault(f"{chosen} {said}")
+        return Extraction(field, chosen, tuple(where.items()))
     if starred and not chosen:
         raise t.fault(f"field {field} gives a list: reduce is missing ({', '.join(REDUCTIONS)})")
     if where and not starred:
@@ -73,7 +79,10 @@ def parse_extraction(t: StudyTable, reduce: str = "") -> Extraction:
     minus = "" if reduce else t.text("minus", "")
     if minus and (starred or not chosen):
         raise t.fault("minus takes a list away from another one: reduce is missing, or the field has a *")
-    return Extraction(field, chosen, tuple(where.items()), cut[0], cut[1], at_most, repeat, minus)
+    added = not reduce and t.flag("added")
+    if added and not starred:
+        raise t.fault("added makes one series of several: the field has no *")
+    return Extraction(field, chosen, tuple(where.items()), cut[0], cut[1], at_most, repeat, minus, added)
 
 
 def _parse_kind(t: StudyTable, extraction: Extraction | None, against: Mapping[str, str]) -> Kind | None:
