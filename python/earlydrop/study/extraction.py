@@ -98,7 +98,8 @@ class Extraction:
     `series.time_s`; with `repeat_s` the same part of every period of this length. Several series (a `*` in the path)
     are cut one by one and put together, or with `added` first added up, entry by entry.
 
-    Of packet records (`trace`) `where` names the flow.
+    Of packet records (`trace`) `where` names the flow, and `at_most` is how many ms after the drop before a drop is
+    still of the same burst.
     """
 
     field: str
@@ -168,7 +169,7 @@ class Extraction:
         if not isinstance(trace, Mapping) or "events" not in trace:
             raise ExtractionError(f"{self.field} has no packet records, of which {self.reduce} is made")
         try:
-            return packet_records.reduced(self.reduce, trace, dict(self.where).get("flow"))
+            return packet_records.reduced(self.reduce, trace, dict(self.where).get("flow"), self.at_most)
         except ValueError as error:
             raise ExtractionError(f"{self.field} {error}") from error
 

@@ -3,7 +3,9 @@ packet is sent again."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ..analysis import statistics
@@ -17,7 +19,7 @@ def _rows(trace: Mapping[str, Any]) -> list[Row]:
     return [(row[time], row[event], row[flow], row[seq]) for row in trace["events"]]
 
 
-def _repair(rows: Sequence[Row], flow: int | None) -> float | None:
+def _repair(rows: Sequence[Row], flow: int | None, _: float) -> float | None:
     """Mean time from the drop of a packet to the arrival of the same segment at this queue, ms."""
     dropped: dict[tuple[int, int], float] = {}
     times = []
@@ -29,32 +31,20 @@ def _repair(rows: Sequence[Row], flow: int | None) -> float | None:
     return statistics.mean(times) if times else None
 
 
-def _followed(rows: Sequence[Row], flow: int | None) -> float | None:
-    """The fraction of drops that an arrival caused whose predecessor had caused one, too."""
-    drops = bursts = 0
-    before = now = False
-    for _, event, of, _ in rows:
-        if event == "+":
-            before, now = now, False
-        elif event == "d":
-            now = True
-            if flow in (None, of):
-                drops += 1
-                bursts += before
-    return bursts / drops if drops else None
+def _followed(rows: Sequence[Row], flow: int | None, within_ms: float) -> float | None:
+    """The fraction of drops that came so soon after the one before."""
+    times = [time for time, event, of, _ in rows if event == "d" and flow in (None, of)]
+    close = sum(1e3 * (b - a) <= within_ms for a, b in pairwise(times))
+    return close / len(times) if times else None
 
 
-def _hit(rows: Sequence[Row], flow: int | None) -> float | None:
+def _hit(rows: Sequence[Row], flow: int | None, _: float) -> float | None:
     """The fraction of the drops made while this flow had a packet waiting that hit it."""
     waiting = drops = hits = 0
-    # Whether the arrival is still to be told from a packet that waits: a drop of it takes none away.
+    # The last arrival, as long as it has neither been dropped nor joined those that wait.
     arrived: tuple[int, int] | None = None
-    for _, event, of, seq in rows:
-        if event == "+":
-            if arrived is not None and arrived[0] == flow:
-                waiting += 1
-            arrived = (of, seq)
-        elif event == "d":
+    for _time, event, of, seq in rows:
+        if event == "d":
             if waiting > 0:
                 drops += 1
                 hits += of == flow
@@ -62,24 +52,24 @@ def _hit(rows: Sequence[Row], flow: int | None) -> float | None:
                 arrived = None
             elif of == flow:
                 waiting -= 1
-        else:
-            if arrived is not None and arrived[0] == flow:
-                waiting += 1
-            arrived = None
-            if of == flow:
-                waiting -= 1
+            continue
+        if arrived is not None and arrived[0] == flow:
+            waiting += 1
+        arrived = (of, seq) if event == "+" else None
+        if event == "-" and of == flow:
+            waiting -= 1
     return hits / drops if drops else None
 
 
-REDUCTIONS: dict[str, Callable[[Sequence[Row], int | None], float | None]] = {
+REDUCTIONS: dict[str, Callable[[Sequence[Row], int | None, float], float | None]] = {
     "repair": _repair,
     "followed": _followed,
     "hit": _hit,
 }
 
 
-def reduced(how: str, trace: Mapping[str, Any], flow: int | None) -> float | None:
-    """One number from all records of a queue, of one flow or of all."""
+def reduced(how: str, trace: Mapping[str, Any], flow: int | None, within_ms: float | None) -> float | None:
+    """One number from all records of a queue, of one flow or of all; `within_ms` is how close drops are a burst."""
     if trace["total"] > len(trace["events"]):
         raise ValueError(f"has {len(trace['events'])} of {trace['total']} records: record.trace is too small")
-    return REDUCTIONS[how](_rows(trace), flow)
+    return REDUCTIONS[how](_rows(trace), flow, math.inf if within_ms is None else within_ms)

@@ -62,7 +62,10 @@ def parse_extraction(t: StudyTable, reduce: str = "") -> Extraction:
         if not field.startswith("trace") or not set(where) <= {"flow"}:
             said = "is made of packet records, trace or traces.QUEUE, perhaps of one flow: where = { flow = 1 }"
             raise t.fault(f"{chosen} {said}")
-        return Extraction(field, chosen, tuple(where.items()))
+        within = t.number("at_most", None)
+        if (chosen == "followed") != (within is not None):
+            raise t.fault("followed needs at_most, the ms after a drop within which the next is of the same burst")
+        return Extraction(field, chosen, tuple(where.items()), at_most=within)
     if starred and not chosen:
         raise t.fault(f"field {field} gives a list: reduce is missing ({', '.join(REDUCTIONS)})")
     if where and not starred:
