@@ -101,12 +101,10 @@ mod tests {
         let mut values = Values::new();
         values.set("min_th", Value::Real(2.0)).set("max_th", Value::Real(40.0)).set("max_p", Value::Real(0.01));
         values.set("w_q", Value::Real(0.2)).set("dialect", Value::Choice(dialect));
-        let Built::Policy(policy) =
-            (catalogue::find(aqm).unwrap().build)(&values, &LINK, Limit::Packets(100)).unwrap()
-        else {
-            unreachable!()
-        };
-        let mut queue = Fifo::new(Gate::new(policy, Limit::Packets(100), false, Generator::custom(|| 1.0)));
+        let limit = Limit::Packets(100);
+        let built = (catalogue::find(aqm).unwrap().build)(&values, &LINK, limit).unwrap();
+        let Built::Policy(policy) = built else { unreachable!() };
+        let mut queue = Fifo::new(Gate::new(policy, limit, false, Generator::custom(|| 1.0)));
         let mut found = Vec::new();
         for k in 0..60_u64 {
             let now = Time::from_seconds(k as f64 / 1000.0);
