@@ -156,8 +156,13 @@ MISTAKES = [
     ('field = "delay_mean_ms"', 'field = "delay_mean_ms"\nwhere = { a = 1 }', "the field has no"),
     ('field = "delay_mean_ms"', 'field = "delay_mean_ms"\nfrom_s = 1', "from_s and to_s cut a series"),
     ('field = "delay_mean_ms"', 'field = "delay_mean_ms"\nat_most = 1', "at_most chooses among the numbers of a list"),
+    ('field = "delay_mean_ms"', 'field = "delay_mean_ms"\nadded = true', "added is said of several series"),
+    ('field = "delay_mean_ms"', 'field = "delay_mean_ms"\nreduce = "repair"', "repair is made of packet records"),
+    ('field = "delay_mean_ms"', 'field = "trace"\nreduce = "followed"', "followed needs at_most"),
+    ('field = "delay_mean_ms"', 'field = "trace"\nreduce = "hit"\nat_most = 1', "followed needs at_most"),
     ("from_s = 1\nto_s = 3", 'marks = { half = "30" }', r'Figure 4: marks: "half" must be a number'),
     ('field = "delay_mean_ms"', 'field = "delay_mean_ms"\nformula = "1"', "either a field or a formula"),
+    ("every_seed = true", "every_seed = true, some_seed = true", "exclude each other"),
     (
         'formula = "first / others"',
         'formula = "first / other"',

@@ -477,6 +477,34 @@ def test_every_seed(judged: Callable[..., ClaimResult], a: list[float], verdict:
 
 
 @pytest.mark.parametrize(
+    ("a", "verdict"),
+    [
+        ([0.2, 0.3, 0.9, 1.2, 0.4, 0.3], SUPPORTED),
+        ([0.2, 1.2], SUPPORTED),
+        ([0.2, 0.3, 0.9, 0.8, 0.4, 0.3], CONTRADICTED),
+        ([0.2, 0.3, 0.9, 0.8, 0.4], UNDECIDED),
+    ],
+)
+def test_some_seed(judged: Callable[..., ClaimResult], a: list[float], verdict: str) -> None:
+    """`Up to`: the best of the runs, of which six must fail before none is said to hold."""
+    part = f"{{ measure = 'm', {A_B}, expect = 'greater', some_seed = true }}"
+    found = judged(part, sides(a, [1] * len(a)), seeds=len(a))
+    assert found.verdict == verdict
+    holding = sum(x > 1 for x in a)
+    assert worst(found).holding == holding
+    said = case_text.effect_text(judged.study, found.claim.parts[0], worst(found))  # type: ignore[attr-defined]
+    assert f"holds in {holding} of {len(a)} seeds" in said
+
+
+def test_some_seed_within_the_margin(judged: Callable[..., ClaimResult]) -> None:
+    part = "{ measure = 'm', of = { side = 'a' }, expect = 'at_most', bound = 10, some_seed = true }"
+    # The margin of a loss is 5 %.
+    for least, verdict in ((10.4, SUPPORTED), (10.6, CONTRADICTED)):
+        found = judged(part, sides([20, 30, 25, least, 28, 22], [0] * 6), seeds=6, kind="loss")
+        assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(
     ("reduce", "value"),
     [
         ("mean", 7.0),

@@ -85,8 +85,85 @@ crate::early_detection_policy!(Nlred);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue;
+    use crate::discipline::Fifo;
+    use crate::gate::Gate;
     use crate::params::Value;
     use crate::parts::curve::Curve as _;
+    use crate::policy::Limit;
+    use crate::random::Generator;
+    use crate::{Discipline, Packet, Time};
+
+    const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
+
+    /// Gauges of a discipline after each of 60 arrivals in bursts, of which none is dropped by chance.
+    fn gauges(aqm: &str, dialect: &'static str) -> Vec<Vec<(&'static str, f64)>> {
+        let mut values = Values::new();
+        values.set("min_th", Value::Real(2.0)).set("max_th", Value::Real(40.0)).set("max_p", Value::Real(0.01));
+        values.set("w_q", Value::Real(0.2)).set("dialect", Value::Choice(dialect));
+        let limit = Limit::Packets(100);
+        let built = (catalogue::find(aqm).unwrap().build)(&values, &LINK, limit).unwrap();
+        let Built::Policy(policy) = built else { unreachable!() };
+        let mut queue = Fifo::new(Gate::new(policy, limit, false, Generator::custom(|| 1.0)));
+        let mut found = Vec::new();
+        for k in 0..60_u64 {
+            let now = Time::from_seconds(k as f64 / 1000.0);
+            queue.enqueue(Packet::new(1, 1000), now, &mut |_, _| panic!("dropped"));
+            if k % 20 > 14 {
+                while queue.dequeue(now, &mut |_, _| {}).is_some() {}
+            }
+            let mut one = Vec::new();
+            queue.gauges(&mut |name, value| one.push((name, value)));
+            found.push(one);
+        }
+        found
+    }
+
+    #[test]
+    fn it_is_red_but_for_the_curve() {
+        for dialect in ["paper", "ns2", "ns3"] {
+            let mut above = 0;
+            for (own, red) in gauges("nlred", dialect).iter().zip(gauges("red", dialect)) {
+                for (&(name, value), (_, of_red)) in own.iter().zip(red) {
+                    // x = p_b/max_p under RED, 1.5 max_p x^2 under NLRED.
+                    let expected = if name == "p_b" { 1.5 * of_red * of_red / 0.01 } else { of_red };
+                    assert!((value - expected).abs() <= 1e-12 * expected.abs(), "{dialect}: {name} {value} {of_red}");
+                    above += usize::from(name == "p_b" && value > 0.0);
+                }
+            }
+            assert!(above > 10, "{dialect}: the average passed min_th {above} times");
+        }
+    }
+
+    #[test]
+    fn it_takes_every_parameter_of_red_but_gentle() {
+        let names = |aqm: &str| -> Vec<_> {
+            catalogue::find(aqm).unwrap().params.iter().flat_map(|some| some.iter().map(|p| p.name)).collect()
+        };
+        let (own, red) = (names("nlred"), names("red"));
+        // Beside `gentle` RED has the words of tc for the parameters of its dialect linux.
+        let tc: Vec<_> = crate::early_detection::linux::TC.iter().map(|p| p.name).collect();
+        let lacking: Vec<_> = red.iter().filter(|name| !own.contains(name) && !tc.contains(name)).copied().collect();
+        assert_eq!(lacking, ["gentle"]);
+        assert!(own.iter().all(|name| red.contains(name)), "{own:?}");
+    }
+
+    #[test]
+    fn with_red_s_top_it_is_below_red_and_with_its_own_above_from_two_thirds_on() {
+        let p = |aqm: &str, max_p: f64, average: f64| {
+            let mut values = Values::new();
+            values.set("max_p", Value::Real(max_p));
+            values.set("min_th", Value::Real(20.0)).set("max_th", Value::Real(60.0));
+            (catalogue::find(aqm).unwrap().curve.unwrap())(&values, &LINK, average)
+        };
+        for step in 1..400 {
+            let average = 20.0 + f64::from(step) / 10.0;
+            let red = p("red", 0.1, average);
+            assert!(p("nlred", 0.1 / 1.5, average) < red, "the same top, at {average}");
+            let own = p("nlred", 0.1, average);
+            assert_eq!(own > red, average > 20.0 + 40.0 * 2.0 / 3.0, "{own} {red} at {average}");
+        }
+    }
 
     #[test]
     fn area_under_the_curve_equals_that_of_red() {

@@ -80,7 +80,8 @@ def effect_text(study: Study, part: Part, case: Case) -> str:
     if case.relative is not None:
         more = max(2, _needed(case, 100 / abs(case.control or 1.0)))
         text += f" ({percent(case.relative, min(more, 6))})"
-    more_words = [limit_text(study, words, case), SAME_RUN if case.same_run else "", margin_text(words, case)]
+    found = f"holds in {case.holding} of {case.n} seeds" if part.some_seed else ""
+    more_words = [limit_text(study, words, case), found, SAME_RUN if case.same_run else "", margin_text(words, case)]
     return "; ".join(x for x in (text, *more_words) if x)
 
 
@@ -150,7 +151,7 @@ def expected_text(study: Study, part: Part) -> str:
         text = f"{what}{', ' + left if left else ''}: {relation}{tail}"
     where = _said(e, {k: v for k, v in part.of.items() if k in named})
     text += f"; {where}" if where else ""
-    return text + ("; in every seed" if part.every_seed else "")
+    return text + ("; in every seed" if part.every_seed else "; in one seed at least" if part.some_seed else "")
 
 
 def _said(e: Experiment, chosen: Any) -> str:

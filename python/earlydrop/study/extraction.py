@@ -10,6 +10,7 @@ from typing import Any
 
 from ..analysis import statistics
 from ..store.rows import columns_of
+from . import packet_records
 
 
 class ExtractionError(ValueError):
@@ -112,6 +113,9 @@ class Extraction:
     `series.time_s`; with `repeat_s` the same part of every period of this length. Several series (a `*` in the path)
     are cut one by one and put together; with `added` they become one, their sum at each time. `when` keeps the entries
     at which other lists of the same length have one of these values.
+
+    Of packet records (`trace`) `where` names the flow, and `at_most` is how many ms after the drop before a drop is
+    still of the same burst.
     """
 
     field: str
@@ -125,17 +129,22 @@ class Extraction:
     minus: str = ""
     """Another list of the same length, which is taken away entry by entry."""
     added: bool = False
+    """Whether several series become one, their sum."""
     when: tuple[tuple[str, tuple[float, ...]], ...] = ()
 
     @property
     def columns(self) -> list[list[str]]:
         """The columns of a store's rows that it needs, as `store.rows.columns_of` has them."""
         own = columns_of(self.field)
+        if self.reduce in packet_records.REDUCTIONS:
+            return [own]
         others = [columns_of(field) for field in (self.minus, *(field for field, _ in self.when)) if field]
         return [own, *others, *([*own[:-1], *key.split(".")] for key, _ in self.where)]
 
     def __call__(self, document: Mapping[str, Any]) -> Any:
         """The value, None where it has none, MISSING where the document has no such field."""
+        if self.reduce in packet_records.REDUCTIONS:
+            return self._records(document)
         found = list(_walk(document, self.field.split("."), self.where))
         if not found and self.reduce in {"sum", "count"}:
             return 0.0
@@ -158,11 +167,13 @@ class Extraction:
         if self.minus:
             other = self._beside(document, self.minus, values)
             values = [None if a is None or b is None else a - b for a, b in zip(values, other, strict=True)]
-        if starred and any(isinstance(x, list) for x in values):
+        if self.added:
+            values = self._cut(document, self._sum(values))
+        elif starred and any(isinstance(x, list) for x in values):
             several = [self._cut(document, one) for one in values if isinstance(one, list)]
             if self.reduce == TOGETHER:
                 return _together(several)
-            values = [math.fsum(at) for at in zip(*several, strict=True)] if self.added else list(chain(*several))
+            values = list(chain(*several))
         else:
             values = self._cut(document, values)
         if self.reduce == "times":
@@ -179,6 +190,23 @@ class Extraction:
         if not isinstance(other, list) or len(other) != len(values):
             raise ExtractionError(f"{field} is no list as long as {self.field}")
         return other
+
+    def _records(self, document: Mapping[str, Any]) -> Any:
+        trace = next(_walk(document, self.field.split("."), ()))
+        if trace is MISSING:
+            return MISSING
+        if not isinstance(trace, Mapping) or "events" not in trace:
+            raise ExtractionError(f"{self.field} has no packet records, of which {self.reduce} is made")
+        try:
+            return packet_records.reduced(self.reduce, trace, dict(self.where).get("flow"), self.at_most)
+        except ValueError as error:
+            raise ExtractionError(f"{self.field} {error}") from error
+
+    def _sum(self, series: list[Any]) -> list[float]:
+        known = [one for one in series if isinstance(one, list)]
+        if not known or len({len(one) for one in known}) > 1 or any(x is None for one in known for x in one):
+            raise ExtractionError(f"{self.field} is no set of series of equal length: they cannot be added up")
+        return [math.fsum(values) for values in zip(*known, strict=True)]
 
     def _plain(self, found: list[Any], starred: bool) -> float | None:
         if starred:

@@ -45,6 +45,7 @@ class Part:
     times: float = 1.0
     ratio: bool = False
     every_seed: bool = False
+    some_seed: bool = False
     along: str = ""
     reduce: str = "mean"
     each: tuple[str, ...] = ()

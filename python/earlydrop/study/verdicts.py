@@ -109,6 +109,13 @@ def seed_verdict(verdict: str, holds: Sequence[bool]) -> str:
     return SUPPORTED if len(holds) >= EVERY_SEED and all(holds) else UNDECIDED
 
 
+def best_verdict(holds: Sequence[bool]) -> str:
+    """The verdict on a claim for the best seed: it holds in one, or in none of at least six."""
+    if any(holds):
+        return SUPPORTED
+    return CONTRADICTED if len(holds) >= EVERY_SEED else UNDECIDED
+
+
 @dataclass(frozen=True)
 class _Sides:
     """Both sides of a comparison, one number per seed; `to` is empty for a comparison with a constant."""
@@ -176,6 +183,8 @@ def decide(
     holding: Sequence[bool],
 ) -> str:
     """The verdict on a case; `holding` says for each seed whether the predicate holds in it."""
+    if part.some_seed:
+        return best_verdict(holding)
     verdict = _judge_interval(part, found, limits, margin)
     return seed_verdict(verdict, holding) if part.every_seed else verdict
 
@@ -314,7 +323,7 @@ def _judge(place: _Place, sides: _Sides, level: float, same_run: bool) -> Case:
     if interval is None:
         return case
     slack = margin or 0.0
-    holding = [holds(part, x, limits) for x in numbers]
+    holding = [holds(part, x, limits, slack if part.some_seed else 0.0) for x in numbers]
     verdict = decide(part, interval, limits, slack, holding)
     edge = next((x for x in limits if x is not None), 0.0) if None in limits else None
     away = [] if edge is None else [x - edge for x in numbers]
@@ -335,7 +344,8 @@ def _p(
 ) -> float:
     """Two-sided p value of the test behind a verdict, against the bound of the predicate."""
     low, high = limits
-    if verdict == UNDECIDED:
+    if verdict == UNDECIDED or part.some_seed:
+        # The best seed is found by looking, not by a test.
         return 1.0
     if low is not None and high is not None:
         # Inside is away from both bounds, outside is away from the nearer one.

@@ -115,6 +115,7 @@ def parse_part(context: Context, t: StudyTable, default: str) -> Part:
         times=t.number("times", 1.0),
         ratio=t.word("form", ("difference", "ratio"), "difference") == "ratio",
         every_seed=t.flag("every_seed"),
+        some_seed=t.flag("some_seed"),
         along=along,
         reduce=reduce,
         each=each,
@@ -141,6 +142,8 @@ def check_part(context: Context, t: StudyTable, e: Experiment, part: Part) -> No
     measure = context.measures[part.measure]
     if measure.kind is None:
         raise t.fault(f'measure "{measure.id}" has no kind, and so no margin; kinds: {", ".join(KINDS)}')
+    if part.every_seed and part.some_seed:
+        raise t.fault('"every_seed" and "some_seed" exclude each other')
     if part.expect == "equal":
         if part.bound is None and measure.margin is None:
             raise t.fault('"equal" needs a bound: this kind of measure has no margin')

@@ -8,6 +8,7 @@ from dataclasses import replace
 from ...analysis.measures import KINDS, Kind, Margin, kind_of
 from ...expressions import ExpressionError, Formula, parse_formula
 from ...strict_toml import unknown
+from .. import packet_records
 from ..experiment import Measure, StudyError
 from ..extraction import PAIRINGS, RATIO, REDUCTIONS, TOGETHER, Extraction
 from ..study_table import StudyTable
@@ -55,8 +56,16 @@ def parse_measure(t: StudyTable) -> Measure:
 def parse_extraction(t: StudyTable, reduce: str = "") -> Extraction:
     field = t.text("field")
     where = t.settings("where", None)
-    chosen = reduce or t.word("reduce", [*REDUCTIONS, TOGETHER], "")
+    chosen = reduce or t.word("reduce", (*REDUCTIONS, TOGETHER, *packet_records.REDUCTIONS), "")
     starred = "*" in field.split(".")
+    if chosen in packet_records.REDUCTIONS:
+        if not field.startswith("trace") or not set(where) <= {"flow"}:
+            said = "is made of packet records, trace or traces.QUEUE, perhaps of one flow: where = { flow = 1 }"
+            raise t.fault(f"{chosen} {said}")
+        within = t.number("at_most", None)
+        if (chosen == "followed") != (within is not None):
+            raise t.fault("followed needs at_most, the ms after a drop within which the next is of the same burst")
+        return Extraction(field, chosen, tuple(where.items()), at_most=within)
     if starred and not chosen:
         raise t.fault(f"field {field} gives a list: reduce is missing ({', '.join(REDUCTIONS)})")
     if where and not starred:
