@@ -25,6 +25,7 @@ pub const STACK: Stack = Stack {
             source: "RFC 5682; RFC 9438, 4.9.1",
         },
         Row { key: "hystart", value: Value::Flag(true), only: &["cubic"], source: "RFC 9438, 4.10" },
+        Row { key: "feedback", value: Value::Word("accecn"), only: &["prague"], source: "RFC 9331, 4.2" },
         Row {
             key: "pacing",
             value: Value::Flag(true),
