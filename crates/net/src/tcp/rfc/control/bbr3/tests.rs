@@ -19,7 +19,7 @@ struct Flow {
 
 impl Flow {
     fn new() -> Self {
-        let mut bbr = Bbr3::new(1.0, true);
+        let mut bbr = Bbr3::new(3.0, true);
         bbr.on_open(10.0, RTT, 0.0);
         Flow { bbr, window: Window { cwnd: 10.0, ssthresh: f64::INFINITY }, delivered: 0.0, now: 0.0 }
     }
