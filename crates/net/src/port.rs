@@ -244,7 +244,7 @@ impl Port {
     pub fn pass(&mut self, packet: Packet, now: Time, observer: &mut impl Observer) -> Option<Packet> {
         match &mut self.queue {
             Queue::Fifo(fifo) => self.state.pass(fifo, packet, now, observer),
-            Queue::Other(_) => None,
+            Queue::Other(_) => unreachable!("`may_pass` allows it for a FIFO alone"),
         }
     }
 
@@ -495,5 +495,14 @@ mod tests {
         assert!(counts.marks > 1000 && counts.early_drops > 1000, "{counts:?}");
         assert_eq!((counts, stats), (expected_counts, expected_stats));
         assert!(log.0 == expected.0, "the same happens in the same order");
+    }
+    #[test]
+    #[should_panic(expected = "for a FIFO alone")]
+    fn a_packet_that_may_not_pass_does_not_vanish() {
+        let random = Generator::stream(1, "queue");
+        let gate = Gate::new(Box::new(EveryThird(0)), Limit::Packets(5), true, random);
+        let mut port = Port::new(Queue::Other(Box::new(Fifo::new(gate))));
+        assert!(!port.may_pass());
+        port.pass(Packet::new(1, 1000), Time::ZERO, &mut Log::default());
     }
 }

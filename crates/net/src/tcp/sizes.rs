@@ -2,8 +2,8 @@
 
 use super::rfc;
 
-/// An ACK without options, bytes: TCP and IPv4 headers (ns-2's `tcpip_base_hdr_size_`).
-pub const ACK_BYTES: u16 = 40;
+/// An ACK without options, bytes (ns-2's `tcpip_base_hdr_size_`).
+pub const ACK_BYTES: u16 = rfc::HEADER_BYTES;
 
 /// ACKs of ns-2's SACK with 0 to 3 SACK blocks, bytes.
 pub const ACK_SIZES: [u16; 4] = [ACK_BYTES, 48, 56, 64];

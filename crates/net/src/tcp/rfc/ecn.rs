@@ -7,16 +7,6 @@ use super::settings::{Feedbacks, Settings};
 use super::wire::Feedback;
 use crate::segment::{AE, CE, CWR, ECE, ECT0, ECT1};
 
-/// Newly marked packets of an ACK with the three counter bits `ace` that newly covers `packets`, after `known` marked
-/// ones: the largest consistent number, as the counter may have wrapped around.
-pub fn marked_packets(known: u64, ace: u8, packets: u64) -> u64 {
-    let change = (u64::from(ace) + 8 - known % 8) % 8;
-    if packets <= 7 {
-        return change;
-    }
-    packets - (packets - change) % 8
-}
-
 /// The sender's side of ECN.
 #[derive(Clone, Debug)]
 pub(super) struct Ecn {
@@ -33,9 +23,7 @@ pub(super) struct Ecn {
     pub agreed: bool,
     /// The next new segment carries CWR.
     cwr: bool,
-    /// Marked packets that the receiver has counted ([`Feedbacks::Counter`]).
-    marks: u64,
-    /// The reading of accurate ECN.
+    /// The reading of accurate ECN, or of its three bits alone ([`Feedbacks::Counter`]).
     reading: Option<Box<Reading>>,
     /// The reduction of the CWR state, if a mark reduces cwnd over a round trip.
     pub reduction: Option<Prr>,
@@ -53,7 +41,6 @@ impl Ecn {
             plus: settings.ecn_plus,
             agreed: false,
             cwr: false,
-            marks: FIRST_CEP,
             reading: None,
             reduction: None,
             halted: false,
@@ -101,6 +88,7 @@ impl Ecn {
                 }
                 self.reading = Some(Box::new(reading));
             }
+            Feedbacks::Counter => self.read_without_handshake(),
             _ => {}
         }
         self.feedback == Feedbacks::Accecn && arrived == Some(CE)
@@ -112,9 +100,14 @@ impl Ecn {
         self.agreed = feedback != Feedbacks::None;
         match feedback {
             Feedbacks::Classic => self.ect = ECT0,
-            Feedbacks::Accecn => self.reading = Some(Box::new(Reading::new(None, &AccecnOption::NONE))),
+            Feedbacks::Accecn | Feedbacks::Counter => self.read_without_handshake(),
             _ => {}
         }
+    }
+
+    /// Nothing is known of how the SYN arrived.
+    fn read_without_handshake(&mut self) {
+        self.reading = Some(Box::new(Reading::new(None, &AccecnOption::NONE)));
     }
 
     /// The passive end: the last ACK of the handshake, without data, reports how the SYN-ACK arrived (RFC 9768,
@@ -122,7 +115,7 @@ impl Ecn {
     /// field, and a zeroed counter one that changes flags.
     pub fn on_third_ack(&mut self, ack: &Feedback) {
         let changed = matches!(understood(ack.ace), (Feedbacks::Accecn, Some(arrived)) if !is_valid(0, arrived));
-        if self.reading.is_some() && (changed || ack.ace == 0) {
+        if self.feedback == Feedbacks::Accecn && (changed || ack.ace == 0) {
             self.ect = 0;
         }
     }
@@ -134,8 +127,9 @@ impl Ecn {
 
     /// Whether an ACK counts marks that are not known, or has the option of accurate ECN.
     pub fn is_behind(&self, ack: &Feedback) -> bool {
-        let known = self.reading.as_ref().map_or(self.marks, |reading| reading.marks().0);
-        self.accurate() && (u64::from(ack.ace) != known % 8 || ack.accecn.is_present())
+        self.reading
+            .as_ref()
+            .is_some_and(|reading| u64::from(ack.ace) != reading.marks().0 % 8 || ack.accecn.is_present())
     }
 
     /// Bits of a retransmission: of an empty segment, unless retransmissions are ECN-capable (ECN++).
@@ -207,43 +201,22 @@ impl Ecn {
 
     /// Packets that an ACK newly reports as marked; segments have `mss` bytes.
     pub fn count(&mut self, ack: &Feedback, newly: &Newly, mss: u32) -> f64 {
-        if let Some(reading) = &mut self.reading {
-            let marked = reading.on_ack(ack.ace, &ack.accecn, newly, mss);
-            if !reading.sends_capable {
-                self.ect = 0;
-            }
-            return marked as f64;
+        let Some(reading) = &mut self.reading else { return 0.0 };
+        let marked = reading.on_ack(ack.ace, &ack.accecn, newly, mss);
+        if !reading.sends_capable {
+            self.ect = 0;
         }
-        let marked = marked_packets(self.marks, ack.ace, newly.packets);
-        self.marks += marked;
         marked as f64
     }
 
     /// Packets that the receiver has counted as marked.
     pub fn counted(&self) -> u64 {
-        self.reading.as_ref().map_or(self.marks, |reading| reading.marks().0) - FIRST_CEP
+        self.reading.as_ref().map_or(0, |reading| reading.marks().0 - FIRST_CEP)
     }
 
     /// Whether an ACK with this echo may take the fast path.
     #[inline(always)]
     pub fn allows_fast_path(&self, echo: bool) -> bool {
         (!self.agreed || (!echo && !self.accurate())) && self.reduction.is_none() && !self.halted
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn three_bits_of_a_counter() {
-        // (ACE, newly covered) -> marked, in sequence from 5 on, by hand.
-        let mut known = FIRST_CEP;
-        for ((ace, packets), marked) in
-            [((5, 2), 0), ((6, 2), 1), ((0, 4), 2), ((7, 8), 7), ((7, 20), 16), ((1, 20), 18)]
-        {
-            assert_eq!(marked_packets(known, ace, packets), marked, "{ace} {packets}");
-            known += marked;
-        }
     }
 }

@@ -36,15 +36,15 @@ pub use accecn_option::AccecnOption;
 pub use clock::TICK;
 pub use connection::Connection;
 pub use control::{BbrRules, Counting, CubicRules, HyStart};
-pub use ecn::marked_packets;
 pub use endpoint::Endpoint;
 pub use prr::Bound;
 pub use receiver::{Next, Reading, Receiver, ReceiverSettings, Reply, SACK_WAIT};
 pub use resume::Saved;
-pub use rto::{GRANULARITY, INITIAL_RTO, MAX_RTO};
+pub use rto::{GRANULARITY, INITIAL_RTO};
 pub use settings::{Base, ControlKind, Feedbacks, IdleRestart, Restart, ServerEcn, Settings};
 pub use wire::Range;
 pub use wire::SAME_WINDOW;
 pub use wire::{
-    block_bytes, unwrap, wrap, Arrived, Feedback, MOST_BLOCKS, STAMP_BYTES, SYN_OPTIONS, SYN_OPTIONS_WITH_STAMPS,
+    block_bytes, unwrap, wrap, Arrived, Feedback, HEADER_BYTES, MOST_BLOCKS, STAMP_BYTES, SYN_OPTIONS,
+    SYN_OPTIONS_WITH_STAMPS,
 };

@@ -3,11 +3,6 @@
 use super::clock::SLOW;
 use super::settings::Settings;
 
-/// Pacing rate over cwnd/SRTT below half of ssthresh, and above, so that pacing does not limit growth (Linux,
-/// `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
-const IN_SLOW_START: f64 = 2.0;
-const IN_AVOIDANCE: f64 = 1.2;
-
 /// Spaces departures.
 #[derive(Clone, Debug)]
 pub(super) struct Pacer {
@@ -26,13 +21,6 @@ pub(super) struct Pacer {
     /// The burst in progress: the time it adds, s, and its segments.
     owed: f64,
     together: u32,
-}
-
-/// The pacing rate for a cwnd, segments/s. PRR may reduce cwnd to nothing, which counts as one segment: else nothing
-/// would follow what a timer sends.
-pub(super) fn rate_of_window(cwnd: f64, ssthresh: f64, srtt: f64) -> f64 {
-    let factor = if cwnd < ssthresh / 2.0 { IN_SLOW_START } else { IN_AVOIDANCE };
-    factor * cwnd.max(1.0) / srtt
 }
 
 impl Pacer {

@@ -4,8 +4,9 @@
 pub const INITIAL_RTO: f64 = 1.0;
 /// The timeout of data after a timeout of the SYN, s (RFC 6298, 5.7).
 pub const RTO_AFTER_LOST_SYN: f64 = 3.0;
-/// The longest timeout, s (RFC 6298, 2.5: at least 60 s).
-pub const MAX_RTO: f64 = 60.0;
+/// The longest timeout, s (RFC 6298, 2.5: at least 60 s), and Linux's (`TCP_RTO_MAX`).
+const LONGEST: f64 = 60.0;
+const LONGEST_IN_LINUX: f64 = 120.0;
 /// Clock granularity, s: a lower bound of what RTTVAR adds (RFC 6298, 2.3, `G`).
 pub const GRANULARITY: f64 = 1e-3;
 
@@ -16,25 +17,35 @@ pub struct Rto {
     rttvar: f64,
     value: f64,
     least: f64,
+    longest: f64,
     /// Lower bound of what RTTVAR adds, s.
     granularity: f64,
     sampled: bool,
 }
 
 impl Rto {
-    /// Before the first sample. `least` is the smallest timeout, s (RFC 6298, 2.4: 1 s); with `of_variation` the least
-    /// that RTTVAR adds to SRTT (Linux, `tcp_rto_min`).
-    pub fn new(least: f64, of_variation: bool) -> Self {
-        let granularity = if of_variation { least.max(GRANULARITY) } else { GRANULARITY };
-        Rto { srtt: 0.0, rttvar: 0.0, value: INITIAL_RTO, least, granularity, sampled: false }
+    /// Before the first sample. `least` is the smallest timeout, s (RFC 6298, 2.4: 1 s). With `linux` it is the least
+    /// that RTTVAR adds to SRTT (`tcp_rto_min`), and timeouts may be longer.
+    pub fn new(least: f64, linux: bool) -> Self {
+        let (granularity, longest) = match linux {
+            true => (least.max(GRANULARITY), LONGEST_IN_LINUX),
+            false => (GRANULARITY, LONGEST),
+        };
+        Rto { srtt: 0.0, rttvar: 0.0, value: INITIAL_RTO, least, longest, granularity, sampled: false }
+    }
+
+    /// The timeout after a first sample, s.
+    pub fn after(mut self, rtt: f64) -> f64 {
+        self.sample(rtt);
+        self.value
     }
 
     fn estimate(&self) -> f64 {
         // Neither is NaN, for which `f64::max` would test.
         let larger = |one: f64, other: f64| if other > one { other } else { one };
         let value = larger(self.srtt + larger(self.granularity, 4.0 * self.rttvar), self.least);
-        if value > MAX_RTO {
-            MAX_RTO
+        if value > self.longest {
+            self.longest
         } else {
             value
         }
@@ -56,7 +67,7 @@ impl Rto {
 
     /// The timer has expired: the timeout doubles (RFC 6298, 5.5).
     pub fn back_off(&mut self) {
-        self.value = (2.0 * self.value).min(MAX_RTO);
+        self.value = (2.0 * self.value).min(self.longest);
     }
 
     /// The backoff ends without a sample.
@@ -74,6 +85,11 @@ impl Rto {
     /// The timeout, s.
     pub fn value(&self) -> f64 {
         self.value
+    }
+
+    /// What doubles the timeout reaches at most, s.
+    pub fn longest(&self) -> f64 {
+        self.longest
     }
 
     /// SRTT, s; `None` before the first sample.
@@ -152,5 +168,16 @@ mod tests {
         assert_eq!(rto.value(), 1.0);
         rto.syn_was_lost();
         assert_eq!(rto.value(), 3.0);
+    }
+
+    #[test]
+    fn linux_doubles_up_to_two_minutes() {
+        let mut rto = Rto::new(0.2, true);
+        (0..6).for_each(|_| rto.back_off());
+        assert_eq!(rto.value(), 64.0);
+        rto.back_off();
+        assert_eq!((rto.value(), rto.longest()), (120.0, 120.0));
+        assert_eq!(Rto::new(0.2, true).after(50.0), 120.0, "50 s + 4 * 25 s");
+        assert_eq!(Rto::new(0.2, false).after(50.0), 60.0);
     }
 }

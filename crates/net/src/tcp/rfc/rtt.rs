@@ -2,7 +2,7 @@
 
 use super::rto::Rto;
 use super::scoreboard::Delivered;
-use super::settings::Settings;
+use super::settings::{ControlKind, Settings};
 use super::wire::Feedback;
 
 /// Time from `then` to `now` by time stamps in whole milliseconds, 1 ms at least, s.
@@ -30,8 +30,11 @@ pub(super) struct Rtt {
     pub min_smoothed: f64,
     /// Segments carry time stamps.
     stamps: bool,
-    /// With `rtt_sample = "first"`: samples are taken of segments from this number on; else beyond all numbers.
+    /// With `rtt_sample = "first"` and by segments: samples are taken of segments from this number on; else beyond all
+    /// numbers.
     sampled_from: u64,
+    /// The first segment gives the sample with time stamps too, if it was sent once (Linux, `tcp_ack_update_rtt`).
+    by_segments: bool,
     /// Congestion control takes RTT samples from SACKed segments, or from time stamps in whole milliseconds.
     coarse: bool,
 }
@@ -39,12 +42,14 @@ pub(super) struct Rtt {
 impl Rtt {
     /// `by_model`: the congestion control models the path.
     pub fn new(settings: &Settings, by_model: bool) -> Self {
+        let by_segments = settings.control == ControlKind::Prague;
         Rtt {
             rto: Rto::new(settings.min_rto, settings.min_rto_for_variation),
             min: f64::INFINITY,
             min_smoothed: f64::INFINITY,
             stamps: settings.timestamps,
-            sampled_from: if settings.rtt_sample_first { 0 } else { u64::MAX },
+            sampled_from: if settings.rtt_sample_first || by_segments { 0 } else { u64::MAX },
+            by_segments,
             coarse: settings.bbr.linux.millisecond_stamps && by_model,
         }
     }
@@ -99,10 +104,11 @@ impl Rtt {
     /// every ACK that advances the window gives one).
     #[inline(always)]
     pub fn of_ack(&self, measured: &Measured, advances: bool, now: f64, feedback: &Feedback) -> Option<f64> {
+        let of_first = measured.of_first.map(|sent| now - sent);
         match (advances, self.stamps) {
             (false, _) => None,
-            (true, true) => Some(now - feedback.stamp),
-            (true, false) if self.sampled_from < u64::MAX => measured.of_first.map(|sent| now - sent),
+            (true, true) => of_first.filter(|_| self.by_segments).or(Some(now - feedback.stamp)),
+            (true, false) if self.sampled_from < u64::MAX => of_first,
             (true, false) => measured.newest.map(|sent| now - sent),
         }
     }

@@ -1,12 +1,14 @@
 //! Settings of a connection's ends. A field has the name of its key in scenarios, BBR's are grouped; `stacks::options`
 //! has the values, the TCPs that have them, and their sources.
 
+use super::clock::LARGEST_BURST;
 use super::control::{
     Algorithm, Avoidance, Bbr, Bbr3, BbrRules, Counting, Cubic, CubicRules, Dctcp, HyStart, Ledbat, LedbatPlusPlus,
     LinuxCubic, NewReno, Prague, SlowStart,
 };
 use super::prr::Bound;
 use super::receiver::Reading;
+use super::wire::{HEADER_BYTES, STAMP_BYTES};
 use crate::segment::{ECT0, ECT1};
 
 /// Which congestion control.
@@ -451,7 +453,11 @@ impl Settings {
 
     pub(super) fn algorithm(&self) -> Algorithm {
         let most = if self.growth_arrived { f64::INFINITY } else { self.abc_limit };
-        let start = |most| SlowStart::new(most, self.hystart).passing(self.slow_start_end_beyond);
+        let (mss, largest_burst) = (f64::from(self.mss), f64::from(LARGEST_BURST));
+        let start = |most| {
+            let start = SlowStart::new(most, self.hystart).passing(self.slow_start_end_beyond);
+            start.in_bursts_of(largest_burst / mss)
+        };
         match self.control {
             ControlKind::NewReno => {
                 Algorithm::NewReno(NewReno::new(start(most), Avoidance::new(self.avoidance), self.abe))
@@ -465,15 +471,20 @@ impl Settings {
                 Algorithm::Dctcp(dctcp.leaving(self.dctcp_least_none).in_integers(self.dctcp_linux))
             }
             ControlKind::Bbr => {
-                let bbr = Bbr::new(self.bbr, f64::from(self.mss), self.sack);
+                let bbr = Bbr::new(self.bbr, mss, self.sack);
                 Algorithm::Bbr(Box::new(bbr.recovering_again(self.lost_retransmission_recovers)))
             }
-            ControlKind::Bbr3 => Algorithm::Bbr3(Box::new(Bbr3::new(f64::from(self.pacing_burst), self.sack))),
+            ControlKind::Bbr3 => {
+                // "Offload Budget": three quanta where hosts offload segmentation and receive offload joins segments.
+                let quanta = if self.quic { 1 } else { 3 };
+                Algorithm::Bbr3(Box::new(Bbr3::new(f64::from(quanta * self.pacing_burst), self.sack)))
+            }
             ControlKind::Ledbat { target, gain } => Algorithm::Ledbat(Ledbat::new(target, gain)),
             ControlKind::LedbatPlusPlus { target } => Algorithm::LedbatPlusPlus(LedbatPlusPlus::new(target)),
             ControlKind::Prague => {
                 let (target, fallback) = (self.prague_rtt_target, self.prague_fallback);
-                let prague = Prague::new(f64::from(self.mss), start(most), target, fallback);
+                let headers = HEADER_BYTES + if self.timestamps { STAMP_BYTES } else { 0 };
+                let prague = Prague::new(mss, mss + f64::from(headers), start(most), target, fallback);
                 Algorithm::Prague(Box::new(prague))
             }
         }

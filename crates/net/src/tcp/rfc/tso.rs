@@ -4,6 +4,7 @@
 //! may wait for the rest (`tcp_tso_should_defer`); and the last segment of a burst carries PSH, which gets an immediate
 //! ACK (`__tcp_transmit_skb`, `tcp_cleanup_rbuf`). What leaves at one time enters the first queue back to back.
 
+use super::clock::LARGEST_BURST;
 use super::settings::Settings;
 use crate::segment::PSH;
 use crate::tcp::Sent;
@@ -14,9 +15,7 @@ const RECENT: f64 = 1e-3;
 const BURST_TIME: f64 = 1.0 / 1024.0;
 /// Segments of a burst with [`Tso::autosized`] off.
 pub(super) const PAIR: u32 = 2;
-/// The largest burst, bytes (Linux, `sk_gso_max_size`), and what halves its part in a burst of a short RTT, s
-/// (`tcp_tso_rtt_log`).
-const LARGEST: u32 = 65_536;
+/// What halves the largest burst's part in a burst of a short RTT, s (`tcp_tso_rtt_log`).
 const HALVES: f64 = 512e-6;
 
 /// Which of the effects are on.
@@ -104,8 +103,8 @@ impl Tso {
     /// (`tcp_tso_autosize`); at most half of cwnd (`tcp_cwnd_test`).
     #[inline(never)]
     pub fn autosize(rate: f64, mss: f64, min_rtt: f64, cwnd: f64, least: u32) -> u32 {
-        let near = LARGEST.checked_shr((min_rtt / HALVES) as u32).unwrap_or(0);
-        let bytes = (rate * BURST_TIME * mss + f64::from(near)).min(f64::from(LARGEST));
+        let near = LARGEST_BURST.checked_shr((min_rtt / HALVES) as u32).unwrap_or(0);
+        let bytes = (rate * BURST_TIME * mss + f64::from(near)).min(f64::from(LARGEST_BURST));
         let half = (cwnd / 2.0) as u32;
         ((bytes / mss) as u32).max(least).min(half.max(1))
     }

@@ -145,6 +145,8 @@ impl Feedback {
     }
 }
 
+/// IPv4 and TCP headers without options.
+pub const HEADER_BYTES: u16 = 40;
 /// Options that both ends send in every segment: time stamps (RFC 7323, 3.2, padded to 12 bytes).
 pub const STAMP_BYTES: u16 = 12;
 /// Options of a SYN and its answer without time stamps: MSS, window scale, SACK permitted, padded.

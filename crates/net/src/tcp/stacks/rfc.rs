@@ -26,6 +26,13 @@ pub const STACK: Stack = Stack {
         },
         Row { key: "hystart", value: Value::Flag(true), only: &["cubic"], source: "RFC 9438, 4.10" },
         Row {
+            key: "lost_retransmit_cut",
+            value: Value::Word("none"),
+            only: &["prague"],
+            source: "TCP Prague (Linux, tcp_fastretrans_alert)",
+        },
+        Row { key: "feedback", value: Value::Word("accecn"), only: &["prague"], source: "RFC 9331, 4.2" },
+        Row {
             key: "pacing",
             value: Value::Flag(true),
             only: &["bbr", "bbr3", "prague"],

@@ -64,7 +64,9 @@ impl Port {
         now: f64,
         scheduled: f64,
     ) -> Answer {
-        let Runner::Analytic(port) = &mut self.runner else { return Answer::Dropped };
+        let Runner::Analytic(port) = &mut self.runner else {
+            unreachable!("a stepped port gets its arrivals as events")
+        };
         port.arrive(wire, segment, packet, now, scheduled, &mut self.recorder)
     }
 
@@ -241,5 +243,24 @@ impl Port {
         if let Runner::Stepped(port) = &self.runner {
             port.memory(leaving, visit);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use earlydrop_aqm::policy::Limit;
+    use earlydrop_aqm::random::Generator;
+    use earlydrop_aqm::{catalogue, params::Values};
+
+    #[test]
+    #[should_panic(expected = "gets its arrivals as events")]
+    fn a_packet_at_the_wrong_kind_of_port_does_not_vanish() {
+        let (limit, link) = (Limit::Packets(5), earlydrop_aqm::Link { rate_bps: 1e6, delay_s: 0.0 });
+        let built = (catalogue::find("droptail").unwrap().build)(&Values::new(), &link, limit).unwrap();
+        let kind = PortKind::new(built, limit, false, Generator::stream(1, "queue"));
+        let mut port = Port::new(PortSpec { name: "a".into(), aqm: "droptail".into(), kind }, 0, 1e6, false);
+        let segment = Segment::new(0, 1, 0, 1000);
+        port.analytic_arrival(&Wire::new(1e6, 0.0), &segment, &mut Packet::new(0, 1000), 0.0, 0.0);
     }
 }

@@ -7,6 +7,8 @@ use crate::tcp::rfc::accecn_option::{place, AccecnOption, FIRST_BYTES};
 
 /// Packets that an ACK can deliver without the three bits having wrapped around.
 const CERTAIN: u64 = 7;
+/// Marked packets that bring the three bits to zero at first.
+const WRAPPED: u64 = 8 - FIRST_CEP;
 /// Packets an ACK delivers on average above which ACKs are taken to be thinned out, so that the bits have probably not
 /// wrapped around (A.2.1; Linux, `ACK_COMP_THRESH`), and the weight of the newest ACK (`PKTS_ACKED_WEIGHT`).
 const THINNED: f64 = 4.0;
@@ -94,7 +96,8 @@ impl Reading {
             return 0;
         }
         self.newest = self.newest.max(newly.stamp);
-        if !std::mem::replace(&mut self.begun, true) && ace == 0 && !tells_of_marks(option) {
+        let first = !std::mem::replace(&mut self.begun, true);
+        if first && ace == 0 && newly.packets < WRAPPED && !tells_of_marks(option) {
             // 3.2.2.4: the counter starts from 5, so it is zeroed.
             (self.sends_capable, self.responds) = (false, false);
         }

@@ -277,12 +277,12 @@ impl Connection {
     fn tell_control(&mut self, now: f64, pipe_before: u64, arrived: &Arrived, info: &mut Acked, out: &mut Output) {
         info.recovering = !self.recovery.is_open();
         info.retransmission_delivered = Record::any_in_flight_again(arrived.flags);
+        info.pipe = self.segments(self.scoreboard.pipe());
         if let Some(rate) = &self.rate {
             // For models of the path only.
             (info.tx_in_flight, info.lost_since_sent) = rate.since_sent();
             info.timed_out = self.recovery.is_loss();
             info.lost_delivered = self.segments(arrived.were_lost);
-            info.pipe = self.segments(self.scoreboard.pipe());
             info.pipe_before = self.segments(pipe_before);
             info.departs_in = (self.pacer.released - now).max(0.0);
         }
@@ -358,7 +358,8 @@ impl Connection {
         }
         let latest = newest.map(|sent| now - sent).or(rtt);
         self.rtt.latest(latest);
-        let info = self.acked(now, latest, advanced, arrived, flight_before, feedback);
+        let mut info = self.acked(now, latest, advanced, arrived, flight_before, feedback);
+        info.pipe = self.segments(self.scoreboard.outstanding());
         let mut window = self.window();
         self.control.on_any_ack(&mut window, &info);
         self.vars.set_window(window, out);

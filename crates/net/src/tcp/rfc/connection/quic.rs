@@ -2,7 +2,7 @@
 
 use super::Connection;
 use crate::tcp::rfc::accecn::Newly;
-use crate::tcp::rfc::quic::{Lost, Quic, LEAST_WINDOW, PROBES};
+use crate::tcp::rfc::quic::{Lost, Quic, Sent, LEAST_WINDOW, PROBES};
 use crate::tcp::rfc::recovery::Phase;
 use crate::tcp::rfc::scoreboard::{Delivered, Record};
 use crate::tcp::rfc::wire::Feedback;
@@ -12,12 +12,12 @@ use crate::tcp::Output;
 struct Arrived {
     bytes: u64,
     packets: u64,
-    /// Bytes of packets sent after the recovery period began.
+    /// Bytes of packets sent since the recovery period began.
     outside: u64,
     flags: u8,
     were_lost: u64,
-    /// When the largest packet was sent, if it is newly acknowledged, s.
-    largest: Option<f64>,
+    /// The largest packet, if it is newly acknowledged.
+    largest: Option<Sent>,
 }
 
 impl Connection {
@@ -30,8 +30,8 @@ impl Connection {
         let advanced = ack.saturating_sub(self.una);
         let arrived = self.take_in_quic(now, ack, feedback, &mut quic);
         let mut latest = None;
-        if let Some(sent) = arrived.largest {
-            let rtt = now - sent;
+        if let Some(largest) = arrived.largest {
+            let rtt = now - largest.at;
             latest = Some(rtt);
             let adjusted = quic.sample(now, rtt, feedback.one_way, self.max_ack_delay(), self.rtt.min);
             self.rtt.latest(latest);
@@ -51,6 +51,7 @@ impl Connection {
             info.rate = rate.sample(self.rtt.min);
         }
         self.end_quic_recovery(arrived.outside > 0);
+        let recovery = quic.recovery_from;
         if arrived.packets > 0 {
             let lost = quic.find_losses(&mut self.scoreboard, now, self.rtt.smoothed());
             info.lost = self.segments(lost.bytes);
@@ -62,10 +63,12 @@ impl Connection {
         self.tell_quic_control(now, pipe_before, arrived.were_lost, &mut info, out);
         if info.marked > 0.0 || (self.ecn.agreed && !self.ecn.accurate() && feedback.echo) {
             // B.7.
-            self.congestion_event(now, arrived.largest.unwrap_or(now), true, &mut quic, out);
+            let number = arrived.largest.map_or(quic.next_number(), |largest| largest.number);
+            self.congestion_event(now, number, true, &mut quic, out);
         }
-        // B.5.
-        let grows = arrived.outside > 0 && info.window_limited && !self.owns_window() && quic.recovery_start < now;
+        // B.5: no packet that this ACK acknowledges was sent since a recovery that it starts.
+        let starts = quic.recovery_from > recovery;
+        let grows = arrived.outside > 0 && info.window_limited && !self.owns_window() && !starts;
         if grows {
             info.segments = self.segments(arrived.outside);
             self.grow(&info, out);
@@ -90,13 +93,13 @@ impl Connection {
             let (ranges, count) = feedback.ranges(self.first, self.una);
             ranges[..count.min(1)].iter().for_each(|&range| quic.duplicate(range));
         }
-        let (start, mss) = (quic.recovery_start, f64::from(self.settings.mss));
+        let (from, mss) = (quic.recovery_from, f64::from(self.settings.mss));
         let mut rate = self.rate.as_deref_mut();
         let mut note = |delivered: Delivered| {
             let len = u64::from(delivered.record.len);
             let (sent, is_largest) = quic.delivered(&delivered, feedback.stamp);
             arrived.packets += 1;
-            arrived.outside += if sent >= start { len } else { 0 };
+            arrived.outside += if sent.number >= from { len } else { 0 };
             arrived.were_lost += if delivered.record.is_lost() { len } else { 0 };
             delivered.record.add_marks(&mut arrived.flags);
             if is_largest {
@@ -123,8 +126,8 @@ impl Connection {
     /// Packets have been declared lost (B.8).
     fn react_to_quic_losses(&mut self, now: f64, lost: &Lost, quic: &mut Quic, latest: Option<f64>, out: &mut Output) {
         self.tell_losses(now);
-        let Some(last_sent) = lost.last_sent else { return };
-        self.congestion_event(now, last_sent, false, quic, out);
+        let Some(last) = lost.last else { return };
+        self.congestion_event(now, last, false, quic, out);
         if !Quic::is_persistent(lost, &self.rtt, self.max_ack_delay()) {
             return;
         }
@@ -138,22 +141,22 @@ impl Connection {
             self.recovery.phase = Phase::Open;
         }
         self.vars.set_cwnd(LEAST_WINDOW, out);
-        quic.recovery_start = f64::NEG_INFINITY;
+        quic.recovery_from = 0;
         if let Some(rtt) = latest {
             self.rtt.min = rtt;
         }
     }
 
-    /// A packet that was sent at `sent` is lost, or marked: cwnd is reduced once in a recovery period (B.6).
-    fn congestion_event(&mut self, now: f64, sent: f64, marked: bool, quic: &mut Quic, out: &mut Output) {
-        if sent < quic.recovery_start {
+    /// The packet with this number is lost, or marked: cwnd is reduced once in a recovery period (B.6).
+    fn congestion_event(&mut self, now: f64, number: u64, marked: bool, quic: &mut Quic, out: &mut Output) {
+        if number < quic.recovery_from {
             return;
         }
         let owns = self.owns_window();
         if marked && owns && !self.control.view().answers_marks() {
             return;
         }
-        quic.recovery_start = now;
+        quic.recovery_from = quic.next_number();
         let (window, cwnd) = (self.window(), self.vars.cwnd);
         let control = self.control.control();
         let left = match marked {
@@ -244,10 +247,10 @@ impl Connection {
         info: &mut crate::tcp::rfc::control::Acked,
         out: &mut Output,
     ) {
+        info.pipe = self.segments(self.scoreboard.pipe());
         if let Some(rate) = &self.rate {
             (info.tx_in_flight, info.lost_since_sent) = rate.since_sent();
             info.lost_delivered = self.segments(were_lost);
-            info.pipe = self.segments(self.scoreboard.pipe());
             info.pipe_before = self.segments(pipe_before);
             info.departs_in = (self.pacer.released - now).max(0.0);
         }

@@ -3,7 +3,6 @@
 use super::Connection;
 use crate::segment::FIN;
 use crate::tcp::rfc::control::Idle;
-use crate::tcp::rfc::pacer::rate_of_window;
 use crate::tcp::rfc::quic::PACING_GAIN;
 use crate::tcp::rfc::recovery::Phase;
 use crate::tcp::rfc::scoreboard::Record;
@@ -444,7 +443,7 @@ impl Connection {
         if self.settings.quic {
             return Some(PACING_GAIN * self.vars.cwnd.max(1.0) / srtt);
         }
-        Some(rate_of_window(self.vars.cwnd, self.vars.ssthresh, srtt))
+        Some(self.window().pacing_rate(srtt))
     }
 
     /// Whether pacing lets a segment depart now; else [`Pacer::next_at`](crate::tcp::rfc::pacer::Pacer::next_at) says

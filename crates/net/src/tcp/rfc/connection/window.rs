@@ -1,7 +1,6 @@
 //! A receive window that moves: its right edge, and probes while it is closed (RFC 9293, 3.8.6.1).
 
 use super::Connection;
-use crate::tcp::rfc::rto::MAX_RTO;
 use crate::tcp::rfc::wire::{wrap, Feedback, SAME_WINDOW};
 use crate::tcp::{Output, Sent};
 
@@ -45,7 +44,7 @@ impl Connection {
 
     /// A timeout, doubled for each probe before.
     fn window_probe_wait(&self) -> f64 {
-        (self.rtt.rto.value() * f64::from(1 << self.window_probes.min(16))).min(MAX_RTO)
+        (self.rtt.rto.value() * f64::from(1 << self.window_probes.min(16))).min(self.rtt.rto.longest())
     }
 
     /// Sends an empty segment with an old number, which an ACK answers (Linux, `tcp_xmit_probe_skb`).

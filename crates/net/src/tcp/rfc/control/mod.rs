@@ -32,6 +32,10 @@ use crate::tcp::Variable;
 
 /// Smallest ssthresh, segments (RFC 5681, equation 4).
 pub const LEAST_SSTHRESH: f64 = 2.0;
+/// Pacing rate over cwnd/SRTT below half of ssthresh, and above, so that pacing does not limit growth (Linux,
+/// `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`).
+const PACING_IN_SLOW_START: f64 = 2.0;
+const PACING_IN_AVOIDANCE: f64 = 1.2;
 
 /// What a congestion control sets, in segments of full size, with fractions.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,6 +50,13 @@ impl Window {
     /// Whether the window is in slow start.
     pub fn slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
+    }
+
+    /// The pacing rate for it, segments/s. PRR may reduce cwnd to nothing, which counts as one segment: else nothing
+    /// would follow what a timer sends.
+    pub fn pacing_rate(&self, srtt: f64) -> f64 {
+        let factor = if self.cwnd < self.ssthresh / 2.0 { PACING_IN_SLOW_START } else { PACING_IN_AVOIDANCE };
+        factor * self.cwnd.max(1.0) / srtt
     }
 }
 
@@ -66,7 +77,7 @@ pub struct Acked {
     pub min_rtt: f64,
     /// Outstanding before the ACK, segments.
     pub flight_before: f64,
-    /// In flight after it, segments; 0 for controls without a model of the path ([`Control::owns_window`]).
+    /// In flight after it, segments.
     pub pipe: f64,
     /// First sequence number not acknowledged.
     pub una: u64,
@@ -84,18 +95,18 @@ pub struct Acked {
     pub paced: bool,
     /// Segments newly marked lost.
     pub lost: f64,
-    /// In flight before this ACK, segments; see [`Acked::pipe`].
+    /// In flight before this ACK, segments; 0 for controls without a model of the path ([`Control::owns_window`]).
     pub pipe_before: f64,
-    /// Time until pacing lets the next segment depart, s; see [`Acked::pipe`].
+    /// Time until pacing lets the next segment depart, s; see [`Acked::pipe_before`].
     pub departs_in: f64,
-    /// Sample of the delivery rate; see [`Acked::pipe`].
+    /// Sample of the delivery rate; see [`Acked::pipe_before`].
     pub rate: Option<Sample>,
     /// Whether a retransmission is newly delivered.
     pub retransmission_delivered: bool,
-    /// Newly delivered segments that were marked lost; see [`Acked::pipe`].
+    /// Newly delivered segments that were marked lost; see [`Acked::pipe_before`].
     pub lost_delivered: f64,
     /// In flight when the segment of the rate sample was sent, it included, and segments lost since; see
-    /// [`Acked::pipe`].
+    /// [`Acked::pipe_before`].
     pub tx_in_flight: f64,
     /// See above.
     pub lost_since_sent: f64,

@@ -2,7 +2,7 @@
 //! of which functions are named), with the fractional window of the draft
 //! (draft-briscoe-iccrg-prague-congestion-control).
 //!
-//! Its segments are ECT(1), marks are counted by accurate ECN, sending is paced at one cwnd per SRTT. Marks reduce cwnd
+//! Its segments are ECT(1), marks are counted by accurate ECN, sending is paced at a window of packets per SRTT. Marks reduce cwnd
 //! by half of their average fraction, a loss halves it; an ACK grows it by its unmarked segments. Once a flow is old, it
 //! acts as if its RTT were 25 ms (`rtt_target`), if it is shorter. Reductions take effect by one segment an ACK.
 
@@ -20,7 +20,7 @@ const TRANSITION_ROUNDS: u32 = 500;
 /// Smallest cwnd, segments (`MIN_CWND`). Below it the pacing rate alone falls, to this, bytes/s (ours: 100 kbit/s).
 const LEAST_CWND: f64 = 2.0;
 const LEAST_RATE: f64 = 12_500.0;
-/// Pacing rate over cwnd/SRTT below half of ssthresh, and above (`prague_update_pacing_rate`).
+/// Pacing rate over that of a window per SRTT below half of ssthresh, and above (`prague_update_pacing_rate`).
 const PACING_IN_SLOW_START: f64 = 2.0;
 const PACING: f64 = 1.0;
 
@@ -34,7 +34,9 @@ struct Round {
 /// Its state.
 #[derive(Clone, Debug)]
 pub struct Prague {
+    /// Bytes of a segment, and of its packet.
     mss: f64,
+    mtu: f64,
     slow_start: SlowStart,
     /// The RTT that shorter ones count as, s.
     rtt_target: f64,
@@ -56,6 +58,8 @@ pub struct Prague {
     window: f64,
     cwnd: f64,
     ssthresh: f64,
+    /// In flight, segments.
+    in_flight: f64,
     /// What is still to be reduced, segments (`cwnd_cnt`).
     owed: f64,
     classic: Option<ClassicEcn>,
@@ -65,11 +69,12 @@ impl Prague {
     /// The RTT that shorter ones count as by default, s (`prague_rtt_target`).
     pub const RTT_TARGET: f64 = 0.025;
 
-    /// Nothing marked yet; segments have `mss` bytes, RTTs below `rtt_target` s count as that. With `fallback` it competes
-    /// as CUBIC would where marks seem to come from a classic queue.
-    pub fn new(mss: f64, slow_start: SlowStart, rtt_target: f64, fallback: bool) -> Self {
+    /// Nothing marked yet; segments have `mss` bytes, their packets `mtu`, RTTs below `rtt_target` s count as that. With
+    /// `fallback` it competes as CUBIC would where marks seem to come from a classic queue.
+    pub fn new(mss: f64, mtu: f64, slow_start: SlowStart, rtt_target: f64, fallback: bool) -> Self {
         Prague {
             mss,
+            mtu,
             slow_start,
             rtt_target,
             alpha: 1.0,
@@ -85,6 +90,7 @@ impl Prague {
             window: 0.0,
             cwnd: 0.0,
             ssthresh: f64::INFINITY,
+            in_flight: 0.0,
             owed: 0.0,
             classic: fallback.then(ClassicEcn::default),
         }
@@ -105,7 +111,7 @@ impl Prague {
 
     /// Sets cwnd from the window with fractions.
     fn set(&mut self, window: &mut Window) {
-        let least = (LEAST_RATE * self.srtt / self.mss).min(LEAST_CWND);
+        let least = (LEAST_RATE * self.srtt / self.mtu).min(LEAST_CWND);
         self.window = self.window.max(least);
         self.cwnd = self.window.max(LEAST_CWND);
         window.cwnd = self.cwnd;
@@ -146,8 +152,11 @@ impl Prague {
 impl Control for Prague {
     fn pacing_rate(&self) -> Option<f64> {
         let factor = if self.cwnd < self.ssthresh / 2.0 { PACING_IN_SLOW_START } else { PACING };
-        // Without an ACK of data the first window is a burst.
-        (self.srtt > 0.0 && self.window > 0.0).then(|| factor * self.window / self.srtt)
+        // Below the least cwnd the rate alone falls.
+        let window = if self.window < LEAST_CWND { self.window } else { self.window.max(self.in_flight) };
+        // The rate is of packets, by which payload is paced (`tcp_update_skb_after_send`). Without an ACK of data the
+        // first window is a burst.
+        (self.srtt > 0.0 && self.window > 0.0).then(|| factor * self.mtu / self.mss * window / self.srtt)
     }
 
     fn on_any_ack(&mut self, window: &mut Window, ack: &Acked) {
@@ -155,7 +164,7 @@ impl Control for Prague {
         if let Some(round) = self.ended.take() {
             self.end_round(round, ack.min_rtt);
         }
-        self.srtt = ack.srtt;
+        (self.srtt, self.in_flight) = (ack.srtt, ack.pipe);
         if let (Some(classic), Some(rtt)) = (&mut self.classic, ack.rtt) {
             classic.on_rtt(rtt, self.ssthresh);
         }
@@ -232,7 +241,7 @@ mod tests {
 
     fn prague(cwnd: f64, ssthresh: f64) -> (Prague, Window) {
         (
-            Prague::new(1448.0, SlowStart::new(f64::INFINITY, HyStart::Off), Prague::RTT_TARGET, false),
+            Prague::new(1448.0, 1500.0, SlowStart::new(f64::INFINITY, HyStart::Off), Prague::RTT_TARGET, false),
             Window { cwnd, ssthresh },
         )
     }
@@ -333,14 +342,16 @@ mod tests {
     }
 
     #[test]
-    fn it_is_paced_at_its_window_per_round_trip_and_in_slow_start_at_twice_that() {
+    fn it_is_paced_at_its_window_of_packets_per_round_trip_and_in_slow_start_at_twice_that() {
         let (mut first, mut window) = prague(10.0, f64::INFINITY);
         assert_eq!(first.pacing_rate(), None);
         first.on_any_ack(&mut window, &ack(1, 0.1, 0.1, false));
-        assert_eq!(first.pacing_rate(), Some(200.0));
+        assert_eq!(first.pacing_rate(), Some(2.0 * 1500.0 / 1448.0 * 10.0 / 0.1));
         let (mut later, mut window) = prague(10.0, 10.0);
         later.on_any_ack(&mut window, &ack(1, 0.1, 0.1, false));
-        assert_eq!(later.pacing_rate(), Some(100.0));
+        assert_eq!(later.pacing_rate(), Some(1500.0 / 1448.0 * 10.0 / 0.1));
+        later.on_any_ack(&mut window, &Acked { pipe: 14.0, ..ack(2, 0.1, 0.1, false) });
+        assert_eq!(later.pacing_rate(), Some(1500.0 / 1448.0 * 14.0 / 0.1), "more is in flight than cwnd");
     }
 
     #[test]
@@ -348,7 +359,7 @@ mod tests {
         let (mut prague, mut window) = prague(2.0, 2.0);
         prague.on_any_ack(&mut window, &ack(1, 0.1, 0.1, true));
         window.cwnd = prague.on_mark(&window, 2.0, 0.1);
-        assert_eq!((window.cwnd, prague.pacing_rate()), (2.0, Some(10.0)));
+        assert_eq!((window.cwnd, prague.pacing_rate()), (2.0, Some(1500.0 / 1448.0 * 1.0 / 0.1)));
         for k in 1..60_u32 {
             let now = 0.1 + f64::from(k);
             prague.on_any_ack(&mut window, &ack(1 + 40 * u64::from(k), now, 0.1, true));

@@ -21,7 +21,10 @@ const LIMIT: f64 = 8.0;
 const LEAST_WINDOW: f64 = 16.0;
 const CLASSIC_SAMPLES: u32 = 8;
 const TRAIN_GAP: f64 = 2e-3;
-const ACK_DELAY: f64 = 1e-3;
+/// ACKs may be late by so many of the largest bursts at the pacing rate, and by so long at most, s
+/// (`hystart_ack_delay`).
+const LATE_BURSTS: f64 = 4.0;
+const MOST_ACK_DELAY: f64 = 1e-3;
 
 /// How slow start ends before a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +45,7 @@ pub enum Kind {
 pub struct SlowStart {
     most: f64,
     passes: bool,
+    largest_burst: f64,
     hystart: Option<HyStart>,
     classic: Option<Classic>,
     search: Option<Box<Search>>,
@@ -53,6 +57,7 @@ impl SlowStart {
         SlowStart {
             most,
             passes: false,
+            largest_burst: f64::INFINITY,
             hystart: (hystart == Kind::PlusPlus).then(HyStart::default),
             classic: (hystart == Kind::Classic).then(Classic::default),
             search: (hystart == Kind::Search).then(Box::default),
@@ -64,9 +69,14 @@ impl SlowStart {
         SlowStart { passes, ..self }
     }
 
+    /// With bursts of so many segments at most, which ACKs may wait for.
+    pub fn in_bursts_of(self, largest_burst: f64) -> Self {
+        SlowStart { largest_burst, ..self }
+    }
+
     /// An ACK that may grow cwnd, which is below ssthresh. Its segments that remain once ssthresh is reached.
     pub fn grow(&mut self, window: &mut Window, ack: &Acked) -> f64 {
-        if self.classic.as_mut().is_some_and(|classic| classic.is_over(window.cwnd, ack))
+        if self.classic.as_mut().is_some_and(|classic| classic.is_over(window, ack, self.largest_burst))
             || self.search.as_mut().is_some_and(|search| search.is_over(ack))
         {
             window.ssthresh = window.cwnd;
@@ -131,7 +141,7 @@ impl Default for Classic {
 
 impl Classic {
     /// An ACK in slow start. Whether slow start ends.
-    fn is_over(&mut self, cwnd: f64, ack: &Acked) -> bool {
+    fn is_over(&mut self, window: &Window, ack: &Acked, largest_burst: f64) -> bool {
         let Some(rtt) = ack.rtt.filter(|_| !self.found) else { return false };
         self.least = self.least.min(rtt);
         if ack.una > self.round_end {
@@ -140,12 +150,13 @@ impl Classic {
             self.current = f64::INFINITY;
             self.samples = 0;
         }
-        if cwnd < LEAST_WINDOW {
+        if window.cwnd < LEAST_WINDOW {
             return false;
         }
         if ack.now - self.last <= TRAIN_GAP {
             self.last = ack.now;
-            let wait = (self.least + ACK_DELAY) / if ack.paced { 1.0 } else { 2.0 };
+            let ack_delay = (LATE_BURSTS * largest_burst / window.pacing_rate(ack.srtt)).min(MOST_ACK_DELAY);
+            let wait = (self.least + ack_delay) / if ack.paced { 1.0 } else { 2.0 };
             self.found = ack.now - self.begun > wait;
         }
         self.current = self.current.min(rtt);
@@ -296,7 +307,7 @@ mod tests {
         for i in 0..20 {
             let now = from + gap * i as f64;
             let una = 1 + 20 * round + i;
-            start.grow(window, &Acked { now, rtt: Some(rtt), una, next: 20 * (round + 1), ..acked(1.0) });
+            start.grow(window, &Acked { now, rtt: Some(rtt), srtt: rtt, una, next: 20 * (round + 1), ..acked(1.0) });
             if !window.slow_start() {
                 return Some(window.cwnd);
             }
@@ -317,6 +328,16 @@ mod tests {
         let mut start = SlowStart::new(1.0, Kind::Classic);
         assert_eq!(classic(&mut start, &mut window, 0, 1.0, 1e-3, 0.02), None, "trains of 16 segments on");
         assert_eq!(classic(&mut start, &mut window, 1, 1.02, 1e-3, 0.02), Some(36.0));
+    }
+
+    #[test]
+    fn at_a_high_rate_acks_are_less_late() {
+        // Four bursts of 45 segments, of which 400 leave in 1 ms: 0.45 ms, so the train is over after 0.725 ms.
+        let mut window = Window { cwnd: 200.0, ssthresh: f64::INFINITY };
+        let mut start = SlowStart::new(0.0, Kind::Classic).in_bursts_of(45.0);
+        assert_eq!(classic(&mut start, &mut window, 0, 1.0, 0.72e-3 / 19.0, 1e-3), None);
+        let mut start = SlowStart::new(0.0, Kind::Classic).in_bursts_of(45.0);
+        assert_eq!(classic(&mut start, &mut window, 0, 1.0, 0.73e-3 / 19.0, 1e-3), Some(200.0));
     }
 
     #[test]

@@ -48,13 +48,22 @@ struct Packet {
     state: State,
 }
 
+/// A packet that was sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// Its number.
+    pub number: u64,
+    /// s.
+    pub at: f64,
+}
+
 /// Newly declared losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Lost {
     /// Sequence numbers that are in flight no more.
     pub bytes: u64,
-    /// When the last lost packet was sent, s.
-    pub last_sent: Option<f64>,
+    /// The number of the last lost packet.
+    pub last: Option<u64>,
     /// The longest time between two of them without an acknowledged packet between, after the first RTT sample, s.
     pub span: f64,
 }
@@ -76,8 +85,10 @@ pub struct Quic {
     last_sent: f64,
     /// PTOs in a row (`pto_count`).
     ptos: u32,
-    /// Losses of packets sent before reduce cwnd no more, s (7.3.2).
-    pub recovery_start: f64,
+    /// The number of the first packet sent since the recovery period began; losses of earlier ones reduce cwnd no more
+    /// (7.3.2). B.5 compares times, with `<=`; but the ACK that starts a recovery sends its first packets at that very time
+    /// here, and others may have been sent then before it.
+    pub recovery_from: u64,
 }
 
 impl Quic {
@@ -92,7 +103,7 @@ impl Quic {
             late_at: f64::INFINITY,
             last_sent: 0.0,
             ptos: 0,
-            recovery_start: f64::NEG_INFINITY,
+            recovery_from: 0,
         }
     }
 
@@ -107,15 +118,20 @@ impl Quic {
         self.last_sent = now;
     }
 
+    /// The number of the next packet.
+    pub fn next_number(&self) -> u64 {
+        self.first + self.packets.len() as u64
+    }
+
     fn place(&self, start: u64, sent: f64) -> Option<usize> {
         let from = self.packets.partition_point(|packet| packet.sent < sent);
         let same = self.packets.iter().skip(from).take_while(|packet| packet.sent == sent);
         same.clone().position(|packet| packet.start == start).map(|at| from + at)
     }
 
-    /// Data are newly delivered by an ACK whose largest packet was sent at `stamp`. When the packet was sent that has
-    /// brought them, s, and whether its number is the largest so far.
-    pub fn delivered(&mut self, delivered: &Delivered, stamp: f64) -> (f64, bool) {
+    /// Data are newly delivered by an ACK whose largest packet was sent at `stamp`. The packet that has brought them, and
+    /// whether its number is the largest so far. One that is forgotten, as it was declared lost, counts as the first.
+    pub fn delivered(&mut self, delivered: &Delivered, stamp: f64) -> (Sent, bool) {
         let Record { start, sent, .. } = delivered.record;
         let mut at = self.place(start, sent);
         if delivered.record.is_retransmitted() && stamp < sent - STAMP_ERROR {
@@ -125,18 +141,15 @@ impl Quic {
             }
             let earlier = |packet: &Packet| packet.start == start && packet.sent < sent;
             at = self.packets.iter().rposition(earlier);
-            if at.is_none() {
-                return (f64::NEG_INFINITY, false);
-            }
         }
-        let Some(at) = at else { return (sent, false) };
+        let Some(at) = at else { return (Sent { number: 0, at: sent }, false) };
         self.packets[at].state = State::Acked;
         let number = self.first + at as u64;
         let is_largest = self.largest.is_none_or(|largest| number > largest);
         if is_largest {
             self.largest = Some(number);
         }
-        (self.packets[at].sent, is_largest)
+        (Sent { number, at: self.packets[at].sent }, is_largest)
     }
 
     /// The receiver has got data twice: no transmission of them is lost.
@@ -183,7 +196,7 @@ impl Quic {
                 {
                     self.packets[at].state = State::Gone;
                     lost.bytes += Self::lose(board, &packet);
-                    lost.last_sent = Some(packet.sent);
+                    lost.last = Some(self.first + at as u64);
                     if packet.sent >= self.sampled_at {
                         let since = *run.get_or_insert(packet.sent);
                         lost.span = lost.span.max(packet.sent - since);

@@ -4,13 +4,12 @@
 
 use super::segment::Came;
 use super::settings::ReceiverSettings;
+use crate::tcp::rfc::rto::Rto;
 
 /// Immediate ACKs in a row (Linux, `TCP_MAX_QUICKACKS`).
 const MOST: u64 = 16;
 /// The longest delay, s (Linux, `TCP_DELACK_MAX`).
 const LONGEST: f64 = 0.2;
-/// The timeout without an RTT, s (RFC 6298, 2.1).
-const FIRST_RTO: f64 = 1.0;
 
 /// What a receiver notes of the times of its segments.
 #[derive(Clone, Debug)]
@@ -25,9 +24,8 @@ pub(super) struct Quick {
     /// RTT of the handshake, and the timeout by it, s.
     rtt: f64,
     rto: f64,
-    /// The least timeout, s, or what its variation adds at least.
-    min_rto: f64,
-    min_rto_for_variation: bool,
+    /// Without a sample.
+    timer: Rto,
     /// Data leave soon after others have come (`pingpong`): no ACK is immediate for these reasons.
     pub interactive: bool,
     /// When the last SYN was answered, s; NaN once its ACK has come.
@@ -43,15 +41,15 @@ impl Quick {
             0 => 2,
             half => half.min(MOST),
         };
+        let timer = Rto::new(settings.min_rto, settings.min_rto_for_variation);
         Quick {
             count: count as u8,
             least,
             ato: settings.ack_wait_adapts.then_some(least),
             last: f64::NAN,
             rtt: 0.0,
-            rto: FIRST_RTO,
-            min_rto: settings.min_rto,
-            min_rto_for_variation: settings.min_rto_for_variation,
+            rto: timer.value(),
+            timer,
             interactive: false,
             answered: f64::NAN,
         }
@@ -74,12 +72,7 @@ impl Quick {
         }
         self.rtt = now - self.answered;
         self.answered = f64::NAN;
-        // RFC 6298, 2.2: four times half the RTT.
-        let variation = 2.0 * self.rtt;
-        self.rto = match self.min_rto_for_variation {
-            true => self.rtt + variation.max(self.min_rto),
-            false => (self.rtt + variation).max(self.min_rto),
-        };
+        self.rto = self.timer.clone().after(self.rtt);
     }
 
     /// A segment with data has arrived: how many immediate ACKs it starts.

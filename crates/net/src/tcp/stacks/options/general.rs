@@ -83,8 +83,8 @@ pub(super) const OPTIONS: &[Opt] = &[
         values: Values::Either(["timeout", "variation"], |s| &mut s.min_rto_for_variation),
         controls: ALL,
         needs: &[&NOT_QUIC],
-        source: "RFC 6298, 2.4; variation: Linux, tcp_rtt_estimator (tcp_rto_min)",
-        about: "min_rto is the least of the timeout, or of what the variation adds to it.",
+        source: "RFC 6298, 2.4; variation: Linux, tcp_rtt_estimator (tcp_rto_min), TCP_RTO_MAX",
+        about: "min_rto is the least of the timeout, or of what the variation adds to it; then timeouts double up to 120 s, not 60.",
     },
     Opt {
         key: "backoff_until",
@@ -498,7 +498,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: ALL,
         needs: &[&MARKS],
         source: "RFC 3168, 6.1.3; RFC 8257, 3.2; accecn: RFC 9768; Linux, tcp_ecn.h",
-        about: "Marks are echoed as the congestion control has it: by ECE until CWR, with dctcp by the state of the last segment, with prague by a count in three bits; or by accurate ECN whole, with its negotiation and option.",
+        about: "Marks are echoed as the congestion control has it: by ECE until CWR, with dctcp by the state of the last segment, with prague by the count in three bits of accurate ECN alone; or by accurate ECN whole, with its negotiation and option (prague's default).",
     },
     Opt {
         key: "server_ecn",

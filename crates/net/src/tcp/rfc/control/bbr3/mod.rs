@@ -7,7 +7,7 @@
 //! [`probe_bw`] and [`probe_rtt`] (the state machine), [`undo`], and this file (order of the steps, pacing rate, cwnd).
 //!
 //! What the draft leaves open is decided so. The times between probes are drawn from the simulated time. A segment is a
-//! quantum: the offload budget is three bursts. A mark (RFC 3168) counts as a loss above the threshold.
+//! quantum; the offload budget is three of them, and one under QUIC. A mark (RFC 3168) counts as a loss above the threshold.
 
 mod bounds;
 mod probe_bw;
@@ -58,7 +58,7 @@ impl Bbr3 {
     /// `QuantizationBudget`.
     fn quantization_budget(&self, inflight: f64) -> f64 {
         let more = if self.state == State::ProbeBwUp { 2.0 } else { 0.0 };
-        inflight.max(3.0 * self.quantum).max(MIN_PIPE_CWND) + more
+        inflight.max(self.offload_budget).max(MIN_PIPE_CWND) + more
     }
 
     /// `Inflight`.

@@ -57,8 +57,8 @@ pub enum AckPhase {
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
     pub(super) state: State,
-    /// Segments of a burst (`send_quantum`), and the initial window.
-    pub(super) quantum: f64,
+    /// Segments for what the host holds back to send in bursts (`offload_budget`), and the initial window.
+    pub(super) offload_budget: f64,
     pub(super) initial_cwnd: f64,
     /// Whether losses are known segment by segment.
     pub(super) has_sack: bool,
@@ -123,11 +123,11 @@ pub struct Bbr3 {
 }
 
 impl Bbr3 {
-    /// Before the first ACK (`OnInit`), with bursts of so many segments.
-    pub fn new(quantum: f64, has_sack: bool) -> Self {
+    /// Before the first ACK (`OnInit`), with this offload budget, segments.
+    pub fn new(offload_budget: f64, has_sack: bool) -> Self {
         Bbr3 {
             state: State::Startup,
-            quantum,
+            offload_budget,
             initial_cwnd: 10.0,
             has_sack,
             now: 0.0,

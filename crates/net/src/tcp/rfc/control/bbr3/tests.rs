@@ -1,9 +1,11 @@
 //! BBRv3 by the draft's rules: states and their exits, gains, bounds, ProbeRTT. Numbers are segments and seconds.
 
 use super::super::tests::acked;
+use super::super::Algorithm;
 use super::state::State;
 use super::*;
 use crate::tcp::rfc::rate::Sample;
+use crate::tcp::rfc::settings::{ControlKind, Settings};
 
 /// A path of 1000 segments/s and 0.1 s: a bandwidth-delay product of 100.
 const RATE: f64 = 1000.0;
@@ -19,7 +21,7 @@ struct Flow {
 
 impl Flow {
     fn new() -> Self {
-        let mut bbr = Bbr3::new(1.0, true);
+        let mut bbr = Bbr3::new(3.0, true);
         bbr.on_open(10.0, RTT, 0.0);
         Flow { bbr, window: Window { cwnd: 10.0, ssthresh: f64::INFINITY }, delivered: 0.0, now: 0.0 }
     }
@@ -385,4 +387,15 @@ fn a_recovery_restores_cwnd_and_a_timeout_too() {
     assert_eq!(flow.window.cwnd, 4.0, "MinPipeCwnd");
     flow.ack(flow.delivered - 1.0, Some(RATE), 3.0, 1.0, &acked(1.0));
     assert_eq!(flow.window.cwnd, 151.0);
+}
+
+#[test]
+fn the_offload_budget_is_three_quanta_and_one_under_quic() {
+    for (quic, budget) in [(false, 12.0), (true, 4.0)] {
+        let settings = Settings { control: ControlKind::Bbr3, pacing_burst: 4, quic, ..Settings::default() };
+        let Algorithm::Bbr3(bbr) = settings.algorithm() else { panic!("not BBRv3") };
+        assert_eq!(bbr.offload_budget, budget);
+        // The bandwidth-delay product is below it.
+        assert_eq!(bbr.quantization_budget(2.0), budget);
+    }
 }
