@@ -82,6 +82,7 @@ mod tins;
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
+use crate::params::{ParamError, Values};
 use crate::policy::Limit;
 use crate::Discipline;
 use parameters::{Settings, PARAMS};
@@ -97,6 +98,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Hoeiland-Joergensen, Taht, Morton: Piece of CAKE, IEEE LANMAN, 2018; Linux sch_cake",
     file: include_str!("cake.rs"),
     params: &[&PARAMS],
+    linux: true,
     limit: DefaultLimit::Packets { packets: 10_240, source: "Linux cake_init" },
     check: &|values, _| Settings::read(values, Limit::Packets(1)).map(|_| ()),
     build: &|values, _, limit| {
@@ -107,6 +109,16 @@ pub const SPEC: AqmSpec = AqmSpec {
     },
     curve: None,
 };
+
+/// Bytes of memory that an IP packet of `size` takes, and those that a queue with these values has.
+///
+/// # Errors
+/// If the values do not fit.
+pub fn memory(values: &Values, limit: Limit, size: u32) -> Result<[u64; 2], ParamError> {
+    let set = Settings::read(values, limit)?;
+    let has = if set.given_memory > 0 { set.given_memory } else { set.most_memory() };
+    Ok([set.memory_of(size).into(), has])
+}
 
 #[cfg(test)]
 mod tests;

@@ -109,6 +109,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Gibbens, Kelly: Resource pricing and the evolution of congestion control, Automatica 35(12), 1999",
     file: include_str!("gk.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, link, limit| Ok(Built::Policy(Box::new(read(values, link, limit)))),

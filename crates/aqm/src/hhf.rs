@@ -112,6 +112,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Lam, Dukkipati: Linux net/sched/sch_hhf.c, 2013; Estan, Varghese: New directions in traffic measurement, SIGCOMM 2002",
     file: include_str!("hhf.rs"),
     params: &[&PARAMS],
+    linux: true,
     limit: DefaultLimit::Packets { packets: 1000, source: "Linux sch_hhf" },
     check: &|_, _| Ok(()),
     build: &|values, _, limit| {

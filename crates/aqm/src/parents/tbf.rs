@@ -58,6 +58,7 @@ pub(super) const SPEC: ParentSpec = ParentSpec {
     summary: "Token bucket: a rate, a burst, and a rate within the burst",
     source: "Kuznetsov, Torokhov: Linux net/sched/sch_tbf.c, 2001",
     params: PARAMS,
+    linux: true,
     check: |values, link| {
         let Some(peak) = values.number(PARAMS, "peakrate") else { return Ok(()) };
         let rate = rate_of(values, link);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use earlydrop_aqm::cake;
 use earlydrop_aqm::policy::Limit;
 use serde_json::json;
 
@@ -13,9 +14,10 @@ use super::fields::{join, Checked, Field, Fields};
 use super::forms::{Own, Range};
 use super::keys::Key;
 use super::link::Links;
-use super::model::{FlowRecord, Parent, Record, Topology};
+use super::model::{FlowRecord, Parent, QueueSpec, Record, Topology};
 use super::nearest::{some_of, suggestion};
 use super::own::{Aqms, OwnAqm};
+use super::queue::misfit;
 use super::traffic::Direction as Way;
 use super::whole::Scenario;
 use super::{amounts, bdp, ends, own, reachable, topology, traffic, units};
@@ -145,19 +147,53 @@ fn buffers_hold_a_packet(scenario: &Scenario) -> Checked<()> {
             _ => largest(Way::Forward).max(largest(Way::Reverse)),
         };
         let (packet, what) = if data > acks { (data, "segment and header") } else { (acks, "an ACK") };
-        let holds = |path: String, bytes: u64| {
-            let error = ScenarioError::new(path, "holds no packet of this scenario");
-            let error = error.given(format!("{bytes} B")).allowed(format!("at least {packet} B, {what}"));
-            (bytes >= u64::from(packet)).then_some(()).ok_or(error)
+        let QueueSpec { spec, values, limit, .. } = &queue.spec;
+        let refuse = |path: String, given: String, allowed: String| {
+            Err(ScenarioError::new(path, "holds no packet of this scenario").given(given).allowed(allowed))
+        };
+        let holds = |path: String, bytes: u64, counts_header: bool| {
+            let header = if counts_header { link_header(&scenario.topology, &queue.key) } else { 0 };
+            let least = packet + header;
+            if bytes >= u64::from(least) {
+                return Ok(());
+            }
+            let what = if header > 0 { format!("{what}, and Ethernet's header") } else { what.to_string() };
+            refuse(path, format!("{bytes} B"), format!("at least {least} B, {what}"))
         };
         if let Some(Parent { spec, values }) = &queue.spec.parent {
-            holds(join(&join("queue", &queue.key), "burst"), (spec.largest)(values).into())?;
+            holds(join(&join("queue", &queue.key), "burst"), (spec.largest)(values).into(), spec.linux)?;
         }
-        if let Limit::Bytes(bytes) = queue.spec.limit {
-            holds(join(&queue.path(), "limit"), bytes)?;
+        let path = join(&queue.path(), "limit");
+        if let Limit::Bytes(bytes) = *limit {
+            holds(path.clone(), bytes, spec.counts_header(values))?;
+        }
+        if spec.name == cake::SPEC.name {
+            // It drops what its memory does not hold, and counts the buffer that Linux has for a packet.
+            let [takes, has] = cake::memory(values, *limit, packet).map_err(|error| misfit(&queue.path(), error))?;
+            if takes > has {
+                let (given, unit) = match limit {
+                    Limit::Packets(packets) => (format!("{packets} packets"), "a larger limit or max_packet"),
+                    Limit::Bytes(bytes) => (format!("{bytes} B"), "a larger limit"),
+                };
+                let allowed = format!("{unit}: {packet} B, {what}, take {takes} B of the memory, which has {has} B");
+                return refuse(path, given, allowed);
+            }
         }
     }
     Ok(())
+}
+
+/// Bytes of the header that a queue which follows Linux counts at its links: the largest.
+fn link_header(topology: &Topology, key: &str) -> u32 {
+    let header = |link: &LinkSpec| link.link_layer.header().unsigned_abs();
+    match topology {
+        Topology::Dumbbell(dumbbell) if key == "reverse" => header(&dumbbell.reverse),
+        Topology::Dumbbell(dumbbell) => header(&dumbbell.bottleneck),
+        Topology::Graph(graph) => {
+            let links = graph.links().filter(|(_, direction, ..)| direction.queue.as_deref() == Some(key));
+            links.map(|(_, direction, ..)| header(&direction.link)).max().unwrap_or(0)
+        }
+    }
 }
 
 /// Refuses a round trip of almost no time over TCP: over fast links without delay a run would have too many packets to
