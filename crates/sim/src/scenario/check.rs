@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use earlydrop_aqm::cake;
+use earlydrop_aqm::link_layer::LinkLayer;
 use earlydrop_aqm::policy::Limit;
 use serde_json::json;
 
@@ -139,7 +140,7 @@ fn buffers_hold_a_packet(scenario: &Scenario) -> Checked<()> {
     // Where all traffic is between the pairs of a dumbbell, each queue gets the packets of one direction.
     let by_pairs =
         matches!(scenario.topology, Topology::Dumbbell(_)) && scenario.ends.iter().all(|ends| ends.between.is_none());
-    for queue in &scenario.queues {
+    for (queue, link_header) in scenario.queues.iter().zip(link_headers(scenario)) {
         let largest = |direction| scenario.largest_packet(direction);
         let data = match (by_pairs, queue.key.as_str()) {
             (true, "bottleneck") => largest(Way::Forward),
@@ -152,7 +153,7 @@ fn buffers_hold_a_packet(scenario: &Scenario) -> Checked<()> {
             Err(ScenarioError::new(path, "holds no packet of this scenario").given(given).allowed(allowed))
         };
         let holds = |path: String, bytes: u64, counts_header: bool| {
-            let header = if counts_header { link_header(&scenario.topology, &queue.key) } else { 0 };
+            let header = if counts_header { link_header } else { 0 };
             let least = packet + header;
             if bytes >= u64::from(least) {
                 return Ok(());
@@ -171,11 +172,14 @@ fn buffers_hold_a_packet(scenario: &Scenario) -> Checked<()> {
             // It drops what its memory does not hold, and counts the buffer that Linux has for a packet.
             let [takes, has] = cake::memory(values, *limit, packet).map_err(|error| misfit(&queue.path(), error))?;
             if takes > has {
-                let (given, unit) = match limit {
-                    Limit::Packets(packets) => (format!("{packets} packets"), "a larger limit or max_packet"),
-                    Limit::Bytes(bytes) => (format!("{bytes} B"), "a larger limit"),
+                let (given, least) = match *limit {
+                    Limit::Packets(packets) => {
+                        let least = (takes * packets).div_ceil(has);
+                        (format!("{packets} packets"), format!("at least {least} packets, or a larger max_packet"))
+                    }
+                    Limit::Bytes(bytes) => (format!("{bytes} B"), format!("at least {takes} B")),
                 };
-                let allowed = format!("{unit}: {packet} B, {what}, take {takes} B of the memory, which has {has} B");
+                let allowed = format!("{least}: {packet} B, {what}, take {takes} B of memory, and there are {has} B");
                 return refuse(path, given, allowed);
             }
         }
@@ -183,17 +187,15 @@ fn buffers_hold_a_packet(scenario: &Scenario) -> Checked<()> {
     Ok(())
 }
 
-/// Bytes of the header that a queue which follows Linux counts at its links: the largest.
-fn link_header(topology: &Topology, key: &str) -> u32 {
-    let header = |link: &LinkSpec| link.link_layer.header().unsigned_abs();
-    match topology {
-        Topology::Dumbbell(dumbbell) if key == "reverse" => header(&dumbbell.reverse),
-        Topology::Dumbbell(dumbbell) => header(&dumbbell.bottleneck),
-        Topology::Graph(graph) => {
-            let links = graph.links().filter(|(_, direction, ..)| direction.queue.as_deref() == Some(key));
-            links.map(|(_, direction, ..)| header(&direction.link)).max().unwrap_or(0)
-        }
+/// Bytes of the header that each queue counts if it follows Linux: the largest of its links.
+fn link_headers(scenario: &Scenario) -> Vec<u32> {
+    let graph = scenario.topology.with_queues();
+    let mut found = vec![0; scenario.queues.len()];
+    for port in scenario.ports(&graph) {
+        let layer = graph.link(port.link).map_or(LinkLayer::Ip, |(direction, ..)| direction.link.link_layer);
+        found[port.queue] = found[port.queue].max(layer.header().unsigned_abs());
     }
+    found
 }
 
 /// Refuses a round trip of almost no time over TCP: over fast links without delay a run would have too many packets to
