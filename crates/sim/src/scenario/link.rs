@@ -46,7 +46,8 @@ pub(super) static DELAYS: Key<Delay> = Key::required(
     "Propagation delay; a list is used in turn, one for each host, and `{ uniform = [time, time] }` draws each \
      with the run's seed.",
 );
-static LINK_LAYER: Key<OneOf<LinkLayer>> = Key::or(
+/// What Linux's queues count beside the IP packet.
+pub(super) static LINK_LAYER: Key<OneOf<LinkLayer>> = Key::or(
     "link_layer",
     OneOf { all: &LinkLayer::ALL, name: LinkLayer::name },
     LinkLayer::Ethernet,
@@ -251,7 +252,7 @@ impl Links<'_> {
         Ok(LinkSpec {
             rate,
             delay,
-            link_layer: LINK_LAYER.read(fields)?,
+            link_layer: LINK_LAYER.read_or(fields, default.map_or(LinkLayer::Ethernet, |link| link.link_layer))?,
             framing: FRAMING.given(fields)?,
             aggregation,
             loss: LOSS.given(fields)?,
