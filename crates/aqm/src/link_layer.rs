@@ -4,7 +4,7 @@
 //! (`qdisc_pkt_len`): at an Ethernet device 14 bytes more. Which disciplines and parents do so is a part of their
 //! declarations ([`AqmSpec::counts_header`](crate::catalogue::AqmSpec::counts_header),
 //! [`ParentSpec::linux`](crate::parents::ParentSpec)); the bytes are added here, and taken off again from all that
-//! leaves the queue: packets, lengths, counts. What `tc -s qdisc` shows of tins and classes keeps them.
+//! leaves the queue: packets, lengths, counts.
 
 use crate::discipline::{Admitted, Built, Discipline, OnDrop};
 use crate::gate::Counters;
@@ -179,8 +179,16 @@ impl Discipline for Counting {
         self.queue.groups(out);
     }
 
+    /// A sum of bytes follows the number of its packets.
     fn parent(&self, out: &mut dyn FnMut(Option<usize>, &'static str, f64)) {
-        self.queue.parent(out);
+        let mut packets = 0.0;
+        self.queue.parent(&mut |class, name, value| {
+            if name.ends_with("packets") {
+                packets = value;
+            }
+            let longer = if name.ends_with("bytes") { f64::from(self.bytes) * packets } else { 0.0 };
+            out(class, name, value - longer);
+        });
     }
 
     fn change(&mut self, built: Built) -> bool {

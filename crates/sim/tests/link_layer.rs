@@ -71,9 +71,23 @@ fn results_count_bytes_of_ip_packets() {
     ] {
         let document = result("", queue, &traffic);
         let found = &document["queues"]["bottleneck"];
-        for (packets, bytes) in [("departures", "departed_bytes"), ("arrivals", "arrived_bytes")] {
-            let [packets, bytes] = [packets, bytes].map(|key| found[key].as_u64().expect("a number"));
-            assert!(packets > 10_000 && bytes == 1500 * packets, "{queue}: {found}");
+        let is_ip = |of: &Value, packets: &str, bytes: &str| {
+            let [packets, bytes] = [packets, bytes].map(|key| of[key].as_f64().expect("a number"));
+            assert!(packets > 10_000.0 && bytes == 1500.0 * packets, "{queue}: {of}");
+        };
+        is_ip(found, "departures", "departed_bytes");
+        is_ip(found, "arrivals", "arrived_bytes");
+        if queue.contains("cake") {
+            let tin = &found["tins"][1];
+            is_ip(tin, "packets", "bytes");
+            let waiting = tin["backlog_bytes"].as_f64().expect("a number");
+            assert!(waiting > 0.0 && waiting % 1500.0 == 0.0 && tin["largest_packet_bytes"] == 1500.0, "{tin}");
+        }
+        if queue.contains("parent") {
+            is_ip(&found["parent"], "sent_packets", "sent_bytes");
+        }
+        if queue.contains("htb") {
+            is_ip(&found["parent"]["classes"][0], "sent_packets", "sent_bytes");
         }
     }
 }

@@ -35,6 +35,8 @@ struct Slot {
     on_link: u32,
     /// truesize: bytes of memory.
     memory: u32,
+    /// Bytes of the packet before its IP header.
+    offset: i32,
     /// The next packet of the queue, or the next free place.
     behind: u32,
 }
@@ -192,6 +194,7 @@ impl Cake {
         let size = slot.packet.size;
         flow.backlog -= size;
         at.backlog -= u64::from(size);
+        at.offsets -= i64::from(slot.offset);
         self.forget(place as usize);
         Some(place as usize)
     }
@@ -228,7 +231,7 @@ impl Cake {
     fn filter(&mut self, tin: usize, queue: usize, now: i64, on_drop: &mut OnDrop<'_>) -> u32 {
         let Some((place, before)) = self.redundant(tin, queue) else { return 0 };
         let slot = &mut self.pool[place as usize];
-        let (packet, on_link) = (slot.packet, slot.on_link);
+        let (packet, on_link, offset) = (slot.packet, slot.on_link, slot.offset);
         let behind = std::mem::replace(&mut slot.behind, self.free);
         self.free = place;
         let at = &mut self.tins[tin];
@@ -239,6 +242,7 @@ impl Cake {
         }
         flow.backlog -= packet.size;
         at.backlog -= u64::from(packet.size);
+        at.offsets -= i64::from(offset);
         at.seen.ack_drops += 1;
         self.forget(place as usize);
         if self.set.ingress {
@@ -485,17 +489,18 @@ impl Discipline for Cake {
                 self.shaper.refresh(now);
             }
         }
-        at.seen.largest = at.seen.largest.max(packet.size);
+        let (offset, ip_size) = (header.offset, packet.size.saturating_add_signed(-header.offset));
+        at.seen.largest = at.seen.largest.max(ip_size);
         at.seen.packets += 1;
-        at.seen.bytes += u64::from(packet.size);
+        at.seen.bytes += u64::from(ip_size);
         if self.set.wash {
             packet.class = 0;
         }
         packet.admit(time);
-        let on_link = shaper::on_link(&self.set, packet.size, header.offset);
+        let on_link = shaper::on_link(&self.set, packet.size, offset);
         // The link layer's header has its place in the headroom.
-        let memory = self.set.memory_of(packet.size.saturating_add_signed(-header.offset));
-        let place = self.store(Slot { packet, enqueued: now, on_link, memory, behind: NONE }, header.tcp);
+        let memory = self.set.memory_of(ip_size);
+        let place = self.store(Slot { packet, enqueued: now, on_link, memory, offset, behind: NONE }, header.tcp);
         let at = &mut self.tins[tin];
         let flow = &mut at.flows.all[queue];
         match flow.first {
@@ -505,6 +510,7 @@ impl Discipline for Cake {
         flow.last = place;
         flow.backlog += packet.size;
         at.backlog += u64::from(packet.size);
+        at.offsets += i64::from(offset);
         self.memory += u64::from(memory);
         self.packets += 1;
         self.bytes += u64::from(packet.size);
