@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn marking_ends_at_an_arrival_too() {
         let mut queue = behind(&[], Limit::Packets(20));
-        (0..20).for_each(|_| drop(arrive(&mut queue, 0.0, Ecn::Ect0)));
+        assert!((0..20).all(|_| arrive(&mut queue, 0.0, Ecn::Ect0)));
         assert_eq!((leave(&mut queue, 0.0), gauge(&queue, "marking")), (Some(true), 1.0));
         // 19 packets of the real queue still wait when the virtual one is empty.
         arrive(&mut queue, 20.1, Ecn::Ect0);
