@@ -155,6 +155,9 @@ class Scenario:
         its receiver, and whether it is the ACKs that pass. None if there is no such queue.
         """
 
+    def over_ip(self) -> Scenario:
+        """The same over links without a link layer, as those between TUN devices are."""
+
     def network(self) -> str:
         """The network in full as JSON: `node`, `link`, and under `queue` the names of queues by those of links."""
 

@@ -106,6 +106,7 @@ def link(
     rate: str | Mapping[str, Any],
     delay: str | list[str] | Mapping[str, Any],
     *,
+    link_layer: str | None = None,
     framing: Mapping[str, Any] | None = None,
     aggregation: Mapping[str, Any] | None = None,
     loss: float | Mapping[str, Any] | None = None,
@@ -115,17 +116,25 @@ def link(
 ) -> Link:
     """A link: `link("5 Mbit/s", "20 ms")`.
 
-    `rate` may also be a `schedule` or a `trace`. `framing` is what the link layer adds,
-    `{"overhead": "40 B", "encoding": "atm"}`; with `aggregation`, `{"access": "1 ms", "bytes": "64 kB"}`, packets that
-    wait leave together. `loss` is a probability or `{"every": 100}`, `jitter` the longest
-    extra delay or `{"uniform": ["1 ms", "5 ms"], "keep_order": True}`, `reorder`
-    `{"probability": 0.01, "delay": "5 ms"}`.
+    `rate` may also be a `schedule` or a `trace`. With `link_layer="ip"` queues that follow Linux count no Ethernet
+    header. `framing` is what the link adds on the wire, `{"overhead": "40 B", "encoding": "atm"}`; with `aggregation`,
+    `{"access": "1 ms", "bytes": "64 kB"}`, packets that wait leave together. `loss` is a probability or
+    `{"every": 100}`, `jitter` the longest extra delay or `{"uniform": ["1 ms", "5 ms"], "keep_order": True}`,
+    `reorder` `{"probability": 0.01, "delay": "5 ms"}`.
 
     As a context manager it is a real link between this program's network namespace and a new one, see
     `earlydrop.links`: `with link("20 Mbit/s", "20 ms", queue="red limit=120p") as l: l.run([...])`. `real` are keyword
-    arguments of `earlydrop.links.plan` for that: `queue`, `reverse_queue`, `seed` and others.
+    arguments of `earlydrop.links.plan` for that: `queue`, `reverse_queue`, `seed` and others. A real link has no link
+    layer.
     """
-    more = {"framing": framing, "aggregation": aggregation, "loss": loss, "jitter": jitter, "reorder": reorder}
+    more = {
+        "link_layer": link_layer,
+        "framing": framing,
+        "aggregation": aggregation,
+        "loss": loss,
+        "jitter": jitter,
+        "reorder": reorder,
+    }
     return Link({"rate": rate, "delay": delay, **{k: v for k, v in more.items() if v is not None}}, real)
 
 

@@ -63,6 +63,9 @@ def test_every_line_and_queue_is_a_scenario(link: str, queue: str) -> None:
     ways = [link["framing"] for link in checked["link"] if "framing" in link]
     assert len(ways) == (1 if queue in (ALONE, TODAY) else 2)
     assert {way["overhead"] for way in ways} == {f"{home.framing.overhead} B"}
+    # A PPP device has no Ethernet header.
+    layers = {link.get("link_layer", "ethernet") for link in checked["link"] if "framing" in link}
+    assert layers == {"ip" if link in ("adsl", "vdsl") else "ethernet"}
 
 
 def test_framing_is_that_of_tc_cake() -> None:

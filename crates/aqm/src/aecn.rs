@@ -154,6 +154,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Zheng, Kinicki: Adaptive explicit congestion notification (AECN), ISCC 2002 (abstract)",
     file: include_str!("aecn.rs"),
     params: &[SHOWN, &OWN],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| Rules::read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(Aecn::new(Rules::read(values, link)?)))),

@@ -113,6 +113,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Sharma, Liu, Atreya, Krishnamurthy: Approximating fair queueing on reconfigurable switches, NSDI 2018",
     file: include_str!("afq.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|values, _| Afq::new(values, Limit::Packets(1)).map(|_| ()),
     build: &|values, _, limit| {

@@ -53,6 +53,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "None",
     file: include_str!("agent.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(Agent { p: values.real(&PARAMS, "p") }))),

@@ -93,6 +93,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Yu, Hu, Wu, Sun, Braverman et al.: Programmable packet scheduling with a single queue, SIGCOMM 2021",
     file: include_str!("aifo.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(Aifo::new(values, limit)))),

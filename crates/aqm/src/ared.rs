@@ -182,6 +182,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Floyd, Gummadi, Shenker: Adaptive RED, technical report, 2001",
     file: include_str!("ared.rs"),
     params: &[&COMMON, &OWN, &GENTLE],
+    linux: false,
     limit: DefaultLimit::Rule {
         rule: "4 max_th",
         source: "as RED",

@@ -71,6 +71,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Suthaharan: Reduction of queue oscillation, Computer Communications 30, 2007 (weights reconstructed)",
     file: include_str!("autored.rs"),
     params: &[&RED, &auto_weight::PARAMS],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &check,
     build: &|values, link, limit| Ok(Built::Policy(Box::new(AutoRed::new(values, link, limit)?))),

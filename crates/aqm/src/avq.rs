@@ -160,6 +160,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Kunniyur, Srikant: An adaptive virtual queue (AVQ) algorithm for active queue management, ToN 12(2), 2004",
     file: include_str!("avq.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, link, limit| Ok(Built::Policy(Box::new(read(values, link, limit)))),

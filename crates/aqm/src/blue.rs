@@ -127,6 +127,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Feng, Shin, Kandlur, Saha: The BLUE active queue management algorithms, ToN 10(4), 2002",
     file: include_str!("blue.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(Blue::new(values)))),

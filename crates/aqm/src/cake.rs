@@ -43,12 +43,17 @@
 //!    nothing translates addresses between a simulated host and the queue, so its host is the one before NAT. Filters of
 //!    `tc` and `fwmark` are left out too.
 //! 4. A limit in bytes is `memlimit`. One in packets bounds the memory by so many packets of `max_packet`, as Linux's
-//!    own 10240, and besides that the packets themselves.
+//!    own 10240, and besides that the packets themselves. A scenario is refused if its largest packet takes more memory
+//!    than that.
 //! 5. `memory = "linux"` counts what a datagram of this size takes in a Linux buffer. The kernel's own figure depends on
 //!    the driver and on who allocated the packet.
 //! 6. Where marking is off, CAKE still marks. Here as everywhere the port decides (`ecn`).
-//! 7. With `overhead`, Linux takes off what precedes the IP header. Sizes are those of IP packets here, unless
-//!    `network_offset` says otherwise. A size below zero would be 4 GB there, and is 0 here.
+//! 7. Linux counts the 14 bytes of Ethernet's header, and so does CAKE here, unless the link has `link_layer = "ip"`.
+//!    Fairness depends on them. From 50 Mbit/s on, or without a shaper, the quantum is 1514 B, which a full packet of
+//!    1514 B uses up. With 1500 B a queue that was just served and is empty has credit left, is sparse again with its
+//!    next packet, and goes before the queues with a backlog: at 80 Mbit/s, four flows of 30 Mbit/s got 4.9 each beside
+//!    four of 15, which got 14.7. With the header all get 9.8. `overhead` is that of an IP packet, as for `tc`: it
+//!    replaces the header. A size below zero would be 4 GB in Linux, and is 0 here.
 //! 8. `wash` sets the class of the packet; the next simulated queue takes class and DSCP from the flow again. On a real
 //!    link the packet leaves with DSCP 0.
 //!
@@ -82,6 +87,7 @@ mod tins;
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
+use crate::params::{ParamError, Values};
 use crate::policy::Limit;
 use crate::Discipline;
 use parameters::{Settings, PARAMS};
@@ -97,6 +103,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Hoeiland-Joergensen, Taht, Morton: Piece of CAKE, IEEE LANMAN, 2018; Linux sch_cake",
     file: include_str!("cake.rs"),
     params: &[&PARAMS],
+    linux: true,
     limit: DefaultLimit::Packets { packets: 10_240, source: "Linux cake_init" },
     check: &|values, _| Settings::read(values, Limit::Packets(1)).map(|_| ()),
     build: &|values, _, limit| {
@@ -107,6 +114,16 @@ pub const SPEC: AqmSpec = AqmSpec {
     },
     curve: None,
 };
+
+/// Bytes of memory that an IP packet of `size` takes, and those that a queue with these values has.
+///
+/// # Errors
+/// If the values do not fit.
+pub fn memory(values: &Values, limit: Limit, size: u32) -> Result<[u64; 2], ParamError> {
+    let set = Settings::read(values, limit)?;
+    let has = if set.given_memory > 0 { set.given_memory } else { set.most_memory() };
+    Ok([set.memory_of(size).into(), has])
+}
 
 #[cfg(test)]
 mod tests;

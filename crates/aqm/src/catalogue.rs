@@ -3,7 +3,7 @@
 use crate::default_limit::DefaultLimit;
 pub use crate::discipline::Built;
 pub use crate::params::Link;
-use crate::params::{Param, ParamError, Values};
+use crate::params::{Param, ParamError, Value, Values};
 use crate::policy::Limit;
 
 /// The families, in the order people see them: every [`AqmSpec::family`] is one of these.
@@ -43,6 +43,8 @@ pub struct AqmSpec {
     pub file: &'static str,
     /// Parameters, in groups.
     pub params: &'static [&'static [Param]],
+    /// Whether it is Linux's, although it has no `dialect` to say so; see [`AqmSpec::counts_header`].
+    pub linux: bool,
     /// The buffer of a queue that gives none.
     pub limit: DefaultLimit,
     /// Checks values against one another and the link.
@@ -62,6 +64,12 @@ impl AqmSpec {
     /// The parameter called `name`.
     pub fn param(&self, name: &str) -> Option<&'static Param> {
         self.all_params().find(|p| p.name == name)
+    }
+
+    /// Whether it counts the link layer's header ([`crate::link_layer`]), as all do that follow Linux.
+    pub fn counts_header(&self, values: &Values) -> bool {
+        let dialect = self.param("dialect").map(|param| values.get(param));
+        self.linux || dialect == Some(Value::Choice("linux"))
     }
 
     /// The buffer of a queue at `link` that gives none; `values` have passed the checks.

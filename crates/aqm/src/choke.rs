@@ -148,6 +148,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Pan, Prabhakar, Psounis: CHOKe, INFOCOM 2000; Linux sch_choke",
     file: include_str!("choke.rs"),
     params: &[&RED, &OWN],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| Rules::read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(Choke::new(&Rules::read(values, link)?)))),

@@ -94,6 +94,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         "Hoeiland-Joergensen, Taht, Morton: Piece of CAKE, IEEE LANMAN, 2018; Linux sch_cake; ns-3 cobalt-queue-disc",
     file: include_str!("cobalt.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::Rule {
         rule: "what the link sends in 4 interval, 4 MiB to 15.5 MB",
         source: "Linux sch_cake",

@@ -85,6 +85,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Nichols, Jacobson, McGregor, Iyengar: Controlled Delay Active Queue Management, RFC 8289, 2018",
     file: include_str!("codel.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::Packets { packets: 1000, source: "Linux sch_codel" },
     check: &|values, _| Settings::read(values).map(|_| ()),
     build: &|values, _, _| {

@@ -140,6 +140,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Dedu, Linck, Spies: Distance-dependent RED policy (DDRED), 2007",
     file: include_str!("ddred.rs"),
     params: &[SHOWN, &OWN, &distance::PARAMS],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, limit| {

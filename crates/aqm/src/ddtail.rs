@@ -76,6 +76,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Dedu, Linck, Spies: Distance-dependent RED policy (DDRED), 2007, section IV.B",
     file: include_str!("ddtail.rs"),
     params: &[&OWN, &distance::PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(DdTail::new(values, limit)))),

@@ -52,6 +52,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Lakshman, Neidhardt, Ott: The drop from front strategy in TCP and in TCP over ATM, INFOCOM 1996",
     file: include_str!("drop_front.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(DropFront { room: capacity::room(values, limit) }))),

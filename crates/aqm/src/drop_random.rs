@@ -74,6 +74,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "RFC 2309, section 2: random drop on full; ns-2.35 drop_rand_",
     file: include_str!("drop_random.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(DropRandom::new(values, limit)))),

@@ -44,6 +44,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Folklore; ns-2.35 queue/drop-tail.cc, ns-3 DropTailQueue",
     file: include_str!("droptail.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(DropTail { room: capacity::room(values, limit) }))),

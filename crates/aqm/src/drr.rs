@@ -123,6 +123,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         "Shreedhar, Varghese: Efficient fair queuing using deficit round robin, ToN 4(3), 1996; ns-2.35 queue/drr.cc",
     file: include_str!("drr.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, limit| {

@@ -83,6 +83,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Zheng, Atiquzzaman: DSRED, an active queue management scheme for next generation networks, LCN 2000",
     file: include_str!("dsred.rs"),
     params: &[&COMMON, &OWN],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {

@@ -98,6 +98,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         "De Schepper, Briscoe, White: Dual-queue coupled AQM for L4S, RFC 9332, 2023; Linux net/sched/sch_dualpi2.c",
     file: include_str!("dualpi2.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::Rule {
         rule: "10000 packets; rfc: 250 ms at the link's rate",
         source: "Linux sch_dualpi2; RFC 9332, appendix A.1",

@@ -96,6 +96,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Zhang, Bai, Chen: Enabling ECN for datacenter networks with RTT variations, CoNEXT 2019",
     file: include_str!("ecn_sharp.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::Packets { packets: 100, source: "ns3-ecn-sharp" },
     check: &|_, _| Ok(()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(EcnSharp::new(values)))),

@@ -56,6 +56,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Chitra, Padmavathi, about 2010 (reconstructed from FLoadAutoRED, 2011)",
     file: include_str!("fautoredwithred.rs"),
     params: &[&RED, &auto_weight::PARAMS, &two_levels::PARAMS],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &check,
     build: &|values, link, limit| Ok(Built::Policy(Box::new(FAutoRedWithRed::new(values, link, limit)?))),

@@ -90,6 +90,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Feng, Kandlur, Saha, Shin: A self-configuring RED gateway, INFOCOM 1999",
     file: include_str!("feng_red.rs"),
     params: &[&COMMON, &OWN, &GENTLE],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),

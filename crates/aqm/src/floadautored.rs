@@ -229,6 +229,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Chitra, Padmavathi: FLoadAutoRED, IJCSI 8(4), 2011, and the thesis chapter of that name",
     file: include_str!("floadautored.rs"),
     params: &[&RED, &auto_weight::PARAMS, &OWN],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &check,
     build: &|values, link, limit| Ok(Built::Policy(Box::new(FLoadAutoRed::new(values, link, limit)?))),

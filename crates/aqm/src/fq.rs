@@ -94,6 +94,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Demers, Keshav, Shenker: Analysis and simulation of a fair queueing algorithm, SIGCOMM 1989",
     file: include_str!("fq.rs"),
     params: &[&WEIGHTS, &PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, link, limit| {

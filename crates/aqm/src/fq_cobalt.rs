@@ -66,6 +66,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "ns-3 fq-cobalt-queue-disc; COBALT: Hoeiland-Joergensen, Taht, Morton: Piece of CAKE, IEEE LANMAN, 2018",
     file: include_str!("fq_cobalt.rs"),
     params: &[&NS3_PARAMS, &fair::PARAMS],
+    linux: false,
     limit: DefaultLimit::Packets { packets: 10_240, source: "ns-3 FqCobaltQueueDisc" },
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, limit| {

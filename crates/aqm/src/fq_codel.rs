@@ -109,6 +109,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Hoeiland-Joergensen, McKenney, Taht, Gettys, Dumazet: FlowQueue-CoDel, RFC 8290, 2018",
     file: include_str!("fq_codel.rs"),
     params: &[&codel::PARAMS, &fair::PARAMS, &OWN, &selector::PARAMS],
+    linux: false,
     limit: DefaultLimit::Packets { packets: 10_240, source: "RFC 8290, 5.2.3; Linux sch_fq_codel" },
     check: &|values, _| read(values).and_then(|_| Selector::read(values)).map(|_| ()),
     build: &|values, _, limit| {

@@ -159,6 +159,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Dumazet: Linux net/sched/sch_fq.c, 2013",
     file: include_str!("fq_pacing.rs"),
     params: &[&PARAMS],
+    linux: true,
     limit: DefaultLimit::Packets { packets: 10_000, source: "Linux fq_init" },
     check: &|_, _| Ok(()),
     build: &|values, _, limit| {

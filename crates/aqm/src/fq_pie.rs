@@ -103,6 +103,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Linux net/sched/sch_fq_pie.c, 2020; ns-3 fq-pie-queue-disc.cc",
     file: include_str!("fq_pie.rs"),
     params: &[&OWN, &pie::PARAMS, &fair::PARAMS],
+    linux: false,
     limit: DefaultLimit::Packets { packets: 10_240, source: "Linux sch_fq_pie" },
     check: &|values, _| read(values, Limit::Packets(1)).map(|_| ()),
     build: &|values, _, limit| {

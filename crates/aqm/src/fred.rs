@@ -149,6 +149,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Lin, Morris: Dynamics of random early detection, SIGCOMM 1997",
     file: include_str!("fred.rs"),
     params: &[&OWN],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     // A limit that leaves min_th = "auto" to the link.
     check: &|values, link| Rules::read(values, link, Limit::Packets(u64::MAX)).map(|_| ()),

@@ -56,6 +56,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Floyd: Recommendation on using the gentle variant of RED, 2000",
     file: include_str!("gentle_red.rs"),
     params: &[&COMMON],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {

@@ -8,7 +8,7 @@
 //!
 //! | when | rule |
 //! |---|---|
-//! | arrival of `L` at `t` | `VQ = max(0, VQ - theta C (t - t_0))`, then `VQ + L` if that is at most `theta B`, else marking begins |
+//! | arrival of `L` at `t` | `VQ = max(0, VQ - theta C (t - t_0))`; marking ends at `VQ = 0`; then `VQ + L` if that is at most `theta B`, else marking begins |
 //! | departure at `t` | `VQ = max(0, VQ - theta C (t - t_0))`; marking ends at `VQ = 0` |
 //!
 //! No random number, no timer, no average.
@@ -109,6 +109,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Gibbens, Kelly: Resource pricing and the evolution of congestion control, Automatica 35(12), 1999",
     file: include_str!("gk.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, link, limit| Ok(Built::Policy(Box::new(read(values, link, limit)))),
@@ -276,6 +277,17 @@ mod tests {
         assert_eq!(leave(&mut queue, 21.2), None);
         arrive(&mut queue, 21.3, Ecn::Ect0);
         assert_eq!(leave(&mut queue, 21.3), Some(false));
+    }
+
+    #[test]
+    fn marking_ends_at_an_arrival_too() {
+        let mut queue = behind(&[], Limit::Packets(20));
+        assert!((0..20).all(|_| arrive(&mut queue, 0.0, Ecn::Ect0)));
+        assert_eq!((leave(&mut queue, 0.0), gauge(&queue, "marking")), (Some(true), 1.0));
+        // 19 packets of the real queue still wait when the virtual one is empty.
+        arrive(&mut queue, 20.1, Ecn::Ect0);
+        assert_eq!((gauge(&queue, "marking"), gauge(&queue, "vq")), (0.0, 1.0));
+        assert_eq!(leave(&mut queue, 20.1), Some(false));
     }
 
     #[test]

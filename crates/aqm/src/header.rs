@@ -15,6 +15,8 @@ pub const MOST_BLOCKS: usize = 4;
 pub struct Header {
     /// The upper six bits of the traffic class, 0..=63 (RFC 2474).
     pub dscp: u8,
+    /// Bytes of the packet's size before its IP header (Linux: `skb_network_offset`).
+    pub offset: i32,
     /// The host that sends the packet: equal keys are one host.
     pub source: u64,
     /// The host that receives it.

@@ -27,8 +27,8 @@
 //! ## Differences
 //! 1. Linux counts time in jiffies (4 ms at 250 Hz); here it is exact.
 //! 2. Linux hashes addresses and ports with a random key. Here the flow key is hashed with a salt, one random number.
-//! 3. Linux keeps one expired heavy hitter in each of the 1024 lists of its table, to save an allocation, and counts it
-//!    among the `flows_limit`. Here expired ones do not count.
+//! 3. Expired heavy hitters count among the `flows_limit` until a packet meets their list, one of 1024, as in Linux. Then
+//!    they go. Linux keeps the last of the list even then, to save an allocation, and counts it.
 //! 4. A limit in bytes drops until the arrival fits. Linux counts packets.
 //! 5. The quantum is 1514 B, Linux's for Ethernet with 1500 B packets (`psched_mtu`).
 //!
@@ -112,6 +112,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Lam, Dukkipati: Linux net/sched/sch_hhf.c, 2013; Estan, Varghese: New directions in traffic measurement, SIGCOMM 2002",
     file: include_str!("hhf.rs"),
     params: &[&PARAMS],
+    linux: true,
     limit: DefaultLimit::Packets { packets: 1000, source: "Linux sch_hhf" },
     check: &|_, _| Ok(()),
     build: &|values, _, limit| {
@@ -395,6 +396,19 @@ mod tests {
         let mut queue = hhf(&[("admit_bytes", Value::Whole(500)), ("flows_limit", Value::Whole(2))], Limit::Packets(9));
         let classes: Vec<usize> = [1, 2, 3, 1].iter().map(|&flow| class(&mut queue, flow, 1000, 0.0)).collect();
         assert_eq!(classes, [HEAVY, HEAVY, OTHERS, HEAVY]);
+    }
+
+    #[test]
+    fn an_expired_heavy_hitter_counts_until_a_packet_meets_its_list() {
+        let given = [("admit_bytes", Value::Whole(500)), ("flows_limit", Value::Whole(2))];
+        let mut queue = hhf(&given, Limit::Packets(9));
+        let mut class = |flow, size, now| class(&mut queue, flow, size, now);
+        assert_eq!([class(1, 1000, 0.0), class(2, 1000, 0.0)], [HEAVY; 2]);
+        // Both expire after a second. Flow 3 is of another list; a small packet of flow 1 meets that of flow 1.
+        assert_eq!(class(3, 1000, 5e3), OTHERS);
+        assert_eq!([class(1, 100, 6e3), class(3, 1000, 6e3)], [OTHERS, HEAVY]);
+        // Flow 2 still counts.
+        assert_eq!(class(4, 1000, 6e3), OTHERS);
     }
 
     #[test]

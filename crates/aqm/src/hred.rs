@@ -67,6 +67,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Hu, Kshemkalyani: HRED, a simple and efficient active queue management algorithm, ICCCN 2004",
     file: include_str!("hred.rs"),
     params: &[&COMMON, &OWN],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {

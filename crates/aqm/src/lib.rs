@@ -22,6 +22,7 @@ pub mod fault;
 pub mod gate;
 pub mod gauges;
 pub mod header;
+pub mod link_layer;
 pub mod markers;
 mod packet;
 pub mod params;

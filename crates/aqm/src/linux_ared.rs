@@ -123,6 +123,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Linux net/sched/sch_red.c, include/net/red.h (red_adaptative_algo); iproute2 tc/tc_red.c",
     file: include_str!("linux_ared.rs"),
     params: &[&OWN, &linux::TC],
+    linux: true,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),

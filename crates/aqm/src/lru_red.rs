@@ -155,6 +155,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Smitha, Reddy: LRU-RED, GLOBECOM 2001",
     file: include_str!("lru_red.rs"),
     params: &[&COMMON, &GENTLE, &OWN],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| red::read(values, &COMMON, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(LruRed::new(values, link)?))),

@@ -80,6 +80,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Feng, Agarwal, Jayaraman, Siew: Modified RED gateways under bursty traffic, IEEE Comm. Letters 8(5), 2004",
     file: include_str!("mred.rs"),
     params: &[&COMMON, &OWN],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {

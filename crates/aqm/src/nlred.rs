@@ -49,6 +49,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Zhou, Yeung, Li: Nonlinear RED, Computer Networks 50, 2006",
     file: include_str!("nlred.rs"),
     params: &[&COMMON],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {

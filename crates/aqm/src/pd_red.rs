@@ -96,6 +96,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Sun, Ko, Chen, Chan, Zukerman: PD-RED, to improve the performance of RED, IEEE Comm. Letters 7(8), 2003",
     file: include_str!("pd_red.rs"),
     params: &[&COMMON, &OWN, &GENTLE],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link, Limit::Packets(1)).map(|_| ()),
     build: &|values, link, limit| Ok(Built::Policy(Box::new(read(values, link, limit)?))),

@@ -105,6 +105,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Hollot, Misra, Towsley, Gong: On designing improved controllers for AQM routers, INFOCOM 2001",
     file: include_str!("pi.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|values, _| read(values).map(|_| ()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(read(values)?))),

@@ -187,6 +187,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         "De Schepper, Bondarenko, Tsang, Briscoe: PI2: A linearized AQM for both classic and scalable TCP, CoNEXT 2016",
     file: include_str!("pi2.rs"),
     params: &[&PARAMS],
+    linux: true,
     limit: DefaultLimit::Packets { packets: 1000, source: "sch_pi2.c" },
     check: &|_, _| Ok(()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(Pi2::new(values)))),

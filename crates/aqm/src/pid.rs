@@ -94,6 +94,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Fan, Ren, Lin: Design a PID controller for active queue management, ISCC 2003",
     file: include_str!("pid.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|values, _| read(values).map(|_| ()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(read(values)?))),

@@ -106,6 +106,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Pan, Natarajan, Baker, White: Proportional Integral Controller Enhanced, RFC 8033, 2017",
     file: include_str!("pie.rs"),
     params: &[&OWN, &PARAMS],
+    linux: false,
     limit: DefaultLimit::Packets { packets: 1000, source: "Linux sch_pie" },
     check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(Pie::new(values, limit)))),

@@ -107,6 +107,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Linux net/sched: sch_prio.c, pfifo_fast of sch_generic.c, sch_skbprio.c; Prue, Postel: RFC 1046, 1988",
     file: include_str!("prio.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|values, _| Prio::new(values, Limit::Packets(1)).map(|_| ()),
     build: &|values, _, limit| {

@@ -77,6 +77,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Floyd, Jacobson: Random early detection gateways for congestion avoidance, ToN 1(4), 1993",
     file: include_str!("red.rs"),
     params: &[&COMMON, &GENTLE, &TC],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, &COMMON, link).map(|_| ()),
     build: &|values, link, _| {

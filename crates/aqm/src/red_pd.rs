@@ -83,6 +83,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Mahajan, Floyd, Wetherall: Controlling high-bandwidth flows at the congested router, ICNP 2001",
     file: include_str!("red_pd.rs"),
     params: &[&COMMON, &GENTLE, &OWN, &COUNT_MARKS],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| {
         red::read(values, &COMMON, link)?;

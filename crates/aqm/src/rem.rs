@@ -152,6 +152,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Athuraliya, Low, Li, Yin: REM: active queue management, IEEE Network 15(3), 2001",
     file: include_str!("rem.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),

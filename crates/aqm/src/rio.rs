@@ -110,6 +110,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         "Clark, Fang: Explicit allocation of best-effort packet delivery service, ToN 6(4), 1998; ns-2.35 queue/rio.cc",
     file: include_str!("rio.rs"),
     params: &[&IN, &OUT, SHOWN, &OWN],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| half(values, &IN, link).and(half(values, &OUT, link)).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(Rio::new(values, link)?))),

@@ -180,6 +180,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Feng, Kandlur, Saha, Shin: Stochastic Fair Blue, INFOCOM 2001; Linux net/sched/sch_sfb.c",
     file: include_str!("sfb.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(Sfb::new(values)))),

@@ -77,6 +77,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "McKenney: Stochastic fairness queueing, INFOCOM 1990; Linux net/sched/sch_sfq.c; ns-2.35 queue/sfq.cc",
     file: include_str!("sfq.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::Rule {
         rule: "127 packets; ns2: 40",
         source: "Linux sch_sfq; ns-2.35 (maxqueue_)",

@@ -95,6 +95,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Lin, Zhou, Wang, Su: Scalable fair random early detection, WiCOM 2006; Wang, Lin, Zhou, Xie, Li, IJCNS 2(1), 2009",
     file: include_str!("sfred.rs"),
     params: &[&COMMON, &GENTLE, &OWN, &COUNT_MARKS],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| Rules::read(values, link).map(|_| ()),
     build: &|values, link, _| {

@@ -104,6 +104,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Gran Alcoz, Dietmueller, Vanbever: SP-PIFO: Approximating push-in first-out behaviors, NSDI 2020",
     file: include_str!("sp_pifo.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, limit| {

@@ -136,6 +136,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Ott, Lakshman, Wong: SRED: stabilized RED, INFOCOM 1999",
     file: include_str!("sred.rs"),
     params: &[&OWN],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(Sred::new(values, limit)))),

@@ -140,6 +140,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Alizadeh et al.: Data center TCP (DCTCP), SIGCOMM 2010; RFC 8257",
     file: include_str!("step.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(Step::new(values)))),

@@ -75,6 +75,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Feng, Huang, Xu, Chang, IEEE Systems Journal, 2015; Keerthi: Three-section random early detection (TRED)",
     file: include_str!("tred.rs"),
     params: &[&COMMON, &OWN],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {

@@ -180,6 +180,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Cisco Systems: Weighted random early detection on the Cisco 12000 series router",
     file: include_str!("wred.rs"),
     params: &[&COMMON, &PRECEDENCES, &WEIGHTS],
+    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| Rules::read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(Wred::new(&Rules::read(values, link)?)))),

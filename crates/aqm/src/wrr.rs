@@ -111,6 +111,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Katevenis, Sidiropoulos, Courcoubetis: Weighted round-robin cell multiplexing, JSAC 9(8), 1991",
     file: include_str!("wrr.rs"),
     params: &[&WEIGHTS, &PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|_, _| Ok(()),
     build: &|values, _, limit| {

@@ -109,6 +109,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     source: "Long, Zhao, Guan, Yang: The Yellow active queue management algorithm, Computer Networks 47(4), 2005",
     file: include_str!("yellow.rs"),
     params: &[&PARAMS],
+    linux: false,
     limit: DefaultLimit::DEVICE,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),

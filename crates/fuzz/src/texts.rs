@@ -92,6 +92,7 @@ fn link(input: &mut Input<'_>, rates: &[&str], any: bool) -> String {
     };
     let more = input.of(&[
         "",
+        ", link_layer = 'ip'",
         ", loss = 0.05",
         ", loss = { every = 7 }",
         ", jitter = '3 ms'",

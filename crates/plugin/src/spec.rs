@@ -69,6 +69,7 @@ pub unsafe fn describe(aqm: *const abi::Aqm) -> Result<Declaration, String> {
         source: or(aqm.source, ""),
         file: doc.leak(),
         params: groups,
+        linux: false,
         limit: DefaultLimit::DEVICE,
         check: Box::leak(Box::new(move |values: &Values, link: &Link| {
             let numbers = numbers(params, values)?;

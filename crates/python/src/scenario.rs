@@ -55,6 +55,11 @@ impl Scenario {
         self.checked.to_json().to_string()
     }
 
+    /// The same over links without a link layer, as those between TUN devices are.
+    fn over_ip(&self) -> Scenario {
+        Scenario { checked: self.checked.over_ip() }
+    }
+
     /// What the scenario says but its author may not have meant, one sentence each.
     fn warnings(&self) -> Vec<String> {
         self.checked.warnings()

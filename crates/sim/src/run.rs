@@ -7,6 +7,7 @@ use crate::events::{HeapQueue, Lanes, LargeLanes};
 use crate::scenario::{Direction, InjectedRandom, Marker, Parent, Queue, Scenario, ScenarioError};
 use crate::topology::{access_links, default_name, Dumbbell, Graph, Routes};
 use earlydrop_aqm::catalogue::Link;
+use earlydrop_aqm::link_layer::{counting, LinkLayer};
 use earlydrop_aqm::markers::Conditioned;
 use earlydrop_aqm::random::Generator;
 
@@ -236,7 +237,12 @@ fn add_links(network: &mut Network, scenario: &Scenario, graph: &Graph, seed: u6
         let link = Link { rate_bps: spec.rate.nominal(), delay_s: spec.mean_delay() };
         let port = match ports.next_if(|port| port.link == number) {
             None => None,
-            Some(port) => Some(add_port(network, &port.name, &scenario.queues[port.queue], &link, seed)?),
+            Some(port) => {
+                let queue = &scenario.queues[port.queue];
+                let kind = port_kind(&port.name, queue, &link, spec.link_layer, seed)?;
+                let (name, aqm) = (port.name, queue.spec.spec.name.to_string());
+                Some(network.port(PortSpec { name, aqm, kind }))
+            }
         };
         let index = network.link(link.rate_bps, link.delay_s, port);
         indices[number as usize] = index;
@@ -247,27 +253,33 @@ fn add_links(network: &mut Network, scenario: &Scenario, graph: &Graph, seed: u6
     Ok(indices)
 }
 
-fn add_port(network: &mut Network, name: &str, queue: &Queue, link: &Link, seed: u64) -> Result<u32, ScenarioError> {
-    let kind = port_kind(name, queue, link, seed)?;
-    Ok(network.port(PortSpec { name: name.to_string(), aqm: queue.spec.spec.name.to_string(), kind }))
-}
-
 /// The discipline of the port called `name` in front of `link`, with random numbers derived from `seed`.
 ///
 /// # Errors
 /// If it cannot be built from its parameters; one that passed the checker can be.
-pub fn port_kind(name: &str, queue: &Queue, link: &Link, seed: u64) -> Result<PortKind, ScenarioError> {
-    let Some(Parent { spec, values }) = &queue.spec.parent else { return without_parent(name, queue, link, seed) };
+pub fn port_kind(
+    name: &str,
+    queue: &Queue,
+    link: &Link,
+    layer: LinkLayer,
+    seed: u64,
+) -> Result<PortKind, ScenarioError> {
+    let header = |counts: bool| if counts { layer.header() } else { 0 };
+    let own = header(queue.spec.spec.counts_header(&queue.spec.values));
+    let Some(Parent { spec, values }) = &queue.spec.parent else {
+        return without_parent(name, queue, link, own, seed);
+    };
+    let parents = header(spec.linux);
     let child = |number| {
         let name = if number == 0 { name.to_string() } else { format!("{name}.child{number}") };
-        Ok(without_parent(&name, queue, link, seed)?.into_discipline())
+        Ok(without_parent(&name, queue, link, own - parents, seed)?.into_discipline())
     };
     let children: Result<Vec<_>, ScenarioError> = (0..(spec.children)(values)).map(child).collect();
-    Ok(PortKind::Discipline((spec.build)(values, link, children?)))
+    Ok(PortKind::Discipline(counting((spec.build)(values, link, children?), parents)))
 }
 
-/// The discipline alone, or with its marker.
-fn without_parent(name: &str, queue: &Queue, link: &Link, seed: u64) -> Result<PortKind, ScenarioError> {
+/// The discipline, which counts `header` bytes more, alone or with its marker.
+fn without_parent(name: &str, queue: &Queue, link: &Link, header: i32, seed: u64) -> Result<PortKind, ScenarioError> {
     let (path, queue) = (queue.path(), &queue.spec);
     let built = (queue.spec.build)(&queue.values, &queue.link(link), queue.limit).map_err(|e| {
         ScenarioError::new(format!("{path}.{}", e.name), "does not fit").given(e.given).allowed(e.allowed)
@@ -277,6 +289,9 @@ fn without_parent(name: &str, queue: &Queue, link: &Link, seed: u64) -> Result<P
         Some(InjectedRandom::Mrg32k3a { seed, skip }) => Generator::ns2(seed, skip),
     };
     let mut kind = PortKind::new(built, queue.limit, queue.ecn, random);
+    if header != 0 {
+        kind = PortKind::Discipline(counting(kind.into_discipline(), header));
+    }
     if let Some(Marker { spec, values }) = &queue.marker {
         let random = Generator::stream(seed, &format!("queue.{name}.marker"));
         kind = PortKind::Discipline(Box::new(Conditioned::new(kind.into_discipline(), spec, values, random)));

@@ -62,7 +62,7 @@ fn header_of(packet: &Packet) -> Header {
         ..TcpHeader::default()
     });
     let source = packet.flow % 4;
-    Header { dscp: POINTS[usize::from(packet.class & 7)], source, destination: packet.flow % 3, tcp }
+    Header { dscp: POINTS[usize::from(packet.class & 7)], offset: 0, source, destination: packet.flow % 3, tcp }
 }
 
 /// A discipline under the script, and the recorded steps.

@@ -258,3 +258,28 @@ fn acks_may_leave_their_time_to_live_out() {
     let (data, acks) = dropped_of_data_and_acks("false");
     assert!(data > 0 && acks > 0, "nobody tells: {data} and {acks}");
 }
+
+/// FQ-CoDel in Linux's dialect drops many packets for one that does not fit: in the trace each drop has what is left
+/// after the last, and the next arrival finds that.
+#[test]
+fn the_drops_of_one_arrival_have_what_is_left_after_the_last() {
+    let text = "name = 'batch'\nduration = '2 s'\n[topology]\nkind = 'dumbbell'\npairs = 1\n\
+        access = { rate = '100 Mbit/s', delay = '1 ms' }\nbottleneck = { rate = '1 Mbit/s', delay = '1 ms' }\n\
+        [queue.bottleneck]\naqm = 'fq_codel'\ndialect = 'linux'\nlimit = '100 packets'\n\
+        [[traffic]]\nkind = 'cbr'\nrate = '5 Mbit/s'\n[record]\ntrace = 4000\n";
+    let document = document(text);
+    let rows = document["trace"]["events"].as_array().expect("a trace");
+    let events: Vec<(&str, u64)> =
+        rows.iter().map(|row| (row[1].as_str().expect("a word"), row[5].as_u64().expect("a number"))).collect();
+    let mut seen = 0;
+    let mut waiting = 0;
+    for batch in events.chunk_by(|one, next| one.0 == "d" && one == next) {
+        if batch[0].0 == "d" {
+            seen += usize::from(batch.len() > 1);
+            let left = waiting - batch.len() as u64;
+            assert!(batch.iter().all(|drop| drop.1 == left), "{left} after {batch:?}");
+        }
+        waiting = batch[0].1;
+    }
+    assert!(seen > 5, "{seen} batches");
+}

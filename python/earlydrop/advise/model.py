@@ -81,7 +81,9 @@ def _links(home: Home, queue: str, rtt_ms: float) -> list[Document]:
     framing = {"overhead": f"{own.overhead} B", "mpu": f"{own.mpu} B", "encoding": own.encoding}
 
     def way(rate_bps: float, name: str) -> Document:
-        return {"rate": f"{rate_bps:.0f} bit/s", "delay": "0 ms", "framing": framing, "queue": name}
+        layer = "ip" if own.ppp else "ethernet"
+        link = {"rate": f"{rate_bps:.0f} bit/s", "delay": "0 ms", "link_layer": layer}
+        return {**link, "framing": framing, "queue": name}
 
     here: Document = {"rate": fast, "delay": "0 ms"}
     if queue not in (ALONE, TODAY):

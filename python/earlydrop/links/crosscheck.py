@@ -265,7 +265,8 @@ def crosscheck(
         CrosscheckError: the scenario has traffic that iperf3 does not send, or iperf3 is missing.
         links.LinkError: no link can be set up here.
     """
-    scenario = _core.Scenario.load(str(path), list(sets))
+    # The real link's TUN devices have no link layer.
+    scenario = _core.Scenario.load(str(path), list(sets)).over_ip()
     document = json.loads(scenario.to_json())
     flows, profile = _traffic(path, document)
     plan, queue = _link(scenario, at, mtu=flows.mtu, sysctls=flows.sysctls(), real_time=real_time)

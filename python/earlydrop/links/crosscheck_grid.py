@@ -161,7 +161,7 @@ class Cell:
             "queue": {way: self.discipline() for way in ("bottleneck", "reverse")[: 1 + self.both_ways]},
             "traffic": loads,
         }
-        return _core.Scenario.parse(document, [])
+        return _core.Scenario.parse(document, []).over_ip()
 
     def plan(self, seed: int, real_time: bool) -> tuple[links.Plan, crosscheck.Flows]:
         """The link, and the flows that it is for."""

@@ -137,7 +137,7 @@ class Cell:
             "traffic": [traffic],
             "record": {"transfers": True},
         }
-        return _core.Scenario.parse(document, [])
+        return _core.Scenario.parse(document, []).over_ip()
 
     @property
     def least(self) -> float:

@@ -246,7 +246,7 @@ def plan(
         raise _as_option(error, alike) from None
     _compiled(checked, "--queue")
     delays = _delays(json.loads(checked.network()), "bottleneck")
-    return Plan(checked, "bottleneck", delays, seed, **settings)
+    return Plan(checked.over_ip(), "bottleneck", delays, seed, **settings)
 
 
 def from_scenario(scenario: _core.Scenario, at: str | None = None, seed: int | None = None, **settings: Any) -> Plan:
@@ -275,7 +275,8 @@ def from_scenario(scenario: _core.Scenario, at: str | None = None, seed: int | N
     if at is None or at not in [*known, *others]:
         raise OptionError(f"--at: given {at or 'nothing'}; allowed {', '.join([*known, *others])}")
     link = places[known.index(at)] if at in known else at
-    return Plan(scenario, at, _delays(network, link), scenario.seed if seed is None else seed, **settings)
+    # Packets pass TUN devices, which have no link layer.
+    return Plan(scenario.over_ip(), at, _delays(network, link), scenario.seed if seed is None else seed, **settings)
 
 
 def _compiled(scenario: _core.Scenario, option: str) -> None:

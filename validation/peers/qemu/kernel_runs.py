@@ -141,7 +141,12 @@ def document(
             # One host sends to one: CAKE shares a queue's turn by the flows of its hosts.
             "pairs": 1,
             "access": {"rate": "10 Gbit/s", "delay": "0 s"},
-            "bottleneck": {"rate": f"{rate_mbps} Mbit/s", "delay": f"{rtt_ms / 2 - transmission_ms:g} ms"},
+            # Ethernet's header is a part of the segments' here.
+            "bottleneck": {
+                "rate": f"{rate_mbps} Mbit/s",
+                "delay": f"{rtt_ms / 2 - transmission_ms:g} ms",
+                "link_layer": "ip",
+            },
             "reverse": {"rate": "10 Gbit/s", "delay": f"{rtt_ms / 2:g} ms"},
         },
         "queue": {"bottleneck": queue},

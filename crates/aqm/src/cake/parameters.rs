@@ -173,7 +173,7 @@ pub(super) const PARAMS: [Param; 15] = [
         source: "iproute2 tc cake: a twentieth of rtt",
         doc: "Sojourn time above which packets are late; auto is rtt/20.",
     },
-    bytes("overhead", -64.0, 256.0, Value::Auto, "Linux cake_init: raw", "Bytes that the link adds to an IP packet; auto adds none and keeps `network_offset`."),
+    bytes("overhead", -64.0, 256.0, Value::Auto, "Linux cake_init: raw", "Bytes that the link adds to an IP packet; auto adds none and keeps what the packet has (`raw`)."),
     bytes("mpu", 0.0, 256.0, Value::Real(0.0), "Linux cake_init", "Bytes that the link takes at least for a packet, overhead included."),
     Param {
         name: "framing",
@@ -184,7 +184,7 @@ pub(super) const PARAMS: [Param; 15] = [
         source: "Linux cake_init",
         doc: "Framing of the link: none, ATM cells of 53 B for each 48 B, or PTM with one byte for each 64 B.",
     },
-    bytes("network_offset", 0.0, 64.0, Value::Real(0.0), "ours: sizes are those of IP packets; Linux: 14 on Ethernet", "Bytes of a packet's size that precede its IP header; `overhead` replaces them."),
+    bytes("network_offset", 0.0, 64.0, Value::Real(0.0), "ours", "Bytes of a packet's size that precede its IP header, besides those of the link's `link_layer`; `overhead` replaces both."),
     flag("ingress", "Linux cake_init", "Packets that are dropped count for the shaper too: they have passed the bottleneck before it."),
     Param {
         name: "ack_filter",
@@ -224,8 +224,9 @@ pub(super) struct Settings {
     /// interval and target, us.
     pub interval_us: u64,
     pub target_us: u64,
-    /// What is added to a packet's size, and whether `network_offset` is taken off before.
-    pub overhead: i64,
+    /// What is added to an IP packet's size, if not to the packet as it is; and what is taken off before, besides the
+    /// link layer's header.
+    pub overhead: Option<i64>,
     pub offset: i64,
     pub mpu: i64,
     pub framing: Framing,
@@ -264,8 +265,8 @@ impl Settings {
             flow_mode: values.choice(&PARAMS, "flow_mode"),
             interval_us: us(rtt),
             target_us: us(values.number(&PARAMS, "target").unwrap_or(rtt / 20.0)),
-            overhead: overhead.unwrap_or(0.0) as i64,
-            offset: if overhead.is_some() { number("network_offset") as i64 } else { 0 },
+            overhead: overhead.map(|bytes| bytes as i64),
+            offset: number("network_offset") as i64,
             mpu: number("mpu") as i64,
             framing: values.choice(&PARAMS, "framing"),
             ingress: values.flag(&PARAMS, "ingress"),
@@ -276,5 +277,20 @@ impl Settings {
             given_memory,
             packets,
         })
+    }
+
+    /// Bytes of memory at most, whatever the rate.
+    pub fn most_memory(&self) -> u64 {
+        self.packets.saturating_mul(self.mtu.into()).max(self.given_memory)
+    }
+
+    /// Bytes of memory of an IP packet. Linux: the buffer with headroom and its trailer in a power of two, and 256 bytes of
+    /// `sk_buff`, as for a datagram that this machine sends.
+    #[inline]
+    pub fn memory_of(&self, size: u32) -> u32 {
+        match self.memory {
+            Memory::Wire => size,
+            Memory::Linux => 256 + size.saturating_add(352).min(1 << 31).next_power_of_two().max(512),
+        }
     }
 }

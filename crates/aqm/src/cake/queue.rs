@@ -3,7 +3,7 @@
 use super::ack_filter::{self, Queued};
 use super::flows::{Keys, List, Set, NONE};
 use super::heap::Heap;
-use super::parameters::{AckFilter, Diffserv, FlowMode, Memory, Settings};
+use super::parameters::{AckFilter, Diffserv, FlowMode, Settings};
 use super::shaper::{self, Shaper};
 use super::tin::{ewma, Tin};
 use super::tins;
@@ -33,6 +33,10 @@ struct Slot {
     enqueued: i64,
     /// adjusted_len: bytes on the link.
     on_link: u32,
+    /// truesize: bytes of memory.
+    memory: u32,
+    /// Bytes of the packet before its IP header.
+    offset: i32,
     /// The next packet of the queue, or the next free place.
     behind: u32,
 }
@@ -117,7 +121,7 @@ impl Cake {
             (0, rate) => u64::from((rate.wrapping_mul(set.interval_us) / 250_000) as u32).max(4 << 20),
             (given, _) => given,
         };
-        limit.min(set.packets.saturating_mul(set.mtu.into()).max(set.given_memory))
+        limit.min(set.most_memory())
     }
 
     /// cake_reconfigure: the shaper's rate is now `rate`, B/s.
@@ -126,16 +130,6 @@ impl Cake {
             tin.share = share;
         }
         self.memory_limit = self.limit_of(rate);
-    }
-
-    /// Bytes of memory of a packet. Linux: the buffer with headroom and its trailer in a power of two, and 256 bytes of
-    /// `sk_buff`, as for a datagram that this machine sends.
-    #[inline]
-    fn memory_of(&self, size: u32) -> u64 {
-        match self.set.memory {
-            Memory::Wire => size.into(),
-            Memory::Linux => 256 + (u64::from(size) + 352).next_power_of_two().max(512),
-        }
     }
 
     fn over(&self) -> bool {
@@ -200,16 +194,18 @@ impl Cake {
         let size = slot.packet.size;
         flow.backlog -= size;
         at.backlog -= u64::from(size);
-        self.forget(size);
+        at.offsets -= i64::from(slot.offset);
+        self.forget(place as usize);
         Some(place as usize)
     }
 
-    /// A packet is gone.
+    /// A packet is gone from its place.
     #[inline]
-    fn forget(&mut self, size: u32) {
-        self.memory -= self.memory_of(size);
+    fn forget(&mut self, place: usize) {
+        let Slot { packet, memory, .. } = &self.pool[place];
+        self.memory -= u64::from(*memory);
         self.packets -= 1;
-        self.bytes -= u64::from(size);
+        self.bytes -= u64::from(packet.size);
     }
 
     /// The place of a queued ACK that the queue's tail makes redundant, and of the packet before it.
@@ -235,7 +231,7 @@ impl Cake {
     fn filter(&mut self, tin: usize, queue: usize, now: i64, on_drop: &mut OnDrop<'_>) -> u32 {
         let Some((place, before)) = self.redundant(tin, queue) else { return 0 };
         let slot = &mut self.pool[place as usize];
-        let (packet, on_link) = (slot.packet, slot.on_link);
+        let (packet, on_link, offset) = (slot.packet, slot.on_link, slot.offset);
         let behind = std::mem::replace(&mut slot.behind, self.free);
         self.free = place;
         let at = &mut self.tins[tin];
@@ -246,8 +242,9 @@ impl Cake {
         }
         flow.backlog -= packet.size;
         at.backlog -= u64::from(packet.size);
+        at.offsets -= i64::from(offset);
         at.seen.ack_drops += 1;
-        self.forget(packet.size);
+        self.forget(place as usize);
         if self.set.ingress {
             self.advance(tin, on_link, now, true);
         }
@@ -492,15 +489,18 @@ impl Discipline for Cake {
                 self.shaper.refresh(now);
             }
         }
-        at.seen.largest = at.seen.largest.max(packet.size);
+        let (offset, ip_size) = (header.offset, packet.size.saturating_add_signed(-header.offset));
+        at.seen.largest = at.seen.largest.max(ip_size);
         at.seen.packets += 1;
-        at.seen.bytes += u64::from(packet.size);
+        at.seen.bytes += u64::from(ip_size);
         if self.set.wash {
             packet.class = 0;
         }
         packet.admit(time);
-        let on_link = shaper::on_link(&self.set, packet.size);
-        let place = self.store(Slot { packet, enqueued: now, on_link, behind: NONE }, header.tcp);
+        let on_link = shaper::on_link(&self.set, packet.size, offset);
+        // The link layer's header has its place in the headroom.
+        let memory = self.set.memory_of(ip_size);
+        let place = self.store(Slot { packet, enqueued: now, on_link, memory, offset, behind: NONE }, header.tcp);
         let at = &mut self.tins[tin];
         let flow = &mut at.flows.all[queue];
         match flow.first {
@@ -510,7 +510,8 @@ impl Discipline for Cake {
         flow.last = place;
         flow.backlog += packet.size;
         at.backlog += u64::from(packet.size);
-        self.memory += self.memory_of(packet.size);
+        at.offsets += i64::from(offset);
+        self.memory += u64::from(memory);
         self.packets += 1;
         self.bytes += u64::from(packet.size);
         let mut less = 0;

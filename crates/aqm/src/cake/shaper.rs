@@ -3,11 +3,12 @@
 use super::parameters::{Framing, Settings};
 use super::tins::Share;
 
-/// cake_calc_overhead: bytes that the shaper counts for a packet of `size`.
+/// cake_calc_overhead: bytes that the shaper counts for a packet of `size`, of which `offset` precede its IP header.
 #[inline]
-pub(super) fn on_link(set: &Settings, size: u32) -> u32 {
+pub(super) fn on_link(set: &Settings, size: u32, offset: i32) -> u32 {
+    let overhead = set.overhead.map_or(0, |overhead| overhead - set.offset - i64::from(offset));
     // Linux computes in 32 bits without a sign: a negative sum would be 4 GB. Here it is nothing.
-    let bytes = (i64::from(size) - set.offset + set.overhead).max(set.mpu).max(0);
+    let bytes = (i64::from(size) + overhead).max(set.mpu).max(0);
     let bytes = match set.framing {
         Framing::None => bytes,
         Framing::Atm => (bytes + 47) / 48 * 53,

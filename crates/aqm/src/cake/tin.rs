@@ -14,8 +14,9 @@ pub(super) struct Tin {
     pub next: i64,
     /// tin_deficit: bytes of its turn in the unlimited mode.
     pub deficit: i32,
-    /// Bytes that wait.
+    /// Bytes that wait, and those of them that precede IP headers.
     pub backlog: u64,
+    pub offsets: i64,
     /// Queues that count as sparse, bulk and decaying.
     pub sparse: u32,
     pub bulk: u32,
@@ -49,6 +50,7 @@ impl Tin {
             next: 0,
             deficit: 0,
             backlog: 0,
+            offsets: 0,
             sparse: 0,
             bulk: 0,
             decaying: 0,
@@ -89,7 +91,7 @@ impl Tin {
         self.flows.ways = Ways::default();
     }
 
-    /// The lines of `tc -s qdisc`: rates in bit/s, times in s.
+    /// The lines of `tc -s qdisc`: rates in bit/s, times in s, bytes of IP packets.
     pub fn statistics(&self, out: &mut dyn FnMut(&'static str, f64)) {
         let (seconds, seen) = (|ns: u64| ns as f64 * 1e-9, &self.seen);
         let count = |number: u64| number as f64;
@@ -99,7 +101,7 @@ impl Tin {
         out("peak_delay_s", seconds(seen.peak_delay));
         out("average_delay_s", seconds(seen.average_delay));
         out("base_delay_s", seconds(seen.base_delay));
-        out("backlog_bytes", count(self.backlog));
+        out("backlog_bytes", count(self.backlog.saturating_add_signed(-self.offsets)));
         out("packets", count(seen.packets));
         out("bytes", count(seen.bytes));
         out("way_hits", count(self.flows.ways.hits));

@@ -60,6 +60,7 @@ pub(super) const SPEC: ParentSpec = ParentSpec {
     summary: "Token buckets of two levels: classes with a rate each, which borrow up to a ceil",
     source: "Devera: Linux net/sched/sch_htb.c, 2001",
     params: PARAMS,
+    linux: true,
     check,
     rate: root_rate,
     largest: |_| u32::MAX,

@@ -31,6 +31,8 @@ pub struct ParentSpec {
     pub source: &'static str,
     /// Parameters.
     pub params: &'static [Param],
+    /// Whether it counts the link layer's header ([`crate::link_layer`]), as Linux's queues do.
+    pub linux: bool,
     /// Checks values against one another and the link.
     pub check: fn(&Values, &Link) -> Result<(), ParamError>,
     /// The rate that the child gets at a link, bit/s.

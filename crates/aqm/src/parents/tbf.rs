@@ -19,8 +19,7 @@
 //! Linux 6.1, `net/sched/sch_tbf.c` (A. Kuznetsov, D. Torokhov, 2001).
 //!
 //! ### Differences
-//! 1. Sizes are those of packets on the wire here. Linux counts the 14 bytes of an Ethernet header too; its `overhead`,
-//!    `mpu` and `linklayer` are not here, nor are packets larger than a link's (GSO).
+//! 1. `overhead`, `mpu` and `linklayer` are not here, nor are packets larger than a link's (GSO).
 //! 2. The child has its own `limit`. In Linux the parent's `limit` is that of its first child, a FIFO.
 //! 3. `rate` is the link's unless given, and `burst` ten packets of 1514 B. Linux wants both.
 
@@ -58,6 +57,7 @@ pub(super) const SPEC: ParentSpec = ParentSpec {
     summary: "Token bucket: a rate, a burst, and a rate within the burst",
     source: "Kuznetsov, Torokhov: Linux net/sched/sch_tbf.c, 2001",
     params: PARAMS,
+    linux: true,
     check: |values, link| {
         let Some(peak) = values.number(PARAMS, "peakrate") else { return Ok(()) };
         let rate = rate_of(values, link);

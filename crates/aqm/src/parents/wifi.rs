@@ -124,6 +124,7 @@ pub(super) const SPEC: ParentSpec = ParentSpec {
     source:
         "Hoeiland-Joergensen, Kazior, Taht, Hurtig, Brunstrom: Ending the Anomaly, USENIX ATC, 2017; Linux mac80211",
     params: PARAMS,
+    linux: false,
     check,
     rate: |values, link| (0..stations(values)).map(|station| rate_of(values, link, station)).fold(64.0, f64::max),
     largest: |_| u32::MAX,

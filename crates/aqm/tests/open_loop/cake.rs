@@ -73,8 +73,6 @@ fn case(name: &str, seed: u64) -> Case {
     flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text).expect("gzip");
     let ours = text.lines().find_map(|line| line.strip_prefix("# ours: ")).expect("our parameters");
     let (mut values, mut limit) = (Values::new(), Limit::Packets(10_240));
-    // Ethernet's header is a part of the recorded sizes.
-    values.set("network_offset", Value::Real(14.0));
     for (name, text) in ours.split(' ').filter_map(|pair| pair.split_once('=')) {
         if name == "limit" {
             limit = Limit::Bytes(text.parse().expect("bytes"));
@@ -99,7 +97,8 @@ fn line(tag: u32, row: &str) -> Line {
         ack: number(7) as u32,
         ..TcpHeader::default()
     });
-    let header = Header { dscp: (tos >> 2) as u8, source, destination, tcp };
+    // Ethernet's header is a part of the recorded sizes.
+    let header = Header { dscp: (tos >> 2) as u8, offset: 14, source, destination, tcp };
     let ecn = if tos & 3 == 2 { Ecn::Ect0 } else { Ecn::NotEct };
     let flow = number(6) as u64;
     Line {

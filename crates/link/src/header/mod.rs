@@ -135,7 +135,7 @@ impl Header {
             .then(|| LaxIpSlice::from_slice(packet).ok().and_then(|(ip, _)| tcp::read(ip.payload().payload)))
             .flatten();
         let (source, destination) = self.endpoints.hosts();
-        Read { dscp: self.dscp, source, destination, tcp }
+        Read { dscp: self.dscp, offset: 0, source, destination, tcp }
     }
 }
 

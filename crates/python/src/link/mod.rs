@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use earlydrop_aqm::catalogue::{self, Built, Link as LinkOf};
 use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Gate;
+use earlydrop_aqm::link_layer::LinkLayer;
 use earlydrop_aqm::params::Values;
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
@@ -66,7 +67,7 @@ fn ways(scenario: &Scenario, seed: u64, queue: &str) -> Result<[Way; 2], Scenari
         let (name, aqm, queue) = match port {
             Some(port) => {
                 let spec = &scenario.queues[port.queue];
-                let queue = run::port_kind(&port.name, spec, &link, seed)?.into_discipline();
+                let queue = run::port_kind(&port.name, spec, &link, LinkLayer::Ip, seed)?.into_discipline();
                 (port.name.clone(), spec.spec.spec.name, queue)
             }
             None => (direction.name.clone(), "droptail", unlimited_queue(&link)?),

@@ -2,6 +2,7 @@
 
 use earlydrop_aqm::catalogue::Link as LinkOf;
 use earlydrop_aqm::header::{TcpHeader, MOST_BLOCKS};
+use earlydrop_aqm::link_layer::LinkLayer;
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Ecn, Header, Packet, Time};
 use earlydrop_link::record::Record;
@@ -170,7 +171,7 @@ fn read_headers(columns: &Bound<'_, PyDict>, count: usize) -> PyResult<Vec<Heade
             blocks,
             block_count: block_count[i],
         });
-        Header { dscp: dscp[i], source: source[i], destination: destination[i], tcp }
+        Header { dscp: dscp[i], offset: 0, source: source[i], destination: destination[i], tcp }
     };
     Ok((0..count).map(header).collect())
 }
@@ -198,7 +199,7 @@ pub fn replay_link<'py>(
             let port = port.ok_or_else(|| ScenarioError::new("queue", "has no queue in that direction"))?;
             let (direction, ..) = graph.link(number).ok_or_else(|| ScenarioError::new("queue", "has no such link"))?;
             let link = LinkOf { rate_bps: direction.link.rate.nominal(), delay_s: direction.link.mean_delay() };
-            let kind = run::port_kind(&port.name, &scenario.checked.queues[port.queue], &link, seed)?;
+            let kind = run::port_kind(&port.name, &scenario.checked.queues[port.queue], &link, LinkLayer::Ip, seed)?;
             let medium = direction.link.medium(&direction.name, seed);
             Ok(replay::replay(kind, &link, medium, arrivals, until))
         })

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
+use earlydrop_aqm::link_layer::LinkLayer;
 use serde_json::{json, Map, Value as Json};
 
 use super::bounds::{self, TIMES};
@@ -44,6 +45,13 @@ pub(super) static DELAYS: Key<Delay> = Key::required(
     Delay::Listed,
     "Propagation delay; a list is used in turn, one for each host, and `{ uniform = [time, time] }` draws each \
      with the run's seed.",
+);
+/// What Linux's queues count beside the IP packet.
+pub(super) static LINK_LAYER: Key<OneOf<LinkLayer>> = Key::or(
+    "link_layer",
+    OneOf { all: &LinkLayer::ALL, name: LinkLayer::name },
+    LinkLayer::Ethernet,
+    "With `ethernet`, queues that follow Linux count the 14 bytes of its header with each packet; nothing else does.",
 );
 static FRAMING: Key<Own<Framing>> = Key::optional(
     "framing",
@@ -131,11 +139,12 @@ static REORDER: Key<Own<Reorder>> = Key::optional(
      overtake them.",
 );
 /// Keys of a link of which there is one.
-pub(super) const LINK: Rows = &[&RATE, &DELAY, &FRAMING, &AGGREGATION, &LOSS, &JITTER, &REORDER];
+pub(super) const LINK: Rows = &[&RATE, &DELAY, &LINK_LAYER, &FRAMING, &AGGREGATION, &LOSS, &JITTER, &REORDER];
 /// Keys of a link between two nodes.
-pub(super) const DRAWN_LINK: Rows = &[&RATE, &DRAWN_DELAY, &FRAMING, &AGGREGATION, &LOSS, &JITTER, &REORDER];
+pub(super) const DRAWN_LINK: Rows =
+    &[&RATE, &DRAWN_DELAY, &LINK_LAYER, &FRAMING, &AGGREGATION, &LOSS, &JITTER, &REORDER];
 /// Keys of links of many hosts.
-pub(super) const ACCESS: Rows = &[&RATE, &DELAYS, &FRAMING, &AGGREGATION, &LOSS, &JITTER, &REORDER];
+pub(super) const ACCESS: Rows = &[&RATE, &DELAYS, &LINK_LAYER, &FRAMING, &AGGREGATION, &LOSS, &JITTER, &REORDER];
 
 /// Keys of a rate that changes.
 const RATE_KEYS: &[&str] = &["schedule", "repeat", "trace"];
@@ -243,6 +252,7 @@ impl Links<'_> {
         Ok(LinkSpec {
             rate,
             delay,
+            link_layer: LINK_LAYER.read_or(fields, default.map_or(LinkLayer::Ethernet, |link| link.link_layer))?,
             framing: FRAMING.given(fields)?,
             aggregation,
             loss: LOSS.given(fields)?,
@@ -476,6 +486,9 @@ fn reorder(field: &Field<'_>) -> Checked<Reorder> {
 pub(super) fn write(link: &LinkSpec, map: &mut Map<String, Json>) {
     RATE.write(&link.rate, map);
     DELAY.write(&link.delay, map);
+    if link.link_layer != LinkLayer::Ethernet {
+        LINK_LAYER.write(&link.link_layer, map);
+    }
     FRAMING.write_given(link.framing.as_ref(), map);
     AGGREGATION.write_given(link.aggregation.as_ref(), map);
     LOSS.write_given(link.loss.as_ref(), map);

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::fields::join;
 pub use crate::topology::{Delays, InjectedRandom};
-use crate::topology::{Dumbbell, Graph, Pairs};
+use crate::topology::{Dumbbell, Graph, LinkSpec, Pairs};
 use earlydrop_aqm::catalogue::AqmSpec;
 use earlydrop_aqm::markers::MarkerSpec;
 use earlydrop_aqm::params::Values;
@@ -44,6 +44,17 @@ impl Topology {
         match self {
             Topology::Dumbbell(dumbbell) => Cow::Owned(dumbbell.shared()),
             Topology::Graph(graph) => Cow::Borrowed(graph),
+        }
+    }
+
+    /// All its links, to change them.
+    pub(super) fn links_mut(&mut self) -> Box<dyn Iterator<Item = &mut LinkSpec> + '_> {
+        match self {
+            Topology::Dumbbell(dumbbell) => {
+                let Dumbbell { senders, receivers, bottleneck, reverse, .. } = &mut **dumbbell;
+                Box::new([senders, receivers, bottleneck, reverse].into_iter())
+            }
+            Topology::Graph(graph) => Box::new(graph.directions_mut().map(|direction| &mut direction.link)),
         }
     }
 

@@ -355,7 +355,7 @@ fn bare_hint(param: &Param, text: &str) -> String {
     }
 }
 
-fn misfit(path: &str, error: ParamError) -> ScenarioError {
+pub(super) fn misfit(path: &str, error: ParamError) -> ScenarioError {
     ScenarioError::new(join(path, error.name), "does not fit").given(error.given).allowed(error.allowed)
 }
 

@@ -383,9 +383,10 @@ to = "r2"
 rate = "50 Mbit/s"
 delay = "10 ms"
 queue = "core"               # a [queue.core], below; without one there is room for everything
-# The other direction, by default with the same rate and delay; false for none.
+# The other direction, by default with the same rate, delay and link layer; false for none.
 reverse = { rate = "10 Mbit/s", queue = "core" }
 # What else may happen on a link.
+#link_layer = "ip"
 #framing = { overhead = "18 B", mpu = "64 B", encoding = "plain" }
 #aggregation = { access = "1 ms", bytes = "64 kB" }
 #loss = 0.0001

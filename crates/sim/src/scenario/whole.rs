@@ -6,6 +6,7 @@ use super::ends::Ends;
 use super::model::{PortAt, Queue, QueueSpec, Record, Topology};
 use super::traffic::{Direction as Way, Traffic};
 use crate::topology::{Direction, Dumbbell, Graph, Pairs};
+use earlydrop_aqm::link_layer::LinkLayer;
 use earlydrop_aqm::random::Generator;
 
 /// A scenario that passed every check.
@@ -40,6 +41,14 @@ impl Scenario {
     /// The queue of that key.
     pub fn queue(&self, key: &str) -> Option<&QueueSpec> {
         self.queues.iter().find(|queue| queue.key == key).map(|queue| &queue.spec)
+    }
+
+    /// The same over links without a link layer, as between TUN devices.
+    #[must_use]
+    pub fn over_ip(&self) -> Scenario {
+        let mut scenario = self.clone();
+        scenario.topology.links_mut().for_each(|link| link.link_layer = LinkLayer::Ip);
+        scenario
     }
 
     /// The queues at the links of `graph`, in the order of the links.

@@ -1,5 +1,6 @@
 //! One direction of a link: rate, delay, and what else happens to packets on it.
 
+use earlydrop_aqm::link_layer::LinkLayer;
 use earlydrop_aqm::random::Generator;
 use earlydrop_net::aggregation::Aggregation;
 use earlydrop_net::framing::Framing;
@@ -24,6 +25,8 @@ pub struct LinkSpec {
     pub rate: Rate,
     /// Propagation delay, s.
     pub delay: Delays,
+    /// What Linux's queues count of each packet.
+    pub link_layer: LinkLayer,
     /// What is sent of each packet.
     pub framing: Option<Framing>,
     /// Packets that are sent together.
@@ -44,7 +47,8 @@ impl LinkSpec {
 
     /// A link that loses nothing.
     pub const fn new(rate: Rate, delay: Delays) -> Self {
-        LinkSpec { rate, delay, framing: None, aggregation: None, loss: None, jitter: None, reorder: None }
+        let link_layer = LinkLayer::Ethernet;
+        LinkSpec { rate, delay, link_layer, framing: None, aggregation: None, loss: None, jitter: None, reorder: None }
     }
 
     /// Delay where it is one value, and otherwise the mean of what it is drawn from, s.

@@ -349,3 +349,30 @@ fn retaining_needs_a_known_discipline() {
         assert_eq!(after, before, "{text}");
     }
 }
+
+/// The other direction has the link layer of the first unless it says so; a scenario in full is read as the same.
+#[test]
+fn a_link_layer_holds_in_both_directions() {
+    let layers = |link: &str| {
+        let text = format!(
+            "name = 'l'\nduration = '1 s'\n[topology]\nkind = 'graph'\n[[link]]\nfrom = 'a'\nto = 'b'\n\
+             rate = '1 Mbit/s'\ndelay = '1 ms'\n{link}\n[[traffic]]\nkind = 'ftp'\nfrom = 'a'\nto = 'b'\n"
+        );
+        let scenario = check(&Doc::from_toml(&text, None).expect("TOML"), None).unwrap_or_else(|e| panic!("{e}"));
+        let json = scenario.to_json();
+        let again = check(&Doc::from_json(&json).expect("JSON"), None).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(again.to_json(), json);
+        let of = |scenario: &Scenario| -> Vec<&str> {
+            let graph = scenario.topology.graph(1);
+            graph.links().map(|(_, direction, ..)| direction.link.link_layer.name()).collect()
+        };
+        assert_eq!(of(&again), of(&scenario));
+        assert_eq!(of(&scenario.over_ip()), ["ip"; 2]);
+        of(&scenario).concat()
+    };
+    let slow = "reverse = { rate = '100 kbit/s' }";
+    assert_eq!(layers(""), "ethernetethernet");
+    assert_eq!([layers("link_layer = 'ip'"), layers(&format!("link_layer = 'ip'\n{slow}"))], ["ipip"; 2]);
+    assert_eq!(layers("link_layer = 'ip'\nreverse = { link_layer = 'ethernet' }"), "ipethernet");
+    assert_eq!(layers("reverse = { link_layer = 'ip' }"), "ethernetip");
+}

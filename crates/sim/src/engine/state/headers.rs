@@ -64,7 +64,7 @@ impl Headers {
             (true, false) => data(&segment),
             (false, _) => ack(&segment, flow.counts_marks, blocks),
         });
-        Header { dscp: flow.dscp, source: source.into(), destination: destination.into(), tcp }
+        Header { dscp: flow.dscp, offset: 0, source: source.into(), destination: destination.into(), tcp }
     }
 }
 

@@ -10,7 +10,7 @@ use super::super::error::ScenarioError;
 use super::super::fields::{join, Checked, Field, Fields};
 use super::super::forms::{Flag, Name, Own, Range};
 use super::super::keys::{self, Key, Rows};
-use super::super::link::{self, Links, DRAWN_DELAY, DRAWN_LINK};
+use super::super::link::{self, Links, DRAWN_DELAY, DRAWN_LINK, LINK_LAYER};
 use super::super::nearest::{some_of, suggestion};
 use super::super::schemas::{self, list, pair};
 use super::plain;
@@ -78,7 +78,7 @@ static OTHER_WAY: Key<Own<Direction, ()>> = Key::optional(
         },
         read: (),
     },
-    "the same rate and delay",
+    "the same rate, delay and link layer",
     "The other direction; `false` for a link in one direction alone.",
 );
 /// Keys of a link between two nodes, those of every link left out.
@@ -162,6 +162,12 @@ pub(in crate::scenario) fn write_edge(graph: &Graph, edge: &Edge) -> Json {
     match &edge.back {
         Some(back) => OTHER_WAY.write(back, &mut map),
         None => drop(map.insert(OTHER_WAY.name.into(), false.into())),
+    }
+    if let (Some(back), Some(Json::Object(way))) = (&edge.back, map.get_mut(OTHER_WAY.name)) {
+        // It is what this one is unless it says so.
+        if back.link.link_layer != edge.there.link.link_layer {
+            LINK_LAYER.write(&back.link.link_layer, way);
+        }
     }
     map.into()
 }

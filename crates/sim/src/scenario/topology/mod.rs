@@ -10,7 +10,7 @@ pub(super) use queues::queues;
 
 use crate::topology::LinkSpec;
 
-/// The other direction of a link: rate and delay, not loss, jitter or reordering.
+/// The other direction of a link: rate, delay and link layer, not loss, jitter or reordering.
 fn plain(link: &LinkSpec) -> LinkSpec {
-    LinkSpec::new(link.rate.clone(), link.delay.clone())
+    LinkSpec { link_layer: link.link_layer, ..LinkSpec::new(link.rate.clone(), link.delay.clone()) }
 }
