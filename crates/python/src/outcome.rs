@@ -31,7 +31,6 @@ impl Outcome {
 impl Outcome {
     /// The result document as JSON, without these fields. Other Python threads continue meanwhile.
     #[pyo3(signature = (without=Vec::new()))]
-    #[expect(clippy::needless_pass_by_value, reason = "Python's lists are copied")]
     fn text(&self, py: Python<'_>, without: Vec<String>) -> String {
         self.document(py, self.scenario.get().checked.record.flows, &without)
     }

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..analysis import overflows, statistics
+from ..analysis import overflows, statistics, window
 from ..analysis.compare import passing_note
-from ..analysis.statistics import Difference, Estimate, Warmup
+from ..analysis.statistics import Difference, Estimate
+from ..analysis.window import Window
 from ..document import Document
 from ..store import DIGEST, Store
 from ..store.names import Index, firsts, of_texts, words
@@ -54,8 +55,8 @@ class Outcome:
     table: Table
     tally: Tally
     version: str
-    warmups: dict[int, Warmup] = field(default_factory=dict)
-    """What MSER-5 says of the warm-up, by point."""
+    warmups: dict[int, Window] = field(default_factory=dict)
+    """What is known of the measured window, by point."""
     passing: bool = False
     """Whether there is a run in which not all flows pass the measured queue."""
     idle: tuple[str, ...] = ()
@@ -297,7 +298,7 @@ class Outcome:
         """What the reader should know before believing the figures."""
         sweep = self.sweep
         found = [*self.plan.warnings, *self.idle]
-        found += [w.sentence(label(sweep, sweep.points[k])) for k, w in self.warmups.items() if w.short]
+        found += window.sentences({label(sweep, sweep.points[k]): w for k, w in self.warmups.items()})
         if sweep.stop is not None and self._wide:
             found.append(
                 f"{self._wide} of {len(sweep.points)} points are not as narrow as asked for after "
