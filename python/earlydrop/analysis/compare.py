@@ -14,7 +14,7 @@ from .. import runner
 from ..document import Document, flow_count, lookup, same_run, with_traces
 from ..queues import Queue
 from ..runner import Job, Progress, no_progress
-from . import round_trips, statistics, window, words
+from . import round_trips, silent, statistics, window, words
 from .entries import CompareError as CompareError
 from .entries import Entry, entries, with_entry
 from .measures import Kind, kind_of
@@ -171,6 +171,7 @@ class Comparison:
             passing, flows = min(some)
             whose = "the flows" if len(some) > 1 else f"the {passing} of {flows} flows"
             found.append(passing_note(self.queue, self.measures, whose))
+        found.append(silent.note(self.runs.values()))
         return [note for note in found if note]
 
     @property

@@ -44,6 +44,8 @@ LEVEL = 0.01
 """Parts of a window count as different below this p value, corrected for their number."""
 ALONE = 4.0
 """With one run or two, from so many standard errors within the run."""
+TOGETHER = 2.0
+"""With more, from so many of them too: seeds may move in step."""
 MATTERS = 0.02
 """A difference below this fraction of the mean is none."""
 TIMES = 8
@@ -56,7 +58,7 @@ LEAST = 20
 """With fewer samples in the window nothing is said."""
 FINE = 100
 """With fewer, nothing of the autocorrelation."""
-LONGER = 10
+LONGER = 20
 """A window that shows no end of what moves in it should be so many times as long."""
 
 
@@ -170,23 +172,26 @@ class Reason:
     """Why a window is too short."""
 
     kind: str
-    """`parts`, `memory` or `round trips`."""
+    """`start`, `parts`, `memory` or `round trips`."""
     of: str
     """The quantity."""
     size: float
-    """By how much its parts differ, as a fraction of its mean; or how many of the times the window holds."""
+    """A difference as a fraction of the mean, between parts or without the start; or how many of the times it has."""
     time_s: float | None = None
     """The time."""
 
     @property
     def excess(self) -> float:
         """How far beyond the bound, as a factor."""
-        return {"parts": self.size / MATTERS, "memory": TIMES / self.size, "round trips": ROUND_TRIPS / self.size}[
-            self.kind
-        ]
+        if self.kind in ("start", "parts"):
+            return self.size / MATTERS
+        return (TIMES if self.kind == "memory" else ROUND_TRIPS) / self.size
 
     def __str__(self) -> str:
         match self.kind:
+            case "start":
+                moved = f"the mean of {self.of} by {_per_cent(self.size)}"
+                return f"it begins before the start-up ends, at {self.time_s:.3g} s, which moves {moved}"
             case "parts":
                 return f"the mean of {self.of} differs by {_per_cent(self.size)} between its parts"
             case "memory":
@@ -288,6 +293,14 @@ def judge(runs: Sequence[Recording], round_trip_s: float | None = None) -> Windo
     for track, full, p, size in tests:
         if p * len(tests) < LEVEL and size > MATTERS:
             found.append((Reason("parts", track.name, size), track, full))
+    for track, full, inside in tracks:
+        begin = full.shape[1] - inside.shape[1]
+        cut = None if track.shared else _outlasts(full.mean(axis=0), begin)
+        if cut is not None:
+            centre = max(float(abs(inside.mean())), track.least)
+            size = abs(float(full[:, cut:].mean()) - float(inside.mean())) / centre
+            if size > MATTERS:
+                found.append((Reason("start", track.name, size, cut * track.step_s), track, full))
     for track, full, inside in _grouped(tracks):
         memory = _memory(inside)
         holds = inside.shape[1] / memory
@@ -334,21 +347,24 @@ def _parts(inside: Array, least: float) -> list[tuple[float, float]]:
     centre = max(float(abs(inside.mean())), least)
     if centre == 0:
         return []
+    # How much chance, or a cycle of which the window holds several, moves such a difference within one run.
+    rest = np.concatenate(
+        [part - part.mean(axis=1, keepdims=True) for part in np.array_split(inside, 4, axis=1)], axis=1
+    )
+    within = 2 * math.sqrt(float((rest**2).mean()) * _memory(rest) / count)
     found = []
     # The second half less the first, the ends less the middle, the even parts less the odd.
     for signs in ([-1, -1, 1, 1], [1, -1, -1, 1], [-1, 1, -1, 1]):
         each = blocks @ np.array(signs) / 2
         size = abs(float(each.mean()))
-        if runs >= 3:
-            error = float(each.std(ddof=1)) / math.sqrt(runs)
-            p = float(2 * stdtr(runs - 1, -size / error)) if error > 0 else float(size == 0)
+        if runs < 3:
+            p = 0.0 if size > ALONE * within / math.sqrt(runs) else 1.0
+        elif size <= TOGETHER * within:
+            # Seeds that move in step agree on it, and yet another window would not show it.
+            p = 1.0
         else:
-            # Within a run, from its variance about the means of the parts.
-            rest = np.concatenate(
-                [part - part.mean(axis=1, keepdims=True) for part in np.array_split(inside, 4, axis=1)], axis=1
-            )
-            error = 2 * math.sqrt(float((rest**2).mean()) * _memory(rest) / count / runs)
-            p = 0.0 if size > ALONE * error else 1.0
+            error = float(each.std(ddof=1)) / math.sqrt(runs)
+            p = float(2 * stdtr(runs - 1, -size / error)) if error > 0 else 0.0
         found.append((p, size / centre))
     return found
 
@@ -394,19 +410,19 @@ def _advice(
             assert reason.time_s is not None
             window = max(window, ROUND_TRIPS * reason.time_s)
     for reason, track, full in found:
-        cut = settled(full.mean(axis=0)) if reason.kind == "parts" else None
+        cut = settled(full.mean(axis=0)) if reason.kind in ("start", "parts") else None
         rest = full[:, cut:] if cut is not None else track_window(full, track, run.warmup_s)
         memory = _memory(rest)
-        if reason.kind == "parts" and cut is not None and rest.shape[1] >= TIMES * memory:
+        if reason.kind == "memory":
+            times = WANTED_TIMES if rest.shape[1] >= TIMES / 2 * memory else 2 * WANTED_TIMES
+            window = max(window, times * memory * track.step_s)
+        elif cut is not None and rest.shape[1] >= TIMES * memory:
             # It settles within the run.
             warmup = max(warmup, cut * track.step_s)
             window = max(window, WANTED_TIMES * memory * track.step_s)
-        elif reason.kind == "parts":
+        else:
             # Nothing here shows the end of it.
             warmup, window = max(warmup, run.duration_s), max(window, LONGER * width)
-        else:
-            times = WANTED_TIMES if rest.shape[1] >= TIMES / 2 * memory else 2 * WANTED_TIMES
-            window = max(window, times * memory * track.step_s)
     return _up(warmup), window
 
 
@@ -417,6 +433,22 @@ def track_window(full: Array, track: Track, warmup_s: float) -> Array:
 
 BATCH = 5
 """Samples to a batch of MSER-5."""
+EXCESS = 1.5
+"""A start counts from so many times the least squared standard error: near the least it hardly depends on the cut."""
+
+
+def _errors(samples: Sequence[float] | Array) -> Array:
+    """Squared standard error of the mean, up to a factor, after cutting off 0, 1, 2, ... batches up to half of all."""
+    import numpy as np
+
+    count = len(samples) // BATCH
+    batches = np.asarray(samples[: count * BATCH], float).reshape(count, BATCH).mean(axis=1)
+    # Sums over what is left; centred, so that squares do not cancel.
+    rest = batches - batches.mean()
+    left = np.arange(count, 0, -1)
+    sums, squares = rest[::-1].cumsum()[::-1], (rest**2)[::-1].cumsum()[::-1]
+    errors: Array = np.maximum(squares - sums**2 / left, 0.0) / left.astype(float) ** 2
+    return errors[: count // 2 + 1]
 
 
 def settled(samples: Sequence[float] | Array) -> int | None:
@@ -425,19 +457,20 @@ def settled(samples: Sequence[float] | Array) -> int | None:
     The samples are averaged in batches, and as many batches are cut off as make the standard error of the mean of the
     rest least. None if that is half of the series or more: then the series is too short to tell, or never settles.
     """
-    import numpy as np
-
-    count = len(samples) // BATCH
-    if count < 4:
+    if len(samples) // BATCH < 4:
         return None
-    batches = np.asarray(samples[: count * BATCH], float).reshape(count, BATCH).mean(axis=1)
-    # Sums over what is left; centred, so that squares do not cancel.
-    rest = batches - batches.mean()
-    left = np.arange(count, 0, -1)
-    sums, squares = rest[::-1].cumsum()[::-1], (rest**2)[::-1].cumsum()[::-1]
-    errors = (np.maximum(squares - sums**2 / left, 0.0) / left.astype(float) ** 2)[: count // 2 + 1]
+    errors = _errors(samples)
     cut = int(errors.argmin())
     return None if cut >= len(errors) - 1 else cut * BATCH
+
+
+def _outlasts(samples: Array, begin: int) -> int | None:
+    """The end of a start-up that reaches far beyond the sample where the window begins; None of any other."""
+    cut = settled(samples)
+    if cut is None or cut <= begin:
+        return None
+    errors = _errors(samples)
+    return cut if errors[min(begin // BATCH, len(errors) - 1)] > EXCESS * errors.min() else None
 
 
 def _up(seconds: float) -> float:
