@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     Array = numpy.ndarray[Any, Any]
 
+GOODPUT = "the goodput"
 WATCHED = 5
 """So many seeds of each discipline are run with recorded series, to judge the window."""
 SAMPLES = 2000
@@ -100,11 +101,6 @@ class Track:
     shared: bool = False
     """One of several flows, whose shares vary together."""
 
-    def window(self, warmup_s: float) -> Array:
-        """What lies in the window."""
-        first = math.ceil(warmup_s / self.step_s - 1e-6)
-        return self.values[first:]
-
 
 @dataclass(frozen=True)
 class Recording:
@@ -133,7 +129,7 @@ def recording(run: Document, queue: str) -> Recording:
         step = float(rates["interval_s"])
         entries = run["traffic"]
         if len(rows) == sum(int(entry["flows"]) for entry in entries):
-            tracks.append(Track("the goodput", step, np.sum(list(rows.values()), axis=0)))
+            tracks.append(Track(GOODPUT, step, np.sum(list(rows.values()), axis=0)))
         tracks += _by_flow(rows, entries, step)
     return Recording(
         int(run["seed"]), float(run["warmup_s"]), duration, (lookup(run, f"queues.{queue}.delay_mean_ms") or 0) / 1e3,
@@ -271,7 +267,9 @@ def sentences(judged: Mapping[str, Window]) -> list[str]:
 
 
 def judge(runs: Sequence[Recording], round_trip_s: float | None = None) -> Window | None:
-    """What runs of one scenario with several seeds say of its window; None where too little was recorded.
+    """What runs of one scenario with several seeds say of its window.
+
+    None where too little was recorded, or the traffic ends before the run does.
 
     `round_trip_s` is the round-trip time without queues.
     """
@@ -286,10 +284,18 @@ def judge(runs: Sequence[Recording], round_trip_s: float | None = None) -> Windo
     tracks = [
         (track, full, inside)
         for track, full in whole
-        if (inside := full[:, len(track.values) - len(track.window(first.warmup_s)) :]).shape[1] >= LEAST
+        if (inside := _inside(full, track, first.warmup_s)).shape[1] >= LEAST
     ]
+    if any(track.name == GOODPUT and _ends(inside) for track, _, inside in tracks):
+        return None
     found: list[tuple[Reason, Track, Array]] = []
-    tests = [(track, full, p, size) for track, full, inside in tracks for p, size in _parts(inside, track.least)]
+    tests = [
+        (track, full, p, size)
+        for track, full, inside in tracks
+        # What a flow gets in one run is one draw.
+        if not track.shared or len(inside) > 2
+        for p, size in _parts(inside, track.least)
+    ]
     for track, full, p, size in tests:
         if p * len(tests) < LEVEL and size > MATTERS:
             found.append((Reason("parts", track.name, size), track, full))
@@ -328,6 +334,17 @@ def judge(runs: Sequence[Recording], round_trip_s: float | None = None) -> Windo
         warmup,
         None if warmup is None or window is None else _up(warmup + window),
     )
+
+
+def _ends(goodput: Array) -> bool:
+    """Whether the traffic ends within the window: the figures are then totals and no means of something steady."""
+    last = max(1, goodput.shape[1] // 20)
+    return bool(goodput.any() and not goodput[:, -last:].any())
+
+
+def _inside(full: Array, track: Track, warmup_s: float) -> Array:
+    """What lies in the window."""
+    return full[:, math.ceil(warmup_s / track.step_s - 1e-6) :]
 
 
 def _different(values: Sequence[Array]) -> Array:
@@ -411,24 +428,22 @@ def _advice(
             window = max(window, ROUND_TRIPS * reason.time_s)
     for reason, track, full in found:
         cut = settled(full.mean(axis=0)) if reason.kind in ("start", "parts") else None
-        rest = full[:, cut:] if cut is not None else track_window(full, track, run.warmup_s)
+        rest = full[:, cut:] if cut is not None else _inside(full, track, run.warmup_s)
         memory = _memory(rest)
         if reason.kind == "memory":
             times = WANTED_TIMES if rest.shape[1] >= TIMES / 2 * memory else 2 * WANTED_TIMES
             window = max(window, times * memory * track.step_s)
-        elif cut is not None and rest.shape[1] >= TIMES * memory:
+        elif rest.shape[1] < TIMES * memory:
+            # Nothing here shows the end of it.
+            warmup, window = max(warmup, run.duration_s), max(window, LONGER * width)
+        elif cut is not None and cut * track.step_s > run.warmup_s:
             # It settles within the run.
             warmup = max(warmup, cut * track.step_s)
             window = max(window, WANTED_TIMES * memory * track.step_s)
         else:
-            # Nothing here shows the end of it.
-            warmup, window = max(warmup, run.duration_s), max(window, LONGER * width)
+            # Small beside what varies anyway.
+            warmup, window = max(warmup, run.warmup_s + width / 2), max(window, 4 * width)
     return _up(warmup), window
-
-
-def track_window(full: Array, track: Track, warmup_s: float) -> Array:
-    """The columns of the window."""
-    return full[:, len(track.values) - len(track.window(warmup_s)) :]
 
 
 BATCH = 5
