@@ -107,8 +107,8 @@ _Columns = list[tuple[str, Literal["whole", "real", "text"], bytes, bytes | None
 class Outcome:
     """What a run gave. Its documents are made when they are asked for; other threads may run meanwhile."""
 
-    def text(self) -> str:
-        """The result document as JSON."""
+    def text(self, without: Sequence[str] = ()) -> str:
+        """The result document as JSON, without these fields."""
 
     def summary(self) -> str:
         """The same with a summary of the flows, whatever the scenario records of them."""

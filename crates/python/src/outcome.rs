@@ -21,22 +21,23 @@ impl Outcome {
         Outcome { scenario, seed, wall_s, raw }
     }
 
-    fn document(&self, py: Python<'_>, flows: FlowRecord) -> String {
+    fn document(&self, py: Python<'_>, flows: FlowRecord, without: &[String]) -> String {
         let scenario = &self.scenario.get().checked;
-        py.detach(|| result::parts(scenario, self.seed, &self.raw, self.wall_s, flows).to_text())
+        py.detach(|| result::parts(scenario, self.seed, &self.raw, self.wall_s, flows).without(without).to_text())
     }
 }
 
 #[pymethods]
 impl Outcome {
-    /// The result document as JSON. Other Python threads continue meanwhile.
-    fn text(&self, py: Python<'_>) -> String {
-        self.document(py, self.scenario.get().checked.record.flows)
+    /// The result document as JSON, without these fields. Other Python threads continue meanwhile.
+    #[pyo3(signature = (without=Vec::new()))]
+    fn text(&self, py: Python<'_>, without: Vec<String>) -> String {
+        self.document(py, self.scenario.get().checked.record.flows, &without)
     }
 
     /// The same with a summary of the flows, whatever the scenario records of them.
     fn summary(&self, py: Python<'_>) -> String {
-        self.document(py, FlowRecord::Summary)
+        self.document(py, FlowRecord::Summary, &[])
     }
 
     /// The flows, packed into columns.

@@ -16,6 +16,7 @@ pub mod result;
 pub mod run;
 pub mod scenario;
 pub mod shares;
+mod silent;
 pub mod simulation;
 mod table;
 pub mod topology;

@@ -8,6 +8,7 @@ use crate::measure::{coefficient_of_variation, jain, variance, QueueStats};
 use crate::rates::Rates;
 use crate::scenario::{FlowRecord, Load, Scenario, Tcp, Traffic};
 use crate::shares::{self, Share, Shares};
+use crate::silent::Silent;
 use crate::variation::{Spread, Variation};
 use earlydrop_aqm::gate::Counters;
 use earlydrop_net::tcp::Variable;
@@ -33,6 +34,12 @@ impl<'a> Document<'a> {
     /// The flows that belong in the place of the empty field `flows`.
     pub fn table(&self) -> Option<FlowTable<'a>> {
         self.table
+    }
+
+    /// Without some of its fields.
+    pub fn without(mut self, names: &[String]) -> Self {
+        self.fields.retain(|name, _| !names.contains(name));
+        self
     }
 
     /// As a tree of values.
@@ -75,8 +82,9 @@ pub fn parts<'a>(
     flows: FlowRecord,
 ) -> Document<'a> {
     let width = scenario.duration - scenario.warmup;
-    let queues: Map<String, Value> =
-        outcome.ports.iter().map(|port| (port.name.clone(), queue(scenario, outcome, port, width, flows))).collect();
+    let silent = Silent::of(scenario, outcome);
+    let entry = |port: &PortOutcome| (port.name.clone(), queue(scenario, outcome, &silent, port, flows));
+    let queues: Map<String, Value> = outcome.ports.iter().map(entry).collect();
     let table = FlowTable::new(scenario, outcome);
     let mut rows = Value::Null;
     let lists = flows == FlowRecord::Each;
@@ -93,6 +101,7 @@ pub fn parts<'a>(
         rows = flows.into();
     }
     let all = Totals::of(outcome.flows.iter(), width);
+    let shares = || silent.without(0, &outcome.flows).map(|flow| goodput(flow, width));
     let mut document = json!({
         "scenario": scenario.name,
         "seed": seed,
@@ -103,14 +112,17 @@ pub fn parts<'a>(
         "queues": queues,
         "flows": rows,
         "losses": losses(outcome),
-        "traffic": traffic(scenario, outcome, width),
-        "jain": all.jain,
-        "cov": coefficient_of_variation(outcome.flows.iter().map(|f| goodput(f, width))),
+        "traffic": traffic(scenario, outcome, &silent),
+        "jain": jain(shares()),
+        "cov": coefficient_of_variation(shares()),
         "goodput_total_mbps": all.goodput,
         "throughput_total_mbps": all.throughput,
         "delay_mean_ms": all.delay.map(|seconds| seconds * 1e3),
         "power": all.delay.map(|seconds| all.throughput / seconds),
     });
+    if let Some(table) = silent.table() {
+        document["cannot_send"] = table;
+    }
     if flows == FlowRecord::Summary {
         for (entry, summary) in document["traffic"].as_array_mut().into_iter().flatten().zip(table.summaries()) {
             entry["flow_summary"] = summary;
@@ -152,8 +164,6 @@ struct Totals {
     throughput: f64,
     /// Mean one-way delay of all segments received, s; `None` without any.
     delay: Option<f64>,
-    /// Jain's index of the goodputs.
-    jain: f64,
 }
 
 impl Totals {
@@ -162,9 +172,8 @@ impl Totals {
         let delay: f64 = flows.clone().map(|f| f.delay_mean * f64::from(f.received)).sum();
         Totals {
             goodput: flows.clone().map(|f| goodput(f, width)).sum(),
-            throughput: flows.clone().map(|f| throughput(f, width)).sum(),
+            throughput: flows.map(|f| throughput(f, width)).sum(),
             delay: (received > 0).then(|| delay / received as f64),
-            jain: jain(flows.map(|f| goodput(f, width))),
         }
     }
 }
@@ -214,19 +223,21 @@ fn losses(outcome: &Outcome) -> Value {
     })
 }
 
-fn queue(scenario: &Scenario, outcome: &Outcome, port: &PortOutcome, width: f64, flows: FlowRecord) -> Value {
+fn queue(scenario: &Scenario, outcome: &Outcome, silent: &Silent, port: &PortOutcome, flows: FlowRecord) -> Value {
+    let width = scenario.duration - scenario.warmup;
     let queued = (port.queued_at_start, port.queued_at_end);
     let mut queue = queue_entry(&port.aqm, port.rate_bps, width, &port.counters, &port.stats, port.has_average, queued);
     let passing: usize = port.passing.iter().map(|flows| flows.len()).sum();
     if (1..outcome.flows.len()).contains(&passing) {
-        let flows = port.passing.iter().flat_map(|flows| &outcome.flows[flows.start as usize..flows.end as usize]);
-        let some = Totals::of(flows, width);
+        let ranges = port.passing.iter().map(|flows| flows.start as usize..flows.end as usize);
+        let some = Totals::of(ranges.clone().flat_map(|range| &outcome.flows[range]), width);
+        let able = ranges.flat_map(|range| silent.without(range.start, &outcome.flows[range]));
         queue["passing"] = json!({
             "flows": passing,
             "goodput_mbps": some.goodput,
             "throughput_mbps": some.throughput,
             "delay_mean_ms": some.delay.map(|seconds| seconds * 1e3),
-            "jain": some.jain,
+            "jain": jain(able.map(|flow| goodput(flow, width))),
         });
     }
     let object = |values: &Vec<(&str, f64)>| -> Value {
@@ -409,12 +420,15 @@ fn add_losses(to: &mut Value, flows: &[FlowLosses]) {
 }
 
 /// The totals of the flows of each traffic entry.
-fn traffic(scenario: &Scenario, outcome: &Outcome, width: f64) -> Value {
+fn traffic(scenario: &Scenario, outcome: &Outcome, silent: &Silent) -> Value {
+    let width = scenario.duration - scenario.warmup;
     let mut flows = outcome.flows.as_slice();
     let (mut variations, mut losses) = (outcome.variations.as_slice(), outcome.flow_losses.as_slice());
     let entries = scenario.traffic.iter().enumerate().map(|(entry, traffic)| {
+        let first = outcome.flows.len() - flows.len();
         let (own, rest) = flows.split_at(traffic.flows() as usize);
         flows = rest;
+        let shares = || silent.without(first, own).map(|flow| goodput(flow, width));
         let sum = |of: fn(&FlowOutcome) -> u32| own.iter().map(|flow| u64::from(of(flow))).sum::<u64>();
         let received = sum(|flow| flow.received);
         let delay: f64 = own.iter().map(|flow| flow.delay_mean * f64::from(flow.received)).sum();
@@ -426,8 +440,8 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, width: f64) -> Value {
             "flows": own.len(),
             "goodput_mbps": own.iter().map(|flow| goodput(flow, width)).sum::<f64>(),
             "throughput_mbps": own.iter().map(|flow| throughput(flow, width)).sum::<f64>(),
-            "jain": jain(own.iter().map(|flow| goodput(flow, width))),
-            "cov": coefficient_of_variation(own.iter().map(|flow| goodput(flow, width))),
+            "jain": jain(shares()),
+            "cov": coefficient_of_variation(shares()),
             "delivered_packets": sum(|flow| flow.in_order),
             "received_packets": received,
             "delay_mean_ms": (received > 0).then(|| delay / received as f64 * 1e3),

@@ -14,12 +14,13 @@ from .. import runner
 from ..document import Document, flow_count, lookup, same_run, with_traces
 from ..queues import Queue
 from ..runner import Job, Progress, no_progress
-from . import statistics, words
+from . import round_trips, silent, statistics, window, words
 from .entries import CompareError as CompareError
 from .entries import Entry, entries, with_entry
 from .measures import Kind, kind_of
 from .overflows import everywhere
-from .statistics import Difference, Estimate, Stopping, Warmup
+from .statistics import Difference, Estimate, Stopping
+from .window import WATCHED, Recording, Window
 
 if TYPE_CHECKING:
     from .. import _core
@@ -101,8 +102,8 @@ class Comparison:
     """Settings of the scenario that a discipline does not know and was therefore run without."""
     runs: dict[tuple[str, int], Document]
     """The result documents by discipline and seed."""
-    warmups: dict[str, Warmup] = field(default_factory=dict)
-    """What MSER-5 says of the warm-up, by discipline."""
+    warmups: dict[str, Window] = field(default_factory=dict)
+    """What is known of the measured window, by discipline."""
     target: Stopping | None = None
     """How narrow the intervals were to be, where that decided the number of seeds."""
     fixed: tuple[str, ...] = ()
@@ -170,12 +171,13 @@ class Comparison:
             passing, flows = min(some)
             whose = "the flows" if len(some) > 1 else f"the {passing} of {flows} flows"
             found.append(passing_note(self.queue, self.measures, whose))
+        found.append(silent.note(self.runs.values()))
         return [note for note in found if note]
 
     @property
     def warnings(self) -> list[str]:
         """What the reader should know before believing the figures."""
-        found = [*self.about, *(w.sentence(self.titles[aqm]) for aqm, w in self.warmups.items() if w.short)]
+        found = [*self.about, *window.sentences({self.titles[aqm]: w for aqm, w in self.warmups.items()})]
         if self.target is not None:
             for aqm in self.aqms:
                 wide = [m.id for m in self.measures if m.id in TARGETS and not self._narrow(aqm, m.id)]
@@ -261,7 +263,7 @@ def compare(
     first = int(normal.get("seed", 1))
     numbers = tuple(runner.seeds(first, seeds))
     left_out: dict[str, list[str]] = {}
-    scenarios: dict[str, tuple[_core.Scenario, _core.Scenario, bool]] = {}
+    scenarios: dict[str, tuple[_core.Scenario, _core.Scenario, tuple[str, ...]]] = {}
     for entry in named:
         mine, settings, gone = with_entry(document, sets, queue, entry, known)
         if gone:
@@ -270,11 +272,11 @@ def compare(
             plain = _core.Scenario.parse(mine, settings)
         except _core.ScenarioError as error:
             raise CompareError(f"{place} with {entry.id} at queue.{queue}: {error}") from error
-        scenarios[entry.id] = (plain, *watched(plain, mine, settings))
+        scenarios[entry.id] = (plain, *window.watched(plain, mine, settings))
     ids = tuple(entry.id for entry in named)
     titles = {entry.id: entry.title for entry in named}
     port = measured_queue(checked, queue)
-    series: dict[str, list[Document]] = {aqm: [] for aqm in ids}
+    recorded: dict[str, list[Recording]] = {aqm: [] for aqm in ids}
     documents: dict[str, list[Document]] = {aqm: [] for aqm in ids}
     count = seeds if target is None else target.least
     while True:
@@ -283,7 +285,8 @@ def compare(
         for aqm in ids:
             plain, seen, added = scenarios[aqm]
             jobs += [
-                Job(seen, first + at, partial(_watch, series[aqm], added)) for at in range(done, min(WATCHED, count))
+                Job(seen, first + at, partial(_watch, recorded[aqm], added, port))
+                for at in range(done, min(WATCHED, count))
             ]
             jobs += [Job(plain, first + at) for at in range(max(done, WATCHED), count)]
         found: list[Document] = runner.run_all(jobs, workers=workers, progress=progress, label=checked.name)
@@ -307,7 +310,9 @@ def compare(
             for text in everywhere(documents[aqm], json.loads(scenarios[aqm][0].to_json()))
         )
     )
-    result.warmups = {aqm: judged for aqm in ids if (judged := judge_warmup(series[aqm], port)) is not None}
+    round_trip = round_trips.base(normal, port)
+    judged = {aqm: window.judge(recorded[aqm], round_trip) for aqm in ids}
+    result.warmups = {aqm: one for aqm, one in judged.items() if one is not None}
     return result
 
 
@@ -336,9 +341,6 @@ def measured_queue(checked: _core.Scenario, queue: str) -> str:
     return queue if queue in names or not names else str(names[0])
 
 
-WATCHED = 5
-"""So many seeds of each discipline are run with a recorded queue, to judge the warm-up."""
-SAMPLES = 2000
 TARGETS = ("goodput", "queue_delay")
 """What is to be known well enough before no more seeds are run."""
 
@@ -349,35 +351,13 @@ def _wanted(result: Comparison, target: Stopping) -> int:
     return max((target.wanted(values) for values in series if values), default=len(result.seeds))
 
 
-def watched(
-    plain: _core.Scenario, document: Document, settings: Sequence[tuple[str, str]] = ()
-) -> tuple[_core.Scenario, bool]:
-    """The scenario with its queues recorded over time, and whether that had to be added."""
-    from .. import _core
-
-    normal = json.loads(plain.to_json())
-    if (normal.get("record") or {}).get("series"):
-        return plain, False
-    length = max(float(normal["duration"].removesuffix(" s")) / SAMPLES, 1e-6)
-    return _core.Scenario.parse(document, [*settings, ("record.series", f'"{length!r} s"')]), True
-
-
-def _watch(series: list[Document], added: bool, text: str) -> Document:
-    """A result document; its series are kept apart, and taken out of it if nobody else asked for them."""
+def _watch(recorded: list[Recording], added: Sequence[str], queue: str, text: str) -> Document:
+    """A result document; what was recorded is kept apart, and taken out of it where nobody else asked for it."""
     document: Document = json.loads(text)
-    series.append({key: document[key] for key in ("seed", "warmup_s", "series")})
-    if added:
-        del document["series"]
+    recorded.append(window.recording(document, queue))
+    for name in added:
+        del document[name]
     return document
-
-
-def judge_warmup(runs: Sequence[Document], queue: str) -> Warmup | None:
-    """MSER-5 over the recorded lengths of a queue, in the order of the seeds; None where too little was recorded."""
-    ordered = sorted(runs, key=lambda run: int(run["seed"]))
-    lengths = [lookup(run, f"series.queues.{queue}.packets") for run in ordered]
-    if not ordered or None in lengths or len(ordered[0]["series"]["time_s"]) < 4 * statistics.BATCH:
-        return None
-    return statistics.warmup(ordered[0]["series"]["time_s"], lengths, float(ordered[0]["warmup_s"]))
 
 
 def tabulate(

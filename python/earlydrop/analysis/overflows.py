@@ -1,4 +1,4 @@
-"""Disciplines that never acted in a run: every drop was an overflow of the buffer."""
+"""Disciplines that never acted in a run: every drop was an overflow of the buffer, or no queue formed at all."""
 
 from __future__ import annotations
 
@@ -28,6 +28,26 @@ def never_acted(run: Document, scenario: Document) -> list[str]:
     return found
 
 
+USE = ("departures", "departed_bytes", "throughput_mbps", "utilisation", "delay_mean_ms")
+NOT_FULL = 0.95
+"""A link that is used more may have had a queue now and then."""
+
+
+def no_queue(queue: Document) -> bool:
+    """Whether no queue formed in a run: nothing dropped or marked, and packets wait for less than one is sent.
+
+    `queue` is a queue's entry in a result.
+    """
+    counts = ("overflow_drops", "early_drops", "forced_drops", "marks")
+    if not {*counts, *USE} <= queue.keys():
+        return False
+    if any(queue[name] for name in counts) or not queue["departures"] or not 0 < queue["utilisation"] < NOT_FULL:
+        return False
+    rate_mbps = queue["throughput_mbps"] / queue["utilisation"]
+    packet_ms = queue["departed_bytes"] * 8e-3 / queue["departures"] / rate_mbps
+    return bool(queue["delay_mean_ms"] < packet_ms)
+
+
 def everywhere(runs: Sequence[Document], scenario: Document) -> list[str]:
     """The same for several runs of one scenario: what holds in each of them."""
     each = [{text.split(":")[0]: text for text in never_acted(run, scenario)} for run in runs]
@@ -36,8 +56,8 @@ def everywhere(runs: Sequence[Document], scenario: Document) -> list[str]:
 
 
 def fields(queue: str) -> dict[str, str]:
-    """The fields of a result that tell whether the discipline of a queue acted."""
-    names = ("aqm", "overflow_drops", "early_drops", "forced_drops", "marks")
+    """The fields of a result that tell whether the discipline of a queue acted, or a queue formed."""
+    names = ("aqm", "overflow_drops", "early_drops", "forced_drops", "marks", *USE)
     return {name: f"queues.{queue}.{name}" for name in names}
 
 

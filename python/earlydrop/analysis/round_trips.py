@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..document import Document, lookup
@@ -40,6 +40,18 @@ def propagation(document: Mapping[str, Any], queue: str) -> float:
             f"rtt: no TCP flow passes the queue {queue} over links with a propagation delay, so there is none to set"
         )
     return found
+
+
+def base(document: Mapping[str, Any], queue: str, sets: Sequence[tuple[str, str]] = ()) -> float | None:
+    """The round-trip time without queues, s: the mean over the TCP flows that pass `queue`; None if it is not known."""
+    from .. import _core
+
+    normal = json.loads(_core.Scenario.parse(document, list(sets)).to_json())
+    try:
+        return _base_rtt(normal, queue)
+    except _core.ScenarioError:
+        # Of very many flows it is not measured.
+        return None
 
 
 def _base_rtt(document: Mapping[str, Any], queue: str) -> float | None:

@@ -1,4 +1,4 @@
-"""Statistics of replicated simulations: intervals, paired differences, tests, corrections, warm-up, stopping.
+"""Statistics of replicated simulations: intervals, paired differences, tests, corrections, stopping.
 
 The unit of replication is the seed. Two disciplines that were run with the same seeds saw the same random
 start times, so their difference is taken seed by seed (common random numbers) and Student's t is applied to
@@ -11,7 +11,6 @@ were run: callers who find it so (by the digests of the results) say `same_run`,
 
 from __future__ import annotations
 
-import bisect
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -409,92 +408,6 @@ def coefficient_of_variation(values: Sequence[float]) -> float | None:
     if not values or (centre := math.fsum(values) / len(values)) <= 0:
         return None
     return math.sqrt(math.fsum((x - centre) ** 2 for x in values) / len(values)) / centre
-
-
-# ---- warm-up -------------------------------------------------------------------------------------------------------
-
-BATCH = 5
-"""Samples to a batch of MSER-5."""
-
-
-def _mser(samples: Sequence[float], batch: int) -> numpy.ndarray[Any, Any]:
-    """Squared standard error of the mean, up to a factor, after cutting off 0, 1, 2, ... batches up to half of all."""
-    import numpy as np
-
-    count = len(samples) // batch
-    batches = np.asarray(samples[: count * batch], float).reshape(count, batch).mean(axis=1)
-    # Sums over what is left; centred, so that squares do not cancel.
-    rest = batches - batches.mean()
-    left = np.arange(count, 0, -1)
-    sums, squares = rest[::-1].cumsum()[::-1], (rest**2)[::-1].cumsum()[::-1]
-    errors: numpy.ndarray[Any, Any] = np.maximum(squares - sums**2 / left, 0.0) / left.astype(float) ** 2
-    return errors[: count // 2 + 1]
-
-
-def mser(samples: Sequence[float], batch: int = BATCH) -> int | None:
-    """How many samples the start-up takes, by MSER-5 (White 1997): a multiple of `batch`.
-
-    The samples are averaged in batches, and as many batches are cut off as make the standard error of the mean of the
-    rest least. None if that is half of the series or more: then the series is too short to tell, or never settles.
-    """
-    if len(samples) // batch < 4:
-        return None
-    errors = _mser(samples, batch)
-    cut = int(errors.argmin())
-    return None if cut >= len(errors) - 1 else cut * batch
-
-
-EXCESS = 1.5
-"""A warm-up is called too short if the squared standard error behind it exceeds the least by this factor."""
-
-
-@dataclass(frozen=True)
-class Warmup:
-    """What MSER-5 says about the warm-up of a scenario."""
-
-    chosen_s: float
-    needed_s: float | None
-    """End of the start-up phase; None if it is not found within the run."""
-    excess: float
-    """Squared standard error of the mean behind the chosen warm-up, over that behind the best one in the first half."""
-
-    @property
-    def short(self) -> bool:
-        """Whether the start-up outlasts the chosen warm-up by enough to matter."""
-        return self.excess > EXCESS and (self.needed_s is None or self.chosen_s < self.needed_s)
-
-    def document(self) -> dict[str, float | bool | None]:
-        """Plain values for a result document."""
-        return {"chosen_s": self.chosen_s, "needed_s": self.needed_s, "excess": self.excess, "short": self.short}
-
-    def sentence(self, where: str) -> str:
-        """The warning for a warm-up that is too short."""
-        if self.needed_s is None:
-            return f"{where}: MSER-5 finds no end of the start-up in the first half of the run; make the run longer"
-        return (
-            f"{where}: the warm-up of {self.chosen_s:g} s is too short; MSER-5 puts the end of the start-up at "
-            f"{self.needed_s:.3g} s"
-        )
-
-
-def warmup(times_s: Sequence[float], series: Sequence[Sequence[float]], chosen_s: float) -> Warmup:
-    """Judge a warm-up by series of one quantity, one a seed, sampled at `times_s` over the whole run.
-
-    The series are averaged over the seeds first (Welch 1983), which leaves the start-up and thins the noise.
-
-    Raises:
-        ValueError: there are fewer than 20 samples.
-    """
-    import numpy as np
-
-    if len(times_s) < 4 * BATCH:
-        raise ValueError(f"{len(times_s)} samples; MSER-5 needs {4 * BATCH}")
-    averaged = np.mean([np.asarray(one, float) for one in series], axis=0).tolist()
-    cut, errors = mser(averaged), _mser(averaged, BATCH)
-    kept = bisect.bisect_left(times_s, chosen_s) // BATCH
-    # A warm-up of more than half of the run is judged as half of it.
-    here, least = float(errors[min(kept, len(errors) - 1)]), float(errors.min())
-    return Warmup(chosen_s, None if cut is None else float(times_s[cut]), here / least if least > 0 else 1.0)
 
 
 # ---- how many seeds ------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from . import statistics
+from .overflows import no_queue
 from .statistics import ALPHA, Difference
 
 if TYPE_CHECKING:
@@ -94,8 +95,10 @@ def sentences(results: Sequence[tuple[str, Comparison]]) -> list[str]:
         return ["One seed cannot tell a difference from chance: nothing is claimed. Run more seeds."]
     if not any(result.replicated for _, result in results):
         return ["Every seed gives the same run, so the differences have no intervals and nothing is claimed."]
+    idle, unused = _idle(results), [label for label, result in results if nothing_to_do(result)]
+    if len(unused) == len(results):
+        return [_unused(results, [])]
     tests, found = findings(results)
-    idle = _idle(results)
     if len(first.aqms) == 2 and len(results) == 1:
         said = [_pair(first, [rows[0][0] for rows in found.values()])]
     else:
@@ -104,7 +107,8 @@ def sentences(results: Sequence[tuple[str, Comparison]]) -> list[str]:
     n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     brackets = f"Brackets are 95 % intervals of the differences seed by seed, n = {n}"
     corrected = f"; what is claimed remains after Holm's correction for {tests} differences" if tests > 1 else ""
-    return [*idle, *said, f"{brackets}{corrected}."]
+    nothing = [_unused(results, unused)] if unused else []
+    return [*idle, *nothing, *said, *opposite(results), f"{brackets}{corrected}.", *_windows(results)]
 
 
 def _delivers_nothing(result: Comparison) -> bool:
@@ -125,6 +129,79 @@ def _idle(results: Sequence[tuple[str, Comparison]]) -> list[str]:
             where = f" at {listing(places)}" if len(places) < len(results) else ""
             found.append(f"{first.titles[aqm]} never acted{where}: all its drops are overflows of the buffer.")
     return found
+
+
+def nothing_to_do(result: Comparison) -> bool:
+    """Whether no queue formed in any run."""
+    queues = [run["queues"].get(result.queue) for run in result.runs.values()]
+    return bool(queues) and all(queue is not None and no_queue(queue) for queue in queues)
+
+
+def _unused(results: Sequence[tuple[str, Comparison]], labels: Sequence[str]) -> str:
+    """What to say where no queue formed, at some or at all of the round-trip times."""
+    here = [result for label, result in results if not labels or label in labels]
+    used = [100 * run["queues"][result.queue]["utilisation"] for result in here for run in result.runs.values()]
+    low, high = f"{min(used):.2g}", f"{max(used):.2g}"
+    share = f"{low} %" if low == high else f"{low} to {high} %"
+    where = f" at {listing(labels)}" if labels else ""
+    return (
+        f"The link was used to {share}{where}: no queue formed and nothing was dropped or marked, so the disciplines "
+        "had nothing to do and are not compared."
+    )
+
+
+MEAN, TAIL = "queue_delay", "queue_delay_p99"
+
+
+def opposite(results: Sequence[tuple[str, Comparison]]) -> list[str]:
+    """A sentence where mean and 99 % quantile of the queueing delay point opposite ways, both clearly."""
+    first, said = results[0][1], []
+    for aqm in first.aqms[1:]:
+        for label, result in results:
+            row = result.differences[aqm]
+            mean, tail = row.get(MEAN), row.get(TAIL)
+            if mean is not None and tail is not None and points_opposite(mean, tail):
+                at = f" at {label}" if label else ""
+                said.append(f"with {first.titles[aqm]}{at} {_both(result, aqm, mean, tail)}")
+    if not said:
+        return []
+    rest = f"; so at {len(said) - LISTED} places more" if len(said) > LISTED else ""
+    what = "Mean and 99 % quantile of the queueing delay point opposite ways against"
+    return [f"{what} {first.titles[first.aqms[0]]}: {'; '.join(said[:LISTED])}{rest}."]
+
+
+def _both(result: Comparison, aqm: str, mean: Difference, tail: Difference) -> str:
+    parts = []
+    for name, difference in ((MEAN, mean), (TAIL, tail)):
+        quantity = next(m for m in result.measures if m.id == name)
+        e = difference.estimate
+        holm = result.corrected.get((aqm, name), (1.0, 1.0))[0]
+        size = amount(abs(e.mean), e.half_width, quantity, signed=False)
+        perhaps = "" if holm < ALPHA else "perhaps "
+        parts.append(f"the {'mean' if name == MEAN else 'quantile'} is {perhaps}{size} {way(e.mean)}")
+    return " but ".join(parts)
+
+
+def points_opposite(mean: Difference, tail: Difference) -> bool:
+    """Whether both intervals exclude zero, on different sides."""
+    return mean.clear and tail.clear and mean.estimate.mean * tail.estimate.mean < 0
+
+
+def way(difference: float) -> str:
+    """`lower` or `higher`."""
+    return "lower" if difference < 0 else "higher"
+
+
+def _windows(results: Sequence[tuple[str, Comparison]]) -> list[str]:
+    """A sentence where the window is too short for what it averages."""
+    first = results[0][1]
+    named = [aqm for aqm in first.aqms if any((w := r.warmups.get(aqm)) is not None and w.short for _, r in results)]
+    if not named:
+        return []
+    places = [label for label, result in results if any(w.short for w in result.warmups.values())]
+    at = f" at {listing(places)}" if len(results) > 1 and len(places) < len(results) else ""
+    whose = "" if len(named) == len(first.aqms) else f" with {listing(first.titles[aqm] for aqm in named)}"
+    return [f"The window is too short{whose}{at}: these are differences in it, and another may show others."]
 
 
 def findings(results: Sequence[tuple[str, Comparison]]) -> tuple[int, dict[str, list[list[Finding]]]]:

@@ -15,6 +15,7 @@ from .printing import parse_json, print_json, version, warn
 
 if TYPE_CHECKING:
     from .. import _core
+    from ..document import Document
 
 
 def run(
@@ -33,6 +34,7 @@ def run(
 ) -> int:
     """Run a scenario once."""
     from .. import _core, runner
+    from ..analysis import window
     from ..analysis.overflows import never_acted
     from ..render.run_text import run_text
 
@@ -43,12 +45,15 @@ def run(
     check_out(out, "run")
     about = checked.warnings()
     warn(about)
-    made = runner.outcome(checked, seed)
     completed = parse_json(checked.to_json())
+    seen, added = window.watched(checked, completed)
+    made = runner.outcome(seen, seed)
     recorded = completed["record"].get("flows", True)
     # The list of all flows only where it is kept.
     document = parse_json(made.summary() if recorded is True and out is None else made.text())
-    said = never_acted(document, completed)
+    said = [*never_acted(document, completed), *_windows(document, completed)]
+    for name in added:
+        del document[name]
     warn(said)
     if out is not None:
         from .. import output, packed
@@ -58,7 +63,7 @@ def run(
         with output.folder(out, {"kind": "run", "version": version()}) as folder:
             result_text.write_run(folder, document, completed, flows)
     if json:
-        text = made.text()
+        text = made.text(added)
         if warnings := [*about, *said]:
             from ..output import to_json
 
@@ -70,6 +75,18 @@ def run(
     if out is not None:
         print(f"\nwritten to {out}")
     return DONE
+
+
+def _windows(document: Document, completed: Document) -> list[str]:
+    """What a single run says of its window, at its first queue or at the one called `bottleneck`."""
+    from ..analysis import round_trips, window
+
+    queues = list(document["queues"])
+    if not queues:
+        return []
+    queue = "bottleneck" if "bottleneck" in queues else queues[0]
+    judged = window.judge([window.recording(document, queue)], round_trips.base(completed, queue))
+    return [] if judged is None else window.sentences({"": judged})
 
 
 def _flent(checked: _core.Scenario, seed: int | None, out: Path | None, as_json: bool) -> int:

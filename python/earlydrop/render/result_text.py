@@ -29,6 +29,8 @@ def comparison_text(result: Comparison, *, said: bool = True) -> str:
     lines += [f"{result.scenario}: queue {result.queue}, {replication(result)}", "", table(means[0], means[1:], left=1)]
     if cut := cut_note(means):
         lines += ["", paragraph(f"{cut}.")]
+    if mark := mark_note(means):
+        lines += ["", paragraph(f"{mark}.")]
     if len(result.aqms) > 1:
         head, *body = differences
         for row, m in zip(body, result.measures, strict=True):
@@ -63,6 +65,19 @@ def _stars(result: Comparison, aqm: str, measure: str) -> str:
     if found is None or not found.clear:
         return ""
     return "**" if result.corrected[(aqm, measure)][0] < ALPHA else "*"
+
+
+MARK = "(!)"
+"""Behind the title of a discipline whose window is too short."""
+
+
+def _short(result: Comparison, aqm: str) -> bool:
+    return aqm in result.warmups and result.warmups[aqm].short
+
+
+def mark_note(rows: Sequence[Sequence[str]]) -> str:
+    """What a table of means says of its marks; empty where it has none."""
+    return f"{MARK}: the window is too short for its means" if any(MARK in cell for cell in rows[0]) else ""
 
 
 def cut_note(rows: Sequence[Sequence[str]]) -> str:
@@ -113,7 +128,7 @@ def run_file(aqm: str, seed: int) -> str:
 
 def _caption(result: Comparison, means: Sequence[Sequence[str]]) -> str:
     found = f"{result.scenario}: {replication(result)}"
-    found = f"{found}; {cut}" if (cut := cut_note(means)) else found
+    found = "; ".join(text for text in (found, cut_note(means), mark_note(means)) if text)
     return "; ".join([found, *(note for note in result.notes if result.replicated or note != result.note)])
 
 
@@ -244,7 +259,7 @@ def _latex(cell: str) -> str:
 
 def comparison_tables(result: Comparison) -> tuple[list[list[str]], list[list[str]]]:
     """Means and differences of a comparison as tables of text, each with a head."""
-    means = [["", *(result.titles[a] for a in result.aqms)]]
+    means = [["", *(f"{result.titles[a]} {MARK}" if _short(result, a) else result.titles[a] for a in result.aqms)]]
     differences = [[f"minus {result.titles[result.aqms[0]]}", *(result.titles[a] for a in result.aqms[1:])]]
     for m in result.measures:
         means.append([m.label, *(with_interval(result.estimate(a, m.id), m.digits, m.bounds) for a in result.aqms)])

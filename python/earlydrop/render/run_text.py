@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..analysis import silent
 from ..document import flow_count
-from ..terminal import number, table
+from ..terminal import number, paragraph, table
 from .queue_table import queue_table
 
 
@@ -51,6 +52,8 @@ def run_text(document: Mapping[str, Any]) -> str:
         f"delay       {number(d['delay_mean_ms'], 3)} ms one way, end to end",
         f"jain        {number(d['jain'], 4)}",
     ]
+    if left_out := silent.note([d]):
+        lines.append(paragraph(f"note: {left_out}"))
     cost = d.get("cost") or {}
     if cost.get("wall_s"):
         lines += [f"cost        {number(cost['wall_s'], 3)} s, {cost.get('events') or 0:,} events"]

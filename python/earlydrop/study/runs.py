@@ -19,7 +19,8 @@ import numpy as np
 
 from .. import runner
 from ..analysis import statistics
-from ..analysis.statistics import Estimate, Warmup
+from ..analysis.statistics import Estimate
+from ..analysis.window import Window
 from ..document import Document
 from ..runner import Progress, RunError, no_progress
 from ..store import DIGEST, KEYS, Store, scenario_key
@@ -219,8 +220,8 @@ class Outcome:
     """By figure and cell: seeds and their extracted values."""
     cost: dict[str, float] = field(default_factory=dict)
     runs: int = 0
-    warmups: dict[str, Warmup] = field(default_factory=dict)
-    """MSER-5's result for the warm-up, by experiment and cell."""
+    warmups: dict[str, Window] = field(default_factory=dict)
+    """What is known of the measured windows, by experiment and cell."""
 
     def series(self, e: Experiment, cell: Cell, measure: str) -> Values:
         """One value a seed."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import _core, disk
 from ..analysis import statistics
-from ..analysis.compare import watched
+from ..analysis.window import watched
 from ..render import panels, plotting
 from . import plots
 from .model import SweepError

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..analysis import overflows, statistics
+from ..analysis import overflows, statistics, window
 from ..analysis.compare import passing_note
-from ..analysis.statistics import Difference, Estimate, Warmup
+from ..analysis.statistics import Difference, Estimate
+from ..analysis.window import Window
 from ..document import Document
 from ..store import DIGEST, Store
 from ..store.names import Index, firsts, of_texts, words
@@ -54,12 +55,14 @@ class Outcome:
     table: Table
     tally: Tally
     version: str
-    warmups: dict[int, Warmup] = field(default_factory=dict)
-    """What MSER-5 says of the warm-up, by point."""
+    warmups: dict[int, Window] = field(default_factory=dict)
+    """What is known of the measured window, by point."""
     passing: bool = False
     """Whether there is a run in which not all flows pass the measured queue."""
     idle: tuple[str, ...] = ()
     """Which disciplines never acted, and where."""
+    unused: Array | None = None
+    """By point: whether in no run of it a queue formed."""
     _pieces: OrderedDict[tuple[int, int], tuple[Array, Array]] = field(default_factory=OrderedDict, repr=False)
 
     @property
@@ -297,7 +300,7 @@ class Outcome:
         """What the reader should know before believing the figures."""
         sweep = self.sweep
         found = [*self.plan.warnings, *self.idle]
-        found += [w.sentence(label(sweep, sweep.points[k])) for k, w in self.warmups.items() if w.short]
+        found += window.sentences({label(sweep, sweep.points[k]): w for k, w in self.warmups.items()})
         if sweep.stop is not None and self._wide:
             found.append(
                 f"{self._wide} of {len(sweep.points)} points are not as narrow as asked for after "
@@ -430,7 +433,7 @@ def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
     passing = False
     find = plan.finder()
     fields = overflows.fields(plan.sweep.queue)
-    there, never = np.zeros(rows.total, bool), np.zeros(rows.total, bool)
+    there, never, empty = (np.zeros(rows.total, bool) for _ in range(3))
 
     def take(found: polars.DataFrame) -> None:
         places = find(words(found["scenario_key"].to_list()), found["seed"].to_numpy())
@@ -448,12 +451,18 @@ def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
             acts = pl.sum_horizontal(fields[name] for name in ("early_drops", "forced_drops", "marks"))
             idle = (pl.col(fields["overflow_drops"]) > 0) & (acts == 0) & ~pl.col(fields["aqm"]).is_in(overflows.PLAIN)
             never[places[here]] = mine.select(idle.fill_null(False)).to_series().to_numpy()
+            used = pl.col(fields["utilisation"])
+            packet_ms = pl.col(fields["departed_bytes"]) * 8e-3 / pl.col(fields["departures"])
+            waits = pl.col(fields["delay_mean_ms"]) * pl.col(fields["throughput_mbps"]) / used / packet_ms
+            nothing = (acts == 0) & (pl.col(fields["overflow_drops"]) == 0) & (used < overflows.NOT_FULL) & (waits < 1)
+            empty[places[here]] = mine.select(nothing.fill_null(False)).to_series().to_numpy()
 
     wanted = lambda: ((keys, seeds) for _, keys, seeds in rows.pieces())  # noqa: E731
     asked = [*(name for m in measures for name in m.fields), DIGEST, *fields.values()]
     store.gather(wanted, list(dict.fromkeys(asked)), take, version)
     idle = tuple(_never_acted(plan, there, never))
-    return Outcome(plan, table, tally, version, passing=passing, idle=idle)
+    unused = _everywhere(plan, there, empty)
+    return Outcome(plan, table, tally, version, passing=passing, idle=idle, unused=unused)
 
 
 def _first_of(names: Iterable[str], found: polars.DataFrame) -> polars.Expr:
@@ -462,6 +471,16 @@ def _first_of(names: Iterable[str], found: polars.DataFrame) -> polars.Expr:
 
     there = [pl.col(name).cast(pl.Float64) for name in names if name in found.columns]
     return pl.coalesce(there) if there else pl.lit(None, pl.Float64)
+
+
+def _everywhere(plan: Plan, there: Array, found: Array) -> Array:
+    """By point: whether it is so in all its runs that were made."""
+    held = []
+    for k in range(len(plan.sweep.points)):
+        start, end = plan.rows.at(k)
+        made = there[start:end]
+        held.append(bool(made.any() and found[start:end][made].all()))
+    return np.array(held)
 
 
 def _never_acted(plan: Plan, there: Array, never: Array) -> list[str]:

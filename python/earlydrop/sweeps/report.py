@@ -267,7 +267,7 @@ def _p(value: float | None) -> str:
 def _single(data: Data) -> list[tuple[dict[str, Any], Document]]:
     """One run of some points, made again with its queue recorded over time, and its result."""
     from .. import _core
-    from ..analysis.compare import watched
+    from ..analysis.window import watched
 
     found = []
     chosen = set(_chosen(data))

@@ -1,16 +1,17 @@
-"""Runs a sweep: what the store lacks, more seeds where a rule for stopping asks for them, and its warm-up."""
+"""Runs a sweep: what the store lacks, more seeds where a rule for stopping asks for them, and its window."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .. import runner
-from ..analysis.compare import WATCHED, judge_warmup, watched
-from ..analysis.statistics import Warmup
+from ..analysis import round_trips, window
+from ..analysis.window import WATCHED, Recording, Window
 from ..runner import Job
 from ..store import Store, engine, open_store
 from .execute import Estimate, Runs, Tally
@@ -22,7 +23,7 @@ from .plan import Plan, plan
 from .shown import Swept, shown
 
 WATCHED_POINTS = 8
-"""At most so many points are run again with a recorded queue, to judge the warm-up."""
+"""At most so many points are run again and recorded, to judge the window."""
 
 
 def run(
@@ -68,36 +69,36 @@ def run(
         planned, first = replace(planned, counts=counts), False
 
 
-def judge_warmups(planned: Plan, workers: int | None = None) -> dict[int, Warmup]:
-    """MSER-5 at a few points spread over the sweep: a hundredth of all runs, made once more with a recorded queue."""
+def judge_warmups(planned: Plan, workers: int | None = None) -> dict[int, Window]:
+    """The window at a few points spread over the sweep: a hundredth of all runs, made once more and recorded."""
     sweep = planned.sweep
     count = max(1, min(WATCHED_POINTS, planned.runs // 300, len(sweep.points)))
     chosen = sorted({round(k * (len(sweep.points) - 1) / max(1, count - 1)) for k in range(count)})
     jobs, places = [], []
     for k in chosen:
         plain = scenario(sweep, k)
-        seen, _ = watched(plain, sweep.document, sweep.points[k].sets)
+        seen, _ = window.watched(plain, sweep.document, sweep.points[k].sets)
         first = int(planned.first[k])
         seeds = range(first, first + min(WATCHED, int(planned.counts[k])))
-        jobs += [Job(seen, seed, _series) for seed in seeds]
+        jobs += [Job(seen, seed, partial(_recording, sweep.queue)) for seed in seeds]
         places += [k] * len(seeds)
     try:
-        made: list[Any] = runner.run_all(jobs, workers=workers)
+        made: list[Recording] = runner.run_all(jobs, workers=workers)
     except runner.RunError:
         # A run that fails is reported where it counts.
         return {}
-    found: dict[int, Warmup] = {}
+    found: dict[int, Window] = {}
     for k in chosen:
-        runs: Sequence[Any] = [one for one, place in zip(made, places, strict=True) if place == k]
-        judged = judge_warmup(runs, sweep.queue)
+        runs = [one for one, place in zip(made, places, strict=True) if place == k]
+        round_trip = round_trips.base(sweep.document, sweep.queue, sweep.points[k].sets)
+        judged = window.judge(runs, round_trip)
         if judged is not None:
             found[k] = judged
     return found
 
 
-def _series(text: str) -> dict[str, Any]:
-    document = json.loads(text)
-    return {key: document[key] for key in ("seed", "warmup_s", "series")}
+def _recording(queue: str, text: str) -> Recording:
+    return window.recording(json.loads(text), queue)
 
 
 def scenario(sweep: Sweep, point: int) -> Any:

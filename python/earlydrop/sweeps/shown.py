@@ -141,4 +141,4 @@ class Swept(Outcome):
 def shown(outcome: Outcome) -> Swept:
     """The same results, with what people look at."""
     parts = (outcome.plan, outcome.table, outcome.tally, outcome.version, outcome.warmups)
-    return Swept(*parts, passing=outcome.passing, idle=outcome.idle)
+    return Swept(*parts, passing=outcome.passing, idle=outcome.idle, unused=outcome.unused)

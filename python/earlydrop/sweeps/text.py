@@ -12,7 +12,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from .. import columns, disk, output, streamed
-from ..render.result_text import LATEX_END, latex_head, latex_row
+from ..render.result_text import LATEX_END, MARK, latex_head, latex_row
 from ..terminal import CUT, interval_text, paragraph, table, with_sign
 from .cells import Cell, Row
 from .execute import Estimate
@@ -86,6 +86,8 @@ def outcome_text(outcome: Outcome) -> str:
     ]
     if any("[" in cell for row in rows for cell in row[len(sweep.factors) :]):
         lines.append(paragraph(f"{CUT}."))
+    if any(one.short for one in outcome.warmups.values()):
+        lines.append(paragraph(f"{MARK}: the window is too short for its means."))
     if len(sweep.points) > len(rows):
         lines.append(f"and {len(sweep.points) - len(rows):,} points more")
     if len(sweep.measures) > len(measures):
@@ -123,7 +125,9 @@ def point_table(
 
 def _point_line(outcome: Outcome, row: Row, cells: Mapping[str, Cell]) -> list[str]:
     sweep = outcome.sweep
-    line = [*(level.name for level in sweep.points[row.number].levels), str(len(row.seeds))]
+    judged = outcome.warmups.get(row.number)
+    mark = f" {MARK}" if judged is not None and judged.short else ""
+    line = [*(level.name for level in sweep.points[row.number].levels), f"{len(row.seeds)}{mark}"]
     for m, c in zip(sweep.measures, cells.values(), strict=False):
         line.append(cell_text(c, m.digits, sweep.interval))
     return line

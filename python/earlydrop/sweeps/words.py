@@ -10,10 +10,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..analysis.words import LISTED, ORDER, SPOKEN, Finding, Found, amount, finding, in_words, listing, within
+from ..analysis.words import (
+    LISTED,
+    MEAN,
+    ORDER,
+    SPOKEN,
+    TAIL,
+    Finding,
+    Found,
+    amount,
+    finding,
+    in_words,
+    listing,
+    points_opposite,
+    way,
+    within,
+)
 
 if TYPE_CHECKING:
     from ..analysis.compare import Quantity
+    from ..analysis.statistics import Difference
     from .outcome import Outcome
 
 FACTORS = 2
@@ -51,6 +67,54 @@ class Group:
 
 def sentences(outcome: Outcome) -> list[str]:
     """What a sweep found."""
+    count, unused = len(outcome.sweep.points), 0 if outcome.unused is None else int(outcome.unused.sum())
+    if unused == count:
+        return [NOTHING.format("in no run", "and are not compared")]
+    nothing = [NOTHING.format(f"at {unused:,} of {count:,} points", "there")] if unused else []
+    return [*nothing, *_found(outcome), *_windows(outcome)]
+
+
+NOTHING = "No queue formed {}, and nothing was dropped or marked: the disciplines had nothing to do {}."
+
+
+def _windows(outcome: Outcome) -> list[str]:
+    """A sentence where the windows of points are too short for what they average."""
+    short = sum(one.short for one in outcome.warmups.values())
+    if not short:
+        return []
+    where = f"at {short} of the {len(outcome.warmups)} points that were looked at"
+    return [f"The window is too short {where}: these are differences in it, and another may show others."]
+
+
+def _opposite(outcome: Outcome) -> list[str]:
+    """A sentence where mean and 99 % quantile of the queueing delay point opposite ways, both clearly."""
+    known = {m.id for m in outcome.sweep.measures}
+    if not {MEAN, TAIL} <= known:
+        return []
+    means: dict[tuple[str, int], Difference] = {}
+    said, every = [], 0
+    for pair, name, difference in outcome.differences:
+        if name == MEAN:
+            means[(pair.factor, pair.point)] = difference
+        if name != TAIL or (mean := means.pop((pair.factor, pair.point), None)) is None:
+            continue
+        every += 1
+        if points_opposite(mean, difference):
+            sizes = [
+                amount(abs(one.estimate.mean), one.estimate.half_width, outcome.sweep.measure(m), signed=False)
+                for m, one in ((MEAN, mean), (TAIL, difference))
+            ]
+            levels = ", ".join(x.name for x in outcome.sweep.points[pair.point].levels)
+            ways = [way(one.estimate.mean) for one in (mean, difference)]
+            said.append(f"the mean is {sizes[0]} {ways[0]} but the quantile {sizes[1]} {ways[1]} at {levels}")
+    if not said:
+        return []
+    where = f"at {len(said):,} of {every:,} points against the control"
+    return [f"Mean and 99 % quantile of the queueing delay point opposite ways {where}: {said[0]}."]
+
+
+def _found(outcome: Outcome) -> list[str]:
+    """What was found of the points."""
     sweep = outcome.sweep
     if not len(outcome.pairs):
         return _range(outcome)
@@ -67,7 +131,8 @@ def sentences(outcome: Outcome) -> list[str]:
     ]
     n = f"at most {sweep.most}" if sweep.stop or outcome.tally.failed else str(sweep.seeds)
     corrected = f"; what is claimed remains after Holm's correction for {tested:,} differences" if tested > 1 else ""
-    return [*said, f"Brackets are 95 % intervals of the differences seed by seed, n = {n}{corrected}."]
+    brackets = f"Brackets are 95 % intervals of the differences seed by seed, n = {n}{corrected}."
+    return [*said, *_opposite(outcome), brackets]
 
 
 def _spoken(outcome: Outcome) -> list[Quantity]:

@@ -148,6 +148,8 @@ pub struct MediaOutcome {
 pub struct FlowTransfers {
     /// Completed within the window.
     pub completed: u32,
+    /// Completed from the start of the run.
+    pub ever_completed: u32,
     /// Duration of the only transfer ever completed, s.
     pub time: Option<f64>,
     /// That duration divided by the shortest possible, if there were data.

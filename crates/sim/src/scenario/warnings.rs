@@ -98,7 +98,7 @@ impl Scenario {
         })
     }
 
-    /// Why no flow of `entry` can send anything; such flows count in shares and in Jain's index.
+    /// Why no flow of `entry` can send anything; shares and Jain's index leave such flows out.
     fn never_sends(&self, entry: &Traffic) -> Option<String> {
         let start = entry.earliest_start()?;
         if start >= self.duration {

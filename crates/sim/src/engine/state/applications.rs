@@ -113,6 +113,7 @@ impl Applications {
     pub fn of_flow(&self, flow: u32) -> Option<FlowTransfers> {
         self.find(flow).map(|application| FlowTransfers {
             completed: application.completed,
+            ever_completed: application.ever_completed,
             time: (application.ever_completed == 1).then_some(application.time),
             slowdown: application.slowdown.filter(|_| application.ever_completed == 1),
         })
