@@ -17,7 +17,7 @@ from ..runner import Job, Progress, no_progress
 from . import statistics, words
 from .entries import CompareError as CompareError
 from .entries import Entry, entries, with_entry
-from .measures import Kind, kind_of
+from .measures import Kind, kind_of, step
 from .overflows import everywhere
 from .statistics import Difference, Estimate, Stopping, Warmup
 
@@ -50,8 +50,19 @@ class Quantity:
 
     def value(self, document: Document) -> float | None:
         """Its value in a result, in its unit."""
-        found = next((v for name in self.fields if (v := lookup(document, name)) is not None), None)
-        return None if found is None else found * self.scale
+        found = self._found(document)
+        return None if found is None else found[1] * self.scale
+
+    def _found(self, document: Document) -> tuple[str, float] | None:
+        return next(((name, v) for name in self.fields if (v := lookup(document, name)) is not None), None)
+
+    def step(self, document: Document, queue: str) -> float:
+        """What one packet more or less at a queue changes in its value in a result."""
+        found, at = self._found(document), lookup(document, f"queues.{queue}")
+        if found is None or not isinstance(at, Mapping):
+            return 0.0
+        window = float(document.get("duration_s", 0)) - float(document.get("warmup_s", 0))
+        return step(*found, at, window) * self.scale
 
     @property
     def label(self) -> str:
@@ -128,7 +139,14 @@ class Comparison:
         """This discipline minus the first, paired by seed."""
         mine, first = self.series(aqm, measure), self.series(self.aqms[0], measure)
         fixed = {aqm, self.aqms[0]} <= set(self.fixed)
-        return statistics.paired(mine, first, same_run=fixed) if mine and first else None
+        if not mine or not first:
+            return None
+        return statistics.paired(mine, first, same_run=fixed, step=self._step((aqm, self.aqms[0]), measure))
+
+    def _step(self, aqms: Iterable[str], measure: str) -> float:
+        """What one packet changes in a measure, in the run where that is most."""
+        (quantity,) = (m for m in self.measures if m.id == measure)
+        return max(quantity.step(d, self.queue) for (aqm, _), d in self.runs.items() if aqm in aqms)
 
     @cached_property
     def differences(self) -> dict[str, dict[str, Difference | None]]:
