@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from .statistics import ALPHA, CONFIDENCE, POWER, mean
+from .statistics import ALPHA, POWER, mean
 
 Array = np.ndarray[Any, Any]
 
@@ -114,9 +114,9 @@ def _detectable(n: int, tail: float, power: float) -> float:
     return float(brentq(lambda shift: float((needed < shift).mean()) - power, 0, float(needed.max()), xtol=1e-3))
 
 
-def detectable_effect(spread: float, n: int, confidence: float = CONFIDENCE, power: float = POWER) -> float | None:
+def detectable_effect(spread: float, n: int, alpha: float = ALPHA, power: float = POWER) -> float | None:
     """Smallest true mean that the interval of `n` normal values excludes from zero, on its side, with `power`."""
-    return None if n < 2 else _detectable(n, (1 - confidence) / 2, power) * spread
+    return None if n < 2 else _detectable(n, alpha / 2, power) * spread
 
 
 def may_differ(n: int, alpha: float = ALPHA) -> float:
@@ -136,14 +136,14 @@ class Sample(ABC):
     """Standard deviation of what one run says of it."""
 
     @abstractmethod
-    def ends(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        """Its interval."""
+    def ends(self, alpha: float = ALPHA) -> tuple[float, float]:
+        """Its interval, which leaves out the truth with this probability at most."""
 
     def p(self, edge: float) -> float:
-        """Two-sided p value of its being at an edge: 1 less the confidence at which the interval reaches the edge."""
+        """Two-sided p value of its being at an edge: that alpha at which its interval reaches the edge."""
 
         def inside(alpha: float) -> bool:
-            lower, upper = self.ends(1 - alpha)
+            lower, upper = self.ends(alpha)
             return lower <= edge <= upper
 
         low, high = -40.0, 0.0
@@ -163,9 +163,8 @@ class Mean(Sample):
         self._found = Means(np.asarray(values, float))
         self.deviation = float(self._found.error) * math.sqrt(len(values))
 
-    def ends(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        tail = (1 - confidence) / 2
-        return float(self._found.lower(tail)), float(self._found.upper(tail))
+    def ends(self, alpha: float = ALPHA) -> tuple[float, float]:
+        return float(self._found.lower(alpha / 2)), float(self._found.upper(alpha / 2))
 
     def p(self, edge: float) -> float:
         return float(self._found.p(edge))
@@ -182,7 +181,7 @@ class Ratio(Sample):
         self._less, self.centre, self._scale = less, centre, scale
         self.deviation = less(centre).deviation / abs(scale)
 
-    def _end(self, confidence: float, side: int) -> float:
+    def _end(self, alpha: float, side: int) -> float:
         from scipy.optimize import brentq
 
         # Where the second is negative, the first less k times it grows with k.
@@ -191,7 +190,7 @@ class Ratio(Sample):
         way = -1 if side == 0 else 1
 
         def f(k: float) -> float:
-            return self._less(k).ends(confidence)[at]
+            return self._less(k).ends(alpha)[at]
 
         if f(self.centre) == 0:
             return self.centre
@@ -201,8 +200,8 @@ class Ratio(Sample):
             step *= 2
         return way * math.inf
 
-    def ends(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        return self._end(confidence, 0), self._end(confidence, 1)
+    def ends(self, alpha: float = ALPHA) -> tuple[float, float]:
+        return self._end(alpha, 0), self._end(alpha, 1)
 
     def p(self, edge: float) -> float:
         return self._less(edge).p(0.0)
@@ -274,8 +273,8 @@ class Extremes(Sample):
         self.centre = math.fsum(float(m.mean.min(axis=1).max()) for _, m in self._terms)
         self.deviation = float(np.std(sum(t.values[t.at] for t in terms), ddof=1))
 
-    def ends(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        tail = (1 - confidence) / 2 / len(self._terms)
+    def ends(self, alpha: float = ALPHA) -> tuple[float, float]:
+        tail = alpha / 2 / len(self._terms)
         lower = math.fsum(float(m.lower(tail / t.several).min(axis=1).max()) for t, m in self._terms)
         upper = math.fsum(float(m.upper(tail / t.each).max(axis=0).min()) for t, m in self._terms)
         return lower, upper
@@ -329,8 +328,8 @@ class _Root(Sample):
         self._squares = Mean(squares.tolist())
         self.centre, self.deviation = _root(self._squares.centre), math.nan
 
-    def ends(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        lower, upper = self._squares.ends(confidence)
+    def ends(self, alpha: float = ALPHA) -> tuple[float, float]:
+        lower, upper = self._squares.ends(alpha)
         return _root(lower), _root(upper)
 
     def p(self, edge: float) -> float:
@@ -348,8 +347,8 @@ class _Both(Sample):
         self._both = (shown, other)
         self.centre, self.deviation = shown.centre, shown.deviation
 
-    def ends(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        (a, b), (c, d) = (one.ends(confidence) for one in self._both)
+    def ends(self, alpha: float = ALPHA) -> tuple[float, float]:
+        (a, b), (c, d) = (one.ends(alpha) for one in self._both)
         return min(a, c), max(b, d)
 
     def p(self, edge: float) -> float:

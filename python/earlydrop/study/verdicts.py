@@ -190,7 +190,7 @@ def interval_of(numbers: Sequence[float] | Sample, cases: int) -> Interval | Non
         if len(numbers) < 2 or len(set(numbers)) == 1:
             return None
         numbers = samples.Mean(numbers)
-    return Interval(*numbers.ends(), *numbers.ends(1 - ALPHA / cases))
+    return Interval(*numbers.ends(), *numbers.ends(ALPHA / cases))
 
 
 def decide(
@@ -307,8 +307,10 @@ class _Place:
         return self._side_bounds()
 
     def _side_bounds(self) -> tuple[float, float]:
-        if self.part.along and self.part.reduce in ("slope", "correlation"):
+        if self.part.along and self.part.reduce == "slope":
             return -math.inf, math.inf
+        if self.part.along and self.part.reduce == "correlation":
+            return -1.0, 1.0
         if self.part.along and self.part.reduce in SPREADS:
             return 0.0, math.inf
         return self.study.measure(self.part.measure).bounds
@@ -457,7 +459,9 @@ def _judge(place: _Place, sides: _Sides, level: float, same_run: bool) -> Case:
         sign_p=statistics.sign_test(away) if any(away) else None,
     )
     if equal:
-        spread = math.hypot(*(part.times * (statistics.deviation(side) or 0.0) for side in (sides.of, sides.to) if side))
+        spread = math.hypot(
+            *(part.times * (statistics.deviation(side) or 0.0) for side in (sides.of, sides.to) if side)
+        )
         return replace(
             case,
             verdict=equal_verdict(part, number, n, limits, place.number_bounds(), place.cases),
