@@ -146,7 +146,8 @@ class Comparison:
     def _step(self, aqms: Iterable[str], measure: str) -> float:
         """What one packet changes in a measure, in the run where that is most."""
         (quantity,) = (m for m in self.measures if m.id == measure)
-        return max(quantity.step(d, self.queue) for (aqm, _), d in self.runs.items() if aqm in aqms)
+        steps = (quantity.step(d, self.queue) for (aqm, _), d in self.runs.items() if aqm in aqms)
+        return max(steps, default=0.0)
 
     @cached_property
     def differences(self) -> dict[str, dict[str, Difference | None]]:
@@ -154,12 +155,19 @@ class Comparison:
         return {a: {m.id: self.difference(a, m.id) for m in self.measures} for a in self.aqms[1:]}
 
     @cached_property
-    def corrected(self) -> dict[tuple[str, str], tuple[float, float]]:
+    def corrected(self) -> dict[tuple[str, str], tuple[float | None, float | None]]:
         """p values of the t tests, corrected for the number of differences: after Holm, after Benjamini-Hochberg."""
         every = {(a, m): d for a, row in self.differences.items() for m, d in row.items() if d is not None}
-        tests = {key: p for key, d in every.items() if (p := d.t_p) is not None}
-        ps = list(tests.values())
-        return dict(zip(tests, zip(statistics.holm(ps), statistics.benjamini_hochberg(ps), strict=True), strict=True))
+        tests = {key: d.t_p for key, d in every.items() if d.estimate.replicates > 1}
+        after = (
+            statistics.corrected(how, list(tests.values())) for how in (statistics.holm, statistics.benjamini_hochberg)
+        )
+        return dict(zip(tests, zip(*after, strict=True), strict=True))
+
+    def stars(self, aqm: str, measure: str) -> int:
+        """How sure a difference is: 1 if its interval excludes zero, 2 if it does so after Holm's correction."""
+        found = self.differences[aqm][measure]
+        return 0 if found is None else found.stars(self.corrected.get((aqm, measure), (None,))[0])
 
     @property
     def replicated(self) -> bool:

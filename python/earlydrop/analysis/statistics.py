@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -258,6 +258,12 @@ def benjamini_hochberg_array(p_values: numpy.ndarray[Any, Any]) -> numpy.ndarray
     return found
 
 
+def corrected(method: Callable[[Sequence[float]], list[float]], p_values: Sequence[float | None]) -> list[float | None]:
+    """p values after `holm` or `benjamini_hochberg`; what has none counts as a test that found nothing."""
+    found = method([1.0 if p is None else p for p in p_values])
+    return [None if p is None else q for p, q in zip(p_values, found, strict=True)]
+
+
 def sign_test(differences: Iterable[float]) -> float:
     """Two-sided exact sign test: how likely a split at least this uneven is if both signs are equally likely.
 
@@ -323,6 +329,10 @@ class Difference:
         if found.lower is None or found.upper is None or found.n < CLEAR or not found.deviation:
             return False
         return found.lower > 0 or found.upper < 0
+
+    def stars(self, p_holm: float | None) -> int:
+        """1 if it is clear, 2 if it is so after Holm's correction too."""
+        return 0 if not self.clear or p_holm is None else 1 + (p_holm < ALPHA)
 
     def around(self, confidence: float) -> tuple[float, float] | None:
         """The interval at another confidence; None for a single replication."""

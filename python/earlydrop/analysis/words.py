@@ -136,11 +136,11 @@ def findings(results: Sequence[tuple[str, Comparison]]) -> tuple[int, dict[str, 
     for k, (_, result) in enumerate(results):
         for aqm, row in result.differences.items():
             every |= {(k, aqm, name): d for name, d in row.items() if d is not None}
-    tests = {key: p for key, d in every.items() if (p := d.t_p) is not None}
-    holm = dict(zip(tests, statistics.holm(list(tests.values())), strict=True))
+    tests = {key: d.t_p for key, d in every.items() if d.estimate.replicates > 1}
+    holm = dict(zip(tests, statistics.corrected(statistics.holm, list(tests.values())), strict=True))
     spoken = [m for wanted in SPOKEN if (m := _measure(first, wanted, every)) is not None]
     keys = [(k, aqm, m.id) for m in spoken for aqm in first.aqms[1:] for k in range(len(results))]
-    statements = sum(key in every and every[key].estimate.replicates > 1 for key in keys)
+    statements = sum(key in tests for key in keys)
     found: dict[str, list[list[Finding]]] = {}
     for m in spoken:
         rows = []
@@ -316,7 +316,7 @@ def amount(mean: float, half_width: float | None, quantity: Quantity, *, signed:
     unit = f" {quantity.unit}" if signed and quantity.unit == "%" else _unit(quantity)
     if not half_width:
         # One replication, or runs that all have the same value.
-        return f"{mean:.{quantity.digits}f}{unit}" + ("" if half_width is None else f" {ALL_RUNS}")
+        return f"{mean:.{quantity.digits}f}{unit}" + ("" if half_width is None else f" ({ALL_RUNS})")
     ends = (mean - half_width, mean + half_width)
     digits = _digits(half_width, ends, quantity)
     return f"{_plain(mean, digits)}{unit} ({_plain(ends[0], digits)} to {_plain(ends[1], digits)})"

@@ -592,8 +592,8 @@ def judge(outcome: Outcome) -> list[ClaimResult]:
     printed = {e.id: printed_values(study, e) for e in study.experiments}
     results = [_claim(outcome, claim, printed) for claim in study.claims]
     testable = [r for r in results if r.claim.parts]
-    ps = {r.claim.id: p for r in testable if (p := r.base.p) is not None}
-    corrected = dict(zip(ps, statistics.holm(list(ps.values())), strict=True))
+    ps = statistics.corrected(statistics.holm, [r.base.p for r in testable])
+    corrected = dict(zip((r.claim.id for r in testable), ps, strict=True))
     return [replace(r, corrected=corrected.get(r.claim.id)) for r in results]
 
 

@@ -211,7 +211,7 @@ class Outcome:
     @cached_property
     def tests(self) -> Tests:
         """The t tests of all differences."""
-        places, ps, clear_ = array("Q"), array("d"), array("B")
+        places, ps, clear_, tested_ = array("Q"), array("d"), array("B"), array("B")
         measures = len(self.sweep.measures)
         for number in range(len(self.pairs)):
             for k, found in enumerate(self._compared(number)):
@@ -220,11 +220,15 @@ class Outcome:
                     places.append(number * measures + k)
                     ps.append(math.nan if p is None else p)
                     clear_.append(found.clear)
-        plain = np.asarray(ps, float)
-        tested = ~np.isnan(plain)
+                    tested_.append(found.estimate.replicates > 1)
+        plain, tested = np.asarray(ps, float), np.asarray(tested_, bool)
+        # Differences that are all equal have no p value, and count as tests that found nothing.
+        known = tested & ~np.isnan(plain)
+        filled = np.where(known, plain, 1.0)
         holm, bh = np.full(len(plain), math.nan), np.full(len(plain), math.nan)
-        holm[tested] = statistics.holm_array(plain[tested])
-        bh[tested] = statistics.benjamini_hochberg_array(plain[tested])
+        holm[tested] = statistics.holm_array(filled[tested])
+        bh[tested] = statistics.benjamini_hochberg_array(filled[tested])
+        holm[~known] = bh[~known] = math.nan
         return Tests(places, holm, bh, np.asarray(clear_, bool))
 
     def _compared(self, number: int) -> list[Difference | None]:
@@ -509,11 +513,6 @@ def wanted_seeds(outcome: Outcome) -> Array:
         wanted = [sweep.stop.wanted(v) for v in series if len(v) >= now]
         counts[k] = max(now, max(wanted, default=now))
     return counts
-
-
-def clear(difference: Difference, after: tuple[float | None, float | None]) -> int:
-    """Stars of a difference: its interval excludes zero; and after Holm's correction too."""
-    return 0 if not difference.clear or after[0] is None else 1 + (after[0] < statistics.ALPHA)
 
 
 def finite(value: float | None) -> bool:
