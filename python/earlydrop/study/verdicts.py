@@ -118,7 +118,7 @@ def seed_verdict(verdict: str, holds: Sequence[bool]) -> str:
 
 
 @dataclass(frozen=True)
-class _Sides:
+class Sides:
     """Both sides of a comparison, one number per seed; `to` is empty for a comparison with a constant."""
 
     of: Sequence[float]
@@ -145,14 +145,14 @@ class _Sides:
         return all(bool((c == c[:, :1]).all()) for c in columns)
 
 
-def _numbers(part: Part, sides: _Sides) -> list[float] | None:
+def _numbers(part: Part, sides: Sides) -> list[float] | None:
     """The number that the predicate tests, for each seed; None where a ratio has no value."""
     if part.to is None or not part.ratio:
         return sides.less(part.times)
     return None if 0 in sides.to else [a / b for a, b in zip(sides.of, sides.to, strict=True)]
 
 
-def _effects(part: Part, sides: _Sides) -> list[float] | None:
+def _effects(part: Part, sides: Sides) -> list[float] | None:
     """The effect for each seed: difference, ratio, or the one side; None where a ratio has no value."""
     return _numbers(part, sides) if part.ratio else sides.less(1.0)
 
@@ -324,26 +324,16 @@ class _Place:
             return 0.0 if low >= 0 else -math.inf, math.inf
         return low - self.part.times * high, high - self.part.times * low
 
-    def sample(self, sides: _Sides, times: float) -> Sample:
+    def sample(self, sides: Sides, times: float) -> Sample:
         """What the runs say of the one side less so many times the other."""
-        reduce = self.part.reduce
-        if sides.whole:
-            return samples.Mean(sides.less(times))
-        if reduce in ("deviation", "cv"):
-            of, to = (
-                samples.Spread([c for row in side for c in row], reduce == "cv") if side else None
-                for side in (sides.columns_of, sides.columns_to)
-            )
-            assert of is not None
-            return samples.scattered(of, to, times)
-        return samples.Extremes(_extremes(reduce, sides, times))
+        return sample_of(self.part.reduce, sides, times)
 
-    def tested(self, sides: _Sides) -> Sample:
+    def tested(self, sides: Sides) -> Sample:
         """What they say of the number that the predicate tests."""
         part = self.part
         if part.to is None or not part.ratio:
             return self.sample(sides, part.times)
-        of, to = (self.sample(s, 0.0).centre for s in (sides, _Sides(sides.to, (), sides.columns_to)))
+        of, to = (self.sample(s, 0.0).centre for s in (sides, Sides(sides.to, (), sides.columns_to)))
         return samples.Ratio(lambda k: self.sample(sides, k), of / to, to)
 
 
@@ -353,7 +343,21 @@ OF_MEANS = {*SPREADS, "min", "max"}
 """What is made of the levels' means over the seeds, because made seed by seed it would count their noise."""
 
 
-def _extremes(reduce: str, sides: _Sides, times: float) -> list[samples.Extreme]:
+def sample_of(reduce: str, sides: Sides, times: float) -> Sample:
+    """What the runs say of the one side less so many times the other, of levels that are reduced in this way."""
+    if sides.whole:
+        return samples.Mean(sides.less(times))
+    if reduce in ("deviation", "cv"):
+        of, to = (
+            samples.Spread([c for row in side for c in row], reduce == "cv") if side else None
+            for side in (sides.columns_of, sides.columns_to)
+        )
+        assert of is not None
+        return samples.scattered(of, to, times)
+    return samples.Extremes(_extremes(reduce, sides, times))
+
+
+def _extremes(reduce: str, sides: Sides, times: float) -> list[samples.Extreme]:
     """The terms of a mean over rows and columns, each with its other side where that is one column too."""
     make = {"min": samples.smallest, "max": samples.largest, "range": samples.spanned}[reduce]
     found = []
@@ -390,7 +394,7 @@ def _case(place: _Place, printed: PrintedValues | None) -> Case:
             return []
         return [[np.array([series(cell) for cell in column]) for column in chosen(row)] for row in rows]
 
-    sides = _Sides(
+    sides = Sides(
         side(lambda row: row.of),
         [] if part.to is None else side(lambda row: row.to),
         columns(lambda row: row.of),
@@ -411,7 +415,7 @@ def _case(place: _Place, printed: PrintedValues | None) -> Case:
 NO_RATIO = "a ratio to nothing has no value"
 
 
-def _judge(place: _Place, sides: _Sides, level: float, same_run: bool) -> Case:
+def _judge(place: _Place, sides: Sides, level: float, same_run: bool) -> Case:
     part, at = place.part, place.at
     numbers, effects = _numbers(part, sides), _effects(part, sides)
     if numbers is None or effects is None:
@@ -421,7 +425,7 @@ def _judge(place: _Place, sides: _Sides, level: float, same_run: bool) -> Case:
     if not sides.whole and n > 2:
         own, control = (
             place.sample(one, 0.0).centre if one.of else None
-            for one in (_Sides(sides.of, (), sides.columns_of), _Sides(sides.to, (), sides.columns_to))
+            for one in (Sides(sides.of, (), sides.columns_of), Sides(sides.to, (), sides.columns_to))
         )
     assert own is not None
     if part.ratio and control == 0:
@@ -538,7 +542,7 @@ def _holds_at(place: _Place, at: Mapping[str, str]) -> bool | None:
     if not rows:
         return None
     of, to = side(lambda row: row.of), 0.0 if part.to is None else side(lambda row: row.to)
-    number = _numbers(part, _Sides([of], [to] if part.to is not None else []))
+    number = _numbers(part, Sides([of], [to] if part.to is not None else []))
     control = None if part.to is None else to
     return number is not None and holds(part, number[0], limits_of(part, control, place.margin(control, of)))
 
@@ -554,7 +558,7 @@ def published_for(place: _Place, printed: PrintedValues) -> Published | None:
         right = _printed_side(e, part, row.to, printed) if part.to is not None else None
         if left is None or (part.to is not None and right is None):
             continue
-        sides = _Sides([left], [] if right is None else [right])
+        sides = Sides([left], [] if right is None else [right])
         found, tested = _effects(part, sides), _numbers(part, sides)
         if found is None or tested is None:
             continue
