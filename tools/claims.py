@@ -26,18 +26,28 @@ sys.path.insert(0, str(ROOT / "tools"))
 import blocks  # noqa: E402
 from earlydrop import study as studies  # noqa: E402
 from earlydrop.analysis import measures  # noqa: E402
+from earlydrop.analysis.statistics import ALPHA  # noqa: E402
 from earlydrop.output import to_json  # noqa: E402
 from earlydrop.store import open_store  # noqa: E402
 from earlydrop.study import case_text, text  # noqa: E402
 from earlydrop.study import folder as folders  # noqa: E402
-from earlydrop.study.claim_results import VERDICTS, ClaimResult, Judged, PartResult  # noqa: E402
-from earlydrop.study.model import Study  # noqa: E402
+from earlydrop.study.claim_results import (  # noqa: E402
+    CONTRADICTED,
+    EQUIVALENT,
+    SUPPORTED,
+    VERDICTS,
+    ClaimResult,
+    Judged,
+    PartResult,
+)
+from earlydrop.study.model import Claim, Study  # noqa: E402
 from earlydrop.study.runs import Outcome  # noqa: E402
 from earlydrop.terminal import Progress  # noqa: E402
 
 PAPERS = ("tred", "aqm-qos", "floadautored", "sfred", "nlred", "ddred")
 STORED = "verdicts.json"
 MARKS = {"supported": "+", "contradicted": "−", "equivalent": "=", "undecided": "?"}
+DECIDED = (SUPPORTED, CONTRADICTED, EQUIVALENT)
 LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
 
 
@@ -88,6 +98,7 @@ def _claim(study: Study, result: ClaimResult) -> dict[str, Any]:
         "verdict": result.verdict,
         "base": result.base.verdict,
         "literal": None if literal is None else {"reading": dict(literal.reading), "found": _found(study, literal)},
+        "p": result.base.p,
         "p_holm": result.corrected,
         "found": _found(study, result.base) + [text.counted_text(one) for one in claim.counted],
         "published": [_printed(study, p) for p in result.base.parts],
@@ -153,6 +164,8 @@ def claims_table(study: Study, kept: dict[str, Any]) -> str:
         readings = _readings(c)
         reads |= bool(readings)
         verdict = f"**{c['verdict']}**{f' ({readings})' if readings else ''}"
+        after = holm_text(study, claim, c)
+        verdict += f"; {after}" if after else ""
         row = [claim.id, claim.text, where, verdict, found]
         row += ["; ".join(c["literal"]["found"]) if c["literal"] else ""] * literal + [
             "; ".join(dict.fromkeys(x for x in c["published"] if x))
@@ -162,6 +175,17 @@ def claims_table(study: Study, kept: dict[str, Any]) -> str:
     counts = f"Beside the verdict: in how many readings of those that change something; {LEGEND}. " if reads else ""
     about = f"{counts}95 % intervals over {seeds} seeds; of several cases the one that decides."
     return "\n".join([*lines, "", about])
+
+
+def holm_text(study: Study, claim: Claim, kept: dict[str, Any]) -> str:
+    """What the correction for all claims of the study leaves of the verdict at the base; empty where it remains."""
+    if not claim.parts or kept["base"] not in DECIDED:
+        return ""
+    p, at = kept["p_holm"], "" if kept["verdict"] == kept["base"] else f"{kept['base']} at the base "
+    if p is None:
+        return f"{at}by runs that are all equal, which have no p value"
+    tested = sum(bool(one.parts) for one in study.claims)
+    return "" if p < ALPHA else f"{at}does not remain after Holm's correction over {tested} claims (p = {p:.2f})"
 
 
 def _readings(claim: dict[str, Any]) -> str:
@@ -218,6 +242,8 @@ def page() -> str:
         study = studies.find(name)
         kept = stored(study)
         verdicts = {c["id"]: c["verdict"] for c in kept["claims"]}
+        by_id = {c["id"]: c for c in kept["claims"]}
+        unsure = {c.id: after for c in study.claims if (after := holm_text(study, c, by_id[c.id]))}
         counts = [str(list(verdicts.values()).count(v)) for v in VERDICTS]
         tested = sum(bool(s.claims) for s in study.statements)
         row = (f"[{name}](study-{name}.md)", f"{len(study.statements)}", f"{tested}", f"{len(verdicts)}", *counts)
@@ -232,6 +258,7 @@ def page() -> str:
                     if _alike(one.claims, verdicts)
                     else ("; ".join(f"{c} {verdicts[c]}" for c in one.claims))
                 )
+                said = "; ".join([said, *(f"{c} {unsure[c]}" for c in one.claims if c in unsure)])
             else:
                 claims, said = "", _untested(one.untestable)
             parts.append(f"| {cell(one.where)} | {cell(one.text)} | {claims} | {cell(said)} |")
