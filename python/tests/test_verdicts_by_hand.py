@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from earlydrop import study as studies
 from earlydrop.analysis import statistics
 from earlydrop.study import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, case_text, text
-from earlydrop.study.claim_results import DEPENDS, EQUIVALENT, Case, ClaimResult
+from earlydrop.study.claim_results import DEPENDS, EQUIVALENT, Case, ClaimResult, claim_document
 from earlydrop.study.verdicts import (
     Interval,
     conjunction,
@@ -692,3 +693,128 @@ def test_published_by_hand(judged: Callable[..., ClaimResult]) -> None:
     case = worst(found)
     assert case.published is not None
     assert (case.published.relative, case.published.text, case.reproduces_size) == (0.1, "a tenth", True)
+
+
+# ---- runs that are all equal ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("of", "more", "kind", "verdict"),
+    [
+        # No drop in any of ten runs says nothing of a mean of 0.05: a run in four may have some.
+        (0.0, "expect = 'greater', bound = 0.05", "loss rate", UNDECIDED),
+        (0.0, "expect = 'less', bound = 0.05", "loss rate", UNDECIDED),
+        # But it does of 0.3, as a rate is at most 1.
+        (0.0, "expect = 'less', bound = 0.3", "loss rate", SUPPORTED),
+        (0.0, "expect = 'greater', bound = 0.3", "loss rate", CONTRADICTED),
+        (0.0, "expect = 'less', bound = 0.3", "loss", UNDECIDED),
+        (1.0, "expect = 'at_least', bound = 0.7", "utilisation", SUPPORTED),
+        (1.0, "expect = 'at_least', bound = 0.8", "utilisation", UNDECIDED),
+        (0.0, "expect = 'less', bound = 0.05, every_seed = true", "loss rate", SUPPORTED),
+        (0.1, "expect = 'less', bound = 0.05, every_seed = true", "loss rate", CONTRADICTED),
+        # The bound itself.
+        (0.0, "expect = 'greater', bound = 0", "loss", EQUIVALENT),
+        (0.0, "expect = 'at_most', bound = 0", "loss", SUPPORTED),
+        (5.0, "expect = 'equal', value = 5, bound = 0.1", "loss", SUPPORTED),
+        (5.1, "expect = 'equal', value = 5, bound = 0.1", "loss", UNDECIDED),
+    ],
+)
+def test_runs_that_are_all_equal(
+    judged: Callable[..., ClaimResult], of: float, more: str, kind: str, verdict: str
+) -> None:
+    found = judged(
+        f"{{ measure = 'm', of = {{ side = 'a' }}, {more} }}", lambda at, s: of, seeds=10, kind=kind, wobble=0
+    )
+    case = worst(found)
+    assert (found.verdict, case.equal_runs, case.lower, case.p, found.base.p) == (
+        verdict, True, None, None, 1.0 if verdict == UNDECIDED else None
+    )  # fmt: skip
+    study, part = judged.study, found.base.parts[0].part  # type: ignore[attr-defined]
+    assert "in all 10 runs, up to 26 % may differ" in case_text.effect_text(study, part, case)
+    document = claim_document(found)["parts"][0]["cases"][0]
+    assert (document["equal_runs"], document["p"]) == (True, None)
+    assert document["may_differ"] == pytest.approx(1 - 0.05**0.1)
+    assert ("every_seed" in case_text.doubt_text(study, part, case)) == (verdict == UNDECIDED)
+
+
+def test_differences_that_are_all_zero_are_equivalent_and_have_no_p_value(judged: Callable[..., ClaimResult]) -> None:
+    values = [3.0, 1.0, 4.0, 1.5]
+    for expect, verdict in (("greater", EQUIVALENT), ("at_most", SUPPORTED)):
+        found = judged(f"{{ measure = 'm', {A_B}, expect = '{expect}' }}", sides(values, values), wobble=0)
+        assert (found.verdict, found.base.p, found.corrected) == (verdict, None, None)
+        assert claim_document(found)["p"] is None
+    assert text.together([found, found]).endswith("2 rest on runs that are all equal and have no p value")
+
+
+# ---- levels --------------------------------------------------------------------------------------------------------
+
+
+def noisy(at: dict[str, str], seed: int) -> float:
+    return random.Random(f"{at['side']}{at['x']}{seed}").gauss(10.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("more", "verdicts"),
+    [
+        # Seed by seed the range of three noisy levels is 1.7, and their smallest 9.15.
+        ("along = 'x', reduce = 'range', expect = 'greater', bound = 1.2", {UNDECIDED, CONTRADICTED}),
+        ("along = 'x', reduce = 'range', expect = 'at_most', bound = 1.6", {SUPPORTED}),
+        ("along = 'x', reduce = 'min', expect = 'less', bound = 9.5", {UNDECIDED, CONTRADICTED}),
+        ("along = 'x', reduce = 'min', expect = 'less', bound = 9", {CONTRADICTED}),
+        ("along = 'x', reduce = 'max', expect = 'greater', bound = 10.5", {UNDECIDED, CONTRADICTED}),
+        ("along = 'x', reduce = 'deviation', expect = 'greater', bound = 0.6", {UNDECIDED, CONTRADICTED}),
+        ("along = 'x', reduce = 'cv', expect = 'at_most', bound = 0.06", {SUPPORTED}),
+    ],
+)
+def test_noise_is_no_range(judged: Callable[..., ClaimResult], more: str, verdicts: set[str]) -> None:
+    found = judged(f"{{ measure = 'm', of = {{ side = 'a' }}, {more} }}", noisy, seeds=20)
+    assert found.verdict in verdicts
+    case = worst(found)
+    assert case.lower is not None
+    assert case.upper is not None
+    assert case.lower <= case.effect <= case.upper
+
+
+def test_the_range_is_that_of_the_means(judged: Callable[..., ClaimResult]) -> None:
+    part = "{ measure = 'm', of = { side = 'a' }, along = 'x', reduce = 'range', expect = 'greater', bound = 0 }"
+    case = worst(judged(part, noisy, seeds=20))
+    means = [statistics.mean([noisy({"side": "a", "x": x}, s) for s in range(1, 21)]) for x in "124"]
+    assert case.effect == pytest.approx(max(means) - min(means), abs=1e-6)
+
+
+def test_a_ratio_is_that_of_the_means_over_the_seeds(judged: Callable[..., ClaimResult]) -> None:
+    a, b = [2.0, 2.1, 1.9, 2.05, 1.95, 2.0], [0.5, 2.0, 0.7, 1.5, 1.0, 0.6]
+    found = judged(f"{{ measure = 'm', {A_B}, form = 'ratio', expect = 'greater' }}", sides(a, b), seeds=6)
+    case = worst(found)
+    assert case.effect == pytest.approx(sum(a) / sum(b))
+    assert case.lower is not None
+    # Its lower end is that k at which a - k b is just not excluded from zero.
+    at_the_end = interval_of([x - case.lower * y for x, y in zip(a, b, strict=True)], 1)
+    assert at_the_end is not None
+    assert at_the_end.lower == pytest.approx(0, abs=1e-4)
+
+
+def test_what_is_averaged_says_at_how_many_levels_it_holds(judged: Callable[..., ClaimResult]) -> None:
+    def value(at: dict[str, str], seed: int) -> float:
+        gain = {"1": 3.0, "2": 1.0, "4": -1.0}[at["x"]] + 0.1 * (seed % 3)
+        return 10.0 + (gain if at["side"] == "a" else 0.0)
+
+    found = judged(f"{{ measure = 'm', {A_B}, expect = 'greater' }}", value, seeds=6)
+    (level,) = worst(found).levels
+    assert (found.verdict, level.axis, level.holding, level.of) == (SUPPORTED, "x", 2, 3)
+    words = case_text.effect_text(judged.study, found.base.parts[0].part, worst(found))  # type: ignore[attr-defined]
+    assert words.endswith("at 2 of 3 levels of x")
+    assert claim_document(found)["parts"][0]["cases"][0]["levels"] == [{"axis": "x", "holding": 2, "of": 3}]
+    # Levels that both sides name are averaged over too; levels that are judged one by one are not.
+    named = judged(f"{{ measure = 'm', {A_B}, at = {{ x = [1, 4] }}, expect = 'greater' }}", value, seeds=6)
+    assert [(x.holding, x.of) for x in worst(named).levels] == [(1, 2)]
+    each = judged(f"{{ measure = 'm', {A_B}, expect = 'greater', each = ['x'] }}", value, seeds=6)
+    assert worst(each).levels == ()
+
+
+def test_every_seed_says_of_how_many_runs(judged: Callable[..., ClaimResult]) -> None:
+    part = f"{{ measure = 'm', {A_B}, expect = 'greater', every_seed = true }}"
+    found = judged(part, sides([2.0, 2.3, 2.1, 2.2, 2.0, 2.4], [1.0] * 6), seeds=6)
+    assert found.verdict == SUPPORTED
+    words = case_text.effect_text(judged.study, found.base.parts[0].part, worst(found))  # type: ignore[attr-defined]
+    assert "so in all 6 runs, up to 39 % may differ" in words
