@@ -343,9 +343,9 @@ def _root(x: float) -> float:
 class _Both(Sample):
     """Excludes what two samples exclude."""
 
-    def __init__(self, shown: Sample, other: Sample) -> None:
-        self._both = (shown, other)
-        self.centre, self.deviation = shown.centre, shown.deviation
+    def __init__(self, centre: float, first: Sample, second: Sample) -> None:
+        self._both = (first, second)
+        self.centre, self.deviation = centre, first.deviation
 
     def ends(self, alpha: float = ALPHA) -> tuple[float, float]:
         (a, b), (c, d) = (one.ends(alpha) for one in self._both)
@@ -358,7 +358,8 @@ class _Both(Sample):
 def scattered(of: Spread, to: Spread | None = None, times: float = 1.0) -> Sample:
     """How much levels vary, or how much more than so many times others do."""
     if to is None:
-        return _Both(Mean(of.roots.tolist()), _Root(of.squares))
+        return _Both(of.size, Mean(of.roots.tolist()), _Root(of.squares))
     whole = of.plain + times * to.plain
     squares = (of.squares - times**2 * to.squares) / (whole if whole > 0 else 1.0)
-    return _Both(Mean((of.roots - times * to.roots).tolist()), Mean(squares.tolist()))
+    roots = (of.roots - times * to.roots).tolist()
+    return _Both(of.size - times * to.size, Mean(roots), Mean(squares.tolist()))

@@ -60,8 +60,10 @@ class _Words:
 def _needed(case: Case, scale: float) -> int:
     if case.lower is None or case.upper is None:
         return 0
-    halves = (case.upper - case.effect, case.effect - case.lower)
-    return max(_shows(abs(scale * x)) for x in (*halves, case.lower, case.upper) if math.isfinite(x))
+    halves = [abs(x) for x in (case.upper - case.effect, case.effect - case.lower) if math.isfinite(x)]
+    # An end that is zero but for rounding is zero.
+    ends = [abs(x) for x in (case.lower, case.upper) if math.isfinite(x) and abs(x) > 1e-3 * max(halves, default=0.0)]
+    return max((_shows(abs(scale) * x) for x in (*halves, *ends) if x > 1e-9 * abs(case.effect)), default=0)
 
 
 def _shows(half: float) -> int:
