@@ -26,19 +26,29 @@ sys.path.insert(0, str(ROOT / "tools"))
 import blocks  # noqa: E402
 from earlydrop import study as studies  # noqa: E402
 from earlydrop.analysis import measures  # noqa: E402
+from earlydrop.analysis.statistics import ALPHA  # noqa: E402
 from earlydrop.output import to_json  # noqa: E402
 from earlydrop.store import open_store  # noqa: E402
 from earlydrop.study import case_text, previews, text  # noqa: E402
 from earlydrop.study import folder as folders  # noqa: E402
 from earlydrop.study.answers import answer  # noqa: E402
-from earlydrop.study.claim_results import VERDICTS, ClaimResult, Judged, PartResult  # noqa: E402
-from earlydrop.study.model import Study  # noqa: E402
+from earlydrop.study.claim_results import (  # noqa: E402
+    CONTRADICTED,
+    EQUIVALENT,
+    SUPPORTED,
+    VERDICTS,
+    ClaimResult,
+    Judged,
+    PartResult,
+)
+from earlydrop.study.model import Claim, Study  # noqa: E402
 from earlydrop.study.parser.claims import STATEMENTS  # noqa: E402
 from earlydrop.study.runs import Outcome  # noqa: E402
 from earlydrop.terminal import Progress  # noqa: E402
 
 PAPERS = ("tred", "aqm-qos", "floadautored", "sfred", "nlred", "ddred")
 MARKS = {"supported": "+", "contradicted": "−", "equivalent": "=", "undecided": "?"}
+DECIDED = (SUPPORTED, CONTRADICTED, EQUIVALENT)
 LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
 
 
@@ -92,6 +102,7 @@ def _claim(study: Study, result: ClaimResult) -> dict[str, Any]:
         "base": result.base.verdict,
         "parts": previews.found_parts(result.base),
         "literal": None if literal is None else {"reading": dict(literal.reading), "found": _found(study, literal)},
+        "p": result.base.p,
         "p_holm": result.corrected,
         "found": _found(study, result.base) + [text.counted_text(one) for one in claim.counted],
         "published": [_printed(study, p) for p in result.base.parts],
@@ -151,6 +162,8 @@ def claims_table(study: Study, kept: dict[str, Any]) -> str:
         readings = _readings(c)
         reads |= bool(readings)
         verdict = f"**{c['verdict']}**{f' ({readings})' if readings else ''}"
+        after = holm_text(study, claim, c)
+        verdict += f"; {after}" if after else ""
         row = [claim.id, claim.text, where, verdict, found]
         row += ["; ".join(c["literal"]["found"]) if c["literal"] else ""] * literal + [
             "; ".join(dict.fromkeys(x for x in c["published"] if x))
@@ -160,6 +173,17 @@ def claims_table(study: Study, kept: dict[str, Any]) -> str:
     counts = f"Beside the verdict: in how many readings of those that change something; {LEGEND}. " if reads else ""
     about = f"{counts}95 % intervals over {seeds} seeds; of several cases the one that decides."
     return "\n".join([*lines, "", about])
+
+
+def holm_text(study: Study, claim: Claim, kept: dict[str, Any]) -> str:
+    """What the correction for all claims of the study leaves of the verdict at the base; empty where it remains."""
+    if not claim.parts or kept["base"] not in DECIDED:
+        return ""
+    p, at = kept["p_holm"], "" if kept["verdict"] == kept["base"] else f"{kept['base']} at the base "
+    if p is None:
+        return f"{at}by runs that are all equal, which have no p value"
+    tested = sum(bool(one.parts) for one in study.claims)
+    return "" if p < ALPHA else f"{at}does not remain after Holm's correction over {tested} claims (p = {p:.2f})"
 
 
 def _readings(claim: dict[str, Any]) -> str:
@@ -216,6 +240,8 @@ def page() -> str:
         study = studies.find(name)
         kept = previews.stored(study.folder)
         verdicts = {c["id"]: c["verdict"] for c in kept["claims"]}
+        by_id = {c["id"]: c for c in kept["claims"]}
+        unsure = {c.id: after for c in study.claims if (after := holm_text(study, c, by_id[c.id]))}
         counts = [str(list(verdicts.values()).count(v)) for v in VERDICTS]
         tested, held = (sum(map(bool, of)) for of in zip(*((s.claims, s.tests) for s in study.statements), strict=True))
         row = [f"[{name}](study-{name}.md)", *map(str, (len(study.statements), tested, held, len(verdicts))), *counts]
@@ -230,6 +256,7 @@ def page() -> str:
                     if _alike(one.claims, verdicts)
                     else ("; ".join(f"{c} {verdicts[c]}" for c in one.claims))
                 )
+                said = "; ".join([said, *(f"{c} {unsure[c]}" for c in one.claims if c in unsure)])
             elif one.tests:
                 claims, said = "", "a definition; held to it by " + ", ".join(map(_named, one.tests))
             else:
@@ -289,8 +316,12 @@ def write(docs: Path) -> list[Path]:
     for name in PAPERS:
         study, place = studies.find(name), docs / f"study-{name}.md"
         kept = previews.stored(study.folder)
-        made = {"answer": kept.get("answer", ""), "claims": claims_table(study, kept)}
-        for block, content in (made | {"readings": readings_table(study, kept)}).items():
+        made_of = {
+            "answer": kept.get("answer", ""),
+            "claims": claims_table(study, kept),
+            "readings": readings_table(study, kept),
+        }
+        for block, content in made_of.items():
             if blocks.put(place, block, content):
                 changed.append(place)
     return changed

@@ -12,14 +12,11 @@ from __future__ import annotations
 import json
 import math
 import random
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-import blocks
 import numpy as np
 from scipy.signal import lfilter
 

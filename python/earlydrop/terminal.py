@@ -161,10 +161,13 @@ def with_interval(found: Estimate | None, digits: int, bounds: tuple[float, floa
 def interval_text(mean: float | None, half_width: float | None, ends: tuple[float, float] | None, digits: int) -> str:
     """`12.345 ± 0.012`; `0.998 [0.990, 1]` where the interval is cut at a bound of the measure.
 
-    A single replication has no interval.
+    A single replication has no interval, nor have runs that are all equal: `100.00 in all runs`.
     """
     if mean is None or half_width is None or ends is None:
         return number(mean, digits)
+    if half_width == 0:
+        return f"{number(mean, digits)} {ALL_RUNS}"
+    digits = enough(half_width, digits)
     if ends == (mean - half_width, mean + half_width):
         return f"{number(mean, digits)} ± {half_width:.{digits}f}"
     whole = (mean - half_width, mean + half_width)
@@ -174,13 +177,35 @@ def interval_text(mean: float | None, half_width: float | None, ends: tuple[floa
     return f"{number(mean, digits)} [{lower}, {upper}]"
 
 
+ALL_RUNS = "in all runs"
+"""What is said where runs that differ in other things all have the same value."""
+MOST_DIGITS = 12
+
+
+def enough(half_width: float, digits: int) -> int:
+    """As many digits after the point as show that a half-width is not zero."""
+    if half_width <= 0 or float(f"{half_width:.{digits}f}") > 0:
+        return digits
+    return min(MOST_DIGITS, max(digits, -math.floor(math.log10(half_width))))
+
+
 CUT = "[a, b] is an interval that is cut at the smallest or largest value the measure can take"
 """The legend of such an interval."""
 
 
 def with_sign(found: Estimate, digits: int) -> str:
-    """A difference with its interval: `+0.345 ± 0.012`."""
-    return signed(found.mean, digits) + ("" if found.half_width is None else f" ± {found.half_width:.{digits}f}")
+    """A difference with its interval: `+0.345 ± 0.012`; without one where it is the same in all runs."""
+    return difference_text(found.mean, found.half_width, digits)
+
+
+def difference_text(mean: float, half_width: float | None, digits: int) -> str:
+    """The same of plain numbers."""
+    if half_width is None:
+        return signed(mean, digits)
+    if half_width == 0:
+        return f"{'equal' if mean == 0 else signed(mean, digits)} {ALL_RUNS}"
+    digits = enough(half_width, digits)
+    return f"{signed(mean, digits)} ± {half_width:.{digits}f}"
 
 
 def signed(value: float | None, digits: int) -> str:

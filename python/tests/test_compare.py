@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from earlydrop import _core
-from earlydrop.analysis import compare, entries, statistics
+from earlydrop.analysis import compare, entries, measures, statistics
 from earlydrop.analysis.entries import Entry
 from earlydrop.render import result_text
 
@@ -116,7 +117,10 @@ def test_stars_follow_the_corrected_p_values() -> None:
     text = result_text.comparison_text(found)
     assert "after Holm's correction for 16 differences" in " ".join(text.split())
     ps = [d.t_p for row in found.differences.values() for d in row.values() if d is not None]
-    assert sorted(h for h, _ in found.corrected.values()) == pytest.approx(sorted(statistics.holm(ps)))
+    assert None in ps, "measures that are equal in all runs"
+    holm = statistics.holm([1.0 if p is None else p for p in ps])
+    for (after, _), p, expected in zip(found.corrected.values(), ps, holm, strict=True):
+        assert after == (None if p is None else pytest.approx(expected))
     entry = found.document("0")["differences"]["tred"]["queue_delay"]
     assert entry["t_test_p"] <= entry["t_test_p_bh"] <= entry["t_test_p_holm"] < 0.05
     assert entry["wilcoxon_p"] == pytest.approx(2 / 2**10)
@@ -148,3 +152,83 @@ def test_seeds_are_run_until_intervals_are_narrow(scenario: Path) -> None:
     short = compare.compare(scenario, ["red"], sets=sets, target=impossible, workers=2)
     assert len(short.seeds) == 4
     assert any("not narrow enough after 4 seeds" in w for w in short.warnings)
+
+
+def stepped(seed: int, aqm: str, jump: float) -> dict[str, Any]:
+    """A run of a full link at 5 Mbit/s, whose 99 % of the delay comes in steps of 1.664 ms."""
+    made = document("red", seed)
+    made["duration_s"], made["warmup_s"] = 20.0, 5.0
+    made["queues"]["bottleneck"] |= {
+        "delay_p99_ms": 1.664 * (20 + seed % 2 + jump),
+        "utilisation": 0.999996 + 1e-6 * (seed % 3) * (aqm == "red"),
+        "throughput_mbps": 4.99998,
+        "departures": 9000,
+        "departed_bytes": 9000 * 1040,
+        "arrivals": 9200,
+    }
+    return made
+
+
+def stepped_comparison(seeds: int, jump: float) -> compare.Comparison:
+    numbers = tuple(range(1, seeds + 1))
+    runs = [stepped(s, aqm, jump * (aqm == "tred")) for aqm in ("red", "tred") for s in numbers]
+    return compare.tabulate("toy", "bottleneck", ("red", "tred"), {"red": "RED", "tred": "TRED"}, numbers, runs)
+
+
+def test_equal_steps_of_few_seeds_are_no_stars() -> None:
+    for seeds in (2, 3):
+        found = stepped_comparison(seeds, 1)
+        d = found.differences["tred"]["queue_delay_p99"]
+        assert d is not None
+        # The time that 1,040 B take at 5 Mbit/s.
+        assert d.step == pytest.approx(1.664, rel=1e-4)
+        assert d.estimate.deviation == pytest.approx(d.step / 6**0.5)
+        assert found.stars("tred", "queue_delay_p99") == 0
+        assert "*" not in result_text.comparison_text(found).split("differences):")[-1]
+    # Thirty steps in each of ten seeds are a difference.
+    assert stepped_comparison(10, 30).stars("tred", "queue_delay_p99") == 2
+
+
+def test_no_table_shows_an_interval_without_a_width() -> None:
+    for found in (stepped_comparison(10, 0), stepped_comparison(3, 1), tabulated()):
+        means, differences = result_text.comparison_tables(found)
+        for row in means[1:] + differences[1:]:
+            for cell in row[1:]:
+                for half in re.findall(r"± ([\d.]+)", cell):
+                    assert float(half) > 0, row
+                for low, high in re.findall(r"\[([\d.]+), ([\d.]+)\]", cell):
+                    assert float(low) < float(high), row
+    assert ["Goodput (Mbit/s)", "equal in all runs", "equal in all runs"] in differences
+
+
+@pytest.mark.parametrize(
+    ("value", "width"), [(0.5, 0.001), (2.047, 0.001), (2.048, 0.002), (35.0, 0.032), (45.0, 0.032), (70.0, 0.064)]
+)
+def test_bins_of_delays_are_those_of_the_engine(value: float, width: float) -> None:
+    assert measures.bin_ms(value) == pytest.approx(width)
+
+
+def test_what_a_packet_changes() -> None:
+    queue = {
+        "departures": 1000,
+        "departed_bytes": 1_000_000,
+        "utilisation": 0.5,
+        "throughput_mbps": 5.0,
+        "arrivals": 1250,
+    }
+    # 1,000 B take 0.8 ms at 10 Mbit/s.
+    steps = {
+        "queues.q.delay_p99_ms": 0.8,
+        "queues.q.delay_mean_ms": 0.0008,
+        "queues.q.utilisation": 0.0008 / 4,
+        "queues.q.queue_mean_packets": 0.0008 / 4,
+        "goodput_total_mbps": 0.008 / 4,
+        "queues.q.passing.goodput_mbps": 0.008 / 4,
+        "queues.q.drop_rate": 1 / 1250,
+        "jain": 2 / 1000,
+        "queues.q.marks": 0.0,
+    }
+    assert {name: measures.step(name, 1.0, queue, 4.0) for name in steps} == pytest.approx(steps)
+    # A bin is wider than a packet's time on a fast link.
+    assert measures.step("queues.q.delay_p99_ms", 1500.0, queue, 4.0) == pytest.approx(1.024)
+    assert measures.step("queues.q.delay_mean_ms", 1.0, {}, 4.0) == 0.0

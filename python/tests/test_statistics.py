@@ -214,11 +214,49 @@ def test_t_test_and_interval_say_the_same() -> None:
         found = statistics.estimate(values)
         assert found.lower is not None
         assert found.upper is not None
-        assert (statistics.t_test(values) < 0.05) == (found.lower > 0 or found.upper < 0)
-        assert statistics.t_test(values) == pytest.approx(ttest_1samp(values, 0).pvalue)
-    assert statistics.t_test([1.0]) == 1.0
-    assert statistics.t_test([0.0, 0.0]) == 1.0
-    assert statistics.t_test([2.0, 2.0]) == 0.0
+        p = statistics.t_test(values)
+        assert p is not None
+        assert (p < 0.05) == (found.lower > 0 or found.upper < 0)
+        assert p == pytest.approx(ttest_1samp(values, 0).pvalue)
+
+
+def test_values_that_are_all_equal_have_no_p_value() -> None:
+    for values in ([1.0], [0.0, 0.0], [2.0, 2.0], [2.0] * 10):
+        assert statistics.t_test(values) is None
+        found = statistics.paired(values, [0.0] * len(values))
+        assert (found.t_p, found.clear, found.stars(None)) == (None, False, 0)
+    # It counts as a test of the table all the same.
+    assert statistics.corrected(statistics.holm, [0.01, None, 0.04]) == pytest.approx([0.03, None, 0.08])
+
+
+def test_differences_in_steps_have_a_variance_of_at_least_that_of_the_steps() -> None:
+    # Three values of 99 % that all fell one step of 1.7 ms higher: no difference, were it not for the step.
+    treatment, control = [30.7, 32.4, 29.0], [29.0, 30.7, 27.3]
+    bare = statistics.paired(treatment, control)
+    assert (bare.estimate.deviation, bare.t_p) == (0.0, None)
+    found = statistics.paired(treatment, control, step=1.7)
+    assert found.estimate.deviation == pytest.approx(1.7 / math.sqrt(6))
+    assert found.t_p == pytest.approx(0.0513, abs=1e-4)
+    assert not found.clear
+    assert found.around(0.9) != found.around(0.95)
+    # What varies by more is not touched, and what is the same value twice has no steps.
+    assert statistics.paired([1.0, 5.0, 9.0], [0.0, 0.0, 0.0], step=1.7).estimate.deviation == 4.0
+    assert statistics.paired(treatment, treatment, step=1.7).estimate.deviation == 0.0
+
+
+def test_two_pairs_get_no_star() -> None:
+    two = statistics.paired([10.0, 10.001], [1.0, 1.0])
+    assert two.t_p is not None
+    assert two.t_p < 0.001
+    assert (two.clear, two.stars(0.001)) == (False, 0)
+    three = statistics.paired([10.0, 10.001, 10.002], [1.0, 1.0, 1.0])
+    assert (three.clear, three.stars(0.001), three.stars(0.5)) == (True, 2, 1)
+
+
+def test_rounding_is_no_spread() -> None:
+    shared = [100.1, 50.3, 75.7, 20.9]
+    assert statistics.paired([x + 0.1 for x in shared], shared).estimate.deviation == 0.0
+    assert statistics.subtracted([0.3, 0.6], [0.1, 0.2], 3.0) == [0.0, 0.0]
 
 
 def test_wilcoxon_of_a_worked_example() -> None:

@@ -162,7 +162,7 @@ def test_identical_disciplines_are_equivalent(simulations: studies.Study) -> Non
     assert found["T-3b"] == SUPPORTED
     part = next(r for r in studies.judge(same) if r.claim.id == "T-1").base.parts[0]
     case = part.worst
-    assert (case.effect, case.lower, case.upper) == (0.0, 0.0, 0.0)
+    assert (case.effect, case.equal_runs, case.lower, case.p) == (0.0, True, None, None)
 
 
 def test_reversed_effects_are_contradicted(simulations: studies.Study) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from earlydrop import study as studies
 from earlydrop.analysis import statistics
 from earlydrop.study import CONTRADICTED, NOT_TESTABLE, SUPPORTED, UNDECIDED, case_text, text
-from earlydrop.study.claim_results import DEPENDS, EQUIVALENT, Case, ClaimResult
+from earlydrop.study.claim_results import DEPENDS, EQUIVALENT, Case, ClaimResult, claim_document
 from earlydrop.study.verdicts import (
     Interval,
     conjunction,
@@ -75,6 +76,8 @@ parts = [{part}]
 """
 
 Value = Callable[[dict[str, str], int], float | None]
+WOBBLE = 1e-8
+"""Runs that are all equal decide little: so much the side a differs from seed to seed, up and down."""
 
 
 @pytest.fixture
@@ -90,6 +93,7 @@ def judged(tmp_path: Path) -> Callable[..., ClaimResult]:
         at: str = "",
         kind: str = "number",
         same_run: bool = False,
+        wobble: float = WOBBLE,
     ) -> ClaimResult:
         table = ""
         if printed:
@@ -99,8 +103,15 @@ def judged(tmp_path: Path) -> Callable[..., ClaimResult]:
         (tmp_path / "study.toml").write_text(text_of, encoding="utf-8")
         study = studies.read(tmp_path)
         (e,) = study.experiments
+
+        def made(at: dict[str, str], seed: int) -> float | None:
+            found = value(at, seed)
+            size = float(at["x"]) ** 2 * (2 if at["view"] == "v2" else 1)
+            moved = wobble * size * (-1) ** seed if at["side"] == "a" and not same_run else 0.0
+            return found if found is None else found + moved
+
         values = {
-            cell: {"m": [value(dict(zip(e.names, cell, strict=True)), s) for s in range(1, seeds + 1)]}
+            cell: {"m": [made(dict(zip(e.names, cell, strict=True)), s) for s in range(1, seeds + 1)]}
             for cell in e.cells
         }
         fixed = frozenset(("E", cell) for cell in e.cells if same_run)
@@ -184,13 +195,15 @@ def test_one_case_of_many_contradicts_by_its_wider_interval_only() -> None:
 
 
 def test_the_wider_interval_is_bonferronis() -> None:
+    # Symmetric values have Student's interval.
     values = [1.0, 2.0, 4.0, 3.0]
     found = interval_of(values, 3)
     assert found is not None
     one, three = statistics.estimate(values), statistics.estimate(values, 1 - 0.05 / 3)
-    assert (found.lower, found.upper) == (one.lower, one.upper)
-    assert (found.wide_lower, found.wide_upper) == (three.lower, three.upper)
+    assert (found.lower, found.upper) == pytest.approx((one.lower, one.upper))
+    assert (found.wide_lower, found.wide_upper) == pytest.approx((three.lower, three.upper))
     assert interval_of([1.0], 1) is None
+    assert interval_of([2.0] * 10, 1) is None, "all equal"
 
 
 @pytest.mark.parametrize(
@@ -266,7 +279,8 @@ def test_a_difference_is_paired_by_seed(judged: Callable[..., ClaimResult]) -> N
     found = judged(f"{{ measure = 'm', {A_B}, expect = 'greater' }}", sides([x + 1 for x in shared], shared))
     case = worst(found)
     assert found.verdict == SUPPORTED
-    assert (case.effect, case.n, case.holding) == (1.0, 4, 4)
+    assert (case.n, case.holding) == (4, 4)
+    assert case.effect == pytest.approx(1.0)
     assert case.relative == pytest.approx(1 / 61.25)
 
 
@@ -295,7 +309,9 @@ def test_a_difference_against_a_bound(judged: Callable[..., ClaimResult], bound:
     [
         (0.5, "less", SUPPORTED),
         (0.4, "less", UNDECIDED),
-        (0.4, "at_most", SUPPORTED),
+        (0.4, "at_most", UNDECIDED),
+        (0.39, "at_most", CONTRADICTED),
+        (0.41, "at_most", SUPPORTED),
         (0.3, "less", CONTRADICTED),
         (0.4, "equal", SUPPORTED),
     ],
@@ -309,13 +325,13 @@ def test_one_side_against_so_many_times_the_other(
     assert found.base.verdict == verdict
     case = worst(found)
     # The effect is the difference of the two sides; what the predicate tests is reported separately.
-    assert (case.effect, case.control, case.relative) == (-6.0, 10.0, -0.6)
+    assert (case.effect, case.control, case.relative) == pytest.approx((-6.0, 10.0, -0.6))
     assert case.tested is not None
     assert case.tested.mean == pytest.approx(4 - times * 10)
     words = case_text.effect_text(judged.study, found.base.parts[0].part, case)  # type: ignore[attr-defined]
-    assert words.startswith("-6.000 [-6.000, -6.000] ms (-60.00 %)")
+    assert words.startswith("-6.0000000 [-6.0000001, -5.9999999] ms (-60.000000 %)")
     if expect != "equal":
-        assert f"against {times:g} times b: {4 - times * 10:+.3f}".replace("+0.000", "0.000") in words
+        assert f"against {times:g} times b: {4 - times * 10:+.7f}".replace("+0.0000000", "0.0000000") in words
 
 
 def test_equal_without_a_bound_is_within_the_margin_of_the_measure(judged: Callable[..., ClaimResult]) -> None:
@@ -365,14 +381,15 @@ def test_runs_that_are_all_the_same_decide_nothing(judged: Callable[..., ClaimRe
     assert (found.verdict, case.effect, case.lower, case.sign_p, case.one_run) == (UNDECIDED, -1.0, None, None, None)
     study = judged.study  # type: ignore[attr-defined]
     words = case_text.effect_text(study, found.base.parts[0].part, case)
-    assert words == "-1.000 ms (-50.00 %); one run: every seed gives the same, so there is no interval"
+    same = "one run: every seed gives the same, so there is no interval"
+    assert words == f"-1.000 ms (-50.00 %); {same}; at 3 of 3 levels of x"
     assert case_text.doubt_text(study, found.base.parts[0].part, case) == ""
 
 
 def test_the_published_effect_is_held_against_a_single_run(judged: Callable[..., ClaimResult]) -> None:
     part = f"{{ measure = 'm', {A_B}, expect = 'greater', published = {{ relative = 0.13 }} }}"
     a = [11.0, 12.0, 11.5, 10.5]
-    found = judged(part, sides(a, [10.0] * 4))
+    found = judged(part, sides(a, [10.0] * 4), wobble=0)
     case = worst(found)
     assert case.lower is not None
     assert case.upper is not None
@@ -388,13 +405,13 @@ def test_the_published_effect_is_held_against_a_single_run(judged: Callable[...,
 
 
 def test_the_claims_of_a_study_are_corrected_for_their_number(judged: Callable[..., ClaimResult]) -> None:
-    found = judged(f"{{ measure = 'm', {A_B}, expect = 'greater' }}", sides([2.0, 2.1, 2.2, 1.9], [1.0] * 4))
+    found = judged(f"{{ measure = 'm', {A_B}, expect = 'greater' }}", sides([2.0, 2.1, 2.2, 1.9], [1.0] * 4), wobble=0)
     assert found.verdict == SUPPORTED
     assert found.base.p == pytest.approx(statistics.t_test([1.0, 1.1, 1.2, 0.9]))
     assert found.corrected == found.base.p, "a single claim"
     # Of several cases the least sure one counts for support; contradiction is paid for by their number.
     part = f"{{ measure = 'm', {A_B}, expect = 'less', each = ['x'] }}"
-    against = judged(part, sides([2.0, 2.1, 2.2, 1.9], [1.0] * 4))
+    against = judged(part, sides([2.0, 2.1, 2.2, 1.9], [1.0] * 4), wobble=0)
     assert against.verdict == CONTRADICTED
     assert against.base.p == pytest.approx(3 * found.base.p)
 
@@ -404,13 +421,13 @@ def test_the_claims_of_a_study_are_corrected_for_their_number(judged: Callable[.
     [
         ("expect = 'less'", SUPPORTED),
         ("expect = 'less', bound = 0.5", UNDECIDED),
-        ("expect = 'at_most', bound = 0.5", SUPPORTED),
+        ("expect = 'at_most', bound = 0.51", SUPPORTED),
         ("expect = 'greater', bound = 0.49", SUPPORTED),
         ("expect = 'equal', bound = 0.01", CONTRADICTED),
-        ("expect = 'equal', value = 0.5, bound = 0", SUPPORTED),
+        ("expect = 'equal', value = 0.5, bound = 0.001", SUPPORTED),
         ("expect = 'equal', value = 0.55, bound = 0.1", SUPPORTED),
         ("expect = 'equal', value = 0.56, bound = 0.1", CONTRADICTED),
-        ("within = [0.5, 0.6]", SUPPORTED),
+        ("within = [0.49, 0.6]", SUPPORTED),
         ("expect = 'within', within = [0.51, 0.6]", CONTRADICTED),
     ],
 )
@@ -418,7 +435,8 @@ def test_ratios(judged: Callable[..., ClaimResult], more: str, verdict: str) -> 
     # The ratio is one half in each seed, whatever the size.
     found = judged(f"{{ measure = 'm', {A_B}, form = 'ratio', {more} }}", sides([1, 2, 3, 4], [2, 4, 6, 8]))
     assert found.verdict == verdict
-    assert (worst(found).effect, worst(found).relative) == (0.5, None)
+    assert worst(found).effect == pytest.approx(0.5)
+    assert worst(found).relative is None
 
 
 def test_a_ratio_to_nothing_decides_nothing(judged: Callable[..., ClaimResult]) -> None:
@@ -429,7 +447,7 @@ def test_a_ratio_to_nothing_decides_nothing(judged: Callable[..., ClaimResult]) 
 
 @pytest.mark.parametrize(
     ("a", "bound", "verdict"),
-    [(102.0, 0.02, SUPPORTED), (102.0, 0.019, CONTRADICTED), (98.0, 0.02, SUPPORTED), (97.9, 0.02, CONTRADICTED)],
+    [(102.0, 0.021, SUPPORTED), (102.0, 0.019, CONTRADICTED), (98.0, 0.021, SUPPORTED), (97.9, 0.02, CONTRADICTED)],
 )
 def test_equal_means_inside_the_bound(judged: Callable[..., ClaimResult], a: float, bound: float, verdict: str) -> None:
     part = f"{{ measure = 'm', {A_B}, expect = 'equal', bound = {bound} }}"
@@ -446,11 +464,12 @@ def test_equal_is_undecided_where_the_interval_crosses_the_bound(judged: Callabl
     [
         ("expect = 'greater', bound = 4.9", SUPPORTED),
         ("expect = 'greater', bound = 5", UNDECIDED),
-        ("expect = 'at_least', bound = 5", SUPPORTED),
+        ("expect = 'at_least', bound = 5", UNDECIDED),
+        ("expect = 'at_least', bound = 4.99", SUPPORTED),
         ("expect = 'less', bound = 4", CONTRADICTED),
         ("expect = 'equal', value = 5.2, bound = 0.05", SUPPORTED),
         ("expect = 'equal', value = 6, bound = 0.05", CONTRADICTED),
-        ("within = [5, 6]", SUPPORTED),
+        ("within = [4.99, 6]", SUPPORTED),
         ("within = [1, 4.9]", CONTRADICTED),
     ],
 )
@@ -465,13 +484,15 @@ def test_one_side_against_a_number(judged: Callable[..., ClaimResult], more: str
         ([2, 2.1, 2, 2, 2], UNDECIDED),
         ([2, 2, 2, 2, 2, 0.9], UNDECIDED),
         ([0.9, 0.5, 0.8, 0.1, 0.5, 0.2], CONTRADICTED),
-        ([1, 1, 1, 1, 1, 1], UNDECIDED),
+        ([1, 1, 1, 1, 1, 1], CONTRADICTED),
+        ([2, 2, 2, 2, 2, 2], SUPPORTED),
+        ([2, 2, 2, 2, 2], UNDECIDED),
         ([1, 2, 2, 2, 2, 2], UNDECIDED),
     ],
 )
 def test_every_seed(judged: Callable[..., ClaimResult], a: list[float], verdict: str) -> None:
     part = f"{{ measure = 'm', {A_B}, expect = 'greater', every_seed = true }}"
-    found = judged(part, sides(a, [1] * len(a)), seeds=len(a))
+    found = judged(part, sides(a, [1] * len(a)), seeds=len(a), wobble=0)
     assert found.verdict == verdict
     assert worst(found).holding == sum(x > 1 for x in a)
 
@@ -520,7 +541,7 @@ def test_some_seed_within_the_margin(judged: Callable[..., ClaimResult]) -> None
 )
 def test_along_an_axis(judged: Callable[..., ClaimResult], reduce: str, value: float) -> None:
     part = f"{{ measure = 'm', along = 'x', reduce = '{reduce}', expect = 'greater', bound = 0 }}"
-    case = worst(judged(part, lambda at, s: 3.0 * float(at["x"])))
+    case = worst(judged(part, lambda at, s: 3.0 * float(at["x"]), seeds=10))
     assert case.effect == pytest.approx(value)
     assert case.verdict == SUPPORTED
 
@@ -604,7 +625,7 @@ def test_readings_are_tried_one_at_a_time(judged: Callable[..., ClaimResult]) ->
     assert [dict(j.reading) for j in named.tried] == []
     # One that compares readings has them as its sides.
     compared = judged("{ measure = 'm', of = { view = 'v1' }, to = { view = 'v2' }, expect = 'greater' }", value)
-    assert (compared.verdict, worst(compared).effect) == (SUPPORTED, 1.0)
+    assert (compared.verdict, worst(compared).effect) == (SUPPORTED, pytest.approx(1.0))
 
 
 def test_readings_that_change_nothing_are_one_voice(judged: Callable[..., ClaimResult]) -> None:
@@ -640,7 +661,7 @@ def test_only_what_both_sides_were_run_for_is_compared(judged: Callable[..., Cla
 
     skip = "skip = [{ side = 'b', x = [1, 2] }]"
     case = worst(judged(f"{{ measure = 'm', {A_B}, expect = 'greater' }}", value, skip=skip))
-    assert case.effect == 1.0
+    assert case.effect == pytest.approx(1.0)
     assert {cell[1] for _, cell in case.cells} == {"4"}
 
 
@@ -721,3 +742,128 @@ def test_published_by_hand(judged: Callable[..., ClaimResult]) -> None:
     case = worst(found)
     assert case.published is not None
     assert (case.published.relative, case.published.text, case.reproduces_size) == (0.1, "a tenth", True)
+
+
+# ---- runs that are all equal ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("of", "more", "kind", "verdict"),
+    [
+        # No drop in any of ten runs says nothing of a mean of 0.05: a run in four may have some.
+        (0.0, "expect = 'greater', bound = 0.05", "loss rate", UNDECIDED),
+        (0.0, "expect = 'less', bound = 0.05", "loss rate", UNDECIDED),
+        # But it does of 0.3, as a rate is at most 1.
+        (0.0, "expect = 'less', bound = 0.3", "loss rate", SUPPORTED),
+        (0.0, "expect = 'greater', bound = 0.3", "loss rate", CONTRADICTED),
+        (0.0, "expect = 'less', bound = 0.3", "loss", UNDECIDED),
+        (1.0, "expect = 'at_least', bound = 0.7", "utilisation", SUPPORTED),
+        (1.0, "expect = 'at_least', bound = 0.8", "utilisation", UNDECIDED),
+        (0.0, "expect = 'less', bound = 0.05, every_seed = true", "loss rate", SUPPORTED),
+        (0.1, "expect = 'less', bound = 0.05, every_seed = true", "loss rate", CONTRADICTED),
+        # The bound itself.
+        (0.0, "expect = 'greater', bound = 0", "loss", EQUIVALENT),
+        (0.0, "expect = 'at_most', bound = 0", "loss", SUPPORTED),
+        (5.0, "expect = 'equal', value = 5, bound = 0.1", "loss", SUPPORTED),
+        (5.1, "expect = 'equal', value = 5, bound = 0.1", "loss", UNDECIDED),
+    ],
+)
+def test_runs_that_are_all_equal(
+    judged: Callable[..., ClaimResult], of: float, more: str, kind: str, verdict: str
+) -> None:
+    found = judged(
+        f"{{ measure = 'm', of = {{ side = 'a' }}, {more} }}", lambda at, s: of, seeds=10, kind=kind, wobble=0
+    )
+    case = worst(found)
+    assert (found.verdict, case.equal_runs, case.lower, case.p, found.base.p) == (
+        verdict, True, None, None, 1.0 if verdict == UNDECIDED else None
+    )  # fmt: skip
+    study, part = judged.study, found.base.parts[0].part  # type: ignore[attr-defined]
+    assert "in all 10 runs, up to 26 % may differ" in case_text.effect_text(study, part, case)
+    document = claim_document(found)["parts"][0]["cases"][0]
+    assert (document["equal_runs"], document["p"]) == (True, None)
+    assert document["may_differ"] == pytest.approx(1 - 0.05**0.1)
+    assert ("every_seed" in case_text.doubt_text(study, part, case)) == (verdict == UNDECIDED)
+
+
+def test_differences_that_are_all_zero_are_equivalent_and_have_no_p_value(judged: Callable[..., ClaimResult]) -> None:
+    values = [3.0, 1.0, 4.0, 1.5]
+    for expect, verdict in (("greater", EQUIVALENT), ("at_most", SUPPORTED)):
+        found = judged(f"{{ measure = 'm', {A_B}, expect = '{expect}' }}", sides(values, values), wobble=0)
+        assert (found.verdict, found.base.p, found.corrected) == (verdict, None, None)
+        assert claim_document(found)["p"] is None
+    assert text.together([found, found]).endswith("2 rest on runs that are all equal and have no p value")
+
+
+# ---- levels --------------------------------------------------------------------------------------------------------
+
+
+def noisy(at: dict[str, str], seed: int) -> float:
+    return random.Random(f"{at['side']}{at['x']}{seed}").gauss(10.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("more", "verdicts"),
+    [
+        # Seed by seed the range of three noisy levels is 1.7, and their smallest 9.15.
+        ("along = 'x', reduce = 'range', expect = 'greater', bound = 1.2", {UNDECIDED, CONTRADICTED}),
+        ("along = 'x', reduce = 'range', expect = 'at_most', bound = 1.6", {SUPPORTED}),
+        ("along = 'x', reduce = 'min', expect = 'less', bound = 9.5", {UNDECIDED, CONTRADICTED}),
+        ("along = 'x', reduce = 'min', expect = 'less', bound = 9", {CONTRADICTED}),
+        ("along = 'x', reduce = 'max', expect = 'greater', bound = 10.5", {UNDECIDED, CONTRADICTED}),
+        ("along = 'x', reduce = 'deviation', expect = 'greater', bound = 0.6", {UNDECIDED, CONTRADICTED}),
+        ("along = 'x', reduce = 'cv', expect = 'at_most', bound = 0.06", {SUPPORTED}),
+    ],
+)
+def test_noise_is_no_range(judged: Callable[..., ClaimResult], more: str, verdicts: set[str]) -> None:
+    found = judged(f"{{ measure = 'm', of = {{ side = 'a' }}, {more} }}", noisy, seeds=20)
+    assert found.verdict in verdicts
+    case = worst(found)
+    assert case.lower is not None
+    assert case.upper is not None
+    assert case.lower <= case.effect <= case.upper
+
+
+def test_the_range_is_that_of_the_means(judged: Callable[..., ClaimResult]) -> None:
+    part = "{ measure = 'm', of = { side = 'a' }, along = 'x', reduce = 'range', expect = 'greater', bound = 0 }"
+    case = worst(judged(part, noisy, seeds=20))
+    means = [statistics.mean([noisy({"side": "a", "x": x}, s) for s in range(1, 21)]) for x in "124"]
+    assert case.effect == pytest.approx(max(means) - min(means), abs=1e-6)
+
+
+def test_a_ratio_is_that_of_the_means_over_the_seeds(judged: Callable[..., ClaimResult]) -> None:
+    a, b = [2.0, 2.1, 1.9, 2.05, 1.95, 2.0], [0.5, 2.0, 0.7, 1.5, 1.0, 0.6]
+    found = judged(f"{{ measure = 'm', {A_B}, form = 'ratio', expect = 'greater' }}", sides(a, b), seeds=6)
+    case = worst(found)
+    assert case.effect == pytest.approx(sum(a) / sum(b))
+    assert case.lower is not None
+    # Its lower end is that k at which a - k b is just not excluded from zero.
+    at_the_end = interval_of([x - case.lower * y for x, y in zip(a, b, strict=True)], 1)
+    assert at_the_end is not None
+    assert at_the_end.lower == pytest.approx(0, abs=1e-4)
+
+
+def test_what_is_averaged_says_at_how_many_levels_it_holds(judged: Callable[..., ClaimResult]) -> None:
+    def value(at: dict[str, str], seed: int) -> float:
+        gain = {"1": 3.0, "2": 1.0, "4": -1.0}[at["x"]] + 0.1 * (seed % 3)
+        return 10.0 + (gain if at["side"] == "a" else 0.0)
+
+    found = judged(f"{{ measure = 'm', {A_B}, expect = 'greater' }}", value, seeds=6)
+    (level,) = worst(found).levels
+    assert (found.verdict, level.axis, level.holding, level.of) == (SUPPORTED, "x", 2, 3)
+    words = case_text.effect_text(judged.study, found.base.parts[0].part, worst(found))  # type: ignore[attr-defined]
+    assert words.endswith("at 2 of 3 levels of x")
+    assert claim_document(found)["parts"][0]["cases"][0]["levels"] == [{"axis": "x", "holding": 2, "of": 3}]
+    # Levels that both sides name are averaged over too; levels that are judged one by one are not.
+    named = judged(f"{{ measure = 'm', {A_B}, at = {{ x = [1, 4] }}, expect = 'greater' }}", value, seeds=6)
+    assert [(x.holding, x.of) for x in worst(named).levels] == [(1, 2)]
+    each = judged(f"{{ measure = 'm', {A_B}, expect = 'greater', each = ['x'] }}", value, seeds=6)
+    assert worst(each).levels == ()
+
+
+def test_every_seed_says_of_how_many_runs(judged: Callable[..., ClaimResult]) -> None:
+    part = f"{{ measure = 'm', {A_B}, expect = 'greater', every_seed = true }}"
+    found = judged(part, sides([2.0, 2.3, 2.1, 2.2, 2.0, 2.4], [1.0] * 6), seeds=6)
+    assert found.verdict == SUPPORTED
+    words = case_text.effect_text(judged.study, found.base.parts[0].part, worst(found))  # type: ignore[attr-defined]
+    assert "so in all 6 runs, up to 39 % may differ" in words

@@ -1,8 +1,8 @@
 // A comparison of disciplines over seeds: one value a seed and quantity, differences from the first discipline.
 
-import { QUANTITIES, type Quantity, read } from "./measures";
+import { QUANTITIES, type Quantity, read, step } from "./measures";
 import { clear, type Difference, type Estimate, estimate, paired } from "./statistics";
-import { corrected, plain, sentences } from "./words";
+import { ALL_RUNS, corrected, plain, sentences } from "./words";
 
 export interface Comparison {
   titles: string[];
@@ -37,7 +37,10 @@ export function compare(titles: string[], documents: unknown[][], queue: string)
   const differences = values.slice(1).map((found, k) => {
     const row = [...found].flatMap(([id, series]) => {
       const control = values[0]!.get(id);
-      return control ? [[id, paired(series, control, fixed[0] && fixed[k + 1])] as const] : [];
+      const one = QUANTITIES.find((quantity) => quantity.id === id)!;
+      const both = [...documents[0]!, ...documents[k + 1]!];
+      const most = Math.max(0, ...both.map((document) => step(document, one, queue)));
+      return control ? [[id, paired(series, control, fixed[0] && fixed[k + 1], most)] as const] : [];
     });
     return new Map(row);
   });
@@ -87,7 +90,7 @@ export function table(result: Comparison): string[][] {
       const difference = result.differences[k - 1]!.get(one.id);
       if (!difference) return [mean, "–"];
       const p = ps.get(difference);
-      const star = clear(difference) ? (p !== undefined && p < 0.05 ? " **" : " *") : "";
+      const star = clear(difference) ? (p != null && p < 0.05 ? " **" : " *") : "";
       return [mean, `${signed(difference.estimate, one)}${star}`];
     });
     return [[one.unit ? `${one.title} (${one.unit})` : one.title, ...row]];
@@ -99,23 +102,34 @@ export function table(result: Comparison): string[][] {
 export function cell(found: Estimate | undefined, one: Quantity): string {
   if (!found) return "–";
   const { mean, halfWidth } = found;
-  const text = mean.toFixed(one.digits);
-  if (halfWidth === null) return text;
+  if (halfWidth === null) return mean.toFixed(one.digits);
+  if (halfWidth === 0) return `${mean.toFixed(one.digits)} ${ALL_RUNS}`;
+  const digits = enough(halfWidth, one.digits);
+  const text = mean.toFixed(digits);
   const [low, high] = [mean - halfWidth, mean + halfWidth];
   // A mean beyond a bound moves the bound.
   const lower = Math.max(low, Math.min(one.bounds[0], mean));
   const upper = Math.min(high, Math.max(one.bounds[1], mean));
-  if (lower === low && upper === high) return `${text} ± ${halfWidth.toFixed(one.digits)}`;
+  if (lower === low && upper === high) return `${text} ± ${halfWidth.toFixed(digits)}`;
   const end = (value: number, own: number): string =>
-    value !== own && Number.isInteger(value) ? String(value) : value.toFixed(one.digits);
+    value !== own && Number.isInteger(value) ? String(value) : value.toFixed(digits);
   return `${text} [${end(lower, low)}, ${end(upper, high)}]`;
+}
+
+/** As many digits after the point as show that a half-width is not zero. */
+function enough(halfWidth: number, digits: number): number {
+  if (Number(halfWidth.toFixed(digits)) > 0) return digits;
+  return Math.min(12, Math.max(digits, -Math.floor(Math.log10(halfWidth))));
 }
 
 /** A difference with its sign and its interval: `+0.345 ± 0.012`. */
 function signed(found: Estimate, one: Quantity): string {
-  const text = plain(found.mean, one.digits);
+  const half = found.halfWidth;
+  if (half === 0 && found.mean === 0) return `equal ${ALL_RUNS}`;
+  const digits = half ? enough(half, one.digits) : one.digits;
+  const text = plain(found.mean, digits);
   const sign = found.mean > 0 && Number(text) !== 0 ? "+" : "";
-  return `${sign}${text}${found.halfWidth === null ? "" : ` ± ${found.halfWidth.toFixed(one.digits)}`}`;
+  return `${sign}${text}${half === null ? "" : half === 0 ? ` ${ALL_RUNS}` : ` ± ${half.toFixed(digits)}`}`;
 }
 
 /** The verdict and the table as Markdown. */

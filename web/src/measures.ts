@@ -92,3 +92,33 @@ export function read(document: unknown, one: Quantity, queue: string): number | 
   }
   return null;
 }
+
+/** What one packet more or less at a queue changes in a quantity of a result, in its unit; 0 where that is not known. */
+export function step(document: unknown, one: Quantity, queue: string): number {
+  const value = read(document, one, queue);
+  const whole = document as { duration_s?: number; warmup_s?: number; queues?: Record<string, Record<string, number>> };
+  const at = whole.queues?.[queue];
+  if (value === null || !at) return 0;
+  const { departures, departed_bytes: bytes, utilisation, throughput_mbps: rate, arrivals } = at;
+  const known = !!departures && !!bytes && !!utilisation && !!rate;
+  const sending = known ? ((8e-3 * bytes) / departures) * (utilisation / rate) : 0;
+  if (one.id === "queue_delay_p99") return Math.max(sending, bin(value));
+  const window = (whole.duration_s ?? 0) - (whole.warmup_s ?? 0);
+  if (!known || !window) return 0;
+  const parts: Record<string, number> = {
+    goodput: (8e-6 * bytes) / departures / window,
+    utilisation: sending / 1e3 / window,
+    queue: sending / 1e3 / window,
+    delay: sending / departures,
+    queue_delay: sending / departures,
+    drop_rate: 1 / (arrivals || departures),
+    jain: 2 / departures,
+  };
+  return (parts[one.id] ?? 0) * one.scale;
+}
+
+/** Width of the bin of a delay in a queue's histogram, ms: 1 us up to 2 ms, then a thousandth of it or less. */
+function bin(value: number): number {
+  const microseconds = Math.max(1, 1e3 * Math.abs(value));
+  return Math.max(1e-3, 1e-3 * 2 ** (Math.floor(Math.log2(microseconds)) - 10));
+}

@@ -20,9 +20,14 @@ export interface Difference {
   values: number[];
   wins: number;
   losses: number;
-  /** Two-sided p value of the t test; null for a single replication. */
+  /** Two-sided p value of the t test; null for a single replication and for differences that are all equal. */
   p: number | null;
+  /** What one packet more or less changes in a value. */
+  step: number;
 }
+
+/** Pairs that a difference needs to be called clear. */
+const CLEAR = 3;
 
 /** Sum whose error does not grow with the number of values (Neumaier 1974). */
 export function sum(values: number[]): number {
@@ -49,11 +54,13 @@ export function deviation(values: number[]): number | null {
   return Math.sqrt(sum(values.map((x) => (x - centre) ** 2)) / (values.length - 1));
 }
 
-export function estimate(values: number[], confidence = CONFIDENCE, sameRun = false): Estimate {
+/** Of differences of values in steps the variance is at least step^2 / 6; of zeros alone there is none. */
+export function estimate(values: number[], confidence = CONFIDENCE, sameRun = false, step = 0): Estimate {
   const n = values.length;
   const centre = mean(values);
   if (sameRun) return { mean: centre, halfWidth: null, n, deviation: null, replicates: Math.min(n, 1) };
-  const spread = deviation(values);
+  let spread = deviation(values);
+  if (spread !== null && values.some((x) => x !== 0)) spread = Math.max(spread, step / Math.sqrt(6));
   if (spread === null || spread === 0) {
     return { mean: centre, halfWidth: spread, n, deviation: spread, replicates: n };
   }
@@ -61,9 +68,9 @@ export function estimate(values: number[], confidence = CONFIDENCE, sameRun = fa
   return { mean: centre, halfWidth: half, n, deviation: spread, replicates: n };
 }
 
-export function paired(treatment: number[], control: number[], sameRun = false): Difference {
-  const values = treatment.map((x, k) => x - control[k]!);
-  const found = estimate(values, CONFIDENCE, sameRun);
+export function paired(treatment: number[], control: number[], sameRun = false, step = 0): Difference {
+  const values = subtracted(treatment, control);
+  const found = estimate(values, CONFIDENCE, sameRun, step);
   const counted = values.slice(0, found.replicates);
   return {
     estimate: found,
@@ -71,21 +78,31 @@ export function paired(treatment: number[], control: number[], sameRun = false):
     values,
     wins: counted.filter((d) => d > 0).length,
     losses: counted.filter((d) => d < 0).length,
-    p: found.replicates > 1 ? tTest(values) : null,
+    p: found.replicates > 1 ? tTest(values, step) : null,
+    step,
   };
 }
 
-/** Whether the interval excludes zero. */
-export function clear(d: Difference): boolean {
-  const half = d.estimate.halfWidth;
-  return half !== null && (d.estimate.mean - half > 0 || d.estimate.mean + half < 0);
+/** The first less the second, value by value; all equal where only rounding tells them apart. */
+function subtracted(first: number[], second: number[]): number[] {
+  const found = first.map((x, k) => x - second[k]!);
+  const size = Math.max(0, ...first.map(Math.abs), ...second.map(Math.abs));
+  const rounding = size > 0 ? 8 * 2 ** (Math.floor(Math.log2(size)) - 52) : 0;
+  if (!found.length || Math.max(...found) - Math.min(...found) > rounding) return found;
+  const near = mean(found);
+  return found.map(() => (Math.abs(near) <= rounding ? 0 : near));
 }
 
-/** Two-sided p value of Student's test of mean zero. */
-export function tTest(values: number[]): number {
-  const found = estimate(values);
-  if (found.deviation === null) return 1;
-  if (found.deviation === 0) return found.mean === 0 ? 1 : 0;
+/** Whether the interval excludes zero, of enough pairs that are not all equal. */
+export function clear(d: Difference): boolean {
+  const { mean: centre, halfWidth: half, n, deviation: spread } = d.estimate;
+  return half !== null && n >= CLEAR && !!spread && (centre - half > 0 || centre + half < 0);
+}
+
+/** Two-sided p value of Student's test of mean zero; null where all values are equal. */
+export function tTest(values: number[], step = 0): number | null {
+  const found = estimate(values, CONFIDENCE, false, step);
+  if (!found.deviation) return null;
   const t = Math.abs(found.mean) / (found.deviation / Math.sqrt(found.n));
   return 2 * tDistribution(-t, found.n - 1);
 }
@@ -100,6 +117,12 @@ export function holm(ps: number[]): number[] {
     found[at] = largest;
   });
   return found;
+}
+
+/** p values after Holm's correction; what has none counts as a test that found nothing. */
+export function holmKnown(ps: (number | null)[]): (number | null)[] {
+  const found = holm(ps.map((p) => p ?? 1));
+  return ps.map((p, k) => (p === null ? null : found[k]!));
 }
 
 /** Jain's index of fairness. */

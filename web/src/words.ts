@@ -3,7 +3,10 @@
 
 import type { Comparison } from "./comparison";
 import { around, marginText, type Quantity } from "./measures";
-import { ALPHA, clear, type Difference, estimate, holm } from "./statistics";
+import { ALPHA, clear, type Difference, estimate, holmKnown } from "./statistics";
+
+/** What is said where runs that differ in other things all have the same value. */
+export const ALL_RUNS = "in all runs";
 
 type Found = "less" | "more" | "perhaps less" | "perhaps more" | "equal" | "none" | "not judged";
 const LISTED = 4;
@@ -45,10 +48,10 @@ export function sentences(result: Comparison): string[] {
 }
 
 /** p values after Holm's correction, by discipline (from the second) and quantity. */
-export function corrected(result: Comparison): Map<Difference, number> {
+export function corrected(result: Comparison): Map<Difference, number | null> {
   const every = result.differences.flatMap((row) => [...row.values()]);
-  const tested = every.filter((d) => d.p !== null);
-  const ps = holm(tested.map((d) => d.p!));
+  const tested = every.filter((d) => d.estimate.replicates > 1);
+  const ps = holmKnown(tested.map((d) => d.p));
   return new Map(tested.map((d, k) => [d, ps[k]!]));
 }
 
@@ -75,15 +78,16 @@ function findings(result: Comparison): { tests: number; rows: Finding[][] } {
 
 function judge(difference: Difference, quantity: Quantity, p: number | null, statements: number): Found {
   const { mean, halfWidth } = difference.estimate;
-  if (halfWidth === null || p === null) return "not judged";
-  const wide = estimate(difference.values, 1 - ALPHA / Math.max(1, statements));
+  if (halfWidth === null) return "not judged";
+  const wide = estimate(difference.values, 1 - ALPHA / Math.max(1, statements), false, difference.step);
   const margin = around(quantity.margin, difference.control);
   if (wide.halfWidth !== null && -margin <= wide.mean - wide.halfWidth && wide.mean + wide.halfWidth <= margin) {
     return "equal";
   }
-  if (!clear(difference)) return "none";
+  // Differences that are all equal have no p value.
+  if (p !== null && !clear(difference)) return "none";
   const way = mean < 0 ? "less" : "more";
-  return p < ALPHA ? way : `perhaps ${way}`;
+  return p !== null && p < ALPHA ? way : `perhaps ${way}`;
 }
 
 function alone(result: Comparison): string {
@@ -174,7 +178,7 @@ function within(one: Finding): string {
 // ---- numbers -------------------------------------------------------------------------------------------------------
 
 function size(one: Finding): string {
-  return amount(Math.abs(one.difference.estimate.mean), one.difference.estimate.halfWidth ?? 0, one.quantity, false);
+  return amount(Math.abs(one.difference.estimate.mean), one.difference.estimate.halfWidth, one.quantity, false);
 }
 
 function span(one: Finding): string {
@@ -191,7 +195,7 @@ function unit(quantity: Quantity): string {
 
 function amount(mean: number, half: number | null, quantity: Quantity, signed: boolean): string {
   const name = signed && quantity.unit === "%" ? " %" : unit(quantity);
-  if (half === null) return `${mean.toFixed(quantity.digits)}${name}`;
+  if (!half) return `${mean.toFixed(quantity.digits)}${name}${half === null ? "" : ` (${ALL_RUNS})`}`;
   const ends: [number, number] = [mean - half, mean + half];
   const digits = places(half, ends, quantity);
   return `${plain(mean, digits)}${name} (${plain(ends[0], digits)} to ${plain(ends[1], digits)})`;

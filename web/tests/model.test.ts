@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Declared } from "../src/catalogue";
 import { rangeOf } from "../src/catalogue";
-import { cell, compare, sameRun } from "../src/comparison";
+import { cell, compare, sameRun, table } from "../src/comparison";
 import { address, asked } from "../src/link";
 import { latest, SETUP, settled } from "../src/model";
 import { short, time } from "../src/numbers";
@@ -140,6 +140,7 @@ describe("statistics", () => {
       summary: string[];
       holm: Record<string, number>[];
       cells: Record<string, string>[];
+      differences: Record<string, string>[];
     }[];
   };
   const close = (value: number, wanted: number): void =>
@@ -184,6 +185,10 @@ describe("statistics", () => {
       const ps = corrected(result);
       one.holm.forEach((row, k) => {
         for (const [id, p] of Object.entries(row)) close(ps.get(result.differences[k]!.get(id)!)!, p);
+      });
+      const rows = table(result).slice(1);
+      one.differences.forEach((row, k) => {
+        result.quantities.forEach((quantity, at) => expect(rows[at]![2 * k + 3]).toBe(row[quantity.id]));
       });
     }
   });

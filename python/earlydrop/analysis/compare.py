@@ -17,7 +17,7 @@ from ..runner import Job, Progress, no_progress
 from . import round_trips, silent, statistics, window, words
 from .entries import CompareError as CompareError
 from .entries import Entry, entries, with_entry
-from .measures import Kind, kind_of
+from .measures import Kind, kind_of, step
 from .overflows import everywhere
 from .statistics import Difference, Estimate, Stopping
 from .window import WATCHED, Recording, Window
@@ -51,8 +51,19 @@ class Quantity:
 
     def value(self, document: Document) -> float | None:
         """Its value in a result, in its unit."""
-        found = next((v for name in self.fields if (v := lookup(document, name)) is not None), None)
-        return None if found is None else found * self.scale
+        found = self._found(document)
+        return None if found is None else found[1] * self.scale
+
+    def _found(self, document: Document) -> tuple[str, float] | None:
+        return next(((name, v) for name in self.fields if (v := lookup(document, name)) is not None), None)
+
+    def step(self, document: Document, queue: str) -> float:
+        """What one packet more or less at a queue changes in its value in a result."""
+        found, at = self._found(document), lookup(document, f"queues.{queue}")
+        if found is None or not isinstance(at, Mapping):
+            return 0.0
+        window = float(document.get("duration_s", 0)) - float(document.get("warmup_s", 0))
+        return step(*found, at, window) * self.scale
 
     @property
     def label(self) -> str:
@@ -129,7 +140,15 @@ class Comparison:
         """This discipline minus the first, paired by seed."""
         mine, first = self.series(aqm, measure), self.series(self.aqms[0], measure)
         fixed = {aqm, self.aqms[0]} <= set(self.fixed)
-        return statistics.paired(mine, first, same_run=fixed) if mine and first else None
+        if not mine or not first:
+            return None
+        return statistics.paired(mine, first, same_run=fixed, step=self._step((aqm, self.aqms[0]), measure))
+
+    def _step(self, aqms: Iterable[str], measure: str) -> float:
+        """What one packet changes in a measure, in the run where that is most."""
+        (quantity,) = (m for m in self.measures if m.id == measure)
+        steps = (quantity.step(d, self.queue) for (aqm, _), d in self.runs.items() if aqm in aqms)
+        return max(steps, default=0.0)
 
     @cached_property
     def differences(self) -> dict[str, dict[str, Difference | None]]:
@@ -137,12 +156,19 @@ class Comparison:
         return {a: {m.id: self.difference(a, m.id) for m in self.measures} for a in self.aqms[1:]}
 
     @cached_property
-    def corrected(self) -> dict[tuple[str, str], tuple[float, float]]:
+    def corrected(self) -> dict[tuple[str, str], tuple[float | None, float | None]]:
         """p values of the t tests, corrected for the number of differences: after Holm, after Benjamini-Hochberg."""
         every = {(a, m): d for a, row in self.differences.items() for m, d in row.items() if d is not None}
-        tests = {key: p for key, d in every.items() if (p := d.t_p) is not None}
-        ps = list(tests.values())
-        return dict(zip(tests, zip(statistics.holm(ps), statistics.benjamini_hochberg(ps), strict=True), strict=True))
+        tests = {key: d.t_p for key, d in every.items() if d.estimate.replicates > 1}
+        after = (
+            statistics.corrected(how, list(tests.values())) for how in (statistics.holm, statistics.benjamini_hochberg)
+        )
+        return dict(zip(tests, zip(*after, strict=True), strict=True))
+
+    def stars(self, aqm: str, measure: str) -> int:
+        """How sure a difference is: 1 if its interval excludes zero, 2 if it does so after Holm's correction."""
+        found = self.differences[aqm][measure]
+        return 0 if found is None else found.stars(self.corrected.get((aqm, measure), (None,))[0])
 
     @property
     def replicated(self) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import EarlydropError
 from ..terminal import number, paragraph, table, with_sign
 from . import statistics
-from .statistics import ALPHA, Difference
+from .statistics import Difference
 
 if TYPE_CHECKING:
     import polars
@@ -47,12 +47,12 @@ class Comparison:
     def corrected(self) -> list[float | None]:
         """p values of the changes that are not equal in every run, after Holm; 1 for the others.
 
-        None where every seed gave the same run: there is nothing to test.
+        None where every seed gave the same run, or the same difference: there is nothing to test.
         """
-        found: list[float | None] = [1.0 if c.equal else c.difference.t_p for c in self.changes]
-        tested = [k for k, c in enumerate(self.changes) if not c.equal and found[k] is not None]
-        ps = [p for k in tested if (p := found[k]) is not None]
-        for k, p in zip(tested, statistics.holm(ps), strict=True):
+        found: list[float | None] = [1.0 if c.equal else None for c in self.changes]
+        tested = [k for k, c in enumerate(self.changes) if not c.equal and c.difference.estimate.replicates > 1]
+        ps = [self.changes[k].difference.t_p for k in tested]
+        for k, p in zip(tested, statistics.corrected(statistics.holm, ps), strict=True):
             found[k] = p
         return found
 
@@ -163,13 +163,12 @@ def text(found: Comparison) -> str:
     for c, p in different[:SHOWN]:
         m = found.first["measures"][c.measure]
         d = c.difference
-        stars = 0 if not d.clear or p is None else 1 + (p < ALPHA)
         rows.append(
             [
                 ", ".join(f"{k} = {v}" for k, v in c.levels.items()),
                 m["title"],
                 number(d.control, m["digits"]),
-                with_sign(d.estimate, m["digits"]) + f" {'*' * stars:2}",
+                with_sign(d.estimate, m["digits"]) + f" {'*' * d.stars(p):2}",
             ]
         )
     if rows:

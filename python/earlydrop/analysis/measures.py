@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -128,3 +130,51 @@ def kind_of(field: str) -> Kind:
         if re.fullmatch(pattern, last):
             return KINDS[name]
     return NUMBER
+
+
+# ---- steps ---------------------------------------------------------------------------------------------------------
+
+PACKET = ("departures", "departed_bytes", "utilisation", "throughput_mbps")
+"""What a queue's result has that tells how long one of its packets takes to send."""
+
+
+def sending_ms(departures: Any, departed_bytes: Any, utilisation: Any, throughput_mbps: Any) -> Any:
+    """How long a packet of the mean size that left a queue took to send."""
+    return 8e-3 * departed_bytes / departures * utilisation / throughput_mbps
+
+
+def is_percentile(field: str, queue: str) -> bool:
+    """Whether a field of a result is a percentile of this queue's delay."""
+    return re.fullmatch(rf"queues\.{re.escape(queue)}\.delay_p\d+_ms", field) is not None
+
+
+def step(field: str, value: float, queue: Mapping[str, Any], window_s: float) -> float:
+    """What one packet more or less at a queue changes in this value of a field; 0 where that is not known.
+
+    A percentile of a delay moves by the time that a packet takes to send, as packets wait for whole packets, or by the
+    width of a bin of the histogram if that is more. A mean over packets, a rate over the window and a mean over time
+    move by one packet's part of them.
+    """
+    last = field.rpartition(".")[2]
+    known = [queue.get(name) for name in PACKET]
+    sending = sending_ms(*known) if all(known) else 0.0
+    if re.fullmatch(r"delay_p\d+_ms", last):
+        return max(sending, bin_ms(value))
+    if not all(known) or not window_s:
+        return 0.0
+    packets, size = queue["departures"], queue["departed_bytes"] / queue["departures"]
+    parts = {
+        "utilisation": sending / 1e3 / window_s,
+        "queue_mean_packets": sending / 1e3 / window_s,
+        "delay_mean_ms": sending / packets,
+        "drop_rate": 1 / (queue.get("arrivals") or packets),
+        "jain": 2 / packets,
+    }
+    rates = re.fullmatch(r"(throughput|goodput)(_total)?_mbps", last)
+    return float(8e-6 * size / window_s if rates else parts.get(last, 0.0))
+
+
+def bin_ms(value_ms: float) -> float:
+    """Width of the bin of a delay in a queue's histogram: 1 us up to 2 ms, then a thousandth of it or less."""
+    microseconds = max(1.0, 1e3 * abs(value_ms))
+    return float(max(1e-3, 1e-3 * 2 ** (math.floor(math.log2(microseconds)) - 10)))

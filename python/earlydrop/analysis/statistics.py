@@ -12,7 +12,7 @@ were run: callers who find it so (by the digests of the results) say `same_run`,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,6 +24,8 @@ CONFIDENCE = 0.95
 ALPHA = 0.05
 """Below it a p value counts as clear."""
 POWER = 0.8
+CLEAR = 3
+"""Pairs that a difference needs to be called clear: two that agree say nearly nothing of what a third would be."""
 Interval = Literal["t", "bootstrap"]
 
 
@@ -101,11 +103,20 @@ def clipped(lower: float, centre: float, upper: float, bounds: tuple[float, floa
     return max(lower, min(bounds[0], centre)), min(upper, max(bounds[1], centre))
 
 
-def estimate(values: Sequence[float], confidence: float = CONFIDENCE, *, same_run: bool = False) -> Estimate:
-    """Mean and Student-t confidence half-width of independent values; no interval if all seeds gave the same run."""
+def estimate(
+    values: Sequence[float], confidence: float = CONFIDENCE, *, same_run: bool = False, step: float = 0.0
+) -> Estimate:
+    """Mean and Student-t confidence half-width of independent values; no interval if all seeds gave the same run.
+
+    Of differences of two values that each come in steps the variance is at least step^2 / 6: either value stands for
+    all that lie within half a step of it, which adds step^2 / 12 to its variance. So few values that happen to fall on
+    the same step are not taken for values that never vary. Zeros alone get no variance: they may be the same value.
+    """
     if same_run:
         return Estimate(mean(values), None, len(values), same_run=True)
     centre, spread, n = mean(values), deviation(values), len(values)
+    if spread is not None and any(values):
+        spread = max(spread, step / math.sqrt(6))
     if spread is None:
         return Estimate(centre, None, n)
     if spread == 0.0:
@@ -171,18 +182,17 @@ def bootstrap(values: Sequence[float], confidence: float = CONFIDENCE) -> tuple[
     return float(lower), float(upper)
 
 
-def t_test(differences: Sequence[float]) -> float:
-    """Two-sided p value of Student's one-sample test of mean zero; 1 for a single value.
+def t_test(differences: Sequence[float], step: float = 0.0) -> float | None:
+    """Two-sided p value of Student's one-sample test of mean zero; `step` is that of `estimate`.
 
-    It is below 0.05 exactly where the 95 % interval excludes zero.
+    None for a single value, and for values that are all equal: they do not say how much they vary. It is below 0.05
+    exactly where the 95 % interval excludes zero.
     """
     from scipy.special import stdtr
 
-    found = estimate(differences)
-    if found.deviation is None:
-        return 1.0
-    if found.deviation == 0.0:
-        return 1.0 if found.mean == 0 else 0.0
+    found = estimate(differences, step=step)
+    if not found.deviation:
+        return None
     t = abs(found.mean) / (found.deviation / math.sqrt(found.n))
     return float(2 * stdtr(found.n - 1, -t))
 
@@ -247,6 +257,12 @@ def benjamini_hochberg_array(p_values: numpy.ndarray[Any, Any]) -> numpy.ndarray
     return found
 
 
+def corrected(method: Callable[[Sequence[float]], list[float]], p_values: Sequence[float | None]) -> list[float | None]:
+    """p values after `holm` or `benjamini_hochberg`; what has none counts as a test that found nothing."""
+    found = method([1.0 if p is None else p for p in p_values])
+    return [None if p is None else q for p, q in zip(p_values, found, strict=True)]
+
+
 def sign_test(differences: Iterable[float]) -> float:
     """Two-sided exact sign test: how likely a split at least this uneven is if both signs are equally likely.
 
@@ -302,17 +318,30 @@ class Difference:
     """Smallest true difference these pairs would have shown with 80 % probability."""
     values: tuple[float, ...] = ()
     """The difference of each pair."""
+    step: float = 0.0
+    """What one packet more or less changes in a value."""
 
     @property
     def clear(self) -> bool:
-        """Whether the interval excludes zero."""
-        lower, upper = self.estimate.lower, self.estimate.upper
-        return lower is not None and upper is not None and (lower > 0 or upper < 0)
+        """Whether the interval excludes zero, of enough pairs that are not all equal."""
+        found = self.estimate
+        if found.lower is None or found.upper is None or found.n < CLEAR or not found.deviation:
+            return False
+        return found.lower > 0 or found.upper < 0
+
+    def stars(self, p_holm: float | None) -> int:
+        """1 if it is clear, 2 if it is so after Holm's correction too."""
+        return 0 if not self.clear or p_holm is None else 1 + (p_holm < ALPHA)
+
+    def around(self, confidence: float) -> tuple[float, float] | None:
+        """The interval at another confidence; None for a single replication."""
+        found = estimate(self.values, confidence, same_run=self.estimate.same_run, step=self.step)
+        return None if found.lower is None or found.upper is None else (found.lower, found.upper)
 
     @property
     def t_p(self) -> float | None:
-        """Two-sided p value of the t test; None for a single replication."""
-        return t_test(self.values) if self.estimate.replicates > 1 else None
+        """Two-sided p value of the t test; None for a single replication and for differences that are all equal."""
+        return t_test(self.values, self.step) if self.estimate.replicates > 1 else None
 
     @property
     def wilcoxon_p(self) -> float | None:
@@ -345,19 +374,25 @@ class Difference:
 
 
 def paired(
-    treatment: Sequence[float], control: Sequence[float], confidence: float = CONFIDENCE, *, same_run: bool = False
+    treatment: Sequence[float],
+    control: Sequence[float],
+    confidence: float = CONFIDENCE,
+    *,
+    same_run: bool = False,
+    step: float = 0.0,
 ) -> Difference:
     """Compare two series whose i-th values were made with the same seed.
 
-    `same_run` says that in either series every seed gave the same run: the difference is then one value.
+    `same_run` says that in either series every seed gave the same run: the difference is then one value. `step` is what
+    one packet more or less changes in a value, and bounds the variance of the differences (`estimate`).
 
     Where every difference is exactly zero the pairs say nothing about their own noise; the detectable effect
     is then computed as for two independent samples, which is the larger and therefore the safe answer.
     """
     if len(treatment) != len(control):
         raise ValueError(f"pairs needed: {len(treatment)} values against {len(control)}")
-    differences = [a - b for a, b in zip(treatment, control, strict=True)]
-    result = estimate(differences, confidence, same_run=same_run)
+    differences = subtracted(treatment, control)
+    result = estimate(differences, confidence, same_run=same_run, step=step)
     spread = result.deviation
     if spread == 0.0:
         own, other = deviation(treatment) or 0.0, deviation(control) or 0.0
@@ -371,7 +406,18 @@ def paired(
         sign_p=sign_test(differences) if result.replicates > 1 else None,
         detectable=None if spread is None else detectable_effect(spread, len(differences), confidence),
         values=tuple(differences),
+        step=step,
     )
+
+
+def subtracted(first: Sequence[float], second: Sequence[float], times: float = 1.0) -> list[float]:
+    """The first less so many times the second, value by value; all equal where only rounding tells them apart."""
+    found = [a - times * b for a, b in zip(first, second, strict=True)]
+    size = max((abs(x) for a, b in zip(first, second, strict=True) for x in (a, times * b)), default=0.0)
+    if found and max(found) - min(found) <= 8 * math.ulp(size):
+        near = mean(found)
+        return [0.0 if abs(near) <= 8 * math.ulp(size) else near] * len(found)
+    return found
 
 
 def same_run_note(seeds: int, where: Sequence[str] = ()) -> str:

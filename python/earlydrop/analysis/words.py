@@ -1,7 +1,8 @@
 """What a comparison found, in two or three sentences that say no more than its intervals hold.
 
 A difference is claimed only where it remains after Holm's correction for all differences of the table; "may have" is
-said of one whose own 95 % interval excludes zero and that does not remain. Two disciplines are called equal only where
+said of one whose own 95 % interval excludes zero and that does not remain, or that is the same in all runs and so has
+no interval. Two disciplines are called equal only where
 the interval lies within the margin of the measure, at a confidence widened for the number of such statements (the rule
 of equivalence in docs/statistics.md). Of everything else it is said that no difference was found.
 """
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ..terminal import ALL_RUNS
 from . import statistics
 from .overflows import no_queue
 from .statistics import ALPHA, Difference
@@ -45,7 +47,7 @@ class Finding:
     def amount(self) -> str:
         """`12.1 ms (9.0 to 15.2)`: the size of the difference with its 95 % interval."""
         e = self.difference.estimate
-        return amount(abs(e.mean), e.half_width or 0.0, self.quantity, signed=False)
+        return amount(abs(e.mean), e.half_width, self.quantity, signed=False)
 
     @property
     def span(self) -> str:
@@ -63,17 +65,17 @@ def finding(difference: Difference, quantity: Quantity, p_holm: float | None, st
 
 def _found(difference: Difference, quantity: Quantity, p_holm: float | None, statements: int) -> Found:
     e = difference.estimate
-    if e.half_width is None or p_holm is None:
+    if e.half_width is None:
         return "not judged"
-    margin = quantity.kind.margin_in(quantity.unit)
-    if margin is not None:
-        wide = statistics.estimate(difference.values, 1 - ALPHA / max(1, statements))
+    margin, wide = quantity.kind.margin_in(quantity.unit), difference.around(1 - ALPHA / max(1, statements))
+    if margin is not None and wide is not None:
         around = margin.around(difference.control)
-        if wide.lower is not None and wide.upper is not None and -around <= wide.lower and wide.upper <= around:
+        if -around <= wide[0] and wide[1] <= around:
             return "equal"
-    if not difference.clear:
+    # Differences that are all equal have no p value.
+    if p_holm is not None and not difference.clear:
         return "none"
-    if p_holm < ALPHA:
+    if p_holm is not None and p_holm < ALPHA:
         return "less" if e.mean < 0 else "more"
     return "perhaps less" if e.mean < 0 else "perhaps more"
 
@@ -175,9 +177,8 @@ def _both(result: Comparison, aqm: str, mean: Difference, tail: Difference) -> s
     for name, difference in ((MEAN, mean), (TAIL, tail)):
         quantity = next(m for m in result.measures if m.id == name)
         e = difference.estimate
-        holm = result.corrected.get((aqm, name), (1.0, 1.0))[0]
         size = amount(abs(e.mean), e.half_width, quantity, signed=False)
-        perhaps = "" if holm < ALPHA else "perhaps "
+        perhaps = "" if result.stars(aqm, name) == 2 else "perhaps "
         parts.append(f"the {'mean' if name == MEAN else 'quantile'} is {perhaps}{size} {way(e.mean)}")
     return " but ".join(parts)
 
@@ -211,8 +212,8 @@ def findings(results: Sequence[tuple[str, Comparison]]) -> tuple[int, dict[str, 
     for k, (_, result) in enumerate(results):
         for aqm, row in result.differences.items():
             every |= {(k, aqm, name): d for name, d in row.items() if d is not None}
-    tests = {key: p for key, d in every.items() if (p := d.t_p) is not None}
-    holm = dict(zip(tests, statistics.holm(list(tests.values())), strict=True))
+    tests = {key: d.t_p for key, d in every.items() if d.estimate.replicates > 1}
+    holm = dict(zip(tests, statistics.corrected(statistics.holm, list(tests.values())), strict=True))
     spoken = [m for wanted in SPOKEN if (m := _measure(first, wanted, every)) is not None]
     keys = [(k, aqm, m.id) for m in spoken for aqm in first.aqms[1:] for k in range(len(results))]
     statements = sum(key in tests for key in keys)
@@ -389,8 +390,9 @@ def _unit(quantity: Quantity) -> str:
 def amount(mean: float, half_width: float | None, quantity: Quantity, *, signed: bool) -> str:
     """`12.1 ms (9.0 to 15.2)`; a `signed` value is one by itself, not a difference: its per cent are no points."""
     unit = f" {quantity.unit}" if signed and quantity.unit == "%" else _unit(quantity)
-    if half_width is None:
-        return f"{mean:.{quantity.digits}f}{unit}"
+    if not half_width:
+        # One replication, or runs that all have the same value.
+        return f"{mean:.{quantity.digits}f}{unit}" + ("" if half_width is None else f" ({ALL_RUNS})")
     ends = (mean - half_width, mean + half_width)
     digits = _digits(half_width, ends, quantity)
     return f"{_plain(mean, digits)}{unit} ({_plain(ends[0], digits)} to {_plain(ends[1], digits)})"

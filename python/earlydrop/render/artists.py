@@ -81,12 +81,16 @@ def artists(workers: int | None, *modules: str) -> Iterator[Executor]:
     """
     count = min(workers or runner.cores(), MOST)
     with safe_path.children():
-        pool = Here() if count == 1 else _Processes(count, (*modules, *MATPLOTLIB))
+        pool = Here() if count == 1 else _processes(count, modules)
         try:
             yield pool
         finally:
             # After an error nothing more is drawn.
             pool.shutdown(cancel_futures=True)
+
+
+def _processes(count: int, modules: Sequence[str]) -> Executor:
+    return _Processes(count, (*modules, *MATPLOTLIB))
 
 
 class _Processes(Executor):

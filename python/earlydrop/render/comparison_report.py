@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import disk
-from ..analysis.statistics import ALPHA
 from ..errors import EarlydropError
 from ..toml_writer import to_toml
 from . import plotting, result_text
@@ -69,13 +68,7 @@ def _context(
 ) -> dict[str, Any]:
     """What the page shows."""
     means, differences = result_text.comparison_tables(result)
-    clear = [
-        [
-            found is not None and found.clear and result.corrected[(aqm, m.id)][0] < ALPHA
-            for aqm, found in ((aqm, result.differences[aqm][m.id]) for aqm in result.aqms[1:])
-        ]
-        for m in result.measures
-    ]
+    clear = [[result.stars(aqm, m.id) == 2 for aqm in result.aqms[1:]] for m in result.measures]
     return {
         "scenario": result.scenario,
         "queue": result.queue,

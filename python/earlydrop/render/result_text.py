@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from .. import columns, disk, output
 from ..analysis import words
-from ..analysis.statistics import ALPHA
 from ..terminal import CUT, paragraph, table, with_interval, with_sign
 from .run_text import run_text
 
@@ -35,7 +34,7 @@ def comparison_text(result: Comparison, *, said: bool = True) -> str:
         head, *body = differences
         for row, m in zip(body, result.measures, strict=True):
             row[1:] = [
-                f"{cell} {_stars(result, aqm, m.id):2}" for cell, aqm in zip(row[1:], result.aqms[1:], strict=True)
+                f"{cell} {'*' * result.stars(aqm, m.id):2}" for cell, aqm in zip(row[1:], result.aqms[1:], strict=True)
             ]
         tests = len(result.corrected)
         also = f"; ** still so after Holm's correction for {tests} differences" if tests > 1 else ""
@@ -58,13 +57,6 @@ def replication(result: Comparison) -> str:
     if n == 1:
         return "one seed"
     return f"mean over seeds ± 95 % half-width, n = {n}" if result.replicated else f"one run (all {n} seeds give it)"
-
-
-def _stars(result: Comparison, aqm: str, measure: str) -> str:
-    found = result.differences[aqm][measure]
-    if found is None or not found.clear:
-        return ""
-    return "**" if result.corrected[(aqm, measure)][0] < ALPHA else "*"
 
 
 MARK = "(!)"

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..terminal import signed
+from ..analysis.samples import may_differ
+from ..terminal import MOST_DIGITS, signed
 from .claim_results import EQUIVALENT, SUPPORTED, UNDECIDED, Case
 from .experiment import Experiment, in_sentence
 from .model import Part, Study
@@ -49,6 +50,8 @@ class _Words:
 
     def number(self, value: float, digits: int) -> str:
         """One value, with its sign where it is a difference."""
+        if math.isinf(value):
+            return "no bound"
         if self.difference:
             return signed(self.scale * value, digits)
         return f"{self.scale * value:.{digits}f}"
@@ -57,12 +60,15 @@ class _Words:
 def _needed(case: Case, scale: float) -> int:
     if case.lower is None or case.upper is None:
         return 0
-    return max(_shows(abs(scale * x)) for x in (case.upper - case.effect, case.lower, case.upper))
+    halves = [abs(x) for x in (case.upper - case.effect, case.effect - case.lower) if math.isfinite(x)]
+    # An end that is zero but for rounding is zero.
+    ends = [abs(x) for x in (case.lower, case.upper) if math.isfinite(x) and abs(x) > 1e-3 * max(halves, default=0.0)]
+    return max((_shows(abs(scale) * x) for x in (*halves, *ends) if x > 1e-9 * abs(case.effect)), default=0)
 
 
 def _shows(half: float) -> int:
-    """Digits after the point that show the first figure of `half`, at most six."""
-    return min(6, -math.floor(math.log10(half))) if half > 0 else 0
+    """Digits after the point that show the first figure of `half`."""
+    return min(MOST_DIGITS, -math.floor(math.log10(half))) if half > 0 else 0
 
 
 def effect_text(study: Study, part: Part, case: Case) -> str:
@@ -75,6 +81,8 @@ def effect_text(study: Study, part: Part, case: Case) -> str:
     if case.lower is not None and case.upper is not None:
         text += f" [{words.number(case.lower, digits)}, {words.number(case.upper, digits)}]"
     text += f" {words.unit}" if words.unit else ""
+    if case.equal_runs:
+        text += f" {runs_text(case.n)}"
     if part.ratio:
         text = f"ratio {text}"
     if case.relative is not None:
@@ -82,7 +90,20 @@ def effect_text(study: Study, part: Part, case: Case) -> str:
         text += f" ({percent(case.relative, min(more, 6))})"
     found = f"holds in {case.holding} of {case.n} seeds" if part.some_seed else ""
     more_words = [limit_text(study, words, case), found, SAME_RUN if case.same_run else "", margin_text(words, case)]
-    return "; ".join(x for x in (text, *more_words) if x)
+    if part.every_seed and case.verdict == SUPPORTED and not case.equal_runs:
+        more_words.append(f"so {runs_text(case.n)}")
+    return "; ".join(x for x in (text, *more_words, levels_text(case)) if x)
+
+
+def runs_text(n: int) -> str:
+    """What n runs of which the same is found say: they have no interval."""
+    return f"in all {n} runs, up to {100 * may_differ(n):.0f} % may differ"
+
+
+def levels_text(case: Case) -> str:
+    """At how many levels of the axes that a case is averaged over its means agree: `at 5 of 7 levels of the load`."""
+    found = [f"{x.holding} of {x.of} levels of {in_sentence(x.title)}" for x in case.levels]
+    return f"at {' and '.join(found)}" if found else ""
 
 
 def limit_text(study: Study, words: _Words, case: Case) -> str:
@@ -182,6 +203,8 @@ def doubt_text(study: Study, part: Part, case: Case) -> str:
     """For an undecided case: the smallest effect that these seeds can detect."""
     if case.verdict != UNDECIDED or case.reason or case.same_run:
         return ""
+    if case.equal_runs:
+        return "runs that are all equal do not decide a claim on a mean, but one on every run (every_seed)"
     if case.detectable is None:
         return "one seed has no interval: at least two are needed"
     words = _Words(study, part)

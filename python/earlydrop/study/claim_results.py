@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from ..analysis.samples import may_differ
 from ..document import Document
 from ..terminal import PREVIEW
 from .experiment import Cell
@@ -44,6 +46,16 @@ class Tested:
 
 
 @dataclass(frozen=True)
+class AtLevels:
+    """An axis that a case is averaged over, and at how many of its levels the means agree with what is expected."""
+
+    axis: str
+    title: str
+    holding: int
+    of: int
+
+
+@dataclass(frozen=True)
 class Case:
     """A part of a claim, judged for one level of each axis in its `each`."""
 
@@ -55,11 +67,14 @@ class Case:
     """Mean over the seeds: the difference of the two sides, their ratio, or the one side itself."""
     lower: float | None = None
     upper: float | None = None
-    """Its 95 % interval, cut at the values the measure can take."""
+    """Its 95 % interval, cut at the values the measure can take; None where all runs are equal."""
     n: int = 0
     """Seeds."""
     same_run: bool = False
     """Every seed gave the same run: one replication, no interval."""
+    equal_runs: bool = False
+    """Runs that differ in other things all have this number: no interval, no p value."""
+    levels: tuple[AtLevels, ...] = ()
     tested: Tested | None = None
     low: float | None = None
     high: float | None = None
@@ -77,8 +92,8 @@ class Case:
     losses: int = 0
     """Seeds in which the number is above and below its bound."""
     sign_p: float | None = None
-    p: float = 1.0
-    """Two-sided p value of the test behind the verdict; 1 if undecided."""
+    p: float | None = 1.0
+    """Two-sided p value of the test behind the verdict; 1 if undecided, None where all runs are equal."""
     published: Published | None = None
     fitted: bool = False
     """The published values were used to choose the reading, and judge nothing."""
@@ -156,12 +171,18 @@ class Judged:
         return tuple((c.effect, c.lower, c.upper, c.control, c.n, c.reason and c.cells) for c in cases)
 
     @property
-    def p(self) -> float:
-        """p value of the verdict: what supports a claim must hold in all cases, what contradicts it in one."""
-        ps = [c.p for part in self.parts for c in part.cases if c.verdict == self.verdict]
-        if self.verdict == CONTRADICTED:
-            return min(1.0, min(ps) * len([c for part in self.parts for c in part.cases]))
-        return max(ps, default=1.0) if self.verdict in (SUPPORTED, EQUIVALENT) else 1.0
+    def p(self) -> float | None:
+        """p value of the verdict: what supports a claim must hold in all cases, what contradicts it in one.
+
+        None where it rests on runs that are all equal.
+        """
+        if self.verdict not in (SUPPORTED, EQUIVALENT, CONTRADICTED):
+            return 1.0
+        cases = [c for part in self.parts for c in part.cases]
+        ps = [c.p for c in cases if c.verdict == self.verdict and c.p is not None]
+        if not ps:
+            return None
+        return min(1.0, min(ps) * len(cases)) if self.verdict == CONTRADICTED else max(ps)
 
 
 @dataclass(frozen=True)
@@ -281,10 +302,11 @@ def _case_document(case: Case) -> Document:
         return {**found, "reason": case.reason}
     found |= {
         "effect": case.effect,
-        "lower": case.lower,
-        "upper": case.upper,
+        "lower": _finite(case.lower),
+        "upper": _finite(case.upper),
         "n": case.n,
         "replicates": 1 if case.same_run else case.n,
+        "equal_runs": case.equal_runs,
         "low": case.low,
         "high": case.high,
         "margin": case.margin,
@@ -298,8 +320,12 @@ def _case_document(case: Case) -> Document:
         "p": case.p,
         "one_run": None if case.one_run is None else list(case.one_run),
     }
+    if case.equal_runs:
+        found["may_differ"] = may_differ(case.n)
+    if case.levels:
+        found["levels"] = [{"axis": x.axis, "holding": x.holding, "of": x.of} for x in case.levels]
     if case.tested is not None:
-        found["tested"] = vars(case.tested).copy()
+        found["tested"] = {k: _finite(v) for k, v in vars(case.tested).items()}
     if case.published is not None:
         p = case.published
         found["published"] = {
@@ -312,3 +338,8 @@ def _case_document(case: Case) -> Document:
             **({"text": p.text} if p.text else {}),
         }
     return found
+
+
+def _finite(end: float | None) -> float | None:
+    """The end of an interval; None where it has none on this side."""
+    return end if end is None or math.isfinite(end) else None

@@ -62,14 +62,18 @@ def sizes(results: Sequence[ClaimResult]) -> str:
 
 def together(results: Sequence[ClaimResult]) -> str:
     """What the number of claims means for their verdicts."""
-    known = [r for r in results if r.corrected is not None]
+    known = [r for r in results if r.claim.parts]
     decided = [r for r in known if r.base.verdict in (SUPPORTED, CONTRADICTED, EQUIVALENT)]
     if len(known) < 2 or not decided:
         return ""
     held = sum(r.corrected is not None and r.corrected < ALPHA for r in decided)
+    equal = sum(r.corrected is None for r in decided)
+    more = (
+        f"; {equal} {'rest' if equal > 1 else 'rests'} on runs that are all equal and have no p value" if equal else ""
+    )
     return (
-        f"{len(known)} claims are tested, each so that a null effect gets a verdict at most one time in twenty; "
-        f"{held} of the {len(decided)} verdicts at the base also hold after Holm's correction for all of them"
+        f"{len(known)} claims are tested, each so that a null effect gets a verdict about one time in twenty; "
+        f"{held} of the {len(decided)} verdicts at the base also hold after Holm's correction for all of them{more}"
     )
 
 

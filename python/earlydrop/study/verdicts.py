@@ -1,8 +1,12 @@
 """Verdicts on the claims of a study.
 
-The unit of replication is the seed. For each seed both sides of a comparison become one number; Student's interval
-is put round the mean of their difference (or ratio), and the predicate looks at the whole interval. Points of a
-sweep are not counted as replications, because the runs of one seed share their random numbers.
+The unit of replication is the seed. For each seed both sides of a comparison become one number; an interval that holds
+for skewed data too is put round the mean of their difference (or the ratio of their means), and the predicate looks at
+the whole interval (`analysis.samples`). Points of a sweep are not counted as replications, because the runs of one seed
+share their random numbers; what is said of the extremes or the variation of an axis is said of its levels' means.
+
+Runs that all have the same value have no interval. That they are equal says that at most so many of all runs differ
+(26 % after ten), which decides a claim on a mean only where the measure is bounded, or where the value is the bound.
 
 How often a claim on a null effect gets a verdict is measured by `make coverage`: at most one time in twenty. A claim is
 supported only if all its cases are, so no case needs a correction for the others; it is contradicted, or no more than
@@ -17,9 +21,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..analysis import statistics
+import numpy as np
+
+from ..analysis import samples, statistics
 from ..analysis.measures import KINDS, SCATTER, Margin
-from ..analysis.statistics import ALPHA, Estimate
+from ..analysis.samples import Array, Sample
+from ..analysis.statistics import ALPHA
 from .claim_results import (
     _ORDER,
     CONTRADICTED,
@@ -28,6 +35,7 @@ from .claim_results import (
     NOT_TESTABLE,
     SUPPORTED,
     UNDECIDED,
+    AtLevels,
     Case,
     ClaimResult,
     Judged,
@@ -117,27 +125,43 @@ def best_verdict(holds: Sequence[bool]) -> str:
 
 
 @dataclass(frozen=True)
-class _Sides:
+class Sides:
     """Both sides of a comparison, one number per seed; `to` is empty for a comparison with a constant."""
 
     of: Sequence[float]
     to: Sequence[float]
+    columns_of: Sequence[Sequence[Array]] = ()
+    columns_to: Sequence[Sequence[Array]] = ()
+    """By row the columns: values by level and seed, where the sides are extremes or the variation of levels."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether both sides are themselves what a seed says, and not made of several levels' means."""
+        return not self.columns_of
+
+    def less(self, times: float) -> list[float]:
+        """For each seed the one side less so many times the other."""
+        return statistics.subtracted(self.of, self.to, times) if self.to else list(self.of)
+
+    def equal_runs(self, times: float | None) -> bool:
+        """Whether all runs give the same difference, or the same two sides of a ratio."""
+        if self.whole:
+            every = [self.less(times)] if times is not None else [self.of, self.to]
+            return all(len(set(side)) == 1 for side in every)
+        columns = [c for row in (*self.columns_of, *self.columns_to) for c in row]
+        return all(bool((c == c[:, :1]).all()) for c in columns)
 
 
-def _effects(part: Part, sides: _Sides) -> list[float] | None:
+def _numbers(part: Part, sides: Sides) -> list[float] | None:
+    """The number that the predicate tests, for each seed; None where a ratio has no value."""
+    if part.to is None or not part.ratio:
+        return sides.less(part.times)
+    return None if 0 in sides.to else [a / b for a, b in zip(sides.of, sides.to, strict=True)]
+
+
+def _effects(part: Part, sides: Sides) -> list[float] | None:
     """The effect for each seed: difference, ratio, or the one side; None where a ratio has no value."""
-    if part.to is None:
-        return list(sides.of)
-    if part.ratio:
-        return None if 0 in sides.to else [a / b for a, b in zip(sides.of, sides.to, strict=True)]
-    return [a - b for a, b in zip(sides.of, sides.to, strict=True)]
-
-
-def _numbers(part: Part, sides: _Sides) -> list[float] | None:
-    """The number that the predicate tests, for each seed."""
-    if part.to is None or part.ratio:
-        return _effects(part, sides)
-    return [a - part.times * b for a, b in zip(sides.of, sides.to, strict=True)]
+    return _numbers(part, sides) if part.ratio else sides.less(1.0)
 
 
 def limits_of(part: Part, control: float | None, margin: float | None) -> tuple[float | None, float | None]:
@@ -167,12 +191,13 @@ def holds(part: Part, number: float, limits: tuple[float | None, float | None], 
     return _judge_interval(part, Interval(number, number, number, number), limits, margin) == SUPPORTED
 
 
-def interval_of(numbers: Sequence[float], cases: int) -> Interval | None:
-    """The interval of the mean in one of so many cases; None for a single value."""
-    found, wide = statistics.estimate(numbers), statistics.estimate(numbers, 1 - ALPHA / cases)
-    if found.lower is None or found.upper is None or wide.lower is None or wide.upper is None:
-        return None
-    return Interval(found.lower, found.upper, wide.lower, wide.upper)
+def interval_of(numbers: Sequence[float] | Sample, cases: int) -> Interval | None:
+    """The interval of the mean in one of so many cases; None for a single value and for values that are all equal."""
+    if not isinstance(numbers, Sample):
+        if len(numbers) < 2 or len(set(numbers)) == 1:
+            return None
+        numbers = samples.Mean(numbers)
+    return Interval(*numbers.ends(), *numbers.ends(ALPHA / cases))
 
 
 def decide(
@@ -187,6 +212,37 @@ def decide(
         return best_verdict(holding)
     verdict = _judge_interval(part, found, limits, margin)
     return seed_verdict(verdict, holding) if part.every_seed else verdict
+
+
+def equal_verdict(
+    part: Part,
+    value: float,
+    n: int,
+    limits: tuple[float | None, float | None],
+    bounds: tuple[float, float],
+    cases: int = 1,
+) -> str:
+    """The verdict where n runs, which differ in other things, all have this number.
+
+    Of every run: what holds or fails in each of at least six. Of a mean: equivalent where no run is off the bound, and
+    else by the interval of a mean of which at most `may_differ` of the runs lie elsewhere between the bounds.
+    """
+    if part.every_seed:
+        held = holds(part, value, limits)
+        return UNDECIDED if n < EVERY_SEED else SUPPORTED if held else CONTRADICTED
+    low, high = limits
+    centre = (low + high) / 2 if part.expect == "equal" and low is not None and high is not None else None
+    if value in (x for x in (centre, *(limits if None in limits else ())) if x is not None):
+        return EQUIVALENT if part.expect in {"greater", "less"} else SUPPORTED
+    return _judge_interval(part, _equal_interval(value, n, bounds, cases), limits, 0.0)
+
+
+def _equal_interval(value: float, n: int, bounds: tuple[float, float], cases: int) -> Interval:
+    ends = []
+    for alpha in (ALPHA, ALPHA / cases):
+        share = samples.may_differ(n, alpha)
+        ends += [value + share * (edge - value) if edge != value else value for edge in bounds]
+    return Interval(*ends)
 
 
 # ---- margins -------------------------------------------------------------------------------------------------------
@@ -242,6 +298,7 @@ class _Place:
     rows: Sequence[Row]
     cases: int
     """Cases of the claim."""
+    reading: Reading
 
     @property
     def study(self) -> Study:
@@ -254,13 +311,74 @@ class _Place:
 
     def bounds(self) -> tuple[float, float]:
         """The range of possible effects."""
-        if self.part.to is not None or self.part.reduce in ("slope", "correlation"):
+        if self.part.to is not None:
             return -math.inf, math.inf
-        if self.part.reduce in ("deviation", "range", "cv"):
+        return self._side_bounds()
+
+    def _side_bounds(self) -> tuple[float, float]:
+        if self.part.along and self.part.reduce == "slope":
+            return -math.inf, math.inf
+        if self.part.along and self.part.reduce == "correlation":
+            return -1.0, 1.0
+        if self.part.along and self.part.reduce in SPREADS:
             return 0.0, math.inf
         if self.part.reduce == "positive":
             return 0.0, 1.0
         return self.study.measure(self.part.measure).bounds
+
+    def number_bounds(self) -> tuple[float, float]:
+        """The range of the number that the predicate tests."""
+        low, high = self._side_bounds()
+        if self.part.to is None:
+            return low, high
+        if self.part.ratio:
+            return 0.0 if low >= 0 else -math.inf, math.inf
+        return low - self.part.times * high, high - self.part.times * low
+
+    def sample(self, sides: Sides, times: float) -> Sample:
+        """What the runs say of the one side less so many times the other."""
+        return sample_of(self.part.reduce, sides, times)
+
+    def tested(self, sides: Sides) -> Sample:
+        """What they say of the number that the predicate tests."""
+        part = self.part
+        if part.to is None or not part.ratio:
+            return self.sample(sides, part.times)
+        of, to = (self.sample(s, 0.0).centre for s in (sides, Sides(sides.to, (), sides.columns_to)))
+        return samples.Ratio(lambda k: self.sample(sides, k), of / to, to)
+
+
+SPREADS = ("deviation", "range", "cv")
+"""What levels have none of where they are equal."""
+OF_MEANS = {*SPREADS, "min", "max"}
+"""What is made of the levels' means over the seeds, because made seed by seed it would count their noise."""
+
+
+def sample_of(reduce: str, sides: Sides, times: float) -> Sample:
+    """What the runs say of the one side less so many times the other, of levels that are reduced in this way."""
+    if sides.whole:
+        return samples.Mean(sides.less(times))
+    if reduce in ("deviation", "cv"):
+        of, to = (
+            samples.Spread([c for row in side for c in row], reduce == "cv") if side else None
+            for side in (sides.columns_of, sides.columns_to)
+        )
+        assert of is not None
+        return samples.scattered(of, to, times)
+    return samples.Extremes(_extremes(reduce, sides, times))
+
+
+def _extremes(reduce: str, sides: Sides, times: float) -> list[samples.Extreme]:
+    """The terms of a mean over rows and columns, each with its other side where that is one column too."""
+    make = {"min": samples.smallest, "max": samples.largest, "range": samples.spanned}[reduce]
+    found = []
+    for k, row in enumerate(sides.columns_of):
+        share = 1 / len(sides.columns_of)
+        mine = [make(c).times(share / len(row)) for c in row]
+        other = sides.columns_to[k] if sides.columns_to else ()
+        theirs = [make(c).times(-times * share / len(other)) for c in other]
+        found += [mine[0] + theirs[0]] if len(mine) == len(theirs) == 1 else mine + theirs
+    return found
 
 
 def _case(place: _Place, printed: PrintedValues | None) -> Case:
@@ -282,9 +400,21 @@ def _case(place: _Place, printed: PrintedValues | None) -> Case:
         by_row = [_reduced(e, part, columns(row), series) for row in rows]
         return [statistics.mean(values) for values in zip(*by_row, strict=True)]
 
-    sides = _Sides(side(lambda row: row.of), [] if part.to is None else side(lambda row: row.to))
+    def columns(chosen: Callable[[Row], Sequence[Column]]) -> list[list[Array]]:
+        if not part.along or part.reduce not in OF_MEANS:
+            return []
+        return [[np.array([series(cell) for cell in column]) for column in chosen(row)] for row in rows]
+
+    sides = Sides(
+        side(lambda row: row.of),
+        [] if part.to is None else side(lambda row: row.to),
+        columns(lambda row: row.of),
+        [] if part.to is None else columns(lambda row: row.to),
+    )
     level = statistics.mean([statistics.mean(series(cell)) for cell in cells])
     found = replace(_judge(place, sides, level, place.outcome.same_run(e, list(cells))), cells=used)
+    if not place.reading:
+        found = replace(found, levels=_at_levels(place))
     published = None if printed is None else published_for(place, printed)
     if published is None:
         return found
@@ -293,55 +423,91 @@ def _case(place: _Place, printed: PrintedValues | None) -> Case:
     return replace(found, published=published)
 
 
-def _judge(place: _Place, sides: _Sides, level: float, same_run: bool) -> Case:
+NO_RATIO = "a ratio to nothing has no value"
+
+
+def _judge(place: _Place, sides: Sides, level: float, same_run: bool) -> Case:
     part, at = place.part, place.at
     numbers, effects = _numbers(part, sides), _effects(part, sides)
     if numbers is None or effects is None:
-        return Case(at, UNDECIDED, "a ratio to nothing has no value", n=len(sides.of))
-    control = statistics.mean(sides.to) if sides.to else None
+        return Case(at, UNDECIDED, NO_RATIO, n=len(sides.of))
+    n = len(numbers)
+    own, control = (statistics.mean(side) if side else None for side in (sides.of, sides.to))
+    if not sides.whole and n > 2:
+        own, control = (
+            place.sample(one, 0.0).centre if one.of else None
+            for one in (Sides(sides.of, (), sides.columns_of), Sides(sides.to, (), sides.columns_to))
+        )
+    assert own is not None
+    if part.ratio and control == 0:
+        return Case(at, UNDECIDED, NO_RATIO, n=n)
     margin = place.margin(control, level)
     limits = limits_of(part, control, margin)
-    effect = statistics.estimate(effects, same_run=same_run)
-    number = statistics.estimate(numbers, same_run=same_run)
-    ends = effect.within(place.bounds()) or (None, None)
+    ratio = own / control if part.ratio and control else None
+    effect = own - (control or 0.0) if ratio is None else ratio
+    number = own - part.times * (control or 0.0) if ratio is None else ratio
+    equal = n > 1 and not same_run and sides.equal_runs(part.times if ratio is None else None)
     case = Case(
         at=at,
         verdict=UNDECIDED,
-        effect=effect.mean,
-        lower=ends[0],
-        upper=ends[1],
-        n=effect.n,
+        effect=effect,
+        n=n,
         same_run=same_run,
-        tested=None if effects == numbers else Tested(number.mean, number.lower, number.upper),
+        equal_runs=equal,
+        tested=None if number == effect else Tested(number, None, None),
         low=limits[0],
         high=limits[1],
         margin=margin,
         control=None if part.ratio else control,
-        one_run=None if same_run else statistics.prediction(effects),
+        one_run=None if same_run or equal else statistics.prediction(effects),
     )
-    interval = None if same_run else interval_of(numbers, place.cases)
-    if interval is None:
+    if same_run or n < 2 or (n < 3 and not sides.whole):
         return case
     slack = margin or 0.0
     holding = [holds(part, x, limits, slack if part.some_seed else 0.0) for x in numbers]
-    verdict = decide(part, interval, limits, slack, holding)
     edge = next((x for x in limits if x is not None), 0.0) if None in limits else None
     away = [] if edge is None else [x - edge for x in numbers]
-    return replace(
+    case = replace(
         case,
-        verdict=verdict,
-        detectable=_detectable(part, sides, number),
         holding=sum(holding),
         wins=sum(x > 0 for x in away),
         losses=sum(x < 0 for x in away),
-        sign_p=statistics.sign_test(away) if away else None,
-        p=_p(part, numbers, verdict, limits, slack),
+        sign_p=statistics.sign_test(away) if any(away) else None,
+    )
+    if equal:
+        spread = math.hypot(
+            *(part.times * (statistics.deviation(side) or 0.0) for side in (sides.of, sides.to) if side)
+        )
+        return replace(
+            case,
+            verdict=best_verdict(holding)
+            if part.some_seed
+            else equal_verdict(part, number, n, limits, place.number_bounds(), place.cases),
+            detectable=samples.detectable_effect(spread, n) if spread else None,
+            p=None,
+        )
+    sample = place.tested(sides)
+    interval = interval_of(sample, place.cases)
+    assert interval is not None
+    verdict = decide(part, interval, limits, slack, holding)
+    shown: tuple[float, float] | None = interval.lower, interval.upper
+    if number != effect:
+        shown = None if sides.equal_runs(1.0) else place.sample(sides, 1.0).ends()
+    ends = (None, None) if shown is None else statistics.clipped(shown[0], effect, shown[1], place.bounds())
+    return replace(
+        case,
+        verdict=verdict,
+        lower=ends[0],
+        upper=ends[1],
+        tested=None if case.tested is None else Tested(number, interval.lower, interval.upper),
+        detectable=samples.detectable_effect(sample.deviation, n),
+        p=_p(part, sample, verdict, limits, slack),
     )
 
 
 def _p(
-    part: Part, numbers: Sequence[float], verdict: str, limits: tuple[float | None, float | None], margin: float
-) -> float:
+    part: Part, found: Sample, verdict: str, limits: tuple[float | None, float | None], margin: float
+) -> float | None:
     """Two-sided p value of the test behind a verdict, against the bound of the predicate."""
     low, high = limits
     if verdict == UNDECIDED or part.some_seed:
@@ -349,25 +515,51 @@ def _p(
         return 1.0
     if low is not None and high is not None:
         # Inside is away from both bounds, outside is away from the nearer one.
-        return max(statistics.t_test([x - edge for x in numbers]) for edge in (low, high))
+        return max(found.p(edge) for edge in (low, high))
     edge = high if low is None else low
     assert edge is not None
-    away = [x - edge for x in numbers]
     if verdict == EQUIVALENT:
-        return max(statistics.t_test([x - m for x in away]) for m in (-margin, margin))
+        return max(found.p(edge + m) for m in (-margin, margin))
     if part.expect in {"at_least", "at_most"}:
-        shift = margin if part.expect == "at_least" else -margin
-        away = [x + shift for x in away]
-    return statistics.t_test(away)
+        edge -= margin if part.expect == "at_least" else -margin
+    return found.p(edge)
 
 
-def _detectable(part: Part, sides: _Sides, estimate: Estimate) -> float | None:
-    """The smallest true effect that these seeds would have shown with a probability of 80 %."""
-    if sides.to and not part.ratio:
-        return statistics.paired(sides.of, [part.times * b for b in sides.to]).detectable
-    if estimate.deviation is None:
+def _at_levels(place: _Place) -> tuple[AtLevels, ...]:
+    """For each axis that a case is averaged over: at how many of its levels the means agree with what is expected."""
+    e, part = place.e, place.part
+    found = []
+    for axis in e.axes:
+        if axis.reading or axis.id in (part.along, *place.at):
+            continue
+        chosen = [side.get(axis.id) for side in (part.of, part.to) if side is not None]
+        if len({None if ids is None else tuple(ids) for ids in chosen}) > 1:
+            continue
+        levels = [i for i in axis.ids if chosen[0] is None or i in chosen[0]]
+        held = [x for i in levels if (x := _holds_at(place, {**place.at, axis.id: i})) is not None]
+        if len(held) > 1:
+            found.append(AtLevels(axis.id, axis.title, sum(held), len(held)))
+    return tuple(found)
+
+
+def _holds_at(place: _Place, at: Mapping[str, str]) -> bool | None:
+    """Whether the means at some levels agree with what is expected; None where they were not run or have no value."""
+    e, part = place.e, place.part
+    rows = rows_of(e, part, at, place.reading)
+
+    def level(cell: Cell) -> float:
+        return statistics.mean([x for x in place.outcome.series(e, cell, part.measure) if x is not None])
+
+    def side(columns: Callable[[Row], Sequence[Column]]) -> float:
+        by_row = [[along(e, part, c, [level(x) for x in c]) for c in columns(row)] for row in rows]
+        return statistics.mean([statistics.mean(found) for found in by_row])
+
+    if not rows:
         return None
-    return statistics.detectable_effect(estimate.deviation, estimate.n)
+    of, to = side(lambda row: row.of), 0.0 if part.to is None else side(lambda row: row.to)
+    number = _numbers(part, Sides([of], [to] if part.to is not None else []))
+    control = None if part.to is None else to
+    return number is not None and holds(part, number[0], limits_of(part, control, place.margin(control, of)))
 
 
 def published_for(place: _Place, printed: PrintedValues) -> Published | None:
@@ -381,7 +573,7 @@ def published_for(place: _Place, printed: PrintedValues) -> Published | None:
         right = _printed_side(e, part, row.to, printed) if part.to is not None else None
         if left is None or (part.to is not None and right is None):
             continue
-        sides = _Sides([left], [] if right is None else [right])
+        sides = Sides([left], [] if right is None else [right])
         found, tested = _effects(part, sides), _numbers(part, sides)
         if found is None or tested is None:
             continue
@@ -419,7 +611,8 @@ def judge(outcome: Outcome) -> list[ClaimResult]:
     printed = {e.id: printed_values(study, e) for e in study.experiments}
     results = [_claim(outcome, claim, printed) for claim in study.claims]
     testable = [r for r in results if r.claim.parts]
-    corrected = dict(zip((r.claim.id for r in testable), statistics.holm([r.base.p for r in testable]), strict=True))
+    ps = statistics.corrected(statistics.holm, [r.base.p for r in testable])
+    corrected = dict(zip((r.claim.id for r in testable), ps, strict=True))
     return [replace(r, corrected=corrected.get(r.claim.id)) for r in results]
 
 
@@ -472,7 +665,7 @@ def judged(outcome: Outcome, claim: Claim, reading: Reading, printed: Mapping[st
         e = study.experiment(part.experiment)
         mine = {name: level for name, level in reading.items() if name in e.base}
         theirs = printed[e.id] if all(e.axis(a).level(i).published for a, i in {**e.base, **mine}.items()) else None
-        cases = tuple(_case(_Place(outcome, e, part, at, rows, count), theirs) for at, rows in every if rows)
+        cases = tuple(_case(_Place(outcome, e, part, at, rows, count, mine), theirs) for at, rows in every if rows)
         if not all(rows or (mine and rows_of(e, part, at, {})) for at, rows in every):
             cases = (*cases, Case({}, UNDECIDED, "needs levels that were not run"))
         parts.append(PartResult(part, conjunction([c.verdict for c in cases]), cases))

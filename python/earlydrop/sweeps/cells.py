@@ -85,6 +85,8 @@ class Row:
     measures: tuple[str, ...]
     same_run: bool = False
     """Every seed gave the same run."""
+    sending_ms: float = 0.0
+    """The time that a packet takes to send at the compared queue, of the run where that is most; 0 if not known."""
 
     def column(self, measure: str) -> list[float]:
         """The values of a measure, one per seed; NaN where it is missing."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..analysis import overflows, statistics, window
-from ..analysis.compare import passing_note
+from ..analysis import measures, overflows, statistics, window
+from ..analysis.compare import Quantity, passing_note
 from ..analysis.statistics import Difference, Estimate
 from ..analysis.window import Window
 from ..document import Document
@@ -119,9 +119,9 @@ class Outcome:
         there, values = self._read(point)
         at = np.flatnonzero(there)
         seeds = (int(self.plan.first[point]) + at).tolist()
-        digests = values[at, -1]
+        sending, digests = values[at, -2], values[at, -1]
         same = len(at) > 1 and bool((digests == digests[0]).all())
-        return Row(point, seeds, values[at, :-1], self._measures, same)
+        return Row(point, seeds, values[at, :-2], self._measures, same, float(np.nan_to_num(sending).max(initial=0.0)))
 
     @cached_property
     def _measures(self) -> tuple[str, ...]:
@@ -214,7 +214,7 @@ class Outcome:
     @cached_property
     def tests(self) -> Tests:
         """The t tests of all differences."""
-        places, ps, clear_ = array("Q"), array("d"), array("B")
+        places, ps, clear_, tested_ = array("Q"), array("d"), array("B"), array("B")
         measures = len(self.sweep.measures)
         for number in range(len(self.pairs)):
             for k, found in enumerate(self._compared(number)):
@@ -223,11 +223,15 @@ class Outcome:
                     places.append(number * measures + k)
                     ps.append(math.nan if p is None else p)
                     clear_.append(found.clear)
-        plain = np.asarray(ps, float)
-        tested = ~np.isnan(plain)
+                    tested_.append(found.estimate.replicates > 1)
+        plain, tested = np.asarray(ps, float), np.asarray(tested_, bool)
+        # Differences that are all equal have no p value, and count as tests that found nothing.
+        known = tested & ~np.isnan(plain)
+        filled = np.where(known, plain, 1.0)
         holm, bh = np.full(len(plain), math.nan), np.full(len(plain), math.nan)
-        holm[tested] = statistics.holm_array(plain[tested])
-        bh[tested] = statistics.benjamini_hochberg_array(plain[tested])
+        holm[tested] = statistics.holm_array(filled[tested])
+        bh[tested] = statistics.benjamini_hochberg_array(filled[tested])
+        holm[~known] = bh[~known] = math.nan
         return Tests(places, holm, bh, np.asarray(clear_, bool))
 
     def _compared(self, number: int) -> list[Difference | None]:
@@ -242,8 +246,15 @@ class Outcome:
         for m in self.sweep.measures:
             mine, other = _at(here, m.id, both), _at(there, m.id, both)
             same = here.same_run and there.same_run
-            found.append(statistics.paired(mine, other, same_run=same) if mine and other else None)
+            step = self._step(m, max(here.sending_ms, there.sending_ms), max([*mine, *other], default=0.0))
+            found.append(statistics.paired(mine, other, same_run=same, step=step) if mine and other else None)
         return found
+
+    def _step(self, measure: Quantity, sending_ms: float, largest: float) -> float:
+        """What one packet changes in a percentile of the compared queue's delay."""
+        if not measures.is_percentile(measure.field, self.sweep.queue):
+            return 0.0
+        return measure.scale * max(sending_ms, measures.bin_ms(largest / measure.scale))
 
     @property
     def differences(self) -> Sequence[tuple[Pair, str, Difference]]:
@@ -426,10 +437,13 @@ def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
     """Read the measures of all runs of a sweep from its store."""
     import polars as pl
 
-    measures = plan.sweep.measures
+    asked = plan.sweep.measures
     rows = plan.rows
-    # The digest of a run stands behind its measures.
-    table = Table(rows.total, len(measures) + 1)
+    # Behind the measures of a run stand the time that a packet takes to send, and its digest.
+    table = Table(rows.total, len(asked) + 2)
+    queue = plan.sweep.queue
+    counted = [f"queues.{queue}.{name}" for name in measures.PACKET]
+    timed = any(measures.is_percentile(m.field, queue) for m in asked)
     passing = False
     find = plan.finder()
     fields = overflows.fields(plan.sweep.queue)
@@ -440,9 +454,14 @@ def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
         here = places >= 0
         if not here.any():
             return
-        columns = [(_first_of(m.fields, found) * m.scale).fill_null(math.nan).alias(m.id) for m in measures]
+        columns = [(_first_of(m.fields, found) * m.scale).fill_null(math.nan).alias(m.id) for m in asked]
         nonlocal passing
-        passing = passing or any(found[m.passing].count() > 0 for m in measures if m.passing in found.columns)
+        passing = passing or any(found[m.passing].count() > 0 for m in asked if m.passing in found.columns)
+        sending = pl.lit(None, pl.Float64)
+        if timed and set(counted) <= set(found.columns):
+            packets, size, used, rate = (pl.col(name).cast(pl.Float64) for name in counted)
+            sending = measures.sending_ms(packets, size, used, rate)
+        columns.append(sending.fill_null(math.nan).alias("time to send a packet"))
         columns.append(pl.col(DIGEST).cast(pl.Float64).alias(f"{DIGEST} of the run"))
         mine = found.filter(pl.Series(here))
         table.put(places[here], mine.select(columns).to_numpy())
@@ -458,8 +477,8 @@ def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
             empty[places[here]] = mine.select(nothing.fill_null(False)).to_series().to_numpy()
 
     wanted = lambda: ((keys, seeds) for _, keys, seeds in rows.pieces())  # noqa: E731
-    asked = [*(name for m in measures for name in m.fields), DIGEST, *fields.values()]
-    store.gather(wanted, list(dict.fromkeys(asked)), take, version)
+    names = [*(name for m in asked for name in m.fields), DIGEST, *fields.values(), *(counted if timed else ())]
+    store.gather(wanted, list(dict.fromkeys(names)), take, version)
     idle = tuple(_never_acted(plan, there, never))
     unused = _everywhere(plan, there, empty)
     return Outcome(plan, table, tally, version, passing=passing, idle=idle, unused=unused)
@@ -513,11 +532,6 @@ def wanted_seeds(outcome: Outcome) -> Array:
         wanted = [sweep.stop.wanted(v) for v in series if len(v) >= now]
         counts[k] = max(now, max(wanted, default=now))
     return counts
-
-
-def clear(difference: Difference, after: tuple[float | None, float | None]) -> int:
-    """Stars of a difference: its interval excludes zero; and after Holm's correction too."""
-    return 0 if not difference.clear or after[0] is None else 1 + (after[0] < statistics.ALPHA)
 
 
 def finite(value: float | None) -> bool:

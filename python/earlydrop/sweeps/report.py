@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import disk, streamed
-from ..analysis.statistics import ALPHA
+from ..analysis.statistics import ALPHA, CLEAR
 from ..document import Document
 from ..render import panels, plotting
 from ..render.artists import Here, svg
 from ..render.template import render
-from ..terminal import signed
+from ..terminal import difference_text, signed
 from ..toml_writer import to_toml
 from . import figures, plots, result_file
 from .cells import Cell
@@ -235,16 +235,15 @@ def _differences(data: Data) -> list[dict[str, Any]]:
     rows = []
     for one in clearest:
         m = d["measures"][one["measure"]]
-        half = "" if one["half_width"] is None else f" ± {one['half_width']:.{m['digits']}f}"
         share = "" if one["relative"] is None else f"{signed(100 * one['relative'], 1)} %"
         rows.append(
             {
                 "where": _where(data, levels[one["point"]]),
                 "measure": data.label(one["measure"]),
-                "difference": signed(one["mean"], m["digits"]) + half,
+                "difference": difference_text(one["mean"], one["half_width"], m["digits"]),
                 "relative": share,
                 "p": [_p(one[k]) for k in ("t_test_p_holm", "t_test_p_bh", "wilcoxon_p")],
-                "clear": _rank(one["t_test_p_holm"]) < ALPHA,
+                "clear": one["n"] >= CLEAR and _rank(one["t_test_p_holm"]) < ALPHA,
             }
         )
     return rows

@@ -33,7 +33,7 @@ MEASURE = ("title", "unit", "field", "digits")
 POINT = ("levels", "set", "seeds", "first_seed", "cells")
 SHOWN = 40
 """Characters of a wrong value in a message."""
-DIFFERENCE = ("point", "measure", "mean", "half_width", "relative", "t_test_p", "t_test_p_holm")
+DIFFERENCE = ("point", "measure", "mean", "half_width", "n", "relative", "t_test_p", "t_test_p_holm")
 
 
 def check(folder: Path) -> None:

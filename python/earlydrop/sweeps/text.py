@@ -16,7 +16,7 @@ from ..render.result_text import LATEX_END, MARK, latex_head, latex_row
 from ..terminal import CUT, interval_text, paragraph, table, with_sign
 from .cells import Cell, Row
 from .execute import Estimate
-from .outcome import Outcome, clear, difference_document, failure_document
+from .outcome import Outcome, difference_document, failure_document
 from .plan import Plan, label, point_values
 
 SHOWN_POINTS, SHOWN_DIFFERENCES, SHOWN_FAILURES = 40, 30, 5
@@ -159,7 +159,7 @@ def _differences(outcome: Outcome) -> list[str]:
     for k in chosen[:SHOWN_DIFFERENCES].tolist():
         pair, name, d = outcome.differences[k]
         m = sweep.measure(name)
-        stars = clear(d, outcome.corrected[k])
+        stars = d.stars(outcome.corrected[k][0])
         rows.append(
             [
                 label(sweep, sweep.points[pair.point]),
