@@ -172,8 +172,8 @@ bench: build
 bench-sweep: build $(VENV)/.requirements-dev
 	$(BIN)/python benches/sweep.py --runs $(or $(RUNS),1000) --cluster
 
-# The tables of docs/statistics.md: how often intervals cover the truth, and how often a null effect gets a verdict.
-# Three minutes.
+# The tables of docs/statistics.md: how often intervals cover the truth, and how often a null effect gets a star or a
+# verdict. Four minutes on two cores.
 coverage: build
 	$(BIN)/python tools/interval_coverage.py docs/statistics.md
 

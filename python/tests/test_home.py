@@ -102,8 +102,8 @@ def test_what_does_not_differ_clearly_shares_a_rank() -> None:
     latencies = {
         "a": [10.0, 11.0, 9.0, 10.0, 10.5, 9.5],
         "b": [12.0, 9.0, 11.0, 8.0, 12.5, 9.5],  # not significant
-        "c": [10.5, 11.5, 9.5, 10.5, 11.0, 10.0],  # always 0.5 ms more than a: significant, and too little to notice
-        "d": [30.0, 31.0, 29.0, 30.0, 30.5, 29.5],
+        "c": [10.5, 11.5, 9.5, 10.5, 11.0, 10.0],  # always 0.5 ms more than a: too little to notice
+        "d": [30.1, 31.0, 29.0, 30.0, 30.5, 29.5],  # hardly varies from 20 ms more than a
         "e": [31.0, 44.0, 17.0, 52.0, 29.0, 33.0],  # of a wide interval
     }
     found = ranking.placed(list(latencies), latencies)

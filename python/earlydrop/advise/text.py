@@ -10,7 +10,7 @@ from typing import Any
 from ..analysis import words
 from ..analysis.compare import Quantity
 from ..analysis.statistics import Estimate
-from ..terminal import interval_text, paragraph, table
+from ..terminal import number, paragraph, table
 from . import commands, model
 from .line import SHAPED, Home
 from .pictures import Call
@@ -53,9 +53,8 @@ def rows(advice: Advice) -> list[list[str]]:
 
 def _row(rank: Rank, place: str, name: str, measured_s: float) -> list[str]:
     def cell(found: Any, digits: int, scale: float = 1.0) -> str:
-        half = None if found.half_width is None else scale * found.half_width
-        mean = scale * found.mean
-        return interval_text(mean, half, None if half is None else (mean - half, mean + half), digits)
+        half = "" if found.half_width is None else f" ± {number(scale * found.half_width, digits)}"
+        return number(scale * found.mean, digits) + half
 
     bulk = ["-", "-"] if rank.queue == model.ALONE else [cell(rank.down_mbps, 1), cell(rank.up_mbps, 2)]
     page = cell(rank.page_s, 2) if rank.page_s.mean < measured_s else f"over {measured_s:g}"
