@@ -148,6 +148,16 @@ def test_a_scenario_gives_the_whole_way_of_a_dumbbell(scenario: Path) -> None:
         links.from_scenario(_core.Scenario.load(str(scenario), []), "x")
 
 
+def test_a_real_link_has_no_link_layer(scenario: Path) -> None:
+    loaded = _core.Scenario.load(str(scenario), [])
+    for plan in (links.from_scenario(loaded), links.plan("20 Mbit/s", "20 ms", queue="cake")):
+        link = json.loads(plan.scenario.to_json())["topology"]["bottleneck"]
+        assert link["link_layer"] == "ip"
+    assert "link_layer" not in json.loads(loaded.to_json())["topology"]["bottleneck"]
+    written = ed.link("20 Mbit/s", "20 ms", link_layer="ip")
+    assert dict(written) == {"rate": "20 Mbit/s", "delay": "20 ms", "link_layer": "ip"}
+
+
 def test_a_command_may_be_on_either_side_of_a_scenario_s_link(scenario: Path) -> None:
     loaded = _core.Scenario.load(str(scenario), [("topology.reverse", '{ rate = "1 Mbit/s", delay = "2 ms" }')])
     there, back = links.from_scenario(loaded).ways()
