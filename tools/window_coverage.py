@@ -9,10 +9,12 @@ the queue and of the goodput have no trend, and neighbours are not correlated (t
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -20,6 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.signal import lfilter
 
+import blocks
 from earlydrop import _core, runner, study
 from earlydrop.analysis import round_trips, statistics, window
 from earlydrop.analysis.window import Recording, Track
@@ -128,9 +131,7 @@ def stationary(runs: list[Recording], width: float) -> bool:
             continue
         first, step = round(runs[0].warmup_s / track.step_s), width / track.step_s
         ends = [first + round(step * i) for i in range(LONGER + 1)]
-        each = np.array(
-            [[run.tracks[k].values[a:b].mean() for a, b in zip(ends, ends[1:], strict=False)] for run in runs]
-        )
+        each = np.array([[run.tracks[k].values[a:b].mean() for a, b in itertools.pairwise(ends)] for run in runs])
         place = np.arange(LONGER) - (LONGER - 1) / 2
         slopes = each @ place
         rest = each - each.mean(axis=1, keepdims=True)
@@ -189,3 +190,58 @@ def look(where: str, document: Mapping[str, Any], queue: str, seeds: int) -> Loo
 
 def _recording(queue: str, text: str) -> Recording:
     return window.recording(json.loads(text), queue)
+
+
+def looked_at(count: int) -> Iterator[Looked]:
+    """Cells of the studies until so many stationary ones are among them."""
+    for where, document, queue in cells():
+        one = look(where, document, queue, max(SEEDS))
+        if one is None:
+            continue
+        yield one
+        count -= one.stationary
+        if count <= 0:
+            return
+
+
+def of_cells(looked: Iterable[Looked], seeds: int) -> dict[bool, tuple[int, int]]:
+    """Of the cells that are not stationary and of those that are: how many, and how many get a warning."""
+    found = {True: (0, 0), False: (0, 0)}
+    for one in looked:
+        judged = window.judge(one.runs[:seeds], one.round_trip_s)
+        cells, warned = found[one.stationary]
+        found[one.stationary] = cells + 1, warned + (judged is not None and judged.short)
+    return found
+
+
+# ---- the page ------------------------------------------------------------------------------------------------------
+
+
+def table(draws: int, looked: Iterable[Looked]) -> str:
+    """Everything as tables in Markdown."""
+    lines = ["| series | should warn | " + " | ".join(f"{n} seeds" for n in SEEDS) + " |", "|---|---|---|---|"]
+    for kind in (*STEADY, *MOVING):
+        for in_step in (False, True) if kind.startswith("sine") else (False,):
+            shares = [f"{100 * warned(kind, n, draws, in_step=in_step):.1f} %" for n in SEEDS]
+            phase = ", one phase for all seeds" if in_step else ""
+            lines.append(f"| {kind}{phase} | {'yes' if kind in MOVING else 'no'} | {' | '.join(shares)} |")
+    lines += ["", f"{draws} draws each.", "", "| cells of the studies | cells | " + " | ".join(
+        f"warned, {n} seeds" for n in SEEDS) + " |", "|---|---|---|---|"]  # fmt: skip
+    cells_ = list(looked)
+    found = [of_cells(cells_, n) for n in SEEDS]
+    for kind, title in ((True, "stationary"), (False, "not stationary")):
+        lines.append(f"| {title} | {found[0][kind][0]} | {' | '.join(str(one[kind][1]) for one in found)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Write or print the tables."""
+    content = table(DRAWS, looked_at(CELLS))
+    if sys.argv[1:]:
+        blocks.put(Path(sys.argv[1]), "window", content)
+    else:
+        print(content)
+
+
+if __name__ == "__main__":
+    main()

@@ -135,7 +135,7 @@ def test_a_short_warmup_is_warned_of(scenario: Path) -> None:
     assert not late.warnings
     assert early.warnings == [early.warmups["red"].sentence("RED")]
     assert "too short" in early.warnings[0]
-    assert "series" not in early.runs[("red", 3)], "recorded for the warm-up only"
+    assert "series" not in early.runs[("red", 3)], "recorded for the window only"
 
 
 def test_seeds_are_run_until_intervals_are_narrow(scenario: Path) -> None:

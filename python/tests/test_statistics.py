@@ -294,51 +294,6 @@ def test_holm_keeps_its_promise() -> None:
     assert wrong <= 72
 
 
-def noisy(start_up: int, n: int = 2000) -> list[float]:
-    draw = random.Random(start_up)
-    return [draw.gauss(10, 1) - (8 * (1 - k / start_up) if k < start_up else 0) for k in range(n)]
-
-
-def test_mser_finds_the_end_of_a_start_up() -> None:
-    found = statistics.mser(noisy(300))
-    assert found is not None
-    assert 200 <= found <= 330
-    assert found % 5 == 0
-    assert statistics.mser([1.0] * 19) is None
-    assert statistics.mser([float(k) for k in range(2000)]) is None, "a ramp never settles"
-
-
-def test_mser_is_its_definition() -> None:
-    samples = noisy(60, 400)
-    batches = [sum(samples[k : k + 5]) / 5 for k in range(0, 400, 5)]
-
-    def error(cut: int) -> float:
-        rest = batches[cut:]
-        centre = sum(rest) / len(rest)
-        return sum((x - centre) ** 2 for x in rest) / len(rest) ** 2
-
-    assert statistics.mser(samples) == 5 * min(range(41), key=error)
-
-
-def test_a_short_warmup_is_told_from_a_long_one() -> None:
-    times = [0.1 * k for k in range(2000)]
-    series = [noisy(300), noisy(290), noisy(310)]
-    short, long = statistics.warmup(times, series, 0.0), statistics.warmup(times, series, 40.0)
-    assert short.short
-    assert not long.short
-    assert short.needed_s == long.needed_s == pytest.approx(30, abs=5)
-    assert "too short" in short.sentence("RED")
-    with pytest.raises(ValueError, match="20"):
-        statistics.warmup(times[:10], [series[0][:10]], 0.0)
-
-
-def test_a_settled_series_gives_no_warning() -> None:
-    times = [0.1 * k for k in range(2000)]
-    draw = random.Random(1)
-    for _ in range(50):
-        assert not statistics.warmup(times, [[draw.gauss(10, 1) for _ in times]], 0.0).short
-
-
 def test_stopping_runs_what_is_needed_and_no_more() -> None:
     rule = statistics.Stopping(0.02, least=5, most=50)
     assert rule.wanted([]) == 5

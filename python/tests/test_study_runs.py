@@ -19,6 +19,7 @@ from conftest import SMALL
 from earlydrop import runner
 from earlydrop import study as studies
 from earlydrop.analysis import statistics
+from earlydrop.analysis.window import Reason, Window
 from earlydrop.output import to_json
 from earlydrop.store import open_store
 from earlydrop.study import folder as folders
@@ -312,13 +313,17 @@ def test_a_short_warm_up_is_named_in_one_line(tmp_path: Path, monkeypatch: pytes
     assert len(quick) == warmups.FEWEST
     assert any(w.short for w in quick.values())
     assert warmups.warnings({}) == []
-    assert warmups.warnings({"a": statistics.Warmup(1.0, 1.0, 1.0)}) == []
+    assert warmups.warnings({"a": Window(1.0, 3.0, 5)}) == []
 
 
 def test_the_warning_stands_in_every_form(small: Study, ran: Any) -> None:
     outcome, results = ran
-    outcome = replace(outcome, warmups={"A-1, RED": statistics.Warmup(1.0, 2.5, 3.0)})
-    sentence = "A-1, RED: the warm-up of 1 s is too short; MSER-5 puts the end of the start-up at 2.5 s"
+    judged = Window(1.0, 3.0, 5, (Reason("parts", "the queue", 0.25),), 2.5, 5.0)
+    outcome = replace(outcome, warmups={"A-1, RED": judged})
+    sentence = (
+        "A-1, RED: the window from 1 s to 3 s is too short: the mean of the queue differs by 25 % between its parts; "
+        'try warmup = "2.5 s" and duration = "5 s"'
+    )
     assert folders.document(outcome, results, "0")["warnings"] == [sentence]
     assert folders.document(outcome, results, "0")["warmup"][0]["short"] is True
     printed = " ".join(texts.study_text(outcome, results).split())

@@ -47,6 +47,8 @@ def base(document: Mapping[str, Any], queue: str, sets: Sequence[tuple[str, str]
     from .. import _core
 
     normal = json.loads(_core.Scenario.parse(document, list(sets)).to_json())
+    if not any("tcp" in entry for entry in normal["traffic"]):
+        return None
     try:
         return _base_rtt(normal, queue)
     except _core.ScenarioError:
