@@ -72,6 +72,8 @@ def said(delays: dict[tuple[str, str], tuple[float, float]], seeds: int = 10) ->
         corrected=[(p, p) for p in ps],
         tests=SimpleNamespace(tested=len(ps)),
         tally=SimpleNamespace(failed=0),
+        unused=None,
+        warmups={},
     )
     return words.sentences(made)
 
@@ -112,6 +114,8 @@ def test_without_a_control_means_are_told_and_no_difference() -> None:
     made: Any = SimpleNamespace(
         sweep=asked(control=""),
         pairs=(),
+        unused=None,
+        warmups={},
         rows=lambda: [SimpleNamespace(number=k) for k in cells],
         cell=lambda row, measure: cells[row.number] if measure == "queue_delay" else Cell(None),
     )
