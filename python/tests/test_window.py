@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import window_coverage as coverage
-from earlydrop import _core
+from earlydrop import _core, sweeps
 from earlydrop.analysis import compare, overflows, round_trips, window, words
 from earlydrop.analysis.window import Reason, Recording, Track, Window
 from earlydrop.render import result_text
@@ -333,3 +333,29 @@ def test_mean_and_quantile_that_disagree_are_said_together() -> None:
     values[("b", words.TAIL)] = [10 + 1.2 * x for x in shared]
     assert words.opposite([("", compare.Comparison(
         "x", "bottleneck", ("a", "b"), titles, tuple(range(10)), quantities, values, {}, {}))]) == []  # fmt: skip
+
+
+def test_a_sweep_says_where_there_was_nothing_to_do_and_where_the_window_is_too_short(tmp_path: Any) -> None:
+    base = lightly("1 Mbit/s").base
+    document = {
+        "name": "loads",
+        "seeds": 3,
+        "measures": ["queue_delay", "goodput"],
+        "control": {"aqm": "droptail"},
+        "factor": [
+            {"name": "aqm", "path": "queue.bottleneck.aqm", "values": ["droptail", "codel"]},
+            {"name": "rate", "path": "traffic.0.rate", "values": ["1 Mbit/s", "6 Mbit/s"]},
+        ],
+        "scenario": {key: base[key] for key in ("duration", "warmup", "topology", "queue", "traffic")},
+    }
+    found = sweeps.sweep(document, store=str(tmp_path / "store"), workers=2)
+    assert found.unused is not None
+    assert found.unused.tolist() == [True, False, True, False]
+    assert found.summary[0].startswith("No queue formed at 2 of 4 points")
+    found.warmups = {3: Window(5.0, 20.0, 3, (Reason("parts", "the queue", 0.25),), 20.0, 320.0)}
+    del found.summary
+    assert found.summary[-1].startswith("The window is too short at 1 of the 1 points that were looked at")
+    text = " ".join(repr(found).split())
+    assert f"6 Mbit/s 3 {result_text.MARK}" in text
+    assert "the window from 5 s to 20 s is too short" in text
+    assert json.loads(json.dumps(found.document()))["warmup"][0]["reasons"][0]["kind"] == "parts"

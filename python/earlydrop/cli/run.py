@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from .. import _core
     from ..document import Document
 
+JUDGED = 300_000
+"""From so many events on the window is judged: what that needs takes as long to load as a smaller run takes."""
+
 
 def run(
     scenario: ScenarioFile,
@@ -46,7 +49,8 @@ def run(
     about = checked.warnings()
     warn(about)
     completed = parse_json(checked.to_json())
-    seen, added = window.watched(checked, completed)
+    few = sum(entry.get("count", 1) for entry in completed["traffic"]) <= window.MOST_FLOWS
+    seen, added = window.watched(checked, completed) if few else (checked, ())
     made = runner.outcome(seen, seed)
     recorded = completed["record"].get("flows", True)
     # The list of all flows only where it is kept.
@@ -79,11 +83,11 @@ def run(
 
 def _windows(document: Document, completed: Document) -> list[str]:
     """What a single run says of its window, at its first queue or at the one called `bottleneck`."""
+    queues = list(document["queues"])
+    if not queues or document["cost"]["events"] < JUDGED:
+        return []
     from ..analysis import round_trips, window
 
-    queues = list(document["queues"])
-    if not queues:
-        return []
     queue = "bottleneck" if "bottleneck" in queues else queues[0]
     judged = window.judge([window.recording(document, queue)], round_trips.base(completed, queue))
     return [] if judged is None else window.sentences({"": judged})

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 def comparison_text(result: Comparison, *, said: bool = True) -> str:
     """Everything `compare` prints; `said` has it begin with what was found in words."""
     means, differences = comparison_tables(result)
+    means = marked(result, means)
     lines = [*map(paragraph, words.sentences([("", result)])), ""] if said else []
     lines += [f"{result.scenario}: queue {result.queue}, {replication(result)}", "", table(means[0], means[1:], left=1)]
     if cut := cut_note(means):
@@ -63,8 +64,10 @@ MARK = "(!)"
 """Behind the title of a discipline whose window is too short."""
 
 
-def _short(result: Comparison, aqm: str) -> bool:
-    return aqm in result.warmups and result.warmups[aqm].short
+def marked(result: Comparison, means: Sequence[list[str]]) -> list[list[str]]:
+    """A table of means with marks in its head."""
+    short = {result.titles[aqm] for aqm, judged in result.warmups.items() if judged.short}
+    return [[f"{title} {MARK}" if title in short else title for title in means[0]], *means[1:]]
 
 
 def mark_note(rows: Sequence[Sequence[str]]) -> str:
@@ -89,6 +92,7 @@ def write_comparison(folder: Path, result: Comparison, version: str) -> None:
     output.write_json(folder / "scenario.json", result.base)
     disk.write(folder / "comparison.txt", comparison_text(result) + "\n")
     means, differences = comparison_tables(result)
+    means = marked(result, means)
     tables = [latex_table(means[0], means[1:], 1, _caption(result, means))]
     if len(result.aqms) > 1:
         by_seed = f", seed by seed, n = {len(result.seeds)}" if result.replicated else ""
@@ -251,7 +255,7 @@ def _latex(cell: str) -> str:
 
 def comparison_tables(result: Comparison) -> tuple[list[list[str]], list[list[str]]]:
     """Means and differences of a comparison as tables of text, each with a head."""
-    means = [["", *(f"{result.titles[a]} {MARK}" if _short(result, a) else result.titles[a] for a in result.aqms)]]
+    means = [["", *(result.titles[a] for a in result.aqms)]]
     differences = [[f"minus {result.titles[result.aqms[0]]}", *(result.titles[a] for a in result.aqms[1:])]]
     for m in result.measures:
         means.append([m.label, *(with_interval(result.estimate(a, m.id), m.digits, m.bounds) for a in result.aqms)])

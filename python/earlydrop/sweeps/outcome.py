@@ -26,7 +26,7 @@ from .lazy import Lazy
 from .model import Point, Sweep
 from .plan import Array, Plan, label
 from .row_file import Table
-from .words import sentences
+from .words import summary
 
 T = TypeVar("T")
 
@@ -294,7 +294,7 @@ class Outcome:
     @cached_property
     def summary(self) -> list[str]:
         """What was found, in a few sentences."""
-        return sentences(self)
+        return summary(self)
 
     @property
     def notes(self) -> list[str]:

@@ -65,16 +65,16 @@ class Group:
         return next(iter(self.ends.values()))[0][0]
 
 
-def sentences(outcome: Outcome) -> list[str]:
-    """What a sweep found."""
+NOTHING = "No queue formed {}, and nothing was dropped or marked: the disciplines had nothing to do {}."
+
+
+def summary(outcome: Outcome) -> list[str]:
+    """What a sweep found, where a queue formed at all, and whether its windows are long enough."""
     count, unused = len(outcome.sweep.points), 0 if outcome.unused is None else int(outcome.unused.sum())
     if unused == count:
-        return [NOTHING.format("in no run", "and are not compared")]
+        return [NOTHING.format("in any run", "and are not compared")]
     nothing = [NOTHING.format(f"at {unused:,} of {count:,} points", "there")] if unused else []
-    return [*nothing, *_found(outcome), *_windows(outcome)]
-
-
-NOTHING = "No queue formed {}, and nothing was dropped or marked: the disciplines had nothing to do {}."
+    return [*nothing, *sentences(outcome), *_windows(outcome)]
 
 
 def _windows(outcome: Outcome) -> list[str]:
@@ -113,8 +113,8 @@ def _opposite(outcome: Outcome) -> list[str]:
     return [f"Mean and 99 % quantile of the queueing delay point opposite ways {where}: {said[0]}."]
 
 
-def _found(outcome: Outcome) -> list[str]:
-    """What was found of the points."""
+def sentences(outcome: Outcome) -> list[str]:
+    """What was found of the differences, or of the means."""
     sweep = outcome.sweep
     if not len(outcome.pairs):
         return _range(outcome)
