@@ -141,14 +141,16 @@ def stationary(runs: list[Recording], width: float) -> bool:
             continue
         # Their own mean makes neighbours of independent values differ: the expectation is -1/n.
         neighbours = (rest[:, 1:] * rest[:, :-1]).sum(axis=1) / np.maximum(squares, 1e-18) + 1 / LONGER
-        if min(statistics.t_test(slopes.tolist()), statistics.t_test(neighbours.tolist())) < LEVEL:
+        # Differences that are all equal have no p value.
+        ps = (statistics.t_test(values.tolist()) for values in (slopes, neighbours))
+        if any(p is not None and p < LEVEL for p in ps):
             return False
     return True
 
 
 def cells() -> Iterator[tuple[str, Mapping[str, Any], str]]:
     """Cells of all studies in a fixed random order, each scenario once: where it is, its document, its queue."""
-    found = {}
+    found: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for name in study.available():
         one = study.find(name)
         planned = plan(one)
@@ -184,7 +186,7 @@ def look(where: str, document: Mapping[str, Any], queue: str, seeds: int) -> Loo
     except _core.ScenarioError:
         return None
     keep = partial(_recording, queue)
-    runs = runner.run_all([Job(long, seed, keep) for seed in range(1, seeds + 1)])
+    runs: list[Recording] = runner.run_all([Job(long, seed, keep) for seed in range(1, seeds + 1)])
     known = round_trips.base(document, queue)
     return Looked(where, tuple(cut(run, duration) for run in runs), known, stationary(runs, width))
 
@@ -230,8 +232,8 @@ def table(draws: int, looked: Iterable[Looked]) -> str:
         f"warned, {n} seeds" for n in SEEDS) + " |", "|---|---|---|---|"]  # fmt: skip
     cells_ = list(looked)
     found = [of_cells(cells_, n) for n in SEEDS]
-    for kind, title in ((True, "stationary"), (False, "not stationary")):
-        lines.append(f"| {title} | {found[0][kind][0]} | {' | '.join(str(one[kind][1]) for one in found)} |")
+    for steady, title in ((True, "stationary"), (False, "not stationary")):
+        lines.append(f"| {title} | {found[0][steady][0]} | {' | '.join(str(one[steady][1]) for one in found)} |")
     return "\n".join(lines)
 
 

@@ -137,8 +137,11 @@ def _margin(words: _Words, case: Case) -> str:
     if case.margin is None:
         return ""
     size = words.scale * case.margin
-    shown = f"\u00b1 {size:.{max(words.least, _shows(size))}f} {words.unit}".strip()
-    return f"{shown} ({100 * case.margin / abs(case.control):.2g} %)" if case.control else shown
+    # A margin that is a share of next to nothing is nothing, and one of more than all of it says nothing as a share.
+    digits = max(words.least, _shows(size)) if size >= 1e-9 else words.least
+    shown = f"\u00b1 {size:.{digits}f} {words.unit}".strip()
+    share = case.margin / abs(case.control) if case.control else math.inf
+    return f"{shown} ({100 * share:.2g} %)" if share <= 1 else shown
 
 
 def expected_text(study: Study, part: Part) -> str:
