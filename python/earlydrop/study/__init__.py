@@ -8,7 +8,7 @@ through it:
     verdicts.py         values -> verdicts on the claims (select.py says which cells)
     published_values.py the paper's figures, and which reading fits them
     comparison_tables.py, figures.py, plots.py   the paper's tables and figures beside ours
-    warmups.py          are the warm-ups long enough?
+    warmups.py          are the windows long enough?
     text.py, report.py, folder.py, scorecard.py  what is printed and written
 """
 
