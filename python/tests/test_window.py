@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import window_coverage as coverage
-from earlydrop import _core, sweeps
+from earlydrop import _core, cli, sweeps
 from earlydrop.analysis import compare, overflows, round_trips, window, words
 from earlydrop.analysis.window import Reason, Recording, Track, Window
 from earlydrop.render import result_text
 from earlydrop.render.run_text import run_text
+from earlydrop.toml_writer import to_toml
 
 
 @pytest.mark.parametrize("seeds", [5, 10])
@@ -359,3 +360,24 @@ def test_a_sweep_says_where_there_was_nothing_to_do_and_where_the_window_is_too_
     assert f"6 Mbit/s 3 {result_text.MARK}" in text
     assert "the window from 5 s to 20 s is too short" in text
     assert json.loads(json.dumps(found.document()))["warmup"][0]["reasons"][0]["kind"] == "parts"
+
+
+def test_run_says_what_one_run_shows(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text(to_toml({**LINK, "warmup": "100 s", "duration": "140 s"}), encoding="utf-8")
+    assert cli.main(["run", str(file), "--json"]) == 0
+    ended = capsys.readouterr()
+    said = json.loads(ended.out)
+    (warning,) = [text for text in said.pop("warnings") if "window" in text]
+    assert warning.startswith("the window from 100 s to 140 s is too short")
+    assert warning in " ".join(ended.err.split())
+    alone = json.loads(_core.Scenario.load(str(file), []).run())
+    assert {**said, "cost": None} == {**alone, "cost": None}, "the recording leaves no trace"
+    assert cli.main(["run", str(file), "--set", "duration=860 s", "--set", "warmup=60 s"]) == 0
+    assert "window" not in capsys.readouterr().err
+
+
+def test_goodputs_of_very_many_flows_are_not_recorded() -> None:
+    document = {**LINK, "duration": "1 s", "traffic": [{"kind": "cbr", "rate": "1 kbit/s", "count": 10_001}]}
+    _, added = window.watched(_core.Scenario.parse(document, []), document)
+    assert added == ("series",)

@@ -9,7 +9,7 @@ through it:
     previews.py         what a quick run may say beside the full run
     published_values.py the paper's figures, and which reading fits them
     comparison_tables.py, figures.py, plots.py   the paper's tables and figures beside ours
-    warmups.py          are the warm-ups long enough?
+    warmups.py          are the windows long enough?
     text.py, report.py, folder.py, scorecard.py  what is printed and written
 """
 
