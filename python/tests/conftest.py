@@ -85,8 +85,9 @@ def scenario(tmp_path: Path) -> Path:
 
 
 def take_signals() -> None:
-    """For a new process: whoever started the tests in the background may have made it deaf to Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """For a new process: whoever started the tests in the background may have made it deaf to Ctrl-C and others."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def peer(*programs: str) -> str:

@@ -49,7 +49,7 @@ def measures(value: Any, at: Path_ = ()) -> Iterator[Path_]:
     elif isinstance(value, list):
         for key, inner in enumerate(value[:1]):
             yield from measures(inner, (*at, key))
-    elif isinstance(value, (int, float)) and not isinstance(value, bool) and not STRUCTURE & set(at[-1:]):
+    elif isinstance(value, (int, float)) and not isinstance(value, bool) and not STRUCTURE & {*at[-1:], at[0]}:
         yield at
 
 

@@ -101,6 +101,6 @@ def test_networks_results_and_studies_are_shown() -> None:
     study = ed.study.find("floadautored").as_quick()
     outcome, results = ed.study.reproduce(study.with_seeds(2))
     assert repr(outcome).startswith("<Study floadautored: ")
-    assert repr(results[0]) == f"<Claim {results[0].claim.id}: {results[0].verdict}>"
+    assert repr(results[0]) == f"<Claim {results[0].claim.id}: preview: {results[0].verdict}>"
     assert results[0].claim.id in outcome._repr_html_()
     assert "<details>" in outcome._repr_html_()

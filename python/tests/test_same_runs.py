@@ -274,6 +274,8 @@ def test_a_comparison_that_cannot_be_printed_is_not_lost(
         raise OverflowError("int too large to convert to float")
 
     monkeypatch.setattr(result_text, "comparison_text", fail)
+    # Where it failed goes to a file in the current folder.
+    monkeypatch.chdir(fixed.parent)
     assert cli.main(["compare", str(fixed), "--aqm", "codel", "droptail", "--seeds", "2"]) == cli.INTERNAL
     found = re.search(r"the runs were made, and are kept in (\S+)", capsys.readouterr().err)
     assert found is not None
