@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from . import notebook
+from .analysis.statistics import ALL_RUNS
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -177,8 +178,6 @@ def interval_text(mean: float | None, half_width: float | None, ends: tuple[floa
     return f"{number(mean, digits)} [{lower}, {upper}]"
 
 
-ALL_RUNS = "in all runs"
-"""What is said where runs that differ in other things all have the same value."""
 MOST_DIGITS = 12
 
 

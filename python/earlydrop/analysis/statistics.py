@@ -26,6 +26,8 @@ ALPHA = 0.05
 POWER = 0.8
 CLEAR = 3
 """Pairs that a difference needs to be called clear: two that agree say nearly nothing of what a third would be."""
+ALL_RUNS = "in all runs"
+"""What is said where runs that differ in other things all have the same value."""
 Interval = Literal["t", "bootstrap"]
 
 

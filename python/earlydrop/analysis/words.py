@@ -14,10 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ..terminal import ALL_RUNS
 from . import statistics
 from .overflows import no_queue
-from .statistics import ALPHA, Difference
+from .statistics import ALL_RUNS, ALPHA, Difference
 
 if TYPE_CHECKING:
     from .compare import Comparison, Quantity
