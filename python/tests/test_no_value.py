@@ -21,6 +21,7 @@ from earlydrop.result import Result
 
 Path_ = tuple[str | int, ...]
 STRUCTURE = {
+    "cannot_send",
     "id",
     "seed",
     "duration_s",
