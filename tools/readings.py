@@ -146,14 +146,24 @@ def line(section: Section, values: Values, number: int, load: Load) -> str:
             mean = statistics.mean([v[column] for v in values[0, load.id]])
             cells.append(f"{mean:.{measure.digits}f}")
             continue
-        found = difference(values, number, load, column).estimate
-        half = found.half_width or 0.0
-        shown = f"{found.mean:+.{measure.digits}f}"
-        if not any(digit in shown for digit in "123456789"):
-            shown = shown[1:]
-        shown = f"**{shown}**" if abs(found.mean) > half else shown
-        cells.append(f"{shown} ± {half:.{measure.digits}f}")
+        cells.append(_difference_text(difference(values, number, load, column), measure.digits))
     return f"| {' | '.join(cells)} |"
+
+
+def _difference_text(found: Difference, digits: int) -> str:
+    """A difference with its half-width, bold where it is clear; of runs that all differ by as much, no interval."""
+
+    def shown(value: float) -> str:
+        text = f"{value:+.{digits}f}"
+        return text if any(digit in text for digit in "123456789") else text[1:]
+
+    if len(set(found.values)) == 1:
+        return f"{shown(found.values[0])} in all runs" if found.values[0] else "="
+    mean = shown(found.estimate.mean)
+    least = 10.0**-digits
+    half = found.estimate.half_width or 0.0
+    width = f"< {least:.{digits}f}" if half < least / 2 else f"{half:.{digits}f}"
+    return f"{f'**{mean}**' if found.clear else mean} ± {width}"
 
 
 def tables(section: Section, values: Values) -> str:

@@ -46,6 +46,7 @@ def test_a_new_reading_needs_a_row() -> None:
 def test_every_table_has_every_reading_and_every_interval_is_judged() -> None:
     text = PAGE.read_text(encoding="utf-8")
     cells = re.findall(r"(\*\*)?([+-]?\d+\.\d+)(?:\*\*)? ± (\d+\.\d+)", text)
+    assert not re.search(r"± 0\.0+\b", text), "a half-width that prints as 0"
     assert len(cells) > 700
     for bold, value, half in cells:
         # The printed digits may hide on which side of the bound a value lies when both are the same.
