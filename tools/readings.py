@@ -151,7 +151,9 @@ def line(section: Section, values: Values, number: int, load: Load) -> str:
 
 
 def _difference_text(found: Difference, digits: int) -> str:
-    """A difference with its half-width, bold where it is clear; of runs that all differ by as much, no interval."""
+    """A difference with its half-width, bold where it is clear; of runs that all differ by as much, no interval; `0` if
+    both round to nothing.
+    """
 
     def shown(value: float) -> str:
         text = f"{value:+.{digits}f}"
@@ -162,7 +164,9 @@ def _difference_text(found: Difference, digits: int) -> str:
     mean = shown(found.estimate.mean)
     least = 10.0**-digits
     half = found.estimate.half_width or 0.0
-    width = f"< {least:.{digits}f}" if half < least / 2 else f"{half:.{digits}f}"
+    width = f"{half:.{digits}f}" if half >= least / 2 else f"< {least:.{digits}f}"
+    if half < least / 2 and abs(found.estimate.mean) < least / 2:
+        return "0"
     return f"{f'**{mean}**' if found.clear else mean} ± {width}"
 
 

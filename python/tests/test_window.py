@@ -375,6 +375,9 @@ def test_run_says_what_one_run_shows(tmp_path: Any, capsys: pytest.CaptureFixtur
     assert {**said, "cost": None} == {**alone, "cost": None}, "the recording leaves no trace"
     assert cli.main(["run", str(file), "--set", "duration=860 s", "--set", "warmup=60 s"]) == 0
     assert "window" not in capsys.readouterr().err
+    assert cli.main(["run", str(file), "--set", "duration=103 s"]) == 0
+    assert "round-trip times (" in (few := " ".join(capsys.readouterr().err.split())), few
+    assert "less than 20; try warmup" in few
 
 
 def test_goodputs_of_very_many_flows_are_not_recorded() -> None:
