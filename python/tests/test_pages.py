@@ -39,8 +39,9 @@ def test_every_page_has_its_headings_and_every_parameter() -> None:
 
 
 def test_the_readme_counts_the_disciplines() -> None:
-    readme = (STORED.parents[1] / "README.md").read_text(encoding="utf-8")
-    assert f"| [{len(pages.entries())}](docs/aqms/README.md):" in readme
+    count = len(pages.entries())
+    assert f"runs {count} queue disciplines" in (STORED.parents[1] / "README.md").read_text(encoding="utf-8")
+    assert f"| [{count}](aqms/README.md):" in (STORED.parents[1] / "docs/README.md").read_text(encoding="utf-8")
 
 
 def test_the_step_shows_in_the_series() -> None:

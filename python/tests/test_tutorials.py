@@ -36,11 +36,11 @@ def test_every_change_is_in_its_page(name: str) -> None:
 
 def test_the_readme_shows_what_is_printed(tmp_path: Path) -> None:
     text = (page_runner.ROOT / "README.md").read_text(encoding="utf-8")
-    first = text[text.index("## A first comparison") : text.index("## What it can do")]
+    first = text[text.index("    $ earlydrop init") :]
     (tmp_path / "first.md").write_text(first, encoding="utf-8")
     steps = [kind for kind, _ in page_runner.steps(first)]
-    assert steps.count("output") > 30
-    assert len(page_runner.run(tmp_path / "first.md", tmp_path).done) == 3
+    assert steps.count("output") > 12
+    assert len(page_runner.run(tmp_path / "first.md", tmp_path).done) == 2
 
 
 def test_your_own_aqm_runs_line_by_line(tmp_path: Path) -> None:
