@@ -1,8 +1,11 @@
-"""Generated parts of pages: the text between two comments that name its generator."""
+"""What is generated for pages: the text between two comments that name its generator, and tables as data."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
@@ -20,4 +23,15 @@ def put(page: Path, name: str, content: str) -> bool:
     if new == text:
         return False
     page.write_text(new, encoding="utf-8")
+    return True
+
+
+def put_csv(place: Path, rows: Iterable[Sequence[str]]) -> bool:
+    """Write a table, its head first; return whether the file changed."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    if place.is_file() and place.read_text(encoding="utf-8") == text.getvalue():
+        return False
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(text.getvalue(), encoding="utf-8")
     return True
