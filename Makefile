@@ -328,9 +328,9 @@ test-vectors:
 mutants: $(VENV)/.requirements-dev
 	$(BIN)/python tools/mutants.py
 
-# The tables and the figure of docs/readings.md: some 2000 runs, minutes.
+# The data and the figure of docs/readings.md: some 2000 runs, minutes.
 readings: build
-	$(BIN)/python tools/readings.py docs/readings.md
+	$(BIN)/python tools/readings.py docs
 
 # The papers' studies in full, some twenty minutes; their verdicts are stored beside them. Runs are kept in out/store.
 studies: build
