@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -242,7 +243,7 @@ def parent_page() -> str:
     return "\n".join(lines)
 
 
-def page(entry: Mapping[str, Any]) -> str:
+def page(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> str:
     """The page of one discipline."""
     name, title = entry["name"], entry["title"]
     what = "drop curve and step response" if _has_curve(name) else "step response"
@@ -262,7 +263,7 @@ def page(entry: Mapping[str, Any]) -> str:
         "",
         "## Parameters",
         "",
-        *_parameters(entry),
+        *_parameters(entry, catalogue),
         "",
         *_readings(name),
         f"[All disciplines](README.md). Code: `crates/aqm/src/{name}.rs`.",
@@ -281,12 +282,47 @@ def _first_text(body: Sequence[str]) -> int:
     return next((k for k, line in enumerate(body) if line.strip()), len(body))
 
 
-def _parameters(entry: Mapping[str, Any]) -> list[str]:
+SAME = ("name", "symbol", "unit", "range", "doc")
+"""What of two parameters must agree for the second to be described by the first."""
+FEWEST = 3
+"""A discipline must share so many parameters with an earlier one for its page to refer to that one's."""
+
+
+def _first(
+    catalogue: Sequence[Mapping[str, Any]], entry: Mapping[str, Any]
+) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """The parameters of a discipline that an earlier one describes: by name, which discipline, and how it has them."""
+    found = {}
+    for p in entry["parameters"]:
+        for other in takewhile(lambda e: e["name"] != entry["name"], catalogue):
+            same = [q for q in other["parameters"] if all(p[key] == q[key] for key in SAME)]
+            if same:
+                found[p["name"]] = (other["name"], same[0])
+                break
+    counts = Counter(name for name, _ in found.values())
+    return {name: first for name, first in found.items() if counts[first[0]] >= FEWEST}
+
+
+def _parameters(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A row for each parameter; of what an earlier discipline describes, with the same default, only the name."""
     rows = ["| name | default | unit | allowed | meaning |", "|---|---|---|---|---|"]
     limit, source = entry["limit"]["default"], entry["limit"]["source"]
     forms = 'packets, bytes, or "2 bdp"'
     rows.append(f"| `limit` | {limit} | | {forms} | [Buffer](../scenarios.md#queuename). Default: {source}. |")
-    return [*rows, *_parameter_rows(entry["parameters"])[2:]]
+    titles = {other["name"]: other["title"] for other in catalogue}
+    first, alike = _first(catalogue, entry), dict[str, list[str]]()
+    for p in entry["parameters"]:
+        name, theirs = first.get(p["name"], ("", None))
+        if theirs is None:
+            rows += _parameter_rows([p])[2:]
+        elif (p["default"], p["source"]) == (theirs["default"], theirs["source"]):
+            alike.setdefault(name, []).append(f"`{p['name']}` ({p['default']})")
+        else:
+            doc = f"As in [{titles[name]}]({name}.md#parameters)."
+            rows += _parameter_rows([{**p, "doc": doc}])[2:]
+    for name, names in alike.items():
+        rows += ["", f"As in [{titles[name]}]({name}.md#parameters), with its defaults: {', '.join(names)}."]
+    return rows
 
 
 GREEK = {
@@ -414,7 +450,7 @@ def _response(ax: Axes, times: Sequence[float], queue: Mapping[str, Any]) -> Non
 def texts() -> dict[str, str]:
     """File name and text of every page."""
     catalogue = entries()
-    pages = {f"{e['name']}.md": page(e) for e in catalogue}
+    pages = {f"{e['name']}.md": page(e, catalogue) for e in catalogue}
     return {"README.md": index(catalogue), "markers.md": marker_page(), "parents.md": parent_page(), **pages}
 
 

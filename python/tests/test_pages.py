@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -31,11 +32,41 @@ def test_a_stale_page_is_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_every_page_has_its_headings_and_every_parameter() -> None:
-    for entry in pages.entries():
-        text = pages.page(entry)
+    catalogue = pages.entries()
+    for entry in catalogue:
+        text = pages.page(entry, catalogue)
         for heading in ("## What it does", "## Source", "## Differences", "## Example", "## Parameters"):
             assert text.count(f"\n{heading}\n") == 1, (entry["name"], heading)
-        assert all(f"| `{p['name']}`" in text for p in entry["parameters"])
+        table = text.partition("\n## Parameters\n")[2]
+        assert all(f"`{p['name']}`" in table for p in entry["parameters"])
+
+
+def test_what_disciplines_share_is_described_once() -> None:
+    catalogue = pages.entries()
+    titles = {entry["name"]: entry["title"] for entry in catalogue}
+    described = {entry["name"]: pages.page(entry, catalogue).partition("\n## Parameters\n")[2] for entry in catalogue}
+    red = next(entry for entry in catalogue if entry["name"] == "red")
+    wait = next(p for p in red["parameters"] if p["name"] == "wait")
+    assert [name for name, text in described.items() if wait["doc"] in text] == ["red"]
+    referred = 0
+    for entry in catalogue:
+        for p in entry["parameters"]:
+            text = described[entry["name"]]
+            if p["doc"].replace("|", "\\|") in text:
+                continue
+            # It stands on the page that the text names, and the default here.
+            (first,) = [
+                name
+                for name, title in titles.items()
+                if re.search(rf"As in \[{re.escape(title)}\]\({name}\.md#parameters\)[^\n]*`{p['name']}` \(", text)
+                or re.search(rf"\| `{p['name']}`[^\n]* \| As in \[{re.escape(title)}\]\({name}\.md#parameters\)", text)
+            ]
+            assert p["doc"] in described[first], (entry["name"], p["name"])
+            assert re.search(
+                rf"`{p['name']}`( \({re.escape(p['default'])}\)|[^|\n]* \| {re.escape(p['default'])} )", text
+            )
+            referred += 1
+    assert referred > 200
 
 
 def test_the_readme_counts_the_disciplines() -> None:
