@@ -320,7 +320,7 @@ pages: build
 	$(BIN)/earlydrop vectors --out vectors
 
 # Which step of the decision vectors decides over each option, searched anew (EARLYDROP_BLESS=1 writes the table of
-# vectors/README.md); and the rules of the disciplines broken one at a time, into vectors/mutants.md, twenty minutes.
+# vectors/options.csv); and the rules of the disciplines broken one at a time, into vectors/mutants.md, twenty minutes.
 .PHONY: test-vectors mutants
 test-vectors:
 	$(CARGO) test --quiet --release -p earlydrop-sim --lib vectors -- --include-ignored

@@ -27,6 +27,7 @@ OUTSIDE = {
     "CHANGELOG.md": "project/CHANGELOG.md",
     "CONTRIBUTING.md": "project/CONTRIBUTING.md",
     "vectors/README.md": "project/vectors.md",
+    "vectors/options.csv": "project/options.csv",
     "validation/README.md": "project/validation.md",
     **{f"crates/{name}/README.md": f"project/crates/{name}.md" for name in ("aqm", "net", "sim")},
     **{
@@ -34,7 +35,7 @@ OUTSIDE = {
         for path in sorted(ROOT.glob("studies/*/README.md"))
     },
 }
-"""Pages outside docs/, and where they stand in the site."""
+"""Pages and data outside docs/, and where they stand in the site."""
 PLACES = {site: source for source, site in OUTSIDE.items()}
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^)\s]+)\)")
 CODE = re.compile(r"(^ *```[^\n]*\n(?:[^\n]*\n)*? *```$|^(?: {4}[^\n]*\n)+)", re.MULTILINE)
@@ -118,7 +119,7 @@ def _unfolded(page: Any) -> Any:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are not in docs/."""
+    """Add the pages and data that are not in docs/."""
     from mkdocs.structure.files import File
 
     made = {site: (ROOT / source).read_text(encoding="utf-8") for source, site in OUTSIDE.items()}
