@@ -28,10 +28,24 @@ def put(page: Path, name: str, content: str) -> bool:
 
 def put_csv(place: Path, rows: Iterable[Sequence[str]]) -> bool:
     """Write a table, its head first; return whether the file changed."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    if place.is_file() and place.read_text(encoding="utf-8") == text.getvalue():
+    text = _csv(rows)
+    if _text(place) == text:
         return False
     place.parent.mkdir(exist_ok=True)
-    place.write_text(text.getvalue(), encoding="utf-8")
+    place.write_text(text, encoding="utf-8")
     return True
+
+
+def is_stale(place: Path, rows: Iterable[Sequence[str]]) -> bool:
+    """Whether `put_csv` would change the file."""
+    return _text(place) != _csv(rows)
+
+
+def _text(place: Path) -> str | None:
+    return place.read_text(encoding="utf-8") if place.is_file() else None
+
+
+def _csv(rows: Iterable[Sequence[str]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()

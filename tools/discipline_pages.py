@@ -15,6 +15,7 @@ from itertools import groupby, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import blocks
 import reading_sections
 from earlydrop import _core
 from earlydrop.terminal import Progress
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+DATA = "data/parameters.csv"
+"""All parameters, beside the folder of the pages."""
 STEP_AT, END = 20, 40
 """When the load rises and when the run ends, s."""
 
@@ -39,8 +42,7 @@ that link: a discipline made for other rates shows so.
 """
 
 
-CAPTION = """*Ten TCP Reno flows on 10 Mbit/s, with 40 ms of round trip and a buffer of 120 packets; after 20 s forty
-more join. The discipline has its defaults ([the setup](README.md)).*"""
+CAPTION = "*All defaults; forty flows join ten after 20 s ([setup](README.md)).*"
 
 PROPOSALS = """## Proposals since 2016
 
@@ -70,7 +72,13 @@ rule, and if they need nothing of the senders that these do not have:
 
 """
 
-LEFT_OUT = """## Traffic conditioners
+LEFT_OUT = """## Parameters
+
+Every parameter of every discipline, parent and marker, and where its default is from:
+
+[data/parameters.csv](../data/parameters.csv)
+
+## Traffic conditioners
 
 [`markers`](markers.md) give packets the class that RIO and WRED read: a token bucket, srTCM, trTCM, TSW2CM, TSW3CM.
 
@@ -247,7 +255,8 @@ def page(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> st
     """The page of one discipline."""
     name, title = entry["name"], entry["title"]
     what = "drop curve and step response" if _has_curve(name) else "step response"
-    body = entry["doc"].strip().splitlines()
+    # The example is for users of the crate.
+    body = re.sub(r"\n## Example\n.*?(?=\n## |\Z)", "", entry["doc"].strip(), flags=re.DOTALL).splitlines()
     if body and body[0].startswith("# "):
         body = body[1:]
     lines = [
@@ -266,7 +275,8 @@ def page(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> st
         *_parameters(entry, catalogue),
         "",
         *_readings(name),
-        f"[All disciplines](README.md). Code: `crates/aqm/src/{name}.rs`.",
+        f"Where the defaults are from: [all parameters](README.md#parameters). Code, with an example: "
+        f"`crates/aqm/src/{name}.rs`.",
         "",
     ]
     return "\n".join(lines)
@@ -282,10 +292,26 @@ def _first_text(body: Sequence[str]) -> int:
     return next((k for k, line in enumerate(body) if line.strip()), len(body))
 
 
+LIMITS = 'packets, bytes, or "2 bdp"'
 SAME = ("name", "symbol", "unit", "range", "doc")
 """What of two parameters must agree for the second to be described by the first."""
 FEWEST = 3
 """A discipline must share so many parameters with an earlier one for its page to refer to that one's."""
+
+
+def parameters() -> list[list[str]]:
+    """Every parameter of every discipline, parent and marker, the head first: docs/data/parameters.csv."""
+    rows = [["discipline", "name", "default", "unit", "allowed", "meaning", "default from"]]
+    others = [*json.loads(_core.parents())["parents"], *json.loads(_core.markers())["markers"]]
+    for entry in [*entries(), *others]:
+        if "limit" in entry:
+            limit = entry["limit"]
+            rows.append([entry["name"], "limit", limit["default"], "", LIMITS, "Buffer.", limit["source"]])
+        rows += [
+            [entry["name"], p["name"], str(p["default"]), p["unit"], p["range"], p["doc"], p["source"]]
+            for p in entry["parameters"]
+        ]
+    return rows
 
 
 def _first(
@@ -306,16 +332,14 @@ def _first(
 def _parameters(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> list[str]:
     """A row for each parameter; of what an earlier discipline describes, with the same default, only the name."""
     rows = ["| name | default | unit | allowed | meaning |", "|---|---|---|---|---|"]
-    limit, source = entry["limit"]["default"], entry["limit"]["source"]
-    forms = 'packets, bytes, or "2 bdp"'
-    rows.append(f"| `limit` | {limit} | | {forms} | [Buffer](../scenarios.md#queuename). Default: {source}. |")
+    rows.append(f"| `limit` | {entry['limit']['default']} | | {LIMITS} | [Buffer](../scenarios.md#queuename). |")
     titles = {other["name"]: other["title"] for other in catalogue}
     first, alike = _first(catalogue, entry), dict[str, list[str]]()
     for p in entry["parameters"]:
         name, theirs = first.get(p["name"], ("", None))
         if theirs is None:
             rows += _parameter_rows([p])[2:]
-        elif (p["default"], p["source"]) == (theirs["default"], theirs["source"]):
+        elif p["default"] == theirs["default"]:
             alike.setdefault(name, []).append(f"`{p['name']}` ({p['default']})")
         else:
             doc = f"As in [{titles[name]}]({name}.md#parameters)."
@@ -353,8 +377,7 @@ def _parameter_rows(parameters: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = ["| name | default | unit | allowed | meaning |", "|---|---|---|---|---|"]
     for p in parameters:
         symbol = f" {shown}" if (shown := _symbol(p["symbol"])) not in ("", _symbol(p["name"])) else ""
-        doc = f"{p['doc']} Default: {p['source']}."
-        cells = [f"`{p['name']}`{symbol}", str(p["default"]), p["unit"], p["range"], doc]
+        cells = [f"`{p['name']}`{symbol}", str(p["default"]), p["unit"], p["range"], p["doc"]]
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return rows
 
@@ -467,6 +490,7 @@ def write(folder: Path, progress: Progress) -> None:
             drawing.savefig(folder / "images" / f"{entry['name']}.png", dpi=130)
     for name, text in texts().items():
         (folder / name).write_text(text, encoding="utf-8")
+    blocks.put_csv(folder.parent / DATA, parameters())
     for stray in strays(folder):
         stray.unlink()
     progress(len(catalogue), len(catalogue), "pages")
@@ -486,6 +510,7 @@ def stale(folder: Path) -> list[str]:
         for name, text in texts().items()
         if not (folder / name).is_file() or (folder / name).read_text(encoding="utf-8") != text
     ]
+    found += [DATA] * blocks.is_stale(folder.parent / DATA, parameters())
     found += [f"images/{e['name']}.png" for e in entries() if not (folder / "images" / f"{e['name']}.png").is_file()]
     return found + [str(p.relative_to(folder)) for p in strays(folder)]
 

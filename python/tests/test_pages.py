@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import blocks
 import discipline_pages as pages
 
 STORED = Path(__file__).parents[2] / "docs" / "aqms"
@@ -17,26 +18,33 @@ def test_the_pages_are_current() -> None:
 
 
 def test_a_stale_page_is_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "images").mkdir()
+    folder, data = tmp_path / "aqms", tmp_path / pages.DATA
+    (folder / "images").mkdir(parents=True)
     for name, text in pages.texts().items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8")
     for entry in pages.entries():
-        (tmp_path / "images" / f"{entry['name']}.png").touch()
-    assert pages.main([str(tmp_path), "--check"]) == 0
-    (tmp_path / "red.md").write_text(pages.texts()["red.md"].replace("0.002", "0.003"), encoding="utf-8")
-    (tmp_path / "green.md").touch()
-    (tmp_path / "images" / "tred.png").unlink()
-    assert pages.main([str(tmp_path), "--check"]) == 1
+        (folder / "images" / f"{entry['name']}.png").touch()
+    blocks.put_csv(data, pages.parameters())
+    assert pages.main([str(folder), "--check"]) == 0
+    data.write_text(data.read_text(encoding="utf-8").replace("0.002", "0.003"), encoding="utf-8")
+    (folder / "red.md").write_text(pages.texts()["red.md"].replace("0.002", "0.003"), encoding="utf-8")
+    (folder / "green.md").touch()
+    (folder / "images" / "tred.png").unlink()
+    assert pages.main([str(folder), "--check"]) == 1
     told = capsys.readouterr().err
-    assert [name in told for name in ("red.md", "green.md", "tred.png", "nlred.md")] == [True, True, True, False]
+    found = [name in told for name in ("red.md", "green.md", "tred.png", "nlred.md", "parameters.csv")]
+    assert found == [True, True, True, False, True]
 
 
 def test_every_page_has_its_headings_and_every_parameter() -> None:
     catalogue = pages.entries()
     for entry in catalogue:
         text = pages.page(entry, catalogue)
-        for heading in ("## What it does", "## Source", "## Differences", "## Example", "## Parameters"):
+        for heading in ("## What it does", "## Source", "## Differences", "## Parameters"):
             assert text.count(f"\n{heading}\n") == 1, (entry["name"], heading)
+        # For users of the crate.
+        assert "\n## Example\n" in entry["doc"]
+        assert "earlydrop_aqm::" not in text
         table = text.partition("\n## Parameters\n")[2]
         assert all(f"`{p['name']}`" in table for p in entry["parameters"])
 

@@ -134,7 +134,7 @@ def test_the_rows_can_be_searched(site: Path) -> None:
 
 def test_lists_keep_their_items(site: Path) -> None:
     text = (site / "aqms/codel.html").read_text(encoding="utf-8")
-    differences = text.partition('id="differences"')[2].partition('id="example"')[0]
+    differences = text.partition('id="differences"')[2].partition('id="parameters"')[0]
     # A table and a paragraph belong to the first.
     first = differences.partition("</li>")[0]
     assert "<table>" in first

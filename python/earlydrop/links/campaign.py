@@ -187,7 +187,7 @@ def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
 
 
 def data(page: Path, head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """Write a long table of the page docs/lab-notes/NAME.md as docs/data/NAME.csv, and return the link to it.
+    """Write a long table of a page of lab notes as data of the same name, and return the link to it.
 
     Where several columns have the same heading, each gets the name of its measure in front.
     """
