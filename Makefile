@@ -172,11 +172,11 @@ bench: build
 bench-sweep: build $(VENV)/.requirements-dev
 	$(BIN)/python benches/sweep.py --runs $(or $(RUNS),1000) --cluster
 
-# The tables of docs/statistics.md: how often intervals cover the truth, how often a null effect gets a star or a verdict,
+# What docs/statistics.md says of them: how often intervals cover the truth, how often a null effect gets a star or a verdict,
 # and how often a window is warned of. Four minutes on two cores, and half an hour for the windows of the studies.
 coverage: build
-	$(BIN)/python tools/interval_coverage.py docs/statistics.md
-	$(BIN)/python tools/window_coverage.py docs/statistics.md
+	$(BIN)/python tools/interval_coverage.py docs
+	$(BIN)/python tools/window_coverage.py docs
 
 # WRITE=docs/performance.md puts the tables there; with TIMES=no its times stay.
 bench-decisions: build
