@@ -331,19 +331,20 @@ def _first(
 
 def _parameters(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> list[str]:
     """A row for each parameter; of what an earlier discipline describes, with the same default, only the name."""
-    rows = ["| name | default | unit | allowed | meaning |", "|---|---|---|---|---|"]
-    rows.append(f"| `limit` | {entry['limit']['default']} | | {LIMITS} | [Buffer](../scenarios.md#queuename). |")
     titles = {other["name"]: other["title"] for other in catalogue}
-    first, alike = _first(catalogue, entry), dict[str, list[str]]()
+    first, own, alike = _first(catalogue, entry), list[Mapping[str, Any]](), dict[str, list[str]]()
     for p in entry["parameters"]:
         name, theirs = first.get(p["name"], ("", None))
         if theirs is None:
-            rows += _parameter_rows([p])[2:]
+            own.append(p)
         elif p["default"] == theirs["default"]:
             alike.setdefault(name, []).append(f"`{p['name']}` ({p['default']})")
         else:
             doc = f"As in [{titles[name]}]({name}.md#parameters)."
-            rows += _parameter_rows([{**p, "doc": doc}])[2:]
+            own.append({**p, "doc": doc})
+    limit = f"| `limit` | {entry['limit']['default']} | | {LIMITS} | [Buffer](../scenarios.md#queuename). |"
+    rows = _parameter_rows(own)
+    rows.insert(2, limit)
     for name, names in alike.items():
         rows += ["", f"As in [{titles[name]}]({name}.md#parameters), with its defaults: {', '.join(names)}."]
     return rows
@@ -374,10 +375,27 @@ def _symbol(tex: str) -> str:
 
 
 def _parameter_rows(parameters: Sequence[Mapping[str, Any]]) -> list[str]:
-    rows = ["| name | default | unit | allowed | meaning |", "|---|---|---|---|---|"]
+    """A table with a row for each parameter, and one for all that differ in a number only: `rate_0`, `rate_1`..."""
+    kinds: dict[Any, list[Mapping[str, Any]]] = {}
     for p in parameters:
+        numbered = re.fullmatch(r"(\w+)_\d+", p["name"])
+        kinds.setdefault((numbered[1], p["unit"], p["range"]) if numbered else p["name"], []).append(p)
+    rows = ["| name | default | unit | allowed | meaning |", "|---|---|---|---|---|"]
+    for alike in kinds.values():
+        p = alike[0]
         symbol = f" {shown}" if (shown := _symbol(p["symbol"])) not in ("", _symbol(p["name"])) else ""
-        cells = [f"`{p['name']}`{symbol}", str(p["default"]), p["unit"], p["range"], p["doc"]]
+        doc = p["doc"]
+        if len(alike) > 1:
+            symbol = symbol.replace("<sub>0</sub>", "<sub>i</sub>")
+            doc = re.sub(r"\b(\w+) 0\b", r"each \1", doc)
+        defaults = [str(one["default"]) for one in alike]
+        cells = [
+            ", ".join(f"`{one['name']}`" for one in alike) + symbol,
+            ", ".join(defaults if len(set(defaults)) > 1 else defaults[:1]),
+            p["unit"],
+            p["range"],
+            doc,
+        ]
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return rows
 
