@@ -337,7 +337,7 @@ studies: build
 	$(BIN)/python tools/claims.py run
 	$(BIN)/python tools/claims.py write
 
-# docs/claims.md, the tables of the papers' pages and of docs/statistics.md, from what is stored.
+# docs/claims.md, the verdicts on the papers' pages, their data and the margins of docs/statistics.md, from what is stored.
 claims: build
 	$(BIN)/python tools/claims.py write
 
