@@ -49,6 +49,8 @@ from earlydrop.terminal import Progress  # noqa: E402
 
 PAPERS = ("tred", "aqm-qos", "floadautored", "sfred", "nlred", "ddred")
 MARKS = {"supported": "+", "contradicted": "−", "equivalent": "=", "undecided": "?"}
+SHOWN = 8
+"""Readings that a study's page names: those that change most verdicts."""
 DECIDED = (SUPPORTED, CONTRADICTED, EQUIVALENT)
 LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
 
@@ -200,17 +202,21 @@ def claims_block(study: Study, kept: dict[str, Any]) -> str:
     lost = [c.id for c in study.claims if holm_text(study, c, by_id[c.id])]
     if lost:
         lines.append(f"| decided at the base, but not after Holm's correction | {len(lost)} | {', '.join(lost)} |")
-    titles = _readings_of(kept)
-    if titles:
-        lines += ["", "| reading | claims judged | judged otherwise than at the base |", "|---|---|---|"]
-    for key, title in titles.items():
+    counted = []
+    for key, title in _readings_of(kept).items():
         pairs = [
             (c["base"], r["verdict"])
             for c in kept["claims"]
             for r in c["readings"]
             if tuple(r["reading"].items()) == key
         ]
-        lines.append(f"| {cell(title)} | {len(pairs)} | {sum(base != found for base, found in pairs)} |")
+        counted.append((sum(base != found for base, found in pairs), len(pairs), title))
+    if counted:
+        lines += ["", "| reading | claims judged | judged otherwise than at the base |", "|---|---|---|"]
+    counted.sort(key=lambda one: -one[0])
+    lines += [f"| {cell(title)} | {judged} | {changed} |" for changed, judged, title in counted[:SHOWN]]
+    if len(counted) > SHOWN:
+        lines.append(f"| {len(counted) - SHOWN} others | | at most {counted[SHOWN][0]} each |")
     seeds = " or ".join(str(n) for n in kept["seeds"])
     about = (
         "Every claim with its sentence, its effect, the paper's values and its verdict in each reading "

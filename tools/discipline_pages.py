@@ -275,8 +275,7 @@ def page(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> st
         *_parameters(entry, catalogue),
         "",
         *_readings(name),
-        f"Where the defaults are from: [all parameters](README.md#parameters). Code, with an example: "
-        f"`crates/aqm/src/{name}.rs`.",
+        f"[Sources of the defaults](README.md#parameters). Code and example: `crates/aqm/src/{name}.rs`.",
         "",
     ]
     return "\n".join(lines)
