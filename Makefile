@@ -172,11 +172,11 @@ bench: build
 bench-sweep: build $(VENV)/.requirements-dev
 	$(BIN)/python benches/sweep.py --runs $(or $(RUNS),1000) --cluster
 
-# The tables of docs/statistics.md: how often intervals cover the truth, how often a null effect gets a star or a verdict,
+# What docs/statistics.md says of them: how often intervals cover the truth, how often a null effect gets a star or a verdict,
 # and how often a window is warned of. Four minutes on two cores, and half an hour for the windows of the studies.
 coverage: build
-	$(BIN)/python tools/interval_coverage.py docs/statistics.md
-	$(BIN)/python tools/window_coverage.py docs/statistics.md
+	$(BIN)/python tools/interval_coverage.py docs
+	$(BIN)/python tools/window_coverage.py docs
 
 # WRITE=docs/performance.md puts the tables there; with TIMES=no its times stay.
 bench-decisions: build
@@ -320,7 +320,7 @@ pages: build
 	$(BIN)/earlydrop vectors --out vectors
 
 # Which step of the decision vectors decides over each option, searched anew (EARLYDROP_BLESS=1 writes the table of
-# vectors/README.md); and the rules of the disciplines broken one at a time, into vectors/mutants.md, twenty minutes.
+# vectors/options.csv); and the rules of the disciplines broken one at a time, into vectors/mutants.md, twenty minutes.
 .PHONY: test-vectors mutants
 test-vectors:
 	$(CARGO) test --quiet --release -p earlydrop-sim --lib vectors -- --include-ignored
@@ -328,16 +328,16 @@ test-vectors:
 mutants: $(VENV)/.requirements-dev
 	$(BIN)/python tools/mutants.py
 
-# The tables and the figure of docs/readings.md: some 2000 runs, minutes.
+# The data and the figure of docs/readings.md: some 2000 runs, minutes.
 readings: build
-	$(BIN)/python tools/readings.py docs/readings.md
+	$(BIN)/python tools/readings.py docs
 
 # The papers' studies in full, some twenty minutes; their verdicts are stored beside them. Runs are kept in out/store.
 studies: build
 	$(BIN)/python tools/claims.py run
 	$(BIN)/python tools/claims.py write
 
-# docs/claims.md, the tables of the papers' pages and of docs/statistics.md, from what is stored.
+# docs/claims.md, the verdicts on the papers' pages, their data and the margins of docs/statistics.md, from what is stored.
 claims: build
 	$(BIN)/python tools/claims.py write
 

@@ -1,8 +1,11 @@
-"""Generated parts of pages: the text between two comments that name its generator."""
+"""What is generated for pages: the text between two comments that name its generator, and tables as data."""
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
@@ -21,3 +24,28 @@ def put(page: Path, name: str, content: str) -> bool:
         return False
     page.write_text(new, encoding="utf-8")
     return True
+
+
+def put_csv(place: Path, rows: Iterable[Sequence[str]]) -> bool:
+    """Write a table, its head first; return whether the file changed."""
+    text = _csv(rows)
+    if _text(place) == text:
+        return False
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(text, encoding="utf-8")
+    return True
+
+
+def is_stale(place: Path, rows: Iterable[Sequence[str]]) -> bool:
+    """Whether `put_csv` would change the file."""
+    return _text(place) != _csv(rows)
+
+
+def _text(place: Path) -> str | None:
+    return place.read_text(encoding="utf-8") if place.is_file() else None
+
+
+def _csv(rows: Iterable[Sequence[str]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()

@@ -2,9 +2,10 @@
 
     python tools/claims.py run [STUDY...]    runs the papers' studies in full, stores their verdicts beside them and
                                              renews the figures that docs/ shows of them
-    python tools/claims.py write             writes docs/claims.md and the tables of docs/study-*.md from what is stored
-    python tools/claims.py check             fails if these pages are not what is stored, or the verdicts are not of
-                                             these claims
+    python tools/claims.py write             writes docs/claims.md, the blocks of docs/study-*.md and their data in
+                                             docs/data from what is stored
+    python tools/claims.py check             fails if these are not what is stored, or the verdicts are not of these
+                                             claims
 
 Runs are kept in out/store, so that a second `run` only judges.
 """
@@ -48,6 +49,8 @@ from earlydrop.terminal import Progress  # noqa: E402
 
 PAPERS = ("tred", "aqm-qos", "floadautored", "sfred", "nlred", "ddred")
 MARKS = {"supported": "+", "contradicted": "−", "equivalent": "=", "undecided": "?"}
+SHOWN = 8
+"""Readings that a study's page names: those that change most verdicts."""
 DECIDED = (SUPPORTED, CONTRADICTED, EQUIVALENT)
 LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
 
@@ -147,32 +150,80 @@ def cell(words: str) -> str:
     return words.replace("|", "\\|").replace("\n", " ")
 
 
-def claims_table(study: Study, kept: dict[str, Any]) -> str:
-    """The claims of a study with their verdicts, for its page."""
+def verdict_rows(study: Study, kept: dict[str, Any]) -> list[list[str]]:
+    """The claims of a study with their verdicts, the head first: docs/data/STUDY-verdicts.csv.
+
+    The last columns hold the verdict in each reading as a mark; an empty one was not run.
+    """
     by_id = {c["id"]: c for c in kept["claims"]}
-    literal = any(c["literal"] for c in by_id.values())
-    reads = False
-    names = ["", "the paper says", "where", "verdict", "we find" + (" (at the base)" if literal else "")]
-    names += ["taken literally"] * literal + ["the paper finds"]
-    lines = ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
+    titles = _readings_of(kept)
+    head = ["claim", "the paper says", "where", "verdict", "readings", "after correction", "at the base", "we find"]
+    rows = [[*head, "taken literally", "the paper finds", *titles.values()]]
     for claim in study.claims:
         c = by_id[claim.id]
-        where = "our question" if claim.ours else claim.where
-        found = "; ".join(c["found"]) or claim.untestable
-        readings = _readings(c)
-        reads |= bool(readings)
-        verdict = f"**{c['verdict']}**{f' ({readings})' if readings else ''}"
-        after = holm_text(study, claim, c)
-        verdict += f"; {after}" if after else ""
-        row = [claim.id, claim.text, where, verdict, found]
-        row += ["; ".join(c["literal"]["found"]) if c["literal"] else ""] * literal + [
-            "; ".join(dict.fromkeys(x for x in c["published"] if x))
+        found = {tuple(r["reading"].items()): r["verdict"] for r in c["readings"]}
+        rows.append(
+            [
+                claim.id,
+                claim.text,
+                "our question" if claim.ours else claim.where,
+                c["verdict"],
+                _readings(c),
+                holm_text(study, claim, c),
+                MARKS.get(c["base"], ""),
+                "; ".join(c["found"]) or claim.untestable,
+                "; ".join(c["literal"]["found"]) if c["literal"] else "",
+                "; ".join(dict.fromkeys(x for x in c["published"] if x)),
+                *(MARKS.get(found.get(key, ""), "") for key in titles),
+            ]
+        )
+    return rows
+
+
+def _readings_of(kept: dict[str, Any]) -> dict[tuple[tuple[str, str], ...], str]:
+    """The titles of the readings that some claim was judged in."""
+    titles: dict[tuple[tuple[str, str], ...], str] = {}
+    literal = {tuple(c["literal"]["reading"].items()) for c in kept["claims"] if c["literal"]}
+    for claim in kept["claims"]:
+        for r in claim["readings"]:
+            key = tuple(r["reading"].items())
+            titles.setdefault(key, f"{r['title']}{' (literal)' * (key in literal)}")
+    return titles
+
+
+def claims_block(study: Study, kept: dict[str, Any]) -> str:
+    """What a study's page shows of its verdicts: the claims by verdict, the readings by what they change, the data."""
+    by_id = {c["id"]: c for c in kept["claims"]}
+    lines = ["| verdict | claims | which |", "|---|---|---|"]
+    for verdict in VERDICTS:
+        ids = [c["id"] for c in kept["claims"] if c["verdict"] == verdict]
+        if ids:
+            lines.append(f"| {verdict} | {len(ids)} | {', '.join(ids)} |")
+    lost = [c.id for c in study.claims if holm_text(study, c, by_id[c.id])]
+    if lost:
+        lines.append(f"| decided at the base, but not after Holm's correction | {len(lost)} | {', '.join(lost)} |")
+    counted = []
+    for key, title in _readings_of(kept).items():
+        pairs = [
+            (c["base"], r["verdict"])
+            for c in kept["claims"]
+            for r in c["readings"]
+            if tuple(r["reading"].items()) == key
         ]
-        lines.append("| " + " | ".join(cell(x) for x in row) + " |")
+        counted.append((sum(base != found for base, found in pairs), len(pairs), title))
+    if counted:
+        lines += ["", "| reading | claims judged | judged otherwise than at the base |", "|---|---|---|"]
+    counted.sort(key=lambda one: -one[0])
+    lines += [f"| {cell(title)} | {judged} | {changed} |" for changed, judged, title in counted[:SHOWN]]
+    if len(counted) > SHOWN:
+        lines.append(f"| {len(counted) - SHOWN} others | | at most {counted[SHOWN][0]} each |")
     seeds = " or ".join(str(n) for n in kept["seeds"])
-    counts = f"Beside the verdict: in how many readings of those that change something; {LEGEND}. " if reads else ""
-    about = f"{counts}95 % intervals over {seeds} seeds; of several cases the one that decides."
-    return "\n".join([*lines, "", about])
+    about = (
+        "Every claim with its sentence, its effect, the paper's values and its verdict in each reading "
+        f"({LEGEND}; empty: not run); 95 % intervals over {seeds} seeds, of several cases the one that decides:"
+    )
+    place = f"data/{study.folder.name}-verdicts.csv"
+    return "\n".join([*lines, "", about, "", f"[{place}]({place})"])
 
 
 def holm_text(study: Study, claim: Claim, kept: dict[str, Any]) -> str:
@@ -196,85 +247,85 @@ def _readings(claim: dict[str, Any]) -> str:
     return ", ".join(f"{every.count(v)} {mark}" for v, mark in MARKS.items() if v in every)
 
 
-def readings_table(study: Study, kept: dict[str, Any]) -> str:
-    """The verdict of each claim in each reading: one row per claim, one column per reading."""
-    titles: dict[tuple[tuple[str, str], ...], str] = {}
-    literal: set[tuple[tuple[str, str], ...]] = set()
-    for claim in kept["claims"]:
-        for r in claim["readings"]:
-            titles.setdefault(tuple(r["reading"].items()), r["title"])
-        if claim["literal"]:
-            literal.add(tuple(claim["literal"]["reading"].items()))
-    if not titles:
-        return "The study has one reading."
-    lines = [
-        "| claim | verdict | base | " + " | ".join(str(k) for k in range(1, len(titles) + 1)) + " |",
-        "|---|---|" + ":-:|" * (1 + len(titles)),
-    ]
-    for claim in kept["claims"]:
-        if not claim["readings"]:
-            continue
-        found = {tuple(r["reading"].items()): r["verdict"] for r in claim["readings"]}
-        row = [MARKS.get(found.get(key, ""), "") for key in titles]
-        lines.append(f"| {claim['id']} | {claim['verdict']} | {MARKS[claim['base']]} | " + " | ".join(row) + " |")
-    names = [f"{k}. {title}{' (literal)' * (key in literal)}" for k, (key, title) in enumerate(titles.items(), 1)]
-    return "\n".join([*lines, "", f"{LEGEND}; empty: not run.", "", *names])
+def sentence_rows() -> list[list[str]]:
+    """Every sentence of the papers that asserts something, the head first: docs/data/claims.csv."""
+    rows = [["study", "where", "the paper says", "tested by", "claims", "verdict", "we find", "tests"]]
+    for name in PAPERS:
+        study = studies.find(name)
+        by_id = {c["id"]: c for c in previews.stored(study.folder)["claims"]}
+        claim_of = {c.id: c for c in study.claims}
+        for one in study.statements:
+            kind = "claims" if one.claims else "tests of the code" if one.tests else "nothing"
+            verdicts, found = [], [] if one.claims or one.tests else [_untested(one.untestable)]
+            for c in one.claims:
+                after = holm_text(study, claim_of[c], by_id[c])
+                verdicts.append(f"{c} {by_id[c]['verdict']}{f', {after}' if after else ''}")
+                found.append(f"{c}: " + ("; ".join(by_id[c]["found"]) or claim_of[c].untestable))
+            said = "; ".join(verdicts) if one.claims else "a definition" if one.tests else "not judged"
+            claims, tests = ", ".join(one.claims), "; ".join(one.tests)
+            rows.append([name, one.where, one.text, kind, claims, said, " / ".join(found), tests])
+    return rows
+
+
+PAGE = """# What the papers claim
+
+Five papers are put to the test, sentence by sentence (one has two schemes, and so two studies). Each sentence that
+asserts something is a row of the data below, in the papers' order. It is tested by claims, which runs support or
+contradict; or it is a definition, and the tests that it names fail if our code does something else; or the row says
+why nothing tests it. `make claims` makes this page and the data from `studies/*/statements.toml` and from the verdicts
+of full runs.
+
+| study | sentences | tested by claims | held by tests | claims | {verdicts} |
+|---|---|---|---|---|{rule}
+{counts}
+
+[Verdicts](statistics.md#verdicts) says when a claim is judged so. Each study's page has its findings and its readings,
+and `data/STUDY-verdicts.csv` its claims with all effects and with the verdict in every reading.
+
+## What the runs contradict
+
+| study | claim | the paper says |
+|---|---|---|
+{contradicted}
+
+## Every sentence
+
+| column | what it holds |
+|---|---|
+| study, where, the paper says | the study, the place in the paper, and the sentence in our words |
+| tested by | `claims`, `tests of the code` (a definition), or `nothing` |
+| claims, verdict | the claims that test the sentence, and the verdict on each |
+| we find | the effect behind each verdict, at the base; or why nothing tests the sentence |
+| tests | file and name of each test that holds the code to a definition |
+
+[data/claims.csv](data/claims.csv)
+"""
 
 
 def page() -> str:
     """docs/claims.md."""
-    lines = [
-        "# What the papers claim",
-        "",
-        "Every sentence of the five papers (one has two schemes and so two studies) that asserts something, in the",
-        "papers' order: where it stands, what it says (in our words), the claims that put it to the test with their",
-        "verdicts, or, of a definition, the tests that fail if our code does something else, or why it cannot be",
-        "tested. Verdicts are explained in [statistics](statistics.md#verdicts), the studies on their own pages. Made",
-        "by `make claims` from `studies/*/statements.toml` and the verdicts of full runs.",
-        "",
-        "| study | sentences | tested by claims | held by tests | claims | " + " | ".join(VERDICTS) + " |",
-        "|---|---|---|---|---|" + "---|" * len(VERDICTS),
-    ]
-    parts = []
+    counted, contradicted = [], []
     for name in PAPERS:
         study = studies.find(name)
-        kept = previews.stored(study.folder)
-        verdicts = {c["id"]: c["verdict"] for c in kept["claims"]}
-        by_id = {c["id"]: c for c in kept["claims"]}
-        unsure = {c.id: after for c in study.claims if (after := holm_text(study, c, by_id[c.id]))}
+        verdicts = {c["id"]: c["verdict"] for c in previews.stored(study.folder)["claims"]}
         counts = [str(list(verdicts.values()).count(v)) for v in VERDICTS]
         tested, held = (sum(map(bool, of)) for of in zip(*((s.claims, s.tests) for s in study.statements), strict=True))
         row = [f"[{name}](study-{name}.md)", *map(str, (len(study.statements), tested, held, len(verdicts))), *counts]
-        lines.append("| " + " | ".join(row) + " |")
-        parts += ["", f"## {study.title}", "", study.source["paper"], ""]
-        parts += ["| where | what it says | claim | verdict |", "|---|---|---|---|"]
-        for one in study.statements:
-            if one.claims:
-                claims = ", ".join(one.claims)
-                said = (
-                    "; ".join(dict.fromkeys(verdicts[c] for c in one.claims))
-                    if _alike(one.claims, verdicts)
-                    else ("; ".join(f"{c} {verdicts[c]}" for c in one.claims))
-                )
-                said = "; ".join([said, *(f"{c} {unsure[c]}" for c in one.claims if c in unsure)])
-            elif one.tests:
-                claims, said = "", "a definition; held to it by " + ", ".join(map(_named, one.tests))
-            else:
-                claims, said = "", _untested(one.untestable)
-            parts.append(f"| {cell(one.where)} | {cell(one.text)} | {claims} | {cell(said)} |")
-        parts += ["", "### Verdicts by reading", "", readings_table(study, kept)]
-    return "\n".join([*lines, *parts]) + "\n"
+        counted.append("| " + " | ".join(row) + " |")
+        contradicted += [
+            f"| {name} | {c.id} | {cell(c.text)} |" for c in study.claims if verdicts[c.id] == CONTRADICTED
+        ]
+    return PAGE.format(
+        verdicts=" | ".join(VERDICTS),
+        rule="---|" * len(VERDICTS),
+        counts="\n".join(counted),
+        contradicted="\n".join(contradicted),
+    )
 
 
 def _untested(reason: str) -> str:
     """Why no claim tests a sentence. The reason may say whether none can or none does."""
     return reason[0].lower() + reason[1:] if reason.startswith("Not test") else f"not tested: {reason}"
-
-
-def _named(test: str) -> str:
-    """A test by its file and name."""
-    file, _, name = test.partition("::")
-    return f"`{Path(file).name}`: {name.split('::')[-1].replace('_', ' ')}"
 
 
 def lost_test(test: str) -> bool:
@@ -286,10 +337,6 @@ def lost_test(test: str) -> bool:
     text = path.read_text(encoding="utf-8")
     mark = r"#\[test\]\s*(#\[[^\n]*\]\s*)*fn " if path.suffix == ".rs" else r"^def (?=test_)"
     return not re.search(rf"{mark}{re.escape(name)}\(", text, re.M)
-
-
-def _alike(claims: Sequence[str], verdicts: dict[str, str]) -> bool:
-    return len({verdicts[c] for c in claims}) == 1
 
 
 def margins() -> str:
@@ -304,13 +351,16 @@ def margins() -> str:
 
 
 def write(docs: Path) -> list[Path]:
-    """Write the pages and return those that changed."""
+    """Write the pages and their data, and return those that changed."""
     changed = []
     claims = docs / "claims.md"
     made = page()
     if not claims.is_file() or claims.read_text(encoding="utf-8") != made:
         claims.write_text(made, encoding="utf-8")
         changed.append(claims)
+    data = docs / "data"
+    if blocks.put_csv(data / "claims.csv", sentence_rows()):
+        changed.append(data / "claims.csv")
     if blocks.put(docs / "statistics.md", "margins", margins()):
         changed.append(docs / "statistics.md")
     for name in PAPERS:
@@ -318,9 +368,10 @@ def write(docs: Path) -> list[Path]:
         kept = previews.stored(study.folder)
         made_of = {
             "answer": kept.get("answer", ""),
-            "claims": claims_table(study, kept),
-            "readings": readings_table(study, kept),
+            "claims": claims_block(study, kept),
         }
+        if blocks.put_csv(verdicts := data / f"{name}-verdicts.csv", verdict_rows(study, kept)):
+            changed.append(verdicts)
         for block, content in made_of.items():
             if blocks.put(place, block, content):
                 changed.append(place)

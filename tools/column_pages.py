@@ -1,4 +1,4 @@
-"""Writes docs/columns.md: the data dictionary of CSV and Parquet files.
+"""Writes docs/columns.md and its data: the dictionary of CSV and Parquet files.
 
 python tools/column_pages.py
 """
@@ -11,13 +11,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
+import blocks  # noqa: E402
 from earlydrop import columns  # noqa: E402
 
 PAGE = "columns.md"
 HEAD = """\
 # Columns of tables
 
-Unit and meaning of the columns in CSV and Parquet files. `tools/column_pages.py` makes this page from
+Unit and meaning of the columns in CSV and Parquet files. `tools/column_pages.py` makes this page and its data from
 `python/earlydrop/columns.py`. Where tools differ, [results](results.md) defines the fields of the same names; the
 columns of a store are in [store](store.md#columns-of-a-part).
 
@@ -40,19 +41,26 @@ or null (Parquet) where nothing was measured. `*` stands for any name.
 
 def text() -> str:
     """The page."""
-    parts = [HEAD]
-    for name, (where, table) in columns.TABLES.items():
-        parts += [f"\n## {name}\n", f"\n{where}\n", "\n| column | unit | meaning |\n|---|---|---|\n"]
-        parts += [f"| `{column}` | {one.unit} | {one.meaning} |\n" for column, one in table.items()]
-    return "".join(parts)
+    files = [f"| `{name}` | {where} |\n" for name, (where, _) in columns.TABLES.items()]
+    link = "\n[data/columns.csv](data/columns.csv)\n"
+    return "".join([HEAD, "\n| table | where it is |\n|---|---|\n", *files, link])
+
+
+def rows() -> list[list[str]]:
+    """Every column of every table, the head first."""
+    every = [(name, column, one) for name, (_, table) in columns.TABLES.items() for column, one in table.items()]
+    return [
+        ["table", "column", "unit", "meaning"],
+        *([name, column, one.unit, one.meaning] for name, column, one in every),
+    ]
 
 
 def write(folder: Path) -> bool:
-    """Write the page; whether it was another."""
+    """Write the page and its data; whether either was another."""
     page = folder / PAGE
     before = page.read_text(encoding="utf-8") if page.exists() else ""
     page.write_text(text(), encoding="utf-8")
-    return before != text()
+    return blocks.put_csv(folder / "data" / "columns.csv", rows()) or before != text()
 
 
 if __name__ == "__main__":

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import blocks
 import reading_sections
 from earlydrop import _core
 from earlydrop.terminal import Progress
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+DATA = "data/parameters.csv"
+"""All parameters, beside the folder of the pages."""
 STEP_AT, END = 20, 40
 """When the load rises and when the run ends, s."""
 
@@ -38,8 +42,7 @@ that link: a discipline made for other rates shows so.
 """
 
 
-CAPTION = """*Ten TCP Reno flows on 10 Mbit/s, with 40 ms of round trip and a buffer of 120 packets; after 20 s forty
-more join. The discipline has its defaults ([the setup](README.md)).*"""
+CAPTION = "*All defaults; forty flows join ten after 20 s ([setup](README.md)).*"
 
 PROPOSALS = """## Proposals since 2016
 
@@ -69,7 +72,13 @@ rule, and if they need nothing of the senders that these do not have:
 
 """
 
-LEFT_OUT = """## Traffic conditioners
+LEFT_OUT = """## Parameters
+
+Every parameter of every discipline, parent and marker, and where its default is from:
+
+[data/parameters.csv](../data/parameters.csv)
+
+## Traffic conditioners
 
 [`markers`](markers.md) give packets the class that RIO and WRED read: a token bucket, srTCM, trTCM, TSW2CM, TSW3CM.
 
@@ -242,11 +251,12 @@ def parent_page() -> str:
     return "\n".join(lines)
 
 
-def page(entry: Mapping[str, Any]) -> str:
+def page(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> str:
     """The page of one discipline."""
     name, title = entry["name"], entry["title"]
     what = "drop curve and step response" if _has_curve(name) else "step response"
-    body = entry["doc"].strip().splitlines()
+    # The example is for users of the crate.
+    body = re.sub(r"\n## Example\n.*?(?=\n## |\Z)", "", entry["doc"].strip(), flags=re.DOTALL).splitlines()
     if body and body[0].startswith("# "):
         body = body[1:]
     lines = [
@@ -262,10 +272,10 @@ def page(entry: Mapping[str, Any]) -> str:
         "",
         "## Parameters",
         "",
-        *_parameters(entry),
+        *_parameters(entry, catalogue),
         "",
         *_readings(name),
-        f"[All disciplines](README.md). Code: `crates/aqm/src/{name}.rs`.",
+        f"[Sources of the defaults](README.md#parameters). Code and example: `crates/aqm/src/{name}.rs`.",
         "",
     ]
     return "\n".join(lines)
@@ -281,12 +291,62 @@ def _first_text(body: Sequence[str]) -> int:
     return next((k for k, line in enumerate(body) if line.strip()), len(body))
 
 
-def _parameters(entry: Mapping[str, Any]) -> list[str]:
-    rows = ["| name | default | unit | allowed | meaning |", "|---|---|---|---|---|"]
-    limit, source = entry["limit"]["default"], entry["limit"]["source"]
-    forms = 'packets, bytes, or "2 bdp"'
-    rows.append(f"| `limit` | {limit} | | {forms} | [Buffer](../scenarios.md#queuename). Default: {source}. |")
-    return [*rows, *_parameter_rows(entry["parameters"])[2:]]
+LIMITS = 'packets, bytes, or "2 bdp"'
+SAME = ("name", "symbol", "unit", "range", "doc")
+"""What of two parameters must agree for the second to be described by the first."""
+FEWEST = 3
+"""A discipline must share so many parameters with an earlier one for its page to refer to that one's."""
+
+
+def parameters() -> list[list[str]]:
+    """Every parameter of every discipline, parent and marker, the head first: docs/data/parameters.csv."""
+    rows = [["discipline", "name", "default", "unit", "allowed", "meaning", "default from"]]
+    others = [*json.loads(_core.parents())["parents"], *json.loads(_core.markers())["markers"]]
+    for entry in [*entries(), *others]:
+        if "limit" in entry:
+            limit = entry["limit"]
+            rows.append([entry["name"], "limit", limit["default"], "", LIMITS, "Buffer.", limit["source"]])
+        rows += [
+            [entry["name"], p["name"], str(p["default"]), p["unit"], p["range"], p["doc"], p["source"]]
+            for p in entry["parameters"]
+        ]
+    return rows
+
+
+def _first(
+    catalogue: Sequence[Mapping[str, Any]], entry: Mapping[str, Any]
+) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """The parameters of a discipline that an earlier one describes: by name, which discipline, and how it has them."""
+    found = {}
+    for p in entry["parameters"]:
+        for other in takewhile(lambda e: e["name"] != entry["name"], catalogue):
+            same = [q for q in other["parameters"] if all(p[key] == q[key] for key in SAME)]
+            if same:
+                found[p["name"]] = (other["name"], same[0])
+                break
+    counts = Counter(name for name, _ in found.values())
+    return {name: first for name, first in found.items() if counts[first[0]] >= FEWEST}
+
+
+def _parameters(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A row for each parameter; of what an earlier discipline describes, with the same default, only the name."""
+    titles = {other["name"]: other["title"] for other in catalogue}
+    first, own, alike = _first(catalogue, entry), list[Mapping[str, Any]](), dict[str, list[str]]()
+    for p in entry["parameters"]:
+        name, theirs = first.get(p["name"], ("", None))
+        if theirs is None:
+            own.append(p)
+        elif p["default"] == theirs["default"]:
+            alike.setdefault(name, []).append(f"`{p['name']}` ({p['default']})")
+        else:
+            doc = f"As in [{titles[name]}]({name}.md#parameters)."
+            own.append({**p, "doc": doc})
+    limit = f"| `limit` | {entry['limit']['default']} | | {LIMITS} | [Buffer](../scenarios.md#queuename). |"
+    rows = _parameter_rows(own)
+    rows.insert(2, limit)
+    for name, names in alike.items():
+        rows += ["", f"As in [{titles[name]}]({name}.md#parameters), with its defaults: {', '.join(names)}."]
+    return rows
 
 
 GREEK = {
@@ -314,11 +374,27 @@ def _symbol(tex: str) -> str:
 
 
 def _parameter_rows(parameters: Sequence[Mapping[str, Any]]) -> list[str]:
-    rows = ["| name | default | unit | allowed | meaning |", "|---|---|---|---|---|"]
+    """A table with a row for each parameter, and one for all that differ in a number only: `rate_0`, `rate_1`..."""
+    kinds: dict[Any, list[Mapping[str, Any]]] = {}
     for p in parameters:
+        numbered = re.fullmatch(r"(\w+)_\d+", p["name"])
+        kinds.setdefault((numbered[1], p["unit"], p["range"]) if numbered else p["name"], []).append(p)
+    rows = ["| name | default | unit | allowed | meaning |", "|---|---|---|---|---|"]
+    for alike in kinds.values():
+        p = alike[0]
         symbol = f" {shown}" if (shown := _symbol(p["symbol"])) not in ("", _symbol(p["name"])) else ""
-        doc = f"{p['doc']} Default: {p['source']}."
-        cells = [f"`{p['name']}`{symbol}", str(p["default"]), p["unit"], p["range"], doc]
+        doc = p["doc"]
+        if len(alike) > 1:
+            symbol = symbol.replace("<sub>0</sub>", "<sub>i</sub>")
+            doc = re.sub(r"\b(\w+) 0\b", r"each \1", doc)
+        defaults = [str(one["default"]) for one in alike]
+        cells = [
+            ", ".join(f"`{one['name']}`" for one in alike) + symbol,
+            ", ".join(defaults if len(set(defaults)) > 1 else defaults[:1]),
+            p["unit"],
+            p["range"],
+            doc,
+        ]
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return rows
 
@@ -414,7 +490,7 @@ def _response(ax: Axes, times: Sequence[float], queue: Mapping[str, Any]) -> Non
 def texts() -> dict[str, str]:
     """File name and text of every page."""
     catalogue = entries()
-    pages = {f"{e['name']}.md": page(e) for e in catalogue}
+    pages = {f"{e['name']}.md": page(e, catalogue) for e in catalogue}
     return {"README.md": index(catalogue), "markers.md": marker_page(), "parents.md": parent_page(), **pages}
 
 
@@ -431,6 +507,7 @@ def write(folder: Path, progress: Progress) -> None:
             drawing.savefig(folder / "images" / f"{entry['name']}.png", dpi=130)
     for name, text in texts().items():
         (folder / name).write_text(text, encoding="utf-8")
+    blocks.put_csv(folder.parent / DATA, parameters())
     for stray in strays(folder):
         stray.unlink()
     progress(len(catalogue), len(catalogue), "pages")
@@ -450,6 +527,7 @@ def stale(folder: Path) -> list[str]:
         for name, text in texts().items()
         if not (folder / name).is_file() or (folder / name).read_text(encoding="utf-8") != text
     ]
+    found += [DATA] * blocks.is_stale(folder.parent / DATA, parameters())
     found += [f"images/{e['name']}.png" for e in entries() if not (folder / "images" / f"{e['name']}.png").is_file()]
     return found + [str(p.relative_to(folder)) for p in strays(folder)]
 

@@ -1,7 +1,6 @@
 """How often 95 % intervals cover the truth, and how often a study calls an effect that is not there.
 
-    python tools/interval_coverage.py docs/statistics.md     writes the tables there
-    python tools/interval_coverage.py                        prints them
+    python tools/interval_coverage.py docs     writes docs/data/coverage.csv
 
 A replication is one run of a process, reduced to its mean: the waiting time in an M/M/1 queue at a load of 0.8, whose
 run means are skewed, and an autoregressive process of order 1, whose are normal. Verdicts are tested on values of many
@@ -23,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+import blocks
 from earlydrop import _core
 from earlydrop.analysis import compare, samples, statistics
 from earlydrop.analysis.samples import Sample
@@ -42,11 +42,8 @@ STEPS = 200
 LEVEL = 10.0
 """Mean of the autoregressive process."""
 
-MARKS = ("<!-- coverage: made by make coverage -->", "<!-- end of coverage -->")
-VERDICT_MARKS = ("<!-- verdicts: made by make coverage -->", "<!-- end of verdicts -->")
-SKEW_MARKS = ("<!-- skewed: made by make coverage -->", "<!-- end of skewed -->")
-LEVEL_MARKS = ("<!-- levels: made by make coverage -->", "<!-- end of levels -->")
-STAR_MARKS = ("<!-- stars: made by make coverage -->", "<!-- end of stars -->")
+HEAD = ("measured", "on", "what is counted", "seeds", "percent")
+Rows = list[list[str]]
 DRAWS = 20_000
 """Claims or tables behind a figure."""
 SEEDS = (2, 3, 5, 10, 20, 30)
@@ -138,23 +135,22 @@ def sequential(values: Array, truth: float, rule: Stopping) -> tuple[float, floa
     return covered / len(groups), seeds / len(groups)
 
 
-def table(sets: int = 2000, rules: Sequence[float] = (0.1, 0.05, 0.02)) -> str:
-    """The measured coverage as a table in Markdown."""
-    lines = ["| process | interval | seeds | coverage |", "|---|---|---|---|"]
+def interval_rows(sets: int = 2000, rules: Sequence[float] = (0.1, 0.05, 0.02)) -> Rows:
+    """How often intervals cover the truth."""
+    rows = []
     intervals: list[tuple[Interval, str]] = [("t", "Student's t"), ("bootstrap", "bootstrap")]
     for process in (MM1, AR1):
         values = process.replications(30 * sets, 1)
         for kind, title in intervals:
             for n in (10, 30):
                 found = 100 * share(values[: n * sets], process.mean, n, kind)
-                lines.append(f"| {process.title} | {title} | {n} | {found:.1f} % |")
+                rows.append(["coverage", process.title, title, f"{n}", f"{found:.1f}"])
         values = process.replications(200 * (sets // 2), 2)
         for relative in rules:
             found, seeds = sequential(values, process.mean, Stopping(relative))
             title = f"t, until its half-width is under {100 * relative:g} % or 200 seeds"
-            lines.append(f"| {process.title} | {title} | {seeds:.0f} on average | {100 * found:.1f} % |")
-    lines += ["", f"{sets:,} sets of seeds each, {sets // 2:,} for stopping; the standard error is about 0.5 to 0.7 %."]
-    return "\n".join(lines)
+            rows.append(["coverage", process.title, title, f"{seeds:.0f} on average", f"{100 * found:.1f}"])
+    return rows
 
 
 # ---- verdicts ------------------------------------------------------------------------------------------------------
@@ -323,24 +319,19 @@ def against_the_truth(process: Process, n: int, claims: int, seed: int = 1) -> t
     return float((np.abs(means.mean - process.mean) > half).mean()), sum(v != UNDECIDED for v in found) / claims
 
 
-def skew_table(claims: int = DRAWS) -> str:
-    """False verdicts on skewed data, and power, as tables in Markdown."""
-    seeds = " | ".join(f"{n} seeds" for n in SKEWED_SEEDS)
-    lines = [f"| data | {seeds} | bound from 6; 10; 20 |", f"|---|{'---|' * len(SKEWED_SEEDS)}---|"]
+def skew_rows(claims: int = DRAWS) -> Rows:
+    """False verdicts on skewed data, and power."""
+    rows = []
     for process in DATA:
-        found = [against_the_truth(process, n, claims, 31) for n in SKEWED_SEEDS]
-        cells = " | ".join(f"{100 * t:.1f}; **{100 * ours:.1f}**" for t, ours in found)
-        lines.append(f"| {process.title} | {cells} | {'; '.join(f'{x:g}' for x in BOUNDS[process.title])} |")
-    own = [f"{100 * power(n, claims, 32, statistics.detectable_effect(1.0, n)):.0f} %" for n in SKEWED_SEEDS]
-    lines += [
-        "",
-        f"| of normal data | {seeds} |",
-        f"|---|{'---|' * len(SKEWED_SEEDS)}",
-        f"| verdicts where Student's interval gives 80 % | {' | '.join(own)} |",
-        "",
-        f"{claims:,} claims each; in per cent.",
-    ]
-    return "\n".join(lines)
+        for n in SKEWED_SEEDS:
+            student, ours = against_the_truth(process, n, claims, 31)
+            rows.append(["skewed data", process.title, "false by Student's interval", f"{n}", f"{100 * student:.1f}"])
+            rows.append(["skewed data", process.title, "false verdicts", f"{n}", f"{100 * ours:.1f}"])
+    for n in SKEWED_SEEDS:
+        own = power(n, claims, 32, statistics.detectable_effect(1.0, n))
+        title = "verdicts where Student's interval gives 80 %"
+        rows.append(["skewed data", "normal", title, f"{n}", f"{100 * own:.0f}"])
+    return rows
 
 
 # ---- levels of an axis ---------------------------------------------------------------------------------------------
@@ -427,20 +418,14 @@ def false_of_levels(design: Levels, n: int, claims: int, seed: int = 1) -> float
     return wrong / claims
 
 
-def level_table(claims: int = DRAWS) -> str:
-    """False verdicts on levels as a table in Markdown."""
-    tasks = [partial(false_of_levels, design, n, claims, 41) for design in LEVELS for n in LEVEL_SEEDS]
-    found = _all(tasks, "levels")
-    lines = [
-        f"| claim | false | {' | '.join(f'{n} seeds' for n in LEVEL_SEEDS)} |",
-        f"|---|---|{'---|' * len(LEVEL_SEEDS)}",
+def level_rows(claims: int = DRAWS) -> Rows:
+    """False verdicts on levels."""
+    pairs = [(design, n) for design in LEVELS for n in LEVEL_SEEDS]
+    found = _all([partial(false_of_levels, design, n, claims, 41) for design, n in pairs], "levels")
+    return [
+        ["levels", design.title, f"false: {' or '.join(sorted(design.false))}", f"{n}", f"{100 * x:.1f}"]
+        for (design, n), x in zip(pairs, found, strict=True)
     ]
-    for k, design in enumerate(LEVELS):
-        row = found[k * len(LEVEL_SEEDS) : (k + 1) * len(LEVEL_SEEDS)]
-        cells = " | ".join(f"{100 * x:.1f} %" for x in row)
-        lines.append(f"| {design.title} | {' or '.join(sorted(design.false))} | {cells} |")
-    lines += ["", f"{claims:,} claims each; s is the standard deviation of a value, of which the levels share a half."]
-    return "\n".join(lines)
 
 
 def _all(tasks: Sequence[partial[Any]], what: str) -> list[Any]:
@@ -552,71 +537,42 @@ def starred(values: Array, steps: Array, floor: bool = True) -> Array:
     return found & (n >= CLEAR) if floor else found
 
 
-def star_table(tables: int = DRAWS, runs: int = POOL) -> str:
-    """How many tables without any difference have a false `**`, as a table in Markdown."""
-    lines = [
-        f"| runs of | disciplines | {' | '.join(f'{n} seeds' for n in STAR_SEEDS)} |",
-        f"|---|---|{'---|' * len(STAR_SEEDS)}",
-    ]
+def star_rows(tables: int = DRAWS, runs: int = POOL) -> Rows:
+    """How many tables without any difference have a false `**`."""
+    rows = []
     for network, pool in zip(NETWORKS, pools(runs), strict=True):
         for arms in ARMS:
-            cells = []
             for n in STAR_SEEDS:
-                both = []
-                for floor in (False, True):
+                for floor, title in ((False, "false by Student's t alone"), (True, "false **")):
                     found = [starred(*drawn(pool, n, arms, tables // 10, 50 + k), floor) for k in range(10)]
-                    both.append(100 * float(np.mean(found)))
-                cells.append(f"{both[0]:.1f}; **{both[1]:.1f}**")
-            lines.append(f"| {network.title} | {arms} | {' | '.join(cells)} |")
-    lines += ["", f"{tables:,} tables each, of eight measures, from {runs:,} runs of each network; in per cent."]
-    return "\n".join(lines)
+                    on = f"{network.title}, {arms} disciplines"
+                    rows.append(["stars", on, title, f"{n}", f"{100 * float(np.mean(found)):.1f}"])
+    return rows
 
 
-# ---- tables --------------------------------------------------------------------------------------------------------
+# ---- the data ------------------------------------------------------------------------------------------------------
 
 
-def verdict_table(claims: int = DRAWS) -> str:
-    """False verdicts and power as tables in Markdown."""
-    seeds, rule = " | ".join(f"{n} seeds" for n in SEEDS), "---|" * len(SEEDS)
-    lines = [f"| claim, truth | false | cases | {seeds} |", f"|---|---|---|{rule}"]
+def verdict_rows(claims: int = DRAWS) -> Rows:
+    """False verdicts and power."""
+    rows = []
     for design in DESIGNS:
         for cases in CASES:
-            found = [f"{100 * false_verdicts(design, n, cases, claims):.1f} %" for n in SEEDS]
-            lines.append(f"| {design.title} | {' or '.join(sorted(design.false))} | {cases} | {' | '.join(found)} |")
-    found = [f"{100 * power(n, claims):.1f} %" for n in SEEDS]
-    lines += [
-        "",
-        f"| | {seeds} |",
-        f"|---|{rule}",
-        f"| supported, of effects of the detectable size | {' | '.join(found)} |",
-    ]
-    errors = [100 * (p * (1 - p) / claims) ** 0.5 for p in (ALPHA, statistics.POWER)]
-    lines += ["", f"{claims:,} claims each; standard errors of 5 % and 80 % are {errors[0]:.2f} and {errors[1]:.2f} %."]
-    return "\n".join(lines)
+            on = f"{design.title}, {cases} case{'s' * (cases > 1)}"
+            title = f"false: {' or '.join(sorted(design.false))}"
+            for n in SEEDS:
+                rows.append(["verdicts", on, title, f"{n}", f"{100 * false_verdicts(design, n, cases, claims):.1f}"])
+    on = "effects of the detectable size"
+    return rows + [["verdicts", on, "supported", f"{n}", f"{100 * power(n, claims):.1f}"] for n in SEEDS]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the tables, or write them between their marks in a page."""
-    made = {
-        MARKS: table(),
-        STAR_MARKS: star_table(),
-        SKEW_MARKS: skew_table(),
-        LEVEL_MARKS: level_table(),
-        VERDICT_MARKS: verdict_table(),
-    }
+    """Write the data."""
     if not arguments:
-        print("\n\n".join(made.values()))
-        return 0
-    path = Path(arguments[0])
-    text = path.read_text(encoding="utf-8")
-    for (begin, end), content in made.items():
-        before, _, rest = text.partition(begin)
-        _, found, after = rest.partition(end)
-        if not found:
-            print(f"{path}: has no {begin} ... {end}", file=sys.stderr)
-            return 2
-        text = f"{before}{begin}\n\n{content}\n\n{end}{after}"
-    path.write_text(text, encoding="utf-8")
+        print(__doc__, file=sys.stderr)
+        return 2
+    rows = [*interval_rows(), *star_rows(), *skew_rows(), *level_rows(), *verdict_rows()]
+    blocks.put_csv(Path(arguments[0]) / "data" / "coverage.csv", [HEAD, *rows])
     return 0
 
 

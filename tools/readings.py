@@ -1,15 +1,14 @@
-"""The effect of each reading of a discipline on the result: the tables of docs/readings.md and their figure.
+"""The effect of each reading of a discipline on the result: the data and the figure of docs/readings.md.
 
-python tools/readings.py docs/readings.md                     run everything, renew tables and figure
-python tools/readings.py docs/readings.md --check             run a little, compare with the page
+python tools/readings.py docs                     run everything, renew docs/data/readings*.csv and the figure
+python tools/readings.py docs --check             run a little, compare with the data
 
-The words of the page are written by hand; what stands between `<!-- readings: SECTION -->` and `<!-- /readings -->` is
-made here. Every row is run on the same loads with the same seeds as the first of its section, and compared with it
-seed by seed.
+Every row is run on the same loads with the same seeds as the first of its section, and compared with it seed by seed.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import sys
@@ -18,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import blocks
 from earlydrop import _core, runner
 from earlydrop.analysis import statistics
 from earlydrop.analysis.statistics import Difference
@@ -130,29 +130,41 @@ def difference(values: Values, row: int, load: Load, column: int) -> Difference:
     return statistics.paired([v[column] for v in values[row, load.id]], [v[column] for v in values[0, load.id]])
 
 
-# ---- the page ------------------------------------------------------------------------------------------------------
+# ---- the data ------------------------------------------------------------------------------------------------------
+
+FILES = {
+    "readings": [section for section in SECTIONS if section.loads == LOADS],
+    "readings-bus": [section for section in SECTIONS if section.loads != LOADS],
+}
+"""By name of a file, its sections: those of the dumbbell have other measures than that of the bus."""
 
 
 def label(row: Settings) -> str:
     """The settings as in a scenario."""
-    return ", ".join(f"`{key} = {json.dumps(value)}`" for key, value in row.items()) or "the defaults"
+    return ", ".join(f"{key} = {json.dumps(value)}" for key, value in row.items()) or "the defaults"
 
 
-def line(section: Section, values: Values, number: int, load: Load) -> str:
-    """One row of a table: means of the first reading, differences of the others."""
-    cells = [label(section.rows[number])]
+def measures(sections: Sequence[Section]) -> list[str]:
+    """The titles of all measures of these sections, which are the columns of their file."""
+    return list(dict.fromkeys(m.title for section in sections for load in section.loads for m in load.measures))
+
+
+def line(section: Section, values: Values, number: int, load: Load) -> list[str]:
+    """One row: means of the first reading, differences of the others; empty where the load has no such measure."""
+    cells = {}
     for column, measure in enumerate(load.measures):
         if number == 0:
             mean = statistics.mean([v[column] for v in values[0, load.id]])
-            cells.append(f"{mean:.{measure.digits}f}")
+            cells[measure.title] = f"{mean:.{measure.digits}f}"
             continue
-        cells.append(_difference_text(difference(values, number, load, column), measure.digits))
-    return f"| {' | '.join(cells)} |"
+        cells[measure.title] = _difference_text(difference(values, number, load, column), measure.digits)
+    (sections,) = (of for of in FILES.values() if section.loads == of[0].loads)
+    return [section.title, load.title, label(section.rows[number]), *(cells.get(m, "") for m in measures(sections))]
 
 
 def _difference_text(found: Difference, digits: int) -> str:
-    """A difference with its half-width, bold where it is clear; of runs that all differ by as much, no interval; `0` if
-    both round to nothing.
+    """A difference with its half-width, a star where it is clear; of runs that all differ by as much, no interval; `0`
+    if both round to nothing.
     """
 
     def shown(value: float) -> str:
@@ -167,62 +179,29 @@ def _difference_text(found: Difference, digits: int) -> str:
     width = f"{half:.{digits}f}" if half >= least / 2 else f"< {least:.{digits}f}"
     if half < least / 2 and abs(found.estimate.mean) < least / 2:
         return "0"
-    return f"{f'**{mean}**' if found.clear else mean} ± {width}"
+    return f"{mean} ± {width}{' *' * found.clear}"
 
 
-def tables(section: Section, values: Values) -> str:
-    """The text between the marks of a section."""
-    lines = []
-    for load in section.loads:
-        titles = [measure.title for measure in load.measures]
-        lines += [f"| {load.title} | {' | '.join(titles)} |", "|---|" + "---|" * len(titles)]
-        lines += [line(section, values, number, load) for number in range(len(section.rows))]
-        lines.append("")
-    return "\n".join(lines)
-
-
-def _marks(section: Section) -> tuple[str, str]:
-    return f"<!-- readings: {section.id} -->\n", "<!-- /readings -->"
-
-
-def stored(text: str, section: Section) -> str | None:
-    """The page's text between those marks."""
-    begin, end = _marks(section)
-    _, found, rest = text.partition(begin)
-    return rest.partition(end)[0].strip("\n") if found else None
-
-
-def replaced(text: str, section: Section, new: str) -> str:
-    """The page with other tables between those marks."""
-    begin, end = _marks(section)
-    before, found, rest = text.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not (found and closed):
-        raise SystemExit(f"the page has no {begin.strip()} with {end}")
-    return f"{before}{begin}\n{new.strip()}\n\n{end}{after}"
-
-
-def stale(text: str, progress: Progress = no_progress) -> list[str]:
-    """What in the page is not what the declarations and a small part of the runs say: a row is missing, has another
+def stale(data: Path, progress: Progress = no_progress) -> list[str]:
+    """What in the data is not what the declarations and a small part of the runs say: a row is missing, has another
     name, or the last row of a section has other values at six flows.
     """
     found = [what for section in SECTIONS for what in uncovered(section)]
-    for section in SECTIONS:
-        body = stored(text, section)
-        if body is None:
-            found.append(f"{section.id}: no tables")
-            continue
-        rows = [row.split(" | ")[0].removeprefix("| ") for row in body.splitlines() if row.startswith("| ")]
-        wanted = [name for load in section.loads for name in (load.title, *map(label, section.rows))]
-        if rows != wanted:
-            found.append(f"{section.id}: other rows")
-            continue
-        last = len(section.rows) - 1
-        first = section.loads[0]
-        values = run(section, (0, last), (first,), progress)
-        for number in (0, last):
-            if line(section, values, number, first) not in body.splitlines():
-                found.append(f"{section.id}: other values, {label(section.rows[number])}")
+    for name, sections in FILES.items():
+        with (data / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            _, *stored = csv.reader(file)
+        for section in (one for one in sections if one in SECTIONS):
+            rows = [row for row in stored if row[0] == section.title]
+            wanted = [[load.title, label(row)] for load in section.loads for row in section.rows]
+            if [row[1:3] for row in rows] != wanted:
+                found.append(f"{section.id}: other rows")
+                continue
+            last = len(section.rows) - 1
+            first = section.loads[0]
+            values = run(section, (0, last), (first,), progress)
+            for number in (0, last):
+                if line(section, values, number, first) not in rows:
+                    found.append(f"{section.id}: other values, {label(section.rows[number])}")
     return found
 
 
@@ -235,7 +214,7 @@ def picture(results: Mapping[str, Values]) -> Figure:
     """
     from earlydrop.render import plotting
 
-    sections = [section for section in SECTIONS if section.loads == LOADS]
+    sections = FILES["readings"]
     with plotting.styled():
         count = sum(len(section.rows) for section in sections) + 1.3 * len(sections)
         drawing = plotting.figure(plotting.PAGE, 0.6 + 0.135 * count)
@@ -310,30 +289,34 @@ def _draw(axes: Sequence[Axes], place: float, section: Section, values: Values, 
 # ---- command -------------------------------------------------------------------------------------------------------
 
 
-def write(page: Path, progress: Progress) -> None:
-    """Run everything and renew tables and figure."""
+def write(docs: Path, progress: Progress) -> None:
+    """Run everything and renew data and figure."""
     from earlydrop.render import plotting
 
-    text = page.read_text(encoding="utf-8")
-    results = {}
-    for section in SECTIONS:
-        results[section.id] = run(section, range(len(section.rows)), section.loads, progress)
-        text = replaced(text, section, tables(section, results[section.id]))
-    page.write_text(text, encoding="utf-8")
+    results = {s.id: run(s, range(len(s.rows)), s.loads, progress) for s in SECTIONS}
+    for name, sections in FILES.items():
+        body = [
+            line(section, results[section.id], number, load)
+            for section in sections
+            for load in section.loads
+            for number in range(len(section.rows))
+        ]
+        head = ["discipline", "load", "reading", *measures(sections)]
+        blocks.put_csv(docs / "data" / f"{name}.csv", [head, *body])
     with plotting.styled():
-        picture(results).savefig(page.parent / "images" / "readings.png", dpi=150)
+        picture(results).savefig(docs / "images" / "readings.png", dpi=150)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write or check the page; 1 if a check finds anything stale."""
-    page = Path(arguments[0]) if arguments else Path("docs/readings.md")
+    """Write or check the data; 1 if a check finds anything stale."""
+    docs = Path(arguments[0]) if arguments else Path("docs")
     if "--check" in arguments:
-        found = stale(page.read_text(encoding="utf-8"))
+        found = stale(docs / "data")
         for what in found:
-            print(f"{page}: {what}; make readings", file=sys.stderr)
+            print(f"{docs / 'data'}: {what}; make readings", file=sys.stderr)
         return 1 if found else 0
     with Bar() as progress:
-        write(page, progress)
+        write(docs, progress)
     return 0
 
 

@@ -6,6 +6,10 @@ page only its name is left.
 
 from __future__ import annotations
 
+import csv
+import html
+import io
+import posixpath
 import re
 import shutil
 from pathlib import Path
@@ -23,6 +27,7 @@ OUTSIDE = {
     "CHANGELOG.md": "project/CHANGELOG.md",
     "CONTRIBUTING.md": "project/CONTRIBUTING.md",
     "vectors/README.md": "project/vectors.md",
+    "vectors/options.csv": "project/options.csv",
     "validation/README.md": "project/validation.md",
     **{f"crates/{name}/README.md": f"project/crates/{name}.md" for name in ("aqm", "net", "sim")},
     **{
@@ -30,7 +35,7 @@ OUTSIDE = {
         for path in sorted(ROOT.glob("studies/*/README.md"))
     },
 }
-"""Pages outside docs/, and where they stand in the site."""
+"""Pages and data outside docs/, and where they stand in the site."""
 PLACES = {site: source for source, site in OUTSIDE.items()}
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^)\s]+)\)")
 CODE = re.compile(r"(^ *```[^\n]*\n(?:[^\n]*\n)*? *```$|^(?: {4}[^\n]*\n)+)", re.MULTILINE)
@@ -42,6 +47,19 @@ Signatures and docstrings of what `import earlydrop as ed` offers; the classes o
 `EarlydropError`s. [Python](../python.md) shows how the parts are used.
 
 {entries}
+"""
+DATA = re.compile(r'<p><a href="([^":]+\.csv)">[^<]*</a></p>')
+"""A paragraph that is a link to data and nothing else: the site shows the data in its place."""
+SEARCHED = """<div class="data" data-file="{file}">
+<p><input type="search" placeholder="Search these rows" aria-label="Search the rows of {name}">
+<output></output> <a href="{file}" download>{name}</a></p>
+<div><table class="rows">
+<thead><tr>{head}</tr></thead>
+<tbody>
+{body}
+</tbody>
+</table></div>
+</div>
 """
 WIDTH = 98
 """Columns of a page's code."""
@@ -101,7 +119,7 @@ def _unfolded(page: Any) -> Any:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that are not in docs/."""
+    """Add the pages and data that are not in docs/."""
     from mkdocs.structure.files import File
 
     made = {site: (ROOT / source).read_text(encoding="utf-8") for source, site in OUTSIDE.items()}
@@ -136,6 +154,35 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     # The kind of a block may have a second word, for the tests.
     parts = CODE.split(re.sub(r"^( *```\w+) [^\n]+$", r"\1", markdown, flags=re.MULTILINE))
     return _nested("".join(_folded(part) if k % 2 else LINK.sub(turned, part) for k, part in enumerate(parts)))
+
+
+def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Data that a page links in a paragraph of its own become a table that can be searched."""
+    del config
+
+    def searched(link: re.Match[str]) -> str:
+        file = files.get_file_from_path(posixpath.normpath(posixpath.join(page.file.src_uri, "..", link[1])))
+        # Without data the link stays, as one to any other file.
+        return link[0] if file is None else _searched(link[1], file.content_string)
+
+    return DATA.sub(searched, content)
+
+
+def _searched(link: str, text: str) -> str:
+    """Data as a table; all rows are in the page, so that it needs no server. assets/site.js searches them."""
+    head, *rows = csv.reader(io.StringIO(text, newline=""))
+    body = ("".join(f"<td>{_code(cell)}</td>" for cell in row) for row in rows)
+    return SEARCHED.format(
+        file=link,
+        name=posixpath.basename(link),
+        head="".join(f"<th>{_code(cell)}</th>" for cell in head),
+        body="\n".join(f"<tr>{row}</tr>" for row in body),
+    )
+
+
+def _code(text: str) -> str:
+    """Text of a cell, with code where it stands between backticks."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def _folded(code: str) -> str:

@@ -1,4 +1,4 @@
-"""Puts the TCP stacks and their options, as the engine declares them, into docs/tcp-stacks.md.
+"""Puts the TCP stacks, as the engine declares them, into docs/tcp-stacks.md, and them and their options into its data.
 
 python tools/stack_pages.py
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -19,53 +18,53 @@ from earlydrop import stacks  # noqa: E402
 PAGE = "tcp-stacks.md"
 
 
-def _code(value: Any) -> str:
-    return f"`{json.dumps(value)}`"
+def rows_of_stacks() -> list[list[str]]:
+    """The options in which a stack departs from the RFCs, with where that comes from; the head first."""
+    return [
+        ["stack", "option", "value", "TCPs", "where it comes from"],
+        *(
+            [stack["name"], row["key"], json.dumps(row["value"]), ", ".join(row["tcps"]) or "all", row["source"]]
+            for stack in stacks.catalogue()["stacks"]
+            for row in stack["rows"]
+        ),
+    ]
 
 
-def rows_of_stacks() -> str:
-    """For each stack the options in which it departs from the RFCs, with where that comes from."""
+def rows_of_options() -> list[list[str]]:
+    """Every option, by what it is about; the head first."""
+    return [
+        ["option", "about", "what it does", "values", "TCPs", "needs", "source", "only in rules"],
+        *(
+            [
+                option["key"],
+                option["group"],
+                option["about"],
+                option["allowed"],
+                ", ".join(option["tcps"]) or "all",
+                "; ".join(option["needs"]),
+                option["source"],
+                "yes" if option["in_rules"] else "",
+            ]
+            for option in stacks.by_group(stacks.catalogue()["options"])
+        ),
+    ]
+
+
+def names() -> str:
+    """The stacks and their TCPs."""
     parts = []
     for stack in stacks.catalogue()["stacks"]:
         parts += [f"### `{stack['name']}`", "", stack["about"]]
         parts += ["", f"TCPs: {', '.join(f'`{tcp}`' for tcp in stack['tcps'])}.", ""]
-        if stack["rows"]:
-            parts += ["| option | | TCPs | where it comes from |", "|---|---|---|---|"]
-        for row in stack["rows"]:
-            cells = (f"`{row['key']}`", _code(row["value"]), ", ".join(row["tcps"]) or "all", row["source"])
-            parts.append("| " + " | ".join(cells) + " |")
-        if stack["rows"]:
-            parts.append("")
-    return "\n".join(parts)
-
-
-def table_of_options() -> str:
-    """Every option, by what it is about."""
-    parts = []
-    options = stacks.catalogue()["options"]
-    for group in dict.fromkeys(option["group"] for option in stacks.by_group(options)):
-        parts += ["", f"### {group}", ""]
-        parts += ["| option | what it does | values | TCPs | needs | source |", "|---|---|---|---|---|---|"]
-        for option in (one for one in options if one["group"] == group):
-            key = f"`{option['key']}`" + (" (in `rules`)" if option["in_rules"] else "")
-            needs = "; ".join(option["needs"])
-            cells = (
-                key,
-                option["about"],
-                option["allowed"],
-                ", ".join(option["tcps"]) or "all",
-                needs,
-                option["source"],
-            )
-            parts.append("| " + " | ".join(cells) + " |")
     return "\n".join(parts)
 
 
 def write(docs: Path) -> bool:
-    """Renew the page and return whether it changed."""
+    """Renew the page and its data, and return whether anything changed."""
     changed = [
-        blocks.put(docs / PAGE, "stacks", rows_of_stacks()),
-        blocks.put(docs / PAGE, "options", table_of_options()),
+        blocks.put(docs / PAGE, "stacks", names()),
+        blocks.put_csv(docs / "data" / "tcp-stacks.csv", rows_of_stacks()),
+        blocks.put_csv(docs / "data" / "tcp-options.csv", rows_of_options()),
     ]
     return any(changed)
 

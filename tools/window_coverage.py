@@ -1,7 +1,6 @@
 """How often the window check warns: of series whose windows are long enough or too short, and of runs of our studies.
 
-    python tools/window_coverage.py docs/statistics.md     writes the table there
-    python tools/window_coverage.py                        prints it
+    python tools/window_coverage.py docs     writes docs/data/window.csv
 
 A run of a study counts as stationary if nothing shows in a run ten times as long: over its ten windows, the means of
 the queue and of the goodput have no trend, and neighbours are not correlated (t tests over the seeds, 5 %).
@@ -217,33 +216,29 @@ def of_cells(looked: Iterable[Looked], seeds: int) -> dict[bool, tuple[int, int]
     return found
 
 
-# ---- the page ------------------------------------------------------------------------------------------------------
+# ---- the data ------------------------------------------------------------------------------------------------------
 
 
-def table(draws: int, looked: Iterable[Looked]) -> str:
-    """Everything as tables in Markdown."""
-    lines = ["| series | should warn | " + " | ".join(f"{n} seeds" for n in SEEDS) + " |", "|---|---|---|---|"]
+def table(draws: int, looked: Iterable[Looked]) -> list[list[str]]:
+    """How many of what was looked at got a warning, the head first."""
+    rows = [["series", "should warn", "seeds", "looked at", "warned"]]
     for kind in (*STEADY, *MOVING):
         for in_step in (False, True) if kind.startswith("sine") else (False,):
-            shares = [f"{100 * warned(kind, n, draws, in_step=in_step):.1f} %" for n in SEEDS]
-            phase = ", one phase for all seeds" if in_step else ""
-            lines.append(f"| {kind}{phase} | {'yes' if kind in MOVING else 'no'} | {' | '.join(shares)} |")
-    lines += ["", f"{draws} draws each.", "", "| cells of the studies | cells | " + " | ".join(
-        f"warned, {n} seeds" for n in SEEDS) + " |", "|---|---|---|---|"]  # fmt: skip
-    cells_ = list(looked)
-    found = [of_cells(cells_, n) for n in SEEDS]
+            for n in SEEDS:
+                found = round(draws * warned(kind, n, draws, in_step=in_step))
+                phase = ", one phase for all seeds" if in_step else ""
+                rows.append([kind + phase, "yes" if kind in MOVING else "no", str(n), str(draws), str(found)])
+    cells = list(looked)
     for steady, title in ((True, "stationary"), (False, "not stationary")):
-        lines.append(f"| {title} | {found[0][steady][0]} | {' | '.join(str(one[steady][1]) for one in found)} |")
-    return "\n".join(lines)
+        for n in SEEDS:
+            of, found = of_cells(cells, n)[steady]
+            rows.append([f"cells of the studies, {title}", "no" if steady else "yes", str(n), str(of), str(found)])
+    return rows
 
 
 def main() -> None:
-    """Write or print the tables."""
-    content = table(DRAWS, looked_at(CELLS))
-    if sys.argv[1:]:
-        blocks.put(Path(sys.argv[1]), "window", content)
-    else:
-        print(content)
+    """Write the data."""
+    blocks.put_csv(Path(sys.argv[1]) / "data" / "window.csv", table(DRAWS, looked_at(CELLS)))
 
 
 if __name__ == "__main__":

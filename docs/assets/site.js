@@ -11,3 +11,18 @@ for (const image of document.querySelectorAll(".md-typeset img")) {
   if (image.complete) mark();
   else image.addEventListener("load", mark);
 }
+// Data of a page: the rows that have every word of the search, in any column, and how many these are.
+for (const data of document.querySelectorAll(".data")) {
+  const rows = [...data.querySelectorAll("tbody tr")].map((row) => [row, row.textContent.toLowerCase()]);
+  const search = () => {
+    const words = data.querySelector("input").value.toLowerCase().split(/\s+/);
+    let found = 0;
+    for (const [row, text] of rows) {
+      row.hidden = !words.every((word) => text.includes(word));
+      found += !row.hidden;
+    }
+    data.querySelector("output").value = `${found} of ${rows.length} rows`;
+  };
+  data.addEventListener("input", search);
+  search();
+}

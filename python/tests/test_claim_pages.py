@@ -35,14 +35,17 @@ def test_a_verdict_that_the_correction_takes_away_is_named(one: dict[str, Any], 
     assert claims.holm_text(STUDY, claim, one) == said
 
 
-def test_the_tables_name_it_beside_the_verdict() -> None:
+def test_the_data_and_the_page_name_it_beside_the_verdict() -> None:
     stored = {"seeds": [20], "claims": []}
     first = next(c for c in STUDY.claims if c.parts)
     for claim in STUDY.claims:
         lost = claim.id == first.id
         more = {"id": claim.id, "literal": None, "found": ["x"], "published": [], "readings": []}
         stored["claims"].append(kept(p_holm=0.2 if lost else 0.001) | more)
-    table = claims.claims_table(STUDY, stored)
-    assert table.count("does not remain after Holm") == 1
-    (row,) = [line for line in table.splitlines() if line.startswith(f"| {first.id} |")]
-    assert "**supported**; does not remain after Holm's correction" in row
+    head, *rows = claims.verdict_rows(STUDY, stored)
+    said = {row[0]: row[head.index("after correction")] for row in rows}
+    assert [name for name, words in said.items() if words] == [first.id]
+    assert said[first.id].startswith("does not remain after Holm's correction")
+    assert f"| decided at the base, but not after Holm's correction | 1 | {first.id} |" in claims.claims_block(
+        STUDY, stored
+    )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -192,3 +195,24 @@ def test_a_wrong_design_is_noticed() -> None:
 
     false = np.mean([a or b for a, b in zip(decided(draw[:, :, :10]), decided(draw), strict=True)])
     assert 0.06 <= false <= 0.09
+
+
+# ---- what is stored ------------------------------------------------------------------------------------------------
+
+
+def test_the_stored_figures_are_of_these_processes_and_hold_the_bounds() -> None:
+    with (Path(__file__).parents[2] / "docs" / "data" / "coverage.csv").open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    assert tuple(head) == coverage.HEAD
+    every = {of: [row[1:] for row in rows if row[0] == of] for of in dict.fromkeys(row[0] for row in rows)}
+    assert list(every) == ["coverage", "stars", "skewed data", "levels", "verdicts"]
+    assert {on for on, *_ in every["levels"]} == {design.title for design in coverage.LEVELS}
+    assert {on for on, *_ in every["skewed data"]} == {process.title for process in coverage.DATA}
+    claims = {f"{d.title}, {n} case{'s' * (n > 1)}" for d in coverage.DESIGNS for n in coverage.CASES}
+    assert {on for on, *_ in every["verdicts"]} == claims | {"effects of the detectable size"}
+    for of in ("stars", "levels", "verdicts"):
+        assert all(float(x) <= 5.5 for _, what, _, x in every[of] if what.startswith("false") and "alone" not in what)
+    for on, what, seeds, percent in every["skewed data"]:
+        if what == "false verdicts" and int(seeds) >= 6:
+            bound = coverage.BOUNDS[on][(int(seeds) >= 10) + (int(seeds) >= 20)]
+            assert float(percent) <= bound + 0.5, (on, seeds)

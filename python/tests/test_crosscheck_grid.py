@@ -92,6 +92,14 @@ def test_a_page_gets_the_tables_where_it_wants_them(tmp_path: Path) -> None:
         campaign.put(page, "y", "")
 
 
+def test_a_long_table_is_data_beside_the_page(tmp_path: Path) -> None:
+    head = ["queue", "rate", "simulator", "delay", "simulator"]
+    link = campaign.data(tmp_path / "lab-notes" / "cells.md", head, [["red", "1", "2", "3,5", "4"]])
+    assert link == "[data/cells.csv](../data/cells.csv)"
+    text = (tmp_path / "data" / "cells.csv").read_text(encoding="utf-8")
+    assert text == 'queue,rate,"rate, simulator",delay,"delay, simulator"\nred,1,2,"3,5",4\n'
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

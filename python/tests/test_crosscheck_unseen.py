@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 import threading
 import time
 from collections import Counter
@@ -208,6 +210,7 @@ def test_the_flows_of_a_control_are_known_by_their_port() -> None:
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "validation" / "reference" / "crosscheck" / "unseen.csv"
+TOLD = r"^\| ([^|]+) \| (\d+) \| (\d+[^|]*) \| (\d+[^|]*) \| (\d+[^|]*) \| \d+ \|$"
 
 
 def test_the_simulator_agrees_with_the_stored_links() -> None:
@@ -223,6 +226,22 @@ def test_the_simulator_agrees_with_the_stored_links() -> None:
     # The check can fail.
     without = crosscheck_grid.simulate([real[0][0].cell], seeds=1, changes={"initial_window": 1, "window": 8})
     assert not crosscheck_agreement.compare(real[:1], without)[0].holds
+
+
+@pytest.mark.parametrize("name", ["crosscheck-cells", "crosscheck-unseen"])
+def test_the_page_counts_what_its_data_say(name: str) -> None:
+    page = (ROOT / "docs" / "lab-notes" / f"{name}.md").read_text(encoding="utf-8")
+    with (ROOT / "docs" / "data" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        cells = list(csv.DictReader(file))
+    told = {row[0]: [int(n.split()[0]) for n in row[1:]] for row in re.findall(TOLD, page, re.MULTILINE)}
+    assert len(told) >= 4
+    for group, counts in told.items():
+        own = [cell for cell in cells if group in (cell["control"], "all")]
+        agree = [
+            [not re.search(r"[*~]$", cell[f"{measure}, difference"]) for cell in own]
+            for measure in ("throughput (Mbit/s)", "mean queue (packets)")
+        ]
+        assert counts == [len(own), *map(sum, agree), sum(map(all, zip(*agree, strict=True)))], group
 
 
 def test_the_pages_tell_the_same_agreement() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import json
 import os
@@ -12,6 +13,8 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from browser import Browser
+from conftest import peer
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -80,9 +83,58 @@ def test_search_finds_questions_before_reference(site: Path) -> None:
     assert found["statistics.html"] > found["reference/api.html"] == 1
 
 
+LISTED = ("crosscheck-cells", "crosscheck-unseen", "kernel-qdiscs")
+DATA = sorted([*(ROOT / "docs/data").glob("*.csv"), ROOT / "vectors/options.csv"])
+
+
+def test_every_table_of_data_has_a_page_that_shows_it() -> None:
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "vectors/README.md"]
+    alone = re.compile(r"^\n\[[^\]]+\]\(([^)]+\.csv)\)\n$", re.MULTILINE)
+    shown = [(page.parent / link).resolve() for page in pages for link in alone.findall(page.read_text("utf-8"))]
+    assert sorted(shown) == DATA
+    index = (ROOT / "docs/data/README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"\]\(([^)]+\.csv)\)", index)
+    assert sorted((ROOT / "docs/data" / link).resolve() for link in listed) == DATA
+    for name in ("claims", "readings", "readings-bus", *(f"lab-notes/{one}" for one in LISTED)):
+        assert len((ROOT / f"docs/{name}.md").read_text(encoding="utf-8").splitlines()) <= 100, name
+
+
+def test_the_pages_have_all_rows_of_their_data(site: Path) -> None:
+    found = {}
+    for page in site.rglob("*.html"):
+        for name, rows in re.findall(
+            r'<div class="data" data-file="([^"]+)">.*?<tbody>(.*?)</tbody>', page.read_text("utf-8"), re.DOTALL
+        ):
+            assert (page.parent / name).is_file(), "the file to keep"
+            found[Path(name).name] = rows.count("<tr>")
+    for file in DATA:
+        with file.open(encoding="utf-8", newline="") as text:
+            assert found.pop(file.name) == len(list(csv.reader(text))) - 1
+    assert not found
+
+
+def test_the_rows_can_be_searched(site: Path) -> None:
+    with Browser(peer("chromium", "chromium-browser", "google-chrome")) as browser:
+        browser.open(site / "claims.html")
+        shown = "document.querySelectorAll('.data tbody tr:not([hidden])').length"
+        every = browser.value(shown)
+        assert every > 700
+        search = "const input = document.querySelector('.data input'); input.value = '%s';"
+        search += "input.dispatchEvent(new Event('input', { bubbles: true }))"
+        browser.value("{" + search % "tred T-7D contradicted" + "}")
+        few = browser.value(shown)
+        assert 0 < few < 20
+        assert browser.value("document.querySelector('.data output').value") == f"{few} of {every} rows"
+        row = browser.value("document.querySelector('.data tbody tr:not([hidden])').textContent")
+        assert "tred" in row
+        assert "T-7d contradicted" in row
+        browser.value("{" + search % "" + "}")
+        assert browser.value(shown) == every
+
+
 def test_lists_keep_their_items(site: Path) -> None:
     text = (site / "aqms/codel.html").read_text(encoding="utf-8")
-    differences = text.partition('id="differences"')[2].partition('id="example"')[0]
+    differences = text.partition('id="differences"')[2].partition('id="parameters"')[0]
     # A table and a paragraph belong to the first.
     first = differences.partition("</li>")[0]
     assert "<table>" in first

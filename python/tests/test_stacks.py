@@ -84,9 +84,16 @@ def test_what_check_says_is_the_same_scenario(scenario: Path) -> None:
     assert _core.Scenario.load(str(scenario), sets).to_json() == old.to_json()
 
 
-def test_the_page_is_what_is_declared(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "docs" / stack_pages.PAGE, tmp_path)
+def test_the_page_and_its_data_are_what_is_declared(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for file in (stack_pages.PAGE, "data/tcp-stacks.csv", "data/tcp-options.csv"):
+        shutil.copy(ROOT / "docs" / file, tmp_path / file)
     assert not stack_pages.write(tmp_path), "stale: make pages"
-    page = tmp_path / stack_pages.PAGE
-    page.write_text(page.read_text(encoding="utf-8").replace("tcp_rtt_estimator", "nothing", 1), encoding="utf-8")
-    assert stack_pages.write(tmp_path)
+    for file, word in (
+        (stack_pages.PAGE, "`dctcp`"),
+        ("data/tcp-stacks.csv", "tcp_rtt_estimator"),
+        ("data/tcp-options.csv", "RFC 9002"),
+    ):
+        other = tmp_path / file
+        other.write_text(other.read_text(encoding="utf-8").replace(word, "nothing", 1), encoding="utf-8")
+        assert stack_pages.write(tmp_path), file

@@ -191,7 +191,7 @@ def _crossgrid(
     if page is not None:
         facts = "\n".join(f"- {key}: {value}" for key, value in about.items())
         campaign.put(page, "agreement", campaign.markdown(crosscheck_agreement.HEAD, counts))
-        campaign.put(page, "cells", facts + "\n\n" + campaign.markdown(head, body))
+        campaign.put(page, "cells", facts + "\n\n" + campaign.data(page, head, body))
     if as_json:
         cells = [
             {"link": o.real.row(), "links": o.links, "simulator": asdict(o.simulated), "agrees": o.holds} for o in both

@@ -216,7 +216,7 @@ def main() -> int:
     print(show(head, body, left=2))
     if given.page:
         version = kernel.name.removeprefix("vmlinuz-")
-        campaign.put(given.page, "kernel qdiscs", f"Linux {version}.\n\n" + campaign.markdown(head, body))
+        campaign.put(given.page, "kernel qdiscs", f"Linux {version}.\n\n" + campaign.data(given.page, head, body))
     if given.spread:
         spread = SPREADS.stored(given.spread)
         SPREADS.complete(

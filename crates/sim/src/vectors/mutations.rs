@@ -1,5 +1,5 @@
 //! Each option of each discipline decides in some case: with another value in its place, a recorded step differs.
-//! `vectors/README.md` has the table; `EARLYDROP_BLESS=1` writes it.
+//! `vectors/options.csv` is the table; `EARLYDROP_BLESS=1` writes it.
 
 use super::cases::{cases, Case};
 use super::record;
@@ -151,34 +151,35 @@ fn rows() -> (String, Vec<String>) {
                 undecided.push(format!("{aqm}: {option}"));
                 continue;
             };
-            let _ = writeln!(table, "| {aqm} | `{option}` | {case} | {given} | {other} | {step} |");
+            let _ = writeln!(table, "{aqm},{option},{case},{given},{other},{step}");
         }
     }
     (table, undecided)
 }
 
-/// Where the table stands: behind this line of `vectors/README.md`.
-const TABLE: &str = "| discipline | option | case | there | replaced by | first step |\n|---|---|---|---|---|---|\n";
+/// The table's head. No name and no value has a comma.
+const HEAD: &str = "discipline,option,case,there,replaced by,first step\n";
 
-fn readme() -> (PathBuf, String) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/README.md");
-    let text = std::fs::read_to_string(&path).expect("vectors/README.md");
-    (path, text)
+fn table() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/options.csv")
+}
+
+fn stored() -> String {
+    std::fs::read_to_string(table()).expect("vectors/options.csv")
 }
 
 /// Every case for every option: `make test-vectors`, or with `EARLYDROP_BLESS=1` the table anew.
 #[test]
 #[ignore = "a minute: make test-vectors"]
 fn the_table_is_what_a_search_finds() {
-    let (table, undecided) = rows();
+    let (rows, undecided) = rows();
     assert!(undecided.is_empty(), "no case decides over {undecided:#?}");
-    let (path, text) = readme();
-    let start = text.find(TABLE).expect("the table's head") + TABLE.len();
+    let found = HEAD.to_string() + &rows;
     if std::env::var_os("EARLYDROP_BLESS").is_some() {
-        std::fs::write(path, text[..start].to_string() + &table).expect("vectors/README.md can be written");
+        std::fs::write(table(), found).expect("vectors/options.csv can be written");
         return;
     }
-    assert_eq!(text[start..], table, "EARLYDROP_BLESS=1 make test-vectors writes it");
+    assert_eq!(stored(), found, "EARLYDROP_BLESS=1 make test-vectors writes it");
 }
 
 /// The value of `param` that a row shows as `text`.
@@ -195,11 +196,9 @@ fn shown(param: &Param, text: &str) -> Value {
 /// The rows of the table one by one: none is missing, and the step that it names is the first that differs.
 #[test]
 fn each_option_decides_in_some_case() {
-    let (_, text) = readme();
-    let rows: Vec<Vec<&str>> = text[text.find(TABLE).expect("the table's head") + TABLE.len()..]
-        .lines()
-        .map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`')).collect())
-        .collect();
+    let text = stored();
+    let rows = text.strip_prefix(HEAD).expect("the table's head");
+    let rows: Vec<Vec<&str>> = rows.lines().map(|line| line.split(',').collect()).collect();
     for spec in Subject::all() {
         let mut all = Cases::new(spec);
         let mut rows: Vec<_> = rows.iter().filter(|row| row[0] == spec.name()).collect();
