@@ -50,14 +50,20 @@ interface Loaded {
 /** Packet events that are kept between two looks. */
 const EVENTS = 1 << 16;
 
+/** Events of a run in one call, some milliseconds: whoever calls can stop between them. */
+const SLICE = 50_000;
+
 export class Engine {
   version = "";
-  private constructor(readonly exports: Exports) {}
+  private constructor(
+    readonly exports: Exports,
+    private readonly pause: () => Promise<void>,
+  ) {}
 
-  /** The engine of a compiled module. */
-  static async load(module: WebAssembly.Module): Promise<Engine> {
+  /** The engine of a compiled module; `pause` is awaited between slices of a run. */
+  static async load(module: WebAssembly.Module, pause: () => Promise<void> = async () => {}): Promise<Engine> {
     const instance = await WebAssembly.instantiate(module, {});
-    const engine = new Engine(instance.exports as unknown as Exports);
+    const engine = new Engine(instance.exports as unknown as Exports, pause);
     engine.version = (engine.reference() as { version: string }).version;
     return engine;
   }
@@ -105,14 +111,24 @@ export class Engine {
   }
 
   /** The result document of a scenario. */
-  run(toml: string, seed: number): string {
+  async run(toml: string, seed: number): Promise<string> {
     this.input({ toml, seed });
     const handle = this.exports.ed_load();
-    this.text(handle);
+    const { duration_s } = JSON.parse(this.text(handle)) as Loaded;
     try {
+      await this.runUntil(handle, duration_s);
       return this.text(this.exports.ed_finish(handle, 0));
     } finally {
       this.exports.ed_close(handle);
+    }
+  }
+
+  async runUntil(handle: number, time: number): Promise<void> {
+    for (;;) {
+      const status = this.exports.ed_run(handle, time, SLICE);
+      if (status < 0) this.text(status);
+      if (status === 0) return;
+      await this.pause();
     }
   }
 }
@@ -168,9 +184,8 @@ export class Simulation {
     return this.engine.exports.ed_now(this.handle);
   }
 
-  runUntil(time: number): void {
-    const status = this.engine.exports.ed_run(this.handle, time, 0);
-    if (status < 0) this.engine.text(status);
+  runUntil(time: number): Promise<void> {
+    return this.engine.runUntil(this.handle, time);
   }
 
   queue(): QueueRead {
@@ -228,7 +243,8 @@ export class Simulation {
     if (status < 0) this.engine.text(status);
   }
 
-  finish(): string {
+  async finish(): Promise<string> {
+    await this.runUntil(this.about.duration);
     return this.engine.text(this.engine.exports.ed_finish(this.handle, 0));
   }
 
