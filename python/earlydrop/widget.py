@@ -65,7 +65,8 @@ def page(scenario: str | None = None) -> str:
     )
     if (tags, policies) != (1, 1):
         raise playground.PlaygroundError(
-            f"{folder / 'index.html'}: given {tags} scripts and {policies} policies; allowed one of each: make web again"
+            f"{folder / 'index.html'}: given {tags} scripts and {policies} policies; allowed one of each: "
+            "make web again"
         )
     text = text.replace("</head>", f"<style>{style}</style></head>")
     return text.replace("</body>", "".join(f"<script>{script}</script>" for script in scripts) + "</body>")
