@@ -11,3 +11,5 @@ for (const image of document.querySelectorAll(".md-typeset img")) {
   if (image.complete) mark();
   else image.addEventListener("load", mark);
 }
+// The theme leaves its search dialog without a name.
+document.querySelector(".md-search[role=dialog]")?.setAttribute("aria-label", "Search");

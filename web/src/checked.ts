@@ -105,7 +105,9 @@ function wrong(path: string, given: unknown, allowed: string): Error {
     ? "a list"
     : typeof given === "object" && given
       ? "an object"
-      : String(given).slice(0, 40);
+      : given === undefined
+        ? "nothing"
+        : String(given).slice(0, 40);
   return new Error(`The link has ${path}: ${shown}; allowed: ${allowed}.`);
 }
 

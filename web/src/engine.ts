@@ -50,8 +50,11 @@ interface Loaded {
 /** Packet events that are kept between two looks. */
 const EVENTS = 1 << 16;
 
-/** Events of a run in one call, some milliseconds: whoever calls can stop between them. */
-const SLICE = 50_000;
+/**
+ * A run goes on in slices of some milliseconds, between which it can be ended: of so many events at most, and of as much
+ * simulated time as took about so long, s, at most; for what the engine reckons ahead of events grows with the time.
+ */
+const SLICE = { events: 50_000, ms: 10, first: 1e-3, least: 1e-6, most: 0.1 };
 
 export class Engine {
   version = "";
@@ -123,11 +126,16 @@ export class Engine {
     }
   }
 
+  /** Runs to a time, in slices. */
   async runUntil(handle: number, time: number): Promise<void> {
-    for (;;) {
-      const status = this.exports.ed_run(handle, time, SLICE);
+    for (let span = SLICE.first; ; ) {
+      const next = Math.min(time, this.exports.ed_now(handle) + span);
+      const began = performance.now();
+      const status = this.exports.ed_run(handle, next, SLICE.events);
       if (status < 0) this.text(status);
-      if (status === 0) return;
+      if (status === 0 && next === time) return;
+      const took = performance.now() - began;
+      span = Math.max(SLICE.least, Math.min(SLICE.most, span * Math.max(0.1, Math.min(1.25, SLICE.ms / took))));
       await this.pause();
     }
   }

@@ -144,16 +144,25 @@ async function gathered(stream: ReadableStream<Uint8Array>, most: number): Promi
   return whole;
 }
 
+/** The address of a scenario, seen from the page; throws an Error with a sentence if it is none. */
+export function located(open: string): URL {
+  try {
+    return new URL(open, location.href);
+  } catch {
+    throw new Error("The link asks for a scenario at what is no address.");
+  }
+}
+
 /** The text of a scenario of the page's own server: null, and nothing is fetched, if the address is elsewhere. */
-export async function fetched(open: string): Promise<string | null> {
-  const where = new URL(open, location.href);
+export async function fetched(where: URL): Promise<string | null> {
   // The origin of a file is called null, and that of a blob is that of who made it.
   if (!/^https?:$/.test(where.protocol) || where.origin !== location.origin) return null;
+  const name = where.pathname.slice(0, 100);
   // Nothing goes out with it that says who asks, and no answer leads elsewhere.
   const ask = { credentials: "omit", redirect: "error", signal: AbortSignal.timeout(WAIT) } as const;
   const answer = await fetch(where, ask).catch((error: unknown) => {
-    throw new Error(`${where.pathname.slice(0, 100)}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Error(`${name}: ${error instanceof Error ? error.message : String(error)}`);
   });
-  if (!answer.ok) throw new Error(`${where.pathname.slice(0, 100)}: the server answers ${answer.status}.`);
+  if (!answer.ok) throw new Error(`${name}: the server answers ${answer.status}.`);
   return new TextDecoder().decode(await gathered(answer.body!, FILE));
 }

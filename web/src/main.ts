@@ -5,7 +5,7 @@ import { CompareView } from "./compare_view";
 import { announce, el } from "./dom";
 import { compiled, type Given, Laboratory } from "./laboratory";
 import { LearnView } from "./learn";
-import { type Asked, asked, fetched, type View, VIEWS } from "./link";
+import { type Asked, asked, fetched, located, type View, VIEWS } from "./link";
 import { SETUP } from "./model";
 import { imported } from "./scenario";
 import { PlayView } from "./play";
@@ -28,11 +28,10 @@ async function opened(laboratory: Laboratory): Promise<Asked> {
   try {
     const found = await asked(location.hash);
     const given = (globalThis as Given).earlydropScenario;
-    const text = given ?? (found.open ? await fetched(found.open) : null);
-    if (text !== null) {
-      found.setup = imported(text, found.setup);
-      found.open = "";
-    }
+    const where = found.open && given === undefined ? located(found.open) : null;
+    const text = given ?? (where ? await fetched(where) : null);
+    if (text !== null) found.setup = imported(text, found.setup);
+    found.open = text === null && where ? where.href.slice(0, 1000) : "";
     const known = new Set(laboratory.disciplines.map((one) => one.name));
     const strange = found.setup.disciplines.filter((one) => !known.has(one.aqm)).map((one) => one.aqm.slice(0, 40));
     if (strange.length) throw new Error(`There is no discipline called ${strange.join(", ")}.`);

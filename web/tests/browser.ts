@@ -22,16 +22,16 @@ export const BUILT = join(ROOT, "target/web");
 export const FOLDER = mkdtempSync(join(tmpdir(), "earlydrop-"));
 export const SLOW = 240_000;
 
-const env = { ...process.env, PYTHONPATH: join(ROOT, "python") };
+const env = { ...process.env, PYTHONPATH: join(ROOT, "python"), NO_MKDOCS_2_WARNING: "1" };
 
 /** What a Python program prints, with the package of the checkout. */
 export function python(...words: string[]): string {
   return execFileSync(PYTHON, words, { env, cwd: FOLDER, encoding: "utf8", maxBuffer: 1 << 28 });
 }
 
-export function launch(): Promise<Browser> {
+export function launch(more: string[] = []): Promise<Browser> {
   if (!CHROMIUM) throw new Error("chromium is missing: install the distribution's, or set CHROMIUM");
-  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
+  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu", ...more] });
 }
 
 /** `earlydrop play`, and the address that it prints. */
@@ -67,10 +67,10 @@ export async function button(page: Page | Frame, name: string): Promise<void> {
   await page.getByRole("button", { name, exact: true }).click();
 }
 
-/** Barriers that axe calls serious or critical. */
+/** Barriers that axe calls serious or critical; it fetches nothing, for a page from a file cannot. */
 export async function barriers(page: Page | Frame): Promise<string[]> {
   await page.evaluate(AXE);
-  const found = (await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")) as {
+  const found = (await page.evaluate("axe.run(document, { resultTypes: ['violations'], preload: false })")) as {
     violations: { id: string; impact: string; nodes: { html: string }[] }[];
   };
   const serious = found.violations.filter((one) => one.impact === "serious" || one.impact === "critical");
