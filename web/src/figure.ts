@@ -203,6 +203,8 @@ function draw(pen: CanvasRenderingContext2D, shape: Element): void {
   pen.strokeStyle = word("stroke", "#000");
   pen.lineWidth = Number(word("stroke-width", "1"));
   pen.setLineDash(word("stroke-dasharray", "").split(" ").filter(Boolean).map(Number));
+  // As in SVG.
+  pen.miterLimit = 4;
   pen.beginPath();
   for (const point of points) pen.lineTo(...(point.split(",").map(Number) as [number, number]));
   pen.stroke();
