@@ -10,7 +10,7 @@ let serial = 0;
 let watched = "";
 
 /** Longest time without a look at what has come, ms: a worker that is ended ends at its next look. */
-const BREATH = 40;
+const BREATH = 20;
 const { port1, port2 } = new MessageChannel();
 let breathed = performance.now();
 
