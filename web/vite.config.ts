@@ -1,5 +1,5 @@
-// The page as classic scripts, so that it also opens from a file; with the policy that a browser holds it to, and beside
-// it what makes it work without a network.
+// The page as classic scripts, so that it also opens from a file; with the policy that a browser holds it to, and
+// beside it what makes it work without a network.
 
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";

@@ -1,6 +1,15 @@
-// What a link may hold: every field of its setup has a type and bounds, which are looked at before anything is made of it.
+// What a link may hold: each field of its setup has a type and bounds, and is looked at before anything is made of it.
 
-import { type Change, type Chosen, type Group, type Limit, MOST_DISCIPLINES, SETUP, type Setting, type Setup } from "./model";
+import {
+  type Change,
+  type Chosen,
+  type Group,
+  type Limit,
+  MOST_DISCIPLINES,
+  SETUP,
+  type Setting,
+  type Setup,
+} from "./model";
 import { imported } from "./scenario";
 import { STORIES } from "./stories";
 
@@ -33,7 +42,12 @@ function read(given: Given): Setup {
   const duration = file ? base.duration : number("duration", own.duration, 1e-3, DURATION);
   const disciplines = list("disciplines", own.disciplines, 1, MOST_DISCIPLINES).map(discipline);
   const groups = list("groups", own.groups, 1, GROUPS).map(group);
-  whole("flows", groups.reduce((sum, one) => sum + one.count, 0), 1, FLOWS);
+  whole(
+    "flows",
+    groups.reduce((sum, one) => sum + one.count, 0),
+    1,
+    FLOWS,
+  );
   const story = text("story", own.story, 100);
   const steps = STORIES.find((one) => one.id === story)?.steps.length ?? 0;
   if (story && !steps) throw wrong("story", story, "one of this page's");

@@ -4,8 +4,8 @@ type Child = Node | string | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | null | undefined | ((event: never) => void)>;
 
 /**
- * An element with attributes and children; an attribute that is a function listens to the event of its name. A style goes
- * in as properties, which the page's policy allows.
+ * An element with attributes and children; an attribute that is a function listens to the event of its name. A style
+ * goes in as properties, which the page's policy allows.
  */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,

@@ -52,7 +52,7 @@ const EVENTS = 1 << 16;
 
 /**
  * A run goes on in slices of some milliseconds, between which it can be ended: of so many events at most, and of as much
- * simulated time as took about so long, s, at most; for what the engine reckons ahead of events grows with the time.
+ * simulated time as takes about so long, at most; for what the engine reckons ahead of events grows with the time.
  */
 const SLICE = { events: 50_000, ms: 10, first: 1e-3, least: 1e-6, most: 0.1 };
 
@@ -128,7 +128,7 @@ export class Engine {
 
   /** Runs to a time, in slices. */
   async runUntil(handle: number, time: number): Promise<void> {
-    for (let span = SLICE.first; ; ) {
+    for (let span = SLICE.first; ;) {
       const next = Math.min(time, this.exports.ed_now(handle) + span);
       const began = performance.now();
       const status = this.exports.ed_run(handle, next, SLICE.events);

@@ -181,7 +181,7 @@ export async function png(source: string): Promise<Blob> {
   });
 }
 
-/** A line, polyline or text of `svg`. Drawn here, for a server's policy may forbid pictures that are no files of its own. */
+/** A line, polyline or text of `svg`. Drawn here, for a server's policy may forbid pictures that are no files. */
 function draw(pen: CanvasRenderingContext2D, shape: Element): void {
   const word = (name: string, otherwise: string): string => shape.getAttribute(name) ?? otherwise;
   const number = (name: string): number => Number(shape.getAttribute(name));

@@ -81,7 +81,7 @@ export class Laboratory {
     this.worker!.postMessage(message);
   }
 
-  /** Result documents by scenario and seed; one comparison at a time, another one ends this. Rejects if it was cancelled. */
+  /** Result documents by scenario and seed; another comparison ends this one. Rejects if it was cancelled. */
   async compare(
     tomls: string[],
     first: number,

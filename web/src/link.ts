@@ -67,10 +67,7 @@ export async function asked(hash: string): Promise<Asked> {
   const whole = words.get("s");
   if (whole !== null) return { ...found, ...(await whole_of(whole)) };
   const names = words.get("aqm");
-  if (names)
-    found.setup.disciplines = names
-      .split(",", 4)
-      .map((aqm) => ({ aqm, set: {} }));
+  if (names) found.setup.disciplines = names.split(",", 4).map((aqm) => ({ aqm, set: {} }));
   const number = (word: string): number | null => {
     const text = words.get(word);
     return text === null || !Number.isFinite(Number(text)) ? null : Number(text);
@@ -89,7 +86,9 @@ async function whole_of(text: string): Promise<Pick<Asked, "setup" | "at">> {
   let given: unknown;
   try {
     const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
-    given = JSON.parse(new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw"), INFLATED)));
+    given = JSON.parse(
+      new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw"), INFLATED)),
+    );
   } catch (error) {
     if (error instanceof TooLarge) throw error;
     throw new Error("The link is incomplete: it may have been cut.");
@@ -100,7 +99,7 @@ async function whole_of(text: string): Promise<Pick<Asked, "setup" | "at">> {
 
 class TooLarge extends Error {}
 
-/** What a stream makes of some bytes, which are handed over in pieces; throws TooLarge once it is more than `most` bytes. */
+/** What a stream makes of bytes, handed over in pieces; throws TooLarge once it is more than `most` bytes. */
 async function through(
   bytes: Uint8Array,
   stream: CompressionStream | DecompressionStream,

@@ -143,8 +143,12 @@ async function begin(): Promise<void> {
   }
 
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => recolour());
+  let changes = 0;
   addEventListener("hashchange", () => {
+    const mine = ++changes;
     void opened(laboratory).then((found) => {
+      // A file that came late is not wanted any more.
+      if (mine !== changes) return;
       player.setup = found.setup;
       begun(found);
     });

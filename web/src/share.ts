@@ -28,7 +28,7 @@ export function sharing(player: Player, view: () => View, drawn: () => [Drawn[],
         type: "button",
         click: () => {
           Promise.resolve(act()).catch((error: unknown) =>
-             announce(error instanceof Error ? error.message : String(error), true),
+            announce(error instanceof Error ? error.message : String(error), true),
           );
           menu.open = false;
         },

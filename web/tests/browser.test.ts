@@ -316,7 +316,9 @@ describe("sharing", () => {
       expect(bytes(native)).toBe(bytes(own!));
       await page.locator(".share > summary").click();
       await page.getByLabel("Open a scenario file").setInputFiles(file);
-      await until(page, "globalThis.earlydrop.player.setup.file !== '' && globalThis.earlydrop.player.histories.length === 1",
+      await until(
+        page,
+        "globalThis.earlydrop.player.setup.file !== '' && globalThis.earlydrop.player.histories.length === 1",
       );
       expect(await page.getByRole("textbox", { name: /^target of CoDel/ }).inputValue()).toBe("12");
       const [again] = JSON.parse(readFileSync(await downloaded(page, /^Results/), "utf8")) as object[];
@@ -617,7 +619,11 @@ describe("frames", () => {
       const page = await open("#aqm=red,codel,pie,fq_codel&flows=20");
       await page.getByLabel("Speed").selectOption("10");
       await button(page, "Start");
-      await until(page, "globalThis.earlydrop.player.now >= 15 && globalThis.earlydrop.player.frames.length > 120", 110_000);
+      await until(
+        page,
+        "globalThis.earlydrop.player.now >= 15 && globalThis.earlydrop.player.frames.length > 120",
+        110_000,
+      );
       const frames = await of<number[]>(page, "player.frames.slice(-200)");
       const sorted = frames.toSorted((a, b) => a - b);
       const at = (share: number): string => sorted[Math.floor(share * (sorted.length - 1))]!.toFixed(1);

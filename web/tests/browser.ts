@@ -50,7 +50,7 @@ export async function play(): Promise<[ChildProcess, string]> {
   return [server, address];
 }
 
-/** Waits for an expression to hold; looked at from here, since the page's policy lets nothing be evaluated within it. */
+/** Waits for an expression to hold; looked at from here, since the page's policy lets no text be run within it. */
 export async function until(page: Page | Frame, expression: string, timeout = 30_000): Promise<void> {
   const end = performance.now() + timeout;
   while (!(await page.evaluate(expression))) {

@@ -82,13 +82,20 @@ export function hostile(count: number, seed: number, foreign: string): Hostile[]
       Object.assign(one, {
         changes: Array.from({ length: 301 + below(9000) }, (_, time) => ({ time, run: 0, parameter: "x", value: 1 })),
       }),
-    (one) => Object.assign(one.disciplines[0]!, { set: Object.fromEntries(Array.from({ length: 900 }, (_, k) => [`a${k}`, 1])) }),
+    (one) =>
+      Object.assign(one.disciplines[0]!, {
+        set: Object.fromEntries(Array.from({ length: 900 }, (_, k) => [`a${k}`, 1])),
+      }),
   ];
   const strange: unknown[] = [null, [], {}, "", true, [[]], { length: 1e9 }, "NaN", -0.5, { toString: 1, valueOf: 2 }];
   const keys = ["disciplines", "rate", "limit", "ecn", "groups", "udp", "browsers", "seed", "changes"];
 
   const kinds: (() => Hostile)[] = [
-    () => refused("script in a setup", setup((one) => pick(places)(one, script()))),
+    () =>
+      refused(
+        "script in a setup",
+        setup((one) => pick(places)(one, script())),
+      ),
     () => refused("script in a word", `#aqm=${encodeURIComponent(script())}&view=${script()}`),
     () => {
       const [open, close] = pick([
@@ -97,11 +104,20 @@ export function hostile(count: number, seed: number, foreign: string): Hostile[]
       ] as const);
       const depth = 10 ** (2 + below(4));
       const deep = `${open.repeat(depth)}1${close.repeat(depth)}`;
-      const text = pick([deep, `{"setup":${deep}}`, `{"setup":{"groups":${deep}}}`, `{"setup":{"limit":${deep}},"at":0}`]);
+      const text = pick([
+        deep,
+        `{"setup":${deep}}`,
+        `{"setup":{"groups":${deep}}}`,
+        `{"setup":{"limit":${deep}},"at":0}`,
+      ]);
       return refused("deep JSON", whole(text));
     },
     () => refused("a count beyond bounds", setup(pick(counts))),
-    () => refused("a moment beyond bounds", setup(() => {}, pick([1e9, 3601, -1, null, "1", [], {}]))),
+    () =>
+      refused(
+        "a moment beyond bounds",
+        setup(() => {}, pick([1e9, 3601, -1, null, "1", [], {}])),
+      ),
     () =>
       refused(
         "a bomb",
@@ -127,14 +143,34 @@ export function hostile(count: number, seed: number, foreign: string): Hostile[]
       ]);
       return { kind: "an address elsewhere", hash: `#open=${encodeURIComponent(open)}`, does: "shows" };
     },
-    () => refused("an address that is none", `#open=${encodeURIComponent(pick(["http://", "http://[", "//", "https://a<b/"]))}`),
-    () => refused("a file of the server's that is none", `#open=${pick(["redirect", "huge", "endless", "missing", "licences.txt"])}`),
+    () =>
+      refused(
+        "an address that is none",
+        `#open=${encodeURIComponent(pick(["http://", "http://[", "//", "https://a<b/"]))}`,
+      ),
+    () =>
+      refused(
+        "a file of the server's that is none",
+        `#open=${pick(["redirect", "huge", "endless", "missing", "licences.txt"])}`,
+      ),
     () => {
       const bytes = Uint8Array.from({ length: 1 + below(3000) }, () => below(256));
-      return refused("noise", pick([`#s=${bits(bytes)}`, `#s=${bits(deflateRawSync(bytes))}`, `#s=%00%ff${bits(bytes)}`]));
+      return refused(
+        "noise",
+        pick([`#s=${bits(bytes)}`, `#s=${bits(deflateRawSync(bytes))}`, `#s=%00%ff${bits(bytes)}`]),
+      );
     },
     () => {
-      const text = pick(["%", "%u0000", "\u202e\u0000\ufeff", "%ED%A0%80", "&".repeat(9000), "s=&s=&s=", "=%=%=", "\u{1f4a3}"]);
+      const text = pick([
+        "%",
+        "%u0000",
+        "\u202e\u0000\ufeff",
+        "%ED%A0%80",
+        "&".repeat(9000),
+        "s=&s=&s=",
+        "=%=%=",
+        "\u{1f4a3}",
+      ]);
       return refused("an odd encoding", `#s=${text}&aqm=${text}&open=${pick(["", "%00"])}&at=${text}`);
     },
     () =>
@@ -142,17 +178,33 @@ export function hostile(count: number, seed: number, foreign: string): Hostile[]
         "a type that does not fit",
         setup((one) => {
           const key = pick(keys);
-          const value = pick(strange.filter((v) => !(key === "changes" && Array.isArray(v) && v.length === 0) && !(key === "ecn" && v === true)));
+          const value = pick(
+            strange.filter(
+              (v) => !(key === "changes" && Array.isArray(v) && v.length === 0) && !(key === "ecn" && v === true),
+            ),
+          );
           Object.assign(one, { [key]: value });
         }),
       ),
-    () => refused("no setup", whole(pick(["null", "1", '"x"', "[]", "{}", '{"setup":null}', '{"setup":[1]}', "{", '{"__proto__":{"setup":{}}}']))),
+    () =>
+      refused(
+        "no setup",
+        whole(
+          pick(["null", "1", '"x"', "[]", "{}", '{"setup":null}', '{"setup":[1]}', "{", '{"__proto__":{"setup":{}}}']),
+        ),
+      ),
     () =>
       refused(
         "names of JavaScript's own",
-        whole(`{"setup":{"disciplines":[{"aqm":"${pick(["__proto__", "constructor", "toString"])}","set":{"__proto__":1}}]},"at":0}`),
+        whole(
+          `{"setup":{"disciplines":[{"aqm":"${pick(["__proto__", "constructor", "toString"])}","set":{"__proto__":1}}]},"at":0}`,
+        ),
       ),
-    () => refused("words beyond bounds", `#aqm=red&${pick(["mbit=1e300", "mbit=-1", "seed=-1", "seed=0.5", "seed=1e99"])}&flows=1e9`),
+    () =>
+      refused(
+        "words beyond bounds",
+        `#aqm=red&${pick(["mbit=1e300", "mbit=-1", "seed=-1", "seed=0.5", "seed=1e99"])}&flows=1e9`,
+      ),
     () => {
       const text = pick([
         `${"a.".repeat(9000)}a = 1`,
@@ -164,7 +216,10 @@ export function hostile(count: number, seed: number, foreign: string): Hostile[]
         "[queue]\n__proto__ = 1",
         `[queue.x]\naqm = "${script().replaceAll('"', "'")}"\n= `,
       ]);
-      return refused("a file that is none", setup((one) => Object.assign(one, { file: text })));
+      return refused(
+        "a file that is none",
+        setup((one) => Object.assign(one, { file: text })),
+      );
     },
     () => ({
       kind: "a long way to the moment",
@@ -188,7 +243,11 @@ access = { rate = "1 Tbit/s", delay = "1 us" }\nbottleneck = { rate = "${pick(["
     }),
     () => ({
       kind: "a setting that the engine refuses",
-      hash: setup((one) => Object.assign(one.disciplines[0]!, { set: { [pick(["constructor", "x", "limit"])]: pick([1e300, -1, "x", true]) } })),
+      hash: setup((one) =>
+        Object.assign(one.disciplines[0]!, {
+          set: { [pick(["constructor", "x", "limit"])]: pick([1e300, -1, "x", true]) },
+        }),
+      ),
       does: "runs",
     }),
   ];

@@ -1,4 +1,4 @@
-// Links that somebody means ill with, in a real browser: nothing is asked elsewhere, nothing of them runs, the page answers.
+// Links that somebody means ill with, in a real browser: nothing is asked elsewhere, nothing runs, the page answers.
 
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,7 +13,7 @@ import { pages } from "./page_server";
 
 /** The page answers within this time, whatever the link, ms. */
 const ANSWERS = 2000;
-/** A run ends within this time of being cancelled, ms: the least of five, for other programs may take their time between. */
+/** A run ends within this time of being cancelled, ms: the least of five, for other programs may come between. */
 const ENDS = 200;
 
 let browser: Browser;
@@ -173,7 +173,9 @@ describe("two hundred hostile links", () => {
           await until(page, "globalThis.earlydrop.player.fault !== ''", ANSWERS);
         }
         // What the browser says of the page's own server: a file that is not there, an answer that leads elsewhere.
-        const own = complaints.splice(0).filter((text) => !(/(40[34]|ERR_FAILED)/.test(text) && one.hash.startsWith("#open=")));
+        const own = complaints
+          .splice(0)
+          .filter((text) => !(/(40[34]|ERR_FAILED)/.test(text) && one.hash.startsWith("#open=")));
         expect(own, where).toEqual([]);
         expect(performance.now() - began, where).toBeLessThan(20_000);
       }
@@ -291,7 +293,9 @@ describe("a run", () => {
       const { page, complaints } = await watched();
       await page.goto(`${address}#aqm=red`);
       await ready(page);
-      await page.evaluate("Object.assign(globalThis.earlydrop.player.setup, { rate: 1e12, udp: 9e10, duration: 5000 })");
+      await page.evaluate(
+        "Object.assign(globalThis.earlydrop.player.setup, { rate: 1e12, udp: 9e10, duration: 5000 })",
+      );
       await page.getByRole("navigation").getByRole("button", { name: "Compare" }).click();
       const own = page.locator(".compare .row").getByRole("button");
       const times: number[] = [];

@@ -49,7 +49,15 @@ describe("links", () => {
     const group = SETUP.groups[0]!;
     const cases: [object, string][] = [
       [{ groups: [{ ...group, count: 1e9 }] }, "group 1: count: 1000000000; allowed: a whole number from 1 to 5000"],
-      [{ groups: [{ ...group, count: 4000 }, { ...group, count: 4000 }] }, "flows: 8000; allowed"],
+      [
+        {
+          groups: [
+            { ...group, count: 4000 },
+            { ...group, count: 4000 },
+          ],
+        },
+        "flows: 8000; allowed",
+      ],
       [{ groups: {} }, "groups: an object; allowed: a list of 1 to 10 entries"],
       [{ disciplines: [{ aqm: "__proto__", set: {} }] }, "discipline 1: aqm: __proto__; allowed: a name"],
       [{ changes: [{ time: 0, run: 2, parameter: "x", value: 1 }] }, "change 1: run: 2; allowed"],
