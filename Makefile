@@ -351,7 +351,7 @@ wheels: $(VENV)/.requirements-release $(if $(filter no,$(PGO)),,$(PROFILE))
 	rm -rf dist target/sdist python/earlydrop/web && mkdir -p target/sdist
 	@# The playground's page, where `make web` has built it.
 	if [ -f target/web/index.html ]; then mkdir python/earlydrop/web && cd target/web && \
-		cp index.html page.js page.css offline.js licences.txt earlydrop.wasm ../../python/earlydrop/web; fi
+		cp index.html page.js page.css page.svg offline.js licences.txt earlydrop.wasm ../../python/earlydrop/web; fi
 	$(BIN)/maturin sdist --out dist >target/sdist.log 2>&1 || { cat target/sdist.log; exit 1; }
 	tar -xzf dist/earlydrop-*.tar.gz -C target/sdist --strip-components 1
 	cd target/sdist && for target in $(TARGETS); do \

@@ -1,4 +1,5 @@
-// The page as classic scripts, so that it also opens from a file; beside it what makes it work without a network.
+// The page as classic scripts, so that it also opens from a file; with the policy that a browser holds it to, and
+// beside it what makes it work without a network.
 
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
@@ -13,6 +14,32 @@ function classic(): Plugin {
     enforce: "post",
     transformIndexHtml: (html) =>
       html.replaceAll(/<script type="module" crossorigin/g, "<script defer").replaceAll(" crossorigin", ""),
+  };
+}
+
+/**
+ * What the page may load and run: its own files, the engine, and the worker, which is in its script. `file:` is for a page
+ * that is opened as a file, which to some browsers has no self; a page from a server can load nothing from there.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self' file: 'wasm-unsafe-eval'",
+  "worker-src 'self' blob:",
+  "connect-src 'self'",
+  "style-src 'self' file:",
+  "img-src 'self' file:",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join("; ");
+
+/** The policy in the page itself, since not every server sends one. `vite dev` works with inline code. */
+function policy(): Plugin {
+  return {
+    name: "policy",
+    apply: "build",
+    transformIndexHtml: () => [
+      { tag: "meta", attrs: { "http-equiv": "Content-Security-Policy", content: POLICY }, injectTo: "head-prepend" },
+    ],
   };
 }
 
@@ -64,7 +91,7 @@ function licences(): Plugin {
 
 export default defineConfig({
   base: "./",
-  plugins: [engine(), licences(), classic(), offline()],
+  plugins: [engine(), licences(), policy(), classic(), offline()],
   build: {
     outDir: OUT,
     // The engine is there already.
@@ -72,6 +99,8 @@ export default defineConfig({
     target: "es2022",
     modulePreload: false,
     cssCodeSplit: false,
+    // Servers' policies rarely allow pictures from data.
+    assetsInlineLimit: 0,
     rollupOptions: { output: { format: "iife", entryFileNames: "page.js", assetFileNames: "page[extname]" } },
   },
   worker: { format: "iife" },

@@ -26,3 +26,5 @@ for (const data of document.querySelectorAll(".data")) {
   data.addEventListener("input", search);
   search();
 }
+// The theme leaves its search dialog without a name.
+document.querySelector(".md-search[role=dialog]")?.setAttribute("aria-label", "Search");

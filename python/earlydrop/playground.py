@@ -6,6 +6,7 @@ import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import partial
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,6 +90,21 @@ class _Handler(SimpleHTTPRequestHandler):
     def __init__(self, *args: Any, scenario: str | None, **more: Any) -> None:
         self.scenario = scenario
         super().__init__(*args, **more)
+
+    def parse_request(self) -> bool:
+        # A page from elsewhere whose name was made to lead here asks by that name: it gets nothing.
+        if not super().parse_request():
+            return False
+        if [name.strip().lower() for name in self.headers.get_all("Host", [])] in self.own_names():
+            return True
+        self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
+        return False
+
+    def own_names(self) -> list[list[str]]:
+        """What the server is called, with its port; without it too at port 80, as browsers write that."""
+        port = self.server.server_port  # type: ignore[attr-defined]
+        ends = [f":{port}", ""] if port == 80 else [f":{port}"]
+        return [[name + end] for name in (HOST, "localhost") for end in ends]
 
     def do_GET(self) -> None:
         if self.path.partition("?")[0] != f"/{SCENARIO}" or self.scenario is None:

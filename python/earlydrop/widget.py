@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from . import extras, playground
@@ -48,16 +50,43 @@ def page(scenario: str | None = None) -> str:
     given = {"earlydropWasm": base64.b64encode((folder / "earlydrop.wasm").read_bytes()).decode()}
     if scenario is not None:
         given["earlydropScenario"] = scenario
-    # Within a script "</" would end it.
-    assigned = json.dumps(given).replace("</", "<\\/")
-    code = (folder / "page.js").read_text(encoding="utf-8").replace("</script", "<\\/script")
+    # Within a script "</" would end it, and "<!--" may hide its end.
+    texts = json.dumps(given).replace("<", "\\u003c")
+    scripts = [
+        f"Object.assign(globalThis, {texts});",
+        (folder / "page.js").read_text(encoding="utf-8").replace("</script", "<\\/script"),
+    ]
     style = (folder / "page.css").read_text(encoding="utf-8")
-    text = re.sub(r"<link rel=\"stylesheet\"[^>]*>", lambda _: f"<style>{style}</style>", text)
-    text, count = re.subn(r"<script defer[^>]*></script>", "", text)
-    if count != 1:
-        raise playground.PlaygroundError(f"{folder / 'index.html'}: given {count} scripts; allowed one: make web again")
-    return text.replace(
-        "</body>", f"<script>Object.assign(globalThis, {assigned});</script><script>{code}</script></body>"
+    text = re.sub(r"<link [^>]*>", "", text)
+    text, tags = re.subn(r"<script defer[^>]*></script>", "", text)
+    policy = _policy(scripts, style)
+    text, policies = re.subn(
+        r'(<meta http-equiv="Content-Security-Policy" content=")[^"]*', lambda found: found[1] + policy, text
+    )
+    if (tags, policies) != (1, 1):
+        raise playground.PlaygroundError(
+            f"{folder / 'index.html'}: given {tags} scripts and {policies} policies; allowed one of each: "
+            "make web again"
+        )
+    text = text.replace("</head>", f"<style>{style}</style></head>")
+    return text.replace("</body>", "".join(f"<script>{script}</script>" for script in scripts) + "</body>")
+
+
+def _policy(scripts: Sequence[str], style: str) -> str:
+    """What the page in one text may load and run: these scripts, this style, the engine and its worker, no file."""
+
+    def hashed(code: str) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"
+
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {' '.join(map(hashed, scripts))} 'wasm-unsafe-eval'",
+            "worker-src blob:",
+            f"style-src {hashed(style)}",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import http.client
 import json
 import os
 import re
@@ -12,6 +14,7 @@ import sys
 import threading
 import tomllib
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,6 +86,54 @@ def test_the_server_has_the_page_the_engine_and_the_scenario(served: str) -> Non
 
 def test_it_serves_this_machine_alone(served: str) -> None:
     assert served.startswith("http://127.0.0.1:")
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:PORT", 200),
+        ("localhost:PORT", 200),
+        ("LocalHost:PORT", 200),
+        ("evil.example:PORT", 421),
+        ("evil.example", 421),
+        ("127.0.0.1.evil.example:PORT", 421),
+        ("localhost.:PORT", 421),
+        ("127.0.0.1", 421),
+        ("127.0.0.1:1", 421),
+        ("[::1]:PORT", 421),
+        ("0.0.0.0:PORT", 421),
+        ("", 421),
+        (None, 421),
+    ],
+)
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/"), ("GET", "/scenario.toml"), ("GET", "/earlydrop.wasm"), ("HEAD", "/")]
+)
+def test_it_answers_to_its_own_names_alone(served: str, host: str | None, status: int, path: str, method: str) -> None:
+    # A name that was made to lead to this machine (DNS rebinding) is no name of the server's.
+    port = urllib.parse.urlsplit(served).port
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.putrequest(method, path, skip_host=True)
+    if host is not None:
+        connection.putheader("Host", host.replace("PORT", str(port)))
+    connection.endheaders()
+    with connection.getresponse() as answer:
+        content = answer.read()
+    connection.close()
+    assert answer.status == status
+    assert status == 200 or (b"page" not in content and b"topology" not in content)
+
+
+def test_two_names_at_once_are_no_own_name(served: str) -> None:
+    port = urllib.parse.urlsplit(served).port
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.putrequest("GET", "/", skip_host=True)
+    for host in ("evil.example", f"127.0.0.1:{port}"):
+        connection.putheader("Host", host)
+    connection.endheaders()
+    with connection.getresponse() as answer:
+        assert answer.status == 421
+    connection.close()
 
 
 def test_a_port_that_is_taken_or_none_is_an_error(page: Path) -> None:
@@ -169,7 +220,11 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A page with the parts of the real one."""
     folder = tmp_path / "built"
     folder.mkdir()
-    head = '<script defer src="./page.js"></script><link rel="stylesheet" href="./page.css">'
+    head = (
+        """<meta http-equiv="Content-Security-Policy" content="script-src &#39;self&#39;">"""
+        '<link rel="icon" href="./page.svg">'
+        '<script defer src="./page.js"></script><link rel="stylesheet" href="./page.css">'
+    )
     (folder / "index.html").write_text(f"<!doctype html><head>{head}</head><body><p>x</p></body>", encoding="utf-8")
     (folder / "page.js").write_text("document.title = '</script>';", encoding="utf-8")
     (folder / "page.css").write_text("p { color: red }", encoding="utf-8")
@@ -194,11 +249,36 @@ def test_a_widget_has_the_page_in_one_text_with_the_scenario(built: Path) -> Non
     assert text.count("</script>") == 2
     given, code = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
     assert code == r"document.title = '<\/script>';"
-    found = json.loads(given.removeprefix("Object.assign(globalThis, ").removesuffix(");").replace("<\\/", "</"))
+    found = json.loads(given.removeprefix("Object.assign(globalThis, ").removesuffix(");"))
     assert base64.b64decode(found["earlydropWasm"]) == b"\0asm\1\0\0\0"
+    # A browser runs these scripts and takes this style, and no others.
+    policy = re.findall(r'<meta http-equiv="Content-Security-Policy" content="(.*?)">', text)
+    hashes = [
+        f"'sha256-{base64.b64encode(hashlib.sha256(one.encode()).digest()).decode()}'"
+        for one in (given, code, "p { color: red }")
+    ]
+    assert policy == [
+        f"default-src 'none'; script-src {hashes[0]} {hashes[1]} 'wasm-unsafe-eval'; worker-src blob:; "
+        f"style-src {hashes[2]}; base-uri 'none'; form-action 'none'"
+    ]
     assert tomllib.loads(found["earlydropScenario"])["queue"]["bottleneck"]["min_th"] == 7
     assert made.height == widget.HEIGHT
     assert "createObjectURL" in made._esm
+
+
+def test_no_text_of_a_scenario_is_code_in_the_page(built: Path) -> None:
+    hostile = "name = '<!--<script></script><img src=x onerror=alert(1)>'"
+    text = widget.page(hostile)
+    assert text.count("<script>") == text.count("</script>") == 2
+    assert "<!--" not in text
+    assert "<img" not in text
+
+
+def test_a_page_without_a_policy_is_an_old_one(built: Path) -> None:
+    page = built / "index.html"
+    page.write_text(page.read_text(encoding="utf-8").replace("Content-Security-Policy", "x"), encoding="utf-8")
+    with pytest.raises(playground.PlaygroundError, match="given 1 scripts and 0 policies; allowed one of each"):
+        widget.page()
 
 
 def test_a_widget_plays_no_code_from_outside(built: Path) -> None:

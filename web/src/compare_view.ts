@@ -8,19 +8,18 @@ import type { Laboratory } from "./laboratory";
 import { latest, settled } from "./model";
 import { short } from "./numbers";
 import type { Player } from "./player";
-import type { Tell } from "./protocol";
-import { QUEUE, queueOf } from "./scenario";
-import { parse } from "smol-toml";
+import { parsed, QUEUE, queueOf } from "./scenario";
 import { copyText } from "./share";
 import { sentences } from "./words";
 
 export class CompareView {
   readonly element: HTMLElement;
   private seeds = 10;
-  private serial = 0;
+  /** Cancels what runs; null where nothing does. */
+  private stop: (() => void) | null = null;
   private result: Comparison | null = null;
   private readonly progress = el("progress", { max: 1, value: 0, hidden: true, "aria-label": "Runs done" });
-  private readonly run = el("button", { type: "button", class: "primary", click: () => void this.start() }, "Compare");
+  private readonly run = el("button", { type: "button", class: "primary", click: () => this.toggle() }, "Compare");
   private readonly out = el("div", { class: "comparison", "aria-live": "polite" });
   private readonly about = el("p", { class: "soft" });
 
@@ -76,28 +75,26 @@ export class CompareView {
     return [known, ...apart].join(" ");
   }
 
+  private toggle(): void {
+    if (this.stop) this.stop();
+    else void this.start();
+  }
+
   private async start(): Promise<void> {
-    this.run.disabled = true;
+    this.run.textContent = "Cancel";
     this.progress.hidden = false;
     this.progress.value = 0;
     this.out.replaceChildren();
-    this.serial += 1;
     try {
       const setup = settled(this.player.setup);
       // The titles that `earlydrop compare` gives: settings only beside the control's, which the exported scenario has.
       const titles = setup.disciplines.map((one) => this.title(one.aqm, one.set));
       const laboratory = await this.laboratory();
-      const documents = await new Promise<string[][]>((resolve, reject) => {
-        laboratory.listen((message: Tell) => {
-          if (message.tell === "fault") reject(new Error(message.message));
-          if (message.tell !== "compared" || message.serial !== this.serial) return;
-          this.progress.value = message.done / message.of;
-          if (message.documents) resolve(message.documents);
-        });
-        const tomls = this.player.tomls(setup);
-        laboratory.ask({ ask: "compare", serial: this.serial, tomls, first: setup.seed, seeds: this.seeds });
+      this.stop = () => laboratory.cancel();
+      const documents = await laboratory.compare(this.player.tomls(setup), setup.seed, this.seeds, (share) => {
+        this.progress.value = share;
       });
-      const queue = setup.file ? queueOf(parse(setup.file)) : QUEUE;
+      const queue = setup.file ? queueOf(parsed(setup.file)) : QUEUE;
       this.result = compare(
         titles,
         documents.map((group) => group.map((text) => JSON.parse(text) as unknown)),
@@ -107,7 +104,8 @@ export class CompareView {
     } catch (error) {
       announce(error instanceof Error ? error.message : String(error), true);
     } finally {
-      this.run.disabled = false;
+      this.stop = null;
+      this.run.textContent = "Compare";
       this.progress.hidden = true;
     }
   }

@@ -3,7 +3,10 @@
 type Child = Node | string | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | null | undefined | ((event: never) => void)>;
 
-/** An element with attributes and children; an attribute that is a function listens to the event of its name. */
+/**
+ * An element with attributes and children; an attribute that is a function listens to the event of its name. A style
+ * goes in as properties, which the page's policy allows.
+ */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -11,7 +14,8 @@ export function el<K extends keyof HTMLElementTagNameMap>(
 ): HTMLElementTagNameMap[K] {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") made.addEventListener(name, value as EventListener);
+    if (name === "style") made.style.cssText = String(value);
+    else if (typeof value === "function") made.addEventListener(name, value as EventListener);
     else if (value === true) made.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, String(value));
   }

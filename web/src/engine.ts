@@ -50,14 +50,23 @@ interface Loaded {
 /** Packet events that are kept between two looks. */
 const EVENTS = 1 << 16;
 
+/**
+ * A run goes on in slices of some milliseconds, between which it can be ended: of so many events at most, and of as much
+ * simulated time as takes about so long, at most; for what the engine reckons ahead of events grows with the time.
+ */
+const SLICE = { events: 50_000, ms: 10, first: 1e-3, least: 1e-6, most: 0.1 };
+
 export class Engine {
   version = "";
-  private constructor(readonly exports: Exports) {}
+  private constructor(
+    readonly exports: Exports,
+    private readonly pause: () => Promise<void>,
+  ) {}
 
-  /** The engine of a compiled module. */
-  static async load(module: WebAssembly.Module): Promise<Engine> {
+  /** The engine of a compiled module; `pause` is awaited between slices of a run. */
+  static async load(module: WebAssembly.Module, pause: () => Promise<void> = async () => {}): Promise<Engine> {
     const instance = await WebAssembly.instantiate(module, {});
-    const engine = new Engine(instance.exports as unknown as Exports);
+    const engine = new Engine(instance.exports as unknown as Exports, pause);
     engine.version = (engine.reference() as { version: string }).version;
     return engine;
   }
@@ -105,14 +114,29 @@ export class Engine {
   }
 
   /** The result document of a scenario. */
-  run(toml: string, seed: number): string {
+  async run(toml: string, seed: number): Promise<string> {
     this.input({ toml, seed });
     const handle = this.exports.ed_load();
-    this.text(handle);
+    const { duration_s } = JSON.parse(this.text(handle)) as Loaded;
     try {
+      await this.runUntil(handle, duration_s);
       return this.text(this.exports.ed_finish(handle, 0));
     } finally {
       this.exports.ed_close(handle);
+    }
+  }
+
+  /** Runs to a time, in slices. */
+  async runUntil(handle: number, time: number): Promise<void> {
+    for (let span = SLICE.first; ;) {
+      const next = Math.min(time, this.exports.ed_now(handle) + span);
+      const began = performance.now();
+      const status = this.exports.ed_run(handle, next, SLICE.events);
+      if (status < 0) this.text(status);
+      if (status === 0 && next === time) return;
+      const took = performance.now() - began;
+      span = Math.max(SLICE.least, Math.min(SLICE.most, span * Math.max(0.1, Math.min(1.25, SLICE.ms / took))));
+      await this.pause();
     }
   }
 }
@@ -168,9 +192,8 @@ export class Simulation {
     return this.engine.exports.ed_now(this.handle);
   }
 
-  runUntil(time: number): void {
-    const status = this.engine.exports.ed_run(this.handle, time, 0);
-    if (status < 0) this.engine.text(status);
+  runUntil(time: number): Promise<void> {
+    return this.engine.runUntil(this.handle, time);
   }
 
   queue(): QueueRead {
@@ -228,7 +251,8 @@ export class Simulation {
     if (status < 0) this.engine.text(status);
   }
 
-  finish(): string {
+  async finish(): Promise<string> {
+    await this.runUntil(this.about.duration);
     return this.engine.text(this.engine.exports.ed_finish(this.handle, 0));
   }
 

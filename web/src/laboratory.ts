@@ -34,15 +34,16 @@ export class Laboratory {
   version = "";
   disciplines: Discipline[] = [];
   stacks: Stack[] = [];
-  private worker = new Worker_();
-
-  constructor(private hear: (message: Tell) => void = () => {}) {
-    this.worker.addEventListener("message", (event: MessageEvent<Tell>) => this.hear(event.data));
-  }
+  private worker: Worker | null = null;
+  private module: WebAssembly.Module | null = null;
+  private hear: (message: Tell) => void = () => {};
+  /** Ends the comparison that is on its way. */
+  private stop: (() => void) | null = null;
+  private serial = 0;
 
   /** Load the engine; what it knows. */
   async load(module: WebAssembly.Module): Promise<void> {
-    const after = this.hear;
+    this.module = module;
     await new Promise<void>((resolve, reject) => {
       this.hear = (message) => {
         if (message.tell === "ready") {
@@ -54,9 +55,21 @@ export class Laboratory {
           reject(new Error(message.message));
         }
       };
-      this.ask({ ask: "load", module });
+      this.renew();
     });
-    this.hear = after;
+    this.hear = () => {};
+  }
+
+  /** Ends the worker with whatever it does; another one waits for questions. */
+  renew(): void {
+    this.worker?.terminate();
+    const worker = new Worker_();
+    worker.addEventListener("message", (event: MessageEvent<Tell>) => {
+      // What an ended worker has said before is no answer.
+      if (worker === this.worker) this.hear(event.data);
+    });
+    this.worker = worker;
+    this.ask({ ask: "load", module: this.module! });
   }
 
   /** Who hears what the worker says from now on. */
@@ -65,10 +78,41 @@ export class Laboratory {
   }
 
   ask(message: Ask): void {
-    this.worker.postMessage(message);
+    this.worker!.postMessage(message);
   }
 
-  end(): void {
-    this.worker.terminate();
+  /** Result documents by scenario and seed; another comparison ends this one. Rejects if it was cancelled. */
+  async compare(
+    tomls: string[],
+    first: number,
+    seeds: number,
+    progress: (share: number) => void = () => {},
+  ): Promise<string[][]> {
+    this.cancel();
+    this.serial += 1;
+    const { serial } = this;
+    try {
+      return await new Promise<string[][]>((resolve, reject) => {
+        this.stop = () => {
+          this.renew();
+          reject(new Error("Cancelled."));
+        };
+        this.listen((message) => {
+          if (message.tell === "fault") reject(new Error(message.message));
+          if (message.tell !== "compared" || message.serial !== serial) return;
+          progress(message.done / message.of);
+          if (message.documents) resolve(message.documents);
+        });
+        this.ask({ ask: "compare", serial, tomls, first, seeds });
+      });
+    } finally {
+      if (serial === this.serial) this.stop = null;
+    }
+  }
+
+  /** Ends the comparison that is on its way, if there is one. */
+  cancel(): void {
+    this.stop?.();
+    this.stop = null;
   }
 }

@@ -1,6 +1,7 @@
 // The learn view: a list of stories, and the steps of the one that is open beside the live run.
 
 import { el } from "./dom";
+import type { Laboratory } from "./laboratory";
 import type { Player } from "./player";
 import { at, type Result, STORIES, type Story } from "./stories";
 
@@ -9,7 +10,13 @@ export class LearnView {
   private open: Story | null = null;
   private step = 0;
 
-  constructor(private readonly player: Player) {}
+  /** Cancels what is measured; null where nothing is. */
+  private stop: (() => void) | null = null;
+
+  constructor(
+    private readonly player: Player,
+    private readonly laboratory: () => Promise<Laboratory>,
+  ) {}
 
   /** The view is opened, with the story of the setup if it has one. */
   show(): void {
@@ -127,26 +134,27 @@ export class LearnView {
 
   /** The whole runs of all steps, and what they show of the claim. */
   private async measure(story: Story, place: HTMLElement, button: HTMLButtonElement): Promise<void> {
-    button.disabled = true;
+    if (this.stop) return this.stop();
+    button.textContent = "Cancel";
     place.textContent = "Running every step to its end …";
     try {
+      const laboratory = await this.laboratory();
+      this.stop = () => laboratory.cancel();
       const results: Result[][] = [];
       for (let step = 0; step < story.steps.length; step += 1) {
         const tomls = this.player.tomls(at(story, step));
-        const documents = await this.runAll(tomls);
-        results.push(documents.map((text) => JSON.parse(text) as Result));
+        const documents = await laboratory.compare(tomls, 1, 1);
+        results.push(documents.map(([text]) => JSON.parse(text!) as Result));
       }
       const { holds, says } = story.check(results);
       place.textContent = `${says}${holds ? "" : " This run does not show the claim."}`;
     } catch (error) {
       place.textContent = error instanceof Error ? error.message : String(error);
     } finally {
-      button.disabled = false;
+      this.stop = null;
+      button.textContent = "Measure it";
     }
   }
-
-  /** Runs scenarios to their ends; set by the page, which has the workers. */
-  runAll: (tomls: string[]) => Promise<string[]> = () => Promise.resolve([]);
 }
 
 /** Whether the setups of two steps differ. */

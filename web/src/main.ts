@@ -5,20 +5,12 @@ import { CompareView } from "./compare_view";
 import { announce, el } from "./dom";
 import { compiled, type Given, Laboratory } from "./laboratory";
 import { LearnView } from "./learn";
-import { type Asked, asked } from "./link";
+import { type Asked, asked, fetched, located, type View, VIEWS } from "./link";
 import { SETUP } from "./model";
 import { imported } from "./scenario";
 import { PlayView } from "./play";
 import { Player } from "./player";
-import type { Tell } from "./protocol";
-import { dropping, sharing } from "./share";
-
-type View = "play" | "compare" | "learn";
-const VIEWS: [View, string][] = [
-  ["play", "Play"],
-  ["compare", "Compare"],
-  ["learn", "Learn"],
-];
+import { dropping, elsewhere, sharing } from "./share";
 
 /** Draws what is there in the colours of another theme. */
 let recolour = (): void => {};
@@ -31,15 +23,21 @@ addEventListener("message", ({ data }: MessageEvent<{ theme?: unknown } | null>)
   recolour();
 });
 
-async function opened(): Promise<Asked> {
+/** What the page's address asks for; `open` is left where its scenario is elsewhere. */
+async function opened(laboratory: Laboratory): Promise<Asked> {
   try {
     const found = await asked(location.hash);
     const given = (globalThis as Given).earlydropScenario;
-    if (given !== undefined) found.setup = imported(given, found.setup);
-    else if (found.open) found.setup = imported(await (await fetch(found.open)).text(), found.setup);
+    const where = found.open && given === undefined ? located(found.open) : null;
+    const text = given ?? (where ? await fetched(where) : null);
+    if (text !== null) found.setup = imported(text, found.setup);
+    found.open = text === null && where ? where.href.slice(0, 1000) : "";
+    const known = new Set(laboratory.disciplines.map((one) => one.name));
+    const strange = found.setup.disciplines.filter((one) => !known.has(one.aqm)).map((one) => one.aqm.slice(0, 40));
+    if (strange.length) throw new Error(`There is no discipline called ${strange.join(", ")}.`);
     return found;
   } catch (error) {
-    announce((error as Error).message, true);
+    announce(`${(error as Error).message.replace(/\.?$/, ".")} The page starts with its own setup.`, true);
     return { setup: structuredClone(SETUP), at: 0, embed: false, view: "play", open: "" };
   }
 }
@@ -48,18 +46,12 @@ async function begin(): Promise<void> {
   const app = document.querySelector<HTMLElement>("#app")!;
   const notice = el("p", { id: "notice", role: "status", "aria-live": "polite", hidden: true });
   document.body.append(notice);
-  const wanted = await opened();
   const module = await compiled();
   const laboratory = new Laboratory();
   await laboratory.load(module);
+  const wanted = await opened(laboratory);
   const player = new Player(laboratory, wanted.setup);
   laboratory.listen((message) => player.hear(message));
-  const known = new Set(laboratory.disciplines.map((one) => one.name));
-  const strange = player.setup.disciplines.filter((one) => !known.has(one.aqm)).map((one) => one.aqm);
-  if (strange.length) {
-    announce(`There is no discipline called ${strange.join(", ")}.`, true);
-    player.setup = structuredClone(SETUP);
-  }
 
   // Comparisons have a worker of their own, so that the live run goes on.
   let second: Promise<Laboratory> | null = null;
@@ -73,22 +65,9 @@ async function begin(): Promise<void> {
   const play = new PlayView(player, wanted.embed);
   recolour = () => play.theme();
   const compare = new CompareView(player, other);
-  const learn = new LearnView(player);
-  let serial = 1_000_000;
-  const results = async (tomls: string[], seed = 1): Promise<string[]> => {
-    const worker = await other();
-    serial += 1;
-    const mine = serial;
-    const documents = await new Promise<string[][]>((resolve, reject) => {
-      worker.listen((message: Tell) => {
-        if (message.tell === "fault") reject(new Error(message.message));
-        if (message.tell === "compared" && message.serial === mine && message.documents) resolve(message.documents);
-      });
-      worker.ask({ ask: "compare", serial: mine, tomls, first: seed, seeds: 1 });
-    });
-    return documents.map((one) => one[0]!);
-  };
-  learn.runAll = results;
+  const learn = new LearnView(player, other);
+  const results = async (tomls: string[], seed = 1): Promise<string[]> =>
+    (await (await other()).compare(tomls, seed, 1)).map((one) => one[0]!);
 
   let view: View = "play";
   const tabs = VIEWS.map(([name, title]) =>
@@ -155,15 +134,23 @@ async function begin(): Promise<void> {
     if (next === "learn") learn.show();
     play.draw(true);
   }
-  show(VIEWS.some(([name]) => name === wanted.view) ? (wanted.view as View) : "play");
+  function begun(found: Asked): void {
+    show(found.view);
+    main.querySelector(".elsewhere")?.remove();
+    if (found.open) main.prepend(elsewhere(player, found.open));
+    player.start(found.at);
+    if (found.at === 0) learn.run();
+  }
 
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => recolour());
+  let changes = 0;
   addEventListener("hashchange", () => {
-    void opened().then((found) => {
+    const mine = ++changes;
+    void opened(laboratory).then((found) => {
+      // A file that came late is not wanted any more.
+      if (mine !== changes) return;
       player.setup = found.setup;
-      player.start(found.at);
-      show(found.view as View);
-      if (found.at === 0) learn.run();
+      begun(found);
     });
   });
   // Space starts and stops, a full stop steps, where no control takes the key.
@@ -185,8 +172,7 @@ async function begin(): Promise<void> {
     }
   });
   dropping(player);
-  player.start(wanted.at);
-  if (wanted.at === 0) learn.run();
+  begun(wanted);
   // For measurements from outside: the times between frames, the moment, and whole runs.
   Object.assign(globalThis, { earlydrop: { player, view: () => view, results } });
   if ("serviceWorker" in navigator && location.protocol !== "file:" && navigator.onLine && import.meta.env.PROD) {

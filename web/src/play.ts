@@ -31,6 +31,11 @@ export class PlayView {
   private readonly legend = el("p", { class: "legend" });
   private readonly fault = el("p", { class: "fault", role: "alert", hidden: true });
   private readonly start = el("button", { type: "button", class: "start primary", click: () => this.toggle() });
+  private readonly cancel = el(
+    "button",
+    { type: "button", class: "cancel", hidden: true, click: () => this.player.cancel() },
+    "Cancel",
+  );
   private readonly clock = el("output", { class: "clock", "aria-label": "Simulated time" });
   private readonly add = el("button", { type: "button", class: "add", click: () => this.more() }, "Add a discipline");
   private made: Card[] = [];
@@ -71,6 +76,7 @@ export class PlayView {
         { type: "button", class: "restart", click: () => player.restart(), title: "Back to time 0" },
         "Restart",
       ),
+      this.cancel,
       speed,
       span,
       this.clock,
@@ -136,7 +142,9 @@ export class PlayView {
     } else if (what === "setup") {
       this.controls();
     } else if (what === "state") {
-      this.state();
+      // What cannot run can be changed all the same.
+      if (this.titles) this.state();
+      else this.rebuild();
     }
     this.draw(what !== "frame");
   }
@@ -239,6 +247,7 @@ export class PlayView {
     const { player } = this;
     this.start.textContent = player.playing ? "Pause" : player.done ? "Run again" : "Start";
     this.start.setAttribute("aria-pressed", String(player.playing));
+    this.cancel.hidden = !player.busy;
     this.fault.hidden = !player.fault;
     this.fault.textContent = player.fault;
     if (player.done) announce(`The run has ended at ${player.setup.duration} s of simulated time.`);

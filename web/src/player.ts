@@ -1,13 +1,13 @@
 // The running simulations of a setup: start, pause, step, changes on the way, and what they have shown so far.
 
 import type { Discipline } from "./catalogue";
+import { CHANGES } from "./checked";
 import { announce } from "./dom";
 import { History } from "./history";
 import type { Laboratory } from "./laboratory";
 import { type Change, latest, type Setting, type Setup } from "./model";
 import type { Tell } from "./protocol";
-import { QUEUE, queueOf, toml, type Units } from "./scenario";
-import { parse } from "smol-toml";
+import { parsed, QUEUE, queueOf, toml, type Units } from "./scenario";
 
 /** Simulated seconds in a second, and what it is called; infinite is as fast as it goes. */
 export const SPEEDS: [number, string][] = [
@@ -21,8 +21,9 @@ export const SPEEDS: [number, string][] = [
   [Infinity, "as fast as it goes"],
 ];
 
-/** Most parameters that a link remembers as changed on the way; beyond them the run starts with them. */
-const CHANGES = 300;
+/** Longest time to wait for simulations that others are to replace, ms; and for an answer before it can be cancelled. */
+const PATIENCE = 200;
+const LONG = 500;
 
 export class Player {
   histories: History[] = [];
@@ -36,9 +37,13 @@ export class Player {
   frames: number[] = [];
   private serial = 0;
   private waiting = false;
+  /** When the worker was last asked, ms. */
+  private began = 0;
+  /** Whether the worker has been at it for long. */
+  busy = false;
   private last = 0;
   private aim = 0;
-  private finished: ((documents: string[]) => void) | null = null;
+  private finished: { resolve: (documents: string[]) => void; reject: (error: Error) => void } | null = null;
   private listeners = new Set<(what: What) => void>();
 
   constructor(
@@ -74,19 +79,31 @@ export class Player {
 
   /** Simulations of the setup as it is now, up to a time. */
   start(to = 0): void {
+    if (this.waiting && performance.now() - this.began > PATIENCE) this.laboratory.renew();
     this.serial += 1;
-    this.waiting = true;
+    this.wait();
     this.fault = "";
     this.done = false;
     this.aim = to;
     this.last = 0;
     try {
       const { seed, changes, file } = this.setup;
-      const queue = file ? queueOf(parse(file)) : QUEUE;
+      const queue = file ? queueOf(parsed(file)) : QUEUE;
       this.laboratory.ask({ ask: "start", serial: this.serial, tomls: this.tomls(), queue, seed, changes, to });
     } catch (error) {
       this.broken(error instanceof Error ? error.message : String(error));
     }
+  }
+
+  private wait(): void {
+    this.waiting = true;
+    this.began = performance.now();
+  }
+
+  /** Ends what is being computed; the next start begins anew. */
+  cancel(): void {
+    this.laboratory.renew();
+    this.broken("Cancelled: nothing is computed until you start again or change something.");
   }
 
   /** The setup has changed beside its parameters: the same moment of the new one. */
@@ -113,7 +130,7 @@ export class Player {
   }
 
   play(): void {
-    if (this.done) this.restart();
+    if (this.done || this.fault) this.restart();
     this.playing = true;
     this.last = 0;
     this.say("state");
@@ -141,9 +158,11 @@ export class Player {
   async results(): Promise<string[]> {
     const playing = this.playing;
     this.playing = false;
+    if (this.fault) throw new Error(this.fault);
     const moment = this.now;
-    const documents = await new Promise<string[]>((resolve) => {
-      this.finished = resolve;
+    this.wait();
+    const documents = await new Promise<string[]>((resolve, reject) => {
+      this.finished = { resolve, reject };
       this.laboratory.ask({ ask: "finish", serial: this.serial });
     });
     this.start(moment);
@@ -156,6 +175,11 @@ export class Player {
     if (this.frames.length > 2000) this.frames.splice(0, 1000);
     const passed = this.last ? Math.min(0.1, (moment - this.last) / 1000) : 0.016;
     this.last = moment;
+    const busy = this.waiting && moment - this.began > LONG;
+    if (busy !== this.busy) {
+      this.busy = busy;
+      this.say("state");
+    }
     if (!this.playing || this.waiting || this.done || this.fault) return;
     this.aim = this.speed === Infinity ? Infinity : Math.max(this.aim, this.now) + passed * this.speed;
     // What could not be simulated in time is not made up for later.
@@ -164,11 +188,14 @@ export class Player {
   }
 
   private advance(to: number, budget: number): void {
-    this.waiting = true;
+    this.wait();
     this.laboratory.ask({ ask: "advance", serial: this.serial, to, budget, packets: this.speed <= 1 });
   }
 
   private broken(message: string): void {
+    this.serial += 1;
+    this.finished?.reject(new Error(message));
+    this.finished = null;
     this.fault = message;
     this.waiting = false;
     this.playing = false;
@@ -178,7 +205,7 @@ export class Player {
 
   /** What the worker says. */
   hear(message: Tell): void {
-    if ("serial" in message && message.serial !== this.serial && message.tell !== "fault") return;
+    if ("serial" in message && message.serial !== this.serial) return;
     switch (message.tell) {
       case "started":
         this.histories = message.runs.map((about) => new History(about));
@@ -192,14 +219,16 @@ export class Player {
         this.changed(message);
         break;
       case "finished":
-        this.finished?.(message.documents);
+        this.finished?.resolve(message.documents);
         this.finished = null;
         break;
       case "curve":
         this.curves(message.run, message.high, message.values);
         break;
       case "fault":
-        if (message.serial === this.serial) this.broken(message.message);
+        // An engine that ran out of memory never gives it back.
+        this.laboratory.renew();
+        this.broken(message.message);
     }
   }
 

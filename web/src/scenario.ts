@@ -109,7 +109,7 @@ function transport(group: Group): Table {
 
 /** A file's own scenario with the discipline, its parameters and the seed chosen here. */
 function fromFile(setup: Setup, chosen: Chosen, units: Units): string {
-  const document = parse(setup.file) as Table;
+  const document = parsed(setup.file);
   const queues = document.queue as Table;
   const name = queueOf(document);
   const { aqm, limit, ecn, random, ...own } = queues[name] as Table;
@@ -118,6 +118,22 @@ function fromFile(setup: Setup, chosen: Chosen, units: Units): string {
   queues[name] = { ...kept, ...(aqm === chosen.aqm ? own : {}), ...settings(chosen, units) };
   document.seed = setup.seed;
   return stringify(document);
+}
+
+/** Most bytes of a scenario's file, and most tables within each other. */
+export const FILE = 1 << 20;
+const DEEP = 50;
+
+/** A scenario's file as it is written. */
+export function parsed(text: string): Table {
+  if (text.length > FILE) throw new Error(`a scenario file has at most ${FILE >> 20} MiB`);
+  const document = parse(text, { maxDepth: DEEP }) as Table;
+  let level: unknown[] = [document];
+  for (let depth = 0; level.length; depth += 1) {
+    if (depth > DEEP) throw new Error(`a scenario has at most ${DEEP} tables within each other`);
+    level = level.flatMap((one) => (typeof one === "object" && one ? Object.values(one as Table) : []));
+  }
+  return document;
 }
 
 /** The queue of a scenario that the page changes: the bottleneck, else the first. */
@@ -129,8 +145,8 @@ export function queueOf(document: Table): string {
 
 /** A dropped scenario as a setup: its discipline, and everything else left as the file has it. */
 export function imported(text: string, before: Setup): Setup {
-  const document = parse(text) as Table;
-  const { aqm } = (document.queue as Record<string, Table>)[queueOf(document)]!;
+  const document = parsed(text);
+  const { aqm } = Object((document.queue as Table)[queueOf(document)]) as Table;
   if (typeof aqm !== "string") throw new Error("the queue has no aqm");
   const seed = typeof document.seed === "number" ? document.seed : 1;
   const duration = seconds(document.duration);

@@ -2,13 +2,13 @@
 
 import { announce, el, save } from "./dom";
 import { csv, type Drawn, png, svg } from "./figure";
-import { address } from "./link";
+import { address, type View } from "./link";
 import { latest } from "./model";
 import type { Player } from "./player";
-import { exported, imported } from "./scenario";
+import { exported, FILE, imported } from "./scenario";
 
 /** The menu of links and files; `drawn` are the pictures as they stand. */
-export function sharing(player: Player, view: () => string, drawn: () => [Drawn[], number, number]): HTMLElement {
+export function sharing(player: Player, view: () => View, drawn: () => [Drawn[], number, number]): HTMLElement {
   const figure = (): string => {
     const [all, begin, end] = drawn();
     const { setup } = player;
@@ -27,7 +27,9 @@ export function sharing(player: Player, view: () => string, drawn: () => [Drawn[
       {
         type: "button",
         click: () => {
-          Promise.resolve(act()).catch((error: unknown) => announce(String(error), true));
+          Promise.resolve(act()).catch((error: unknown) =>
+            announce(error instanceof Error ? error.message : String(error), true),
+          );
           menu.open = false;
         },
       },
@@ -113,7 +115,7 @@ function open(player: Player, done: () => void): HTMLElement {
 
 async function take(player: Player, file: File): Promise<void> {
   try {
-    if (file.size > 1 << 20) throw new Error("a scenario file has at most 1 MiB");
+    if (file.size > FILE) throw new Error(`a scenario file has at most ${FILE >> 20} MiB`);
     player.setup = imported(await file.text(), player.setup);
     player.now = 0;
     player.start(0);
@@ -121,6 +123,24 @@ async function take(player: Player, file: File): Promise<void> {
   } catch (error) {
     announce(`${file.name}: ${error instanceof Error ? error.message : String(error)}`, true);
   }
+}
+
+/** A link names a scenario elsewhere: the address, which the page does not ask, and a way to open the file. */
+export function elsewhere(player: Player, open_: string): HTMLElement {
+  const made = el(
+    "section",
+    { class: "elsewhere", "aria-label": "A scenario elsewhere" },
+    el("p", {}, "The link names a scenario elsewhere. The page has asked for nothing there, and shows its own setup:"),
+    el("code", {}, open_),
+    el("p", {}, "If you trust the address, save its file, and open it here."),
+    el(
+      "div",
+      { class: "row" },
+      open(player, () => made.remove()),
+      el("button", { type: "button", click: () => made.remove() }, "Close"),
+    ),
+  );
+  return made;
 }
 
 /** Scenario files may be dropped anywhere. */

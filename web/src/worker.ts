@@ -9,6 +9,21 @@ let runs: Run[] = [];
 let serial = 0;
 let watched = "";
 
+/** Longest time without a look at what has come, ms: a worker that is ended ends at its next look. */
+const BREATH = 20;
+const { port1, port2 } = new MessageChannel();
+let breathed = performance.now();
+
+/** Gives way to the end of the worker, where that is due. */
+async function breathe(): Promise<void> {
+  if (performance.now() - breathed < BREATH) return;
+  await new Promise<void>((resolve) => {
+    port1.onmessage = () => resolve();
+    port2.postMessage(null);
+  });
+  breathed = performance.now();
+}
+
 /** How often the distribution of delays is read, ms. */
 const SELDOM = 250;
 
@@ -25,14 +40,15 @@ class Run {
   constructor(readonly simulation: Simulation) {}
 
   /** Run to a time, and sample on the way. */
-  to(time: number): void {
+  async to(time: number): Promise<void> {
     const { simulation } = this;
     while (this.next * INTERVAL <= time) {
-      simulation.runUntil(this.next * INTERVAL);
+      await simulation.runUntil(this.next * INTERVAL);
       this.sample(this.next * INTERVAL);
       this.next += 1;
+      await breathe();
     }
-    if (time > simulation.now) simulation.runUntil(time);
+    if (time > simulation.now) await simulation.runUntil(time);
   }
 
   private sample(time: number): void {
@@ -88,7 +104,7 @@ function tell(message: Tell): void {
   postMessage(message, { transfer: buffers });
 }
 
-function start(tomls: string[], queue: string, seed: number, changes: Change[], to: number): void {
+async function start(tomls: string[], queue: string, seed: number, changes: Change[], to: number): Promise<void> {
   for (const run of runs) run.simulation.free();
   runs = [];
   runs = tomls.map((toml) => new Run(engine!.start(toml, seed, queue)));
@@ -97,33 +113,33 @@ function start(tomls: string[], queue: string, seed: number, changes: Change[], 
     if (change.time > ends) break;
     const run = runs[change.run];
     if (!run) continue;
-    run.to(change.time);
+    await run.to(change.time);
     run.simulation.set(queue, change.parameter, change.value);
   }
-  for (const run of runs) run.to(ends);
+  for (const run of runs) await run.to(ends);
   whole = -Infinity;
   watched = queue;
 }
 
 /** All simulations to a time, in steps short enough to keep to the budget. */
-function advance(to: number, budget: number): void {
+async function advance(to: number, budget: number): Promise<void> {
   const began = performance.now();
   const end = Math.min(to, runs[0]!.simulation.about.duration);
   while (now() < end && performance.now() - began < budget) {
     const next = Math.min(end, now() + 5 * INTERVAL);
-    for (const run of runs) run.to(next);
+    for (const run of runs) await run.to(next);
   }
 }
 
-function compare(message: Extract<Ask, { ask: "compare" }>): void {
+async function compare(message: Extract<Ask, { ask: "compare" }>): Promise<void> {
   const { tomls, first, seeds } = message;
   const documents: string[][] = tomls.map(() => []);
   let done = 0;
   for (let seed = first; seed < first + seeds; seed += 1) {
-    tomls.forEach((toml, k) => {
-      documents[k]!.push(engine!.run(toml, seed));
+    for (const [k, toml] of tomls.entries()) {
+      documents[k]!.push(await engine!.run(toml, seed));
       done += 1;
-    });
+    }
     tell({ tell: "compared", serial, done, of: seeds * tomls.length, documents: null });
   }
   tell({ tell: "compared", serial, done, of: done, documents });
@@ -131,19 +147,19 @@ function compare(message: Extract<Ask, { ask: "compare" }>): void {
 
 async function answer(message: Ask): Promise<void> {
   if (message.ask === "load") {
-    engine = await Engine.load(message.module);
+    engine = await Engine.load(message.module, breathe);
     tell({ tell: "ready", version: engine.version, disciplines: engine.disciplines(), stacks: engine.stacks() });
     return;
   }
   serial = message.serial;
   switch (message.ask) {
     case "start": {
-      start(message.tomls, message.queue, message.seed, message.changes, message.to);
+      await start(message.tomls, message.queue, message.seed, message.changes, message.to);
       tell({ tell: "started", serial, runs: runs.map((run) => run.simulation.about), frame: frame() });
       break;
     }
     case "advance":
-      advance(message.to, message.budget);
+      await advance(message.to, message.budget);
       tell({ tell: "frame", serial, frame: frame(message.packets) });
       break;
     case "set": {
@@ -158,7 +174,8 @@ async function answer(message: Ask): Promise<void> {
       break;
     }
     case "finish": {
-      const documents = runs.map((run) => run.simulation.finish());
+      const documents: string[] = [];
+      for (const run of runs) documents.push(await run.simulation.finish());
       for (const run of runs) run.simulation.free();
       runs = [];
       tell({ tell: "finished", serial, documents });
@@ -172,12 +189,17 @@ async function answer(message: Ask): Promise<void> {
       break;
     }
     case "compare":
-      compare(message);
+      await compare(message);
   }
 }
 
+/** Answers come in the order of the questions. */
+let answered = Promise.resolve();
+
 self.addEventListener("message", (event: MessageEvent<Ask>) => {
-  answer(event.data).catch((error: unknown) => {
-    tell({ tell: "fault", serial, message: error instanceof Error ? error.message : String(error) });
-  });
+  answered = answered
+    .then(() => answer(event.data))
+    .catch((error: unknown) => {
+      tell({ tell: "fault", serial, message: error instanceof Error ? error.message : String(error) });
+    });
 });

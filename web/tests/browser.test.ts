@@ -1,30 +1,17 @@
 // The page in a real browser: the distribution's Chromium, driven by playwright, served by `earlydrop play`.
 
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
-import { type Browser, type BrowserContext, type Page, chromium } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { stringify } from "smol-toml";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { compared, digest, stored } from "../../crates/web/tests/equality.mjs";
 import { STORIES } from "../src/stories";
-
-const ROOT = resolve(import.meta.dirname, "../..");
-const PYTHON = process.env.EARLYDROP_PYTHON ?? join(ROOT, ".venv/bin/python");
-const CHROMIUM = [
-  process.env.CHROMIUM,
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-].find((one) => one && existsSync(one));
-const BUILT = join(ROOT, "target/web");
-const FOLDER = mkdtempSync(join(tmpdir(), "earlydrop-"));
-const SLOW = 240_000;
+import { barriers, BUILT, button, FOLDER, launch, play, python, ready, SLOW, until } from "./browser";
 
 let server: ChildProcess;
 let address = "";
@@ -32,31 +19,11 @@ let browser: Browser;
 const complaints: string[] = [];
 const contexts: BrowserContext[] = [];
 
-function earlydrop(...words: string[]): string {
-  const env = { ...process.env, PYTHONPATH: join(ROOT, "python") };
-  return execFileSync(PYTHON, ["-m", "earlydrop", ...words], {
-    env,
-    cwd: FOLDER,
-    encoding: "utf8",
-    maxBuffer: 1 << 28,
-  });
-}
+const earlydrop = (...words: string[]): string => python("-m", "earlydrop", ...words);
 
 beforeAll(async () => {
-  if (!CHROMIUM) throw new Error("chromium is missing: install the distribution's, or set CHROMIUM");
-  const env = { ...process.env, PYTHONPATH: join(ROOT, "python") };
-  server = spawn(PYTHON, ["-m", "earlydrop", "play", "--no-browser"], {
-    env,
-    cwd: FOLDER,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  address = await new Promise((found) => {
-    server.stdout!.on("data", (text: Buffer) => {
-      const line = /playground: (\S+)/.exec(text.toString());
-      if (line) found(line[1]!);
-    });
-  });
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
+  browser = await launch();
+  [server, address] = await play();
 }, SLOW);
 
 afterAll(async () => {
@@ -115,21 +82,13 @@ function watch(page: Page): void {
   });
 }
 
-async function ready(page: Page): Promise<void> {
-  await page.waitForFunction("globalThis.earlydrop?.player.histories.length > 0");
-}
-
 /** The value of an expression on the page, where `player` is its player. */
 function of<T>(page: Page, expression: string): Promise<T> {
   return page.evaluate(`(() => { const { player } = globalThis.earlydrop; return ${expression}; })()`);
 }
 
 async function reach(page: Page, time: number): Promise<void> {
-  await page.waitForFunction(`globalThis.earlydrop.player.now >= ${time}`, undefined, { timeout: 100_000 });
-}
-
-async function button(page: Page, name: string): Promise<void> {
-  await page.getByRole("button", { name, exact: true }).click();
+  await until(page, `globalThis.earlydrop.player.now >= ${time}`, 100_000);
 }
 
 const MEAN = (from: number, run = 0): string => `player.histories[${run}].mean(1, ${from})`;
@@ -177,10 +136,10 @@ describe("the page", () => {
       await button(page, "Pause");
       const before = await of<number>(page, "player.now");
       await button(page, "Step");
-      await page.waitForFunction(`globalThis.earlydrop.player.now > ${before}`);
+      await until(page, `globalThis.earlydrop.player.now > ${before}`);
       expect((await of<number>(page, "player.now")) - before).toBeCloseTo(12000 / 10e6, 9);
       await button(page, "Restart");
-      await page.waitForFunction("globalThis.earlydrop.player.now === 0");
+      await until(page, "globalThis.earlydrop.player.now === 0");
     },
     SLOW,
   );
@@ -191,7 +150,7 @@ describe("the page", () => {
       const page = await open();
       await page.getByLabel("Speed").selectOption("Infinity");
       await button(page, "Start");
-      await page.waitForFunction("globalThis.earlydrop.player.done", undefined, { timeout: 60_000 });
+      await until(page, "globalThis.earlydrop.player.done", 60_000);
       expect(await of<number>(page, "player.now")).toBe(120);
       expect(await page.locator("#notice").textContent()).toContain("ended at 120 s");
       // What it showed is what the result says.
@@ -218,7 +177,7 @@ describe("the page", () => {
       const before = await of<number>(page, MEAN(8));
       const slider = page.getByRole("slider", { name: "target of CoDel", exact: true });
       for (let k = 0; k < 4; k += 1) await slider.press("PageUp");
-      await page.waitForFunction("globalThis.earlydrop.player.setup.changes.length > 0");
+      await until(page, "globalThis.earlydrop.player.setup.changes.length > 0");
       await button(page, "Start");
       await reach(page, moment + 15);
       await button(page, "Pause");
@@ -240,7 +199,7 @@ describe("the page", () => {
       const exact = page.getByRole("textbox", { name: /^min_th of RED/ });
       await exact.fill("99");
       await exact.press("Enter");
-      await page.waitForFunction("!document.querySelector('#notice').hidden");
+      await until(page, "!document.querySelector('#notice').hidden");
       expect(await page.locator("#notice").textContent()).toContain("min_th");
       expect(await exact.inputValue()).toBe("5");
       expect(await of<string>(page, "player.fault")).toBe("");
@@ -260,7 +219,7 @@ describe("the page", () => {
       const flows = page.getByRole("textbox", { name: /^Number of flows, exact/ });
       await flows.fill("30");
       await flows.press("Enter");
-      await page.waitForFunction(`globalThis.earlydrop.player.histories[0]?.about.flows === 30`);
+      await until(page, `globalThis.earlydrop.player.histories[0]?.about.flows === 30`);
       expect(await of<number>(page, "player.now")).toBe(moment);
       expect(await of<string>(page, SHOWN)).not.toBe(before);
     },
@@ -308,10 +267,10 @@ describe("sharing", () => {
       await page.getByRole("slider", { name: "interval of CoDel", exact: true }).press("ArrowLeft");
       await reach(page, 6);
       await button(page, "Pause");
-      await page.waitForFunction("globalThis.earlydrop.player.setup.changes.length === 2");
+      await until(page, "globalThis.earlydrop.player.setup.changes.length === 2");
       await page.locator(".share > summary").click();
       await button(page, "Copy link to this moment");
-      await page.waitForFunction("location.hash.startsWith('#s=')");
+      await until(page, "location.hash.startsWith('#s=')");
       const link = (await page.evaluate("location.href")) as string;
       expect(await page.evaluate("navigator.clipboard.readText()")).toBe(link);
       const state = await of<string>(page, `JSON.stringify([player.setup, player.now])`);
@@ -347,7 +306,7 @@ describe("sharing", () => {
       const exact = page.getByRole("textbox", { name: /^target of CoDel/ });
       await exact.fill("12");
       await exact.press("Enter");
-      await page.waitForFunction("globalThis.earlydrop.player.setup.disciplines[0].set.target === 0.012");
+      await until(page, "globalThis.earlydrop.player.setup.disciplines[0].set.target === 0.012");
       const [own] = JSON.parse(readFileSync(await downloaded(page, /^Results/), "utf8")) as object[];
       const file = await downloaded(page, /^Scenario with CoDel/);
       const native = JSON.parse(earlydrop("run", file, "--json")) as object;
@@ -357,7 +316,8 @@ describe("sharing", () => {
       expect(bytes(native)).toBe(bytes(own!));
       await page.locator(".share > summary").click();
       await page.getByLabel("Open a scenario file").setInputFiles(file);
-      await page.waitForFunction(
+      await until(
+        page,
         "globalThis.earlydrop.player.setup.file !== '' && globalThis.earlydrop.player.histories.length === 1",
       );
       expect(await page.getByRole("textbox", { name: /^target of CoDel/ }).inputValue()).toBe("12");
@@ -375,7 +335,7 @@ describe("sharing", () => {
       writeFileSync(wrong, 'name = "x"\n[queue.bottleneck]\naqm = "codle"\n');
       await page.locator(".share > summary").click();
       await page.getByLabel("Open a scenario file").setInputFiles(wrong);
-      await page.waitForFunction("globalThis.earlydrop.player.fault !== ''");
+      await until(page, "globalThis.earlydrop.player.fault !== ''");
       expect(await page.locator(".play .fault").textContent()).toMatch(/duration|codle|topology/);
     },
     SLOW,
@@ -468,7 +428,7 @@ describe("stories", () => {
       expect(await of<number>(page, "player.speed")).toBe(0.1);
       expect(await page.getByLabel("Speed").inputValue()).toBe("0.1");
       await page.evaluate("location.hash = '#story=ecn'");
-      await page.waitForFunction("globalThis.earlydrop.player.setup.story === 'ecn'");
+      await until(page, "globalThis.earlydrop.player.setup.story === 'ecn'");
       await reach(page, 0.2);
       // Neither with reduced motion, nor at a moment that somebody shared.
       const still = await open("#story=ecn", { still: true });
@@ -477,7 +437,7 @@ describe("stories", () => {
       await button(page, "Pause");
       await page.locator(".share > summary").click();
       await button(page, "Copy link to this moment");
-      await page.waitForFunction("location.hash.includes('s=')");
+      await until(page, "location.hash.includes('s=')");
       const shared = await open(new URL((await page.evaluate("location.href")) as string).hash);
       expect(await of<boolean>(shared, "player.playing")).toBe(false);
       expect(await shared.locator(".learn h2").textContent()).toBe("ECN");
@@ -490,9 +450,7 @@ describe("stories", () => {
     async () => {
       const page = await open("#story=rtt", { still: true });
       await button(page, "Measure it");
-      await page.waitForFunction("document.querySelector('.measured').textContent.includes('Mbit/s')", undefined, {
-        timeout: 60_000,
-      });
+      await until(page, "document.querySelector('.measured').textContent.includes('Mbit/s')", 60_000);
       expect(await page.locator(".measured").textContent()).not.toContain("does not show");
     },
     SLOW,
@@ -516,7 +474,7 @@ describe("people", () => {
       expect(await of<boolean>(page, "player.playing")).toBe(false);
       for (let k = 0; k < 60 && (await focus()) !== "target of CoDel"; k += 1) await page.keyboard.press("Tab");
       await page.keyboard.press("ArrowRight");
-      await page.waitForFunction("globalThis.earlydrop.player.setup.changes.length === 1");
+      await until(page, "globalThis.earlydrop.player.setup.changes.length === 1");
       expect(await page.locator(".knob:focus-within .tip").isVisible()).toBe(true);
       await page.locator(".share > summary").focus();
       await page.keyboard.press("Enter");
@@ -545,15 +503,8 @@ describe("people", () => {
       const page = await open("#aqm=red,codel&flows=5", { theme });
       const ground = await page.evaluate("getComputedStyle(document.body).backgroundColor");
       expect(ground === "rgb(20, 24, 28)").toBe(theme === "dark");
-      await page.addScriptTag({ path: createRequire(import.meta.url).resolve("axe-core/axe.min.js") });
       const look = async (where: string): Promise<void> => {
-        const found = (await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")) as {
-          violations: { id: string; impact: string; nodes: { html: string }[] }[];
-        };
-        const serious = found.violations.filter((one) => one.impact === "serious" || one.impact === "critical");
-        expect(
-          serious.map((one) => `${where}: ${one.id}: ${one.nodes.map((node) => node.html.slice(0, 160)).join(" ")}`),
-        ).toEqual([]);
+        expect(await barriers(page), where).toEqual([]);
       };
       await button(page, "Start");
       await reach(page, 2);
@@ -595,8 +546,7 @@ net = ed.dumbbell(
 widget = net.play(duration="20 s", warmup="5 s")
 print(json.dumps({"script": str(widget._esm), "page": widget.page, "height": widget.height}))
 `;
-      const env = { ...process.env, PYTHONPATH: join(ROOT, "python") };
-      const given = execFileSync(PYTHON, ["-c", code], { env, cwd: FOLDER, encoding: "utf8", maxBuffer: 1 << 28 });
+      const given = python("-c", code);
       const context = await browser.newContext({ colorScheme: "light" });
       contexts.push(context);
       const page = await context.newPage();
@@ -614,13 +564,13 @@ print(json.dumps({"script": str(widget._esm), "page": widget.page, "height": wid
       const frame = page.frameLocator("iframe[title='earlydrop playground']");
       await frame.getByRole("button", { name: "Start", exact: true }).click();
       const inside = page.frames()[1]!;
-      await inside.waitForFunction("globalThis.earlydrop.player.now > 1");
+      await until(inside, "globalThis.earlydrop.player.now > 1");
       expect(await inside.evaluate("globalThis.earlydrop.player.histories[0].about.flows")).toBe(3);
       expect(await frame.getByRole("textbox", { name: /^min_th of RED/ }).inputValue()).toBe("7");
       const ground = (): Promise<string> => inside.evaluate("getComputedStyle(document.body).backgroundColor");
       expect(await ground()).toBe("rgb(27, 32, 38)");
       await page.evaluate("document.body.dataset.jpThemeLight = 'true'");
-      await inside.waitForFunction("document.documentElement.dataset.theme === 'light'");
+      await until(inside, "document.documentElement.dataset.theme === 'light'");
       expect(await ground()).toBe("rgb(255, 255, 255)");
       await page.evaluate("end()");
     },
@@ -634,9 +584,9 @@ describe("without a network", () => {
     async () => {
       const page = await open();
       await page.evaluate("navigator.serviceWorker.ready");
-      await page.waitForFunction(async () => (await caches.keys()).length === 1);
+      await until(page, "caches.keys().then((names) => names.length === 1)");
       await page.reload();
-      await page.waitForFunction("navigator.serviceWorker.controller !== null");
+      await until(page, "navigator.serviceWorker.controller !== null");
       await page.context().setOffline(true);
       await page.reload();
       await ready(page);
@@ -669,10 +619,10 @@ describe("frames", () => {
       const page = await open("#aqm=red,codel,pie,fq_codel&flows=20");
       await page.getByLabel("Speed").selectOption("10");
       await button(page, "Start");
-      await page.waitForFunction(
+      await until(
+        page,
         "globalThis.earlydrop.player.now >= 15 && globalThis.earlydrop.player.frames.length > 120",
-        undefined,
-        { timeout: 110_000 },
+        110_000,
       );
       const frames = await of<number[]>(page, "player.frames.slice(-200)");
       const sorted = frames.toSorted((a, b) => a - b);

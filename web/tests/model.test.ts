@@ -1,6 +1,7 @@
 // The page's models, without a browser: links, scenarios, sliders, statistics and sentences.
 
 import { readFileSync } from "node:fs";
+import { deflateRawSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { Declared } from "../src/catalogue";
 import { rangeOf } from "../src/catalogue";
@@ -9,6 +10,7 @@ import { address, asked } from "../src/link";
 import { latest, SETUP, settled } from "../src/model";
 import { short, time } from "../src/numbers";
 import { exported, imported, toml } from "../src/scenario";
+import { at, STORIES } from "../src/stories";
 import { estimate, holm, jain, paired, tDistribution, tQuantile } from "../src/statistics";
 import { corrected, sentences } from "../src/words";
 
@@ -29,6 +31,49 @@ describe("links", () => {
   it("that are cut say so", async () => {
     const hash = await address(structuredClone(SETUP), 1);
     await expect(asked(hash.slice(0, 20))).rejects.toThrow("The link is incomplete");
+  });
+
+  it("of every story open, and no link is made that the page would not open", async () => {
+    for (const story of STORIES)
+      for (const step of story.steps.keys()) {
+        const setup = at(story, step);
+        expect((await asked(await address(setup, 1))).setup).toEqual(setup);
+      }
+    const beyond = { ...structuredClone(SETUP), rate: 1e13 };
+    await expect(address(beyond, 0)).rejects.toThrow("rate: 10000000000000; allowed: a number from 1 to 1000000000000");
+  });
+
+  it("say which field is wrong before anything is made of it", async () => {
+    const link = (more: object): string =>
+      `#s=${deflateRawSync(JSON.stringify({ setup: { ...SETUP, ...more }, at: 0 })).toString("base64url")}`;
+    const group = SETUP.groups[0]!;
+    const cases: [object, string][] = [
+      [{ groups: [{ ...group, count: 1e9 }] }, "group 1: count: 1000000000; allowed: a whole number from 1 to 5000"],
+      [
+        {
+          groups: [
+            { ...group, count: 4000 },
+            { ...group, count: 4000 },
+          ],
+        },
+        "flows: 8000; allowed",
+      ],
+      [{ groups: {} }, "groups: an object; allowed: a list of 1 to 10 entries"],
+      [{ disciplines: [{ aqm: "__proto__", set: {} }] }, "discipline 1: aqm: __proto__; allowed: a name"],
+      [{ changes: [{ time: 0, run: 2, parameter: "x", value: 1 }] }, "change 1: run: 2; allowed"],
+      [{ file: "a.".repeat(60) + "a = 1" }, "at most 50 tables within each other"],
+      [{ file: "#".repeat(2 ** 20 + 1) }, "a scenario file has at most 1 MiB"],
+      [{ story: "none" }, "story: none; allowed: one of this page's"],
+    ];
+    for (const [more, text] of cases) await expect(asked(link(more))).rejects.toThrow(text);
+  });
+
+  it("that inflate to too much are read no further", async () => {
+    const bomb = deflateRawSync(Buffer.alloc(300_000_000)).toString("base64url");
+    const before = process.memoryUsage().rss;
+    await expect(asked(`#s=${bomb}`)).rejects.toThrow("It holds more than the 3145728 bytes");
+    expect(process.memoryUsage().rss - before).toBeLessThan(100e6);
+    await expect(asked(`#s=${"A".repeat(2 ** 20 + 1)}`)).rejects.toThrow("longer than the 1048576 characters");
   });
 
   it("may be a few words", async () => {
