@@ -5,6 +5,7 @@ use earlydrop_aqm::catalogue;
 use earlydrop_aqm::markers;
 use earlydrop_aqm::params::{Kind, Param, Unit, Value};
 use earlydrop_aqm::parents;
+use earlydrop_net::tcp::stacks::options::{self, Values};
 use earlydrop_sim::flow_table::goodput;
 use earlydrop_sim::run::{run, Events, Links};
 use earlydrop_sim::scenario::{check, Doc};
@@ -38,6 +39,8 @@ fn scenario(link: &str, queue: &str, flow: &str) -> String {
 const NEVER: &[&str] = &[];
 /// A refusal names a key of the queue, and the segments, or it is about the value itself.
 const QUEUE: &[&str] = &["traffic[0].segment", "does not fit", "is out of range"];
+/// An option that the stack or its TCP does not have.
+const OPTION: &[&str] = &["traffic[0].rules."];
 const LINK: &str = "rate = '2 Mbit/s'";
 
 /// What the flow brings, Mbit/s, or why it is refused.
@@ -71,6 +74,33 @@ fn a_window_lets_segments_through() {
                 }
                 let flow = format!("{stack}\nsegment = {segment}\nwindow = {window}");
                 cases.push((flow.clone(), scenario(LINK, FIFO, &flow), NEVER));
+            }
+        }
+    }
+    let all = starved(cases);
+    assert!(all.is_empty(), "{}", all.join("\n"));
+}
+
+/// Each option of TCP at the ends of its range, with a window of one segment of Ethernet too.
+#[test]
+fn an_option_lets_segments_through() {
+    let mut cases = Vec::new();
+    for stack in STACKS.iter().filter(|stack| !stack.contains("ns2")) {
+        for opt in options::all().filter(|opt| opt.key != "window") {
+            let ends = match &opt.values {
+                Values::Whole(low, high, ..) => vec![low.to_string(), high.to_string()],
+                Values::Seconds(low, high, ..) => vec![format!("'{low:?} s'"), format!("'{high:?} s'")],
+                Values::Number(low, high, ..) => vec![format!("{low:?}"), format!("{high:?}")],
+                Values::Wait(high, ..) => vec!["'1 ns'".into(), format!("'{high:?} s'"), "false".into()],
+                Values::Window(segments, ..) => vec!["1".into(), "'1 B'".into(), segments.to_string()],
+                Values::Flag(_) => vec!["true".into(), "false".into()],
+                _ => opt.words().iter().map(|word| format!("'{word}'")).collect(),
+            };
+            for end in ends {
+                for window in ["", "window = '1400 B'\n"] {
+                    let flow = format!("{stack}\nsegment = 1448\n{window}rules = {{ {} = {end} }}", opt.key);
+                    cases.push((flow.clone(), scenario(LINK, FIFO, &flow), OPTION));
+                }
             }
         }
     }
