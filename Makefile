@@ -202,7 +202,7 @@ complexity:
 # nightly compiler. RANDOM=yes: with random bytes instead, which needs neither. The sanitizer keeps little freed memory:
 # it counts against the limit.
 SECONDS ?= 60
-FUZZ_TARGETS ?= documents scenarios networks events disciplines headers paths
+FUZZ_TARGETS ?= documents scenarios hostile networks events disciplines headers paths
 .PHONY: fuzz fuzz-python
 fuzz:
 ifdef RANDOM

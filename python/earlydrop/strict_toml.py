@@ -18,7 +18,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from .document import text_of
+
 _REQUIRED: Any = object()
+
+
+MOST_TOML = 16 << 20
+"""Bytes of a sweep, a study or a settings file at most."""
 
 
 class TomlError(ValueError):
@@ -28,7 +34,7 @@ class TomlError(ValueError):
 def load(path: Path) -> dict[str, Any]:
     """The document in a TOML file."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(text_of(path, MOST_TOML))
     except OSError as error:
         raise TomlError(error.strerror) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -30,9 +30,7 @@ impl Generator {
     /// ns-2's stream after `$defaultRNG seed SEED` and `skip` draws.
     pub fn ns2(seed: u32, skip: u64) -> Self {
         let mut generator = Mrg32k3a::new(seed);
-        for _ in 0..skip {
-            generator.uniform();
-        }
+        generator.skip(skip);
         Generator::Mrg32k3a(Box::new(generator))
     }
 
@@ -71,6 +69,15 @@ impl Mrg32k3a {
         Self { first: [u64::from(seed); 3], second: [u64::from(seed); 3] }
     }
 
+    /// Leaves out so many numbers. Each component is a linear map of three numbers, so its power does it in one step
+    /// (L'Ecuyer, Simard, Chen and Kelton, Operations Research 50, 2002, section 2).
+    pub fn skip(&mut self, numbers: u64) {
+        let first = [[0, 1, 0], [0, 0, 1], [Self::M1 - 810_728, 1_403_580, 0]];
+        let second = [[0, 1, 0], [0, 0, 1], [Self::M2 - 1_370_589, 0, 527_612]];
+        self.first = applied(&first, numbers, self.first, Self::M1);
+        self.second = applied(&second, numbers, self.second, Self::M2);
+    }
+
     /// The next number in (0, 1).
     pub fn uniform(&mut self) -> f64 {
         let p1 = (1_403_580 * self.first[1] % Self::M1 + Self::M1 - 810_728 * self.first[0] % Self::M1) % Self::M1;
@@ -82,9 +89,41 @@ impl Mrg32k3a {
     }
 }
 
+/// `map` applied so many times to `state`, modulo `m` < 2^32.
+fn applied(map: &[[u64; 3]; 3], times: u64, mut state: [u64; 3], m: u64) -> [u64; 3] {
+    let sum = |row: &[u64; 3], of: [u64; 3]| row.iter().zip(of).fold(0, |sum, (a, b)| (sum + a * b % m) % m);
+    let mut power = *map;
+    for bit in 0..u64::BITS - times.leading_zeros() {
+        if times >> bit & 1 == 1 {
+            state = power.each_ref().map(|row| sum(row, state));
+        }
+        let columns = [0, 1, 2].map(|column| power.map(|row| row[column]));
+        power = power.each_ref().map(|row| columns.map(|column| sum(row, column)));
+    }
+    state
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn skipping_is_drawing_and_leaving_out() {
+        for skip in [0, 1, 2, 3, 7, 100, 12_345] {
+            let (mut drawn, mut skipped) = (Mrg32k3a::new(12345), Mrg32k3a::new(12345));
+            (0..skip).for_each(|_| {
+                drawn.uniform();
+            });
+            skipped.skip(skip);
+            assert_eq!((drawn.first, drawn.second), (skipped.first, skipped.second), "{skip}");
+        }
+        // In two parts: far more than could be drawn.
+        let (mut once, mut twice) = (Mrg32k3a::new(7), Mrg32k3a::new(7));
+        once.skip(3 << 60);
+        twice.skip(1 << 61);
+        twice.skip(1 << 60);
+        assert_eq!((once.first, once.second), (twice.first, twice.second));
+    }
 
     #[test]
     fn mrg32k3a_gives_the_numbers_of_ns2() {

@@ -21,7 +21,7 @@ pub struct Drawn {
 /// A discipline with parameters, where they fit one another, else with its defaults.
 pub fn drawn(input: &mut Input<'_>, link: &Link) -> Drawn {
     let spec = input.of(catalogue::all());
-    let values = values(input, spec);
+    let values = values(input, spec.all_params());
     let limit = match input.below(4) {
         0 => Limit::Bytes(1500 + 100 * input.below(1000) as u64),
         _ => Limit::Packets(1 + input.of(&[20, 0, 3, 100, 1000]) + input.below(8) as u64),
@@ -40,11 +40,11 @@ pub fn drawn(input: &mut Input<'_>, link: &Link) -> Drawn {
     }
 }
 
-/// Some parameters, within their ranges.
-pub fn values(input: &mut Input<'_>, spec: &'static AqmSpec) -> Values {
+/// Some of these parameters, within their ranges.
+pub fn values(input: &mut Input<'_>, params: impl Iterator<Item = &'static Param>) -> Values {
     let mut values = Values::new();
     let often = input.below(4);
-    for param in spec.all_params() {
+    for param in params {
         if often == 0 || input.below(4) >= often {
             continue;
         }

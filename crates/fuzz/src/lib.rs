@@ -7,6 +7,7 @@ mod disciplines;
 mod documents;
 mod events;
 mod headers;
+mod hostile;
 mod input;
 mod networks;
 mod paths;
@@ -23,6 +24,8 @@ pub struct Target {
     pub about: &'static str,
     /// Runs it on some bytes. Panics if a promise is broken.
     pub run: fn(&[u8]),
+    /// The scenario that it makes of them, if it makes one.
+    pub text: Option<fn(&[u8]) -> String>,
 }
 
 /// All targets.
@@ -31,28 +34,39 @@ pub const TARGETS: &[Target] = &[
         name: "documents",
         about: "TOML and JSON documents, damaged at will, are checked or refused with the path of a field",
         run: documents::run,
+        text: None,
     },
     Target {
         name: "scenarios",
         about: "scenarios of all disciplines, traffic and stacks: packets are conserved, runs repeat to the byte",
         run: scenarios::run,
+        text: Some(scenarios::text),
+    },
+    Target {
+        name: "hostile",
+        about: "scenarios with other numbers in them: refused, or in full the same scenario, which runs the same",
+        run: hostile::run,
+        text: Some(hostile::text),
     },
     Target {
         name: "networks",
         about: "random networks: analytic links give the results of event-driven ones, lanes those of the heap",
         run: networks::run,
+        text: None,
     },
-    Target { name: "events", about: "the event queue of lanes pops what the heap pops", run: events::run },
+    Target { name: "events", about: "the event queue of lanes pops what the heap pops", run: events::run, text: None },
     Target {
         name: "disciplines",
         about: "every discipline with any parameters, under any arrivals: conservation, no NaN",
         run: disciplines::run,
+        text: None,
     },
-    Target { name: "headers", about: "IP headers and fragments of any bytes; marking", run: headers::run },
+    Target { name: "headers", about: "IP headers and fragments of any bytes; marking", run: headers::run, text: None },
     Target {
         name: "paths",
         about: "a real link's path, from bytes and times to deliveries: conservation, order, no NaN",
         run: paths::run,
+        text: None,
     },
 ];
 

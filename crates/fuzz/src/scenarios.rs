@@ -7,9 +7,18 @@ use earlydrop_sim::result;
 use earlydrop_sim::run::{run as simulate, Events, Links};
 use earlydrop_sim::scenario::{check, Doc, Scenario};
 
+/// The scenario of an input.
+pub fn text(bytes: &[u8]) -> String {
+    made(&mut Input::new(bytes))
+}
+
+fn made(input: &mut Input<'_>) -> String {
+    texts::scenario(input, "2", true)
+}
+
 pub fn run(bytes: &[u8]) {
     let mut input = Input::new(bytes);
-    let text = texts::scenario(&mut input, "2", true);
+    let text = made(&mut input);
     let doc = Doc::from_toml(&text, None).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let scenario = match check(&doc, None) {
         Ok(scenario) => scenario,
@@ -20,6 +29,7 @@ pub fn run(bytes: &[u8]) {
     let json = scenario.to_json();
     let again = Doc::from_json(&json).and_then(|doc| check(&doc, None)).unwrap_or_else(|e| panic!("{e}\n{json}"));
     let (links, events) = input.of(&[(Links::Auto, Events::Lanes), (Links::Stepped, Events::Heap)]);
+    assert_eq!(again.to_json(), json, "the scenario in full is the same scenario");
     assert_eq!(first, outcome(&again, links, events, whole, &text), "{links:?} {events:?}\n{text}");
 }
 

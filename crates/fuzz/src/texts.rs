@@ -1,8 +1,8 @@
 //! Scenarios as TOML, made of an input's choices. Rates are low, so that a run has at most some thousand packets.
 
 use crate::{disciplines, Input};
-use earlydrop_aqm::catalogue;
-use earlydrop_aqm::params::{Unit, Value};
+use earlydrop_aqm::params::{Param, Unit, Value, Values};
+use earlydrop_aqm::{catalogue, markers, parents};
 
 /// Rates in simple ratios, so that events coincide.
 const RATES: &[&str] = &["1 Mbit/s", "500 kbit/s", "64 kbit/s", "2 Mbit/s", "1048576 bit/s", "5 Mbit/s", "9600 bit/s"];
@@ -35,7 +35,21 @@ const TCPS: &[&str] = &[
     "stack = 'rfc'\ntcp = 'reno'\nrack = true\npacing = true",
     "stack = 'rfc'\ntcp = 'sack'\nfin = true",
     "tcp = 'reno'\ndelayed_ack = true\necn = true",
+    "stack = 'rfc'\ntcp = 'reno'\necn = true\nrules = { feedback = 'accecn' }",
+    "stack = 'linux-6.18'\ntcp = 'cubic'\necn = true\nrules = { feedback = 'accecn', ecn_plus = 'on' }",
+    "stack = 'rfc'\ntcp = 'dctcp'\nrules = { feedback = 'accecn', server_ecn = 'classic' }",
+    "stack = 'rfc'\ntcp = 'prague'\nrules = { server_ecn = 'none' }",
+    "stack = 'linux-6.18'\ntcp = 'cubic'\nrules = { receive_window = 'fixed', window = '1400 B' }",
+    "stack = 'linux-6.18'\ntcp = 'bbr'\nrules = { window = '2500 B' }",
+    "stack = 'rfc'\ntcp = 'cubic'\nrules = { window = '1 B' }",
+    "stack = 'rfc'\ntcp = 'reno'\nreading = { rate = '200 kbit/s' }\nrules = { window = '1300 B' }",
+    "stack = 'rfc'\ntcp = 'reno'\nreading = { pause = '100 ms', every = '300 ms' }\nrules = { window = 4 }",
 ];
+/// Numbers that stand where others stood, and the largest.
+const HOSTILE: &[&str] =
+    &["0", "1", "-1", "2", "7", "40", "1e-9", "1e-300", "2e-17", "0.001", "0.5", "1400", "9000", "nan"];
+const LARGEST: &[&str] =
+    &["65535", "65536", "1e300", "1e9", "1000000", "999999999", "9223372036854775807", "1e5", "100000"];
 /// Kinds of networks, and the keys of their queues.
 const KINDS: &[(&str, &[&str])] = &[
     ("dumbbell", &["bottleneck", "reverse"]),
@@ -72,8 +86,23 @@ pub fn scenario(input: &mut Input<'_>, seconds: &str, any: bool) -> String {
             text += &queue(input, key, any);
         }
     }
-    for _ in 0..=input.below(3) {
-        text += &traffic(input, kind == "graph");
+    let mut named = Vec::new();
+    for number in 0..=input.below(3) {
+        text += &traffic(input, kind == "graph", number, &mut named);
+    }
+    text
+}
+
+/// The text of a scenario in which other numbers stand, hostile ones, and with `large` large ones too.
+pub fn hostile(input: &mut Input<'_>, large: bool) -> String {
+    let mut text = scenario(input, "2", true);
+    for _ in 0..1 + input.below(4) {
+        let digit = |at: usize| text.as_bytes().get(at).is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.');
+        let starts: Vec<usize> = (1..text.len()).filter(|&at| digit(at) && !digit(at - 1)).collect();
+        let from = input.of(&starts);
+        let to = (from..text.len()).find(|&at| !digit(at)).unwrap_or(text.len());
+        let number = if large && input.one_in(2) { input.of(LARGEST) } else { input.of(HOSTILE) };
+        text.replace_range(from..to, number);
     }
     text
 }
@@ -99,6 +128,8 @@ fn link(input: &mut Input<'_>, rates: &[&str], any: bool) -> String {
         ", jitter = { uniform = ['1 ms', '8 ms'], keep_order = true }",
         ", reorder = { probability = 0.1, delay = '5 ms' }",
         ", aggregation = { access = '1 ms', packets = 8, time = '2 ms' }",
+        ", framing = { overhead = '40 B', mpu = '64 B', encoding = 'atm' }",
+        ", framing = { overhead = 22, encoding = 'ptm' }",
     ]);
     format!("{{ rate = {rate}, delay = '{delay}'{more} }}")
 }
@@ -146,17 +177,34 @@ fn queue(input: &mut Input<'_>, key: &str, any: bool) -> String {
     let spec = input.of(catalogue::all());
     let limit = input.of(&["20", "5", "'30 kB'", "60", "1000", "1"]);
     let ecn = if input.one_in(2) { "ecn = true\n" } else { "" };
-    let mut text = format!("[queue.{key}]\naqm = '{}'\nlimit = {limit}\n{ecn}", spec.name);
+    let (mut text, mut place) = (String::new(), key.to_string());
+    if any && input.one_in(8) {
+        let spec = &parents::all()[input.below(parents::all().len())];
+        text += &format!("[queue.{key}]\nparent = '{}'\n", spec.name);
+        text += &lines(&disciplines::values(input, spec.params.iter()), spec.params.iter());
+        place += ".child";
+    }
+    text += &format!("[queue.{place}]\naqm = '{}'\nlimit = {limit}\n{ecn}", spec.name);
     if !any {
         let quick = [("min_th", "2"), ("max_th", "8"), ("w_q", "0.05"), ("q_ref", "2")];
         let known = quick.iter().filter(|(name, _)| spec.param(name).is_some() && !spec.name.contains("floadautored"));
         known.for_each(|(name, value)| text += &format!("{name} = {value}\n"));
         return text;
     }
-    let values = disciplines::values(input, spec);
-    for param in spec.all_params() {
-        let Some(value) = values.given(param.name) else { continue };
-        let written = match value {
+    let values = disciplines::values(input, spec.all_params());
+    text += &lines(&values, spec.all_params());
+    if input.one_in(8) {
+        let spec = &markers::all()[input.below(markers::all().len())];
+        let values = disciplines::values(input, spec.all_params());
+        text += &format!("[queue.{place}.marker]\nkind = '{}'\n{}", spec.name, lines(&values, spec.all_params()));
+    }
+    text
+}
+
+/// The values given of these parameters, as a scenario has them.
+fn lines(values: &Values, params: impl Iterator<Item = &'static Param>) -> String {
+    let line = |param: &'static Param| {
+        let written = match values.given(param.name)? {
             Value::Real(x) => match param.unit {
                 Unit::Seconds => format!("'{x:?} s'"),
                 Unit::Bytes => format!("'{x:?} B'"),
@@ -166,14 +214,15 @@ fn queue(input: &mut Input<'_>, key: &str, any: bool) -> String {
             Value::Choice(word) => format!("'{word}'"),
             Value::Auto => "'auto'".to_string(),
             Value::QueueBytes(x) => format!("'{x} B'"),
-            Value::Whole(_) | Value::Flag(_) => value.to_string(),
+            value @ (Value::Whole(_) | Value::Flag(_)) => value.to_string(),
         };
-        text += &format!("{} = {written}\n", param.name);
-    }
-    text
+        Some(format!("{} = {written}\n", param.name))
+    };
+    params.filter_map(line).collect()
 }
 
-fn traffic(input: &mut Input<'_>, drawn_pairs: bool) -> String {
+/// `named`: the entries before that `reverse_of` can name.
+fn traffic(input: &mut Input<'_>, drawn_pairs: bool, at: usize, named: &mut Vec<String>) -> String {
     let kind = input.of(&[
         "ftp",
         "transfers",
@@ -187,9 +236,21 @@ fn traffic(input: &mut Input<'_>, drawn_pairs: bool) -> String {
         "video",
         "media",
     ]);
+    if !named.is_empty() && input.one_in(2) {
+        let name = named.swap_remove(input.below(named.len()));
+        return format!(
+            "[[traffic]]\nkind = 'ftp'\nreverse_of = '{name}'\nstart = '{} ms'\n{}",
+            input.of(&[0, 20, 700]),
+            input.of(&["", "lifetime = '0.6 s'\n", "class = 2\n"])
+        );
+    }
     let (size, data, think) = (input.of(SIZES), input.of(DATA), input.of(TIMES));
     let number = input.of(&["5", "1", "'endless'"]);
     let mut text = format!("[[traffic]]\nkind = '{kind}'\n");
+    if kind == "ftp" && input.one_in(2) {
+        text += &format!("name = 'e{at}'\n");
+        named.push(format!("e{at}"));
+    }
     text += &match kind {
         "ftp" => format!("segment = {size}\n{}", input.of(&["", "lifetime = '0.5 s'\n", "window = 6\n"])),
         "transfers" => format!("segment = {size}\nsize = {data}\nthink = {think}\nnumber = {number}\n"),

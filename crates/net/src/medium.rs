@@ -249,6 +249,9 @@ struct Place {
     step: usize,
 }
 
+/// After so many periods their numbers, as floating-point numbers, no longer tell steps apart: no run gets there.
+const LAST_PERIOD: f64 = 1e12;
+
 impl Steps {
     fn new(steps: Vec<(f64, f64)>, repeat: Option<f64>) -> Self {
         let period = repeat.unwrap_or(f64::INFINITY);
@@ -278,10 +281,14 @@ impl Steps {
         }
     }
 
-    /// End of a transmission of `bits` that starts at `start`, not before any earlier one.
+    /// End of a transmission of `bits` that starts at `start`, not before any earlier one; infinite after
+    /// [`LAST_PERIOD`].
     fn end(&mut self, start: f64, mut bits: f64) -> f64 {
         if self.end_of(self.at) <= start && self.period.is_finite() {
             let period = (start / self.period).floor();
+            if period > LAST_PERIOD {
+                return f64::INFINITY;
+            }
             if period > self.at.period {
                 self.at = Place { period, step: 0 };
             }
@@ -302,8 +309,11 @@ impl Steps {
             (at, now) = (self.after(at), end);
             if at.step == 0 && bits > self.bits_per_period {
                 let whole = (bits / self.bits_per_period).floor();
-                bits -= whole * self.bits_per_period;
                 at.period += whole;
+                if at.period > LAST_PERIOD {
+                    return f64::INFINITY;
+                }
+                bits -= whole * self.bits_per_period;
                 now = at.period * self.period;
             }
         }
@@ -352,17 +362,31 @@ impl Opportunities {
         }
     }
 
-    /// When the last of `bytes` leaves, if the transmission may start at `start`.
+    /// Goes on to the first opportunity that is not before `start`.
+    fn skip_to(&mut self, start: f64) {
+        let period = (start * 1e3 / self.period_ms as f64) as u64;
+        // One period earlier, because the quotient is rounded.
+        if period > self.period + 1 {
+            (self.period, self.place) = (period - 1, 0);
+        }
+        self.left = OPPORTUNITY_BYTES;
+        while self.now() < start {
+            let begin = self.period * self.period_ms;
+            let before = |at: &u64| ((begin + at) as f64 / 1e3) < start;
+            self.place += self.at_ms[self.place..].partition_point(before);
+            if self.place == self.at_ms.len() {
+                (self.place, self.period) = (0, self.period + 1);
+            }
+        }
+    }
+
+    /// When the last of `bytes` leaves, if the transmission may start at `start`; infinite after [`LAST_PERIOD`].
     fn end(&mut self, start: f64, mut bytes: u32) -> f64 {
+        if start * 1e3 > LAST_PERIOD * self.period_ms as f64 {
+            return f64::INFINITY;
+        }
         if self.now() < start {
-            let period = (start * 1e3 / self.period_ms as f64) as u64;
-            // One period earlier, because the quotient is rounded.
-            if period > self.period + 1 {
-                (self.period, self.place, self.left) = (period - 1, 0, OPPORTUNITY_BYTES);
-            }
-            while self.now() < start {
-                self.advance();
-            }
+            self.skip_to(start);
         }
         loop {
             if self.left == 0 {
@@ -417,6 +441,31 @@ mod tests {
         assert_eq!(rate.bits_until(9.5), 3000.0);
         assert_eq!(rate.bits_until(0.5), 500.0);
         assert_eq!(steps(&[(0.0, 8.0), (2.0, 1.0)], None).bits_until(10.0), 24.0);
+    }
+
+    /// Each of these went on for ever: a period below the spacing of floating-point numbers, and rates of next to nothing.
+    #[test]
+    fn no_time_and_no_rate_is_too_much_for_a_schedule() {
+        assert_eq!(steps(&[(0.0, 1000.0), (1e-17, 10.0)], Some(2e-17)).end(5.0, 8000.0), f64::INFINITY);
+        assert_eq!(steps(&[(0.0, 1000.0), (1.0, 10.0)], Some(2.0)).end(1e300, 8000.0), f64::INFINITY);
+        assert_eq!(steps(&[(0.0, 1e-300), (1.0, 0.0)], Some(2.0)).end(0.0, 8000.0), f64::INFINITY);
+        assert_eq!(steps(&[(0.0, 5e-324), (1e-3, 0.0)], Some(2.0)).end(0.0, 8000.0), f64::INFINITY);
+        assert_eq!(steps(&[(0.0, 1000.0), (1.0, 0.0)], Some(2.0)).end(1e9, 500.0), 1e9 + 0.5);
+    }
+
+    #[test]
+    fn no_time_is_too_much_for_a_trace() {
+        assert_eq!(Opportunities::new(&[1]).end(1e300, 40), f64::INFINITY);
+        assert_eq!(Opportunities::new(&[1, 2]).end(1e6, 40), 1e6);
+    }
+
+    /// A million opportunities in a millisecond, and a packet in each millisecond.
+    #[test]
+    fn a_trace_is_searched_and_not_walked() {
+        let mut trace = Opportunities::new(&vec![1; 1_000_000]);
+        for ms in 1..20_000 {
+            assert_eq!(trace.end(f64::from(ms) / 1e3, 40), f64::from(ms) / 1e3);
+        }
     }
 
     #[test]

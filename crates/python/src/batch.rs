@@ -20,7 +20,7 @@ pub fn run_batch<'py>(
     jobs: Vec<(Py<Scenario>, u64)>,
 ) -> (Vec<PackedColumn<'py>>, Bound<'py, PyBytes>, Failures) {
     let made = py.detach(|| {
-        let jobs: Vec<_> = jobs.iter().map(|(scenario, seed)| (&scenario.get().checked, *seed)).collect();
+        let jobs: Vec<_> = jobs.iter().map(|(scenario, seed)| (&*scenario.get().checked, *seed)).collect();
         batch::run(&jobs)
     });
     let columns = made.columns.into_iter().map(|(path, column)| packed(py, path, column));

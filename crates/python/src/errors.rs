@@ -1,10 +1,16 @@
-//! The engine's errors as Python's.
+//! The engine's errors as Python's, and work that a signal interrupts.
 
 use earlydrop_aqm::fault::Fault;
 use earlydrop_sim::scenario::ScenarioError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::sync::mpsc::{sync_channel, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+/// Between two looks for a signal.
+const LOOK: Duration = Duration::from_millis(50);
 
 pub mod error {
     use pyo3::exceptions::PyValueError;
@@ -47,6 +53,26 @@ pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         Some(fault) => fault.0.clone(),
         None => resume_unwind(payload),
     })
+}
+
+/// What `work` gives, done on a thread of its own, while other Python threads and handlers of signals run. Where a handler
+/// raises, so does this, and what the work gives is lost.
+///
+/// # Errors
+/// What the handler raised.
+pub fn interruptible<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
+    let (give, mut given) = sync_channel(1);
+    let worker = move || drop(give.send(catch_unwind(AssertUnwindSafe(work))));
+    thread::Builder::new().name("check".to_string()).spawn(worker)?;
+    loop {
+        let looked = py.detach(move || (given.recv_timeout(LOOK), given));
+        given = looked.1;
+        match looked.0 {
+            Ok(made) => return Ok(made.unwrap_or_else(|panic| resume_unwind(panic))),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => return Err(internal("a thread has ended")),
+        }
+    }
 }
 
 pub fn internal(e: impl std::fmt::Display) -> PyErr {

@@ -1,6 +1,6 @@
 //! Scenarios: Python's data in, result documents out.
 
-use crate::errors::{guarded, raise};
+use crate::errors::{guarded, interruptible, raise};
 use crate::outcome::Outcome;
 use crate::policy;
 use earlydrop_sim::run::{Events, Links};
@@ -11,13 +11,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{json, Value};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A checked scenario.
 #[pyclass(frozen, module = "earlydrop._core")]
 pub struct Scenario {
     /// The engine's.
-    pub checked: scenario::Scenario,
+    pub checked: Arc<scenario::Scenario>,
 }
 
 #[pymethods]
@@ -25,9 +26,9 @@ impl Scenario {
     /// Reads, overrides and checks a TOML file.
     #[staticmethod]
     #[pyo3(signature = (path, sets=Vec::new()))]
-    fn load(path: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
+    fn load(py: Python<'_>, path: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
         let doc = scenario::load(Path::new(path)).map_err(raise)?;
-        Self::from_doc(doc, sets, Some(path), true)
+        Self::from_doc(py, doc, sets, Some(path), true)
     }
 
     /// Overrides and checks a dict. `strict`: a parameter that is set must be the discipline's, also one that is set too;
@@ -35,7 +36,7 @@ impl Scenario {
     #[staticmethod]
     #[pyo3(signature = (document, sets=Vec::new(), strict=false))]
     fn parse(document: &Bound<'_, PyAny>, sets: Vec<(String, String)>, strict: bool) -> PyResult<Self> {
-        Self::from_doc(doc_of(document, 0)?, sets, None, strict)
+        Self::from_doc(document.py(), doc_of(document, 0)?, sets, None, strict)
     }
 
     /// Its name.
@@ -57,12 +58,13 @@ impl Scenario {
 
     /// The same over links without a link layer, as those between TUN devices are.
     fn over_ip(&self) -> Scenario {
-        Scenario { checked: self.checked.over_ip() }
+        Scenario { checked: Arc::new(self.checked.over_ip()) }
     }
 
     /// What the scenario says but its author may not have meant, one sentence each.
-    fn warnings(&self) -> Vec<String> {
-        self.checked.warnings()
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let checked = Arc::clone(&self.checked);
+        interruptible(py, move || checked.warnings())
     }
 
     /// For each traffic entry with a TCP: its number, the TCP, its stack, and the options that differ from the stack,
@@ -87,8 +89,9 @@ impl Scenario {
 
     /// The network in full, as JSON: nodes, links, and the names of the queues at links. Other Python threads continue
     /// meanwhile.
-    fn network(&self, py: Python<'_>) -> String {
-        py.detach(|| self.checked.network_text())
+    fn network(&self, py: Python<'_>) -> PyResult<String> {
+        let checked = Arc::clone(&self.checked);
+        interruptible(py, move || checked.network_text())
     }
 
     /// Runs it; returns the result document as JSON. Other Python threads continue meanwhile.
@@ -130,7 +133,13 @@ impl Scenario {
         made.map_err(|fault: String| PyRuntimeError::new_err(fault))?.map_err(raise)
     }
 
-    fn from_doc(mut doc: Doc, sets: Vec<(String, String)>, file: Option<&str>, strict: bool) -> PyResult<Self> {
+    fn from_doc(
+        py: Python<'_>,
+        mut doc: Doc,
+        sets: Vec<(String, String)>,
+        file: Option<&str>,
+        strict: bool,
+    ) -> PyResult<Self> {
         scenario::apply_sets(&mut doc, &sets).map_err(|e| raise(e.in_file(file)))?;
         let own = policy::named_in(&mut doc, file)?;
         let paths: Vec<&str> = sets.iter().map(|(path, _)| path.as_str()).collect();
@@ -140,8 +149,9 @@ impl Scenario {
                 scenario::retain_known_with(&mut doc, queue, &own, meant);
             }
         }
-        let checked = scenario::check_with(&doc, file, &own).map_err(raise)?;
-        Ok(Scenario { checked })
+        let file = file.map(str::to_string);
+        let checked = interruptible(py, move || scenario::check_with(&doc, file.as_deref(), &own))?.map_err(raise)?;
+        Ok(Scenario { checked: Arc::new(checked) })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Simulations in steps.
 
-use crate::errors::{guarded, raise};
+use crate::errors::{guarded, interruptible, raise};
 use crate::scenario::{doc_of, Scenario};
 use earlydrop_sim::run::Links;
 use earlydrop_sim::scenario::{units, ScenarioError};
@@ -8,11 +8,11 @@ use earlydrop_sim::simulation;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Steps between which a signal such as Ctrl-C is noticed, in a run.
-const PIECES: f64 = 64.0;
+/// Events between which a signal such as Ctrl-C is noticed, about: less than half a second of computing.
+const EVENTS: u64 = 1_000_000;
 
 /// A scenario that runs in steps.
 #[pyclass(frozen, module = "earlydrop._core")]
@@ -32,8 +32,9 @@ impl Simulation {
     #[pyo3(signature = (scenario, seed=None))]
     fn new(py: Python<'_>, scenario: &Scenario, seed: Option<u64>) -> PyResult<Self> {
         let seed = seed.unwrap_or(scenario.checked.seed);
-        let built = py.detach(|| guarded(|| simulation::Simulation::new(&scenario.checked, seed, Links::Stepped)));
-        let simulation = built.map_err(PyRuntimeError::new_err)?.map_err(raise)?;
+        let checked = Arc::clone(&scenario.checked);
+        let build = move || guarded(|| simulation::Simulation::new(&checked, seed, Links::Stepped));
+        let simulation = interruptible(py, build)?.map_err(PyRuntimeError::new_err)?.map_err(raise)?;
         Ok(Simulation { running: Mutex::new(Some(Running { simulation, wall_s: 0.0 })) })
     }
 
@@ -169,17 +170,15 @@ impl Simulation {
     fn advance(&self, py: Python<'_>, until: impl FnOnce(f64) -> PyResult<f64>) -> PyResult<()> {
         let mut running = self.take()?;
         let end = running.simulation.scenario().duration;
-        let piece = end / PIECES;
         let mut made = until(running.simulation.now()).map(|time| time.min(end));
         while let Ok(time) = made {
-            let now = running.simulation.now();
-            if now >= time {
+            if running.simulation.now() >= time {
                 break;
             }
             let begin = Instant::now();
             let stepped = py.detach(|| {
                 guarded(move || {
-                    running.simulation.run_until(time.min(now + piece));
+                    running.simulation.run_some(time, EVENTS);
                     running
                 })
             });

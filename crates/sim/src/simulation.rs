@@ -81,7 +81,7 @@ impl Simulation {
         });
         let ports = ports.collect();
         let engine = Engine::new(network, plan, settings);
-        let (scenario, slice) = (scenario.clone(), scenario.duration / 4096.0);
+        let (scenario, slice) = (scenario.clone(), (scenario.duration * 1e-6).max(SHORTEST_SLICE));
         Ok(Simulation { scenario, seed, engine, now: 0.0, slice, ports, changes: Vec::new() })
     }
 
@@ -118,7 +118,7 @@ impl Simulation {
             if ran > events / 4 {
                 self.slice = (self.slice / 2.0).max(SHORTEST_SLICE);
             } else if ran < events / 16 {
-                self.slice = (self.slice * 2.0).min(self.scenario.duration);
+                self.slice = (self.slice * 2.0).min(self.scenario.duration / 64.0).max(SHORTEST_SLICE);
             }
         }
         true

@@ -13,7 +13,7 @@ from typing import Any, get_args
 from .. import _core
 from ..analysis.compare import QUANTITIES, TARGETS, Quantity
 from ..analysis.statistics import Interval, Stopping
-from ..document import Document
+from ..document import Document, text_of
 from ..expressions import Condition, ExpressionError, parse_condition
 from ..output import NAME, NAME_ALLOWED
 from ..strict_toml import TomlError, is_number, load, shown, suggestion
@@ -60,9 +60,7 @@ def parse_file(path: Path, store: str | None = None) -> Sweep:
         SweepError: the file is wrong; the message names every error.
     """
     try:
-        if path.stat().st_size > LONGEST_FILE:
-            raise SweepError(f"{path}: is larger than {LONGEST_FILE >> 20} MiB")
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path, LONGEST_FILE)
         document = tomllib.loads(text)
     except FileNotFoundError:
         raise SweepError(f"{path}: no such file") from None

@@ -1,7 +1,7 @@
 //! Fuzz targets with random bytes, where libFuzzer is missing, and again with the inputs that it found.
 //!
 //! `earlydrop-fuzz TARGET [--runs N] [--seconds S] [--seed N] [--keep FOLDER]` runs a target, or `all` one after the other;
-//! `earlydrop-fuzz TARGET FILE...` runs it on files. A run of more than two seconds of CPU time and a peak memory of more than
+//! `earlydrop-fuzz TARGET FILE...` runs it on files, with `--text` at the end it prints the scenarios they make. A run of more than two seconds of CPU time and a peak memory of more than
 //! 512 MiB count as failures, as panics do. The inputs that fail are kept in FOLDER (target/fuzz). The inputs depend on the
 //! seed alone. Exit code 1: something failed.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -37,12 +37,15 @@ fn main() {
         if given == "all" { TARGETS.iter().collect() } else { find(given).into_iter().collect() };
     if targets.is_empty() {
         eprintln!(
-            "usage: earlydrop-fuzz all|TARGET [--runs N] [--seconds S] [--seed N] [--keep FOLDER] | TARGET FILE..."
+            "usage: earlydrop-fuzz all|TARGET [--runs N] [--seconds S] [--seed N] [--keep FOLDER] | TARGET FILE... [--text]"
         );
         TARGETS.iter().for_each(|target| eprintln!("  {:<12} {}", target.name, target.about));
         std::process::exit(2);
     }
     let files: Vec<&String> = arguments[1..].iter().take_while(|argument| !argument.starts_with("--")).collect();
+    if let (true, Some(text)) = (arguments.iter().any(|argument| argument == "--text"), targets[0].text) {
+        return files.iter().for_each(|file| println!("{}", text(&contents(Path::new(file)))));
+    }
     let folder = PathBuf::from(option("--keep").map_or("target/fuzz", String::as_str));
     let watch = Watch::new(folder);
     let mut failed = 0;
@@ -104,11 +107,7 @@ impl Watch {
     }
 
     fn file(&self, target: &'static Target, path: &Path) -> usize {
-        let bytes = std::fs::read(path).unwrap_or_else(|error| {
-            eprintln!("{}: {error}", path.display());
-            std::process::exit(2);
-        });
-        let failed = self.fails(target, &bytes);
+        let failed = self.fails(target, &contents(path));
         println!("{} {}: {}", target.name, path.display(), if failed { "fails" } else { "passes" });
         usize::from(failed)
     }
@@ -137,8 +136,9 @@ impl Watch {
                 told = begun.elapsed();
                 eprintln!("{}: {done} runs in {:.0} s, {failed} failed", target.name, told.as_secs_f64());
             }
-            if done % 4096 == 0 && peak_kib() > MEMORY {
+            if (done % 4096 == 0 || target.text.is_some()) && peak_kib() > MEMORY {
                 eprintln!("{}: more than {} MiB after {done} runs", target.name, MEMORY >> 10);
+                eprintln!("{}: {}", target.name, keep(&self.folder, target.name, &bytes));
                 failed += 1;
                 break;
             }
@@ -147,6 +147,13 @@ impl Watch {
         println!("{}: {done} runs in {took:.0} s, {failed} failed, peak memory {} MiB", target.name, peak_kib() >> 10);
         failed
     }
+}
+
+fn contents(path: &Path) -> Vec<u8> {
+    std::fs::read(path).unwrap_or_else(|error| {
+        eprintln!("{}: {error}", path.display());
+        std::process::exit(2);
+    })
 }
 
 /// Random bytes; lengths of all magnitudes. Half of the inputs repeat a few values, which lead to choices that are rare

@@ -12,6 +12,10 @@ use earlydrop_sim::{replay, run};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::sync::Arc;
+
+/// Latest arrival, and the end of a replay, s: as long as a run may last. Timers of disciplines go on until then.
+const LATEST: f64 = 1e6;
 
 fn bytes<'py, T, const N: usize>(
     py: Python<'py>,
@@ -122,9 +126,9 @@ fn arrivals(columns: &Bound<'_, PyDict>) -> PyResult<Arrivals> {
     let (flow, size) =
         (wanted(columns, "flow", count, u64::from_le_bytes)?, wanted(columns, "size", count, u32::from_le_bytes)?);
     let (ecn, class, ttl, initial) = (byte("ecn")?, byte("class")?, byte("ttl")?, byte("initial_ttl")?);
-    let sound = times.iter().all(|time| time.is_finite() && *time >= 0.0) && times.is_sorted();
+    let sound = times.iter().all(|time| (0.0..=LATEST).contains(time)) && times.is_sorted();
     if !sound || class.iter().any(|&class| class > 7) || size.iter().any(|&size| size == 0 || size > 65_535) {
-        return Err(PyValueError::new_err("times must not fall, classes be 0..7 and sizes 1..65535 B"));
+        return Err(PyValueError::new_err("times must not fall and be 0..10^6 s, classes 0..7 and sizes 1..65535 B"));
     }
     let packet = |i: usize| Packet {
         ecn: match ecn[i] & 3 {
@@ -189,21 +193,24 @@ pub fn replay_link<'py>(
     columns: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let arrivals = arrivals(columns)?;
-    let outcome = py
-        .detach(|| -> Result<_, ScenarioError> {
-            let graph = scenario.checked.topology.graph(seed).into_owned().drawn(seed);
-            let ports = scenario.checked.ports(&graph);
-            let number = super::link_called(queue, &graph, &ports)?;
-            let number = if reverse { number ^ 1 } else { number };
-            let port = ports.iter().find(|port| port.link == number);
-            let port = port.ok_or_else(|| ScenarioError::new("queue", "has no queue in that direction"))?;
-            let (direction, ..) = graph.link(number).ok_or_else(|| ScenarioError::new("queue", "has no such link"))?;
-            let link = LinkOf { rate_bps: direction.link.rate.nominal(), delay_s: direction.link.mean_delay() };
-            let kind = run::port_kind(&port.name, &scenario.checked.queues[port.queue], &link, LinkLayer::Ip, seed)?;
-            let medium = direction.link.medium(&direction.name, seed);
-            Ok(replay::replay(kind, &link, medium, arrivals, until))
-        })
-        .map_err(crate::errors::raise)?;
+    if !(0.0..=LATEST).contains(&until) {
+        return Err(PyValueError::new_err(format!("until: given {until}; allowed 0..10^6 s")));
+    }
+    let (checked, queue) = (Arc::clone(&scenario.checked), queue.to_string());
+    let work = move || -> Result<_, ScenarioError> {
+        let graph = checked.topology.graph(seed).into_owned().drawn(seed);
+        let ports = checked.ports(&graph);
+        let number = super::link_called(&queue, &graph, &ports)?;
+        let number = if reverse { number ^ 1 } else { number };
+        let port = ports.iter().find(|port| port.link == number);
+        let port = port.ok_or_else(|| ScenarioError::new("queue", "has no queue in that direction"))?;
+        let (direction, ..) = graph.link(number).ok_or_else(|| ScenarioError::new("queue", "has no such link"))?;
+        let link = LinkOf { rate_bps: direction.link.rate.nominal(), delay_s: direction.link.mean_delay() };
+        let kind = run::port_kind(&port.name, &checked.queues[port.queue], &link, LinkLayer::Ip, seed)?;
+        let medium = direction.link.medium(&direction.name, seed);
+        Ok(replay::replay(kind, &link, medium, arrivals, until))
+    };
+    let outcome = crate::errors::interruptible(py, work)?.map_err(crate::errors::raise)?;
     let found = PyDict::new(py);
     fates(py, &found, outcome.fates.as_deref().unwrap_or_default())?;
     Ok(found)

@@ -45,10 +45,10 @@ fn amount(entry: &Traffic, duration: f64) -> Option<Amount> {
             packets("rate", load.rate / (8.0 * bytes), load.packets.stop)
         }
         Load::OnOff(load) => {
-            let per_second = load.rate / (8.0 * f64::from(load.segment + load.header));
-            packets("rate", per_second * load.on / (load.on + load.off), load.stop)
+            let interval = 8.0 * f64::from(load.segment + load.header) / load.rate;
+            packets("rate", in_bursts(interval, load.on, load.off), load.stop)
         }
-        Load::Voip(load) => packets("interval", load.on / (load.on + load.off) / load.interval, load.stop),
+        Load::Voip(load) => packets("interval", in_bursts(load.interval, load.on, load.off), load.stop),
         Load::Video(load) => {
             let frame = (load.frame.mean() / f64::from(load.segment)).max(1.0);
             packets("interval", frame / load.interval, load.stop)
@@ -65,4 +65,10 @@ fn amount(entry: &Traffic, duration: f64) -> Option<Amount> {
         // Those wait for their answers; see `round_trips_take_time`.
         Load::Ftp(_) | Load::Transfers(_) | Load::Requests(_) | Load::Pages(_) => None,
     }
+}
+
+/// Packets a second in bursts of this mean length and interval, s, with such pauses; a burst has one at least.
+fn in_bursts(interval: f64, on: f64, off: f64) -> f64 {
+    let burst = (on / interval).max(1.0);
+    burst / (burst * interval + off)
 }

@@ -26,6 +26,8 @@ pub(super) const TTL: u64 = 255;
 pub(super) const TRACE_BYTES: u64 = 1 << 24;
 /// Latest delivery opportunity of a trace, in milliseconds.
 pub(super) const TRACE_MS: u64 = 1_000_000_000;
+/// Most changes of a link's rate in a run, by a schedule that repeats: a second of computing, with a busy link.
+pub(super) const CHANGES: f64 = 1e8;
 /// Most packets for each lost one, with `loss = { every = N }`.
 pub(super) const LOSS_EVERY: u64 = 1_000_000_000;
 /// Largest segment, in bytes.

@@ -3,25 +3,20 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use earlydrop_aqm::cake;
-use earlydrop_aqm::link_layer::LinkLayer;
-use earlydrop_aqm::policy::Limit;
 use serde_json::json;
 
 use super::bounds::{self, TIMES};
 use super::document::Doc;
 use super::error::ScenarioError;
-use super::fields::{join, Checked, Field, Fields};
+use super::fields::{Checked, Field, Fields};
 use super::forms::{Own, Range};
 use super::keys::Key;
 use super::link::Links;
-use super::model::{FlowRecord, Parent, QueueSpec, Record, Topology};
+use super::model::{FlowRecord, Record, Topology};
 use super::nearest::{some_of, suggestion};
 use super::own::{Aqms, OwnAqm};
-use super::queue::misfit;
-use super::traffic::Direction as Way;
 use super::whole::Scenario;
-use super::{amounts, bdp, ends, own, reachable, topology, traffic, units};
+use super::{amounts, bdp, buffers, ends, own, reachable, topology, traffic, units};
 use crate::topology::{Dumbbell, LinkSpec, Rate, Routes};
 use earlydrop_net::tcp::sizes::ACK_BYTES;
 
@@ -101,7 +96,7 @@ fn scenario(doc: &Doc, folder: Option<&Path>, aqms: Aqms<'_>) -> Checked<Scenari
     let duration = fields.required("duration", units::TIME_FORM)?.measure(&TIMES, bounds::DURATION)?;
     let warmup = warmup(&fields, duration)?;
     let seed = fields.optional("seed").map_or(Ok(1), |field| field.whole(0, bounds::SEED))?;
-    let mut topology = topology::read(&fields, Links { folder })?;
+    let mut topology = topology::read(&fields, Links { folder, duration })?;
     let written = fields.optional("link").is_some();
     if let Some(field) = fields.optional("aqms") {
         own::check(&field, doc.get("queue"), aqms)?;
@@ -118,7 +113,7 @@ fn scenario(doc: &Doc, folder: Option<&Path>, aqms: Aqms<'_>) -> Checked<Scenari
     round_trips_take_time(&scenario)?;
     amounts::check(&scenario.traffic, scenario.duration)?;
     bdp::fill_in(&mut scenario, &products)?;
-    buffers_hold_a_packet(&scenario)?;
+    buffers::check(&scenario)?;
     if let Some(field) = fields.optional("record") {
         scenario.record = record(&field, &scenario)?;
     }
@@ -133,70 +128,6 @@ fn warmup(fields: &Fields<'_>, duration: f64) -> Checked<f64> {
     } else {
         Err(field.error("leaves nothing to measure").allowed(format!("below the duration, {duration} s")))
     }
-}
-
-/// A buffer smaller than one packet passes nothing.
-fn buffers_hold_a_packet(scenario: &Scenario) -> Checked<()> {
-    let acks = u32::from(ACK_BYTES);
-    // Where all traffic is between the pairs of a dumbbell, each queue gets the packets of one direction.
-    let by_pairs =
-        matches!(scenario.topology, Topology::Dumbbell(_)) && scenario.ends.iter().all(|ends| ends.between.is_none());
-    for (queue, link_header) in scenario.queues.iter().zip(link_headers(scenario)) {
-        let largest = |direction| scenario.largest_packet(direction);
-        let data = match (by_pairs, queue.key.as_str()) {
-            (true, "bottleneck") => largest(Way::Forward),
-            (true, "reverse") => largest(Way::Reverse),
-            _ => largest(Way::Forward).max(largest(Way::Reverse)),
-        };
-        let (packet, what) = if data > acks { (data, "segment and header") } else { (acks, "an ACK") };
-        let QueueSpec { spec, values, limit, .. } = &queue.spec;
-        let refuse = |path: String, given: String, allowed: String| {
-            Err(ScenarioError::new(path, "holds no packet of this scenario").given(given).allowed(allowed))
-        };
-        let holds = |path: String, bytes: u64, counts_header: bool| {
-            let header = if counts_header { link_header } else { 0 };
-            let least = packet + header;
-            if bytes >= u64::from(least) {
-                return Ok(());
-            }
-            let what = if header > 0 { format!("{what}, and Ethernet's header") } else { what.to_string() };
-            refuse(path, format!("{bytes} B"), format!("at least {least} B, {what}"))
-        };
-        if let Some(Parent { spec, values }) = &queue.spec.parent {
-            holds(join(&join("queue", &queue.key), "burst"), (spec.largest)(values).into(), spec.linux)?;
-        }
-        let path = join(&queue.path(), "limit");
-        if let Limit::Bytes(bytes) = *limit {
-            holds(path.clone(), bytes, spec.counts_header(values))?;
-        }
-        if spec.name == cake::SPEC.name {
-            // It drops what its memory does not hold, and counts the buffer that Linux has for a packet.
-            let [takes, has] = cake::memory(values, *limit, packet).map_err(|error| misfit(&queue.path(), error))?;
-            if takes > has {
-                let (given, least) = match *limit {
-                    Limit::Packets(packets) => {
-                        let least = (takes * packets).div_ceil(has);
-                        (format!("{packets} packets"), format!("at least {least} packets, or a larger max_packet"))
-                    }
-                    Limit::Bytes(bytes) => (format!("{bytes} B"), format!("at least {takes} B")),
-                };
-                let allowed = format!("{least}: {packet} B, {what}, take {takes} B of memory, and there are {has} B");
-                return refuse(path, given, allowed);
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Bytes of the header that each queue counts if it follows Linux: the largest of its links.
-fn link_headers(scenario: &Scenario) -> Vec<u32> {
-    let graph = scenario.topology.with_queues();
-    let mut found = vec![0; scenario.queues.len()];
-    for port in scenario.ports(&graph) {
-        let layer = graph.link(port.link).map_or(LinkLayer::Ip, |(direction, ..)| direction.link.link_layer);
-        found[port.queue] = found[port.queue].max(layer.header().unsigned_abs());
-    }
-    found
 }
 
 /// Refuses a round trip of almost no time over TCP: over fast links without delay a run would have too many packets to

@@ -100,6 +100,35 @@ impl Doc {
     }
 }
 
+/// What there is at a path.
+pub(super) enum Contents {
+    /// The bytes of a regular file.
+    Whole(Vec<u8>),
+    /// No regular file: reading it may never end.
+    Special,
+    /// A file of more bytes than are read: so many, at least.
+    Larger(u64),
+}
+
+/// What is said of what [`Contents::Special`] is.
+pub(super) const NOT_REGULAR: &str = "is not a regular file";
+
+/// Reads a regular file of at most so many bytes.
+pub(super) fn contents(path: &Path, most: u64) -> std::io::Result<Contents> {
+    let about = fs::metadata(path)?;
+    if !about.is_file() {
+        return Ok(Contents::Special);
+    }
+    if about.len() > most {
+        return Ok(Contents::Larger(about.len()));
+    }
+    let mut bytes = Vec::new();
+    // The file may have grown since its size was asked for.
+    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    let length = bytes.len() as u64;
+    Ok(if length > most { Contents::Larger(length) } else { Contents::Whole(bytes) })
+}
+
 /// Reads a scenario file without checking its content.
 pub fn load(path: &Path) -> Result<Doc, ScenarioError> {
     let file = path.display().to_string();
@@ -113,22 +142,14 @@ fn read(path: &Path, file: &str) -> Result<String, ScenarioError> {
         std::io::ErrorKind::PermissionDenied => fail("no permission to read this file"),
         kind => fail(&format!("cannot be read ({kind})")),
     };
-    let about = fs::metadata(path).map_err(unreadable)?;
-    if about.is_dir() {
+    if fs::metadata(path).map_err(unreadable)?.is_dir() {
         return Err(fail("is a directory").allowed("a scenario file (TOML)"));
     }
-    if !about.is_file() {
-        return Err(fail("is not a regular file").allowed("a scenario file (TOML)"));
-    }
-    if about.len() > MAX_FILE_BYTES {
-        return Err(too_large(fail, about.len()));
-    }
-    let mut bytes = Vec::new();
-    // The file may have grown since its size was asked for.
-    File::open(path).and_then(|open| open.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)).map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(too_large(fail, bytes.len() as u64));
-    }
+    let bytes = match contents(path, MAX_FILE_BYTES).map_err(unreadable)? {
+        Contents::Whole(bytes) => bytes,
+        Contents::Special => return Err(fail(NOT_REGULAR).allowed("a scenario file (TOML)")),
+        Contents::Larger(bytes) => return Err(too_large(fail, bytes)),
+    };
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         fail(&format!("is not a text file (byte {at} is not UTF-8)")).allowed("a scenario file (TOML)")

@@ -1,14 +1,12 @@
 //! A link's table: rate, delay, and what else happens to packets on it.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use earlydrop_aqm::link_layer::LinkLayer;
 use serde_json::{json, Map, Value as Json};
 
 use super::bounds::{self, TIMES};
-use super::document::Doc;
+use super::document::{contents, Contents, Doc, NOT_REGULAR};
 use super::error::ScenarioError;
 use super::fields::{whole_form, Checked, Field, Fields};
 use super::forms::{or_table, Bytes, Flag, OneOf, Own, Quantity, Range, Whole};
@@ -205,11 +203,13 @@ const REORDER_KEYS: Rows = &[&PROBABILITY, &LATE];
 const RATE_FORM: &str =
     "a rate such as \"10 Mbit/s\", { schedule = [[\"0 s\", \"10 Mbit/s\"], ...] } or { trace = \"FILE\" }";
 
-/// Reads links; knows in which folder traces are.
+/// Reads links; knows in which folder traces are, and how long a run lasts.
 #[derive(Clone, Copy)]
 pub(super) struct Links<'a> {
     /// The folder of the scenario's file.
     pub folder: Option<&'a Path>,
+    /// The duration of a run, s.
+    pub duration: f64,
 }
 
 impl Links<'_> {
@@ -267,7 +267,7 @@ impl Links<'_> {
         };
         let fields = field.table(RATE_KEYS)?;
         match (fields.optional("schedule"), fields.optional("trace")) {
-            (Some(steps), None) => schedule(&fields, &steps),
+            (Some(steps), None) => schedule(&fields, &steps, self.duration),
             (None, Some(trace)) => {
                 if let Some(repeat) = fields.optional("repeat") {
                     return Err(repeat.error("belongs to a schedule; a trace always repeats").allowed("nothing here"));
@@ -307,18 +307,22 @@ impl Links<'_> {
 
     fn trace_file(&self, field: &Field<'_>, name: &str) -> Checked<Vec<u64>> {
         let path = self.folder.map_or_else(|| Path::new(name).to_path_buf(), |folder| folder.join(name));
-        let mut text = String::new();
-        let read = File::open(&path).and_then(|file| file.take(bounds::TRACE_BYTES + 1).read_to_string(&mut text));
-        if let Err(error) = read {
-            let message = match error.kind() {
-                std::io::ErrorKind::NotFound => "no such file".to_string(),
-                kind => format!("cannot be read ({kind})"),
-            };
-            return Err(field.error(message).allowed("a file with one whole number of milliseconds a line"));
-        }
-        if text.len() as u64 > bounds::TRACE_BYTES {
-            return Err(field.error("is too large a file").allowed(format!("{} bytes", bounds::TRACE_BYTES)));
-        }
+        let refuse =
+            |message: String| field.error(message).allowed("a file with one whole number of milliseconds a line");
+        let bytes = match contents(&path, bounds::TRACE_BYTES) {
+            Ok(Contents::Whole(bytes)) => bytes,
+            Ok(Contents::Special) => return Err(refuse(NOT_REGULAR.to_string())),
+            Ok(Contents::Larger(_)) => {
+                return Err(field.error("is too large a file").allowed(format!("{} bytes", bounds::TRACE_BYTES)))
+            }
+            Err(error) => {
+                return Err(refuse(match error.kind() {
+                    std::io::ErrorKind::NotFound => "no such file".to_string(),
+                    kind => format!("cannot be read ({kind})"),
+                }))
+            }
+        };
+        let text = String::from_utf8(bytes).map_err(|_| refuse("is not a text file".to_string()))?;
         let mut at_ms = Vec::new();
         for (number, line) in text.lines().enumerate() {
             let line = line.trim();
@@ -385,7 +389,7 @@ impl Read for Delay {
 }
 
 /// `[["0 s", "100 Mbit/s"], ["20 s", "10 Mbit/s"]]`, perhaps repeated.
-fn schedule(fields: &Fields<'_>, field: &Field<'_>) -> Checked<Rate> {
+fn schedule(fields: &Fields<'_>, field: &Field<'_>, duration: f64) -> Checked<Rate> {
     const WANTED: &str =
         "a list of [time, rate] from \"0 s\" on, such as [[\"0 s\", \"10 Mbit/s\"], [\"20 s\", \"1 Mbit/s\"]]";
     let items = field.items(WANTED)?;
@@ -409,6 +413,17 @@ fn schedule(fields: &Fields<'_>, field: &Field<'_>) -> Checked<Rate> {
     let repeat = REPEAT.given(fields)?;
     if let (Some(field), true) = (REPEAT.field(fields), repeat.is_some_and(|repeat| repeat <= last)) {
         return Err(field.error("ends the schedule before its last step").allowed(format!("above {last} s")));
+    }
+    if let (Some(field), Some(repeat)) = (REPEAT.field(fields), repeat) {
+        let least = duration * steps.len() as f64 / bounds::CHANGES;
+        if repeat < least {
+            let message = "changes the rate too often";
+            return Err(field.error(message).allowed(format!(
+                "at least {least:e} s: {:.0e} changes in a run, of {} a period in {duration} s",
+                bounds::CHANGES,
+                steps.len()
+            )));
+        }
     }
     if steps.iter().all(|&(_, rate)| rate == 0.0) {
         return Err(field.error("never sends").allowed("a rate above 0 in one step at least"));

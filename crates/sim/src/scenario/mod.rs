@@ -18,6 +18,7 @@
 mod amounts;
 mod bdp;
 mod bounds;
+mod buffers;
 mod check;
 mod document;
 mod ends;

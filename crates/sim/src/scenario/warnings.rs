@@ -133,7 +133,8 @@ impl Scenario {
     fn threshold_far_off(&self, queue: &Queue, product: f64) -> Option<String> {
         let flows: u64 = self.traffic.iter().filter(|traffic| traffic.tcp().is_some()).map(Traffic::flows).sum();
         let needed = product / (flows.max(1) as f64).sqrt();
-        let packet = f64::from(self.largest_packet(Direction::Forward).max(self.largest_packet(Direction::Reverse)));
+        let packet =
+            f64::from(self.largest_packet(Direction::Forward).0.max(self.largest_packet(Direction::Reverse).0));
         let of = |name: &str| {
             let bytes = |value| match value {
                 Value::Real(x) => Some((x * packet, format!("{x} packets"))),

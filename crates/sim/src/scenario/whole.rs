@@ -66,11 +66,16 @@ impl Scenario {
         graph.links().filter_map(port).collect()
     }
 
-    /// Largest packet other than ACKs that is certain in this direction between pairs, in bytes on the wire.
-    pub fn largest_packet(&self, direction: Way) -> u32 {
-        let packet =
-            |traffic: &Traffic| if traffic.direction == direction { traffic.packet() } else { traffic.request() };
-        self.traffic.iter().map(packet).max().unwrap_or(0)
+    /// Largest packet other than ACKs that is certain in this direction between pairs, in bytes on the wire, and the key
+    /// that makes it so large; 0 without one.
+    pub fn largest_packet(&self, direction: Way) -> (u32, String) {
+        let packet = |traffic: &Traffic| match traffic.direction == direction {
+            true => (traffic.packet(), "segment"),
+            false => (traffic.request(), "request"),
+        };
+        let entries = self.traffic.iter().map(packet).enumerate();
+        let largest = entries.rev().max_by_key(|(_, (bytes, _))| *bytes);
+        largest.map_or((0, String::new()), |(at, (bytes, key))| (bytes, format!("traffic[{at}].{key}")))
     }
 
     /// The dumbbell, if it is one and all flows go between its pairs.

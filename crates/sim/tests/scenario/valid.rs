@@ -1,6 +1,7 @@
 //! Sound scenarios: what they become, and what changes to them do.
 
 use earlydrop_net::source::Distribution;
+use earlydrop_sim::run::{run, Events, Links};
 use earlydrop_sim::scenario::{
     apply_sets, check, load, retain_known, retain_known_with, template, Delays, Direction, Doc, InjectedRandom, Limit,
     Load, Scenario, ScenarioError, Starts,
@@ -106,7 +107,7 @@ fn all_fields_arrive_in_base_units() {
     assert_eq!(tcp.clock_phase, Some(vec![0.001, 2.0 * 1e-3]));
     assert_eq!((second.count, other.segment, other.header, other.window), (3, 1000, 40, 1000));
     assert_eq!(second.start, Starts::Times(Delays::Uniform(0.0, 1.0)));
-    assert_eq!((scenario.flows(), scenario.largest_packet(Direction::Forward)), (5, 1040));
+    assert_eq!((scenario.flows(), scenario.largest_packet(Direction::Forward).0), (5, 1040));
     assert!(scenario.record.gauges);
     assert_eq!(scenario.record.cwnd_flows, [1, 5]);
     assert_eq!((scenario.record.rates, &scenario.record.rate_flows[..]), (Some(10.0), &[1, 2, 3, 4, 5][..]));
@@ -375,4 +376,49 @@ fn a_link_layer_holds_in_both_directions() {
     assert_eq!([layers("link_layer = 'ip'"), layers(&format!("link_layer = 'ip'\n{slow}"))], ["ipip"; 2]);
     assert_eq!(layers("link_layer = 'ip'\nreverse = { link_layer = 'ethernet' }"), "ipethernet");
     assert_eq!(layers("reverse = { link_layer = 'ip' }"), "ethernetip");
+}
+
+/// A scenario of a data flow each way in the connections of one entry, over this network.
+fn both_ways(topology: &str) -> String {
+    format!(
+        "name = 'both'\nduration = '5 s'\n{topology}\n[[traffic]]\nkind = 'ftp'\nname = 'down'\nstack = 'linux-6.18'\n\
+         tcp = 'cubic'\ncount = 2\n[[traffic]]\nkind = 'ftp'\nreverse_of = 'down'\nstart = '1 s'\n"
+    )
+}
+
+#[test]
+fn a_completed_scenario_is_accepted_and_runs_the_same() {
+    let routers = "[queue.routers]\naqm = 'red'\nlimit = 50\n";
+    let dumbbell = "[topology]\nkind = 'dumbbell'\npairs = 1\naccess = { rate = '10 Mbit/s', delay = '1 ms' }\n\
+                    bottleneck = { rate = '2 Mbit/s', delay = '5 ms' }\n[queue.bottleneck]\naqm = 'red'\nlimit = 50\n";
+    let window = |segment: u32, window: &str| {
+        format!(
+            "name = 'window'\nduration = '2 s'\n{dumbbell}[[traffic]]\nkind = 'ftp'\nstack = 'rfc'\ntcp = 'reno'\n\
+             segment = {segment}\nwindow = {window}\n"
+        )
+    };
+    let cases = [
+        both_ways(&format!("[topology]\nkind = 'bus'\nrouters = 4\n{routers}")),
+        both_ways(&format!("[topology]\nkind = 'flower'\npetals = 2\npetal = 2\n{routers}")),
+        both_ways(&format!("[topology]\nkind = 'random'\nrouters = 6\n{routers}")),
+        both_ways(dumbbell),
+        window(100, "'200 MB'"),
+        window(100, "1000000"),
+        window(100, "'250 B'"),
+    ];
+    for text in cases {
+        let doc = Doc::from_toml(&text, None).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let scenario = check(&doc, None).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let json = scenario.to_json();
+        let again = Doc::from_json(&json).and_then(|doc| check(&doc, None));
+        let again = again.unwrap_or_else(|error| panic!("{error}\n{json}"));
+        assert_eq!(again.to_json(), json);
+        let result = |scenario: &Scenario| {
+            let outcome = run(scenario, 1, Links::Auto, Events::Lanes).expect("a run");
+            outcome.flows.iter().map(|flow| (flow.in_order, flow.retransmits)).collect::<Vec<_>>()
+        };
+        let flows = result(&scenario);
+        assert_eq!(flows, result(&again));
+        assert!(flows.iter().all(|flow| flow.0 > 0), "{flows:?} of\n{text}");
+    }
 }

@@ -173,8 +173,8 @@ fn of_the_named(error: ScenarioError) -> ScenarioError {
 /// The entry in full, as it would be written among `all`.
 pub(super) fn write(traffic: &Traffic, ends: &Ends, all: &[Traffic]) -> Json {
     let mut map = write_own(traffic, all);
-    if ends.between.is_some() {
-        // They say it.
+    if ends.between.is_some() || traffic.reverse_of().is_some() {
+        // They say it, or the entry that it names.
         map.shift_remove(DIRECTION.name);
     }
     ends::write(ends, &mut map);

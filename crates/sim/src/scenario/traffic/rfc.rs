@@ -197,11 +197,17 @@ pub(super) fn written(opt: &Opt, value: Value, mss: u32) -> Json {
     match value {
         Value::Flag(on) => on.into(),
         Value::Word(word) => word.into(),
-        Value::Whole(bytes) if matches!(opt.values, Values::Window(..)) => match bytes % u64::from(mss) {
-            0 => (bytes / u64::from(mss)).into(),
-            _ => format!("{bytes} B").into(),
+        Value::Whole(number) => match &opt.values {
+            Values::Window(most, ..) => {
+                let (segments, rest) = (number / u64::from(mss), number % u64::from(mss));
+                if rest == 0 && segments <= *most {
+                    segments.into()
+                } else {
+                    format!("{number} B").into()
+                }
+            }
+            _ => number.into(),
         },
-        Value::Whole(number) => number.into(),
         Value::Seconds(time) => format!("{time} s").into(),
         Value::Number(number) => number.into(),
     }

@@ -80,6 +80,7 @@ impl Connection {
         self.una = 1;
         if self.settings.window_tuned {
             self.settings.window = u64::from(feedback.window);
+            self.largest_window = self.settings.window;
             self.note_ack_stamp(now, feedback);
         } else if self.settings.reading.is_some() {
             self.move_edge(1, feedback);

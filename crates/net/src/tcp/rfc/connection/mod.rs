@@ -77,7 +77,8 @@ pub struct Connection {
     pub(super) window_limited: bool,
     /// The same over a window of data, if that decides growth.
     usage: Option<Usage>,
-    /// Probes of a closed window in a row.
+    /// The largest window that the receiver has told of, bytes, and probes of a closed window in a row.
+    largest_window: u64,
     window_probes: u32,
     /// Time stamps that segments echo, if the receiver's window is autotuned.
     echoes: Option<Box<Echoes>>,
@@ -134,6 +135,7 @@ impl Connection {
             tso,
             undo: Undo::new(&settings),
             rate: models.then(|| Box::new(Rate::new(settings.bbr.ns3.held_samples))),
+            largest_window: settings.window,
             window_probes: 0,
             echoes: settings.window_tuned.then(Box::default),
             small_queue: settings.small_queue.then(SmallQueue::default),

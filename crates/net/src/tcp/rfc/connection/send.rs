@@ -275,7 +275,11 @@ impl Connection {
             }
             return false;
         }
-        let payload = left.min(self.current_mss());
+        let mut payload = left.min(self.current_mss());
+        if payload > space && space > 0 && space >= self.largest_window / 2 {
+            // The window never has room for much more (RFC 9293, 3.8.6.2.1, rule 3, with Fs = 1/2).
+            payload = space;
+        }
         if payload > space || (payload == 0 && space == 0) {
             // The receiver's window is full (RFC 9293, 3.8.6.2.1: no small segment to fill it).
             self.window_limited = false;

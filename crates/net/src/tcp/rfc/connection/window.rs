@@ -30,6 +30,7 @@ impl Connection {
         self.settings.window = before.max(edge).saturating_sub(ack.max(self.una));
         if edge > before {
             self.window_probes = 0;
+            self.largest_window = self.largest_window.max(u64::from(feedback.window));
         }
         edge > before
     }
