@@ -104,9 +104,9 @@ SAME = {".tr", ".gz", ".csv"}
 
 
 def files(folder: Path) -> set[str]:
-    """Everything in a folder but what lies in stores."""
+    """Everything in a folder, empty folders too, but what lies in stores, where finished runs stay."""
     found = (path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir() or not any(path.iterdir()))
-    return {path.as_posix() for path in found if path.parts[0] not in ("store", "runs")}
+    return {path.as_posix() for path in found if "store" not in path.parts and path.parts[0] != "runs"}
 
 
 @contextmanager
@@ -156,17 +156,18 @@ class Trials:
         """The command in a folder, in a group of its own."""
         environment = {**os.environ, "TMPDIR": str(folder / "tmp"), TRIAL: trial}
         inside = ["env", "-C", str(folder / "work")] if self.shared else []
-        return subprocess.Popen(
-            [*(self.shared[0] if self.shared else []), *inside, str(COMMAND), *work.words],
-            cwd=folder / "work",
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=(folder / "said").open("w"),
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-            preexec_fn=_hears,
-        )
+        with (folder / "said").open("w") as said:
+            return subprocess.Popen(
+                [*(self.shared[0] if self.shared else []), *inside, str(COMMAND), *work.words],
+                cwd=folder / "work",
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+                preexec_fn=_hears,
+            )
 
     def fresh(self) -> Path:
         """A folder with what the commands read."""
@@ -267,6 +268,8 @@ class Trials:
         """No file has an end too early."""
         for name in files(folder / "work") & files(whole / "work"):
             path = folder / "work" / name
+            if path.is_dir():
+                continue
             content = path.read_bytes()
             try:
                 json.loads(content if path.suffix == ".json" else "{}")
