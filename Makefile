@@ -255,6 +255,12 @@ bench-link: build
 soak: build
 	$(BIN)/python benches/link.py soak
 
+# TERM, INT, HUP, QUIT and KILL at ten moments of each command, to it and to its group (tools/signals.py). Half an hour.
+.PHONY: signals
+signals: EXTRAS := tune
+signals: build
+	$(BIN)/python tools/signals.py --moments $(or $(MOMENTS),10)
+
 # Single flipped bits in a store: all must be found (docs/store.md). Some minutes.
 bit-flips: build
 	$(BIN)/python tools/bit_flips.py
@@ -344,29 +350,55 @@ claims: build
 # The sdist and wheels for this system into dist/, the wheels from the sdist; on Linux for glibc 2.17 and later
 # (manylinux2014). TARGETS="x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu" also for other processors, whose standard
 # library `rustup target add` installs. Wheels for this system are built with the profile of `make build PGO=yes`, unless
-# PGO=no.
+# PGO=no. Two builds of a commit give the same wheels, in whatever folder, with PGO=no or with one PROFILE=/path/to/it:
+# the folder is not in them, nor the time (tools/same_wheels.py).
 TARGETS ?= $(HOST)
+SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 315532800)
+CARGO_HOME ?= $(HOME)/.cargo
+NO_FOLDERS := --remap-path-prefix=$(abspath .)=earlydrop --remap-path-prefix=$(CARGO_HOME)=cargo
 MANYLINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
 wheels: $(VENV)/.requirements-release $(if $(filter no,$(PGO)),,$(PROFILE))
 	rm -rf dist target/sdist python/earlydrop/web && mkdir -p target/sdist
 	@# The playground's page, where `make web` has built it.
 	if [ -f target/web/index.html ]; then mkdir python/earlydrop/web && cd target/web && \
 		cp index.html page.js page.css page.svg offline.js licences.txt earlydrop.wasm ../../python/earlydrop/web; fi
-	$(BIN)/maturin sdist --out dist >target/sdist.log 2>&1 || { cat target/sdist.log; exit 1; }
+	SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) $(BIN)/maturin sdist --out dist >target/sdist.log 2>&1 || { cat target/sdist.log; exit 1; }
 	tar -xzf dist/earlydrop-*.tar.gz -C target/sdist --strip-components 1
 	cd target/sdist && for target in $(TARGETS); do \
 		PATH="$(abspath $(BIN)):$$PATH" CARGO_TARGET_DIR="$(abspath target)" \
-			RUSTFLAGS="$(if $(filter no,$(PGO)),,-Cprofile-use=$(abspath $(PROFILE)))" \
+			RUSTFLAGS="$(NO_FOLDERS) $(if $(filter no,$(PGO)),,-Cprofile-use=$(abspath $(PROFILE)))" \
+			SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) \
 			$(abspath $(BIN))/maturin build --release --quiet $(MANYLINUX) --target $$target --out "$(abspath dist)" || exit 1; \
 	done
 	@rm -rf python/earlydrop/web
 	@ls -l dist
+
+# Whether two builds of this commit in two folders are the same, byte by byte. Twice as long as `make wheels`.
+.PHONY: same-wheels
+same-wheels:
+	$(PYTHON) tools/same_wheels.py $(if $(filter command% environment%,$(origin PROFILE)),PROFILE=$(abspath $(PROFILE)),PGO=no)
 
 # Everything compiles for these systems too, whose standard libraries rustup adds. PyO3 then asks no Python.
 SYSTEMS := x86_64-pc-windows-msvc aarch64-apple-darwin aarch64-unknown-linux-gnu
 check-systems:
 	rustup target add $(SYSTEMS)
 	PYO3_NO_PYTHON=1 $(CARGO) check --workspace --quiet $(SYSTEMS:%=--target %)
+
+# Advisories about all that the package is made from (tools/audit.py): fails on one, and where a database does not answer,
+# unless UNREACHABLE=ok. And what it is made from, in CycloneDX, beside the wheels (tools/sbom.py). Both have an
+# environment of their own; they need cargo-deny and cargo-cyclonedx.
+.PHONY: audit sbom
+AUDIT := target/audit
+$(AUDIT)/.installed: requirements-audit.txt
+	$(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-audit.txt
+	@touch $@
+
+audit: $(AUDIT)/.installed $(VENV)/.requirements
+	$(AUDIT)/bin/python tools/audit.py $(if $(filter ok,$(UNREACHABLE)),--unreachable-ok)
+
+sbom: $(AUDIT)/.installed
+	$(AUDIT)/bin/python tools/sbom.py
 
 # What must hold before a version is published; says everything that does not. Publishes nothing.
 release: wheels

@@ -1,11 +1,12 @@
 """What must hold before a version is published. `make release` runs it over dist/; it says everything that does not.
 
-Versions and changelog, licences of what the wheel is linked from, the crates as packages, and each wheel for this
-machine in a fresh environment (check_wheel.py). It publishes nothing.
+Versions and changelog, licences of what the wheel is linked from, advisories about it (audit.py), the crates as
+packages, and each wheel for this machine in a fresh environment (check_wheel.py). It publishes nothing.
 """
 
 from __future__ import annotations
 
+import json
 import platform
 import re
 import shutil
@@ -25,6 +26,9 @@ def versions(root: Path = ROOT) -> Iterator[str]:
     for name, dependency in cargo["dependencies"].items():
         if "path" in dependency and dependency.get("version") != version:
             yield f"Cargo.toml: workspace.dependencies.{name}: version {dependency.get('version')}, not {version}"
+    page = json.loads((root / "web/package.json").read_text(encoding="utf-8"))
+    if page.get("version") != version:
+        yield f"web/package.json: version {page.get('version')}, not {version}"
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     if "version" not in project.get("dynamic", []):
         yield "pyproject.toml: project.version: must be dynamic, so that it is Cargo.toml's"
@@ -66,13 +70,13 @@ def licences() -> Iterator[str]:
     """Faults in the licences of the crates."""
     yield from ends(sys.executable, "tools/notices.py", "--check")
     if shutil.which("cargo-deny") is None:
-        yield "licences and advisories are not checked: cargo install --locked cargo-deny"
+        yield "licences are not checked: cargo install --locked cargo-deny"
     else:
-        yield from ends("cargo", "deny", "check")
+        yield from ends("cargo", "deny", "check", "bans", "licenses", "sources")
 
 
 def main() -> int:
-    faults = [*versions(), *licences(), *ends("cargo", "package", "--workspace", "--quiet")]
+    faults = [*versions(), *licences(), *ends("make", "audit"), *ends("cargo", "package", "--workspace", "--quiet")]
     for wheel in sorted((ROOT / "dist").glob("*.whl")):
         if fits(wheel):
             faults += ends(sys.executable, "tools/check_wheel.py", str(wheel))

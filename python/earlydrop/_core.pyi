@@ -92,6 +92,9 @@ class Aqm:
     def entry(self) -> str:
         """Its declaration, as an entry of the catalogue, as JSON."""
 
+    def complaint(self) -> str | None:
+        """What its own check says of the defaults on the link of `conformance`; None if they fit."""
+
     def conformance(self, packets: int) -> list[tuple[str, str, str | None, float | None]]:
         """Properties: name, meaning, what failed or None, ns a packet or None."""
 

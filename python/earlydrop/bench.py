@@ -49,8 +49,11 @@ def _processor() -> str:
 def _tools(against: Sequence[str], htsim: Path | None) -> Iterator[tuple[list[Runner], list[str]]]:
     core = _core()
     notes = []
+    tools = [ours(core)]
+    if not against:
+        yield tools, notes
+        return
     with tempfile.TemporaryDirectory(prefix="earlydrop-bench-") as scratch:
-        tools = [ours(core)]
         for name in against:
             found = peer(name, core, Path(scratch), htsim)
             if isinstance(found, str):

@@ -72,20 +72,20 @@ def record(aqm: str) -> Recorded:
 
 
 def write(folder: Path, aqms: Sequence[str], progress: Progress) -> list[Recorded]:
-    """Write `NAME.jsonl.gz` for each discipline; the same bytes each time."""
-    done = []
+    """Write `NAME.jsonl.gz` for each discipline, when all are recorded; the same bytes each time."""
+    done: dict[Path, Recorded] = {}
+    for number, aqm in enumerate(aqms):
+        progress(number, len(aqms), "vectors")
+        done[folder / (aqm + SUFFIX)] = record(aqm)
+    packed = {path: gzip.compress(one.text.encode(), compresslevel=9, mtime=0) for path, one in done.items()}
     try:
         disk.make_folders(folder)
-        for number, aqm in enumerate(aqms):
-            progress(number, len(aqms), "vectors")
-            recorded = record(aqm)
-            path = folder / (aqm + SUFFIX)
-            disk.replace(path, gzip.compress(recorded.text.encode(), compresslevel=9, mtime=0))
-            done.append(recorded)
+        for path, content in packed.items():
+            disk.replace(path, content)
     except OSError as error:
         raise VectorError(f"{error.filename or folder}: {error.strerror}") from None
     progress(len(aqms), len(aqms), "vectors")
-    return done
+    return list(done.values())
 
 
 def read(path: Path) -> str:

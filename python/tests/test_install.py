@@ -165,8 +165,9 @@ def test_locks_of_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def made(tmp_path: Path) -> Path:
     """What a release looks at, with a changelog that has the version."""
-    for name in ("Cargo.toml", "pyproject.toml", "CITATION.cff"):
-        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "web").mkdir()
+    for name in ("Cargo.toml", "pyproject.toml", "CITATION.cff", "web/package.json"):
+        shutil.copy(ROOT / name, tmp_path / name)
     version = _core.version()
     (tmp_path / "CHANGELOG.md").write_text(
         f"# Changelog\n\n## [Unreleased]\n\n## [{version}]\n\nNew.\n", encoding="utf-8"
@@ -187,6 +188,7 @@ def test_a_release_has_one_version(tmp_path: Path) -> None:
         (root / name).write_text(text.replace(old, new, 1), encoding="utf-8")
 
     change("Cargo.toml", 'path = "crates/net", version = "', 'path = "crates/net", version = "9')
+    change("web/package.json", f'"version": "{version}"', '"version": "9.9.9"')
     change("pyproject.toml", 'dynamic = ["version"]', 'version = "1"')
     change("CITATION.cff", f"version: {version}", "version: 9.9.9")
     change("CHANGELOG.md", f"## [{version}]\n\nNew.", "New.")
@@ -194,6 +196,7 @@ def test_a_release_has_one_version(tmp_path: Path) -> None:
     (root / "dist" / "earlydrop-9.9.9-cp311-abi3-any.whl").touch()
     assert list(release.versions(root)) == [
         f"Cargo.toml: workspace.dependencies.earlydrop-net: version 9{version}, not {version}",
+        f"web/package.json: version 9.9.9, not {version}",
         "pyproject.toml: project.version: must be dynamic, so that it is Cargo.toml's",
         f"CITATION.cff: version 9.9.9, not {version}",
         f"CHANGELOG.md: no section [{version}], or nothing in it",

@@ -25,16 +25,17 @@ home = import_module(module)
 real = getattr(home, name)
 
 def told(*given, **named):
-    if not told.yet:
-        told.yet = True
+    told.calls += 1
+    if told.calls == skipped + 1:
         print("entered", flush=True)
         if threading.current_thread() is threading.main_thread():
             time.sleep(60)
     return real(*given, **named)
 
-told.yet = False
+told.calls = 0
 setattr(home, name, told)
-sys.argv[1:] = sys.argv[2:]
+skipped = int(sys.argv[2])
+sys.argv[1:] = sys.argv[3:]
 sys.exit(cli.main())
 """
 
@@ -46,13 +47,17 @@ DRAWN = "earlydrop.study.report:write"
 
 
 def interrupted(
-    where: str, *arguments: str | Path, by: signal.Signals = signal.SIGINT, again: signal.Signals | None = None
+    where: str,
+    *arguments: str | Path,
+    by: signal.Signals = signal.SIGINT,
+    again: signal.Signals | None = None,
+    skip: int = 0,
 ) -> tuple[int, str, str]:
     """Exit code, output and messages of a command that got a signal when it entered the function `where`.
 
-    `again`: another signal, a few milliseconds later.
+    `again`: another signal, a few milliseconds later. `skip`: not when it entered it first, but after so many calls.
     """
-    command = [sys.executable, "-c", TOLD, where, *(str(a) for a in arguments)]
+    command = [sys.executable, "-c", TOLD, where, str(skip), *(str(a) for a in arguments)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=take_signals
     ) as process:
@@ -149,3 +154,10 @@ def test_a_sweep_interrupted_while_it_writes_says_where_its_runs_are(scenario: P
     assert f"interrupted: what was run is in {tmp_path / 'store'}; the same command goes on from there" in said
     assert printed == ""
     assert {name.split("/")[0] for name in left(tmp_path)} == {"small.toml", "sweep.toml", "store"}
+
+
+def test_interrupted_vectors_leave_nothing(tmp_path: Path) -> None:
+    where, out = "earlydrop.vectors:record", tmp_path / "written"
+    code, printed, said = interrupted(where, "vectors", "red", "codel", "--out", out, skip=1)
+    assert (code, printed, said) == (130, "", "interrupted: nothing was written\n")
+    assert left(tmp_path) == []

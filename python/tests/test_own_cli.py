@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import re
 import subprocess
@@ -413,7 +414,10 @@ def test_a_run_with_a_broken_policy_ends_with_one_error(
 LIBRARY = """\
 #include "earlydrop_aqm.h"
 static ed_verdict on(void *s, const ed_packet *p, const ed_queue *q, const ed_context *c) { return 0; }
-static const ed_aqm d = {.abi = ABI, .size = sizeof(ed_aqm), .name = "lib", .on_enqueue = on};
+#ifndef NEEDS
+#define NEEDS 0
+#endif
+static const ed_aqm d = {.abi = ABI, .size = sizeof(ed_aqm), .name = "lib", .on_enqueue = on, .needs = NEEDS};
 const ed_aqm *SYMBOL(void) { return &d; }
 """
 
@@ -425,19 +429,25 @@ const ed_aqm *SYMBOL(void) { return &d; }
         (["-DABI=1", "-DSYMBOL=another"], "has no function earlydrop_aqm()"),
         (["-DABI=1", "-DSYMBOL=earlydrop_aqm", "machine"], "cannot be loaded: "),
         (["text"], "cannot be loaded: "),
+        (["cut"], "cannot be loaded: is cut off: "),
+        (["needs", "-DABI=1", "-DSYMBOL=earlydrop_aqm", "-DNEEDS=6"], "lib: has needs = 0x6; allowed are 0 and "),
     ],
-    ids=["version", "symbol", "machine", "text"],
+    ids=["version", "symbol", "machine", "text", "cut", "needs"],
 )
 def test_a_library_that_cannot_be_used_is_refused(
     earlydrop: Call, scenario: Path, tmp_path: Path, flags: list[str], said: str
 ) -> None:
     library = tmp_path / "libbad.so"
-    if flags == ["text"]:
+    if flags in (["text"], ["cut"]):
         library.write_text("not a library", encoding="utf-8")
     else:
         (tmp_path / "lib.c").write_text(LIBRARY, encoding="utf-8")
         defined = [flag for flag in flags if flag.startswith("-")]
         subprocess.run(["cc", "-shared", "-fPIC", INCLUDE, *defined, "-o", library, tmp_path / "lib.c"], check=True)
+    if flags == ["cut"]:
+        if sys.platform != "linux":
+            pytest.skip("the length of an ELF file")
+        library.write_bytes(Path(sys.modules["earlydrop._core"].__file__ or "").read_bytes()[:3000])
     if "machine" in flags:
         # ELF's field for the processor.
         other = 0xB7 if platform.machine() == "x86_64" else 0x3E
@@ -458,6 +468,8 @@ def test_a_library_that_cannot_be_used_is_refused(
     [
         ("def x(:\n", "SyntaxError: invalid syntax (broken.py, line 1)"),
         ("x = 1\n", "declares no policy; a class with @ed.policy is one"),
+        ("import sys\nsys.exit(0)\n", "broken.py, line 2: ends the process, by SystemExit(0)"),
+        ("raise SystemExit\n", "broken.py, line 1: ends the process, by SystemExit()"),
         ("x = 1\nimport nosuchmodule\n", "broken.py, line 2: ModuleNotFoundError: No module named 'nosuchmodule'"),
         (QUIET + QUIET.partition("\n\n\n")[2].replace("Quiet", "Loud"), "has Quiet, Loud; name one of them, as"),
     ],
@@ -470,3 +482,64 @@ def test_a_file_that_cannot_be_used_is_refused(
         ended = earlydrop(*command, "broken.py")
         assert (ended.code, ended.out) == (cli.WRONG_INPUT, "")
         assert said in ended.err
+
+
+NEVER = """
+import earlydrop as ed
+@ed.policy
+class Never:
+    def check(self):
+        return "another discipline"
+    def on_enqueue(self, packet, queue, cx):
+        return ed.Verdict.PASS
+"""
+
+
+def test_a_check_is_asked_where_there_is_no_parameter(earlydrop: Call, tmp_path: Path) -> None:
+    (tmp_path / "never.py").write_text(NEVER, encoding="utf-8")
+    code = 'static const char *no(const double *p, double rate, double delay) { return "another link"; }\n'
+    code += LIBRARY.replace(".on_enqueue = on", ".on_enqueue = on, .check = no")
+    (tmp_path / "lib.c").write_text(code, encoding="utf-8")
+    defined = ["-DABI=1", "-DSYMBOL=earlydrop_aqm"]
+    made = ["cc", "-shared", "-fPIC", INCLUDE, *defined, "-o", tmp_path / "libno.so", tmp_path / "lib.c"]
+    subprocess.run(made, check=True)
+    for source, name, allowed in [("never.py", "never", "another discipline"), ("libno.so", "lib", "another link")]:
+        checked = earlydrop("check", source)
+        assert (checked.code, checked.out) == (cli.WRONG_INPUT, "")
+        assert f"{source}: {name}: its own check refuses it on a link of 10 Mbit/s and 20 ms" in checked.err
+        assert f"allowed {allowed}" in checked.err
+        tried = earlydrop("test-aqm", source, "--packets", 100)
+        assert tried.code == cli.FAILED
+        assert f"allowed {allowed}" in re.sub(r"\s+", " ", tried.out)
+
+
+@pytest.mark.parametrize("kind", ["loop", "fifo", "folder"])
+@pytest.mark.parametrize("name", ["mine.py", "libmine.so"])
+def test_what_is_no_file_is_no_discipline(
+    earlydrop: Call, scenario: Path, tmp_path: Path, kind: str, name: str
+) -> None:
+    place = tmp_path / name
+    if kind == "loop":
+        place.symlink_to("other")
+        (tmp_path / "other").symlink_to(name)
+    elif kind == "fifo":
+        os.mkfifo(place)
+    else:
+        place.mkdir()
+    named = scenario.read_text(encoding="utf-8").replace('aqm = "red"', f'aqm = "{name}"')
+    scenario.write_text(named, encoding="utf-8")
+    (tmp_path / "earlydrop.toml").write_text(f'[aqms]\nmine = "{name}"\n', encoding="utf-8")
+    untrusted = earlydrop("run", scenario)
+    assert (untrusted.code, untrusted.out) == (cli.WRONG_INPUT, "")
+    assert "names code" in untrusted.err
+    for command in (
+        ["check", name],
+        ["test-aqm", name],
+        ["run", scenario, "--trust"],
+        ["run", scenario, "--set", f"queue.bottleneck.aqm={name}"],
+        ["compare", scenario, "--aqm", "mine", "--trust"],
+    ):
+        ended = earlydrop(*command)
+        assert (ended.code, ended.out) == (cli.WRONG_INPUT, ""), ended.err
+        assert f"{name}: is no regular file" in ended.err
+    assert earlydrop("list", "aqms").code == cli.DONE

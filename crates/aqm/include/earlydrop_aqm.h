@@ -119,7 +119,7 @@ typedef struct ed_aqm {
     uint32_t param_count;
     uint32_t gauge_count;     /* at most 64 */
     uint64_t state_size;      /* bytes; a block is aligned to 16 bytes and zero before init */
-    uint32_t needs;           /* ED_NEEDS_CONTENTS or 0 */
+    uint32_t needs;           /* ED_NEEDS_CONTENTS or 0; other bits are refused */
     uint32_t reserved;
     /* NULL if the values fit together, else a sentence that says what is allowed. */
     const char *(*check)(const double *params, double link_rate, double link_delay);

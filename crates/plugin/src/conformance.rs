@@ -112,6 +112,18 @@ pub fn conformance(spec: &'static AqmSpec, packets: u64) -> Vec<Outcome> {
     outcomes
 }
 
+/// Asks the discipline's own check of `values`, which has a say also where there is no parameter.
+///
+/// # Errors
+/// What it allows instead, on the link that all is tried on.
+pub fn fits(spec: &AqmSpec, values: &Values) -> Result<(), String> {
+    (spec.check)(values, &LINK).map_err(|error| {
+        let Link { rate_bps, delay_s } = LINK;
+        let link = format!("{} Mbit/s and {} ms", rate_bps / 1e6, delay_s * 1e3);
+        format!("its own check refuses it on a link of {link}: given {}; allowed {}", error.given, error.allowed)
+    })
+}
+
 /// The packet that was looked at last.
 #[derive(Clone, Copy)]
 struct Seen {
@@ -189,6 +201,7 @@ struct Player<'a> {
 impl<'a> Player<'a> {
     fn new(spec: &'static AqmSpec, trial: &'a Trial) -> Result<Self, String> {
         let random = Generator::stream(trial.seed, "conformance.queue");
+        fits(spec, &trial.values)?;
         let built = (spec.build)(&trial.values, &LINK, trial.limit).map_err(|error| error.to_string())?;
         let (queue, one_queue): (Box<dyn Discipline>, _) = match built {
             Built::Policy(policy) => (Box::new(Fifo::new(Gate::new(policy, trial.limit, trial.ecn, random))), true),
@@ -410,7 +423,7 @@ fn light_load(spec: &'static AqmSpec, last: &Cell<Option<Seen>>) -> Result<(), S
 
 fn extremes(spec: &'static AqmSpec, last: &Cell<Option<Seen>>) -> Result<(), String> {
     let try_values = |values: &Values| {
-        if (spec.check)(values, &LINK).is_err() {
+        if fits(spec, values).is_err() {
             return Ok(());
         }
         let said = || {

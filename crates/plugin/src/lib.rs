@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 pub mod conformance;
+mod elf;
 pub mod library;
 mod policy;
 mod spec;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use earlydrop_aqm::abi;
 
+use crate::elf;
 use crate::spec::{describe, Declaration};
 
 /// Loads the discipline in the library at `path`. It is never unloaded.
@@ -14,6 +15,7 @@ use crate::spec::{describe, Declaration};
 /// What is wrong with the file or its description, with the file's name.
 pub fn load(path: &Path) -> Result<Declaration, String> {
     let fault = |message: String| format!("{}: {message}", path.display());
+    elf::is_whole(path).map_err(|message| fault(format!("cannot be loaded: {message}")))?;
     // SAFETY: none can be given for foreign code; that is why the user is asked to trust it.
     let library = unsafe { libloading::Library::new(path) }.map_err(|error| {
         // The loader's own words; they begin with the path.

@@ -54,6 +54,9 @@ pub unsafe fn describe(aqm: *const abi::Aqm) -> Result<Declaration, String> {
     if aqm.state_size > MOST_STATE {
         return Err(fault(format!("wants {} bytes of state; allowed are {MOST_STATE}", aqm.state_size)));
     }
+    if aqm.needs & !abi::NEEDS_CONTENTS != 0 {
+        return Err(fault(format!("has needs = {:#x}; allowed are 0 and ED_NEEDS_CONTENTS (1)", aqm.needs)));
+    }
     let params = unsafe { params(aqm) }.map_err(fault)?;
     let gauges = unsafe { gauges(aqm) }.map_err(fault)?;
     let code = Code::of(aqm);
@@ -129,6 +132,9 @@ unsafe fn param(given: &'static abi::Param) -> Result<Param, String> {
     let whole = |x: f64| if x.fract() == 0.0 { Ok(x as i64) } else { Err(format!("{name}: {x} is no whole number")) };
     let (kind, default) = match given.kind {
         0 => {
+            if given.open > 3 {
+                return Err(format!("{name} has open = {}; allowed are 0 to 3", given.open));
+            }
             let (open_low, open_high) = (given.open & 1 != 0, given.open & 2 != 0);
             let kind = Kind::Real { low: given.low, high: given.high, open_low, open_high, auto: false };
             (kind, Value::Real(given.initial))

@@ -159,6 +159,9 @@ fn broken_libraries_are_refused_with_the_reason() {
         ("half", ".on_enqueue = pass, .on_timer = timer", "both are needed, or none"),
         ("greedy", ".on_enqueue = pass, .state_size = 1ull << 40", "bytes of state; allowed are"),
         ("taken", ".on_enqueue = pass, .params = (const ed_param[]){{.name = \"limit\"}}, .param_count = 1", "is taken"),
+        ("needy", ".on_enqueue = pass, .needs = 6", "needy: has needs = 0x6; allowed are 0 and ED_NEEDS_CONTENTS (1)"),
+        ("wanting", ".on_enqueue = pass, .needs = 0xffffffff", "has needs = 0xffffffff; allowed are"),
+        ("open", ".on_enqueue = pass, .params = (const ed_param[]){{.name = \"x\", .high = 1, .open = 4}}, .param_count = 1", "x has open = 4; allowed are 0 to 3"),
         ("outside", ".on_enqueue = pass, .params = (const ed_param[]){{.name = \"x\", .high = 1, .initial = 2}}, .param_count = 1", "x = 2 by default; allowed: [0, 1]"),
     ] {
         let timer = "void timer(void *s, const ed_queue *q, const ed_context *c) { (void)s, (void)q, (void)c; }";
@@ -166,6 +169,44 @@ fn broken_libraries_are_refused_with_the_reason() {
         // A member may be given twice: the last counts.
         let source = small_with_overrides(name, &functions, members);
         assert!(refused(&source).contains(reason), "{name}: {}", refused(&source));
+    }
+}
+
+// A cut-off file is SIGBUS in the loader, which ends the process: each length, and ends that lie beyond the file.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#[test]
+fn libraries_that_are_cut_off_or_no_files_are_refused() {
+    let whole = std::fs::read(built("whole", "int other(void) { return 1; }\n")).unwrap();
+    let made = folder().join("libcut.so");
+    let refused = |content: &[u8]| {
+        std::fs::write(&made, content).unwrap();
+        library::load(&made).err().expect("it is broken")
+    };
+    let word = |at: usize| u64::from_ne_bytes(whole[at..at + 8].try_into().unwrap());
+    let count = usize::from(u16::from_ne_bytes([whole[56], whole[57]]));
+    let headers: Vec<usize> = (0..count).map(|number| word(32) as usize + 56 * number).collect();
+    let end = headers.iter().map(|&at| (word(at + 8) + word(at + 32)) as usize).max().unwrap();
+    for length in (0..end).step_by(97).chain([63, 64, end - 1]) {
+        let said = refused(&whole[..length]);
+        assert!(said.contains("libcut.so: cannot be loaded: is cut off: "), "{length}: {said}");
+    }
+    // What follows the segments is not loaded.
+    assert!(refused(&whole[..end]).contains("has no function earlydrop_aqm()"));
+    for (at, value, reason) in [
+        (32, u64::MAX - 5, "program header 0 ends at"),
+        (headers[0] + 8, u64::MAX, "segment 0 ends at 18446744073709551615 B"),
+        (headers[0] + 32, 1 << 40, "segment 0 ends at"),
+    ] {
+        let mut damaged = whole.clone();
+        damaged[at..at + 8].copy_from_slice(&value.to_ne_bytes());
+        assert!(refused(&damaged).contains(reason), "{}", refused(&damaged));
+    }
+    let mut other = whole.clone();
+    other[4] = 1;
+    assert!(refused(&other).contains("is an ELF file for another word length or byte order"));
+    for path in ["/dev/zero", env!("CARGO_TARGET_TMPDIR")] {
+        let said = library::load(Path::new(path)).err().expect("it is no file");
+        assert!(said.contains("cannot be loaded: is no regular file"), "{said}");
     }
 }
 

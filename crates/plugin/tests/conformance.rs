@@ -55,6 +55,14 @@ fn what_does_not_conform_is_named_with_its_packet() {
         "",
     );
     assert_eq!(found, [], "it may treat packets that can be marked otherwise");
+    let check = "static const char *check(const double *p, double rate, double delay)
+        { (void)p; return rate > 1e6 && delay > 0 ? \"a link of at most 1 Mbit/s\" : 0; }";
+    let found = failures("slow", "return ED_PASS;", check, ".check = check");
+    let said =
+        "its own check refuses it on a link of 10 Mbit/s and 20 ms: given these parameters; allowed a link of at \
+                most 1 Mbit/s";
+    assert_eq!(found[0], ("conservation", said.to_string()));
+
     let found = failures("early", "return packet->flow == 1 ? ED_DROP : ED_PASS;", "", "");
     assert_eq!(found.iter().map(|f| f.0).collect::<Vec<_>>(), ["a light load"]);
     assert!(

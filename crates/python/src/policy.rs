@@ -12,7 +12,7 @@ use earlydrop_aqm::params::{ParamError, Values};
 use earlydrop_aqm::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Verdict};
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{abi, agent, Packet, Time};
-use earlydrop_plugin::conformance::conformance;
+use earlydrop_plugin::conformance::{conformance, fits};
 use earlydrop_plugin::timers::Timers;
 use earlydrop_plugin::{describe, library, numbers};
 use earlydrop_sim::scenario::{Doc, OwnAqm};
@@ -89,6 +89,11 @@ impl Aqm {
     /// Its declaration, as an entry of the catalogue, as JSON.
     fn entry(&self) -> String {
         earlydrop_sim::scenario::discipline_reference(self.spec).to_string()
+    }
+
+    /// What its own check says of the defaults on the link of `conformance`; None if they fit.
+    fn complaint(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| fits(self.spec, &Values::new())).err()
     }
 
     /// What it holds of the properties that every discipline must hold, tried with so many packets: a list of property,

@@ -46,11 +46,15 @@ def check(scenario: ScenarioFile, /, *, set_: Sets = [], trust: Trust = False, j
 
 
 def _check_discipline(source: str, sets: Sequence[str], as_json: bool) -> int:
-    from .. import disciplines
+    from ..policies import registry
 
     if sets:
         raise InputError("--set: belongs to a scenario")
-    entry = disciplines.find(source)
+    native = registry.load(source).native
+    complaint = native.complaint()
+    if complaint is not None:
+        raise InputError(f"{source}: {native.name}: {complaint}")
+    entry = parse_json(native.entry())
     if as_json:
         print_json(entry)
         return DONE

@@ -102,9 +102,9 @@ def load(source: str | os.PathLike[str], folder: str | None = None) -> Known:
     """
     text = os.fspath(source)
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
-    full = Path(folder or ".", path).resolve()
+    full = Path(os.path.realpath(Path(folder or ".", path)))
     if not full.is_file():
-        raise PolicyError(f"{path}: no such file")
+        raise PolicyError(f"{path}: is no regular file" if os.path.lexists(full) else f"{path}: no such file")
     _trusted_files.add(str(full))
     return register(_library(full) if full.suffix in LIBRARIES else _python(full, name))
 
@@ -157,6 +157,15 @@ def _python(path: Path, name: str) -> Known:
     return classes[name]
 
 
+@contextmanager
+def _staying() -> Iterator[None]:
+    """While a module of somebody else's is loaded: one that would end the process is broken."""
+    try:
+        yield
+    except SystemExit as error:
+        raise PolicyError(f"ends the process, by {error!r}").with_traceback(error.__traceback__) from None
+
+
 class _Fresh(importlib.machinery.SourceFileLoader):
     """Compiles the file as it is now: Python's cache takes one that has changed within a second for the same."""
 
@@ -176,7 +185,8 @@ def _classes(path: Path, key: str) -> dict[str, Known]:
     # Classes are looked up by their module when they are sent to another process.
     sys.modules[key] = module
     try:
-        spec.loader.exec_module(module)
+        with _staying():
+            spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[key]
         if isinstance(error, PolicyError) and f"({path}:" in str(error):
@@ -280,7 +290,7 @@ def _asked(source: str, folder: str | None, path: str, file: str | None) -> Know
 
 def _full(source: str, folder: str | None) -> str:
     """The file of a source."""
-    return str(Path(folder or ".", source.rpartition(":")[0] if ".py:" in source else source).resolve())
+    return os.path.realpath(Path(folder or ".", source.rpartition(":")[0] if ".py:" in source else source))
 
 
 def _wrong(file: str | None, path: str, message: str) -> Exception:
@@ -354,7 +364,8 @@ def installed(point: EntryPoint) -> Known:
     """
     where = f"{point.value}, entry point {point.name} of {GROUP}"
     try:
-        value = point.load()
+        with _staying():
+            value = point.load()
         made = register(known_of(value, point.value)) if isinstance(value, type) else load(value)
     except Exception as error:
         raise PolicyError(f"{where}: {error}") from error
