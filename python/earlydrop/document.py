@@ -9,8 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from . import foreign
+
 Document = dict[str, Any]
 
+TRACE = 16 << 20
+"""Bytes of a file of a link's trace at most, as the scenario checker has it."""
 EFFECTS = ("framing", "aggregation", "loss", "jitter", "reorder")
 """Keys of a link for what happens to its packets, besides rate, delay and queue."""
 
@@ -86,7 +90,7 @@ def with_traces(value: Any, folder: Path) -> Any:
     if isinstance(value, Mapping):
         if set(value) == {"trace"} and isinstance(value["trace"], str):
             try:
-                lines = (folder / value["trace"]).read_text(encoding="utf-8").split()
+                lines = foreign.text(folder / value["trace"], TRACE).split()
                 return {"trace": [int(line) for line in lines]}
             except (OSError, ValueError):
                 return {"trace": str(folder / value["trace"])}

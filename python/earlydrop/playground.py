@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import foreign
 from .errors import EarlydropError
 from .toml_writer import to_toml
 
@@ -50,7 +50,7 @@ def scenario(file: Path, sets: Sequence[tuple[str, str]] = ()) -> str:
     from .tune.search_space import toml_settings
 
     check(_core.Scenario.load(str(file), list(sets)), str(file))
-    document = with_traces(tomllib.loads(file.read_text(encoding="utf-8")), file.parent)
+    document = with_traces(foreign.from_toml(file), file.parent)
     return to_toml(overlay_toml(document, toml_settings(list(sets))))
 
 
