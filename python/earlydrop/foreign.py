@@ -13,6 +13,7 @@ import errno
 import io
 import json
 import os
+import re
 import stat
 import sys
 import tomllib
@@ -32,9 +33,9 @@ SWITCH = "EARLYDROP_FILE_MIB"
 """The environment variable that raises the ceiling: MiB of a file, and of what it unpacks to."""
 DEFAULT_MIB = 64
 SMALL = 4 << 20
-"""Bytes of a TOML file at most: such files are written by people."""
+"""Bytes of a TOML file, and of a CSV file, at most: such files are written by people."""
 CELLS = 8
-"""Numbers in a table of Parquet at most, for each byte of the ceiling: columns compress well."""
+"""A table of Parquet may have so many times the ceiling, in bytes and in values: it is made for much."""
 DEPTH = 64
 """Lists and tables within each other at most. Scenarios have half of it."""
 SHOWN = 40
@@ -47,14 +48,20 @@ class ForeignError(EarlydropError):
 
 
 def ceiling() -> int:
-    """Bytes of a file that is read whole, and of what it unpacks to, at most."""
-    given = os.environ.get(SWITCH, "")
-    return (int(given) if given.isascii() and given.isdigit() else DEFAULT_MIB) << 20
+    """Bytes of a file that is read whole, and of what it unpacks to, at most.
+
+    Raises:
+        ForeignError: the environment has another value than MiB there.
+    """
+    given = os.environ.get(SWITCH, str(DEFAULT_MIB))
+    if not re.fullmatch("[1-9][0-9]{0,6}", given):
+        raise ForeignError(f"{SWITCH}: given {shown(given)}; allowed a whole number of MiB, from 1")
+    return int(given) << 20
 
 
-def _too_large(most: int, name: str = "") -> OSError:
-    raised = "" if most < DEFAULT_MIB << 20 else f"; {SWITCH}={2 * most >> 20} in the environment raises that"
-    return OSError(errno.EFBIG, f"is larger than {most >> 20} MiB{raised}", name or None)
+def _too_large(most: int, name: str | None = None) -> OSError:
+    raised = "" if most < ceiling() else f"; {SWITCH} in the environment, now {ceiling() >> 20}, raises that"
+    return OSError(errno.EFBIG, f"is larger than {most >> 20} MiB{raised}", name)
 
 
 def opened(path: Path, inside: Path | None = None) -> BufferedReader:
@@ -107,8 +114,8 @@ def text(path: Path, most: int | None = None, inside: Path | None = None) -> str
 
 @contextmanager
 def rows(path: Path) -> Iterator[TextIO]:
-    """A file of text for the reader of CSV."""
-    yield io.StringIO(content(path).decode("utf-8"), newline="")
+    """A file of text for the reader of CSV, which takes sixty times its size in memory."""
+    yield io.StringIO(content(path, SMALL).decode("utf-8"), newline="")
 
 
 def unpacked(packed: bytes) -> bytes:
@@ -173,7 +180,7 @@ def too_deep() -> ValueError:
 def shallow(value: Any) -> Any:
     """The same value, if it does not nest too deep: everything that goes through it may recurse."""
     level = [value]
-    for _ in range(DEPTH + 1):
+    for _ in range(DEPTH):
         held = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, (dict, list)))
         level = [inner for one in held for inner in one if isinstance(inner, (dict, list))]
         if not level:
@@ -196,7 +203,7 @@ def table(path: Path, inside: Path | None = None) -> polars.LazyFrame:
         columns = len(found.collect_schema())
         count = found.select(pl.len()).collect().item()
     if count * columns > CELLS * ceiling():
-        raise _too_large(ceiling(), str(path))
+        raise _too_large(CELLS * ceiling(), str(path))
     return found
 
 
