@@ -114,7 +114,7 @@ def text(path: Path, most: int | None = None, inside: Path | None = None) -> str
 
 @contextmanager
 def rows(path: Path) -> Iterator[TextIO]:
-    """A file of text for the reader of CSV, which takes sixty times its size in memory."""
+    """A file of text for the reader of CSV, which takes up to a hundred times its size in memory."""
     yield io.StringIO(content(path, SMALL).decode("utf-8"), newline="")
 
 

@@ -306,6 +306,7 @@ FLENT: dict[str, Any] = {
         ({"metadata": []}, "metadata: given a list; allowed an object"),
         ({"metadata": FLENT["metadata"] | {"SERIES_META": 3}}, "SERIES_META: given 3; allowed null, an object"),
         ({"metadata": FLENT["metadata"] | {"LENGTH": float("inf")}}, "LENGTH, TOTAL_LENGTH: given inf and 12"),
+        ({"metadata": FLENT["metadata"] | {"LENGTH": 10**400}}, "metadata: lacks LENGTH or TOTAL_LENGTH, in s"),
         ({"version": [4]}, "version: given a list; allowed 0 to"),
         ({"version": "deep"}, "is no Flent file (its values nest deeper than 64)"),
     ],

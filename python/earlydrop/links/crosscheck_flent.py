@@ -218,7 +218,7 @@ def _recorded(content: Document, path: Path) -> Recorded:
     results = content["results"]
     try:
         total, length = float(about["TOTAL_LENGTH"]), float(about["LENGTH"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, OverflowError, TypeError, ValueError) as error:
         raise flent.FlentError(f"{path}: metadata: lacks LENGTH or TOTAL_LENGTH, in s") from error
     if not (0 < length < math.inf and 0 < total < math.inf):
         given = f"given {length:g} and {total:g}"
