@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import copy
-import errno
 import json
 import math
-import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from . import foreign
+
 Document = dict[str, Any]
 
+TRACE = 16 << 20
+"""Bytes of a file of a link's trace at most, as the scenario checker has it."""
 EFFECTS = ("framing", "aggregation", "loss", "jitter", "reorder")
 """Keys of a link for what happens to its packets, besides rate, delay and queue."""
 
@@ -79,28 +81,6 @@ def flow_count(result: Mapping[str, Any]) -> int:
     return len(flows) if flows is not None else sum(entry["flows"] for entry in result["traffic"])
 
 
-MOST_TRACE = 1 << 24
-"""Bytes of a trace file at most, as for the scenario checker."""
-
-
-def text_of(path: Path, most: int) -> str:
-    """The text of a regular file of at most so many bytes. Reading another kind of file may never end.
-
-    Raises:
-        OSError: it cannot be read.
-        UnicodeDecodeError: it is no text.
-    """
-    about = path.stat()
-    if not stat.S_ISREG(about.st_mode):
-        raise OSError(errno.EINVAL, "Is not a regular file" if not stat.S_ISDIR(about.st_mode) else "Is a directory")
-    with path.open("rb") as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise OSError(errno.EFBIG, f"Is larger than {most} bytes")
-    # Line ends as in any text file.
-    return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
-
-
 def with_traces(value: Any, folder: Path) -> Any:
     """A copy in which every `trace = "FILE"` of a link's rate is replaced by the numbers in the file.
 
@@ -110,7 +90,7 @@ def with_traces(value: Any, folder: Path) -> Any:
     if isinstance(value, Mapping):
         if set(value) == {"trace"} and isinstance(value["trace"], str):
             try:
-                lines = text_of(folder / value["trace"], MOST_TRACE).split()
+                lines = foreign.text(folder / value["trace"], TRACE).split()
                 return {"trace": [int(line) for line in lines]}
             except (OSError, ValueError):
                 return {"trace": str(folder / value["trace"])}

@@ -9,15 +9,15 @@ from __future__ import annotations
 import gzip
 import json
 import math
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _core, disk
+from . import _core, disk, foreign
 from .document import Document
 from .errors import EarlydropError
+from .foreign import NUMBER, WHOLE
 
 SUFFIX = ".flent.gz"
 FORMAT = 4
@@ -33,6 +33,23 @@ PING = {"kind": "cbr", "rate": f"{84 * 8 / STEP_S:g} bit/s", "segment": "56 B", 
 DOWN, UP, RTT = "TCP download", "TCP upload", "Ping (ms) ICMP"
 TESTS = {(True, False): "tcp_ndown", (False, True): "tcp_nup", (True, True): "rrul_be_nflows", (False, False): "ping"}
 """Flent's test by whether there are downloads and uploads."""
+
+
+PINGS = "Ping (ms)"
+_SYSCTLS = {"SYSCTLS?": (None, {"*": (str, float)})}
+CONTENT: foreign.Shape = {
+    "version": WHOLE,
+    "metadata": {
+        **dict.fromkeys(("NAME?", "TITLE?", "T0?"), (str, None)),
+        "SERIES_META?": (None, {"*": (None, {"CONG_CONTROL?": (str, None)})}),
+        "REMOTE_METADATA?": (None, {"*": (None, _SYSCTLS)}),
+        **_SYSCTLS,
+    },
+    "x_values": [float],
+    "results": {"*": list},
+    "raw_values": {"*": list},
+}
+"""What is read of a Flent file, besides the values of its series."""
 
 
 class FlentError(EarlydropError):
@@ -313,18 +330,22 @@ def read(path: Path) -> Document:
         FlentError: it is no Flent file, or none of a format that is known here.
     """
     try:
-        content = path.read_bytes()
-        text = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
-        document = json.loads(text)
+        content = foreign.content(path)
+        document: Document = foreign.parsed(foreign.unpacked(content) if content[:2] == b"\x1f\x8b" else content)
     except OSError as error:
         raise FlentError(f"{path}: {error.strerror}") from error
-    except (ValueError, EOFError, zlib.error) as error:
+    except ValueError as error:
         raise FlentError(f"{path}: is no Flent file ({error}); allowed NAME.flent.gz, as flent writes it") from error
-    keys = ("metadata", "x_values", "results", "raw_values")
-    if not isinstance(document, dict) or any(key not in document for key in keys):
-        raise FlentError(f"{path}: is no Flent file: it lacks one of {', '.join(keys)}")
-    if document.get("version") not in (3, FORMAT):
+    said = foreign.complaint(document, CONTENT)
+    if not said:
+        # Of the other series, such as those of a qdisc, nothing is read.
+        own = [name for name in document["results"] if name.startswith((DOWN, UP, PINGS))]
+        raw = {f"{name}?": [{"t?": float, "val?": NUMBER}] for name in own if name.startswith(PINGS)}
+        said = foreign.complaint(document, {"results": {name: [NUMBER] for name in own}, "raw_values": raw})
+    if said:
+        raise FlentError(f"{path}: is no Flent file that can be read: {said}")
+    if document["version"] not in (3, FORMAT):
         raise FlentError(
-            f"{path}: version: given {document.get('version')}; allowed 3 and {FORMAT}, which Flent 1 and later write"
+            f"{path}: version: given {document['version']}; allowed 3 and {FORMAT}, which Flent 1 and later write"
         )
     return document

@@ -13,11 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from . import disk
+from . import disk, foreign
 from .errors import EarlydropError
 
 MANIFEST = "manifest.json"
-
+ABOUT = {"kind?": str, "of?": str, "files?": [str], "digests?": {"*": str}}
+"""What of it is read."""
 
 NAME = r"[^\W_][\w .,+=()-]{0,98}[\w+=()-]|[^\W_]"
 """What a name that stands for a folder or a file may be: it leads nowhere else, on no system."""
@@ -80,7 +81,7 @@ def add(folder: Path, *files: Path) -> None:
     if "files" in manifest:
         names = {file.relative_to(folder).as_posix() for file in files}
         manifest["files"] = sorted({*manifest["files"], *names})
-        write_json(folder / MANIFEST, manifest)
+        disk.replace(folder / MANIFEST, to_json(manifest, indent=1) + "\n")
 
 
 def identity(*parts: str | bytes) -> str:
@@ -105,24 +106,24 @@ def holds(out: Path, of: str) -> bool:
     if manifest.get("of") != of or not isinstance(digests, dict) or _strangers(out):
         return False
     try:
-        return all(_digest(out / name) == digest for name, digest in digests.items())
+        return all(_digest(out / name, out) == digest for name, digest in digests.items())
     except OSError:
         return False
 
 
-def _digest(file: Path) -> str:
+def _digest(file: Path, inside: Path) -> str:
     import hashlib
 
-    with file.open("rb") as content:
+    with foreign.opened(file, inside) as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        found = foreign.from_json(folder / MANIFEST, folder)
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return {} if foreign.complaint(found, ABOUT) else found
 
 
 def _existing_parent(path: Path) -> Path:
@@ -157,7 +158,7 @@ def folder(out: Path, about: Mapping[str, Any]) -> Iterator[Path]:
             disk.make_folder(work)
             yield work
             files = sorted(p.relative_to(work).as_posix() for p in work.rglob("*") if p.is_file())
-            digests = {"digests": {name: _digest(work / name) for name in files}} if "of" in about else {}
+            digests = {"digests": {name: _digest(work / name, work) for name in files}} if "of" in about else {}
             write_json(work / MANIFEST, {**about, "files": files, **digests})
             check(out, about.get("kind"))
     except BaseException:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
@@ -11,6 +10,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from . import foreign
 from .errors import EarlydropError
 from .toml_writer import to_toml
 
@@ -51,7 +51,7 @@ def scenario(file: Path, sets: Sequence[tuple[str, str]] = ()) -> str:
     from .tune.search_space import toml_settings
 
     check(_core.Scenario.load(str(file), list(sets)), str(file))
-    document = with_traces(tomllib.loads(file.read_text(encoding="utf-8")), file.parent)
+    document = with_traces(foreign.from_toml(file), file.parent)
     return to_toml(overlay_toml(document, toml_settings(list(sets))))
 
 

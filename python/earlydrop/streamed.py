@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import io
 import json
 import math
 from collections.abc import Collection, Iterable, Iterator
@@ -10,6 +11,7 @@ from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any, TextIO
 
+from . import foreign
 from .output import to_json
 
 PIECE = 1 << 18
@@ -104,7 +106,7 @@ def read(path: Path, lists: Collection[str] = ()) -> Iterator[tuple[str, Any]]:
     Raises:
         ValueError: the file holds no JSON object.
     """
-    with path.open(encoding="utf-8") as file:
+    with io.TextIOWrapper(foreign.opened(path, path.parent), encoding="utf-8") as file:
         text = _Text(file)
         text.expect("{")
         if text.skip("}"):
@@ -136,6 +138,7 @@ class _Text:
     def __init__(self, file: TextIO) -> None:
         self._file, self._text, self._at, self._whole = file, "", 0, False
         self._decoder = json.JSONDecoder()
+        self._most = foreign.ceiling()
 
     def _more(self) -> bool:
         more = self._file.read(max(PIECE, len(self._text) - self._at))
@@ -168,12 +171,16 @@ class _Text:
         """The next value."""
         self._next()
         while True:
+            if len(self._text) - self._at > self._most:
+                raise ValueError(f"a value is larger than {self._most >> 20} MiB; {foreign.SWITCH} raises that")
             try:
                 found, end = self._decoder.raw_decode(self._text, self._at)
                 # A number that ends near the end of what was read may go on.
                 if self._whole or self._text[end : end + 1] in _AFTER:
                     self._at = end
-                    return found
+                    return foreign.shallow(found)
+            except RecursionError:
+                raise foreign.too_deep() from None
             except json.JSONDecodeError:
                 if self._whole:
                     raise

@@ -12,19 +12,14 @@ from __future__ import annotations
 
 import difflib
 import math
-import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from .document import text_of
+from . import foreign
 
 _REQUIRED: Any = object()
-
-
-MOST_TOML = 16 << 20
-"""Bytes of a sweep, a study or a settings file at most."""
 
 
 class TomlError(ValueError):
@@ -34,20 +29,18 @@ class TomlError(ValueError):
 def load(path: Path) -> dict[str, Any]:
     """The document in a TOML file."""
     try:
-        return tomllib.loads(text_of(path, MOST_TOML))
+        return foreign.from_toml(path)
     except OSError as error:
         raise TomlError(error.strerror) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise TomlError(f"is not TOML: {error}") from error
-    except RecursionError:
-        raise TomlError("is not TOML that can be read: its values nest too deep") from None
 
 
 def parse_value(text: str) -> Any:
     """A value given on the command line: TOML where it is valid TOML, else the text itself."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return foreign.parsed_toml(f"value = {text}")["value"]
+    except ValueError:
         return text
 
 

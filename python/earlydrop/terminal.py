@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from . import notebook
 from .analysis.statistics import ALL_RUNS
+from .controls import raw, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -78,9 +79,15 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, ind
 
     What is too wide for the terminal stands in blocks below each other, each with the first column.
     """
+    head, rows = _one_line(head), [_one_line(row) for row in rows]
     widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
     blocks = _blocks(widths, _room() - len(indent))
     return "\n\n".join(_block(head, rows, widths, columns, left, indent) for columns in blocks)
+
+
+def _one_line(row: Sequence[str]) -> list[str]:
+    """The cells of a row without line feeds and tabs, which would end or move them."""
+    return [cell.replace("\n", "\\n").replace("\t", "\\t") for cell in row]
 
 
 def _room() -> int:
@@ -340,15 +347,15 @@ class Progress(_Shown):
             from rich.progress import Progress as New
 
             columns: list[Any] = [
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(),
                 MofNCompleteColumn(),
                 TimeRemainingColumn(),
             ]
-            self._bar = New(*columns, console=Console(stderr=True), transient=True)
+            self._bar = New(*columns, console=Console(file=raw(sys.stderr)), transient=True)
             self._bar.start()
         if self._task is None or label != self._label:
-            self._task = self._bar.add_task(label, total=total)
+            self._task = self._bar.add_task(visible(label), total=total)
             self._label = label
         self._bar.update(self._task, completed=done, total=total)
 
@@ -403,8 +410,13 @@ class Meter(_Shown):
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
             from rich.progress import Progress as New
 
-            columns: list[Any] = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
-            self._bar = New(*columns, TextColumn("{task.fields[more]}"), console=Console(stderr=True), transient=True)
+            columns: list[Any] = [TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn()]
+            self._bar = New(
+                *columns,
+                TextColumn("{task.fields[more]}", markup=False),
+                console=Console(file=raw(sys.stderr)),
+                transient=True,
+            )
             self._bar.start()
         return self
 
@@ -417,7 +429,7 @@ class Meter(_Shown):
             return
         if self._bar is not None:
             if self._task is None:
-                self._task = self._bar.add_task(self.name, total=tally.total, more="")
+                self._task = self._bar.add_task(visible(self.name), total=tally.total, more="")
             more = self.more(tally)
             self._bar.update(self._task, completed=tally.done, total=tally.total, more=more)
             return

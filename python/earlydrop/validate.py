@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from . import foreign
 from .analysis.statistics import deviation, mean
 from .errors import EarlydropError
 from .runner import Job, Progress, no_progress, run_all
@@ -138,7 +139,7 @@ def load_reference(folder: Path, cases: Iterable[Case]) -> dict[str, Figures]:
     for scenario in dict.fromkeys(case.scenario for case in cases):
         path = folder / scenario.lower() / "ns2_seeds.csv"
         try:
-            with path.open(newline="", encoding="utf-8") as rows:
+            with foreign.rows(path) as rows:
                 for row in csv.DictReader(rows):
                     for key, values in wanted.get(row["case"], {}).items():
                         values.append(_stored(row, key))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _core, disk
+from . import _core, disk, foreign
 from .errors import EarlydropError
 from .policies import registry
 from .terminal import Progress, table
@@ -91,10 +91,10 @@ def write(folder: Path, aqms: Sequence[str], progress: Progress) -> list[Recorde
 def read(path: Path) -> str:
     """The text of a stored file."""
     try:
-        return gzip.decompress(path.read_bytes()).decode()
+        return foreign.unpacked(foreign.content(path)).decode()
     except FileNotFoundError:
         raise VectorError(f"{path}: is missing") from None
-    except (OSError, EOFError, UnicodeDecodeError, gzip.BadGzipFile) as error:
+    except (OSError, ValueError) as error:
         raise VectorError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
 
 

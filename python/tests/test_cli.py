@@ -247,7 +247,7 @@ def test_a_runs_page_tells_traffic_entries_apart() -> None:
 
 @pytest.mark.parametrize(
     ("result", "message"),
-    [("", "cannot be read"), ('{"queues": {}}', "has no queues and flows"), ("[]", "has no queues and flows")],
+    [("", "cannot be read"), ('{"queues": {}}', 'there is no "scenario"'), ("[]", "given a list")],
 )
 def test_report_of_a_broken_run(earlydrop: Any, tmp_path: Path, result: str, message: str) -> None:
     (tmp_path / "scenario.json").write_text("{}")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import SCENARIO, take_signals
 
-from earlydrop import _core, document
+from earlydrop import _core
 
 WITHIN = 5.0
 """Seconds for what takes one: other programs may run beside the tests."""
@@ -93,15 +93,6 @@ def test_a_pipe_is_no_sweep_and_no_study(command: str, says: str, tmp_path: Path
     )
     assert done.returncode == 2, done.stderr
     assert says in done.stderr
-
-
-def test_files_are_read_to_a_bound_and_only_if_they_are_files(tmp_path: Path) -> None:
-    text = tmp_path / "text"
-    text.write_bytes(b"1\r\n2\r\n")
-    assert document.text_of(text, 6) == "1\n2\n"
-    for path, most in [(text, 5), (tmp_path, 100), (Path("/dev/zero"), 100)]:
-        with pytest.raises(OSError, match=r"larger than 5 bytes|directory|regular file"):
-            document.text_of(path, most)
 
 
 def test_a_thousand_million_skipped_numbers_take_no_time() -> None:

@@ -11,7 +11,13 @@ import pytest
 import fuzz_files as tool
 
 
-@pytest.mark.parametrize(("target", "runs"), [("sweeps", 150), ("studies", 4)])
+@pytest.mark.parametrize(
+    ("target", "runs"),
+    [
+        *(("sweeps", 150), ("studies", 4), ("stores", 12), ("results", 6)),
+        *(("flents", 100), ("traces", 100), ("tables", 20), ("vectors", 20)),
+    ],
+)
 def test_damaged_files_are_refused_or_read(
     target: str, runs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

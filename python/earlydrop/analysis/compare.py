@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import runner
+from .. import foreign, runner
 from ..document import Document, flow_count, lookup, same_run, with_traces
 from ..queues import Queue
 from ..runner import Job, Progress, no_progress
@@ -357,7 +356,7 @@ def from_file(path: Path) -> Document:
     """The scenario in a file, which then means the same in any folder: with its traces, and its code by digest."""
     from ..policies import registry
 
-    document = with_traces(tomllib.loads(path.read_text(encoding="utf-8")), path.parent)
+    document = with_traces(foreign.from_toml(path), path.parent)
     return registry.pinned(document, str(path.parent), str(path))
 
 

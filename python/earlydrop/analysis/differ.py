@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,18 +72,6 @@ class Comparison:
         }
 
 
-def _load(folder: Path) -> tuple[dict[str, Any], polars.DataFrame]:
-    import polars as pl
-
-    try:
-        return json.loads((folder / "sweep.json").read_text(encoding="utf-8")), pl.read_parquet(folder / "runs.parquet")
-    except FileNotFoundError as error:
-        missing = Path(str(error.filename or "runs.parquet")).name
-        raise DiffError(f"{folder}: is no result of a sweep: there is no {missing}") from None
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise DiffError(f"{folder}: cannot be read: {error}") from error
-
-
 def diff(first: Path, second: Path) -> Comparison:
     """Compare two folders that `sweep` wrote, point by point and measure by measure.
 
@@ -92,9 +79,13 @@ def diff(first: Path, second: Path) -> Comparison:
     so are their random numbers, and the differences are paired.
 
     Raises:
-        DiffError: a folder is no result of a sweep, or the two have no factor, point or measure in common.
+        SweepError: a folder is no result of a sweep.
+        DiffError: the two have no factor, point or measure in common.
     """
-    (a, runs_a), (b, runs_b) = _load(first), _load(second)
+    from ..sweeps import result_file
+
+    a, b = (result_file.whole(folder) for folder in (first, second))
+    runs_a, runs_b = (result_file.runs(folder).collect() for folder in (first, second))
     factors = [f["name"] for f in a["factors"] if f["name"] in {g["name"] for g in b["factors"]}]
     measures = [m for m in a["measures"] if m in b["measures"] and m in runs_a.columns and m in runs_b.columns]
     if not factors or not measures:

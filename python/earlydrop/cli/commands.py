@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Sequence
 from typing import Any, get_args
 
 from cyclopts import App, CycloptsError, MissingArgumentError, Parameter, Token, UnknownOptionError, convert
 
+from ..controls import raw
 from .exits import DONE
 from .failures import InputError
 from .helping import EXAMPLES, FIRST, examples, shown_default, unfolded
@@ -74,14 +76,18 @@ def run(tokens: Sequence[str]) -> int:
     Raises:
         InputError: the command line is wrong.
     """
+    helps = bool({"--help", "-h"} & set(tokens))
     if not tokens or tokens[0] not in {*COMMANDS, "--version"}:
         # Help has what each command says of itself.
         for name in COMMANDS:
             app[name]
-    elif {"--help", "-h"} & set(tokens) and (function := app[tokens[0]].default_command) is not None:
+        helps = True
+    elif helps and (function := app[tokens[0]].default_command) is not None:
         function.__doc__ = unfolded(function.__doc__)
     try:
-        command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
+        command, bound, _ = app.parse_args(
+            tokens, exit_on_error=False, print_error=False, console=_console() if helps else None
+        )
     except CycloptsError as error:
         raise InputError(_said(error)) from error
     with contextlib.ExitStack() as stack:
@@ -91,6 +97,13 @@ def run(tokens: Sequence[str]) -> int:
             stack.enter_context(registry.trusting())
         result = command(*bound.args, **bound.kwargs)
     return result if isinstance(result, int) else DONE
+
+
+def _console() -> Any:
+    """What help is printed to: it has colours of its own, and nothing from files."""
+    from rich.console import Console
+
+    return Console(file=raw(sys.stdout))
 
 
 def _said(error: CycloptsError) -> str:

@@ -7,7 +7,6 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from ..errors import EarlydropError
 from .exits import DONE
 from .options import Json
 from .printing import print_json
@@ -24,16 +23,9 @@ def diff(
     from ..analysis import differ
     from ..sweeps import result_file
 
-    try:
+    with result_file.reading(first, second):
         found = differ.diff(first, second)
         shown = found.document() if json else differ.text(found)
-    except EarlydropError:
-        raise
-    except Exception:
-        # Most likely a document that no sweep wrote; if both are sound, the fault is ours.
-        result_file.check(first)
-        result_file.check(second)
-        raise
     if isinstance(shown, str):
         print(shown)
     else:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from ..controls import shown
 from .completion import SHELLS, script
 from .exits import DONE, INTERRUPTED, SIGNALLED
 from .failures import failed
@@ -34,7 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             from ..safe_path import load_matplotlib
 
             load_matplotlib()
-    code = _guarded(tokens)
+    with shown():
+        code = _guarded(tokens)
     if argv is None and code == INTERRUPTED:
         # Threads may still be inside a run that cannot be stopped; do not wait for them.
         sys.stdout.flush()

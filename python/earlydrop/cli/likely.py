@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
+from .. import foreign
 from .failures import InputError
 
 
@@ -52,9 +52,7 @@ def _near(path: Path) -> str:
 
 def _tables(path: Path) -> dict[str, Any]:
     """The document in a TOML file; empty if it cannot be read."""
-    if not path.is_file():
-        return {}
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        return foreign.from_toml(path)
+    except (OSError, ValueError):
         return {}

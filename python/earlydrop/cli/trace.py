@@ -32,9 +32,7 @@ def trace(
     json: Json = False,
 ) -> int:
     """Run a scenario and write the events of a queue in ns-2's trace format or as pcap."""
-    import tomllib
-
-    from .. import _core, disk, traces
+    from .. import _core, disk, foreign, traces
     from .. import pcap as pcaps
     from ..sweeps.base_scenario import overlay_toml, with_traces
     from ..tune.search_space import toml_settings
@@ -51,7 +49,7 @@ def trace(
     check_seed(seed)
     pairs = parse_settings(set_)
     _core.Scenario.load(str(scenario), pairs)
-    document = with_traces(tomllib.loads(scenario.read_text(encoding="utf-8")), scenario.parent)
+    document = with_traces(foreign.from_toml(scenario), scenario.parent)
     in_ns2s = file.suffix == ".tr"
     document = overlay_toml(document, toml_settings(pairs))
     made = traces.record(document, queues, events, seed, headers=not in_ns2s)

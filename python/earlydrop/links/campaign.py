@@ -18,7 +18,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .. import disk
+from .. import disk, foreign
 from ..runner import Progress, no_progress
 from . import crosscheck
 
@@ -97,10 +97,10 @@ class Store:
         if self._path is None:
             return
         facts = json.dumps({"about": about})
-        lines = self._path.read_text(encoding="utf-8").split("\n") if self._path.exists() else []
+        lines = foreign.text(self._path).split("\n") if self._path.exists() else []
         if lines and lines[0] == facts:
             # A line that was being written when the measurement ended has no end.
-            self._rows = dict(json.loads(line) for line in lines[1:-1])
+            self._rows = dict(foreign.parsed(line) for line in lines[1:-1])
         disk.make_folders(self._path.parent)
         kept = [facts, *(json.dumps(row) for row in self._rows.items())]
         disk.replace(self._path, "\n".join(kept) + "\n")
@@ -169,7 +169,7 @@ def read(path: Path) -> tuple[list[dict[str, str]], dict[str, str]]:
         crosscheck.CrosscheckError: the file cannot be read.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = foreign.text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
         raise crosscheck.CrosscheckError(f"{path}: cannot be read: {reason}") from None

@@ -181,7 +181,7 @@ def crosscheck(
         instrumented, streams = flent.instrumented(checked)
         scenario = _core.Scenario.parse(instrumented, [])
     except _core.ScenarioError as error:
-        raise OptionError(_as_option(error)) from error
+        raise OptionError(_as_option(error, path)) from error
 
     def reduced(text: str) -> dict[str, float]:
         made = flent.recording(json.loads(text), checked, streams, "", "")
@@ -218,8 +218,11 @@ def _recorded(content: Document, path: Path) -> Recorded:
     results = content["results"]
     try:
         total, length = float(about["TOTAL_LENGTH"]), float(about["LENGTH"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, OverflowError, TypeError, ValueError) as error:
         raise flent.FlentError(f"{path}: metadata: lacks LENGTH or TOTAL_LENGTH, in s") from error
+    if not (0 < length < math.inf and 0 < total < math.inf):
+        given = f"given {length:g} and {total:g}"
+        raise flent.FlentError(f"{path}: metadata: LENGTH, TOTAL_LENGTH: {given}; allowed finite numbers above 0, in s")
     down, up = len(_series(results, flent.DOWN)), len(_series(results, flent.UP))
     if not down and not up:
         given = str(about.get("NAME"))
@@ -241,7 +244,7 @@ def _series(results: Mapping[str, Any], base: str) -> list[str]:
 def _pings(content: Document) -> list[tuple[float, float]]:
     """When a ping was sent, s from the start, and its round-trip time, ms: of ICMP if the file has them."""
     raw, results = content["raw_values"], content["results"]
-    names = sorted(name for name in results if name.startswith("Ping (ms)") and not name.endswith(COMPUTED))
+    names = sorted(name for name in results if name.startswith(flent.PINGS) and not name.endswith(COMPUTED))
     names.sort(key=lambda name: "ICMP" not in name)
     for name in names:
         begin = _start(content["metadata"])
@@ -258,9 +261,9 @@ def _start(about: Mapping[str, Any]) -> float:
     """T0 in seconds since 1970; 0 where there is none."""
     try:
         found = datetime.datetime.fromisoformat(str(about["T0"]))
-    except (KeyError, ValueError):
+        return found.replace(tzinfo=found.tzinfo or datetime.UTC).timestamp()
+    except (KeyError, ValueError, OverflowError):
         return 0.0
-    return found.replace(tzinfo=found.tzinfo or datetime.UTC).timestamp()
 
 
 def _figures(
@@ -372,7 +375,7 @@ def _base_rtt(recorded: Recorded, link: Link) -> tuple[float, str]:
 
 
 def _segment(about: Mapping[str, Any]) -> int:
-    sizes = [one.get("TCP_MSS") for one in about.get("SERIES_META", {}).values() if isinstance(one, Mapping)]
+    sizes = [one.get("TCP_MSS") for one in (about.get("SERIES_META") or {}).values() if isinstance(one, Mapping)]
     return next((int(size) for size in sizes if isinstance(size, (int, float)) and 500 <= size <= 9000), 1448)
 
 
@@ -384,12 +387,12 @@ def _control(about: Mapping[str, Any], base: str, link: Link) -> tuple[str, str]
         return link.tcp, "given"
     named = {
         one.get("CONG_CONTROL")
-        for name, one in about.get("SERIES_META", {}).items()
+        for name, one in (about.get("SERIES_META") or {}).items()
         if name.startswith(base) and isinstance(one, Mapping) and one.get("CONG_CONTROL")
     }
     sender = about
     if base == flent.DOWN:
-        sender = next(iter((about.get("REMOTE_METADATA") or {}).values()), {})
+        sender = next(iter((about.get("REMOTE_METADATA") or {}).values()), {}) or {}
     sysctl = (sender.get("SYSCTLS") or {}).get("net.ipv4.tcp_congestion_control")
     for found, source in ((named.pop() if len(named) == 1 else None, "the series"), (sysctl, "the sender's sysctl")):
         if found in CONTROLS:
@@ -399,8 +402,8 @@ def _control(about: Mapping[str, Any], base: str, link: Link) -> tuple[str, str]
     return "cubic", "the file does not name it; Linux's default"
 
 
-def _as_option(error: _core.ScenarioError) -> str:
-    """The checker's message with the option in the place of the field."""
+def _as_option(error: _core.ScenarioError, file: Path) -> str:
+    """The checker's message with the option in the place of the field, or the file if no option says that."""
     options = {
         "queue.bottleneck": "--queue",
         "queue.reverse": "--up-queue",
@@ -415,4 +418,4 @@ def _as_option(error: _core.ScenarioError) -> str:
             found = f"{option}: {rest + ' ' if rest else ''}{error.message}"
             found += f"\n  given {error.given}" if error.given else ""
             return found + (f"; allowed {error.allowed}" if error.allowed else "")
-    return str(error)
+    return f"{file}: its run cannot be simulated: {error}"

@@ -7,7 +7,6 @@ import importlib.util
 import os
 import re
 import sys
-import tomllib
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
+from .. import _core, foreign
 from ..strict_toml import suggestion
 from .declare import PolicyError
 
@@ -386,8 +385,8 @@ def configured(folder: str | None = None) -> list[Listed]:
 
 def _listed(file: Path) -> list[Listed]:
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8")).get("aqms", {})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        table = foreign.from_toml(file).get("aqms", {})
+    except (ValueError, OSError) as error:
         raise PolicyError(f"{file}: {error}") from error
     if not isinstance(table, dict) or not all(isinstance(v, str) and re.fullmatch(r"\S.*", v) for v in table.values()):
         raise PolicyError(f'{file}: [aqms] lists sources by name, as my_red = "mine.py:MyRed"')

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import disk
-from ..errors import EarlydropError
+from .. import disk, foreign
+from ..foreign import WHOLE
 from ..toml_writer import to_toml
 from . import plotting, result_text
+from .run_report import RESULT
 from .template import render
 
 if TYPE_CHECKING:
@@ -19,36 +19,32 @@ if TYPE_CHECKING:
 REPORT = "report.html"
 
 
-class ComparisonPageError(EarlydropError):
-    """The folder holds no comparison. The message says what is missing."""
+SAID: foreign.Shape = {
+    **dict.fromkeys(("scenario", "queue", "version"), str),
+    **{key: [str] for key in ("aqms", "summary", "warnings")},
+    "seeds": [WHOLE],
+    "titles": {"*": str},
+    "left_out": {"*": [str]},
+}
+FILES = {"comparison.json": SAID, "scenario.json": dict}
+"""What the page needs of them."""
 
 
 def renew(folder: Path) -> Path:
     """Write `report.html` of a folder that `compare` wrote once more.
 
     Raises:
-        ComparisonPageError: its files cannot be read.
+        ForeignError: its files cannot be read.
     """
     from ..analysis.compare import tabulate
 
-    place = folder
-    try:
-        place = folder / "comparison.json"
-        said = json.loads(place.read_text(encoding="utf-8"))
-        place = folder / "scenario.json"
-        base = json.loads(place.read_text(encoding="utf-8"))
-        place = folder / "runs"
+    with foreign.fitting(folder):
+        said, base = (foreign.checked(folder / name, shape, folder) for name, shape in FILES.items())
         aqms, seeds = tuple(said["aqms"]), tuple(said["seeds"])
         files = [folder / "runs" / result_text.run_file(aqm, seed) for aqm in aqms for seed in seeds]
-        runs = [json.loads(place.read_text(encoding="utf-8")) for place in files]
-        titles, name, queue = said["titles"], said["scenario"], said["queue"]
-        summary, warnings, left_out = said["summary"], said["warnings"], said["left_out"]
-    except OSError as error:
-        raise ComparisonPageError(f"{error.filename}: cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise ComparisonPageError(f"{place}: is not what `compare` writes: {error}") from error
-    found = tabulate(name, queue, aqms, titles, seeds, runs, left_out)
-    return _write(folder, _context(found, base, summary, warnings, said["version"]))
+        runs = [foreign.checked(file, RESULT, folder) for file in files]
+        found = tabulate(said["scenario"], said["queue"], aqms, said["titles"], seeds, runs, said["left_out"])
+        return _write(folder, _context(found, base, said["summary"], said["warnings"], said["version"]))
 
 
 def write(folder: Path, result: Comparison, version: str) -> Path:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from ..controls import raw
 from ..terminal import number, table
 from .directions import carried, main_first
 
@@ -138,7 +139,7 @@ class Panel:
         from rich.console import Console
         from rich.live import Live
 
-        console = Console(stderr=True)
+        console = Console(file=raw(sys.stderr))
         self._live = Live(self._drawn(), console=console, refresh_per_second=RATE_HZ, transient=True)
         self._live.start()
         self._pipe = os.pipe()

@@ -126,7 +126,7 @@ def save(drawing: Figure, base: Path, note: str = "", formats: Sequence[str] = (
     """Write several formats beside each other; `note` is printed small below, for runs that are no result."""
     paths = [base.with_name(f"{base.name}.{name}") for name in formats]
     for path, content in zip(paths, files(drawing, note, formats), strict=True):
-        disk.write(path, content)
+        disk.replace(path, content)
     return paths
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import disk
+from .. import disk, foreign
 from ..document import flow_count
-from ..errors import EarlydropError
+from ..foreign import NUMBER, WHOLE
 from ..terminal import number
 from ..toml_writer import to_toml
 from . import directions, link_status, plotting
@@ -70,8 +69,34 @@ ENTRY = ("entry", "Entry", 1, 0)
 """Of which traffic entry a flow is, where there are several."""
 
 
-class RunPageError(EarlydropError):
-    """The folder holds no run. The message says what is missing."""
+_TEXTS = dict.fromkeys(("name?", "role?", "queue?", "kind?", "tcp?"), (str, None))
+_QUEUE = {
+    "aqm": str,
+    **{f"{key}?": NUMBER for key, *_ in QUEUE_ROWS},
+    **dict.fromkeys(("rate_mbps?", "propagation_ms?"), float),
+    **dict.fromkeys(("delivered_bytes?", "departed_bytes?"), NUMBER),
+    "passing?": {"*": NUMBER},
+    "lateness?": (None, {"*": NUMBER}),
+}
+_FLOW = {**{f"{key}?": NUMBER for key, *_ in FLOW_COLUMNS}, **_TEXTS, "id": (float, str)}
+_SERIES = {"time_s": [float], "queues": {"*": {"packets": [NUMBER], "average?": (None, [NUMBER])}}}
+_RATES = {"time_s": [float], "flows": [{"id": WHOLE, "goodput_mbps": [NUMBER]}]}
+RESULT: foreign.Shape = {
+    "scenario": str,
+    "version": str,
+    "seed?": WHOLE,
+    **dict.fromkeys(("duration_s", "warmup_s"), float),
+    "queues": {"*": _QUEUE},
+    "flows?": (None, [_FLOW]),
+    "traffic?": (None, [{"entry": WHOLE, "flows?": WHOLE, **_TEXTS, "kind": str}]),
+    "series?": (None, _SERIES),
+    "rates?": (None, _RATES),
+    "kind?": str,
+    **dict.fromkeys(("between?", "commands?"), (None, [str])),
+    **dict.fromkeys(("goodput_total_mbps?", "throughput_total_mbps?", "delay_mean_ms?", "jain?", "power?"), NUMBER),
+}
+"""What the page and the figures of a run need of its document."""
+FILES = {"result.json": RESULT, "scenario.json": dict}
 
 
 def is_run(folder: Path) -> bool:
@@ -83,20 +108,10 @@ def renew(folder: Path) -> Path:
     """Write `report.html` into a folder that `run` or `link` wrote.
 
     Raises:
-        RunPageError: its files cannot be read.
+        ForeignError: its files cannot be read.
     """
-    read = {}
-    for name in ("result", "scenario"):
-        path = folder / f"{name}.json"
-        try:
-            read[name] = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise RunPageError(f"{path}: cannot be read: {error}") from error
-    result = read["result"]
-    has = set(result) if isinstance(result, dict) else set()
-    if not {"queues", "scenario"} <= has or not {"flows", "traffic"} & has:
-        raise RunPageError(f"{folder / 'result.json'}: is no result of a run: it has no queues and flows")
-    return write(folder, result, read["scenario"])
+    with foreign.fitting(folder):
+        return write(folder, *(foreign.checked(folder / name, shape, folder) for name, shape in FILES.items()))
 
 
 def write(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]) -> Path:

@@ -12,9 +12,9 @@ import os
 import secrets
 from collections.abc import Collection
 
-from .. import disk
+from .. import disk, foreign
 from ..locks import held, lock
-from .files import Folder, refused
+from .files import NO_LINK, Folder, refused
 from .keys import Run
 
 
@@ -30,16 +30,12 @@ class Claims:
     def others(self) -> set[Run]:
         """What other processes are making. Claims of processes that ended are removed."""
         found: set[Run] = set()
-        try:
-            names = sorted(os.listdir(self._folder))
-        except FileNotFoundError:
-            return found
-        for name in names:
+        for name in self._files.names("claims"):
             if name == self._name:
                 continue
             path = self._folder / name
             try:
-                file = os.open(path, os.O_RDWR)
+                file = os.open(path, os.O_RDWR | NO_LINK)
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -47,10 +43,10 @@ class Claims:
             try:
                 alive = held(file)
                 if alive:
-                    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+                    for line in self._files.read(f"claims/{name}").splitlines():
                         # Of a damaged claim nothing is known; at worst a run is made twice and stored once.
                         with contextlib.suppress(ValueError, TypeError):
-                            found |= {(key, seed) for key, seed in json.loads(line)}
+                            found |= {(key, seed) for key, seed in foreign.parsed(line)}
             finally:
                 os.close(file)
             if not alive:
@@ -60,10 +56,7 @@ class Claims:
 
     def has_others(self) -> bool:
         """Whether there are claims of other processes, which may have ended."""
-        try:
-            return any(name != self._name for name in os.listdir(self._folder))
-        except OSError:
-            return False
+        return any(name != self._name for name in self._files.names("claims"))
 
     def add(self, runs: Collection[Run]) -> None:
         """Claim these too. Call it under the store's lock."""
@@ -77,7 +70,7 @@ class Claims:
         try:
             if self._file is None:
                 disk.make_folders(self._folder)
-                flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+                flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_LINK
                 self._file = disk.system.open(self._folder / self._name, flags)
                 lock(self._file)
             if anew:

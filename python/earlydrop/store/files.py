@@ -7,6 +7,7 @@ may make the same run, and readers use one of the two.
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import secrets
@@ -15,9 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from .. import disk, extras, locks
+from .. import disk, extras, foreign, locks
 from ..errors import FAILED, WRONG_INPUT, EarlydropError
 
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 PARTIAL = ".partial-"
 """Prefix of files that are not complete."""
 
@@ -66,29 +68,38 @@ class Files(Protocol):
 
 
 class Folder:
-    """Files in a folder of this machine."""
+    """Files in a folder of this machine. Links in it are not followed: it may be somebody else's."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.url = str(path)
 
+    def _within(self, name: str) -> Path:
+        """Where a file or folder of the store is."""
+        path = self.path / name
+        if path.parent != self.path and path.parent.is_symlink():
+            raise OSError(errno.EPERM, f"{path.parent.name} is a link, which no store has")
+        return path
+
     def names(self, folder: str) -> list[str]:
         try:
-            return sorted(entry.name for entry in os.scandir(self.path / folder) if entry.is_file())
+            within = self._within(f"{folder or '.'}/*").parent
+            return sorted(entry.name for entry in os.scandir(within) if entry.is_file(follow_symlinks=False))
         except FileNotFoundError:
             return []
         except OSError as error:
             raise refused(self.url, folder or "the folder", "read", error) from error
 
     def read(self, name: str) -> bytes:
-        return (self.path / name).read_bytes()
+        most = foreign.ceiling() * (foreign.CELLS if name.endswith(".parquet") else 1)
+        return foreign.content(self._within(name), most, self.path)
 
     def open(self, name: str) -> BinaryIO:
-        return (self.path / name).open("rb")
+        return foreign.opened(self._within(name), self.path)
 
     def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
-        path = self.path / name
         try:
+            path = self._within(name)
             disk.make_folders(path.parent)
             disk.put(path, content, path.with_name(f"{PARTIAL}{secrets.token_hex(8)}"), lasting=lasting)
         except OSError as error:
@@ -97,14 +108,15 @@ class Folder:
     def remove(self, name: str) -> None:
         try:
             with contextlib.suppress(FileNotFoundError):
-                disk.system.remove(self.path / name)
+                disk.system.remove(self._within(name))
         except OSError as error:
             raise refused(self.url, name, "remove", error) from error
 
     def move(self, name: str, to: str) -> None:
         try:
-            disk.make_folders((self.path / to).parent)
-            disk.system.rename(self.path / name, self.path / to)
+            there = self._within(to)
+            disk.make_folders(there.parent)
+            disk.system.rename(self._within(name), there)
         except FileNotFoundError:
             # Another process was faster.
             pass
@@ -119,7 +131,7 @@ class Folder:
         """Keep all other processes out for a moment."""
         try:
             disk.make_folders(self.path)
-            file = disk.system.open(self.path / "lock", os.O_RDWR | os.O_CREAT)
+            file = disk.system.open(self.path / "lock", os.O_RDWR | os.O_CREAT | NO_LINK)
         except OSError as error:
             raise refused(self.url, "lock", "write", error) from error
         try:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .. import foreign
 from .files import PARTIAL
 from .keys import COST, DIGEST
 
@@ -59,7 +60,7 @@ class Part:
         Raises:
             ValueError: it is not what was written.
         """
-        d = json.loads(content)
+        d = foreign.parsed(content)
         if not isinstance(d, dict):
             raise ValueError("it is no object")
         # Earlier versions wrote no digest.

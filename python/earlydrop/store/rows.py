@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .. import foreign
 from .keys import COST, DIGEST, KEYS
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ RECORDED = ("series", "rates", "trace", "traces", "variables", "delays")
 """Fields that were recorded over time: one text, `recorded`."""
 FLOWS = "flows"
 """A list of tables whose fields are a list each."""
+MOST = 100_000
+"""Positions in a list of a result."""
 _NO_FIELDS = (*KEYS, "scenario", COST, DIGEST)
 
 
@@ -46,7 +48,7 @@ def documents(frame: polars.DataFrame) -> Iterator[Document]:
         document: Document = {}
         for name, steps, value in zip(names, split, row, strict=True):
             if name == "recorded":
-                document |= json.loads(value) if value is not None else {}
+                document |= foreign.parsed(value) if value is not None else {}
             else:
                 _put(document, steps, value)
         yield _listed(document)
@@ -68,6 +70,6 @@ def _put(document: Document, steps: Sequence[str], value: Any) -> None:
 def _listed(table: Mapping[str, Any]) -> Any:
     """Tables whose keys are positions as the lists that they are; empty tables where a position was not read."""
     found = {key: _listed(value) if isinstance(value, dict) else value for key, value in table.items()}
-    if found and all(key.isdigit() for key in found):
+    if found and all(key.isdigit() and int(key) < MOST for key in found):
         return [found.get(str(k), {}) for k in range(1 + max(map(int, found)))]
     return found

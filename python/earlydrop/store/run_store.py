@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from .. import foreign
 from . import upkeep
 from .claims import Claims
 from .files import PARTIAL, DamagedError, Files, Folder, NotAStore, StoreError, at, refused
@@ -400,7 +401,7 @@ def open_store(place: str | os.PathLike[str], *, create: bool = True) -> Store:
     """
     files = at(place)
     try:
-        about: Any = json.loads(files.read(ABOUT))
+        about: Any = foreign.parsed(files.read(ABOUT))
     except FileNotFoundError:
         about = {}
     except OSError as error:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from .. import foreign
 from .files import PARTIAL, Folder
 from .keys import KEYS
 from .parts import LARGE, ROWS, Damaged, Problem, digest, packed
@@ -135,7 +136,7 @@ def gc(store: Store, keep: Sequence[str] | None) -> dict[str, int]:
 def finish_merge(store: Store) -> None:
     """Remove the parts that an interrupted gc had merged already."""
     try:
-        note = json.loads(store.files.read(MERGE))
+        note = foreign.parsed(store.files.read(MERGE))
         made, old = str(note["made"]), [str(name) for name in note["instead_of"]]
     except FileNotFoundError:
         return

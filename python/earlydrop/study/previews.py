@@ -14,6 +14,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from .. import foreign
 from . import verdicts
 from .claim_results import UNDECIDED, Case, ClaimResult, Judged, PartResult, Preview
 from .model import Claim
@@ -24,6 +25,20 @@ STORED = "verdicts.json"
 """The verdicts of a full run, in the folder of the study. `tools/claims.py run` writes them."""
 
 Kept = Mapping[str, Any]
+_VERDICTS = {"verdict": str, "cases?": {"*": str}}
+KEPT = {
+    "claims?": [
+        {
+            "id": str,
+            "digest?": str,
+            "verdict": str,
+            "base": str,
+            "readings": [{"reading": {"*": str}, "verdict": str}],
+            "parts?": [_VERDICTS],
+        }
+    ]
+}
+"""What of the stored verdicts is read."""
 
 
 def judge(outcome: Outcome) -> list[ClaimResult]:
@@ -40,7 +55,7 @@ def judge(outcome: Outcome) -> list[ClaimResult]:
 def stored(folder: Path) -> dict[str, Any]:
     """What is stored of the full run of the study in a folder; empty without one."""
     path = folder / STORED
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    found: dict[str, Any] = foreign.checked(path, KEPT) if path.exists() else {}
     return found
 
 

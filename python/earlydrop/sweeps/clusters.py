@@ -9,11 +9,11 @@ import contextlib
 import importlib
 import re
 import shutil
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .. import foreign
 from .model import SweepError
 
 CLASSES = {
@@ -63,7 +63,7 @@ def request(asked: str) -> Request | None:
 
 def _from_file(file: Path) -> Request:
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
+        document = foreign.from_toml(file)
     except OSError as error:
         raise SweepError(f"--cluster {file}: {error.strerror}") from error
     except ValueError as error:

@@ -108,6 +108,8 @@ def write(folder: Path, data: Data, texts: Sequence[str], formats: Sequence[str]
     if not drawn:
         raise SweepError("the sweep has neither delay and goodput nor a numeric factor; choose figures by --plot")
     where = folder / "figures"
+    if where.is_symlink():
+        raise SweepError(f"{where}: is a link, which no result has")
     disk.make_folders(where)
     return [path for name, one in drawn for path in plotting.save(one, where / name, formats=formats)]
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from .. import _core
+from .. import _core, foreign
 from ..analysis.compare import QUANTITIES, TARGETS, Quantity
 from ..analysis.statistics import Interval, Stopping
-from ..document import Document, text_of
+from ..document import Document
 from ..expressions import Condition, ExpressionError, parse_condition
 from ..output import NAME, NAME_ALLOWED
 from ..strict_toml import TomlError, is_number, load, shown, suggestion
@@ -48,7 +47,6 @@ KEYS = (
     "design",
     "stop",
 )
-LONGEST_FILE = 4 << 20
 RUN_COLUMNS = ("point", "seed")
 """Columns of the table of runs beside factors and measures; factors that are called like a measure are told apart."""
 
@@ -60,13 +58,13 @@ def parse_file(path: Path, store: str | None = None) -> Sweep:
         SweepError: the file is wrong; the message names every error.
     """
     try:
-        text = text_of(path, LONGEST_FILE)
-        document = tomllib.loads(text)
+        text = foreign.text(path, foreign.SMALL)
+        document = foreign.parsed_toml(text)
     except FileNotFoundError:
         raise SweepError(f"{path}: no such file") from None
     except OSError as error:
         raise SweepError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise SweepError(f"{path}: is not TOML: {error}") from None
     return parse_document(document, path, text, store)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import disk, streamed
+from .. import disk, foreign, streamed
 from ..analysis.statistics import ALPHA, CLEAR
 from ..document import Document
 from ..render import panels, plotting
@@ -24,7 +24,6 @@ from ..terminal import difference_text, signed
 from ..toml_writer import to_toml
 from . import figures, plots, result_file
 from .cells import Cell
-from .model import SweepError
 from .outcome import Outcome
 from .plots import Data
 from .text import cell_text
@@ -51,30 +50,8 @@ def renew(folder: Path) -> Path:
     Raises:
         SweepError: it is no such folder.
     """
-    import polars as pl
-
-    try:
-        data = read_data(folder)
-    except FileNotFoundError as error:
-        missing = Path(str(error.filename or "runs.parquet")).name
-        raise SweepError(f"{folder}: is no result of a sweep, a run or a link: there is no {missing}") from None
-    except (
-        OSError,
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-        pl.exceptions.PolarsError,
-    ) as error:
-        # What the reader stumbled over says little: `'measures'`.
-        result_file.check(folder)
-        raise SweepError(f"{folder}: cannot be read: {error}") from error
-    try:
-        return _write(folder, data, Here())
-    except (ValueError, LookupError, TypeError, AttributeError):
-        result_file.check(folder)
-        raise
+    with result_file.reading(folder):
+        return _write(folder, read_data(folder), Here())
 
 
 def draw(folder: Path, texts: Sequence[str], formats: Sequence[str], style: str) -> list[Path]:
@@ -83,7 +60,7 @@ def draw(folder: Path, texts: Sequence[str], formats: Sequence[str], style: str)
     Raises:
         SweepError: a text cannot be read, or the sweep has nothing to draw there.
     """
-    with panels.using(style):
+    with panels.using(style), result_file.reading(folder):
         return figures.write(folder, read_data(folder), texts, formats)
 
 
@@ -102,28 +79,15 @@ class Items:
 
 def read_data(folder: Path) -> Data:
     """What a sweep wrote into its result folder."""
-    import polars as pl
-
-    file, lists = folder / "sweep.json", ("points", "differences")
-    document: Document = {}
-    counts = dict.fromkeys(lists, 0)
-    for key, value in streamed.read(file, lists):
-        if key in counts:
-            counts[key] = sum(1 for _ in value)
-        else:
-            document[key] = value
-    document |= {key: Items(file, key) for key in lists} | {"counts": counts}
-    table = folder / "runs.parquet"
-    # A table that is missing or damaged is found here.
-    pl.read_parquet_schema(table)
-    return Data(document, pl.scan_parquet(table, glob=False))
+    document, file = result_file.head(folder), folder / "sweep.json"
+    return Data({**document, **{key: Items(file, key) for key in result_file.LISTS}}, result_file.runs(folder))
 
 
 def _write(folder: Path, data: Data, artists: Executor) -> Path:
     path = folder / "report.html"
     # What `advise` has concluded from the sweep, if this is one of its folders.
     advice = folder / "advice.txt"
-    said = advice.read_text(encoding="utf-8").rstrip() if advice.is_file() else ""
+    said = foreign.text(advice, inside=folder).rstrip() if advice.is_file() else ""
     text = render("sweep.html.j2", {**context(data, artists), "advice": said})
     disk.replace(path, text)
     return path

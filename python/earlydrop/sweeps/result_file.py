@@ -1,122 +1,142 @@
-"""Checks of `sweep.json`, the document of a result folder: whether it is one that a sweep wrote.
-
-Whoever reads one looks here for the reason only when reading has failed, so that large documents are read once.
-"""
+"""Checks of the result folder of a sweep: whether it is one that a sweep wrote."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .. import streamed
+from .. import foreign, streamed
+from ..errors import EarlydropError
+from ..foreign import ANY, NUMBER, WHOLE, Shape
 from .model import SweepError
+
+if TYPE_CHECKING:
+    import polars
 
 LISTS = ("points", "differences")
 """What may be long: read item by item."""
-KINDS: Mapping[str, type] = {
+LEVEL: Shape = (float, str, bool)
+HEAD: Shape = {
     "name": str,
     "title": str,
     "version": str,
     "queue": str,
     "design": str,
     "interval": str,
-    "control": dict,
-    "factors": list,
-    "measures": dict,
+    "control": {"*": LEVEL},
+    "factors": [{"name": str, "title": str, "unit": str}],
+    "measures": {"*": {"title": str, "unit": str, "field": str, "digits": range(13)}},
     "scenario": dict,
-    "failures": list,
+    "runs": WHOLE,
+    "failed": WHOLE,
+    "failures": [{"levels": {"*": LEVEL}, "seed": WHOLE, "reason": str}],
+    "summary?": [str],
+    "notes?": [str],
+    "warnings": [str],
 }
-WORDS: Mapping[type, str] = {str: "a text", dict: "an object", list: "a list"}
-FACTOR = ("name", "title", "unit")
-MEASURE = ("title", "unit", "field", "digits")
-POINT = ("levels", "set", "seeds", "first_seed", "cells")
-SHOWN = 40
-"""Characters of a wrong value in a message."""
-DIFFERENCE = ("point", "measure", "mean", "half_width", "n", "relative", "t_test_p", "t_test_p_holm")
+CELL: Shape = {"mean": NUMBER, "lower?": NUMBER, "upper?": NUMBER, "half_width?": NUMBER, "n?": WHOLE}
+POINT: Shape = {"set": {"*": str}, "seeds": range(1, 100_001), "first_seed": WHOLE, "replicates?": WHOLE}
+DIFFERENCE: Shape = {
+    "point": WHOLE,
+    "measure": str,
+    "mean": float,
+    "half_width": NUMBER,
+    "n": WHOLE,
+    **dict.fromkeys(("relative", "t_test_p", "t_test_p_holm", "t_test_p_bh", "wilcoxon_p"), NUMBER),
+}
+COLUMNS = ("point", "seed")
+"""What the table of runs has besides factors and measures."""
+
+
+@contextmanager
+def reading(*folders: Path) -> Iterator[None]:
+    """The files of these result folders are read and shown within.
+
+    What is long is looked through for what is wrong in it only when something went wrong.
+
+    Raises:
+        SweepError: a file is not what a sweep wrote; the message names it and the place in it.
+        ForeignError: what they say does not fit together.
+    """
+    with foreign.fitting(folders[0]):
+        try:
+            yield
+        except EarlydropError:
+            raise
+        except Exception:
+            for folder in folders:
+                check(folder)
+            raise
 
 
 def check(folder: Path) -> None:
     """Nothing, if the document and the table of runs have what their readers need.
 
     Raises:
-        SweepError: they do not; the message names the file and the place in it.
+        SweepError: they do not.
     """
+    found = head(folder)
+    factors = {f["name"]: LEVEL for f in found["factors"]}
+    point = {**POINT, "levels": {**factors, "*": LEVEL}, "cells": dict.fromkeys(found["measures"], CELL)}
     file = folder / "sweep.json"
-    try:
-        _check_document(file)
-    except FileNotFoundError:
-        raise SweepError(f"{folder}: is no result of a sweep: there is no {file.name}") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise SweepError(f"{file}: cannot be read: {error}") from error
-    _check_runs(folder / "runs.parquet")
+    with _readable(file):
+        for key, value in streamed.read(file, LISTS):
+            for number, one in enumerate(value, 1) if key in LISTS else ():
+                _has(file, one, point if key == "points" else DIFFERENCE, f"{key}, item {number}")
+    runs(folder)
 
 
-def _check_document(file: Path) -> None:
+def head(folder: Path) -> dict[str, Any]:
+    """The document without the items of its long lists, but with their numbers as `counts`."""
+    file = folder / "sweep.json"
     found: dict[str, Any] = {}
-    for key, value in streamed.read(file, LISTS):
-        if key in LISTS:
-            found[key] = True
-            _check_items(file, key, value, found)
-            continue
-        found[key] = value
-        if key in KINDS and not isinstance(value, KINDS[key]):
-            raise _wrong(file, f"{key}: given {_short(value)}; allowed {WORDS[KINDS[key]]}")
-        if key == "factors":
-            for number, one in enumerate(value, 1):
-                _has(file, f"factors, item {number}", one, FACTOR)
-        elif key == "measures":
-            for name, one in value.items():
-                _has(file, f"measures, {name}", one, MEASURE)
-                if not isinstance(one["digits"], int):
-                    raise _wrong(file, f"measures, {name}: digits: given {_short(one['digits'])}")
-    for key in (*KINDS, *LISTS):
-        if key not in found:
-            raise _wrong(file, f'there is no "{key}"')
+    counts: dict[str, int] = {}
+    with _readable(file):
+        for key, value in streamed.read(file, LISTS):
+            if key in LISTS:
+                counts[key] = sum(1 for _ in value)
+            else:
+                found[key] = value
+        _has(file, {**counts, **found}, {**HEAD, **dict.fromkeys(LISTS, ANY)}, "")
+    return {**found, "counts": counts}
 
 
-def _check_items(file: Path, key: str, items: Any, before: Mapping[str, Any]) -> None:
-    for number, one in enumerate(items, 1):
-        place = f"{key}, item {number}"
-        _has(file, place, one, POINT if key == "points" else DIFFERENCE)
-        if key == "points":
-            _has(file, f"{place}: levels", one["levels"], [f["name"] for f in before.get("factors", ())])
-            for name, value in one["levels"].items():
-                if isinstance(value, (list, dict)):
-                    raise _wrong(file, f"{place}: levels, {name}: given {_short(value)}")
-            _has(file, f"{place}: cells", one["cells"], before.get("measures", ()))
-            for name, cell in one["cells"].items():
-                _has(file, f"{place}: cells, {name}", cell, ("mean",))
-                if cell["mean"] is not None and not isinstance(cell["mean"], (int, float)):
-                    raise _wrong(file, f"{place}: cells, {name}: mean: given {_short(cell['mean'])}")
+def whole(folder: Path) -> dict[str, Any]:
+    """The document with all its items, at most as large as a file may be."""
+    head(folder)
+    file = folder / "sweep.json"
+    with _readable(file):
+        found: dict[str, Any] = foreign.from_json(file, folder)
+    return found
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+def runs(folder: Path) -> polars.LazyFrame:
+    """The table of runs."""
+    file = folder / "runs.parquet"
+    with _readable(file):
+        found = foreign.table(file, folder)
+        for name in COLUMNS:
+            if name not in found.collect_schema():
+                raise _wrong(file, f"there is no column {name}")
+        return found
 
 
-def _has(file: Path, place: str, one: Any, keys: Iterable[str]) -> None:
-    if not isinstance(one, dict):
-        raise _wrong(file, f"{place}: given {_short(one)}; allowed an object")
-    for key in keys:
-        if key not in one:
-            raise _wrong(file, f'{place}: there is no "{key}"')
+@contextmanager
+def _readable(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise SweepError(f"{file.parent}: is no result of a sweep: there is no {file.name}") from None
+    except (OSError, ValueError) as error:
+        raise SweepError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _has(file: Path, value: Any, shape: Mapping[str, Shape], place: str) -> None:
+    if said := foreign.complaint(value, shape, place):
+        raise _wrong(file, said)
 
 
 def _wrong(file: Path, what: str) -> SweepError:
     return SweepError(f"{file}: {what}; it is not as `earlydrop sweep` wrote it")
-
-
-def _check_runs(file: Path) -> None:
-    import polars as pl
-
-    try:
-        columns = pl.read_parquet_schema(file)
-    except FileNotFoundError:
-        raise SweepError(f"{file.parent}: is no result of a sweep: there is no {file.name}") from None
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise SweepError(f"{file}: cannot be read: {error}") from error
-    for name in ("point", "seed"):
-        if name not in columns:
-            raise SweepError(f"{file}: there is no column {name}; it is not as `earlydrop sweep` wrote it")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from .. import foreign
 from ..analysis.compare import QUANTITIES, CompareError, Quantity
 from ..analysis.statistics import Difference
 from ..document import Document
@@ -126,14 +127,12 @@ def problem(
         TuneError: an objective or a parameter is unknown, or a range is wrong.
         ScenarioError: the scenario is wrong.
     """
-    import tomllib
-
     from .. import _core, disciplines
     from ..analysis.compare import compared_queue
 
     disciplines.load_sources([aqm])
     name = _core.Scenario.load(str(path), list(sets)).name
-    document = with_code(tomllib.loads(path.read_text(encoding="utf-8")), path.parent, path)
+    document = with_code(foreign.from_toml(path), path.parent, path)
     try:
         asked = disciplines.parse(aqm, str(path.parent))
     except disciplines.DisciplineError as error:

@@ -7,6 +7,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from ... import foreign
 from ...analysis.measures import KINDS
 from ...strict_toml import TomlError, load, unknown
 from ..experiment import Experiment, StudyError
@@ -55,7 +56,7 @@ def parse_counted(context: Context, t: StudyTable) -> tuple[Counted, ...]:
     for one in t.tables("counted"):
         name, column = one.text("file"), one.text("column")
         try:
-            with (context.folder / name).open(newline="", encoding="utf-8") as file:
+            with foreign.rows(context.folder / name) as file:
                 rows = list(csv.DictReader(file))
         except OSError as error:
             raise one.fault(f"file: {name}: {error.strerror}") from error

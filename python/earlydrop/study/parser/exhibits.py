@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from ... import foreign
 from ...strict_toml import unknown
 from ..experiment import Axis, Experiment, StudyError
 from ..extraction import Extraction
@@ -65,7 +66,7 @@ def parse_facts(context: Context, t: StudyTable) -> tuple[tuple[str, ...], ...]:
     if not name:
         return ()
     try:
-        with (context.folder / name).open(newline="", encoding="utf-8") as file:
+        with foreign.rows(context.folder / name) as file:
             rows = tuple(tuple(row) for row in csv.reader(file))
     except OSError as error:
         raise t.fault(f"facts: {name}: {error.strerror}") from error
@@ -110,7 +111,7 @@ def parse_printed(context: Context, t: StudyTable, e: Experiment | None) -> tupl
 def parse_published(path: Path, e: Experiment) -> tuple[Printed, ...]:
     """Parse a table of the paper: columns are axes and measures, an empty cell is a value that is not printed."""
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with foreign.rows(path) as file:
             reader = csv.DictReader(file)
             rows, columns = list(reader), reader.fieldnames or []
     except OSError as error:
