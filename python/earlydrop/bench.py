@@ -48,7 +48,7 @@ def _processor() -> str:
 @contextmanager
 def _tools(against: Sequence[str], htsim: Path | None) -> Iterator[tuple[list[Runner], list[str]]]:
     core = _core()
-    notes = []
+    notes: list[str] = []
     tools = [ours(core)]
     if not against:
         yield tools, notes
