@@ -320,13 +320,17 @@ pages: build
 	$(BIN)/earlydrop vectors --out vectors
 
 # Which step of the decision vectors decides over each option, searched anew (EARLYDROP_BLESS=1 writes the table of
-# vectors/README.md); and the rules of the disciplines broken one at a time, into vectors/mutants.md, twenty minutes.
-.PHONY: test-vectors mutants
+# vectors/README.md); and the rules of disciplines and of the TCP of RFCs broken one at a time, into vectors/mutants.md,
+# an hour; only those of files that differ from the commit BASE, for three minutes, against that page.
+.PHONY: test-vectors mutants mutants-changed
 test-vectors:
 	$(CARGO) test --quiet --release -p earlydrop-sim --lib vectors -- --include-ignored
 
 mutants: $(VENV)/.requirements-dev
 	$(BIN)/python tools/mutants.py
+
+mutants-changed: $(VENV)/.requirements-dev
+	$(BIN)/python tools/mutants.py --changed "$(BASE)" --seconds 180
 
 # The tables and the figure of docs/readings.md: some 2000 runs, minutes.
 readings: build
