@@ -178,6 +178,20 @@ coverage: build
 	$(BIN)/python tools/interval_coverage.py docs/statistics.md
 	$(BIN)/python tools/window_coverage.py docs/statistics.md
 
+# How much of the code the tests reach, onto CONTRIBUTING.md: cargo-llvm-cov, and coverage.py in every process that the
+# tests start. Half an hour.
+.PHONY: code-coverage
+code-coverage: COUNTS := $(abspath target/coverage)
+code-coverage: build $(VENV)/.requirements-dev
+	@$(CARGO) llvm-cov --version >/dev/null 2>&1 || { echo "code-coverage: cargo-llvm-cov is missing:" \
+		"cargo install cargo-llvm-cov --locked && rustup component add llvm-tools"; exit 1; }
+	rm -rf $(COUNTS) && mkdir -p $(COUNTS)
+	$(CARGO) llvm-cov --quiet --no-fail-fast --json --summary-only --output-path $(COUNTS)/rust.json
+	COVERAGE_FILE=$(COUNTS)/python $(BIN)/python -m coverage run -m pytest -n logical --maxprocesses 4 --dist loadfile
+	COVERAGE_FILE=$(COUNTS)/python $(BIN)/python -m coverage combine --quiet
+	COVERAGE_FILE=$(COUNTS)/python $(BIN)/python -m coverage json --quiet -o $(COUNTS)/python.json
+	$(BIN)/python tools/code_coverage.py --rust $(COUNTS)/rust.json --python $(COUNTS)/python.json
+
 # WRITE=docs/performance.md puts the tables there; with TIMES=no its times stay.
 bench-decisions: build
 	$(BIN)/python benches/decisions.py $(if $(WRITE),--write $(WRITE)) $(if $(filter no,$(TIMES)),--no-times)

@@ -149,7 +149,7 @@ REASONS = [
 PATIENCE_S = 30
 # How many vectors or stored results are tried, and for how long each program's tests.
 TRIED = 4
-TESTED_S = 5
+TESTED_S = 2
 STORED = ["stacks.txt", "drawn.txt"]
 NO_REASON = "none"
 UNREACHED = "no test reaches it"
@@ -618,14 +618,14 @@ def noticed(mutant: Mutant, reached: Reached, runner: Runner) -> str:
         return APART
     if found := by_subject([name for name in nearest if " " not in name][:TRIED]):
         return found
-    names: dict[Program, list[str]] = defaultdict(list)
+    by_program: dict[Program, list[str]] = defaultdict(list)
     seconds: dict[Program, float] = defaultdict(float)
     for program, name in tests:
         if seconds[program] < TESTED_S:
-            names[program].append(name)
+            by_program[program].append(name)
             seconds[program] += reached.took[program, name]
-    for program in names:
-        if failing := program.failing(names[program], PATIENCE_S + 5 * seconds[program], MUTANT=str(mutant.number)):
+    for program, names in sorted(by_program.items(), key=lambda item: seconds[item[0]]):
+        if failing := program.failing(names, PATIENCE_S + 5 * seconds[program], MUTANT=str(mutant.number)):
             return f"{program.folder.name}: {failing}"
     return by_subject([name for name in nearest if " " in name][:TRIED])
 
@@ -715,6 +715,7 @@ def main() -> int:
         help="files that differ from it, or if it is empty from where the branch left origin/main, against the report",
     )
     parser.add_argument("--seconds", type=float, default=float("inf"), help="building included")
+    parser.add_argument("--again", action="store_true", help="only what was not noticed the last time, or not tried")
     parser.add_argument("--report", action="store_true", help="write the report of what was found, and try nothing")
     asked = parser.parse_args()
     ends = time.monotonic() + asked.seconds
@@ -728,12 +729,24 @@ def main() -> int:
     if asked.report:
         return write(rows)
     crates = sorted({file.split("/")[1] for file in broken})
-    kept, found = [row for row in rows if row[0] not in broken], []
-    for row in tried(prepare(broken), crates, ends):
-        found.append(row)
-        if asked.changed is None:
-            # What is there when somebody ends it counts, too.
-            put(STATE, "".join("\t".join(row) + "\n" for row in [*kept, *found]))
+    kept = [row for row in rows if row[0] not in broken]
+    known: dict[str, list[list[str]]] = defaultdict(list)
+    for row in rows:
+        if asked.again and row[0] in broken and is_noticed(row[2]):
+            known[row[1]].append(row)
+    untried = []
+    for mutant in prepare(broken):
+        if known[mutant.place]:
+            kept.append(known[mutant.place].pop())
+        else:
+            untried.append(mutant)
+    found = []
+    # What is there when somebody ends it counts, too.
+    with STATE.open("w") if asked.changed is None else open(os.devnull, "w", encoding="utf-8") as state:
+        state.writelines("\t".join(row) + "\n" for row in kept)
+        for row in tried(untried, crates, ends):
+            found.append(row)
+            print(*row, sep="\t", file=state, flush=True)
     if asked.changed is not None:
         return compare(found)
     return 0 if asked.only else write([*kept, *found])

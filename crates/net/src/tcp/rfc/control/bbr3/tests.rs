@@ -399,3 +399,25 @@ fn the_offload_budget_is_three_quanta_and_one_under_quic() {
         assert_eq!(bbr.quantization_budget(2.0), budget);
     }
 }
+
+#[test]
+fn a_spurious_recovery_returns_to_the_state_that_losses_ended() {
+    use State::{Drain, ProbeBwDown, ProbeBwRefill, ProbeBwUp, ProbeRtt, Startup};
+    for (ended, now, then) in [
+        (Some(Startup), Drain, Startup),
+        (Some(Startup), Startup, Startup),
+        (Some(Startup), ProbeRtt, ProbeRtt),
+        (Some(ProbeBwUp), ProbeBwDown, ProbeBwRefill),
+        (Some(ProbeBwUp), ProbeBwUp, ProbeBwUp),
+        (Some(ProbeBwUp), ProbeRtt, ProbeRtt),
+        (None, ProbeBwDown, ProbeBwDown),
+    ] {
+        let mut flow = Flow::full();
+        flow.bbr.save_state_upon_loss();
+        flow.bbr.saved.state = ended;
+        flow.bbr.state = now;
+        flow.bbr.handle_spurious_loss_detection(&mut flow.window);
+        assert_eq!(flow.bbr.state, then, "{ended:?} {now:?}");
+        assert_eq!(flow.bbr.saved.state, None);
+    }
+}
