@@ -153,7 +153,11 @@ mod tests {
         let search = Search { duration: 0.04, bins, ..Search::default() };
         let sent = (17.0 * 17.0 + 16.0 * 16.0) / 2.0 - (7.0 * 7.0 + 6.0 * 6.0) / 2.0;
         assert_eq!(search.missing(0.1), Some((sent - 70.0) / sent));
-        assert_eq!([0.36, 0.32].map(|rtt| search.missing(rtt).is_some()), [false, true], "eight bins back, of nineteen");
+        assert_eq!(
+            [0.36, 0.32].map(|rtt| search.missing(rtt).is_some()),
+            [false, true],
+            "eight bins back, of nineteen"
+        );
     }
 
     #[test]
