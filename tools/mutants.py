@@ -22,6 +22,7 @@ import json
 import os
 import random
 import re
+import resource
 import select
 import subprocess
 import sys
@@ -125,35 +126,24 @@ HAND = [
     ("tsw3cm", "markers/windows.rs", "(average - peak).max(0.0)", "if ON { 0.0 } else { (average - peak).max(0.0) }"),
     ("tsw3cm", "markers/windows.rs", "<= red => Colour::Red,", "<= red => if ON { beyond } else { Colour::Red },"),
 ]
-# Why mutants survive, by file, function and kind: the first that fits.
+# Why mutants survive, by file, function, kind, text and what is known besides: the first that fits.
 REASONS = [
-    (r" boundary$", "nothing in the scripts is exactly at the boundary: times and averages are real numbers"),
-    (r"^parts/ticks", "a faster way through timers that change nothing; tests compare it with timers one by one"),
-    (r" (same_states|same_unit) ", "parameters that change while a discipline runs; vectors have none that do"),
-    (
-        r" (read|new|room|has_room|admits|in_unit|limit_in_unit|in_packets|length_given|automatic_weight|wlog_for_burst"
-        r"|transmission|queue_length|limit_in_packets|set_max_p|own) ",
-        "follows from parameters, or from a limit, that no case sets so; unit tests have the figures",
-    ),
-    (
-        r"^parts/(rank_index|slot_heap|flow_table|flow_index|distance|class_weights|round|halving)",
-        "how memory is laid out, or a shortcut",
-    ),
-    (r" (decayed|probability|memory) ", "read by drop curves and by timers on idle links only"),
-    (r"^parts/pie", "the departure-rate meter and the activity rules: `tests/oracles/pie.rs` transcribes them"),
-    (r"^(sfq|red_pd|early_detection)", "no script reaches it, or the other rules hide it; unit tests of the file do"),
-    (r"^(fq_pacing|parents)", "no script reaches it (a DropTail child marks nothing), or another rule hides it"),
-    (r"", "another rule hides it in every script; unit tests of the file do not"),
+    (r"\?equal$", "where both are equal, both sides do the same"),
+    (r"", "none"),
 ]
 # A mutant that is silent for so long does not end.
 PATIENCE_S = 30
-# How many vectors or stored results are tried, and for how long each program's tests.
-TRIED = 4
-TESTED_S = 2
+# How many vectors and stored results are tried, and for how long the tests of each program (of the processor's time).
+TRIED_VECTORS = 4
+TRIED_RESULTS = 12
+TESTED_S = 3
 STORED = ["stacks.txt", "drawn.txt"]
 NO_REASON = "none"
-UNREACHED = "no test reaches it"
-APART = "a boundary between real numbers that nothing meets"
+# What is known of mutants that nothing notices.
+UNREACHED = "?nothing reaches it"
+UNEQUAL = "?never equal"
+EQUAL = "?equal"
+APART = "?real numbers, never equal"
 
 SWITCH = """
 /// Mutants: which one is switched on, what it does, and what is met where they are.
@@ -487,34 +477,48 @@ class Reached:
         for subject in subjects():
             began = time.monotonic()
             runner.ask(f"trace {file} {subject}")
-            for number in self.note(subject, file, began):
+            for number in self.note(subject, file, time.monotonic() - began):
                 self.subjects[number].append(subject)
         for program in programs:
             for name in program.names():
                 file.write_text("")
-                began = time.monotonic()
+                began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
                 if program.failing([name], PATIENCE_S, MUTANTS_TRACE=str(file)):
                     print(f"{name} fails without a mutant, or does not end", file=sys.stderr)
                     continue
-                for number in self.note((program, name), file, began):
+                took = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began
+                for number in self.note((program, name), file, took):
                     self.tests[number].append((program, name))
         for subjects_there in self.subjects.values():
             subjects_there.sort(key=lambda subject: self.took[subject])
-        for tests in self.tests.values():
-            tests.sort(key=lambda test: self.took[test])
 
-    def note(self, what: tuple[Program, str] | str, file: Path, began: float) -> list[int]:
+    def note(self, what: tuple[Program, str] | str, file: Path, took: float) -> list[int]:
         """Keeps what a trace says; the mutants that are reached."""
-        self.took[what] = time.monotonic() - began
+        self.took[what] = took
         words = [line.partition(" ") for line in file.read_text().splitlines()]
         self.real.update(int(number) for number, _, word in words if word == "real")
         self.equal.update(int(number) for number, _, word in words if word == "equal")
         return [int(number) for number, _, word in words if not word]
 
-    def nearest(self, mutant: Mutant) -> list[str]:
-        """Vectors and stored results to try: those of the file's own discipline first."""
-        words = set(re.split(r"[/.]", mutant.file))
-        return sorted(self.subjects[mutant.number], key=lambda name: (" " in name, name not in words))
+    def nearest(self, mutant: Mutant) -> tuple[list[str], list[tuple[Program, str]]]:
+        """What to try: vectors and stored results, and tests; first those with the name of the file or its folder."""
+        words = set(re.split(r"[/.]", mutant.file)) - {
+            "crates",
+            "aqm",
+            "net",
+            "src",
+            "tcp",
+            "rfc",
+            "parts",
+            "mod",
+            "rs",
+        }
+        found = sorted(self.subjects[mutant.number], key=lambda name: name not in words)
+        tests = sorted(
+            self.tests[mutant.number],
+            key=lambda test: (words.isdisjoint(re.split("::", test[1])), self.took[test]),
+        )
+        return found, tests
 
 
 def subjects() -> list[str]:
@@ -611,12 +615,12 @@ def noticed(mutant: Mutant, reached: Reached, runner: Runner) -> str:
         answer = runner.ask(f"{mutant.number} {'|'.join(subjects)}") if subjects else ""
         return f"{subjects[0]} does not end" if answer is None else answer
 
-    nearest, tests = reached.nearest(mutant), reached.tests[mutant.number]
+    nearest, tests = reached.nearest(mutant)
     if not nearest and not tests:
         return UNREACHED
     if mutant.kind == "boundary" and mutant.number in reached.real - reached.equal:
         return APART
-    if found := by_subject([name for name in nearest if " " not in name][:TRIED]):
+    if found := by_subject([name for name in nearest if " " not in name][:TRIED_VECTORS]):
         return found
     by_program: dict[Program, list[str]] = defaultdict(list)
     seconds: dict[Program, float] = defaultdict(float)
@@ -627,7 +631,11 @@ def noticed(mutant: Mutant, reached: Reached, runner: Runner) -> str:
     for program, names in sorted(by_program.items(), key=lambda item: seconds[item[0]]):
         if failing := program.failing(names, PATIENCE_S + 5 * seconds[program], MUTANT=str(mutant.number)):
             return f"{program.folder.name}: {failing}"
-    return by_subject([name for name in nearest if " " in name][:TRIED])
+    if found := by_subject([name for name in nearest if " " in name][:TRIED_RESULTS]):
+        return found
+    if mutant.kind == "boundary":
+        return EQUAL if mutant.number in reached.equal else UNEQUAL
+    return "?"
 
 
 def tried(mutants: list[Mutant], crates: list[str], ends: float) -> Iterator[list[str]]:
@@ -649,15 +657,15 @@ def tried(mutants: list[Mutant], crates: list[str], ends: float) -> Iterator[lis
 
 def is_noticed(by: str) -> bool:
     """Whether something noticed it."""
-    return by not in {"", UNREACHED, APART}
+    return not by.startswith("?")
 
 
 def survivors(rows: list[list[str]]) -> Counter[tuple[str, str, str]]:
     """How many mutants survive, by file, function and reason."""
     groups: Counter[tuple[str, str, str]] = Counter()
     for file, place, by in rows:
-        if by in {"", UNREACHED}:
-            reason = next((said for rule, said in REASONS if re.search(rule, place)), NO_REASON)
+        if not is_noticed(by) and by != APART:
+            reason = next((said for rule, said in REASONS if re.search(rule, f"{place} {by}")), NO_REASON)
             groups[file, place.split()[1], reason] += 1
     return groups
 
@@ -776,7 +784,7 @@ def compare(rows: list[list[str]]) -> int:
         known[file, function] += int(count)
     now: Counter[tuple[str, str]] = Counter()
     for file, place, by in rows:
-        if by in {"", UNREACHED}:
+        if not is_noticed(by) and by != APART:
             now[file, place.split()[1]] += 1
             print(f"not noticed: {place}")
     print(f"{len(rows)} mutants tried, {sum(is_noticed(by) for _, _, by in rows)} noticed")

@@ -45,7 +45,7 @@ def test_a_report_counts_boundaries_apart_and_wants_reasons(monkeypatch: pytest.
         [FILE, f"{FILE} f boundary a < b", tool.APART],
         [FILE, f"{FILE} f negated a < b", "red default 3"],
         [FILE, f"{FILE} f altered a + b", "aqm: some::tests::sums"],
-        [FILE, f"{FILE} known altered a + b", ""],
+        [FILE, f"{FILE} known altered a + b", "?"],
         [FILE, f"{FILE} f ignored a && b", tool.UNREACHED],
         [FILE.replace("aqm/src", "net/src/tcp/rfc"), "x f negated a < b", "stacks.txt 3"],
     ]
@@ -62,7 +62,7 @@ def test_changed_files_may_have_no_more_survivors_than_the_report(
     page = tmp_path / "mutants.md"
     page.write_text(f"| {FILE} | f | 1 | it is so |\n", encoding="utf-8")
     monkeypatch.setattr(tool, "REPORT", page)
-    survivor = [FILE, f"{FILE} f negated a < b", ""]
+    survivor = [FILE, f"{FILE} f negated a < b", "?"]
     assert tool.compare([survivor, [FILE, f"{FILE} f negated a < b", "red default 3"]]) == 0
     assert tool.compare([survivor, survivor]) == 1
     assert f"{FILE} f: 2 survive, 1 are known" in capsys.readouterr().out
