@@ -72,7 +72,7 @@ fn three_epochs_with_drops_make_a_flow_high_bandwidth() {
     }
     // It is the only one: its share is the whole drop rate.
     assert!((flow(&pd, 1).p - 0.05).abs() < 1e-12 && pd.monitored == 1);
-    assert_eq!(flow(&pd, 1).history[0], (100_000.0 / length, 0.1));
+    assert_eq!((flow(&pd, 1).history[0], flow(&pd, 1).remembered), ((100_000.0 / length, 0.1), 1));
     let mut gaps = red_pd(&[]);
     for lost in [1, 0, 1, 0, 1] {
         assert_eq!(flow(&gaps, 1).p, 0.0);

@@ -260,6 +260,20 @@ mod tests {
         }
     }
 
+    /// Two that were sent before anything arrived, and arrive with one ACK: the sample is of the one sent later.
+    #[test]
+    fn of_marks_with_equally_much_delivered_the_later_one_counts() {
+        let (mut rate, mut board) = (Rate::default(), Scoreboard::new(1));
+        for i in 0..2 {
+            board.sent(1 + i, 1, false, i as f64);
+            rate.sent(i, i as f64, i as f64);
+        }
+        board.sack(&[(2, 3)], None, |delivered| rate.arrived(&delivered, 1.0, 2.0));
+        board.acknowledge(2, |delivered| rate.arrived(&delivered, 1.0, 2.0));
+        assert!(rate.sample(0.0).is_some());
+        assert_eq!((rate.first_sent, rate.since_sent()), (1.0, (2.0, 0.0)));
+    }
+
     #[test]
     fn a_limit_of_the_application_ends_once_more_arrived_than_was_in_flight() {
         let (mut rate, mut board) = (Rate::default(), Scoreboard::new(1));
