@@ -17,6 +17,7 @@ def test_shares_of_crates_and_of_the_package(tmp_path: Path) -> None:
         rust("crates/aqm/src/pie.rs", 50, 100),
         rust("crates/aqm/src/lib.rs", 0, 3),
         rust("crates/aqm/src/cake/tests.rs", 10, 100),
+        rust("crates/link/src/link.rs", 0, 100),
     ]
     (tmp_path / "rust.json").write_text(json.dumps({"data": [{"files": files}]}), encoding="utf-8")
     summary = {"covered_lines": 30, "num_statements": 40}
@@ -30,3 +31,4 @@ def test_shares_of_crates_and_of_the_package(tmp_path: Path) -> None:
     )
     assert "lib.rs" not in page
     assert "tests.rs" not in page
+    assert "crates/link" not in page
