@@ -178,6 +178,20 @@ coverage: build
 	$(BIN)/python tools/interval_coverage.py docs
 	$(BIN)/python tools/window_coverage.py docs
 
+# How much of the code the tests reach, onto CONTRIBUTING.md: cargo-llvm-cov, and coverage.py in every process that the
+# tests start. Half an hour.
+.PHONY: code-coverage
+code-coverage: COUNTS := $(abspath target/coverage)
+code-coverage: build $(VENV)/.requirements-dev
+	@$(CARGO) llvm-cov --version >/dev/null 2>&1 || { echo "code-coverage: cargo-llvm-cov is missing:" \
+		"cargo install cargo-llvm-cov --locked && rustup component add llvm-tools"; exit 1; }
+	rm -rf $(COUNTS) && mkdir -p $(COUNTS)
+	$(CARGO) llvm-cov --quiet --no-fail-fast --json --summary-only --output-path $(COUNTS)/rust.json
+	COVERAGE_FILE=$(COUNTS)/python $(BIN)/python -m coverage run -m pytest -n logical --maxprocesses 4 --dist loadfile
+	COVERAGE_FILE=$(COUNTS)/python $(BIN)/python -m coverage combine --quiet
+	COVERAGE_FILE=$(COUNTS)/python $(BIN)/python -m coverage json --quiet -o $(COUNTS)/python.json
+	$(BIN)/python tools/code_coverage.py --rust $(COUNTS)/rust.json --python $(COUNTS)/python.json
+
 # WRITE=docs/performance.md puts the tables there; with TIMES=no its times stay.
 bench-decisions: build
 	$(BIN)/python benches/decisions.py $(if $(WRITE),--write $(WRITE)) $(if $(filter no,$(TIMES)),--no-times)
@@ -326,13 +340,17 @@ pages: build
 	$(BIN)/earlydrop vectors --out vectors
 
 # Which step of the decision vectors decides over each option, searched anew (EARLYDROP_BLESS=1 writes the table of
-# vectors/options.csv); and the rules of the disciplines broken one at a time, into vectors/mutants.md, twenty minutes.
-.PHONY: test-vectors mutants
+# vectors/options.csv); and the rules of disciplines and of the TCP of RFCs broken one at a time, into vectors/mutants.md,
+# an hour; only those of files that differ from the commit BASE, for three minutes, against that page.
+.PHONY: test-vectors mutants mutants-changed
 test-vectors:
 	$(CARGO) test --quiet --release -p earlydrop-sim --lib vectors -- --include-ignored
 
 mutants: $(VENV)/.requirements-dev
 	$(BIN)/python tools/mutants.py
+
+mutants-changed: $(VENV)/.requirements-dev
+	$(BIN)/python tools/mutants.py --changed "$(BASE)" --seconds 180
 
 # The data and the figure of docs/readings.md: some 2000 runs, minutes.
 readings: build

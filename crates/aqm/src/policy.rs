@@ -232,3 +232,17 @@ pub trait Policy: Any + Send {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_ends_at_a_byte() {
+        let admits = |room: Room| [998, 999, 1000, 1001, 1500].map(|bytes| room.admits_bytes(500, bytes));
+        assert_eq!(admits(Room::BytesWithArrivalUpTo(1500)), [true, true, true, false, false]);
+        assert_eq!(admits(Room::BytesWithArrivalBelow(1500)), [true, true, false, false, false]);
+        assert_eq!(admits(Room::BytesBelow(1000)), [true, true, false, false, false]);
+        assert_eq!(admits(Room::PacketsBelow(0)), [true; 5]);
+    }
+}

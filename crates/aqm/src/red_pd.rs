@@ -240,7 +240,7 @@ impl RedPd {
         self.flows.retain(|_, flow| {
             flow.noted[..epochs].rotate_right(1);
             let enough = flow.lost > least || flow.lost == least && at_least > 0;
-            at_least -= usize::from(enough && flow.lost == least && at_least > 0);
+            at_least -= usize::from(enough && flow.lost == least);
             flow.noted[0] = if enough { flow.lost } else { 0.0 };
             true
         });

@@ -460,6 +460,16 @@ mod tests {
         policy.on_enqueue(&Packet { ecn, ..Packet::new(flow, 1000) }, &EMPTY, &mut cx)
     }
 
+    #[test]
+    fn bins_share_the_hash_equally() {
+        let mut bins = Bins::new(1, 3);
+        for (hash, bin) in [(0, 0), (21_845, 0), (21_846, 1), (43_690, 1), (43_691, 2), (65_535, 2)] {
+            bins.of(hash).for_each(|found| found.packets += 1);
+            assert_eq!(bins.bins.iter().position(|bin| bin.packets == 1), Some(bin), "{hash}");
+            bins.bins[bin].packets = 0;
+        }
+    }
+
     fn leave(policy: &mut Sfb) {
         let (mut random, mut victims) = (Generator::custom(|| 0.0), Vec::new());
         let mut cx = Context { now: Time::ZERO, ecn: true, has_room: true, random: &mut random, victims: &mut victims };

@@ -57,3 +57,48 @@ impl Shaper {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tins;
+    use super::*;
+    use crate::params::Values;
+    use crate::policy::Limit;
+
+    fn settings(framing: Framing) -> Settings {
+        Settings { framing, ..Settings::read(&Values::new(), Limit::Packets(100)).unwrap() }
+    }
+
+    /// ATM: cells of 48 bytes that take 53; PTM: a byte for each 64.
+    #[test]
+    fn cells_and_blocks_that_are_full_cost_no_more() {
+        let on = |framing, size| on_link(&settings(framing), size, 0);
+        assert_eq!([48, 49, 96].map(|size| on(Framing::Atm, size)), [53, 106, 106]);
+        assert_eq!([64, 65, 128].map(|size| on(Framing::Ptm, size)), [65, 67, 130]);
+        assert_eq!(on(Framing::None, 48), 48);
+    }
+
+    #[test]
+    fn an_idle_shaper_begins_now_and_one_that_is_due_now_goes_on() {
+        let mut shaper = Shaper { next: 5, failsafe: 9 };
+        shaper.refresh(5);
+        assert_eq!((shaper.next, shaper.failsafe), (5, 9));
+        shaper.refresh(6);
+        assert_eq!((shaper.next, shaper.failsafe), (6, 6));
+    }
+
+    /// A tin's next packet is due a packet's time after the last, but no more than that from now on.
+    #[test]
+    fn a_tin_makes_up_for_one_packet_only() {
+        let share = tins::shares(&settings(Framing::None), 1_000_000).remove(0);
+        let own = share.duration(1000);
+        for (due, then) in [(-7, own - 7), (0, own), (own / 2, own), (own, own), (own + 1, own + 1)] {
+            let (mut shaper, mut tin_next) = (Shaper { next: 100, failsafe: 200 }, due);
+            shaper.advance(&share, &share, &mut tin_next, 1000, 0, false);
+            assert_eq!((tin_next, shaper.next), (then, 100 + own), "{due}");
+            assert_eq!(shaper.failsafe, 200 + own + own / 2);
+            shaper.advance(&share, &share, &mut tin_next, 1000, 0, true);
+            assert_eq!(shaper.failsafe, 200 + own + own / 2, "dropped packets do not postpone it");
+        }
+    }
+}

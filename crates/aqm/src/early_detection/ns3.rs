@@ -156,3 +156,21 @@ impl Spacing {
         rejected_behind(earlier, packet, cx)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probability(v_prob1: f64, size: u32) -> f64 {
+        let forced = Verdict::Drop(Reason::Forced);
+        let rules = Rules { mean_pkt_size: 1000.0, is_wait: false, bytes: true, forced, independent: true };
+        Spacing { v_prob1, ..Spacing::new(rules) }.modify_p(size)
+    }
+
+    /// A probability that is not certain goes with the packet's size, up to certainty.
+    #[test]
+    fn small_packets_are_spared_unless_a_drop_is_certain() {
+        assert_eq!([100, 1000, 3000].map(|size| probability(0.5, size)), [0.05, 0.5, 1.0]);
+        assert_eq!(probability(1.0, 100), 1.0);
+    }
+}

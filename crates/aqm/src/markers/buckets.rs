@@ -271,6 +271,10 @@ mod tests {
         let at = [0.1, 0.2, 0.3, 0.499, 0.5, 0.9, 0.999, 1.2, 1.7, 1.8, 1.9].map(|t| (t, 1000));
         let found = colours(&mut *one, None, &at);
         assert_eq!(found, [Green, Green, Red, Red, Green, Green, Red, Green, Green, Green, Red]);
+        // 500 B each half second, and room for four times as much: after the first 2000 B nothing but these.
+        let mut slow = meter("token_bucket", &[("cir", 8e3), ("cbs", 2000.0), ("refill", 0.5)]);
+        let at = [(0.1, 2000), (0.6, 500), (0.7, 1), (1.1, 501), (1.2, 500), (1.3, 1)];
+        assert_eq!(colours(&mut *slow, None, &at), [Green, Green, Red, Red, Green, Red]);
         let mut rounded = meter("token_bucket", &[("cir", 80e3), ("cbs", 1000.0), ("refill", 0.1)]);
         let at: Vec<(f64, u32)> = (0..1000).map(|i| (f64::from(i) * 0.1 + 0.01, 1000)).collect();
         assert!(colours(&mut *rounded, None, &at).iter().all(|&colour| colour == Green));

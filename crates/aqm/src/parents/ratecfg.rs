@@ -55,6 +55,7 @@ mod tests {
             assert_eq!((cost.mult, cost.shift), (mult, shift), "{rate_bps}");
         }
         assert_eq!([Cost::at(8e6).of(1500), Cost::at(1e9).of(1), Cost::at(1e9).of(1500)], [1_500_000, 8, 12_000]);
+        assert_eq!([1, 2, 8].map(|bytes| Cost { mult: 7, shift: 3 }.of(bytes)), [0, 1, 7], "rounded down");
         // 41,666 B/s: 23,999.2 ns a byte exactly.
         assert_eq!(Cost::at(333_333.0).of(1500), 36_000_576);
         assert_eq!(Cost::at(64.0).of(1500), 187_500_000_000);

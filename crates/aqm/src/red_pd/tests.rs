@@ -72,7 +72,7 @@ fn three_epochs_with_drops_make_a_flow_high_bandwidth() {
     }
     // It is the only one: its share is the whole drop rate.
     assert!((flow(&pd, 1).p - 0.05).abs() < 1e-12 && pd.monitored == 1);
-    assert_eq!(flow(&pd, 1).history[0], (100_000.0 / length, 0.1));
+    assert_eq!((flow(&pd, 1).history[0], flow(&pd, 1).remembered), ((100_000.0 / length, 0.1), 1));
     let mut gaps = red_pd(&[]);
     for lost in [1, 0, 1, 0, 1] {
         assert_eq!(flow(&gaps, 1).p, 0.0);
@@ -290,6 +290,10 @@ fn an_epoch_notes_the_flows_with_the_most_drops() {
     epoch(&mut pd, &[(1, 0, 1), (2, 0, 5), (3, 0, 2), (4, 0, 2), (5, 0, 2), (6, 0, 1)]);
     let noted: Vec<u64> = (1..=6).filter(|&id| flow(&pd, id).times_noted() == 1).collect();
     assert_eq!(noted, [2, 4, 5], "of those with two the later ones");
+    let mut most_last = red_pd(&[("list_size", Value::Whole(3))]);
+    epoch(&mut most_last, &[(1, 0, 2), (2, 0, 2), (3, 0, 2), (4, 0, 5)]);
+    let noted: Vec<u64> = (1..=4).filter(|&id| flow(&most_last, id).times_noted() == 1).collect();
+    assert_eq!(noted, [2, 3, 4], "the one with most takes no place of those with two");
     let mut few = red_pd(&[("flows", Value::Whole(2))]);
     epoch(&mut few, &[(1, 0, 9), (2, 0, 1), (3, 0, 1)]);
     assert_eq!((flow(&few, 1).times_noted(), few.flows.len()), (0, 2), "flow 1 had to make room");

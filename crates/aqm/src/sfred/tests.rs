@@ -292,6 +292,7 @@ fn fair_rates_follow_their_definitions() {
 #[test]
 fn hits_count_more_flows_than_the_list_holds() {
     let mut queue = sfred(&[("list_size", Value::Whole(10)), word("active_flows", "hits")]);
+    assert_eq!(queue.active_flows(), 0.0, "before the first hit the flows of the list");
     let mut numbers = Generator::stream(1, "flows");
     let mut sum = 0.0;
     for i in 0..60_000 {

@@ -88,3 +88,27 @@ impl Buckets {
         self.due = (self.mode != Mode::Can).then(|| now + wait.max(1));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn buckets(rate: i64, ceil: i64) -> Buckets {
+        let bucket = |tokens| Bucket { tokens, ..Bucket::full(8e6, Some(1e6)) };
+        Buckets { rate: bucket(rate), ceil: bucket(ceil), filled: 0, mode: Mode::Can, due: None }
+    }
+
+    #[test]
+    fn a_class_may_send_with_nothing_left_but_not_with_a_nanosecond_of_debt() {
+        assert_eq!(buckets(-10, -10).mode(10), (Mode::Can, 0));
+        assert_eq!(buckets(-10, -9).mode(9), (Mode::Borrows, 1));
+        assert_eq!(buckets(-9, -10).mode(9), (Mode::Cannot, 1));
+    }
+
+    #[test]
+    fn a_debt_is_a_minute_at_most() {
+        let mut one = Bucket::full(8.0, Some(10.0));
+        one.pay(0, 1000);
+        assert_eq!(one.tokens, 1 - MOST);
+    }
+}

@@ -300,6 +300,15 @@ mod tests {
     }
 
     #[test]
+    fn three_sacked_segments_at_a_timeout_end_the_wait() {
+        for (sacked, overtaken) in [(2, 7), (3, 3), (4, 3)] {
+            let mut rack = Rack { overtaken: 7, ..Rack::default() };
+            rack.timed_out(sacked);
+            assert_eq!(rack.overtaken, overtaken);
+        }
+    }
+
+    #[test]
     fn the_timer_finds_it_where_no_more_reports_come() {
         let (mut rack, mut board) = (Rack::default(), board(3));
         report(&mut rack, &mut board, 2, 3, 0.102);

@@ -169,7 +169,7 @@ impl Rate {
     pub fn sample(&mut self, min_rtt: f64) -> Option<Sample> {
         if let Some(held) = &mut self.held {
             self.best = None;
-            if self.limited_until > 0.0 && self.delivered > self.limited_until {
+            if self.delivered > self.limited_until {
                 self.limited_until = 0.0;
             }
             if held.prior_at != 0.0 {
@@ -191,7 +191,7 @@ impl Rate {
         let mark = self.best.take()?;
         self.first_sent = mark.sent;
         self.last = (mark.in_flight, mark.lost);
-        if self.limited_until > 0.0 && self.delivered > self.limited_until {
+        if self.delivered > self.limited_until {
             self.limited_until = 0.0;
         }
         // The longer of send and ACK interval: bursts of ACKs would overestimate the rate.
@@ -258,6 +258,35 @@ mod tests {
             assert!((alone(false, gap) - 10.0).abs() < 1e-9);
             assert!((alone(true, gap) - 1.0 / (0.2 + gap)).abs() < 1e-9, "{}", alone(true, gap));
         }
+    }
+
+    /// Two that were sent before anything arrived, and arrive with one ACK: the sample is of the one sent later.
+    #[test]
+    fn of_marks_with_equally_much_delivered_the_later_one_counts() {
+        let (mut rate, mut board) = (Rate::default(), Scoreboard::new(1));
+        for i in 0..2 {
+            board.sent(1 + i, 1, false, i as f64);
+            rate.sent(i, i as f64, i as f64);
+        }
+        board.sack(&[(2, 3)], None, |delivered| rate.arrived(&delivered, 1.0, 2.0));
+        board.acknowledge(2, |delivered| rate.arrived(&delivered, 1.0, 2.0));
+        assert!(rate.sample(0.0).is_some());
+        assert_eq!((rate.first_sent, rate.since_sent()), (1.0, (2.0, 0.0)));
+    }
+
+    #[test]
+    fn a_limit_of_the_application_ends_once_more_arrived_than_was_in_flight() {
+        let (mut rate, mut board) = (Rate::default(), Scoreboard::new(1));
+        rate.app_limited(1.0);
+        let mut limited = Vec::new();
+        for i in 0..4 {
+            board.sent(1 + i, 1, false, i as f64);
+            rate.sent(i, i as f64, 0.0);
+            board.acknowledge(2 + i, |delivered| rate.arrived(&delivered, 1.0, i as f64 + 0.1));
+            rate.forget_before(i + 1);
+            limited.push(rate.sample(0.0).is_some_and(|sample| sample.app_limited));
+        }
+        assert_eq!(limited, [true, true, false, false]);
     }
 
     #[test]

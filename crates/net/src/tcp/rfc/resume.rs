@@ -171,5 +171,6 @@ mod tests {
         }
         assert_eq!(resume.saved(0.1), Some(Saved { rtt: 0.1, cwnd: 80.0 }));
         assert_eq!(resume.saved(f64::INFINITY), None);
+        assert_eq!([39.0, 40.0].map(|most| Resume { most, ..*resume.clone() }.saved(0.1).is_some()), [false, true]);
     }
 }

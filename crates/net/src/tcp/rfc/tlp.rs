@@ -110,6 +110,14 @@ mod tests {
     }
 
     #[test]
+    fn a_probe_ends_where_it_was_sent() {
+        let mut tlp = Tlp::default();
+        assert!(!tlp.ends_at(1000));
+        tlp.sent(1000, true);
+        assert_eq!([999, 1000, 1001].map(|end| tlp.ends_at(end)), [false, true, false]);
+    }
+
+    #[test]
     fn results_of_acks() {
         let probe = |again| {
             let mut tlp = Tlp::default();

@@ -81,6 +81,32 @@ mod tests {
         assert_eq!(after(2000, 0.0005), 0.05);
     }
 
+    /// The gain is 2^-(s + floor(s/2) + 1) for a ssthresh of 2^s, half of it for the deviation.
+    #[test]
+    fn averages_by_hand() {
+        for (ssthresh, shift) in [(1.0, 1), (16.0, 7), (31.0, 7), (32.0, 8), (1e6, 17)] {
+            let mut classic = ClassicEcn { srtt: 0.02, mdev: 0.002, score: 0.0 };
+            classic.on_rtt(0.03, ssthresh);
+            let gain = 0.5_f64.powi(shift);
+            assert!((classic.srtt - (0.02 + gain * 0.01)).abs() < 1e-15, "{ssthresh}");
+            assert!((classic.mdev - (0.002 + gain / 2.0 * 0.008)).abs() < 1e-15, "{ssthresh}");
+        }
+    }
+
+    /// Half the logarithm of each over what says neither: the deviation is four times, the depth twice as much.
+    #[test]
+    fn a_round_by_hand() {
+        let score = |srtt: f64, mdev: f64| {
+            let mut classic = ClassicEcn { srtt, mdev, score: 5.0 };
+            classic.on_round(0.02);
+            classic.score
+        };
+        assert_eq!(score(0.02, 4.0 * DEVIATION), 6.0);
+        assert!((score(0.02 + 2.0 * DEPTH, DEVIATION) - 5.5).abs() < 1e-9);
+        assert_eq!(score(0.02 + DEPTH / 2.0, DEVIATION), 5.0, "a short queue takes nothing away");
+        assert_eq!(score(0.0, 4.0 * DEVIATION), 5.0, "no round trip is known");
+    }
+
     #[test]
     fn it_takes_rounds_to_be_sure() {
         assert_eq!(after(5, 0.03), 0.05);

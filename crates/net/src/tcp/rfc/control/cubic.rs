@@ -230,6 +230,13 @@ mod tests {
     use super::super::HyStart;
     use super::*;
 
+    #[test]
+    fn a_mark_costs_less_than_a_loss_but_not_in_slow_start() {
+        let after = |abe: bool, ssthresh: f64| first(abe).on_mark(&Window { cwnd: 100.0, ssthresh }, 100.0, 0.0);
+        assert_eq!((after(true, 50.0), after(true, f64::INFINITY)), (100.0 * ABE_BETA, 100.0 * BETA));
+        assert_eq!((after(false, 50.0), after(false, f64::INFINITY)), (100.0 * BETA, 100.0 * BETA));
+    }
+
     fn first(abe: bool) -> Cubic {
         Cubic::new(SlowStart::new(1.0, HyStart::Off), CubicRules::default(), abe)
     }

@@ -155,6 +155,15 @@ mod tests {
     }
 
     #[test]
+    fn a_window_in_which_nothing_arrived_says_nothing() {
+        let mut fraction = Fraction { alpha: 0.5, ..Fraction::default() };
+        fraction.on_ack(&Acked { una: 11, next: 21, ..acked(0.0) });
+        assert_eq!(fraction.alpha(), 0.5);
+        fraction.on_ack(&Acked { una: 12, next: 22, ..acked(1.0) });
+        assert_eq!(fraction.alpha(), 0.46875);
+    }
+
+    #[test]
     fn the_estimate_converges_to_the_marked_fraction() {
         let mut fraction = Fraction::default();
         windows(&mut fraction, 200, 3.0);

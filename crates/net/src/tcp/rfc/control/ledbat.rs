@@ -131,6 +131,16 @@ mod tests {
     }
 
     #[test]
+    fn cwnd_stays_in_a_recovery_and_with_acks_of_no_data() {
+        let mut ledbat = Ledbat::new(0.1, 1.0);
+        let mut window = Window { cwnd: 10.0, ssthresh: f64::INFINITY };
+        let ack = |segments: f64| Acked { one_way: Some(0.02), flight_before: 4.0, ..acked(segments) };
+        ledbat.on_any_ack(&mut window, &ack(0.0));
+        ledbat.on_any_ack(&mut window, &Acked { recovering: true, ..ack(1.0) });
+        assert_eq!(window.cwnd, 10.0);
+    }
+
+    #[test]
     fn the_base_delay_expires_after_ten_minutes() {
         let mut ledbat = Ledbat::new(0.1, 1.0);
         ledbat.delays.note(0.01, 0.0);

@@ -222,6 +222,41 @@ mod tests {
     }
 
     #[test]
+    fn above_the_function_a_hundred_windows_are_a_segment() {
+        let (mut cubic, mut window) = reduced(100.0);
+        cubic.grow(&mut window, &acked(1.0));
+        window.cwnd = 99.0;
+        // Near the end of the plateau, at K = 4.2158 s, the function is 100; with a round trip before it, 99 or less.
+        cubic.last_max = 100.0;
+        cubic.grow(&mut window, &Acked { now: 1.0, ..acked(1.0) });
+        assert_eq!(cubic.cnt, 9900.0);
+    }
+
+    #[test]
+    fn idle_time_moves_the_epoch_up_to_now_in_whole_ticks() {
+        for (ticks, time, begun) in [(false, 2.5, 3.5), (false, 20.0, 10.0), (true, 2.5019, 3.5), (true, 2.5021, 3.504)]
+        {
+            let (mut cubic, mut window) = reduced(100.0);
+            cubic.ticks = ticks;
+            cubic.grow(&mut window, &Acked { now: 1.0, ..acked(1.0) });
+            cubic.on_idle_send(&mut window, &Idle { now: 10.0, time, app_limited: true });
+            let epoch = cubic.epoch.as_ref().expect("begun");
+            assert!((epoch.begun - begun).abs() < 1e-9, "{ticks} {time}: {}", epoch.begun);
+        }
+    }
+
+    #[test]
+    fn round_trips_of_the_first_second_after_a_reduction_do_not_count() {
+        let (mut cubic, mut window) = reduced(100.0);
+        cubic.min_rtt = 0.2;
+        cubic.grow(&mut window, &Acked { now: 3.0, ..acked(1.0) });
+        for (now, least) in [(3.5, 0.2), (3.999, 0.2), (4.0, 0.1)] {
+            cubic.on_any_ack(&mut window, &Acked { now, rtt: Some(0.1), ..acked(1.0) });
+            assert_eq!(cubic.min_rtt, least, "{now}");
+        }
+    }
+
+    #[test]
     fn short_round_trips_follow_the_reno_friendly_window_and_never_faster() {
         let (mut cubic, mut window) = reduced(20.0);
         let mut now = 0.0;

@@ -146,6 +146,20 @@ mod tests {
         assert_eq!(end(sent, |t| sent(t - 1.0 - t / 30.0), |t| RTT * (1.0 + t / 30.0)), None);
     }
 
+    /// A round trip of two and a half bins: sent is read between bins 2 and 3, and 12 and 13 back.
+    #[test]
+    fn what_is_missing_by_hand() {
+        let bins = (0..20).map(|n| Bin { acked: 7 * n, sent: n * n }).collect();
+        let search = Search { duration: 0.04, bins, ..Search::default() };
+        let sent = (17.0 * 17.0 + 16.0 * 16.0) / 2.0 - (7.0 * 7.0 + 6.0 * 6.0) / 2.0;
+        assert_eq!(search.missing(0.1), Some((sent - 70.0) / sent));
+        assert_eq!(
+            [0.36, 0.32].map(|rtt| search.missing(rtt).is_some()),
+            [false, true],
+            "eight bins back, of nineteen"
+        );
+    }
+
     #[test]
     fn a_window_without_an_ack_begins_anew() {
         let mut search = Search::default();

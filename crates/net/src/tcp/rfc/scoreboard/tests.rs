@@ -35,6 +35,29 @@ fn a_segment_below_three_sacked_ones_is_lost() {
     assert_eq!((board.pipe(), board.next_lost()), (700, None));
 }
 
+#[test]
+fn a_byte_more_than_two_segments_makes_the_first_lost() {
+    for (last, expected) in [(0, vec![]), (1, vec![1])] {
+        let mut board = board(3);
+        board.sent(301, 1, false, 3.0);
+        board.sack(&[(101, 301 + last)], None, |_| {});
+        board.find_losses();
+        assert_eq!(lost(&board), expected, "{last} bytes more");
+    }
+}
+
+#[test]
+fn a_timeout_takes_note_of_what_was_not_lost_before() {
+    let mut board = board(6).noting_losses();
+    board.sack(&[segments(3, 5)], None, |_| {});
+    board.find_losses();
+    assert_eq!(board.take_newly_lost(), [0, 1]);
+    let first = board.next_lost().unwrap();
+    board.retransmitted(first, 20.0, true);
+    board.mark_all_lost(f64::INFINITY);
+    assert_eq!(board.take_newly_lost(), [0, 5], "the retransmission and the last");
+}
+
 /// The state of a scoreboard that does not depend on the path taken.
 fn state(board: &Scoreboard) -> String {
     let Scoreboard {

@@ -143,7 +143,7 @@ impl Bbr3 {
     }
 
     /// `AdaptLongTermModel`: whether it decided a state transition.
-    fn adapt_long_term_model(&mut self, window: &Window, ack: &Acked) -> bool {
+    pub(super) fn adapt_long_term_model(&mut self, window: &Window, ack: &Acked) -> bool {
         if self.ack_phase == AckPhase::ProbeStarting && self.round_start {
             self.ack_phase = AckPhase::ProbeFeedback;
         }

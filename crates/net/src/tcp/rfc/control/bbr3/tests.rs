@@ -2,7 +2,7 @@
 
 use super::super::tests::acked;
 use super::super::Algorithm;
-use super::state::State;
+use super::state::{AckPhase, State};
 use super::*;
 use crate::tcp::rfc::rate::Sample;
 use crate::tcp::rfc::settings::{ControlKind, Settings};
@@ -397,5 +397,38 @@ fn the_offload_budget_is_three_quanta_and_one_under_quic() {
         assert_eq!(bbr.offload_budget, budget);
         // The bandwidth-delay product is below it.
         assert_eq!(bbr.quantization_budget(2.0), budget);
+    }
+}
+
+#[test]
+fn a_spurious_recovery_returns_to_the_state_that_losses_ended() {
+    use State::{Drain, ProbeBwDown, ProbeBwRefill, ProbeBwUp, ProbeRtt, Startup};
+    for (ended, now, then) in [
+        (Some(Startup), Drain, Startup),
+        (Some(Startup), Startup, Startup),
+        (Some(Startup), ProbeRtt, ProbeRtt),
+        (Some(ProbeBwUp), ProbeBwDown, ProbeBwRefill),
+        (Some(ProbeBwUp), ProbeBwUp, ProbeBwUp),
+        (Some(ProbeBwUp), ProbeRtt, ProbeRtt),
+        (None, ProbeBwDown, ProbeBwDown),
+    ] {
+        let mut flow = Flow::full();
+        flow.bbr.save_state_upon_loss();
+        flow.bbr.saved.state = ended;
+        flow.bbr.state = now;
+        flow.bbr.handle_spurious_loss_detection(&mut flow.window);
+        assert_eq!(flow.bbr.state, then, "{ended:?} {now:?}");
+        assert_eq!(flow.bbr.saved.state, None);
+    }
+}
+
+#[test]
+fn a_probe_gets_feedback_from_the_next_round_on() {
+    let mut flow = Flow::full();
+    flow.bbr.ack_phase = AckPhase::ProbeStarting;
+    for (round_start, phase) in [(false, AckPhase::ProbeStarting), (true, AckPhase::ProbeFeedback)] {
+        flow.bbr.round_start = round_start;
+        flow.bbr.adapt_long_term_model(&flow.window, &acked(1.0));
+        assert_eq!(flow.bbr.ack_phase, phase);
     }
 }
