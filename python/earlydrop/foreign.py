@@ -207,6 +207,16 @@ def table(path: Path, inside: Path | None = None) -> polars.LazyFrame:
     return found
 
 
+def unless_interrupted(error: BaseException) -> None:
+    """Polars panics if a signal comes while it calls Python: the data are not at fault then.
+
+    Raises:
+        KeyboardInterrupt: that is so.
+    """
+    if "KeyboardInterrupt" in str(error):
+        raise KeyboardInterrupt from None
+
+
 @contextmanager
 def unfit() -> Iterator[None]:
     """What Polars raises of a damaged table is a `ValueError`."""
@@ -215,6 +225,7 @@ def unfit() -> Iterator[None]:
     try:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OverflowError) as error:
+        unless_interrupted(error)
         raise ValueError(str(error).partition("\n")[0] or type(error).__name__) from error
 
 

@@ -195,3 +195,13 @@ def test_every_flipped_bit_is_found_before_a_number_is_printed(tmp_path: Path) -
     found = bit_flips.check(tmp_path, flips=40, seed=1)
     assert found.flips == 40
     assert found.missed == []
+
+
+def test_a_signal_while_a_part_is_read_does_not_damage_it(swept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise pl.exceptions.PanicException("called `Result::unwrap()`: PyErr { type: <class KeyboardInterrupt> }")
+
+    monkeypatch.setattr(pl, "read_parquet_schema", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.open_store(str(swept / "s")).check(part(swept).stem)
+    assert part(swept).exists()

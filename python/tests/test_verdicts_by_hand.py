@@ -641,7 +641,7 @@ def test_readings_that_change_nothing_are_one_voice(judged: Callable[..., ClaimR
     assert [dict(j.reading) for j in found.voices] == [{}, {"view": "v2"}]
     assert found.verdict == DEPENDS
     words = text.headline_text(judged.study, found)  # type: ignore[attr-defined]
-    assert words.endswith("1 supported, 1 contradicted (2 that change nothing it looks at are left out)")
+    assert words.endswith("1 supported, 1 contradicted (2 left out, which change nothing it looks at)")
     # The literal reading speaks for those that find the same.
     literal = judged(f"{{ measure = 'm', {A_B}, expect = 'greater' }}", value, literal="literal = 'v3'")
     assert [dict(j.reading) for j in literal.voices] == [{"view": "v3"}, {"view": "v2"}]

@@ -260,7 +260,7 @@ def test_one_warning_stands_for_all_disciplines_with_the_same_window() -> None:
     found = window.sentences({"RED": short(0.1, 20.0), "PIE": short(0.3, 15.0), "FQ": Window(10.0, 60.0, 5)})
     assert found == [
         "PIE: the window from 10 s to 60 s is too short: the mean of the queue differs by 30 % between its parts; "
-        'try warmup = "20 s" and duration = "100 s" (so it is with RED)'
+        'try warmup = "20 s" and duration = "100 s" (RED too)'
     ]
 
 

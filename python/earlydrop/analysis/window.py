@@ -137,14 +137,6 @@ def recording(run: Document, queue: str) -> Recording:
     )  # fmt: skip
 
 
-def few_round_trips(run: Document, queue: str, round_trip_s: float | None) -> bool:
-    """Whether the window of a run is below the round-trip times that it should have, those without queues given."""
-    if not round_trip_s:
-        return False
-    trip = round_trip_s + (lookup(run, f"queues.{queue}.delay_mean_ms") or 0) / 1e3
-    return bool(float(run["duration_s"]) - float(run["warmup_s"]) < ROUND_TRIPS * trip)
-
-
 def _by_flow(rows: Mapping[int, Array], entries: Sequence[Document], step: float) -> list[Track]:
     """The goodputs of flows, or of entries with many; transfers that end are judged by their total alone."""
     import numpy as np
@@ -268,7 +260,7 @@ def sentences(judged: Mapping[str, Window]) -> list[str]:
         worst, *others = sorted(group, key=lambda where: -group[where].excess)
         needed = max(one.needed_s or 0.0 for one in group.values())
         duration = max(one.needed_duration_s or 0.0 for one in group.values())
-        also = f" (so it is with {listing(others)})" if others else ""
+        also = f" ({listing(others)} too)" if others else ""
         said = replace(group[worst], needed_s=needed, needed_duration_s=duration)
         found.append(said.sentence(worst) + also)
     return found
@@ -365,7 +357,6 @@ def _different(values: Sequence[Array]) -> Array:
 def _parts(inside: Array, least: float) -> list[tuple[float, float]]:
     """For each way to compare the four parts of a window: p value, and the difference over the mean."""
     import numpy as np
-    from scipy.special import stdtr
 
     runs, count = inside.shape
     blocks = np.stack([part.mean(axis=1) for part in np.array_split(inside, 4, axis=1)], axis=1)
@@ -388,6 +379,9 @@ def _parts(inside: Array, least: float) -> list[tuple[float, float]]:
             # Seeds that move in step agree on it, and yet another window would not show it.
             p = 1.0
         else:
+            # Takes as long to load as a small run takes.
+            from scipy.special import stdtr
+
             error = float(each.std(ddof=1)) / math.sqrt(runs)
             p = float(2 * stdtr(runs - 1, -size / error)) if error > 0 else 0.0
         found.append((p, size / centre))

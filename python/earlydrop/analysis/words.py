@@ -201,7 +201,7 @@ def _windows(results: Sequence[tuple[str, Comparison]]) -> list[str]:
     places = [label for label, result in results if any(w.short for w in result.warmups.values())]
     at = f" at {listing(places)}" if len(results) > 1 and len(places) < len(results) else ""
     whose = "" if len(named) == len(first.aqms) else f" with {listing(first.titles[aqm] for aqm in named)}"
-    return [f"The window is too short{whose}{at}: these are differences in it, and another may show others."]
+    return [f"The window is too short{whose}{at}: these differences hold in it, and a longer one may show others."]
 
 
 def findings(results: Sequence[tuple[str, Comparison]]) -> tuple[int, dict[str, list[list[Finding]]]]:

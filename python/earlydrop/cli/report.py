@@ -13,13 +13,13 @@ from .failures import InputError
 from .options import Formats, Json, Plots, StyleName
 from .printing import print_json
 
+WRITERS = "`sweep`, `advise`, `run --out`, `compare --out` or `link --out`"
+
 
 def report_(
     folder: Annotated[
         Path,
-        Parameter(
-            name="DIR", help="A folder that `sweep`, `advise`, `run --out`, `compare --out` or `link --out` wrote."
-        ),
+        Parameter(name="DIR", help=f"A folder that {WRITERS} wrote."),
     ],
     /,
     *,
@@ -37,12 +37,19 @@ def report_(
     from ..sweeps import report
 
     formats = figure_formats(figures)
-    compared = output.kind_of(folder) == "comparison"
-    if compared or run_report.is_run(folder):
+    if not folder.is_dir():
+        what = "is a file" if folder.exists() else "no such folder"
+        raise InputError(f"{folder}: {what}; allowed a result folder", given=str(folder))
+    kind = output.kind_of(folder)
+    compared = kind == "comparison"
+    if compared or kind in ("run", "link") or run_report.is_run(folder):
         if plots or figures:
             what = "a comparison" if compared else "a single run"
             raise InputError(f"{folder}: is {what}; --plot and --figures draw sweeps", given=str(folder))
         path, drawn = (comparison_report if compared else run_report).renew(folder), []
+    elif kind in ("study", "studies"):
+        said = "the result of studies, whose report `reproduce` writes"
+        raise InputError(f"{folder}: is {said}; allowed a folder of {WRITERS}", given=str(folder))
     else:
         path = report.renew(folder)
         drawn = report.draw(folder, plots, formats, style) if plots or figures else []

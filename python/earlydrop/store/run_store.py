@@ -123,6 +123,7 @@ class Store:
                 return Damaged(name, "is no part of a store: a run lacks a key")
             words(keys["scenario_key"].to_list())
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError) as error:
+            foreign.unless_interrupted(error)
             return Damaged(name, f"cannot be read: {error}")
         return keys
 
@@ -192,6 +193,7 @@ class Store:
         except FileNotFoundError:
             raise
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            foreign.unless_interrupted(error)
             raise StoreError(f"{self.url}: parts/{name}.parquet cannot be read: {error}; see: store verify") from error
 
     def read(self, wanted: polars.DataFrame, columns: Sequence[str], of: str | None = None) -> polars.DataFrame:
@@ -250,6 +252,7 @@ class Store:
                     try:
                         take(found.drop("engine"))
                     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError) as error:
+                        foreign.unless_interrupted(error)
                         why = f"its columns are not those of results: {error}"
                         raise StoreError(f"{self.url}: parts/{name}.parquet cannot be read: {why}") from error
                 return

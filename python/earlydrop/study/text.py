@@ -130,8 +130,11 @@ def headline_text(study: Study, result: ClaimResult) -> str:
 
 def _with_full_run(result: ClaimResult, readings: str) -> str:
     # Of a verdict that is held back the readings say nothing.
-    own = "" if result.preview is not None and result.preview.withheld else readings
-    return "; ".join(x for x in (beside_text(result), own) if x)
+    if readings and result.preview is not None:
+        words = readings.removeprefix("so in ").removeprefix("in ")
+        said = words if words == readings else f"{result.verdict} in {words}"
+        readings = "" if result.preview.withheld else f"in this preview {said}"
+    return "; ".join(x for x in (beside_text(result), readings) if x)
 
 
 def _readings_text(study: Study, result: ClaimResult) -> str:
@@ -139,7 +142,7 @@ def _readings_text(study: Study, result: ClaimResult) -> str:
         return ""
     every = result.voices
     silent = 1 + len(result.tried) - len(every)
-    rest = f" ({silent} that change nothing it looks at are left out)" if silent else ""
+    rest = f" ({silent} left out, which change nothing it looks at)" if silent else ""
     same = sum(j.verdict == result.verdict for j in every)
     base = "the base" if result.literal is None else "the base (not the literal reading)"
     if result.verdict == DEPENDS:

@@ -70,9 +70,9 @@ def run(
 
 
 def judge_warmups(planned: Plan, workers: int | None = None) -> dict[int, Window]:
-    """The window at a few points spread over the sweep: a hundredth of all runs, made once more and recorded."""
+    """The window at a few points spread over the sweep, its ends at least: a hundredth of all runs, made once more."""
     sweep = planned.sweep
-    count = max(1, min(WATCHED_POINTS, planned.runs // 300, len(sweep.points)))
+    count = min(max(2, min(WATCHED_POINTS, planned.runs // 300)), len(sweep.points))
     chosen = sorted({round(k * (len(sweep.points) - 1) / max(1, count - 1)) for k in range(count)})
     jobs, places = [], []
     for k in chosen:

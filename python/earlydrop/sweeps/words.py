@@ -83,7 +83,7 @@ def _windows(outcome: Outcome) -> list[str]:
     if not short:
         return []
     where = f"at {short} of the {len(outcome.warmups)} points that were looked at"
-    return [f"The window is too short {where}: these are differences in it, and another may show others."]
+    return [f"The window is too short {where}: these differences hold in it, and a longer one may show others."]
 
 
 def _opposite(outcome: Outcome) -> list[str]:

@@ -49,7 +49,7 @@ pub(super) static LINK_LAYER: Key<OneOf<LinkLayer>> = Key::or(
     "link_layer",
     OneOf { all: &LinkLayer::ALL, name: LinkLayer::name },
     LinkLayer::Ethernet,
-    "With `ethernet`, queues that follow Linux count the 14 bytes of its header with each packet; nothing else does.",
+    "With `ethernet`, queues that follow Linux count the 14 bytes of its header with each packet; with `ip`, for PPP and TUN devices, they do not.",
 );
 static FRAMING: Key<Own<Framing>> = Key::optional(
     "framing",
