@@ -137,6 +137,14 @@ def recording(run: Document, queue: str) -> Recording:
     )  # fmt: skip
 
 
+def few_round_trips(run: Document, queue: str, round_trip_s: float | None) -> bool:
+    """Whether the window of a run is below the round-trip times that it should have, those without queues given."""
+    if not round_trip_s:
+        return False
+    trip = round_trip_s + (lookup(run, f"queues.{queue}.delay_mean_ms") or 0) / 1e3
+    return bool(float(run["duration_s"]) - float(run["warmup_s"]) < ROUND_TRIPS * trip)
+
+
 def _by_flow(rows: Mapping[int, Array], entries: Sequence[Document], step: float) -> list[Track]:
     """The goodputs of flows, or of entries with many; transfers that end are judged by their total alone."""
     import numpy as np

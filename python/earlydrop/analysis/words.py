@@ -94,11 +94,11 @@ def sentences(results: Sequence[tuple[str, Comparison]]) -> list[str]:
         return ["No data arrived with any of the disciplines, so there is nothing to compare."]
     if len(first.seeds) == 1:
         return ["One seed cannot tell a difference from chance: nothing is claimed. Run more seeds."]
-    if not any(result.replicated for _, result in results):
-        return ["Every seed gives the same run, so the differences have no intervals and nothing is claimed."]
     idle, unused = _idle(results), [label for label, result in results if nothing_to_do(result)]
     if len(unused) == len(results):
         return [_unused(results, [])]
+    if not any(result.replicated for _, result in results):
+        return ["Every seed gives the same run, so the differences have no intervals and nothing is claimed."]
     tests, found = findings(results)
     if len(first.aqms) == 2 and len(results) == 1:
         said = [_pair(first, [rows[0][0] for rows in found.values()])]

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from .. import _core
     from ..document import Document
 
+JUDGED = 300_000
+"""From so many events on all of the window is judged: what that needs takes as long to load as a smaller run takes.
+Below, only how many round-trip times it has."""
+
 
 def run(
     scenario: ScenarioFile,
@@ -83,10 +87,17 @@ def _windows(document: Document, completed: Document) -> list[str]:
     queues = list(document["queues"])
     if not queues:
         return []
+    from dataclasses import replace
+
     from ..analysis import round_trips, window
 
     queue = "bottleneck" if "bottleneck" in queues else queues[0]
-    judged = window.judge([window.recording(document, queue)], round_trips.base(completed, queue))
+    trip = round_trips.base(completed, queue)
+    whole = document["cost"]["events"] >= JUDGED
+    if not whole and not window.few_round_trips(document, queue, trip):
+        return []
+    seen = window.recording(document, queue)
+    judged = window.judge([seen if whole else replace(seen, tracks=())], trip)
     return [] if judged is None else window.sentences({"": judged})
 
 

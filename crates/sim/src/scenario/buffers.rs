@@ -2,6 +2,7 @@
 
 use earlydrop_aqm::cake;
 use earlydrop_aqm::params::Values;
+use earlydrop_aqm::parts::class_weights::CLASSES;
 use earlydrop_aqm::policy::{Limit, Reason};
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Ecn, Link, Packet, Time};
@@ -71,7 +72,12 @@ pub(super) fn check(scenario: &Scenario) -> Checked<()> {
         }
         if let (Some(link), None) = (link, &queue.spec.own) {
             let ecn = scenario.traffic.iter().all(Traffic::sends_ecn);
-            if let Some((key, given)) = key_that_refuses(&queue.spec, &link, packet, ecn) {
+            // A marker may give packets any class.
+            let classes: Vec<u8> = match queue.spec.marker {
+                Some(_) => (0..CLASSES as u8).collect(),
+                None => scenario.traffic.iter().map(|entry| entry.class).collect(),
+            };
+            if let Some((key, given)) = key_that_refuses(&queue.spec, &link, packet, ecn, &classes) {
                 let allowed = format!("what lets through {packet} B, {what}");
                 return Err(ScenarioError::new(join(&queue.path(), key), "drops every packet of this scenario")
                     .given(given)
@@ -82,20 +88,28 @@ pub(super) fn check(scenario: &Scenario) -> Checked<()> {
     Ok(())
 }
 
-/// The key with which a discipline drops a packet of this size although nothing waits, and its value; `aqm` if it does so
-/// without any. `None` if it takes the packet.
-fn key_that_refuses(queue: &QueueSpec, link: &Link, bytes: u32, ecn: bool) -> Option<(&'static str, String)> {
+/// The key with which a discipline drops packets of this size, of any of these classes, although nothing waits, and its
+/// value; `aqm` if it does so without any. `None` if it takes one.
+fn key_that_refuses(
+    queue: &QueueSpec,
+    link: &Link,
+    bytes: u32,
+    ecn: bool,
+    classes: &[u8],
+) -> Option<(&'static str, String)> {
     let QueueSpec { spec, values, limit, .. } = queue;
     let link = queue.link(link);
     let takes = |values: &Values, limit: Limit| {
         // Some have no limit in bytes, and say so when the run is built.
         let Ok(built) = (spec.build)(values, &link, limit) else { return true };
         let mut fresh = PortKind::new(built, limit, queue.ecn, Generator::stream(0, "check")).into_discipline();
-        let mut dropped = false;
         let ecn = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
-        let packet = Packet { ecn, ..Packet::new(1, bytes) };
-        fresh.enqueue(packet, Time::ZERO, &mut |_, reason| dropped |= reason != Reason::Early);
-        !dropped || fresh.packets() > 0
+        classes.iter().any(|&class| {
+            let mut dropped = false;
+            let packet = Packet { ecn, class, ..Packet::new(1, bytes) };
+            fresh.enqueue(packet, Time::ZERO, &mut |_, reason| dropped |= reason != Reason::Early);
+            !dropped || fresh.packets() > 0
+        })
     };
     if takes(values, *limit) {
         return None;
