@@ -128,9 +128,20 @@ pub(super) fn shares(set: &Settings, rate: u64) -> Vec<Share> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Values;
+    use crate::policy::Limit;
 
     fn named(diffserv: Diffserv, dscp: u8) -> u8 {
         tin_of_dscp(diffserv)[usize::from(dscp)]
+    }
+
+    #[test]
+    fn eight_tins_have_seven_eighths_of_one_another_rounded_down() {
+        let mut set = Settings::read(&Values::new(), Limit::Packets(100)).unwrap();
+        set.diffserv = Diffserv::Diffserv8;
+        let found = shares(&set, 1001);
+        assert_eq!(Vec::from_iter(found.iter().map(|share| share.rate)), [1001, 875, 765, 669, 585, 511, 447, 391]);
+        assert_eq!(Vec::from_iter(found.iter().map(|share| share.quantum)), [256, 224, 196, 171, 149, 130, 113, 98]);
     }
 
     /// CS1, LE, CS0, AF11, AF21, AF41, CS4, VA, EF, CS6, CS7 and a code point that has no meaning.

@@ -659,6 +659,30 @@ impl PieState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Generator;
+
+    /// RFC 8033, appendix B: a third of the buffer with the arrival, packets or bytes.
+    #[test]
+    fn it_wakes_at_a_third_of_the_buffer() {
+        let mut values = Values::new();
+        values.set("activity", Value::Choice("backlog"));
+        let wakes = |limit: Limit, packets: u64, bytes: u64| {
+            let set = Settings::read(&values, Dialect::Rfc, limit);
+            let (mut random, mut victims) = (Generator::custom(|| 1.0), Vec::new());
+            let mut cx =
+                Context { now: Time::ZERO, ecn: false, has_room: true, random: &mut random, victims: &mut victims };
+            // A delay keeps it awake.
+            let mut pie = PieState { qdelay: 0.1, ..PieState::new(&set) };
+            pie.arrive(&set, &Packet::new(1, 1000), packets, bytes, &mut cx);
+            pie.active
+        };
+        for (n, awake) in [(5999, true), (6000, true), (6001, false)] {
+            assert_eq!(wakes(Limit::Bytes(n), 1, 1000), awake, "{n}");
+        }
+        for (n, awake) in [(29, true), (30, true), (31, false)] {
+            assert_eq!(wakes(Limit::Packets(n), 9, 9000), awake, "{n}");
+        }
+    }
 
     #[test]
     fn the_probability_is_tuned_in_seven_steps() {
