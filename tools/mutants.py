@@ -128,8 +128,8 @@ HAND = [
 ]
 # Why mutants survive, by file, function, kind, text and what is known besides: the first that fits.
 REASONS = [
-    (r"[? ]equal$", "where both are equal, both sides do the same"),
     (r"\?never equal$", "whole numbers that nothing makes equal there"),
+    (r"[? ]equal$", "where both are equal, both sides do the same"),
     (r"\?nothing reaches it$", "a guard that nothing reaches"),
     (
         r"aqm/src/(parts/(rank_index|slot_heap|flow_table|flow_index|distance|class_weights|round|halving)|cake/heap)",
@@ -726,8 +726,8 @@ def report(rows: list[list[str]]) -> tuple[str, list[str]]:
         "",
         "What `make mutants` finds: rules broken one at a time, and what notices: a recorded step of the vectors, a",
         "test of the crates or a script of segments, or a stored result (`crates/sim/tests/golden_run`). A boundary",
-        "between real numbers (`<` for `<=`) that nothing notices counts apart: most are never equal there in any of these;",
-        "of the others both sides do the same.",
+        "between real numbers (`<` for `<=`) that nothing notices counts apart: mostly no two of them are equal there",
+        "in any of these, else both sides do the same.",
         "`make mutants-changed` compares survivors with this page.",
         "",
         "| rules | mutants | boundaries apart | noticed, of the others | by vectors | by tests | by stored results |",
