@@ -164,6 +164,15 @@ mod tests {
         assert_eq!([80, 81].map(|sojourn| late(&large, sojourn, 1)), [false, true]);
     }
 
+    #[test]
+    fn blue_drops_below_its_probability() {
+        let chance = |draw: u32| {
+            let mut cobalt = Cobalt { p_drop: 7, ..Cobalt::default() };
+            cobalt.step(&TIMES, 100, 90, 1, true, || draw).chance
+        };
+        assert_eq!([6, 7, 8].map(chance), [true, false, false]);
+    }
+
     /// In time, the signals that are due are forgotten one by one; late, one is given, also at its very time.
     #[test]
     fn signals_are_due_from_their_time_on() {

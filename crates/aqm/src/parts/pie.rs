@@ -661,6 +661,31 @@ mod tests {
     use super::*;
     use crate::random::Generator;
 
+    #[test]
+    fn the_state_fits_other_numbers_but_no_other_rules() {
+        let read = |dialect, pairs: &[(&'static str, Value)]| {
+            let mut values = Values::new();
+            for &(name, value) in pairs {
+                values.set(name, value);
+            }
+            Settings::read(&values, dialect, Limit::Packets(100))
+        };
+        let word = |name, word| (name, Value::Choice(word));
+        let (rate, backlog, delay) = (word("latency", "rate"), word("activity", "backlog"), word("activity", "delay"));
+        let one = read(Dialect::Rfc, &[delay]);
+        for (other, same) in [
+            (read(Dialect::Rfc, &[delay, ("active_threshold", Value::Real(0.1))]), true),
+            (read(Dialect::Rfc, &[delay, ("alpha", Value::Real(0.5))]), true),
+            (read(Dialect::Linux, &[delay]), false),
+            (read(Dialect::Rfc, &[delay, rate]), false),
+            (read(Dialect::Rfc, &[backlog]), false),
+            (read(Dialect::Rfc, &[]), false),
+        ] {
+            assert_eq!(one.same_states(&other), same, "{other:?}");
+        }
+        assert!(read(Dialect::Ns3, &[backlog]).same_states(&read(Dialect::Ns3, &[backlog])));
+    }
+
     /// RFC 8033, appendix B: a third of the buffer with the arrival, packets or bytes.
     #[test]
     fn it_wakes_at_a_third_of_the_buffer() {
