@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[1]
 PARTS = {"crates/aqm/src": 0.95, "crates/net/src/tcp/rfc": 0.80}
 # What is compiled, and the tests; that of `sim` is the runner.
 TESTS = {
-    "aqm": ["--lib", "--test", "oracles", "--test", "laws"],
+    "aqm": ["--lib", "--test", "oracles", "--test", "laws", "--test", "idle_timers"],
     "net": ["--lib", "--test", "scripts", "--test", "laws"],
     "sim": ["--test", "mutants"],
 }
