@@ -515,6 +515,7 @@ class Reached:
         self.subjects: dict[int, list[str]] = defaultdict(list)
         self.tests: dict[int, list[tuple[Program, str]]] = defaultdict(list)
         self.took: dict[tuple[Program, str] | str, float] = {}
+        self.noticed: Counter[str] = Counter()
         self.real: set[int] = set()
         self.equal: set[int] = set()
 
@@ -548,19 +549,12 @@ class Reached:
         return [int(number) for number, _, word in words if not word]
 
     def nearest(self, mutant: Mutant) -> tuple[list[str], list[tuple[Program, str]]]:
-        """What to try: vectors and stored results, and tests; first those with the name of the file or its folder."""
-        words = set(re.split(r"[/.]", mutant.file)) - {
-            "crates",
-            "aqm",
-            "net",
-            "src",
-            "tcp",
-            "rfc",
-            "parts",
-            "mod",
-            "rs",
-        }
-        found = sorted(self.subjects[mutant.number], key=lambda name: name not in words)
+        """What to try: vectors and stored results, and tests; first those with the name of the file or its folder, then
+        vectors that have noticed least.
+        """
+        words = set(re.split(r"[/.]", mutant.file)) - set(re.split("/", "crates/aqm/net/src/tcp/rfc/parts/mod/rs"))
+        words |= {mutant.function} if mutant.kind == "hand" else set()
+        found = sorted(self.subjects[mutant.number], key=lambda name: (name not in words, self.noticed[name]))
         tests = sorted(
             self.tests[mutant.number],
             key=lambda test: (words.isdisjoint(re.split("::", test[1])), self.took[test]),
@@ -701,7 +695,9 @@ def tried(mutants: list[Mutant], crates: list[str], ends: float) -> Iterator[lis
             return
         if count % 100 == 0:
             print(f"{count} after {time.monotonic() - began:.0f} s", file=sys.stderr)
-        yield [mutant.file, mutant.place, noticed(mutant, reached, runner)]
+        by = noticed(mutant, reached, runner)
+        reached.noticed[by.split()[0]] += 1
+        yield [mutant.file, mutant.place, by]
 
 
 def is_noticed(by: str) -> bool:
