@@ -594,7 +594,10 @@ def prepare(broken: list[str]) -> list[Mutant]:
     COPY.mkdir(parents=True, exist_ok=True)
     # Tests read files of the whole repository.
     for path in ROOT.iterdir():
-        if path.name not in {"crates", "target", "Cargo.toml", ".git"} and not (COPY / path.name).exists():
+        if (
+            path.name not in {"crates", "target", "Cargo.toml", "Cargo.lock", ".git"}
+            and not (COPY / path.name).exists()
+        ):
             (COPY / path.name).symlink_to(path)
     sources = {
         str(path.relative_to(ROOT)): path
@@ -630,6 +633,8 @@ def prepare(broken: list[str]) -> list[Mutant]:
     texts["Cargo.toml"] = re.sub(
         r"^\[workspace\.lints.*?(?=^\[(?!workspace\.lints))", "[workspace.lints.rust]\n", manifest, flags=re.M | re.S
     )
+    # Cargo leaves out what these crates do not need.
+    texts["Cargo.lock"] = (ROOT / "Cargo.lock").read_text()
     for name, text in texts.items():
         put(COPY / name, text)
     return [mutant for mutant in by_hand + mutator.mutants if not NS3_ALONE.search(mutant.place)]
