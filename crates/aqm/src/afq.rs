@@ -300,6 +300,15 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_of_1514_bytes_must_fit_into_the_rounds() {
+        for (bytes, fits) in [(757, false), (758, true)] {
+            let mut values = Values::new();
+            values.set("queues", Value::Whole(2)).set("bytes_per_round", Value::Whole(bytes));
+            assert_eq!(Afq::new(&values, Limit::Packets(50)).is_ok(), fits, "2 rounds of {bytes}");
+        }
+    }
+
+    #[test]
     fn a_bid_that_ends_with_a_round_is_the_next_ones() {
         let mut queue = queue(&FOUR, Limit::Packets(50));
         assert!(arrive(&mut queue, 1, 999) && arrive(&mut queue, 2, 1000) && arrive(&mut queue, 3, 500));

@@ -140,6 +140,8 @@ mod tests {
         assert_eq!(limit("red", &[("max_th", Value::Real(7.6))]), Limit::Packets(31));
         let in_bytes = [("unit", Value::Choice("byte")), ("max_th", Value::QueueBytes(15e3))];
         assert_eq!(limit("red", &in_bytes), Limit::Bytes(60_000));
+        let from_min_th = [in_bytes[0], ("min_th", Value::QueueBytes(5e3)), ("max_th", Value::Auto)];
+        assert_eq!(limit("red", &from_min_th), Limit::Bytes(60_000));
         // Automatic: max(5, half of 5 ms) = 6.25 packets of 500 B, three times that, four times that.
         let auto = [("min_th", Value::Auto), ("max_th", Value::Auto)];
         assert_eq!(limit("red", &auto), Limit::Packets(75));

@@ -327,6 +327,15 @@ impl Schedule for Hhf {
 mod tests {
     use super::*;
 
+    /// Ten bits for each of three arrays, and for the fourth these and the last two.
+    #[test]
+    fn bits_of_the_hash_by_hand() {
+        for (bit, places) in [(0, [1, 0, 0, 1]), (10, [0, 1, 0, 1]), (20, [0, 0, 1, 1]), (30, [0, 0, 0, 1])] {
+            assert_eq!(positions(1 << bit), places, "bit {bit}");
+        }
+        assert_eq!(positions(0b11 << 10 | 0b101), [5, 3, 0, 6]);
+    }
+
     const NONE: fn(&Packet) = |_| panic!("there is room");
 
     fn hhf(pairs: &[(&'static str, Value)], limit: Limit) -> Hhf {

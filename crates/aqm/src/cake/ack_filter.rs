@@ -102,3 +102,27 @@ fn compare_sacks(old: &TcpHeader, new: &TcpHeader) -> Sacks {
         Sacks::Equal
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(ack: u32, blocks: &[(u32, u32)]) -> TcpHeader {
+        let mut header = TcpHeader { ack, block_count: blocks.len() as u8, ..TcpHeader::default() };
+        header.blocks[..blocks.len()].copy_from_slice(blocks);
+        header
+    }
+
+    #[test]
+    fn an_ack_with_sacks_is_needed_unless_another_covers_them() {
+        let old = header(100, &[(200, 300)]);
+        let with = |blocks: &[(u32, u32)]| compare_sacks(&old, &header(100, blocks));
+        assert!(matches!(with(&[(200, 300)]), Sacks::Equal));
+        assert!(matches!(with(&[(200, 400)]), Sacks::Less));
+        for blocks in [&[][..], &[(150, 250)], &[(250, 400)], &[(400, 500)], &[(150, 250), (250, 400)]] {
+            assert!(matches!(with(blocks), Sacks::Needed), "{blocks:?}");
+        }
+        let duplicate = header(300, &[(200, 300)]);
+        assert!(matches!(compare_sacks(&duplicate, &header(300, &[(200, 300)])), Sacks::Needed), "a DSACK");
+    }
+}

@@ -133,3 +133,55 @@ impl Cobalt {
         verdict
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMES: Times = Times { interval: 1000, target: 50, mtu_time: 10 };
+
+    /// BLUE's probability moves once in more than a target.
+    #[test]
+    fn blue_moves_after_more_than_the_target() {
+        let mut cobalt = Cobalt::default();
+        assert_eq!([50, 51, 101, 102].map(|now| cobalt.full(&TIMES, now)), [false, true, false, false]);
+        assert_eq!((cobalt.p_drop, cobalt.blue_timer, cobalt.drop_next), (2 * INCREMENT, 102, 102));
+        cobalt.p_drop = 2 * DECREMENT;
+        assert_eq!([152, 153, 203, 204].map(|now| cobalt.empty(&TIMES, now)), [false, false, false, true]);
+    }
+
+    /// A packet is late past the target, past two packets of each bulk flow and past four packets.
+    #[test]
+    fn lateness_has_three_bounds() {
+        let late = |times: &Times, sojourn: i64, bulk_flows: u32| {
+            let mut cobalt = Cobalt::default();
+            cobalt.step(times, 10_000, 10_000 - sojourn, bulk_flows, true, || 0);
+            cobalt.count == 1
+        };
+        assert_eq!([50, 51].map(|sojourn| late(&TIMES, sojourn, 1)), [false, true]);
+        assert_eq!([100, 101].map(|sojourn| late(&TIMES, sojourn, 5)), [false, true]);
+        let large = Times { mtu_time: 20, ..TIMES };
+        assert_eq!([80, 81].map(|sojourn| late(&large, sojourn, 1)), [false, true]);
+    }
+
+    #[test]
+    fn blue_drops_below_its_probability() {
+        let chance = |draw: u32| {
+            let mut cobalt = Cobalt { p_drop: 7, ..Cobalt::default() };
+            cobalt.step(&TIMES, 100, 90, 1, true, || draw).chance
+        };
+        assert_eq!([6, 7, 8].map(chance), [true, false, false]);
+    }
+
+    /// In time, the signals that are due are forgotten one by one; late, one is given, also at its very time.
+    #[test]
+    fn signals_are_due_from_their_time_on() {
+        let at = |now: i64, sojourn: i64| {
+            let mut cobalt = Cobalt { drop_next: 5000, count: 1, dropping: true, ..Cobalt::default() };
+            let verdict = cobalt.step(&TIMES, now, now - sojourn, 1, true, || 0);
+            (verdict.signal, cobalt.count)
+        };
+        assert_eq!([4999, 5000, 5001].map(|now| at(now, 60)), [(false, 1), (true, 2), (true, 2)]);
+        assert_eq!([4999, 5000, 5001].map(|now| at(now, 10)), [(false, 1), (false, 0), (false, 0)]);
+    }
+}

@@ -128,9 +128,31 @@ pub(super) fn shares(set: &Settings, rate: u64) -> Vec<Share> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Values;
+    use crate::policy::Limit;
 
     fn named(diffserv: Diffserv, dscp: u8) -> u8 {
         tin_of_dscp(diffserv)[usize::from(dscp)]
+    }
+
+    #[test]
+    fn eight_tins_have_seven_eighths_of_one_another_rounded_down() {
+        let mut set = Settings::read(&Values::new(), Limit::Packets(100)).unwrap();
+        set.diffserv = Diffserv::Diffserv8;
+        let found = shares(&set, 1001);
+        assert_eq!(Vec::from_iter(found.iter().map(|share| share.rate)), [1001, 875, 765, 669, 585, 511, 447, 391]);
+        assert_eq!(Vec::from_iter(found.iter().map(|share| share.quantum)), [256, 224, 196, 171, 149, 130, 113, 98]);
+    }
+
+    /// At 10 kB/s a packet of 1514 B takes 151.4 ms: the target is one and a half of it, the interval two targets.
+    #[test]
+    fn slow_tins_have_times_of_their_packets() {
+        let set = Settings::read(&Values::new(), Limit::Packets(100)).unwrap();
+        let Times { target, interval, mtu_time } = shares(&set, 10_000).remove(0).times;
+        assert!((151_399_000..=151_400_000).contains(&mtu_time), "{mtu_time}");
+        assert_eq!((target, interval), (mtu_time * 3 / 2, 2 * target));
+        let fast = shares(&set, 100_000_000).remove(0).times;
+        assert_eq!((fast.target, fast.interval), (5_000_000, 100_000_000));
     }
 
     /// CS1, LE, CS0, AF11, AF21, AF41, CS4, VA, EF, CS6, CS7 and a code point that has no meaning.

@@ -364,6 +364,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_state_fits_other_numbers_but_no_other_rules() {
+        let one = Settings {
+            dialect: Dialect::Rfc,
+            target: 0.005,
+            interval: 0.1,
+            max_packet: 1500.0,
+            newton: false,
+            ce_threshold: 1.0,
+            l4s: false,
+        };
+        assert!(one.same_states(&Settings { target: 0.01, interval: 0.2, ..one }));
+        assert!(!one.same_states(&Settings { newton: true, ..one }));
+        assert!(!one.same_states(&Settings { dialect: Dialect::Linux, ..one }));
+    }
+
+    #[test]
     fn one_newton_step_is_far_off_for_small_counts() {
         // Exact: 0.7071, 0.5774, 0.5, 0.4472, 0.4082, 0.3780, 0.3536.
         let mut root = u16::MAX;

@@ -659,6 +659,55 @@ impl PieState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Generator;
+
+    #[test]
+    fn the_state_fits_other_numbers_but_no_other_rules() {
+        let read = |dialect, pairs: &[(&'static str, Value)]| {
+            let mut values = Values::new();
+            for &(name, value) in pairs {
+                values.set(name, value);
+            }
+            Settings::read(&values, dialect, Limit::Packets(100))
+        };
+        let word = |name, word| (name, Value::Choice(word));
+        let (rate, backlog, delay) = (word("latency", "rate"), word("activity", "backlog"), word("activity", "delay"));
+        let one = read(Dialect::Rfc, &[delay]);
+        for (other, same) in [
+            (read(Dialect::Rfc, &[delay, ("active_threshold", Value::Real(0.1))]), true),
+            (read(Dialect::Rfc, &[delay, ("alpha", Value::Real(0.5))]), true),
+            (read(Dialect::Linux, &[delay]), false),
+            (read(Dialect::Rfc, &[delay, rate]), false),
+            (read(Dialect::Rfc, &[backlog]), false),
+            (read(Dialect::Rfc, &[]), false),
+        ] {
+            assert_eq!(one.same_states(&other), same, "{other:?}");
+        }
+        assert!(read(Dialect::Ns3, &[backlog]).same_states(&read(Dialect::Ns3, &[backlog])));
+    }
+
+    /// RFC 8033, appendix B: a third of the buffer with the arrival, packets or bytes.
+    #[test]
+    fn it_wakes_at_a_third_of_the_buffer() {
+        let mut values = Values::new();
+        values.set("activity", Value::Choice("backlog"));
+        let wakes = |limit: Limit, packets: u64, bytes: u64| {
+            let set = Settings::read(&values, Dialect::Rfc, limit);
+            let (mut random, mut victims) = (Generator::custom(|| 1.0), Vec::new());
+            let mut cx =
+                Context { now: Time::ZERO, ecn: false, has_room: true, random: &mut random, victims: &mut victims };
+            // A delay keeps it awake.
+            let mut pie = PieState { qdelay: 0.1, ..PieState::new(&set) };
+            pie.arrive(&set, &Packet::new(1, 1000), packets, bytes, &mut cx);
+            pie.active
+        };
+        for (n, awake) in [(5999, true), (6000, true), (6001, false)] {
+            assert_eq!(wakes(Limit::Bytes(n), 1, 1000), awake, "{n}");
+        }
+        for (n, awake) in [(29, true), (30, true), (31, false)] {
+            assert_eq!(wakes(Limit::Packets(n), 9, 9000), awake, "{n}");
+        }
+    }
 
     #[test]
     fn the_probability_is_tuned_in_seven_steps() {

@@ -213,6 +213,7 @@ fn rates_that_do_not_fall_with_the_root_of_the_loss_are_unresponsive() {
     assert!(!with(&[(1e5, 0.1), (0.7e5, 0.2), (0.49e5, 0.4)]));
     assert!(!with(&[(1e5, 0.01), (1e5, 0.2), (1e5, 0.4)]), "differences of tenfold and more do not count");
     assert!(!with(&[]));
+    assert!(!with(&[(0.0, 0.1), (1e5, 0.2), (1e5, 0.4)]), "nothing arrived at the least loss");
     // Four bad pairs for each good one: at 0.5 the roots are 0.447, 0.632 and 0.894.
     let constant = [(1e5, 0.1), (1e5, 0.2), (1e5, 0.4)];
     let and = |rate: f64| [constant[0], constant[1], constant[2], (rate, 0.5)];

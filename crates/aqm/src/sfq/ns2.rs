@@ -52,10 +52,8 @@ impl Ns2 {
         };
         let left = limit.saturating_sub(waiting);
         let scarce = (left as f64) < self.buckets as f64 * packet;
-        let room = match self.limit {
-            Limit::Packets(_) => left > 0,
-            Limit::Bytes(_) => left >= u64::from(size),
-        };
+        // Where packets are counted, half of what is left is more than none.
+        let room = matches!(self.limit, Limit::Packets(_)) || left >= u64::from(size);
         used < left / 2 && !(scarce && used > limit / self.buckets as u64) && room
     }
 }
