@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from . import aqm, links, networks, store, study
     from ._core import ScenarioError
     from .analysis import statistics
-    from .analysis.entries import CompareError
     from .comparing import Compared, compare
-    from .errors import EarlydropError
+    from .errors import CompareError, EarlydropError
     from .networks import (
         bus,
         flower,
@@ -123,7 +122,7 @@ _HOME = {
     "link": "scenario",
     "load": "scenario",
     "parse": "scenario",
-    "CompareError": "analysis.entries",
+    "CompareError": "errors",
     "Compared": "comparing",
     "compare": "comparing",
     "Policy": "policies.policy",

@@ -19,3 +19,7 @@ class EarlydropError(Exception):
     def __init__(self, *said: object, **fields: str | None) -> None:
         super().__init__(*said)
         self.fields = fields
+
+
+class CompareError(EarlydropError):
+    """A comparison cannot be made; the message names the file, the field and what is allowed."""

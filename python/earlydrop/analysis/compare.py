@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from .. import foreign, runner
 from ..document import Document, flow_count, lookup, same_run, with_traces
+from ..errors import CompareError as CompareError
 from ..queues import Queue
 from ..runner import Job, Progress, no_progress
 from . import round_trips, silent, statistics, window, words
-from .entries import CompareError as CompareError
 from .entries import Entry, entries, with_entry
 from .measures import Kind, kind_of, step
 from .overflows import everywhere

@@ -9,16 +9,12 @@ from typing import Any
 
 from .. import disciplines
 from ..document import Document
-from ..errors import EarlydropError
+from ..errors import CompareError
 from ..policies import registry
 from ..queues import Queue
 
 Catalogue = Mapping[str, Any]
 """Entries of disciplines by name, as `_core.catalogue()` has them."""
-
-
-class CompareError(EarlydropError):
-    """A comparison cannot be made; the message names the file, the field and what is allowed."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..document import Document, lookup
-from .entries import CompareError
+from ..errors import CompareError
 
 _TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?) ?(s|ms|us)")
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}

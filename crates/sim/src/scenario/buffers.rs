@@ -15,7 +15,6 @@ use super::model::{Parent, QueueSpec, Topology};
 use super::queue::misfit;
 use super::traffic::{Direction as Way, Traffic};
 use super::whole::Scenario;
-use crate::engine::network::PortKind;
 
 /// A buffer smaller than one packet passes nothing, nor does a discipline that drops it while it is empty.
 pub(super) fn check(scenario: &Scenario) -> Checked<()> {
@@ -102,7 +101,7 @@ fn key_that_refuses(
     let takes = |values: &Values, limit: Limit| {
         // Some have no limit in bytes, and say so when the run is built.
         let Ok(built) = (spec.build)(values, &link, limit) else { return true };
-        let mut fresh = PortKind::new(built, limit, queue.ecn, Generator::stream(0, "check")).into_discipline();
+        let mut fresh = built.queue(limit, queue.ecn, Generator::stream(0, "check"));
         let ecn = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
         classes.iter().any(|&class| {
             let mut dropped = false;

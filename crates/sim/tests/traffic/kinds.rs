@@ -275,7 +275,7 @@ fn a_packet_larger_than_a_queue_in_bytes_is_refused_or_dropped() {
         let doc = Doc::from_toml(&format!("{text}[[traffic]]\n{traffic}"), None).expect("TOML");
         check(&doc, None).expect_err(traffic).to_string()
     };
-    let expected = "queue.bottleneck.limit: holds no packet of this scenario\n  given 1200 B; allowed at least 1500 B, segment and header";
+    let expected = "queue.bottleneck.limit: holds no packet of this scenario\n  given 1200 B; allowed at least 1500 B, traffic[0].segment and its header";
     assert_eq!(refused("kind = 'ftp'\nsegment = 1460\n"), expected);
     assert_eq!(refused("kind = 'cbr'\nrate = '1 Mbit/s'\nsegment = { mix = [[40, 9], [1500, 1]] }\n"), expected);
     // Sizes without a bound: what is too large is dropped, the rest passes.
