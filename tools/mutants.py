@@ -686,13 +686,14 @@ def noticed(mutant: Mutant, reached: Reached, runner: Runner) -> str:
     return "?"
 
 
-def tried(mutants: list[Mutant], crates: list[str], ends: float) -> Iterator[list[str]]:
+def tried(mutants: list[Mutant], crates: list[str], ends: float, kept: list[list[str]]) -> Iterator[list[str]]:
     """Each mutant, in any order, until the time is over: file, place and what noticed it."""
     began = time.monotonic()
     runner, programs = build(crates)
     print(f"{len(mutants)} mutants, built in {time.monotonic() - began:.0f} s", file=sys.stderr)
     reached = Reached()
     reached.trace(runner, programs)
+    reached.noticed.update(by.split()[0] for _, _, by in kept)
     random.Random(1).shuffle(mutants)
     for count, mutant in enumerate(mutants):
         if time.monotonic() > ends:
@@ -804,7 +805,7 @@ def main() -> int:
     # What is there when somebody ends it counts, too.
     with STATE.open("w") if asked.changed is None else open(os.devnull, "w", encoding="utf-8") as state:
         state.writelines("\t".join(row) + "\n" for row in kept)
-        for row in tried(untried, crates, ends):
+        for row in tried(untried, crates, ends, kept):
             found.append(row)
             print(*row, sep="\t", file=state, flush=True)
     if asked.changed is not None:

@@ -332,6 +332,17 @@ mod tests {
     const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };
     const LIMIT: Limit = Limit::Packets(10);
 
+    /// ns-2 counts the buffer in packets of the mean size where the queue is in bytes.
+    #[test]
+    fn room_in_bytes_is_that_of_mean_packets() {
+        let of = |dialect, unit| {
+            let words = [("dialect", Value::Choice(dialect)), ("unit", Value::Choice(unit))];
+            avq(&[words[0], words[1], ("mean_packet", Value::Real(500.0))]).room
+        };
+        assert_eq!(of("ns2", "byte"), Room::BytesWithArrivalUpTo(5000));
+        assert_eq!([of("ns2", "packet"), of("paper", "byte")], [Room::holding(LIMIT); 2]);
+    }
+
     fn avq(pairs: &[(&'static str, Value)]) -> Avq {
         let mut values = Values::new();
         for &(name, value) in pairs {

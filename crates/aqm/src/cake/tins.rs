@@ -148,9 +148,14 @@ mod tests {
     #[test]
     fn slow_tins_have_times_of_their_packets() {
         let set = Settings::read(&Values::new(), Limit::Packets(100)).unwrap();
-        let Times { target, interval, mtu_time } = shares(&set, 10_000).remove(0).times;
-        assert!((151_399_000..=151_400_000).contains(&mtu_time), "{mtu_time}");
-        assert_eq!((target, interval), (mtu_time * 3 / 2, 2 * target));
+        let mut odd = 0;
+        for rate in [10_000, 9999, 9998, 9000, 7000, 3000] {
+            let Times { target, interval, mtu_time } = shares(&set, rate).remove(0).times;
+            assert!((1_513_999_000_000 / rate..=1_514_000_000_000 / rate).contains(&mtu_time), "{mtu_time}");
+            assert_eq!((target, interval), (mtu_time * 3 / 2, 2 * target));
+            odd += mtu_time % 2;
+        }
+        assert!(odd > 0, "of which the half is rounded");
         let fast = shares(&set, 100_000_000).remove(0).times;
         assert_eq!((fast.target, fast.interval), (5_000_000, 100_000_000));
     }

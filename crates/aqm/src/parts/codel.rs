@@ -363,20 +363,31 @@ fn newton_step(invsqrt: u16, count: u32) -> u16 {
 mod tests {
     use super::*;
 
+    impl Settings {
+        fn of(dialect: Dialect) -> Settings {
+            let (target, interval, max_packet, ce_threshold) = (0.005, 0.1, 1500.0, 1.0);
+            Settings { dialect, target, interval, max_packet, newton: false, ce_threshold, l4s: false }
+        }
+    }
+
     #[test]
     fn the_state_fits_other_numbers_but_no_other_rules() {
-        let one = Settings {
-            dialect: Dialect::Rfc,
-            target: 0.005,
-            interval: 0.1,
-            max_packet: 1500.0,
-            newton: false,
-            ce_threshold: 1.0,
-            l4s: false,
-        };
+        let one = Settings::of(Dialect::Rfc);
         assert!(one.same_states(&Settings { target: 0.01, interval: 0.2, ..one }));
         assert!(!one.same_states(&Settings { newton: true, ..one }));
         assert!(!one.same_states(&Settings { dialect: Dialect::Linux, ..one }));
+    }
+
+    /// Linux takes the difference of two clock readings in units of 1024 ns.
+    #[test]
+    fn linux_rounds_times_and_not_their_difference() {
+        let packet = Packet { enqueued: Time::from_seconds(1000e-9), ..Packet::new(1, 1000) };
+        let sojourn = |dialect, now: f64| {
+            let set = Settings::of(dialect);
+            set.sojourn(&packet, Time::from_seconds(now))
+        };
+        assert_eq!(sojourn(Dialect::Linux, 1100e-9), 1.0);
+        assert!((sojourn(Dialect::Rfc, 1100e-9) - 100e-9).abs() < 1e-12);
     }
 
     #[test]
