@@ -38,11 +38,11 @@ from earlydrop.analysis import compare
 from earlydrop.errors import EarlydropError
 from earlydrop.links import campaign, crosscheck_flent
 from earlydrop.render import plotting
-from earlydrop.runner import no_progress
 from earlydrop.store import open_store
 from earlydrop.study.parser import parse_folder
 from earlydrop.sweeps import plan
 from earlydrop.sweeps.parser import parse_file
+from earlydrop.terminal import Progress
 
 ROOT = Path(__file__).resolve().parents[1]
 HANG_S = 2.0
@@ -363,7 +363,7 @@ def vectors(folder: Path, draw: random.Random) -> None:
     path = folder / "droptail.jsonl.gz"
     shutil.copy(_made() / path.name, path)
     spoil(path, draw)
-    recorded_vectors.check(folder, ["droptail"], no_progress)
+    recorded_vectors.check(folder, ["droptail"], Progress(quiet=True))
 
 
 _LINES = SWEEP[SWEEP.index("duration") : SWEEP.index("[[factor]]")]
