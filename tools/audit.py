@@ -120,8 +120,8 @@ def _last(text: str) -> str:
 
 DATABASES: dict[str, Callable[[], Answer]] = {
     "RustSec (https://github.com/RustSec/advisory-db)": rustsec,
-    "PyPI (https://pypi.org)": pypi,
-    "npm (https://registry.npmjs.org)": npm,
+    "PyPI": pypi,
+    "npm": npm,
 }
 
 

@@ -122,7 +122,7 @@ def shared_memory() -> Iterator[tuple[list[str], Path] | None]:
             assert holder.stdout is not None
             ready = holder.stdout.readline() == "ready\n"
             space = f"--mount=/proc/{holder.pid}/ns/mnt"
-            yield (["nsenter", space, "--"], Path(f"/proc/{holder.pid}/root/dev/shm")) if ready else None
+            yield (["nsenter", space, "--"], Path("/proc", str(holder.pid), "root", "dev", "shm")) if ready else None
         finally:
             holder.kill()
 
