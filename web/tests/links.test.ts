@@ -9,7 +9,7 @@ import { address as link } from "../src/link";
 import { SETUP } from "../src/model";
 import { launch, play, ready, SLOW, until } from "./browser";
 import { type Hostile, hostile } from "./hostile_links";
-import { pages } from "./page_server";
+import { pages, SCENARIO } from "./page_server";
 
 /** The page answers within this time, whatever the link, ms. */
 const ANSWERS = 2000;
@@ -226,19 +226,6 @@ describe("#open=", () => {
     SLOW,
   );
 });
-
-const SCENARIO = `name = "mine"
-duration = "5 s"
-[topology]
-kind = "dumbbell"
-pairs = 2
-access = { rate = "100 Mbit/s", delay = "5 ms" }
-bottleneck = { rate = "10 Mbit/s", delay = "20 ms" }
-[queue.bottleneck]
-aqm = "red"
-[[traffic]]
-kind = "ftp"
-`;
 
 describe("a run", () => {
   const long = (): Promise<string> => link({ ...structuredClone(SETUP), rate: 1e12, udp: 9e10, duration: 5000 }, 3600);

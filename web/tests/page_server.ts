@@ -14,7 +14,7 @@ const TYPES: Record<string, string> = {
   ".json": "application/json",
   ".txt": "text/plain",
 };
-const SCENARIO = `name = "served"
+export const SCENARIO = `name = "served"
 duration = "5 s"
 [topology]
 kind = "dumbbell"
