@@ -30,8 +30,8 @@ def play(
     pairs = parse_settings(set_)
     if pairs and scenario is None:
         raise InputError("--set: belongs to a scenario; given none")
-    folder = playground.page()
     opened = None if scenario is None else playground.scenario(scenario, pairs)
+    folder = playground.page()
     made, address = playground.server(folder, port, opened)
     with made:
         print(f"playground: {address}", flush=True)
