@@ -11,7 +11,7 @@ import pytest
 
 import window_coverage as coverage
 from earlydrop import _core, cli, sweeps
-from earlydrop.analysis import compare, overflows, round_trips, window, words
+from earlydrop.analysis import compare, overflows, round_trips, silent, window, words
 from earlydrop.analysis.window import Reason, Recording, Track, Window
 from earlydrop.render import result_text
 from earlydrop.render.run_text import run_text
@@ -309,6 +309,16 @@ def test_flows_that_cannot_send_are_named() -> None:
     assert found.notes[-1] == ("Jain's index leaves out who cannot send in the window: flow 3 starts after the window")
     assert found.series("droptail", "jain") == [1.0] * 3
     assert "note: Jain's index leaves out" in " ".join(run_text(found.runs[("droptail", 1)]).split())
+    # Runs of which only some leave somebody out, and not the same: one of them is told, with its seed.
+    runs: list[dict[str, Any]] = [
+        {"seed": 1, "cannot_send": []},
+        {"seed": 2, "cannot_send": [{"flows": [3, 3], "why": "starts after the window"}]},
+        {"seed": 3, "cannot_send": [{"flows": [4, 5], "why": "starts after the window"}]},
+    ]
+    assert silent.note(runs) == (
+        "Jain's index leaves out who cannot send in the window, in 2 of 3 runs, and in that with seed 2 these: flow 3 "
+        "starts after the window"
+    )
 
 
 # ---- mean and quantile ---------------------------------------------------------------------------------------------
