@@ -28,6 +28,8 @@ OUTSIDE = {
     "CONTRIBUTING.md": "project/CONTRIBUTING.md",
     "vectors/README.md": "project/vectors.md",
     "vectors/options.csv": "project/options.csv",
+    "vectors/mutants.md": "project/mutants.md",
+    "vectors/mutants.csv": "project/mutants.csv",
     "validation/README.md": "project/validation.md",
     **{f"crates/{name}/README.md": f"project/crates/{name}.md" for name in ("aqm", "net", "sim")},
     **{
