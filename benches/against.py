@@ -2,8 +2,8 @@
 
 python benches/against.py [--runs 9] [--against bare ns2 htsim] [--htsim FOLDER] [--write PAGE] [CASE ...]
 
-`make bench-against` does the same. It prints the table; with --write it replaces the one in that page. What is
-measured, and how: benches/README.md.
+It builds the engines and prints the table; with --write it replaces the one in that page. What is measured, and how:
+benches/README.md.
 """
 
 from __future__ import annotations
@@ -23,8 +23,16 @@ from earlydrop import bench, terminal  # noqa: E402
 
 CASES = ["A", "B", "C", "A-spread", "A-stepped", "A-linux", "lean", "chain", "N100", "N1000", "flows100k", "flows1m"]
 OURS = ("earlydrop", "bare")
-BEGIN = "<!-- against: made by make bench-against -->"
+BEGIN = "<!-- against: made by benches/against.py -->"
 END = "<!-- /against -->"
+
+
+def build() -> None:
+    """The engine, and the one without statistics."""
+    command = ["cargo", "build", "--release", "--quiet", "-p", "earlydrop-sim", "--bin", "earlydrop-engine"]
+    subprocess.run(command, cwd=ROOT, check=True)
+    bare = {**os.environ, "RUSTFLAGS": "--cfg no_statistics"}
+    subprocess.run([*command, "--target-dir", "target/bare"], cwd=ROOT, check=True, env=bare)
 
 
 def table(found: dict[str, Any], load: float) -> str:
@@ -64,6 +72,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--write", type=Path, help="the page whose table is replaced")
     given = parser.parse_args()
+    build()
     with terminal.Progress() as progress:
         found = bench.run(given.against, given.cases, given.runs, progress, given.htsim)
     text = table(found, os.getloadavg()[2])

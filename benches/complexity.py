@@ -30,7 +30,7 @@ from instructions import ROOT, engine
 SCENARIOS = ROOT / "benches" / "complexity.toml"
 FLOWS = [1000, 10_000, 100_000]
 SLOPE = 0.15
-MARKS = ("<!-- complexity: made by make complexity -->", "<!-- /complexity -->")
+MARKS = ("<!-- complexity: made by benches/complexity.py -->", "<!-- /complexity -->")
 
 
 def scenario(network: str, entry: str, flows: int, at_once: bool) -> str:

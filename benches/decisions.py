@@ -5,7 +5,7 @@ python benches/decisions.py --write docs/performance.md  and put them there
 python benches/decisions.py --no-times                   instructions only; with --write the page keeps its times, and
                                                          only rows that are new get theirs
 
-`make bench-decisions` and `make bench-decisions WRITE=docs/performance.md` do the same. Cases: `benches/decisions.rs`.
+Cases: `benches/decisions.rs`.
 
 Instructions are those of six passes less those of two, by four: what building and filling cost falls out. They are
 counted by the processor where the system lets one (perf), else by valgrind, which is slow and exact, and so are loads
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-BEGIN, END = "<!-- decisions: made by make bench-decisions -->", "<!-- /decisions -->"
+BEGIN, END = "<!-- decisions: made by benches/decisions.py -->", "<!-- /decisions -->"
 
 RED_FAMILY = ("RED and its curves", "adaptive RED")
 RED_BOUND = 1.5

@@ -12,7 +12,7 @@ Not touched are tests, constants, macros, the files WITHOUT_RULES, and the funct
 decision. The report, `vectors/mutants.md`, has the counts; `vectors/mutants.csv` has every survivor with the reason in
 REASONS.
 
-`make mutants-changed` tries mutants of the files that have changed, in a drawn order, and fails if more of a function's
+`make mutants CHANGED=yes` tries mutants of the files that have changed, in a drawn order, and fails if more of a function's
 survive than are known; after a change that is meant, `tools/mutants.py --only FILE` and `--report` renew it.
 """
 
@@ -734,7 +734,7 @@ def report(rows: list[list[str]]) -> tuple[str, list[tuple[str, str, int, str]],
         "test of the crates or a script of segments, or a stored result (`crates/sim/tests/golden_run`). A boundary",
         "between real numbers (`<` for `<=`) that nothing notices counts apart: mostly no two of them are equal there",
         "in any of these, else both sides do the same.",
-        "`make mutants-changed` compares with what is known to survive.",
+        "`make mutants CHANGED=yes` compares with what is known to survive.",
         "",
         "| rules | mutants | boundaries apart | noticed, of the others | by vectors | by tests | by stored results |",
         "|---|---|---|---|---|---|---|",

@@ -81,7 +81,7 @@ FOUND_FIRST = {
     *(f"{folder}/{path.name}" for folder in ("tutorials", "how-to") for path in sorted((DOCS / folder).glob("*.md"))),
 }
 """Pages that answer questions: the search names them before reference pages with the same words."""
-ABSENT = "This copy of the site was built without the playground: `make web` builds it, and `make site` takes it in."
+ABSENT = "This copy of the site was built without the playground: `make web` builds it, and `make docs` takes it in."
 NAMES = {
     "Links and networks": "link dumbbell load parse Network Scenario parking_lot star two_flow bus flower sfred nlred "
     "random_network graph join node schedule trace",

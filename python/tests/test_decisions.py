@@ -48,7 +48,7 @@ def test_every_discipline_of_the_catalogue_has_its_costs(decisions: ModuleType) 
     body = PAGE.read_text(encoding="utf-8").partition(decisions.BEGIN)[2].partition(decisions.END)[0]
     table = body.partition("| discipline |")[2].partition("\n\n")[0]
     named = [line.split("`")[1] for line in table.splitlines() if line.startswith("| `")]
-    assert named == list(catalogue()), "make bench-decisions WRITE=docs/performance.md"
+    assert named == list(catalogue()), "benches/decisions.py --write docs/performance.md"
     for line in table.splitlines():
         if line.startswith("| `"):
             assert all(cell.strip() for cell in line.strip("|").split("|")), line
