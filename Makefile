@@ -202,7 +202,6 @@ pages: build
 	$(BIN)/python tools/key_pages.py
 	$(BIN)/python tools/media_page.py
 	$(BIN)/python tools/l4s_page.py
-	$(BIN)/python tools/completions.py
 	$(BIN)/python tools/column_pages.py
 	$(BIN)/python -m earlydrop.aqm > python/earlydrop/aqm.pyi
 	$(BIN)/earlydrop vectors --out vectors

@@ -12,8 +12,8 @@ Not touched are tests, constants, macros, the files WITHOUT_RULES, and the funct
 decision. The report, `vectors/mutants.md`, has the counts; `vectors/mutants.csv` has every survivor with the reason in
 REASONS.
 
-`make mutants CHANGED=yes` tries mutants of the files that have changed, in a drawn order, and fails if more of a function's
-survive than are known; after a change that is meant, `tools/mutants.py --only FILE` and `--report` renew it.
+`make mutants CHANGED=yes` tries mutants of the files that have changed, in a drawn order, and fails if more of a
+function's survive than are known; after a change that is meant, `tools/mutants.py --only FILE` and `--report` renew it.
 """
 
 from __future__ import annotations
