@@ -13,7 +13,7 @@ import pytest
 
 from earlydrop import _core, cli
 from earlydrop import study as studies
-from earlydrop.study import disciplines, figures
+from earlydrop.study import discipline_levels, figures
 from earlydrop.study.experiment import Experiment
 from earlydrop.study.model import Study
 from earlydrop.study.parser.exhibits import ONE_SIGMA
@@ -156,7 +156,7 @@ def test_cost_is_what_was_measured_and_declared() -> None:
 def test_unknown_parameters_are_refused() -> None:
     given = {"disciplines": {"queue.bottleneck": {"limit": "9 packets", "known": {"max_pp": 0.1}}}}
     with pytest.raises(studies.StudyError, match=r'known: "max_pp".*did you mean "max_p"'):
-        disciplines.levels(StudyTable(given, "levels x"))
+        discipline_levels.levels(StudyTable(given, "levels x"))
 
 
 # ---- the ellipse ---------------------------------------------------------------------------------------------------
