@@ -40,15 +40,11 @@ SHOWN = (
     "red",
     "nlred",
     "tred",
-    "ared",
     "choke",
     "sfb",
     "sfred",
     "ddred",
     "floadautored",
-    "rem",
-    "pi",
-    "avq",
     "codel",
     "pie",
     "fq",
@@ -186,17 +182,6 @@ def size_table(rows: Sequence[Row]) -> Iterable[list[str]]:
         yield [row["grows"], str(row["size"]), "`cake`", *measures, cell(found, ".2f")]
 
 
-def ends_table(rows: Sequence[Row]) -> Iterable[str]:
-    """The smallest and the largest size of each thing that grows, for the page."""
-    yield f"| what grows | discipline | from, to | {' | '.join(unit for _, unit, _ in MEASURES)} |"
-    yield "|---|---|---|" + "---|" * len(MEASURES)
-    for grows, aqm, *_ in SIZES:
-        own = sorted((r for r in rows if (r["grows"], r["aqm"]) == (grows, aqm)), key=lambda row: int(row["size"]))
-        first, last = own[0], own[-1]
-        ends = (f"{cell(first.get(m), form)}, {cell(last.get(m), form)}" for m, _, form in MEASURES)
-        yield f"| {grows} | `{aqm}` | {first['size']:,}, {last['size']:,} | {' | '.join(ends)} |"
-
-
 def against_fq_codel(rows: Sequence[Row]) -> Iterable[tuple[Row, float | None]]:
     """CAKE's rows by flows and by mode, each with its ratio to FQ-CoDel in instructions."""
     fq_codel = {row["size"]: row for row in rows if (row["aqm"], row["grows"]) == ("fq_codel", "active flows")}
@@ -243,7 +228,11 @@ def section(rows: Sequence[Row], family: Mapping[str, str], how: str | None) -> 
         if name.strip("`") in SHOWN:
             lines.append(f"| {name}{' *' if bound else ''} | {' | '.join(cells)} |")
     lines += ["", f"\\* bounded by {RED_BOUND} of RED. All disciplines:", "", f"[{DATA}]({DATA})", ""]
-    lines += [*ends_table(rows), "", "All sizes, and CAKE by its modes:", "", f"[{SIZE_DATA}]({SIZE_DATA})"]
+    lines += [
+        "By the size of lists, buffers and active flows, and CAKE by its modes:",
+        "",
+        f"[{SIZE_DATA}]({SIZE_DATA})",
+    ]
     return "\n".join(lines) + "\n"
 
 

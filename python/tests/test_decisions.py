@@ -62,7 +62,6 @@ def test_every_discipline_of_the_catalogue_has_its_costs(decisions: ModuleType) 
     sizes = {(row["what grows"], row["discipline"].strip("`")) for row in data(decisions.SIZE_DATA)}
     for grows, aqm, *_ in decisions.SIZES:
         assert (grows, aqm) in sizes
-        assert f"| {grows} | `{aqm}` |" in body
 
 
 @pytest.mark.parametrize("measure", ["least_ns", "instructions"])
