@@ -81,8 +81,6 @@ def figures() -> Mapping[str, Callable[[], int]]:
         "options of commands": flags,
         "make targets": lambda: targets((ROOT / "Makefile").read_text(encoding="utf-8")),
         "lines of Rust and Python": lambda: sum((ROOT / name).read_bytes().count(b"\n") for name in code),
-        "files": lambda: len(files),
-        "megabytes": lambda: round(sum((ROOT / name).stat().st_size for name in files) / 1e6),
     }
 
 
@@ -95,7 +93,7 @@ def budgets() -> dict[str, int]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true", help="make what is counted the budget")
-    asked = parser.parse_args()
+    asked, files = parser.parse_args(), tracked()
     counted = {name: count() for name, count in figures().items()}
     if asked.write:
         with BUDGETS.open("w", encoding="utf-8", newline="") as file:
@@ -103,6 +101,7 @@ def main() -> int:
     allowed = budgets()
     for name, count in counted.items():
         print(f"{name:32} {count:>9,} of {allowed[name]:>9,}{'  too many' if count > allowed[name] else ''}")
+    print(f"{len(files):,} files of {sum((ROOT / name).stat().st_size for name in files) / 1e6:.0f} MB")
     return int(any(count > allowed[name] for name, count in counted.items()))
 
 

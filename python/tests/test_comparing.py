@@ -14,8 +14,8 @@ import pytest
 
 import earlydrop as ed
 from earlydrop import cli, discipline_names
-from earlydrop.analysis import compare as comparisons
 from earlydrop.analysis import entries, round_trips
+from earlydrop.analysis import paired as comparisons
 from earlydrop.strict_toml import parse_value
 
 ROOT = Path(__file__).parents[2]
