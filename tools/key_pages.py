@@ -81,6 +81,8 @@ def generated() -> Iterator[tuple[str, str, str]]:
     """Page, name and text of each block."""
     tables = json.loads(_core.reference())
     yield SCENARIOS, "topologies", overview(tables["topologies"])
+    # The page gives the keys that all links have once.
+    tables["link"] = [key for key in tables["link"] if key not in tables["links"]]
     for name in ("links", "node", "link", "entry", "tcp"):
         keys = [_kinds(tables["traffic"])] if name == "entry" else []
         yield SCENARIOS, f"keys of {name}", table(keys + tables[name])
