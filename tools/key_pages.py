@@ -69,11 +69,11 @@ def _kinds(kinds: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def overview(kinds: Sequence[dict[str, Any]]) -> str:
-    """The keys of each kind in one line."""
-    rows = ["| `kind` | what it is | keys, with their defaults |", "|---|---|---|"]
+    """The kinds, each in a line with the names of its keys."""
+    rows = ["| `kind` | what it is | keys |", "|---|---|---|"]
     for kind in kinds:
-        keys = [f"`{k['key']}`" + ("" if k["otherwise"] == "required" else f" ({_default(k)})") for k in kind["keys"]]
-        rows.append(f"| `{json.dumps(kind['name'])}` | {kind['about']} | {', '.join(keys)} |")
+        keys = ", ".join(f"`{key['key']}`" for key in kind["keys"])
+        rows.append(f"| `{json.dumps(kind['name'])}` | {kind['about']} | {keys} |")
     return "\n".join(rows)
 
 
