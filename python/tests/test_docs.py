@@ -121,7 +121,9 @@ def test_every_key_of_a_study_is_described() -> None:
     )
     assert len(set(taken)) > 60
     # "rule" and "curve" stand for a combination that is not run and for another way to write "curves".
-    undescribed = set(taken) - words((ROOT / "docs/studies.md").read_text(encoding="utf-8")) - {"curve"}
+    told = words((ROOT / "docs/studies.md").read_text(encoding="utf-8"))
+    told |= listed("study-keys.csv", "key") | listed("study-keys.csv", "meaning")
+    undescribed = set(taken) - told - {"rule", "curve"}
     assert not sorted(undescribed)
 
 
