@@ -142,9 +142,7 @@ limit = "500 packets"
 ```
 
 An access point with two fast stations and a slow one, FQ-CoDel for each. The bottleneck's `rate` is that of the wire
-behind it, and `class = 2` in a traffic entry makes its packets those of the slow station. With `queues = "shared"` and
-a `droptail` of 1000 packets it is what Wi-Fi was before: the slow station has most of the time on air, and all wait for
-it.
+behind it, and `class = 2` in a traffic entry makes its packets those of the slow station:
 
 ```toml
 [queue.bottleneck]
