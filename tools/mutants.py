@@ -166,8 +166,6 @@ REASONS = [
     (r" negated ", "both sides do the same in all that is run, or another rule hides it"),
     (r" altered ", "what is compared with it is never so near in all that is run, or another rule hides it"),
 ]
-# What serves `ns3-3.37` alone is not broken.
-NS3_ALONE = re.compile(r"tcp/rfc/.*(ns3|\bheld\b)")
 # A mutant that computes for so long (of the processor's time), or waits for so long, does not end.
 ENDLESS_S = 5
 PATIENCE_S = 300
@@ -637,7 +635,7 @@ def prepare(broken: list[str]) -> list[Mutant]:
     texts["Cargo.lock"] = (ROOT / "Cargo.lock").read_text()
     for name, text in texts.items():
         put(COPY / name, text)
-    return [mutant for mutant in by_hand + mutator.mutants if not NS3_ALONE.search(mutant.place)]
+    return by_hand + mutator.mutants
 
 
 def build(crates: list[str]) -> tuple[Runner, list[Program]]:

@@ -21,8 +21,6 @@ const STACKS: &[&str] = &[
     "stack = 'linux-6.18'\ntcp = 'bbr'",
     "stack = 'quic'\ntcp = 'reno'",
     "stack = 'quic'\ntcp = 'bbr3'",
-    "stack = 'ns3-3.37'\ntcp = 'cubic'",
-    "stack = 'ns3-3.37'\ntcp = 'bbr'",
 ];
 const FIFO: &str = "[queue.bottleneck]\naqm = 'droptail'\nlimit = 100\n";
 

@@ -35,7 +35,7 @@ mod wire;
 pub use accecn_option::AccecnOption;
 pub use clock::TICK;
 pub use connection::Connection;
-pub use control::{BbrRules, Counting, CubicRules, HyStart};
+pub use control::{BbrRules, Counting, HyStart};
 pub use endpoint::Endpoint;
 pub use prr::Bound;
 pub use receiver::{Next, Reading, Receiver, ReceiverSettings, Reply, SACK_WAIT};

@@ -3,8 +3,8 @@
 
 use super::clock::LARGEST_BURST;
 use super::control::{
-    Algorithm, Avoidance, Bbr, Bbr3, BbrRules, Counting, Cubic, CubicRules, Dctcp, HyStart, Ledbat, LedbatPlusPlus,
-    LinuxCubic, NewReno, Prague, SlowStart,
+    Algorithm, Avoidance, Bbr, Bbr3, BbrRules, Counting, Cubic, Dctcp, HyStart, Ledbat, LedbatPlusPlus, LinuxCubic,
+    NewReno, Prague, SlowStart,
 };
 use super::prr::Bound;
 use super::receiver::Reading;
@@ -45,8 +45,6 @@ pub enum ControlKind {
 pub enum Base {
     /// FlightSize (RFC 5681, equation 4).
     Flight,
-    /// What is in flight (`pipe`), as in ns-3's NewReno.
-    Pipe,
     /// cwnd, and ssthresh is a whole number, as in Linux (RFC 9438, 4.6 allows it).
     Cwnd,
 }
@@ -154,28 +152,12 @@ pub struct Settings {
     pub avoidance: Counting,
     /// What a loss reduces.
     pub ssthresh: Base,
-    /// A timeout within a recovery keeps its ssthresh; `None`: with [`Base::Cwnd`], as in Linux.
-    pub timeout_cut_kept: Option<bool>,
     /// Which ACKs restart the timer during a recovery; `None`: every one with SACK, the first without.
     pub rto_restart: Option<Restart>,
     /// The ACK that ends a fast recovery grows the window as well.
     pub exit_ack_grows: bool,
-    /// Without SACK: a duplicate ACK SACKs the next segment until an ACK or a timeout proves that wrong, as in ns-3
-    /// (`Scoreboard::move_emulated_sacks`), and does not inflate cwnd.
-    pub guesses_kept: bool,
-    /// Without SACK: the next recovery may start at the last recovery point, not only beyond (RFC 6582, 3.2).
-    pub recovery_again_at_end: bool,
-    /// Without time stamps: an ACK's RTT sample is that of the first segment it covers, if sent once (Karn), not that
-    /// of the last one sent once.
-    pub rtt_sample_first: bool,
-    /// The ACK that ends recovery after a timeout grows cwnd only by what was sent after the timeout.
-    pub timeout_end_new: bool,
-    /// The last ACK of slow start may bring cwnd beyond ssthresh.
-    pub slow_start_end_beyond: bool,
     /// A mark reduces cwnd over one round trip by proportional rate reduction (CWR state), not at once.
     pub mark_cut_round_trip: bool,
-    /// The handshake's RTT is a sample even if the SYN was retransmitted, then from the first SYN on (ns-3).
-    pub syn_sample_always: bool,
     /// The first timeout of data after a lost SYN follows from a sample by time stamps, if there is one, as in Linux; it is
     /// not 3 s.
     pub lost_syn_rto_sampled: bool,
@@ -183,8 +165,6 @@ pub struct Settings {
     pub syn_linear_timeouts: u32,
     /// A tail loss probe waits for two RTTs and `min_rto` with one segment in flight, 2 ms with more (Linux).
     pub probe_wait_min_rto: bool,
-    /// DCTCP's cwnd may fall below two segments; one can always be sent (ns-3).
-    pub dctcp_least_none: bool,
     /// DCTCP's segments are ECT(1), for L4S queues.
     pub dctcp_ect1: bool,
     /// DCTCP in integers, as Linux computes it (`dctcp_update_alpha`, `dctcp_ssthresh`).
@@ -196,8 +176,6 @@ pub struct Settings {
     pub growth_arrived: bool,
     /// `min_rto` bounds what the RTT variation adds to SRTT, as in Linux, not the timeout.
     pub min_rto_for_variation: bool,
-    /// Options of RFC 9438's CUBIC.
-    pub cubic: CubicRules,
     /// CUBIC is computed as in Linux, not as in RFC 9438.
     pub cubic_linux: bool,
     /// Its clock has ticks ([`TICK`](super::TICK)), and it computes in whole numbers.
@@ -216,24 +194,12 @@ pub struct Settings {
     pub burst_autosized: bool,
     /// With [`Settings::send_pairs`]: only if that ACK is due within a millisecond (Linux since 6.18).
     pub pair_wait_due: bool,
-    /// Every ACK of new data ends the timer's backoff, as in ns-3, not only an RTT sample (RFC 6298, section 5).
-    pub backoff_until_ack: bool,
-    /// A SACKed retransmission counts as in flight until the cumulative ACK covers it (ns-3).
-    pub reported_repair_counts: bool,
-    /// The retransmission timer keeps running while nothing is outstanding but there is data to send, and sending does
-    /// not restart it (ns-3): at a slow pacing rate that gives spurious timeouts.
-    pub idle_timer_runs: bool,
-    /// With SACK and without RACK: a duplicate ACK before the third starts a recovery if the second outstanding segment
-    /// is lost (ns-3), not the first (RFC 6675, section 5).
-    pub recovery_start_second: bool,
     /// New segments on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     /// Proportional rate reduction with this bound (RFC 9937); `None` is RFC 6675's own rule.
     pub prr: Option<Bound>,
     /// It reduces cwnd, as in Linux, not the flight.
     pub prr_base_cwnd: bool,
-    /// Its proportional part is in bytes: a segment is sent once a whole one is due (ns-3), not once part of it is.
-    pub prr_part_bytes: bool,
     /// RACK and tail loss probes (RFC 8985); needs SACK.
     pub rack: bool,
     /// RACK's timer runs a little longer, in whole ticks ([`TICK`](super::TICK); Linux, `tcp_rack_mark_lost`).
@@ -330,26 +296,17 @@ impl Default for Settings {
             abc_limit: 1.0,
             avoidance: Counting::Window,
             ssthresh: Base::Flight,
-            timeout_cut_kept: None,
             rto_restart: None,
             exit_ack_grows: false,
-            guesses_kept: false,
-            recovery_again_at_end: false,
-            rtt_sample_first: false,
-            timeout_end_new: false,
-            slow_start_end_beyond: false,
             mark_cut_round_trip: false,
-            syn_sample_always: false,
             lost_syn_rto_sampled: false,
             syn_linear_timeouts: 0,
             probe_wait_min_rto: false,
-            dctcp_least_none: false,
             dctcp_linux: false,
             dctcp_ect1: false,
             mark_ack_at_once: false,
             growth_arrived: false,
             min_rto_for_variation: false,
-            cubic: CubicRules::default(),
             cubic_linux: false,
             cubic_clock_ticks: false,
             bbr: BbrRules::default(),
@@ -358,14 +315,9 @@ impl Default for Settings {
             send_pairs: false,
             burst_autosized: false,
             pair_wait_due: false,
-            backoff_until_ack: false,
-            reported_repair_counts: false,
-            idle_timer_runs: false,
-            recovery_start_second: false,
             limited_transmit: true,
             prr: Some(Bound::SafeAck),
             prr_base_cwnd: false,
-            prr_part_bytes: false,
             rack: false,
             rack_timer_ticks: false,
             rack_repeats_reported: false,
@@ -454,10 +406,7 @@ impl Settings {
     pub(super) fn algorithm(&self) -> Algorithm {
         let most = if self.growth_arrived { f64::INFINITY } else { self.abc_limit };
         let (mss, largest_burst) = (f64::from(self.mss), f64::from(LARGEST_BURST));
-        let start = |most| {
-            let start = SlowStart::new(most, self.hystart).passing(self.slow_start_end_beyond);
-            start.in_bursts_of(largest_burst / mss)
-        };
+        let start = |most| SlowStart::new(most, self.hystart).in_bursts_of(largest_burst / mss);
         match self.control {
             ControlKind::NewReno => {
                 Algorithm::NewReno(NewReno::new(start(most), Avoidance::new(self.avoidance), self.abe))
@@ -465,10 +414,10 @@ impl Settings {
             ControlKind::Cubic if self.cubic_linux => {
                 Algorithm::LinuxCubic(LinuxCubic::new(start(f64::INFINITY), self.cubic_clock_ticks))
             }
-            ControlKind::Cubic => Algorithm::Cubic(Cubic::new(start(most), self.cubic, self.abe)),
+            ControlKind::Cubic => Algorithm::Cubic(Cubic::new(start(most), self.abe)),
             ControlKind::Dctcp => {
                 let dctcp = Dctcp::new(start(most), Avoidance::new(self.avoidance));
-                Algorithm::Dctcp(dctcp.leaving(self.dctcp_least_none).in_integers(self.dctcp_linux))
+                Algorithm::Dctcp(dctcp.in_integers(self.dctcp_linux))
             }
             ControlKind::Bbr => {
                 let bbr = Bbr::new(self.bbr, mss, self.sack);

@@ -18,7 +18,7 @@ use earlydrop_net::tcp::stacks::{self, Stack};
 /// Options of time stamps in every segment, bytes (RFC 7323, appendix A).
 pub(super) const STAMPS: u32 = earlydrop_net::tcp::rfc::STAMP_BYTES as u32;
 /// The order in which a scenario is written in full. Stores are keyed by that text.
-const ORDER: [&str; 28] = [
+const ORDER: [&str; 27] = [
     "window",
     "delayed_ack",
     "limited_transmit",
@@ -37,7 +37,6 @@ const ORDER: [&str; 28] = [
     "bbr_policer",
     "pacing_burst",
     "send_pairs",
-    "backoff_until",
     "prr",
     "rack",
     "ledbat_target",

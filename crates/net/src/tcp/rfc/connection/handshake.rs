@@ -45,9 +45,7 @@ impl Connection {
         out.segments.push(Sent { seq: self.first, payload: 0, bits });
         self.vars.retransmits += u32::from(self.next > 0);
         self.next = 1;
-        if self.handshake.timeouts == 0 || !self.settings.syn_sample_always {
-            self.handshake.sent = now;
-        }
+        self.handshake.sent = now;
         self.rto_at = now + self.rtt.rto.value();
     }
 
@@ -88,8 +86,8 @@ impl Connection {
         self.vars.note(out, Variable::Ack, 0.0);
         self.rto_at = f64::INFINITY;
         let timeouts = self.handshake.timeouts;
-        let (stamps, always) = (self.settings.timestamps, self.settings.syn_sample_always);
-        if timeouts == 0 || stamps || always {
+        let stamps = self.settings.timestamps;
+        if timeouts == 0 || stamps {
             let sent = if stamps { feedback.stamp } else { self.handshake.sent };
             self.sample(now - sent, out);
             if let Some(quic) = &mut self.quic {
@@ -99,7 +97,7 @@ impl Connection {
         }
         // Linux, tcp_init_metrics: only without a sample.
         let sampled = self.settings.lost_syn_rto_sampled && stamps;
-        if timeouts > 0 && !always && !sampled {
+        if timeouts > 0 && !sampled {
             self.rtt.rto.syn_was_lost();
         }
         // RFC 6928, 2: the initial window survives one lost SYN, not more (RFC 5681, 3.1), nor a marked one (ECN++,

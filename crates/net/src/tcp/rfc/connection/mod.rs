@@ -104,8 +104,6 @@ impl Connection {
         let (rtt, tso) = (Rtt::new(&settings, models), Tso::new(&settings));
         let fast_acks = !models
             && rtt.allows_fast_path()
-            && !settings.dctcp_least_none
-            && !settings.idle_timer_runs
             && !settings.window_moves()
             && !settings.small_queue
             && !settings.careful_resume
@@ -118,9 +116,8 @@ impl Connection {
             first,
             una: 0,
             next: 0,
-            scoreboard: match settings.reported_repair_counts {
-                true => scoreboard.counting_sacked_retransmissions(),
-                false if models && control.view().answers_marks() => scoreboard.noting_losses(),
+            scoreboard: match models && control.view().answers_marks() {
+                true => scoreboard.noting_losses(),
                 false => scoreboard,
             },
             fast_sending: fast_acks && tso.allows_fast_path() && !settings.cwnd_use_window,
@@ -134,7 +131,7 @@ impl Connection {
             pacer: Pacer::new(&settings, models),
             tso,
             undo: Undo::new(&settings),
-            rate: models.then(|| Box::new(Rate::new(settings.bbr.ns3.held_samples))),
+            rate: models.then(Box::default),
             largest_window: settings.window,
             window_probes: 0,
             echoes: settings.window_tuned.then(Box::default),

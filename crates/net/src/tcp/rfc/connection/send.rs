@@ -49,7 +49,7 @@ impl Connection {
     fn send_allowed(&mut self, now: f64, out: &mut Output) -> bool {
         let mut left_of_burst = 0;
         loop {
-            if self.pacer.on && !self.goes_unpaced() && !self.may_release(now) {
+            if self.pacer.on && !self.may_release(now) {
                 // Pacing holds back what cwnd allows.
                 return false;
             }
@@ -123,20 +123,14 @@ impl Connection {
     /// Notifies the congestion control if a segment is sent now with nothing in flight.
     #[inline(never)]
     fn start_from_nothing(&mut self, now: f64, out: &mut Output) {
-        let goes = now >= self.pacer.released || self.goes_unpaced();
         let some = self.next < self.limit() || !self.scoreboard.is_empty();
-        if goes && some && self.scoreboard.pipe() == 0 {
+        if now >= self.pacer.released && some && self.scoreboard.pipe() == 0 {
             let app_limited = self.rate.as_ref().map_or(!self.window_limited, |rate| rate.is_app_limited());
             let mut window = self.window();
             let idle = Idle { now, time: now - self.last_sent, app_limited };
             self.control.control().on_idle_send(&mut window, &idle);
             self.vars.set_cwnd(window.cwnd, out);
         }
-    }
-
-    /// Whether the next segment is not paced.
-    fn goes_unpaced(&self) -> bool {
-        self.recovery.forced > 0 && self.settings.bbr.ns3.unpaced_retransmission
     }
 
     /// Sets PSH in the last of each burst of new segments that this event has sent.
@@ -183,13 +177,9 @@ impl Connection {
             return true;
         }
         let mut window = self.vars.cwnd;
-        if self.settings.dctcp_least_none && self.scoreboard.is_empty() {
-            // No ACK would ever arrive.
-            window = window.max(1.0);
-        }
         // RFC 3042: one new segment on each of the first two duplicate ACKs.
         let duplicates = self.recovery.dupacks > 0 && self.recovery.is_open();
-        if duplicates && new && !self.settings.guesses_kept {
+        if duplicates && new {
             if !self.settings.limited_transmit {
                 // With SACK `pipe` would allow it.
                 return self.segments(self.scoreboard.outstanding() + bytes) <= window;
@@ -427,9 +417,6 @@ impl Connection {
     #[inline(always)]
     fn pace(&mut self, now: f64, segments: f64) {
         let Some(rate) = self.pacing_rate() else { return };
-        if self.settings.bbr.ns3.unpaced_retransmission && now < self.pacer.released {
-            return;
-        }
         let burst = if self.tso.autosized { self.burst(Some(rate)) } else { self.pacer.burst(rate) };
         self.pacer.sent(now, segments, rate, burst);
     }

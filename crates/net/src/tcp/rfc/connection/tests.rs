@@ -1,5 +1,4 @@
-use super::super::control::{LinuxRules, Ns3Rules};
-use super::super::scoreboard::Record;
+use super::super::control::LinuxRules;
 use super::super::*;
 use super::*;
 use crate::segment::{CE, FIN};
@@ -158,10 +157,6 @@ fn the_fast_path_of_an_ack_equals_the_slow_path() {
                 dsack_undo: seed % 8 < 3,
                 growth_arrived: has(0),
                 mark_cut_round_trip: has(6),
-                guesses_kept: has(4) && !sack,
-                recovery_again_at_end: has(6) && !sack,
-                rtt_sample_first: has(2) && has(5),
-                dctcp_least_none: seed % 13 == 8,
                 rack_repeats_reported: has(4),
                 repair_timer_restarts: has(5),
                 late_segment_made_up: has(6),
@@ -256,10 +251,6 @@ fn linux(linux: LinuxRules) -> BbrRules {
     BbrRules { linux, ..BbrRules::default() }
 }
 
-fn ns3(ns3: Ns3Rules) -> BbrRules {
-    BbrRules { ns3, ..BbrRules::default() }
-}
-
 fn bbr(rules: BbrRules) -> (Connection, Output) {
     ten_in_flight(Settings { control: ControlKind::Bbr, rack: true, bbr: rules, ..Settings::default() })
 }
@@ -352,24 +343,6 @@ fn a_retransmission_restarts_the_timer_unless_racks_runs() {
 }
 
 #[test]
-fn a_partial_ack_sends_one_unless_the_first_is_a_retransmission_in_flight() {
-    for (partial_ack_sends, ack, sent) in [(true, 4, 1), (false, 4, 0), (true, 1, 0)] {
-        let rules = ns3(Ns3Rules { partial_ack_sends, unpaced_retransmission: true, ..Ns3Rules::default() });
-        let (mut connection, mut out) = bbr(rules);
-        // 1 and 2 are lost and retransmitted.
-        connection.on_feedback(0.2, &ack_of(0, 0.0, Some((3, 5))), &mut out);
-        connection.on_feedback(0.2, &ack_of(0, 0.0, Some((3, 6))), &mut out);
-        (connection.pacer.released, connection.vars.cwnd) = (0.0, 100.0);
-        connection.on_wake(0.25, &mut out);
-        assert!(connection.scoreboard.get(1).is_some_and(Record::is_retransmitted), "{:?}", out.segments);
-        out.segments.clear();
-        (connection.pacer.released, connection.vars.cwnd) = (9.0, 1.0);
-        connection.on_feedback(0.3, &ack_of(ack, 0.2, Some((7, 8))), &mut out);
-        assert_eq!((connection.standing(), out.segments.len()), ("recovery", sent), "{partial_ack_sends} {ack}");
-    }
-}
-
-#[test]
 fn a_lone_segment_waits_for_an_ack_that_is_due() {
     // Ten were sent at 0.1 with an RTT of 0.1 s: the next ACK is due at 0.2.
     for (due, now, waits) in [(true, 0.1995, true), (true, 0.1985, false), (false, 0.1985, true)] {
@@ -379,37 +352,6 @@ fn a_lone_segment_waits_for_an_ack_that_is_due() {
         assert_eq!(connection.waits_for_more(now, 2), waits, "{due} {now}");
         connection.vars.cwnd = 12.0;
         assert!(!connection.waits_for_more(now, 2), "two may go");
-    }
-}
-
-#[test]
-fn the_timer_may_run_with_nothing_outstanding() {
-    for idle_timer_runs in [false, true] {
-        let (mut connection, mut out) = ten_in_flight(Settings { idle_timer_runs, ..Settings::default() });
-        // Pacing holds back the next segment.
-        (connection.pacer.on, connection.pacer.released) = (true, 10.0);
-        connection.limit = u64::from(u32::MAX);
-        connection.on_feedback(0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
-        assert!(connection.scoreboard.is_empty() && out.segments.is_empty());
-        assert_eq!(connection.rto_at < f64::INFINITY, idle_timer_runs);
-        let at = connection.rto_at;
-        connection.on_timeout(at.min(9.0), &mut out);
-        assert_eq!(connection.vars.timeouts, u32::from(idle_timer_runs), "a spurious timeout");
-    }
-}
-
-#[test]
-fn with_samples_of_the_first_segment_a_retransmitted_first_gives_none() {
-    for (rtt_sample_first, measured) in [(true, 0), (false, 1)] {
-        let settings = Settings { rtt_sample_first, timestamps: false, ..Settings::default() };
-        let (mut connection, mut out) = ten_in_flight(settings);
-        let before = connection.rtt.rto.srtt();
-        let at = connection.rto_at;
-        connection.on_timeout(at, &mut out);
-        // The first was retransmitted; the ACK covers the second too, which was sent once.
-        let feedback = Feedback::new(1 + 2 * 1448, 0.1);
-        connection.on_feedback(at + 0.1, &feedback, &mut out);
-        assert_eq!(u32::from(connection.rtt.rto.srtt() != before), measured);
     }
 }
 
@@ -433,30 +375,6 @@ fn rate_sampling_restarts_with_nothing_outstanding_or_nothing_in_flight() {
         connection.settings.window = 10 * 1448;
         connection.on_feedback(0.2, &ack_of(0, 0.0, Some((2, 10))), &mut out);
         assert_eq!((out.segments.len(), connection.in_flight()), (1, segments), "the first is retransmitted");
-    }
-}
-
-#[test]
-fn a_cwnd_of_half_a_segment_sends_one() {
-    let (mut connection, mut out) = ten_in_flight(Settings { dctcp_least_none: true, ..Settings::default() });
-    (connection.window_limited, connection.vars.cwnd) = (false, 0.5);
-    connection.on_feedback(0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
-    assert_eq!((connection.vars.cwnd, out.segments.len()), (0.5, 1));
-}
-
-#[test]
-fn a_timeout_is_paced_or_not() {
-    for (unpaced_retransmission, sent) in [(false, 0), (true, 1)] {
-        let bbr = ns3(Ns3Rules { unpaced_retransmission, ..Ns3Rules::default() });
-        let (mut connection, mut out) =
-            ten_in_flight(Settings { control: ControlKind::Bbr, bbr, ..Settings::default() });
-        let ack = connection.acked(0.2, Some(0.1), 0, 0, 0, &Feedback::new(1, 0.1));
-        connection.control.control().on_any_ack(&mut Window { cwnd: 1.0, ssthresh: 0.0 }, &ack);
-        connection.pacer.released = 2.0;
-        connection.on_wake(connection.rto_at, &mut out);
-        assert_eq!((connection.vars.timeouts, out.segments.len()), (1, sent));
-        // The next segment is paced again.
-        assert!(unpaced_retransmission == (connection.pacer.released < 2.0));
     }
 }
 
@@ -509,25 +427,6 @@ fn a_cwnd_of_zero_does_not_stop_pacing() {
         retransmits += run_over(settings, seed, false, path).retransmits;
     }
     assert!(retransmits > 1000, "{retransmits}");
-}
-
-#[test]
-fn with_a_cwnd_below_one_segment_each_ack_sends_one() {
-    for seed in 0..200 {
-        let settings = Settings {
-            control: ControlKind::Dctcp,
-            feedback: Feedbacks::Dctcp,
-            dctcp_least_none: true,
-            mark_cut_round_trip: seed % 2 == 0,
-            avoidance: if seed % 4 < 2 { Counting::Kept } else { Counting::Window },
-            delayed_ack: None,
-            ..Settings::default()
-        };
-        // Nearly every segment is marked, and each ACK sends another.
-        let trace = run_over(settings, seed, false, Path { marked: 0.9, ..Path::default() });
-        let (sent, again) = (trace.sent.len(), trace.retransmits);
-        assert!(sent > 1500 && again == 0, "{seed}: {sent} {again}");
-    }
 }
 
 #[test]

@@ -217,26 +217,6 @@ fn a_receiver_may_renege() {
 }
 
 #[test]
-fn emulated_sacks_move_on_when_one_was_wrong() {
-    let mut board = board(8);
-    (0..3).for_each(|_| board.emulate_sack());
-    assert_eq!((board.pipe(), board.is_whole()), (500, false), "2 to 4 are SACKed");
-    // 1 and 2 are acknowledged: 3 has not arrived, so 5 has.
-    board.acknowledge(201, |_| {});
-    assert!(board.move_emulated_sacks(8));
-    board.mark_first_lost();
-    assert_eq!((board.pipe(), lost(&board), board.next_lost()), (300, vec![3], Some(0)), "6 less 4, 5 and 3");
-    // 3 to 6: no emulated SACK is left.
-    board.acknowledge(601, |_| {});
-    assert!(!board.move_emulated_sacks(6) && board.is_whole());
-    // Never more than are outstanding, and none after a timeout.
-    (0..3).for_each(|_| board.emulate_sack());
-    assert_eq!(board.pipe(), 100);
-    board.mark_all_lost(f64::INFINITY);
-    assert_eq!((board.pipe(), board.lost()), (0, 200));
-}
-
-#[test]
 fn a_retransmission_can_be_lost() {
     let mut board = board(8);
     board.sack(&[segments(2, 4)], None, |_| {});

@@ -1,6 +1,6 @@
 //! Options of single congestion controls other than BBR.
 
-use super::option::{Group, Opt, Place, Values, LINUX_CUBIC, MARKS, RFC_CUBIC};
+use super::option::{Group, Opt, Place, Values, LINUX_CUBIC, MARKS};
 use crate::tcp::rfc::ControlKind;
 
 pub(super) const OPTIONS: &[Opt] = &[
@@ -78,40 +78,6 @@ pub(super) const OPTIONS: &[Opt] = &[
         about: "The clock of Linux's CUBIC is exact, or counts ticks of 4 ms.",
     },
     Opt {
-        key: "cubic_least",
-        place: Place::Rules,
-        group: Group::Cubic,
-        values: Values::Words(&["reno", "none"], |s| usize::from(!s.cubic.friendly), |s, k| s.cubic.friendly = k == 0),
-        controls: &["cubic"],
-        needs: &[&RFC_CUBIC],
-        source: "RFC 9438, 4.3; none: ns-3.37, tcp-cubic.cc",
-        about: "CUBIC has a Reno-friendly region, or none.",
-    },
-    Opt {
-        key: "cubic_growth",
-        place: Place::Rules,
-        group: Group::Cubic,
-        values: Values::Either(["smooth", "whole"], |s| &mut s.cubic.whole),
-        controls: &["cubic"],
-        needs: &[&RFC_CUBIC],
-        source: "RFC 9438, 4.4; whole: ns-3.37, tcp-cubic.cc",
-        about: "Each ACK adds a fraction of a segment, or ACKs are counted towards whole segments.",
-    },
-    Opt {
-        key: "cubic_mark",
-        place: Place::Rules,
-        group: Group::Cubic,
-        values: Values::Words(
-            &["one", "two"],
-            |s| usize::from(!s.cubic.marks_leave_one),
-            |s, k| s.cubic.marks_leave_one = k == 0,
-        ),
-        controls: &["cubic"],
-        needs: &[&MARKS, &RFC_CUBIC],
-        source: "RFC 9438, 4.6; two: ns-3.37, tcp-cubic.cc (and Linux, cubictcp_recalc_ssthresh)",
-        about: "The smallest cwnd that a mark leaves CUBIC: one segment, or two.",
-    },
-    Opt {
         key: "dctcp_count",
         place: Place::Rules,
         group: Group::Dctcp,
@@ -130,16 +96,6 @@ pub(super) const OPTIONS: &[Opt] = &[
         needs: &[&MARKS],
         source: "RFC 8257, 3.1; ect1: RFC 9331, 4.1, as DCTCP is used in experiments with L4S queues",
         about: "DCTCP's segments are ECT(0), or ECT(1), which L4S queues take.",
-    },
-    Opt {
-        key: "dctcp_least",
-        place: Place::Rules,
-        group: Group::Dctcp,
-        values: Values::Either(["two", "none"], |s| &mut s.dctcp_least_none),
-        controls: &["dctcp"],
-        needs: &[],
-        source: "RFC 8257, 3.5; none: ns-3.37, tcp-dctcp.cc",
-        about: "The smallest cwnd that a mark leaves DCTCP: two segments, or no minimum.",
     },
 ];
 

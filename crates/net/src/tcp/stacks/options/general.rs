@@ -2,18 +2,16 @@
 
 use super::option::{
     place, Group, Opt, Place, Values, ACCECN_OR_CLASSIC_MARKS, ALL, BURSTS, COUNTED, ECHOES, LOSS_CUT, MARKS, NOT_BBR,
-    NOT_QUIC, NO_RACK, NO_SACK, NO_STAMPS, PACED, PAIRS, PRR, RACK, SACK, SACK_FOR_RACK, SLOW_START, STAMPS,
-    WAITING_ACKS,
+    NOT_QUIC, PACED, PAIRS, PRR, RACK, SACK, SACK_FOR_RACK, STAMPS, WAITING_ACKS,
 };
 use crate::tcp::rfc::{Base, Bound, Counting, HyStart, IdleRestart, Restart, ServerEcn};
 
-const AVOIDANCE: [Counting; 3] = [Counting::Window, Counting::Kept, Counting::PerAck];
+const AVOIDANCE: [Counting; 2] = [Counting::Window, Counting::PerAck];
 const HYSTART: [HyStart; 4] = [HyStart::Off, HyStart::PlusPlus, HyStart::Classic, HyStart::Search];
 const IDLE_RESTARTS: [IdleRestart; 3] = [IdleRestart::Initial, IdleRestart::Halved, IdleRestart::None];
 const SERVER_ECN: [ServerEcn; 3] = [ServerEcn::Same, ServerEcn::Classic, ServerEcn::None];
-const SSTHRESH: [Base; 3] = [Base::Flight, Base::Pipe, Base::Cwnd];
-const BOUNDS: [Option<Bound>; 5] =
-    [Some(Bound::SafeAck), Some(Bound::SlowStart), Some(Bound::Conservative), Some(Bound::RepairAck), None];
+const SSTHRESH: [Base; 2] = [Base::Flight, Base::Cwnd];
+const BOUNDS: [Option<Bound>; 4] = [Some(Bound::SafeAck), Some(Bound::SlowStart), Some(Bound::Conservative), None];
 
 pub(super) const OPTIONS: &[Opt] = &[
     Opt {
@@ -87,16 +85,6 @@ pub(super) const OPTIONS: &[Opt] = &[
         about: "min_rto is the least of the timeout, or of what the variation adds to it; then timeouts double up to 120 s, not 60.",
     },
     Opt {
-        key: "backoff_until",
-        place: Place::Entry,
-        group: Group::Timer,
-        values: Values::Either(["sample", "ack"], |s| &mut s.backoff_until_ack),
-        controls: ALL,
-        needs: &[&NOT_QUIC, &NO_STAMPS],
-        source: "RFC 6298, 5; ack: ns-3.37, tcp-socket-base.cc",
-        about: "The retransmission timer stays backed off until an RTT sample, or until an ACK of new data.",
-    },
-    Opt {
         key: "rack",
         place: Place::Entry,
         group: Group::Loss,
@@ -121,26 +109,26 @@ pub(super) const OPTIONS: &[Opt] = &[
         place: Place::Entry,
         group: Group::Recovery,
         values: Values::WordsOrFlag(
-            &["safe_ack", "slow_start", "conservative", "repair_ack", "off"],
+            &["safe_ack", "slow_start", "conservative", "off"],
             |s| place(&s.prr, &BOUNDS),
             |s, k| s.prr = BOUNDS[k],
         ),
         controls: ALL,
         needs: &[&NOT_QUIC],
-        source: "RFC 9937; slow_start, conservative: RFC 6937, 3.1, which it obsoletes; repair_ack: ns-3.37, tcp-prr-recovery.cc; off: RFC 6675, 5",
+        source: "RFC 9937; slow_start, conservative: RFC 6937, 3.1, which it obsoletes; off: RFC 6675, 5",
         about: "Proportional rate reduction in a recovery, and its bound.",
     },
     Opt {
         key: "ssthresh",
         place: Place::Entry,
         group: Group::Recovery,
-        values: Values::Words(&["flight", "pipe", "cwnd"], |s| place(&s.ssthresh, &SSTHRESH), |s, k| {
+        values: Values::Words(&["flight", "cwnd"], |s| place(&s.ssthresh, &SSTHRESH), |s, k| {
             s.ssthresh = SSTHRESH[k];
         }),
         controls: ALL,
         needs: &[&NOT_QUIC],
-        source: "RFC 5681, 3.1; pipe: ns-3.37, tcp-linux-reno.cc; cwnd: Linux, tcp_reno_ssthresh",
-        about: "What a loss reduces: all that is outstanding, what is in flight (pipe), or cwnd, in whole segments.",
+        source: "RFC 5681, 3.1; cwnd: Linux, tcp_reno_ssthresh, tcp_enter_loss",
+        about: "What a loss reduces: all that is outstanding, or cwnd, in whole segments; then a timeout during fast recovery does not reduce again.",
     },
     Opt {
         key: "abe",
@@ -216,13 +204,13 @@ pub(super) const OPTIONS: &[Opt] = &[
         key: "avoidance",
         place: Place::Entry,
         group: Group::Growth,
-        values: Values::Words(&["counted", "kept", "per_ack"], |s| place(&s.avoidance, &AVOIDANCE), |s, k| {
+        values: Values::Words(&["counted", "per_ack"], |s| place(&s.avoidance, &AVOIDANCE), |s, k| {
             s.avoidance = AVOIDANCE[k];
         }),
         controls: ALL,
         needs: &[],
-        source: "RFC 3465, 2.1; kept: ns-3.37, tcp-linux-reno.cc; per_ack: RFC 5681, equation 3",
-        about: "Congestion avoidance counts acknowledged segments (anew after a reduction, or not), or adds 1/cwnd for each ACK.",
+        source: "RFC 3465, 2.1; per_ack: RFC 5681, equation 3",
+        about: "Congestion avoidance counts acknowledged segments, anew after a reduction, or adds 1/cwnd for each ACK.",
     },
     Opt {
         key: "hystart",
@@ -253,48 +241,8 @@ pub(super) const OPTIONS: &[Opt] = &[
         values: Values::Either(["ends", "grows"], |s| &mut s.exit_ack_grows),
         controls: ALL,
         needs: &[&NOT_QUIC, &NOT_BBR],
-        source: "RFC 6582, 3.2; grows: Linux, tcp_cong_control; ns-3.37, tcp-socket-base.cc",
+        source: "RFC 6582, 3.2; grows: Linux, tcp_cong_control",
         about: "The ACK that ends fast recovery only ends it, or also grows cwnd.",
-    },
-    Opt {
-        key: "guesses",
-        place: Place::Rules,
-        group: Group::Loss,
-        values: Values::Either(["none", "kept"], |s| &mut s.guesses_kept),
-        controls: ALL,
-        needs: &[&NOT_QUIC, &NO_SACK],
-        source: "RFC 6582, 3.2; kept: ns-3.37, tcp-tx-buffer.cc",
-        about: "Without SACK: a duplicate ACK inflates cwnd, or marks the next segment as SACKed until that is proved wrong.",
-    },
-    Opt {
-        key: "recovery_again",
-        place: Place::Rules,
-        group: Group::Loss,
-        values: Values::Either(["beyond", "at_end"], |s| &mut s.recovery_again_at_end),
-        controls: ALL,
-        needs: &[&NOT_QUIC, &NO_SACK],
-        source: "RFC 6582, 3.2; at_end: ns-3.37, tcp-socket-base.cc",
-        about: "Without SACK: the next fast recovery may start once the cumulative ACK is beyond the last recovery point, or has reached it.",
-    },
-    Opt {
-        key: "rtt_sample",
-        place: Place::Rules,
-        group: Group::Timer,
-        values: Values::Either(["last", "first"], |s| &mut s.rtt_sample_first),
-        controls: ALL,
-        needs: &[&NOT_QUIC, &NO_STAMPS],
-        source: "RFC 6298, 3 (Karn); first: ns-3.37, tcp-socket-base.cc",
-        about: "Without time stamps: the RTT sample of an ACK is that of the last segment it covers that was sent once, or of the first.",
-    },
-    Opt {
-        key: "syn_sample",
-        place: Place::Rules,
-        group: Group::Handshake,
-        values: Values::Either(["once", "always"], |s| &mut s.syn_sample_always),
-        controls: ALL,
-        needs: &[],
-        source: "RFC 6298, 3 (Karn); always: ns-3.37, tcp-socket-base.cc",
-        about: "The handshake gives an RTT sample if its SYN was sent once, or always, from the first SYN on.",
     },
     Opt {
         key: "lost_syn_rto",
@@ -335,38 +283,6 @@ pub(super) const OPTIONS: &[Opt] = &[
         needs: &[&NOT_QUIC, &PRR],
         source: "RFC 9937, RecoverFS; cwnd: Linux, tcp_init_cwnd_reduction (prior_cwnd)",
         about: "PRR's proportional part reduces the flight in which the loss was detected, or cwnd.",
-    },
-    Opt {
-        key: "prr_part",
-        place: Place::Rules,
-        group: Group::Recovery,
-        values: Values::Either(["segments", "bytes"], |s| &mut s.prr_part_bytes),
-        controls: ALL,
-        needs: &[&NOT_QUIC, &PRR],
-        source: "RFC 9937, 6; bytes: ns-3.37, tcp-prr-recovery.cc",
-        about: "The proportional part of PRR is rounded up to whole segments, or kept in bytes, so that a segment goes once all of it is due.",
-    },
-    Opt {
-        key: "reported_repair",
-        place: Place::Rules,
-        group: Group::Loss,
-        values: Values::Either(["arrived", "counts"], |s| &mut s.reported_repair_counts),
-        controls: ALL,
-        needs: &[&NOT_QUIC, &SACK],
-        source: "RFC 6675, 4; counts: ns-3.37, tcp-tx-buffer.cc",
-        about: "A retransmitted segment that is SACKed has left the network, or counts as in flight until the cumulative ACK covers it.",
-    },
-    Opt {
-        key: "timeout_cut",
-        place: Place::Rules,
-        group: Group::Recovery,
-        values: Values::Words(&["again", "kept"], |s| usize::from(s.timeout_cut_kept.unwrap_or(s.ssthresh == Base::Cwnd)), |s, k| {
-            s.timeout_cut_kept = Some(k == 1);
-        }),
-        controls: ALL,
-        needs: &[&NOT_QUIC, &NOT_BBR],
-        source: "RFC 5681, 3.1; kept: Linux, tcp_enter_loss",
-        about: "A timeout during fast recovery reduces ssthresh again, or keeps it; with ssthresh = \"cwnd\" kept by default.",
     },
     Opt {
         key: "lost_retransmit_cut",
@@ -439,16 +355,6 @@ pub(super) const OPTIONS: &[Opt] = &[
         about: "Every DSACK enlarges RACK's reordering window; or one not of a probe, once reordering was seen, and cwnd also grows with SACKs once a segment was overtaken by more than three.",
     },
     Opt {
-        key: "timeout_end",
-        place: Place::Rules,
-        group: Group::Recovery,
-        values: Values::Either(["all", "new"], |s| &mut s.timeout_end_new),
-        controls: ALL,
-        needs: &[&NOT_QUIC, &NOT_BBR],
-        source: "RFC 5681, 3.1; new: ns-3.37, tcp-socket-base.cc",
-        about: "The ACK that ends recovery after a timeout grows cwnd by all that it covers, or only by what was sent after the timeout.",
-    },
-    Opt {
         key: "idle_restart",
         place: Place::Rules,
         group: Group::Growth,
@@ -469,16 +375,6 @@ pub(super) const OPTIONS: &[Opt] = &[
         needs: &[&NOT_QUIC, &NOT_BBR],
         source: "RFC 7661, 4.1; window: Linux, tcp_cwnd_validate, tcp_is_cwnd_limited, tcp_cwnd_application_limited",
         about: "cwnd grows while it limits sending now, or has done so in the last window of data; then it also shrinks while it does not.",
-    },
-    Opt {
-        key: "slow_start_end",
-        place: Place::Rules,
-        group: Group::Growth,
-        values: Values::Either(["at_ssthresh", "beyond"], |s| &mut s.slow_start_end_beyond),
-        controls: ALL,
-        needs: &[&SLOW_START],
-        source: "RFC 5681, 3.1; beyond: ns-3.37, tcp-linux-reno.cc",
-        about: "The last ACK of slow start (without HyStart++) stops cwnd at ssthresh, or may carry it beyond.",
     },
     Opt {
         key: "mark_cut",
@@ -581,26 +477,6 @@ pub(super) const OPTIONS: &[Opt] = &[
         needs: &[&NOT_QUIC, &SACK],
         source: "RFC 5681, 4.2; compressed: Linux, __tcp_ack_snd_check (tcp_comp_sack_delay_ns, tcp_comp_sack_nr)",
         about: "ACKs with SACK blocks are immediate, or compressed from the fourth of a loss on: one a millisecond.",
-    },
-    Opt {
-        key: "recovery_start",
-        place: Place::Rules,
-        group: Group::Loss,
-        values: Values::Either(["first", "second"], |s| &mut s.recovery_start_second),
-        controls: ALL,
-        needs: &[&NOT_QUIC, &SACK, &NO_RACK],
-        source: "RFC 6675, 5; second: ns-3.37, tcp-tx-buffer.cc",
-        about: "With SACK, before the third duplicate ACK, fast recovery starts when the first segment in flight is lost, or the second.",
-    },
-    Opt {
-        key: "idle_timer",
-        place: Place::Rules,
-        group: Group::Timer,
-        values: Values::Either(["stops", "runs"], |s| &mut s.idle_timer_runs),
-        controls: ALL,
-        needs: &[&NOT_QUIC, &PACED],
-        source: "RFC 6298, 5.2; runs: ns-3.37, tcp-socket-base.cc",
-        about: "With nothing in flight the retransmission timer stops, or keeps running while there is data to send.",
     },
     Opt {
         key: "push_ack",

@@ -146,7 +146,7 @@ pub struct Opt {
     pub controls: &'static [&'static str],
     /// Its conditions.
     pub needs: &'static [&'static Need],
-    /// Source of its values: a section of an RFC, a function of Linux, a file of ns-3.
+    /// Source of its values: a section of an RFC, a function of Linux.
     pub source: &'static str,
     /// What it does.
     pub about: &'static str,
@@ -257,14 +257,11 @@ const fn must(says: &'static str, holds: fn(&Settings) -> bool) -> Need {
 }
 
 pub(super) static SACK: Need = need("sack = true", |s| s.sack);
-pub(super) static NO_SACK: Need = must("sack = false", |s| !s.sack);
 pub(super) static RACK: Need = must("rack = true", |s| s.rack);
 pub(super) static SACK_FOR_RACK: Need = must("sack = true", |s| s.sack);
-pub(super) static NO_RACK: Need = need("rack = false", |s| !s.rack);
 pub(super) static NOT_QUIC: Need = must("loss_recovery = \"tcp\"", |s| !s.quic);
 pub(super) static QUIC: Need = need("loss_recovery = \"rfc9002\"", |s| s.quic);
 pub(super) static STAMPS: Need = need("timestamps = true", |s| s.timestamps);
-pub(super) static NO_STAMPS: Need = need("timestamps = false", |s| !s.timestamps);
 pub(super) static PRR: Need = need("prr and sack", |s| s.prr.is_some() && s.sack);
 pub(super) static NOT_BBR: Need =
     need("another tcp than bbr and bbr3, whose window is a model of the path", |s| !is_bbr(s));
@@ -298,9 +295,6 @@ pub(super) static SAVED_RTT: Need =
     need("careful_resume = \"on\" and saved_rtt", |s| s.careful_resume && s.saved_rtt > 0.0);
 pub(super) static COUNTED: Need = need("growth = \"acked\"", |s| !s.growth_arrived);
 pub(super) static LINUX_CUBIC: Need = must("cubic = \"linux\"", |s| s.cubic_linux);
-pub(super) static RFC_CUBIC: Need = must("cubic = \"rfc9438\"", |s| !s.cubic_linux);
-pub(super) static NO_AGGREGATION: Need = must("bbr_aggregation = false", |s| !s.bbr.linux.ack_aggregation);
-pub(super) static NO_BUDGET: Need = must("bbr_budget = false", |s| !s.bbr.linux.quantization_budget);
 pub(super) static POLICER: Need = need("bbr_policer = true", |s| s.bbr.linux.long_term_bandwidth);
 
 fn is_bbr(settings: &Settings) -> bool {
