@@ -47,7 +47,7 @@ impl Rtt {
             stamps: settings.timestamps,
             sampled_from: if by_segments { 0 } else { u64::MAX },
             by_segments,
-            coarse: settings.bbr.linux.millisecond_stamps && by_model,
+            coarse: settings.bbr.millisecond_stamps && by_model,
         }
     }
 

@@ -178,9 +178,7 @@ pub struct Settings {
     pub min_rto_for_variation: bool,
     /// CUBIC is computed as in Linux, not as in RFC 9438.
     pub cubic_linux: bool,
-    /// Its clock has ticks ([`TICK`](super::TICK)), and it computes in whole numbers.
-    pub cubic_clock_ticks: bool,
-    /// Options of BBR.
+    /// BBR's mechanisms, the draft's or Linux's.
     pub bbr: BbrRules,
     /// Segments of a burst where sending is paced.
     pub pacing_burst: u32,
@@ -308,7 +306,6 @@ impl Default for Settings {
             growth_arrived: false,
             min_rto_for_variation: false,
             cubic_linux: false,
-            cubic_clock_ticks: false,
             bbr: BbrRules::default(),
             pacing_burst: 1,
             late_segment_made_up: false,
@@ -411,9 +408,7 @@ impl Settings {
             ControlKind::NewReno => {
                 Algorithm::NewReno(NewReno::new(start(most), Avoidance::new(self.avoidance), self.abe))
             }
-            ControlKind::Cubic if self.cubic_linux => {
-                Algorithm::LinuxCubic(LinuxCubic::new(start(f64::INFINITY), self.cubic_clock_ticks))
-            }
+            ControlKind::Cubic if self.cubic_linux => Algorithm::LinuxCubic(LinuxCubic::new(start(f64::INFINITY))),
             ControlKind::Cubic => Algorithm::Cubic(Cubic::new(start(most), self.abe)),
             ControlKind::Dctcp => {
                 let dctcp = Dctcp::new(start(most), Avoidance::new(self.avoidance));

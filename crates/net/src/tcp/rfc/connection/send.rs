@@ -260,7 +260,7 @@ impl Connection {
         let space = (self.una + self.settings.window).saturating_sub(self.next);
         if left == 0 && !fin_due {
             self.window_limited = false;
-            if !self.settings.bbr.linux.app_limited_at_write {
+            if !self.settings.bbr.app_limited_at_write {
                 self.note_app_limit();
             }
             return false;
@@ -381,7 +381,7 @@ impl Connection {
 
     /// The application gives data, of which `unsent` bytes were still waiting.
     pub(super) fn note_write(&mut self, unsent: u64) {
-        if self.settings.bbr.linux.app_limited_at_write
+        if self.settings.bbr.app_limited_at_write
             && unsent < u64::from(self.settings.mss)
             && self.segments(self.scoreboard.pipe()) < self.vars.cwnd
             && self.scoreboard.next_lost().is_none()
@@ -392,7 +392,7 @@ impl Connection {
 
     /// In flight by the rate sampling, which restarts with none, segments.
     pub(super) fn in_flight(&self) -> f64 {
-        if self.settings.bbr.linux.sampling_restarts_if_none_outstanding {
+        if self.settings.bbr.sampling_restarts_if_none_outstanding {
             self.segments(self.scoreboard.outstanding())
         } else {
             self.segments(self.scoreboard.pipe())

@@ -1,4 +1,3 @@
-use super::super::control::LinuxRules;
 use super::super::*;
 use super::*;
 use crate::segment::{CE, FIN};
@@ -247,10 +246,6 @@ fn ack_of(acknowledged: u32, stamp: f64, sacked: Option<(u64, u64)>) -> Feedback
     feedback
 }
 
-fn linux(linux: LinuxRules) -> BbrRules {
-    BbrRules { linux, ..BbrRules::default() }
-}
-
 fn bbr(rules: BbrRules) -> (Connection, Output) {
     ten_in_flight(Settings { control: ControlKind::Bbr, rack: true, bbr: rules, ..Settings::default() })
 }
@@ -358,7 +353,7 @@ fn a_lone_segment_waits_for_an_ack_that_is_due() {
 #[test]
 fn time_stamps_may_be_in_whole_milliseconds() {
     for (millisecond_stamps, expected) in [(true, 0.087), (false, 0.0878)] {
-        let (mut connection, mut out) = bbr(linux(LinuxRules { millisecond_stamps, ..LinuxRules::default() }));
+        let (mut connection, mut out) = bbr(BbrRules { millisecond_stamps, ..BbrRules::default() });
         connection.on_feedback(0.2, &ack_of(0, 0.0, Some((2, 4))), &mut out);
         // The ACK newly covers 1, a retransmission.
         connection.on_feedback(0.2879, &ack_of(4, 0.2001, None), &mut out);
@@ -370,8 +365,8 @@ fn time_stamps_may_be_in_whole_milliseconds() {
 #[test]
 fn rate_sampling_restarts_with_nothing_outstanding_or_nothing_in_flight() {
     for (outstanding, segments) in [(true, 10.0), (false, 1.0)] {
-        let rules = LinuxRules { sampling_restarts_if_none_outstanding: outstanding, ..LinuxRules::default() };
-        let (mut connection, mut out) = bbr(linux(rules));
+        let rules = BbrRules { sampling_restarts_if_none_outstanding: outstanding, ..BbrRules::default() };
+        let (mut connection, mut out) = bbr(rules);
         connection.settings.window = 10 * 1448;
         connection.on_feedback(0.2, &ack_of(0, 0.0, Some((2, 10))), &mut out);
         assert_eq!((out.segments.len(), connection.in_flight()), (1, segments), "the first is retransmitted");
@@ -439,7 +434,7 @@ fn initial_windows() {
 
 /// Five segments, all sent; then whether the connection counts as application-limited.
 fn after_five_segments(at_write: bool) -> (Connection, Output) {
-    let rules = linux(LinuxRules { app_limited_at_write: at_write, ..LinuxRules::default() });
+    let rules = BbrRules { app_limited_at_write: at_write, ..BbrRules::default() };
     let settings = Settings { control: ControlKind::Bbr, rack: true, bbr: rules, ..Settings::default() };
     let (mut connection, mut out) = (Connection::new(settings, 0), Output::default());
     connection.offer(0.0, Some(5 * 1448), false, &mut out);

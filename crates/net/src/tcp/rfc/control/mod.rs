@@ -17,7 +17,7 @@ mod slow_start;
 
 pub use super::rate::LostSegment;
 use super::rate::Sample;
-pub use bbr::{Bbr, BbrRules, LinuxRules};
+pub use bbr::{Bbr, BbrRules};
 pub use bbr3::Bbr3;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;

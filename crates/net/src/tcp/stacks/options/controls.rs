@@ -1,7 +1,7 @@
-//! Options of single congestion controls other than BBR.
+//! Options of single congestion controls.
 
-use super::option::{Group, Opt, Place, Values, LINUX_CUBIC, MARKS};
-use crate::tcp::rfc::ControlKind;
+use super::option::{Group, Opt, Place, Values, MARKS};
+use crate::tcp::rfc::{BbrRules, ControlKind};
 
 pub(super) const OPTIONS: &[Opt] = &[
     Opt {
@@ -11,8 +11,20 @@ pub(super) const OPTIONS: &[Opt] = &[
         values: Values::Either(["rfc9438", "linux"], |s| &mut s.cubic_linux),
         controls: &["cubic"],
         needs: &[],
-        source: "RFC 9438; linux: Linux, bictcp_update",
-        about: "CUBIC by RFC 9438, or in whole segments as Linux computes it.",
+        source: "RFC 9438; linux: Linux, bictcp_update, tcp_jiffies32",
+        about: "CUBIC by RFC 9438, or in whole segments and ticks of 4 ms as Linux computes it.",
+    },
+    Opt {
+        key: "bbr",
+        place: Place::Entry,
+        group: Group::Bbr,
+        values: Values::Words(&["draft", "linux"], |s| usize::from(s.bbr == BbrRules::LINUX), |s, k| {
+            s.bbr = [BbrRules::default(), BbrRules::LINUX][k];
+        }),
+        controls: &["bbr"],
+        needs: &[],
+        source: "draft-cardwell-iccrg-bbr-congestion-control-00, draft-cheng-iccrg-delivery-rate-estimation; linux: Linux, tcp_bbr.c, tcp_rate.c",
+        about: "BBR by its first draft, or as Linux has it: with headroom for bursts and aggregated ACKs, detection of policers, and the rules of tcp-rfc, BBR.",
     },
     Opt {
         key: "ledbat_target",
@@ -66,16 +78,6 @@ pub(super) const OPTIONS: &[Opt] = &[
         needs: &[],
         source: "TCP Prague 0.6, prague_rtt_target; 0: prague_rtt_scaling = 0 (RTT_CONTROL_NONE)",
         about: "A flow of 500 round trips or more acts as if its RTT were this, if it is shorter.",
-    },
-    Opt {
-        key: "cubic_clock",
-        place: Place::Rules,
-        group: Group::Cubic,
-        values: Values::Either(["exact", "ticks"], |s| &mut s.cubic_clock_ticks),
-        controls: &["cubic"],
-        needs: &[&LINUX_CUBIC],
-        source: "RFC 9438, 4.2; ticks: Linux, bictcp_update (tcp_jiffies32)",
-        about: "The clock of Linux's CUBIC is exact, or counts ticks of 4 ms.",
     },
     Opt {
         key: "dctcp_count",

@@ -25,7 +25,7 @@ pub struct AckAggregation {
 impl AckAggregation {
     pub fn new(rules: &BbrRules) -> Self {
         AckAggregation {
-            on: rules.linux.ack_aggregation,
+            on: rules.ack_aggregation,
             epoch_start: 0.0,
             epoch_acked: 0.0,
             extra_acked: [0.0; 2],

@@ -28,7 +28,7 @@ impl Bbr {
 
     /// `cwnd` with Linux's headroom, if that is what there is.
     fn with_headroom(&self, cwnd: f64) -> f64 {
-        if self.rules.linux.quantization_budget && cwnd < f64::INFINITY {
+        if self.rules.quantization_budget && cwnd < f64::INFINITY {
             linux::with_quantization_budget(cwnd, self.tso_burst(), self.is_probing())
         } else {
             cwnd

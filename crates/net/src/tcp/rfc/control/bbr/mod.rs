@@ -17,7 +17,6 @@ mod testing;
 use super::{Acked, Control, Idle, Window};
 use crate::tcp::rfc::rate::Sample;
 use crate::tcp::Variable;
-pub use linux::LinuxRules;
 pub use rules::BbrRules;
 pub use state::Bbr;
 use state::{Mode, HIGH_GAIN, PACING_MARGIN};
@@ -122,7 +121,7 @@ impl Control for Bbr {
     }
 
     fn on_timer_loss(&mut self, lost: f64, expired: bool) {
-        if self.rules.linux.timer_losses {
+        if self.rules.timer_losses {
             self.count_timer_losses(lost, expired);
         }
     }

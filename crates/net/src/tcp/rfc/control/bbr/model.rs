@@ -113,7 +113,7 @@ pub struct MinRtt {
 
 impl MinRtt {
     pub fn new(rules: &BbrRules) -> Self {
-        MinRtt { rtt: f64::INFINITY, stamp: 0.0, equal_renews: !rules.linux.equal_rtt_ignored }
+        MinRtt { rtt: f64::INFINITY, stamp: 0.0, equal_renews: !rules.equal_rtt_ignored }
     }
 
     /// Takes in an ACK's RTT. Whether the min RTT known before has expired.

@@ -20,7 +20,7 @@ pub struct Recovery {
 impl Recovery {
     pub fn new(rules: &BbrRules) -> Self {
         Recovery {
-            small_conserving_cwnd: rules.linux.small_conserving_cwnd,
+            small_conserving_cwnd: rules.small_conserving_cwnd,
             lost_retransmission_recovers: false,
             active: false,
             after_timeout: false,

@@ -67,7 +67,7 @@ impl Bbr {
             btl_bw: BtlBw::new(rules.running_max),
             min_rtt: MinRtt::new(&rules),
             full_pipe: FullPipe::default(),
-            long_term: rules.linux.long_term_bandwidth.then(|| LongTermBandwidth::new(mss)),
+            long_term: rules.long_term_bandwidth.then(|| LongTermBandwidth::new(mss)),
             aggregation: AckAggregation::new(&rules),
             recovery: Recovery::new(&rules),
             pacing_rate: None,

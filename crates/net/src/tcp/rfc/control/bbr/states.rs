@@ -20,7 +20,7 @@ impl Bbr {
         let Mode::ProbeBw { phase, since } = self.mode else { return };
         let full_length = ack.now - since > self.min_rtt.rtt;
         // What was in flight before this ACK, as in Linux.
-        let in_flight = if self.rules.linux.in_flight_at_departure {
+        let in_flight = if self.rules.in_flight_at_departure {
             self.in_flight_at_departure(ack.pipe_before, ack.departs_in)
         } else {
             ack.pipe + ack.delivered
@@ -48,7 +48,7 @@ impl Bbr {
             self.mode = Mode::Drain;
         }
         if self.mode == Mode::Drain {
-            let at_departure = self.rules.linux.in_flight_at_departure;
+            let at_departure = self.rules.in_flight_at_departure;
             let pipe = if at_departure { self.in_flight_at_departure(ack.pipe, ack.departs_in) } else { ack.pipe };
             if pipe <= self.in_flight_target(1.0) {
                 self.enter_probe_bw(ack.now);
