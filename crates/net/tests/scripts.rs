@@ -64,7 +64,7 @@ fn settings(words: &[&str], place: &str) -> Settings {
         })
         .unwrap_or_else(|message| panic!("{place}: {message}"));
     // Segments/s, or a pause of the period, s.
-    settings.reading = find("reading").map(|text| {
+    settings.receiver.reading = find("reading").map(|text| {
         let segments = |word: &str| real(word, place) * f64::from(MSS);
         let (every, pause) = text
             .split_once('/')
@@ -72,8 +72,8 @@ fn settings(words: &[&str], place: &str) -> Settings {
         let rate = if pause > 0.0 { f64::INFINITY } else { segments(text) };
         Reading { rate, every, pause }
     });
-    settings.accecn = find("ecn") == Some("accecn");
-    settings.feedback = match (find("ecn").unwrap_or("off"), tcp) {
+    settings.ecn.accecn = find("ecn") == Some("accecn");
+    settings.ecn.feedback = match (find("ecn").unwrap_or("off"), tcp) {
         ("on", _) => Feedbacks::Classic,
         ("dctcp", _) | ("accecn", "dctcp") => Feedbacks::Dctcp,
         ("counter", _) | ("accecn", "prague") => Feedbacks::Counter,

@@ -22,6 +22,7 @@ mod recovery;
 mod resume;
 pub mod rto;
 mod rtt;
+mod rules;
 mod scoreboard;
 mod settings;
 mod small_queue;
@@ -41,7 +42,11 @@ pub use prr::Bound;
 pub use receiver::{Next, Reading, Receiver, ReceiverSettings, Reply, SACK_WAIT};
 pub use resume::Saved;
 pub use rto::{GRANULARITY, INITIAL_RTO};
-pub use settings::{Base, ControlKind, Feedbacks, IdleRestart, Restart, ServerEcn, Settings};
+pub use rules::{
+    Base, ControlRules, EcnRules, Feedbacks, GrowthRules, IdleRestart, PacingRules, RackRules, ReceiverRules,
+    RecoveryRules, Restart, ResumeRules, RtoRules, ServerEcn, UndoRules,
+};
+pub use settings::{ControlKind, Settings};
 pub use wire::Range;
 pub use wire::SAME_WINDOW;
 pub use wire::{

@@ -42,12 +42,12 @@ impl Rtt {
     pub fn new(settings: &Settings, by_model: bool) -> Self {
         let by_segments = settings.control == ControlKind::Prague;
         Rtt {
-            rto: Rto::new(settings.min_rto, settings.min_rto_for_variation),
+            rto: Rto::new(settings.rto.min, settings.rto.min_for_variation),
             min: f64::INFINITY,
             stamps: settings.timestamps,
             sampled_from: if by_segments { 0 } else { u64::MAX },
             by_segments,
-            coarse: settings.bbr.millisecond_stamps && by_model,
+            coarse: settings.controls.bbr.millisecond_stamps && by_model,
         }
     }
 

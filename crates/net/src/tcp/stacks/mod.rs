@@ -10,7 +10,7 @@ pub mod quic;
 pub mod rfc;
 mod stack;
 
-use crate::tcp::rfc::{ControlKind, Feedbacks, Settings};
+use crate::tcp::rfc::{ControlKind, EcnRules, Feedbacks, Settings};
 use options::{Opt, Value, Values};
 pub use stack::{Row, Stack};
 
@@ -72,7 +72,7 @@ impl Stack {
 
 /// The options in which `settings` differ from the stack's defaults.
 pub fn besides(stack: &'static Stack, settings: &Settings, tcp: &str) -> Vec<(&'static Opt, Value)> {
-    let plain = stack.plain(tcp, settings.mss, settings.feedback != Feedbacks::None);
+    let plain = stack.plain(tcp, settings.mss, settings.ecn.feedback != Feedbacks::None);
     options::all()
         .filter(|opt| opt.is_for(tcp) && opt.get(settings) != opt.get(&plain))
         .filter_map(|opt| opt.get(settings).map(|value| (opt, value)))
@@ -119,7 +119,7 @@ fn start(tcp: &str, mss: u32, ecn: bool) -> Settings {
         (true, ControlKind::Prague) => Feedbacks::Counter,
         (true, _) => Feedbacks::Classic,
     };
-    Settings { control, mss, feedback, ..Settings::default() }
+    Settings { control, mss, ecn: EcnRules { feedback, ..EcnRules::default() }, ..Settings::default() }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::super::keys;
 use super::super::model::Tcp;
 use super::super::schemas::{self, about, object, reference, whole, with_default};
 use super::ns2;
-use earlydrop_net::tcp::rfc::{Feedbacks, Settings};
+use earlydrop_net::tcp::rfc::{Feedbacks, RecoveryRules, Settings};
 use earlydrop_net::tcp::stacks::options::{self, Opt, Part, Place, Value, Values};
 use earlydrop_net::tcp::stacks::{self, Stack};
 
@@ -199,7 +199,7 @@ pub(super) fn wants_ecn(tcp: Tcp) -> bool {
 
 /// Whether data are ECN-capable.
 pub(super) fn ecn(settings: &Settings) -> bool {
-    settings.feedback != Feedbacks::None
+    settings.ecn.feedback != Feedbacks::None
 }
 
 /// The names of the TCPs that have a stack of this kind.
@@ -255,7 +255,11 @@ pub(super) fn write(settings: &Settings, tcp: Tcp, map: &mut Map<String, Json>) 
 /// The rules that are not as the stack `rfc` has them for this TCP; nothing if all are.
 fn write_rules(settings: &Settings, tcp: Tcp, map: &mut Map<String, Json>) {
     let plain = stacks::rfc::STACK.plain(tcp.name(), settings.mss, ecn(settings));
-    let default = Settings { sack: settings.sack, ssthresh: settings.ssthresh, ..plain };
+    let default = Settings {
+        sack: settings.sack,
+        recovery: RecoveryRules { ssthresh: settings.recovery.ssthresh, ..plain.recovery },
+        ..plain
+    };
     let other: Map<String, Json> = options::all()
         .filter(|opt| opt.place == Place::Rules && opt.get(settings) != opt.get(&default))
         .filter_map(|opt| Some((opt.key.to_string(), written(&opt.values, opt.get(settings)?, settings.mss))))

@@ -114,7 +114,7 @@ impl Connection {
             Some(_) => self.undo_spurious(advanced, &arrived, feedback, echo, out),
             None => Sends::All,
         };
-        if self.owns_window() && self.settings.bbr.immediate_recovery_end {
+        if self.owns_window() && self.settings.controls.bbr.immediate_recovery_end {
             self.end_recovery_of_model();
         }
         let entered = sends != Sends::NewOnly
@@ -378,7 +378,7 @@ impl Connection {
     ) -> Acked {
         Acked {
             now,
-            segments: self.segments(if self.settings.growth_arrived { arrived } else { advanced }),
+            segments: self.segments(if self.settings.growth.arrived { arrived } else { advanced }),
             delivered: self.segments(arrived),
             rtt,
             srtt: self.rtt.smoothed(),
@@ -392,7 +392,7 @@ impl Connection {
             window_limited: self.usage.as_ref().map_or(self.window_limited, |usage| usage.limits(&self.vars.window())),
             recovering: false,
             timed_out: false,
-            paced: self.settings.pacing,
+            paced: self.settings.pacing.on,
             lost: 0.0,
             pipe_before: 0.0,
             departs_in: 0.0,

@@ -54,7 +54,7 @@ impl Connection {
         self.handshake.timeouts += 1;
         self.vars.timeouts += 1;
         // Linux, tcp_retransmit_timer.
-        if self.handshake.timeouts > self.settings.syn_linear_timeouts {
+        if self.handshake.timeouts > self.settings.rto.syn_linear_timeouts {
             self.rtt.rto.back_off();
         }
         self.send_syn(now, out);
@@ -76,11 +76,11 @@ impl Connection {
     pub(super) fn establish(&mut self, now: f64, feedback: &Feedback, marked: bool, out: &mut Output) {
         self.handshake.state = State::Established;
         self.una = 1;
-        if self.settings.window_tuned {
-            self.settings.window = u64::from(feedback.window);
-            self.largest_window = self.settings.window;
+        if self.settings.receiver.window_tuned {
+            self.settings.receiver.window = u64::from(feedback.window);
+            self.largest_window = self.settings.receiver.window;
             self.note_ack_stamp(now, feedback);
-        } else if self.settings.reading.is_some() {
+        } else if self.settings.receiver.reading.is_some() {
             self.move_edge(1, feedback);
         }
         self.vars.note(out, Variable::Ack, 0.0);
@@ -96,7 +96,7 @@ impl Connection {
             self.control.control().on_open(self.settings.initial_window(), now - sent, now);
         }
         // Linux, tcp_init_metrics: only without a sample.
-        let sampled = self.settings.lost_syn_rto_sampled && stamps;
+        let sampled = self.settings.rto.lost_syn_sampled && stamps;
         if timeouts > 0 && !sampled {
             self.rtt.rto.syn_was_lost();
         }

@@ -22,8 +22,9 @@ use super::rate::Rate;
 use super::recovery::{Phase, Recovery};
 use super::resume::Resume;
 use super::rtt::{earlier, Rtt};
+use super::rules::Base;
 use super::scoreboard::Scoreboard;
-use super::settings::{Base, Settings};
+use super::settings::Settings;
 use super::small_queue::SmallQueue;
 use super::tso::Tso;
 use super::undo::Undo;
@@ -105,11 +106,11 @@ impl Connection {
         let fast_acks = !models
             && rtt.allows_fast_path()
             && !settings.window_moves()
-            && !settings.small_queue
-            && !settings.careful_resume
+            && !settings.pacing.small_queue
+            && !settings.resume.on
             && !settings.quic;
         Connection {
-            vars: Vars::new(settings.ssthresh == Base::Cwnd),
+            vars: Vars::new(settings.recovery.ssthresh == Base::Cwnd),
             handshake: Handshake::new(),
             limit: 1,
             closing: false,
@@ -120,7 +121,7 @@ impl Connection {
                 true => scoreboard.noting_losses(),
                 false => scoreboard,
             },
-            fast_sending: fast_acks && tso.allows_fast_path() && !settings.cwnd_use_window,
+            fast_sending: fast_acks && tso.allows_fast_path() && !settings.growth.use_window,
             fast_acks,
             rtt,
             rto_at: f64::INFINITY,
@@ -132,17 +133,17 @@ impl Connection {
             tso,
             undo: Undo::new(&settings),
             rate: models.then(Box::default),
-            largest_window: settings.window,
+            largest_window: settings.receiver.window,
             window_probes: 0,
-            echoes: settings.window_tuned.then(Box::default),
-            small_queue: settings.small_queue.then(SmallQueue::default),
+            echoes: settings.receiver.window_tuned.then(Box::default),
+            small_queue: settings.pacing.small_queue.then(SmallQueue::default),
             resume: Resume::new(&settings),
             last_pure_ack: 0.0,
             room: 0,
             last_sent: 0.0,
             sent_new: false,
             window_limited: false,
-            usage: settings.cwnd_use_window.then(Usage::default),
+            usage: settings.growth.use_window.then(Usage::default),
             control,
             settings,
         }

@@ -81,7 +81,7 @@ impl Connection {
     }
 
     fn max_ack_delay(&self) -> f64 {
-        self.settings.delayed_ack.unwrap_or(0.0)
+        self.settings.receiver.delay.unwrap_or(0.0)
     }
 
     fn take_in_quic(&mut self, now: f64, ack: u64, feedback: &Feedback, quic: &mut Quic) -> Arrived {

@@ -4,8 +4,8 @@ use super::Connection;
 use crate::tcp::rfc::control::{Acked, Window, LEAST_SSTHRESH};
 use crate::tcp::rfc::prr::{Bound, Prr};
 use crate::tcp::rfc::recovery::Phase;
+use crate::tcp::rfc::rules::Base;
 use crate::tcp::rfc::scoreboard::{Record, DUP_THRESH};
-use crate::tcp::rfc::settings::Base;
 use crate::tcp::Output;
 
 impl Connection {
@@ -46,7 +46,7 @@ impl Connection {
 
     /// Whether a loss detected in the recovery after a timeout starts a fast recovery.
     pub(super) fn reenters_recovery(&self) -> bool {
-        self.settings.lost_retransmission_recovers && self.recovery.is_loss()
+        self.settings.recovery.lost_retransmission_recovers && self.recovery.is_loss()
     }
 
     /// A recovery is over.
@@ -66,7 +66,7 @@ impl Connection {
 
     /// The flight that a loss reduces, segments.
     pub(super) fn flight(&self) -> f64 {
-        match self.settings.ssthresh {
+        match self.settings.recovery.ssthresh {
             // RFC 5681, 3.2 (2): without segments of limited transmit.
             Base::Flight => self.segments(self.scoreboard.outstanding() - self.recovery.limited),
             Base::Cwnd => self.vars.cwnd,
@@ -75,7 +75,7 @@ impl Connection {
 
     /// The same with so many bytes outstanding before the ACK.
     fn flight_before(&self, flight: u64) -> f64 {
-        match self.settings.ssthresh {
+        match self.settings.recovery.ssthresh {
             Base::Cwnd => self.vars.cwnd,
             _ => self.segments(flight),
         }
@@ -87,7 +87,7 @@ impl Connection {
         let outstanding = self.scoreboard.outstanding();
         // RFC 9937: what could be delivered before this ACK (`RecoverFS`). RFC 6937: FlightSize.
         let flight = match bound {
-            _ if self.settings.prr_base_cwnd => cwnd,
+            _ if self.settings.recovery.prr_base_cwnd => cwnd,
             Bound::SafeAck => self.segments(outstanding - self.scoreboard.sacked() + arrived),
             _ => self.segments(outstanding),
         };
@@ -114,7 +114,8 @@ impl Connection {
         }
         self.recovery.point = self.next;
         self.ecn.reduction = None;
-        let prr = self.settings.prr.filter(|_| self.settings.sack && !self.owns_window() && retreats.is_none());
+        let prr =
+            self.settings.recovery.prr.filter(|_| self.settings.sack && !self.owns_window() && retreats.is_none());
         let prr = prr.map(|bound| self.reduction(bound, arrived, self.vars.cwnd));
         self.recovery.enter_fast(prr, self.una);
         if let Some(time) = self.detection.by_time_mut() {
@@ -142,7 +143,10 @@ impl Connection {
     /// bytes. Whether cwnd was reduced.
     pub(super) fn reduce_for_lost_retransmission(&mut self, now: f64, arrived: u64, out: &mut Output) -> bool {
         let since = self.detection.by_time().and_then(|time| time.lost_retransmission);
-        if since != Some(self.recovery.reductions) || self.settings.lost_retransmit_cut_none || self.owns_window() {
+        if since != Some(self.recovery.reductions)
+            || self.settings.recovery.lost_retransmit_cut_none
+            || self.owns_window()
+        {
             return false;
         }
         let recovering = self.recovery.is_fast();
@@ -159,8 +163,8 @@ impl Connection {
             self.recovery.point = self.next;
             // FlightSize includes segments that were SACKed before.
             let left = self.segments(self.scoreboard.outstanding() - self.scoreboard.sacked() + arrived);
-            let of = if self.settings.prr_base_cwnd { cwnd } else { left };
-            let prr = self.settings.prr.map(|bound| Prr::new(of, bound));
+            let of = if self.settings.recovery.prr_base_cwnd { cwnd } else { left };
+            let prr = self.settings.recovery.prr.map(|bound| Prr::new(of, bound));
             self.recovery.enter_fast(prr, self.una);
             self.recovery.forced = 1;
             self.vars.set_cwnd(self.vars.ssthresh, out);
@@ -212,8 +216,8 @@ impl Connection {
         self.vars.set_ssthresh(ssthresh, out);
         if let Some(half) = self.note_retreat(ssthresh) {
             self.vars.set_cwnd(half.min(self.vars.cwnd), out);
-        } else if self.settings.mark_cut_round_trip {
-            let bound = self.settings.prr.unwrap_or(Bound::SafeAck);
+        } else if self.settings.ecn.mark_cut_round_trip {
+            let bound = self.settings.recovery.prr.unwrap_or(Bound::SafeAck);
             self.ecn.reduction = Some(self.reduction(bound, arrived, self.vars.cwnd));
         } else {
             self.vars.set_cwnd(left.min(self.vars.cwnd), out);
@@ -272,7 +276,7 @@ impl Connection {
         };
         self.vars.set_cwnd(cwnd, out);
         self.recovery.phase = Phase::Open;
-        if self.settings.exit_ack_grows && advanced > 0 {
+        if self.settings.recovery.exit_ack_grows && advanced > 0 {
             self.grow(info, out);
         }
     }
@@ -306,7 +310,7 @@ impl Connection {
 
     /// Whether ACKs that only SACK segments grow cwnd.
     fn grows_with_sacks(&self) -> bool {
-        self.settings.growth_arrived && self.detection.by_time().is_some_and(|time| time.rack.is_reordering_high())
+        self.settings.growth.arrived && self.detection.by_time().is_some_and(|time| time.rack.is_reordering_high())
     }
 
     /// An ACK outside of fast recoveries.

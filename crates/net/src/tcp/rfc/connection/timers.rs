@@ -4,7 +4,7 @@ use super::handshake::{State, LOSS_WINDOW};
 use super::Connection;
 use crate::tcp::rfc::recovery::Phase;
 use crate::tcp::rfc::rtt::earlier;
-use crate::tcp::rfc::settings::{Base, Restart};
+use crate::tcp::rfc::rules::{Base, Restart};
 use crate::tcp::rfc::tlp;
 use crate::tcp::Output;
 
@@ -75,7 +75,7 @@ impl Connection {
             if recovering {
                 // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated. Linux has
                 // reduced cwnd for this loss.
-                let keeps = self.settings.ssthresh == Base::Cwnd;
+                let keeps = self.settings.recovery.ssthresh == Base::Cwnd;
                 ssthresh = if keeps { self.vars.ssthresh } else { ssthresh.min(self.vars.ssthresh) };
             }
             self.vars.set_ssthresh(ssthresh, out);
@@ -93,14 +93,14 @@ impl Connection {
         let mut since = f64::INFINITY;
         if let Some(time) = self.detection.by_time_mut() {
             // RFC 8985, 6.3: only the first, and those outside of RACK's reordering window.
-            let waits = !self.settings.timeout_window_in_flight;
+            let waits = !self.settings.recovery.timeout_window_in_flight;
             since = now - if waits { time.late_after(&self.scoreboard, &self.rtt) } else { time.rack.rtt() };
             time.reset();
         }
         self.scoreboard.mark_all_lost(since);
         self.tell_losses(now);
         let lost = self.segments(before.saturating_sub(self.scoreboard.pipe()));
-        if self.settings.timeout_window_in_flight {
+        if self.settings.recovery.timeout_window_in_flight {
             self.vars.set_cwnd(self.segments(self.scoreboard.pipe()) + LOSS_WINDOW, out);
         }
         self.control.control().on_timer_loss(lost, true);
@@ -135,7 +135,7 @@ impl Connection {
     fn ack_restarts_timer(&mut self) -> bool {
         let default = if self.settings.sack { Restart::Every } else { Restart::First };
         match &mut self.recovery.phase {
-            Phase::Fast(recovery) if self.settings.rto_restart.unwrap_or(default) == Restart::First => {
+            Phase::Fast(recovery) if self.settings.rto.restart.unwrap_or(default) == Restart::First => {
                 !std::mem::replace(&mut recovery.partial, true)
             }
             _ => true,
@@ -177,10 +177,10 @@ impl Connection {
             time.probe_at = f64::INFINITY;
         } else if advanced || sent_new {
             let alone = self.scoreboard.len() == 1;
-            let margin = match (self.settings.probe_wait_min_rto, alone) {
-                (true, true) => self.settings.min_rto,
+            let margin = match (self.settings.rack.probe_waits_min_rto, alone) {
+                (true, true) => self.settings.rto.min,
                 (true, false) => tlp::LEAST_MARGIN,
-                (false, true) => self.settings.delayed_ack.unwrap_or(0.0),
+                (false, true) => self.settings.receiver.delay.unwrap_or(0.0),
                 (false, false) => 0.0,
             };
             let timeout = tlp::timeout(self.rtt.rto.srtt(), margin);

@@ -1,7 +1,7 @@
 use super::*;
 use crate::segment::SYN;
 use crate::tcp::rfc::wire::Feedback;
-use crate::tcp::rfc::{Arrived, Receiver, ReceiverSettings, Reply, Settings};
+use crate::tcp::rfc::{Arrived, Receiver, ReceiverRules, ReceiverSettings, Reply, Settings};
 use earlydrop_aqm::random::Generator;
 
 /// Segments of 100 bytes from 1 on.
@@ -80,7 +80,9 @@ fn the_fast_path_for_a_grown_first_block_equals_the_slow_path() {
     let mut grown = 0;
     for seed in 0..60 {
         let mut random = Generator::stream(seed, "test.blocks");
-        let plain = Settings { delayed_ack: None, ..Settings::default() }.receiver_settings(0);
+        let plain =
+            Settings { receiver: ReceiverRules { delay: None, ..ReceiverRules::default() }, ..Settings::default() }
+                .receiver_settings(0);
         let mut receiver = Receiver::new(ReceiverSettings { blocks: 1 + (seed % 4) as u8, ..plain });
         receiver.take(&Arrived { seq: 0, payload: 0, bits: SYN, stamp: 0.0, now: 0.0, ack: 0 });
         let (mut short, mut long, mut next) = (Scoreboard::new(100), Scoreboard::new(100), 1);

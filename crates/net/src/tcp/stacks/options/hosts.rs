@@ -7,15 +7,15 @@ pub(super) const OPTIONS: &[Opt] = &[
         key: "receive_window",
         place: Place::Rules,
         group: Group::Receiver,
-        values: Values::Table(["fixed", "autotuned"], |s| &mut s.window_tuned, &[
+        values: Values::Table(["fixed", "autotuned"], |s| &mut s.receiver.window_tuned, &[
             Part {
                 key: "first",
-                values: Values::Window(1_000_000, 1_073_725_440.0, |s| s.first_window, |s, to| s.first_window = to),
+                values: Values::Window(1_000_000, 1_073_725_440.0, |s| s.receiver.first_window, |s, to| s.receiver.first_window = to),
                 needed: false,
             },
             Part {
                 key: "share",
-                values: Values::Number(0.05, 1.0, |s| s.window_share, |s, share| s.window_share = share),
+                values: Values::Number(0.05, 1.0, |s| s.receiver.window_share, |s, share| s.receiver.window_share = share),
                 needed: false,
             },
         ]),
@@ -28,7 +28,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         key: "small_queue",
         place: Place::Rules,
         group: Group::Pacing,
-        values: Values::Either(["off", "on"], |s| &mut s.small_queue),
+        values: Values::Either(["off", "on"], |s| &mut s.pacing.small_queue),
         controls: ALL,
         needs: &[&NOT_QUIC],
         source: "Linux, tcp_small_queue_check, tcp_wfree",
@@ -38,16 +38,16 @@ pub(super) const OPTIONS: &[Opt] = &[
         key: "careful_resume",
         place: Place::Rules,
         group: Group::Growth,
-        values: Values::Table(["off", "on"], |s| &mut s.careful_resume, &[
+        values: Values::Table(["off", "on"], |s| &mut s.resume.on, &[
             Part {
                 key: "saved_rtt",
-                values: Values::Seconds(1e-6, 10.0, |s| s.saved_rtt, |s, time| s.saved_rtt = time),
+                values: Values::Seconds(1e-6, 10.0, |s| s.resume.saved_rtt, |s, time| s.resume.saved_rtt = time),
                 needed: true,
             },
             Part {
                 key: "saved_cwnd",
-                values: Values::Whole(1, 1_000_000, |s| s.saved_cwnd.map(u64::from), |s, n| {
-                    s.saved_cwnd = Some(n as u32);
+                values: Values::Whole(1, 1_000_000, |s| s.resume.saved_cwnd.map(u64::from), |s, n| {
+                    s.resume.saved_cwnd = Some(n as u32);
                 }),
                 needed: true,
             },

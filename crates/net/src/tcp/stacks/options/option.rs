@@ -336,12 +336,12 @@ const fn must(says: &'static str, holds: fn(&Settings) -> bool) -> Need {
 }
 
 pub(super) static SACK: Need = need("sack = true", |s| s.sack);
-pub(super) static RACK: Need = must("rack = true", |s| s.rack);
+pub(super) static RACK: Need = must("rack = true", |s| s.rack.on);
 pub(super) static SACK_FOR_RACK: Need = must("sack = true", |s| s.sack);
 pub(super) static NOT_QUIC: Need = must("loss_recovery = \"tcp\"", |s| !s.quic);
 pub(super) static QUIC: Need = need("loss_recovery = \"rfc9002\"", |s| s.quic);
 pub(super) static STAMPS: Need = need("timestamps = true", |s| s.timestamps);
-pub(super) static PRR: Need = need("prr and sack", |s| s.prr.is_some() && s.sack);
+pub(super) static PRR: Need = need("prr and sack", |s| s.recovery.prr.is_some() && s.sack);
 pub(super) static NOT_BBR: Need =
     need("another tcp than bbr and bbr3, whose window is a model of the path", |s| !is_bbr(s));
 pub(super) static LOSS_CUT: Need =
@@ -357,18 +357,18 @@ pub(super) static SLOW_START: Need =
                 | ControlKind::Prague
         )
     });
-pub(super) static MARKS: Need = need("ecn = true", |s| s.feedback != Feedbacks::None);
+pub(super) static MARKS: Need = need("ecn = true", |s| s.ecn.feedback != Feedbacks::None);
 pub(super) static ECHOES: Need = need("ecn = true, with echoes as in RFC 3168 or of dctcp", |s| {
     matches!(s.asks(), Feedbacks::Classic | Feedbacks::Dctcp)
 });
 pub(super) static ACCECN_OR_CLASSIC_MARKS: Need = need("ecn = true, with echoes as in RFC 3168 or accurate ECN", |s| {
     matches!(s.asks(), Feedbacks::Classic | Feedbacks::Accecn)
 });
-pub(super) static PACED: Need = need("pacing = true", |s| s.pacing);
-pub(super) static WAITING_ACKS: Need = need("delayed_ack", |s| s.delayed_ack.is_some());
-pub(super) static PAIRS: Need = need("send_pairs = true", |s| s.send_pairs);
-pub(super) static BURSTS: Need = need("pacing = true or send_pairs = true", |s| s.pacing || s.send_pairs);
-pub(super) static COUNTED: Need = need("growth = \"acked\"", |s| !s.growth_arrived);
+pub(super) static PACED: Need = need("pacing = true", |s| s.pacing.on);
+pub(super) static WAITING_ACKS: Need = need("delayed_ack", |s| s.receiver.delay.is_some());
+pub(super) static PAIRS: Need = need("send_pairs = true", |s| s.pacing.pairs);
+pub(super) static BURSTS: Need = need("pacing = true or send_pairs = true", |s| s.pacing.on || s.pacing.pairs);
+pub(super) static COUNTED: Need = need("growth = \"acked\"", |s| !s.growth.arrived);
 
 fn is_bbr(settings: &Settings) -> bool {
     matches!(settings.control, ControlKind::Bbr | ControlKind::Bbr3)
