@@ -4,9 +4,9 @@ python benches/instructions.py            fails if a case has become more than 2
 python benches/instructions.py --write    stores what is counted now
 python benches/instructions.py A B        these cases only
 
-`make bench-instructions` and `make bench-instructions WRITE=yes` do the same. Valgrind counts (cachegrind without its
-caches: 20 to 50 times slower than the run itself): the number is the same on every repetition, whatever else the
-machine does. It is of the whole process and depends on the compiler, so the table names it.
+Valgrind counts (cachegrind without its caches: 20 to 50 times slower than the run itself): the number is the same on
+every repetition, whatever else the machine does. It is of the whole process and depends on the compiler, so the table
+names it.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def main() -> int:
             writer.writerows(table[case] for case in CASES if case in table)
     if dear:
         gated = ", ".join(sorted(GATED))
-        print(f"Dearer by more than {MOST_GATED:.0%} ({gated}) or {MOST:.0%}. If that is meant to be: WRITE=yes.")
+        print(f"Dearer by more than {MOST_GATED:.0%} ({gated}) or {MOST:.0%}. If that is meant to be: --write.")
     return int(dear)
 
 

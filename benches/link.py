@@ -1,4 +1,4 @@
-"""Real links measured: `python benches/link.py bench` (make bench-link) and `... soak` (make soak).
+"""Real links measured: `python benches/link.py bench` and `python benches/link.py soak`.
 
 Both need root on Linux, TUN devices and iperf3, and run in a network namespace that they make for themselves. `bench`
 says how late deliveries are, by the link's own histogram and by a capture at both ends, and how much passes without a

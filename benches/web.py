@@ -1,6 +1,6 @@
 """The engine in WebAssembly against the native one: CPU time of a case of `earlydrop bench`, after warm-up.
 
-    make bench-web
+    python benches/web.py [CASE ...]
 
 The native engine is the one that Python imports: a release build without profile-guided optimisation.
 """

@@ -1,8 +1,8 @@
 """How much of the code the tests reach: what `cargo llvm-cov` and coverage.py counted, as tables on a page.
 
-`make code-coverage` runs both and then this. Lines of Rust include the tests within a file; statements of Python do not
-include `python/tests`. Not counted are crates that are tested through Python, as root, or in node: the bindings, real
-links and the engine in a page.
+`make coverage OF=code` runs both and then this. Lines of Rust include the tests within a file; statements of Python do
+not include `python/tests`. Not counted are crates that are tested through Python, as root, or in node: the bindings,
+real links and the engine in a page.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 import blocks
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "CONTRIBUTING.md"
+PAGE = ROOT / "docs" / "validation.md"
 # Shorter files say little: a line is several per cent of them.
 SHORTEST = 20
 LEAST = 10

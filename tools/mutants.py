@@ -9,15 +9,17 @@ order, until one notices it. Broken are
 - sums, differences, products and quotients: a quarter and one larger, whole numbers one larger (`altered`).
 
 Not touched are tests, constants, macros, the files WITHOUT_RULES, and the functions of SKIPPED, which take no part in a
-decision. The report, `vectors/mutants.md`, has the counts, and every survivor with the reason in REASONS.
+decision. The report, `vectors/mutants.md`, has the counts; `vectors/mutants.csv` has every survivor with the reason in
+REASONS.
 
-`make mutants-changed` tries mutants of the files that have changed, in a drawn order, and fails if more of a function's
-survive than the report has; after a change that is meant, `tools/mutants.py --only FILE` and `--report` renew it.
+`make mutants CHANGED=yes` tries mutants of the files that have changed, in a drawn order, and fails if more of a
+function's survive than are known; after a change that is meant, `tools/mutants.py --only FILE` and `--report` renew it.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import random
@@ -58,6 +60,8 @@ WITHOUT_RULES = re.compile(
 COPY = ROOT / "target/mutants"
 STATE = COPY / "mutants.tsv"
 REPORT = ROOT / "vectors/mutants.md"
+SURVIVORS = ROOT / "vectors/mutants.csv"
+COLUMNS = ("file", "function", "mutants", "reason")
 
 # Functions that take no part in a decision, or repeat another one faster.
 SKIPPED = {
@@ -719,8 +723,8 @@ def survivors(rows: list[list[str]]) -> Counter[tuple[str, str, str]]:
     return groups
 
 
-def report(rows: list[list[str]]) -> tuple[str, list[str]]:
-    """The page, and what is wrong with it."""
+def report(rows: list[list[str]]) -> tuple[str, list[tuple[str, str, int, str]], list[str]]:
+    """The page, the rows of survivors, and what is wrong with them."""
     lines = [
         "# Mutants",
         "",
@@ -728,7 +732,7 @@ def report(rows: list[list[str]]) -> tuple[str, list[str]]:
         "test of the crates or a script of segments, or a stored result (`crates/sim/tests/golden_run`). A boundary",
         "between real numbers (`<` for `<=`) that nothing notices counts apart: mostly no two of them are equal there",
         "in any of these, else both sides do the same.",
-        "`make mutants-changed` compares survivors with this page.",
+        "`make mutants CHANGED=yes` compares with what is known to survive.",
         "",
         "| rules | mutants | boundaries apart | noticed, of the others | by vectors | by tests | by stored results |",
         "|---|---|---|---|---|---|---|",
@@ -748,9 +752,7 @@ def report(rows: list[list[str]]) -> tuple[str, list[str]]:
         )
         if share < wanted:
             wrong.append(f"{folder}: {share:.1%} are noticed, not {wanted:.0%}")
-    lines += ["", "What survives:", "", "| file | function | mutants | reason |", "|---|---|---|---|"]
     groups = survivors(rows)
-    lines += [f"| {file} | {name} | {count} | {reason} |" for (file, name, reason), count in sorted(groups.items())]
     wrong += [
         f"{file} {name}: {count} survive without a reason"
         for (file, name, reason), count in groups.items()
@@ -762,7 +764,9 @@ def report(rows: list[list[str]]) -> tuple[str, list[str]]:
         for name in disciplines()
         if by_own[name] < WANTED
     ]
-    return "\n".join(lines) + "\n", wrong
+    lines += ["", "What survives, by file and function, with the reason:", "", "[mutants.csv](mutants.csv)"]
+    surviving = [(file, name, count, reason) for (file, name, reason), count in sorted(groups.items())]
+    return "\n".join(lines) + "\n", surviving, wrong
 
 
 def main() -> int:
@@ -829,14 +833,15 @@ def changed(commit: str) -> list[str]:
 
 
 def compare(rows: list[list[str]]) -> int:
-    """1 if more mutants of a function survive than the report has."""
+    """1 if more mutants of a function survive than are known."""
     known: Counter[tuple[str, str]] = Counter()
-    for file, function, count in re.findall(r"^\| (\S+\.rs) \| (\S+) \| (\d+) \|", REPORT.read_text(), re.M):
-        known[file, function] += int(count)
+    with SURVIVORS.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            known[row["file"], row["function"]] += int(row["mutants"])
     now: Counter[tuple[str, str]] = Counter()
-    for file, place, by in rows:
+    for name, place, by in rows:
         if not is_noticed(by) and by != APART:
-            now[file, place.split()[1]] += 1
+            now[name, place.split()[1]] += 1
             print(f"not noticed: {place}")
     print(f"{len(rows)} mutants tried, {sum(is_noticed(by) for _, _, by in rows)} noticed")
     more = [
@@ -850,8 +855,10 @@ def compare(rows: list[list[str]]) -> int:
 
 def write(rows: list[list[str]]) -> int:
     """Writes the report; 1 if something is wrong with it."""
-    text, wrong = report(rows)
-    REPORT.write_text(text)
+    text, surviving, wrong = report(rows)
+    REPORT.write_text(text, encoding="utf-8")
+    with SURVIVORS.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *surviving])
     print("\n".join(wrong), file=sys.stderr)
     return 1 if wrong else 0
 

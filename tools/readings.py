@@ -313,7 +313,7 @@ def main(arguments: Sequence[str]) -> int:
     if "--check" in arguments:
         found = stale(docs / "data")
         for what in found:
-            print(f"{docs / 'data'}: {what}; make readings", file=sys.stderr)
+            print(f"{docs / 'data'}: {what}; tools/readings.py docs", file=sys.stderr)
         return 1 if found else 0
     with Bar() as progress:
         write(docs, progress)

@@ -1,4 +1,4 @@
-"""Builds the wheels of a commit in two folders, and compares them byte for byte. `make same-wheels` runs it.
+"""Builds the wheels of a commit in two folders, and compares them byte for byte.
 
     python tools/same_wheels.py [COMMIT] [VARIABLE=VALUE ...]
 

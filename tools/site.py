@@ -28,6 +28,8 @@ OUTSIDE = {
     "CONTRIBUTING.md": "project/CONTRIBUTING.md",
     "vectors/README.md": "project/vectors.md",
     "vectors/options.csv": "project/options.csv",
+    "vectors/mutants.md": "project/mutants.md",
+    "vectors/mutants.csv": "project/mutants.csv",
     "validation/README.md": "project/validation.md",
     **{f"crates/{name}/README.md": f"project/crates/{name}.md" for name in ("aqm", "net", "sim")},
     **{
@@ -79,7 +81,7 @@ FOUND_FIRST = {
     *(f"{folder}/{path.name}" for folder in ("tutorials", "how-to") for path in sorted((DOCS / folder).glob("*.md"))),
 }
 """Pages that answer questions: the search names them before reference pages with the same words."""
-ABSENT = "This copy of the site was built without the playground: `make web` builds it, and `make site` takes it in."
+ABSENT = "This copy of the site was built without the playground: `make web` builds it, and `make docs` takes it in."
 NAMES = {
     "Links and networks": "link dumbbell load parse Network Scenario parking_lot star two_flow bus flower sfred nlred "
     "random_network graph join node schedule trace",
@@ -91,7 +93,7 @@ NAMES = {
 }
 """What stands on the page of the Python API; names of `earlydrop` in the order in which they are needed."""
 ELSEWHERE = {
-    "Results and comparisons": ["earlydrop.sweeping.sweep", "earlydrop.sweeps.shown.Swept"],
+    "Results and comparisons": ["earlydrop.api_sweep.sweep", "earlydrop.sweeps.shown.Swept"],
     "Runs in steps": ["earlydrop.gym.AqmEnv"],
 }
 """`ed.sweep(...)`, what it returns, and the class of `ed.gym`."""

@@ -296,7 +296,7 @@ def peer(name: str, core: int | None, scratch: Path, htsim: Path | None) -> Runn
         return _htsim(core, scratch, htsim)
     if name == "bare":
         engine = upward("target/bare/release/earlydrop-engine")
-        return Bare(core, engine) if engine else "there is no engine without statistics; `make bench-against` builds it"
+        return Bare(core, engine) if engine else "there is no engine without statistics; `benches/against.py` builds it"
     build = upward("validation/peers/ns3/build.sh")
     if build is None:
         return "validation/peers/ns3/build.sh is not here; run from a checkout of earlydrop"

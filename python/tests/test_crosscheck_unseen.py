@@ -216,7 +216,7 @@ TOLD = r"^\| ([^|]+) \| (\d+) \| (\d+[^|]*) \| (\d+[^|]*) \| (\d+[^|]*) \| \d+ \
 def test_the_simulator_agrees_with_the_stored_links() -> None:
     stored = crosscheck_grid.means(crosscheck_grid.read(STORED, Cell)[0])
     assert [one[0].cell for one in stored] == crosscheck_unseen.cells()
-    # The slow links and the impaired ones: seconds. `make crosscheck-unseen` compares all.
+    # The slow links and the impaired ones: seconds. `validation/renew.sh unseen` compares all.
     wanted = set(crosscheck_unseen.cells(r", 1 Mbit/s|loss$|reordering$"))
     real = [one for one in stored if one[0].cell in wanted]
     assert len(real) == 33

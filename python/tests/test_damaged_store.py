@@ -191,7 +191,7 @@ def left_by_a_result(folder: Path) -> list[Path]:
 
 
 def test_every_flipped_bit_is_found_before_a_number_is_printed(tmp_path: Path) -> None:
-    # All 3000: `make bit-flips`.
+    # All 3000: `tools/bit_flips.py`.
     found = bit_flips.check(tmp_path, flips=40, seed=1)
     assert found.flips == 40
     assert found.missed == []

@@ -1,4 +1,4 @@
-"""Calls of the operating system fail, one after the other: nothing that was written is lost. All: `make faults`."""
+"""Calls of the operating system fail, one after the other: nothing that was written is lost. All: `tools/faults.py`."""
 
 from __future__ import annotations
 

@@ -84,11 +84,11 @@ def test_search_finds_questions_before_reference(site: Path) -> None:
 
 
 LISTED = ("crosscheck-cells", "crosscheck-unseen", "kernel-qdiscs")
-DATA = sorted([*(ROOT / "docs/data").glob("*.csv"), ROOT / "vectors/options.csv"])
+DATA = sorted([*(ROOT / "docs/data").glob("*.csv"), *(ROOT / "vectors").glob("*.csv")])
 
 
 def test_every_table_of_data_has_a_page_that_shows_it() -> None:
-    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "vectors/README.md"]
+    pages = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "vectors").glob("*.md")]
     alone = re.compile(r"^\n\[[^\]]+\]\(([^)]+\.csv)\)\n$", re.MULTILINE)
     shown = [(page.parent / link).resolve() for page in pages for link in alone.findall(page.read_text("utf-8"))]
     assert sorted(shown) == DATA

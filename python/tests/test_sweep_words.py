@@ -110,7 +110,8 @@ def test_one_seed_claims_nothing() -> None:
 
 
 def test_without_a_control_means_are_told_and_no_difference() -> None:
-    cells = {0: Cell(40.0, 39.0, 41.0, 1.0, 5, 5), 1: Cell(None), 2: Cell(9.0, 8.5, 9.5, 0.5, 5, 5)}
+    # The lower interval is cut at zero, as the table of points cuts it.
+    cells = {0: Cell(40.0, 39.0, 41.0, 1.0, 5, 5), 1: Cell(None), 2: Cell(9.0, 0.0, 19.0, 10.0, 5, 5)}
     made: Any = SimpleNamespace(
         sweep=asked(control=""),
         pairs=(),
@@ -120,7 +121,7 @@ def test_without_a_control_means_are_told_and_no_difference() -> None:
         cell=lambda row, measure: cells[row.number] if measure == "queue_delay" else Cell(None),
     )
     assert words.sentences(made) == [
-        "Queueing delay has means from 9.00 ms (8.50 to 9.50) at pie, pairs = 2 to 40.0 ms (39.0 to 41.0) at droptail, "
+        "Queueing delay has means from 9 ms (0 to 19) at pie, pairs = 2 to 40.0 ms (39.0 to 41.0) at droptail, "
         "pairs = 2.",
         "Brackets are 95 % intervals of the means; the sweep names no `control`, so no difference is claimed.",
     ]

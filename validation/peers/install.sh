@@ -35,10 +35,10 @@ need ns2 ns2 "bench --against ns2 and its test, run_s1.py, make_traces.py" comma
 need ns3 libns3-dev "bench --against ns3" test -e /usr/include/ns3/core-module.h -o -e /usr/include/ns3.37/ns3/core-module.h
 need ns3 ns3 "bench --against ns3" dpkg -s ns3
 need g++ g++ "builds the ns-3 program and the trace reader" command -v g++
-need iperf3 iperf3 "real traffic: tests of earlydrop link, crosscheck, make bench-link and soak" command -v iperf3
-need qemu qemu-system-x86 "make kernel-qdiscs: a Debian kernel's queue disciplines" command -v qemu-system-x86_64
-need qemu cpio "make kernel-qdiscs" command -v cpio
-need qemu kmod "make kernel-qdiscs" command -v depmod
+need iperf3 iperf3 "real traffic: tests of earlydrop link, crosscheck, benches/link.py" command -v iperf3
+need qemu qemu-system-x86 "validation/renew.sh qdiscs: a Debian kernel's queue disciplines" command -v qemu-system-x86_64
+need qemu cpio "validation/renew.sh qdiscs" command -v cpio
+need qemu kmod "validation/renew.sh qdiscs" command -v depmod
 need tshark tshark "tests of pcap files" command -v tshark
 need flent flent "tests of Flent's data files" command -v flent
 need flent python3-matplotlib "draws Flent's plots in its tests" dpkg -s python3-matplotlib

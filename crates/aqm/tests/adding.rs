@@ -1,5 +1,5 @@
-//! What CONTRIBUTING.md and docs/design.md say of adding a discipline is true: one new file and one line in the list.
-//! The code is taken from the pages and added to a copy of the crate, which must build without a warning, list the
+//! What docs/design.md says of adding a discipline is true: one new file and one line in the list.
+//! The code is taken from the page and added to a copy of the crate, which must build without a warning, list the
 //! discipline at its place, and pass its documentation's test.
 
 use std::fs;
@@ -149,7 +149,7 @@ fn cargo(folder: &Path, arguments: &[&str]) -> String {
 
 #[test]
 fn one_file_and_one_line_add_a_discipline() {
-    let examples = [example("CONTRIBUTING.md", "droptail"), example("docs/design.md", "tred")];
+    let examples = [example("docs/design.md", "tred")];
     let folder = workspace(&examples);
     cargo(&folder, &["test", "--quiet", "--offline", "--test", "added"]);
     let names: Vec<&str> = examples.iter().map(|example| example.name.as_str()).collect();

@@ -1,5 +1,5 @@
 //! The cost of a packet does not grow with the number of flows, whatever the traffic: counted in events and in
-//! comparisons of events, which are the same on every machine. `make complexity` counts instructions instead.
+//! comparisons of events, which are the same on every machine. `benches/complexity.py` counts instructions instead.
 
 use crate::events::comparisons;
 use crate::run::{run, Events, Links};

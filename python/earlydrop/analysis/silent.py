@@ -19,11 +19,16 @@ def named(run: Mapping[str, Any]) -> list[str]:
 
 
 def note(runs: Iterable[Mapping[str, Any]]) -> str:
-    """Whom the index of these runs leaves out; empty if nobody."""
-    each = [named(run) for run in runs]
-    found = list(dict.fromkeys(text for texts in each for text in texts))
-    if not found:
+    """Whom the index of these runs leaves out; empty if nobody. Where runs differ, those of the first that has any."""
+    every = list(runs)
+    each = [named(run) for run in every]
+    first = next((k for k, texts in enumerate(each) if texts), None)
+    if first is None:
         return ""
+    found = each[first]
     rest = f"; and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    some = "" if all(texts == each[0] for texts in each) else ", in some of the runs"
+    some = ""
+    if any(texts != found for texts in each):
+        having = sum(bool(texts) for texts in each)
+        some = f", in {having} of {len(each)} runs, and in that with seed {every[first]['seed']} these"
     return f"Jain's index leaves out who cannot send in the window{some}: {'; '.join(found[:NAMED])}{rest}"

@@ -19,7 +19,7 @@ from .overflows import no_queue
 from .statistics import ALL_RUNS, ALPHA, Difference
 
 if TYPE_CHECKING:
-    from .compare import Comparison, Quantity
+    from .paired import Comparison, Quantity
 
 Found = Literal["less", "more", "perhaps less", "perhaps more", "equal", "none", "not judged"]
 LISTED = 4
@@ -386,13 +386,23 @@ def _unit(quantity: Quantity) -> str:
     return f" {quantity.unit}" if quantity.unit else ""
 
 
-def amount(mean: float, half_width: float | None, quantity: Quantity, *, signed: bool) -> str:
-    """`12.1 ms (9.0 to 15.2)`; a `signed` value is one by itself, not a difference: its per cent are no points."""
+def amount(
+    mean: float,
+    half_width: float | None,
+    quantity: Quantity,
+    *,
+    signed: bool,
+    ends: tuple[float, float] | None = None,
+) -> str:
+    """`12.1 ms (9.0 to 15.2)`; a `signed` value is one by itself, not a difference: its per cent are no points.
+
+    `ends` are those of an interval that is cut where the measure can go no further.
+    """
     unit = f" {quantity.unit}" if signed and quantity.unit == "%" else _unit(quantity)
     if not half_width:
         # One replication, or runs that all have the same value.
         return f"{mean:.{quantity.digits}f}{unit}" + ("" if half_width is None else f" ({ALL_RUNS})")
-    ends = (mean - half_width, mean + half_width)
+    ends = ends or (mean - half_width, mean + half_width)
     digits = _digits(half_width, ends, quantity)
     return f"{_plain(mean, digits)}{unit} ({_plain(ends[0], digits)} to {_plain(ends[1], digits)})"
 

@@ -61,7 +61,7 @@ def _own(keys: Sequence[str]) -> list[dict[str, Any]]:
 
     What the file names is not run without `--trust`; it then stands here by name and source alone.
     """
-    from ..policies import registry
+    from ..own_aqms import registry
 
     found = []
     for listed in registry.configured():

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..analysis.words import (
@@ -28,7 +29,7 @@ from ..analysis.words import (
 )
 
 if TYPE_CHECKING:
-    from ..analysis.compare import Quantity
+    from ..analysis.paired import Quantity
     from ..analysis.statistics import Difference
     from .outcome import Outcome
 
@@ -239,10 +240,11 @@ def _range(outcome: Outcome) -> list[str]:
             cell = outcome.cell(row, m.id)
             if cell.mean is None:
                 continue
+            text = partial(amount, cell.mean, cell.half_width, m, signed=True, ends=cell.ends)
             if m.id not in low or cell.mean < low[m.id][0]:
-                low[m.id] = cell.mean, amount(cell.mean, cell.half_width, m, signed=True), where
+                low[m.id] = cell.mean, text(), where
             if m.id not in high or cell.mean > high[m.id][0]:
-                high[m.id] = cell.mean, amount(cell.mean, cell.half_width, m, signed=True), where
+                high[m.id] = cell.mean, text(), where
             intervals |= cell.half_width is not None
     said = []
     for m in spoken:

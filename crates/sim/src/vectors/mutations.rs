@@ -168,9 +168,9 @@ fn stored() -> String {
     std::fs::read_to_string(table()).expect("vectors/options.csv")
 }
 
-/// Every case for every option: `make test-vectors`, or with `EARLYDROP_BLESS=1` the table anew.
+/// Every case for every option: `make test-more SUITE=vectors`, or with `EARLYDROP_BLESS=1` the table anew.
 #[test]
-#[ignore = "a minute: make test-vectors"]
+#[ignore = "a minute: make test-more SUITE=vectors"]
 fn the_table_is_what_a_search_finds() {
     let (rows, undecided) = rows();
     assert!(undecided.is_empty(), "no case decides over {undecided:#?}");
@@ -179,7 +179,7 @@ fn the_table_is_what_a_search_finds() {
         std::fs::write(table(), found).expect("vectors/options.csv can be written");
         return;
     }
-    assert_eq!(stored(), found, "EARLYDROP_BLESS=1 make test-vectors writes it");
+    assert_eq!(stored(), found, "EARLYDROP_BLESS=1 make test-more SUITE=vectors writes it");
 }
 
 /// The value of `param` that a row shows as `text`.

@@ -118,7 +118,7 @@ fn two_hundred_megabytes() {
     file.set_len(200_000_000).expect("sparse");
     let message = message(&path);
     fs::remove_file(&path).expect("removed");
-    assert!(message.contains("is too large for a scenario"), "{message}");
+    assert!(message.contains("is too large for a scenario or a sweep"), "{message}");
     assert!(message.contains(&format!("given 200000000 bytes; allowed {MAX_FILE_BYTES} bytes")), "{message}");
 }
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..document import overlay
-from ..queues import NEEDED_UNITS
+from ..queue_settings import NEEDED_UNITS
 from ..strict_toml import unknown
 from .experiment import Axis, Level
 from .study_table import StudyTable

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Suites of tests that take longer than `make test` may, by name: `make test-more SUITE=NAME`.
+set -eu
+cd "$(dirname "$0")/.."
+host=$(rustc -vV | sed -n 's/^host: //p')
+
+case ${1:-networks} in
+networks) # 600 drawn networks in every way to run one, and all cases of ns-2 and ns-3. Minutes.
+    EARLYDROP_NETWORKS=100 cargo test --quiet -p earlydrop-sim --test same_results
+    .venv/bin/earlydrop validate
+    ;;
+digests) # The stored results in a release build; `make test` has them with little optimisation.
+    cargo test --quiet --release -p earlydrop-sim --test golden
+    ;;
+vectors) # Which step of the decision vectors decides over each option, searched anew; EARLYDROP_BLESS=1 writes the table.
+    cargo test --quiet --release -p earlydrop-sim --lib vectors -- --include-ignored
+    ;;
+checked) # All Rust tests with checks of overflow and debug assertions, at nearly the speed of a release.
+    cargo test --profile checked
+    ;;
+sanitize) # The crates with unsafe code under the sanitizer of addresses: needs a nightly compiler. A loaded library and
+    # its declaration stay to the end, so leaks are meant.
+    ASAN_OPTIONS=detect_leaks=0 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=target/sanitize \
+        cargo +nightly test --target "$host" --lib --tests -p earlydrop-link -p earlydrop-plugin
+    ;;
+miri) # Tests of the queue's memory under Miri, which is slow: needs a nightly compiler.
+    MIRIFLAGS=-Zmiri-disable-isolation CARGO_TARGET_DIR=target/miri cargo +nightly miri test -p earlydrop-aqm --lib -- \
+        ring:: slots:: gate:: parts::slot_heap parts::rank_index parts::flow_table
+    ;;
+aarch64) # The stored results on another processor, emulated: needs qemu-user and gcc-aarch64-linux-gnu.
+    rustup target add aarch64-unknown-linux-gnu
+    CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
+        cargo test --target aarch64-unknown-linux-gnu -p earlydrop-sim --test golden
+    ;;
+systems) # Everything compiles for Windows, macOS and Linux on aarch64. PyO3 then asks no Python.
+    set -- x86_64-pc-windows-msvc aarch64-apple-darwin aarch64-unknown-linux-gnu
+    rustup target add "$@"
+    for target; do
+        PYO3_NO_PYTHON=1 cargo check --workspace --quiet --target "$target"
+    done
+    ;;
+*)
+    echo "test-more: SUITE is $1; allowed $(sed -n 's/^\([a-z0-9]*\)) #.*/\1/p' "$0" | tr '\n' ' ')" >&2
+    exit 2
+    ;;
+esac
