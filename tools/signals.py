@@ -209,8 +209,11 @@ class Trials:
             code = 128 + number
         # Killed before it listened, or by KILL.
         code = 128 - code if code < 0 else code
-        self.ended[str(code)] = self.ended.get(str(code), 0) + 1
         said = (folder / "said").read_text(encoding="utf-8", errors="replace")
+        # Python itself hears Ctrl-C before it runs anything of ours.
+        if number == signal.SIGINT and code == 1 and "KeyboardInterrupt" in said and "/earlydrop/" not in said:
+            code = 128 + number
+        self.ended[str(code)] = self.ended.get(str(code), 0) + 1
         if code not in (0, 128 + number):
             self.findings.append(f"{what}: exit code {code}: {said[-500:]}")
         if "internal error" in said or ("Traceback" in said and "KeyboardInterrupt" not in said):

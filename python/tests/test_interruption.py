@@ -214,3 +214,29 @@ sys.exit(entry.main())
 def test_a_signal_waits_until_python_has_let_go_of_its_locks_of_imports() -> None:
     ended = subprocess.run([sys.executable, "-c", IMPORTING], capture_output=True, text=True, timeout=20, check=False)
     assert (ended.returncode, ended.stdout) == (128 + signal.SIGTERM, "imported\n"), ended.stderr
+
+
+FAILING = """
+import os, signal, sys
+from earlydrop.cli import entry
+
+def work(tokens):
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.getpid()
+    except KeyboardInterrupt:
+        pass
+    raise ImportError("initialization failed")
+
+entry._dispatch = work
+sys.argv = ["earlydrop"]
+sys.exit(entry.main())
+"""
+
+
+def test_what_fails_because_of_a_signal_is_an_interruption(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", FAILING], capture_output=True, text=True, timeout=20, check=False, cwd=tmp_path
+    )
+    assert (ended.returncode, ended.stderr) == (128 + signal.SIGTERM, "interrupted: nothing was written\n")
+    assert not left(tmp_path)

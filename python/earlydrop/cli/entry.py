@@ -17,6 +17,7 @@ from .printing import version
 
 AT_ONCE: dict[tuple[str, ...], Callable[[], str]] = {("--version",): version}
 """Command lines that are answered before what reads all others is loaded, which takes longer."""
+INTERRUPTION = "interrupted: nothing was written"
 LOOKS_S = 0.05
 """How often is looked whether an interruption has to wait, or was lost."""
 
@@ -39,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             load_matplotlib()
     with shown():
-        code = _guarded(tokens)
+        code = _guarded(tokens, first)
     if first and hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)
     if argv is None and code == INTERRUPTED:
@@ -100,19 +101,23 @@ def _stops_once(first: list[int], waits: bool) -> None:
             signal.signal(number, interrupted)
 
 
-def _guarded(tokens: list[str]) -> int:
+def _guarded(tokens: list[str], first: Sequence[int]) -> int:
     try:
         code = _dispatch(tokens)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt as stop:
-        print(str(stop) or "interrupted: nothing was written", file=sys.stderr)
+        print(str(stop) or INTERRUPTION, file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except Exception as error:  # the one place where everything ends
+        if first:
+            # An extension that a signal interrupted while it was loaded fails with an error of its own.
+            print(INTERRUPTION, file=sys.stderr)
+            return INTERRUPTED
         return failed(error, tokens)
 
 
