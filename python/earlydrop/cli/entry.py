@@ -41,8 +41,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             load_matplotlib()
     with shown():
         code = _guarded(tokens, first)
-    if first and hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, 0)
     if argv is None and code == INTERRUPTED:
         # Threads may still be inside a run that cannot be stopped; do not wait for them.
         sys.stdout.flush()
@@ -85,7 +83,9 @@ def _stops_once(first: list[int], waits: bool) -> None:
 
     def again(number: int, frame: FrameType | None) -> None:
         # Destructors, and extensions that import modules, may drop an exception, also the one that a signal raised.
-        # While it is on its way out somebody holds it.
+        # While it is on its way out somebody holds it, or handles another in its place.
+        if _interrupting():
+            return
         if raised and raised[-1]() is None:
             raised.clear()
         elif not raised:
@@ -101,12 +101,27 @@ def _stops_once(first: list[int], waits: bool) -> None:
             signal.signal(number, interrupted)
 
 
+def heard() -> None:
+    """An interruption has come to where it is meant to end."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _interrupting() -> bool:
+    """Whether code runs that handles an interruption, or cleans up after it."""
+    handled = sys.exc_info()[1]
+    while handled is not None and not isinstance(handled, KeyboardInterrupt):
+        handled = handled.__context__
+    return handled is not None
+
+
 def _guarded(tokens: list[str], first: Sequence[int]) -> int:
     try:
         code = _dispatch(tokens)
         sys.stdout.flush()
         return code
     except KeyboardInterrupt as stop:
+        heard()
         print(str(stop) or INTERRUPTION, file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
@@ -115,6 +130,7 @@ def _guarded(tokens: list[str], first: Sequence[int]) -> int:
         return DONE
     except Exception as error:  # the one place where everything ends
         if first:
+            heard()
             # An extension that a signal interrupted while it was loaded fails with an error of its own.
             print(INTERRUPTION, file=sys.stderr)
             return INTERRUPTED

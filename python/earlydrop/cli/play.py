@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from .checks import parse_settings
+from .entry import heard
 from .exits import DONE
 from .options import Sets
 
@@ -41,5 +42,6 @@ def play(
         try:
             made.serve_forever()
         except KeyboardInterrupt:
+            heard()
             print()
     return DONE
