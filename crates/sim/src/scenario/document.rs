@@ -157,7 +157,9 @@ fn read(path: &Path, file: &str) -> Result<String, ScenarioError> {
 }
 
 fn too_large(fail: impl Fn(&str) -> ScenarioError, bytes: u64) -> ScenarioError {
-    fail("is too large for a scenario or a sweep").given(format!("{bytes} bytes")).allowed(format!("{MAX_FILE_BYTES} bytes"))
+    fail("is too large for a scenario or a sweep")
+        .given(format!("{bytes} bytes"))
+        .allowed(format!("{MAX_FILE_BYTES} bytes"))
 }
 
 fn depth_message() -> String {

@@ -241,7 +241,7 @@ pub fn drawn(number: u64) -> String {
     text
 }
 
-pub const AQMS: [&str; 9] = ["droptail", "red", "nlred", "tred", "rem", "pi", "pid", "avq", "yellow"];
+pub const AQMS: [&str; 8] = ["droptail", "red", "nlred", "tred", "rem", "pi", "avq", "yellow"];
 
 /// Parameters with which a discipline acts within seconds.
 pub fn parameters(draw: &mut Draw, of: &Choices, aqm: &str) -> String {
@@ -258,8 +258,10 @@ pub fn parameters(draw: &mut Draw, of: &Choices, aqm: &str) -> String {
                  unit = \"{unit}\"\ndialect = \"{dialect}\"\n"
             )
         }
-        "pi" => format!("a = 0.002\nb = 0.0018\nq_ref = {q_ref}\ntupdate = \"{tupdate}\"\ndialect = \"{dialect}\"\n"),
-        "pid" => format!("k_p = 0.001\nt_i = \"50 ms\"\nt_d = \"10 ms\"\nq_ref = {q_ref}\ntupdate = \"{tupdate}\"\n"),
+        "pi" => format!(
+            "a = 0.002\nb = 0.0018\nkd = {}\nq_ref = {q_ref}\ntupdate = \"{tupdate}\"\ndialect = \"{dialect}\"\n",
+            draw.of(&["0", "0.002"])
+        ),
         "avq" => format!("victim = \"{}\"\ndialect = \"{dialect}\"\n", draw.of(&["arrival", "arrival", "front"])),
         "yellow" => format!("step = 0.01\nq_ref = {q_ref}\ntupdate = \"{tupdate}\"\n"),
         _ => {
