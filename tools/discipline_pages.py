@@ -118,8 +118,8 @@ UNKNOWN = [
         "Robust proportional controller (Wang, Rong, Liu, Computer Communications 31, 2008)",
         "TRED",
         "`p` in proportion to `q - q_ref`, by a second-order model of TCP",
-        'the gains; [`pid`](pid.md) with `t_i = "1000000 s"` and `t_d = "0 s"` is a proportional controller in its '
-        "incremental form, with `t_d` above 0 a PD controller, and PD-RED moves max_p by one",
+        "the gains; [`pi`](pi.md) with `b` equal to `a` is a proportional controller in its incremental form, with `kd` "
+        "above 0 a PD controller, and PD-RED moves max_p by one",
     ),
 ]
 
@@ -137,6 +137,12 @@ def index(catalogue: Sequence[Mapping[str, Any]]) -> str:
         lines += [f"## {family[0].upper()}{family[1:]}", "", "| name | | year | what it is |", "|---|---|---|---|"]
         lines += [f"| [`{e['name']}`]({e['name']}.md) | {e['title']} | {e['year']} | {e['summary']} |" for e in members]
         lines.append("")
+    lines += ["## Settings of others", "", "| name | | year | what it is | written as |", "|---|---|---|---|---|"]
+    lines += [
+        f"| `{one['name']}` | {one['title']} | {one['year']} | {one['summary']} | `{one['setting']}` |"
+        for one in json.loads(_core.folded())
+    ]
+    lines.append("")
     lines.append(PROPOSALS + LEFT_OUT + "".join(f"| {' | '.join(row)} |\n" for row in UNKNOWN))
     return "\n".join(lines)
 

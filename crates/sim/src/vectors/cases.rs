@@ -91,9 +91,9 @@ struct Setting {
 }
 
 const SETTINGS: &[Setting] = &[
-    Setting { aqm: "floadautored", text: "stage=auto", varied: &["weight"] },
-    Setting { aqm: "floadautored", text: "stage=two_levels", varied: &["weight", "raising"] },
-    Setting { aqm: "floadautored", text: "stage=match", varied: &["weight", "raising"] },
+    Setting { aqm: "floadautored", text: "stage=auto", varied: &["dialect", "weight"] },
+    Setting { aqm: "floadautored", text: "stage=two_levels", varied: &["dialect", "weight", "raising"] },
+    Setting { aqm: "floadautored", text: "stage=match", varied: &["dialect", "weight", "raising"] },
     Setting { aqm: "pi", text: "a=9.11000660938532e-4 kd=9.08e-3", varied: &["unit", "byte_scaling"] },
 ];
 
