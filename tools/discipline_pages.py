@@ -118,8 +118,8 @@ UNKNOWN = [
         "Robust proportional controller (Wang, Rong, Liu, Computer Communications 31, 2008)",
         "TRED",
         "`p` in proportion to `q - q_ref`, by a second-order model of TCP",
-        "the gains; [`pi`](pi.md) with `b` equal to `a` is a proportional controller in its incremental form, with `kd` "
-        "above 0 a PD controller, and PD-RED moves max_p by one",
+        "the gains; [`pi`](pi.md) with `b` equal to `a` is a proportional controller in its incremental form, with "
+        "`kd` above 0 a PD controller, and PD-RED moves max_p by one",
     ),
 ]
 

@@ -248,9 +248,11 @@ def _folded(one: dict[str, Any]) -> list[str]:
     """What a scheme is that is a setting of a discipline, above the page of this."""
     from .. import aqm
 
-    words = f'`{one["setting"]}` in a scenario, `--aqm "{one["text"]}"` in a command, `ed.aqm.{aqm.call(one)}` in Python'
-    said = f"{one['title']} ({one['name']}, {one['year']}): {one['summary']}. It is a setting of {one['of']}: {words}."
-    return [*terminal.paragraph(said).splitlines(), ""]
+    head = f"{one['title']} ({one['name']}, {one['year']}): {one['summary']}. It is a setting of {one['of']}: "
+    words = (
+        f'`{one["setting"]}` in a scenario, `--aqm "{one["text"]}"` in a command, `ed.aqm.{aqm.call(one)}` in Python.'
+    )
+    return [terminal.paragraph(head + words), ""]
 
 
 def _shown(entry: dict[str, Any], curves: list[tuple[str, list[float], list[float]]]) -> str:

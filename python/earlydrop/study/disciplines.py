@@ -26,8 +26,7 @@ def catalogue() -> dict[str, dict[str, Any]]:
 
 
 def levels(t: StudyTable) -> tuple[Level, ...]:
-    """One level for each discipline, and for each scheme that is a setting of one: at each path of `disciplines` a queue
-    that has it.
+    """One level for each discipline and each scheme that is a setting of one, with its queue at each path of the rules.
 
     A queue has the `limit`, of the parameters in `known` those that its discipline knows, and those that stand under
     its name in `own`. All else is the discipline's default.
