@@ -52,9 +52,10 @@ $(VENV)/.built: $(VENV)/.requirements $(RUST_SOURCES) pyproject.toml
 	@touch $@
 
 # What the compiler is told about the runs of tools/pgo_training.py. A profile names functions as they are for a target.
-PROFILE := target/pgo/earlydrop.profdata
+MADE_PROFILE := target/pgo/earlydrop.profdata
+PROFILE ?= $(MADE_PROFILE)
 HOST := $(shell rustc -vV | sed -n 's/^host: //p')
-$(PROFILE): $(VENV)/.requirements $(RUST_SOURCES) tools/pgo.py tools/pgo_training.py
+$(MADE_PROFILE): $(VENV)/.requirements $(RUST_SOURCES) tools/pgo.py tools/pgo_training.py
 	$(BIN)/python tools/pgo.py
 
 $(VENV)/.built-pgo: $(PROFILE) pyproject.toml
@@ -222,24 +223,28 @@ claims: build
 
 # The sdist and wheels for this system into dist/, the wheels from the sdist; on Linux for glibc 2.17 and later
 # (manylinux2014). TARGETS="x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu" also for other processors, whose standard
-# library `rustup target add` installs. Wheels for this system are built with the profile of `make build PGO=yes`, unless
-# PGO=no. Two builds of a commit give the same wheels, in whatever folder, with PGO=no or with one PROFILE=/path/to/it:
+# library `rustup target add` installs. Wheels for this system are built with the profile of `make build PGO=yes` where the
+# compiler has llvm-tools, unless PGO=no, and have the playground where there is npm. Two builds of a commit give the same wheels, in whatever folder, with PGO=no or with one PROFILE=/path/to/it:
 # the folder is not in them, nor the time (tools/same_wheels.py).
 TARGETS ?= $(HOST)
 SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 315532800)
 CARGO_HOME ?= $(HOME)/.cargo
 NO_FOLDERS := --remap-path-prefix=$(abspath .)=earlydrop --remap-path-prefix=$(CARGO_HOME)=cargo
 MANYLINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
-wheels: $(VENV)/.requirements-release $(if $(filter no,$(PGO)),,$(PROFILE))
+PROFILER := $(wildcard $(dir $(shell rustc --print target-libdir))bin/llvm-profdata*)
+PROFILED := $(if $(filter no,$(PGO)),,$(if $(PROFILER)$(filter-out file,$(origin PROFILE)),$(PROFILE)))
+wheels: $(VENV)/.requirements-release $(if $(shell command -v npm),web) $(PROFILED)
+	@echo "wheels: $(if $(PROFILED),with the profile $(PROFILED),without a profile$(if $(filter no,$(PGO)),,: llvm-tools is missing))"
+	@command -v npm >/dev/null || echo "wheels: without the playground: npm is missing"
 	rm -rf dist target/sdist python/earlydrop/web && mkdir -p target/sdist
-	@# The playground's page, where `make web` has built it.
+	@# The playground's page.
 	if [ -f target/web/index.html ]; then mkdir python/earlydrop/web && cd target/web && \
 		cp index.html page.js page.css page.svg offline.js licences.txt earlydrop.wasm ../../python/earlydrop/web; fi
 	SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) $(BIN)/maturin sdist --out dist >target/sdist.log 2>&1 || { cat target/sdist.log; exit 1; }
 	tar -xzf dist/earlydrop-*.tar.gz -C target/sdist --strip-components 1
 	cd target/sdist && for target in $(TARGETS); do \
 		PATH="$(abspath $(BIN)):$$PATH" CARGO_TARGET_DIR="$(abspath target)" \
-			RUSTFLAGS="$(NO_FOLDERS) $(if $(filter no,$(PGO)),,-Cprofile-use=$(abspath $(PROFILE)))" \
+			RUSTFLAGS="$(NO_FOLDERS) $(if $(PROFILED),-Cprofile-use=$(abspath $(PROFILED)))" \
 			SOURCE_DATE_EPOCH=$(SOURCE_DATE_EPOCH) \
 			$(abspath $(BIN))/maturin build --release --quiet $(MANYLINUX) --target $$target --out "$(abspath dist)" || exit 1; \
 	done

@@ -2,13 +2,14 @@
 
 python benches/against.py [--runs 9] [--against bare ns2 htsim] [--htsim FOLDER] [--write PAGE] [CASE ...]
 
-It builds the engines and prints the table; with --write it replaces the one in that page. What is measured, and how:
-benches/README.md.
+It builds the engines and prints the table; with --write it replaces the one in that page, and all rows in
+data/against.csv beside it. What is measured, and how: benches/README.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import subprocess
 import sys
@@ -25,6 +26,25 @@ CASES = ["A", "B", "C", "A-spread", "A-stepped", "A-linux", "lean", "chain", "N1
 OURS = ("earlydrop", "bare")
 BEGIN = "<!-- against: made by benches/against.py -->"
 END = "<!-- /against -->"
+DATA = "data/against.csv"
+"""Beside the page: all rows, those of `bare` among them."""
+
+
+def rows(found: dict[str, Any]) -> list[list[str]]:
+    """All rows, their head first."""
+    lines = [["case", "tool", "s", "packets/s", "ns a hop", "peak, MB", "ratio", "ratio to bare"]]
+    for case in found["cases"]:
+        ours = {row["tool"]: row for row in case["tools"] if row["tool"] in OURS}
+        counts = {tuple(row[count] for count in ("arrivals", "drops", "events")) for row in ours.values()}
+        if len(counts) > 1:
+            raise SystemExit(f"case {case['case']}: without statistics the engine runs otherwise: {counts}")
+        bare = ours.get("bare", {}).get("user_s")
+        for row in case["tools"]:
+            to_bare = f"{row['user_s'] / bare:.1f}" if bare and row["tool"] not in OURS else ""
+            ratio = "" if row.get("ratio") is None else f"{row['ratio']:.1f}"
+            numbers = (f"{row['user_s']:.3g}", f"{row['packets_per_s']:.0f}", f"{row['ns_per_hop']:.0f}")
+            lines.append([case["case"], row["tool"], *numbers, f"{row['peak_rss_mb']:.0f}", ratio, to_bare])
+    return lines
 
 
 def build() -> None:
@@ -43,24 +63,21 @@ def table(found: dict[str, Any], load: float) -> str:
         f"{date.today():%-d %B %Y}, {machine['processor']}, {machine['cores']} cores, load {load:.0f}.",
         f"{compiler}. Medians of {found['runs']} runs in turns, each on one core.",
         "",
-        "| case | tool | s | packets/s | ns a hop | peak, MB | ratio |",
-        "|---|---|---|---|---|---|---|",
+        *shown(rows(found)),
+        "",
+        f"With packets/s and `bare`'s own rows:\n\n[{DATA}]({DATA})",
     ]
-    for case in found["cases"]:
-        ours = {row["tool"]: row for row in case["tools"] if row["tool"] in OURS}
-        counts = {tuple(row[count] for count in ("arrivals", "drops", "events")) for row in ours.values()}
-        if len(counts) > 1:
-            raise SystemExit(f"case {case['case']}: without statistics the engine runs otherwise: {counts}")
-        bare = ours.get("bare", {}).get("user_s")
-        for row in case["tools"]:
-            ratio = "" if row.get("ratio") is None else f"{row['ratio']:.1f}"
-            if bare and row["tool"] not in OURS:
-                ratio += f" ({row['user_s'] / bare:.1f})"
-            lines.append(
-                f"| {case['case']} | {row['tool']} | {row['user_s']:.3g} | {row['packets_per_s']:,.0f} | "
-                f"{row['ns_per_hop']:.0f} | {row['peak_rss_mb']:.0f} | {ratio} |"
-            )
     return "\n".join([*lines, *("\n" + note for note in found["notes"])])
+
+
+def shown(lines: list[list[str]]) -> list[str]:
+    """The rows that stand on the page."""
+    made = ["| case | tool | s | ns a hop | peak, MB | ratio |", "|---|---|---|---|---|---|"]
+    for case, tool, user_s, _, per_hop, peak, ratio, to_bare in lines[1:]:
+        if tool != "bare":
+            both = f"{ratio} ({to_bare})" if to_bare else ratio
+            made.append(f"| {case} | {tool} | {user_s} | {per_hop} | {peak} | {both} |")
+    return made
 
 
 def main() -> int:
@@ -82,6 +99,9 @@ def main() -> int:
         before, rest = page.split(BEGIN)
         _, after = rest.split(END)
         given.write.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+        (given.write.parent / DATA).parent.mkdir(exist_ok=True)
+        with (given.write.parent / DATA).open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows(found))
     return 0
 
 

@@ -1,7 +1,8 @@
 """Instructions per packet against the number of flows, for every kind of traffic and every TCP of every stack.
 
 python benches/complexity.py                  prints the table; fails if a slope is above 0.15
-python benches/complexity.py --write PAGE     puts it between the marks of the page
+python benches/complexity.py --write PAGE     puts it into data/complexity.csv beside the page, and what follows from it
+                                              between the marks of the page
 python benches/complexity.py cbr "rfc bbr"    these entries only
 python benches/complexity.py --most 10000     with at most so many flows (100,000)
 
@@ -13,6 +14,7 @@ numbers do not depend on what else the machine does.
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import math
 import os
@@ -22,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -30,6 +33,8 @@ from instructions import ROOT, engine
 SCENARIOS = ROOT / "benches" / "complexity.toml"
 FLOWS = [1000, 10_000, 100_000]
 SLOPE = 0.15
+DATA = "data/complexity.csv"
+"""Beside the page."""
 MARKS = ("<!-- complexity: made by benches/complexity.py -->", "<!-- /complexity -->")
 
 
@@ -73,12 +78,28 @@ def slope(flows: list[int], costs: list[float]) -> float:
     return upper / sum((a - mean_x) ** 2 for a in x)
 
 
-def write(page: Path, table: list[str]) -> None:
-    """Puts the table between the marks of a page."""
+def summary(table: Sequence[Sequence[str]]) -> str:
+    """What the page says of the table, whose head is its first row."""
+    head, *rows = table
+    steepest = max(rows, key=lambda row: float(row[-1]))
+    growth = sorted(float(row[-2]) / float(row[2]) for row in rows)
+    least, most = (int(name.partition(" ")[0]) for name in (head[2], head[-2]))
+    return (
+        f"From {least:,} to {most:,} flows a packet costs {growth[0]:.2f} to {growth[-1]:.2f} "
+        f"times as much (median of {len(rows)} rows: {growth[len(rows) // 2]:.2f}). The largest slope is "
+        f"{steepest[-1]} ({steepest[0]}, {steepest[1]}).\n\n[{DATA}]({DATA})"
+    )
+
+
+def write(page: Path, table: Sequence[Sequence[str]]) -> None:
+    """Renews the data beside a page, and what stands between its marks."""
     text = page.read_text(encoding="utf-8")
     before, rest = text.split(MARKS[0])
     _, after = rest.split(MARKS[1])
-    page.write_text(before + "\n".join([MARKS[0], "", *table, "", MARKS[1]]) + after, encoding="utf-8")
+    page.write_text(f"{before}{MARKS[0]}\n\n{summary(table)}\n\n{MARKS[1]}{after}", encoding="utf-8")
+    (page.parent / DATA).parent.mkdir(exist_ok=True)
+    with (page.parent / DATA).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(table)
 
 
 def main() -> int:
@@ -99,11 +120,8 @@ def main() -> int:
     if len(flows) < 2:
         parser.error(f"--most: at least {FLOWS[1]}")
     program = engine()
-    table = [
-        "| traffic | starts | " + " | ".join(f"{n:,}" for n in flows) + " | slope |",
-        "|---|---|" + "---|" * (len(flows) + 1),
-    ]
-    print("\n".join(table), flush=True)
+    table = [["traffic", "starts", *(f"{n} flows" for n in flows), "slope"]]
+    print(*table[0], sep="\t", flush=True)
     steep = []
     with ThreadPoolExecutor(given.jobs) as pool:
         for entry in given.entries or list(known):
@@ -112,9 +130,8 @@ def main() -> int:
                 costs = list(pool.map(lambda text: per_packet(program, text), texts))
                 found = slope(flows, costs)
                 start = "at once" if at_once else "at random"
-                row = f"| {entry} | {start} | " + " | ".join(f"{cost:,.0f}" for cost in costs) + f" | {found:+.2f} |"
-                table.append(row)
-                print(row, flush=True)
+                table.append([entry, start, *(f"{cost:.0f}" for cost in costs), f"{found:+.2f}"])
+                print(*table[-1], sep="\t", flush=True)
                 if found > SLOPE:
                     steep.append(f"{entry}, {start}")
     if given.write:

@@ -1,8 +1,9 @@
 """The price of a decision: nanoseconds and instructions for an arrival and its departure.
 
 python benches/decisions.py                              print the tables
-python benches/decisions.py --write docs/performance.md  and put them there
-python benches/decisions.py --no-times                   instructions only; with --write the page keeps its times, and
+python benches/decisions.py --write docs/performance.md  and put them there, with all rows in data/decisions.csv and
+                                                         data/decision-sizes.csv beside the page
+python benches/decisions.py --no-times                   instructions only; with --write the data keep their times, and
                                                          only rows that are new get theirs
 
 Cases: `benches/decisions.rs`.
@@ -16,6 +17,7 @@ times do.
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import re
@@ -29,6 +31,29 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- decisions: made by benches/decisions.py -->", "<!-- /decisions -->"
+
+DATA, SIZE_DATA = "data/decisions.csv", "data/decision-sizes.csv"
+"""Beside the page: the disciplines, and what grows with a size."""
+
+SHOWN = (
+    "droptail",
+    "red",
+    "nlred",
+    "tred",
+    "choke",
+    "sfb",
+    "sfred",
+    "ddred",
+    "floadautored",
+    "codel",
+    "pie",
+    "fq",
+    "fq_codel",
+    "fq_pie",
+    "cake",
+    "dualpi2",
+)
+"""Disciplines on the page."""
 
 RED_FAMILY = ("RED and its curves", "adaptive RED")
 RED_BOUND = 1.5
@@ -125,50 +150,36 @@ def beyond(row: Row, queue: Row, measure: str) -> float | None:
     return None if row.get(measure) is None else row[measure] - queue[measure]
 
 
-def catalogue_table(rows: Sequence[Row], family: Mapping[str, str]) -> Iterable[str]:
+def catalogue_table(rows: Sequence[Row], family: Mapping[str, str]) -> Iterable[list[str]]:
     """Each discipline, with its ratio to RED: in time, in instructions, and in instructions without the queue."""
     by_name = {row["aqm"]: row for row in rows if row["grows"] is None}
     red, queue = by_name["red"], by_name["droptail"]
-    yield "| discipline | ns | of RED | instructions | of RED | without the queue | dropped |"
-    yield "|---|---|---|---|---|---|---|"
+    yield ["discipline", "ns", "ns, of RED", "instructions", "of RED's", "policy alone, of RED's", "dropped", "bound"]
     for name, row in by_name.items():
         ns, instructions = row.get("least_ns"), row.get("instructions")
         alone = ratio(beyond(row, queue, "instructions"), beyond(red, queue, "instructions"))
-        cells = [
-            f"`{name}`" + (" *" if family[name] in RED_FAMILY else ""),
+        yield [
+            f"`{name}`",
             cell(ns),
             cell(ratio(ns, red.get("least_ns")), ".2f"),
             cell(instructions),
             cell(ratio(instructions, red.get("instructions")), ".2f"),
             cell(alone, ".2f"),
             f"{row['drop_rate'] * 100:.1f} %",
+            str(RED_BOUND) if family[name] in RED_FAMILY else "",
         ]
-        yield f"| {' | '.join(cells)} |"
 
 
-def size_table(rows: Sequence[Row]) -> Iterable[str]:
-    """Each thing that grows: every measure at every size, and the ratio of the last to the first."""
-    for grows in dict.fromkeys(grows for grows, *_ in SIZES):
-        sizes = sorted({row["size"] for row in rows if row["grows"] == grows})
-        yield f"| {grows} | | {' | '.join(f'{size:,}' for size in sizes)} | last to first |"
-        yield "|---|---|" + "---|" * (len(sizes) + 1)
-        for aqm in [aqm for what, aqm, *_ in SIZES if what == grows]:
-            own = {row["size"]: row for row in rows if row["grows"] == grows and row["aqm"] == aqm}
-            for measure, unit, form in MEASURES:
-                values = [own[size].get(measure) for size in sizes]
-                shown = " | ".join(cell(value, form) for value in values)
-                last = "" if measure == "misses" else cell(ratio(values[-1], values[0]), ".2f")
-                yield f"| `{aqm}` | {unit} | {shown} | {last} |"
-        yield ""
-
-
-def cake_table(rows: Sequence[Row]) -> Iterable[str]:
-    """CAKE by active flows and by what its user asks for, beside FQ-CoDel with as many flows."""
-    yield "| CAKE | active flows | instructions | of FQ-CoDel |"
-    yield "|---|---|---|---|"
+def size_table(rows: Sequence[Row]) -> Iterable[list[str]]:
+    """Each thing that grows at every size, and CAKE by what its user asks for, with its ratio to FQ-CoDel."""
+    yield ["what grows", "size", "discipline", *(unit for _, unit, _ in MEASURES), "of FQ-CoDel"]
+    for grows, aqm, *_ in SIZES:
+        for row in rows:
+            if (row["grows"], row["aqm"]) == (grows, aqm):
+                yield [grows, str(row["size"]), f"`{aqm}`", *(cell(row.get(m), form) for m, _, form in MEASURES), ""]
     for row, found in against_fq_codel(rows):
-        what = "one tin, fair between flows" if row["grows"] == "active flows" else row["grows"].removeprefix("mode: ")
-        yield f"| {what} | {row['size']:,} | {cell(row.get('instructions'))} | {cell(found, '.2f')} |"
+        measures = (cell(row.get(m), form) for m, _, form in MEASURES)
+        yield [row["grows"], str(row["size"]), "`cake`", *measures, cell(found, ".2f")]
 
 
 def against_fq_codel(rows: Sequence[Row]) -> Iterable[tuple[Row, float | None]]:
@@ -211,30 +222,45 @@ def judged_cake(rows: Sequence[Row]) -> Iterable[tuple[bool, str]]:
 def section(rows: Sequence[Row], family: Mapping[str, str], how: str | None) -> str:
     """What stands between the marks in the page."""
     lines = [f"Instructions and cache misses counted by {how}." if how else "Instructions were not counted.", ""]
-    lines += [*catalogue_table(rows, family), "", f"\\* bounded by {RED_BOUND} of RED.", ""]
-    lines += [*size_table(rows), *cake_table(rows)]
-    return "\n".join(lines).strip() + "\n"
+    head, *table = catalogue_table(rows, family)
+    lines += [f"| {' | '.join(head[:-1])} |", "|---|---|---|---|---|---|---|"]
+    for name, *cells, bound in table:
+        if name.strip("`") in SHOWN:
+            lines.append(f"| {name}{' *' if bound else ''} | {' | '.join(cells)} |")
+    lines += ["", f"\\* bounded by {RED_BOUND} of RED. All disciplines:", "", f"[{DATA}]({DATA})", ""]
+    lines += [
+        "By the size of lists, buffers and active flows, and CAKE by its modes:",
+        "",
+        f"[{SIZE_DATA}]({SIZE_DATA})",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def write(page: Path, rows: Sequence[Row], family: Mapping[str, str], how: str | None) -> None:
+    """Renews the page and the data beside it."""
+    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise SystemExit(f"{page}: no {BEGIN} and {END}")
+    page.write_text(f"{before}{BEGIN}\n\n{section(rows, family, how)}\n{END}{after}", encoding="utf-8")
+    for place, table in ((DATA, catalogue_table(rows, family)), (SIZE_DATA, size_table(rows))):
+        (page.parent / place).parent.mkdir(exist_ok=True)
+        with (page.parent / place).open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(table)
 
 
 def stored_times(page: Path, rows: Sequence[Row]) -> None:
-    """Gives the rows the times that the page has; one that is not there keeps its own."""
-    text = page.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
-    header: list[str] = []
-    grows = None
-    for line in text.splitlines():
-        cells = [part.strip() for part in line.strip("|").split("|")]
-        if line.startswith("| discipline"):
-            grows = None
-        elif line.startswith("| ") and not line.startswith("| `"):
-            grows, header = cells[0], [part.replace(",", "") for part in cells]
-        elif line.startswith("| `"):
-            aqm = cells[0].split("`")[1]
-            for row in rows:
-                if row["aqm"] != aqm or row["grows"] != grows:
-                    continue
-                found = cells[1] if grows is None else cells[header.index(str(row["size"]))]
-                if (grows is None or cells[1] == "ns") and found:
-                    row["least_ns"] = float(found)
+    """Gives the rows the times that the data beside the page have; one that is not there keeps its own."""
+    times: dict[tuple[str | None, str, int], str] = {}
+    with (page.parent / DATA).open(encoding="utf-8", newline="") as file:
+        times |= {(None, line["discipline"].strip("`"), 0): line["ns"] for line in csv.DictReader(file)}
+    with (page.parent / SIZE_DATA).open(encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(file):
+            times[line["what grows"], line["discipline"].strip("`"), int(line["size"])] = line["ns"]
+    for row in rows:
+        size = 0 if row["grows"] is None else row["size"]
+        if found := times.get((row["grows"], row["aqm"], size)):
+            row["least_ns"] = float(found)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -267,12 +293,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for holds, line in verdicts:
         print("holds" if holds else "FAILS", line)
     if given.write:
-        page = given.write.read_text(encoding="utf-8")
-        before, begin, rest = page.partition(BEGIN)
-        _, end, after = rest.partition(END)
-        if not (begin and end):
-            raise SystemExit(f"{given.write}: no {BEGIN} and {END}")
-        given.write.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
+        write(given.write, rows, family, how)
     decisive = [holds for holds, line in verdicts if how is None or "instructions" in line]
     return 0 if all(decisive) else 1
 

@@ -148,7 +148,7 @@ def main() -> int:
             writer.writerows(table[case] for case in CASES if case in table)
     if dear:
         gated = ", ".join(sorted(GATED))
-        print(f"Dearer by more than {MOST_GATED:.0%} ({gated}) or {MOST:.0%}. If that is meant to be: WRITE=yes.")
+        print(f"Dearer by more than {MOST_GATED:.0%} ({gated}) or {MOST:.0%}. If that is meant to be: --write.")
     return int(dear)
 
 

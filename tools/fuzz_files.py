@@ -34,7 +34,7 @@ from unittest import mock
 
 from earlydrop import _core, cli, flent
 from earlydrop import vectors as recorded_vectors
-from earlydrop.analysis import compare
+from earlydrop.analysis import paired
 from earlydrop.errors import EarlydropError
 from earlydrop.links import campaign, crosscheck_flent
 from earlydrop.render import plotting
@@ -343,7 +343,7 @@ def traces(folder: Path, draw: random.Random) -> None:
     text = SCENARIO.replace('"5 Mbit/s"', rate)
     (folder / "scenario.toml").write_text(text if kind else text + WEB.format(path), encoding="utf-8")
     with contextlib.suppress(_core.ScenarioError, OSError):
-        compare.from_file(folder / "scenario.toml")
+        paired.from_file(folder / "scenario.toml")
     with contextlib.suppress(_core.ScenarioError):
         _core.Scenario.load(str(folder / "scenario.toml"), [])
 

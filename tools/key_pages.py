@@ -52,12 +52,16 @@ def _allowed(key: dict[str, Any]) -> str:
     return text if "`" in text else re.sub(r"\"[^\"]*\"|\b(?:true|false)\b", lambda word: f"`{word[0]}`", text)
 
 
-def table(keys: Sequence[dict[str, Any]]) -> str:
-    """The keys of a table."""
-    rows = ["| key | type | default | allowed | meaning |", "|---|---|---|---|---|"]
+def table(keys: Sequence[dict[str, Any]], above: Sequence[dict[str, Any]] = ()) -> str:
+    """The keys of a table. Rows that stand in a table of one of the kinds `above` are named with that kind."""
+    rows, same = ["| key | type | default | allowed | meaning |", "|---|---|---|---|---|"], dict[str, list[str]]()
     for key in keys:
+        if kind := next((kind["name"] for kind in above if key in kind["keys"]), None):
+            same.setdefault(kind, []).append(f"`{key['key']}`")
+            continue
         cells = (f"`{key['key']}`", key["type"], _default(key), _allowed(key), key["about"])
         rows.append("| " + " | ".join(cells) + " |")
+    rows += [f"| {', '.join(names)} | | | | As for `{kind}`. |" for kind, names in same.items()]
     return "\n".join(rows)
 
 
@@ -69,11 +73,11 @@ def _kinds(kinds: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def overview(kinds: Sequence[dict[str, Any]]) -> str:
-    """The keys of each kind in one line."""
-    rows = ["| `kind` | what it is | keys, with their defaults |", "|---|---|---|"]
+    """The kinds, each in a line with the names of its keys."""
+    rows = ["| `kind` | what it is | keys |", "|---|---|---|"]
     for kind in kinds:
-        keys = [f"`{k['key']}`" + ("" if k["otherwise"] == "required" else f" ({_default(k)})") for k in kind["keys"]]
-        rows.append(f"| `{json.dumps(kind['name'])}` | {kind['about']} | {', '.join(keys)} |")
+        keys = ", ".join(f"`{key['key']}`" for key in kind["keys"])
+        rows.append(f"| `{json.dumps(kind['name'])}` | {kind['about']} | {keys} |")
     return "\n".join(rows)
 
 
@@ -81,13 +85,15 @@ def generated() -> Iterator[tuple[str, str, str]]:
     """Page, name and text of each block."""
     tables = json.loads(_core.reference())
     yield SCENARIOS, "topologies", overview(tables["topologies"])
+    # The page gives the keys that all links have once.
+    tables["link"] = [key for key in tables["link"] if key not in tables["links"]]
     for name in ("links", "node", "link", "entry", "tcp"):
         keys = [_kinds(tables["traffic"])] if name == "entry" else []
         yield SCENARIOS, f"keys of {name}", table(keys + tables[name])
     for kind in tables["topologies"]:
         yield NETWORKS, f"keys of {kind['name']}", table(kind["keys"])
-    for kind in tables["traffic"]:
-        yield TRAFFIC, f"keys of {kind['name']}", table(kind["keys"])
+    for k, kind in enumerate(tables["traffic"]):
+        yield TRAFFIC, f"keys of {kind['name']}", table(kind["keys"], tables["traffic"][:k])
 
 
 def write(docs: Path) -> bool:

@@ -68,6 +68,7 @@ def main() -> int:
     raw = FOLDER / "raw"
     try:
         merge = merger()
+        print("pgo.py: building with counters, for some minutes; then training, for seconds", flush=True)
         train(built(), raw)
         subprocess.run((merge, "merge", "-o", PROFILE, *sorted(raw.glob("*.profraw"))), check=True)
     except (Missing, FileNotFoundError) as reason:

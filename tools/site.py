@@ -93,7 +93,7 @@ NAMES = {
 }
 """What stands on the page of the Python API; names of `earlydrop` in the order in which they are needed."""
 ELSEWHERE = {
-    "Results and comparisons": ["earlydrop.sweeping.sweep", "earlydrop.sweeps.shown.Swept"],
+    "Results and comparisons": ["earlydrop.api_sweep.sweep", "earlydrop.sweeps.shown.Swept"],
     "Runs in steps": ["earlydrop.gym.AqmEnv"],
 }
 """`ed.sweep(...)`, what it returns, and the class of `ed.gym`."""

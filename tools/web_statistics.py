@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from earlydrop import terminal
-from earlydrop.analysis import compare, statistics
+from earlydrop.analysis import paired, statistics
 
 FILE = Path(__file__).resolve().parents[1] / "web" / "tests" / "statistics.json"
 FIELDS = {"goodput_total_mbps": 9.0, "delay_mean_ms": 40.0, "jain": 0.97}
@@ -55,7 +55,7 @@ def _comparison(
     numbers = range(1, seeds + 1)
     groups = [[_document(draw, seed, shift, spread, passing, step) for seed in numbers] for shift in shifts]
     flat = [one for group in groups for one in group]
-    made = compare.tabulate("made", "bottleneck", aqms, titles, tuple(range(1, seeds + 1)), flat)
+    made = paired.tabulate("made", "bottleneck", aqms, titles, tuple(range(1, seeds + 1)), flat)
     made.idle = tuple(aqm for aqm, shift in zip(aqms, shifts, strict=True) if shift == 0)
     document = made.document("0")
     holm = [

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from . import aqm, links, networks, store, study
     from ._core import ScenarioError
     from .analysis import statistics
-    from .comparing import Compared, compare
+    from .api_compare import Compared, compare
     from .errors import CompareError, EarlydropError
     from .networks import (
         bus,
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
         trace,
         two_flow,
     )
-    from .policies.declare import PolicyError, array, param
-    from .policies.policy import Policy, PolicyWarning, policy
-    from .policies.registry import get_include
-    from .policies.verdict import Verdict
+    from .own_aqms.declare import PolicyError, array, param
+    from .own_aqms.policy import Policy, PolicyWarning, policy
+    from .own_aqms.registry import get_include
+    from .own_aqms.verdict import Verdict
     from .result import Result
     from .scenario import Network, Scenario, ScenarioWarning, dumbbell, link, load, parse
     from .simulation import Simulation
@@ -123,16 +123,16 @@ _HOME = {
     "load": "scenario",
     "parse": "scenario",
     "CompareError": "errors",
-    "Compared": "comparing",
-    "compare": "comparing",
-    "Policy": "policies.policy",
-    "PolicyError": "policies.declare",
-    "PolicyWarning": "policies.policy",
-    "Verdict": "policies.verdict",
-    "array": "policies.declare",
-    "get_include": "policies.registry",
-    "param": "policies.declare",
-    "policy": "policies.policy",
+    "Compared": "api_compare",
+    "compare": "api_compare",
+    "Policy": "own_aqms.policy",
+    "PolicyError": "own_aqms.declare",
+    "PolicyWarning": "own_aqms.policy",
+    "Verdict": "own_aqms.verdict",
+    "array": "own_aqms.declare",
+    "get_include": "own_aqms.registry",
+    "param": "own_aqms.declare",
+    "policy": "own_aqms.policy",
     "cdf": "traffic",
     "every": "traffic",
     "exponential": "traffic",

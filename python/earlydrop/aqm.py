@@ -15,8 +15,8 @@ from functools import cache
 from typing import Any
 
 from . import _core
-from .queues import Queue as Queue
-from .queues import about, signature
+from .queue_settings import Queue as Queue
+from .queue_settings import about, signature
 
 
 def class_name(entry: dict[str, Any]) -> str:
@@ -72,7 +72,7 @@ def load(source: str | os.PathLike[str]) -> type[Queue]:
     Raises:
         PolicyError: there is none, or it is broken.
     """
-    from .policies import registry
+    from .own_aqms import registry
 
     known = registry.load(source)
     if known.policy is not None:
@@ -113,7 +113,7 @@ def stub() -> str:
         "from os import PathLike",
         "from typing import Any, Literal",
         "",
-        "from .queues import Queue as Queue",
+        "from .queue_settings import Queue as Queue",
         "",
         "def class_name(entry: dict[str, Any]) -> str: ...",
         "def entries() -> tuple[dict[str, Any], ...]: ...",

@@ -3,7 +3,7 @@
 from os import PathLike
 from typing import Any, Literal
 
-from .queues import Queue as Queue
+from .queue_settings import Queue as Queue
 
 def class_name(entry: dict[str, Any]) -> str: ...
 def entries() -> tuple[dict[str, Any], ...]: ...

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from . import _core, aqm
 from .document import discipline
-from .policies import registry
+from .own_aqms import registry
 from .result import Result
 from .scenario import Scenario, dumbbell, link, parse
 from .simulation import QueueState, Simulation, Source, scenario_of

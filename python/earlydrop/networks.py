@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from .queues import QueueLike
+from .queue_settings import QueueLike
 from .scenario import Document, Network
 
 Link = Mapping[str, Any]

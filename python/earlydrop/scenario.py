@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from . import _core, disk, packed
 from .links import Link
 from .links.planning import queue_settings
-from .policies.registry import trusting
-from .queues import Queue, QueueLike
+from .own_aqms.registry import trusting
+from .queue_settings import Queue, QueueLike
 from .result import Result
 from .runner import outcome
 from .strict_toml import parse_value

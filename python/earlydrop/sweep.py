@@ -1,6 +1,6 @@
 """`earlydrop.sweep`: the public names of sweeps, and a function: `ed.sweep(net, factors)` runs one.
 
-The code is in `earlydrop.sweeps` and `earlydrop.sweeping`.
+The code is in `earlydrop.sweeps` and `earlydrop.api_sweep`.
 """
 
 import inspect
@@ -8,7 +8,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import sweeping
+from . import api_sweep
 from .sweeps import (
     Cluster,
     Estimate,
@@ -55,7 +55,7 @@ __all__ = [
 class SweepModule(ModuleType):
     """This module, which can be called."""
 
-    __call__ = staticmethod(sweeping.sweep)
+    __call__ = staticmethod(api_sweep.sweep)
 
     if TYPE_CHECKING:
 
@@ -64,4 +64,4 @@ class SweepModule(ModuleType):
 
 sys.modules[__name__].__class__ = SweepModule
 # Otherwise the first argument would be taken for `self`.
-__signature__ = inspect.signature(sweeping.sweep)
+__signature__ = inspect.signature(api_sweep.sweep)

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import _core, disk, foreign
 from .errors import EarlydropError
-from .policies import registry
+from .own_aqms import registry
 from .terminal import Progress, table
 
 SUFFIX = ".jsonl.gz"

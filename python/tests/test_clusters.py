@@ -38,7 +38,7 @@ limit = "30 packets"
 COMMAND = """
 import sys
 from earlydrop import cli
-from earlydrop.policies import registry
+from earlydrop.own_aqms import registry
 registry.trust_all()
 sys.exit(cli.main(sys.argv[1:]))
 """

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from earlydrop import _core
-from earlydrop.analysis import compare, entries, measures, statistics
+from earlydrop.analysis import entries, measures, paired, statistics
 from earlydrop.analysis.entries import Entry
 from earlydrop.render import result_text
 
@@ -39,11 +39,11 @@ def document(aqm: str, seed: int) -> dict[str, Any]:
     }
 
 
-def tabulated(seeds: int = 10) -> compare.Comparison:
+def tabulated(seeds: int = 10) -> paired.Comparison:
     aqms, numbers = ("red", "tred", "droptail"), tuple(range(1, seeds + 1))
     documents = [document(a, s) for a in aqms for s in numbers]
     titles = {"red": "RED", "tred": "TRED", "droptail": "DropTail"}
-    return compare.tabulate("toy", "bottleneck", aqms, titles, numbers, documents, {"droptail": ["max_th", "min_th"]})
+    return paired.tabulate("toy", "bottleneck", aqms, titles, numbers, documents, {"droptail": ["max_th", "min_th"]})
 
 
 def test_the_text_of_a_comparison(golden: Callable[[str, str], None]) -> None:
@@ -103,7 +103,7 @@ def test_a_misspelt_setting_is_left_for_the_checker() -> None:
 
 
 def test_runs_of_a_comparison_are_those_of_run(scenario: Path) -> None:
-    found = compare.compare(scenario, ["droptail", "red"], seeds=2, workers=2)
+    found = paired.compare(scenario, ["droptail", "red"], seeds=2, workers=2)
     assert found.seeds == (3, 4)
     alone = json.loads(_core.Scenario.load(str(scenario), []).run(4))
     together = dict(found.runs[("red", 4)])
@@ -128,8 +128,8 @@ def test_stars_follow_the_corrected_p_values() -> None:
 
 def test_a_short_warmup_is_warned_of(scenario: Path) -> None:
     sets = [("duration", "40 s")]
-    early = compare.compare(scenario, ["red"], seeds=3, sets=sets, workers=2)
-    late = compare.compare(scenario, ["red"], seeds=3, sets=[*sets, ("warmup", "20 s")], workers=2)
+    early = paired.compare(scenario, ["red"], seeds=3, sets=sets, workers=2)
+    late = paired.compare(scenario, ["red"], seeds=3, sets=[*sets, ("warmup", "20 s")], workers=2)
     assert early.warmups["red"].chosen_s == 0
     assert late.warmups["red"].chosen_s == 20
     assert not late.warnings
@@ -141,15 +141,15 @@ def test_a_short_warmup_is_warned_of(scenario: Path) -> None:
 def test_seeds_are_run_until_intervals_are_narrow(scenario: Path) -> None:
     sets = [("duration", "10 s"), ("warmup", "2 s")]
     rule = statistics.Stopping(0.05, least=3, most=24)
-    found = compare.compare(scenario, ["red", "droptail"], sets=sets, target=rule, workers=2)
+    found = paired.compare(scenario, ["red", "droptail"], sets=sets, target=rule, workers=2)
     assert 3 <= len(found.seeds) <= 24
-    fixed = compare.compare(scenario, ["red", "droptail"], seeds=len(found.seeds), sets=sets, workers=2)
+    fixed = paired.compare(scenario, ["red", "droptail"], seeds=len(found.seeds), sets=sets, workers=2)
     assert found.values == fixed.values
     for aqm in found.aqms:
-        for measure in compare.TARGETS:
+        for measure in paired.TARGETS:
             assert len(found.seeds) == 24 or rule.narrow(found.series(aqm, measure))
     impossible = statistics.Stopping(0.0001, least=2, most=4)
-    short = compare.compare(scenario, ["red"], sets=sets, target=impossible, workers=2)
+    short = paired.compare(scenario, ["red"], sets=sets, target=impossible, workers=2)
     assert len(short.seeds) == 4
     assert any("not narrow enough after 4 seeds" in w for w in short.warnings)
 
@@ -169,10 +169,10 @@ def stepped(seed: int, aqm: str, jump: float) -> dict[str, Any]:
     return made
 
 
-def stepped_comparison(seeds: int, jump: float) -> compare.Comparison:
+def stepped_comparison(seeds: int, jump: float) -> paired.Comparison:
     numbers = tuple(range(1, seeds + 1))
     runs = [stepped(s, aqm, jump * (aqm == "tred")) for aqm in ("red", "tred") for s in numbers]
-    return compare.tabulate("toy", "bottleneck", ("red", "tred"), {"red": "RED", "tred": "TRED"}, numbers, runs)
+    return paired.tabulate("toy", "bottleneck", ("red", "tred"), {"red": "RED", "tred": "TRED"}, numbers, runs)
 
 
 def test_equal_steps_of_few_seeds_are_no_stars() -> None:

@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 import earlydrop as ed
-from earlydrop import cli, disciplines
-from earlydrop.analysis import compare as comparisons
+from earlydrop import cli, discipline_names
 from earlydrop.analysis import entries, round_trips
+from earlydrop.analysis import paired as comparisons
 from earlydrop.strict_toml import parse_value
 
 ROOT = Path(__file__).parents[2]
@@ -77,7 +77,7 @@ def test_keys_of_the_scenario_are_laid_over_files(tmp_path: Path) -> None:
 
 def test_an_object_is_the_whole_queue_and_a_name_keeps_what_the_scenario_says() -> None:
     document = network().document(duration="5 s")
-    known = disciplines.catalogue()
+    known = discipline_names.catalogue()
     for given, expected in (
         ("red", {"aqm": "red", "limit": "30 packets", "min_th": 5, "max_th": 15, "max_p": 0.1, "w_q": 0.002}),
         (ed.aqm.Red(min_th=7), {"aqm": "red", "limit": "30 packets", "min_th": 7}),
@@ -110,7 +110,7 @@ def test_titles_tell_disciplines_of_one_name_apart(alone: ed.Compared) -> None:
 
 
 def test_settings_as_words_are_laid_over_the_queue() -> None:
-    document, known = network().document(duration="5 s"), disciplines.catalogue()
+    document, known = network().document(duration="5 s"), discipline_names.catalogue()
     given = entries.Entry("codel", given=(("target", "5ms"), ("limit", "9")))
     (entry,) = entries.entries([given])
     assert (entry.id, entry.title) == ("codel target=5ms limit=9", "CoDel target=5ms limit=9")
@@ -388,7 +388,7 @@ def test_a_sweep_is_shown(swept: Any) -> None:
 
 
 def test_sweeps_of_keys_files_and_dicts(tmp_path: Path) -> None:
-    from earlydrop import sweeping
+    from earlydrop import api_sweep
 
     file = tmp_path / "s.toml"
     network().save(file, duration="4 s", seed=5)
@@ -397,7 +397,7 @@ def test_sweeps_of_keys_files_and_dicts(tmp_path: Path) -> None:
         "load": {"path": "traffic.0.count", "values": [2, 4]},
         "queue.bottleneck.max_p": [0.05, 0.1],
     }
-    document = sweeping.document_from(file, factors, seeds=1)
+    document = api_sweep.document_from(file, factors, seeds=1)
     assert [f["name"] for f in document["factor"]] == ["rate", "load", "max_p"]
     assert document["first_seed"] == 5
     assert document["factor"][0]["unit"] == "Mbit/s"

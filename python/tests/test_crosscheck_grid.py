@@ -96,6 +96,8 @@ def test_a_long_table_is_data_beside_the_page(tmp_path: Path) -> None:
     head = ["queue", "rate", "simulator", "delay", "simulator"]
     link = campaign.data(tmp_path / "lab-notes" / "cells.md", head, [["red", "1", "2", "3,5", "4"]])
     assert link == "[data/cells.csv](../data/cells.csv)"
+    assert campaign.data(tmp_path / "page.md", ["a"], [["1"]], "more") == "[data/more.csv](data/more.csv)"
+    assert (tmp_path / "data" / "more.csv").read_text(encoding="utf-8") == "a\n1\n"
     text = (tmp_path / "data" / "cells.csv").read_text(encoding="utf-8")
     assert text == 'queue,rate,"rate, simulator",delay,"delay, simulator"\nred,1,2,"3,5",4\n'
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import json
 from pathlib import Path
@@ -44,17 +45,23 @@ def rows(decisions: ModuleType) -> list[dict[str, Any]]:
     return found
 
 
+def data(place: str) -> list[dict[str, str]]:
+    with (PAGE.parent / place).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 def test_every_discipline_of_the_catalogue_has_its_costs(decisions: ModuleType) -> None:
+    costs = {row["discipline"].strip("`"): row for row in data(decisions.DATA)}
+    assert list(costs) == list(catalogue()), "benches/decisions.py --write docs/performance.md"
+    for row in costs.values():
+        assert all(cell for key, cell in row.items() if key != "bound"), row
     body = PAGE.read_text(encoding="utf-8").partition(decisions.BEGIN)[2].partition(decisions.END)[0]
-    table = body.partition("| discipline |")[2].partition("\n\n")[0]
-    named = [line.split("`")[1] for line in table.splitlines() if line.startswith("| `")]
-    assert named == list(catalogue()), "benches/decisions.py --write docs/performance.md"
-    for line in table.splitlines():
-        if line.startswith("| `"):
-            assert all(cell.strip() for cell in line.strip("|").split("|")), line
+    for name in decisions.SHOWN:
+        *cells, bound = list(costs[name].values())[1:]
+        assert f"| `{name}`{' *' if bound else ''} | {' | '.join(cells)} |" in body, name
+    sizes = {(row["what grows"], row["discipline"].strip("`")) for row in data(decisions.SIZE_DATA)}
     for grows, aqm, *_ in decisions.SIZES:
-        assert f"| {grows} | |" in body
-        assert f"| `{aqm}` | instructions |" in body.partition(f"| {grows} | |")[2]
+        assert (grows, aqm) in sizes
 
 
 @pytest.mark.parametrize("measure", ["least_ns", "instructions"])
@@ -87,7 +94,8 @@ def test_times_survive_when_only_counts_are_renewed(decisions: ModuleType, tmp_p
     for number, row in enumerate(measured):
         row["least_ns"] = 20.0 + number
     page = tmp_path / "performance.md"
-    page.write_text(f"{decisions.BEGIN}\n{decisions.section(measured, catalogue(), 'hand')}\n{decisions.END}\n")
+    page.write_text(f"{decisions.BEGIN}\n{decisions.END}\n")
+    decisions.write(page, measured, catalogue(), "hand")
     fresh = [{**row, "least_ns": 1.0} for row in measured]
     new = {"aqm": "new", "grows": None, "size": 0, "least_ns": 2.0}
     decisions.stored_times(page, [*fresh, new])

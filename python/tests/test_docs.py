@@ -18,7 +18,7 @@ import pytest
 import key_pages
 import l4s_page
 import media_page
-from earlydrop import _core, disciplines
+from earlydrop import _core, discipline_names
 from earlydrop.cli.commands import app
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -275,7 +275,7 @@ def test_the_life_of_a_packet_names_functions_that_exist() -> None:
 
 def test_queues_of_other_programs_have_the_names_and_dialects_that_are_said() -> None:
     text = (ROOT / "docs/coming-from.md").read_text(encoding="utf-8").partition("## Queues of Linux")[2]
-    known = disciplines.catalogue()
+    known = discipline_names.catalogue()
     said: set[str] = set()
     for row in re.findall(r"^\| `(?:[^|]*\|){3}$", text, flags=re.MULTILINE):
         theirs, ours, difference = (cell.strip() for cell in row[1:-1].split("|"))
@@ -294,7 +294,7 @@ def test_queues_of_other_programs_have_the_names_and_dialects_that_are_said() ->
 
 def test_options_of_tc_have_the_names_that_are_said() -> None:
     text = (ROOT / "docs/coming-from.md").read_text(encoding="utf-8").partition("Options of `tc`")[2]
-    known = disciplines.catalogue()
+    known = discipline_names.catalogue()
     rows = re.findall(r"^\| (`[^|]*) \| (`[^|]*) \| (`[^|]*) \|", text, flags=re.MULTILINE)
     assert len(rows) >= 12
     for qdiscs, _, ours in rows:

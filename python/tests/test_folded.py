@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import earlydrop as ed
-from earlydrop import _core, aqm, disciplines, strict_toml
+from earlydrop import _core, aqm, discipline_names, strict_toml
 from earlydrop.cli.list import list_
 from earlydrop.cli.show import show
 
-FOLDED = disciplines.all_folded()
+FOLDED = discipline_names.all_folded()
 
 
 def scenario(queue: dict[str, Any]) -> dict[str, Any]:
@@ -34,8 +34,8 @@ def test_each_says_what_to_write_and_that_is_taken(one: dict[str, Any]) -> None:
         with pytest.raises(_core.ScenarioError) as error:
             _core.Scenario.parse(scenario({"aqm": name}), [])
         assert f"write {one['setting']}\n" in str(error.value)
-        with pytest.raises(disciplines.DisciplineError) as told:
-            disciplines.parse(name)
+        with pytest.raises(discipline_names.DisciplineError) as told:
+            discipline_names.parse(name)
         assert str(told.value).endswith(f'write "{one["text"]}"')
     with pytest.raises(AttributeError) as python:
         getattr(ed.aqm, aqm.class_name(one))
@@ -46,7 +46,7 @@ def test_each_says_what_to_write_and_that_is_taken(one: dict[str, Any]) -> None:
     written = tomllib.loads(one["setting"].replace(", ", "\n"))
     assert written == {"aqm": one["of"], **one["values"]}
     assert eval(call, dict(aqm.classes())).document() == written
-    asked = disciplines.parse(one["text"])
+    asked = discipline_names.parse(one["text"])
     assert {"aqm": asked.name, **{k: strict_toml.parse_value(v) for k, v in asked.settings}} == written
     whole = json.loads(_core.Scenario.parse(scenario(written), []).to_json())["queue"]["bottleneck"]
     assert written.items() <= whole.items()

@@ -13,7 +13,7 @@ import pytest
 from test_own_policies import cases
 
 from earlydrop import _core, aqm, cli, new_aqm
-from earlydrop.policies import registry
+from earlydrop.own_aqms import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from earlydrop import _core, cli
-from earlydrop.analysis import compare
+from earlydrop.analysis import paired
 from earlydrop.document import Document
 from earlydrop.render import plotting, result_text, run_report
 from earlydrop.render.run_text import run_text
@@ -115,7 +115,7 @@ def test_a_comparison_without_values_is_shown(tmp_path: Path, value: float | Non
         lacking = plain
         for place in places if at is None else [at]:
             lacking = [with_value(one, place, value) for one in lacking]
-        result = compare.tabulate(
+        result = paired.tabulate(
             "none", "bottleneck", ("a", "b"), {"a": "A", "b": "B"}, (1, 2, 3), [*plain, *lacking], {}
         )
         said = result_text.comparison_text(result)

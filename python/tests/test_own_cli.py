@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 from conftest import part_of
 
-from earlydrop import advise, cli, disciplines, links, tune, vectors
+from earlydrop import advise, cli, discipline_names, links, tune, vectors
 from earlydrop import study as studies
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -208,7 +208,7 @@ def test_links_and_comparisons_read_the_same_texts(quiet: Path) -> None:
     assert links.queue_settings(f"{quiet}:Quiet share=0.2", "q") == [("q.aqm", "quiet"), ("q.share", "0.2")]
     with pytest.raises(links.OptionError, match=r'--queue: .*red has no parameter min_t; did you mean "min_th"\?'):
         links.plan("5 Mbit/s", queue="red min_t=20")
-    assert disciplines.parse("codel target=5ms").title == "CoDel target=5ms"
+    assert discipline_names.parse("codel target=5ms").title == "CoDel target=5ms"
 
 
 # ---- under a name --------------------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ def test_parameters_are_searched_from_what_is_asked_for(scenario: Path, quiet: P
 
 
 def test_advice_takes_a_discipline(quiet: Path) -> None:
-    name = disciplines.find(str(quiet))["name"]
+    name = discipline_names.find(str(quiet))["name"]
     sweep = advise.question(advise.home("10mbit", "5mbit"), ["fq_codel", name], 1)
     assert [level.name for level in sweep.factor("queue").levels][-2:] == ["fq_codel", "quiet"]
 

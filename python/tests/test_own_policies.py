@@ -16,7 +16,7 @@ import pytest
 
 import earlydrop as ed
 from earlydrop import _core
-from earlydrop.policies import registry
+from earlydrop.own_aqms import registry
 from earlydrop.runner import RunError
 
 HERE = Path(__file__).parent

@@ -40,7 +40,7 @@ limit = "30 packets"
 COMMAND = """
 import sys
 from earlydrop import cli
-from earlydrop.policies import registry
+from earlydrop.own_aqms import registry
 from earlydrop.sweeps import report
 report.write_report = lambda *_: None
 registry.trust_all()

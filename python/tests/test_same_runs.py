@@ -14,7 +14,7 @@ from matplotlib.container import ErrorbarContainer
 
 import earlydrop as ed
 from earlydrop import cli, document, terminal
-from earlydrop.analysis import compare, measures, statistics
+from earlydrop.analysis import measures, paired, statistics
 from earlydrop.output import to_json
 from earlydrop.render import plotting, result_text
 
@@ -91,7 +91,7 @@ def test_compare_prints_one_run_as_one_run(fixed: Path, tmp_path: Path, capsys: 
 
 def test_the_figure_of_a_comparison_has_no_bars(fixed: Path) -> None:
     def bars(path: Path) -> list[bool]:
-        result = compare.compare(path, ["codel", "droptail"], seeds=3)
+        result = paired.compare(path, ["codel", "droptail"], seeds=3)
         drawn = plotting.comparison(result).axes
         return [c.has_xerr for ax in drawn for c in ax.containers if isinstance(c, ErrorbarContainer)]
 
@@ -231,7 +231,7 @@ def test_an_interval_ends_at_the_bounds_of_its_measure(
 
 
 def test_every_measure_of_a_comparison_knows_its_bounds() -> None:
-    bounds = {q.id: q.bounds for q in compare.QUANTITIES}
+    bounds = {q.id: q.bounds for q in paired.QUANTITIES}
     assert bounds["jain"] == (0.0, 1.0)
     assert bounds["drop_rate"] == bounds["utilisation"] == (0.0, 100.0)
     assert all(low == 0 for low, _ in bounds.values())
@@ -240,7 +240,7 @@ def test_every_measure_of_a_comparison_knows_its_bounds() -> None:
     assert measures.kind_of("what.ever").margin is None
 
 
-def toy(jain: list[float], aqms: tuple[str, ...] = ("red",)) -> compare.Comparison:
+def toy(jain: list[float], aqms: tuple[str, ...] = ("red",)) -> paired.Comparison:
     queue = {"utilisation": 0.9, "delay_mean_ms": 1.0, "delay_p99_ms": 2.0, "queue_mean_packets": 1.0, "drop_rate": 0.0}
     runs: list[Any] = [
         {"throughput_total_mbps": 1.0, "goodput_total_mbps": 1.0, "delay_mean_ms": 3.0, "jain": x,
@@ -248,7 +248,7 @@ def toy(jain: list[float], aqms: tuple[str, ...] = ("red",)) -> compare.Comparis
         for x in jain
     ]  # fmt: skip
     seeds = tuple(range(1, 1 + len(jain) // len(aqms)))
-    return compare.tabulate("toy", "bottleneck", aqms, {"red": "RED"}, seeds, runs)
+    return paired.tabulate("toy", "bottleneck", aqms, {"red": "RED"}, seeds, runs)
 
 
 def test_a_cut_interval_is_said_to_be_cut() -> None:
@@ -270,7 +270,7 @@ def test_a_cut_interval_is_said_to_be_cut() -> None:
 def test_a_comparison_that_cannot_be_printed_is_not_lost(
     fixed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(result: compare.Comparison) -> str:
+    def fail(result: paired.Comparison) -> str:
         raise OverflowError("int too large to convert to float")
 
     monkeypatch.setattr(result_text, "comparison_text", fail)

@@ -13,7 +13,7 @@ import pytest
 
 from earlydrop import _core
 from earlydrop import study as studies
-from earlydrop.disciplines import all_folded
+from earlydrop.discipline_names import all_folded
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDIES = ROOT / "studies"

@@ -13,7 +13,7 @@ import pytest
 
 from earlydrop import _core, cli
 from earlydrop import study as studies
-from earlydrop.study import disciplines, figures
+from earlydrop.study import discipline_levels, figures
 from earlydrop.study.experiment import Experiment
 from earlydrop.study.model import Study
 from earlydrop.study.parser.exhibits import ONE_SIGMA
@@ -149,15 +149,14 @@ def test_schemes_that_are_a_setting_of_a_discipline_run_under_their_own_names(wh
 
 
 def test_cost_is_what_was_measured_and_declared() -> None:
-    """The table of costs repeats docs/performance.md and the catalogue."""
-    text = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+    """The table of costs repeats what docs/performance.md shows, and the catalogue."""
+    with (ROOT / "docs/data/decisions.csv").open(newline="", encoding="utf-8") as file:
+        measured = {row["discipline"].strip("`"): row["instructions"] for row in csv.DictReader(file)}
     with (FOLDER / "cost.csv").open(newline="", encoding="utf-8") as file:
         rows = {row["Discipline"]: row for row in csv.DictReader(file)}
     for entry in json.loads(_core.catalogue()):
         row = rows.pop(entry["name"])
-        line = re.search(rf"^\| `{entry['name']}`.*$", text, re.MULTILINE)
-        assert line is not None
-        assert row["Instructions a packet"] == line[0].split("|")[4].strip(), entry["name"]
+        assert row["Instructions a packet"] == measured[entry["name"]], entry["name"]
         assert int(row["Parameters"]) == len(entry["parameters"]), entry["name"]
         assert int(row["Of these automatic"]) == sum(p["default"] == "auto" for p in entry["parameters"])
     assert not rows
@@ -166,7 +165,7 @@ def test_cost_is_what_was_measured_and_declared() -> None:
 def test_unknown_parameters_are_refused() -> None:
     given = {"disciplines": {"queue.bottleneck": {"limit": "9 packets", "known": {"max_pp": 0.1}}}}
     with pytest.raises(studies.StudyError, match=r'known: "max_pp".*did you mean "max_p"'):
-        disciplines.levels(StudyTable(given, "levels x"))
+        discipline_levels.levels(StudyTable(given, "levels x"))
 
 
 # ---- the ellipse ---------------------------------------------------------------------------------------------------

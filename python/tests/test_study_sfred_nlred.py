@@ -10,7 +10,7 @@ import pytest
 from conftest import part_of
 
 import earlydrop as ed
-from earlydrop import _core, disciplines
+from earlydrop import _core, discipline_names
 from earlydrop import study as studies
 from earlydrop.scenario import parse
 from earlydrop.study.model import Counted
@@ -220,7 +220,7 @@ def test_the_set_up_of_nlred_is_the_papers() -> None:
 
 def test_schemes_that_steer_to_a_length_have_parameters_that_red_lacks() -> None:
     def parameters(aqm: str) -> set[str]:
-        return {p["name"] for p in disciplines.find(aqm)["parameters"]}
+        return {p["name"] for p in discipline_names.find(aqm)["parameters"]}
 
     for aqm, own in {"rem": {"gamma", "phi", "q_ref"}, "pi": {"q_ref"}, "ared": {"alpha", "beta"}}.items():
         assert own <= parameters(aqm) - parameters("red")

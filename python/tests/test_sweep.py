@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from earlydrop import _core, cli, store, sweeps
-from earlydrop.analysis import compare
+from earlydrop.analysis import paired
 from earlydrop.expressions import ExpressionError, parse_condition
 from earlydrop.sweeps import executors, factors, outcome, parser, report, work
 
@@ -416,7 +416,7 @@ def test_a_sweep_gives_what_compare_gives(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
     file.write_text('name = "s"\n' + BASE.replace("scenario.", "").replace("[scenario]\n", ""), encoding="utf-8")
     found = made(read(TWO), tmp_path / "store")
-    other = compare.compare(file, ["red", "codel"], seeds=3, sets=[("topology.pairs", "2")], workers=2)
+    other = paired.compare(file, ["red", "codel"], seeds=3, sets=[("topology.pairs", "2")], workers=2)
     for at, aqm in ((0, "red"), (2, "codel")):
         for measure in ("goodput", "queue_delay"):
             assert found.series(measure, at) == other.series(aqm, measure)

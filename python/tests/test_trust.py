@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 from earlydrop import cli, playground
-from earlydrop.policies import registry
+from earlydrop.own_aqms import registry
 from earlydrop.toml_writer import to_toml
 
 ROOT = Path(__file__).resolve().parents[2]

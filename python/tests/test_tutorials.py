@@ -53,7 +53,7 @@ def test_your_own_aqm_runs_line_by_line(tmp_path: Path) -> None:
 
 def test_every_method_and_attribute_is_on_the_page() -> None:
     from earlydrop import _core
-    from earlydrop.policies.declare import METHODS
+    from earlydrop.own_aqms.declare import METHODS
 
     text = OWN.read_text(encoding="utf-8")
     assert all(f"`{name}(" in text for name in (*METHODS, "check"))

@@ -11,7 +11,7 @@ import pytest
 
 import window_coverage as coverage
 from earlydrop import _core, cli, sweeps
-from earlydrop.analysis import compare, overflows, round_trips, silent, window, words
+from earlydrop.analysis import overflows, paired, round_trips, silent, window, words
 from earlydrop.analysis.window import Reason, Recording, Track, Window
 from earlydrop.render import result_text
 from earlydrop.render.run_text import run_text
@@ -182,9 +182,9 @@ LINK = {
 BUFFERS = ["droptail limit=417", "droptail limit=833"]
 
 
-def over(begin: float, end: float) -> compare.Comparison:
+def over(begin: float, end: float) -> paired.Comparison:
     """Half a bandwidth-delay product against a whole one, from the one time to the other."""
-    return compare.compare({**LINK, "warmup": f"{begin} s", "duration": f"{end} s"}, BUFFERS, seeds=5, workers=2)
+    return paired.compare({**LINK, "warmup": f"{begin} s", "duration": f"{end} s"}, BUFFERS, seeds=5, workers=2)
 
 
 def test_a_window_shorter_than_the_cycle_of_a_flow_is_warned_of_wherever_it_lies() -> None:
@@ -267,7 +267,7 @@ def test_one_warning_stands_for_all_disciplines_with_the_same_window() -> None:
 # ---- nothing to compare --------------------------------------------------------------------------------------------
 
 
-def lightly(rate: str, **more: Any) -> compare.Comparison:
+def lightly(rate: str, **more: Any) -> paired.Comparison:
     traffic = [{"kind": "cbr", "count": 2, "rate": rate, "start": {"uniform": ["0 s", "1 s"]}}, *more.get("also", [])]
     document = {
         "name": "light",
@@ -282,7 +282,7 @@ def lightly(rate: str, **more: Any) -> compare.Comparison:
         "queue": {"bottleneck": {"aqm": "droptail"}},
         "traffic": traffic,
     }
-    return compare.compare(document, ["droptail", "codel"], seeds=3, workers=2)
+    return paired.compare(document, ["droptail", "codel"], seeds=3, workers=2)
 
 
 def test_where_no_queue_formed_nothing_is_called_equal() -> None:
@@ -326,7 +326,7 @@ def test_flows_that_cannot_send_are_named() -> None:
 
 def test_mean_and_quantile_that_disagree_are_said_together() -> None:
     shared = [0.1 * k for k in range(10)]
-    quantities = tuple(q.at("bottleneck") for q in compare.COMPARED if q.id in (words.MEAN, words.TAIL))
+    quantities = tuple(q.at("bottleneck") for q in paired.COMPARED if q.id in (words.MEAN, words.TAIL))
     values: dict[tuple[str, str], list[float | None]] = {
         ("a", words.MEAN): [20 + x for x in shared],
         ("a", words.TAIL): [30 + x for x in shared],
@@ -334,7 +334,7 @@ def test_mean_and_quantile_that_disagree_are_said_together() -> None:
         ("b", words.TAIL): [50 + 1.2 * x for x in shared],
     }
     titles = {"a": "A", "b": "B"}
-    found = compare.Comparison("x", "bottleneck", ("a", "b"), titles, tuple(range(10)), quantities, values, {}, {})
+    found = paired.Comparison("x", "bottleneck", ("a", "b"), titles, tuple(range(10)), quantities, values, {}, {})
     (said,) = words.opposite([("", found)])
     assert said == (
         "Mean and 99 % quantile of the queueing delay point opposite ways against A: with B the mean is "
@@ -342,7 +342,7 @@ def test_mean_and_quantile_that_disagree_are_said_together() -> None:
     )
     assert said in words.sentences([("", found)])
     values[("b", words.TAIL)] = [10 + 1.2 * x for x in shared]
-    assert words.opposite([("", compare.Comparison(
+    assert words.opposite([("", paired.Comparison(
         "x", "bottleneck", ("a", "b"), titles, tuple(range(10)), quantities, values, {}, {}))]) == []  # fmt: skip
 
 

@@ -140,7 +140,7 @@ pub fn named_in(doc: &mut Doc, file: Option<&str>) -> PyResult<Vec<OwnAqm>> {
         return Ok(Vec::new());
     }
     let loaded: Vec<(String, Py<Aqm>, String)> = Python::attach(|py| {
-        let registry = py.import("earlydrop.policies.registry")?;
+        let registry = py.import("earlydrop.own_aqms.registry")?;
         registry.call_method1("resolve", (aqms, named.clone(), file))?.extract()
     })?;
     let own: BTreeMap<&str, OwnAqm> = loaded

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from .. import disciplines
+from .. import discipline_names
 from ..document import Document
 from ..sweeps import Sweep, parse_document
 from ..toml_writer import to_toml
@@ -117,13 +117,13 @@ def control_times(rate_bps: float) -> tuple[float, float]:
 
 def limit_packets(aqm: str) -> int:
     """The catalogue's default limit; for a discipline whose limit there is no number of packets, a device's."""
-    found = [re.match(r"(\d+) packets", disciplines.find(name)["limit"]["default"]) for name in (aqm, "droptail")]
+    found = [re.match(r"(\d+) packets", discipline_names.find(name)["limit"]["default"]) for name in (aqm, "droptail")]
     return next(int(one[1]) for one in found if one)
 
 
 def settings(aqm: str, rate_bps: float) -> Document:
     """Settings of a discipline behind a shaper of this rate: Linux's, as far as it has the discipline."""
-    known = {p["name"]: p for p in disciplines.find(aqm)["parameters"]}
+    known = {p["name"]: p for p in discipline_names.find(aqm)["parameters"]}
     found: Document = {"aqm": aqm, "limit": f"{limit_packets(aqm)} packets"}
     if aqm in LINUX:
         found["dialect"] = "linux"

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .. import disciplines
+from .. import discipline_names
 from ..document import Document
 from ..errors import CompareError
-from ..policies import registry
-from ..queues import Queue
+from ..own_aqms import registry
+from ..queue_settings import Queue
 
 Catalogue = Mapping[str, Any]
 """Entries of disciplines by name, as `_core.catalogue()` has them."""
@@ -40,7 +40,7 @@ def entries(
 ) -> tuple[Entry, ...]:
     """The disciplines to compare, with ids and titles that tell them apart.
 
-    Texts are read by `earlydrop.disciplines`; `where` is their place in messages, `folder` that of the scenario.
+    Texts are read by `earlydrop.discipline_names`; `where` is their place in messages, `folder` that of the scenario.
 
     Raises:
         CompareError: there is no such discipline, or one is given twice.
@@ -57,7 +57,7 @@ def entries(
         if one in made[:k]:
             settings = _text({**one.settings, **dict(one.given)})
             raise CompareError(f'{where}: "{f"{one.aqm} {settings}".strip()}" is given twice')
-    known = disciplines.catalogue()
+    known = discipline_names.catalogue()
     return tuple(_named(one, made, known) for one in made)
 
 
@@ -77,8 +77,8 @@ def _of_text(text: str, where: str, folder: str | None) -> list[Entry]:
     if not text.strip(", "):
         raise CompareError(f'{where}: given "{text}"; allowed a discipline such as red or "codel target=5ms"')
     try:
-        found = [disciplines.parse(one, folder) for one in disciplines.split(text)]
-    except disciplines.DisciplineError as error:
+        found = [discipline_names.parse(one, folder) for one in discipline_names.split(text)]
+    except discipline_names.DisciplineError as error:
         raise CompareError(f"{where}: {error}") from error
     own = [registry.find(one.name) for one in found]
     return [

@@ -93,8 +93,8 @@ def _sentence(queue: str, aqm: str, where: str, drops: str, limit: str) -> str:
 
 
 def _remedy(aqm: str) -> str:
-    from .. import disciplines
+    from .. import discipline_names
 
-    known = disciplines.catalogue().get(aqm)
+    known = discipline_names.catalogue().get(aqm)
     default = f" (then {known['limit']['default']})" if known else ""
     return f'leave limit out{default}, or give one such as "1 bdp"'

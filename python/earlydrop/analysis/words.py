@@ -19,7 +19,7 @@ from .overflows import no_queue
 from .statistics import ALL_RUNS, ALPHA, Difference
 
 if TYPE_CHECKING:
-    from .compare import Comparison, Quantity
+    from .paired import Comparison, Quantity
 
 Found = Literal["less", "more", "perhaps less", "perhaps more", "equal", "none", "not judged"]
 LISTED = 4

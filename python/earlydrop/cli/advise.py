@@ -40,7 +40,7 @@ def advise(
     json: Json = False,
 ) -> int:
     """Recommend a queue for a home's line: a ranking by latency under load, pictures, configuration."""
-    from .. import disciplines, output, sweeps
+    from .. import discipline_names, output, sweeps
     from ..advise import CANDIDATES, home, question
     from ..advise import advise as judge
     from ..advise.pictures import before_and_after, calls
@@ -50,7 +50,7 @@ def advise(
 
     down, up, downloads = _older(down, up, rate, flows)
     line = home(down, up, rtt, link, buffer, downloads)
-    aqm = [disciplines.find(name)["name"] for name in aqm]
+    aqm = [discipline_names.find(name)["name"] for name in aqm]
     check_count("--seeds", seeds)
     check_workers(workers)
     check_out(out, "advice")

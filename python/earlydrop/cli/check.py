@@ -19,7 +19,7 @@ def check(scenario: ScenarioFile, /, *, set_: Sets = [], trust: Trust = False, j
     With --json a scenario is printed with every default.
     """
     from .. import _core
-    from ..policies import registry
+    from ..own_aqms import registry
 
     if registry.is_source(str(scenario)):
         return _check_discipline(str(scenario), set_, json)
@@ -46,7 +46,7 @@ def check(scenario: ScenarioFile, /, *, set_: Sets = [], trust: Trust = False, j
 
 
 def _check_discipline(source: str, sets: Sequence[str], as_json: bool) -> int:
-    from ..policies import registry
+    from ..own_aqms import registry
 
     if sets:
         raise InputError("--set: belongs to a scenario")

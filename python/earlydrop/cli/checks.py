@@ -30,7 +30,7 @@ def _named(path: str, value: str) -> tuple[str, str]:
     """A setting in which code that it names as a discipline is loaded, and named by its full path."""
     if not re.fullmatch(r"queue\..+\.aqm", path):
         return path, value
-    from ..policies import registry
+    from ..own_aqms import registry
 
     source = value.strip("\"'")
     if not registry.is_source(source):

@@ -92,7 +92,7 @@ def run(tokens: Sequence[str]) -> int:
         raise InputError(_said(error)) from error
     with contextlib.ExitStack() as stack:
         if bound.arguments.get("trust"):
-            from ..policies import registry
+            from ..own_aqms import registry
 
             stack.enter_context(registry.trusting())
         result = command(*bound.args, **bound.kwargs)

@@ -51,7 +51,7 @@ def compare(
 ) -> int:
     """Run a scenario with several disciplines and the same seeds, and compare them."""
     from .. import output
-    from ..analysis import compare as comparing
+    from ..analysis import paired
     from ..render import result_text
 
     check_count("--seeds", 10 if seeds is None else seeds)
@@ -64,7 +64,7 @@ def compare(
     check_out(out, "comparison")
     check_figure("--plot", plot)
     with terminal.Progress() as progress:
-        result = comparing.compare(
+        result = paired.compare(
             scenario, aqm, seeds=seeds or 10, sets=pairs, target=target, workers=workers, progress=progress
         )
     with output.rescued(lambda folder: result_text.write_runs(folder, result)):
@@ -86,11 +86,11 @@ def compare(
 
 def _check_sources(texts: Sequence[str]) -> None:
     """Refuse two files whose disciplines have one name: the later would stand for both."""
-    from .. import disciplines
-    from ..policies import registry
+    from .. import discipline_names
+    from ..own_aqms import registry
 
     seen: dict[str, tuple[str, str]] = {}
-    for source in (one.split(" ")[0] for text in texts for one in disciplines.split(text)):
+    for source in (one.split(" ")[0] for text in texts for one in discipline_names.split(text)):
         if not registry.is_source(source):
             continue
         known = registry.load(source)

@@ -61,7 +61,7 @@ def _own(keys: Sequence[str]) -> list[dict[str, Any]]:
 
     What the file names is not run without `--trust`; it then stands here by name and source alone.
     """
-    from ..policies import registry
+    from ..own_aqms import registry
 
     found = []
     for listed in registry.configured():
@@ -79,12 +79,12 @@ def _own(keys: Sequence[str]) -> list[dict[str, Any]]:
 
 def _folded() -> list[dict[str, Any]]:
     """The schemes that are a setting of a discipline."""
-    from .. import disciplines
+    from .. import discipline_names
 
     return [
         {k: one[k] for k in ("name", "title", "year")}
         | {"family": "settings of others", "summary": f"{one['text']}: {one['summary']}", "source": ""}
-        for one in disciplines.all_folded()
+        for one in discipline_names.all_folded()
     ]
 
 

@@ -44,7 +44,7 @@ def show(
         Name of the discipline or stack, as `earlydrop list` prints it, a file with a discipline of your own (mine.py,
         mine.py:MyRed, libmine.so), or a scenario's file, SCENARIO.toml.
     """
-    from .. import disciplines, stacks
+    from .. import discipline_names, stacks
 
     if aqm in stacks.names():
         if against is not None:
@@ -62,7 +62,7 @@ def show(
         given = "--set" if picture is None else f"--picture {picture}"
         raise InputError(f"{given}: belongs to a scenario, SCENARIO.toml; given the discipline {aqm}")
     entry = _discipline(aqm)
-    curves = _curves(entry, disciplines.catalogue())
+    curves = _curves(entry, discipline_names.catalogue())
     if plot is not None:
         _draw(plot, entry, curves)
     if json:
@@ -77,16 +77,16 @@ def _discipline(name: str) -> dict[str, Any]:
 
     A name that is none may be meant for something else of `show`.
     """
-    from .. import disciplines, stacks
+    from .. import discipline_names, stacks
     from ..schema import choices
     from ..strict_toml import meant, nearest
 
     try:
-        return disciplines.find(name)
-    except disciplines.DisciplineError as error:
-        folded = disciplines.folded(name)
+        return discipline_names.find(name)
+    except discipline_names.DisciplineError as error:
+        folded = discipline_names.folded(name)
         if folded is not None:
-            return disciplines.find(folded["of"]) | {"folded": folded}
+            return discipline_names.find(folded["of"]) | {"folded": folded}
         known = stacks.catalogue()["stacks"]
         tcp = meant(name, [one["name"] for one in choices("tcps")])
         if tcp is not None:
@@ -124,7 +124,7 @@ def _curves(entry: dict[str, Any], entries: dict[str, Any]) -> list[tuple[str, l
 def _own_curve(name: str, averages: list[float]) -> list[float] | None:
     """The drop curve of a discipline with its defaults."""
     from .. import _core
-    from ..policies import registry
+    from ..own_aqms import registry
 
     known = registry.find(name)
     if known is None:

@@ -25,11 +25,11 @@ def conformance(
     json: Json = False,
 ) -> int:
     """Try a discipline of your own on the properties that the catalogue's hold; exit code 1 if one fails."""
-    from .. import disciplines
+    from .. import discipline_names
 
     if not 1 <= packets <= MOST:
         raise InputError(f"--packets: given {packets}; allowed 1 to {MOST}", given=str(packets), allowed=f"1 to {MOST}")
-    known = disciplines.own(aqm)
+    known = discipline_names.own(aqm)
     # In a thread, so that code that never returns can be interrupted.
     outcomes = ThreadPoolExecutor(1).submit(known.native.conformance, packets).result()
     failed = sum(failure is not None for _, _, failure, _ in outcomes)

@@ -31,11 +31,11 @@ def vectors(
     json: Json = False,
 ) -> int:
     """Print, write or check decision vectors: recorded decisions against which other implementations are tested."""
-    from .. import disciplines
+    from .. import discipline_names
     from .. import vectors as recorded
 
     known = recorded.names()
-    aqm = [name if name in known else disciplines.find(name)["name"] for name in aqm]
+    aqm = [name if name in known else discipline_names.find(name)["name"] for name in aqm]
     if out is not None and check is not None:
         raise InputError("--out and --check exclude each other", allowed="one of them")
     if check is not None and not check.is_dir():

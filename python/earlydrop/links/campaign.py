@@ -186,19 +186,20 @@ def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def data(page: Path, head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """Write a long table of a page of lab notes as data of the same name, and return the link to it.
+def data(page: Path, head: Sequence[str], body: Sequence[Sequence[str]], name: str | None = None) -> str:
+    """Write a long table of a page as data, and return the link to it.
 
-    Where several columns have the same heading, each gets the name of its measure in front.
+    Data of a page of lab notes have its name; another page, which is beside the folder of data, gives one. Where
+    several columns have the same heading, each gets the name of its measure in front.
     """
     measure, names = "", []
-    for name in head:
-        shared = head.count(name) > 1
-        measure = measure if shared else name
-        names.append(f"{measure}, {name}" if shared else name)
+    for column in head:
+        shared = head.count(column) > 1
+        measure = measure if shared else column
+        names.append(f"{measure}, {column}" if shared else column)
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([names, *body])
-    place = f"../data/{page.stem}.csv"
+    place = f"data/{name}.csv" if name else f"../data/{page.stem}.csv"
     disk.make_folders((page.parent / place).parent)
     disk.replace(page.parent / place, text.getvalue())
     return f"[{place.removeprefix('../')}]({place})"

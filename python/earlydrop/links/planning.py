@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ..document import discipline
 from ..errors import FAILED, WRONG_INPUT, EarlydropError
-from ..policies.declare import PolicyError
+from ..own_aqms.declare import PolicyError
 from ..terminal import delay_text, rate_text
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def queue_settings(spec: str | Mapping[str, Any] | Queue, prefix: str) -> list[t
         spec = spec.document()
     if isinstance(spec, Mapping):
         return [(f"{prefix}.{key}", v if isinstance(v, str) else json.dumps(v)) for key, v in spec.items()]
-    from ..disciplines import DisciplineError, parse
+    from ..discipline_names import DisciplineError, parse
 
     try:
         asked = parse(spec)
@@ -284,7 +284,7 @@ def _compiled(scenario: _core.Scenario, option: str) -> None:
     aqms = json.loads(scenario.to_json()).get("aqms", {})
     if not aqms:
         return
-    from ..policies import registry
+    from ..own_aqms import registry
 
     for name, entry in aqms.items():
         known = registry.find(name, entry["digest"])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..analysis.compare import Comparison, Quantity
+    from ..analysis.paired import Comparison, Quantity
 
 COLUMNS = 3
 ALONE = 4.6

@@ -14,7 +14,7 @@ from .run_report import RESULT
 from .template import render
 
 if TYPE_CHECKING:
-    from ..analysis.compare import Comparison
+    from ..analysis.paired import Comparison
 
 REPORT = "report.html"
 
@@ -36,7 +36,7 @@ def renew(folder: Path) -> Path:
     Raises:
         ForeignError: its files cannot be read.
     """
-    from ..analysis.compare import tabulate
+    from ..analysis.paired import tabulate
 
     with foreign.fitting(folder):
         said, base = (foreign.checked(folder / name, shape, folder) for name, shape in FILES.items())

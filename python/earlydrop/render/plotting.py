@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..analysis.compare import Comparison, Quantity
+    from ..analysis.paired import Comparison, Quantity
 
 COLUMN, PAGE = 3.5, 7.2
 """Widths in inches: one column and two columns of a journal page."""

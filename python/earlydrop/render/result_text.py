@@ -15,7 +15,7 @@ from .run_text import run_text
 if TYPE_CHECKING:
     import polars
 
-    from ..analysis.compare import Comparison
+    from ..analysis.paired import Comparison
 
 
 # ---- text ----------------------------------------------------------------------------------------------------------
@@ -105,9 +105,9 @@ def write_comparison(folder: Path, result: Comparison, version: str) -> None:
 
 def write_runs(folder: Path, result: Comparison) -> None:
     """The runs of a comparison: a table of the measures, and each result document."""
-    from ..analysis import compare
+    from ..analysis import paired
 
-    rows = compare.rows(result)
+    rows = paired.rows(result)
     write_csv(folder / "runs.csv", rows)
     measures = columns.measured((m.id, m.title, m.unit) for m in result.measures)
     columns.write(folder, {"runs.csv": columns.of(rows[0], "runs", measures)})

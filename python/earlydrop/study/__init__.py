@@ -3,7 +3,7 @@
 A study folder holds `study.toml` and perhaps tables of published values (docs/studies.md describes both). The way
 through it:
 
-    parser/             study.toml -> model.py, everything checked (disciplines.py makes levels from the catalogue)
+    parser/             study.toml -> model.py, all checked (discipline_levels.py makes levels from the catalogue)
     runs.py             model -> runs -> one value for each cell, measure and seed (extraction.py)
     verdicts.py         values -> verdicts on the claims (select.py says which cells)
     previews.py         what a quick run may say beside the full run

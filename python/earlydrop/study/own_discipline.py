@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..disciplines import Asked, parse, words
-from ..policies import registry
+from ..discipline_names import Asked, parse, words
+from ..own_aqms import registry
 from ..strict_toml import parse_value
-from .disciplines import catalogue
+from .discipline_levels import catalogue
 from .experiment import Axis, Level, StudyError
 from .model import Study
 

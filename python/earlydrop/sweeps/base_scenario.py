@@ -46,14 +46,14 @@ def with_code(base: Document, folder: Path, file: Path) -> Document:
     Raises:
         ScenarioError: a discipline cannot be loaded, or is not trusted.
     """
-    from ..policies import registry
+    from ..own_aqms import registry
 
     return registry.pinned(base, str(folder), str(file))
 
 
 def with_digest(base: Document, aqm: str) -> Document:
     """A copy that names the discipline `aqm` by the digest of its code, if it is one from outside."""
-    from ..policies import registry
+    from ..own_aqms import registry
 
     known = registry.find(aqm)
     return base if known is None else {**base, "aqms": {**base.get("aqms", {}), aqm: {"digest": known.digest}}}
@@ -65,7 +65,7 @@ def levels_with_code(factors: Sequence[Factor], base: Document, folder: Path, fi
     Raises:
         ScenarioError: a discipline cannot be loaded, or is not trusted.
     """
-    from ..policies import registry
+    from ..own_aqms import registry
 
     def named(path: str, text: str) -> tuple[str, str]:
         if not (path.startswith("queue.") and path.endswith(".aqm") and registry.is_source(text.strip("\"'"))):

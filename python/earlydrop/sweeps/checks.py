@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from .. import _core
-from ..analysis.compare import Quantity
+from ..analysis.paired import Quantity
 from ..document import Document
 from ..strict_toml import letters, nearest, suggestion
 from .base_scenario import checker_error, one_line, overlay_toml

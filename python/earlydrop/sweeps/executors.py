@@ -141,7 +141,7 @@ class Cluster:
         return max(1, self._slots)
 
     def submit(self, number: int, tasks: Sequence[work.Task]) -> None:
-        from ..policies.parcel import pack
+        from ..own_aqms.parcel import pack
 
         own = pack([self._base, *tasks])
         submitted: Any = self._client.submit(

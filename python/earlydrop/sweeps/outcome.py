@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..analysis import measures, overflows, statistics, window
-from ..analysis.compare import Quantity, passing_note
+from ..analysis.paired import Quantity, passing_note
 from ..analysis.statistics import Difference, Estimate
 from ..analysis.window import Window
 from ..document import Document

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from .. import _core, foreign
-from ..analysis.compare import QUANTITIES, TARGETS, Quantity
+from ..analysis.paired import QUANTITIES, TARGETS, Quantity
 from ..analysis.statistics import Interval, Stopping
 from ..document import Document
 from ..expressions import Condition, ExpressionError, parse_condition

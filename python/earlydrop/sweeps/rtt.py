@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from .. import _core
 from ..analysis import round_trips
-from ..analysis.compare import measured_queue
+from ..analysis.paired import measured_queue
 from ..document import Document
 from ..errors import CompareError
 from ..toml_writer import toml_value

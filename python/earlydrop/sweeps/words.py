@@ -29,7 +29,7 @@ from ..analysis.words import (
 )
 
 if TYPE_CHECKING:
-    from ..analysis.compare import Quantity
+    from ..analysis.paired import Quantity
     from ..analysis.statistics import Difference
     from .outcome import Outcome
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars
 
     from .. import _core
-    from ..policies.parcel import Parcel
+    from ..own_aqms.parcel import Parcel
 
 Sets = tuple[tuple[str, str], ...]
 Source = Sets | str
@@ -58,7 +58,7 @@ def make(base: Document | None, tasks: Sequence[Task], own: Sequence[Parcel] = (
     from .. import _core
 
     if own:
-        from ..policies.parcel import unpack
+        from ..own_aqms.parcel import unpack
 
         unpack(own)
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .. import foreign
-from ..analysis.compare import QUANTITIES, CompareError, Quantity
+from ..analysis.paired import QUANTITIES, CompareError, Quantity
 from ..analysis.statistics import Difference
 from ..document import Document
 from ..errors import EarlydropError
-from ..queues import NEEDED_UNITS
+from ..queue_settings import NEEDED_UNITS
 from ..sweeps.base_scenario import (
     NEUTRAL,
     checker_error,
@@ -127,15 +127,15 @@ def problem(
         TuneError: an objective or a parameter is unknown, or a range is wrong.
         ScenarioError: the scenario is wrong.
     """
-    from .. import _core, disciplines
-    from ..analysis.compare import compared_queue
+    from .. import _core, discipline_names
+    from ..analysis.paired import compared_queue
 
-    disciplines.load_sources([aqm])
+    discipline_names.load_sources([aqm])
     name = _core.Scenario.load(str(path), list(sets)).name
     document = with_code(foreign.from_toml(path), path.parent, path)
     try:
-        asked = disciplines.parse(aqm, str(path.parent))
-    except disciplines.DisciplineError as error:
+        asked = discipline_names.parse(aqm, str(path.parent))
+    except discipline_names.DisciplineError as error:
         raise TuneError(f"--aqm: {error}") from error
     aqm, entry = asked.name, asked.entry
     try:
@@ -151,7 +151,7 @@ def problem(
     )
     own = (base.get("queue") or {}).get(queue, {})
     if own.get("aqm") != aqm:
-        known = {p["name"] for p in entry["parameters"]} | set(disciplines.SHARED)
+        known = {p["name"] for p in entry["parameters"]} | set(discipline_names.SHARED)
         base.setdefault("queue", {})[queue] = {**{k: v for k, v in own.items() if k in known}, "aqm": aqm}
     base = with_digest(base, aqm)
     checked = json.loads(_core.Scenario.parse(base, []).to_json())["queue"][queue]

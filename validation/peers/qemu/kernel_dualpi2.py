@@ -191,7 +191,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="cells whose name has this text")
     parser.add_argument("--simulator", action="store_true", help="only the simulator, of what is in the file")
     parser.add_argument("--write", type=Path, required=True, help="CSV for the figures")
-    parser.add_argument("--page", type=Path, help="page whose table is replaced")
+    parser.add_argument("--page", type=Path, help="page whose table, data beside it, is replaced")
     given = parser.parse_args()
     rows = TABLE.stored(given.write)
     if not given.simulator:
@@ -209,7 +209,7 @@ def main() -> int:
     head, body = table(rows, simulated(list(TABLE.means(rows))))
     print(show(head, body, left=1))
     if given.page:
-        campaign.put(given.page, "kernel dualpi2", campaign.markdown(head, body))
+        campaign.put(given.page, "kernel dualpi2", campaign.data(given.page, head, body, "kernel-dualpi2"))
     return 0
 
 

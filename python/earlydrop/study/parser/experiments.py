@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...strict_toml import unknown
-from .. import disciplines
+from .. import discipline_levels
 from ..experiment import Axis, Experiment, Level, StudyError
 from ..model import Choice
 from ..study_table import StudyTable
@@ -180,7 +180,7 @@ def parse_levels(t: StudyTable, key: str) -> tuple[Level, ...]:
 def parse_shared_levels(name: str, given: Any) -> tuple[Level, ...]:
     """Levels for several axes: a list, or one for each discipline of the catalogue."""
     if isinstance(given, Mapping):
-        return disciplines.levels(StudyTable(given, f"levels {name}"))
+        return discipline_levels.levels(StudyTable(given, f"levels {name}"))
     return parse_levels(StudyTable({name: given}, "levels"), name)
 
 
@@ -196,7 +196,7 @@ def parse_axis(
     elif t.has("values"):
         levels = _number_levels(t)
     elif t.has("vary"):
-        levels = disciplines.settings(t, scenario, before)
+        levels = discipline_levels.settings(t, scenario, before)
     else:
         use = t.text("use")
         if use not in shared:

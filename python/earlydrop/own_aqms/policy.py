@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from .. import _core, extras
-from ..queues import Queue, about, signature
+from ..queue_settings import Queue, about, signature
 from . import maths, plain, registry
 from .declare import Definition, PolicyError, define
 from .description import describe

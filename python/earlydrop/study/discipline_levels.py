@@ -7,9 +7,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..disciplines import all_folded
+from ..discipline_names import all_folded
 from ..document import overlay
-from ..queues import NEEDED_UNITS
+from ..queue_settings import NEEDED_UNITS
 from ..strict_toml import unknown
 from .experiment import Axis, Level
 from .study_table import StudyTable

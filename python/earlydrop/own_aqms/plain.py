@@ -110,7 +110,7 @@ class Instance:
         own = [
             frame
             for frame in traceback.extract_tb(place)
-            if not frame.filename.replace("\\", "/").endswith("earlydrop/policies/plain.py")
+            if not frame.filename.replace("\\", "/").endswith("earlydrop/own_aqms/plain.py")
         ]
         said = str(error)
         title = self._definition.title

@@ -95,7 +95,7 @@ def load_sources(texts: Sequence[str]) -> None:
     Raises:
         PolicyError: the code is broken.
     """
-    from .policies import registry
+    from .own_aqms import registry
 
     for text in texts:
         name = text.split(" ")[0]
@@ -111,7 +111,7 @@ def split(text: str) -> list[str]:
 def catalogue() -> dict[str, dict[str, Any]]:
     """The catalogue's disciplines by name, and those from outside that this process has loaded."""
     from . import _core
-    from .policies import registry
+    from .own_aqms import registry
 
     entries = {entry["name"]: entry for entry in json.loads(_core.catalogue())}
     return entries | {known.native.name: json.loads(known.native.entry()) for known in registry.known()}
@@ -124,7 +124,7 @@ def find(name: str, folder: str | None = None) -> dict[str, Any]:
         DisciplineError: there is none.
         PolicyError: the code is broken.
     """
-    from .policies import registry
+    from .own_aqms import registry
 
     if registry.is_source(name):
         return dict(json.loads(registry.load(name).native.entry()))
@@ -166,7 +166,7 @@ def own(name: str) -> Any:
         DisciplineError: there is none, or it is one of the catalogue.
         PolicyError: the code is broken.
     """
-    from .policies import registry
+    from .own_aqms import registry
 
     known = registry.find(find(name)["name"])
     if known is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import foreign, runner
 from ..document import Document, flow_count, lookup, same_run, with_traces
 from ..errors import CompareError as CompareError
-from ..queues import Queue
+from ..queue_settings import Queue
 from ..runner import Job, Progress, no_progress
 from . import round_trips, silent, statistics, window, words
 from .entries import Entry, entries, with_entry
@@ -264,16 +264,16 @@ def compare(
 ) -> Comparison:
     """Run the scenario in a file, or as a dict, with each discipline at its compared queue, each with the same seeds.
 
-    A discipline may have parameters of its own, as `codel target=5ms` (`earlydrop.disciplines` has the form).
+    A discipline may have parameters of its own, as `codel target=5ms` (`earlydrop.discipline_names` has the form).
     With `target`, `seeds` is not looked at: seeds are run until the intervals of `TARGETS` are narrow enough in every
     discipline. Settings of that queue that belong to the scenario's own discipline and are unknown to another are left
     out for the other, and reported. `where` is the place of the disciplines in messages.
     """
-    from .. import _core, disciplines
+    from .. import _core, discipline_names
 
     if isinstance(source, Path):
         # What is named here is trusted; a scenario that names the same code then finds it.
-        disciplines.load_sources([item for item in aqms if isinstance(item, str)])
+        discipline_names.load_sources([item for item in aqms if isinstance(item, str)])
         checked = _core.Scenario.load(str(source), list(sets))
         named = entries(aqms, where, str(source.parent))
         document = from_file(source)
@@ -281,7 +281,7 @@ def compare(
         checked = _core.Scenario.parse(source, list(sets))
         named = entries(aqms, where)
         document = dict(source)
-    known = disciplines.catalogue()
+    known = discipline_names.catalogue()
     place = str(source) if isinstance(source, Path) else checked.name
     queue = compared_queue(place, document)
     normal = json.loads(checked.to_json())
@@ -354,7 +354,7 @@ def _about(runs: Mapping[str, tuple[_core.Scenario, Sequence[Document]]]) -> lis
 
 def from_file(path: Path) -> Document:
     """The scenario in a file, which then means the same in any folder: with its traces, and its code by digest."""
-    from ..policies import registry
+    from ..own_aqms import registry
 
     document = with_traces(foreign.from_toml(path), path.parent)
     return registry.pinned(document, str(path.parent), str(path))

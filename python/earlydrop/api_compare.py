@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core, extras, notebook
 from .analysis import round_trips, words
-from .analysis.compare import (
+from .analysis.paired import (
     CompareError,
     Comparison,
     compared_queue,
@@ -21,14 +21,14 @@ from .analysis.compare import (
     measured_queue,
     rows,
 )
-from .analysis.compare import (
+from .analysis.paired import (
     compare as compare_on,
 )
 from .analysis.statistics import Stopping
 from .document import Document, overlay
 from .output import to_json
-from .policies.registry import trusting
-from .queues import Queue
+from .own_aqms.registry import trusting
+from .queue_settings import Queue
 from .runner import Progress
 from .scenario import Network
 from .terminal import Progress as Shown

@@ -9,14 +9,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from . import _core, disciplines, sweeps
-from .analysis.compare import compared_queue, measured_queue
+from . import _core, discipline_names, sweeps
 from .analysis.entries import entries, with_entry
-from .comparing import Source, document_of
+from .analysis.paired import compared_queue, measured_queue
+from .api_compare import Source, document_of
 from .document import Document
 from .output import NAME
-from .policies.registry import trusting
-from .queues import Queue
+from .own_aqms.registry import trusting
+from .queue_settings import Queue
 from .scenario import Network
 from .sweeps import SweepError
 from .sweeps.factors import titled
@@ -151,7 +151,7 @@ def _listed(name: str, levels: Any) -> list[Any]:
 def _aqms(base: Document, queue: str, aqms: Sequence[Any]) -> tuple[Document, dict[str, str]]:
     """The discipline: every level has the whole queue. `base` then lists code from outside."""
     chosen = entries(aqms, "factor aqm")
-    known = disciplines.catalogue()
+    known = discipline_names.catalogue()
     levels: list[Document] = []
     for entry in chosen:
         mine, sets, _ = with_entry(base, [], queue, entry, known)
