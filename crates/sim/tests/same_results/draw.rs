@@ -241,7 +241,8 @@ pub fn drawn(number: u64) -> String {
     text
 }
 
-pub const AQMS: [&str; 8] = ["droptail", "red", "nlred", "tred", "rem", "pi", "avq", "yellow"];
+/// PI has two kinds: as in ns-2, and with a derivative.
+pub const AQMS: [&str; 9] = ["droptail", "red", "nlred", "tred", "rem", "pi", "pi", "avq", "yellow"];
 
 /// Parameters with which a discipline acts within seconds.
 pub fn parameters(draw: &mut Draw, of: &Choices, aqm: &str) -> String {
@@ -260,7 +261,7 @@ pub fn parameters(draw: &mut Draw, of: &Choices, aqm: &str) -> String {
         }
         "pi" => format!(
             "a = 0.002\nb = 0.0018\nkd = {}\nq_ref = {q_ref}\ntupdate = \"{tupdate}\"\ndialect = \"{dialect}\"\n",
-            draw.of(&["0", "0.002"])
+            if dialect == "ns2" { "0" } else { "0.002" }
         ),
         "avq" => format!("victim = \"{}\"\ndialect = \"{dialect}\"\n", draw.of(&["arrival", "arrival", "front"])),
         "yellow" => format!("step = 0.01\nq_ref = {q_ref}\ntupdate = \"{tupdate}\"\n"),
