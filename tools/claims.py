@@ -219,8 +219,8 @@ def claims_block(study: Study, kept: dict[str, Any]) -> str:
         lines.append(f"| {len(counted) - SHOWN} others | | at most {counted[SHOWN][0]} each |")
     seeds = " or ".join(str(n) for n in kept["seeds"])
     about = (
-        "Every claim with its sentence, its effect, the paper's values and its verdict in each reading "
-        f"({LEGEND}; empty: not run); 95 % intervals over {seeds} seeds, of several cases the one that decides:"
+        f"All claims, with their verdict in each reading ({LEGEND}; empty: not run) and 95 % intervals over {seeds} "
+        "seeds, of several cases the one that decides:"
     )
     place = f"data/{study.folder.name}-verdicts.csv"
     return "\n".join([*lines, "", about, "", f"[{place}]({place})"])

@@ -42,37 +42,17 @@ that link: a discipline made for other rates shows so.
 """
 
 
-CAPTION = "*All defaults; forty flows join ten after 20 s ([setup](README.md)).*"
+CAPTION = "*All defaults ([setup](README.md)).*"
 
-PROPOSALS = """## Proposals since 2016
+LEFT_OUT = """## Proposals that are here, and that are not
 
-Those that others compare with, here if code of their authors, or of the simulator that they are compared in, says every
-rule, and if they need nothing of the senders that these do not have:
+A scheme that others compare with is here if code of its authors, or of the simulator that it is compared in, says every
+rule, and if it needs nothing of the senders that these do not have. The rows are proposals since 2016, and schemes that
+the papers cite and that no text at hand defines well enough:
 
-| proposal | here | why, or why not |
-|---|---|---|
-| PI2 (CoNEXT 2016) | [`pi2`](pi2.md) | the root of DualPI2, in one queue; the authors' Linux module |
-| TCN (CoNEXT 2016) | [`step`](step.md) | `measure = "sojourn"` |
-| COBALT, CAKE (2018) | [`cobalt`](cobalt.md), [`cake`](cake.md) | in Linux |
-| AFQ (NSDI 2018) | [`afq`](afq.md) | what SP-PIFO, AIFO and Cebinae are compared with |
-| ECN# (CoNEXT 2019) | [`ecn_sharp`](ecn_sharp.md) | marks of data centres after DCTCP's step; the authors' ns-3 model |
-| SP-PIFO (NSDI 2020) | [`sp_pifo`](sp_pifo.md) | a sorted queue on switches, nearly; the authors' simulator |
-| FQ-COBALT (ns-3, 2020) | [`fq_cobalt`](fq_cobalt.md) | in ns-3 |
-| AIFO (SIGCOMM 2021) | [`aifo`](aifo.md) | sorting by admission alone; the authors' simulator |
-| DualPI2, the ramp (RFC 9332, 2023) | [`dualpi2`](dualpi2.md) | both appendix A and Linux |
-| Dual-queue Curvy RED (RFC 9332, appendix B) | | no text of the appendix was at hand |
-| ABC (NSDI 2020) | | senders that take "accelerate" and "brake" from the ECN field |
-| Queue protection of DOCSIS (draft-briscoe-docsis-q-protection) | | against senders that ours are not |
-| PCQ (NSDI 2020), Gearbox (NSDI 2022), PACKS (NSDI 2025) | | more of the kind of SP-PIFO and AIFO |
-| HCSFQ (NSDI 2021) | | shares by a hierarchy, which scenarios do not have |
-| Cebinae (SIGCOMM 2022) | | the timing of a switch and its controller is part of the scheme |
-| CSAQM, VDQ-CSAQM (packet values) | | markers that write a value into each packet |
-| iRED (P4, 2022), PI2 in P4 | | RED and PI2 as pipelines of switches have to do them |
-| schemes that learn | | [agents](../learning.md) decide from outside |
+[data/proposals.csv](../data/proposals.csv)
 
-"""
-
-LEFT_OUT = """## Parameters
+## Parameters
 
 Every parameter of every discipline, parent and marker, and where its default is from:
 
@@ -86,42 +66,7 @@ Every parameter of every discipline, parent and marker, and where its default is
 
 [`parents`](parents.md) are shapers that have any of the disciplines as their child: TBF, HTB, and Wi-Fi with airtime
 fairness.
-
-## Not here
-
-Schemes that the papers cite and that no text at hand defines well enough to write them:
-
-| scheme | cited by | what is known | what is missing |
-|---|---|---|---|
 """
-UNKNOWN = [
-    (
-        "Hybrid RED (Haider, Sirisena, Pawlikowski, ICT 2003)",
-        "DDRED",
-        "RED that looks at the queue as it is and at its average",
-        "the rule that combines the two, and its constants",
-    ),
-    (
-        "Fair sharing of adaptive and non-adaptive flows (Anjum, Tassiulas, INFOCOM 1999)",
-        "SFRED",
-        "per-flow counts of waiting packets decide whether a flow's arrival is dropped, and with which of a few "
-        "probabilities",
-        "the thresholds, the probabilities and the spacing; FRED is the scheme of this kind here",
-    ),
-    (
-        "TCC (Ren, Lin, Huang, IEEE Communications Letters 9, 2005)",
-        "SFRED",
-        "a classifier with two categories decides in place of a drop probability",
-        "the features, and the weights of the classifier",
-    ),
-    (
-        "Robust proportional controller (Wang, Rong, Liu, Computer Communications 31, 2008)",
-        "TRED",
-        "`p` in proportion to `q - q_ref`, by a second-order model of TCP",
-        "the gains; [`pi`](pi.md) with `b` equal to `a` is a proportional controller in its incremental form, with "
-        "`kd` above 0 a PD controller, and PD-RED moves max_p by one",
-    ),
-]
 
 
 def entries() -> list[dict[str, Any]]:
@@ -143,7 +88,7 @@ def index(catalogue: Sequence[Mapping[str, Any]]) -> str:
         for one in json.loads(_core.folded())
     ]
     lines.append("")
-    lines.append(PROPOSALS + LEFT_OUT + "".join(f"| {' | '.join(row)} |\n" for row in UNKNOWN))
+    lines.append(LEFT_OUT)
     return "\n".join(lines)
 
 
@@ -203,9 +148,7 @@ limit = "500 packets"
 ```
 
 An access point with two fast stations and a slow one, FQ-CoDel for each. The bottleneck's `rate` is that of the wire
-behind it, and `class = 2` in a traffic entry makes its packets those of the slow station. With `queues = "shared"` and
-a `droptail` of 1000 packets it is what Wi-Fi was before: the slow station has most of the time on air, and all wait for
-it.
+behind it, and `class = 2` in a traffic entry makes its packets those of the slow station:
 
 ```toml
 [queue.bottleneck]
@@ -239,9 +182,15 @@ def marker_page() -> str:
     """The page of the traffic conditioners."""
     found = json.loads(_core.markers())
     lines = [MARKERS + found["doc"].strip().replace("\n## ", "\n\n## "), "", "## Parameters", ""]
+    of = dict[str, list[str]]()
     for entry in found["markers"]:
-        lines += [f"### `{entry['name']}`", "", f"{entry['title']}, {entry['year']}. {entry['summary']}.", ""]
-        lines += [*_parameter_rows(entry["parameters"]), ""]
+        lines.append(f"- `{entry['name']}` ({entry['title']}, {entry['year']}): {entry['summary']}.")
+        for row in _parameter_rows(entry["parameters"]):
+            of.setdefault(row, []).append(f"`{entry['name']}`")
+    head, rule, *rows = of
+    lines += ["", f"{head} of |", f"{rule}---|"]
+    every = len(found["markers"])
+    lines += [*(f"{row} {'all' if len(of[row]) == every else ', '.join(of[row])} |" for row in sorted(rows)), ""]
     lines += ["[All disciplines](README.md). Code: `crates/aqm/src/markers`.", ""]
     return "\n".join(lines)
 
@@ -281,7 +230,7 @@ def page(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> st
         *_parameters(entry, catalogue),
         "",
         *_readings(name),
-        f"[Sources of the defaults](README.md#parameters). Code and example: `crates/aqm/src/{name}.rs`.",
+        f"[Sources of the defaults](README.md#parameters). Code: `crates/aqm/src/{name}.rs`.",
         "",
     ]
     return "\n".join(lines)
@@ -290,7 +239,7 @@ def page(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> st
 def _readings(name: str) -> list[str]:
     if name not in {section.id for section in reading_sections.SECTIONS}:
         return []
-    return [f"What other readings of it do to throughput, queue and delay: [readings](../readings.md#{name}).", ""]
+    return [f"[What other readings do](../readings.md#{name}).", ""]
 
 
 def _first_text(body: Sequence[str]) -> int:
@@ -343,7 +292,7 @@ def _parameters(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]
         if theirs is None:
             own.append(p)
         elif p["default"] == theirs["default"]:
-            alike.setdefault(name, []).append(f"`{p['name']}` ({p['default']})")
+            alike.setdefault(name, []).append(f"`{p['name']}`")
         else:
             doc = f"As in [{titles[name]}]({name}.md#parameters)."
             own.append({**p, "doc": doc})

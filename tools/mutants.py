@@ -55,7 +55,7 @@ SETTINGS = [
 # Files that have tests, parameters or the surroundings of rules.
 WITHOUT_RULES = re.compile(
     r"(^|/)((lib|tests|testing|parameters|given|hash|abi|agent|catalogue|changeable|discipline|fault|gauges|header"
-    r"|packet|params|random|ring|slots|time)|(markers|parents)/mod|bbr/ns3)\.rs$"
+    r"|packet|params|random|ring|slots|time)|(markers|parents)/mod)\.rs$"
 )
 COPY = ROOT / "target/mutants"
 STATE = COPY / "mutants.tsv"
@@ -159,8 +159,6 @@ REASONS = [
     (r" negated ", "both sides do the same in all that is run, or another rule hides it"),
     (r" altered ", "what is compared with it is never so near in all that is run, or another rule hides it"),
 ]
-# What serves `ns3-3.37` alone is not broken.
-NS3_ALONE = re.compile(r"tcp/rfc/.*(ns3|\bheld\b)")
 # A mutant that computes for so long (of the processor's time), or waits for so long, does not end.
 ENDLESS_S = 5
 PATIENCE_S = 300
@@ -630,7 +628,7 @@ def prepare(broken: list[str]) -> list[Mutant]:
     texts["Cargo.lock"] = (ROOT / "Cargo.lock").read_text()
     for name, text in texts.items():
         put(COPY / name, text)
-    return [mutant for mutant in by_hand + mutator.mutants if not NS3_ALONE.search(mutant.place)]
+    return by_hand + mutator.mutants
 
 
 def build(crates: list[str]) -> tuple[Runner, list[Program]]:

@@ -161,3 +161,56 @@ def test_interrupted_vectors_leave_nothing(tmp_path: Path) -> None:
     code, printed, said = interrupted(where, "vectors", "red", "codel", "--out", out, skip=1)
     assert (code, printed, said) == (130, "", "interrupted: nothing was written\n")
     assert left(tmp_path) == []
+
+
+LOST = """
+import os, signal, sys, time
+from earlydrop.cli import entry
+
+class Held:
+    def __del__(self):
+        os.kill(os.getpid(), signal.{name})
+        for _ in range(100):
+            time.sleep(0.001)
+
+def work(tokens):
+    held = Held()
+    del held
+    while True:
+        time.sleep(0.01)
+
+entry._dispatch = work
+sys.argv = ["earlydrop"]
+sys.exit(entry.main())
+"""
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_where_python_swallows_exceptions_is_not_lost(by: signal.Signals) -> None:
+    code = LOST.format(name=by.name)
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=False)
+    assert ended.returncode == 128 + by, ended.stderr
+    assert ended.stderr.endswith("interrupted: nothing was written\n")
+
+
+IMPORTING = """
+import os, signal, sys, time
+from earlydrop.cli import entry
+
+def work(tokens):
+    where = "<frozen importlib._bootstrap>"
+    text = "os.kill(os.getpid(), signal.SIGTERM); end = time.monotonic() + 0.3\\nwhile time.monotonic() < end: pass"
+    exec(compile(text, where, "exec"))
+    print("imported", flush=True)
+    while True:
+        time.sleep(0.01)
+
+entry._dispatch = work
+sys.argv = ["earlydrop"]
+sys.exit(entry.main())
+"""
+
+
+def test_a_signal_waits_until_python_has_let_go_of_its_locks_of_imports() -> None:
+    ended = subprocess.run([sys.executable, "-c", IMPORTING], capture_output=True, text=True, timeout=20, check=False)
+    assert (ended.returncode, ended.stdout) == (128 + signal.SIGTERM, "imported\n"), ended.stderr

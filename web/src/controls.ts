@@ -254,7 +254,6 @@ const STACKS: Record<string, string> = {
   "ns2-2.35": "ns-2",
   rfc: "RFCs",
   "linux-6.18": "Linux",
-  "ns3-3.37": "ns-3",
   quic: "QUIC",
 };
 
@@ -316,7 +315,7 @@ function flows(setup: Setup, group: Group, k: number, stacks: Stack[], changed: 
         if (!known.includes(group.tcp)) group.tcp = known.includes("cubic") ? "cubic" : known[0]!;
         changed();
       },
-      "Whose TCP: what the RFCs say, what Linux 6.18 does, or what the simulators ns-2 and ns-3 do.",
+      "Whose TCP: what the RFCs say, what Linux 6.18 does, or what the simulator ns-2 does.",
     ),
     ways(0, "Shortest RTT"),
     ways(1, "Longest RTT"),

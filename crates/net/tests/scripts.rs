@@ -64,7 +64,7 @@ fn settings(words: &[&str], place: &str) -> Settings {
         })
         .unwrap_or_else(|message| panic!("{place}: {message}"));
     // Segments/s, or a pause of the period, s.
-    settings.reading = find("reading").map(|text| {
+    settings.receiver.reading = find("reading").map(|text| {
         let segments = |word: &str| real(word, place) * f64::from(MSS);
         let (every, pause) = text
             .split_once('/')
@@ -72,8 +72,8 @@ fn settings(words: &[&str], place: &str) -> Settings {
         let rate = if pause > 0.0 { f64::INFINITY } else { segments(text) };
         Reading { rate, every, pause }
     });
-    settings.accecn = find("ecn") == Some("accecn");
-    settings.feedback = match (find("ecn").unwrap_or("off"), tcp) {
+    settings.ecn.accecn = find("ecn") == Some("accecn");
+    settings.ecn.feedback = match (find("ecn").unwrap_or("off"), tcp) {
         ("on", _) => Feedbacks::Classic,
         ("dctcp", _) | ("accecn", "dctcp") => Feedbacks::Dctcp,
         ("counter", _) | ("accecn", "prague") => Feedbacks::Counter,
@@ -85,18 +85,27 @@ fn settings(words: &[&str], place: &str) -> Settings {
 
 /// The value to which a word of a script sets an option.
 fn value(opt: &'static Opt, text: &str) -> Result<Value, String> {
-    let number = || text.parse::<f64>().map_err(|_| format!("{} = {text:?}; allowed {}", opt.key, opt.allowed()));
-    match (text, &opt.values) {
-        ("on", _) if opt.words().is_empty() || matches!(opt.values, Values::Switch(..)) => Ok(Value::Flag(true)),
-        ("off", Values::Flag(_) | Values::Switch(..) | Values::Wait(..)) => Ok(Value::Flag(false)),
-        (_, Values::Window(..)) => Ok(Value::Whole(number()? as u64 * u64::from(MSS))),
-        (_, Values::Whole(..)) => Ok(Value::Whole(number()? as u64)),
-        (_, Values::Seconds(..) | Values::Wait(..)) => Ok(Value::Seconds(number()?)),
-        (_, Values::Number(..)) => Ok(Value::Number(number()?)),
-        _ => {
-            let word = opt.words().iter().copied().find(|word| *word == text);
-            word.map(Value::Word).ok_or_else(|| format!("{} = {text:?}; allowed {}", opt.key, opt.allowed()))
+    value_of(&opt.values, text).ok_or_else(|| format!("{} = {text:?}; allowed {}", opt.key, opt.allowed()))
+}
+
+fn value_of(values: &'static Values, text: &str) -> Option<Value> {
+    let number = || text.parse::<f64>().ok();
+    match (text, values) {
+        ("on", Values::Flag(_) | Values::Switch(..) | Values::Wait(..)) => Some(Value::Flag(true)),
+        ("off", Values::Flag(_) | Values::Switch(..) | Values::Wait(..)) => Some(Value::Flag(false)),
+        (_, Values::Window(..)) => Some(Value::Whole(number()? as u64 * u64::from(MSS))),
+        (_, Values::Whole(..)) => Some(Value::Whole(number()? as u64)),
+        (_, Values::Seconds(..) | Values::Wait(..)) => Some(Value::Seconds(number()?)),
+        (_, Values::Number(..)) => Some(Value::Number(number()?)),
+        // The parts of a table, by their order.
+        (_, Values::Table(words, _, parts)) if !words.contains(&text) => {
+            let mut numbers = [None; 2];
+            for ((part, number), text) in parts.iter().zip(&mut numbers).zip(text.split('/')) {
+                *number = value_of(&part.values, text)?.number();
+            }
+            Some(Value::Table(numbers))
         }
+        _ => values.words().iter().copied().find(|word| *word == text).map(Value::Word),
     }
 }
 

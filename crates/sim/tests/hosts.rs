@@ -110,7 +110,7 @@ fn a_small_queue_forgets_what_its_link_drops() {
     assert!(sum > 8.0, "{sum}");
 }
 
-const SAVED: &str = "careful_resume = 'on', saved_rtt = '100 ms', saved_cwnd = 833";
+const SAVED: &str = "careful_resume = { saved_rtt = '100 ms', saved_cwnd = 833 }";
 
 /// 10 MB over 100 Mbit/s and 0.1 s take 0.8 s at the link's rate.
 #[test]

@@ -6,20 +6,23 @@ import os
 import signal
 import sys
 import time
+import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
+from types import FrameType
 
 from ..controls import shown
-from .completion import SHELLS, script
 from .exits import DONE, INTERRUPTED, SIGNALLED
 from .failures import failed
 from .printing import version
 
-AT_ONCE: dict[tuple[str, ...], Callable[[], str]] = {
-    ("--version",): version,
-    **{("completion", shell): partial(script, shell) for shell in SHELLS},
-}
+AT_ONCE: dict[tuple[str, ...], Callable[[], str]] = {("--version",): version}
 """Command lines that are answered before what reads all others is loaded, which takes longer."""
+LOOKS_S = 0.05
+"""How often is looked whether an interruption has to wait, or was lost."""
+
+
+class Stop(KeyboardInterrupt):
+    """What a signal raises."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             load_matplotlib()
     with shown():
         code = _guarded(tokens)
+    if first and hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, 0)
     if argv is None and code == INTERRUPTED:
         # Threads may still be inside a run that cannot be stopped; do not wait for them.
         sys.stdout.flush()
@@ -52,14 +57,38 @@ def _stops_once(first: list[int], waits: bool) -> None:
     for other signals.
     """
     came: list[float] = []
+    timed = hasattr(signal, "setitimer") and not waits
+    raised: list[weakref.ref[Stop]] = []
 
-    def interrupted(number: int, frame: object) -> None:
+    def stop(frame: FrameType | None) -> None:
+        # An exception amid Python's own importing leaves a lock taken, for which other threads then wait for ever.
+        if timed and frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
+            return
+        error = Stop()
+        raised[:] = [weakref.ref(error)]
+        try:
+            raise error
+        finally:
+            del error
+
+    def interrupted(number: int, frame: FrameType | None) -> None:
         if not first:
             first.append(number)
             came.append(time.monotonic())
-            raise KeyboardInterrupt
-        if time.monotonic() - came[0] > 1 and not waits:
+            if timed:
+                signal.signal(signal.SIGALRM, again)
+                signal.setitimer(signal.ITIMER_REAL, LOOKS_S, LOOKS_S)
+            stop(frame)
+        elif time.monotonic() - came[0] > 1 and not waits:
             os._exit(SIGNALLED + first[0])
+
+    def again(number: int, frame: FrameType | None) -> None:
+        # Destructors, and extensions that import modules, may drop an exception, also the one that a signal raised.
+        # While it is on its way out somebody holds it.
+        if raised and raised[-1]() is None:
+            raised.clear()
+        elif not raised:
+            stop(frame)
 
     signal.signal(signal.SIGTERM, interrupted)
     # Whoever started it may have made it deaf to Ctrl-C, or to the end of the terminal (`nohup`).

@@ -66,7 +66,6 @@ struct Options
     bool perFlow = false;
     std::string trace;
     uint32_t traceFlow = 0;
-    std::string lose;
 };
 
 Options
@@ -105,7 +104,6 @@ Parse(int argc, char** argv)
     cmd.AddValue("per-flow", "print what each receiver gets after the warm-up", o.perFlow);
     cmd.AddValue("trace", "a file for the variables of a sender", o.trace);
     cmd.AddValue("trace-flow", "which sender, from 0", o.traceFlow);
-    cmd.AddValue("lose", "which packets the bottleneck's far end does not receive, a comma-separated list from 0", o.lose);
     cmd.Parse(argc, argv);
     return o;
 }
@@ -470,19 +468,6 @@ main(int argc, char** argv)
     NetDeviceContainer middle = bottleneck.Install(routers);
     NetDeviceContainer plain(middle.Get(1));
     DynamicCast<PointToPointNetDevice>(middle.Get(1))->GetQueue()->SetMaxSize(QueueSize("20000p"));
-
-    if (!o.lose.empty())
-    {
-        std::list<uint32_t> numbers;
-        std::istringstream words(o.lose);
-        for (std::string word; std::getline(words, word, ',');)
-        {
-            numbers.push_back(std::stoul(word));
-        }
-        Ptr<ReceiveListErrorModel> losses = CreateObject<ReceiveListErrorModel>();
-        losses->SetList(numbers);
-        middle.Get(1)->SetAttribute("ReceiveErrorModel", PointerValue(losses));
-    }
 
     TrafficControlHelper control;
     const QueueSizeValue limit(QueueSize(QueueSizeUnit::PACKETS, o.limit));

@@ -22,13 +22,13 @@ pub struct TcpOptions {
 impl TcpOptions {
     /// Whether the sender bounds its own queue, so that it must know what has left its first link.
     pub fn has_small_queue(&self) -> bool {
-        self.rfc.as_ref().is_some_and(|settings| settings.small_queue)
+        self.rfc.as_ref().is_some_and(|settings| settings.pacing.small_queue)
     }
 
     /// How long the receiver may delay an ACK, s; nothing if it delays none.
     pub fn ack_waits(&self) -> impl Iterator<Item = f64> {
-        let compressed = self.rfc.as_ref().is_some_and(|settings| settings.late_sack_compressed);
-        let gro = self.rfc.as_ref().map(|settings| settings.gro).filter(|&gap| gap > 0.0);
+        let compressed = self.rfc.as_ref().is_some_and(|settings| settings.receiver.compressed);
+        let gro = self.rfc.as_ref().map(|settings| settings.receiver.gro).filter(|&gap| gap > 0.0);
         // Window updates come at any time.
         let lags = self.rfc.as_ref().is_some_and(|settings| settings.window_moves());
         let waits = self.delayed_ack.into_iter().chain(compressed.then_some(SACK_WAIT)).chain(gro);

@@ -18,7 +18,7 @@ pub fn syn_bytes(settings: &rfc::Settings) -> u16 {
 
 /// The first SYN-ACK of a connection with these settings, bytes.
 pub fn syn_ack_bytes(settings: &rfc::Settings) -> u16 {
-    let accurate = settings.asks() == rfc::Feedbacks::Accecn && settings.server_ecn == rfc::ServerEcn::Same;
+    let accurate = settings.asks() == rfc::Feedbacks::Accecn && settings.ecn.server == rfc::ServerEcn::Same;
     let option = if accurate { rfc::AccecnOption::first() } else { rfc::AccecnOption::NONE };
     syn_bytes(settings) + option.syn_bytes(settings.timestamps)
 }

@@ -57,9 +57,9 @@ fn main() {
         "no" => TcpOptions::default(),
         word => {
             let mut settings = rfc::Settings::default();
-            (settings.mss, settings.window, settings.timestamps) = (960, 960_000, false);
+            (settings.mss, settings.receiver.window, settings.timestamps) = (960, 960_000, false);
             settings.sack = word != "plain";
-            (settings.delayed_ack, settings.pacing, settings.rack) = (None, word == "paced", word == "paced");
+            (settings.receiver.delay, settings.pacing.on, settings.rack.on) = (None, word == "paced", word == "paced");
             TcpOptions { rfc: Some(Arc::new(settings)), ..TcpOptions::default() }
         }
     };

@@ -16,8 +16,20 @@ pub(super) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
         .map(|(_, candidate)| candidate)
 }
 
-/// `; did you mean "WORD"?` or nothing.
+/// How keys begin that others have replaced, and what to write.
+const REPLACED: [(&str, &str); 5] = [
+    ("bbr_", "bbr = \"linux\" for Linux's rules"),
+    ("cubic_clock", "cubic = \"linux\", which counts ticks"),
+    ("first_window", "receive_window = { first = ... }"),
+    ("window_share", "receive_window = { share = ... }"),
+    ("saved_", "careful_resume = { saved_rtt = ..., saved_cwnd = ... }"),
+];
+
+/// `; did you mean "WORD"?`, what replaces a word, or nothing.
 pub(super) fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    if let Some((_, now)) = REPLACED.iter().find(|(old, _)| word.starts_with(old)) {
+        return format!("; write {now}");
+    }
     nearest(word, candidates).map_or(String::new(), |found| format!("; did you mean \"{found}\"?"))
 }
 

@@ -173,12 +173,12 @@ pub fn rfc_keys(draw: &mut Draw) -> String {
     text += &format!("ecn = {}\n", draw.of(&["true", "false"]));
     text += draw.of(&["", "", "initial_window = 1\n", "pacing_burst = 4\n", "send_pairs = true\n"]);
     text += draw.of(&["", "", "growth = \"arrived\"\nssthresh = \"cwnd\"\nprr = \"safe_ack\"\n"]);
-    text += draw.of(&["", "", "hystart = true\n", "backoff_until = \"ack\"\n", "limited_transmit = false\n"]);
+    text += draw.of(&["", "", "hystart = true\n", "avoidance = \"per_ack\"\n", "limited_transmit = false\n"]);
     text += draw.of(&[
         "",
         "",
         "rules = { late_sack = \"compressed\", feedback = \"accecn\" }\n",
-        "rules = { push_ack = \"at_once\", idle_timer = \"runs\", recovery_start = \"second\" }\n",
+        "rules = { push_ack = \"at_once\", repair_timer = \"restarts\", frto = \"on\" }\n",
     ]);
     text
 }

@@ -257,11 +257,11 @@ fn rules_of_bursts_give_the_same_result_in_every_way() {
 #[test]
 fn rules_of_hosts_give_the_same_result_in_every_way() {
     let rules = [
-        "receive_window = \"autotuned\", first_window = 6",
+        "receive_window = { first = 6 }",
         "small_queue = \"on\"",
-        "small_queue = \"on\", receive_window = \"autotuned\", window_share = 0.7, burst_size = \"autosized\"",
+        "small_queue = \"on\", receive_window = { share = 0.7 }, burst_size = \"autosized\"",
     ];
-    let resume = ", careful_resume = \"on\", saved_rtt = \"30 ms\", saved_cwnd = 60";
+    let resume = ", careful_resume = { saved_rtt = \"30 ms\", saved_cwnd = 60 }";
     let (mut packets, mut planned) = (0, 0);
     for number in 201..=200 + rounds(12) {
         let (text, _) = scenario_of_rfc(number);

@@ -3,7 +3,8 @@
 use super::accecn::{is_valid, understood, Newly, Reading, CLASSIC_ANSWER, FIRST_CEP};
 use super::accecn_option::AccecnOption;
 use super::prr::Prr;
-use super::settings::{Feedbacks, Settings};
+use super::rules::Feedbacks;
+use super::settings::Settings;
 use super::wire::Feedback;
 use crate::segment::{AE, CE, CWR, ECE, ECT0, ECT1};
 
@@ -36,9 +37,9 @@ impl Ecn {
         Ecn {
             asks: settings.asks(),
             feedback: Feedbacks::None,
-            scalable: settings.feedback.marks_all(),
-            ect: if settings.dctcp_ect1 { ECT1 } else { settings.feedback.capable() },
-            plus: settings.ecn_plus,
+            scalable: settings.ecn.feedback.marks_all(),
+            ect: if settings.controls.dctcp_ect1 { ECT1 } else { settings.ecn.feedback.capable() },
+            plus: settings.ecn.plus,
             agreed: false,
             cwr: false,
             reading: None,

@@ -7,7 +7,7 @@
 use super::accecn::answered;
 use super::connection::Connection;
 use super::receiver::{Receiver, Reply};
-use super::settings::Feedbacks;
+use super::rules::Feedbacks;
 use super::wire::{Arrived, Feedback};
 use crate::segment::SYN;
 use crate::tcp::Output;

@@ -23,7 +23,7 @@ pub(super) enum LossDetection {
 
 impl LossDetection {
     pub fn new(settings: &Settings) -> Self {
-        match (settings.sack, settings.rack) {
+        match (settings.sack, settings.rack.on) {
             (false, _) => LossDetection::DupAcks,
             (true, false) => LossDetection::Sack,
             (true, true) => LossDetection::Time(Box::new(RackTlp::new(settings))),
@@ -88,7 +88,7 @@ impl RackTlp {
             tlp: Tlp::default(),
             reorder_at: f64::INFINITY,
             probe_at: f64::INFINITY,
-            ticks: settings.rack_timer_ticks,
+            ticks: settings.rack.timer_ticks,
             lost_retransmission: None,
         }
     }

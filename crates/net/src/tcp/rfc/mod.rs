@@ -22,6 +22,7 @@ mod recovery;
 mod resume;
 pub mod rto;
 mod rtt;
+mod rules;
 mod scoreboard;
 mod settings;
 mod small_queue;
@@ -35,13 +36,17 @@ mod wire;
 pub use accecn_option::AccecnOption;
 pub use clock::TICK;
 pub use connection::Connection;
-pub use control::{BbrRules, Counting, CubicRules, HyStart};
+pub use control::{BbrRules, Counting, HyStart};
 pub use endpoint::Endpoint;
 pub use prr::Bound;
 pub use receiver::{Next, Reading, Receiver, ReceiverSettings, Reply, SACK_WAIT};
 pub use resume::Saved;
 pub use rto::{GRANULARITY, INITIAL_RTO};
-pub use settings::{Base, ControlKind, Feedbacks, IdleRestart, Restart, ServerEcn, Settings};
+pub use rules::{
+    Base, ControlRules, EcnRules, Feedbacks, GrowthRules, IdleRestart, PacingRules, RackRules, ReceiverRules,
+    RecoveryRules, Restart, ResumeRules, RtoRules, ServerEcn, UndoRules,
+};
+pub use settings::{ControlKind, Settings};
 pub use wire::Range;
 pub use wire::SAME_WINDOW;
 pub use wire::{

@@ -27,9 +27,9 @@ impl Pacer {
     /// `by_model`: the congestion control sets the rate, so departures are always paced.
     pub fn new(settings: &Settings, by_model: bool) -> Self {
         Pacer {
-            on: settings.pacing || by_model,
-            burst: settings.pacing_burst,
-            makes_up: settings.late_segment_made_up,
+            on: settings.pacing.on || by_model,
+            burst: settings.pacing.burst,
+            makes_up: settings.pacing.late_made_up,
             mss: f64::from(settings.mss),
             next_at: f64::INFINITY,
             released: 0.0,

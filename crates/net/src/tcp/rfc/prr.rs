@@ -11,8 +11,6 @@ pub enum Bound {
     SlowStart,
     /// SSRB for an ACK that advances the window and reports no loss (`SafeACK`), else CRB (RFC 9937).
     SafeAck,
-    /// SSRB for an ACK that delivers a retransmission, else as much as the ACK delivers (earlier Linux; ns-3).
-    RepairAck,
 }
 
 /// One recovery.
@@ -22,33 +20,25 @@ pub struct Prr {
     out: f64,
     recover_fs: f64,
     bound: Bound,
-    /// What the proportional part is rounded up to.
-    unit: f64,
 }
 
 impl Prr {
     /// A recovery starts with so many segments to deliver (`RecoverFS`).
     pub fn new(flight: f64, bound: Bound) -> Self {
-        Prr { delivered: 0.0, out: 0.0, recover_fs: flight.max(1.0), bound, unit: 1.0 }
-    }
-
-    /// The same with the proportional part in bytes, `mss` a segment: a segment is sent once a whole one is due (ns-3).
-    pub fn in_bytes(self, mss: f64) -> Self {
-        Prr { unit: 1.0 / mss, ..self }
+        Prr { delivered: 0.0, out: 0.0, recover_fs: flight.max(1.0), bound }
     }
 
     /// An ACK newly delivers `delivered` segments, with `pipe` in flight: how many may be sent (`sndcnt`). `safe`: it
-    /// advances the window, and reports no loss ([`Bound::SafeAck`]) or covers a retransmission ([`Bound::RepairAck`]).
+    /// advances the window, and reports no loss.
     pub fn on_ack(&mut self, delivered: f64, pipe: f64, ssthresh: f64, safe: bool) -> f64 {
         self.delivered += delivered;
         let count = if pipe > ssthresh {
-            (self.delivered * ssthresh / self.recover_fs / self.unit).ceil() * self.unit - self.out
+            (self.delivered * ssthresh / self.recover_fs).ceil() - self.out
         } else {
             let conservative = self.delivered - self.out;
             let limit = match self.bound {
                 Bound::Conservative => conservative,
-                Bound::RepairAck if !safe => delivered,
-                Bound::SlowStart | Bound::RepairAck => conservative.max(delivered) + 1.0,
+                Bound::SlowStart => conservative.max(delivered) + 1.0,
                 Bound::SafeAck => conservative.max(delivered) + f64::from(u8::from(safe)),
             };
             (ssthresh - pipe).min(limit)
@@ -122,7 +112,6 @@ mod tests {
         assert_eq!(run(Bound::SlowStart), [2.0, 2.0, 2.0]);
         assert_eq!(run(Bound::Conservative), [1.0, 1.0, 1.0]);
         assert_eq!(run(Bound::SafeAck), [1.0, 1.0, 1.0], "no ACK advances the window");
-        assert_eq!(run(Bound::RepairAck), [1.0, 1.0, 1.0], "no ACK of a retransmission");
     }
 
     #[test]
@@ -131,15 +120,6 @@ mod tests {
         assert_eq!(prr.on_ack(1.0, 5.0, 10.0, true), 2.0);
         assert_eq!(prr.on_ack(1.0, 5.0, 10.0, false), 2.0, "two delivered, none sent");
         assert_eq!(prr.on_ack(9.0, 9.0, 10.0, true), 1.0, "not beyond ssthresh");
-    }
-
-    #[test]
-    fn an_ack_of_a_retransmission_sends_one_more() {
-        let mut prr = Prr::new(22.0, Bound::RepairAck);
-        assert_eq!((prr.on_ack(1.0, 4.0, 10.0, false), prr.least()), (1.0, 1.0));
-        assert_eq!(prr.on_ack(1.0, 4.0, 10.0, false), 1.0, "two delivered, none sent");
-        prr.sent(2.0);
-        assert_eq!((prr.on_ack(1.0, 4.0, 10.0, true), prr.least()), (2.0, 0.0));
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Rack {
     /// does not tell which transmission of a SACKed segment has arrived (RFC 8985, 6.2, step 2). With
     /// `rack_repeats_reported` the retransmission has, if it took the min RTT at least (Linux, `tcp_sacktag_one`).
     pub fn new(settings: &Settings) -> Self {
-        let (trusts_sacks, adapts) = (settings.rack_repeats_reported, settings.reordering_adapts);
+        let (trusts_sacks, adapts) = (settings.rack.repeats_reported, settings.rack.reordering_adapts);
         Rack { trusts_sacks, adapts, mss: u64::from(settings.mss), ..Rack::default() }
     }
 

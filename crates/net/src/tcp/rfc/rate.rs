@@ -61,28 +61,9 @@ pub struct Rate {
     /// Segments marked lost, and those of the last sample: in flight when it was sent, lost until then.
     lost: f64,
     last: (f64, f64),
-    held: Option<Held>,
-}
-
-/// A held sample, as in ns-3.
-#[derive(Clone, Copy, Debug, Default)]
-struct Held {
-    prior_delivered: f64,
-    /// 0: the sample is void.
-    prior_at: f64,
-    ack_elapsed: f64,
-    send_elapsed: f64,
-    app_limited: bool,
-    rate: Option<f64>,
 }
 
 impl Rate {
-    /// Nothing sent. `held`: a sample is replaced only when a segment arrives that was sent with more delivered, and
-    /// its ACK interval starts with the sample before.
-    pub fn new(held: bool) -> Self {
-        Rate { held: held.then(Held::default), ..Rate::default() }
-    }
-
     /// Segment `number` of the connection is sent or retransmitted, with `pipe` segments in flight. With none, sampling
     /// restarts.
     pub fn sent(&mut self, number: u64, now: f64, pipe: f64) {
@@ -121,16 +102,6 @@ impl Rate {
         self.delivered += segments;
         self.delivered_at = now;
         let Some(&mark) = self.marks.get((delivered.number - self.first) as usize) else { return };
-        if let Some(held) = &mut self.held {
-            if held.prior_delivered == 0.0 || mark.delivered > held.prior_delivered {
-                held.ack_elapsed = now - held.prior_at;
-                held.prior_delivered = mark.delivered;
-                held.prior_at = mark.delivered_at;
-                held.app_limited = mark.app_limited;
-                held.send_elapsed = mark.sent - mark.first_sent;
-                self.first_sent = mark.sent;
-            }
-        }
         if self.best.is_none_or(|best| {
             mark.delivered > best.delivered || (mark.delivered == best.delivered && mark.sent > best.sent)
         }) {
@@ -167,27 +138,6 @@ impl Rate {
 
     /// The sample of the segments delivered since the last call; `min_rtt` in seconds.
     pub fn sample(&mut self, min_rtt: f64) -> Option<Sample> {
-        if let Some(held) = &mut self.held {
-            self.best = None;
-            if self.delivered > self.limited_until {
-                self.limited_until = 0.0;
-            }
-            if held.prior_at != 0.0 {
-                let interval = held.send_elapsed.max(held.ack_elapsed);
-                if interval < min_rtt {
-                    held.prior_at = 0.0;
-                } else {
-                    held.rate = Some((self.delivered - held.prior_delivered) / interval);
-                }
-            }
-            let (rate, app_limited) = (held.rate, held.app_limited);
-            return Some(Sample {
-                rate,
-                prior_delivered: held.prior_delivered,
-                delivered: self.delivered,
-                app_limited,
-            });
-        }
         let mark = self.best.take()?;
         self.first_sent = mark.sent;
         self.last = (mark.in_flight, mark.lost);
@@ -236,8 +186,8 @@ mod tests {
     }
 
     /// One segment in flight at a time, sent `gap` seconds after the ACK of the one before: the last rate.
-    fn alone(held: bool, gap: f64) -> f64 {
-        let (mut rate, mut board, mut now, mut last) = (Rate::new(held), Scoreboard::new(1), 1.0, 0.0);
+    fn alone(gap: f64) -> f64 {
+        let (mut rate, mut board, mut now, mut last) = (Rate::default(), Scoreboard::new(1), 1.0, 0.0);
         for i in 0..20 {
             board.sent(1 + i, 1, false, now);
             rate.sent(i, now, 0.0);
@@ -251,12 +201,10 @@ mod tests {
     }
 
     #[test]
-    fn a_held_sample_includes_the_pause_before_it() {
-        // An RTT of 0.1 s: 10 segments/s. A held sample's interval starts with the segment before, so pacing at its
-        // rate makes the gap longer and longer.
+    fn a_pause_between_segments_does_not_count() {
+        // An RTT of 0.1 s: 10 segments/s.
         for gap in [0.1, 0.3] {
-            assert!((alone(false, gap) - 10.0).abs() < 1e-9);
-            assert!((alone(true, gap) - 1.0 / (0.2 + gap)).abs() < 1e-9, "{}", alone(true, gap));
+            assert!((alone(gap) - 10.0).abs() < 1e-9);
         }
     }
 

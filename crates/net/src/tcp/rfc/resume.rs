@@ -63,11 +63,11 @@ pub(super) struct Resume {
 impl Resume {
     /// `None` without the option.
     pub fn new(settings: &Settings) -> Option<Box<Self>> {
-        let given = settings.saved_cwnd.filter(|_| settings.saved_rtt > 0.0);
-        settings.careful_resume.then(|| {
+        let given = settings.resume.saved_cwnd.filter(|_| settings.resume.saved_rtt > 0.0);
+        settings.resume.on.then(|| {
             Box::new(Resume {
                 stage: Stage::Reconnaissance,
-                saved: given.map(|cwnd| Saved { rtt: settings.saved_rtt, cwnd: f64::from(cwnd) }),
+                saved: given.map(|cwnd| Saved { rtt: settings.resume.saved_rtt, cwnd: f64::from(cwnd) }),
                 pipe_size: 0.0,
                 first: 0,
                 last: 0,
@@ -141,16 +141,15 @@ impl Resume {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rules::{GrowthRules, ResumeRules};
     use super::*;
 
     #[test]
     fn a_jump_needs_a_path_like_the_saved_one_and_a_window_that_is_worth_it() {
         let jump = |rtt, cwnd: u32, now| {
             let settings = Settings {
-                careful_resume: true,
-                saved_rtt: rtt,
-                saved_cwnd: Some(cwnd),
-                initial_window: Some(10),
+                resume: ResumeRules { on: true, saved_rtt: rtt, saved_cwnd: Some(cwnd) },
+                growth: GrowthRules { initial_window: Some(10), ..GrowthRules::default() },
                 ..Settings::default()
             };
             Resume::new(&settings).and_then(|resume| resume.jump(now))
@@ -163,7 +162,11 @@ mod tests {
 
     #[test]
     fn the_most_of_any_round_trip_is_saved() {
-        let settings = Settings { careful_resume: true, initial_window: Some(10), ..Settings::default() };
+        let settings = Settings {
+            resume: ResumeRules { on: true, ..ResumeRules::default() },
+            growth: GrowthRules { initial_window: Some(10), ..GrowthRules::default() },
+            ..Settings::default()
+        };
         let mut resume = Resume::new(&settings).expect("on");
         for (una, next, segments) in [(11, 31, 10.0), (21, 51, 10.0), (31, 71, 10.0), (71, 151, 40.0), (151, 311, 80.0)]
         {

@@ -25,13 +25,11 @@ pub(super) fn earlier(one: f64, other: f64) -> f64 {
 pub(super) struct Rtt {
     /// SRTT, RTTVAR and the timeout.
     pub rto: Rto,
-    /// Min RTT of segments, and min SRTT, s.
+    /// Min RTT of segments, s.
     pub min: f64,
-    pub min_smoothed: f64,
     /// Segments carry time stamps.
     stamps: bool,
-    /// With `rtt_sample = "first"` and by segments: samples are taken of segments from this number on; else beyond all
-    /// numbers.
+    /// By segments: samples are taken of segments from this number on; else beyond all numbers.
     sampled_from: u64,
     /// The first segment gives the sample with time stamps too, if it was sent once (Linux, `tcp_ack_update_rtt`).
     by_segments: bool,
@@ -44,13 +42,12 @@ impl Rtt {
     pub fn new(settings: &Settings, by_model: bool) -> Self {
         let by_segments = settings.control == ControlKind::Prague;
         Rtt {
-            rto: Rto::new(settings.min_rto, settings.min_rto_for_variation),
+            rto: Rto::new(settings.rto.min, settings.rto.min_for_variation),
             min: f64::INFINITY,
-            min_smoothed: f64::INFINITY,
             stamps: settings.timestamps,
-            sampled_from: if settings.rtt_sample_first || by_segments { 0 } else { u64::MAX },
+            sampled_from: if by_segments { 0 } else { u64::MAX },
             by_segments,
-            coarse: settings.bbr.linux.millisecond_stamps && by_model,
+            coarse: settings.controls.bbr.millisecond_stamps && by_model,
         }
     }
 
@@ -70,7 +67,6 @@ impl Rtt {
     pub fn sample(&mut self, rtt: f64) {
         self.rto.sample(rtt);
         self.min = earlier(self.min, rtt);
-        self.min_smoothed = earlier(self.min_smoothed, self.rto.srtt().unwrap_or(rtt));
     }
 
     /// The RTT of the last segment that an ACK covers, if it gives one, s.

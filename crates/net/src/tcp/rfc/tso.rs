@@ -49,10 +49,10 @@ pub(super) struct Lone {
 impl Tso {
     pub fn new(settings: &Settings) -> Self {
         Tso {
-            pairs: settings.send_pairs,
-            autosized: settings.burst_autosized,
-            only_if_due: settings.pair_wait_due,
-            pushes: settings.push_ack_at_once,
+            pairs: settings.pacing.pairs,
+            autosized: settings.pacing.autosized,
+            only_if_due: settings.pacing.pair_wait_due,
+            pushes: settings.receiver.push_ack_at_once,
             pushed: 0,
         }
     }

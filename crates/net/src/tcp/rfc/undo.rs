@@ -45,13 +45,13 @@ pub(super) enum Sends {
 impl Undo {
     /// None if no detection is on.
     pub fn new(settings: &Settings) -> Option<Box<Undo>> {
-        let with_stamps = settings.eifel && settings.timestamps;
-        let any = settings.frto || with_stamps || settings.dsack_undo;
+        let with_stamps = settings.undo.eifel && settings.timestamps;
+        let any = settings.undo.frto || with_stamps || settings.undo.dsack;
         (any && settings.sack).then(|| {
             Box::new(Undo {
-                with_frto: settings.frto,
+                with_frto: settings.undo.frto,
                 with_stamps,
-                with_dsacks: settings.dsack_undo,
+                with_dsacks: settings.undo.dsack,
                 marker: None,
                 unreported: None,
                 first_repeat: None,
@@ -122,10 +122,11 @@ impl Undo {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rules::UndoRules;
     use super::*;
 
     fn undo() -> Undo {
-        let settings = Settings { frto: true, eifel: true, dsack_undo: true, ..Settings::default() };
+        let settings = Settings { undo: UndoRules { frto: true, eifel: true, dsack: true }, ..Settings::default() };
         *Undo::new(&settings).expect("detections are on")
     }
 

@@ -1,22 +1,21 @@
-//! TCP stacks by name: defaults of all options in the RFCs, Linux 6.18 and ns-3.37.
+//! TCP stacks by name: defaults of all options in the RFCs, QUIC and Linux 6.18.
 //!
 //! A stack is a short list of rows over the table of [`options`], in a file of its own. Its name has a version: a newer
 //! kernel is a new stack. Corrections of a row are in the changelog.
 
 pub mod linux_6_18;
 pub mod ns2_2_35;
-pub mod ns3_3_37;
 pub mod options;
 pub mod quic;
 pub mod rfc;
 mod stack;
 
-use crate::tcp::rfc::{ControlKind, Feedbacks, Settings};
+use crate::tcp::rfc::{ControlKind, EcnRules, Feedbacks, Settings};
 use options::{Opt, Value, Values};
 pub use stack::{Row, Stack};
 
 /// All stacks.
-pub const STACKS: [&Stack; 5] = [&ns2_2_35::STACK, &rfc::STACK, &linux_6_18::STACK, &ns3_3_37::STACK, &quic::STACK];
+pub const STACKS: [&Stack; 4] = [&ns2_2_35::STACK, &rfc::STACK, &linux_6_18::STACK, &quic::STACK];
 
 /// The stack with this name.
 pub fn named(name: &str) -> Option<&'static Stack> {
@@ -73,7 +72,7 @@ impl Stack {
 
 /// The options in which `settings` differ from the stack's defaults.
 pub fn besides(stack: &'static Stack, settings: &Settings, tcp: &str) -> Vec<(&'static Opt, Value)> {
-    let plain = stack.plain(tcp, settings.mss, settings.feedback != Feedbacks::None);
+    let plain = stack.plain(tcp, settings.mss, settings.ecn.feedback != Feedbacks::None);
     options::all()
         .filter(|opt| opt.is_for(tcp) && opt.get(settings) != opt.get(&plain))
         .filter_map(|opt| opt.get(settings).map(|value| (opt, value)))
@@ -120,7 +119,7 @@ fn start(tcp: &str, mss: u32, ecn: bool) -> Settings {
         (true, ControlKind::Prague) => Feedbacks::Counter,
         (true, _) => Feedbacks::Classic,
     };
-    Settings { control, mss, feedback, ..Settings::default() }
+    Settings { control, mss, ecn: EcnRules { feedback, ..EcnRules::default() }, ..Settings::default() }
 }
 
 #[cfg(test)]
@@ -148,10 +147,6 @@ mod tests {
         for stack in STACKS.into_iter().filter(|stack| stack.name != rfc::STACK.name) {
             for row in stack.rows {
                 let opt = options::named(row.key).expect(row.key);
-                if row.key == "timeout_cut" {
-                    // Its default depends on ssthresh.
-                    continue;
-                }
                 let tcps = if row.only.is_empty() { stack.tcps } else { row.only };
                 let differs = |tcp: &&str| {
                     opt.get(&stack.plain(tcp, 1000, false)) != opt.get(&rfc::STACK.plain(tcp, 1000, false))

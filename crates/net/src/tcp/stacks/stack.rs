@@ -11,7 +11,7 @@ pub struct Row {
     pub value: Value,
     /// The TCPs that have this default; empty: all.
     pub only: &'static [&'static str],
-    /// Its source: a section of an RFC, a function of the kernel, a file of ns-3.
+    /// Its source: a section of an RFC, a function of the kernel.
     pub source: &'static str,
 }
 

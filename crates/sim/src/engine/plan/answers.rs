@@ -59,11 +59,11 @@ fn takes_early(network: &Sketch, modes: &[Mode], link: usize, next: usize) -> bo
 /// Shortest time for which a sender's timer is set, s; `None` without a lower bound.
 pub fn shortest_timer(spec: &FlowSpec) -> Option<f64> {
     let Some(settings) = &spec.options.rfc else { return Some(MIN_RTO) };
-    let finds_losses_by_time = settings.rack && settings.sack;
-    if settings.small_queue {
+    let finds_losses_by_time = settings.rack.on && settings.sack;
+    if settings.pacing.small_queue {
         return None;
     }
     let paces =
-        settings.pacing || settings.careful_resume || matches!(settings.control, ControlKind::Bbr | ControlKind::Bbr3);
-    (!finds_losses_by_time && !paces).then(|| settings.min_rto.min(rfc::INITIAL_RTO))
+        settings.pacing.on || settings.resume.on || matches!(settings.control, ControlKind::Bbr | ControlKind::Bbr3);
+    (!finds_losses_by_time && !paces).then(|| settings.rto.min.min(rfc::INITIAL_RTO))
 }

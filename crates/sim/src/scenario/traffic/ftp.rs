@@ -10,7 +10,6 @@ use super::super::nearest::{some_of, suggestion};
 use super::kind::Kind;
 use super::model::{Ftp, Load, Traffic};
 use super::tcp;
-use earlydrop_net::tcp::stacks::ns3_3_37;
 
 pub(super) static LIFETIME: Key<Quantity> = Key::optional(
     "lifetime",
@@ -24,7 +23,7 @@ pub(super) static REVERSE_OF: Key<Name> = Key::optional(
     Name("the name of an FTP entry above"),
     "none",
     "Name of an FTP entry above: these flows send the other way in its connections, with its number, ends and TCP; \
-     their own are `start`, `lifetime`, `class` and `dscp`. Not with ns-2's TCPs, `ns3-3.37` and QUIC.",
+     their own are `start`, `lifetime`, `class` and `dscp`. Not with ns-2's TCPs and QUIC.",
 );
 
 pub(super) const KIND: Kind = Kind {
@@ -59,8 +58,7 @@ pub(super) fn other_way(fields: &Fields<'_>, above: &[Traffic]) -> Checked<Optio
         return Err(field.error("names an entry whose connections have data both ways already"));
     }
     if let Load::Ftp(Ftp { tcp, .. }) = &above[at].load {
-        let other = tcp.stack.is_some_and(|stack| stack.name == ns3_3_37::STACK.name);
-        if other || tcp.options.rfc.as_ref().is_none_or(|settings| settings.quic) {
+        if tcp.options.rfc.as_ref().is_none_or(|settings| settings.quic) {
             let profile = || format!("profile = {:?}", tcp.profile.name());
             return Err(field
                 .error("names an entry whose TCP sends data one way only")

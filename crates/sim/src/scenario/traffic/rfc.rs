@@ -11,14 +11,14 @@ use super::super::keys;
 use super::super::model::Tcp;
 use super::super::schemas::{self, about, object, reference, whole, with_default};
 use super::ns2;
-use earlydrop_net::tcp::rfc::{Feedbacks, Settings};
-use earlydrop_net::tcp::stacks::options::{self, Opt, Place, Value, Values};
+use earlydrop_net::tcp::rfc::{Feedbacks, RecoveryRules, Settings};
+use earlydrop_net::tcp::stacks::options::{self, Opt, Part, Place, Value, Values};
 use earlydrop_net::tcp::stacks::{self, Stack};
 
 /// Options of time stamps in every segment, bytes (RFC 7323, appendix A).
 pub(super) const STAMPS: u32 = earlydrop_net::tcp::rfc::STAMP_BYTES as u32;
 /// The order in which a scenario is written in full. Stores are keyed by that text.
-const ORDER: [&str; 28] = [
+const ORDER: [&str; 25] = [
     "window",
     "delayed_ack",
     "limited_transmit",
@@ -32,12 +32,9 @@ const ORDER: [&str; 28] = [
     "growth",
     "min_rto_for",
     "cubic",
-    "bbr_budget",
-    "bbr_aggregation",
-    "bbr_policer",
+    "bbr",
     "pacing_burst",
     "send_pairs",
-    "backoff_until",
     "prr",
     "rack",
     "ledbat_target",
@@ -120,7 +117,7 @@ pub(super) fn read(
     }
     stack.settings(tcp.name(), mss, ecn, |opt, so_far| {
         let Some(field) = find(opt.key)? else { return Ok(None) };
-        let value = parse(opt, &field, mss)?;
+        let value = parse(&opt.values, &field, mss)?;
         refuse_contradictions(opt, &field, value, tcp)?;
         let lack = opt.lacks(so_far).filter(|need| named || need.always);
         if let Some(need) = lack.filter(|_| opt.get(so_far) != Some(value)) {
@@ -145,13 +142,17 @@ fn refuse_contradictions(opt: &Opt, field: &Field<'_>, value: Value, tcp: Tcp) -
     Err(field.error(message).allowed(allowed))
 }
 
-/// The value of an option.
-fn parse(opt: &'static Opt, field: &Field<'_>, mss: u32) -> Checked<Value> {
-    let words = || field.word(opt.words().iter().copied()).map(Value::Word);
-    match (&opt.values, field.doc) {
+/// The value of an option, or of a part of one.
+fn parse(values: &'static Values, field: &Field<'_>, mss: u32) -> Checked<Value> {
+    let words = || field.word(values.words().iter().copied()).map(Value::Word);
+    match (values, field.doc) {
+        (Values::Table(_, _, parts), Doc::Table(_)) => parse_table(parts, field, mss),
         (Values::Flag(_), _) => field.flag().map(Value::Flag),
         (Values::WordsOrFlag(..) | Values::Switch(..) | Values::Wait(..), Doc::Bool(on)) => Ok(Value::Flag(*on)),
-        (Values::Either(..) | Values::Words(..) | Values::WordsOrFlag(..) | Values::Switch(..), _) => words(),
+        (
+            Values::Either(..) | Values::Words(..) | Values::WordsOrFlag(..) | Values::Switch(..) | Values::Table(..),
+            _,
+        ) => words(),
         (Values::Whole(low, high, ..), _) => field.whole(*low, *high).map(Value::Whole),
         (Values::Seconds(low, high, ..), _) => field.measure(&TIMES, closed(*low, *high, "s")).map(Value::Seconds),
         (Values::Number(low, high, ..), _) => field.measure(&NUMBERS, closed(*low, *high, "")).map(Value::Number),
@@ -166,6 +167,20 @@ fn parse(opt: &'static Opt, field: &Field<'_>, mss: u32) -> Checked<Value> {
             field.whole(1, *segments).map(|segments| Value::Whole(segments * u64::from(mss)))
         }
     }
+}
+
+fn parse_table(parts: &'static [Part; 2], field: &Field<'_>, mss: u32) -> Checked<Value> {
+    let fields = field.table(&parts.each_ref().map(|part| part.key))?;
+    let mut numbers = [None; 2];
+    for (part, number) in parts.iter().zip(&mut numbers) {
+        let value = match (fields.optional(part.key), part.needed) {
+            (Some(field), _) => parse(&part.values, &field, mss)?,
+            (None, true) => return Err(fields.missing(part.key).allowed(part.values.allowed())),
+            (None, false) => continue,
+        };
+        *number = value.number();
+    }
+    Ok(Value::Table(numbers))
 }
 
 const fn closed(low: f64, high: f64, unit: &'static str) -> Interval {
@@ -184,7 +199,7 @@ pub(super) fn wants_ecn(tcp: Tcp) -> bool {
 
 /// Whether data are ECN-capable.
 pub(super) fn ecn(settings: &Settings) -> bool {
-    settings.feedback != Feedbacks::None
+    settings.ecn.feedback != Feedbacks::None
 }
 
 /// The names of the TCPs that have a stack of this kind.
@@ -193,11 +208,11 @@ pub(super) fn names() -> String {
 }
 
 /// A value as a scenario has it.
-pub(super) fn written(opt: &Opt, value: Value, mss: u32) -> Json {
+pub(super) fn written(values: &Values, value: Value, mss: u32) -> Json {
     match value {
         Value::Flag(on) => on.into(),
         Value::Word(word) => word.into(),
-        Value::Whole(number) => match &opt.values {
+        Value::Whole(number) => match values {
             Values::Window(most, ..) => {
                 let (segments, rest) = (number / u64::from(mss), number % u64::from(mss));
                 if rest == 0 && segments <= *most {
@@ -210,6 +225,14 @@ pub(super) fn written(opt: &Opt, value: Value, mss: u32) -> Json {
         },
         Value::Seconds(time) => format!("{time} s").into(),
         Value::Number(number) => number.into(),
+        Value::Table(numbers) => {
+            let Values::Table(_, _, parts) = values else { return Json::Null };
+            let given = parts.iter().zip(numbers).filter_map(|(part, number)| Some((part, number?)));
+            let written = given.map(|(Part { key, values, .. }, number)| {
+                (key.to_string(), written(values, values.of_number(number), mss))
+            });
+            Json::Object(written.collect())
+        }
     }
 }
 
@@ -218,7 +241,7 @@ pub(super) fn write(settings: &Settings, tcp: Tcp, map: &mut Map<String, Json>) 
     for key in ORDER {
         let Some(opt) = options::named(key).filter(|opt| opt.is_for(tcp.name())) else { continue };
         if let Some(value) = opt.get(settings) {
-            map.insert(key.into(), written(opt, value, settings.mss));
+            map.insert(key.into(), written(&opt.values, value, settings.mss));
         }
         match key {
             "window" => drop(map.insert("ecn".into(), ecn(settings).into())),
@@ -232,10 +255,14 @@ pub(super) fn write(settings: &Settings, tcp: Tcp, map: &mut Map<String, Json>) 
 /// The rules that are not as the stack `rfc` has them for this TCP; nothing if all are.
 fn write_rules(settings: &Settings, tcp: Tcp, map: &mut Map<String, Json>) {
     let plain = stacks::rfc::STACK.plain(tcp.name(), settings.mss, ecn(settings));
-    let default = Settings { sack: settings.sack, ssthresh: settings.ssthresh, ..plain };
+    let default = Settings {
+        sack: settings.sack,
+        recovery: RecoveryRules { ssthresh: settings.recovery.ssthresh, ..plain.recovery },
+        ..plain
+    };
     let other: Map<String, Json> = options::all()
         .filter(|opt| opt.place == Place::Rules && opt.get(settings) != opt.get(&default))
-        .filter_map(|opt| Some((opt.key.to_string(), written(opt, opt.get(settings)?, settings.mss))))
+        .filter_map(|opt| Some((opt.key.to_string(), written(&opt.values, opt.get(settings)?, settings.mss))))
         .collect();
     if !other.is_empty() {
         map.insert("rules".into(), other.into());
@@ -253,11 +280,19 @@ pub(super) fn idle(settings: &Settings, tcp: Tcp, stack: Option<&'static Stack>)
         .collect()
 }
 
-/// The schema of an option.
+/// The schema of an option, with its default.
 fn form(opt: &'static Opt) -> Json {
-    let words = json!({ "enum": opt.words() });
+    let plain = stacks::rfc::STACK.plain("ledbat", 1000, false);
+    match opt.get(&plain) {
+        Some(value) => with_default(form_of(&opt.values), written(&opt.values, value, plain.mss)),
+        None => form_of(&opt.values),
+    }
+}
+
+fn form_of(values: &'static Values) -> Json {
+    let words = json!({ "enum": values.words() });
     let flag = json!({ "type": "boolean" });
-    let form = match &opt.values {
+    match values {
         Values::Flag(_) => flag,
         Values::Either(..) | Values::Words(..) => words,
         Values::WordsOrFlag(..) => json!({ "anyOf": [words, flag] }),
@@ -267,11 +302,12 @@ fn form(opt: &'static Opt) -> Json {
         Values::Number(..) => json!({ "type": "number" }),
         Values::Wait(..) => json!({ "anyOf": [flag, reference("time")] }),
         Values::Window(segments, ..) => schemas::window(whole(1, *segments)),
-    };
-    let plain = stacks::rfc::STACK.plain("ledbat", 1000, false);
-    match opt.get(&plain) {
-        Some(value) => with_default(form, written(opt, value, plain.mss)),
-        None => form,
+        Values::Table(_, _, parts) => {
+            let needed: Vec<&str> = parts.iter().filter(|part| part.needed).map(|part| part.key).collect();
+            let forms: Map<String, Json> =
+                parts.iter().map(|part| (part.key.to_string(), form_of(&part.values))).collect();
+            json!({ "anyOf": [words, object(&needed, forms.into())] })
+        }
     }
 }
 

@@ -22,7 +22,7 @@ pub fn catalogue() -> Json {
                 .rows
                 .iter()
                 .map(|row| {
-                    let value = options::named(row.key).map(|opt| written(opt, row.value, MSS));
+                    let value = options::named(row.key).map(|opt| written(&opt.values, row.value, MSS));
                     json!({ "key": row.key, "value": value, "tcps": row.only, "source": row.source })
                 })
                 .collect();
@@ -50,7 +50,7 @@ fn values(stack: &'static stacks::Stack, tcp: &str) -> Json {
     let plain = stack.plain(tcp, MSS, false);
     let all: Map<String, Json> = options::all()
         .filter(|opt| opt.is_for(tcp))
-        .filter_map(|opt| Some((opt.key.to_string(), written(opt, opt.get(&plain)?, MSS))))
+        .filter_map(|opt| Some((opt.key.to_string(), written(&opt.values, opt.get(&plain)?, MSS))))
         .collect();
     all.into()
 }
@@ -62,7 +62,9 @@ pub(super) fn shortest(spec: &TcpSpec) -> (&'static str, Json) {
         Some(stack) => (stack, stacks::besides(stack, settings, spec.tcp.name())),
         None => stacks::nearest(settings, spec.tcp.name()),
     };
-    let rules: Map<String, Json> =
-        others.into_iter().map(|(opt, value)| (opt.key.to_string(), written(opt, value, settings.mss))).collect();
+    let rules: Map<String, Json> = others
+        .into_iter()
+        .map(|(opt, value)| (opt.key.to_string(), written(&opt.values, value, settings.mss)))
+        .collect();
     (stack.name, rules.into())
 }

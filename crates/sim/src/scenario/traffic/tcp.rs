@@ -158,17 +158,17 @@ fn read_rfc(fields: &Fields<'_>, tcp: Tcp, named: Option<&'static Stack>) -> Che
     let (segment, header) = segment_and_header(fields, header)?;
     let ecn = ECN.read_or(fields, rfc::wants_ecn(tcp))?;
     let mut settings = rfc::read(fields, named.unwrap_or(&stacks::rfc::STACK), named.is_some(), tcp, segment, ecn)?;
-    settings.reading = READING.given(fields)?;
+    settings.receiver.reading = READING.given(fields)?;
     Ok(TcpSpec {
         tcp,
         profile: Profile::Rfc,
         stack: named,
         segment,
         header,
-        window: (settings.window / u64::from(segment)).min(u64::from(u32::MAX)) as u32,
+        window: (settings.receiver.window / u64::from(segment)).min(u64::from(u32::MAX)) as u32,
         clock_phase: None,
         options: TcpOptions {
-            delayed_ack: settings.delayed_ack,
+            delayed_ack: settings.receiver.delay,
             rfc: Some(Arc::new(settings)),
             ..TcpOptions::default()
         },
@@ -250,7 +250,7 @@ pub(super) fn write(spec: &TcpSpec, map: &mut Map<String, Json>) {
     HEADER.write(&spec.header, map);
     if let Some(settings) = &spec.options.rfc {
         rfc::write(settings, spec.tcp, map);
-        return READING.write_given(settings.reading.as_ref(), map);
+        return READING.write_given(settings.receiver.reading.as_ref(), map);
     }
     ns2::WINDOW.write(&spec.window.into(), map);
     CLOCK_PHASE.write_given(spec.clock_phase.as_ref(), map);

@@ -4,7 +4,7 @@
 mod counters;
 mod reading;
 
-use super::settings::Feedbacks;
+use super::rules::Feedbacks;
 use crate::segment::{AE, CE, CWR, ECE, ECT0, ECT1};
 pub(super) use counters::Counters;
 pub(super) use reading::{Newly, Reading};

@@ -8,9 +8,8 @@ use crate::tcp::rfc::control::Acked;
 use crate::tcp::rfc::losses::LossDetection;
 use crate::tcp::rfc::rack::Rack;
 use crate::tcp::rfc::rate::Rate;
-use crate::tcp::rfc::recovery::Phase;
 use crate::tcp::rfc::rtt::Measured;
-use crate::tcp::rfc::scoreboard::{Delivered, Record};
+use crate::tcp::rfc::scoreboard::Delivered;
 use crate::tcp::rfc::tlp::Verdict;
 use crate::tcp::rfc::undo::Sends;
 use crate::tcp::rfc::wire::Range;
@@ -24,10 +23,6 @@ pub(super) struct Arrived {
     pub sacked: u64,
     /// Segments.
     packets: u64,
-    /// The flags of these segments, together.
-    flags: u8,
-    /// Sequence numbers that were marked lost; counted for models of the path only.
-    were_lost: u64,
     /// The DSACK (RFC 2883).
     pub duplicate: Option<Range>,
     /// A segment that was sent once, before the recovery point.
@@ -51,7 +46,6 @@ impl Notes<'_> {
     #[inline(always)]
     fn add(&mut self, delivered: &Delivered, arrived: &mut Arrived) {
         arrived.packets += 1;
-        delivered.record.add_marks(&mut arrived.flags);
         arrived.measured.add(delivered);
         arrived.original |= !delivered.record.is_retransmitted() && delivered.record.end() <= self.point;
         if let Some(rack) = &mut self.rack {
@@ -59,7 +53,6 @@ impl Notes<'_> {
         }
         if let Some(rate) = &mut self.rate {
             rate.arrived(delivered, f64::from(delivered.record.len) / self.mss, self.now);
-            arrived.were_lost += if delivered.record.is_lost() { u64::from(delivered.record.len) } else { 0 };
         }
     }
 }
@@ -101,9 +94,6 @@ impl Connection {
             self.sample(rtt, out);
         }
         self.count_duplicates(advanced, arrived.sacked, ack, feedback.carried > 0, out);
-        if advanced > 0 && self.settings.backoff_until_ack {
-            self.rtt.rto.end_backoff();
-        }
         let latest = self.rtt.of_last_segment(&arrived.measured, rtt, now, feedback);
         self.rtt.latest(latest);
         let mut info = self.acked(now, latest, advanced, arrived.numbers, flight_before, feedback);
@@ -114,8 +104,7 @@ impl Connection {
         }
         if let Some(rate) = &mut self.rate {
             rate.forget_before(self.scoreboard.number(0));
-            let least = if self.settings.bbr.ns3.smoothed_rtt { self.rtt.min_smoothed } else { self.rtt.min };
-            info.rate = rate.sample(least);
+            info.rate = rate.sample(self.rtt.min);
         }
         if self.resume.is_some() {
             self.resume_before(now, arrived.numbers, &mut info, out);
@@ -125,12 +114,12 @@ impl Connection {
             Some(_) => self.undo_spurious(advanced, &arrived, feedback, echo, out),
             None => Sends::All,
         };
-        if self.owns_window() && self.settings.bbr.immediate_recovery_end {
+        if self.owns_window() && self.settings.controls.bbr.immediate_recovery_end {
             self.end_recovery_of_model();
         }
         let entered = sends != Sends::NewOnly
             && self.find_losses_and_react(now, ack, advanced, flight_before, &arrived, feedback, &mut info, out);
-        self.tell_control(now, pipe_before, &arrived, &mut info, out);
+        self.tell_control(now, pipe_before, &mut info, out);
         // Marks, unless a reaction to a loss starts now.
         if echo && !entered {
             self.on_echo(now, flight_before, arrived.numbers, out);
@@ -174,8 +163,6 @@ impl Connection {
             numbers: 0,
             sacked: 0,
             packets: 0,
-            flags: 0,
-            were_lost: 0,
             duplicate: None,
             original: false,
             measured: self.rtt.measure(),
@@ -190,12 +177,8 @@ impl Connection {
             now,
         };
         if advanced > 0 {
-            let before = self.scoreboard.len();
             arrived.numbers += self.scoreboard.acknowledge(ack, |delivered| notes.add(&delivered, &mut arrived));
             self.una = ack;
-            if self.settings.guesses_kept && self.scoreboard.move_emulated_sacks(before) {
-                self.scoreboard.mark_first_lost();
-            }
         }
         if self.settings.sack && feedback.count > 0 {
             let mut note = |delivered: Delivered| notes.add(&delivered, &mut arrived);
@@ -274,15 +257,13 @@ impl Connection {
 
     /// The congestion control sees every ACK, once its losses are known.
     #[inline(always)]
-    fn tell_control(&mut self, now: f64, pipe_before: u64, arrived: &Arrived, info: &mut Acked, out: &mut Output) {
+    fn tell_control(&mut self, now: f64, pipe_before: u64, info: &mut Acked, out: &mut Output) {
         info.recovering = !self.recovery.is_open();
-        info.retransmission_delivered = Record::any_in_flight_again(arrived.flags);
         info.pipe = self.segments(self.scoreboard.pipe());
         if let Some(rate) = &self.rate {
             // For models of the path only.
             (info.tx_in_flight, info.lost_since_sent) = rate.since_sent();
             info.timed_out = self.recovery.is_loss();
-            info.lost_delivered = self.segments(arrived.were_lost);
             info.pipe_before = self.segments(pipe_before);
             info.departs_in = (self.pacer.released - now).max(0.0);
         }
@@ -353,9 +334,6 @@ impl Connection {
         }
         self.recovery.clear_duplicates();
         self.vars.set_dupacks(0, out);
-        if self.settings.backoff_until_ack {
-            self.rtt.rto.end_backoff();
-        }
         let latest = newest.map(|sent| now - sent).or(rtt);
         self.rtt.latest(latest);
         let mut info = self.acked(now, latest, advanced, arrived, flight_before, feedback);
@@ -400,7 +378,7 @@ impl Connection {
     ) -> Acked {
         Acked {
             now,
-            segments: self.segments(if self.settings.growth_arrived { arrived } else { advanced }),
+            segments: self.segments(if self.settings.growth.arrived { arrived } else { advanced }),
             delivered: self.segments(arrived),
             rtt,
             srtt: self.rtt.smoothed(),
@@ -414,13 +392,11 @@ impl Connection {
             window_limited: self.usage.as_ref().map_or(self.window_limited, |usage| usage.limits(&self.vars.window())),
             recovering: false,
             timed_out: false,
-            paced: self.settings.pacing,
+            paced: self.settings.pacing.on,
             lost: 0.0,
             pipe_before: 0.0,
             departs_in: 0.0,
             rate: None,
-            retransmission_delivered: false,
-            lost_delivered: 0.0,
             tx_in_flight: 0.0,
             lost_since_sent: 0.0,
             one_way: self.settings.timestamps.then_some(feedback.one_way),
@@ -436,22 +412,8 @@ impl Connection {
             self.recovery.dupacks += u32::from(sacked > 0);
         } else if ack == self.una && !carried && !self.scoreboard.is_empty() {
             self.recovery.dupacks += 1;
-            self.emulate_sack();
         }
         self.vars.set_dupacks(self.recovery.dupacks, out);
-    }
-
-    /// Without SACK: a duplicate ACK emulates a SACK, if that is an option. Outside of recoveries only with limited
-    /// transmit, or if it starts a recovery.
-    fn emulate_sack(&mut self) {
-        let makes = match self.recovery.phase {
-            Phase::Open => self.settings.limited_transmit || self.may_enter_recovery(),
-            Phase::Fast(_) => true,
-            Phase::Loss => false,
-        };
-        if self.settings.guesses_kept && makes {
-            self.scoreboard.emulate_sack();
-        }
     }
 
     #[inline]

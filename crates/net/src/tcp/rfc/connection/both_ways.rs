@@ -4,7 +4,7 @@
 use super::handshake::State;
 use super::Connection;
 use crate::segment::SYN;
-use crate::tcp::rfc::settings::Feedbacks;
+use crate::tcp::rfc::rules::Feedbacks;
 use crate::tcp::rfc::wire::{unwrap, wrap, Feedback};
 use crate::tcp::{Output, Sent};
 

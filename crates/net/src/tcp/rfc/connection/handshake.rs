@@ -45,9 +45,7 @@ impl Connection {
         out.segments.push(Sent { seq: self.first, payload: 0, bits });
         self.vars.retransmits += u32::from(self.next > 0);
         self.next = 1;
-        if self.handshake.timeouts == 0 || !self.settings.syn_sample_always {
-            self.handshake.sent = now;
-        }
+        self.handshake.sent = now;
         self.rto_at = now + self.rtt.rto.value();
     }
 
@@ -56,7 +54,7 @@ impl Connection {
         self.handshake.timeouts += 1;
         self.vars.timeouts += 1;
         // Linux, tcp_retransmit_timer.
-        if self.handshake.timeouts > self.settings.syn_linear_timeouts {
+        if self.handshake.timeouts > self.settings.rto.syn_linear_timeouts {
             self.rtt.rto.back_off();
         }
         self.send_syn(now, out);
@@ -78,18 +76,18 @@ impl Connection {
     pub(super) fn establish(&mut self, now: f64, feedback: &Feedback, marked: bool, out: &mut Output) {
         self.handshake.state = State::Established;
         self.una = 1;
-        if self.settings.window_tuned {
-            self.settings.window = u64::from(feedback.window);
-            self.largest_window = self.settings.window;
+        if self.settings.receiver.window_tuned {
+            self.settings.receiver.window = u64::from(feedback.window);
+            self.largest_window = self.settings.receiver.window;
             self.note_ack_stamp(now, feedback);
-        } else if self.settings.reading.is_some() {
+        } else if self.settings.receiver.reading.is_some() {
             self.move_edge(1, feedback);
         }
         self.vars.note(out, Variable::Ack, 0.0);
         self.rto_at = f64::INFINITY;
         let timeouts = self.handshake.timeouts;
-        let (stamps, always) = (self.settings.timestamps, self.settings.syn_sample_always);
-        if timeouts == 0 || stamps || always {
+        let stamps = self.settings.timestamps;
+        if timeouts == 0 || stamps {
             let sent = if stamps { feedback.stamp } else { self.handshake.sent };
             self.sample(now - sent, out);
             if let Some(quic) = &mut self.quic {
@@ -98,8 +96,8 @@ impl Connection {
             self.control.control().on_open(self.settings.initial_window(), now - sent, now);
         }
         // Linux, tcp_init_metrics: only without a sample.
-        let sampled = self.settings.lost_syn_rto_sampled && stamps;
-        if timeouts > 0 && !always && !sampled {
+        let sampled = self.settings.rto.lost_syn_sampled && stamps;
+        if timeouts > 0 && !sampled {
             self.rtt.rto.syn_was_lost();
         }
         // RFC 6928, 2: the initial window survives one lost SYN, not more (RFC 5681, 3.1), nor a marked one (ECN++,

@@ -22,8 +22,9 @@ use super::rate::Rate;
 use super::recovery::{Phase, Recovery};
 use super::resume::Resume;
 use super::rtt::{earlier, Rtt};
+use super::rules::Base;
 use super::scoreboard::Scoreboard;
-use super::settings::{Base, Settings};
+use super::settings::Settings;
 use super::small_queue::SmallQueue;
 use super::tso::Tso;
 use super::undo::Undo;
@@ -104,26 +105,23 @@ impl Connection {
         let (rtt, tso) = (Rtt::new(&settings, models), Tso::new(&settings));
         let fast_acks = !models
             && rtt.allows_fast_path()
-            && !settings.dctcp_least_none
-            && !settings.idle_timer_runs
             && !settings.window_moves()
-            && !settings.small_queue
-            && !settings.careful_resume
+            && !settings.pacing.small_queue
+            && !settings.resume.on
             && !settings.quic;
         Connection {
-            vars: Vars::new(settings.ssthresh == Base::Cwnd),
+            vars: Vars::new(settings.recovery.ssthresh == Base::Cwnd),
             handshake: Handshake::new(),
             limit: 1,
             closing: false,
             first,
             una: 0,
             next: 0,
-            scoreboard: match settings.reported_repair_counts {
-                true => scoreboard.counting_sacked_retransmissions(),
-                false if models && control.view().answers_marks() => scoreboard.noting_losses(),
+            scoreboard: match models && control.view().answers_marks() {
+                true => scoreboard.noting_losses(),
                 false => scoreboard,
             },
-            fast_sending: fast_acks && tso.allows_fast_path() && !settings.cwnd_use_window,
+            fast_sending: fast_acks && tso.allows_fast_path() && !settings.growth.use_window,
             fast_acks,
             rtt,
             rto_at: f64::INFINITY,
@@ -134,18 +132,18 @@ impl Connection {
             pacer: Pacer::new(&settings, models),
             tso,
             undo: Undo::new(&settings),
-            rate: models.then(|| Box::new(Rate::new(settings.bbr.ns3.held_samples))),
-            largest_window: settings.window,
+            rate: models.then(Box::default),
+            largest_window: settings.receiver.window,
             window_probes: 0,
-            echoes: settings.window_tuned.then(Box::default),
-            small_queue: settings.small_queue.then(SmallQueue::default),
+            echoes: settings.receiver.window_tuned.then(Box::default),
+            small_queue: settings.pacing.small_queue.then(SmallQueue::default),
             resume: Resume::new(&settings),
             last_pure_ack: 0.0,
             room: 0,
             last_sent: 0.0,
             sent_new: false,
             window_limited: false,
-            usage: settings.cwnd_use_window.then(Usage::default),
+            usage: settings.growth.use_window.then(Usage::default),
             control,
             settings,
         }

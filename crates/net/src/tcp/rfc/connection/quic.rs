@@ -4,7 +4,7 @@ use super::Connection;
 use crate::tcp::rfc::accecn::Newly;
 use crate::tcp::rfc::quic::{Lost, Quic, Sent, LEAST_WINDOW, PROBES};
 use crate::tcp::rfc::recovery::Phase;
-use crate::tcp::rfc::scoreboard::{Delivered, Record};
+use crate::tcp::rfc::scoreboard::Delivered;
 use crate::tcp::rfc::wire::Feedback;
 use crate::tcp::Output;
 
@@ -14,8 +14,6 @@ struct Arrived {
     packets: u64,
     /// Bytes of packets sent since the recovery period began.
     outside: u64,
-    flags: u8,
-    were_lost: u64,
     /// The largest packet, if it is newly acknowledged.
     largest: Option<Sent>,
 }
@@ -59,8 +57,7 @@ impl Connection {
         }
         info.recovering = !self.recovery.is_open();
         info.timed_out = self.recovery.is_loss();
-        info.retransmission_delivered = Record::any_in_flight_again(arrived.flags);
-        self.tell_quic_control(now, pipe_before, arrived.were_lost, &mut info, out);
+        self.tell_quic_control(now, pipe_before, &mut info, out);
         if info.marked > 0.0 || (self.ecn.agreed && !self.ecn.accurate() && feedback.echo) {
             // B.7.
             let number = arrived.largest.map_or(quic.next_number(), |largest| largest.number);
@@ -84,11 +81,11 @@ impl Connection {
     }
 
     fn max_ack_delay(&self) -> f64 {
-        self.settings.delayed_ack.unwrap_or(0.0)
+        self.settings.receiver.delay.unwrap_or(0.0)
     }
 
     fn take_in_quic(&mut self, now: f64, ack: u64, feedback: &Feedback, quic: &mut Quic) -> Arrived {
-        let mut arrived = Arrived { bytes: 0, packets: 0, outside: 0, flags: 0, were_lost: 0, largest: None };
+        let mut arrived = Arrived { bytes: 0, packets: 0, outside: 0, largest: None };
         if feedback.duplicate {
             let (ranges, count) = feedback.ranges(self.first, self.una);
             ranges[..count.min(1)].iter().for_each(|&range| quic.duplicate(range));
@@ -100,8 +97,6 @@ impl Connection {
             let (sent, is_largest) = quic.delivered(&delivered, feedback.stamp);
             arrived.packets += 1;
             arrived.outside += if sent.number >= from { len } else { 0 };
-            arrived.were_lost += if delivered.record.is_lost() { len } else { 0 };
-            delivered.record.add_marks(&mut arrived.flags);
             if is_largest {
                 arrived.largest = Some(sent);
             }
@@ -243,14 +238,12 @@ impl Connection {
         &mut self,
         now: f64,
         pipe_before: u64,
-        were_lost: u64,
         info: &mut crate::tcp::rfc::control::Acked,
         out: &mut Output,
     ) {
         info.pipe = self.segments(self.scoreboard.pipe());
         if let Some(rate) = &self.rate {
             (info.tx_in_flight, info.lost_since_sent) = rate.since_sent();
-            info.lost_delivered = self.segments(were_lost);
             info.pipe_before = self.segments(pipe_before);
             info.departs_in = (self.pacer.released - now).max(0.0);
         }

@@ -4,8 +4,8 @@ use super::Connection;
 use crate::tcp::rfc::control::{Acked, Window, LEAST_SSTHRESH};
 use crate::tcp::rfc::prr::{Bound, Prr};
 use crate::tcp::rfc::recovery::Phase;
+use crate::tcp::rfc::rules::Base;
 use crate::tcp::rfc::scoreboard::{Record, DUP_THRESH};
-use crate::tcp::rfc::settings::Base;
 use crate::tcp::Output;
 
 impl Connection {
@@ -19,18 +19,13 @@ impl Connection {
         }
         let dupacks = self.recovery.dupacks;
         if self.settings.sack {
-            if self.settings.recovery_start_second {
-                let second = self.scoreboard.get(1).is_some_and(Record::is_lost);
-                return dupacks >= DUP_THRESH || (dupacks > 0 && second);
-            }
             // RFC 6675, section 5 (1) and (2).
             return self.scoreboard.sacked() > 0
                 && (dupacks >= DUP_THRESH || self.scoreboard.front().is_some_and(Record::is_lost));
         }
         // RFC 6582, 3.2 (1): not for segments sent before the last recovery point.
         let point = self.recovery.point;
-        let beyond = self.una > point || (self.settings.recovery_again_at_end && self.una == point);
-        dupacks == DUP_THRESH && (beyond || point == 0)
+        dupacks == DUP_THRESH && (self.una > point || point == 0)
     }
 
     /// A model of the path that asks for it is notified of each segment newly marked lost.
@@ -51,7 +46,7 @@ impl Connection {
 
     /// Whether a loss detected in the recovery after a timeout starts a fast recovery.
     pub(super) fn reenters_recovery(&self) -> bool {
-        self.settings.lost_retransmission_recovers && self.recovery.is_loss()
+        self.settings.recovery.lost_retransmission_recovers && self.recovery.is_loss()
     }
 
     /// A recovery is over.
@@ -71,17 +66,16 @@ impl Connection {
 
     /// The flight that a loss reduces, segments.
     pub(super) fn flight(&self) -> f64 {
-        match self.settings.ssthresh {
+        match self.settings.recovery.ssthresh {
             // RFC 5681, 3.2 (2): without segments of limited transmit.
             Base::Flight => self.segments(self.scoreboard.outstanding() - self.recovery.limited),
-            Base::Pipe => self.segments(self.scoreboard.pipe()),
             Base::Cwnd => self.vars.cwnd,
         }
     }
 
     /// The same with so many bytes outstanding before the ACK.
     fn flight_before(&self, flight: u64) -> f64 {
-        match self.settings.ssthresh {
+        match self.settings.recovery.ssthresh {
             Base::Cwnd => self.vars.cwnd,
             _ => self.segments(flight),
         }
@@ -93,16 +87,11 @@ impl Connection {
         let outstanding = self.scoreboard.outstanding();
         // RFC 9937: what could be delivered before this ACK (`RecoverFS`). RFC 6937: FlightSize.
         let flight = match bound {
-            _ if self.settings.prr_base_cwnd => cwnd,
+            _ if self.settings.recovery.prr_base_cwnd => cwnd,
             Bound::SafeAck => self.segments(outstanding - self.scoreboard.sacked() + arrived),
             _ => self.segments(outstanding),
         };
-        let prr = Prr::new(flight, bound);
-        if self.settings.prr_part_bytes {
-            prr.in_bytes(self.mss())
-        } else {
-            prr
-        }
+        Prr::new(flight, bound)
     }
 
     /// cwnd has been reduced for a loss.
@@ -125,7 +114,8 @@ impl Connection {
         }
         self.recovery.point = self.next;
         self.ecn.reduction = None;
-        let prr = self.settings.prr.filter(|_| self.settings.sack && !self.owns_window() && retreats.is_none());
+        let prr =
+            self.settings.recovery.prr.filter(|_| self.settings.sack && !self.owns_window() && retreats.is_none());
         let prr = prr.map(|bound| self.reduction(bound, arrived, self.vars.cwnd));
         self.recovery.enter_fast(prr, self.una);
         if let Some(time) = self.detection.by_time_mut() {
@@ -140,10 +130,6 @@ impl Connection {
             if !self.owns_window() {
                 self.vars.set_cwnd(retreats.unwrap_or(self.vars.ssthresh), out);
             }
-        } else if self.settings.guesses_kept {
-            self.scoreboard.mark_first_lost();
-            self.vars.set_cwnd(self.vars.ssthresh, out);
-            self.retransmit(now, 0, true, out);
         } else {
             // RFC 6582, 3.2 (2) and (3).
             self.vars.set_cwnd(self.vars.ssthresh + f64::from(DUP_THRESH), out);
@@ -157,7 +143,10 @@ impl Connection {
     /// bytes. Whether cwnd was reduced.
     pub(super) fn reduce_for_lost_retransmission(&mut self, now: f64, arrived: u64, out: &mut Output) -> bool {
         let since = self.detection.by_time().and_then(|time| time.lost_retransmission);
-        if since != Some(self.recovery.reductions) || self.settings.lost_retransmit_cut_none || self.owns_window() {
+        if since != Some(self.recovery.reductions)
+            || self.settings.recovery.lost_retransmit_cut_none
+            || self.owns_window()
+        {
             return false;
         }
         let recovering = self.recovery.is_fast();
@@ -174,8 +163,8 @@ impl Connection {
             self.recovery.point = self.next;
             // FlightSize includes segments that were SACKed before.
             let left = self.segments(self.scoreboard.outstanding() - self.scoreboard.sacked() + arrived);
-            let of = if self.settings.prr_base_cwnd { cwnd } else { left };
-            let prr = self.settings.prr.map(|bound| Prr::new(of, bound));
+            let of = if self.settings.recovery.prr_base_cwnd { cwnd } else { left };
+            let prr = self.settings.recovery.prr.map(|bound| Prr::new(of, bound));
             self.recovery.enter_fast(prr, self.una);
             self.recovery.forced = 1;
             self.vars.set_cwnd(self.vars.ssthresh, out);
@@ -209,7 +198,7 @@ impl Connection {
         self.end_reduction_for_mark(out);
         self.recovery.note_reduction(self.next);
         self.ecn.reduced_for_mark();
-        if self.vars.cwnd <= 1.0 && !self.settings.dctcp_least_none {
+        if self.vars.cwnd <= 1.0 {
             self.ecn.halted = true;
             self.rto_at = now + self.rtt.rto.value();
             return;
@@ -223,12 +212,12 @@ impl Connection {
         if self.owns_window() {
             return;
         }
-        let ssthresh = if self.settings.dctcp_least_none { left } else { left.max(LEAST_SSTHRESH) };
+        let ssthresh = left.max(LEAST_SSTHRESH);
         self.vars.set_ssthresh(ssthresh, out);
         if let Some(half) = self.note_retreat(ssthresh) {
             self.vars.set_cwnd(half.min(self.vars.cwnd), out);
-        } else if self.settings.mark_cut_round_trip {
-            let bound = self.settings.prr.unwrap_or(Bound::SafeAck);
+        } else if self.settings.ecn.mark_cut_round_trip {
+            let bound = self.settings.recovery.prr.unwrap_or(Bound::SafeAck);
             self.ecn.reduction = Some(self.reduction(bound, arrived, self.vars.cwnd));
         } else {
             self.vars.set_cwnd(left.min(self.vars.cwnd), out);
@@ -257,7 +246,10 @@ impl Connection {
     ) {
         let done = self.una >= self.recovery.point && !entered;
         if self.owns_window() {
-            return self.recover_with_model(advanced, entered);
+            if !entered {
+                self.end_recovery_of_model();
+            }
+            return;
         }
         if done && !self.recovery.is_open() {
             if let Some(time) = self.detection.by_time_mut() {
@@ -273,21 +265,8 @@ impl Connection {
         }
     }
 
-    /// The recovery of a model of the path.
-    fn recover_with_model(&mut self, advanced: u64, entered: bool) {
-        if !entered {
-            self.end_recovery_of_model();
-        }
-        // Unless the first outstanding segment is a retransmission in flight.
-        let open = self.scoreboard.get(0).is_some_and(|first| !first.is_retransmitted() || first.is_sacked());
-        let partial = advanced > 0 && !entered && self.recovery.is_fast();
-        if self.settings.bbr.ns3.partial_ack_sends && partial && open {
-            self.recovery.forced = 1;
-        }
-    }
-
     fn end_fast_recovery(&mut self, advanced: u64, info: &Acked, out: &mut Output) {
-        let cwnd = if self.settings.sack || self.settings.guesses_kept {
+        let cwnd = if self.settings.sack {
             // RFC 9937, 6: cwnd ends at ssthresh.
             self.vars.ssthresh
         } else {
@@ -297,7 +276,7 @@ impl Connection {
         };
         self.vars.set_cwnd(cwnd, out);
         self.recovery.phase = Phase::Open;
-        if self.settings.exit_ack_grows && advanced > 0 {
+        if self.settings.recovery.exit_ack_grows && advanced > 0 {
             self.grow(info, out);
         }
     }
@@ -305,11 +284,7 @@ impl Connection {
     /// An ACK within a recovery with SACK.
     fn reduce_proportionally(&mut self, advanced: u64, arrived: u64, info: &Acked, out: &mut Output) {
         let (pipe, delivered) = (self.segments(self.scoreboard.pipe()), self.segments(arrived));
-        let safe = advanced > 0
-            && match self.settings.prr {
-                Some(Bound::RepairAck) => info.retransmission_delivered,
-                _ => info.lost == 0.0,
-            };
+        let safe = advanced > 0 && info.lost == 0.0;
         let ssthresh = self.vars.ssthresh;
         if let Some(prr) = self.recovery.prr() {
             let count = prr.on_ack(delivered, pipe, ssthresh, safe);
@@ -319,12 +294,7 @@ impl Connection {
 
     /// An ACK within a recovery without SACK.
     fn recover_without_sack(&mut self, now: f64, advanced: u64, info: &Acked, out: &mut Output) {
-        if self.settings.guesses_kept {
-            if advanced > 0 {
-                self.scoreboard.mark_first_lost();
-                self.retransmit(now, 0, true, out);
-            }
-        } else if advanced > 0 {
+        if advanced > 0 {
             // RFC 6582, 3.2 (3): a partial ACK.
             self.retransmit(now, 0, false, out);
             let mut cwnd = self.vars.cwnd - self.segments(advanced);
@@ -340,7 +310,7 @@ impl Connection {
 
     /// Whether ACKs that only SACK segments grow cwnd.
     fn grows_with_sacks(&self) -> bool {
-        self.settings.growth_arrived && self.detection.by_time().is_some_and(|time| time.rack.is_reordering_high())
+        self.settings.growth.arrived && self.detection.by_time().is_some_and(|time| time.rack.is_reordering_high())
     }
 
     /// An ACK outside of fast recoveries.
@@ -356,15 +326,8 @@ impl Connection {
         out: &mut Output,
     ) {
         let after_timeout = self.recovery.is_loss();
-        let (mut growth, new);
-        growth = info;
         if after_timeout && self.una >= self.recovery.point {
             self.recovery.phase = Phase::Open;
-            if self.settings.timeout_end_new {
-                let segments = info.segments.min(self.segments(self.una - self.recovery.point));
-                new = Acked { segments, ..*info };
-                growth = &new;
-            }
         }
         if let Some(prr) = &mut self.ecn.reduction {
             if self.una > self.recovery.reduced {
@@ -380,8 +343,8 @@ impl Connection {
         let reduced = entered && after_timeout;
         let counts = !reduced && (!echo || self.control.view().grows_with_marks());
         let moves = advanced > 0 || (arrived > 0 && self.grows_with_sacks());
-        if moves && growth.segments > 0.0 && counts && info.window_limited {
-            self.grow(growth, out);
+        if moves && info.segments > 0.0 && counts && info.window_limited {
+            self.grow(info, out);
         }
     }
 }

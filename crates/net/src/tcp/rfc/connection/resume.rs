@@ -107,7 +107,7 @@ impl Connection {
     }
 
     fn end_jump(&mut self) {
-        self.pacer.on = self.settings.pacing;
+        self.pacer.on = self.settings.pacing.on;
         self.pacer.next_at = f64::INFINITY;
     }
 

@@ -5,8 +5,8 @@ use crate::segment::FIN;
 use crate::tcp::rfc::control::Idle;
 use crate::tcp::rfc::quic::PACING_GAIN;
 use crate::tcp::rfc::recovery::Phase;
+use crate::tcp::rfc::rules::IdleRestart;
 use crate::tcp::rfc::scoreboard::Record;
-use crate::tcp::rfc::settings::IdleRestart;
 use crate::tcp::rfc::tso::{Lone, Tso, PAIR};
 use crate::tcp::rfc::usage::Data;
 use crate::tcp::rfc::wire::wrap;
@@ -49,7 +49,7 @@ impl Connection {
     fn send_allowed(&mut self, now: f64, out: &mut Output) -> bool {
         let mut left_of_burst = 0;
         loop {
-            if self.pacer.on && !self.goes_unpaced() && !self.may_release(now) {
+            if self.pacer.on && !self.may_release(now) {
                 // Pacing holds back what cwnd allows.
                 return false;
             }
@@ -95,7 +95,7 @@ impl Connection {
     #[inline(always)]
     pub(super) fn transmit_new(&mut self, now: f64, out: &mut Output) -> bool {
         let mss = u64::from(self.settings.mss);
-        let end = self.limit.min(self.una + self.settings.window);
+        let end = self.limit.min(self.una + self.settings.receiver.window);
         let (paced, payload) = (self.pacer.on, self.settings.mss as u16);
         let capable = self.ecn.capable();
         while self.next + mss <= end {
@@ -123,20 +123,14 @@ impl Connection {
     /// Notifies the congestion control if a segment is sent now with nothing in flight.
     #[inline(never)]
     fn start_from_nothing(&mut self, now: f64, out: &mut Output) {
-        let goes = now >= self.pacer.released || self.goes_unpaced();
         let some = self.next < self.limit() || !self.scoreboard.is_empty();
-        if goes && some && self.scoreboard.pipe() == 0 {
+        if now >= self.pacer.released && some && self.scoreboard.pipe() == 0 {
             let app_limited = self.rate.as_ref().map_or(!self.window_limited, |rate| rate.is_app_limited());
             let mut window = self.window();
             let idle = Idle { now, time: now - self.last_sent, app_limited };
             self.control.control().on_idle_send(&mut window, &idle);
             self.vars.set_cwnd(window.cwnd, out);
         }
-    }
-
-    /// Whether the next segment is not paced.
-    fn goes_unpaced(&self) -> bool {
-        self.recovery.forced > 0 && self.settings.bbr.ns3.unpaced_retransmission
     }
 
     /// Sets PSH in the last of each burst of new segments that this event has sent.
@@ -183,14 +177,10 @@ impl Connection {
             return true;
         }
         let mut window = self.vars.cwnd;
-        if self.settings.dctcp_least_none && self.scoreboard.is_empty() {
-            // No ACK would ever arrive.
-            window = window.max(1.0);
-        }
         // RFC 3042: one new segment on each of the first two duplicate ACKs.
         let duplicates = self.recovery.dupacks > 0 && self.recovery.is_open();
-        if duplicates && new && !self.settings.guesses_kept {
-            if !self.settings.limited_transmit {
+        if duplicates && new {
+            if !self.settings.recovery.limited_transmit {
                 // With SACK `pipe` would allow it.
                 return self.segments(self.scoreboard.outstanding() + bytes) <= window;
             }
@@ -210,7 +200,7 @@ impl Connection {
         if self.scoreboard.is_empty()
             && self.next < self.limit()
             && now - self.last_sent > self.rtt.rto.value()
-            && self.settings.idle_restart == IdleRestart::Initial
+            && self.settings.growth.idle_restart == IdleRestart::Initial
         {
             self.vars.set_cwnd(self.vars.cwnd.min(self.settings.initial_window()), out);
         }
@@ -222,7 +212,7 @@ impl Connection {
     pub(super) fn halve_when_idle(&mut self, now: f64, out: &mut Output) {
         let rto = self.rtt.rto.value();
         let mut idle = now - self.last_sent;
-        if self.settings.idle_restart != IdleRestart::Halved || !self.scoreboard.is_empty() || idle <= rto {
+        if self.settings.growth.idle_restart != IdleRestart::Halved || !self.scoreboard.is_empty() || idle <= rto {
             return;
         }
         let (mut cwnd, least) = (self.vars.cwnd, self.settings.initial_window().min(self.vars.cwnd));
@@ -267,10 +257,10 @@ impl Connection {
     pub(super) fn send_new(&mut self, now: f64, out: &mut Output) -> bool {
         let left = self.limit.saturating_sub(self.next);
         let fin_due = self.closing && self.next <= self.limit;
-        let space = (self.una + self.settings.window).saturating_sub(self.next);
+        let space = (self.una + self.settings.receiver.window).saturating_sub(self.next);
         if left == 0 && !fin_due {
             self.window_limited = false;
-            if !self.settings.bbr.linux.app_limited_at_write {
+            if !self.settings.controls.bbr.app_limited_at_write {
                 self.note_app_limit();
             }
             return false;
@@ -334,7 +324,7 @@ impl Connection {
     pub(super) fn retransmit(&mut self, now: f64, index: usize, counts: bool, out: &mut Output) {
         let Some(&record) = self.scoreboard.get(index) else { return };
         let reordering = self.detection.by_time().is_some_and(|time| time.reorder_at < f64::INFINITY);
-        if self.settings.repair_timer_restarts && index == 0 && !reordering {
+        if self.settings.rto.repair_restarts && index == 0 && !reordering {
             self.rto_at = now + self.rtt.rto.value();
         }
         self.push_repeat(&record, out);
@@ -391,7 +381,7 @@ impl Connection {
 
     /// The application gives data, of which `unsent` bytes were still waiting.
     pub(super) fn note_write(&mut self, unsent: u64) {
-        if self.settings.bbr.linux.app_limited_at_write
+        if self.settings.controls.bbr.app_limited_at_write
             && unsent < u64::from(self.settings.mss)
             && self.segments(self.scoreboard.pipe()) < self.vars.cwnd
             && self.scoreboard.next_lost().is_none()
@@ -402,7 +392,7 @@ impl Connection {
 
     /// In flight by the rate sampling, which restarts with none, segments.
     pub(super) fn in_flight(&self) -> f64 {
-        if self.settings.bbr.linux.sampling_restarts_if_none_outstanding {
+        if self.settings.controls.bbr.sampling_restarts_if_none_outstanding {
             self.segments(self.scoreboard.outstanding())
         } else {
             self.segments(self.scoreboard.pipe())
@@ -427,9 +417,6 @@ impl Connection {
     #[inline(always)]
     fn pace(&mut self, now: f64, segments: f64) {
         let Some(rate) = self.pacing_rate() else { return };
-        if self.settings.bbr.ns3.unpaced_retransmission && now < self.pacer.released {
-            return;
-        }
         let burst = if self.tso.autosized { self.burst(Some(rate)) } else { self.pacer.burst(rate) };
         self.pacer.sent(now, segments, rate, burst);
     }

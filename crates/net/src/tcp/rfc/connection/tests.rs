@@ -1,5 +1,3 @@
-use super::super::control::{LinuxRules, Ns3Rules};
-use super::super::scoreboard::Record;
 use super::super::*;
 use super::*;
 use crate::segment::{CE, FIN};
@@ -138,36 +136,36 @@ fn the_fast_path_of_an_ack_equals_the_slow_path() {
             };
             let (sack, rack) = (!has(1) || has(2), has(2));
             let settings = Settings {
-                control,
-                feedback,
-                sack,
-                rack,
-                timestamps: has(3),
-                pacing: has(4),
                 // No delayed ACK is sent by its timer here: only those of second segments, or out of order.
-                delayed_ack: (seed % 5 == 4).then_some(0.2),
-                first_ack_at_once: seed % 3 == 0,
-                ack_wait_adapts: seed % 3 < 2,
-                mark_ack_at_once: has(0),
-                send_pairs: seed % 11 == 5,
-                burst_autosized: seed % 11 == 5 && has(0),
-                push_ack_at_once: seed % 9 == 2,
-                cwnd_use_window: seed % 10 < 3,
-                frto: seed % 6 < 3,
-                eifel: seed % 4 > 1,
-                dsack_undo: seed % 8 < 3,
-                growth_arrived: has(0),
-                mark_cut_round_trip: has(6),
-                guesses_kept: has(4) && !sack,
-                recovery_again_at_end: has(6) && !sack,
-                rtt_sample_first: has(2) && has(5),
-                dctcp_least_none: seed % 13 == 8,
-                rack_repeats_reported: has(4),
-                repair_timer_restarts: has(5),
-                late_segment_made_up: has(6),
                 // With a full receiver's window probes are retransmissions.
-                window: if seed % 7 == 3 { 4 * 1448 } else { 1 << 30 },
-                ssthresh: if has(3) { Base::Cwnd } else { Base::Flight },
+                control,
+                sack,
+                timestamps: has(3),
+                ecn: EcnRules { feedback, mark_cut_round_trip: has(6), ..EcnRules::default() },
+                rack: RackRules { on: rack, repeats_reported: has(4), ..RackRules::default() },
+                pacing: PacingRules {
+                    on: has(4),
+                    pairs: seed % 11 == 5,
+                    autosized: seed % 11 == 5 && has(0),
+                    late_made_up: has(6),
+                    ..PacingRules::default()
+                },
+                receiver: ReceiverRules {
+                    delay: (seed % 5 == 4).then_some(0.2),
+                    first_ack_at_once: seed % 3 == 0,
+                    ack_wait_adapts: seed % 3 < 2,
+                    mark_ack_at_once: has(0),
+                    push_ack_at_once: seed % 9 == 2,
+                    window: if seed % 7 == 3 { 4 * 1448 } else { 1 << 30 },
+                    ..ReceiverRules::default()
+                },
+                growth: GrowthRules { use_window: seed % 10 < 3, arrived: has(0), ..GrowthRules::default() },
+                undo: UndoRules { frto: seed % 6 < 3, eifel: seed % 4 > 1, dsack: seed % 8 < 3 },
+                rto: RtoRules { repair_restarts: has(5), ..RtoRules::default() },
+                recovery: RecoveryRules {
+                    ssthresh: if has(3) { Base::Cwnd } else { Base::Flight },
+                    ..RecoveryRules::default()
+                },
                 ..Settings::default()
             };
             let (short, long) = (run_over(settings, seed, false, path), run_over(settings, seed, true, path));
@@ -196,7 +194,11 @@ fn ten_in_flight(settings: Settings) -> (Connection, Output) {
 #[test]
 fn a_halted_sender_waits_for_its_timer() {
     // RFC 3168, 6.1.2.
-    let settings = Settings { control: ControlKind::Dctcp, feedback: Feedbacks::Dctcp, ..Settings::default() };
+    let settings = Settings {
+        control: ControlKind::Dctcp,
+        ecn: EcnRules { feedback: Feedbacks::Dctcp, ..EcnRules::default() },
+        ..Settings::default()
+    };
     let (mut connection, mut out) = ten_in_flight(settings);
     (connection.ecn.halted, connection.rto_at) = (true, 0.9);
     for segment in 1..=10 {
@@ -223,7 +225,8 @@ fn an_ack_of_a_retransmission_gives_no_rtt_sample() {
 #[test]
 fn a_segment_sent_before_a_delivered_one_starts_the_reordering_timer() {
     // RFC 8985, 6.2: also with nothing lost, as after a recovery whose last retransmission was sent later.
-    let (mut connection, mut out) = ten_in_flight(Settings { rack: true, ..Settings::default() });
+    let (mut connection, mut out) =
+        ten_in_flight(Settings { rack: RackRules { on: true, ..RackRules::default() }, ..Settings::default() });
     let mut later = Scoreboard::new(1448);
     later.sent(1, 1448, false, 0.15);
     let rack = &mut connection.detection.by_time_mut().expect("RACK").rack;
@@ -252,16 +255,13 @@ fn ack_of(acknowledged: u32, stamp: f64, sacked: Option<(u64, u64)>) -> Feedback
     feedback
 }
 
-fn linux(linux: LinuxRules) -> BbrRules {
-    BbrRules { linux, ..BbrRules::default() }
-}
-
-fn ns3(ns3: Ns3Rules) -> BbrRules {
-    BbrRules { ns3, ..BbrRules::default() }
-}
-
 fn bbr(rules: BbrRules) -> (Connection, Output) {
-    ten_in_flight(Settings { control: ControlKind::Bbr, rack: true, bbr: rules, ..Settings::default() })
+    ten_in_flight(Settings {
+        control: ControlKind::Bbr,
+        rack: RackRules { on: true, ..RackRules::default() },
+        controls: ControlRules { bbr: rules, ..ControlRules::default() },
+        ..Settings::default()
+    })
 }
 
 #[test]
@@ -293,8 +293,8 @@ fn a_lost_retransmission_after_a_timeout_may_start_a_recovery() {
     for (lost_retransmission_recovers, standing) in [(true, "recovery"), (false, "loss")] {
         let (mut connection, mut out) = ten_in_flight(Settings {
             control: ControlKind::Bbr,
-            rack: true,
-            lost_retransmission_recovers,
+            rack: RackRules { on: true, ..RackRules::default() },
+            recovery: RecoveryRules { lost_retransmission_recovers, ..RecoveryRules::default() },
             ..Settings::default()
         });
         connection.on_timeout(1.1, &mut out);
@@ -314,10 +314,13 @@ fn that_recovery_reduces_cwnd_by_itself() {
     // tcp_fastretrans_alert in TCP_CA_Loss with FLAG_LOST_RETRANS, tcp_init_cwnd_reduction.
     for (recovers, standing, ssthresh) in [(true, "recovery", 2.0), (false, "loss", 5.0)] {
         let (mut connection, mut out) = ten_in_flight(Settings {
-            rack: true,
-            ssthresh: Base::Cwnd,
-            lost_retransmit_cut_none: true,
-            lost_retransmission_recovers: recovers,
+            rack: RackRules { on: true, ..RackRules::default() },
+            recovery: RecoveryRules {
+                ssthresh: Base::Cwnd,
+                lost_retransmit_cut_none: true,
+                lost_retransmission_recovers: recovers,
+                ..RecoveryRules::default()
+            },
             ..Settings::default()
         });
         connection.on_timeout(1.1, &mut out);
@@ -338,7 +341,11 @@ fn that_recovery_reduces_cwnd_by_itself() {
 #[test]
 fn a_retransmission_restarts_the_timer_unless_racks_runs() {
     for (reorder_at, index, rto_at) in [(f64::INFINITY, 0, 1.2), (0.25, 0, 0.9), (f64::INFINITY, 1, 0.9)] {
-        let settings = Settings { repair_timer_restarts: true, rack: true, ..Settings::default() };
+        let settings = Settings {
+            rto: RtoRules { repair_restarts: true, ..RtoRules::default() },
+            rack: RackRules { on: true, ..RackRules::default() },
+            ..Settings::default()
+        };
         let (mut connection, mut out) = ten_in_flight(settings);
         connection.detection.by_time_mut().expect("RACK").reorder_at = reorder_at;
         connection.rto_at = 0.9;
@@ -352,28 +359,13 @@ fn a_retransmission_restarts_the_timer_unless_racks_runs() {
 }
 
 #[test]
-fn a_partial_ack_sends_one_unless_the_first_is_a_retransmission_in_flight() {
-    for (partial_ack_sends, ack, sent) in [(true, 4, 1), (false, 4, 0), (true, 1, 0)] {
-        let rules = ns3(Ns3Rules { partial_ack_sends, unpaced_retransmission: true, ..Ns3Rules::default() });
-        let (mut connection, mut out) = bbr(rules);
-        // 1 and 2 are lost and retransmitted.
-        connection.on_feedback(0.2, &ack_of(0, 0.0, Some((3, 5))), &mut out);
-        connection.on_feedback(0.2, &ack_of(0, 0.0, Some((3, 6))), &mut out);
-        (connection.pacer.released, connection.vars.cwnd) = (0.0, 100.0);
-        connection.on_wake(0.25, &mut out);
-        assert!(connection.scoreboard.get(1).is_some_and(Record::is_retransmitted), "{:?}", out.segments);
-        out.segments.clear();
-        (connection.pacer.released, connection.vars.cwnd) = (9.0, 1.0);
-        connection.on_feedback(0.3, &ack_of(ack, 0.2, Some((7, 8))), &mut out);
-        assert_eq!((connection.standing(), out.segments.len()), ("recovery", sent), "{partial_ack_sends} {ack}");
-    }
-}
-
-#[test]
 fn a_lone_segment_waits_for_an_ack_that_is_due() {
     // Ten were sent at 0.1 with an RTT of 0.1 s: the next ACK is due at 0.2.
     for (due, now, waits) in [(true, 0.1995, true), (true, 0.1985, false), (false, 0.1985, true)] {
-        let settings = Settings { send_pairs: true, pair_wait_due: due, ..Settings::default() };
+        let settings = Settings {
+            pacing: PacingRules { pairs: true, pair_wait_due: due, ..PacingRules::default() },
+            ..Settings::default()
+        };
         let (mut connection, _) = ten_in_flight(settings);
         (connection.vars.cwnd, connection.last_sent) = (11.0, now - 0.5e-3);
         assert_eq!(connection.waits_for_more(now, 2), waits, "{due} {now}");
@@ -383,40 +375,9 @@ fn a_lone_segment_waits_for_an_ack_that_is_due() {
 }
 
 #[test]
-fn the_timer_may_run_with_nothing_outstanding() {
-    for idle_timer_runs in [false, true] {
-        let (mut connection, mut out) = ten_in_flight(Settings { idle_timer_runs, ..Settings::default() });
-        // Pacing holds back the next segment.
-        (connection.pacer.on, connection.pacer.released) = (true, 10.0);
-        connection.limit = u64::from(u32::MAX);
-        connection.on_feedback(0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
-        assert!(connection.scoreboard.is_empty() && out.segments.is_empty());
-        assert_eq!(connection.rto_at < f64::INFINITY, idle_timer_runs);
-        let at = connection.rto_at;
-        connection.on_timeout(at.min(9.0), &mut out);
-        assert_eq!(connection.vars.timeouts, u32::from(idle_timer_runs), "a spurious timeout");
-    }
-}
-
-#[test]
-fn with_samples_of_the_first_segment_a_retransmitted_first_gives_none() {
-    for (rtt_sample_first, measured) in [(true, 0), (false, 1)] {
-        let settings = Settings { rtt_sample_first, timestamps: false, ..Settings::default() };
-        let (mut connection, mut out) = ten_in_flight(settings);
-        let before = connection.rtt.rto.srtt();
-        let at = connection.rto_at;
-        connection.on_timeout(at, &mut out);
-        // The first was retransmitted; the ACK covers the second too, which was sent once.
-        let feedback = Feedback::new(1 + 2 * 1448, 0.1);
-        connection.on_feedback(at + 0.1, &feedback, &mut out);
-        assert_eq!(u32::from(connection.rtt.rto.srtt() != before), measured);
-    }
-}
-
-#[test]
 fn time_stamps_may_be_in_whole_milliseconds() {
     for (millisecond_stamps, expected) in [(true, 0.087), (false, 0.0878)] {
-        let (mut connection, mut out) = bbr(linux(LinuxRules { millisecond_stamps, ..LinuxRules::default() }));
+        let (mut connection, mut out) = bbr(BbrRules { millisecond_stamps, ..BbrRules::default() });
         connection.on_feedback(0.2, &ack_of(0, 0.0, Some((2, 4))), &mut out);
         // The ACK newly covers 1, a retransmission.
         connection.on_feedback(0.2879, &ack_of(4, 0.2001, None), &mut out);
@@ -428,35 +389,11 @@ fn time_stamps_may_be_in_whole_milliseconds() {
 #[test]
 fn rate_sampling_restarts_with_nothing_outstanding_or_nothing_in_flight() {
     for (outstanding, segments) in [(true, 10.0), (false, 1.0)] {
-        let rules = LinuxRules { sampling_restarts_if_none_outstanding: outstanding, ..LinuxRules::default() };
-        let (mut connection, mut out) = bbr(linux(rules));
-        connection.settings.window = 10 * 1448;
+        let rules = BbrRules { sampling_restarts_if_none_outstanding: outstanding, ..BbrRules::default() };
+        let (mut connection, mut out) = bbr(rules);
+        connection.settings.receiver.window = 10 * 1448;
         connection.on_feedback(0.2, &ack_of(0, 0.0, Some((2, 10))), &mut out);
         assert_eq!((out.segments.len(), connection.in_flight()), (1, segments), "the first is retransmitted");
-    }
-}
-
-#[test]
-fn a_cwnd_of_half_a_segment_sends_one() {
-    let (mut connection, mut out) = ten_in_flight(Settings { dctcp_least_none: true, ..Settings::default() });
-    (connection.window_limited, connection.vars.cwnd) = (false, 0.5);
-    connection.on_feedback(0.2, &Feedback::new(1 + 10 * 1448, 0.1), &mut out);
-    assert_eq!((connection.vars.cwnd, out.segments.len()), (0.5, 1));
-}
-
-#[test]
-fn a_timeout_is_paced_or_not() {
-    for (unpaced_retransmission, sent) in [(false, 0), (true, 1)] {
-        let bbr = ns3(Ns3Rules { unpaced_retransmission, ..Ns3Rules::default() });
-        let (mut connection, mut out) =
-            ten_in_flight(Settings { control: ControlKind::Bbr, bbr, ..Settings::default() });
-        let ack = connection.acked(0.2, Some(0.1), 0, 0, 0, &Feedback::new(1, 0.1));
-        connection.control.control().on_any_ack(&mut Window { cwnd: 1.0, ssthresh: 0.0 }, &ack);
-        connection.pacer.released = 2.0;
-        connection.on_wake(connection.rto_at, &mut out);
-        assert_eq!((connection.vars.timeouts, out.segments.len()), (1, sent));
-        // The next segment is paced again.
-        assert!(unpaced_retransmission == (connection.pacer.released < 2.0));
     }
 }
 
@@ -491,43 +428,21 @@ fn a_cwnd_of_zero_does_not_stop_pacing() {
     for seed in 0..400 {
         let settings = Settings {
             control: ControlKind::Cubic,
-            window: 6 * 960,
             mss: 960,
             sack: true,
-            rack: true,
             timestamps: true,
-            pacing: true,
-            send_pairs: seed % 2 == 0,
-            delayed_ack: None,
-            ssthresh: Base::Cwnd,
-            growth_arrived: true,
-            min_rto: 0.005,
-            prr: Some(Bound::SafeAck),
+            receiver: ReceiverRules { window: 6 * 960, delay: None, ..ReceiverRules::default() },
+            rack: RackRules { on: true, ..RackRules::default() },
+            pacing: PacingRules { on: true, pairs: seed % 2 == 0, ..PacingRules::default() },
+            recovery: RecoveryRules { ssthresh: Base::Cwnd, prr: Some(Bound::SafeAck), ..RecoveryRules::default() },
+            growth: GrowthRules { arrived: true, ..GrowthRules::default() },
+            rto: RtoRules { min: 0.005, ..RtoRules::default() },
             ..Settings::default()
         };
         let path = Path { lost: 0.3, acks_lost: 0.3, ..Path::default() };
         retransmits += run_over(settings, seed, false, path).retransmits;
     }
     assert!(retransmits > 1000, "{retransmits}");
-}
-
-#[test]
-fn with_a_cwnd_below_one_segment_each_ack_sends_one() {
-    for seed in 0..200 {
-        let settings = Settings {
-            control: ControlKind::Dctcp,
-            feedback: Feedbacks::Dctcp,
-            dctcp_least_none: true,
-            mark_cut_round_trip: seed % 2 == 0,
-            avoidance: if seed % 4 < 2 { Counting::Kept } else { Counting::Window },
-            delayed_ack: None,
-            ..Settings::default()
-        };
-        // Nearly every segment is marked, and each ACK sends another.
-        let trace = run_over(settings, seed, false, Path { marked: 0.9, ..Path::default() });
-        let (sent, again) = (trace.sent.len(), trace.retransmits);
-        assert!(sent > 1500 && again == 0, "{seed}: {sent} {again}");
-    }
 }
 
 #[test]
@@ -540,8 +455,13 @@ fn initial_windows() {
 
 /// Five segments, all sent; then whether the connection counts as application-limited.
 fn after_five_segments(at_write: bool) -> (Connection, Output) {
-    let rules = linux(LinuxRules { app_limited_at_write: at_write, ..LinuxRules::default() });
-    let settings = Settings { control: ControlKind::Bbr, rack: true, bbr: rules, ..Settings::default() };
+    let rules = BbrRules { app_limited_at_write: at_write, ..BbrRules::default() };
+    let settings = Settings {
+        control: ControlKind::Bbr,
+        rack: RackRules { on: true, ..RackRules::default() },
+        controls: ControlRules { bbr: rules, ..ControlRules::default() },
+        ..Settings::default()
+    };
     let (mut connection, mut out) = (Connection::new(settings, 0), Output::default());
     connection.offer(0.0, Some(5 * 1448), false, &mut out);
     let syn_ack = Feedback { syn: true, echo: true, ..Feedback::new(1, 0.0) };

@@ -4,30 +4,22 @@ use super::handshake::{State, LOSS_WINDOW};
 use super::Connection;
 use crate::tcp::rfc::recovery::Phase;
 use crate::tcp::rfc::rtt::earlier;
-use crate::tcp::rfc::settings::{Base, Restart};
+use crate::tcp::rfc::rules::{Base, Restart};
 use crate::tcp::rfc::tlp;
 use crate::tcp::Output;
-
-/// Times that differ by less, s, differ by rounding only.
-const SAME_TIME: f64 = 1e-9;
 
 impl Connection {
     /// The time of [`Timer::At`](crate::tcp::Timer::At) has come.
     pub fn on_wake(&mut self, now: f64, out: &mut Output) {
         let (reorder_at, probe_at) =
             self.detection.by_time().map_or((f64::INFINITY, f64::INFINITY), |time| (time.reorder_at, time.probe_at));
-        // ns-3: pacing comes first, and the timer then finds the segment it has sent. With a spurious timeout at every
-        // second segment both are due at the same time.
-        let expired = now >= self.rto_at && now < probe_at;
-        let paced_first = expired && self.settings.idle_timer_runs && self.pacer.next_at <= self.rto_at + SAME_TIME;
-        if expired && !paced_first {
+        if now >= self.rto_at && now < probe_at {
             self.on_timeout(now, out);
         } else if now >= probe_at {
             self.probe(now, out);
         } else if now >= reorder_at {
             self.on_reorder_timer(now, out);
-        } else if now >= self.pacer.next_at || paced_first {
-            let now = now.max(self.pacer.next_at);
+        } else if now >= self.pacer.next_at {
             self.pacer.next_at = f64::INFINITY;
             self.transmit(now, out);
             self.plan_probe(now, false);
@@ -58,7 +50,7 @@ impl Connection {
         if self.quic.is_some() {
             return self.on_quic_timeout(now, out);
         }
-        if self.scoreboard.is_empty() && !self.timer_runs_idle() {
+        if self.scoreboard.is_empty() {
             self.rto_at = f64::INFINITY;
             return;
         }
@@ -83,7 +75,7 @@ impl Connection {
             if recovering {
                 // "No more than" half the flight (RFC 5681, equation 4), which duplicate ACKs have inflated. Linux has
                 // reduced cwnd for this loss.
-                let keeps = self.settings.timeout_cut_kept.unwrap_or(self.settings.ssthresh == Base::Cwnd);
+                let keeps = self.settings.recovery.ssthresh == Base::Cwnd;
                 ssthresh = if keeps { self.vars.ssthresh } else { ssthresh.min(self.vars.ssthresh) };
             }
             self.vars.set_ssthresh(ssthresh, out);
@@ -101,23 +93,20 @@ impl Connection {
         let mut since = f64::INFINITY;
         if let Some(time) = self.detection.by_time_mut() {
             // RFC 8985, 6.3: only the first, and those outside of RACK's reordering window.
-            let waits = !self.settings.timeout_window_in_flight;
+            let waits = !self.settings.recovery.timeout_window_in_flight;
             since = now - if waits { time.late_after(&self.scoreboard, &self.rtt) } else { time.rack.rtt() };
             time.reset();
         }
         self.scoreboard.mark_all_lost(since);
         self.tell_losses(now);
         let lost = self.segments(before.saturating_sub(self.scoreboard.pipe()));
-        if self.settings.timeout_window_in_flight {
+        if self.settings.recovery.timeout_window_in_flight {
             self.vars.set_cwnd(self.segments(self.scoreboard.pipe()) + LOSS_WINDOW, out);
         }
         self.control.control().on_timer_loss(lost, true);
         self.rtt.rto.back_off();
         self.rto_at = now + self.rtt.rto.value();
         self.recovery.forced = 1;
-        if self.settings.bbr.ns3.unpaced_retransmission {
-            self.pacer.released = now;
-        }
         self.transmit(now, out);
     }
 
@@ -126,7 +115,7 @@ impl Connection {
     pub(super) fn set_timer_after_ack(&mut self, now: f64, advanced: bool) {
         if self.ecn.halted {
             // Only the timer lets the next segment go, also with nothing outstanding.
-        } else if self.scoreboard.is_empty() && !self.timer_runs_idle() {
+        } else if self.scoreboard.is_empty() {
             self.rto_at = f64::INFINITY;
         } else if advanced && self.ack_restarts_timer() {
             self.rto_at = now + self.rtt.rto.value();
@@ -141,17 +130,12 @@ impl Connection {
         }
     }
 
-    /// Whether the timer runs though nothing is outstanding.
-    fn timer_runs_idle(&self) -> bool {
-        self.settings.idle_timer_runs && self.next < self.limit
-    }
-
     /// Whether an ACK that advances the window restarts the timer: in a recovery of NewReno's only the first
     /// (RFC 6582, section 4, the impatient variant).
     fn ack_restarts_timer(&mut self) -> bool {
         let default = if self.settings.sack { Restart::Every } else { Restart::First };
         match &mut self.recovery.phase {
-            Phase::Fast(recovery) if self.settings.rto_restart.unwrap_or(default) == Restart::First => {
+            Phase::Fast(recovery) if self.settings.rto.restart.unwrap_or(default) == Restart::First => {
                 !std::mem::replace(&mut recovery.partial, true)
             }
             _ => true,
@@ -193,10 +177,10 @@ impl Connection {
             time.probe_at = f64::INFINITY;
         } else if advanced || sent_new {
             let alone = self.scoreboard.len() == 1;
-            let margin = match (self.settings.probe_wait_min_rto, alone) {
-                (true, true) => self.settings.min_rto,
+            let margin = match (self.settings.rack.probe_waits_min_rto, alone) {
+                (true, true) => self.settings.rto.min,
                 (true, false) => tlp::LEAST_MARGIN,
-                (false, true) => self.settings.delayed_ack.unwrap_or(0.0),
+                (false, true) => self.settings.receiver.delay.unwrap_or(0.0),
                 (false, false) => 0.0,
             };
             let timeout = tlp::timeout(self.rtt.rto.srtt(), margin);

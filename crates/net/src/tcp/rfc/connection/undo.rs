@@ -88,7 +88,7 @@ impl Connection {
         recovered: bool,
         out: &mut Output,
     ) -> Sends {
-        let more = self.next < self.limit() && self.next < self.una + self.settings.window;
+        let more = self.next < self.limit() && self.next < self.una + self.settings.receiver.window;
         let Some(undo) = self.undo.as_mut().filter(|undo| undo.frto) else { return Sends::All };
         if arrived.original {
             // Step 3b: data arrive that were not retransmitted.

@@ -26,8 +26,8 @@ impl Connection {
         if feedback.window == SAME_WINDOW {
             return false;
         }
-        let (before, edge) = (self.una + self.settings.window, ack + u64::from(feedback.window));
-        self.settings.window = before.max(edge).saturating_sub(ack.max(self.una));
+        let (before, edge) = (self.una + self.settings.receiver.window, ack + u64::from(feedback.window));
+        self.settings.receiver.window = before.max(edge).saturating_sub(ack.max(self.una));
         if edge > before {
             self.window_probes = 0;
             self.largest_window = self.largest_window.max(u64::from(feedback.window));

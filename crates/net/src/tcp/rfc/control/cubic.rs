@@ -22,39 +22,12 @@ struct Epoch {
     begun: f64,
     k: f64,
     w_est: f64,
-    /// Where the function is flat, segments; with whole segments it does not move with the window.
-    origin: f64,
 }
-
-/// Options of RFC 9438's CUBIC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CubicRules {
-    /// Has a Reno-friendly region (4.3).
-    pub friendly: bool,
-    /// Counts ACKs towards a target in whole segments, as ns-3 does (`grow_whole`), instead of adding a
-    /// fraction of a segment with each (4.4).
-    pub whole: bool,
-    /// A mark may leave a cwnd of one segment (4.6), not two.
-    pub marks_leave_one: bool,
-}
-
-impl Default for CubicRules {
-    fn default() -> Self {
-        CubicRules { friendly: true, whole: false, marks_leave_one: true }
-    }
-}
-
-/// With whole segments: ACKs per segment of cwnd while the target is not above it, and at most before the first loss;
-/// ACKs per segment of growth at least.
-const IDLE_ACKS: f64 = 100.0;
-const MOST_ACKS_BEFORE_A_LOSS: f64 = 20.0;
-const LEAST_ACKS: f64 = 2.0;
 
 /// Its state; the names are those of RFC 9438, 4.1.2.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     slow_start: SlowStart,
-    rules: CubicRules,
     epoch: Option<Epoch>,
     w_max: f64,
     cwnd_prior: f64,
@@ -62,9 +35,6 @@ pub struct Cubic {
     last_ack: f64,
     /// Epoch, `w_max` and `cwnd_prior` before the last reduction, for an undo (4.9).
     before: Option<(Option<Epoch>, f64, f64)>,
-    /// With whole segments: ACKs counted, and the smallest smoothed round-trip time since the last timeout, s.
-    counted: f64,
-    least_srtt: f64,
 }
 
 /// `K`: how long the function takes from `cwnd` to `w_max`, s (RFC 9438, 4.2, figure 2).
@@ -84,59 +54,19 @@ fn w_cubic(t: f64, k: f64, w_max: f64) -> f64 {
 
 impl Cubic {
     /// No reduction yet.
-    pub fn new(slow_start: SlowStart, rules: CubicRules, abe: bool) -> Self {
-        Cubic {
-            slow_start,
-            rules,
-            epoch: None,
-            w_max: 0.0,
-            cwnd_prior: 0.0,
-            abe,
-            last_ack: 0.0,
-            before: None,
-            counted: 0.0,
-            least_srtt: f64::INFINITY,
-        }
+    pub fn new(slow_start: SlowStart, abe: bool) -> Self {
+        Cubic { slow_start, epoch: None, w_max: 0.0, cwnd_prior: 0.0, abe, last_ack: 0.0, before: None }
     }
 
     /// `least`: segments that are left at least.
     fn reduce(&mut self, window: &Window, flight: f64, beta: f64, least: f64) -> f64 {
         self.slow_start.end();
         self.before = Some((self.epoch.take(), self.w_max, self.cwnd_prior));
-        let whole = |segments: f64| if self.rules.whole { segments.floor() } else { segments };
-        let cwnd = whole(window.cwnd);
+        let cwnd = window.cwnd;
         // Fast convergence (4.7).
-        self.w_max = if cwnd < self.w_max { whole(cwnd * (1.0 + BETA) / 2.0) } else { cwnd };
+        self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.cwnd_prior = cwnd;
-        whole(whole(flight) * beta).max(least)
-    }
-
-    /// Growth as in ns-3: the target is in whole segments, one min RTT ahead; `cwnd` / (target - `cwnd`) ACKs, two at
-    /// least, add a segment. The count is kept when that number falls and over reductions, so ACKs that came while the
-    /// target was not above cwnd count later.
-    fn grow_whole(&mut self, window: &mut Window, segments: f64, now: f64) {
-        let cwnd = window.cwnd.floor();
-        self.counted += segments.floor();
-        let (origin, k) = (self.w_max.max(cwnd), k(self.w_max, cwnd));
-        let epoch = self.epoch.get_or_insert(Epoch { begun: now, k, w_est: cwnd, origin });
-        let ahead = if self.least_srtt.is_finite() { self.least_srtt } else { 0.0 };
-        let x = now + ahead - epoch.begun - epoch.k;
-        let step = (C * x.abs() * x * x).floor();
-        let mut target = if x < 0.0 { epoch.origin - step } else { epoch.origin + step };
-        if self.rules.friendly {
-            let alpha = if epoch.w_est >= self.cwnd_prior { 1.0 } else { ALPHA };
-            epoch.w_est += alpha * segments / window.cwnd;
-            target = target.max(epoch.w_est.floor());
-        }
-        let mut needed = if target > cwnd { (cwnd / (target - cwnd)).floor() } else { IDLE_ACKS * cwnd };
-        if self.w_max == 0.0 {
-            needed = needed.min(MOST_ACKS_BEFORE_A_LOSS);
-        }
-        needed = needed.max(LEAST_ACKS);
-        if self.counted >= needed {
-            self.counted -= needed;
-            window.cwnd += 1.0;
-        }
+        (flight * beta).max(least)
     }
 }
 
@@ -147,13 +77,10 @@ impl Control for Cubic {
             epoch.begun += ack.now - self.last_ack;
         }
         self.last_ack = ack.now;
-        if ack.srtt > 0.0 {
-            self.least_srtt = self.least_srtt.min(ack.srtt);
-        }
     }
 
     fn on_idle_send(&mut self, _: &mut Window, idle: &Idle) {
-        if self.rules.whole || !idle.app_limited {
+        if !idle.app_limited {
             return;
         }
         if let Some(epoch) = &mut self.epoch {
@@ -170,9 +97,6 @@ impl Control for Cubic {
                 return;
             }
         }
-        if self.rules.whole {
-            return self.grow_whole(window, segments, ack.now);
-        }
         let epoch = self.epoch.get_or_insert_with(|| {
             // 4.2. After a timeout (4.8) and after slow start without a loss `w_max` is not above cwnd.
             if self.w_max <= window.cwnd {
@@ -181,12 +105,12 @@ impl Control for Cubic {
             if self.cwnd_prior == 0.0 {
                 self.cwnd_prior = window.cwnd;
             }
-            Epoch { begun: ack.now, k: k(self.w_max, window.cwnd), w_est: window.cwnd, origin: self.w_max }
+            Epoch { begun: ack.now, k: k(self.w_max, window.cwnd), w_est: window.cwnd }
         });
         let t = ack.now - epoch.begun;
         // 4.3: as fast as Reno once cwnd has reached `cwnd_prior`.
         let alpha = if epoch.w_est >= self.cwnd_prior { 1.0 } else { ALPHA };
-        let friendly = self.rules.friendly && w_cubic(t, epoch.k, self.w_max) < epoch.w_est;
+        let friendly = w_cubic(t, epoch.k, self.w_max) < epoch.w_est;
         epoch.w_est += alpha * segments / window.cwnd;
         if friendly {
             window.cwnd = window.cwnd.max(epoch.w_est);
@@ -202,7 +126,7 @@ impl Control for Cubic {
 
     fn on_mark(&mut self, window: &Window, flight: f64, _: f64) -> f64 {
         let beta = if self.abe && !window.slow_start() { ABE_BETA } else { BETA };
-        self.reduce(window, flight, beta, if self.rules.marks_leave_one { LEAST_AFTER_MARK } else { LEAST_SSTHRESH })
+        self.reduce(window, flight, beta, LEAST_AFTER_MARK)
     }
 
     fn on_undo(&mut self, window: &mut Window, before: &Window) {
@@ -219,7 +143,6 @@ impl Control for Cubic {
         // 4.8: the next epoch starts with K = 0 and W_max = cwnd.
         self.w_max = 0.0;
         self.cwnd_prior = 0.0;
-        self.least_srtt = f64::INFINITY;
         ssthresh
     }
 }
@@ -238,7 +161,7 @@ mod tests {
     }
 
     fn first(abe: bool) -> Cubic {
-        Cubic::new(SlowStart::new(1.0, HyStart::Off), CubicRules::default(), abe)
+        Cubic::new(SlowStart::new(1.0, HyStart::Off), abe)
     }
 
     fn close(a: f64, b: f64, within: f64) -> bool {
@@ -267,9 +190,6 @@ mod tests {
     fn a_mark_leaves_one_segment_at_least_and_a_loss_two() {
         let window = Window { cwnd: 1.2, ssthresh: 2.0 };
         assert_eq!((first(false).on_mark(&window, 1.0, 0.0), first(false).on_loss(&window, 1.0, 0.0)), (1.0, 2.0));
-        let rules = CubicRules { marks_leave_one: false, ..CubicRules::default() };
-        let mut two = Cubic::new(SlowStart::new(1.0, HyStart::Off), rules, false);
-        assert_eq!(two.on_mark(&window, 1.0, 0.0), 2.0);
     }
 
     #[test]
@@ -331,43 +251,6 @@ mod tests {
         cubic.on_loss(&Window { cwnd: 80.0, ssthresh: 70.0 }, 80.0, 1.0);
         assert!(close(cubic.w_max, 68.0, 1e-9), "{}", cubic.w_max);
         assert_eq!(cubic.cwnd_prior, 80.0);
-    }
-
-    #[test]
-    fn whole_segments_by_counting() {
-        let rules = CubicRules { friendly: false, whole: true, ..CubicRules::default() };
-        let mut cubic = Cubic::new(SlowStart::new(1.0, HyStart::Off), rules, false);
-        // Of 100.9 segments 100 count: 70 are left. K = 4.2172 s.
-        let ssthresh = cubic.on_loss(&Window { cwnd: 100.9, ssthresh: 10.0 }, 100.9, 0.0);
-        let mut window = Window { cwnd: ssthresh, ssthresh };
-        assert_eq!((window.cwnd, cubic.w_max), (70.0, 100.0));
-        let mut at = |now: f64, segments: f64, window: &mut Window| {
-            let ack = Acked { now, srtt: 0.1, ..acked(segments) };
-            cubic.on_any_ack(window, &ack);
-            cubic.grow(window, &ack);
-            cubic.counted
-        };
-        // W(0.1) = 72.08, so 100 - floor(27.92) = 73: floor(70 / 3) = 23 ACKs for a segment.
-        assert_eq!((at(0.0, 10.0, &mut window), window.cwnd), (10.0, 70.0));
-        // W(1.1) = 87.88, so 88: floor(70 / 18) = 3 ACKs, and 11 have been counted; then floor(71 / 17) = 4.
-        assert_eq!((at(1.0, 1.0, &mut window), window.cwnd), (8.0, 71.0));
-        assert_eq!((at(1.0, 1.0, &mut window), window.cwnd), (5.0, 72.0));
-    }
-
-    #[test]
-    fn friendly_or_not() {
-        // After 60 round trips of 0.1 s the function is at 102.3, and Reno beyond.
-        let grown = |friendly: bool| {
-            let rules = CubicRules { friendly, whole: false, ..CubicRules::default() };
-            let mut cubic = Cubic::new(SlowStart::new(1.0, HyStart::Off), rules, false);
-            let ssthresh = cubic.on_loss(&Window { cwnd: 20.0, ssthresh: 10.0 }, 20.0, 0.0);
-            let mut window = Window { cwnd: ssthresh, ssthresh };
-            for step in 0..800 {
-                cubic.grow(&mut window, &Acked { now: 0.1 * f64::from(step) / 20.0, srtt: 0.1, ..acked(1.0) });
-            }
-            window.cwnd
-        };
-        assert!(grown(true) > grown(false) + 5.0, "{} {}", grown(true), grown(false));
     }
 
     #[test]

@@ -70,19 +70,13 @@ impl Fraction {
 pub struct Dctcp {
     reno: NewReno,
     fraction: Fraction,
-    least: f64,
 }
 
 impl Dctcp {
     /// Nothing marked yet.
     pub fn new(slow_start: SlowStart, avoidance: Avoidance) -> Self {
         let reno = NewReno::new(slow_start, avoidance, false);
-        Dctcp { reno, fraction: Fraction::default(), least: LEAST_SSTHRESH }
-    }
-
-    /// `any`: a mark may reduce cwnd below two segments (ns-3).
-    pub fn leaving(self, any: bool) -> Self {
-        Dctcp { least: if any { 0.0 } else { LEAST_SSTHRESH }, ..self }
+        Dctcp { reno, fraction: Fraction::default() }
     }
 
     /// Fraction and cut as Linux computes them.
@@ -120,9 +114,9 @@ impl Control for Dctcp {
         self.reno.enter_avoidance();
         if self.fraction.integers {
             let cwnd = libm::floor(window.cwnd);
-            return (cwnd - libm::floor(cwnd * self.alpha() / 2.0)).max(self.least);
+            return (cwnd - libm::floor(cwnd * self.alpha() / 2.0)).max(LEAST_SSTHRESH);
         }
-        (window.cwnd * (1.0 - self.alpha() / 2.0)).max(self.least)
+        (window.cwnd * (1.0 - self.alpha() / 2.0)).max(LEAST_SSTHRESH)
     }
 }
 
@@ -182,7 +176,6 @@ mod tests {
         assert_eq!(dctcp.on_loss(&Window { cwnd: 100.0, ssthresh: 50.0 }, 90.0, 0.0), 45.0);
         let small = Window { cwnd: 2.0, ssthresh: 2.0 };
         assert_eq!(dctcp.on_mark(&small, 2.0, 0.0), 2.0);
-        assert_eq!(dctcp.leaving(true).on_mark(&small, 2.0, 0.0), 2.0 * (1.0 - 0.484375 / 2.0));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! - The Reno-friendly window grows by 8/15 of a segment per cwnd, also beyond the cwnd before the loss. Where it is
 //!   ahead, cwnd reaches it within a round trip.
 //! - The cubic function is evaluated one min RTT ahead, not one smoothed RTT.
+//! - The clock counts ticks ([`TICK`]), and `cnt` is updated once in each.
 //! - Before the first loss a cwnd of ACKs adds at least a twentieth of it.
 
 use super::super::clock::TICK;
@@ -42,13 +43,11 @@ pub struct LinuxCubic {
     cnt: f64,
     credit: f64,
     looked_at: (f64, f64),
-    /// Its clock counts ticks, and the function is computed in whole units of 1/1024 s.
-    ticks: bool,
 }
 
 impl LinuxCubic {
-    /// No reduction yet. With `ticks` the clock counts jiffies, and `cnt` is updated once in each.
-    pub fn new(slow_start: SlowStart, ticks: bool) -> Self {
+    /// No reduction yet.
+    pub fn new(slow_start: SlowStart) -> Self {
         LinuxCubic {
             slow_start,
             epoch: None,
@@ -57,16 +56,15 @@ impl LinuxCubic {
             cnt: 0.0,
             credit: 0.0,
             looked_at: (0.0, f64::NEG_INFINITY),
-            ticks,
         }
     }
 
     /// `bictcp_update`.
     fn update(&mut self, cwnd: f64, segments: f64, now: f64) {
         let (last_cwnd, last_time) = self.looked_at;
-        let now = if self.ticks { (now / TICK).floor() * TICK } else { now };
+        let now = (now / TICK).floor() * TICK;
         // Half a tick more, as sums of ticks are not exact.
-        let pause = if self.ticks { ((PAUSE / TICK).floor() + 0.5) * TICK } else { PAUSE };
+        let pause = ((PAUSE / TICK).floor() + 0.5) * TICK;
         let same = last_cwnd == cwnd && now - last_time <= pause;
         if let Some(epoch) = &mut self.epoch {
             epoch.acked += segments;
@@ -74,7 +72,7 @@ impl LinuxCubic {
         if same {
             return;
         }
-        let looked = self.ticks && now == last_time && self.epoch.is_some();
+        let looked = now == last_time && self.epoch.is_some();
         if !looked {
             self.looked_at = (cwnd, now);
         }
@@ -85,10 +83,7 @@ impl LinuxCubic {
             Epoch { begun: now, k, origin, acked: segments, friendly: cwnd }
         });
         if !looked {
-            let mut ahead = if self.min_rtt.is_finite() { self.min_rtt } else { 0.0 };
-            if self.ticks {
-                ahead = (ahead / TICK).ceil() * TICK;
-            }
+            let ahead = if self.min_rtt.is_finite() { (self.min_rtt / TICK).ceil() * TICK } else { 0.0 };
             let x = now - epoch.begun + ahead - epoch.k;
             let change = (C * (x * x * x).abs()).floor();
             let target = if x < 0.0 { epoch.origin - change } else { epoch.origin + change };
@@ -151,8 +146,7 @@ impl Control for LinuxCubic {
     fn on_idle_send(&mut self, _: &mut Window, idle: &Idle) {
         // `cubictcp_cwnd_event`: idle time does not count.
         if let Some(epoch) = &mut self.epoch {
-            let time = if self.ticks { (idle.time / TICK).round() * TICK } else { idle.time };
-            epoch.begun = (epoch.begun + time).min(idle.now);
+            epoch.begun = (epoch.begun + (idle.time / TICK).round() * TICK).min(idle.now);
         }
     }
 
@@ -177,7 +171,7 @@ mod tests {
     use super::*;
 
     fn reduced(cwnd: f64) -> (LinuxCubic, Window) {
-        let mut cubic = LinuxCubic::new(SlowStart::new(f64::INFINITY, HyStart::Off), false);
+        let mut cubic = LinuxCubic::new(SlowStart::new(f64::INFINITY, HyStart::Off));
         let ssthresh = cubic.on_loss(&Window { cwnd, ssthresh: 10.0 }, 0.0, 0.0);
         (cubic, Window { cwnd: ssthresh, ssthresh })
     }
@@ -209,7 +203,7 @@ mod tests {
     #[test]
     fn the_count_is_updated_once_a_tick() {
         let (mut cubic, mut window) = reduced(100.0);
-        (cubic.min_rtt, cubic.ticks) = (0.0981, true);
+        cubic.min_rtt = 0.0981;
         let mut at = |now: f64, segments: f64, window: &mut Window| {
             cubic.grow(window, &Acked { now, ..acked(segments) });
             (window.cwnd, cubic.cnt)
@@ -234,14 +228,12 @@ mod tests {
 
     #[test]
     fn idle_time_moves_the_epoch_up_to_now_in_whole_ticks() {
-        for (ticks, time, begun) in [(false, 2.5, 3.5), (false, 20.0, 10.0), (true, 2.5019, 3.5), (true, 2.5021, 3.504)]
-        {
+        for (time, begun) in [(2.5, 3.5), (20.0, 10.0), (2.5019, 3.5), (2.5021, 3.504)] {
             let (mut cubic, mut window) = reduced(100.0);
-            cubic.ticks = ticks;
             cubic.grow(&mut window, &Acked { now: 1.0, ..acked(1.0) });
             cubic.on_idle_send(&mut window, &Idle { now: 10.0, time, app_limited: true });
             let epoch = cubic.epoch.as_ref().expect("begun");
-            assert!((epoch.begun - begun).abs() < 1e-9, "{ticks} {time}: {}", epoch.begun);
+            assert!((epoch.begun - begun).abs() < 1e-9, "{time}: {}", epoch.begun);
         }
     }
 

@@ -17,9 +17,9 @@ mod slow_start;
 
 pub use super::rate::LostSegment;
 use super::rate::Sample;
-pub use bbr::{Bbr, BbrRules, LinuxRules, Ns3Rules};
+pub use bbr::{Bbr, BbrRules};
 pub use bbr3::Bbr3;
-pub use cubic::{Cubic, CubicRules};
+pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use ledbat::{Delays, Ledbat};
 pub use ledbat_plus_plus::LedbatPlusPlus;
@@ -101,10 +101,6 @@ pub struct Acked {
     pub departs_in: f64,
     /// Sample of the delivery rate; see [`Acked::pipe_before`].
     pub rate: Option<Sample>,
-    /// Whether a retransmission is newly delivered.
-    pub retransmission_delivered: bool,
-    /// Newly delivered segments that were marked lost; see [`Acked::pipe_before`].
-    pub lost_delivered: f64,
     /// In flight when the segment of the rate sample was sent, it included, and segments lost since; see
     /// [`Acked::pipe_before`].
     pub tx_in_flight: f64,
@@ -216,8 +212,6 @@ pub enum Counting {
     /// cwnd grows by one segment for each cwnd of acknowledged segments (RFC 5681's recommendation; RFC 3465, 2.1). A
     /// reduction resets the count, as in Linux.
     Window,
-    /// The same with cwnd in whole segments; a reduction keeps the count, as in ns-3.
-    Kept,
     /// Each ACK adds 1/cwnd (RFC 5681, equation 3).
     PerAck,
 }
@@ -243,7 +237,6 @@ impl Avoidance {
                 return;
             }
             Counting::Window => window.cwnd,
-            Counting::Kept => window.cwnd.floor().max(1.0),
         };
         self.acked += segments;
         if self.acked >= wanted {
@@ -254,9 +247,7 @@ impl Avoidance {
 
     /// cwnd has been reduced.
     pub fn reset(&mut self) {
-        if self.counting == Counting::Window {
-            self.acked = 0.0;
-        }
+        self.acked = 0.0;
     }
 }
 
@@ -361,8 +352,6 @@ mod tests {
             pipe_before: 0.0,
             departs_in: 0.0,
             rate: None,
-            retransmission_delivered: false,
-            lost_delivered: 0.0,
             tx_in_flight: 0.0,
             lost_since_sent: 0.0,
             one_way: None,
@@ -395,12 +384,6 @@ mod tests {
             counted.grow(&mut window, 1.0);
         }
         assert_eq!(window.cwnd, 12.0);
-        // cwnd in whole segments; the count outlives a reduction.
-        let (mut cut, mut kept) = (Window { cwnd: 4.5, ssthresh: 2.0 }, Avoidance::new(Counting::Kept));
-        kept.grow(&mut cut, 3.0);
-        kept.reset();
-        kept.grow(&mut cut, 1.0);
-        assert_eq!(cut.cwnd, 5.5);
         let mut by_ack = Avoidance::new(Counting::PerAck);
         by_ack.grow(&mut window, 2.0);
         assert_eq!(window.cwnd, 12.0 + 1.0 / 12.0);

@@ -44,7 +44,6 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct SlowStart {
     most: f64,
-    passes: bool,
     largest_burst: f64,
     hystart: Option<HyStart>,
     classic: Option<Classic>,
@@ -56,17 +55,11 @@ impl SlowStart {
     pub fn new(most: f64, hystart: Kind) -> Self {
         SlowStart {
             most,
-            passes: false,
             largest_burst: f64::INFINITY,
             hystart: (hystart == Kind::PlusPlus).then(HyStart::default),
             classic: (hystart == Kind::Classic).then(Classic::default),
             search: (hystart == Kind::Search).then(Box::default),
         }
-    }
-
-    /// `passes`: the last ACK of slow start may bring cwnd beyond ssthresh (ns-3), not only to it (Linux).
-    pub fn passing(self, passes: bool) -> Self {
-        SlowStart { passes, ..self }
     }
 
     /// With bursts of so many segments at most, which ACKs may wait for.
@@ -83,11 +76,6 @@ impl SlowStart {
             return ack.segments;
         }
         let Some(hystart) = &mut self.hystart else {
-            if self.passes {
-                let grown = ack.segments.min(self.most);
-                window.cwnd += grown;
-                return if window.slow_start() { 0.0 } else { ack.segments - grown };
-            }
             return super::slow_start(window, ack.segments, self.most);
         };
         let conservative = hystart.on_ack(ack);
@@ -284,11 +272,6 @@ mod tests {
         let mut window = Window { cwnd: 3.0, ssthresh: 4.5 };
         assert_eq!(SlowStart::new(8.0, Kind::Off).grow(&mut window, &acked(5.0)), 3.5);
         assert_eq!(window.cwnd, 4.5);
-        let mut window = Window { cwnd: 3.0, ssthresh: 4.5 };
-        assert_eq!(SlowStart::new(8.0, Kind::Off).passing(true).grow(&mut window, &acked(5.0)), 0.0);
-        assert_eq!(window.cwnd, 8.0);
-        let mut window = Window { cwnd: 4.0, ssthresh: 4.5 };
-        assert_eq!(SlowStart::new(1.0, Kind::Off).passing(true).grow(&mut window, &acked(3.0)), 2.0);
     }
 
     #[test]

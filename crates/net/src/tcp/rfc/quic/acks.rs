@@ -58,9 +58,9 @@ impl Acks {
     pub fn new(settings: &ReceiverSettings) -> Option<Box<Self>> {
         settings.quic.then(|| {
             Box::new(Acks {
-                delay: settings.delay,
-                threshold: settings.ack_threshold,
-                reordering: settings.reordering_threshold,
+                delay: settings.rules.delay,
+                threshold: settings.rules.ack_threshold,
+                reordering: settings.rules.reordering_threshold,
                 mss: u64::from(settings.mss),
                 largest: (f64::NEG_INFINITY, 0),
                 arrived: 0.0,

@@ -56,15 +56,18 @@ pub(super) struct AckPolicy {
 
 impl AckPolicy {
     pub fn new(settings: &ReceiverSettings) -> Self {
-        let compressed = settings.compressed && settings.blocks > 0;
-        let linux = settings.delay.filter(|_| settings.first_ack_at_once || settings.ack_wait_adapts);
-        let single = settings.gro == 0.0 && settings.reading.is_none() && !settings.window_tuned && !settings.quic;
+        let compressed = settings.rules.compressed && settings.blocks > 0;
+        let linux = settings.rules.delay.filter(|_| settings.rules.first_ack_at_once || settings.rules.ack_wait_adapts);
+        let single = settings.rules.gro == 0.0
+            && settings.rules.reading.is_none()
+            && !settings.rules.window_tuned
+            && !settings.quic;
         AckPolicy {
-            delay: settings.delay,
-            quick_marks: settings.mark_ack_at_once,
+            delay: settings.rules.delay,
+            quick_marks: settings.rules.mark_ack_at_once,
             compressed,
             single,
-            plain: single && settings.delay.is_none() && !compressed,
+            plain: single && settings.rules.delay.is_none() && !compressed,
             linux: linux.map(|delay| Box::new(Quick::new(settings, delay))),
             held: None,
             quick: 0,

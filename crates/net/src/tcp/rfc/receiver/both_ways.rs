@@ -4,7 +4,7 @@
 use super::Receiver;
 use crate::segment::CE;
 use crate::tcp::rfc::accecn::Counters;
-use crate::tcp::rfc::settings::Feedbacks;
+use crate::tcp::rfc::rules::Feedbacks;
 use crate::tcp::rfc::wire::{block_bytes, unwrap, Arrived, Feedback, ROUNDED};
 
 impl Receiver {

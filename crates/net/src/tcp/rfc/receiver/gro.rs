@@ -46,9 +46,9 @@ pub(super) struct Gro {
 impl Gro {
     /// `None` if each segment comes on its own, and no other timer runs beside that of a delayed ACK.
     pub fn new(settings: &ReceiverSettings) -> Option<Box<Self>> {
-        (settings.gro > 0.0 || settings.reading.is_some()).then(|| {
+        (settings.rules.gro > 0.0 || settings.rules.reading.is_some()).then(|| {
             Box::new(Gro {
-                gap: settings.gro,
+                gap: settings.rules.gro,
                 mss: settings.mss,
                 timestamps: settings.timestamps,
                 burst: None,

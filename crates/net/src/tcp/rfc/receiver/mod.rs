@@ -17,7 +17,8 @@ mod tuning;
 use super::accecn::{answered, flags, served, Counters};
 use super::accecn_option::AccecnOption;
 use super::quic::acks::{self, Acks};
-use super::settings::{Feedbacks, Settings};
+use super::rules::Feedbacks;
+use super::settings::Settings;
 use super::wire::Range;
 use super::wire::{unwrap, wrap, Arrived, Feedback, SAME_WINDOW};
 use crate::segment::{CE, CWR, FIN, PSH, SYN};
@@ -52,18 +53,18 @@ impl Settings {
 
 /// The application and its buffer, unless it reads immediately and the window is constant.
 fn reader(settings: &ReceiverSettings) -> Option<Box<Reader>> {
-    let ReceiverSettings { mss, window, .. } = *settings;
-    if !settings.window_tuned {
-        return settings.reading.map(|of| Box::new(Reader::new(of, window, mss)));
+    let (mss, window) = (settings.mss, settings.rules.window);
+    if !settings.rules.window_tuned {
+        return settings.rules.reading.map(|of| Box::new(Reader::new(of, window, mss)));
     }
     let sizes = Sizes {
         mss,
-        first: settings.first_window,
+        first: settings.rules.first_window,
         most: window,
-        share: settings.window_share,
+        share: settings.rules.window_share,
         sack: settings.blocks > 0,
     };
-    Some(Box::new(Reader::tuned(settings.reading.unwrap_or(Reading::AT_ONCE), sizes)))
+    Some(Box::new(Reader::tuned(settings.rules.reading.unwrap_or(Reading::AT_ONCE), sizes)))
 }
 
 /// The reply to a segment.
@@ -563,7 +564,7 @@ impl Receiver {
             self.unanswered_mark = true;
         }
         self.count += u64::from(self.marked);
-        let answers_cwr = self.settings.mark_ack_at_once && bits & CWR != 0;
+        let answers_cwr = self.settings.rules.mark_ack_at_once && bits & CWR != 0;
         match self.settings.feedback {
             Feedbacks::Dctcp => self.marked != before || answers_cwr,
             // Immediate when marks start.

@@ -36,8 +36,8 @@ impl Quick {
     /// An ACK waits for `least` seconds at least.
     pub fn new(settings: &ReceiverSettings, least: f64) -> Self {
         // tcp_incr_quickack.
-        let count = match settings.window / (2 * u64::from(settings.mss)) {
-            _ if !settings.first_ack_at_once => 0,
+        let count = match settings.rules.window / (2 * u64::from(settings.mss)) {
+            _ if !settings.rules.first_ack_at_once => 0,
             0 => 2,
             half => half.min(MOST),
         };
@@ -45,7 +45,7 @@ impl Quick {
         Quick {
             count: count as u8,
             least,
-            ato: settings.ack_wait_adapts.then_some(least),
+            ato: settings.rules.ack_wait_adapts.then_some(least),
             last: f64::NAN,
             rtt: 0.0,
             rto: timer.value(),

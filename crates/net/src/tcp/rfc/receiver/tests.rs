@@ -1,10 +1,15 @@
 //! Receivers by hand: SACK and DSACK blocks, delayed ACKs, echoed time stamps and marks.
 
+use super::super::rules::{EcnRules, ReceiverRules};
 use super::*;
 use crate::segment::{ECE, ECT0};
 
 fn receiver(blocks: u8, delay: Option<f64>) -> Receiver {
-    let settings = Settings { feedback: Feedbacks::Classic, delayed_ack: delay, ..Settings::default() };
+    let settings = Settings {
+        ecn: EcnRules { feedback: Feedbacks::Classic, ..EcnRules::default() },
+        receiver: ReceiverRules { delay, ..ReceiverRules::default() },
+        ..Settings::default()
+    };
     let mut receiver = Receiver::new(ReceiverSettings { blocks, ..settings.receiver_settings(0) });
     assert!(matches!(send(&mut receiver, 0, 0, SYN), Reply::Now(Feedback { ack: 1, syn: true, echo: false, .. })));
     receiver
@@ -106,7 +111,12 @@ fn the_earliest_time_stamp_is_echoed() {
 #[test]
 fn marks_on_segments_without_data_are_counted() {
     // RFC 9768, 3.2: the counter starts at 5.
-    let mut receiver = Settings { feedback: Feedbacks::Counter, delayed_ack: None, ..Settings::default() }.receiver(0);
+    let mut receiver = Settings {
+        ecn: EcnRules { feedback: Feedbacks::Counter, ..EcnRules::default() },
+        receiver: ReceiverRules { delay: None, ..ReceiverRules::default() },
+        ..Settings::default()
+    }
+    .receiver(0);
     assert!(matches!(send(&mut receiver, 0, 0, SYN | ECE | CWR), Reply::Now(_)));
     let mut ace = |seq, payload, bits| match send(&mut receiver, seq, payload, bits) {
         Reply::Now(answer) => Some(answer.ace),
@@ -121,7 +131,13 @@ fn marks_on_segments_without_data_are_counted() {
 #[test]
 fn marks_are_echoed_until_cwr() {
     let feedback = Feedbacks::Classic;
-    let mut receiver = Settings { sack: false, feedback, delayed_ack: None, ..Settings::default() }.receiver(0);
+    let mut receiver = Settings {
+        sack: false,
+        ecn: EcnRules { feedback, ..EcnRules::default() },
+        receiver: ReceiverRules { delay: None, ..ReceiverRules::default() },
+        ..Settings::default()
+    }
+    .receiver(0);
     let Reply::Now(answer) = send(&mut receiver, 0, 0, SYN | ECE | CWR) else { panic!() };
     assert!(answer.echo, "yes to ECN");
     let mut echo = |n: u32, bits| match send(&mut receiver, 1 + 100 * (n - 1), 100, bits) {

@@ -98,7 +98,6 @@ impl Scoreboard {
             self.blocks = 0;
         }
         (self.lost, self.in_flight_again) = (0, 0);
-        self.forget_emulated_sacks();
         for (index, record) in self.records.iter_mut().enumerate() {
             if record.flags & SACKED == 0 && (index == 0 || record.sent <= since) {
                 if let Some(numbers) =

@@ -52,16 +52,6 @@ impl Record {
         self.flags & LOST != 0
     }
 
-    /// Adds the flags of this segment to those of others.
-    pub fn add_marks(&self, others: &mut u8) {
-        *others |= self.flags;
-    }
-
-    /// Whether one of the segments with these flags is [`Record::is_in_flight_again`].
-    pub fn any_in_flight_again(marks: u8) -> bool {
-        marks & IN_FLIGHT_AGAIN != 0
-    }
-
     /// Whether it was retransmitted since it was marked lost, so that it is in flight.
     pub fn is_in_flight_again(&self) -> bool {
         self.flags & IN_FLIGHT_AGAIN != 0
@@ -109,9 +99,6 @@ pub struct Scoreboard {
     /// Segments that are SACKed, and that were sent more than once.
     sacked_segments: usize,
     retransmitted_segments: usize,
-    /// Without SACK: segments behind the first that duplicate ACKs SACK, and their length.
-    emulated_sacks: usize,
-    emulated: u64,
     /// One behind the highest SACKed number.
     highest_sacked: u64,
     /// Below this every segment is SACKed or marked lost.
@@ -130,8 +117,6 @@ pub struct Scoreboard {
     edge: u64,
     /// Numbers of the segments newly marked lost, if they are asked for.
     newly_lost: Option<Vec<u64>>,
-    /// Flags that a retransmitted segment keeps when it is SACKed: none, or [`IN_FLIGHT_AGAIN`].
-    kept: u8,
 }
 
 impl Scoreboard {
@@ -147,8 +132,6 @@ impl Scoreboard {
             outstanding: 0,
             sacked_segments: 0,
             retransmitted_segments: 0,
-            emulated_sacks: 0,
-            emulated: 0,
             highest_sacked: 0,
             loss_edge: 0,
             waiting_from: 0,
@@ -160,14 +143,7 @@ impl Scoreboard {
             highest: 0,
             edge: 0,
             newly_lost: None,
-            kept: 0,
         }
-    }
-
-    /// A SACKed retransmission still counts as in flight, until the cumulative ACK covers it or a timeout (ns-3,
-    /// `TcpTxBuffer::Update`).
-    pub fn counting_sacked_retransmissions(self) -> Self {
-        Scoreboard { kept: IN_FLIGHT_AGAIN, ..self }
     }
 
     /// Keeps the numbers of segments newly marked lost for [`Scoreboard::take_newly_lost`].
@@ -207,50 +183,12 @@ impl Scoreboard {
 
     /// In flight (RFC 6675, `pipe`): segments neither SACKed nor lost, and retransmissions.
     pub fn pipe(&self) -> u64 {
-        self.outstanding - self.sacked - self.emulated - self.lost + self.in_flight_again
+        self.outstanding - self.sacked - self.lost + self.in_flight_again
     }
 
-    /// Without SACK: a duplicate ACK SACKs the next segment behind those it has SACKed, never the first outstanding one
-    /// (Linux, `tcp_add_reno_sack`; ns-3).
-    pub fn emulate_sack(&mut self) {
-        if let Some(record) = self.records.get(1 + self.emulated_sacks) {
-            self.emulated_sacks += 1;
-            self.emulated += u64::from(record.len);
-        }
-    }
-
-    /// Forgets SACKs by duplicate ACKs.
-    pub fn forget_emulated_sacks(&mut self) {
-        (self.emulated_sacks, self.emulated) = (0, 0);
-    }
-
-    /// A cumulative ACK, with `before` records outstanding before it, leaves the SACKs by duplicate ACKs beyond it. If
-    /// one of these was of the segment that is the first now, it was wrong: another segment is SACKed in its place, and
-    /// the first is lost. Whether that is so.
-    pub fn move_emulated_sacks(&mut self, before: usize) -> bool {
-        let gone = before - self.records.len();
-        if self.emulated_sacks == 0 || gone == 0 {
-            return false;
-        }
-        let left = (self.emulated_sacks + 1).saturating_sub(gone);
-        self.emulated_sacks = left.saturating_sub(1);
-        self.emulated = self.records.iter().skip(1).take(self.emulated_sacks).map(|record| u64::from(record.len)).sum();
-        if left > 0 {
-            self.emulate_sack();
-        }
-        left > 0
-    }
-
-    /// Marks the first segment lost, retransmitted or not.
-    pub fn mark_first_lost(&mut self) {
-        if !self.records.is_empty() {
-            self.mark_retransmission_lost(0);
-        }
-    }
-
-    /// Whether no segment is lost, in flight again, or SACKed by duplicate ACKs.
+    /// Whether no segment is lost or in flight again.
     pub fn is_whole(&self) -> bool {
-        self.lost == 0 && self.in_flight_again == 0 && self.emulated_sacks == 0
+        self.lost == 0 && self.in_flight_again == 0
     }
 
     /// Whether in addition none is SACKed or retransmitted.

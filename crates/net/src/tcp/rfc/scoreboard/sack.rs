@@ -92,11 +92,11 @@ impl Scoreboard {
                 self.sacked_segments += 1;
                 fresh += len;
                 if before.flags & (LOST | IN_FLIGHT_AGAIN) != 0 {
-                    record.flags &= FIN | RETRANSMITTED | SACKED | self.kept;
+                    record.flags &= FIN | RETRANSMITTED | SACKED;
                     if before.is_lost() {
                         self.lost -= len;
                     }
-                    if before.is_in_flight_again() && self.kept == 0 {
+                    if before.is_in_flight_again() {
                         self.in_flight_again -= len;
                     }
                 }

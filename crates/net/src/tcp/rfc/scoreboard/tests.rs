@@ -1,7 +1,7 @@
 use super::*;
 use crate::segment::SYN;
 use crate::tcp::rfc::wire::Feedback;
-use crate::tcp::rfc::{Arrived, Receiver, ReceiverSettings, Reply, Settings};
+use crate::tcp::rfc::{Arrived, Receiver, ReceiverRules, ReceiverSettings, Reply, Settings};
 use earlydrop_aqm::random::Generator;
 
 /// Segments of 100 bytes from 1 on.
@@ -80,7 +80,9 @@ fn the_fast_path_for_a_grown_first_block_equals_the_slow_path() {
     let mut grown = 0;
     for seed in 0..60 {
         let mut random = Generator::stream(seed, "test.blocks");
-        let plain = Settings { delayed_ack: None, ..Settings::default() }.receiver_settings(0);
+        let plain =
+            Settings { receiver: ReceiverRules { delay: None, ..ReceiverRules::default() }, ..Settings::default() }
+                .receiver_settings(0);
         let mut receiver = Receiver::new(ReceiverSettings { blocks: 1 + (seed % 4) as u8, ..plain });
         receiver.take(&Arrived { seq: 0, payload: 0, bits: SYN, stamp: 0.0, now: 0.0, ack: 0 });
         let (mut short, mut long, mut next) = (Scoreboard::new(100), Scoreboard::new(100), 1);
@@ -214,26 +216,6 @@ fn a_receiver_may_renege() {
     board.acknowledge(101, |_| {});
     board.mark_all_lost(f64::INFINITY);
     assert_eq!((board.sacked(), board.lost(), board.pipe()), (0, 300, 0));
-}
-
-#[test]
-fn emulated_sacks_move_on_when_one_was_wrong() {
-    let mut board = board(8);
-    (0..3).for_each(|_| board.emulate_sack());
-    assert_eq!((board.pipe(), board.is_whole()), (500, false), "2 to 4 are SACKed");
-    // 1 and 2 are acknowledged: 3 has not arrived, so 5 has.
-    board.acknowledge(201, |_| {});
-    assert!(board.move_emulated_sacks(8));
-    board.mark_first_lost();
-    assert_eq!((board.pipe(), lost(&board), board.next_lost()), (300, vec![3], Some(0)), "6 less 4, 5 and 3");
-    // 3 to 6: no emulated SACK is left.
-    board.acknowledge(601, |_| {});
-    assert!(!board.move_emulated_sacks(6) && board.is_whole());
-    // Never more than are outstanding, and none after a timeout.
-    (0..3).for_each(|_| board.emulate_sack());
-    assert_eq!(board.pipe(), 100);
-    board.mark_all_lost(f64::INFINITY);
-    assert_eq!((board.pipe(), board.lost()), (0, 200));
 }
 
 #[test]

@@ -1,18 +1,30 @@
-//! Options of single congestion controls other than BBR.
+//! Options of single congestion controls.
 
-use super::option::{Group, Opt, Place, Values, LINUX_CUBIC, MARKS, RFC_CUBIC};
-use crate::tcp::rfc::ControlKind;
+use super::option::{Group, Opt, Place, Values, MARKS};
+use crate::tcp::rfc::{BbrRules, ControlKind};
 
 pub(super) const OPTIONS: &[Opt] = &[
     Opt {
         key: "cubic",
         place: Place::Entry,
         group: Group::Cubic,
-        values: Values::Either(["rfc9438", "linux"], |s| &mut s.cubic_linux),
+        values: Values::Either(["rfc9438", "linux"], |s| &mut s.controls.cubic_linux),
         controls: &["cubic"],
         needs: &[],
-        source: "RFC 9438; linux: Linux, bictcp_update",
-        about: "CUBIC by RFC 9438, or in whole segments as Linux computes it.",
+        source: "RFC 9438; linux: Linux, bictcp_update, tcp_jiffies32",
+        about: "CUBIC by RFC 9438, or in whole segments and ticks of 4 ms as Linux computes it.",
+    },
+    Opt {
+        key: "bbr",
+        place: Place::Entry,
+        group: Group::Bbr,
+        values: Values::Words(&["draft", "linux"], |s| usize::from(s.controls.bbr == BbrRules::LINUX), |s, k| {
+            s.controls.bbr = [BbrRules::default(), BbrRules::LINUX][k];
+        }),
+        controls: &["bbr"],
+        needs: &[],
+        source: "draft-cardwell-iccrg-bbr-congestion-control-00, draft-cheng-iccrg-delivery-rate-estimation; linux: Linux, tcp_bbr.c, tcp_rate.c",
+        about: "BBR by its first draft, or as Linux has it: with headroom for bursts and aggregated ACKs, detection of policers, and the rules of tcp-rfc, BBR.",
     },
     Opt {
         key: "ledbat_target",
@@ -51,7 +63,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         key: "prague_fallback",
         place: Place::Entry,
         group: Group::Prague,
-        values: Values::Flag(|s| &mut s.prague_fallback),
+        values: Values::Flag(|s| &mut s.controls.prague_fallback),
         controls: &["prague"],
         needs: &[&MARKS],
         source: "TCP Prague 0.6, prague_classic_ecn_detection (prague_ecn_fallback, off there too)",
@@ -61,61 +73,17 @@ pub(super) const OPTIONS: &[Opt] = &[
         key: "prague_rtt_target",
         place: Place::Entry,
         group: Group::Prague,
-        values: Values::Seconds(0.0, 0.1, |s| s.prague_rtt_target, |s, time| s.prague_rtt_target = time),
+        values: Values::Seconds(0.0, 0.1, |s| s.controls.prague_rtt_target, |s, time| s.controls.prague_rtt_target = time),
         controls: &["prague"],
         needs: &[],
         source: "TCP Prague 0.6, prague_rtt_target; 0: prague_rtt_scaling = 0 (RTT_CONTROL_NONE)",
         about: "A flow of 500 round trips or more acts as if its RTT were this, if it is shorter.",
     },
     Opt {
-        key: "cubic_clock",
-        place: Place::Rules,
-        group: Group::Cubic,
-        values: Values::Either(["exact", "ticks"], |s| &mut s.cubic_clock_ticks),
-        controls: &["cubic"],
-        needs: &[&LINUX_CUBIC],
-        source: "RFC 9438, 4.2; ticks: Linux, bictcp_update (tcp_jiffies32)",
-        about: "The clock of Linux's CUBIC is exact, or counts ticks of 4 ms.",
-    },
-    Opt {
-        key: "cubic_least",
-        place: Place::Rules,
-        group: Group::Cubic,
-        values: Values::Words(&["reno", "none"], |s| usize::from(!s.cubic.friendly), |s, k| s.cubic.friendly = k == 0),
-        controls: &["cubic"],
-        needs: &[&RFC_CUBIC],
-        source: "RFC 9438, 4.3; none: ns-3.37, tcp-cubic.cc",
-        about: "CUBIC has a Reno-friendly region, or none.",
-    },
-    Opt {
-        key: "cubic_growth",
-        place: Place::Rules,
-        group: Group::Cubic,
-        values: Values::Either(["smooth", "whole"], |s| &mut s.cubic.whole),
-        controls: &["cubic"],
-        needs: &[&RFC_CUBIC],
-        source: "RFC 9438, 4.4; whole: ns-3.37, tcp-cubic.cc",
-        about: "Each ACK adds a fraction of a segment, or ACKs are counted towards whole segments.",
-    },
-    Opt {
-        key: "cubic_mark",
-        place: Place::Rules,
-        group: Group::Cubic,
-        values: Values::Words(
-            &["one", "two"],
-            |s| usize::from(!s.cubic.marks_leave_one),
-            |s, k| s.cubic.marks_leave_one = k == 0,
-        ),
-        controls: &["cubic"],
-        needs: &[&MARKS, &RFC_CUBIC],
-        source: "RFC 9438, 4.6; two: ns-3.37, tcp-cubic.cc (and Linux, cubictcp_recalc_ssthresh)",
-        about: "The smallest cwnd that a mark leaves CUBIC: one segment, or two.",
-    },
-    Opt {
         key: "dctcp_count",
         place: Place::Rules,
         group: Group::Dctcp,
-        values: Values::Either(["exact", "integers"], |s| &mut s.dctcp_linux),
+        values: Values::Either(["exact", "integers"], |s| &mut s.controls.dctcp_linux),
         controls: &["dctcp"],
         needs: &[],
         source: "RFC 8257, 3.3; integers: Linux, dctcp_update_alpha, dctcp_ssthresh",
@@ -125,21 +93,11 @@ pub(super) const OPTIONS: &[Opt] = &[
         key: "dctcp_ect",
         place: Place::Rules,
         group: Group::Dctcp,
-        values: Values::Either(["ect0", "ect1"], |s| &mut s.dctcp_ect1),
+        values: Values::Either(["ect0", "ect1"], |s| &mut s.controls.dctcp_ect1),
         controls: &["dctcp"],
         needs: &[&MARKS],
         source: "RFC 8257, 3.1; ect1: RFC 9331, 4.1, as DCTCP is used in experiments with L4S queues",
         about: "DCTCP's segments are ECT(0), or ECT(1), which L4S queues take.",
-    },
-    Opt {
-        key: "dctcp_least",
-        place: Place::Rules,
-        group: Group::Dctcp,
-        values: Values::Either(["two", "none"], |s| &mut s.dctcp_least_none),
-        controls: &["dctcp"],
-        needs: &[],
-        source: "RFC 8257, 3.5; none: ns-3.37, tcp-dctcp.cc",
-        about: "The smallest cwnd that a mark leaves DCTCP: two segments, or no minimum.",
     },
 ];
 

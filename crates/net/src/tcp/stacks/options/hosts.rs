@@ -1,43 +1,34 @@
 //! Options of buffers and queues in the hosts, and of what hosts remember.
 
-use super::option::{Group, Opt, Place, Values, ALL, CAREFUL_RESUME, NOT_QUIC, SACK, SAVED_RTT, SLOW_START, TUNED};
+use super::option::{Group, Opt, Part, Place, Values, ALL, NOT_QUIC, SACK, SLOW_START};
 
 pub(super) const OPTIONS: &[Opt] = &[
     Opt {
         key: "receive_window",
         place: Place::Rules,
         group: Group::Receiver,
-        values: Values::Either(["fixed", "autotuned"], |s| &mut s.window_tuned),
+        values: Values::Table(["fixed", "autotuned"], |s| &mut s.receiver.window_tuned, &[
+            Part {
+                key: "first",
+                values: Values::Window(1_000_000, 1_073_725_440.0, |s| s.receiver.first_window, |s, to| s.receiver.first_window = to),
+                needed: false,
+            },
+            Part {
+                key: "share",
+                values: Values::Number(0.05, 1.0, |s| s.receiver.window_share, |s, share| s.receiver.window_share = share),
+                needed: false,
+            },
+        ]),
         controls: ALL,
         needs: &[&NOT_QUIC],
-        source: "RFC 9293, 3.8.6; autotuned: Linux, tcp_rcv_space_adjust, tcp_rcvbuf_grow, tcp_grow_window",
-        about: "The receive window is window, or grows from first_window up to it, twice what has come in a round trip.",
-    },
-    Opt {
-        key: "first_window",
-        place: Place::Rules,
-        group: Group::Receiver,
-        values: Values::Window(1_000_000, 1_073_725_440.0, |s| s.first_window, |s, bytes| s.first_window = bytes),
-        controls: ALL,
-        needs: &[&TUNED],
-        source: "Linux, tcp_rmem[1], half of which is window",
-        about: "The autotuned window at first, in segments or bytes, 65,535 B by default; what the SYN-ACK tells is 65,535 B at most.",
-    },
-    Opt {
-        key: "window_share",
-        place: Place::Rules,
-        group: Group::Receiver,
-        values: Values::Number(0.05, 1.0, |s| s.window_share, |s, share| s.window_share = share),
-        controls: ALL,
-        needs: &[&TUNED],
-        source: "Linux, tcp_measure_rcv_mss (scaling_ratio)",
-        about: "The part of the receive buffer that is window once a full segment has come; before, and by default, a half.",
+        source: "RFC 9293, 3.8.6; autotuned: Linux, tcp_rcv_space_adjust, tcp_rcvbuf_grow, tcp_grow_window; first: half of tcp_rmem[1]; share: tcp_measure_rcv_mss (scaling_ratio)",
+        about: "The receive window is window, or grows up to it, twice what has come in a round trip: from first, in segments or bytes (65,535 B, which is also the most that the SYN-ACK tells), in a buffer of which the part share is window once a full segment has come (before, and by default, a half).",
     },
     Opt {
         key: "small_queue",
         place: Place::Rules,
         group: Group::Pacing,
-        values: Values::Either(["off", "on"], |s| &mut s.small_queue),
+        values: Values::Either(["off", "on"], |s| &mut s.pacing.small_queue),
         controls: ALL,
         needs: &[&NOT_QUIC],
         source: "Linux, tcp_small_queue_check, tcp_wfree",
@@ -47,30 +38,23 @@ pub(super) const OPTIONS: &[Opt] = &[
         key: "careful_resume",
         place: Place::Rules,
         group: Group::Growth,
-        values: Values::Either(["off", "on"], |s| &mut s.careful_resume),
+        values: Values::Table(["off", "on"], |s| &mut s.resume.on, &[
+            Part {
+                key: "saved_rtt",
+                values: Values::Seconds(1e-6, 10.0, |s| s.resume.saved_rtt, |s, time| s.resume.saved_rtt = time),
+                needed: true,
+            },
+            Part {
+                key: "saved_cwnd",
+                values: Values::Whole(1, 1_000_000, |s| s.resume.saved_cwnd.map(u64::from), |s, n| {
+                    s.resume.saved_cwnd = Some(n as u32);
+                }),
+                needed: true,
+            },
+        ]),
         controls: ALL,
         needs: &[&NOT_QUIC, &SACK, &SLOW_START],
         source: "RFC 9959",
-        about: "Slow start of a connection jumps to half of the saved cwnd, of saved_cwnd or of the flow's last connection.",
-    },
-    Opt {
-        key: "saved_rtt",
-        place: Place::Rules,
-        group: Group::Growth,
-        values: Values::Seconds(0.0, 10.0, |s| s.saved_rtt, |s, time| s.saved_rtt = time),
-        controls: ALL,
-        needs: &[&CAREFUL_RESUME],
-        source: "RFC 9959, saved_rtt",
-        about: "The RTT that goes with saved_cwnd.",
-    },
-    Opt {
-        key: "saved_cwnd",
-        place: Place::Rules,
-        group: Group::Growth,
-        values: Values::Whole(1, 1_000_000, |s| s.saved_cwnd.map(u64::from), |s, n| s.saved_cwnd = Some(n as u32)),
-        controls: ALL,
-        needs: &[&SAVED_RTT],
-        source: "RFC 9959, saved_cwnd",
-        about: "What an earlier connection has had in flight, segments; by default there was none.",
+        about: "Slow start of a connection jumps to half of the saved cwnd: of saved_cwnd segments, which an earlier connection had in flight at an RTT of saved_rtt, or of the flow's last connection (on).",
     },
 ];

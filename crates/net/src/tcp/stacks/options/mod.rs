@@ -3,17 +3,16 @@
 //!
 //! A row is an [`Opt`]. Without any option a connection follows the RFCs.
 
-mod bbr;
 mod controls;
 mod general;
 mod hosts;
 mod option;
 mod quic;
 
-pub use option::{Group, Need, Opt, Place, Value, Values, ACK_DELAY};
+pub use option::{Group, Need, Opt, Part, Place, Value, Values, ACK_DELAY};
 
 /// The table. An option precedes those whose conditions name it.
-const TABLE: [&[Opt]; 5] = [quic::OPTIONS, general::OPTIONS, hosts::OPTIONS, controls::OPTIONS, bbr::OPTIONS];
+const TABLE: [&[Opt]; 4] = [quic::OPTIONS, general::OPTIONS, hosts::OPTIONS, controls::OPTIONS];
 
 /// All options.
 pub fn all() -> impl Iterator<Item = &'static Opt> {
@@ -86,6 +85,14 @@ mod tests {
                 Values::Switch(words, ..) => {
                     let words = words.iter().map(|word| Value::Word(word));
                     [Value::Flag(true), Value::Flag(false)].into_iter().chain(words).collect()
+                }
+                Values::Table(words, _, parts) => {
+                    let most = parts.each_ref().map(|part| match part.values {
+                        Values::Seconds(_, high, ..) | Values::Number(_, high, ..) => Some(high),
+                        Values::Whole(_, high, ..) | Values::Window(high, ..) => Some(high as f64),
+                        _ => None,
+                    });
+                    vec![Value::Word(words[1]), Value::Word(words[0]), Value::Table(most)]
                 }
                 _ => opt.words().iter().map(|word| Value::Word(word)).collect(),
             };

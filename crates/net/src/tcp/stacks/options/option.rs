@@ -92,6 +92,19 @@ pub enum Value {
     Seconds(f64),
     /// A number without a unit.
     Number(f64),
+    /// The numbers of a table, by the order of its parts; `None`: not given.
+    Table([Option<f64>; 2]),
+}
+
+impl Value {
+    /// The number that it is.
+    pub fn number(self) -> Option<f64> {
+        match self {
+            Value::Whole(number) => Some(number as f64),
+            Value::Seconds(number) | Value::Number(number) => Some(number),
+            _ => None,
+        }
+    }
 }
 
 type Get<T> = fn(&Settings) -> T;
@@ -119,6 +132,124 @@ pub enum Values {
     Wait(f64, Get<Option<f64>>, Set<Option<f64>>),
     /// Segments up to the first, or bytes up to the second. Counted in bytes.
     Window(u64, f64, Get<u64>, Set<u64>),
+    /// As [`Values::Either`], or a table of numbers that go with the second word.
+    Table([&'static str; 2], fn(&mut Settings) -> &mut bool, &'static [Part; 2]),
+}
+
+/// A part of an option that is a table.
+pub struct Part {
+    /// Its key in the table.
+    pub key: &'static str,
+    /// Its values: [`Values::Whole`], [`Values::Seconds`], [`Values::Number`] or [`Values::Window`].
+    pub values: Values,
+    /// Whether the table must have it.
+    pub needed: bool,
+}
+
+impl Values {
+    /// The words.
+    pub fn words(&self) -> &[&'static str] {
+        match self {
+            Values::Either(words, _) | Values::Table(words, ..) => words,
+            Values::Words(words, ..) | Values::WordsOrFlag(words, ..) | Values::Switch(words, ..) => words,
+            _ => &[],
+        }
+    }
+
+    /// What is allowed, as text.
+    pub fn allowed(&self) -> String {
+        let quoted = self.words().iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ");
+        match self {
+            Values::Flag(_) => "true, false".into(),
+            Values::Either(..) | Values::Words(..) => quoted,
+            Values::WordsOrFlag(..) | Values::Switch(..) => format!("true, false, {quoted}"),
+            Values::Whole(low, high, ..) => format!("a whole number {low}..{high}"),
+            Values::Seconds(low, high, ..) => format!("a time, {low} to {high} s"),
+            Values::Number(low, high, ..) => format!("a number, {low} to {high}"),
+            Values::Wait(high, ..) => format!("true, false, a time up to {high} s"),
+            Values::Window(segments, ..) => format!("segments, 1..{segments}, or bytes"),
+            Values::Table(_, _, parts) => {
+                let parts = parts.each_ref().map(|part| format!("{} = {}", part.key, part.values.allowed()));
+                format!("{quoted}, {{ {} }}", parts.join("; "))
+            }
+        }
+    }
+
+    /// The value in `settings`; `None` for a default without a number.
+    fn get(&self, settings: &Settings) -> Option<Value> {
+        let mut copy = *settings;
+        Some(match self {
+            Values::Flag(field) => Value::Flag(*field(&mut copy)),
+            Values::Either(words, field) => Value::Word(words[usize::from(*field(&mut copy))]),
+            Values::Words(words, get, _) | Values::WordsOrFlag(words, get, _) => Value::Word(words[get(settings)]),
+            Values::Switch(words, get, _) => match get(settings) {
+                number @ 0..=1 => Value::Flag(number == 1),
+                number => Value::Word(words[number - 2]),
+            },
+            Values::Whole(_, _, get, _) => Value::Whole(get(settings)?),
+            Values::Seconds(_, _, get, _) => Value::Seconds(get(settings)),
+            Values::Number(_, _, get, _) => Value::Number(get(settings)),
+            Values::Wait(_, get, _) => get(settings).map_or(Value::Flag(false), Value::Seconds),
+            Values::Window(_, _, get, _) => Value::Whole(get(settings)),
+            Values::Table(words, field, parts) => {
+                let of = |settings: &Settings| parts.each_ref().map(|part| part.values.get(settings)?.number());
+                match *field(&mut copy) {
+                    true if of(settings) != of(&Settings::default()) => Value::Table(of(settings)),
+                    on => Value::Word(words[usize::from(on)]),
+                }
+            }
+        })
+    }
+
+    /// The value that this number is.
+    pub fn of_number(&self, number: f64) -> Value {
+        match self {
+            Values::Whole(..) | Values::Window(..) => Value::Whole(number as u64),
+            Values::Seconds(..) => Value::Seconds(number),
+            _ => Value::Number(number),
+        }
+    }
+
+    /// Sets it in `settings`. Numbers must be within the bounds.
+    ///
+    /// # Errors
+    ///
+    /// The allowed values, if `value` is not one of them.
+    fn set(&self, settings: &mut Settings, value: Value) -> Result<(), String> {
+        match (self, value) {
+            (Values::Flag(field), Value::Flag(on)) => *field(settings) = on,
+            (Values::Either(words, field) | Values::Table(words, field, _), Value::Word(word))
+                if words.contains(&word) =>
+            {
+                *field(settings) = word == words[1];
+            }
+            (Values::Words(words, _, set) | Values::WordsOrFlag(words, _, set), Value::Word(word))
+                if words.contains(&word) =>
+            {
+                set(settings, place(&word, words));
+            }
+            (Values::WordsOrFlag(words, _, set), Value::Flag(on)) => {
+                set(settings, if on { 0 } else { words.len() - 1 })
+            }
+            (Values::Switch(_, _, set), Value::Flag(on)) => set(settings, usize::from(on)),
+            (Values::Switch(words, _, set), Value::Word(word)) if words.contains(&word) => {
+                set(settings, 2 + place(&word, words));
+            }
+            (Values::Whole(_, _, _, set) | Values::Window(_, _, _, set), Value::Whole(number)) => set(settings, number),
+            (Values::Seconds(_, _, _, set), Value::Seconds(time)) => set(settings, time),
+            (Values::Number(_, _, _, set), Value::Number(number)) => set(settings, number),
+            (Values::Wait(_, _, set), Value::Flag(on)) => set(settings, on.then_some(ACK_DELAY)),
+            (Values::Wait(_, _, set), Value::Seconds(time)) => set(settings, Some(time)),
+            (Values::Table(_, field, parts), Value::Table(numbers)) => {
+                *field(settings) = true;
+                for (part, number) in parts.iter().zip(numbers) {
+                    number.map_or(Ok(()), |number| part.values.set(settings, part.values.of_number(number)))?;
+                }
+            }
+            _ => return Err(self.allowed()),
+        }
+        Ok(())
+    }
 }
 
 /// A condition without which an option has no effect.
@@ -146,7 +277,7 @@ pub struct Opt {
     pub controls: &'static [&'static str],
     /// Its conditions.
     pub needs: &'static [&'static Need],
-    /// Source of its values: a section of an RFC, a function of Linux, a file of ns-3.
+    /// Source of its values: a section of an RFC, a function of Linux.
     pub source: &'static str,
     /// What it does.
     pub about: &'static str,
@@ -160,21 +291,7 @@ impl Opt {
 
     /// Its value; `None` for a default without a number.
     pub fn get(&self, settings: &Settings) -> Option<Value> {
-        let mut copy = *settings;
-        Some(match &self.values {
-            Values::Flag(field) => Value::Flag(*field(&mut copy)),
-            Values::Either(words, field) => Value::Word(words[usize::from(*field(&mut copy))]),
-            Values::Words(words, get, _) | Values::WordsOrFlag(words, get, _) => Value::Word(words[get(settings)]),
-            Values::Switch(words, get, _) => match get(settings) {
-                number @ 0..=1 => Value::Flag(number == 1),
-                number => Value::Word(words[number - 2]),
-            },
-            Values::Whole(_, _, get, _) => Value::Whole(get(settings)?),
-            Values::Seconds(_, _, get, _) => Value::Seconds(get(settings)),
-            Values::Number(_, _, get, _) => Value::Number(get(settings)),
-            Values::Wait(_, get, _) => get(settings).map_or(Value::Flag(false), Value::Seconds),
-            Values::Window(_, _, get, _) => Value::Whole(get(settings)),
-        })
+        self.values.get(settings)
     }
 
     /// Sets it. Numbers must be within the bounds.
@@ -182,56 +299,18 @@ impl Opt {
     /// # Errors
     ///
     /// The allowed values, if `value` is not one of them.
-    pub fn set(&'static self, settings: &mut Settings, value: Value) -> Result<(), String> {
-        match (&self.values, value) {
-            (Values::Flag(field), Value::Flag(on)) => *field(settings) = on,
-            (Values::Either(words, field), Value::Word(word)) if words.contains(&word) => {
-                *field(settings) = word == words[1];
-            }
-            (Values::Words(words, _, set) | Values::WordsOrFlag(words, _, set), Value::Word(word))
-                if words.contains(&word) =>
-            {
-                set(settings, place(&word, words));
-            }
-            (Values::WordsOrFlag(words, _, set), Value::Flag(on)) => {
-                set(settings, if on { 0 } else { words.len() - 1 })
-            }
-            (Values::Switch(_, _, set), Value::Flag(on)) => set(settings, usize::from(on)),
-            (Values::Switch(words, _, set), Value::Word(word)) if words.contains(&word) => {
-                set(settings, 2 + place(&word, words));
-            }
-            (Values::Whole(_, _, _, set) | Values::Window(_, _, _, set), Value::Whole(number)) => set(settings, number),
-            (Values::Seconds(_, _, _, set), Value::Seconds(time)) => set(settings, time),
-            (Values::Number(_, _, _, set), Value::Number(number)) => set(settings, number),
-            (Values::Wait(_, _, set), Value::Flag(on)) => set(settings, on.then_some(ACK_DELAY)),
-            (Values::Wait(_, _, set), Value::Seconds(time)) => set(settings, Some(time)),
-            _ => return Err(self.allowed()),
-        }
-        Ok(())
+    pub fn set(&self, settings: &mut Settings, value: Value) -> Result<(), String> {
+        self.values.set(settings, value)
     }
 
     /// Its words.
-    pub fn words(&'static self) -> &'static [&'static str] {
-        match &self.values {
-            Values::Either(words, _) => words,
-            Values::Words(words, ..) | Values::WordsOrFlag(words, ..) | Values::Switch(words, ..) => words,
-            _ => &[],
-        }
+    pub fn words(&self) -> &[&'static str] {
+        self.values.words()
     }
 
     /// Its allowed values, as text.
-    pub fn allowed(&'static self) -> String {
-        let quoted: Vec<String> = self.words().iter().map(|word| format!("{word:?}")).collect();
-        match &self.values {
-            Values::Flag(_) => "true, false".into(),
-            Values::Either(..) | Values::Words(..) => quoted.join(", "),
-            Values::WordsOrFlag(..) | Values::Switch(..) => format!("true, false, {}", quoted.join(", ")),
-            Values::Whole(low, high, ..) => format!("a whole number {low}..{high}"),
-            Values::Seconds(low, high, ..) => format!("a time, {low} to {high} s"),
-            Values::Number(low, high, ..) => format!("a number, {low} to {high}"),
-            Values::Wait(high, ..) => format!("true, false, a time up to {high} s"),
-            Values::Window(segments, ..) => format!("segments, 1..{segments}, or bytes"),
-        }
+    pub fn allowed(&self) -> String {
+        self.values.allowed()
     }
 
     /// The first condition that does not hold.
@@ -257,15 +336,12 @@ const fn must(says: &'static str, holds: fn(&Settings) -> bool) -> Need {
 }
 
 pub(super) static SACK: Need = need("sack = true", |s| s.sack);
-pub(super) static NO_SACK: Need = must("sack = false", |s| !s.sack);
-pub(super) static RACK: Need = must("rack = true", |s| s.rack);
+pub(super) static RACK: Need = must("rack = true", |s| s.rack.on);
 pub(super) static SACK_FOR_RACK: Need = must("sack = true", |s| s.sack);
-pub(super) static NO_RACK: Need = need("rack = false", |s| !s.rack);
 pub(super) static NOT_QUIC: Need = must("loss_recovery = \"tcp\"", |s| !s.quic);
 pub(super) static QUIC: Need = need("loss_recovery = \"rfc9002\"", |s| s.quic);
 pub(super) static STAMPS: Need = need("timestamps = true", |s| s.timestamps);
-pub(super) static NO_STAMPS: Need = need("timestamps = false", |s| !s.timestamps);
-pub(super) static PRR: Need = need("prr and sack", |s| s.prr.is_some() && s.sack);
+pub(super) static PRR: Need = need("prr and sack", |s| s.recovery.prr.is_some() && s.sack);
 pub(super) static NOT_BBR: Need =
     need("another tcp than bbr and bbr3, whose window is a model of the path", |s| !is_bbr(s));
 pub(super) static LOSS_CUT: Need =
@@ -281,27 +357,18 @@ pub(super) static SLOW_START: Need =
                 | ControlKind::Prague
         )
     });
-pub(super) static MARKS: Need = need("ecn = true", |s| s.feedback != Feedbacks::None);
+pub(super) static MARKS: Need = need("ecn = true", |s| s.ecn.feedback != Feedbacks::None);
 pub(super) static ECHOES: Need = need("ecn = true, with echoes as in RFC 3168 or of dctcp", |s| {
     matches!(s.asks(), Feedbacks::Classic | Feedbacks::Dctcp)
 });
 pub(super) static ACCECN_OR_CLASSIC_MARKS: Need = need("ecn = true, with echoes as in RFC 3168 or accurate ECN", |s| {
     matches!(s.asks(), Feedbacks::Classic | Feedbacks::Accecn)
 });
-pub(super) static PACED: Need = need("pacing = true", |s| s.pacing);
-pub(super) static WAITING_ACKS: Need = need("delayed_ack", |s| s.delayed_ack.is_some());
-pub(super) static PAIRS: Need = need("send_pairs = true", |s| s.send_pairs);
-pub(super) static BURSTS: Need = need("pacing = true or send_pairs = true", |s| s.pacing || s.send_pairs);
-pub(super) static TUNED: Need = need("receive_window = \"autotuned\"", |s| s.window_tuned);
-pub(super) static CAREFUL_RESUME: Need = need("careful_resume = \"on\"", |s| s.careful_resume);
-pub(super) static SAVED_RTT: Need =
-    need("careful_resume = \"on\" and saved_rtt", |s| s.careful_resume && s.saved_rtt > 0.0);
-pub(super) static COUNTED: Need = need("growth = \"acked\"", |s| !s.growth_arrived);
-pub(super) static LINUX_CUBIC: Need = must("cubic = \"linux\"", |s| s.cubic_linux);
-pub(super) static RFC_CUBIC: Need = must("cubic = \"rfc9438\"", |s| !s.cubic_linux);
-pub(super) static NO_AGGREGATION: Need = must("bbr_aggregation = false", |s| !s.bbr.linux.ack_aggregation);
-pub(super) static NO_BUDGET: Need = must("bbr_budget = false", |s| !s.bbr.linux.quantization_budget);
-pub(super) static POLICER: Need = need("bbr_policer = true", |s| s.bbr.linux.long_term_bandwidth);
+pub(super) static PACED: Need = need("pacing = true", |s| s.pacing.on);
+pub(super) static WAITING_ACKS: Need = need("delayed_ack", |s| s.receiver.delay.is_some());
+pub(super) static PAIRS: Need = need("send_pairs = true", |s| s.pacing.pairs);
+pub(super) static BURSTS: Need = need("pacing = true or send_pairs = true", |s| s.pacing.on || s.pacing.pairs);
+pub(super) static COUNTED: Need = need("growth = \"acked\"", |s| !s.growth.arrived);
 
 fn is_bbr(settings: &Settings) -> bool {
     matches!(settings.control, ControlKind::Bbr | ControlKind::Bbr3)

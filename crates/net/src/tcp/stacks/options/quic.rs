@@ -10,7 +10,7 @@ const CONTROLS: &[&str] = &["reno", "sack", "cubic", "bbr", "bbr3"];
 fn choose(settings: &mut Settings, word: usize) {
     settings.quic = word == 1;
     if settings.quic {
-        (settings.timestamps, settings.rack, settings.prr) = (false, false, None);
+        (settings.timestamps, settings.rack.on, settings.recovery.prr) = (false, false, None);
     }
 }
 
@@ -29,7 +29,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         key: "ack_threshold",
         place: Place::Rules,
         group: Group::Receiver,
-        values: Values::Whole(0, 1000, |s| Some(u64::from(s.ack_threshold)), |s, n| s.ack_threshold = n as u32),
+        values: Values::Whole(0, 1000, |s| Some(u64::from(s.receiver.ack_threshold)), |s, n| s.receiver.ack_threshold = n as u32),
         controls: CONTROLS,
         needs: &[&QUIC],
         source: "RFC 9000, 13.2.2; draft-ietf-quic-ack-frequency, Ack-Eliciting Threshold",
@@ -39,8 +39,8 @@ pub(super) const OPTIONS: &[Opt] = &[
         key: "reordering_threshold",
         place: Place::Rules,
         group: Group::Receiver,
-        values: Values::Whole(0, 255, |s| Some(u64::from(s.reordering_threshold)), |s, n| {
-            s.reordering_threshold = n as u32;
+        values: Values::Whole(0, 255, |s| Some(u64::from(s.receiver.reordering_threshold)), |s, n| {
+            s.receiver.reordering_threshold = n as u32;
         }),
         controls: CONTROLS,
         needs: &[&QUIC],

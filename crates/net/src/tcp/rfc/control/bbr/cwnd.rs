@@ -1,9 +1,8 @@
 //! BBR's cwnd: the bandwidth-delay product times a gain, with headroom; packet conservation in a recovery, after which
 //! cwnd is restored (Linux, `bbr_set_cwnd`).
 
-use super::recovery::Headroom;
 use super::state::{Mode, MIN_CWND};
-use super::{linux, ns3, Acked, Bbr, Window};
+use super::{linux, Acked, Bbr, Window};
 
 impl Bbr {
     /// Segments in flight when the next one departs, in `departs_in` seconds, with `pipe` in flight now (Linux,
@@ -24,16 +23,12 @@ impl Bbr {
         if self.min_rtt.rtt == f64::INFINITY {
             return f64::INFINITY;
         }
-        let bdp = gain * self.bandwidth() * self.min_rtt.rtt;
-        match self.headroom {
-            Headroom::Quanta => ns3::with_quanta(bdp, self.is_probing()),
-            _ => bdp.ceil(),
-        }
+        (gain * self.bandwidth() * self.min_rtt.rtt).ceil()
     }
 
     /// `cwnd` with Linux's headroom, if that is what there is.
     fn with_headroom(&self, cwnd: f64) -> f64 {
-        if self.headroom == Headroom::Budget && cwnd < f64::INFINITY {
+        if self.rules.quantization_budget && cwnd < f64::INFINITY {
             linux::with_quantization_budget(cwnd, self.tso_burst(), self.is_probing())
         } else {
             cwnd
@@ -59,7 +54,7 @@ impl Bbr {
     }
 
     pub(super) fn set_cwnd(&mut self, window: &mut Window, ack: &Acked) {
-        // An ACK that delivers nothing changes nothing (Linux, `bbr_set_cwnd`; ns-3). Without SACK a duplicate ACK does
+        // An ACK that delivers nothing changes nothing (Linux, `bbr_set_cwnd`). Without SACK a duplicate ACK does
         // not say what it delivers.
         if ack.delivered > 0.0 || !self.sack {
             self.follow_ack(window, ack);
@@ -70,25 +65,21 @@ impl Bbr {
     }
 
     fn follow_ack(&mut self, window: &mut Window, ack: &Acked) {
-        let lost = self.recovery.ns3.reduction(ack, self.recovery.after_timeout);
-        if lost > 0.0 {
-            window.cwnd = (window.cwnd - lost).max(1.0);
+        if ack.lost > 0.0 {
+            window.cwnd = (window.cwnd - ack.lost).max(1.0);
         }
         if self.recovery.starts(ack) {
-            self.start_recovery(window, ack, lost);
+            self.start_recovery(window, ack);
         } else if !ack.recovering && self.recovery.active {
             window.cwnd = self.recovery.exit(window.cwnd);
         }
         let target = self.target_cwnd();
-        if self.recovery.conserves_packets() {
+        if self.recovery.packet_conservation {
             window.cwnd = window.cwnd.max(ack.pipe + ack.delivered);
         } else if !self.full_pipe.filled {
-            let initial = ack.rate.is_some_and(|sample| sample.delivered < self.initial_window);
-            if window.cwnd < target || initial {
+            if window.cwnd < target {
                 window.cwnd += ack.delivered;
             }
-        } else if self.recovery.ns3.cwnd_wraps(window.cwnd) {
-            window.cwnd = MIN_CWND;
         } else {
             window.cwnd = (window.cwnd + ack.delivered).min(target);
         }
@@ -97,18 +88,13 @@ impl Bbr {
         }
     }
 
-    /// Packet conservation for a round trip; in ns-3 for the rest of the current one, which may be nothing.
-    fn start_recovery(&mut self, window: &mut Window, ack: &Acked, lost: f64) {
+    /// Packet conservation for a round trip.
+    fn start_recovery(&mut self, window: &mut Window, ack: &Acked) {
         self.recovery.after_timeout &= !self.recovery.restarts(ack);
         self.recovery.active = true;
         window.cwnd = ack.pipe + ack.delivered;
-        if self.recovery.ns3.conserves_rest_of_round {
-            self.recovery.packet_conservation = !self.rounds.started_by_ack;
-            window.cwnd = (window.cwnd - lost).max(1.0);
-        } else {
-            self.recovery.packet_conservation = true;
-            self.rounds.restart(ack);
-        }
+        self.recovery.packet_conservation = true;
+        self.rounds.restart(ack);
     }
 }
 

@@ -23,34 +23,6 @@ const LT_BW_MAX_ROUNDS: u32 = 48;
 /// Shortest sampling interval, s.
 const LT_MIN_INTERVAL: f64 = 1e-3;
 
-/// Linux's additions, each an option.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinuxRules {
-    /// cwnd has headroom for TSO bursts, is even, and larger by two segments while probing (`bbr_quantization_budget`).
-    pub quantization_budget: bool,
-    /// cwnd has headroom for aggregated ACKs (`bbr_update_ack_aggregation`).
-    pub ack_aggregation: bool,
-    /// Detects token-bucket policers by their steady losses, and keeps to their rate (`bbr_lt_bw_sampling`).
-    pub long_term_bandwidth: bool,
-    /// The long-term bandwidth also counts losses that timers detect, and a timeout as a round with losses
-    /// (`bbr_set_state`).
-    pub timer_losses: bool,
-    /// Phases end by what is in flight when the next paced segment departs, not by what is now
-    /// (`bbr_packets_in_net_at_edt`).
-    pub in_flight_at_departure: bool,
-    /// Packet conservation may bring cwnd below four segments (`bbr_set_cwnd`).
-    pub small_conserving_cwnd: bool,
-    /// An RTT equal to the min RTT does not renew it (`bbr_update_min_rtt`).
-    pub equal_rtt_ignored: bool,
-    /// RTTs of retransmissions come from time stamps in whole milliseconds (`tcp_ack_update_rtt`).
-    pub millisecond_stamps: bool,
-    /// Sending becomes application-limited only when the application gives data (`tcp_rate_check_app_limited`), not
-    /// whenever all data have been sent.
-    pub app_limited_at_write: bool,
-    /// Rate sampling restarts when nothing is outstanding (`tcp_rate_skb_sent`), not as soon as nothing is in flight.
-    pub sampling_restarts_if_none_outstanding: bool,
-}
-
 /// A windowed maximum by three estimates (`lib/win_minmax.c`): the largest rate, the largest since, and the largest
 /// since that. The first expires after ten rounds; the second is replaced after a quarter of them, the third after
 /// half. Rates between are not kept, so the exact maximum may be larger.
@@ -234,14 +206,10 @@ mod tests {
     use super::super::{BbrRules, Control};
     use super::*;
 
-    fn linux(linux: LinuxRules) -> BbrRules {
-        BbrRules { linux, ..BbrRules::default() }
-    }
-
     #[test]
     fn in_flight_when_the_next_segment_departs() {
-        let rules = LinuxRules { in_flight_at_departure: true, quantization_budget: true, ..LinuxRules::default() };
-        let mut bbr = warm(linux(rules));
+        let rules = BbrRules { in_flight_at_departure: true, quantization_budget: true, ..BbrRules::default() };
+        let mut bbr = warm(rules);
         // Of 833 segments/s two arrive in 3 ms. While probing a burst of two departs.
         bbr.mode = Mode::ProbeBw { phase: 1, since: 0.0 };
         let found = [(40.0, 0.0), (40.0, 3e-3), (1.0, 3e-3)].map(|(pipe, time)| bbr.in_flight_at_departure(pipe, time));
@@ -251,7 +219,7 @@ mod tests {
         // The phase that probes ends at a product of 42 segments, a budget of 6 and 2 more. The burst counts towards
         // it.
         for (in_flight_at_departure, expected) in [(false, [0, 1]), (true, [1, 1])] {
-            bbr.rules.linux.in_flight_at_departure = in_flight_at_departure;
+            bbr.rules.in_flight_at_departure = in_flight_at_departure;
             let next = [48.0, 50.0].map(|pipe| {
                 let mut bbr = bbr.clone();
                 bbr.update_cycle_phase(&Acked { now: 1.0, pipe: pipe - 1.0, pipe_before: pipe, ..acked(1.0) });
@@ -282,7 +250,7 @@ mod tests {
     #[test]
     fn packet_conservation_may_bring_cwnd_below_four_segments() {
         for (small_conserving_cwnd, cwnd) in [(false, 4.0), (true, 2.0)] {
-            let (mut bbr, mut window) = started(linux(LinuxRules { small_conserving_cwnd, ..LinuxRules::default() }));
+            let (mut bbr, mut window) = started(BbrRules { small_conserving_cwnd, ..BbrRules::default() });
             bbr.set_cwnd(&mut window, &Acked { recovering: true, pipe: 1.0, ..acked(1.0) });
             assert_eq!((bbr.recovery.packet_conservation, window.cwnd), (true, cwnd));
             bbr.recovery.packet_conservation = false;
@@ -310,8 +278,8 @@ mod tests {
     #[test]
     fn long_term_bandwidth_counts_losses_found_by_timers() {
         for (timer_losses, rounds, lost) in [(false, 0, 1.0), (true, 2, 6.0)] {
-            let rules = LinuxRules { long_term_bandwidth: true, timer_losses, ..LinuxRules::default() };
-            let (mut bbr, mut window) = started(linux(rules));
+            let rules = BbrRules { long_term_bandwidth: true, timer_losses, ..BbrRules::default() };
+            let (mut bbr, mut window) = started(rules);
             round(&mut bbr, &mut window, 0.0, 100.0);
             let sample = Sample { rate: Some(100.0), prior_delivered: 50.0, delivered: 150.0, app_limited: false };
             bbr.on_any_ack(&mut window, &Acked { lost: 1.0, rate: Some(sample), ..acked(1.0) });
@@ -328,7 +296,7 @@ mod tests {
     #[test]
     fn an_equal_rtt_renews_the_min_rtt_by_default() {
         for (equal_rtt_ignored, stamp) in [(false, 0.5), (true, 0.0)] {
-            let (mut bbr, mut window) = started(linux(LinuxRules { equal_rtt_ignored, ..LinuxRules::default() }));
+            let (mut bbr, mut window) = started(BbrRules { equal_rtt_ignored, ..BbrRules::default() });
             round(&mut bbr, &mut window, 0.0, 100.0);
             round(&mut bbr, &mut window, 5.0, 100.0);
             assert_eq!((bbr.min_rtt.rtt, bbr.min_rtt.stamp), (0.1, stamp));

@@ -1,15 +1,12 @@
 //! BBR, version 1 (Cardwell et al. 2016; draft-cardwell-iccrg-bbr-congestion-control-00): paces at the bottleneck's
 //! bandwidth, with a cwnd of twice the bandwidth-delay product.
 //!
-//! There is one control for the draft, Linux and ns-3, because scenarios may mix their options, which choose mechanisms
-//! when a connection is made. The draft is in [`state`], [`model`], [`states`] and [`cwnd`]; [`linux`] has what Linux adds to it,
-//! [`ns3`] what ns-3 does otherwise. [`aggregation`] is what Linux and ns-3 share beyond the draft.
+//! The draft is in [`state`], [`model`], [`states`] and [`cwnd`]; [`linux`] and [`aggregation`] have what Linux adds to it.
 
 mod aggregation;
 mod cwnd;
 mod linux;
 mod model;
-mod ns3;
 mod recovery;
 mod rules;
 mod state;
@@ -20,11 +17,9 @@ mod testing;
 use super::{Acked, Control, Idle, Window};
 use crate::tcp::rfc::rate::Sample;
 use crate::tcp::Variable;
-pub use linux::LinuxRules;
-pub use ns3::Ns3Rules;
 pub use rules::BbrRules;
 pub use state::Bbr;
-use state::{Mode, HIGH_GAIN};
+use state::{Mode, HIGH_GAIN, PACING_MARGIN};
 
 impl Bbr {
     /// Counts rounds and takes in the rate sample.
@@ -44,13 +39,10 @@ impl Bbr {
         let (gain, _) = self.gains();
         let bandwidth = self.bandwidth();
         let rate = if bandwidth > 0.0 {
-            gain * bandwidth * self.pacing_margin()
+            gain * bandwidth * PACING_MARGIN
         } else {
             HIGH_GAIN * window.cwnd / if ack.srtt > 0.0 { ack.srtt } else { 1e-3 }
         };
-        if self.pacing_rate.is_none() && self.btl_bw.initial > 0.0 {
-            self.pacing_rate = Some(self.high_gain() * self.btl_bw.initial);
-        }
         if self.full_pipe.filled || self.pacing_rate.is_none_or(|known| rate > known) {
             self.pacing_rate = Some(rate);
         }
@@ -63,7 +55,7 @@ impl Control for Bbr {
     }
 
     fn is_app_limited(&self) -> bool {
-        matches!(self.mode, Mode::ProbeRtt { .. }) && !self.rules.ns3.probe_rtt_samples_count
+        matches!(self.mode, Mode::ProbeRtt { .. })
     }
 
     fn pacing_rate(&self) -> Option<f64> {
@@ -75,11 +67,7 @@ impl Control for Bbr {
         note(Variable::MinRtt, self.min_rtt.rtt);
     }
 
-    fn on_open(&mut self, window: f64, rtt: f64, now: f64) {
-        if self.rules.ns3.initial_bandwidth {
-            self.initial_window = window;
-            self.btl_bw.initial = ns3::initial_bandwidth(window, rtt);
-        }
+    fn on_open(&mut self, _: f64, rtt: f64, now: f64) {
         if self.rules.handshake_rtt {
             (self.min_rtt.rtt, self.min_rtt.stamp) = (rtt, now);
         }
@@ -113,11 +101,7 @@ impl Control for Bbr {
 
     fn on_timeout(&mut self, window: &Window, _: f64, _: f64) -> f64 {
         self.save_cwnd(window);
-        if self.rules.ns3.round_start_persists {
-            self.rounds.round_start = true;
-        } else {
-            self.full_pipe.full_bw = 0.0;
-        }
+        self.full_pipe.full_bw = 0.0;
         self.recovery.on_timeout();
         window.ssthresh
     }
@@ -131,13 +115,13 @@ impl Control for Bbr {
     }
 
     fn on_idle_send(&mut self, window: &mut Window, idle: &Idle) {
-        if if self.rules.ns3.idle_restart { self.has_probed_rtt } else { idle.app_limited } {
+        if idle.app_limited {
             self.restart_from_idle(window, idle.now);
         }
     }
 
     fn on_timer_loss(&mut self, lost: f64, expired: bool) {
-        if self.rules.linux.timer_losses {
+        if self.rules.timer_losses {
             self.count_timer_losses(lost, expired);
         }
     }

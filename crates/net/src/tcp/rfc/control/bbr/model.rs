@@ -21,10 +21,9 @@ pub struct Rounds {
     /// The round ends with the ACK of a segment that was sent when so many segments had been delivered.
     pub next_round_delivered: f64,
     pub round_start: bool,
-    /// This ACK has started the round, as [`Rounds::round_start`] says unless that persists.
+    /// This ACK has started the round; a timeout may start one too.
     pub started_by_ack: bool,
     by_rate_samples: bool,
-    start_persists: bool,
 }
 
 impl Rounds {
@@ -35,14 +34,12 @@ impl Rounds {
             round_start: false,
             started_by_ack: false,
             by_rate_samples: rules.rounds_by_rate_samples,
-            start_persists: rules.ns3.round_start_persists,
         }
     }
 
     /// The ACK's sample, if it counts for rounds.
     pub fn on_ack(&mut self, ack: &Acked) -> Option<Sample> {
-        self.round_start &= self.start_persists;
-        self.started_by_ack = false;
+        (self.round_start, self.started_by_ack) = (false, false);
         let sample = ack.rate.filter(|sample| !self.by_rate_samples || sample.rate.is_some())?;
         self.started_by_ack = sample.prior_delivered >= self.next_round_delivered;
         self.round_start = self.started_by_ack;
@@ -72,23 +69,21 @@ enum MaxFilter {
 #[derive(Clone, Debug)]
 pub struct BtlBw {
     filter: MaxFilter,
-    /// Before the first sample.
-    pub initial: f64,
 }
 
 impl BtlBw {
     pub fn new(running: bool) -> Self {
         let filter = if running { MaxFilter::Running(Default::default()) } else { MaxFilter::Exact(VecDeque::new()) };
-        BtlBw { filter, initial: 0.0 }
+        BtlBw { filter }
     }
 
-    /// The maximum.
+    /// The maximum; 0 before the first sample.
     pub fn get(&self) -> f64 {
         let max = match &self.filter {
             MaxFilter::Exact(rates) => rates.front().map(|&(_, rate)| rate),
             MaxFilter::Running(max) => max.get(),
         };
-        max.unwrap_or(self.initial)
+        max.unwrap_or(0.0)
     }
 
     pub fn update(&mut self, round: u64, rate: f64) {
@@ -113,25 +108,18 @@ pub struct MinRtt {
     pub rtt: f64,
     /// When it was measured, s.
     pub stamp: f64,
-    smoothed: bool,
     equal_renews: bool,
 }
 
 impl MinRtt {
     pub fn new(rules: &BbrRules) -> Self {
-        MinRtt {
-            rtt: f64::INFINITY,
-            stamp: 0.0,
-            smoothed: rules.ns3.smoothed_rtt,
-            equal_renews: !rules.linux.equal_rtt_ignored,
-        }
+        MinRtt { rtt: f64::INFINITY, stamp: 0.0, equal_renews: !rules.equal_rtt_ignored }
     }
 
     /// Takes in an ACK's RTT. Whether the min RTT known before has expired.
     pub fn update(&mut self, ack: &Acked) -> bool {
         let expired = ack.now > self.stamp + MIN_RTT_WINDOW;
-        let rtt = if self.smoothed { Some(ack.srtt).filter(|&srtt| srtt > 0.0) } else { ack.rtt };
-        if let Some(rtt) = rtt {
+        if let Some(rtt) = ack.rtt {
             if rtt < self.rtt || (rtt == self.rtt && self.equal_renews) || expired {
                 (self.rtt, self.stamp) = (rtt, ack.now);
             }

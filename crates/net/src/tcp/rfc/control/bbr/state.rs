@@ -3,8 +3,7 @@
 use super::aggregation::AckAggregation;
 use super::linux::LongTermBandwidth;
 use super::model::{BtlBw, FullPipe, MinRtt, Rounds};
-use super::ns3;
-use super::recovery::{Headroom, Recovery};
+use super::recovery::Recovery;
 use super::rules::BbrRules;
 
 /// Gain of pacing rate and cwnd in Startup: 2 / ln 2, so that the rate doubles in a round trip.
@@ -12,7 +11,7 @@ pub const HIGH_GAIN: f64 = 2.0 / std::f64::consts::LN_2;
 /// Smallest cwnd, segments.
 pub const MIN_CWND: f64 = 4.0;
 /// Pacing rate as a part of the bandwidth, so that queues drain (Linux, `bbr_pacing_margin_percent`).
-const PACING_MARGIN: f64 = 0.99;
+pub const PACING_MARGIN: f64 = 0.99;
 /// Pacing gains of the ProbeBW cycle, one for each phase; cwnd gain in all of them.
 pub const PACING_GAINS: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 const CWND_GAIN: f64 = 2.0;
@@ -49,13 +48,9 @@ pub struct Bbr {
     pub(super) full_pipe: FullPipe,
     pub(super) long_term: Option<LongTermBandwidth>,
     pub(super) aggregation: AckAggregation,
-    pub(super) headroom: Headroom,
     pub(super) recovery: Recovery,
     /// Segments/s.
     pub(super) pacing_rate: Option<f64>,
-    /// Until so many segments have been delivered cwnd grows; 0 without ns-3's initial bandwidth.
-    pub(super) initial_window: f64,
-    pub(super) has_probed_rtt: bool,
     /// Sending has restarted from idle since the last ACK.
     pub(super) idle_restart: bool,
 }
@@ -72,13 +67,10 @@ impl Bbr {
             btl_bw: BtlBw::new(rules.running_max),
             min_rtt: MinRtt::new(&rules),
             full_pipe: FullPipe::default(),
-            long_term: rules.linux.long_term_bandwidth.then(|| LongTermBandwidth::new(mss)),
-            aggregation: AckAggregation::new(&rules, mss),
-            headroom: Headroom::new(&rules),
+            long_term: rules.long_term_bandwidth.then(|| LongTermBandwidth::new(mss)),
+            aggregation: AckAggregation::new(&rules),
             recovery: Recovery::new(&rules),
             pacing_rate: None,
-            initial_window: 0.0,
-            has_probed_rtt: false,
             idle_restart: false,
         }
     }
@@ -108,29 +100,11 @@ impl Bbr {
         self.policed_rate().is_some()
     }
 
-    /// The pacing rate as a part of the bandwidth, with a gain of 1.
-    pub(super) fn pacing_margin(&self) -> f64 {
-        if self.rules.ns3.full_pacing_rate {
-            1.0
-        } else {
-            PACING_MARGIN
-        }
-    }
-
-    pub(super) fn high_gain(&self) -> f64 {
-        if self.rules.ns3.initial_bandwidth {
-            ns3::HIGH_GAIN
-        } else {
-            HIGH_GAIN
-        }
-    }
-
     /// Pacing gain and cwnd gain.
     pub(super) fn gains(&self) -> (f64, f64) {
-        let high = self.high_gain();
         match self.mode {
-            Mode::Startup => (high, high),
-            Mode::Drain => (1.0 / high, high),
+            Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
+            Mode::Drain => (1.0 / HIGH_GAIN, HIGH_GAIN),
             Mode::ProbeBw { .. } if self.keeps_long_term_bandwidth() => (1.0, CWND_GAIN),
             Mode::ProbeBw { phase, .. } => (PACING_GAINS[phase], CWND_GAIN),
             Mode::ProbeRtt { .. } => (1.0, 1.0),

@@ -1,6 +1,6 @@
 //! BBR's states: Startup, Drain, the ProbeBW cycle, ProbeRTT.
 
-use super::state::{Mode, MIN_CWND, PACING_GAINS};
+use super::state::{Mode, MIN_CWND, PACING_GAINS, PACING_MARGIN};
 use super::{Acked, Bbr, Sample, Window};
 
 /// How long ProbeRTT lasts, s.
@@ -20,15 +20,14 @@ impl Bbr {
         let Mode::ProbeBw { phase, since } = self.mode else { return };
         let full_length = ack.now - since > self.min_rtt.rtt;
         // What was in flight before this ACK, as in Linux.
-        let in_flight = if self.rules.linux.in_flight_at_departure {
+        let in_flight = if self.rules.in_flight_at_departure {
             self.in_flight_at_departure(ack.pipe_before, ack.departs_in)
         } else {
             ack.pipe + ack.delivered
         };
-        let lossy = ack.lost > 0.0 || (self.rules.ns3.retransmissions_end_probing && ack.lost_delivered > 0.0);
         let next = match PACING_GAINS[phase] {
             _ if self.keeps_long_term_bandwidth() => full_length,
-            gain if gain > 1.0 => full_length && (lossy || in_flight >= self.in_flight_target(gain)),
+            gain if gain > 1.0 => full_length && (ack.lost > 0.0 || in_flight >= self.in_flight_target(gain)),
             gain if gain < 1.0 => full_length || in_flight <= self.in_flight_target(1.0),
             _ => full_length,
         };
@@ -47,10 +46,9 @@ impl Bbr {
     pub(super) fn check_drain(&mut self, ack: &Acked) {
         if self.mode == Mode::Startup && self.full_pipe.filled {
             self.mode = Mode::Drain;
-            self.recovery.startup_bdp = Some(self.in_flight_target(1.0));
         }
         if self.mode == Mode::Drain {
-            let at_departure = self.rules.linux.in_flight_at_departure;
+            let at_departure = self.rules.in_flight_at_departure;
             let pipe = if at_departure { self.in_flight_at_departure(ack.pipe, ack.departs_in) } else { ack.pipe };
             if pipe <= self.in_flight_target(1.0) {
                 self.enter_probe_bw(ack.now);
@@ -65,7 +63,6 @@ impl Bbr {
         let in_probe_rtt = matches!(self.mode, Mode::ProbeRtt { .. });
         if expired && !idle_restart && !in_probe_rtt && self.min_rtt.rtt < f64::INFINITY {
             self.save_cwnd(window);
-            self.has_probed_rtt = true;
             self.mode = Mode::ProbeRtt { until: None, round_done: false };
         }
         let Mode::ProbeRtt { until, round_done } = &mut self.mode else { return };
@@ -123,14 +120,9 @@ impl Bbr {
         self.aggregation.restart(now);
         match self.mode {
             Mode::ProbeBw { .. } => {
-                self.pacing_rate = Some(self.bandwidth() * self.pacing_margin());
+                self.pacing_rate = Some(self.bandwidth() * PACING_MARGIN);
             }
-            // ns-3 waits for the end of the round trip too.
-            Mode::ProbeRtt { until: Some(until), round_done }
-                if now > until && (round_done || !self.rules.ns3.idle_restart) =>
-            {
-                self.exit_probe_rtt(window, now);
-            }
+            Mode::ProbeRtt { until: Some(until), .. } if now > until => self.exit_probe_rtt(window, now),
             _ => {}
         }
     }

@@ -1,22 +1,11 @@
 //! What the tests of BBR share.
 
 pub(super) use super::super::tests::acked;
-use super::ns3::Ns3Recovery;
-use super::{Acked, Bbr, BbrRules, Control, Ns3Rules, Sample, Window};
+use super::{Acked, Bbr, BbrRules, Control, Sample, Window};
 
 /// Before the first ACK, with a cwnd of ten segments of 960 B.
 pub fn started(rules: BbrRules) -> (Bbr, Window) {
     (Bbr::new(rules, 960.0, true), Window { cwnd: 10.0, ssthresh: f64::INFINITY })
-}
-
-/// These rules of ns-3's.
-pub fn ns3(ns3: Ns3Rules) -> BbrRules {
-    BbrRules { ns3, ..BbrRules::default() }
-}
-
-/// These of its recovery.
-pub fn ns3_recovery(recovery: Ns3Recovery) -> BbrRules {
-    ns3(Ns3Rules { recovery, ..Ns3Rules::default() })
 }
 
 /// An ACK that starts a round and has this rate sample.

@@ -5,6 +5,7 @@ use super::super::Algorithm;
 use super::state::{AckPhase, State};
 use super::*;
 use crate::tcp::rfc::rate::Sample;
+use crate::tcp::rfc::rules::PacingRules;
 use crate::tcp::rfc::settings::{ControlKind, Settings};
 
 /// A path of 1000 segments/s and 0.1 s: a bandwidth-delay product of 100.
@@ -392,7 +393,12 @@ fn a_recovery_restores_cwnd_and_a_timeout_too() {
 #[test]
 fn the_offload_budget_is_three_quanta_and_one_under_quic() {
     for (quic, budget) in [(false, 12.0), (true, 4.0)] {
-        let settings = Settings { control: ControlKind::Bbr3, pacing_burst: 4, quic, ..Settings::default() };
+        let settings = Settings {
+            control: ControlKind::Bbr3,
+            quic,
+            pacing: PacingRules { burst: 4, ..PacingRules::default() },
+            ..Settings::default()
+        };
         let Algorithm::Bbr3(bbr) = settings.algorithm() else { panic!("not BBRv3") };
         assert_eq!(bbr.offload_budget, budget);
         // The bandwidth-delay product is below it.
