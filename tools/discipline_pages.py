@@ -82,6 +82,12 @@ def index(catalogue: Sequence[Mapping[str, Any]]) -> str:
         lines += [f"## {family[0].upper()}{family[1:]}", "", "| name | | year | what it is |", "|---|---|---|---|"]
         lines += [f"| [`{e['name']}`]({e['name']}.md) | {e['title']} | {e['year']} | {e['summary']} |" for e in members]
         lines.append("")
+    lines += ["## Settings of others", "", "| name | | year | what it is | written as |", "|---|---|---|---|---|"]
+    lines += [
+        f"| `{one['name']}` | {one['title']} | {one['year']} | {one['summary']} | `{one['setting']}` |"
+        for one in json.loads(_core.folded())
+    ]
+    lines.append("")
     lines.append(LEFT_OUT)
     return "\n".join(lines)
 

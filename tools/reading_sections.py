@@ -184,14 +184,14 @@ SECTIONS = (
     Section(
         "autored",
         "AutoRED",
-        {"aqm": "autored", **THRESHOLDS},
+        {"aqm": "floadautored", "stage": "auto", **THRESHOLDS},
         _each("weight", "traffic", "scaled", "plain", "constant"),
         ("weight",),
     ),
     Section(
         "autoredwithred",
         "AutoREDwithRED",
-        {"aqm": "autoredwithred", **THRESHOLDS},
+        {"aqm": "floadautored", "stage": "two_levels", **THRESHOLDS},
         _each("raising", "one", "band"),
         ("raising",),
     ),

@@ -12,6 +12,9 @@ def build() -> str:
 def catalogue() -> str:
     """JSON list of the disciplines: name, title, family, year, summary, source, doc, parameters."""
 
+def folded() -> str:
+    """JSON list of the schemes that are a setting of a discipline: name, title, year, summary, of, values, setting."""
+
 def markers() -> str:
     """JSON of the traffic conditioners: `markers` (name, title, year, summary, source, parameters) and `doc`."""
 

@@ -33,6 +33,18 @@ def entries() -> tuple[dict[str, Any], ...]:
 
 
 @cache
+def folded() -> tuple[dict[str, Any], ...]:
+    """The schemes that are a setting of a discipline, which is `of`, with `values`."""
+    return tuple(json.loads(_core.folded()))
+
+
+def call(one: dict[str, Any]) -> str:
+    """How one of `folded` is written in Python: `FLoadAutoRED(stage="auto")`."""
+    of = next(class_name(entry) for entry in entries() if entry["name"] == one["of"])
+    return f"{of}({', '.join(f'{name}={json.dumps(value)}' for name, value in one['values'].items())})"
+
+
+@cache
 def classes() -> dict[str, type[Queue]]:
     """All classes by name."""
     return {class_name(entry): _make(entry) for entry in entries()}
@@ -77,13 +89,16 @@ def __getattr__(name: str) -> type[Queue]:
     made = classes()
     if name in made:
         return made[name]
+    for one in folded():
+        if class_name(one) == name:
+            raise AttributeError(f"{name} is a setting of {one['of']}; write earlydrop.aqm.{call(one)}")
     near = difflib.get_close_matches(name.lower(), [n.lower() for n in made], 1)
     hint = next((n for n in made if near and n.lower() == near[0]), None)
     raise AttributeError(f"there is no discipline {name}" + (f"; did you mean {hint}?" if hint else ""))
 
 
 def __dir__() -> list[str]:
-    return [*classes(), "Queue", "classes", "entries", "load"]
+    return [*classes(), "Queue", "classes", "entries", "folded", "load"]
 
 
 WIDTH = 120
@@ -103,6 +118,8 @@ def stub() -> str:
         "def class_name(entry: dict[str, Any]) -> str: ...",
         "def entries() -> tuple[dict[str, Any], ...]: ...",
         "def classes() -> dict[str, type[Queue]]: ...",
+        "def folded() -> tuple[dict[str, Any], ...]: ...",
+        "def call(one: dict[str, Any]) -> str: ...",
         "def load(source: str | PathLike[str]) -> type[Queue]: ...",
         "def stub() -> str: ...",
     ]

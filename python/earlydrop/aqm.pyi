@@ -8,6 +8,8 @@ from .queue_settings import Queue as Queue
 def class_name(entry: dict[str, Any]) -> str: ...
 def entries() -> tuple[dict[str, Any], ...]: ...
 def classes() -> dict[str, type[Queue]]: ...
+def folded() -> tuple[dict[str, Any], ...]: ...
+def call(one: dict[str, Any]) -> str: ...
 def load(source: str | PathLike[str]) -> type[Queue]: ...
 def stub() -> str: ...
 
@@ -351,63 +353,6 @@ class PdRed(Queue):
         gentle_tracks_maxp: bool | Literal["auto"] | None = None,
     ) -> None: ...
 
-class AutoRED(Queue):
-    """AutoRED: RED whose averaging weight is computed at each arrival."""
-
-    def __init__(
-        self,
-        *,
-        limit: str | int | None = None,
-        ecn: bool | None = None,
-        dialect: Literal["paper", "ns2", "ns3"] | None = None,
-        min_th: float | str | None = None,
-        max_th: float | str | None = None,
-        max_p: float | None = None,
-        wait: bool | Literal["auto"] | None = None,
-        unit: Literal["auto", "packet", "byte"] | None = None,
-        byte_scaling: bool | None = None,
-        count_base: Literal["pseudocode", "analysis"] | None = None,
-        ecn_over_max: Literal["auto", "drop", "mark", "mark_below_mark_p"] | None = None,
-        mark_p: float | None = None,
-        mean_packet: float | str | None = None,
-        max_packet: float | str | None = None,
-        overflow_victim: Literal["tail", "front", "random"] | None = None,
-        weight: Literal["traffic", "scaled", "plain", "constant"] | None = None,
-        w_lo: float | None = None,
-        w_hi: float | None = None,
-        w_0: float | None = None,
-        w_q: float | None = None,
-    ) -> None: ...
-
-class AutoREDwithRED(Queue):
-    """AutoREDwithRED: AutoRED's average, RED's line, and an upper threshold that is raised while the queue is long."""
-
-    def __init__(
-        self,
-        *,
-        limit: str | int | None = None,
-        ecn: bool | None = None,
-        dialect: Literal["paper", "ns2", "ns3"] | None = None,
-        min_th: float | str | None = None,
-        max_th: float | str | None = None,
-        max_p: float | None = None,
-        wait: bool | Literal["auto"] | None = None,
-        unit: Literal["auto", "packet", "byte"] | None = None,
-        byte_scaling: bool | None = None,
-        count_base: Literal["pseudocode", "analysis"] | None = None,
-        ecn_over_max: Literal["auto", "drop", "mark", "mark_below_mark_p"] | None = None,
-        mark_p: float | None = None,
-        mean_packet: float | str | None = None,
-        max_packet: float | str | None = None,
-        overflow_victim: Literal["tail", "front", "random"] | None = None,
-        weight: Literal["traffic", "scaled", "plain", "constant"] | None = None,
-        w_lo: float | None = None,
-        w_hi: float | None = None,
-        w_0: float | None = None,
-        w_q: float | None = None,
-        raising: Literal["one", "band"] | None = None,
-    ) -> None: ...
-
 class Fred(Queue):
     """FRED: Flow RED: drops by the number of packets that a flow has in the buffer."""
 
@@ -661,37 +606,8 @@ class Ddred(Queue):
         no_option: Literal["nearest", "farthest", "guess"] | None = None,
     ) -> None: ...
 
-class FAutoREDwithRED(Queue):
-    """FAutoREDwithRED: AutoREDwithRED behind CHOKe's test: an arrival that meets its own flow is dropped with the packet it met."""
-
-    def __init__(
-        self,
-        *,
-        limit: str | int | None = None,
-        ecn: bool | None = None,
-        dialect: Literal["paper", "ns2", "ns3"] | None = None,
-        min_th: float | str | None = None,
-        max_th: float | str | None = None,
-        max_p: float | None = None,
-        wait: bool | Literal["auto"] | None = None,
-        unit: Literal["auto", "packet", "byte"] | None = None,
-        byte_scaling: bool | None = None,
-        count_base: Literal["pseudocode", "analysis"] | None = None,
-        ecn_over_max: Literal["auto", "drop", "mark", "mark_below_mark_p"] | None = None,
-        mark_p: float | None = None,
-        mean_packet: float | str | None = None,
-        max_packet: float | str | None = None,
-        overflow_victim: Literal["tail", "front", "random"] | None = None,
-        weight: Literal["traffic", "scaled", "plain", "constant"] | None = None,
-        w_lo: float | None = None,
-        w_hi: float | None = None,
-        w_0: float | None = None,
-        w_q: float | None = None,
-        raising: Literal["one", "band"] | None = None,
-    ) -> None: ...
-
 class FLoadAutoRED(Queue):
-    """FLoadAutoRED: FAutoREDwithRED whose drop probability is moved by the load of the link."""
+    """FLoadAutoRED: RED with a moving weight, a moving max_th, CHOKe's test, and a probability that the load of the link moves."""
 
     def __init__(
         self,
@@ -716,6 +632,7 @@ class FLoadAutoRED(Queue):
         w_hi: float | None = None,
         w_0: float | None = None,
         w_q: float | None = None,
+        stage: Literal["load", "match", "two_levels", "auto"] | None = None,
         reading: Literal["intended", "literal"] | None = None,
         load: Literal["avq", "capacity", "yellow"] | None = None,
         accumulate: bool | None = None,
@@ -769,7 +686,7 @@ class Rem(Queue):
     ) -> None: ...
 
 class Pi(Queue):
-    """PI: A proportional-integral controller holds the queue at a reference."""
+    """PI: A proportional-integral controller, or PID with kd, holds the queue at a reference."""
 
     def __init__(
         self,
@@ -778,6 +695,7 @@ class Pi(Queue):
         ecn: bool | None = None,
         a: float | None = None,
         b: float | None = None,
+        kd: float | None = None,
         q_ref: float | str | None = None,
         tupdate: float | str | None = None,
         dialect: Literal["paper", "ns2"] | None = None,
@@ -817,24 +735,6 @@ class Gk(Queue):
         dialect: Literal["paper", "ns2"] | None = None,
         victim: Literal["arrival", "front"] | None = None,
         unit: Literal["packet", "byte"] | None = None,
-        mean_packet: float | str | None = None,
-    ) -> None: ...
-
-class Pid(Queue):
-    """PID: PI with a derivative term, which answers to a queue that grows."""
-
-    def __init__(
-        self,
-        *,
-        limit: str | int | None = None,
-        ecn: bool | None = None,
-        k_p: float | None = None,
-        t_i: float | str | None = None,
-        t_d: float | str | None = None,
-        q_ref: float | str | None = None,
-        tupdate: float | str | None = None,
-        unit: Literal["packet", "byte"] | None = None,
-        byte_scaling: bool | None = None,
         mean_packet: float | str | None = None,
     ) -> None: ...
 

@@ -135,10 +135,28 @@ def find(name: str, folder: str | None = None) -> dict[str, Any]:
     known = registry.by_name(name, folder)
     if known is not None:
         return dict(json.loads(known.native.entry()))
+    one = folded(name)
+    if one is not None:
+        raise DisciplineError(f'"{name}" is a setting of {one["of"]}; write "{one["text"]}"')
     names = [*entries, *(one.name for one in registry.configured(folder)), *(p.name for p in registry.points())]
     here = next((entry["name"] for entry in entries.values() if name in entry["tc_names"]), None)
     near = f"tc's {name} is {here} here." if here else nearest(name.lower(), names)
     raise DisciplineError(f'there is no "{name}"; {near + " Allowed" if near else "allowed"}: {", ".join(names)}')
+
+
+def folded(name: str) -> dict[str, Any] | None:
+    """The scheme of this name or title that is a setting of a discipline; `text` is how this is written here."""
+    return next((one for one in all_folded() if meant(name, [one["name"], one["title"]])), None)
+
+
+def all_folded() -> list[dict[str, Any]]:
+    """The schemes that are a setting of a discipline."""
+    from . import _core
+
+    def text(one: dict[str, Any]) -> str:
+        return " ".join([one["of"], *(f"{name}={value}" for name, value in one["values"].items())])
+
+    return [one | {"text": text(one)} for one in json.loads(_core.folded())]
 
 
 def own(name: str) -> Any:

@@ -69,7 +69,7 @@ def test_every_discipline_of_the_catalogue_has_its_costs(decisions: ModuleType) 
     ("case", "factor"),
     [
         ("tred", 1.51),
-        ("autoredwithred", 1.51),
+        ("ared", 1.51),
         ("sfred flows, all listed 5000", 1.31),
         ("choke packets of buffer 5000", 2.01),
         ("ddred packets of buffer 5000", 2.01),

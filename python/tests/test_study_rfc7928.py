@@ -37,7 +37,7 @@ def scenario(e: Experiment, **at: str) -> dict[str, Any]:
 
 
 def test_every_discipline_can_be_chosen(whole: Study) -> None:
-    names = {entry["name"] for entry in json.loads(_core.catalogue())}
+    names = {entry["name"] for entry in json.loads(_core.catalogue()) + json.loads(_core.folded())}
     for e in whole.experiments:
         assert set(e.axis("aqm").ids) == names, e.id
     assert whole.choice is not None
@@ -135,6 +135,16 @@ def test_disciplines_of_other_studies_are_fixed() -> None:
 def test_a_chosen_discipline_is_run_in_a_quick_study_too(whole: Study) -> None:
     quick = whole.choosing(["yellow"]).as_quick()
     assert all(e.axis("aqm").ids == ("droptail", "yellow") for e in quick.experiments)
+
+
+def test_schemes_that_are_a_setting_of_a_discipline_run_under_their_own_names(whole: Study) -> None:
+    e = whole.experiment("R-8.3")
+    levels = {level.id: level for level in e.axis("aqm").levels}
+    queue = levels["autored"].set["queue.bottleneck"]
+    assert queue == {**levels["floadautored"].set["queue.bottleneck"], "stage": "auto"}
+    settings = set(e.axis("setting").ids)
+    assert {"floadautored.gamma.2", "autored.w_lo.2", "pid.kd.2"} <= settings
+    assert not {"autored.gamma.2", "pi.kd.2"} & settings
 
 
 def test_cost_is_what_was_measured_and_declared() -> None:

@@ -82,11 +82,7 @@ impl AqmSpec {
 
     /// Whether people who write `text` mean this discipline; see [`meant`].
     pub fn is_meant(&self, text: &str) -> bool {
-        let letters = |text: &str| -> String {
-            text.chars().filter(|c| !"-_ ".contains(*c)).flat_map(char::to_lowercase).collect()
-        };
-        let text = letters(text);
-        text == letters(self.name) || text == letters(self.title)
+        alike(text, &[self.name, self.title])
     }
 
     /// The documentation page in Markdown: the module's own opening comment.
@@ -94,6 +90,14 @@ impl AqmSpec {
         let lines = self.file.lines().take_while(|line| line.starts_with("//!"));
         lines.map(|line| line.trim_start_matches("//!").strip_prefix(' ').unwrap_or("")).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// Whether `text` is one of `names`, whatever the case, with or without `-`, `_` and spaces.
+pub(crate) fn alike(text: &str, names: &[&str]) -> bool {
+    let letters =
+        |text: &str| -> String { text.chars().filter(|c| !"-_ ".contains(*c)).flat_map(char::to_lowercase).collect() };
+    let text = letters(text);
+    names.iter().any(|name| letters(name) == text)
 }
 
 /// Length of the comment that opens the source of a module. In a page, which does not show it, without the example.

@@ -1,8 +1,40 @@
 //! # FLoadAutoRED
 //!
 //! ## What it does
-//! FAutoREDwithRED with a second stage: RED's `p_a` is raised or lowered by the load before the draw. With lambda the
-//! rate at which packets arrive and C the link's, both in packets/s,
+//! RED with four stages, each built on the one before; `stage` says how many there are.
+//!
+//! | `stage` | scheme | adds |
+//! |---|---|---|
+//! | `"auto"` | AutoRED | the weight of a sample in the average is computed at each arrival |
+//! | `"two_levels"` | AutoREDwithRED | an upper threshold of two levels |
+//! | `"match"` | FAutoREDwithRED | CHOKe's test before RED's |
+//! | `"load"` (default) | FLoadAutoRED | the load of the link raises or lowers `p_a` |
+//!
+//! A parameter of a stage that is left out has no effect.
+//!
+//! **Weight.** With `p_t = Q_t/B`, the part of the buffer taken, `avg := (1 - w_t) avg + w_t Q_t`.
+//!
+//! | `weight` | `w_t`, before it is kept within `w_lo` and `w_hi` |
+//! |---|---|
+//! | `"traffic"` (default) | `p_t (1 - p_t) min(1, abs(ln((Q_t + 1)/(Q_{t-1} + 1))))/2` |
+//! | `"scaled"` | `4 w_0 p_t (1 - p_t)` |
+//! | `"plain"` | `p_t (1 - p_t)` |
+//! | `"constant"` | `w_q`: RED |
+//!
+//! **Two levels.** With `I` the `max_th` given, at each arrival:
+//!
+//! | if | then |
+//! |---|---|
+//! | `p_t < 0.550` and `Q_t < I` | `Cur_maxth := I` |
+//! | `0.550 < p_t < 0.880` and `Q_t >= I` and `Cur_maxth = I` | `Cur_maxth` is raised |
+//!
+//! `p_b = max_p (avg - min_th)/(Cur_maxth - min_th)`; from `Cur_maxth` on everything is dropped.
+//!
+//! **Match.** From `min_th` on, an arrival is compared with a packet drawn at random from the queue; if both are of one
+//! flow, both are dropped. Else RED decides.
+//!
+//! **Load.** RED's `p_a` is raised or lowered before the draw. With lambda the rate at which packets arrive and C the
+//! link's, both in packets/s,
 //!
 //! | load factor z | probability of the drop |
 //! |---|---|
@@ -16,10 +48,20 @@
 //! ## Source
 //! "FLoadAutoRED: an active queue management scheme to prevent congestion in a dynamically varying traffic in IP
 //! networks", chapter 6 of a thesis, Table 6.1. As a paper: K. Chitra, G. Padmavathi, "FLoadAutoRED: an AQM scheme to
-//! increase the overall performance in Internet routers", IJCSI 8(4), 2011.
+//! increase the overall performance in Internet routers", IJCSI 8(4), 2011. Of the stages before the load no full text
+//! was found; **each is our reconstruction**, from Table 6.1 without the stages that come after it:
+//!
+//! - AutoRED: S. Suthaharan, "Reduction of queue oscillation in the next generation Internet routers", Computer
+//!   Communications 30, 2007. Its abstract says that RED's slow average makes the queue oscillate, and that a weighting
+//!   function replaces the constant; that it has three factors (congestion, traffic, normalisation) is from memory.
+//! - AutoREDwithRED: K. Chitra, G. Padmavathi, about 2010, the baseline of the chapter. Its figures fit: with a CBR flow
+//!   of 2 Mbit/s it leaves TCP 1.7 % (Table 6.6), so it has no flow stage, and its average, 190.4 packets with
+//!   max_th = 200, stands close to the threshold.
+//! - FAutoREDwithRED: K. Chitra, G. Padmavathi, "FAutoREDwithRED: an algorithm to reduce queue oscillation in Internet
+//!   routers", about 2010. Its abstract has queue-based management with flow information.
 //!
 //! ## Differences
-//! 1. The z of Table 6.1 never comes into the band it is meant to be held in, and turns the second stage round below
+//! 1. The z of Table 6.1 never comes into the band it is meant to be held in, and turns the load stage round below
 //!    capacity: more drops, the less there is to do. `reading = "literal"` runs it. The intended reading is **our
 //!    reconstruction**: the chapter's words (z is the utilisation, the virtual capacity is adapted to the arrivals)
 //!    with AVQ's virtual capacity, of whose derivative the printed formula is the negative, and YELLOW's load factor.
@@ -33,7 +75,24 @@
 //!    queue control function, and YELLOW's own way to go on from the last probability instead of from p_a.
 //! 7. After a silence of more than 4096 slots (41 s by default) the slots beyond are left out; nothing moves any more
 //!    by then, unless the weights are very small.
-//! 8. Weight, threshold and flow stage are those of `autored`, `autoredwithred`, `fautoredwithred`, and as much ours.
+//! 8. `p_t` is read as the part of the buffer taken. With the chapter's B = 300 and max_th = 200, 0.55 and 0.88 are 165
+//!    and 264 packets, on both sides of max_th; as a drop probability 0.55 would never be reached with max_p = 0.02.
+//! 9. `p_t (1 - p_t)` stands for congestion, the change of the queue for traffic, 1/2 for normalisation. The other
+//!    weights leave factors out. Before the first arrival Q is 0.
+//! 10. `w_lo` is ours: at an empty queue, a full one, or one that stands still, the average would never move again.
+//!     After an idle time the average decays as RED's, with the weight of an arrival at an empty queue, `w_lo`.
+//! 11. The drop rule is RED's without gentle. The dialects ns2 and ns3 are there because papers of those years ran RED
+//!     as ns-2 has it; linux is not, as its weight is a fixed power of two. The default thresholds are those of the
+//!     chapter's experiment.
+//! 12. The chapter says "increment" without saying by how much, and its guard allows one only: hence two levels.
+//!     `raising = "one"` is one packet. `raising = "band"` goes to 0.88 of the buffer, the upper end of the same test;
+//!     the average then stands far above the 190.4 of the chapter's Table 6.3. Nothing happens at p_t = 0.55 exactly,
+//!     or from 0.88 on, as printed.
+//! 13. At the ends, Table 6.1 differs from CHOKe by an equals sign: it draws from `min_th` on, not above it, and drops
+//!     from `Cur_maxth` on, as RED does.
+//! 14. A match leaves RED's count alone, as in Linux' CHOKe; the chapter does not say. It is counted as a forced drop,
+//!     and is never a mark. The gauge `matched` counts matches. An empty queue costs no random number, and which packet
+//!     a number names is as in `choke`.
 //!
 //! Why the printed z cannot work, with figures, and what each option does: `docs/algorithms/floadautored.md`.
 //!
@@ -43,15 +102,21 @@
 //! use earlydrop_aqm::{discipline::Fifo, Discipline, Packet, Time};
 //!
 //! let link = catalogue::Link { rate_bps: 8e6, delay_s: 0.01 };
-//! // z after ten seconds of 900 packets/s on a link of 1000.
-//! let z = |reading| {
+//! let queue = |pairs: &[(&'static str, Value)]| {
 //!     let mut values = Values::new();
-//!     values.set("reading", Value::Choice(reading)).set("mean_packet", Value::Real(1000.0));
-//!     values.set("estimator", Value::Choice("exponential"));
+//!     for &(name, value) in pairs {
+//!         values.set(name, value);
+//!     }
 //!     let limit = Limit::Packets(300);
 //!     let spec = catalogue::find("floadautored").unwrap();
 //!     let catalogue::Built::Policy(policy) = (spec.build)(&values, &link, limit).unwrap() else { unreachable!() };
-//!     let mut queue = Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "queue")));
+//!     Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "queue")))
+//! };
+//! // z after ten seconds of 900 packets/s on a link of 1000.
+//! let z = |reading| {
+//!     let mean_packet = ("mean_packet", Value::Real(1000.0));
+//!     let estimator = ("estimator", Value::Choice("exponential"));
+//!     let mut queue = queue(&[("reading", Value::Choice(reading)), mean_packet, estimator]);
 //!     for i in 1..9000_u64 {
 //!         let now = Time::from_seconds(i as f64 / 900.0);
 //!         queue.enqueue(Packet::new(i, 1000), now, &mut |_, _| {});
@@ -63,6 +128,16 @@
 //! };
 //! assert!((z("intended") - 0.9).abs() < 1e-6);
 //! assert!((z("literal") + 45.0).abs() < 1e-3);
+//!
+//! // AutoRED's average after a burst of 100 packets, by its weight.
+//! let average = |weight| {
+//!     let mut queue = queue(&[("stage", Value::Choice("auto")), ("weight", Value::Choice(weight))]);
+//!     for _ in 0..100 {
+//!         queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
+//!     }
+//!     queue.average().unwrap()
+//! };
+//! assert!(average("plain") > 90.0 && average("constant") < 10.0);
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
@@ -74,6 +149,7 @@ use crate::parts::curve::{Curve, Linear, Movable};
 use crate::parts::{auto_weight, two_levels};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
 use crate::Packet;
+use std::any::Any;
 
 const OURS: &str = "our reconstruction";
 
@@ -107,6 +183,20 @@ const fn up_to_one(param: Param) -> Param {
 const fn seconds(param: Param, low: f64, auto: bool) -> Param {
     let kind = Kind::Real { low, high: f64::INFINITY, open_low: false, open_high: false, auto };
     Param { unit: Unit::Seconds, kind, default: if auto { Value::Auto } else { param.default }, ..param }
+}
+
+words! {
+    /// The last stage that there is.
+    enum Stage {
+        /// The moving weight, the moving threshold, CHOKe's test and the load.
+        Load = "load",
+        /// Without the load: FAutoREDwithRED.
+        Match = "match",
+        /// Without CHOKe's test: AutoREDwithRED.
+        TwoLevels = "two_levels",
+        /// The moving weight alone: AutoRED.
+        Auto = "auto",
+    }
 }
 
 words! {
@@ -153,7 +243,12 @@ words! {
     }
 }
 
-const OWN: [Param; 15] = [
+const OWN: [Param; 16] = [
+    word(
+        "stage",
+        Stage::WORDS,
+        "The last stage that there is: the load, CHOKe's test, the two levels of max_th, or the moving weight alone.",
+    ),
     word(
         "reading",
         Reading::WORDS,
@@ -225,7 +320,8 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "FLoadAutoRED",
     family: "flow-aware RED",
     year: 2011,
-    summary: "FAutoREDwithRED whose drop probability is moved by the load of the link",
+    summary:
+        "RED with a moving weight, a moving max_th, CHOKe's test, and a probability that the load of the link moves",
     source: "Chitra, Padmavathi: FLoadAutoRED, IJCSI 8(4), 2011, and the thesis chapter of that name",
     file: include_str!("floadautored.rs"),
     params: &[&RED, &auto_weight::PARAMS, &OWN],
@@ -240,37 +336,41 @@ pub const SPEC: AqmSpec = AqmSpec {
 pub struct FLoadAutoRed {
     /// AutoRED with the load on its curve.
     red: AutoRed<Loaded>,
-    /// The load of the link.
-    load: Load,
+    /// Arrivals that met a packet of their own flow, with the stage that compares them.
+    matched: Option<u64>,
+    /// The load of the link, with its stage.
+    load: Option<Load>,
     /// What the load did to p_a of the last arrival.
     change: Change,
     /// lambda counts admitted packets only.
     accepted_only: bool,
     /// Time of the last arrival, s.
     now: f64,
-    /// Arrivals that met a packet of their own flow.
-    matched: u64,
 }
 
 impl FLoadAutoRed {
     fn new(values: &Values, link: &Link, limit: Limit) -> Result<Self, ParamError> {
         let (set, line) = red(values, link)?;
         let packets_per_second = link.rate_bps / (8.0 * values.real(&RED, "mean_packet"));
-        let load = Load::new(values, packets_per_second, 0.5 * (set.min_th + set.max_th));
+        let middle = 0.5 * (set.min_th + set.max_th);
+        let stage = values.choice(&OWN, "stage");
+        let load = (stage == Stage::Load).then(|| Load::new(values, packets_per_second, middle));
         let accepted_only = match values.choice(&OWN, "measured") {
-            Measured::Auto => load.accumulated.is_some(),
+            Measured::Auto => load.as_ref().is_some_and(|load| load.accumulated.is_some()),
             Measured::Offered => false,
             Measured::Accepted => true,
         };
         let change = Change::By(0.0);
-        let red = AutoRed::new(values, set, Loaded { line, change }, limit)?.with_two_levels(values);
-        Ok(FLoadAutoRed { red, load, change, accepted_only, now: 0.0, matched: 0 })
+        let red = AutoRed::new(values, set, Loaded { line, change }, limit)?;
+        let red = if stage == Stage::Auto { red } else { red.with_two_levels(values) };
+        let matched = matches!(stage, Stage::Load | Stage::Match).then_some(0);
+        Ok(FLoadAutoRed { red, matched, load, change, accepted_only, now: 0.0 })
     }
 }
 
 impl Policy for FLoadAutoRed {
     fn needs(&self) -> Needs {
-        Needs { dequeue: false, contents: true }
+        Needs { dequeue: false, contents: self.matched.is_some() || self.red.needs_contents() }
     }
 
     fn room(&self, limit: Limit) -> Room {
@@ -279,16 +379,21 @@ impl Policy for FLoadAutoRed {
 
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         let average = self.red.observe(queue, cx.now);
-        let length = self.red.settings().length(queue);
-        self.now = cx.now.seconds();
-        self.load.end_slots(self.now, length);
-        if !self.accepted_only {
-            self.load.rate.count(self.now);
+        if let Some(load) = &mut self.load {
+            let length = self.red.settings().length(queue);
+            self.now = cx.now.seconds();
+            load.end_slots(self.now, length);
+            if !self.accepted_only {
+                load.rate.count(self.now);
+            }
+            let change = load.change(self.now, length);
+            self.red.curve_mut().change = change;
+            self.change = change;
         }
-        let change = self.load.change(self.now, length);
-        self.red.curve_mut().change = change;
-        self.change = change;
-        self.red.decide_behind_match(average, packet, queue, cx, &mut self.matched)
+        match &mut self.matched {
+            Some(matched) => self.red.decide_behind_match(average, packet, queue, cx, matched),
+            None => self.red.decide(average, packet, queue, cx),
+        }
     }
 
     fn on_overflow(
@@ -302,8 +407,8 @@ impl Policy for FLoadAutoRed {
     }
 
     fn on_admitted(&mut self, _packet: &Packet, _serial: u64) {
-        if self.accepted_only {
-            self.load.rate.count(self.now);
+        if let Some(load) = self.load.as_mut().filter(|_| self.accepted_only) {
+            load.rate.count(self.now);
         }
     }
 
@@ -313,14 +418,23 @@ impl Policy for FLoadAutoRed {
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         self.red.gauges(out);
-        out("lambda", self.load.rate.at(self.now));
-        out("virtual_capacity", self.load.virtual_capacity);
-        out("z", self.load.z);
-        match self.change {
-            Change::By(change) => out("load_change", change),
-            Change::To(p) => out("p", p),
+        if let Some(load) = &self.load {
+            out("lambda", load.rate.at(self.now));
+            out("virtual_capacity", load.virtual_capacity);
+            out("z", load.z);
+            match self.change {
+                Change::By(change) => out("load_change", change),
+                Change::To(p) => out("p", p),
+            }
         }
-        out("matched", self.matched as f64);
+        if let Some(matched) = self.matched {
+            out("matched", matched as f64);
+        }
+    }
+
+    /// With the weight alone.
+    fn resume(&mut self, before: &dyn Any) -> bool {
+        before.downcast_ref::<Self>().is_some_and(|before| self.red.resume(&before.red))
     }
 }
 
@@ -531,128 +645,4 @@ fn queue_control(length: f64, reference: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn load(pairs: &[(&'static str, Value)], capacity: f64) -> Load {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
-        Load::new(&values, capacity, 150.0)
-    }
-
-    const LITERAL: (&str, Value) = ("reading", Value::Choice("literal"));
-
-    #[test]
-    fn the_three_cases_at_their_ends() {
-        let load = load(&[], 1000.0);
-        let near = |z: f64, want: f64| {
-            let found = load.shift(z, 1000.0);
-            assert!((found - want).abs() < 1e-15, "{found} at {z}");
-        };
-        near(0.5, -0.006);
-        near(1.0_f64.next_down(), -0.003);
-        near(1.0, 0.0);
-        near(1.06_f64.next_down(), 0.0);
-        near(1.06, 0.003 * 1.06);
-        near(2.0, 0.006);
-    }
-
-    #[test]
-    fn delta_is_a_step_of_0_003_at_the_rate_it_was_made_for() {
-        assert!((load(&[LITERAL], 3750.0).step - 0.003).abs() < 1e-15);
-        // 1 Mbit/s and 10 Mbit/s with 1000 B.
-        assert!((load(&[LITERAL], 125.0).step - 0.09).abs() < 1e-15);
-        assert!((load(&[LITERAL], 1250.0).step - 0.009).abs() < 1e-15);
-        for capacity in [125.0, 1250.0] {
-            assert!((load(&[], capacity).step - 0.003).abs() < 1e-15);
-            assert!((load(&[LITERAL, ("delta_norm", Value::Flag(true))], capacity).step - 0.003).abs() < 1e-15);
-        }
-        assert!((load(&[("delta_norm", Value::Flag(false))], 125.0).step - 0.09).abs() < 1e-15);
-    }
-
-    #[test]
-    fn literal_reading_at_the_rates_where_it_has_no_value() {
-        let literal = load(&[LITERAL], 1000.0);
-        assert_eq!(literal.load_factor(1000.0, 0.0), LARGEST_Z);
-        assert!(literal.shift(LARGEST_Z, 1000.0) > 1.0, "a certain drop");
-        assert_eq!(literal.shift(literal.load_factor(0.0, 0.0), 0.0), 0.0, "p_a is left alone");
-        // The intended reading takes z = 0.05 then.
-        let intended = load(&[], 1000.0);
-        assert!((intended.shift(intended.load_factor(0.0, 0.0), 0.0) + 0.06).abs() < 1e-15);
-    }
-
-    #[test]
-    fn a_changed_probability_stays_one() {
-        let mut curve = Loaded { line: Linear::new(0.0, 1.0, 1.0, false), change: Change::By(0.01) };
-        assert_eq!(curve.final_probability(0.5), 0.51);
-        assert_eq!(curve.final_probability(0.995), 1.0);
-        curve.change = Change::By(-0.6);
-        assert_eq!(curve.final_probability(0.5), 0.0);
-        curve.change = Change::To(0.25);
-        assert_eq!(curve.final_probability(0.5), 0.25);
-    }
-
-    /// 1000 packets/s, gamma = 0.2/s, slots of 10 ms: at lambda = 1100 the virtual capacity loses 0.2 * 120 * 0.01.
-    #[test]
-    fn virtual_capacity_moves_towards_rho_of_the_load() {
-        let mut load = load(&[("rate_weight", Value::Real(1.0))], 1000.0);
-        let slot = |load: &mut Load, n: u32| {
-            for _ in 0..11 {
-                load.rate.count(0.0);
-            }
-            load.end_slots(f64::from(n) * 0.01 + 0.001, 0.0);
-            load.virtual_capacity
-        };
-        assert!((slot(&mut load, 1) - 999.76).abs() < 1e-9);
-        assert!((slot(&mut load, 2) - 999.52).abs() < 1e-9);
-        for n in 3..3000 {
-            slot(&mut load, n);
-        }
-        assert_eq!(load.virtual_capacity, 500.0, "kappa C");
-        // A second of silence: 1.96 a slot.
-        load.end_slots(30.991, 0.0);
-        assert!((load.virtual_capacity - 696.0).abs() < 1e-6, "{}", load.virtual_capacity);
-        load.end_slots(1e6, 0.0);
-        assert_eq!((load.virtual_capacity, load.rate.at(1e6)), (1000.0, 0.0));
-    }
-
-    #[test]
-    fn slots_last_ten_packets_on_a_slow_link() {
-        assert_eq!(load(&[], 1250.0).slot, 0.01);
-        assert!((load(&[], 125.0).slot - 0.08).abs() < 1e-15);
-        assert_eq!(load(&[("slot", Value::Real(0.5))], 125.0).slot, 0.5);
-    }
-
-    #[test]
-    fn yellow_asks_for_less_as_the_queue_grows() {
-        for (length, want) in [(0.0, 1.05), (150.0, 1.0), (150.0_f64.next_up(), 1.0), (300.0, 0.75), (1e4, 0.5)] {
-            assert!((queue_control(length, 150.0) - want).abs() < 1e-12, "{length}");
-        }
-        let yellow = load(&[("load", Value::Choice("yellow"))], 1000.0);
-        assert!((yellow.load_factor(900.0, 300.0) - 1.2).abs() < 1e-12);
-        let capacity = load(&[("load", Value::Choice("capacity"))], 1000.0);
-        assert!((capacity.load_factor(900.0, 300.0) - 0.9).abs() < 1e-12);
-    }
-
-    /// Three slots at 1.2 C, then two at 0.5 C: 3 * 1.2 * 0.003, and 2 * 0.003/0.5 less.
-    #[test]
-    fn accumulated_probability_moves_once_a_slot() {
-        let pairs =
-            [("accumulate", Value::Flag(true)), ("rate_weight", Value::Real(1.0)), ("load", Value::Choice("capacity"))];
-        let mut load = load(&pairs, 1000.0);
-        let mut seen = Vec::new();
-        for (n, packets) in [12, 12, 12, 5, 5].into_iter().enumerate() {
-            for _ in 0..packets {
-                load.rate.count(0.0);
-            }
-            load.end_slots((n as f64 + 1.5) * 0.01, 0.0);
-            assert_eq!(load.change(0.0, 0.0), load.change(0.0, 0.0), "an arrival does not move it");
-            seen.push(load.accumulated.unwrap());
-        }
-        for (p, want) in seen.iter().zip([0.0036, 0.0072, 0.0108, 0.0048, 0.0]) {
-            assert!((p - want).abs() < 1e-12, "{seen:?}");
-        }
-    }
-}
+mod tests;

@@ -19,6 +19,7 @@ pub mod default_limit;
 pub mod discipline;
 pub mod early_detection;
 pub mod fault;
+pub mod folded;
 pub mod gate;
 pub mod gauges;
 pub mod header;
@@ -67,8 +68,6 @@ disciplines! {
     ared,
     linux_ared,
     pd_red,
-    autored,
-    autoredwithred,
     // RED that knows flows.
     fred,
     sred,
@@ -79,7 +78,6 @@ disciplines! {
     aecn,
     sfred,
     ddred,
-    fautoredwithred,
     floadautored,
     // A price or probability from load and queue length.
     blue,
@@ -87,7 +85,6 @@ disciplines! {
     pi,
     avq,
     gk,
-    pid,
     yellow,
     aifo,
     // Sojourn time.

@@ -610,8 +610,12 @@ fn idle_time_is_counted_once() {
 #[test]
 fn an_average_above_max_th_does_not_stay_there_over_an_idle_link() {
     let link = Link { rate_bps: 1.5e6, delay_s: 0.0 };
-    for aqm in ["red", "nlred", "tred", "autored", "autoredwithred", "fred"] {
-        let values = values(&[("min_th", Value::Real(5.0)), ("max_th", Value::Real(15.0))]);
+    let stages = ["auto", "two_levels"].map(|stage| ("floadautored", Some(stage)));
+    for (aqm, stage) in ["red", "nlred", "tred", "fred"].map(|aqm| (aqm, None)).into_iter().chain(stages) {
+        let mut values = values(&[("min_th", Value::Real(5.0)), ("max_th", Value::Real(15.0))]);
+        if let Some(stage) = stage {
+            values.set("stage", Value::Choice(stage));
+        }
         let mut queue = queue(aqm, &values, &link, Limit::Packets(50), false, Generator::stream(1, "queue"));
         let mut free = 0.0;
         let (mut sent, mut time) = (0, 0.0);
@@ -628,7 +632,7 @@ fn an_average_above_max_th_does_not_stay_there_over_an_idle_link() {
             time += 8.0 * 500.0 / 3e6;
         }
         // 3,750 packets fit into the last ten seconds.
-        assert!(sent > 1000, "{aqm} sends {sent}");
+        assert!(sent > 1000, "{aqm} {stage:?} sends {sent}");
     }
 }
 

@@ -21,6 +21,12 @@ pub fn catalogue() -> String {
     Value::from(entries).to_string()
 }
 
+/// The schemes that are a setting of a discipline, as JSON.
+#[pyfunction]
+pub fn folded() -> String {
+    scenario::folded_reference().to_string()
+}
+
 /// Every traffic conditioner with its parameters, and what its rules are, as JSON.
 #[pyfunction]
 pub fn markers() -> String {

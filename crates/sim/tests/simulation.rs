@@ -94,11 +94,11 @@ fn a_value_that_is_set_again_changes_nothing() {
         "aqm = \"red\"\nw_q = 0.002\ndialect = \"linux\"",
         "aqm = \"nlred\"\nw_q = 0.002\ndialect = \"ns2\"",
         "aqm = \"tred\"\nmax_p = 0.1\ndialect = \"ns3\"",
-        "aqm = \"autored\"\nmax_p = 0.1",
+        "aqm = \"floadautored\"\nmax_p = 0.1\nstage = \"auto\"",
         "aqm = \"blue\"\nd1 = 0.01",
         "aqm = \"rem\"\nq_ref = 20",
         "aqm = \"pi\"\nq_ref = 20",
-        "aqm = \"pid\"\nq_ref = 20",
+        "aqm = \"pi\"\nkd = 0.00018",
         "aqm = \"codel\"\ntarget = \"5 ms\"",
         "aqm = \"pie\"\nqdelay_ref = \"10 ms\"",
     ] {

@@ -77,13 +77,24 @@ def _own(keys: Sequence[str]) -> list[dict[str, Any]]:
     return found
 
 
+def _folded() -> list[dict[str, Any]]:
+    """The schemes that are a setting of a discipline."""
+    from .. import discipline_names
+
+    return [
+        {k: one[k] for k in ("name", "title", "year")}
+        | {"family": "settings of others", "summary": f"{one['text']}: {one['summary']}", "source": ""}
+        for one in discipline_names.all_folded()
+    ]
+
+
 def _listed(kind: Kind) -> list[dict[str, Any]]:
     from .. import _core
 
     if kind == "aqms":
         keys = ("name", "title", "family", "year", "summary", "source")
         found = [{k: entry[k] for k in keys} for entry in json.loads(_core.catalogue())]
-        return [*found, *_own(keys)]
+        return [*found, *_own(keys), *_folded()]
     if kind in ("markers", "parents"):
         found = json.loads(_core.markers() if kind == "markers" else _core.parents())[kind]
         return [{k: entry[k] for k in ("name", "title", "year", "summary", "source")} for entry in found]

@@ -73,7 +73,10 @@ def show(
 
 
 def _discipline(name: str) -> dict[str, Any]:
-    """The discipline that `name` or a source names. A name that is none may be meant for something else of `show`."""
+    """The discipline that `name` or a source names, or whose setting it names (`folded`).
+
+    A name that is none may be meant for something else of `show`.
+    """
     from .. import discipline_names, stacks
     from ..schema import choices
     from ..strict_toml import meant, nearest
@@ -81,6 +84,9 @@ def _discipline(name: str) -> dict[str, Any]:
     try:
         return discipline_names.find(name)
     except discipline_names.DisciplineError as error:
+        folded = discipline_names.folded(name)
+        if folded is not None:
+            return discipline_names.find(folded["of"]) | {"folded": folded}
         known = stacks.catalogue()["stacks"]
         tcp = meant(name, [one["name"] for one in choices("tcps")])
         if tcp is not None:
@@ -238,9 +244,21 @@ def _use(entry: dict[str, Any]) -> list[str]:
     return [terminal.paragraph(f"Use: {words}.")]
 
 
+def _folded(one: dict[str, Any]) -> list[str]:
+    """What a scheme is that is a setting of a discipline, above the page of this."""
+    from .. import aqm
+
+    head = f"{one['title']} ({one['name']}, {one['year']}): {one['summary']}. It is a setting of {one['of']}: "
+    words = (
+        f'`{one["setting"]}` in a scenario, `--aqm "{one["text"]}"` in a command, `ed.aqm.{aqm.call(one)}` in Python.'
+    )
+    return [terminal.paragraph(head + words), ""]
+
+
 def _shown(entry: dict[str, Any], curves: list[tuple[str, list[float], list[float]]]) -> str:
     year = f", {entry['year']}" if entry["year"] else ""
-    lines = [f"{entry['title']} ({entry['name']}{year}): {entry['summary']}"]
+    lines = _folded(entry["folded"]) if "folded" in entry else []
+    lines += [f"{entry['title']} ({entry['name']}{year}): {entry['summary']}"]
     lines += [terminal.paragraph(f"Source: {entry['source']}")] if entry["source"] else []
     lines += _use(entry)
     lines += ["", "Parameters", ""]

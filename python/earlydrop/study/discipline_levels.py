@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..discipline_names import all_folded
 from ..document import overlay
 from ..queue_settings import NEEDED_UNITS
 from ..strict_toml import unknown
@@ -25,12 +26,17 @@ def catalogue() -> dict[str, dict[str, Any]]:
 
 
 def levels(t: StudyTable) -> tuple[Level, ...]:
-    """One level for each discipline: at each path of `disciplines` a queue that has it.
+    """One level for each discipline and each scheme that is a setting of one, with its queue at each path of the rules.
 
     A queue has the `limit`, of the parameters in `known` those that its discipline knows, and those that stand under
     its name in `own`. All else is the discipline's default.
     """
-    entries = catalogue()
+    entries: dict[str, dict[str, Any]] = {}
+    for name, entry in catalogue().items():
+        entries[name] = {**entry, "set": {"aqm": name}}
+        for one in all_folded():
+            if one["of"] == name:
+                entries[one["name"]] = {**entry, "title": one["title"], "set": {"aqm": name, **one["values"]}}
     rules = {path: _rule(StudyTable(one, f"{t.place}: disciplines {path}"), entries) for path, one in
              t.settings("disciplines").items()}  # fmt: skip
     t.end()
@@ -60,7 +66,7 @@ def _rule(t: StudyTable, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, 
                 raise t.fault(f'own: {name}: "{parameter}": {unknown(parameter, sorted(parameters[name]))}')
     return {
         name: {
-            "aqm": name,
+            **entries[name]["set"],
             "limit": limit,
             **{k: v for k, v in known.items() if k in parameters[name]},
             **own.get(name, {}),
@@ -104,7 +110,7 @@ def settings(t: StudyTable, base: Mapping[str, Any], before: Sequence[Axis]) -> 
             value = here.get(parameter["name"])
             if parameter["kind"] not in NUMBERS or isinstance(value, bool) or not isinstance(value, (int, float)):
                 continue
-            if parameter["name"] in leave or not value:
+            if leave & {parameter["name"], f"{level.id}.{parameter['name']}"} or not value:
                 continue
             for factor in factors:
                 number = _times(value, factor, parameter["kind"] == "whole")

@@ -1,5 +1,5 @@
-//! What AutoRED and the schemes built on it share: RED whose weight follows the buffer ([`crate::parts::auto_weight`])
-//! and, in all but AutoRED itself, whose upper threshold has two levels ([`crate::parts::two_levels`]).
+//! The stages of FLoadAutoRED before the load: RED whose weight follows the buffer ([`crate::parts::auto_weight`]), whose
+//! upper threshold may have two levels ([`crate::parts::two_levels`]), and CHOKe's test before it.
 
 use crate::catalogue::Link;
 use crate::early_detection::{only, params, Defaults, EarlyDetection, Settings, SHARED};
@@ -51,7 +51,7 @@ pub fn red(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamErro
     Ok((set, Linear::new(set.min_th, set.max_th, set.max_p, false)))
 }
 
-/// Whether the values of these disciplines fit together.
+/// Whether the values of these stages fit together.
 ///
 /// # Errors
 /// Where they do not.
@@ -143,13 +143,6 @@ impl<C: Movable> AutoRed<C> {
                 return verdict;
             }
         }
-        self.red.decide(average, packet, queue, cx)
-    }
-
-    /// Both, one after the other.
-    #[inline]
-    pub fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
-        let average = self.observe(queue, cx.now);
         self.red.decide(average, packet, queue, cx)
     }
 

@@ -63,7 +63,8 @@ pub use own::OwnAqm;
 pub(crate) use queue::parameter_of;
 pub use queue::{retain_known, retain_known_with};
 pub use reference::{
-    discipline as discipline_reference, markers as marker_reference, parents as parent_reference, reference,
+    discipline as discipline_reference, folded as folded_reference, markers as marker_reference,
+    parents as parent_reference, reference,
 };
 pub use schema::schema;
 pub use sets::apply_sets;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use earlydrop_aqm::catalogue::AqmSpec;
+use earlydrop_aqm::folded;
 use earlydrop_aqm::markers::{self, MarkerSpec};
 use earlydrop_aqm::params::{Kind, Param, ParamError, Unit, Value, Values};
 use earlydrop_aqm::parents;
@@ -185,8 +186,13 @@ fn discipline<'a>(field: &Field<'_>, aqms: Aqms<'a>) -> Checked<Option<(&'static
         if let Some(found) = aqms.find(name) {
             return Ok(Some(found));
         }
+        let field = Field { doc, path: join(&field.path, "aqm") };
+        if let Some(folded) = folded::meant(name) {
+            let (name, of) = (folded.name, folded.of);
+            let said = format!("is a setting of {of} (`earlydrop show {name}`); write {}", folded.setting());
+            return Err(field.error(said));
+        }
         if let Some(hint) = tc::qdisc(name) {
-            let field = Field { doc, path: join(&field.path, "aqm") };
             let names = quoted_list(aqms.all().map(|spec| spec.name));
             return Err(field.error(format!("is unknown{hint}")).allowed(names));
         }

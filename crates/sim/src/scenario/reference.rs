@@ -2,10 +2,11 @@
 //! listings.
 
 use earlydrop_aqm::catalogue::AqmSpec;
+use earlydrop_aqm::folded::{self, Folded};
 use earlydrop_aqm::markers::{self, MarkerSpec};
-use earlydrop_aqm::params::{Kind, Param};
+use earlydrop_aqm::params::{Kind, Param, Value};
 use earlydrop_aqm::parents::{self, ParentSpec};
-use serde_json::{json, Value as Json};
+use serde_json::{json, Map, Value as Json};
 
 use super::ends::ENDS;
 use super::keys::{docs, Rows};
@@ -53,6 +54,27 @@ pub fn discipline(spec: &AqmSpec) -> Json {
         "tc_names": names,
         "tc_options": options,
     })
+}
+
+/// The schemes that are a setting of a discipline: `name`, `title`, `year`, `summary`, `of` (the discipline), `values`
+/// (its parameters) and `setting`, what a scenario's queue says to have it.
+pub fn folded() -> Json {
+    let value = |value: &Value| match value {
+        Value::Real(x) => Json::from(*x),
+        value => Json::from(value.to_string()),
+    };
+    let one = |one: &Folded| {
+        json!({
+            "name": one.name,
+            "title": one.title,
+            "year": one.year,
+            "summary": one.summary,
+            "of": one.of,
+            "values": one.values.iter().map(|(name, of)| (name.to_string(), value(of))).collect::<Map<_, _>>(),
+            "setting": one.setting(),
+        })
+    };
+    folded::ALL.iter().map(one).collect()
 }
 
 fn parameter(param: &Param) -> Json {

@@ -9,7 +9,7 @@ use earlydrop_aqm::policy::Limit;
 /// The link: 1000 B take 8 ms.
 pub const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };
 /// Thresholds of the RED family with which a few thousand packets cross the whole curve and early, forced and overflow
-/// drops all occur; 50 times the gains of PI and PID, whose defaults are for 15 Mbit/s; heavy hitters of 0.6 Mbit/s;
+/// drops all occur; 50 times the gains of PI, whose defaults are for 15 Mbit/s; heavy hitters of 0.6 Mbit/s;
 /// times of ECN# that are longer than a packet's; and rates of markers that a flow exceeds.
 const LIVELY: [(&str, Value); 12] = [
     ("min_th", Value::Real(10.0)),
@@ -46,8 +46,7 @@ pub struct Case {
     pub arrivals: usize,
 }
 
-/// The cases: the default; of a discipline signals as drops, and a limit in bytes; and every other choice and flag of
-/// its own parameters. Parameters common to the RED family are varied for RED only.
+/// The cases of the subject as it is, then of each of its [`SETTINGS`], whose names end in it.
 pub fn cases(spec: Subject) -> Vec<Case> {
     let mut lively = Values::new();
     for (name, value) in LIVELY {
@@ -58,22 +57,63 @@ pub fn cases(spec: Subject) -> Vec<Case> {
     if !spec.takes(&lively) {
         lively = Values::new();
     }
-    // Behind a marker nothing is dropped, so that every colour shows.
-    let packets = Limit::Packets(if matches!(spec, Subject::Marker(_)) { 2000 } else { 120 });
-    let case = |name: &str, values: &Values, limit, ecn, arrivals| Case {
-        name: name.to_string(),
-        values: values.clone(),
-        limit,
-        ecn,
-        script: Arrivals::Plain,
-        arrivals,
-    };
-    let mut cases = vec![case("default", &lively, packets, true, ARRIVALS)];
-    if matches!(spec, Subject::Aqm(_)) {
-        cases.push(case("without ecn", &lively, packets, false, FEWER_ARRIVALS));
-        cases.push(case("limit in bytes", &lively, Limit::Bytes(40_000), true, FEWER_ARRIVALS));
+    let varied: Vec<&Param> = spec.params().filter(|param| !spec.shares(param)).collect();
+    let settings = SETTINGS.iter().filter(|setting| setting.aqm == spec.name());
+    let set = |param: &Param| settings.clone().any(|one| one.text.split('=').next() == Some(param.name));
+    let own: Vec<&Param> = varied.iter().copied().filter(|param| !set(param)).collect();
+    let mut cases = ordinary(spec, &lively, &own);
+    for (name, given) in FURTHER.iter().filter(|(aqm, ..)| *aqm == spec.name()).map(|&(_, name, given)| (name, given)) {
+        let mut values = lively.clone();
+        for &(param, value) in given {
+            values.set(param, value);
+        }
+        cases.push(case(spec, name, &values, ARRIVALS / 2));
     }
-    for param in spec.params().filter(|param| !spec.shares(param)) {
+    cases.extend(harder(spec, &lively, ""));
+    for setting in settings.clone() {
+        let Some(start) = hostile(spec, &lively, setting.text) else { continue };
+        let own: Vec<&Param> = varied.iter().copied().filter(|param| setting.varied.contains(&param.name)).collect();
+        let of_setting =
+            ordinary(spec, &start.values, &own).into_iter().chain(harder(spec, &start.values, setting.text));
+        cases.extend(of_setting.map(|case| Case { name: format!("{} with {}", case.name, setting.text), ..case }));
+    }
+    cases
+}
+
+/// Settings of a discipline that have cases as a discipline of their own has.
+struct Setting {
+    /// The discipline.
+    aqm: &'static str,
+    /// What is set, as in [`MORE`].
+    text: &'static str,
+    /// The parameters whose other values decide.
+    varied: &'static [&'static str],
+}
+
+const SETTINGS: &[Setting] = &[
+    Setting { aqm: "floadautored", text: "stage=auto", varied: &["dialect", "weight"] },
+    Setting { aqm: "floadautored", text: "stage=two_levels", varied: &["dialect", "weight", "raising"] },
+    Setting { aqm: "floadautored", text: "stage=match", varied: &["dialect", "weight", "raising"] },
+    Setting { aqm: "pi", text: "a=9.11000660938532e-4 kd=9.08e-3", varied: &["unit", "byte_scaling"] },
+];
+
+/// A case with signals as marks.
+fn case(spec: Subject, name: &str, values: &Values, arrivals: usize) -> Case {
+    // Behind a marker nothing is dropped, so that every colour shows.
+    let limit = Limit::Packets(if matches!(spec, Subject::Marker(_)) { 2000 } else { 120 });
+    let (name, values) = (name.to_string(), values.clone());
+    Case { name, values, limit, ecn: true, script: Arrivals::Plain, arrivals }
+}
+
+/// The default; of a discipline signals as drops, and a limit in bytes; and every other choice and flag of `varied`, its
+/// own parameters. Those common to the RED family are varied for RED only.
+fn ordinary(spec: Subject, lively: &Values, varied: &[&Param]) -> Vec<Case> {
+    let mut cases = vec![case(spec, "default", lively, ARRIVALS)];
+    if matches!(spec, Subject::Aqm(_)) {
+        cases.push(Case { ecn: false, ..case(spec, "without ecn", lively, FEWER_ARRIVALS) });
+        cases.push(Case { limit: Limit::Bytes(40_000), ..case(spec, "limit in bytes", lively, FEWER_ARRIVALS) });
+    }
+    for param in varied {
         let others: Vec<Value> = match param.kind {
             Kind::Choice(words) => words.iter().map(|&word| Value::Choice(word)).collect(),
             Kind::Flag { .. } => vec![Value::Flag(false), Value::Flag(true)],
@@ -83,18 +123,10 @@ pub fn cases(spec: Subject) -> Vec<Case> {
             let mut values = lively.clone();
             values.set(param.name, value);
             if spec.takes(&values) {
-                cases.push(case(&format!("{} = {value}", param.name), &values, packets, true, FEWER_ARRIVALS));
+                cases.push(case(spec, &format!("{} = {value}", param.name), &values, FEWER_ARRIVALS));
             }
         }
     }
-    for (name, given) in FURTHER.iter().filter(|(aqm, ..)| *aqm == spec.name()).map(|&(_, name, given)| (name, given)) {
-        let mut values = lively.clone();
-        for &(param, value) in given {
-            values.set(param, value);
-        }
-        cases.push(case(name, &values, packets, true, ARRIVALS / 2));
-    }
-    cases.extend(harder(spec, &lively));
     cases
 }
 
@@ -143,15 +175,16 @@ const FURTHER: &[Further] = &[
 ];
 
 /// Cases in which every option decides: floods, packets without options, small buffers, silence. First the discipline
-/// as it is, then the dialects that RED's family shares in bytes, then what [`MORE`] has.
-fn harder(spec: Subject, lively: &Values) -> Vec<Case> {
+/// as it is, then the dialects that RED's family shares in bytes, then what [`MORE`] has for it, or for its `setting`.
+fn harder(spec: Subject, lively: &Values, setting: &str) -> Vec<Case> {
     let shared = spec.param("byte_scaling").is_some_and(|param| spec.shares(param));
     let of_family: &[&str] = if shared {
         &["byte_scaling=true", "dialect=ns2 unit=byte byte_scaling=true w_q=0.02", "dialect=ns2 wait=false w_q=0.02"]
     } else {
         &[]
     };
-    let own = MORE.iter().filter(|more| more.0 == spec.name()).map(|&(_, text)| text);
+    let mine = format!("{} {setting}", spec.name());
+    let own = MORE.iter().filter(|more| more.0 == mine.trim_end()).map(|&(_, text)| text);
     let settings = std::iter::once("").chain(of_family.iter().copied()).chain(own);
     settings.filter_map(|text| hostile(spec, lively, text)).collect()
 }
@@ -195,8 +228,8 @@ fn read(param: &Param, text: &str, number: f64) -> Option<Value> {
     param.allows(value).then_some(value)
 }
 
-/// Settings in which an option decides that does not in the cases above: discipline, and its parameters, with `limit`
-/// (packets) or `bytes`, `silence` (s) and `arrivals` where they are not 40, 1 and 600.
+/// Settings in which an option decides that does not in the cases above: discipline, with one of [`SETTINGS`] or none, and
+/// its parameters, with `limit` (packets) or `bytes`, `silence` (s) and `arrivals` where they are not 40, 1 and 600.
 pub const MORE: &[(&str, &str)] = &[
     ("aecn", "no_hint=robust"),
     ("aecn", "no_hint=fragile"),
@@ -206,8 +239,8 @@ pub const MORE: &[(&str, &str)] = &[
     ("ared", "clamp=true bottom=0.05 top=0.06"),
     ("ared", "min_th=auto max_th=auto"),
     ("ared", "w_q=auto auto_w_q=ten_rtts mean_packet=10000"),
-    ("autored", "dialect=ns2 wait=false max_p=0.5 arrivals=1200"),
-    ("autoredwithred", "dialect=ns2 wait=false max_p=0.5 arrivals=1200"),
+    ("floadautored stage=auto", "dialect=ns2 wait=false max_p=0.5 arrivals=1200"),
+    ("floadautored stage=two_levels", "dialect=ns2 wait=false max_p=0.5 arrivals=1200"),
     ("blue", "idle=once d1=0.05 d2=0.02"),
     ("choke", "draws=3 min_th=4 max_th=20 w_q=0.05"),
     ("choke", "regions=2 min_th=4 max_th=20 w_q=0.05"),

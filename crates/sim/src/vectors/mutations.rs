@@ -221,10 +221,12 @@ fn each_option_decides_in_some_case() {
 /// Names and values that the table of settings has are those of the disciplines: a case that is refused is left out.
 #[test]
 fn every_setting_is_a_case() {
-    for (aqm, text) in super::cases::MORE {
+    for (of, text) in super::cases::MORE {
         let all = Subject::all();
-        let &spec = all.iter().find(|subject| subject.name() == *aqm).expect("a discipline, parent or marker");
-        assert!(cases(spec).iter().any(|case| case.name == format!("hostile {text}")), "{aqm}: {text}");
+        let (aqm, setting) =
+            of.split_once(' ').map_or((*of, String::new()), |(aqm, set)| (aqm, format!(" with {set}")));
+        let &spec = all.iter().find(|subject| subject.name() == aqm).expect("a discipline, parent or marker");
+        assert!(cases(spec).iter().any(|case| case.name == format!("hostile {text}{setting}")), "{aqm}: {text}");
         for (name, _) in text.split_whitespace().filter_map(|word| word.split_once('=')) {
             assert!(spec.param(name).is_some() || ["limit", "bytes", "silence", "arrivals"].contains(&name), "{name}");
         }

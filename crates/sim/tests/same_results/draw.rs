@@ -241,7 +241,8 @@ pub fn drawn(number: u64) -> String {
     text
 }
 
-pub const AQMS: [&str; 9] = ["droptail", "red", "nlred", "tred", "rem", "pi", "pid", "avq", "yellow"];
+/// PI has two kinds: as in ns-2, and with a derivative.
+pub const AQMS: [&str; 9] = ["droptail", "red", "nlred", "tred", "rem", "pi", "pi", "avq", "yellow"];
 
 /// Parameters with which a discipline acts within seconds.
 pub fn parameters(draw: &mut Draw, of: &Choices, aqm: &str) -> String {
@@ -258,8 +259,10 @@ pub fn parameters(draw: &mut Draw, of: &Choices, aqm: &str) -> String {
                  unit = \"{unit}\"\ndialect = \"{dialect}\"\n"
             )
         }
-        "pi" => format!("a = 0.002\nb = 0.0018\nq_ref = {q_ref}\ntupdate = \"{tupdate}\"\ndialect = \"{dialect}\"\n"),
-        "pid" => format!("k_p = 0.001\nt_i = \"50 ms\"\nt_d = \"10 ms\"\nq_ref = {q_ref}\ntupdate = \"{tupdate}\"\n"),
+        "pi" => format!(
+            "a = 0.002\nb = 0.0018\nkd = {}\nq_ref = {q_ref}\ntupdate = \"{tupdate}\"\ndialect = \"{dialect}\"\n",
+            if dialect == "ns2" { "0" } else { "0.002" }
+        ),
         "avq" => format!("victim = \"{}\"\ndialect = \"{dialect}\"\n", draw.of(&["arrival", "arrival", "front"])),
         "yellow" => format!("step = 0.01\nq_ref = {q_ref}\ntupdate = \"{tupdate}\"\n"),
         _ => {
