@@ -72,16 +72,25 @@ def record(aqm: str) -> Recorded:
 
 
 def write(folder: Path, aqms: Sequence[str], progress: Progress) -> list[Recorded]:
-    """Write `NAME.jsonl.gz` for each discipline, when all are recorded; the same bytes each time."""
-    done: dict[Path, Recorded] = {}
+    """Write `NAME.jsonl.gz` for each discipline, when all are recorded; the same bytes each time.
+
+    A new folder appears with all of them.
+    """
+    done: dict[str, Recorded] = {}
     for number, aqm in enumerate(aqms):
         progress(number, len(aqms), "vectors")
-        done[folder / (aqm + SUFFIX)] = record(aqm)
-    packed = {path: gzip.compress(one.text.encode(), compresslevel=9, mtime=0) for path, one in done.items()}
+        done[aqm + SUFFIX] = record(aqm)
+    packed = {name: gzip.compress(one.text.encode(), compresslevel=9, mtime=0) for name, one in done.items()}
     try:
-        disk.make_folders(folder)
-        for path, content in packed.items():
-            disk.replace(path, content)
+        if folder.exists():
+            for name, content in packed.items():
+                disk.replace(folder / name, content)
+        else:
+            disk.make_folders(folder.absolute().parent)
+            with disk.staged(folder) as work:
+                disk.make_folder(work)
+                for name, content in packed.items():
+                    disk.write(work / name, content)
     except OSError as error:
         raise VectorError(f"{error.filename or folder}: {error.strerror}") from None
     progress(len(aqms), len(aqms), "vectors")

@@ -534,7 +534,6 @@ print(*sorted(set(sys.modules) - before), file=sys.stderr)
     ("words", "packages"),
     [
         (["--version"], {"earlydrop"}),
-        (["completion", "fish"], {"earlydrop"}),
         (["run", "small.toml"], {"earlydrop", "cyclopts", "attr", "attrs"}),
     ],
 )

@@ -156,8 +156,9 @@ def test_a_sweep_interrupted_while_it_writes_says_where_its_runs_are(scenario: P
     assert {name.split("/")[0] for name in left(tmp_path)} == {"small.toml", "sweep.toml", "store"}
 
 
-def test_interrupted_vectors_leave_nothing(tmp_path: Path) -> None:
-    where, out = "earlydrop.vectors:record", tmp_path / "written"
+@pytest.mark.parametrize("where", ["earlydrop.vectors:record", "earlydrop.disk:write"])
+def test_interrupted_vectors_leave_nothing(tmp_path: Path, where: str) -> None:
+    out = tmp_path / "written"
     code, printed, said = interrupted(where, "vectors", "red", "codel", "--out", out, skip=1)
     assert (code, printed, said) == (130, "", "interrupted: nothing was written\n")
     assert left(tmp_path) == []
