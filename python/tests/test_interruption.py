@@ -241,3 +241,23 @@ def test_what_fails_because_of_a_signal_is_an_interruption(tmp_path: Path) -> No
     )
     assert (ended.returncode, ended.stderr) == (128 + signal.SIGTERM, "interrupted: nothing was written\n")
     assert not left(tmp_path)
+
+
+ENDED = """
+import atexit, os, signal, sys, time
+from earlydrop.cli import entry
+
+def late():
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(0.3)
+
+atexit.register(late)
+entry._dispatch = lambda tokens: print("done") or 0
+sys.argv = ["earlydrop"]
+sys.exit(entry.main())
+"""
+
+
+def test_a_signal_to_a_command_that_has_ended_changes_nothing() -> None:
+    ended = subprocess.run([sys.executable, "-c", ENDED], capture_output=True, text=True, timeout=20, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "done\n", "")

@@ -33,14 +33,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     first: list[int] = []
+    ended: list[int] = []
     if argv is None:
-        _stops_once(first, waits=tokens[:1] == ["link"])
+        _stops_once(first, ended, waits=tokens[:1] == ["link"])
         if os.path.lexists("matplotlibrc"):
             from ..safe_path import load_matplotlib
 
             load_matplotlib()
-    with shown():
-        code = _guarded(tokens, first)
+    try:
+        with shown():
+            code = _guarded(tokens, first)
+        ended.append(code)
+    except KeyboardInterrupt:
+        # Just as it ended.
+        code = INTERRUPTED
+    if argv is None:
+        heard()
     if argv is None and code == INTERRUPTED:
         # Threads may still be inside a run that cannot be stopped; do not wait for them.
         sys.stdout.flush()
@@ -49,11 +57,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _stops_once(first: list[int], waits: bool) -> None:
+def _stops_once(first: list[int], ended: Sequence[int], waits: bool) -> None:
     """A signal interrupts once. Another is not heard while the command ends; after a second it ends at once.
 
-    `first` gets the number of the first. `waits`: a real link is taken down whatever comes, and has rules of its own
-    for other signals.
+    `first` gets the number of the first. Once the command has `ended`, none interrupts. `waits`: a real link is taken
+    down whatever comes, and has rules of its own for other signals.
     """
     came: list[float] = []
     timed = hasattr(signal, "setitimer") and not waits
@@ -74,6 +82,8 @@ def _stops_once(first: list[int], waits: bool) -> None:
         if not first:
             first.append(number)
             came.append(time.monotonic())
+            if ended:
+                return
             if timed:
                 signal.signal(signal.SIGALRM, again)
                 signal.setitimer(signal.ITIMER_REAL, LOOKS_S, LOOKS_S)
