@@ -217,10 +217,11 @@ def claims_block(study: Study, kept: dict[str, Any]) -> str:
     lines += [f"| {cell(title)} | {judged} | {changed} |" for changed, judged, title in counted[:SHOWN]]
     if len(counted) > SHOWN:
         lines.append(f"| {len(counted) - SHOWN} others | | at most {counted[SHOWN][0]} each |")
-    seeds = " or ".join(str(n) for n in kept["seeds"])
+    *most, last = [str(n) for n in kept["seeds"]]
+    seeds = f"{', '.join(most)} or {last}" if most else last
     about = (
-        f"All claims, with their verdict in each reading ({LEGEND}; empty: not run) and 95 % intervals over {seeds} "
-        "seeds, of several cases the one that decides:"
+        f"Each claim's verdict in each reading ({LEGEND}; empty: not run), with its 95 % interval over {seeds} seeds, of "
+        "the deciding case if there are several:"
     )
     place = f"data/{study.folder.name}-verdicts.csv"
     return "\n".join([*lines, "", about, "", f"[{place}]({place})"])
