@@ -2,9 +2,9 @@
 //!
 //! ## What it does
 //! Heavy-hitter filter. Two FIFOs share the link: one for the few flows that send most, the heavy hitters, and one for
-//! all others. A new packet of the others finds its FIFO first in line, and that FIFO gets `non_hh_weight` times the
-//! bytes of the heavy hitters' in each round. When the buffer is full, the oldest packet of the heavy hitters is
-//! dropped; of the others only when no heavy hitter waits.
+//! all others. The others' FIFO goes first when a packet enters it empty, and in each round it sends `non_hh_weight` times
+//! the bytes of the heavy hitters'. When the buffer is full, the oldest packet of the heavy hitters is dropped, or of the
+//! others if no heavy hitter waits.
 //!
 //! A flow becomes a heavy hitter when the filter has counted more than `admit_bytes` of it since the last reset, which
 //! comes every `reset_timeout`: 128 KiB in 40 ms are 26 Mbit/s. The filter has four arrays of 1024 counters. A packet

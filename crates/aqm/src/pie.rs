@@ -10,10 +10,10 @@
 //! | no more than | 0.02 at once, from `p = 0.1` on |
 //! | no delay twice | `p` is multiplied by 0.98 |
 //!
-//! `qdelay` is how long the packet waited that left last. An arrival is dropped if a random number is below `p`, unless
-//! a burst allowance of 150 ms has not run out, the delay is below half of `qdelay_ref` while `p < 0.2`, or only two
-//! packets wait. While `p < 0.1` packets are marked instead where they can be. With `derandomise`, drops are spaced:
-//! none before the probabilities since the last add up to 0.85, one for certain when they reach 8.5.
+//! `qdelay` is the wait of the packet that left last. An arrival is dropped with probability `p`, except while a burst
+//! allowance of 150 ms lasts, while the delay is below half of `qdelay_ref` and `p < 0.2`, or while only two packets wait.
+//! While `p < 0.1`, packets that can be marked are marked instead. `derandomise` spaces drops: none comes until the
+//! probabilities since the last drop sum to 0.85, and one is certain at 8.5.
 //!
 //! ## Source
 //! R. Pan, P. Natarajan, F. Baker, G. White, "Proportional Integral Controller Enhanced (PIE)", RFC 8033, 2017; Linux

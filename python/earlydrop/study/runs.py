@@ -401,7 +401,7 @@ class Runs:
 
 
 def _other(e: Experiment, cell: Cell, measure: Measure) -> Cell | None:
-    """The cell that a measure compares this one with; None where it does not, or where that cell is not run."""
+    """The cell that a measure compares this one with; None if it compares with none, or that cell is not run."""
     at = dict(zip(e.names, cell, strict=True)) | dict(measure.against)
     other = tuple(at[name] for name in e.names)
     return other if measure.against and other in e.cell_set else None

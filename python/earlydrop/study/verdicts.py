@@ -369,7 +369,7 @@ def sample_of(reduce: str, sides: Sides, times: float) -> Sample:
 
 
 def _extremes(reduce: str, sides: Sides, times: float) -> list[samples.Extreme]:
-    """The terms of a mean over rows and columns, each with its other side where that is one column too."""
+    """The terms of a mean over rows and columns; two sides of one column each make one term."""
     make = {"min": samples.smallest, "max": samples.largest, "range": samples.spanned}[reduce]
     found = []
     for k, row in enumerate(sides.columns_of):

@@ -5,8 +5,8 @@
 //! WRR; numbers from `classes` on count as the last. Of classes that may send, those with the lowest `prio_N` are first;
 //! equals take turns of a `quantum`.
 //!
-//! Each class, and the root, has a bucket for its rate and one for its ceil, of `burst` and `cburst` bytes. A packet
-//! leaves even if it takes more than is in them: the debt is waited off.
+//! Each class, and the root, has two buckets: one of `burst` bytes for its rate, one of `cburst` bytes for its ceil. A
+//! packet may take them below 0; the debt is then refilled over time.
 //!
 //! | event | rule (`net/sched/sch_htb.c`) |
 //! |---|---|

@@ -136,7 +136,7 @@ fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, 0.0), |(low, high), x| (low.min(x), high.max(x)))
 }
 
-/// A uniform number above 0, as logarithms need it; only the value 0 of 2^53 is replaced.
+/// A uniform number above 0, as logarithms need it; of its 2^53 values only 0 is replaced.
 fn positive(random: &mut Generator) -> f64 {
     const SMALLEST: f64 = 1.0 / (1_u64 << 53) as f64;
     random.uniform().max(SMALLEST)

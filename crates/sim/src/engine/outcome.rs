@@ -165,7 +165,7 @@ pub struct TransferOutcome {
     pub bytes: u64,
     /// Durations of the completed transfers, s, in the order of their ends.
     pub times: Vec<f64>,
-    /// Durations of those with data divided by the shortest possible, in the order of their ends.
+    /// Slowdowns of transfers with data (duration over the shortest possible), in the order of their ends.
     pub slowdowns: Vec<f64>,
     /// Objects that waited for an idle flow.
     pub waited: u64,

@@ -230,7 +230,7 @@ fn packets(mut bytes: &[u8]) -> Vec<(Header, &[u8])> {
     packets
 }
 
-/// The bytes behind the link: with `wash` DSCP 0, ECN as the queue left it, and a right checksum.
+/// Packets leave the link with DSCP 0 if `wash` is set, with the queue's ECN field, and with a right checksum.
 #[test]
 fn washed_and_marked_packets_are_written_so() {
     let start = std::time::Instant::now().checked_sub(std::time::Duration::from_secs(60)).expect("a minute ago");

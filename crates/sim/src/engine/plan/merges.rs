@@ -7,9 +7,8 @@ use super::sketch::Sketch;
 use super::times::{ahead, TOLERANCE};
 use std::collections::BTreeMap;
 
-/// A merge whose packets all come, over folds, from one link that sends them one at a time. The next packet still to
-/// come arrives no earlier than the origin's next start plus the shortest path to here; packets that arrive before that
-/// may pass immediately.
+/// A merge all of whose packets come, over folds, from one link, the origin, which sends them one at a time. None comes
+/// before the origin's next start plus the shortest path to here, so packets that arrive before that may pass at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Early {
     /// The origin: the link that sends them.

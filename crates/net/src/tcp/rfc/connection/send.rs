@@ -152,7 +152,7 @@ impl Connection {
         Tso::autosize(rate, self.mss(), self.rtt.min, self.vars.cwnd, least)
     }
 
-    /// Whether new segments that cwnd allows wait until it allows a burst of so many, or all that are left.
+    /// Whether new segments wait, though cwnd allows them, until it allows `burst` of them or all that are left.
     pub(super) fn waits_for_more(&self, now: f64, burst: u32) -> bool {
         let alone = self.recovery.is_open() && self.recovery.forced == 0 && !self.scoreboard.is_empty();
         let left = self.segments(self.limit().saturating_sub(self.next));
