@@ -2,8 +2,8 @@
 //!
 //! ## What it does
 //! Adaptive virtual queue. Arrivals also go into a virtual queue `VQ` as large as the real buffer, which is served at a
-//! virtual capacity `C_v` below the link's `C`; an arrival that finds the virtual queue full is signalled and leaves
-//! it. The virtual capacity moves so that the load settles at `gamma C`: `dC_v/dt = alpha (gamma C - load)`. At the
+//! virtual capacity `C_v` below the link's `C`; an arrival that does not fit into it is signalled and not
+//! added. The virtual capacity moves so that the load settles at `gamma C`: `dC_v/dt = alpha (gamma C - load)`. At the
 //! arrival of a packet of `L` bytes, `dt` after the one before,
 //!
 //! | step | rule |
