@@ -9,6 +9,7 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from types import FrameType
+from typing import Any
 
 from ..controls import shown
 from .exits import DONE, INTERRUPTED, SIGNALLED
@@ -101,6 +102,11 @@ def _stops_once(first: list[int], ended: Sequence[int], waits: bool) -> None:
         elif not raised:
             stop(frame)
 
+    def unraised(told: Any) -> None:
+        if told.exc_type is not Stop:
+            sys.__unraisablehook__(told)
+
+    sys.unraisablehook = unraised
     signal.signal(signal.SIGTERM, interrupted)
     # Whoever started it may have made it deaf to Ctrl-C, or to the end of the terminal (`nohup`).
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
