@@ -19,7 +19,9 @@ PAGE = "tcp-stacks.md"
 
 # What the page says of a stack besides.
 NOTES = {
-    "linux-6.18": "`earlydrop show linux-6.18 --against rfc` prints each option in which it differs, with the RFC's value."
+    "linux-6.18": (
+        "`earlydrop show linux-6.18 --against rfc` prints each option in which it differs, with the RFC's value."
+    )
 }
 
 
