@@ -17,6 +17,13 @@ from earlydrop import stacks  # noqa: E402
 
 PAGE = "tcp-stacks.md"
 
+# What the page says of a stack besides.
+NOTES = {
+    "linux-6.18": (
+        "`earlydrop show linux-6.18 --against rfc` prints each option in which it differs, with the RFC's value."
+    )
+}
+
 
 def rows_of_stacks() -> list[list[str]]:
     """The options in which a stack departs from the RFCs, with where that comes from; the head first."""
@@ -55,6 +62,8 @@ def names() -> str:
     parts = []
     for stack in stacks.catalogue()["stacks"]:
         parts += [f"### `{stack['name']}`", "", stack["about"]]
+        if note := NOTES.get(stack["name"]):
+            parts += ["", note]
         parts += ["", f"TCPs: {', '.join(f'`{tcp}`' for tcp in stack['tcps'])}.", ""]
     return "\n".join(parts)
 
