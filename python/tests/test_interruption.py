@@ -226,7 +226,7 @@ def work(tokens):
         os.getpid()
     except KeyboardInterrupt:
         pass
-    raise ImportError("initialization failed")
+    raise {error}("initialization failed")
 
 entry._dispatch = work
 sys.argv = ["earlydrop"]
@@ -234,9 +234,12 @@ sys.exit(entry.main())
 """
 
 
-def test_what_fails_because_of_a_signal_is_an_interruption(tmp_path: Path) -> None:
+# A panic of an extension in Rust is no Exception.
+@pytest.mark.parametrize("error", ["ImportError", "BaseException"])
+def test_what_fails_because_of_a_signal_is_an_interruption(tmp_path: Path, error: str) -> None:
+    code = FAILING.format(error=error)
     ended = subprocess.run(
-        [sys.executable, "-c", FAILING], capture_output=True, text=True, timeout=20, check=False, cwd=tmp_path
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=False, cwd=tmp_path
     )
     assert (ended.returncode, ended.stderr) == (128 + signal.SIGTERM, "interrupted: nothing was written\n")
     assert not left(tmp_path)

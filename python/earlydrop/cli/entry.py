@@ -23,8 +23,8 @@ LOOKS_S = 0.05
 """How often is looked whether an interruption has to wait, or was lost."""
 
 
-class Stop(KeyboardInterrupt):
-    """What a signal raises."""
+class KeyboardInterrupted(KeyboardInterrupt):
+    """What a signal raises: weak references can be made to it, and its name has that by which panics are known."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,13 +66,13 @@ def _stops_once(first: list[int], ended: Sequence[int], waits: bool) -> None:
     """
     came: list[float] = []
     timed = hasattr(signal, "setitimer") and not waits
-    raised: list[weakref.ref[Stop]] = []
+    raised: list[weakref.ref[KeyboardInterrupted]] = []
 
     def stop(frame: FrameType | None) -> None:
         # An exception amid Python's own importing leaves a lock taken, for which other threads then wait for ever.
         if timed and frame is not None and frame.f_code.co_filename.startswith("<frozen importlib"):
             return
-        error = Stop()
+        error = KeyboardInterrupted()
         raised[:] = [weakref.ref(error)]
         try:
             raise error
@@ -103,7 +103,7 @@ def _stops_once(first: list[int], ended: Sequence[int], waits: bool) -> None:
             stop(frame)
 
     def unraised(told: Any) -> None:
-        if told.exc_type is not Stop:
+        if told.exc_type is not KeyboardInterrupted:
             sys.__unraisablehook__(told)
 
     sys.unraisablehook = unraised
@@ -145,12 +145,15 @@ def _guarded(tokens: list[str], first: Sequence[int]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except Exception as error:  # the one place where everything ends
-        if first:
-            heard()
-            # An extension that a signal interrupted while it was loaded fails with an error of its own.
-            print(INTERRUPTION, file=sys.stderr)
-            return INTERRUPTED
-        return failed(error, tokens)
+        if not first:
+            return failed(error, tokens)
+    except BaseException:
+        if not first:
+            raise
+    # An extension that a signal interrupts, as it is loaded or while it calls Python, fails or panics in its own way.
+    heard()
+    print(INTERRUPTION, file=sys.stderr)
+    return INTERRUPTED
 
 
 def _dispatch(tokens: list[str]) -> int:
