@@ -220,8 +220,8 @@ def claims_block(study: Study, kept: dict[str, Any]) -> str:
     *most, last = [str(n) for n in kept["seeds"]]
     seeds = f"{', '.join(most)} or {last}" if most else last
     about = (
-        f"Each claim's verdict in each reading ({LEGEND}; empty: not run), with its 95 % interval over {seeds} seeds, of "
-        "the deciding case if there are several:"
+        f"Each claim's verdict in each reading ({LEGEND}; empty: not run), with its 95 % interval over {seeds} seeds, "
+        "of the deciding case if there are several:"
     )
     place = f"data/{study.folder.name}-verdicts.csv"
     return "\n".join([*lines, "", about, "", f"[{place}]({place})"])
