@@ -442,15 +442,16 @@ def test_no_vector_runs_code(
     assert len(chosen) >= CHOSEN
     assert {vector.field for vector in chosen} == set(places)
     assert {vector.text for vector in chosen} == {*CODE, *NO_CODE}
-    asked = 0
+    asked = set()
     for vector in chosen:
         code, said, marks = call(places[vector.field], vector.text, vector.command)
         assert marks == [], (vector, said)
         assert code in (cli.DONE, cli.FAILED, cli.WRONG_INPUT, cli.LINK_FAILED), (vector, said)
         assert "Traceback" not in said, (vector, said)
-        asked += "which would run with your rights" in said
-    # The others name no code where they stand, or are wrong in another way.
-    assert asked > len(chosen) / 6, asked
+        asked |= {vector.field} if "which would run with your rights" in said else set()
+    # Every field that code can be reached through says so, but one: `check` of a study whose axis
+    # replaces the queue of its scenario in each level never looks at that queue.
+    assert asked >= set(REACHED) - {"study: scenario"}
 
 
 REACHED = {
