@@ -1,12 +1,11 @@
 """What must hold before a version is published. `make release` runs it over dist/; it says everything that does not.
 
-Versions and changelog, licences of what the wheel is linked from, advisories about it (audit.py), the crates as
-packages, and each wheel for this machine in a fresh environment (check_wheel.py). It publishes nothing.
+Versions and changelog, licences of what the wheel is linked from, advisories about it (audit.py), the site, the crates
+as packages, and each wheel for this machine in a fresh environment (check_wheel.py). It publishes nothing.
 """
 
 from __future__ import annotations
 
-import json
 import platform
 import re
 import shutil
@@ -26,15 +25,9 @@ def versions(root: Path = ROOT) -> Iterator[str]:
     for name, dependency in cargo["dependencies"].items():
         if "path" in dependency and dependency.get("version") != version:
             yield f"Cargo.toml: workspace.dependencies.{name}: version {dependency.get('version')}, not {version}"
-    page = json.loads((root / "web/package.json").read_text(encoding="utf-8"))
-    if page.get("version") != version:
-        yield f"web/package.json: version {page.get('version')}, not {version}"
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     if "version" not in project.get("dynamic", []):
         yield "pyproject.toml: project.version: must be dynamic, so that it is Cargo.toml's"
-    cited = re.search(r"^version: \"?([^\"\n]+)", (root / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
-    if cited is not None and cited[1] != version:
-        yield f"CITATION.cff: version {cited[1]}, not {version}"
     changes = (root / "CHANGELOG.md").read_text(encoding="utf-8")
     sections = dict(re.findall(r"^## \[?([^\]\s]+)\]?[^\n]*\n(.*?)(?=^## |\Z)", changes, re.MULTILINE | re.DOTALL))
     if not sections.get(version, "").strip():
@@ -76,7 +69,8 @@ def licences() -> Iterator[str]:
 
 
 def main() -> int:
-    faults = [*versions(), *licences(), *ends("make", "audit"), *ends("cargo", "package", "--workspace", "--quiet")]
+    faults = [*versions(), *licences(), *ends("make", "audit"), *ends("make", "docs")]
+    faults += ends("cargo", "package", "--workspace", "--quiet")
     for wheel in sorted((ROOT / "dist").glob("*.whl")):
         if fits(wheel):
             faults += ends(sys.executable, "tools/check_wheel.py", str(wheel))

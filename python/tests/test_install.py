@@ -165,8 +165,7 @@ def test_locks_of_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def made(tmp_path: Path) -> Path:
     """What a release looks at, with a changelog that has the version."""
-    (tmp_path / "web").mkdir()
-    for name in ("Cargo.toml", "pyproject.toml", "CITATION.cff", "web/package.json"):
+    for name in ("Cargo.toml", "pyproject.toml"):
         shutil.copy(ROOT / name, tmp_path / name)
     version = _core.version()
     (tmp_path / "CHANGELOG.md").write_text(
@@ -188,17 +187,13 @@ def test_a_release_has_one_version(tmp_path: Path) -> None:
         (root / name).write_text(text.replace(old, new, 1), encoding="utf-8")
 
     change("Cargo.toml", 'path = "crates/net", version = "', 'path = "crates/net", version = "9')
-    change("web/package.json", f'"version": "{version}"', '"version": "9.9.9"')
     change("pyproject.toml", 'dynamic = ["version"]', 'version = "1"')
-    change("CITATION.cff", f"version: {version}", "version: 9.9.9")
     change("CHANGELOG.md", f"## [{version}]\n\nNew.", "New.")
     (root / "dist" / f"earlydrop-{version}.tar.gz").unlink()
     (root / "dist" / "earlydrop-9.9.9-cp311-abi3-any.whl").touch()
     assert list(release.versions(root)) == [
         f"Cargo.toml: workspace.dependencies.earlydrop-net: version 9{version}, not {version}",
-        f"web/package.json: version 9.9.9, not {version}",
         "pyproject.toml: project.version: must be dynamic, so that it is Cargo.toml's",
-        f"CITATION.cff: version 9.9.9, not {version}",
         f"CHANGELOG.md: no section [{version}], or nothing in it",
         f"CHANGELOG.md: [Unreleased] is not empty: move it to [{version}]",
         "dist: needs a wheel and an sdist: make wheels",
