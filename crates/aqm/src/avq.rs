@@ -156,7 +156,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "AVQ",
     family: "load and queue control",
     year: 2001,
-    summary: "Adaptive virtual queue: signals what overflows a queue served at an adaptive rate below the link's",
+    summary: "Adaptive virtual queue: signals what does not fit a queue whose rate adapts below the link's",
     source: "Kunniyur, Srikant: An adaptive virtual queue (AVQ) algorithm for active queue management, ToN 12(2), 2004",
     file: include_str!("avq.rs"),
     params: &[&PARAMS],

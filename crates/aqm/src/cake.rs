@@ -42,9 +42,8 @@
 //! 3. Every packet is one segment, as `split-gso`, Linux's default, makes it: there is no option for it. Nor for `nat`:
 //!    nothing translates addresses between a simulated host and the queue, so its host is the one before NAT. Filters of
 //!    `tc` and `fwmark` are left out too.
-//! 4. A limit in bytes is `memlimit`. One in packets bounds the memory by so many packets of `max_packet`, as Linux's
-//!    own 10240, and besides that the packets themselves. A scenario is refused if its largest packet takes more memory
-//!    than that.
+//! 4. A limit in bytes is `memlimit`. One of N packets bounds the memory by N times `max_packet`, as Linux's 10240
+//!    does, and also the queue to N packets. A scenario is refused if its largest packet takes more memory than that.
 //! 5. `memory = "linux"` counts what a datagram of this size takes in a Linux buffer. The kernel's own figure depends on
 //!    the driver and on who allocated the packet.
 //! 6. Where marking is off, CAKE still marks. Here as everywhere the port decides (`ecn`).

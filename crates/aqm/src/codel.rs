@@ -42,8 +42,8 @@
 //!    Here `invsqrt = "auto"` follows the dialect, and so the default (rfc) is exact.
 //! 3. RFC 8289 defines no marking. Here, as in Linux: a mark counts as a drop, and the marked packet is delivered at
 //!    once.
-//! 4. `ce_threshold` marks only if the port's ECN is on; in Linux it does not depend on that. A packet that is marked
-//!    by both is counted once, as in ns-3; Linux counts it twice.
+//! 4. `ce_threshold` marks only if the port's ECN is on; in Linux it does not depend on that. A packet that CoDel marks
+//!    too is counted once, as in ns-3; Linux counts it twice.
 //! 5. Linux and ns-3 keep 32-bit clocks, which wrap after 73 minutes. Here they do not wrap.
 //! 6. RFC 8289 reads the value 0 of `first_above_time` as unset, which is wrong at time 0. Here unset is a state.
 //!

@@ -84,7 +84,7 @@
 //! 11. The drop rule is RED's without gentle. The dialects ns2 and ns3 are there because papers of those years ran RED
 //!     as ns-2 has it; linux is not, as its weight is a fixed power of two. The default thresholds are those of the
 //!     chapter's experiment.
-//! 12. The chapter says "increment" without saying by how much, and its guard allows one only: hence two levels.
+//! 12. The chapter does not say how large its "increment" is; `Cur_maxth = I` allows only one: hence two levels.
 //!     `raising = "one"` is one packet. `raising = "band"` goes to 0.88 of the buffer, the upper end of the same test;
 //!     the average then stands far above the 190.4 of the chapter's Table 6.3. Nothing happens at p_t = 0.55 exactly,
 //!     or from 0.88 on, as printed.

@@ -18,9 +18,9 @@
 //! paper's text was not at hand; the rule is that of the comment and code of ns-2.35, `queue/gk.cc`.
 //!
 //! ## Differences
-//! 1. ns-2 stops its clock `t_0` while the virtual queue is empty, so the first departure afterwards drains the virtual
-//!    queue for all that time, and the first arrivals of a burst do not count. `dialect = "ns2"` does the same; here the
-//!    clock runs.
+//! 1. In ns-2, and with `dialect = "ns2"`, `t_0` (the last drain) stands while the virtual queue is empty. So the first
+//!    departure afterwards drains it for all that time, and the first arrivals of a burst do not count. By default it
+//!    runs.
 //! 2. ns-2 marks when the link asks for a packet and one has arrived, which comes to the same.
 //! 3. In ns-2, and with `dialect = "ns2"`, a buffer of N packets holds N - 1: the test is after the arrival has joined.
 //! 4. ns-2 counts packets; `unit = "byte"` counts bytes. `victim = "front"` is ns-2's `drop_front_`.

@@ -31,8 +31,8 @@
 //! 1. Linux keeps probabilities in 16 bits; here they are real numbers, with Linux's steps, 66/65535 and 11/65535, as
 //!    defaults. From 0 to 1 are 993 steps in both. `tc` sends steps of its own where nothing is said, 33/65535 and
 //!    3/65535 (iproute2, `q_sfb.c`), so that the kernel's are those of a queue set up without `tc`: `d1` and `d2`.
-//! 2. The paper has 2 levels of 23 bins, moves a bin's `p` at most once in BLUE's freeze time, and a penalty box with a
-//!    fixed rate. [paper?] `levels`, `bins`, `freeze` give the first two; Linux has no freeze time.
+//! 2. The paper has 2 levels of 23 bins, moves a bin's `p` at most once a BLUE freeze time, and has a fixed-rate
+//!    penalty box. [paper?] `levels`, `bins`, `freeze` give the first two; Linux has no freeze time.
 //! 3. The penalty: Linux restarts counting time at each arrival that finds less than one token, and rounds tokens
 //!    down, so a flow whose packets come closer than 1/`penalty_rate` gets nothing after its burst. That is the
 //!    default here; `token_rule = "exact"` keeps the fraction of a token, and such a flow gets `penalty_rate`.

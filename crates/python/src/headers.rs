@@ -8,8 +8,8 @@ use pyo3::types::PyBytes;
 const NO_OPERATION: u8 = 1;
 const WINDOW: u16 = u16::MAX;
 
-/// The IPv4 header of a packet of `size` bytes, and its TCP header with `options` bytes of options (no-operations), or
-/// without `flags` its UDP header. TCP's and UDP's checksums are 0, as the payload is not known.
+/// The IPv4 header of a packet of `size` bytes, and its TCP header with `options` bytes of no-operations, or, if
+/// `flags` is 0, its UDP header. TCP's and UDP's checksums are 0, as the payload is not known.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub fn packet_headers<'py>(

@@ -175,7 +175,7 @@ pub enum Action {
 }
 
 const OWN: u32 = 1 << 31;
-/// Number of links, from a flow's first on, among which its own links are searched.
+/// How many links, from a flow's first on, are searched for its own.
 pub const OWN_LINKS: usize = 4;
 /// The hop leads to a host.
 pub const NO_LINK: u32 = OWN - 1;

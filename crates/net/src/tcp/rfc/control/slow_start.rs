@@ -92,7 +92,7 @@ impl SlowStart {
         super::slow_start(window, ack.segments, most)
     }
 
-    /// A loss or a mark: HyStart++ is for the first slow start alone (4.3), SEARCH for the next one anew.
+    /// After a loss or mark SEARCH starts anew; HyStart++, for the first slow start only (4.3), ends.
     pub fn end(&mut self) {
         self.hystart = None;
         if let Some(search) = &mut self.search {

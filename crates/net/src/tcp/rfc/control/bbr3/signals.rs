@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// Round trips over which aggregation counts, once the pipe is full.
 const EXTRA_ACKED_FILTER: u64 = 10;
-/// The pipe is full if the delivery rate has not grown by this factor in so many round trips.
+/// The pipe is full unless the delivery rate grows by this factor in `FULL_BW_COUNT` rounds.
 const FULL_BW_GROWTH: f64 = 1.25;
 const FULL_BW_COUNT: u32 = 3;
 
