@@ -7,6 +7,7 @@ what their commands print today where other numbers stand.
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 import shlex
@@ -15,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,6 +60,52 @@ def environment(folder: Path) -> dict[str, str]:
         script.chmod(0o755)
     path = f"{folder}{os.pathsep}{os.environ['PATH']}"
     return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT / "python"), "CARGO_NET_OFFLINE": "true"}
+
+
+LOADED = """
+import json, os, sys
+import earlydrop.cli.entry as entry, earlydrop.cli.commands as cli, earlydrop.study.report, earlydrop.sweeps.report, polars, scipy.special
+[cli.app[name] for name in cli.COMMANDS]
+for line in sys.stdin:
+    words, folder, around, printed = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(around)
+        for number, file in ((0, os.devnull), (1, printed), (2, printed)):
+            os.dup2(os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT), number)
+        sys.argv = words
+        code = entry.main()
+        sys.stdout.flush()
+        os._exit(code)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+"""A process that has loaded what the commands load, and forks for each: most of them take less than loading does."""
+
+
+@cache
+def loaded() -> subprocess.Popen[str]:
+    """The one process of `LOADED`; it ends with this one, which closes its input."""
+    return subprocess.Popen(
+        [sys.executable, "-c", LOADED],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+    )
+
+
+def called(words: Sequence[str], folder: Path, around: dict[str, str]) -> tuple[int, str]:
+    """The exit code of a command, and what it prints on both streams."""
+    if words[0] != "earlydrop" or not hasattr(os, "fork"):
+        made = subprocess.run(words, cwd=folder, env=around, capture_output=True, text=True, check=False)
+        return made.returncode, made.stdout + made.stderr
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as printed:
+        asked, answers = loaded().stdin, loaded().stdout
+        assert asked is not None and answers is not None
+        print(json.dumps([words, str(folder), around, printed.name]), file=asked, flush=True)
+        return int(answers.readline()), printed.read()
 
 
 @dataclass
@@ -137,13 +185,12 @@ def run(
             command = [sys.executable, str(file)]
         else:
             command = shlex.split(text)
-        made = subprocess.run(command, cwd=here, env=around, capture_output=True, text=True, check=False)
-        whole = made.stdout + made.stderr
+        code, whole = called(command, here, around)
         printed = whole.splitlines()
         expected = codes if fails and text.endswith(tuple(fails)) else (0,)
-        assert made.returncode in expected, f"{page.name}: {text}\n{whole}"
+        assert code in expected, f"{page.name}: {text}\n{whole}"
         ran.done.append(text)
-        if made.returncode:
+        if code:
             ran.failed.append(text)
     return ran
 

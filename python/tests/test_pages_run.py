@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 from pathlib import Path
 
 import page_runner
@@ -60,11 +59,9 @@ def here(page: Path) -> list[str]:
 def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
     around = page_runner.environment(tmp_path / ".bin")
     (tmp_path / "validation").symlink_to(ROOT / "validation")
-    run = lambda *words: subprocess.run(  # noqa: E731
-        ["earlydrop", *words], cwd=tmp_path, env=around, capture_output=True, text=True, check=False
-    )
-    assert run("init", "first").returncode == 0
-    assert run("init", "home").returncode == 0
+    run = lambda *words: page_runner.called(["earlydrop", *words], tmp_path, around)  # noqa: E731
+    assert run("init", "first")[0] == 0
+    assert run("init", "home")[0] == 0
     sweeps = [b for kind, b in fences((ROOT / "docs/sweeps.md").read_text(encoding="utf-8")) if kind == "toml sweep"]
     loads = sweeps[0]
     for whole, short in SHORT.items():
@@ -76,10 +73,9 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
         if words[0] == "init":
             (tmp_path / f"{words[1]}.toml").unlink(missing_ok=True)
         if words[0] == "report" and not (tmp_path / "out/loads").is_dir():
-            assert run("sweep", "loads.toml").returncode == 0
-        made = run(*words, *CHEAPER.get(words[0], []))
-        expected = 2 if text.endswith(FAILS) else 0
-        assert made.returncode == expected, f"{name(page)}: {text}\n{made.stdout}{made.stderr}"
+            assert run("sweep", "loads.toml")[0] == 0
+        code, printed = run(*words, *CHEAPER.get(words[0], []))
+        assert code == (2 if text.endswith(FAILS) else 0), f"{name(page)}: {text}\n{printed}"
 
 
 def test_no_entry_of_the_tables_is_idle() -> None:
