@@ -64,7 +64,8 @@ def environment(folder: Path) -> dict[str, str]:
 
 LOADED = """
 import json, os, sys
-import earlydrop.cli.entry as entry, earlydrop.cli.commands as cli, earlydrop.study.report, earlydrop.sweeps.report, polars, scipy.special
+import earlydrop.cli.commands as cli, earlydrop.cli.entry as entry
+import earlydrop.study.report, earlydrop.sweeps.report, polars, scipy.special
 [cli.app[name] for name in cli.COMMANDS]
 for line in sys.stdin:
     words, folder, around, printed = json.loads(line)
@@ -103,7 +104,8 @@ def called(words: Sequence[str], folder: Path, around: dict[str, str]) -> tuple[
         return made.returncode, made.stdout + made.stderr
     with tempfile.NamedTemporaryFile("r", encoding="utf-8") as printed:
         asked, answers = loaded().stdin, loaded().stdout
-        assert asked is not None and answers is not None
+        assert asked is not None
+        assert answers is not None
         print(json.dumps([words, str(folder), around, printed.name]), file=asked, flush=True)
         return int(answers.readline()), printed.read()
 
