@@ -1,8 +1,8 @@
 //! # MRED
 //!
 //! ## What it does
-//! RED that looks at the queue of the moment as well as at the average, so that neither reacts to a burst that is
-//! already over. With the queue `q` that the arrival finds:
+//! RED that looks at the queue of the moment as well as at the average, so that it does not react to a burst already
+//! over. With the queue `q` that the arrival finds:
 //!
 //! | q | what happens |
 //! |---|---|
