@@ -46,7 +46,7 @@ words! {
     pub(super) enum ActiveFlows {
         /// The flows in the list.
         List = "list",
-        /// Estimated by the share of arrivals found in it.
+        /// Estimated by the share of hits.
         Hits = "hits",
     }
 }
