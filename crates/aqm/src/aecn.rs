@@ -31,8 +31,8 @@
 //! 4. Dedu, Linck and Spies speak of "flow sub-queues". Here all packets wait in one queue, first in, first out, and a
 //!    group's sub-queue is the order of its packets in it. (reconstruction)
 //! 5. Each group has its own RED count, so its drops are spread evenly over its own packets. (reconstruction)
-//! 6. The scheme is made for ECN: where a mark is due and the arrival is not ECN-capable, it is dropped. It is marked
-//!    itself if no waiting packet of its group can be, and always with `mark_from = "tail"`.
+//! 6. The scheme is made for ECN: where a mark is due, an arrival that is not ECN-capable is dropped. Another is marked
+//!    itself only if no waiting packet of its group can be; `mark_from = "tail"` always marks it.
 //! 7. A packet without a round-trip time belongs to the group that `no_hint` names. (reconstruction)
 //! 8. Thresholds are RED's of 1993, `max_p` at the start is 0.1: the paper's were not readable.
 //!

@@ -24,7 +24,7 @@
 //! (<https://github.com/nsg-ethz/SP-PIFO>), the sketch is that of Cormode and Muthukrishnan, 2005, with maxima.
 //!
 //! ## Differences
-//! 1. There a packet is dropped if `r - R > queues`. One with `r - R = queues` then joins the FIFO that is being
+//! 1. There a packet is dropped if `r - R > queues`. A packet with `r - R = queues` then joins the FIFO that is being
 //!    served, and overtakes the packets of its own flow. Here it is dropped.
 //! 2. There each FIFO has a buffer of its own, 320 packets. Here all share the limit.
 //! 3. There every flow keeps a bid (`bids = "exact"`); here a bid is forgotten once its round has passed. The sketch's

@@ -27,7 +27,7 @@
 //! 2. There virtual time is the rank of the packet that left last. Here it does not run back, and at the end of a busy
 //!    period it is the largest finish time, as in start-time fair queueing.
 //! 3. There SYNs and ACKs pass unless the buffer is full, and enter no window. Here all packets are alike.
-//! 4. There `C` and `c` are bytes. Here they are what the limit is in, packets or bytes.
+//! 4. There `C` and `c` are bytes. Here they are in the limit's unit, packets or bytes.
 //! 5. `sampling`: the paper's switch keeps the ranks of a share of the arrivals, the simulator all ranks. Here every
 //!    n-th is kept, by count (ours).
 //! 6. A drop by the rule counts as forced. Packets are dropped, never marked.

@@ -31,8 +31,8 @@
 //! 4. `victim = "front"` is ns-2's `drop_front_` and `markfront_`, both on: the oldest waiting packet is hit in place
 //!    of the arrival, also where the real buffer overflows. There ns-2 drops one packet, however small, and lowers its
 //!    count of bytes by the arrival's size; here the oldest go until the arrival fits.
-//! 5. ns-2 has `alpha` as a constant of 0.15; `alpha = 0.15` and `C_v = 0.8 C` at the first arrival are the defaults
-//!    here too.
+//! 5. In ns-2 `alpha` is a constant, 0.15. The defaults are ns-2's: `alpha = 0.15`, and `C_v = 0.8 C` at the first
+//!    arrival.
 //! 6. A drop is certain, so it is counted as forced.
 //! 7. Queue and load are in bytes by default, as in ns-2; a limit in packets then means packets of `mean_packet` for
 //!    the virtual queue, in the dialect ns2 for both.

@@ -18,10 +18,10 @@
 //! literature, checked against two ports to ns-3. [paper?]
 //!
 //! ## Differences
-//! 1. `threshold`: in the paper `p` rises at a full buffer, in a variant above a queue length `L`. So here, with the
+//! 1. `threshold`: in the paper `p` rises at a full buffer, in a variant above a queue length `L`. The same here: at a
 //!    full buffer unless a length is given. The length itself drops no arrival.
 //! 2. Long idle periods: to the letter, an idle period is one event, however long (`idle = "once"`). With
-//!    `idle = "per_freeze"`, the default, the next arrival, before its draw, takes `d2` off for each whole `freeze`
+//!    `idle = "per_freeze"`, the default, the next arrival, before its draw, lowers `p` by `d2` for each whole `freeze`
 //!    that the link was idle since the last change. Each ns-3 port has one of the rules; the port with `per_freeze`
 //!    measures in whole milliseconds and forgets the last change. (reconstruction)
 //! 3. Early drops do not move `p`. One public port counts them as losses, so that `p` feeds itself.

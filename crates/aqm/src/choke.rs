@@ -23,8 +23,8 @@
 //! 2. linux: the average is the kernel's fixed-point one, in packets; its whole packets above `min_th`, times the
 //!    count, are compared with a random number drawn once per drop, as in the kernel. Above `max_th` a packet that can
 //!    be marked is marked (`ecn_over_max = "drop"` is the kernel's `harddrop`). The range of that random number,
-//!    (max_th - min_th)/max_p, is a division of integers in the kernel and one of reals here: they differ by less than
-//!    one in 10^5.
+//!    (max_th - min_th)/max_p, is a division of integers in the kernel and one of reals here: the two differ by less
+//!    than one in 10^5.
 //! 3. Drawing: a random number names a slot of the ring; if an earlier match has emptied it, another number is drawn.
 //!    After three empty slots Linux, and the dialect, take the oldest packet, which is thus likelier than others. The
 //!    kernel never removes such holes; here there are at most three per packet, so the oldest packet is taken in this

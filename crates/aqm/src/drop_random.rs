@@ -14,8 +14,8 @@
 //! 2. A limit of N holds N packets, N - 1 in ns-2's DropTail (`capacity_rule = "n_minus_1"`), as in `droptail`.
 //! 3. A limit in bytes: as many packets are dropped as the arrival needs; an arrival too large for the empty queue is
 //!    itself dropped, and no other packet is. (reconstruction)
-//! 4. Draws: none while the buffer has space; then one random number for each packet dropped, and another for each hole
-//!    of a removed packet.
+//! 4. Draws: none while the buffer has space; then one random number per packet dropped, and another per hit on the
+//!    hole of a removed packet.
 //!
 //! ## Example
 //! ```

@@ -20,7 +20,7 @@
 //!
 //! ## Differences
 //! 1. Whether the paper spreads drops by a count since the last one is not known [paper?]. Here each packet is drawn
-//!    independently with p_b; `count_spacing` turns RED's spacing on, in the way of the dialect.
+//!    independently with p_b; `count_spacing` turns RED's spacing on, by the dialect's rule.
 //! 2. The thresholds of the paper's runs are not known: 24 and 72 are our choice, those of the study `tred`.
 //! 3. The dialects (idle decay, the rule for short queues, byte mode) are RED's, not the paper's. Without spacing linux
 //!    draws a number for each packet, where RED draws one for each drop.

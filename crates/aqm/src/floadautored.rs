@@ -70,8 +70,8 @@
 //! 3. The chapter prints both Delta/zC and Delta/z C; here Delta/(z C) in both readings, as in YELLOW.
 //! 4. Delta/C is 0.003 at 3750 packets/s, the link for which Delta = 11.25 was made, and 0.09 at 125 packets/s.
 //!    `delta_norm` takes Delta/3750 at any rate. "auto" is on for the intended reading, off for the literal one.
-//! 5. How lambda is measured is not said: see `estimator`, `slot`, `rate_weight`, `rate_window`, `measured`. z is not
-//!    taken below 0.05 in the intended reading.
+//! 5. How lambda is measured is not said: see `estimator`, `slot`, `rate_weight`, `rate_window`, `measured`. In the
+//!    intended reading z is at least 0.05.
 //! 6. The intended reading has variants: by `load`, z is that of the link itself, or YELLOW's with its queue control
 //!    function; with `accumulate`, as in YELLOW, the load moves the last probability instead of p_a.
 //! 7. After a silence of more than 4096 slots (41 s by default) the later slots are skipped; nothing moves any more by

@@ -1,8 +1,8 @@
 //! # FQ
 //!
 //! ## What it does
-//! Fair queueing: every flow has a FIFO, and the packets leave in the order of their ends in a fluid: on a link that
-//! serves all flows at once, bit by bit. A packet of L bytes that arrives at time a gets the tags
+//! Fair queueing: every flow has a FIFO, and packets leave in the order in which a fluid, a link that serves all flows
+//! at once, bit by bit, would finish them. A packet of L bytes that arrives at time a gets the tags
 //!
 //! ```text
 //! S = max(F of the flow's packet before, V(a))        F = S + L/w

@@ -28,11 +28,11 @@
 //!    | half of the fattest queue | its packets | its bytes | its bytes |
 //!    | after that, `count` | stays | grows by the packets dropped | stays |
 //!    | CoDel's small backlog | the queue's | that of all queues | the queue's |
-//!    | empty new queue | to the old ones | so, if there is an old one, else idle | to the old ones |
+//!    | empty new queue | to the old ones | to the old ones if there are any, else idle | to the old ones |
 //!    | one queue holds the whole limit | as any overflow | as any overflow | the arrival is dropped |
 //!    | `memory_limit`, auto | none | 32 MiB | none |
 //!
-//! 2. RFC 8290 ends a queue's turn at a negative deficit; Linux, ns-3 and this also end it at 0 (a reconstruction).
+//! 2. In RFC 8290 a queue's turn ends at a negative deficit; in Linux, ns-3 and here at 0 too (a reconstruction).
 //! 3. Half of an odd number of packets or bytes is rounded down, as the sources do with bytes; at least one packet,
 //!    perhaps the arrival, is dropped.
 //! 4. RFC 8290 hashes the five-tuple. Here the flow key is hashed (`classify = "hash"`). `set_associative` is ns-3's

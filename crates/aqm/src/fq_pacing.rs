@@ -2,8 +2,8 @@
 //!
 //! ## What it does
 //! Linux's `fq`: a FIFO for each flow, served by deficit round robin with new flows before old ones, in three bands
-//! that share the link by weights. With `maxrate` no flow sends faster than that: after a burst of its credit, the next
-//! packet waits until the rate allows it, and while all wait, the link is idle. Without `maxrate` packets wait for the
+//! that share the link by weights. With `maxrate` no flow sends faster: after a burst of its credit, the next packet
+//! waits until the rate allows it, and while all flows wait, the link is idle. Without `maxrate` packets wait for the
 //! link only. A full band or a flow with `flow_plimit` packets drops its arrival.
 //!
 //! The discipline `fq` is not this, but that of Demers, Keshav and Shenker.

@@ -9,8 +9,8 @@
 //! A flow becomes a heavy hitter when the filter has counted more than `admit_bytes` of it since the last reset, which
 //! comes every `reset_timeout`: 128 KiB in 40 ms are 26 Mbit/s. The filter has four arrays of 1024 counters. A packet
 //! raises one counter in each, at positions from the hash of its flow: three chunks of 10 bits, and the exclusive or of
-//! all. The least of the four counts for the flow. Two rules keep other flows' counts small: once a flow is a heavy
-//! hitter its packets are not counted ("shielding"), and a counter rises only as far as the least of the four with the
+//! all. The least of the four is the flow's count. Two rules keep other flows' counts small: once a flow is a heavy
+//! hitter its packets are not counted ("shielding"), and a counter rises at most to the least of the four plus the
 //! packet ("conservative update"). A heavy hitter that sends nothing for `evict_timeout` ceases to be one.
 //!
 //! | event | rule (`sch_hhf.c`) |

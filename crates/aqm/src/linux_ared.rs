@@ -28,8 +28,8 @@
 //!    they are queue lengths, packets of `mean_packet` or bytes, and the defaults are those of the example in
 //!    tc-red(8).
 //! 5. tc takes 10 Mbit/s for the idle decay unless `bandwidth` says otherwise; `"auto"` here is the rate of the link.
-//! 6. The idle decay as the kernel runs it, 15.6 times slower than tc means it to, with iproute2 6.15's table; `tc =
-//!    "iproute2-6.14"` is that of older ones: see `red`, item 6.
+//! 6. The idle decay is the kernel's, 15.6 times slower than tc means it to be, with iproute2 6.15's table;
+//!    `tc = "iproute2-6.14"` is that of older ones: see `red`, item 6.
 //! 7. `nodrop` and `harddrop` need ECN in tc. Here they have no effect without it.
 //!
 //! ## Example

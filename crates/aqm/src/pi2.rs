@@ -15,8 +15,8 @@
 //! | of a scalable sender (`scalable`), if it can be marked | `p`: a mark |
 //! | any other | `(p/k)^2`: a mark if it can be marked, else a drop |
 //!
-//! Reno's window goes with `1/sqrt(p)` and DCTCP's with `1/p`: the square makes them equals in one queue. It is two
-//! random numbers that are both below `p/k`. Nothing is signalled while less than two packets of `mtu` wait.
+//! Reno's window goes with `1/sqrt(p)` and DCTCP's with `1/p`: the square makes them equals in one queue. To hit, two
+//! random numbers must be below `p/k`. Nothing is signalled while less than two packets of `mtu` wait.
 //!
 //! `dualpi2` has the same controller over two queues, with less delay for the scalable senders. There the probability
 //! of the classic ones is `p'^2` and that of the others `k p'`: `p` here is `k p'` there.

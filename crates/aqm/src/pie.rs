@@ -32,7 +32,7 @@
 //!    | it is renewed when | `p = 0` and low delay, at an arrival | the same, by the timer | the same for 1.5 s, by the timer |
 //!    | marked while | `p < 0.1` | `p <= 0.1` | `p < 0.1` |
 //!    | `derandomise`, `fast_growth`, auto | off, off | on, on | off, off |
-//!    | two without delay | `0.98 p` | `p - p/64`, not while packets wait | `0.98 p` |
+//!    | two updates without delay | `0.98 p` | `p - p/64`, not while packets wait | `0.98 p` |
 //!    | sum of `derandomise` restarts at | drops, random marks | drops, random marks | drops |
 //!    | `byte_scaling` by | `size/mean_packet` | the same, to `mean_packet` bytes | `size/mean_packet`, auto with a limit in bytes |
 //!    | random number | `U < p` | `U < p` | `U <= p` |
@@ -43,7 +43,7 @@
 //!    as in Linux and ns-3, with their rule that a departure that empties the queue counts as no delay
 //!    (`zero_when_empty`): without it the last delay would stand on an idle link and `p` would never fall.
 //! 3. The cap on an update is optional in RFC 8033 (5.5). Here it is on, as in Linux and ns-3. Derandomisation is in
-//!    appendix B only; here it is off unless `linux`. In it `p` decays below half of `qdelay_ref`:
+//!    appendix B only; here it is off unless `linux`. In appendix B `p` decays below half of `qdelay_ref`:
 //!    `decay_when = "below_half"`.
 //! 4. Without room the arrival is dropped before anything is drawn or counted, as in all sources.
 //! 5. The sums of `derandomise` are compared with 0.85 and 8.5 less 1e-9, because sums of binary fractions fall short:

@@ -3,7 +3,7 @@
 //! ## What it does
 //! A FIFO for each of the eight traffic classes of the packets. The link takes from the first class that has any, so
 //! that a class waits until all before it are empty, for ever if need be. By default class 0 is first, all classes
-//! share the buffer, and when full it drops the arrival. With `buffer = "each"` every class has an eighth of the limit
+//! share the buffer, and a full buffer drops the arrival. With `buffer = "each"` every class has an eighth of the limit
 //! for itself, as bands have buffers of their own in Linux's `prio` and `pfifo_fast`. With `first = "high"` and
 //! `victim = "last"` it is `skbprio`: a full buffer drops the newest packet of the class served last, if that class is
 //! behind the arrival's.

@@ -24,7 +24,7 @@
 //! 1. From the text: the list and its upkeep, r = 1 and d = 0 for a new flow, alpha = beta = 0.1, 10 packets for a slow
 //!    flow, the certain drop, RED's values, that both thresholds rise for slow flows. Everything else here is our
 //!    reconstruction, and a parameter: the page `docs/algorithms/sfred.md` gives the reasons and what each choice does.
-//! 2. Fair rate: received packets by active flows. `fair_rate`, `throughput` and `active_flows` have the other
+//! 2. The fair rate is received packets divided by active flows. `fair_rate`, `throughput`, `active_flows` have other
 //!    readings.
 //! 3. Margins are relative: an absolute distance of 0.1 from the average would not suit every load. `fast_test` and
 //!    `loss_test` have the absolute ones.

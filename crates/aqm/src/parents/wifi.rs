@@ -2,7 +2,7 @@
 //!
 //! An access point's service: packets leave in aggregates of one station, each at the station's own rate, after a time
 //! without transmission for access to the medium. A packet's station is its class. The link behind the parent carries
-//! them on, at least as fast as any station.
+//! packets on, at least as fast as any station.
 //!
 //! With `fair = "airtime"` stations share the time on air, as in Linux; with `"turns"` each sends an aggregate in turn,
 //! so that a slow station takes most of the time (the performance anomaly). With `queues = "shared"` all stations wait
@@ -13,7 +13,7 @@
 //! |---|---|
 //! | arrival | goes to its station's child; a station that had none waiting is next (`__ieee80211_schedule_txq`) |
 //! | the medium is free | the first station whose deficit is not below 0; those before it earn a quantum and go to the end (`ieee80211_next_txq`) |
-//! | aggregate | its packets, while there are any, up to `packets`, `bytes` and `time` (`ath_tx_form_aggr`) |
+//! | aggregate | the station's packets, while there are any, up to `packets`, `bytes` and `time` (`ath_tx_form_aggr`) |
 //! | transmission | `access`, then the packets one after the other; each goes on when it has been sent |
 //! | its time | is taken from the station's deficit (`ieee80211_register_airtime`); the station stays first until that is below 0 |
 //!
