@@ -13,7 +13,7 @@
 //! | arrival | dropped if its band holds `limit` packets, or its flow `flow_plimit` (`fq_enqueue`) |
 //! | arrival when no packet waits in a flow that may send | the fast path: a FIFO of up to 8 packets, served first and counted by no limit; not with `maxrate` (`fq_fastpath_check`) |
 //! | arrival of a flow that is not in line | last of the new flows; if it left longer than `refill_delay` ago, with a quantum at least (`fq_enqueue`) |
-//! | departure | the band served last while it has credit and flows in line, else the next; it earns its weight, up to which it saves (`fq_dequeue`) |
+//! | departure | the band served last while it has credit and flows in line, else the next, whose credit grows by its weight, not above it (`fq_dequeue`) |
 //! | a flow has no credit at its turn | it earns a quantum and goes last among the old (`fq_dequeue`) |
 //! | a flow has no packet at its turn | a new one goes last among the old, an old one leaves the line (`fq_dequeue`) |
 //! | a flow's packet is before its time | the flow leaves the line until then, and returns last among the old (`fq_flow_set_throttled`, `fq_check_throttled`) |

@@ -67,7 +67,7 @@ const OWN: [Param; 1] = [Param {
     kind: Kind::Flag { auto: false },
     default: Value::Flag(true),
     source: "our reading",
-    doc: "A queue above max_th takes the place of a smaller average; off, only drops at a short queue are suppressed.",
+    doc: "A queue above max_th replaces a smaller average; off, only drops at a short queue are suppressed.",
 }];
 
 /// The declaration.

@@ -42,8 +42,8 @@
 //! 2. RFC 8033 measures the rate of departures in section 5.2 and allows timestamps. Here timestamps are the default,
 //!    as in Linux and ns-3, with their rule that a departure that empties the queue counts as no delay
 //!    (`zero_when_empty`): without it the last delay would stand on an idle link and `p` would never fall.
-//! 3. The cap on an update is optional in RFC 8033 (5.5). Here it is on, as in Linux and ns-3. Derandomisation is in
-//!    appendix B only; here it is off unless `linux`. In appendix B `p` decays below half of `qdelay_ref`:
+//! 3. The cap on an update is optional in RFC 8033 (5.5). Here it is on, as in Linux and ns-3. Derandomisation, in
+//!    appendix B only, is off here unless `linux`. In appendix B `p` decays below half of `qdelay_ref`:
 //!    `decay_when = "below_half"`.
 //! 4. Without room the arrival is dropped before anything is drawn or counted, as in all sources.
 //! 5. The sums of `derandomise` are compared with 0.85 and 8.5 less 1e-9, because sums of binary fractions fall short:

@@ -30,7 +30,7 @@
 //! ## Differences
 //! 1. Linux keeps probabilities in 16 bits; here they are real numbers, with Linux's steps, 66/65535 and 11/65535, as
 //!    defaults. From 0 to 1 are 993 steps in both. If none are given, `tc` sends its own steps, 33/65535 and 3/65535
-//!    (iproute2, `q_sfb.c`); the kernel's, the defaults of `d1` and `d2`, are for a queue set up without `tc`.
+//!    (iproute2, `q_sfb.c`); the kernel's, the defaults here, are for a queue set up without `tc`.
 //! 2. The paper has 2 levels of 23 bins, moves a bin's `p` at most once a BLUE freeze time, and has a fixed-rate
 //!    penalty box. [paper?] `levels`, `bins`, `freeze` give the first two; Linux has no freeze time.
 //! 3. The penalty: Linux restarts counting time at each arrival that finds less than one token, and rounds tokens down,
@@ -132,7 +132,7 @@ const PARAMS: [Param; 12] = [
         Unit::Seconds,
         1e9,
         60.0,
-        "Time before a rehash in which unresponsive flows warm up the other set of bins.",
+        "Time before a rehash in which unresponsive flows warm up the other bins.",
     ),
     real(
         "penalty_rate",
@@ -165,7 +165,7 @@ const PARAMS: [Param; 12] = [
             Unit::Seconds,
             1000.0,
             0.0,
-            "A bin's probability changes only if its last change is longer ago.",
+            "A bin's probability changes only if its last change is longer ago than this.",
         )
     },
 ];

@@ -122,7 +122,7 @@ const OWN: [Param; 6] = [
         kind: Kind::Real { low: 0.0, high: f64::INFINITY, open_low: true, open_high: true, auto: false },
         default: Value::Real(256.0),
         source: PAPER,
-        doc: "Flows from which the drop probability depends on the buffer alone; below it falls with their square.",
+        doc: "Flows from which the drop probability depends on the buffer alone; below, it falls with their square.",
     },
 ];
 

@@ -159,7 +159,7 @@ pub(super) const PARAMS: [Param; 23] = [
         kind: Kind::Whole { low: 0, high: 1_000_000 },
         default: Value::Whole(0),
         source: "Linux",
-        doc: "The step spares packets that found fewer than this in L when they arrived.",
+        doc: "The step spares packets that found fewer packets than this in L.",
     },
     Param {
         name: "ramp_start",

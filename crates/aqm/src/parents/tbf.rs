@@ -43,7 +43,7 @@ const fn bytes(name: &'static str, default: i64, source: &'static str, doc: &'st
 }
 
 const PARAMS: &[Param] = &[
-    rate("rate", "ours", "What leaves in the long run; auto is the link's rate."),
+    rate("rate", "ours", "Rate in the long run; auto is the link's."),
     bytes("burst", 15_140, "ours: ten packets", "Size of the bucket: what leaves at once after a pause."),
     rate("peakrate", "Linux: none", "Rate within a burst; auto is unlimited."),
     bytes("mtu", 1514, "Linux: a packet of Ethernet", "Size of the second bucket, with `peakrate`."),
