@@ -57,7 +57,7 @@ pub const PARAMS: [Param; 5] = [
         kind: Kind::Choice(Classify::WORDS),
         default: Value::Choice("hash"),
         source: "RFC 8290, 4.1.1; ns-3: set_associative as an option",
-        doc: "A flow's queue: by hash; its own or an idle one of the 8 of its hash; a private one while there are any.",
+        doc: "A flow's queue: by hash; its own or an idle one of the 8 of its hash; one to itself while any is idle.",
     },
     Param {
         name: "quantum",
