@@ -9,7 +9,7 @@
 //! |---|---|
 //! | late | `sojourn >= target`, and more than `max_packet` bytes wait behind the packet |
 //! | first drop | the first late packet `interval` after packets became late |
-//! | next drop | `drop_next = drop_next + interval/sqrt(count)`, `count` the drops since |
+//! | next drop | `drop_next = drop_next + interval/sqrt(count)`, `count` the drops so far |
 //! | leaves | at the first packet that is not late |
 //! | drops again | within `16 interval` of `drop_next`, it continues with the count it had gained, else with 1 |
 //!

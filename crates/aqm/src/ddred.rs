@@ -19,7 +19,7 @@
 //! ## Differences
 //! 1. Who is searched (reconstruction): the paper has the router search the queue, and drop what it finds there instead
 //!    of the arrival. Here the arrival is a candidate too; else a near arrival could push out a packet from farther
-//!    away, against the paper's section IV. `searched = "queue"` is the letter.
+//!    away, against the paper's section IV. `searched = "queue"` follows the letter.
 //! 2. Ties (reconstruction): the newest is dropped, so the arrival before a queued packet. The paper's remark that
 //!    packets are marked "from up to bottom", so that the notice comes late, supports this. `tie = "oldest"` is the
 //!    other rule.

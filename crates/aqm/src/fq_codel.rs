@@ -10,7 +10,7 @@
 //! | whose turn | the first of the new queues, else the first of the old |
 //! | quantum used up | the queue gets another and goes to the end of the old ones |
 //! | empty | a new one goes to the end of the old ones, an old one becomes idle |
-//! | departure | what CoDel leaves of the queue's head |
+//! | departure | the queue's head, unless CoDel drops it |
 //! | more than the limit waits | the queue with the most bytes loses half of itself from its head, 64 packets at most |
 //!
 //! One random number is drawn, at the start: the salt of the hash.

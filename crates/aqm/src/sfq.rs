@@ -25,8 +25,8 @@
 //!    count bytes. `allot_unit` is 8 or 1.
 //! 3. linux: RED inside each flow (`redflowlimit`) is left out. It is off there by default, neither the paper
 //!    nor ns-2 has it, and it is no rule of fairness: a flow's queue has an average and a curve of its own, in bytes.
-//! 4. linux: of flows with equally many packets, the one whose number changed last loses a packet; if all have one, the
-//!    one whose turn it is. As in the kernel, the tail goes, or the head with `headdrop`.
+//! 4. linux: of flows with equally many packets, the one whose number changed last loses a packet; if all have one
+//!    packet, the one whose turn it is. As in the kernel, the tail goes, or the head with `headdrop`.
 //! 5. linux: the limit is at most `depth * flows`, and `flows` at most the limit and `divisor`, as in the kernel. The
 //!    kernel needs a power of two as `divisor`; here any number does.
 //! 6. linux: a new salt moves the packets to their new queues in the kernel's order, and drops those that find their

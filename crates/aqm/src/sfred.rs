@@ -31,8 +31,8 @@
 //! 4. The raised probability is linear in r_i/F, as the text argues from a throughput that is inversely proportional to
 //!    the loss rate. By the square-root law it would be the square: `boost = "squared"`.
 //! 5. The text never lets a count fall, so that a flow that has ended stays in A for ever. Here all counts are halved
-//!    every `ageing_interval` seconds and flows below one packet leave the list; `ageing = "never"` is the letter, and
-//!    the fair rate is then taken from the list (`fair_rate = "auto"`), as R includes flows that the list has
+//!    every `ageing_interval` seconds and flows below one packet leave the list; `ageing = "never"` follows the letter,
+//!    and the fair rate is then taken from the list (`fair_rate = "auto"`), as R includes flows that the list has
 //!    forgotten.
 //! 6. "All the subsequent packets from the flow are dropped": the text does not say until when. The raised probability
 //!    itself lifts the loss rate of a fast TCP flow over the margin, and a flow that is condemned for good gets
@@ -40,8 +40,8 @@
 //!    alone.
 //! 7. Slow flows share RED's count of packets since the last drop, which an average below their raised min_th resets.
 //!    With `slow_count = "own"` they have one of their own.
-//! 8. A list of N flows by hash and linked list, not searched one by one: a packet costs the same for every N. Halving
-//!    costs N steps, once an interval, at the first arrival after it.
+//! 8. The list of N flows has a hash table, and is not searched one by one: a packet costs the same for every N.
+//!    Halving costs N steps, once an interval, at the first arrival after it.
 //! 9. The paper works in packets ("packet mode") and says that all can be computed in bits. `counts = "bits"` does: a
 //!    packet then counts as its part of `mean_packet`, so that a slow flow's 10 are the bits of ten mean packets.
 //!    (reconstruction)
