@@ -1,14 +1,14 @@
 //! # AECN
 //!
 //! ## What it does
-//! Adaptive ECN. Senders write their round-trip time into their packets, and the router sorts packets into three groups
-//! by it. One average queue serves all, but each group has a `max_p` of its own, and a mark goes to the front: to the
-//! packet of the group that has waited longest and has no mark yet. Every `interval` seconds
+//! Adaptive ECN. Senders write their round-trip time into their packets, and the router sorts packets by it into three
+//! groups. All groups share one average, but each has its own `max_p`. A mark goes to the front: to the group's oldest
+//! waiting packet without a mark. Every `interval` seconds
 //!
 //! `max_p_g := max_p_g share_g/fair_g`, kept between `bottom` and `top`,
 //!
-//! with the group's share of the bytes that arrived and its share of the flows that sent them: a group that takes more
-//! than its flows' part is marked more.
+//! where `share_g` is the group's share of the arrived bytes and `fair_g` its share of the flows: a group that takes
+//! more than its flows' part is marked more.
 //!
 //! | group | round-trip time |
 //! |---|---|
@@ -26,14 +26,14 @@
 //! 2. The rule for `max_p` is ours: it is ARED's idea, with fairness in place of a target queue. A group without
 //!    arrivals in the interval keeps its value (its rule would be 0/0). The bounds 0.01 and 0.5 are ARED's.
 //!    (reconstruction)
-//! 3. Flows are counted by the share of 1024 hashed bits that stay 0, so thousands of flows cost what ten do. With 100
-//!    flows the count is off by about 2, and it stops at 7100. (reconstruction)
+//! 3. Flows are counted by how many of 1024 hashed bits stay 0: thousands of flows cost as much as ten. The count is
+//!    off by about 2 with 100 flows, and ends at 7100. (reconstruction)
 //! 4. Dedu, Linck and Spies speak of "flow sub-queues". Here all packets wait in one queue, first in, first out, and a
 //!    group's sub-queue is the order of its packets in it. (reconstruction)
-//! 5. Each group has RED's count for itself, so that its drops are spread evenly over its own packets. (reconstruction)
-//! 6. An arrival that cannot be marked is dropped where it would be marked: the scheme is made for ECN. If no packet of
-//!    the group can still be marked, the arrival is. `mark_from = "tail"` always marks the arrival.
-//! 7. A packet without a hint belongs to the group `no_hint` says. (reconstruction)
+//! 5. Each group has its own RED count, so its drops are spread evenly over its own packets. (reconstruction)
+//! 6. The scheme is made for ECN: where a mark is due, an arrival that is not ECN-capable is dropped. Another is marked
+//!    itself only if no waiting packet of its group can be; `mark_from = "tail"` always marks it.
+//! 7. A packet without a round-trip time belongs to the group that `no_hint` names. (reconstruction)
 //! 8. Thresholds are RED's of 1993, `max_p` at the start is 0.1: the paper's were not readable.
 //!
 //! ## Example
@@ -187,7 +187,7 @@ struct Group {
     curve: Linear,
     /// What RED remembers between the group's arrivals.
     spacing: Spacing,
-    /// Serial numbers of its packets that wait and can still be marked, oldest first; older ones may have left.
+    /// Serial numbers of its waiting packets that can still be marked, oldest first; the first may have left.
     unmarked: VecDeque<u64>,
     /// Bytes that arrived in this interval.
     bytes: u64,

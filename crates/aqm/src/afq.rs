@@ -12,12 +12,11 @@
 //! | else | it joins the FIFO of round `r`, and its bid is the flow's last one |
 //!
 //! The link takes from the FIFO of round `R`; when that is empty and packets wait, `R` goes up by one. A flow can have
-//! about `queues * bytes_per_round` bytes in the queue; this, and not a control of delay, is what bounds it. No random
-//! number.
+//! about `queues * bytes_per_round` bytes waiting: its backlog is bounded, not its delay. No random number.
 //!
 //! A switch keeps the bids in a count-min sketch (`bids = "sketch"`): a bid is written into one cell of each row,
-//! unless the cell has more, and the least of a flow's cells is its last bid. Flows that share all their cells share
-//! their rate.
+//! unless the cell holds a larger bid, and the least of a flow's cells is taken as its last bid. Flows that share all
+//! cells are served as one.
 //!
 //! ## Source
 //! N. K. Sharma, M. Liu, K. Atreya, A. Krishnamurthy, "Approximating fair queueing on reconfigurable switches", USENIX
@@ -25,12 +24,12 @@
 //! (<https://github.com/nsg-ethz/SP-PIFO>), the sketch is that of Cormode and Muthukrishnan, 2005, with maxima.
 //!
 //! ## Differences
-//! 1. There a packet is dropped if `r - R > queues`. One with `r - R = queues` then joins the FIFO that is being
+//! 1. There a packet is dropped if `r - R > queues`. A packet with `r - R = queues` then joins the FIFO that is being
 //!    served, and overtakes the packets of its own flow. Here it is dropped.
 //! 2. There each FIFO has a buffer of its own, 320 packets. Here all share the limit.
-//! 3. There every flow has a bid of its own (`bids = "exact"`); here one is forgotten when the rounds have passed it.
-//!    How many rows and columns the sketch has is ours.
-//! 4. A drop because the round is too far ahead counts as forced.
+//! 3. There every flow keeps a bid (`bids = "exact"`); here a bid is forgotten once its round has passed. The sketch's
+//!    numbers of rows and columns are ours.
+//! 4. A drop for being too far ahead counts as forced.
 //!
 //! ## Example
 //! ```
@@ -79,7 +78,7 @@ const PARAMS: [Param; 5] = [
         (1, 4096),
         32,
         "runs of SP-PIFO's and AIFO's authors: AFQ_32.properties",
-        "Number of FIFOs, one a round.",
+        "Number of FIFOs, one for each round.",
     ),
     Param {
         symbol: "BpR",
@@ -97,7 +96,7 @@ const PARAMS: [Param; 5] = [
         BidsWord::WORDS,
         "exact",
         "AFQQueue.java; sketch: Sharma et al. 2018",
-        "Whether each flow's last bid is kept, or all of them in a count-min sketch.",
+        "Whether the last bids are kept flow by flow, or in a count-min sketch.",
     ),
     Param::whole("rows", Unit::None, (1, 16), 2, "ours", "Rows of the sketch."),
     Param::whole("columns", Unit::None, (1, 65_536), 1024, "ours", "Cells in a row of the sketch."),
@@ -109,7 +108,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     title: "AFQ",
     family: "several queues",
     year: 2018,
-    summary: "Fair queueing approximated by a ring of FIFOs, each for a round in which a flow may send so many bytes",
+    summary: "Fair queueing approximated by a ring of FIFOs, each for a round in which every flow may send a quota",
     source: "Sharma, Liu, Atreya, Krishnamurthy: Approximating fair queueing on reconfigurable switches, NSDI 2018",
     file: include_str!("afq.rs"),
     params: &[&PARAMS],
@@ -141,7 +140,7 @@ impl Bids {
         (0..rows).map(move |row| row * columns + hash::bucket(flow, row as u64, columns))
     }
 
-    /// Where `flow` goes on, if the round begins at `start`.
+    /// The last bid of `flow`, or `start`, where the round begins, if that is larger.
     fn later_of(&self, flow: u64, start: u64) -> u64 {
         match self {
             Bids::Exact(tags) => tags.later_of(flow, start),
@@ -174,7 +173,7 @@ impl Bids {
 
 /// The ring of FIFOs.
 struct Afq {
-    /// Their packets; a round has the FIFO of its number modulo theirs.
+    /// Their packets; round r uses FIFO r modulo their number.
     fifos: ClassFifos,
     /// How many there are.
     queues: u64,

@@ -6,14 +6,15 @@
 //!
 //! `quantile <= (C - c)/((1 - k) C)`
 //!
-//! where `C` is the limit, `c` what waits, and `quantile` the share of the window with ranks below its own: up to `k C`
-//! everything, and the fuller the queue, the lower must be the rank. All else is dropped. No packet overtakes another.
+//! where `C` is the limit, `c` what waits, and `quantile` the share of the window with ranks below the arrival's. Up to
+//! `k C` everything is admitted; beyond, the rank must be lower the fuller the queue. All else is dropped. No packet
+//! overtakes another.
 //!
-//! Ranks are start times of start-time fair queueing over the flows (`rank = "start_time"`), so that a flow that sends
-//! more than its share loses the surplus, or the classes of the packets. No random number.
+//! Ranks are the packets' classes, or start times of start-time fair queueing over the flows (`rank = "start_time"`),
+//! so that a flow that sends more than its share loses the surplus. No random number.
 //!
-//! Start times grow as flows are served. Where all flows are equally far, the last arrival has the highest rank of the
-//! window, and little more than `k C` is ever in use: a short queue, which can cost some of the link.
+//! Start times grow as flows are served. While all flows have had equal service, each arrival has the highest rank of
+//! the window, and little more than `k C` is ever used: a short queue, which can cost throughput.
 //!
 //! ## Source
 //! Z. Yu, C. Hu, J. Wu, X. Sun, V. Braverman, M. Chowdhury, Z. Liu, X. Jin, "Programmable packet scheduling with a
@@ -21,15 +22,15 @@
 //! `AIFOQueue.java` (<https://github.com/netx-repo/AIFO>).
 //!
 //! ## Differences
-//! 1. There the rank is the finish time of the packet. Here it is its start time, as the name says and as in `sp_pifo`:
-//!    of two flows that are equally far, the one with smaller packets is not preferred.
+//! 1. There the rank is the packet's finish time, here its start time, as `start_time` says and as in `sp_pifo`: of two
+//!    flows with equal service, the one with smaller packets is not preferred.
 //! 2. There virtual time is the rank of the packet that left last. Here it does not run back, and at the end of a busy
 //!    period it is the largest finish time, as in start-time fair queueing.
 //! 3. There SYNs and ACKs pass unless the buffer is full, and enter no window. Here all packets are alike.
-//! 4. There `C` and `c` are bytes. Here they are what the limit is in, packets or bytes.
-//! 5. `sampling`: the paper's switch keeps the rank of a share of the arrivals. Here every so many-th, by count (ours);
-//!    the simulator keeps all.
-//! 6. A drop of the rule counts as forced. Packets are dropped, never marked.
+//! 4. There `C` and `c` are bytes. Here they are in the limit's unit, packets or bytes.
+//! 5. `sampling`: the paper's switch keeps the ranks of a share of the arrivals, the simulator all ranks. Here every
+//!    n-th is kept, by count (ours).
+//! 6. A drop by the rule counts as forced. Packets are dropped, never marked.
 //!
 //! ## Example
 //! ```
@@ -79,7 +80,7 @@ const PARAMS: [Param; 4] = [
         (1, 10_000),
         1,
         "AIFOQueue.java",
-        "Every so many-th arrival enters the window.",
+        "Arrivals for each one that enters the window.",
     ),
 ];
 
@@ -106,17 +107,17 @@ pub struct Aifo {
     k: f64,
     /// C, packets or bytes.
     capacity: f64,
-    /// Whether that is bytes.
+    /// Whether C is bytes.
     bytes: bool,
     /// The ranks of arrivals.
     ranks: Ranks,
-    /// Those of the last arrivals, oldest first.
+    /// Ranks of the last arrivals, oldest first.
     window: VecDeque<u64>,
-    /// How many it holds.
+    /// How many ranks are kept.
     length: usize,
-    /// Every so many-th arrival enters it.
+    /// Arrivals for each that enters.
     sampling: u64,
-    /// Arrivals since the last that did.
+    /// Arrivals since one entered.
     since: u64,
     /// Ranks of the packets that wait, oldest first.
     waiting: VecDeque<u64>,

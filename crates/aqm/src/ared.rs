@@ -28,16 +28,17 @@
 //!    | bottom | 0.01 | min(0.01, 80000/rate) | min(0.01, 0.8 mean_packet/rate) |
 //!    | line above max_th | moves with max_p | stays | stays |
 //!
-//!    So ns-2 and ns-3 answer the first excursion after a quiet time at once, the timer within an interval. ns-3 means
-//!    1/W, W being the packets of a 100 ms connection, and is a hundred times too low for it.
-//! 2. The references test one side of the band first, the paper the upper and ns-2 the lower. As long as the band has
-//!    no negative width only one can apply, and the order says nothing. `band_low > band_high` is refused.
-//! 3. Nothing cuts max_p off afterwards: it ends at most at top + alpha and at least at beta bottom. `clamp` does cut.
-//! 4. What the timer takes for the average while the link is idle is not said [paper?]. Here it is the average with the
-//!    decay of the idle time, which is not remembered; Linux does so. Else max_p could rise on an idle link.
+//!    So ns-2 and ns-3 answer the first excursion after a quiet time at once, the timer within an interval. ns-3's
+//!    `bottom` is meant as 1/W, W the window in packets of a 100 ms connection, but is a hundred times too low.
+//! 2. The paper tests the upper side of the band first, ns-2 the lower. The order has no effect: `band_low > band_high`
+//!    is refused, so only one side can apply.
+//! 3. A change can take max_p past its ends, up to top + alpha or down to beta bottom. `clamp` cuts it off at top and
+//!    bottom.
+//! 4. The average that the timer sees on an idle link is not said [paper?]. Here, as in Linux, it is decayed by the
+//!    idle time, and that decay is not stored. Else max_p could rise on an idle link.
 //! 5. Line above max_th: ns-2 and ns-3 form it once, from the first max_p, so that the curve jumps at max_th once max_p
 //!    has moved. `gentle_tracks_maxp` is on in the paper dialect (reconstruction) and off in the others.
-//! 6. Start of max_p: 0.1 as in ns-2; 1/50 in ns-3. ns-2's own automatic weight is that of 10 round-trip times;
+//! 6. max_p starts at 0.1 as in ns-2; in ns-3 at 1/50. ns-2's own automatic weight is for 10 round-trip times;
 //!    `auto_w_q` offers it.
 //!
 //! ## Example
@@ -217,7 +218,7 @@ struct Rule {
     alpha: f64,
     /// What a decrease multiplies by.
     beta: f64,
-    /// max_p may change at top and at bottom themselves.
+    /// Whether max_p may still move at top and bottom themselves.
     ends_too: bool,
     /// Largest max_p.
     top: f64,
@@ -232,7 +233,7 @@ struct Rule {
 }
 
 impl Rule {
-    /// max_p after it was `max_p` and the average is `average`.
+    /// What `max_p` becomes at this `average`.
     fn next(&self, max_p: f64, average: f64) -> f64 {
         let (below_top, above_bottom) = if self.ends_too {
             (max_p <= self.top, max_p >= self.bottom)

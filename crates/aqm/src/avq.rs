@@ -20,21 +20,22 @@
 //! pseudo-code as the literature quotes it. Dialect ns2: ns-2.35 `queue/vq.cc`, compared with it arrival by arrival.
 //!
 //! ## Differences
-//! 1. ns-2 takes the packet off before it cuts off above, `max(0, min(C, C_v + alpha gamma C dt - alpha L))`, so that
-//!    an idle link reaches `C` and not `C - alpha L`.
-//! 2. ns-2 does not adapt at an arrival that it drops, and the next `dt` of the adaptation runs from the last one that
-//!    was adapted: its load is what it lets through. By the paper's rule the load is what arrives. Senders that do not
-//!    answer drive `C_v` to 0 then, and all but a few packets are signalled.
+//! 1. ns-2 subtracts `alpha L` before it takes the minimum with `C`,
+//!    `max(0, min(C, C_v + alpha gamma C dt - alpha L))`, so that after an idle time `C_v` is `C` and not
+//!    `C - alpha L`.
+//! 2. ns-2 does not adapt at an arrival that it drops; the next `dt` starts at the last arrival with an adaptation. So
+//!    its load is what it admits. The paper's is what arrives: senders that do not answer drive `C_v` to 0, and nearly
+//!    all packets are signalled.
 //! 3. `mode = "drop"` signals: a mark if the packet can be marked, else a drop. `mode = "mark"` is ns-2's `markpkts_`:
-//!    what cannot be marked passes, and every arrival is adapted to.
+//!    a packet that cannot be marked passes, and every arrival adapts `C_v`.
 //! 4. `victim = "front"` is ns-2's `drop_front_` and `markfront_`, both on: the oldest waiting packet is hit in place
-//!    of the arrival, also where the real buffer overflows. ns-2 drops one there, however small, and takes the size of
-//!    the arrival off its count of bytes; here the oldest ones go until the arrival fits.
-//! 5. ns-2 has `alpha` as a constant of 0.15; `alpha = 0.15` and `C_v = 0.8 C` at the first arrival are the defaults
-//!    here too.
+//!    of the arrival, also where the real buffer overflows. There ns-2 drops one packet, however small, and lowers its
+//!    count of bytes by the arrival's size; here the oldest go until the arrival fits.
+//! 5. In ns-2 `alpha` is a constant, 0.15. The defaults are ns-2's: `alpha = 0.15`, and `C_v = 0.8 C` at the first
+//!    arrival.
 //! 6. A drop is certain, so it is counted as forced.
 //! 7. Queue and load are in bytes by default, as in ns-2; a limit in packets then means packets of `mean_packet` for
-//!    the virtual queue, and in the dialect ns2 for the real one.
+//!    the virtual queue, in the dialect ns2 for both.
 //!
 //! ## Example
 //! ```
@@ -242,7 +243,7 @@ impl Avq {
         false
     }
 
-    /// Moves the virtual capacity at an arrival `elapsed` seconds after the last one that did.
+    /// Moves the virtual capacity at an arrival, `elapsed` seconds after it last moved.
     fn adapt(&mut self, amount: f64, elapsed: f64) {
         let grown = self.virtual_capacity + self.alpha * self.gamma * self.capacity * elapsed;
         let used = self.alpha * amount;

@@ -7,7 +7,7 @@
 //! | event | then, if the last change is longer ago than `freeze` |
 //! |---|---|
 //! | an arrival finds the buffer full, or more than `threshold` waiting | `p := min(1, p + d1)` |
-//! | the link asks and finds nothing | `p := max(0, p - d2)` |
+//! | the link asks and no packet waits | `p := max(0, p - d2)` |
 //!
 //! An arrival that finds room is marked or dropped with probability `p`. `d1` is much larger than `d2`, for losses are
 //! rarer than idle periods.
@@ -18,18 +18,18 @@
 //! literature, checked against two ports to ns-3. [paper?]
 //!
 //! ## Differences
-//! 1. `threshold`: the paper has the event at a full buffer, and a variant at a queue length `L`. Here the full buffer
-//!    unless a length is given; above it `p` rises, and the arrival is dropped only at a full buffer.
-//! 2. Long idle periods: read literally, one idle period is one event, however long. `idle = "per_freeze"`, the
-//!    default, takes `d2` off at the next arrival for each whole `freeze` that the link has been idle, counted from the
-//!    last change, before that arrival's draw; `idle = "once"` is the literal reading. Of the ns-3 ports one does each;
-//!    the first measures in whole milliseconds and forgets the last change. (reconstruction)
+//! 1. `threshold`: in the paper `p` rises at a full buffer, in a variant above a queue length `L`. The same here: at a
+//!    full buffer unless a length is given. The length itself drops no arrival.
+//! 2. Long idle periods: to the letter, an idle period is one event, however long (`idle = "once"`). With
+//!    `idle = "per_freeze"`, the default, the next arrival, before its draw, lowers `p` by `d2` for each whole `freeze`
+//!    that the link was idle since the last change. Each ns-3 port has one of the rules; the port with `per_freeze`
+//!    measures in whole milliseconds and forgets the last change. (reconstruction)
 //! 3. Early drops do not move `p`. One public port counts them as losses, so that `p` feeds itself.
 //! 4. The comparison with `freeze` is strict: an event exactly `freeze` after the last change does nothing. The first
 //!    event always counts.
-//! 5. One random number for each arrival that finds room, also while `p` is 0, as in the ns-3 ports; `p` = 0 never
+//! 5. Each arrival that finds room draws one random number, also while `p` is 0, as in the ns-3 ports; `p` = 0 never
 //!    hits.
-//! 6. ECN at any `p`; a full buffer always drops. At `p` = 1 a drop is counted as forced.
+//! 6. With ECN, packets are marked at any `p`, but a full buffer drops. At `p` = 1 a drop is counted as forced.
 //!
 //! ## Example
 //! ```

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | shaper | a packet leaves when the last one, with overhead and framing, is through at `bandwidth`; unlimited by default | `cake_advance_shaper`, `cake_calc_overhead` |
 //! | tins | the DSCP leads to a tin; up to its threshold a higher tin goes first, above it the tins share | `cake_select_tin`, `cake_config_*`, `cake_dequeue` |
-//! | queues | 1024 in each tin; a key looks for its own among 8 places, then for a free one | `cake_hash` |
+//! | queues | 1024 in each tin; a flow looks for its own among 8 places, then for a free one | `cake_hash` |
 //! | hosts | a queue's turn is shorter, the more busy queues its source or destination has | `cake_get_flow_quantum` |
 //! | turns | DRR++: sparse queues first, those with a backlog in turn, empty ones until COBALT rests | `cake_dequeue` |
 //! | AQM | COBALT in each queue; the last packet of a queue is marked, never dropped | `cobalt_should_drop` |
@@ -16,7 +16,7 @@
 //! | `autorate_ingress` | the shaper follows the rate at which packets arrive | `cake_enqueue` |
 //! | `ingress` | dropped packets count for shaper and turns too | `cake_dequeue` |
 //!
-//! A threshold is a part of `bandwidth`, which the shaper keeps; without one, the tins share by these weights:
+//! A tin's threshold is its part of `bandwidth`. Without `bandwidth` the tins share with these parts as weights:
 //!
 //! | `diffserv` | tins, lowest priority first, and their parts of the rate |
 //! |---|---|
@@ -35,24 +35,23 @@
 //!    are kept: 1/sqrt(count) is 0 until a queue's first signal; `rtt` above 4.29 s wraps around; the heap that finds
 //!    the longest queue lets an element sink one level only; nothing sets the time of the last `autorate_ingress`
 //!    change, so that every new estimate counts.
-//! 2. The hash of a flow and of a host is ours, salted from the run's seed. In a simulated network a host is told by the
-//!    link by which its packets leave or reach it, on a real link by its address. On a real link, fragments have no TCP
-//!    header, nor has IPv6 in IPv4, and IPv6 extension headers do not hide it; Linux looks into the first two, and not
-//!    behind the last.
-//! 3. Every packet is one segment, as `split-gso`, Linux's default, makes it: there is no option for it. Nor for `nat`:
-//!    nothing translates addresses between a simulated host and the queue, so its host is the one before NAT. Filters of
-//!    `tc` and `fwmark` are left out too.
+//! 2. The hash of a flow and of a host is ours, salted from the run's seed. In a simulated network a host is known by
+//!    the link over which its packets leave or reach it, on a real link by its address. On a real link no TCP header is
+//!    seen in fragments and in IPv6 in IPv4, but it is seen behind IPv6 extension headers; Linux does the reverse.
+//! 3. There is no option `split-gso`: every packet is one segment, as with Linux's default. Nor is there `nat`: nothing
+//!    translates addresses between a simulated host and the queue, so the host is that before NAT. Filters of `tc` and
+//!    `fwmark` are left out too.
 //! 4. A limit in bytes is `memlimit`. One of N packets bounds the memory by N times `max_packet`, as Linux's 10240
 //!    does, and also the queue to N packets. A scenario is refused if its largest packet takes more memory than that.
-//! 5. `memory = "linux"` counts what a datagram of this size takes in a Linux buffer. The kernel's own figure depends on
-//!    the driver and on who allocated the packet.
-//! 6. Where marking is off, CAKE still marks. Here as everywhere the port decides (`ecn`).
+//! 5. `memory = "linux"` counts what a datagram of the packet's size takes in a Linux buffer. The kernel's own figure
+//!    depends on the driver and on who allocated the packet.
+//! 6. Linux's CAKE marks even where marking is off. Here as everywhere the port's `ecn` decides.
 //! 7. Linux counts the 14 bytes of Ethernet's header, and so does CAKE here, unless the link has `link_layer = "ip"`.
 //!    Fairness depends on them. From 50 Mbit/s on, or without a shaper, the quantum is 1514 B, which a full packet of
-//!    1514 B uses up. With 1500 B a queue that was just served and is empty has credit left, is sparse again with its
-//!    next packet, and goes before the queues with a backlog: at 80 Mbit/s, four flows of 30 Mbit/s got 4.9 each beside
-//!    four of 15, which got 14.7. With the header all get 9.8. `overhead` is that of an IP packet, as for `tc`: it
-//!    replaces the header. A size below zero would be 4 GB in Linux, and is 0 here.
+//!    1514 B uses up. Counted as 1500 B it leaves credit, so a queue that it empties is sparse again with its next
+//!    packet, and goes before those with a backlog: at 80 Mbit/s, four flows of 30 Mbit/s got 4.9 each, and four flows
+//!    of 15 got 14.7. With the header all get 9.8. `overhead` is that of an IP packet, as for `tc`: it replaces the
+//!    header. A size below zero would be 4 GB in Linux, and is 0 here.
 //! 8. `wash` sets the class of the packet; the next simulated queue takes class and DSCP from the flow again. On a real
 //!    link the packet leaves with DSCP 0.
 //!

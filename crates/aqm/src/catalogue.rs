@@ -43,7 +43,7 @@ pub struct AqmSpec {
     pub file: &'static str,
     /// Parameters, in groups.
     pub params: &'static [&'static [Param]],
-    /// Whether it is Linux's, although it has no `dialect` to say so; see [`AqmSpec::counts_header`].
+    /// Whether it is Linux's without a `dialect` that says so; see [`AqmSpec::counts_header`].
     pub linux: bool,
     /// The buffer of a queue that gives none.
     pub limit: DefaultLimit,
@@ -66,7 +66,7 @@ impl AqmSpec {
         self.all_params().find(|p| p.name == name)
     }
 
-    /// Whether it counts the link layer's header ([`crate::link_layer`]), as all do that follow Linux.
+    /// Whether it counts the link layer's header ([`crate::link_layer`]), as all that follow Linux do.
     pub fn counts_header(&self, values: &Values) -> bool {
         let dialect = self.param("dialect").map(|param| values.get(param));
         self.linux || dialect == Some(Value::Choice("linux"))

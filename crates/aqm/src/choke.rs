@@ -15,24 +15,24 @@
 //! R. Pan, B. Prabhakar, K. Psounis, "CHOKe: a stateless active queue management scheme for approximating fair
 //! bandwidth allocation", INFOCOM 2000. Theory: A. Tang, J. Wang, S. H. Low, "Understanding CHOKe", INFOCOM 2003.
 //! Dialect linux: `net/sched/sch_choke.c`. We had no readable copy of the first paper: its rule is taken from the
-//! kernel's commit message and code and from the FLoadAutoRED chapter, which agree but for the ends (1).
+//! kernel's commit message and code and from the FLoadAutoRED chapter, which agree but for the ends (item 1).
 //!
 //! ## Differences
 //! 1. At the thresholds: the kernel's commit message admits below `min_th` and drops above `max_th`; its code, and both
 //!    dialects here, admit at `min_th` too. RED tests from `min_th` on and drops at `max_th`.
-//! 2. linux: the average is the kernel's fixed-point one, in packets; an early drop compares the whole packets above
-//!    `min_th` times the count with one random number a drop, as the kernel does; above `max_th` a packet that can be
-//!    marked is marked (`ecn_over_max = "drop"` is the kernel's `harddrop`). The range of that random number,
-//!    (max_th - min_th)/max_p, is a division of integers in the kernel and one of reals here: they differ by less than
-//!    one in 10^5.
-//! 3. Drawing: a number names a slot of the ring, and a slot that was emptied by an earlier match costs another number.
-//!    Linux gives up after three and takes the oldest packet, which is then likelier than the others; so does the
-//!    dialect. The kernel never squeezes such holes out; here there are at most three for each packet, so the oldest
-//!    packet is taken for want of a better one at most 42 % of the time.
+//! 2. linux: the average is the kernel's fixed-point one, in packets; its whole packets above `min_th`, times the
+//!    count, are compared with a random number drawn once per drop, as in the kernel. Above `max_th` a packet that can
+//!    be marked is marked (`ecn_over_max = "drop"` is the kernel's `harddrop`). The range of that random number,
+//!    (max_th - min_th)/max_p, is a division of integers in the kernel and one of reals here: the two differ by less
+//!    than one in 10^5.
+//! 3. Drawing: a random number names a slot of the ring; if an earlier match has emptied it, another number is drawn.
+//!    After three empty slots Linux, and the dialect, take the oldest packet, which is thus likelier than others. The
+//!    kernel never removes such holes; here there are at most three per packet, so the oldest packet is taken in this
+//!    way at most 42 % of the time.
 //! 4. `draws` (m) above 1 and `regions` above 1 are the paper's multi-drop and self-adjusting forms as the literature
-//!    describes them; how they draw is our reading: each draw is among all that wait, so the same packet can be drawn
-//!    twice; with k regions between the thresholds there are m i draws in region i, and m k above. `draws = 2, regions
-//!    = 8` is, from memory, the paper's m = 2 i. Linux draws one packet.
+//!    describes them; how they draw is our reading. Each draw is among all waiting packets, so one can be drawn twice.
+//!    With k regions between the thresholds an arrival makes m i draws in region i, and m k above.
+//!    `draws = 2, regions = 8` is, from memory, the paper's m = 2 i. Linux draws one packet.
 //! 5. A match is counted as a forced drop, so that it can be told from RED's early ones; it is never a mark, and leaves
 //!    RED's count alone (Linux). The gauge `matched` counts the arrivals that met their own flow.
 //! 6. The default thresholds are those of the FLoadAutoRED chapter's experiment, said to be the paper's.
@@ -125,7 +125,7 @@ const OWN: [Param; 4] = [
         kind: Kind::Whole { low: 1, high: 16 },
         default: Value::Whole(1),
         source: "basic CHOKe; more: its self-adjusting form",
-        doc: "Equal parts of the range between the thresholds; in part i draws i times as many, above max_th k times.",
+        doc: "Equal parts between the thresholds: in part i an arrival draws i times as many, above max_th k times.",
     },
     Param {
         name: "ecn_over_max",

@@ -9,7 +9,7 @@
 //! | late | `sojourn > target` |
 //! | first late packet | the next signal is due after `interval/sqrt(count)` |
 //! | due, and the packet is late | it is marked if it can be, else dropped; `count` grows by 1 |
-//! | due, and it is not | `count` shrinks by 1; each step is one more `interval/sqrt(count)` |
+//! | due, and it is not late | `count` shrinks by 1; each step is one more `interval/sqrt(count)` |
 //! | overflow | `p_blue` grows by `increment`, at most once per `target`; the next late packet is due |
 //! | queue found empty | `p_blue` shrinks by `decrement`, at most once per `target` |
 //! | every departure | dropped with probability `p_blue`, marked or not |
@@ -34,19 +34,18 @@
 //!    | `blue_threshold`, auto | none | 400 ms |
 //!    | `ce_threshold`, `l4s` | not in Linux, but work here | yes |
 //!
-//! 2. In Linux a fresh queue has 1/sqrt(count) = 0 until its first signal, as its memory is zeroed: its second late
-//!    packet is signalled at once. The comments and ns-3 say 1, so that the first signal comes after `interval`; so
-//!    here (a reconstruction: the published intent). `linux_r0` is Linux as it runs. In both, a queue whose first
-//!    packet in more than an `interval` is late signals the second one: `drop_next` lies in the past, and is set to
-//!    now.
+//! 2. In Linux a fresh queue's memory is zeroed: 1/sqrt(count) is 0 until its first signal, so its second late packet
+//!    is signalled at once. Linux's comments and ns-3 say 1, so the first signal comes after `interval`; so here (a
+//!    reconstruction: the published intent). `linux_r0` is Linux as it runs. Both signal the second packet if the first
+//!    in more than an `interval` is late: `drop_next` lies in the past, and is set to now.
 //! 3. 1/sqrt(count) is computed as both sources do: a table below 16, one Newton step in 32 bits for each change above.
-//! 4. Clocks: Linux and ns-3 count ns. Here seconds, without rounding. ns-3 (3.37) keeps the time at which BLUE moved
-//!    in 32 bits: after 4.3 s of a run the time since then is always longer than `target`, and BLUE moves at every
-//!    event. That is an oversight there, and costs packets under overload; `ns3_clock` runs it, and with it the counts
-//!    agree with ns-3's under fixed arrivals. Off by default, in the dialect ns3 too.
+//! 4. Clocks: Linux and ns-3 count ns. Here seconds, without rounding. ns-3 (3.37) keeps in 32 bits when BLUE last
+//!    moved: after 4.3 s of a run that always seems longer ago than `target`, and BLUE moves at every event. This
+//!    oversight costs packets under overload. `ns3_clock`, off by default in the dialect ns3 too, repeats it; the
+//!    counts then agree with ns-3's under fixed arrivals.
 //! 5. CAKE's other parts (1024 queues with hosts, shaper, overhead, ACK filter, ingress mode with its rule for many
 //!    flows) are not here: this is one queue with one COBALT.
-//! 6. Where marking is off, CAKE still marks. Here as everywhere the port decides.
+//! 6. Linux's CAKE marks even where marking is off. Here as everywhere the port decides.
 //! 7. The dialect is linux by default, as there is no RFC.
 //!
 //! ## Example
@@ -263,7 +262,7 @@ impl Cobalt {
         Verdict::Pass
     }
 
-    /// Steps back, one distance after the other, to the count that belongs to `now`. Each step was a signal before.
+    /// Lowers the count by one for each distance that has passed until `now`; each was a signal before.
     fn fade(&mut self, now: f64) {
         while self.is_due(now) {
             self.count -= 1;

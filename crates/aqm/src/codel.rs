@@ -9,12 +9,12 @@
 //! |---|---|
 //! | late | `sojourn >= target`, and more than `max_packet` bytes wait behind the packet |
 //! | first drop | the first late packet `interval` after packets became late |
-//! | next drop | `drop_next = drop_next + interval/sqrt(count)`, `count` the drops since |
+//! | next drop | `drop_next = drop_next + interval/sqrt(count)`, `count` the drops so far |
 //! | leaves | at the first packet that is not late |
-//! | again | within `16 interval` of `drop_next`, it continues with the count it had gained, else with 1 |
+//! | drops again | within `16 interval` of `drop_next`, it continues with the count it had gained, else with 1 |
 //!
 //! It decides at departure, needs no random number and no tuning to the link. Where a packet can be marked it is marked
-//! and delivered instead of dropped. At a full queue the arrival is dropped, of which CoDel knows nothing.
+//! and delivered instead of dropped. A full queue drops the arrival, and CoDel is not told.
 //!
 //! ## Source
 //! K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue Management", RFC 8289, 2018, the
@@ -37,10 +37,10 @@
 //!    packets of flows that send now and then; the last packet of a single queue has no backlog, and so leaves nothing to
 //!    remember.
 //!    RFC 8289 prints 512 B for `max_packet` and says that it should be the MTU: here it is.
-//! 2. One Newton step is far off for small counts: from 1 the factors are 0.5000, 0.5625, 0.4878 where the roots are
-//!    0.7071, 0.5774, 0.5. Linux and ns-3 signal after 100, 200, 250, 306 ms where the law says 100, 200, 270.7, 328.4.
-//!    Here `invsqrt = "auto"` follows the dialect, and so the default (rfc) is exact.
-//! 3. RFC 8289 defines no marking. Here, as in Linux: a mark counts as a drop, and the marked packet is delivered at
+//! 2. One Newton step is far off for small counts: at 2, 3 and 4 it gives 0.5000, 0.5625, 0.4878, exact are 0.7071,
+//!    0.5774, 0.5. Linux and ns-3 signal after 100, 200, 250, 306 ms where the law says 100, 200, 270.7, 328.4. Here
+//!    `invsqrt = "auto"` follows the dialect, and so the default (rfc) is exact.
+//! 3. RFC 8289 defines no marking. Here, as in Linux, a mark counts as a drop, and the marked packet is delivered at
 //!    once.
 //! 4. `ce_threshold` marks only if the port's ECN is on; in Linux it does not depend on that. A packet that CoDel marks
 //!    too is counted once, as in ns-3; Linux counts it twice.

@@ -1,8 +1,8 @@
 //! # DDRED
 //!
 //! ## What it does
-//! RED decides whether a packet is dropped; it drops the one that has come the shortest way in place of the arrival:
-//! of the queue and the arrival, the one of the smallest distance.
+//! RED decides whether a packet is dropped, DDRED which one: of the queue and the arrival, the one that has come the
+//! shortest way (of the smallest distance).
 //!
 //! | `method` | distance of a packet |
 //! |---|---|
@@ -18,22 +18,22 @@
 //!
 //! ## Differences
 //! 1. Who is searched (reconstruction): the paper has the router search the queue, and drop what it finds there instead
-//!    of the arrival. Here the arrival is a candidate too, or a near arrival could push out a packet from farther away,
-//!    against the paper's section IV. `searched = "queue"` is the letter.
+//!    of the arrival. Here the arrival is a candidate too; else a near arrival could push out a packet from farther
+//!    away, against the paper's section IV. `searched = "queue"` follows the letter.
 //! 2. Ties (reconstruction): the newest is dropped, so the arrival before a queued packet. The paper's remark that
-//!    packets are marked "from up to bottom", so that the notice comes late, speaks for it. `tie = "oldest"` is the
+//!    packets are marked "from up to bottom", so that the notice comes late, supports this. `tie = "oldest"` is the
 //!    other rule.
-//! 3. ECN (reconstruction): the paper says only that marking takes the place of dropping. Here a nearest packet that is
-//!    not ECN-capable is dropped; one that carries a mark already passes it on to the nearest unmarked ECN-capable
-//!    packet; if there is none, nothing happens. Past the end of the curve packets are dropped: in the paper ECN differs
-//!    "between th_min and th_max" only (section III.B), and RFC 3168, section 7, has it so. The RED that it quotes
-//!    marks there too: `ecn_over_max = "mark"`.
-//! 4. Certain drops past the end of the curve, and overflow (reconstruction): the same rule, where the paper is silent.
-//!    `forced_victim = "arrival"` is what a patch of ns-2's RED amounts to that changes the early victim only.
+//! 3. ECN (reconstruction): the paper says only that marking takes the place of dropping. Here the nearest packet is
+//!    dropped if it is not ECN-capable. If it is marked already, the nearest unmarked ECN-capable packet is marked, if
+//!    there is one. Past the end of the curve packets are dropped: the paper has ECN "between th_min and th_max" only
+//!    (section III.B), like RFC 3168, section 7. The RED that the paper quotes marks there too:
+//!    `ecn_over_max = "mark"`.
+//! 4. Certain drops past the end of the curve, and overflow (reconstruction): the paper is silent; the same rule here.
+//!    `forced_victim = "arrival"` is a patch of ns-2's RED that changes the early victim only.
 //! 5. RED's count and average do not depend on which packet is dropped. The paper says that its formula is unchanged.
 //! 6. Method 2 (reconstruction): a packet without `TTL_f` (a SYN) counts as having its whole route behind it, for the
-//!    loss of a SYN costs a whole timeout; with `TTL_f >= TTL_i` its distance is its hops. A share above 1, of a packet
-//!    on a longer way than the one before it, stays above 1.
+//!    loss of a SYN costs a whole timeout; with `TTL_f >= TTL_i` its distance is its hops. A packet on a longer way
+//!    than the one before it can have a share above 1.
 //! 7. A packet without `TTL_i` counts as just sent; `no_option` has two other rules. (reconstruction)
 //! 8. Thresholds and max_p are ours: the paper gives none.
 //! 9. An arrival that would not fit into the empty queue is dropped itself, and no other packet is. (reconstruction)
@@ -126,7 +126,7 @@ const OWN: [Param; 3] = [
         kind: Kind::Choice(Searched::WORDS),
         default: Value::Choice("with_arrival"),
         source: "our reading; queue: Dedu, Linck & Spies 2007, section IV.B, to the letter",
-        doc: "Whether the arrival is among the packets of which the nearest is dropped, or only those that wait.",
+        doc: "Where the nearest is searched: among the arrival and those that wait, or only those that wait.",
     },
 ];
 

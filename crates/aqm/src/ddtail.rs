@@ -11,14 +11,14 @@
 //!
 //! ## Differences
 //! 1. The paper compares with "the last N packets of the queue" and does not say how many. Here N is the whole buffer,
-//!    `scan = 0`, or any other number (reconstruction). `scan` packets are looked at one by one; the whole buffer costs
-//!    the same however long it is.
+//!    `scan = 0`, or any other number (reconstruction). `scan` packets are compared one by one; the whole buffer costs
+//!    the same at any length.
 //! 2. Ties (reconstruction): the newest is dropped, so the arrival before a queued packet; `tie = "oldest"` is the
 //!    other rule.
 //! 3. Method 2, and packets without the option: as in `ddred`. (reconstruction)
-//! 4. A limit in bytes: as many packets are dropped as the arrival needs, each time the nearest, until the arrival is
-//!    the nearest itself. One that would not fit into the empty queue is dropped alone. (reconstruction)
-//! 5. A limit of N holds N packets, N - 1 in ns-2's DropTail (`capacity_rule = "n_minus_1"`).
+//! 4. A limit in bytes: the nearest packet is dropped until the arrival fits or is the nearest itself. An arrival that
+//!    would not fit into the empty queue is dropped alone. (reconstruction)
+//! 5. A limit of N holds N packets; in ns-2's DropTail N - 1 (`capacity_rule = "n_minus_1"`).
 //! 6. ECN plays no part: there is no early test, and an overflow is always a drop.
 //!
 //! Rules beside the paper's words, and tests: `docs/algorithms/ddred.md`.

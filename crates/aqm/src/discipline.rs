@@ -22,9 +22,8 @@ pub trait Discipline: Send {
     /// `on_drop`.
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet>;
 
-    /// After [`Discipline::dequeue`] gave nothing: packets wait, but a shaper lets none leave before this time, at which
-    /// the driver calls it again. An arrival that may leave before makes it `None`: then the driver calls it right after
-    /// the arrival.
+    /// If [`Discipline::dequeue`] gave nothing as a shaper holds what waits: the time at which the driver must call it
+    /// again. An arrival that may leave earlier makes this `None`, and the driver calls it right after the arrival.
     fn held_until(&self) -> Option<Time> {
         None
     }
@@ -76,7 +75,7 @@ pub trait Discipline: Send {
     /// The timer of [`Discipline::next_timer`] has expired.
     fn on_timer(&mut self, _now: Time) {}
 
-    /// The same for all timers before `until`, while nothing arrives or leaves. Their number, and the time of the last;
+    /// Runs all timers before `until`, while nothing arrives or leaves. Gives their number and the last one's time;
     /// `None` if none is due.
     fn on_timers(&mut self, until: Time) -> Option<(u64, Time)> {
         let mut ran = None;
@@ -103,8 +102,8 @@ pub trait Discipline: Send {
     /// the class, or `None` for the whole, name, value.
     fn parent(&self, _out: &mut dyn FnMut(Option<usize>, &'static str, f64)) {}
 
-    /// Goes on as `built`, the same discipline with other parameters, with the packets and the state that it has;
-    /// whether it can. If not, nothing changes. By default no parameter can change while the discipline runs.
+    /// Goes on as `built`, the same discipline with other parameters, with its own packets and state; whether it can.
+    /// If not, nothing changes. By default no parameter can change while the discipline runs.
     fn change(&mut self, _built: Built) -> bool {
         false
     }

@@ -10,12 +10,12 @@
 //!
 //! ## Differences
 //! 1. Who can be drawn: by the words of RFC 2309 a packet "from the queue". ns-2 appends the arrival first, so it can
-//!    be drawn too: `candidates = "with_arrival"`. The difference is one in B + 1.
+//!    be drawn too: `candidates = "with_arrival"`. With B packets waiting, one draw in B + 1 hits it.
 //! 2. A limit of N holds N packets, N - 1 in ns-2's DropTail (`capacity_rule = "n_minus_1"`), as in `droptail`.
-//! 3. A limit in bytes: as many packets are dropped as the arrival needs; one that would not fit into the empty queue
-//!    is dropped itself, and no other packet is. (reconstruction)
-//! 4. Draws: none while the buffer has space; then one random number for each packet dropped, and another each time it
-//!    hits the hole of a packet removed before.
+//! 3. A limit in bytes: as many packets are dropped as the arrival needs; an arrival too large for the empty queue is
+//!    itself dropped, and no other packet is. (reconstruction)
+//! 4. Draws: none while the buffer has space; then one random number per packet dropped, and another per hit on the
+//!    hole of a removed packet.
 //!
 //! ## Example
 //! ```

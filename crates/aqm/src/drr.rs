@@ -2,25 +2,24 @@
 //!
 //! ## What it does
 //! Deficit round robin. Flows are hashed into `buckets` FIFOs that take turns. A bucket's turn adds `quantum` bytes to
-//! its deficit; it sends while the deficit covers the packet at its head, pays with its size, and keeps the rest for
-//! its next turn. An empty bucket loses what it has. A bucket that becomes active comes last. When more waits than the
-//! limit allows, packets are dropped from the bucket with the most bytes.
+//! its deficit; it sends while the deficit covers the packet at its head, pays the packet's size, and keeps the rest
+//! for its next turn. An empty bucket loses its deficit. A bucket that becomes active comes last. When more waits than
+//! the limit allows, packets are dropped from the bucket with the most bytes.
 //!
 //! ## Source
 //! M. Shreedhar, G. Varghese, "Efficient fair queuing using deficit round robin", IEEE/ACM Transactions on Networking
-//! 4(3),
-//! 1996. The rules are those of ns-2.35, `queue/drr.cc`, where the paper leaves them open.
+//! 4(3), 1996. The rules are those of ns-2.35, `queue/drr.cc`, where the paper leaves them open.
 //!
 //! ## Differences
-//! 1. ns-2 hashes the source address (and prints a line for each collision). Here the flow key, by a fixed hash that is
-//!    the same on every machine; `classify = "modulo"` takes the key modulo `buckets`, so that flows numbered from 0
-//!    never collide while there are buckets for them.
-//! 2. ns-2 drops the packet at the head of the longest bucket; `victim = "longest_tail"` drops the newest there. Of
+//! 1. ns-2 hashes the source address (and prints a line for each collision). Here the flow key is hashed, in the same
+//!    way on every machine; `classify = "modulo"` takes the key modulo `buckets`, so that flows numbered from 0 never
+//!    collide while there are buckets for them.
+//! 2. ns-2 drops the packet at the head of the longest bucket; `victim = "longest_tail"` drops its newest packet. Of
 //!    buckets with equally many bytes the one whose turn comes first loses, as in ns-2.
 //! 3. ns-2's limit (`blimit_`) is in bytes. Here it is the queue's limit: with a limit in packets, packets are counted,
 //!    and the bucket with the most bytes still loses.
-//! 4. In ns-2 a bucket that drops empty in its own turn keeps the sign that this turn's quantum was paid. If it becomes
-//!    active again, its first turn brings it nothing. So it is here.
+//! 4. In ns-2, and here, a bucket that a drop empties in its own turn keeps the flag that this turn's quantum was paid.
+//!    If it becomes active again, its first turn earns nothing.
 //! 5. Rounds in which no deficit suffices are added up at once: the order is the same, and a small quantum costs no
 //!    time. The paper wants a quantum of at least the largest packet; ns-2's 250 B is less.
 //!

@@ -11,16 +11,16 @@
 //! | `K_m <= avg < K_h` | `1 - gamma + b (avg - K_m)`, `b = 2 gamma/(K_h - K_l)` |
 //! | `K_h <= avg` | 1 |
 //!
-//! It is `1 - gamma` at `K_m` and 1 at `K_h`, without a jump and without a `max_p`. Packets are dropped with p as it
-//! is, each on its own.
+//! p is `1 - gamma` at `K_m` and 1 at `K_h`, without a jump and without a `max_p`. Each packet is dropped with
+//! probability p, independently.
 //!
 //! ## Source
 //! B. Zheng, M. Atiquzzaman, "DSRED: an active queue management scheme for next generation networks", LCN 2000 [paper?:
 //! the curve is known from two student ports, to ns-2 and ns-3, which agree]. The average is RED's.
 //!
 //! ## Differences
-//! 1. Whether the paper spreads drops by a count since the last one is not known [paper?]. Here packets are drawn one
-//!    by one with p_b; `count_spacing` turns RED's spacing on, in the way of the dialect.
+//! 1. Whether the paper spreads drops by a count since the last one is not known [paper?]. Here each packet is drawn
+//!    independently with p_b; `count_spacing` turns RED's spacing on, by the dialect's rule.
 //! 2. The thresholds of the paper's runs are not known: 24 and 72 are our choice, those of the study `tred`.
 //! 3. The dialects (idle decay, the rule for short queues, byte mode) are RED's, not the paper's. Without spacing linux
 //!    draws a number for each packet, where RED draws one for each drop.
@@ -70,7 +70,7 @@ const OWN: [Param; 1] = [Param {
     kind: Kind::Flag { auto: false },
     default: Value::Flag(false),
     source: "our reading: the paper is not known to have it",
-    doc: "RED's spacing of drops by the count since the last one; off, each packet is drawn with p_b.",
+    doc: "RED's spacing of drops by the count since the last one; off: each packet is drawn independently with p_b.",
 }];
 
 /// The declaration.

@@ -9,16 +9,16 @@
 //! ```
 //!
 //! C packets are dropped (ECT(0): marked) with `p_C = p'^2`, L packets marked with `p_CL = k p'`: a classic flow's rate
-//! goes with the root of its loss, a scalable one's with its marks, so both get equal shares. L has a shallow threshold
-//! of its own beside that. Past saturation (`k p'` reaches 1) L packets are dropped with `p_C` too, and ECT does not
-//! save C packets. A scheduler that prefers L takes the packets.
+//! falls with the root of its losses, a scalable flow's with its marks, so both get equal shares. L has a shallow
+//! threshold of its own beside that. Past saturation (`k p'` reaches 1) L packets are dropped with `p_C` too, and ECT
+//! does not save C packets. A scheduler that prefers L chooses the queue.
 //!
 //! ## Source
 //! K. De Schepper, B. Briscoe, G. White, "Dual-queue coupled active queue management (AQM) for low latency, low loss,
 //! and scalable throughput (L4S)", RFC 9332, appendix A. Linux `net/sched/sch_dualpi2.c` (6.17).
 //!
 //! ## Differences
-//! The dialects, and the parameter that chooses where it is not part of the dialect alone:
+//! The dialects, and the parameter, if there is one, that chooses the rule by itself:
 //!
 //! | | linux (default) | rfc | parameter |
 //! |---|---|---|---|
@@ -33,22 +33,22 @@
 //! | overload | `k p' > 1` | C: `p_C >= min(1/k^2, 1)`, L: `p_CL >= 1` | - |
 //! | limit in bytes | packets fit | backlog and one MTU fit | - |
 //!
-//! 1. recur() adds the probability to a counter and hits when the counter exceeds 1, which it then loses. So the first
-//!    packet of a saturated ramp is not hit, and binary rounding decides where a sum is exactly 1 (0.4: packets 3, 5, 8
-//!    where exact arithmetic gives 3, 6, 8).
-//! 2. Random: p_C is two draws against `p'`, the second only if the first hits, as in Linux; p_CL and p_L are one.
-//!    Linux draws integers and tests `<=`, so that it hits once in 2^32 at probability 0; here 0 never hits.
-//! 3. The ramp sees the sojourn time of the packet taken. The RFC asks for L's time after the packet has left it, which
-//!    to the letter would be the next one's. That L holds more than `th_len` packets is tested after the packet has
-//!    left, as there.
+//! 1. recur() adds the probability to a counter and hits when the counter exceeds 1, which is then subtracted. So the
+//!    first packet of a saturated ramp is not hit, and binary rounding decides where a sum is exactly 1 (0.4: packets
+//!    3, 5, 8 where exact arithmetic gives 3, 6, 8).
+//! 2. Random: p_C is two draws against `p'`, the second only if the first hits, as in Linux. p_CL and p_L (L's own)
+//!    take one draw each. Linux draws integers and tests `<=`, so that it hits once in 2^32 at probability 0; here 0
+//!    never hits.
+//! 3. The ramp sees the sojourn time of the packet taken. The RFC asks for L's time after that packet has left, to the
+//!    letter the next packet's. Whether L holds more than `th_len` packets is tested after it has left, as in the RFC.
 //! 4. Overload in L: what is not dropped is marked for certain, with recur() too. `p_CL` is cut off at 1.
 //! 5. Where a mark is due and the packet cannot be marked, it is dropped, as Linux does with Not-ECT in L. In L that
-//!    happens only with marking off (`ecn = false`): what is not ECN-capable is in C.
+//!    happens only with `ecn = false`: packets that are not ECN-capable are in C.
 //! 6. The RFC leaves the scheduler open. `wrr` is Linux', for both dialects; the RFC recommends weighted round robin
 //!    with about 1/16 for C and mentions `tsfifo`. The credit counts bytes times per cent, so that whole weights are
 //!    exact.
-//! 7. `drop_early` (Linux) moves the coupled decision to the arrival, before admission; L's own stays at departure,
-//!    alone.
+//! 7. `drop_early` (Linux) moves the coupled decision to the arrival, before admission; only L's own stays at
+//!    departure.
 //! 8. `drop_overload = false` (Linux) holds `p'` at 1/k and drops nothing that can be marked.
 //! 9. A limit in packets holds in both dialects; the RFC wants 250 ms at the link's highest rate. Linux' memory limit,
 //!    its classes by filter, and GSO splitting are left out.

@@ -7,27 +7,28 @@
 //! | | marks |
 //! |---|---|
 //! | instantaneous | every packet that has waited longer than `instant_threshold` |
-//! | persistent | one packet once all of a `persistent_interval` have waited `persistent_target`, then others |
+//! | persistent | one packet once all of a `persistent_interval` have waited `persistent_target`, then more |
 //!
-//! The others of a persistent queue come at distances of `persistent_interval/sqrt(count)`, until a packet has waited
-//! less than `persistent_target`.
+//! The next marks of a persistent queue follow at distances of `persistent_interval/sqrt(count)`, until a packet has
+//! waited less than `persistent_target`.
 //!
-//! The first, set for the largest round-trip time, lets bursts pass and keeps the link busy. The second, set for the
-//! usual ones, takes away the queue that flows with shorter round-trip times leave standing below the first. It is
-//! CoDel's law with marks instead of drops. Nothing is dropped before the buffer is full, so ECN# needs `ecn`.
+//! The instantaneous rule, set for the largest round-trip time, lets bursts pass and keeps the link busy. The
+//! persistent rule, CoDel's with marks for drops, is set for usual round-trip times, and takes away the queue that
+//! flows with shorter ones leave standing below `instant_threshold`. Nothing is dropped before the buffer is full, so
+//! ECN# needs `ecn`.
 //!
 //! ## Source
 //! J. Zhang, W. Bai, K. Chen, "Enabling ECN for datacenter networks with RTT variations", ACM CoNEXT 2019. Its text was
 //! not at hand; the rules are those of the authors' ns-3 model, `ecn-sharp-queue-disc.cc`
-//! (<https://github.com/snowzjx/ns3-ecn-sharp>). Without the second ground it is TCN (Bai, Chen, Chen, Kim, Wu, CoNEXT
-//! 2016), which is `step` with `measure = "sojourn"`.
+//! (<https://github.com/snowzjx/ns3-ecn-sharp>). Without the persistent rule it is TCN (Bai, Chen, Chen, Kim, Wu,
+//! CoNEXT 2016), which is `step` with `measure = "sojourn"`.
 //!
 //! ## Differences
 //! 1. The model marks ECT(1) only, which its DCTCP sets. Here all ECN-capable packets can be marked.
 //! 2. The model takes the time 0 for "not above the target yet". Here that is a state.
 //! 3. A packet that is marked on both grounds counts once. One that cannot be marked passes, and counts for the state.
-//! 4. The defaults are the model's, for a data centre: 10 to 100 us. A packet of 1500 B takes 1.2 ms at 10 Mbit/s,
-//!    where all three should be a few packets and more.
+//! 4. The defaults are the model's, for a data centre: 10 to 100 us. At 10 Mbit/s a packet of 1500 B takes 1.2 ms: all
+//!    three should be longer than a few packets there.
 //!
 //! ## Example
 //! ```

@@ -2,8 +2,8 @@
 //!
 //! ## What it does
 //! RED whose `max_p` is divided by `alpha` when the average falls below `min_th` and multiplied by `beta` when it rises
-//! above `max_th`. It moves once for each excursion: only after the average has been on the other side, or between the
-//! thresholds, does it move the same way again.
+//! above `max_th`. It moves once for each excursion: it moves the same way again only after the average has been
+//! between the thresholds or on the other side.
 //!
 //! | average | status | max_p |
 //! |---|---|---|
@@ -19,11 +19,11 @@
 //!
 //! ## Differences
 //! 1. In ns-2 and ns-3 the status starts as above, because above is the zero of the enumeration: the first arrival, at
-//!    an average of 0, divides max_p by alpha. Here so too; max_p is set to 3 times the value wanted if that matters.
-//! 2. Neither has bounds. Here max_p stays within `bottom` and `top`, 1e-6 and 1 (reconstruction).
+//!    an average of 0, divides max_p by alpha. The same here; if it matters, set max_p to 3 times the value wanted.
+//! 2. Neither bounds max_p. Here it stays within `bottom` and `top`, 1e-6 and 1 (reconstruction).
 //! 3. ns-2's defaults `alpha_` 0.01 and `beta_` 0.9 belong to ARED; with `feng_adaptive_` they make max_p explode and
 //!    have to be set to 3 and 2 by hand. Factors below 1 are refused here.
-//! 4. The 1999 paper has no gentle part. `gentle` adds it; whether it moves with max_p says `gentle_tracks_maxp`.
+//! 4. The 1999 paper has no gentle part. `gentle` adds it; `gentle_tracks_maxp` lets it move with max_p.
 //! 5. Linux has no such RED, so there are three dialects. The rows of ns2 agree with ns-2.35 in every bit, see
 //!    `tests/open_loop/ns2.rs`.
 //!

@@ -1,7 +1,7 @@
 //! # FLoadAutoRED
 //!
 //! ## What it does
-//! RED with four stages, each built on the one before; `stage` says how many there are.
+//! RED with four stages, each built on the one before; `stage` names the last in use.
 //!
 //! | `stage` | scheme | adds |
 //! |---|---|---|
@@ -12,7 +12,7 @@
 //!
 //! A parameter of a stage that is left out has no effect.
 //!
-//! **Weight.** With `p_t = Q_t/B`, the part of the buffer taken, `avg := (1 - w_t) avg + w_t Q_t`.
+//! **Weight.** With the queue Q_t and `p_t = Q_t/B`, its part of the buffer, `avg := (1 - w_t) avg + w_t Q_t`.
 //!
 //! | `weight` | `w_t`, before it is kept within `w_lo` and `w_hi` |
 //! |---|---|
@@ -48,7 +48,7 @@
 //! ## Source
 //! "FLoadAutoRED: an active queue management scheme to prevent congestion in a dynamically varying traffic in IP
 //! networks", chapter 6 of a thesis, Table 6.1. As a paper: K. Chitra, G. Padmavathi, "FLoadAutoRED: an AQM scheme to
-//! increase the overall performance in Internet routers", IJCSI 8(4), 2011. Of the stages before the load no full text
+//! increase the overall performance in Internet routers", IJCSI 8(4), 2011. For the stages before `load` no full text
 //! was found; **each is our reconstruction**, from Table 6.1 without the stages that come after it:
 //!
 //! - AutoRED: S. Suthaharan, "Reduction of queue oscillation in the next generation Internet routers", Computer
@@ -61,35 +61,36 @@
 //!   routers", about 2010. Its abstract has queue-based management with flow information.
 //!
 //! ## Differences
-//! 1. The z of Table 6.1 never comes into the band it is meant to be held in, and turns the load stage round below
-//!    capacity: more drops, the less there is to do. `reading = "literal"` runs it. The intended reading is **our
+//! 1. The z of Table 6.1 never comes into the band it is meant to be held in, and reverses the load stage below
+//!    capacity: the lower the load, the more drops. `reading = "literal"` runs it. The intended reading is **our
 //!    reconstruction**: the chapter's words (z is the utilisation, the virtual capacity is adapted to the arrivals)
-//!    with AVQ's virtual capacity, of whose derivative the printed formula is the negative, and YELLOW's load factor.
+//!    with AVQ's virtual capacity, whose derivative is the printed formula with its sign changed, and YELLOW's load
+//!    factor.
 //! 2. Literal: lambda = C counts as z = +infinity (a certain drop), lambda = 0 leaves p_a alone.
 //! 3. The chapter prints both Delta/zC and Delta/z C; here Delta/(z C) in both readings, as in YELLOW.
 //! 4. Delta/C is 0.003 at 3750 packets/s, the link for which Delta = 11.25 was made, and 0.09 at 125 packets/s.
 //!    `delta_norm` takes Delta/3750 at any rate. "auto" is on for the intended reading, off for the literal one.
-//! 5. How lambda is measured is not said: see `estimator`, `slot`, `rate_weight`, `rate_window`, `measured`. z is not
-//!    taken below 0.05 in the intended reading.
-//! 6. `load` and `accumulate` are other ways to take the intended reading: z of the link itself, z of YELLOW with its
-//!    queue control function, and YELLOW's own way to go on from the last probability instead of from p_a.
-//! 7. After a silence of more than 4096 slots (41 s by default) the slots beyond are left out; nothing moves any more
-//!    by then, unless the weights are very small.
+//! 5. How lambda is measured is not said: see `estimator`, `slot`, `rate_weight`, `rate_window`, `measured`. In the
+//!    intended reading z is at least 0.05.
+//! 6. The intended reading has variants: by `load`, z is that of the link itself, or YELLOW's with its queue control
+//!    function; with `accumulate`, as in YELLOW, the load moves the last probability instead of p_a.
+//! 7. After a silence of more than 4096 slots (41 s by default) the later slots are skipped; nothing moves any more by
+//!    then, unless the weights are very small.
 //! 8. `p_t` is read as the part of the buffer taken. With the chapter's B = 300 and max_th = 200, 0.55 and 0.88 are 165
 //!    and 264 packets, on both sides of max_th; as a drop probability 0.55 would never be reached with max_p = 0.02.
 //! 9. `p_t (1 - p_t)` stands for congestion, the change of the queue for traffic, 1/2 for normalisation. The other
 //!    weights leave factors out. Before the first arrival Q is 0.
-//! 10. `w_lo` is ours: at an empty queue, a full one, or one that stands still, the average would never move again.
-//!     After an idle time the average decays as RED's, with the weight of an arrival at an empty queue, `w_lo`.
+//! 10. `w_lo` is ours: without it the average would never move again at a queue that is empty, full or unchanged. After
+//!     an idle time the average decays as RED's, with the weight of an arrival at an empty queue, `w_lo`.
 //! 11. The drop rule is RED's without gentle. The dialects ns2 and ns3 are there because papers of those years ran RED
 //!     as ns-2 has it; linux is not, as its weight is a fixed power of two. The default thresholds are those of the
 //!     chapter's experiment.
-//! 12. The chapter does not say how large its "increment" is; `Cur_maxth = I` allows only one: hence two levels.
-//!     `raising = "one"` is one packet. `raising = "band"` goes to 0.88 of the buffer, the upper end of the same test;
-//!     the average then stands far above the 190.4 of the chapter's Table 6.3. Nothing happens at p_t = 0.55 exactly,
-//!     or from 0.88 on, as printed.
-//! 13. At the ends, Table 6.1 differs from CHOKe by an equals sign: it draws from `min_th` on, not above it, and drops
-//!     from `Cur_maxth` on, as RED does.
+//! 12. The chapter does not say how large its "increment" is; its test `Cur_maxth = I` allows only one: hence two
+//!     levels. `raising = "one"` adds one packet. `raising = "band"` raises to 0.88 of the buffer, the upper end of the
+//!     test; the average then stands far above the 190.4 of the chapter's Table 6.3. Nothing happens at p_t = 0.55
+//!     exactly, or from 0.88 on, as printed.
+//! 13. At the ends, Table 6.1 differs from CHOKe by an equals sign: it draws at `min_th` too, and drops from
+//!     `Cur_maxth` on, as RED does.
 //! 14. A match leaves RED's count alone, as in Linux' CHOKe; the chapter does not say. It is counted as a forced drop,
 //!     and is never a mark. The gauge `matched` counts matches. An empty queue costs no random number, and which packet
 //!     a number names is as in `choke`.
@@ -186,7 +187,7 @@ const fn seconds(param: Param, low: f64, auto: bool) -> Param {
 }
 
 words! {
-    /// The last stage that there is.
+    /// The last stage in use.
     enum Stage {
         /// The moving weight, the moving threshold, CHOKe's test and the load.
         Load = "load",
@@ -247,7 +248,7 @@ const OWN: [Param; 16] = [
     word(
         "stage",
         Stage::WORDS,
-        "The last stage that there is: the load, CHOKe's test, the two levels of max_th, or the moving weight alone.",
+        "The last stage in use: the load, CHOKe's test, the two levels of max_th, or the moving weight alone.",
     ),
     word(
         "reading",
@@ -257,7 +258,7 @@ const OWN: [Param; 16] = [
     word(
         "load",
         LoadOver::WORDS,
-        "Intended reading, z is lambda over: AVQ's virtual capacity, C, or C times YELLOW's function of the queue.",
+        "Intended reading: z is lambda over AVQ's virtual capacity, C, or C times YELLOW's function of the queue.",
     ),
     Param {
         name: "accumulate",
@@ -275,8 +276,8 @@ const OWN: [Param; 16] = [
         "FLoadAutoRED, Table 6.2",
         "Gain of the virtual capacity, 1/s (intended), or the factor of lambda - C (literal).",
     ),
-    real("rho", "\\rho", 0.98, "AVQ", "Load avq: utilisation for which the virtual capacity stands still."),
-    up_to_one(real("kappa", "\\kappa", 0.5, OURS, "Load avq: the virtual capacity is at least this part of C.")),
+    real("rho", "\\rho", 0.98, "AVQ", "Utilisation at which AVQ's virtual capacity stands still."),
+    up_to_one(real("kappa", "\\kappa", 0.5, OURS, "AVQ's virtual capacity is at least this part of C.")),
     real("delta", "\\Delta", 11.25, "FLoadAutoRED, Table 6.2", "How strongly the load acts, packets/s."),
     Param {
         name: "delta_norm",
@@ -304,12 +305,12 @@ const OWN: [Param; 16] = [
         1e-3,
         true,
     ),
-    up_to_one(real("rate_weight", "", 0.3, OURS, "Estimator slots: weight of a new slot in lambda.")),
-    seconds(real("rate_window", "K", 0.1, OURS, "Estimator exponential: its time constant."), 1e-6, false),
+    up_to_one(real("rate_weight", "", 0.3, OURS, "Weight of a new slot in lambda (slots).")),
+    seconds(real("rate_window", "K", 0.1, OURS, "Time constant of lambda (exponential)."), 1e-6, false),
     word(
         "measured",
         Measured::WORDS,
-        "What lambda counts: all that arrive, or those admitted; auto is offered, and accepted with accumulate.",
+        "What lambda counts: all that arrive, or those admitted; auto: offered, or accepted with accumulate.",
     ),
     two_levels::PARAMS[0],
 ];
@@ -507,7 +508,7 @@ struct Load {
     capacity: f64,
     /// The virtual capacity, packets/s.
     virtual_capacity: f64,
-    /// kappa C, which it does not fall below, packets/s.
+    /// kappa C, the least virtual capacity, packets/s.
     least_capacity: f64,
     /// What lambda is divided by.
     divisor: Divisor,

@@ -1,16 +1,16 @@
 //! # FQ
 //!
 //! ## What it does
-//! Fair queueing: every flow has a FIFO, and the packets leave in the order in which they would end if the link served
-//! all flows at once, bit by bit. A packet of L bytes that arrives at time a gets the tags
+//! Fair queueing: every flow has a FIFO, and packets leave in the order in which a fluid, a link that serves all flows
+//! at once, bit by bit, would finish them. A packet of L bytes that arrives at time a gets the tags
 //!
 //! ```text
 //! S = max(F of the flow's packet before, V(a))        F = S + L/w
 //! ```
 //!
-//! and the smallest F is sent first. V is the number of the round: it rises at the link's rate divided by the sum of
-//! the weights w of the flows whose last F is still above V. The weight of a flow is that of its class, 1 by default.
-//! Without room, the newest packet of the flow with the most bytes is dropped.
+//! and the packet with the smallest F is sent first. V is the number of the round: it rises at the link's rate divided
+//! by the sum of the weights w of the flows whose last F is still above V. The weight of a flow is that of its class, 1
+//! by default. Without room, the newest packet of the flow with the most bytes is dropped.
 //!
 //! ## Source
 //! A. Demers, S. Keshav, S. Shenker, "Analysis and simulation of a fair queueing algorithm", ACM SIGCOMM 1989. Weights:
@@ -21,14 +21,13 @@
 //!
 //! ## Differences
 //! 1. V needs the link's rate. `virtual_time = "self_clocked"` takes the F of the packet sent last instead, which costs
-//!    less and needs no rate; a flow can then be a packet of every other flow behind the fluid.
+//!    less and needs no rate; a flow can then lag the fluid by a packet of every other flow.
 //! 2. Demers et al. let a flow that was idle for long bid a little earlier than V (their delta). Here delta is 0, as in
 //!    most later work.
-//! 3. Equal F: the packet that arrived first. Equally long flows: the one that has been backlogged for longest loses.
-//!    Ours.
-//! 4. A packet that is dropped leaves the fluid too, from then on: its flow's last F is taken back. Ours.
-//! 5. The packet in transmission is not interrupted, so a packet leaves at most the time of the largest packet later
-//!    than the fluid (Parekh & Gallager, theorem 1).
+//! 3. Equal F: the first arrival leaves first. Equally long flows: the one backlogged for longest loses. Ours.
+//! 4. A dropped packet leaves the fluid too, from then on: its flow's last F is taken back. Ours.
+//! 5. The packet in transmission is not interrupted, so a packet ends at most one largest packet's time later than in
+//!    the fluid (Parekh & Gallager, theorem 1).
 //! 6. A flow keeps the weight of the class that its first packet had, until it is neither in the queue nor in the
 //!    fluid.
 //!

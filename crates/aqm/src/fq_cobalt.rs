@@ -5,7 +5,7 @@
 //! COBALT): CoDel whose count decays automatically, and BLUE for a flow that does not respond. A flow that sends less
 //! than its share keeps a short queue, and so is neither marked nor dropped whatever the others do.
 //!
-//! `cake` has the same two in one of its tins, with a shaper, fairness between hosts and Linux's COBALT.
+//! `cake` has such queues in each tin, with Linux's COBALT, a shaper, and fairness between hosts.
 //!
 //! ## Source
 //! ns-3 `fq-cobalt-queue-disc.cc` (B. Kataria, T. Henderson, M. P. Tahiliani, 2020); there is no paper of its own. The
@@ -13,11 +13,11 @@
 //!
 //! ## Differences
 //! 1. When more than the limit waits, the queue with the most bytes loses half of itself from its head, and its COBALT
-//!    is not told, as in ns-3. A queue that holds the whole limit drops its arrival, of which its BLUE learns.
+//!    is not told, as in ns-3. A queue that holds the whole limit drops its arrival, and its BLUE is told.
 //! 2. Classification, salt and numbering of the queues are as in FQ-CoDel. With `perfect`, a new flow does not inherit
 //!    the state of the flow whose queue it gets.
 //! 3. ns-3 marks unless told otherwise. Here as everywhere the port decides.
-//! 4. What `cobalt` lists about its dialect ns3: the clocks, `ns3_clock`, and 1/sqrt(count) in 32 bits.
+//! 4. All that `cobalt` lists for its dialect ns3: the clocks, `ns3_clock`, and 1/sqrt(count) in 32 bits.
 //!
 //! ## Example
 //! ```

@@ -8,12 +8,12 @@
 //! |---|---|
 //! | arrival at an idle queue | the queue goes to the end of the new ones and may send `quantum` bytes |
 //! | whose turn | the first of the new queues, else the first of the old |
-//! | quantum used up | it gets another and goes to the end of the old ones |
+//! | quantum used up | the queue gets another and goes to the end of the old ones |
 //! | empty | a new one goes to the end of the old ones, an old one becomes idle |
-//! | departure | what CoDel leaves of the queue's head |
+//! | departure | the queue's head, unless CoDel drops it |
 //! | more than the limit waits | the queue with the most bytes loses half of itself from its head, 64 packets at most |
 //!
-//! Not a random number is drawn but one at the start, the salt of the hash.
+//! One random number is drawn, at the start: the salt of the hash.
 //!
 //! ## Source
 //! T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys, E. Dumazet, "The Flow Queue CoDel Packet Scheduler and
@@ -28,14 +28,13 @@
 //!    | half of the fattest queue | its packets | its bytes | its bytes |
 //!    | after that, `count` | stays | grows by the packets dropped | stays |
 //!    | CoDel's small backlog | the queue's | that of all queues | the queue's |
-//!    | empty new queue | to the old ones | so, if there is an old one, else idle | to the old ones |
+//!    | empty new queue | to the old ones | to the old ones if there are any, else idle | to the old ones |
 //!    | one queue holds the whole limit | as any overflow | as any overflow | the arrival is dropped |
 //!    | `memory_limit`, auto | none | 32 MiB | none |
 //!
-//! 2. RFC 8290 speaks of a negative deficit; Linux and ns-3 also send a queue away whose deficit is exactly 0, and so
-//!    does this (a reconstruction).
-//! 3. Half of an odd number of packets or bytes is rounded down, as the sources do with bytes; at least one packet
-//!    is dropped. The arrival may be among them.
+//! 2. In RFC 8290 a queue's turn ends at a negative deficit; in Linux, ns-3 and here at 0 too (a reconstruction).
+//! 3. Half of an odd number of packets or bytes is rounded down, as the sources do with bytes; at least one packet,
+//!    perhaps the arrival, is dropped.
 //! 4. RFC 8290 hashes the five-tuple. Here the flow key is hashed (`classify = "hash"`). `set_associative` is ns-3's
 //!    option, with sets of 8; ns-3 takes the first queue of the set that is the flow's own or idle, and so may send a
 //!    flow past its own backlog; here, as in CAKE, a flow keeps its own queue. With `perfect`, each flow has a queue of
@@ -52,7 +51,7 @@
 //!    | on the others | CoDel alone | CoDel alone |
 //!
 //!    `ce_threshold_selector 0x1/0x3` of `tc` is a selector of 1 and a mask of 3: ECT(1). DSCP 46 (EF) with any ECN
-//!    field is 184 and 252. The two ways exclude each other. With `ecn = false` nothing is marked; in Linux
+//!    field: 184, mask 252. The two ways exclude each other. With `ecn = false` nothing is marked; in Linux
 //!    `ce_threshold` still marks. Real links pass only the upper three bits of the DSCP.
 //! 8. ns-3 numbers its queues in the order of first use, which decides between queues of equal size. Here, as in Linux,
 //!    the lowest number loses.

@@ -2,23 +2,23 @@
 //!
 //! ## What it does
 //! Linux's `fq`: a FIFO for each flow, served by deficit round robin with new flows before old ones, in three bands
-//! that share the link by weights. With `maxrate` no flow sends faster than that: after a burst of its credit, the
-//! next packet waits until the rate allows it, and while all wait, the link is idle. Without `maxrate` nothing waits
-//! but for the link. A full band or a flow with `flow_plimit` packets drops its arrival.
+//! that share the link by weights. With `maxrate` no flow sends faster: after a burst of its credit, the next packet
+//! waits until the rate allows it, and while all flows wait, the link is idle. Without `maxrate` packets wait for the
+//! link only. A full band or a flow with `flow_plimit` packets drops its arrival.
 //!
-//! Our `fq` is another one, the fair queueing of Demers, Keshav and Shenker.
+//! The discipline `fq` is not this, but that of Demers, Keshav and Shenker.
 //!
 //! | event | rule (`net/sched/sch_fq.c`) |
 //! |---|---|
 //! | arrival | dropped if its band holds `limit` packets, or its flow `flow_plimit` (`fq_enqueue`) |
 //! | arrival when no packet waits in a flow that may send | the fast path: a FIFO of up to 8 packets, served first and counted by no limit; not with `maxrate` (`fq_fastpath_check`) |
 //! | arrival of a flow that is not in line | last of the new flows; if it left longer than `refill_delay` ago, with a quantum at least (`fq_enqueue`) |
-//! | departure | the band served last while it has credit and flows in line, else the next; it earns its weight, up to which it saves (`fq_dequeue`) |
+//! | departure | the band served last while it has credit and flows in line, else the next, whose credit grows by its weight, not above it (`fq_dequeue`) |
 //! | a flow has no credit at its turn | it earns a quantum and goes last among the old (`fq_dequeue`) |
 //! | a flow has no packet at its turn | a new one goes last among the old, an old one leaves the line (`fq_dequeue`) |
 //! | a flow's packet is before its time | the flow leaves the line until then, and returns last among the old (`fq_flow_set_throttled`, `fq_check_throttled`) |
 //! | a packet leaves, `maxrate` above `low_rate_threshold` | if credit is left, nothing; else the next packet's time is later by the larger of packet and quantum at `maxrate` (`fq_dequeue`) |
-//! | the same, `maxrate` up to the threshold | later by the packet; the credit is gone (`fq_dequeue`) |
+//! | the same, `maxrate` up to the threshold | later by the packet at `maxrate`; credit is gone (`fq_dequeue`) |
 //! | how much later | 1 s at most; less by what the flow's last packet was late, at most half (`fq_dequeue`) |
 //! | a packet leaves more than `ce_threshold` after its time | CE (`fq_dequeue`) |
 //!
@@ -26,19 +26,19 @@
 //! Linux 6.18, `net/sched/sch_fq.c` (E. Dumazet, 2013; the bands and the fast path 2023).
 //!
 //! ## Differences
-//! 1. A forwarded packet has neither a socket nor a departure time, and senders here pace themselves. So what Linux
-//!    does with those is not here: pacing at a socket's rate, `horizon` and `horizon_drop`, packets out of order.
-//!    `nopacing` is a queue without `maxrate`.
+//! 1. A forwarded packet has neither a socket nor a departure time, and simulated senders pace themselves. So left out
+//!    are pacing at a socket's rate, `horizon` and `horizon_drop`, and packets out of order. `nopacing` is a queue
+//!    without `maxrate`.
 //! 2. `skb->priority` is the packet's class. Linux takes it from the lower bits of the DSCP when it forwards a packet.
-//! 3. The flow of a packet is its hash and `orphan_mask`, as for forwarded packets. A flow is never forgotten: Linux
-//!    forgets one that left the line 3 s ago if it meets it in its tree on the way to another, and then the flow
-//!    starts with `initial_quantum` again.
+//! 3. A packet's flow is its hash under `orphan_mask`, as for forwarded packets. No flow is forgotten. Linux forgets a
+//!    flow that left the line 3 s ago if it meets it in its tree while looking for another; the flow then starts with
+//!    `initial_quantum` again.
 //! 4. Linux counts `refill_delay` in jiffies, and its timers may be 10 us late (`timer_slack`); here both are exact.
 //!    Times of packets are whole nanoseconds, as in Linux.
 //! 5. `offload_horizon` is not here: it needs a network card that paces.
 //! 6. A limit in bytes bounds the bytes of each band.
-//! 7. A flow joins the line of its last packet's band, and one never seen that of band 0, whatever its first packet's
-//!    band: as in Linux, which sets the band after that. From its second turn on it is in its own.
+//! 7. A flow joins the line of its last packet's band. A new flow joins that of band 0, whatever its packet's band, as
+//!    in Linux, which sets the band after that; from its second turn on it is in its own.
 //!
 //! ## Example
 //! ```
@@ -106,7 +106,7 @@ const PARAMS: [Param; 19] = [
         "Linux fq_init",
         "Packets of a flow that wait; more are dropped.",
     ),
-    real("maxrate", Unit::Rate, (8.0, FASTEST), Value::Auto, "Most that a flow sends; auto is unlimited."),
+    real("maxrate", Unit::Rate, (8.0, FASTEST), Value::Auto, "Largest rate of a flow; auto is unlimited."),
     real(
         "low_rate_threshold",
         Unit::Rate,

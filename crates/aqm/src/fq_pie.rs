@@ -15,7 +15,7 @@
 //!    | | linux | ns3 |
 //!    |---|---|---|
 //!    | at the limit | the arrival is dropped, and its queue's `accu` is 0 | the fattest queue loses half its bytes from the head |
-//!    | a queue that holds the whole limit | so too | the arrival is dropped |
+//!    | a queue that holds the whole limit | the same | the arrival is dropped |
 //!    | `quantum`, auto | 1514 B | 1500 B |
 //!    | a queue becomes active | when a packet is admitted | when a packet arrives, even if PIE drops it |
 //!    | an empty new queue | to the old ones if there are any, else idle | to the old ones |
@@ -24,11 +24,11 @@
 //! 2. In ns-3 each queue's timer starts when the queue is first used, in Linux one timer serves all, at most 2048
 //!    queues at a time. Here one timer moves all queues at once in both.
 //! 3. A queue that is empty and whose probability, delay and allowance have come to rest is left out of the timer's
-//!    round; the update would change nothing. Linux updates all its queues. A round costs as much as there are other
-//!    queues, whatever the packet rate: `docs/performance.md` has the figures.
-//! 4. Linux marks by its `ecn_prob` of 10 %; here that is PIE's `mark_ecnth`. Whether packets are marked at all is the
-//!    port's.
-//! 5. Linux counts the memory in use against 32 MB, but admits the packet all the same; that is not here.
+//!    round; the update would change nothing. Linux updates all its queues. A round's cost grows with the remaining
+//!    queues, not with the packet rate: `docs/performance.md` has the figures.
+//! 4. Linux marks by its `ecn_prob` of 10 %; here that is PIE's `mark_ecnth`. The port decides whether packets are
+//!    marked at all.
+//! 5. Linux counts memory against 32 MB, but admits the packet in any case; here it is not counted.
 //! 6. Classification, salt and numbering of the queues are as in FQ-CoDel. With `perfect`, a new flow does not inherit
 //!    the probability of the flow whose queue it gets.
 //!

@@ -7,24 +7,24 @@
 //!
 //! 1. dropped, and the flow gets a strike, if qlen >= min_th, or avg >= max_th and qlen > 2 avgcq, or the flow has more
 //!    than one strike and qlen >= avgcq: such a flow does not adapt;
-//! 2. between the thresholds, met by RED if qlen >= max(min_q, avgcq), and passed if the flow is smaller ("fragile");
+//! 2. between the thresholds, tested by RED if qlen >= max(min_q, avgcq), else admitted (the flow is "fragile");
 //! 3. dropped from max_th on.
 //!
 //! Strikes are forgotten when a flow has no packet left in the buffer. With `many_flows` every flow may have two
-//! packets waiting while there is room, and no more once avg has reached max_th.
+//! packets waiting while there is room; from max_th on none may have more.
 //!
 //! ## Source
 //! D. Lin, R. Morris, "Dynamics of random early detection", ACM SIGCOMM 1997, as known from the literature and from a
 //! port of the authors' ns-2 code to ns-3; the text itself was not at hand.
 //!
 //! ## Differences
-//! 1. The average moves at arrivals that are admitted, with the arrival in it, and at departures, with what remains:
-//!    about twice as often as RED's. It decays from the moment the link goes idle, as everywhere in this catalogue.
-//! 2. The ns-3 port ties its last branch to "avg < min_th" the wrong way and so drops every packet of robust flows
+//! 1. The average moves at admitted arrivals, which it counts, and at departures, with what remains: about twice as
+//!    often as RED's. It decays from the moment the link goes idle, as everywhere in this catalogue.
+//! 2. The ns-3 port's last branch follows the wrong test, "avg < min_th", and so drops every packet of robust flows
 //!    between the thresholds. Here the last branch starts at max_th.
-//! 3. `min_th = "auto"` is min(B/4, rtt C), and at most half of a max_th that is given; the paper's rtt is lost, 0.1 s
+//! 3. `min_th = "auto"` is min(B/4, rtt C), and at most half of `max_th` if given; the paper's rtt is lost, 0.1 s is
 //!    ours. `max_th = "auto"` is twice min_th. `min_q` is 2 in the paper for small buffers and 4 for large ones.
-//! 4. The paper has no ECN. With it on, a hit of step 2 is a mark; `mark = false` drops there too.
+//! 4. The paper has no ECN. With ECN on, RED's hits in step 2 are marks; with `mark = false`, drops.
 //!
 //! ## Example
 //! ```
@@ -116,7 +116,7 @@ const OWN: [Param; 9] = [
         "many_flows",
         false,
         PAPER,
-        "Every flow may have two packets waiting while there is room, and no more from max_th on.",
+        "Every flow may have two packets waiting while there is room; from max_th on none may have more.",
     ),
     Param {
         name: "rtt",

@@ -304,7 +304,7 @@ impl Gate {
         self.policy.get_mut().on_dequeue(packet, queue, &mut cx)
     }
 
-    /// Goes on with `next`, the same policy with other parameters, from where the present one is; whether it can. If
+    /// Goes on with `next`, the same policy with other parameters, from the present one's state; whether it can. If
     /// not, nothing changes.
     pub fn change(&mut self, mut next: Box<dyn Policy>) -> bool {
         let present = self.policy.get();
@@ -335,7 +335,7 @@ impl Gate {
         self.policy.get_mut().on_timer(queue, &mut cx);
     }
 
-    /// The same for all timers before `until`, see [`Policy::on_timers`].
+    /// Runs all timers before `until`, see [`Policy::on_timers`].
     pub fn timers(&mut self, queue: &QueueView<'_>, until: Time) -> Option<(u64, Time)> {
         let idle_since = queue.idle_since.map(|since| since.max(self.last_offer));
         let queue = &QueueView { idle_since, ..*queue };

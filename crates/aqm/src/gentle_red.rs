@@ -18,11 +18,11 @@
 //!
 //! ## Differences
 //! 1. Keerthi's TRED text gives the second line the slope (1 - max_p)/max_th but lets it end at the buffer size. With
-//!    that slope it is 1 at 2 max_th, wherever the buffer ends. Here 2 max_th, as in ns-2.
+//!    that slope it is 1 at 2 max_th, wherever the buffer ends. Here it ends at 2 max_th, as in ns-2.
 //! 2. ns-2 and ns-3 keep the second line as slope and offset, (1 - max_p)/max_th and 2 max_p - 1. The values are the
-//!    same; here too, so that they agree in the last bit.
+//!    same; this form, used here too, gives the same last bit.
 //! 3. Linux has no gentle RED, so there are three dialects. What they do past 2 max_th is what RED does past max_th.
-//! 4. Where max_p moves (ARED, Feng) the second line has to be said to follow or not: `gentle_tracks_maxp` there.
+//! 4. Where max_p moves (ARED, Feng), `gentle_tracks_maxp` says whether the second line follows.
 //!
 //! ## Example
 //! ```

@@ -2,9 +2,9 @@
 //!
 //! ## What it does
 //! Gibbens and Kelly's virtual queue. Arrivals also go into a virtual queue whose capacity and buffer are `theta` times
-//! the real ones. From the moment at which the virtual queue overflows until it is empty again, every packet that leaves
-//! the real queue is marked: those that came before the overflow too, since all of them share the cost of it. Packets
-//! that cannot be marked pass. Nothing is dropped before the real buffer is full, so GK needs `ecn`.
+//! the real ones. From the moment at which the virtual queue overflows until it is empty again, every packet that
+//! leaves the real queue is marked: those that came before the overflow too, since all share its cost. Packets that
+//! cannot be marked pass. Nothing is dropped before the real buffer is full, so GK needs `ecn`.
 //!
 //! | when | rule |
 //! |---|---|
@@ -19,8 +19,8 @@
 //!
 //! ## Differences
 //! 1. In ns-2, and with `dialect = "ns2"`, `t_0` (the last drain) stands while the virtual queue is empty. So the first
-//!    departure afterwards drains it for all that time, and the first arrivals of a burst do not count. By default it
-//!    runs.
+//!    departure afterwards drains for all the empty time, and the first arrivals of a burst do not count. By default
+//!    `t_0` runs.
 //! 2. ns-2 marks when the link asks for a packet and one has arrived, which comes to the same.
 //! 3. In ns-2, and with `dialect = "ns2"`, a buffer of N packets holds N - 1: the test is after the arrival has joined.
 //! 4. ns-2 counts packets; `unit = "byte"` counts bytes. `victim = "front"` is ns-2's `drop_front_`.
@@ -155,7 +155,7 @@ pub struct Gk {
     virtual_queue: f64,
     /// t_0, until when the virtual queue is drained.
     drained: Time,
-    /// Whether it has overflowed and not been empty since.
+    /// Whether it has overflowed since it was last empty.
     marking: bool,
 }
 

@@ -9,9 +9,9 @@
 //! A flow becomes a heavy hitter when the filter has counted more than `admit_bytes` of it since the last reset, which
 //! comes every `reset_timeout`: 128 KiB in 40 ms are 26 Mbit/s. The filter has four arrays of 1024 counters. A packet
 //! raises one counter in each, at positions from the hash of its flow: three chunks of 10 bits, and the exclusive or of
-//! all. The least of the four counts for the flow. Two rules keep others from growing with it: once a flow is a heavy
-//! hitter its packets are not counted ("shielding"), and a counter rises only as far as the least of the four with
-//! the packet ("conservative update"). A heavy hitter that sends nothing for `evict_timeout` is one no more.
+//! all. The least of the four is the flow's count. Two rules keep other flows' counts small: once a flow is a heavy
+//! hitter its packets are not counted ("shielding"), and a counter rises at most to the least of the four plus the
+//! packet ("conservative update"). A heavy hitter that sends nothing for `evict_timeout` ceases to be one.
 //!
 //! | event | rule (`sch_hhf.c`) |
 //! |---|---|
@@ -27,8 +27,8 @@
 //! ## Differences
 //! 1. Linux counts time in jiffies (4 ms at 250 Hz); here it is exact.
 //! 2. Linux hashes addresses and ports with a random key. Here the flow key is hashed with a salt, one random number.
-//! 3. Expired heavy hitters count among the `flows_limit` until a packet meets their list, one of 1024, as in Linux. Then
-//!    they go. Linux keeps the last of the list even then, to save an allocation, and counts it.
+//! 3. Expired heavy hitters count among the `flows_limit` until a packet meets their list, one of 1024, as in Linux.
+//!    Then they go. Linux keeps the list's last one even then, to save an allocation, and counts it.
 //! 4. A limit in bytes drops until the arrival fits. Linux counts packets.
 //! 5. The quantum is 1514 B, Linux's for Ethernet with 1500 B packets (`psched_mtu`).
 //!
@@ -80,7 +80,7 @@ const PARAMS: [Param; 6] = [
         (1, 1000),
         2,
         "Linux",
-        "So many times the quantum is what the other FIFO earns.",
+        "Quanta that the FIFO of all other flows earns in a round.",
     ),
     Param::whole(
         "admit_bytes",
@@ -91,7 +91,7 @@ const PARAMS: [Param; 6] = [
         "A flow of which the filter counts more is a heavy hitter.",
     ),
     time("reset_timeout", 0.04, "The filter's counters start from 0 after this time."),
-    time("evict_timeout", 1.0, "A heavy hitter without an arrival for longer is one no more."),
+    time("evict_timeout", 1.0, "A heavy hitter without an arrival for longer ceases to be one."),
     Param::whole(
         "flows_limit",
         Unit::None,

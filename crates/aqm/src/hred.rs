@@ -18,8 +18,8 @@
 //! 1. The paper's formula could not be read. The hyperbola through (min_th, 0) and (max_th, max_p) with a vertical
 //!    asymptote just above max_th is ours (reconstruction): kappa (avg - min_th)/(A - avg) with kappa = max_p (A -
 //!    max_th)/(max_th - min_th). `epsilon` says how far above; large values give RED's line back.
-//! 2. The reference queue is not a parameter here: it is where the hyperbola bends, a little below max_th. The study of
-//!    a reference q moves max_th (reconstruction).
+//! 2. The reference queue is not a parameter here: it is where the hyperbola bends, a little below max_th. To set a
+//!    reference q, move max_th (reconstruction).
 //! 3. The paper's thresholds could not be read: 24, 72 and 0.1 are our choice, those of the study `tred`.
 //! 4. A public ns-2 port multiplies p by 1/p, which drops with max_p everywhere. That is no hyperbola.
 //!

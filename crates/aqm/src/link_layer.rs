@@ -1,7 +1,7 @@
 //! The link layer's header, which Linux's queues count.
 //!
 //! Sizes of packets are those of IP packets everywhere. Linux's queues and shapers count what the device sends
-//! (`qdisc_pkt_len`): at an Ethernet device 14 bytes more. Which disciplines and parents do so is a part of their
+//! (`qdisc_pkt_len`): at an Ethernet device 14 bytes more. Which disciplines and parents count it stands in their
 //! declarations ([`AqmSpec::counts_header`](crate::catalogue::AqmSpec::counts_header),
 //! [`ParentSpec::linux`](crate::parents::ParentSpec)); the bytes are added here, and taken off again from all that
 //! leaves the queue: packets, lengths, counts.
@@ -43,7 +43,7 @@ impl LinkLayer {
     }
 }
 
-/// `queue` with packets that are `bytes` longer, or shorter, than those around it.
+/// `queue` with packets that are `bytes` longer (or shorter) inside than outside.
 pub fn counting(queue: Box<dyn Discipline>, bytes: i32) -> Box<dyn Discipline> {
     if bytes == 0 {
         return queue;

@@ -1,34 +1,35 @@
 //! # Linux adaptive RED
 //!
 //! ## What it does
-//! The RED of Linux (`sch_red`) with its flag `adaptive`: `max_p` is looked at on a strict timer, every 0.5 s from the
-//! start on, with the average the link would have now, and `d = (max_th - min_th)/5`:
+//! The RED of Linux (`sch_red`) with its flag `adaptive`: a strict timer adapts `max_p` every 0.5 s from the start on,
+//! by the average as it would be now. With `d = (max_th - min_th)/5`:
 //!
 //! | average | max_p | becomes |
 //! |---|---|---|
 //! | `avg > min_th + 3 d` | at most 50 % | `max_p + min(1 %, max_p/4)` |
 //! | `avg < min_th + 2 d` | at least 1 % | `max_p/10*9` in integers |
 //!
-//! All lengths are bytes. Between the thresholds a number R is drawn once for each drop, uniform on `[0, (max_th -
-//! min_th)/max_p)`; the packet is hit once `(avg - min_th) count >= R`. From `max_th` on every packet is hit. A hit is
-//! a mark where it can be, else a drop.
+//! All lengths are bytes. Between the thresholds a number R is drawn once for each drop, uniform on
+//! `[0, (max_th - min_th)/max_p)`; a packet is hit when `(avg - min_th) count >= R`. From `max_th` on every packet is
+//! hit. A hit is a mark where it can be, else a drop.
 //!
 //! ## Source
 //! Linux `net/sched/sch_red.c` and `include/net/red.h` (`red_adaptative_algo`, since 3.3, 2012) (Linux); iproute2
 //! `tc/q_red.c` and `tc/tc_red.c` for what tc works out before (Linux). The idea is ARED's.
 //!
 //! ## Differences
-//! 1. From ARED's paper: the band is 2/5 to 3/5 of the way, which is the same; the ends are tested with "at most" and
-//!    "at least"; nothing is cut off afterwards, so max_p ends at up to 51 % and down to 0.9 %.
-//! 2. max_p is kept as the kernel keeps it, as 32 bits behind the point, so that /10*9 rounds in the same way. What
-//!    hangs on it is in floating point: the kernel divides it by max_th - min_th in bytes and rounds again, a decision
-//!    differs with a probability of that order.
+//! 1. Against ARED's paper: the band, 2/5 to 3/5 of the way, is the same; the ends are tested with "at most" and "at
+//!    least"; nothing is cut off afterwards, so max_p can reach 51 % and 0.9 %.
+//! 2. max_p has 32 bits after the point, as in the kernel, so that /10*9 rounds in the same way. What follows from it
+//!    is in floating point; the kernel divides it by max_th - min_th in bytes and rounds again, so a decision differs
+//!    with a probability of the order of that quotient.
 //! 3. A change of max_p changes the range of the next R; the R that is already drawn stays, as in the kernel.
-//! 4. tc wants thresholds in bytes and has its defaults from the limit (max_th = limit/4, min_th = max_th/3). Here they
-//!    are queue lengths, packets of `mean_packet` or bytes, and the defaults are those of the example in tc-red(8).
+//! 4. tc wants thresholds in bytes and derives its defaults from the limit (max_th = limit/4, min_th = max_th/3). Here
+//!    they are queue lengths, packets of `mean_packet` or bytes, and the defaults are those of the example in
+//!    tc-red(8).
 //! 5. tc takes 10 Mbit/s for the idle decay unless `bandwidth` says otherwise; `"auto"` here is the rate of the link.
-//! 6. The idle decay as the kernel runs it, 15.6 times slower than tc means it to, with iproute2 6.15's table; `tc =
-//!    "iproute2-6.14"` is that of older ones: see `red`, item 6.
+//! 6. The idle decay is the kernel's, 15.6 times slower than tc means it to be, with iproute2 6.15's table;
+//!    `tc = "iproute2-6.14"` is that of older ones: see `red`, item 6.
 //! 7. `nodrop` and `harddrop` need ECN in tc. Here they have no effect without it.
 //!
 //! ## Example

@@ -4,7 +4,7 @@
 //! RED with a small cache of flows, the most recently seen first. A packet of a cached flow adds 1 to the flow's count
 //! and moves it to the front; a packet of any other flow puts the flow into the cache with probability `insert_p`, with
 //! a count of 1, and the flow at the end is evicted. Fast flows are seen often, so they get in and stay in. A flow
-//! whose count has reached `threshold` is a high-bandwidth flow, and its packets meet k times RED's p_b, at most 1.
+//! whose count has reached `threshold` is a high-bandwidth flow, and its packets meet RED with `factor` p_b, at most 1.
 //!
 //! ## Source
 //! Smitha, A. L. N. Reddy, "LRU-RED: an active queue management scheme to contain high bandwidth flows at congested
@@ -14,11 +14,11 @@
 //! 1. The factor by which the probability of high-bandwidth flows is raised could not be read: here `factor` = 2, our
 //!    reconstruction, or count/threshold (`raising = "count"`).
 //! 2. Cache of 20 flows, threshold 125, insertion with 1/50: our choices, of the order that the authors' LRU-FQ uses.
-//! 3. Counts never fall by the rule as it stands: with no more long flows than places each of them ends above the
-//!    threshold, and what is left is RED with k p_b for all. `ageing = "halve"` halves the counts every
-//!    `ageing_interval` and lets flows below one packet go; it is ours, and off.
+//! 3. By the paper's rule counts never fall: with no more long flows than places, each ends above the threshold, and
+//!    RED with `factor` p_b for all is left. `ageing = "halve"` halves the counts every `ageing_interval` and lets
+//!    flows below one packet go; it is ours, and off.
 //! 4. It cannot tell unresponsive flows (Wang et al. 2009, section 2): see `sfred`.
-//! 5. The number for the insertion is drawn before RED's, at every miss, also where `insert_p` is 1.
+//! 5. At every miss a number for the insertion is drawn before RED's, also where `insert_p` is 1.
 //!
 //! ## Example
 //! ```

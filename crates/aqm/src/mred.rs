@@ -1,8 +1,8 @@
 //! # MRED
 //!
 //! ## What it does
-//! RED that looks at the queue of the moment as well as at the average, so that neither reacts to a burst that is
-//! already over. With the queue `q` that the arrival finds:
+//! RED that looks at the queue of the moment as well as at the average, so that it does not react to a burst already
+//! over. With the queue `q` that the arrival finds:
 //!
 //! | q | what happens |
 //! |---|---|
@@ -67,7 +67,7 @@ const OWN: [Param; 1] = [Param {
     kind: Kind::Flag { auto: false },
     default: Value::Flag(true),
     source: "our reading",
-    doc: "A queue above max_th takes the place of a smaller average; off, only drops at a short queue are suppressed.",
+    doc: "A queue above max_th replaces a smaller average; off, only drops at a short queue are suppressed.",
 }];
 
 /// The declaration.

@@ -2,18 +2,19 @@
 //!
 //! ## What it does
 //! RED with a quadratic drop curve: `p_b = 1.5 max_p x^2` with `x = (avg - min_th)/(max_th - min_th)` between the
-//! thresholds. It drops less than RED up to two thirds of the way and more after, over the same area.
+//! thresholds. It drops less than RED up to two thirds of the way and more after; the areas under both curves are
+//! equal.
 //!
 //! ## Source
 //! K. Zhou, K. L. Yeung, V. O. K. Li, "Nonlinear RED: a simple yet efficient active queue management scheme",
 //! Computer Networks 50, 2006. Averaging, spacing and byte mode are RED's.
 //!
 //! ## Differences
-//! 1. The 2009 text that we follow lost its formula (3); the factor 1.5 follows from its words, that the areas under
-//!    both curves agree: the integral of m x^2 is m/3, that of max_p x is max_p/2. ns-3's NLRED has the same factor.
+//! 1. The 2009 text that we follow lost its formula (3); the factor 1.5 follows from its words that these areas agree:
+//!    the integral of m x^2 is m/3, that of max_p x is max_p/2. ns-3's NLRED has the same factor.
 //! 2. ns-3 leaves gentle on by default, which makes the probability jump down from 1.5 max_p to max_p at max_th. The
 //!    paper has no gentle form, so there is none here.
-//! 3. 1.5 max_p must not pass 1: max_p is at most 2/3.
+//! 3. 1.5 max_p is at most 1, so max_p at most 2/3.
 //!
 //! ## Example
 //! ```

@@ -47,7 +47,7 @@ pub struct Packet {
     pub admitted_ecn: Ecn,
     /// The driver's own handle (a buffer slot, a sequence number); queues never read it.
     pub tag: u32,
-    /// The same, for more.
+    /// Another such handle.
     pub note: u64,
     /// Flow key: equal for packets of one flow.
     pub flow: u64,

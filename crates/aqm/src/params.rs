@@ -226,7 +226,7 @@ impl Values {
     /// length written in bytes, which a discipline that takes them reads with [`Values::get`].
     ///
     /// # Panics
-    /// If `declared` has no such parameter: a slip in the discipline, not in what a user gave. So for the others here.
+    /// If `declared` has no such parameter: a slip in the discipline, not in what a user gave. So do the others.
     pub fn real(&self, declared: &[Param], name: &str) -> f64 {
         match self.get(named(declared, name)) {
             Value::Real(x) => x,

@@ -19,7 +19,7 @@
 //! 4. While the link is idle the average decays with the idle time, as in RED, also for the controller
 //!    (reconstruction).
 //! 5. max_p starts at 0.1 as in ns-2's ARED (reconstruction). A start outside the bounds is drawn in by the first step.
-//! 6. A gentle part is not said to belong to it. `gentle` adds one, see `gentle_tracks_maxp`.
+//! 6. No gentle part is mentioned. `gentle` adds one; see `gentle_tracks_maxp`.
 //!
 //! ## Example
 //! ```

@@ -5,11 +5,10 @@
 //!
 //! `p = p + a e_k - b e_(k-1) + kd (e_k - 2 e_(k-1) + e_(k-2))`, kept in [0, 1], with the error `e_k = q_k - q_ref`.
 //!
-//! Every arrival that finds room is signalled with probability `p`, one independent of the other. In steady state `p`
-//! does not move only where `q = q_ref`, whatever the load: the integral term `a - b` removes the error that RED needs
-//! to drop at all. With `kd`, which is 0 by default, it is PID: the derivative answers to a queue that grows before it
-//! is too long. The textbook's `k_p`, `t_i` and `t_d` at a sampling interval of T are `a = k_p (1 + T/t_i)`, `b = k_p` and
-//! `kd = k_p t_d/T`.
+//! Every arrival that finds room is signalled with probability `p`, independently. `p` is steady only at `q = q_ref`,
+//! whatever the load: the integral term `a - b` removes the error that RED needs to drop at all. With `kd`, which is 0
+//! by default, it is PID: the derivative answers to a growing queue before it is too long. The textbook's `k_p`, `t_i`
+//! and `t_d` at a sampling interval of T are `a = k_p (1 + T/t_i)`, `b = k_p` and `kd = k_p t_d/T`.
 //!
 //! ## Source
 //! C. V. Hollot, V. Misra, D. Towsley, W. Gong, "On designing improved controllers for AQM routers supporting TCP
@@ -21,15 +20,16 @@
 //! ## Differences
 //! 1. The gains were designed for a link of 3750 packets/s, at least 60 flows and round trips up to 246 ms, as the
 //!    literature quotes the paper. ns-2 uses them for any link, and so do the defaults here.
-//! 2. ns-2 has two switches for bytes and so has this: `unit = "byte"` measures the queue in bytes, `byte_scaling`
-//!    makes `p` proportional to the packet's size, at most 1.
+//! 2. As in ns-2 there are two switches for bytes: `unit = "byte"` measures the queue in bytes, `byte_scaling` makes
+//!    `p` proportional to the packet's size, at most 1.
 //! 3. In the dialect ns2 a limit in packets with `unit = "byte"` means packets of `mean_packet`, and a limit in bytes
-//!    is tested before the arrival is added, so that the last packet may pass it. In paper a limit of N holds N.
+//!    is tested before the arrival is added, so the last packet may exceed it. In the dialect paper a limit of N holds
+//!    N.
 //! 4. An arrival at a full buffer draws no random number; any other draws one even while `p` is 0. The order of
 //!    the draws is ns-2's.
 //! 5. ns-2 accepts `b > a`, with which `p` falls while the queue is too long. Here that is refused.
-//! 6. The gains of the PID paper were not to be had. (reconstruction) `earlydrop list` names as PID ns-2's PI with a `t_d`
-//!    of ten samples: `kd = 10 b`, and a `t_i` of 1.78 s. The derivative sees single packets come and go, so `p` is
+//! 6. The gains of the PID paper were not to be had. (reconstruction) The PID of `earlydrop list` is ns-2's PI (`t_i`
+//!    is 1.78 s) with a `t_d` of ten samples: `kd = 10 b`. The derivative sees single packets come and go, so `p` is
 //!    noisier than PI's; in a trial with 60 TCP flows both held the queue within 2 % of `q_ref`, and the standard
 //!    deviation of `p` was 0.0018 against 0.0008.
 //!
@@ -90,7 +90,7 @@ const PARAMS: [Param; 9] = [
     Param {
         kind: Kind::Real { low: 0.0, high: 1.0, open_low: false, open_high: false, auto: false },
         source: "Fan et al. 2003; 0 is PI",
-        ..gain("kd", 0.0, "Gain of the change of the error's change, 1/packet, with which it is PID.")
+        ..gain("kd", 0.0, "Gain of the error's second difference, 1/packet; above 0 it is PID.")
     },
     measure::q_ref("q_{ref}", 50.0, "ns-2.35"),
     measure::tupdate("T", Value::Real(1.0 / 170.0), false, "Hollot et al. 2001, ns-2.35: 170 Hz"),

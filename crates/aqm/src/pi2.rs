@@ -1,8 +1,8 @@
 //! # PI2
 //!
 //! ## What it does
-//! One FIFO with a PI controller whose output is not the drop probability but a number that grows with the load in
-//! proportion, so that one pair of gains does at every load. Every `tupdate`:
+//! One FIFO with a PI controller. Its output is not the drop probability but a number in proportion to the load, so
+//! that one pair of gains suits every load. Every `tupdate`:
 //!
 //! `p = p + alpha (delay - target) + beta (delay - delay_old)`, between 0 and 1
 //!
@@ -15,8 +15,8 @@
 //! | of a scalable sender (`scalable`), if it can be marked | `p`: a mark |
 //! | any other | `(p/k)^2`: a mark if it can be marked, else a drop |
 //!
-//! Reno's window goes with `1/sqrt(p)` and DCTCP's with `1/p`: the square makes equals of them in one queue. Two random
-//! numbers, both below `p/k`, are the square. Nothing is signalled while less than two packets of `mtu` wait.
+//! Reno's window goes with `1/sqrt(p)` and DCTCP's with `1/p`: the square makes them equals in one queue. To hit, two
+//! random numbers must be below `p/k`. Nothing is signalled while less than two packets of `mtu` wait.
 //!
 //! `dualpi2` has the same controller over two queues, with less delay for the scalable senders. There the probability
 //! of the classic ones is `p'^2` and that of the others `k p'`: `p` here is `k p'` there.
@@ -29,8 +29,8 @@
 //! ## Differences
 //! 1. The module takes ECT(0) and ECT(1) for scalable ("for now"). Here `scalable = "ect1"` by default, as RFC 9331 has
 //!    it: ECT(1) and CE; ECT(0) is a classic sender's. `all` is the module's, `none` squares for everyone.
-//! 2. The module measures delay as backlog over a measured rate of departures. `latency = "timestamp"` takes how long
-//!    the last packet waited, and none after a departure that left the queue empty, as PIE does now.
+//! 2. The module measures delay as backlog over a measured rate of departures. `latency = "timestamp"` takes the last
+//!    packet's wait, or none after a departure that left the queue empty, as PIE does now.
 //! 3. The module has a second queue and a step for the scalable packets, off by default; `dualpi2` is for that.
 //! 4. The module's integers (32 bits of probability, ticks of 64 ns) are doubles here.
 //! 5. A certain classic drop (`p = 1` and `k = 1`) counts as forced, any other as early.
@@ -163,7 +163,7 @@ const PARAMS: [Param; 9] = [
         kind: Kind::Whole { low: 1, high: 65_535 },
         default: Value::Whole(1514),
         source: "sch_pi2.c: psched_mtu",
-        doc: "Nothing is signalled while fewer bytes wait than two packets of this size have.",
+        doc: "Nothing is signalled while fewer bytes than two packets of this size wait.",
     },
     Param {
         name: "byte_scaling",

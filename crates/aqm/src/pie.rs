@@ -7,8 +7,8 @@
 //! | | |
 //! |---|---|
 //! | change | `alpha (qdelay - qdelay_ref) + beta (qdelay - qdelay_old)`, divided by 2048, 512, 128, 32, 8, 2 while `p` is below 1e-6, 1e-5, ..., 0.1 |
-//! | no more than | 0.02 at once, from `p = 0.1` on |
-//! | no delay twice | `p` is multiplied by 0.98 |
+//! | at most | 0.02 per update, from `p = 0.1` on |
+//! | two updates without delay | `p` is multiplied by 0.98 |
 //!
 //! `qdelay` is the wait of the packet that left last. An arrival is dropped with probability `p`, except while a burst
 //! allowance of 150 ms lasts, while the delay is below half of `qdelay_ref` and `p < 0.2`, or while only two packets wait.
@@ -26,13 +26,13 @@
 //!    |---|---|---|---|
 //!    | nothing is dropped while | `<= 2 mean_packet` bytes wait | `< 2 mean_packet` | `<= 2` packets, or bytes if the limit is in bytes |
 //!    | `mean_packet`, auto | 1000 B | 1514 B | 1000 B |
-//!    | low delay by | `qdelay_old` | the last sample | `qdelay_old` |
+//!    | delay is low by | `qdelay_old` | the last sample | `qdelay_old` |
 //!    | burst allowance at first | 150 ms | 150 ms | 0; set by the first arrival, which is still decided by PIE |
 //!    | it runs out by | the timer | the time between departures | the timer, which holds `p` at 0 meanwhile |
 //!    | it is renewed when | `p = 0` and low delay, at an arrival | the same, by the timer | the same for 1.5 s, by the timer |
 //!    | marked while | `p < 0.1` | `p <= 0.1` | `p < 0.1` |
 //!    | `derandomise`, `fast_growth`, auto | off, off | on, on | off, off |
-//!    | no delay twice | `0.98 p` | `p - p/64`, not while packets wait | `0.98 p` |
+//!    | two updates without delay | `0.98 p` | `p - p/64`, not while packets wait | `0.98 p` |
 //!    | sum of `derandomise` restarts at | drops, random marks | drops, random marks | drops |
 //!    | `byte_scaling` by | `size/mean_packet` | the same, to `mean_packet` bytes | `size/mean_packet`, auto with a limit in bytes |
 //!    | random number | `U < p` | `U < p` | `U <= p` |
@@ -40,11 +40,11 @@
 //!    | rate of departures | time of 16 KiB, weight 1/4 | rate, weight 1/8 | rate, weight 1/2 |
 //!
 //! 2. RFC 8033 measures the rate of departures in section 5.2 and allows timestamps. Here timestamps are the default,
-//!    as in Linux and ns-3, with their rule that a departure from an emptied queue counts as no delay
+//!    as in Linux and ns-3, with their rule that a departure that empties the queue counts as no delay
 //!    (`zero_when_empty`): without it the last delay would stand on an idle link and `p` would never fall.
-//! 3. The cap on an update is optional in RFC 8033 (5.5). Here it is on, as in Linux and ns-3. Derandomisation is in
-//!    appendix B only; here it is off unless `linux`. Appendix B decays below half of `qdelay_ref`: `decay_when =
-//!    "below_half"`.
+//! 3. The cap on an update is optional in RFC 8033 (5.5). Here it is on, as in Linux and ns-3. Derandomisation, in
+//!    appendix B only, is off here unless `linux`. In appendix B `p` decays below half of `qdelay_ref`:
+//!    `decay_when = "below_half"`.
 //! 4. Without room the arrival is dropped before anything is drawn or counted, as in all sources.
 //! 5. The sums of `derandomise` are compared with 0.85 and 8.5 less 1e-9, because sums of binary fractions fall short:
 //!    with `p = 0.02` the 425th packet is certain, as arithmetic says, and not the 426th.
@@ -52,8 +52,7 @@
 //! 7. The packet that starts a measurement of the rate is counted in it, as in Linux and ns-3 (for rfc a
 //!    reconstruction); the first result is taken whole.
 //! 8. `activity`: RFC 8033's appendix B wakes PIE when a third of the buffer is in use, ns-3 at a delay; both let it
-//!    rest when there is neither probability nor delay. The arrival is counted in the third (a reconstruction). Off
-//!    here.
+//!    rest when probability and delay are gone. The third includes the arrival (a reconstruction). Off here.
 //!
 //! ## Example
 //! ```

@@ -206,7 +206,7 @@ pub trait Policy: Any + Send {
     fn on_timer(&mut self, _queue: &QueueView<'_>, _cx: &mut Context<'_>) {}
 
     /// Runs the timers due before `until`, while nothing arrives or leaves, as [`Policy::on_timer`] one after the other
-    /// would; a policy with a faster way to the same bits has its own. Their number, and the time of the last; `None` if
+    /// would; a policy can have a faster way to the same bits. Gives their number and the last one's time; `None` if
     /// none is due.
     fn on_timers(&mut self, queue: &QueueView<'_>, until: Time, cx: &mut Context<'_>) -> Option<(u64, Time)> {
         let mut ran = None;
@@ -226,8 +226,8 @@ pub trait Policy: Any + Send {
     /// Named inner values for traces and plots: `avg`, `p_b`, `count`.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// Takes over the state of `before`, the same policy with other parameters, of which the timer that is pending
-    /// stays; whether it could. By default no parameter can change while the policy runs.
+    /// Takes over the state of `before`, the same policy with other parameters, with its pending timer; whether it
+    /// could. By default no parameter can change while the policy runs.
     fn resume(&mut self, _before: &dyn Any) -> bool {
         false
     }

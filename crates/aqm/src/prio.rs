@@ -2,11 +2,11 @@
 //!
 //! ## What it does
 //! A FIFO for each of the eight traffic classes of the packets. The link takes from the first class that has any, so
-//! that a class waits until all before it are empty, for ever if need be. By default class 0 is first, all share the
-//! buffer, and a full one drops the arrival. With `buffer = "each"` every class has an eighth of the limit for itself, as
-//! bands have buffers of their own in Linux's `prio` and `pfifo_fast`. With `first = "high"` and `victim = "last"` it is
-//! `skbprio`: a full buffer drops the newest packet of the class that would be served last, if that is behind the
-//! arrival's.
+//! that a class waits until all before it are empty, for ever if need be. By default class 0 is first, all classes
+//! share the buffer, and a full buffer drops the arrival. With `buffer = "each"` every class has an eighth of the limit
+//! for itself, as bands have buffers of their own in Linux's `prio` and `pfifo_fast`. With `first = "high"` and
+//! `victim = "last"` it is `skbprio`: a full buffer drops the newest packet of the class served last, if that class is
+//! behind the arrival's.
 //!
 //! ## Source
 //! Linux 6.1: `net/sched/sch_prio.c` (with `pfifo` below), `pfifo_fast` of `sch_generic.c`, `sch_skbprio.c` (N. Kumar,
@@ -16,7 +16,7 @@
 //! 1. Linux maps a packet's priority or TOS to one of up to 16 bands (`pfifo_fast`: 3; `skbprio`: 64 priorities); here
 //!    the class, 0 to 7, is the band.
 //! 2. Below `prio` each band can be any discipline. Here it is a FIFO.
-//! 3. Linux's limit holds for each band of `prio`. Here a limit is that of the whole queue: `limit` is eight times theirs.
+//! 3. Linux's limit holds for each band of `prio`. Here it is the whole queue's: `limit` is eight times Linux's.
 //! 4. With a limit in bytes `victim = "last"` drops until the arrival fits. Linux counts packets.
 //!
 //! ## Example
@@ -93,7 +93,7 @@ const PARAMS: [Param; 3] = [
         Dropped::WORDS,
         "arrival",
         "Linux prio, pfifo_fast; last: skbprio",
-        "What a full buffer drops: the arrival, or the newest packet of the class that is served last (shared).",
+        "What a full buffer drops: the arrival, or, if shared, the newest packet of the class served last.",
     ),
 ];
 

@@ -24,9 +24,9 @@
 //! 6. linux: tc makes the table for the idle decay in ticks of 64 ns, the kernel reads it with microseconds, so its
 //!    average decays 15.6 times slower than tc means it to. This is the kernel as it runs. tc is that of iproute2 6.15
 //!    (2025), which rounds the time of a packet up to whole ticks; older ones cut it off to whole microseconds first
-//!    (`tc = "iproute2-6.14"`): 1500 B at 10 Gbit/s take 19 ticks, and 15 there.
-//! 7. The packet in transmission is not part of the queue. An arrival that is dropped at an idle link uses up its idle
-//!    time; by the letter of the 1993 figure the next one would count it again.
+//!    (`tc = "iproute2-6.14"`): 1500 B at 10 Gbit/s take 19 ticks, in older ones 15.
+//! 7. The packet in transmission is not part of the queue. An arrival dropped at an idle link ends the idle time; to
+//!    the letter of the 1993 figure the next arrival would count it again.
 //! 8. ns2, ns3: an idle time of more than 2^18 packets decays the average by 2^18 multiplications, as ns-2 does, and by
 //!    one power for the rest, which differs in the last bits. With 500 B and 10 Gbit/s that is 0.1 s.
 //! 9. With ECN and `max_th <= avg` the 1993 figure marks. Here the paper dialect drops, by the advice of RFC 3168,

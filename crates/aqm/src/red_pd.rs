@@ -4,26 +4,26 @@
 //! RED with preferential dropping: finds high-bandwidth flows in the history of RED's own drops, and drops packets of
 //! these before they reach RED. With p the average drop rate, an epoch lasts `(X/Y) R/sqrt(1.5 p)`, between 2 R and 10
 //! R: the time in which a TCP flow of round-trip time R at that drop rate loses a packet. A flow that lost packets in X
-//! of the last Y epochs is faster than that. At the end of an epoch in which more than `min_drop_rate` was dropped,
-//! each such flow's pre-filter probability rises by its part of the drops, `p drops/(average drops)`, or doubles if
-//! that is less; the first time it is at most 2 p. Flows that lost nothing in all Y epochs get less, and are released
-//! in the end. A flow whose rate does not fall when its loss rises is unresponsive: its probability rises faster and
-//! falls slower.
+//! of the last Y epochs is faster than that flow. At the end of an epoch in which more than `min_drop_rate` was
+//! dropped, each such flow's pre-filter probability rises by its part of the drops, `p drops/(average drops)`, or
+//! doubles if that is less; the first time it is at most 2 p. It falls for flows that lost nothing in Y epochs, until
+//! they are released. A flow whose rate does not fall when its loss rises is unresponsive: its probability rises faster
+//! and falls slower.
 //!
 //! ## Source
 //! R. Mahajan, S. Floyd, D. Wetherall, "Controlling high-bandwidth flows at the congested router", ICNP 2001, as
 //! implemented in ns-2.35: `queue/red-pd.cc`, `tcl/ex/red-pd/helper.tcl`, `monitoring.tcl`.
 //!
 //! ## Differences
-//! 1. Constants are ns-2's. Its scripts look at the first epoch after 10.1 s; here it ends after 10 R, as with p = 0
+//! 1. Constants are ns-2's. Its scripts end the first epoch after 10.1 s; here it ends after 10 R, as with p = 0
 //!    (`first_epoch`).
-//! 2. ns-2 lets flows go 1 ms after it has punished others, and takes the length of the epoch to come for one of the
-//!    last three (five for unresponsive flows) that must have passed. Here both happen at once, and the last three are
-//!    the last three. An increase waits for four, also that of a flow that was released, and all for
-//!    `change_interval`.
-//! 3. ns-2 keeps every flow it has ever seen. Here the `flows` that last lost a packet, by RED or the pre-filter.
-//! 4. Pre-filtered packets do not reach RED: its average does not see them, and the pre-filter goes by the average of
-//!    the arrival before. One that is dropped at an idle link decays the average, or the idle time would be lost.
+//! 2. ns-2 lowers probabilities 1 ms after it raises others. Three epochs (five for unresponsive flows) must have
+//!    passed since a change; ns-2 counts the next epoch among them. Here both happen at once, and three past epochs
+//!    count. An increase waits for four, also after a release, and any change for `change_interval`.
+//! 3. ns-2 keeps every flow it has ever seen. Here the last `flows` that lost a packet, by RED or the pre-filter, are
+//!    kept.
+//! 4. Pre-filtered packets do not reach RED: its average does not see them, and the pre-filter uses the average of the
+//!    arrival before. A packet that it drops at an idle link decays the average; else the idle time would be lost.
 //! 5. Probabilities are spaced as RED's, each flow with a count of its own that starts at 0 (the analysis' law). One
 //!    number is drawn for each packet of a monitored flow, also where the queue is too short to drop.
 //! 6. Of flows with equal drops, the list of 50 takes those that lost a packet last.
@@ -285,7 +285,8 @@ impl RedPd {
         });
     }
 
-    /// Lowers the probability of monitored flows that are noted nowhere, and forgets those of which nothing is left.
+    /// Lowers the probability of monitored flows without a note, and releases those whose probability has become too
+    /// small.
     fn let_go(&mut self, now: Time) {
         let rules = self.rules;
         let epoch = self.epoch;

@@ -7,8 +7,8 @@
 //!
 //! `price = max(0, price + gamma (alpha (b - q_ref) + x - c))`, `p = 1 - phi^(-price)`,
 //!
-//! where `c` is what the link can send meanwhile. A packet is signalled with probability `p`, one independent of the
-//! other. Prices of several links add up along a path: the probability to pass them all is `phi^-(sum of prices)`.
+//! where `c` is what the link can send meanwhile. A packet is signalled with probability `p`, independently. Prices of
+//! several links add up along a path: the probability to pass them all is `phi^-(sum of prices)`.
 //!
 //! ## Source
 //! S. Athuraliya, S. H. Low, V. H. Li, Q. Yin, "REM: active queue management", IEEE Network 15(3), 2001. The paper's
@@ -19,14 +19,13 @@
 //! 1. `alpha` is a constant of 0.1 in ns-2's code. Here it is a parameter with that default.
 //! 2. `mode = "drop"`, ns-2's default, decides at enqueue, with one random number for each arrival that finds room,
 //!    also while `p` is 0. `mode = "mark"` decides at dequeue, with one number for each packet that the link dequeues,
-//!    also where none waits; a packet that cannot be marked then passes. So it does nothing unless the queue marks
-//!    (`ecn`).
+//!    also where none waits; a packet that cannot be marked then passes. So `"mark"` needs `ecn`.
 //! 3. In drop mode ns-2 drops what is hit. Here the signal goes the way of every other discipline: with `ecn` it is a
 //!    mark if the packet can be marked.
 //! 4. Every arrival counts into `x`, also one that is dropped, early or at a full buffer. The packet in transmission is
 //!    not part of `b`. Both are ns-2's.
 //! 5. In the dialect ns2 a limit of N holds N - 1 packets (it is tested after adding, with >=), and with
-//!    `unit = "byte"` a limit in packets means packets of `mean_packet`. In paper a limit of N holds N.
+//!    `unit = "byte"` a limit in packets means packets of `mean_packet`. In the dialect paper a limit of N holds N.
 //! 6. `unit = "byte"` makes the probability proportional to the packet's size; ns-2 lets it pass 1, which is the same
 //!    as 1.
 //!

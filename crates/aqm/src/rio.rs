@@ -18,13 +18,14 @@
 //! literature [paper?]). Defaults and details: ns-2.35 `queue/rio.cc`. [ns-2]
 //!
 //! ## Differences
-//! 1. The paper updates the total average at every arrival. ns-2 updates both at In arrivals and none at Out arrivals,
-//!    so with few In packets Out is tested with an old average: `rio_ns2_bug`.
-//! 2. The average of In packets after an idle link: it decays from when the link became idle, also if an Out packet
-//!    came between; of several idle periods the first counts. ns-2 counts from the last one. (reconstruction)
-//! 3. Whether there are two packets to be dropped early (ns2, ns3) is asked of the In packets for In, of all for Out.
-//! 4. ns-2 has no `use_mark_p` in RIO: past the end of a curve it drops. So here in its dialect, unless `ecn_over_max`
-//!    says otherwise. It does not start the count of Out again after a certain drop or an overflow; here as in RED.
+//! 1. The paper updates the total average at every arrival. ns-2 updates both averages at In arrivals and none at Out
+//!    arrivals, so with few In packets Out is tested with an old average: `rio_ns2_bug`.
+//! 2. After an idle time the average of In packets decays from when the link became idle, also if an Out packet came
+//!    between; of several idle periods the first counts. ns-2 counts the last. (reconstruction)
+//! 3. The rule of ns2 and ns3 that two packets must wait for an early drop counts In packets for In, all for Out.
+//! 4. ns-2 has no `use_mark_p` in RIO: past the end of a curve it drops. So does its dialect here, unless
+//!    `ecn_over_max` says otherwise. It does not restart Out's count after a certain drop or an overflow; here it
+//!    restarts, as in RED.
 //! 5. ns-2 names In by a priority bit or by a flow number other than 0. Here any class above 0 is In.
 //! 6. ns-2 binds `max_p` of Out to `linterm_`, 10, while its own variable for it, 5, is never read: 1/10 it is.
 //! 7. A full buffer only ever drops the arrival.

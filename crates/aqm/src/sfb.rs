@@ -29,21 +29,21 @@
 //!
 //! ## Differences
 //! 1. Linux keeps probabilities in 16 bits; here they are real numbers, with Linux's steps, 66/65535 and 11/65535, as
-//!    defaults. From 0 to 1 are 993 steps in both. `tc` sends steps of its own where nothing is said, 33/65535 and
-//!    3/65535 (iproute2, `q_sfb.c`), so that the kernel's are those of a queue set up without `tc`: `d1` and `d2`.
+//!    defaults. From 0 to 1 are 993 steps in both. If none are given, `tc` sends its own steps, 33/65535 and 3/65535
+//!    (iproute2, `q_sfb.c`); the kernel's, the defaults here, are for a queue set up without `tc`.
 //! 2. The paper has 2 levels of 23 bins, moves a bin's `p` at most once a BLUE freeze time, and has a fixed-rate
 //!    penalty box. [paper?] `levels`, `bins`, `freeze` give the first two; Linux has no freeze time.
-//! 3. The penalty: Linux restarts counting time at each arrival that finds less than one token, and rounds tokens
-//!    down, so a flow whose packets come closer than 1/`penalty_rate` gets nothing after its burst. That is the
-//!    default here; `token_rule = "exact"` keeps the fraction of a token, and such a flow gets `penalty_rate`.
-//!    (reconstruction) A `penalty_rate` or `penalty_burst` of 0 admits none of its packets, as in Linux, whose test of
-//!    both comes before that of the tokens.
+//! 3. The penalty: Linux restarts counting time at each arrival that finds less than one token, and rounds tokens down,
+//!    so a flow whose packets come closer than 1/`penalty_rate` gets nothing after its burst. That is the default here;
+//!    `token_rule = "exact"` keeps the fraction of a token, and such a flow gets `penalty_rate`. (reconstruction) A
+//!    `penalty_rate` or `penalty_burst` of 0 admits none of its packets, as in Linux, which tests both before the
+//!    tokens.
 //! 4. Linux takes its limit from the device's queue length; here it is the queue's own limit. It is tested first of
 //!    all.
 //! 5. Hashes are this crate's own (`parts::hash`), 16 bits for each level. Both salts are drawn at the first arrival
 //!    that finds room, a new one at each rehash, and then one random number for each arrival that gets as far as `r`.
 //! 6. Linux keeps the probabilities of a set of bins when it gives the set a new salt, so the warm-up begins with what
-//!    other flows left there ten minutes ago. Kept.
+//!    other flows left there ten minutes ago. The same here.
 //! 7. Drops by `max` and by the penalty count as forced, those by `r` as early.
 //!
 //! ## Example
@@ -132,7 +132,7 @@ const PARAMS: [Param; 12] = [
         Unit::Seconds,
         1e9,
         60.0,
-        "Time before that in which unresponsive flows warm up the other set of bins.",
+        "Time before a rehash in which unresponsive flows warm up the other bins.",
     ),
     real(
         "penalty_rate",
@@ -147,7 +147,7 @@ const PARAMS: [Param; 12] = [
         (0, 1_000_000),
         20,
         LINUX,
-        "Largest burst of theirs, packets; 0: none of their packets.",
+        "Largest burst of these flows, packets; 0: none of their packets.",
     ),
     Param {
         name: "token_rule",
@@ -165,7 +165,7 @@ const PARAMS: [Param; 12] = [
             Unit::Seconds,
             1000.0,
             0.0,
-            "A bin's probability changes only if its last change is longer ago.",
+            "A bin's probability changes only if its last change is longer ago than this.",
         )
     },
 ];
@@ -256,7 +256,7 @@ pub struct Sfb {
     d2: f64,
     /// Time between two changes of roles, s; 0 for never.
     rehash: f64,
-    /// For how long before that the other set is trained, s.
+    /// For how long before a change the other set is trained, s.
     warmup: f64,
     /// What unresponsive flows get together, packets/s.
     penalty_rate: f64,

@@ -20,23 +20,23 @@
 //! Linux `net/sched/sch_sfq.c`; ns-2.35 `queue/sfq.cc`.
 //!
 //! ## Differences
-//! 1. The default is linux: it has the paper's perturbed hash and drops from the longest queue, ns-2 does neither.
+//! 1. The default is linux: it perturbs the hash and drops from the longest queue, as the paper; ns-2 does neither.
 //! 2. Kernels before 6.13 count what a packet pays in units of 8 B, rounded up, and the quantum likewise; later ones
 //!    count bytes. `allot_unit` is 8 or 1.
 //! 3. linux: RED inside each flow (`redflowlimit`) is left out. It is off there by default, neither the paper
 //!    nor ns-2 has it, and it is no rule of fairness: a flow's queue has an average and a curve of its own, in bytes.
-//! 4. linux: of flows with equally many packets, the one whose number changed last loses a packet; if all have one, the
-//!    one whose turn it is. As in the kernel, the tail goes, or the head with `headdrop`.
-//! 5. linux: the limit is at most `depth * flows`, and `flows` at most the limit and `divisor`, as in the kernel. It
-//!    needs a `divisor` that is a power of two; here any number does.
+//! 4. linux: of flows with equally many packets, the one whose number changed last loses a packet; if all have one
+//!    packet, the one whose turn it is. As in the kernel, the tail goes, or the head with `headdrop`.
+//! 5. linux: the limit is at most `depth * flows`, and `flows` at most the limit and `divisor`, as in the kernel. The
+//!    kernel needs a power of two as `divisor`; here any number does.
 //! 6. linux: a new salt moves the packets to their new queues in the kernel's order, and drops those that find their
 //!    queue at `depth`. Here that happens at the first arrival or departure after it is due, and once if it was due
 //!    several times. `perturb` has any length here, whole seconds there.
 //! 7. ns2 hashes source and destination address, here the flow key. Without a salt, the same flows collide in every
 //!    run.
-//! 8. A limit in bytes is ours. linux: while more waits, a packet of the flow with the most packets goes. ns2: `used`,
-//!    `left` and the limit are bytes, the number of buckets counts as so many packets of `mean_packet`, and `left`
-//!    without the arrival must not be negative.
+//! 8. A limit in bytes is ours. linux: while more bytes wait, a packet of the flow with the most packets goes. ns2:
+//!    `used`, `left` and the limit are bytes, `buckets` counts as that many packets of `mean_packet`, and the arrival
+//!    must not exceed `left`.
 //!
 //! ## Example
 //! ```

@@ -2,7 +2,7 @@
 //!
 //! ## What it does
 //! RED that looks at the flow of each arrival. A list of the N most recently seen flows (MRUL) counts the packets
-//! received r_i and dropped d_i of each, beside the totals R and D. With A active flows, the fair share is F = R/A, the
+//! received, r_i, and dropped, d_i, of each, and in total, R and D. With A active flows, the fair share is F = R/A, the
 //! average loss D/R, and each arrival is treated by the first line that fits:
 //!
 //! | flow i is | if | its packet meets |
@@ -24,24 +24,26 @@
 //! 1. From the text: the list and its upkeep, r = 1 and d = 0 for a new flow, alpha = beta = 0.1, 10 packets for a slow
 //!    flow, the certain drop, RED's values, that both thresholds rise for slow flows. Everything else here is our
 //!    reconstruction, and a parameter: the page `docs/algorithms/sfred.md` gives the reasons and what each choice does.
-//! 2. Fair rate: received packets by active flows. `fair_rate`, `throughput` and `active_flows` have the other
+//! 2. The fair rate is received packets divided by active flows. `fair_rate`, `throughput`, `active_flows` have other
 //!    readings.
-//! 3. Margins are relative: constants of 0.1 that compare a flow with the average can be nothing else at every load.
-//!    `fast_test` and `loss_test` have the absolute ones.
+//! 3. Margins are relative: an absolute distance of 0.1 from the average would not suit every load. `fast_test` and
+//!    `loss_test` have the absolute ones.
 //! 4. The raised probability is linear in r_i/F, as the text argues from a throughput that is inversely proportional to
 //!    the loss rate. By the square-root law it would be the square: `boost = "squared"`.
 //! 5. The text never lets a count fall, so that a flow that has ended stays in A for ever. Here all counts are halved
-//!    every `ageing_interval` seconds and flows below one packet leave the list; `ageing = "never"` is the letter, and
-//!    the fair rate is then taken from the list (`fair_rate = "auto"`), as R knows more than the list remembers.
-//! 6. "All the subsequent packets from the flow are dropped": until when, the text does not say. The raised probability
+//!    every `ageing_interval` seconds and flows below one packet leave the list; `ageing = "never"` follows the letter,
+//!    and the fair rate is then taken from the list (`fair_rate = "auto"`), as R includes flows that the list has
+//!    forgotten.
+//! 6. "All the subsequent packets from the flow are dropped": the text does not say until when. The raised probability
 //!    itself lifts the loss rate of a fast TCP flow over the margin, and a flow that is condemned for good gets
-//!    nothing. Here the test is repeated at each arrival; `release` has the others. Its state leaves RED's count alone.
+//!    nothing. Here the test is repeated at each arrival; `release` has other rules. These drops leave RED's count
+//!    alone.
 //! 7. Slow flows share RED's count of packets since the last drop, which an average below their raised min_th resets.
 //!    With `slow_count = "own"` they have one of their own.
-//! 8. A list of N flows by hash and linked list, not searched one by one: a packet costs the same for every N. Halving
-//!    costs N steps, once an interval, at the first arrival after it.
+//! 8. The list of N flows has a hash table, and is not searched one by one: a packet costs the same for every N.
+//!    Halving costs N steps, once an interval, at the first arrival after it.
 //! 9. The paper works in packets ("packet mode") and says that all can be computed in bits. `counts = "bits"` does: a
-//!    packet then counts as its part of `mean_packet`, so that 10 for a slow flow are bits of ten mean packets.
+//!    packet then counts as its part of `mean_packet`, so that a slow flow's 10 are the bits of ten mean packets.
 //!    (reconstruction)
 //! 10. d_i and D count every drop, also at a full buffer, and marks (`count_marks`).
 //!

@@ -52,7 +52,7 @@ impl Slots {
         }
     }
 
-    /// The same, to change it.
+    /// [`Slots::get`], mutable.
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut Option<Packet>> {
         if index < self.len() {

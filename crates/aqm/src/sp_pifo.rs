@@ -13,8 +13,8 @@
 //! A packet that comes behind one of higher rank in its FIFO is an inversion: push-up keeps the ranks of a FIFO in
 //! order, push-down makes room for low ranks where an inversion has just occurred.
 //!
-//! Ranks are start times of start-time fair queueing over the flows, so that the whole is a fair queue (`rank =
-//! "start_time"`), or the classes of the packets. The link takes from the first FIFO that has any. No random number.
+//! Ranks are the packets' classes, or (`rank = "start_time"`) start times of start-time fair queueing over the flows,
+//! so that the whole is a fair queue. The link takes from the first FIFO that has any. No random number.
 //!
 //! A flow's packets can overtake each other: when other flows have pushed up the bound of the FIFO in which the first
 //! waits, the next goes to one that is served earlier. TCP takes that for a loss, unless it tolerates reordering.
@@ -31,7 +31,7 @@
 //! 2. There virtual time is the rank of the packet that left last, and runs back at an inversion. Here it does not run
 //!    back, and at the end of a busy period it is the largest finish time, as Goyal has it; so a flow can be forgotten
 //!    when time has passed its last packet.
-//! 3. An arrival that does not fit is dropped and moves no bound, as there. Weights are equal.
+//! 3. An arrival that does not fit is dropped and moves no bound, as in the simulator. Weights are equal.
 //! 4. Nothing is marked or dropped early: it is a scheduler.
 //!
 //! ## Example

@@ -2,7 +2,7 @@
 //!
 //! ## What it does
 //! Estimates how many flows are active without keeping a list of them. M "zombies" are flows seen before; each arrival
-//! is held against one drawn at random. A hit is a packet of the zombie's own flow; after a miss the arrival's flow
+//! is compared with one drawn at random. A hit is a packet of the zombie's own flow; after a miss the arrival's flow
 //! takes the zombie's place with probability `overwrite`. The share of hits, `P := (1 - alpha) P + alpha Hit`, is 1/N
 //! with N equal flows. An arrival that finds q waiting in a buffer of B is dropped with probability
 //!
@@ -19,14 +19,14 @@
 //!
 //! ## Differences
 //! 1. q and B are bytes in the paper. Here they are what the limit counts, packets or bytes.
-//! 2. The paper first suggests alpha = p/M and uses 1/1000 in its runs. 1/1000 is the default, `weight = "auto"` the
-//!    first.
+//! 2. The paper suggests alpha = p/M (`weight = "auto"`; p is `overwrite`), and in its runs uses 1/1000, the default
+//!    here.
 //! 3. While the list is filling, packets join it and pass without a test, as in the paper.
 //! 4. A zombie's count and time stamp are left out: no decision uses them.
 //! 5. P = 0 means no hit so far: the factor is 1, as with very many flows.
 //! 6. A public ns-3 port draws the zombie's index from a variable on 0..1, so that it is always the first. The paper's
 //!    list is drawn from evenly.
-//! 7. Numbers drawn: the zombie, after a miss the overwriting, and the drop where its probability is not 0.
+//! 7. Random numbers: for the zombie; after a miss, for overwriting; for the drop, if its probability is above 0.
 //!
 //! ## Example
 //! ```
@@ -122,7 +122,7 @@ const OWN: [Param; 6] = [
         kind: Kind::Real { low: 0.0, high: f64::INFINITY, open_low: true, open_high: true, auto: false },
         default: Value::Real(256.0),
         source: PAPER,
-        doc: "Flows from which the drop probability depends on the buffer alone; below it falls with their square.",
+        doc: "Flows from which the drop probability depends on the buffer alone; below, it falls with their square.",
     },
 ];
 

@@ -24,8 +24,8 @@
 //! 2. Many set RED up as a step (min_th = max_th = K, w_q = 1). RED marks from K on, so `rule = "red"` is one packet
 //!    earlier than `dctcp`. Linux' RED cannot have w_q = 1 (tc's least is 1/2), and ns-2's needs its first packet above
 //!    min_th and its rule for queues of 0 or 1 switched off: neither is an exact step.
-//! 3. Packets that are not ECN-capable: `non_ect = "drop_at_k"` drops them where others are marked. Ours is to let them
-//!    pass, as in a RED that marks only.
+//! 3. Packets that are not ECN-capable: `non_ect = "drop_at_k"` drops them where others are marked. By default they
+//!    pass (ours), as in a RED that marks only.
 //! 4. With marking off (`ecn = false`) nothing can be marked: it is DropTail, or a queue cut off at K.
 //!
 //! ## Example

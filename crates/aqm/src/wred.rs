@@ -19,17 +19,16 @@
 //!
 //! ## Differences
 //! 1. Cisco gives the exponential weighting constant n, 9 by default: `w_q` = 2^-n. It gives the mark probability
-//!    denominator, 10: `max_p_i` is one over it.
+//!    denominator, 10: `max_p_i` is its reciprocal.
 //! 2. The vendor documents no spacing of drops, so every packet is drawn independently; `spacing = "uniform"` is RED's,
 //!    with a count for each precedence. (reconstruction)
-//! 3. The vendor does not say how the average decays while the link is idle. Here as in ns-2's RED: once for each
-//!    packet of `mean_packet` bytes that the link could have sent, and then the update with the queue found.
-//!    (reconstruction)
+//! 3. The vendor does not say how the average decays while the link is idle. Here as in ns-2's RED: once per packet of
+//!    `mean_packet` bytes that the link could have sent, and then the update with the queue found. (reconstruction)
 //! 4. Routers have a ninth row, min 37, for packets of an RSVP reservation. A packet here carries precedences 0 to 7
 //!    only.
 //! 5. There is no gentle part, and lengths are packets.
-//! 6. The weight of a precedence: routers that keep groups of thresholds (`random-detect-group`, `cos-queue-group`) give
-//!    each its exponential weighting constant. There a group is a queue; here the precedences share one, and each
+//! 6. The weight of a precedence: routers that keep groups of thresholds (`random-detect-group`, `cos-queue-group`)
+//!    give each group its own constant n. There a group is a queue; here the precedences share one queue, and each
 //!    average with its own weight sees all of it. (reconstruction)
 //! 7. Draws: one random number for each arrival between its thresholds.
 //!

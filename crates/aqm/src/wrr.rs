@@ -2,9 +2,9 @@
 //!
 //! ## What it does
 //! Weighted round robin over the eight traffic classes of the packets. Classes with packets take turns; class i sends
-//! up to `weight_i` packets in a turn, or, with `unit = "byte"`, earns `weight_i * quantum` bytes in each as in DRR. A
-//! class without packets is passed over and loses what it has. Backlogged classes share the link as their weights: by
-//! packets, or by bytes.
+//! up to `weight_i` packets in a turn, or, with `unit = "byte"`, earns `weight_i * quantum` bytes per turn as in DRR. A
+//! class without packets is passed over and loses its credit. Backlogged classes share the link by their weights, in
+//! packets or in bytes.
 //!
 //! ## Source
 //! M. Katevenis, S. Sidiropoulos, C. Courcoubetis, "Weighted round-robin cell multiplexing in a general-purpose ATM
@@ -15,8 +15,8 @@
 //! The source fixes the share of a class and no more. The rest is our choice:
 //! 1. A class sends the packets of its turn one after another; the cell multiplexer spreads them over the round.
 //! 2. A class that becomes active comes last, as in DRR, whatever its number.
-//! 3. All classes share the queue's limit. Without room a packet of the class with the most bytes is dropped from its
-//!    head (`victim = "longest_head"`, as in DRR), or from its tail, or the arrival.
+//! 3. All classes share the queue's limit. Without room the class with the most bytes loses a packet at its head
+//!    (`victim = "longest_head"`, as in DRR) or its tail, or the arrival is dropped.
 //!
 //! ## Example
 //! ```

@@ -1,8 +1,8 @@
 //! # YELLOW
 //!
 //! ## What it does
-//! The load against a capacity that the queue makes smaller. Every `tupdate`, with the load `x` (packets/s) since the
-//! last update and the queue `q`,
+//! Compares the load with a capacity that the queue makes smaller. Every `tupdate`, with the load `x` (packets/s) since
+//! the last update and the queue `q`,
 //!
 //! | load factor `z = x/(f(q) C)` | p |
 //! |---|---|
@@ -12,8 +12,8 @@
 //!
 //! kept in [0, 1]. The queue control function is hyperbolic: `f = gamma alpha q_ref/((alpha - 1) q + q_ref)` up to
 //! `q_ref`, `f = max(qdlf, gamma beta q_ref/((beta - 1) q + q_ref))` above. It is `gamma alpha` for an empty queue,
-//! `gamma` at `q_ref`, and falls on. Every arrival that finds room is signalled with probability `p`, one independent
-//! of the other.
+//! `gamma` at `q_ref`, and falls further beyond. Every arrival that finds room is signalled with probability `p`,
+//! independently.
 //!
 //! ## Source
 //! C. Long, B. Zhao, X. Guan, J. Yang, "The Yellow active queue management algorithm", Computer Networks 47(4), 2005.
@@ -22,12 +22,12 @@
 //!
 //! ## Differences
 //! 1. (reconstruction) `gamma = 1`, `alpha = 1.05`, `beta = 1.5`, `qdlf = 0.5`, `step = 0.003`, `tupdate = 10 ms`.
-//!    `delta` is 0.05, from a range of 0.02 to 0.06. `q_ref` is 10, the middle of RED's usual thresholds 5 and 15. The
-//!    step is `Delta/C` in the paper's letters.
-//! 2. (reconstruction) `tupdate = "auto"` is 10 ms or the time of ten packets, whichever is longer: on a slow link the
-//!    load would move in steps of half the capacity.
+//!    `delta` is 0.05, from a range of 0.02 to 0.06. `q_ref` is 10, the middle of RED's usual thresholds 5 and 15.
+//!    `step` is the paper's `Delta/C`.
+//! 2. (reconstruction) `tupdate = "auto"` is 10 ms or the time of ten packets, whichever is longer; else, on a slow
+//!    link, the load would move in steps of half the capacity.
 //! 3. (reconstruction) `load = "accepted"` counts what joins the queue. With `"offered"`, which counts every arrival, a
-//!    sender above the link's rate that does not answer to drops takes `p` to 1 and nothing passes any more.
+//!    sender above the link's rate that ignores drops takes `p` to 1, and nothing passes any more.
 //! 4. (reconstruction) `z` is at least 0.05: without arrivals it would be 0, and `step/z` infinite.
 //!
 //! ## Example
@@ -80,10 +80,10 @@ words! {
 const PARAMS: [Param; 11] = [
     measure::q_ref("q_{ref}", 10.0, "our choice: the middle of RED's 5 and 15"),
     real("gamma", "\\gamma", (0.01, 2.0), 1.0, "Share of the capacity aimed at when the queue is at q_ref."),
-    real("alpha", "\\alpha", (1.0, 10.0), 1.05, "How much more capacity an empty queue makes, as a factor."),
+    real("alpha", "\\alpha", (1.0, 10.0), 1.05, "Factor by which an empty queue raises the capacity."),
     real("beta", "\\beta", (1.0, 10.0), 1.5, "How steeply capacity falls with the queue above q_ref."),
     real("qdlf", "QDLF", (0.01, 1.0), 0.5, "Least share of the capacity that a long queue leaves."),
-    real("delta", "\\delta", (0.0, 1.0), 0.05, "Overload that p bears before it grows."),
+    real("delta", "\\delta", (0.0, 1.0), 0.05, "Load above the capacity, as a share, up to which p does not grow."),
     real("step", "\\Delta/C", (1e-6, 1.0), 0.003, "Change of p in one update, before the load factor."),
     measure::tupdate("T", Value::Auto, true, "our choice: 10 ms, or ten packets where that is longer"),
     Param {

@@ -174,7 +174,7 @@ pub(super) const PARAMS: [Param; 15] = [
         doc: "Sojourn time above which packets are late; auto is rtt/20.",
     },
     bytes("overhead", -64.0, 256.0, Value::Auto, "Linux cake_init: raw", "Bytes that the link adds to an IP packet; auto adds none and keeps what the packet has (`raw`)."),
-    bytes("mpu", 0.0, 256.0, Value::Real(0.0), "Linux cake_init", "Bytes that the link takes at least for a packet, overhead included."),
+    bytes("mpu", 0.0, 256.0, Value::Real(0.0), "Linux cake_init", "Least bytes of a packet on the link, overhead included."),
     Param {
         name: "framing",
         symbol: "",
@@ -196,7 +196,7 @@ pub(super) const PARAMS: [Param; 15] = [
         doc: "ACKs that a later one makes redundant are dropped: none, all but two of a queue, or all but one.",
     },
     flag("wash", "Linux cake_init", "The class of packets is set to 0 once they have their tin."),
-    bytes("max_packet", 1.0, 65_535.0, Value::Real(1514.0), "Linux psched_mtu on Ethernet", "Packet whose transmission time bounds target, interval and late sojourn times; with a limit in packets, bytes of memory of each."),
+    bytes("max_packet", 1.0, 65_535.0, Value::Real(1514.0), "Linux psched_mtu on Ethernet", "Packet whose transmission time bounds target, interval and late sojourn times; with a limit in packets, the memory of each."),
     Param {
         name: "memory",
         symbol: "",

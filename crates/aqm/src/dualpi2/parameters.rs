@@ -33,7 +33,7 @@ words! {
 }
 
 words! {
-    /// How L's own AQM goes with the coupled probability.
+    /// How L's own AQM and the coupled probability combine.
     enum LCombine {
         /// As the dialect has it.
         Auto = "auto",
@@ -132,7 +132,7 @@ pub(super) const PARAMS: [Param; 23] = [
         kind: Kind::Choice(LCombine::WORDS),
         default: Value::Choice("auto"),
         source: "Linux: separate; RFC 9332: max",
-        doc: "L's own AQM decides apart from the coupled probability, or the larger of both decides.",
+        doc: "L's own AQM and the coupled probability decide apart, or the larger probability decides.",
     },
     Param {
         name: "step_threshold",
@@ -159,7 +159,7 @@ pub(super) const PARAMS: [Param; 23] = [
         kind: Kind::Whole { low: 0, high: 1_000_000 },
         default: Value::Whole(0),
         source: "Linux",
-        doc: "The step spares packets that found fewer than this in L when they arrived.",
+        doc: "The step spares packets that found fewer packets than this in L.",
     },
     Param {
         name: "ramp_start",
@@ -204,7 +204,7 @@ pub(super) const PARAMS: [Param; 23] = [
         kind: Kind::Choice(SchedulerWord::WORDS),
         default: Value::Choice("wrr"),
         source: "Linux; RFC 9332 recommends it",
-        doc: "Weighted round robin, or the queue whose head is older, L's age counted up by tshift.",
+        doc: "Weighted round robin, or the queue whose head is older, with tshift added to L's age.",
     },
     Param {
         name: "classic_protection",
@@ -231,7 +231,7 @@ pub(super) const PARAMS: [Param; 23] = [
         kind: real(0.0, 1e9, false, true),
         default: Value::Auto,
         source: "Linux: 2 mtu; RFC 9332: 0",
-        doc: "No coupled drop or mark while fewer bytes than this wait in both queues beside the packet.",
+        doc: "No coupled drop or mark while fewer bytes than this, beside the packet, wait in both queues together.",
     },
     Param {
         name: "mtu",

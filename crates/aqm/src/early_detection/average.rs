@@ -56,8 +56,8 @@ impl Average {
         }
     }
 
-    /// The average as a timer at `now` sees it: decayed for as long as the link has been idle, but not remembered so.
-    /// Like [`Average::observe`], as it is compared.
+    /// The average as a timer at `now` sees it: decayed by the idle time, without storing that, and, like
+    /// [`Average::observe`], as it is compared.
     pub fn seen_at(&self, queue: &QueueView<'_>, now: Time) -> f64 {
         match (self, queue.idle_since) {
             (Average::Paper(average), None) => average.value(),
@@ -69,7 +69,7 @@ impl Average {
         }
     }
 
-    /// The value of `before`, which the same dialect keeps with another weight; whether it is the same.
+    /// Takes over the value of `before`, kept with another weight; whether the dialect is the same.
     pub fn resume(&mut self, before: &Average) -> bool {
         match (self, before) {
             (Average::Paper(average), Average::Paper(before)) => average.resume(before),

@@ -281,13 +281,13 @@ pub(super) struct Given {
     pub wait: Option<bool>,
     /// In what the average is measured.
     pub unit: MeasuredIn,
-    /// Whether the drop probability goes with the size of the packet.
+    /// Whether the drop probability is in proportion to the packet's size.
     pub byte_scaling: bool,
     /// Which gaps the count makes, in the paper dialect.
     pub count_base: CountBase,
     /// What to do past the end of the curve.
     pub ecn_over_max: OverMax,
-    /// The p_b from which ns-2 drops what it would have marked.
+    /// The p_b from which ns-2 drops instead of marking.
     pub mark_p: f64,
     /// Bytes of a mean packet.
     pub mean_packet: f64,

@@ -99,7 +99,7 @@ impl Average {
         Average { qavg: 0, wlog, scell_log, stab }
     }
 
-    /// The Wlog whose weight is next to `w_q`.
+    /// The Wlog whose weight is nearest to `w_q`.
     pub fn wlog_near(w_q: f64) -> u32 {
         libm::round(-libm::log2(w_q)).clamp(1.0, 31.0) as u32
     }
@@ -270,7 +270,7 @@ impl Spacing {
         self.rules.forced
     }
 
-    /// `red_mark_probability`: one number is drawn for each hit, and each packet since the last takes its part of it.
+    /// `red_mark_probability`: one number is drawn for each hit, and each packet since then takes its part of it.
     #[inline]
     fn mark_probability(&self) -> bool {
         // Written as in the kernel: not below the number drawn.

@@ -13,8 +13,7 @@
 //! ```
 //!
 //! m_minTh, m_maxTh, m_curMaxP and `Gentle` (`CalculatePNew`) are the curve's; `ARED`, `FengAdaptive` and `NLRED` are
-//! other disciplines here. A forced drop leaves the count alone: that it starts again is `Ns1Compat`, which is not
-//! here.
+//! other disciplines here. A forced drop leaves the count alone; `Ns1Compat`, which restarts it, is not here.
 
 use super::common::{hit, past_the_end, rejected_behind};
 use super::given::{Given, OverMax};

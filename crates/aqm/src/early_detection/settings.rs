@@ -42,8 +42,8 @@ pub(super) enum Rules {
 }
 
 impl Settings {
-    /// Reads the shared parameters; `declared` is the discipline's [`super::params`]. Without a `max_p` among them it
-    /// is 1.
+    /// Reads the shared parameters; `declared` is the discipline's [`super::params`]. Without `max_p` among them, it is
+    /// 1.
     ///
     /// # Errors
     /// Where values do not fit together: `min_th >= max_th`, a switch that the dialect does not have.
@@ -132,7 +132,7 @@ impl Settings {
         length_given(name, value, self.bytes, self.mean_packet, auto)
     }
 
-    /// The same without spacing: p_a is p_b, each packet is drawn on its own.
+    /// These settings without spacing: p_a is p_b, each packet is drawn independently.
     pub fn without_spacing(mut self) -> Settings {
         match &mut self.rules {
             Rules::Paper(rules) => rules.independent = true,

@@ -1,5 +1,5 @@
 //! ## Token buckets
-//! A bucket of `B` bytes is full at first and fills at its rate; a packet takes its bytes out of it or does not fit.
+//! A bucket of `B` bytes is full at first and fills at its rate; a packet takes its bytes out of it, or does not fit.
 //!
 //! | marker | buckets | a packet is |
 //! |---|---|---|
@@ -10,8 +10,8 @@
 //! With `refill` the tokens of `token_bucket` come all at once, at each multiple of that time: with a bucket of five
 //! packets, a rate of ten packets/s and a `refill` of 0.5 s, the first five packets of each half second are green.
 //!
-//! With `colour_aware` a packet never gets better than it was: yellow ones do not ask for green, red ones stay red. Its
-//! colour is then read from its class.
+//! With `colour_aware` a packet's class gives its present colour, and it never gets a better one: yellow packets do not
+//! try for green, red ones stay red.
 //!
 //! Sources: J. Heinanen, R. Guerin, "A single rate three color marker", RFC 2697, 1999, section 3; "A two rate three
 //! color marker", RFC 2698, 1999, section 3. The single bucket is the leaky-bucket profile of D. Clark, W. Fang,
@@ -33,7 +33,7 @@ const AWARE: Param = Param {
     kind: Kind::Flag { auto: false },
     default: Value::Flag(false),
     source: "RFC 2697, RFC 2698: a mode",
-    doc: "Whether the class that a packet has bounds its colour.",
+    doc: "Whether a packet's class bounds its colour.",
 };
 const CIR: Param = rate("cir", "CIR", 1e6, PROFILE, "Committed information rate.");
 const CBS: Param = burst("cbs", "CBS", 15e3, PROFILE, "Committed burst size.");
@@ -65,7 +65,7 @@ pub(super) const TOKEN_BUCKET: MarkerSpec = MarkerSpec {
     name: "token_bucket",
     title: "Token bucket",
     year: 1998,
-    summary: "In profile while a token bucket has tokens, out of it else",
+    summary: "In profile while a token bucket has tokens, else out of it",
     source: "Clark, Fang: Explicit allocation of best-effort packet delivery service, ToN 6(4), 1998",
     own: &ONE,
     yellow: false,

@@ -19,9 +19,9 @@ pub struct Conditioned {
     values: Values,
     /// The meter of each flow; one, of flow 0, for the aggregate.
     meters: BTreeMap<u64, Box<dyn Meter>>,
-    /// All packets have one meter.
+    /// Whether all packets share one meter.
     aggregate: bool,
-    /// Whether the class that a packet has bounds its colour.
+    /// Whether a packet's class bounds its colour.
     aware: bool,
     /// The class of green, yellow and red packets.
     classes: [u8; 3],

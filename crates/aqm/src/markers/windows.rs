@@ -14,8 +14,8 @@
 //! 3 and 4, with its committed rate CTR as `cir` and its peak rate PTR as `pir`; with two colours it is ns-2.35's
 //! `diffserv/dsPolicy.cc` (`TSW2CMPolicy`), after Clark and Fang 1998.
 //!
-//! Differences: one random number is drawn for each packet above CIR, also with three colours; ns-2 draws one for every
-//! packet then.
+//! Differences: one random number is drawn for each packet above CIR, also with three colours, where ns-2 draws one for
+//! every packet.
 
 use super::{rate, Colour, MarkerSpec, Meter};
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
@@ -41,7 +41,7 @@ pub(super) const TSW2CM: MarkerSpec = MarkerSpec {
     name: "tsw2cm",
     title: "TSW2CM",
     year: 1998,
-    summary: "Time sliding window two color marker: what is beyond a measured rate, by chance",
+    summary: "Time sliding window two color marker: red by chance above a measured rate",
     source: "ns-2.35 diffserv/dsPolicy.cc; Clark, Fang: Explicit allocation, ToN 6(4), 1998",
     own: &TWO_COLOURS,
     yellow: false,
@@ -54,7 +54,7 @@ pub(super) const TSW3CM: MarkerSpec = MarkerSpec {
     name: "tsw3cm",
     title: "TSW3CM",
     year: 2000,
-    summary: "Time sliding window three color marker: a committed and a peak rate, by chance",
+    summary: "Time sliding window three color marker: by chance, from a committed and a peak rate",
     source: "Fang, Seddigh, Nandy: A time sliding window three colour marker, RFC 2859, 2000",
     own: &THREE_COLOURS,
     yellow: true,

@@ -1,9 +1,9 @@
 //! ## HTB
 //!
-//! Hierarchical token bucket of two levels: the root with `rate`, and up to eight classes below, each with a child of its
-//! own. A class is sure of its `rate_N` and may borrow from the root up to `ceil_N`. A packet's class is its number, as in
-//! WRR; numbers from `classes` on count as the last. Of classes that may send, those with the lowest `prio_N` are first;
-//! equals take turns of a `quantum`.
+//! Hierarchical token bucket of two levels: the root with `rate`, and up to eight classes below, each with a child of
+//! its own. A class is sure of its `rate_N` and may borrow from the root up to `ceil_N`. A packet's class is its
+//! number, as in WRR; numbers from `classes` on count as the last class. Of classes that may send, the lowest `prio_N`
+//! is first; equals take turns of a `quantum`.
 //!
 //! Each class, and the root, has two buckets: one of `burst` bytes for its rate, one of `cburst` bytes for its ceil. A
 //! packet may take them below 0; the debt is then refilled over time.
@@ -16,9 +16,9 @@
 //! | arrival | goes to its class's child; a class that had none waiting becomes active (`htb_activate`) |
 //! | departure | classes that can send, then those that may borrow if the root can send; lowest `prio` first (`htb_dequeue`) |
 //! | turn | a class is served until its deficit is below 0, then earns a quantum, and the next number is served (`htb_dequeue_tree`) |
-//! | a class borrowed from leaves the turn | its place is remembered: the same number, or the next above, goes on (`htb_lookup_leaf`) |
+//! | a class that borrows leaves the turn | its place is remembered: the same number, or the next above, goes on (`htb_lookup_leaf`) |
 //! | packet of a class that can send | is taken from both its buckets and both of the root's (`htb_charge_class`) |
-//! | packet of one that borrows | is taken from its ceil's bucket and both of the root's |
+//! | packet of a class that borrows | is taken from its ceil's bucket and both of the root's |
 //! | nothing may leave | the queue is held until a bucket is at 0, at most 5 s (`htb_do_events`) |
 //!
 //! ### Source
@@ -27,12 +27,12 @@
 //! ### Differences
 //! 1. Classes are numbers of packets, not filters, and there are two levels; Linux has eight. The root's ceil is its rate.
 //! 2. Every class has a child of the same discipline and parameters, each with a limit of its own.
-//! 3. `rate_N` is an equal share of the root's, and `ceil_N` the root's rate, unless given. `tc` wants a rate, and its
+//! 3. Unless given, `rate_N` is an equal share of the root's rate, `ceil_N` the root's rate. `tc` wants a rate; its
 //!    ceil is that rate.
-//! 4. Sizes are as with TBF. Without hysteresis, as by default in Linux.
+//! 4. Sizes are TBF's. There is no hysteresis, as by default in Linux.
 //! 5. A child that has run empty is asked once more, as a link asks, so that RED's average decays while it is idle. Linux
 //!    asks no empty child: its RED forgets nothing there.
-//! 6. `overlimits` counts requests in vain. Linux also asks when a bucket fills up that nobody waits for.
+//! 6. `overlimits` counts requests in vain. Linux also asks when a bucket fills for which nobody waits.
 
 mod buckets;
 mod parameters;

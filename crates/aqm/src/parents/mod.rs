@@ -1,7 +1,7 @@
 //! Parents: shapers with a discipline of their own inside, their child, as Linux's classful queues have them.
 //!
-//! A parent is declared once, in [`all`], as disciplines are. It decides when a packet leaves and,
-//! with several children, of which one; the child decides which packet.
+//! A parent is declared once, in [`all`], as disciplines are. It decides when a packet leaves and, with several
+//! children, from which; the child decides which packet.
 
 mod htb;
 mod ratecfg;
@@ -78,7 +78,7 @@ fn counted<T>(
     result
 }
 
-/// Refuses parameters of classes that there are not: `names` are those of each class, and `what` counts them.
+/// Refuses parameters of missing classes: `names` are those of each class, and `what` counts classes.
 fn beyond<const N: usize>(
     values: &Values,
     names: &[[&'static str; N]],

@@ -1,8 +1,8 @@
 //! ## TBF
 //!
-//! A token bucket in front of the link. Time fills it at `rate` up to `burst`; a packet leaves when its bytes are in it,
-//! and takes them out. With `peakrate` a second bucket of `mtu` bytes must have them too, which spaces the packets of a
-//! burst. What waits is the child's: it marks and drops, and chooses the packet that leaves next.
+//! A token bucket in front of the link. Time fills it at `rate` up to `burst`; a packet leaves when it holds the
+//! packet's bytes, and takes them out. With `peakrate` a second bucket of `mtu` bytes must hold them too, which spaces
+//! a burst's packets. Packets wait in the child: it marks and drops, and chooses which leaves next.
 //!
 //! | event | rule (`net/sched/sch_tbf.c`) |
 //! |---|---|
@@ -21,7 +21,7 @@
 //! ### Differences
 //! 1. `overhead`, `mpu` and `linklayer` are not here, nor are packets larger than a link's (GSO).
 //! 2. The child has its own `limit`. In Linux the parent's `limit` is that of its first child, a FIFO.
-//! 3. `rate` is the link's unless given, and `burst` ten packets of 1514 B. Linux wants both.
+//! 3. Unless given, `rate` is the link's, `burst` ten packets of 1514 B. Linux wants both.
 
 use super::ratecfg::{clock, time, Cost, START};
 use super::{counted, ParentSpec};
@@ -43,7 +43,7 @@ const fn bytes(name: &'static str, default: i64, source: &'static str, doc: &'st
 }
 
 const PARAMS: &[Param] = &[
-    rate("rate", "ours", "What leaves in the long run; auto is the link's rate."),
+    rate("rate", "ours", "Rate in the long run; auto is the link's."),
     bytes("burst", 15_140, "ours: ten packets", "Size of the bucket: what leaves at once after a pause."),
     rate("peakrate", "Linux: none", "Rate within a burst; auto is unlimited."),
     bytes("mtu", 1514, "Linux: a packet of Ethernet", "Size of the second bucket, with `peakrate`."),

@@ -1,19 +1,19 @@
 //! ## Wi-Fi
 //!
 //! An access point's service: packets leave in aggregates of one station, each at the station's own rate, after a time
-//! without transmission for access to the medium. A packet's station is its class. The link behind the parent is the way
-//! on, at least as fast as any station.
+//! without transmission for access to the medium. A packet's station is its class. The link behind the parent carries
+//! packets on, at least as fast as any station.
 //!
-//! With `fair = "airtime"` stations share the time on air, as in Linux; with `"turns"` each sends an aggregate in turn, so
-//! that a slow one takes most of the time from the others (the performance anomaly). With `queues = "shared"` all
-//! stations wait in one child, and packets of one station that follow each other leave together, as before Linux 4.10.
-//! The child `fq_codel`, one for each station, is what mac80211 has.
+//! With `fair = "airtime"` stations share the time on air, as in Linux; with `"turns"` each sends an aggregate in turn,
+//! so that a slow station takes most of the time (the performance anomaly). With `queues = "shared"` all stations wait
+//! in one child, and packets of one station that follow each other leave together, as before Linux 4.10. mac80211 has
+//! `fq_codel` as the child of each station.
 //!
 //! | event | rule (`net/mac80211/tx.c`, and ath9k's `xmit.c`) |
 //! |---|---|
 //! | arrival | goes to its station's child; a station that had none waiting is next (`__ieee80211_schedule_txq`) |
 //! | the medium is free | the first station whose deficit is not below 0; those before it earn a quantum and go to the end (`ieee80211_next_txq`) |
-//! | aggregate | its packets, while there are any, up to `packets`, `bytes` and `time` (`ath_tx_form_aggr`) |
+//! | aggregate | the station's packets, while there are any, up to `packets`, `bytes` and `time` (`ath_tx_form_aggr`) |
 //! | transmission | `access`, then the packets one after the other; each goes on when it has been sent |
 //! | its time | is taken from the station's deficit (`ieee80211_register_airtime`); the station stays first until that is below 0 |
 //!
@@ -23,7 +23,7 @@
 //!
 //! ### Differences
 //! 1. What stations send, collisions, retries and rate control are not here; `access` is the same for each aggregate.
-//! 2. Time is charged when an aggregate starts; Linux does it when it has been sent, and bounds what is under way (AQL).
+//! 2. Time is charged when an aggregate starts; Linux charges it when sent, and bounds what is under way (AQL).
 //! 3. mac80211 has one limit of packets for all stations, and drops from the longest flow. Here each child has its own.
 //! 4. A new station is first, and a deficit is kept while a station is silent, as in Linux 6.1; weights are equal.
 //! 5. With `queues = "shared"` a child that clears the class (CAKE's `wash`) leaves all packets to station 0.
@@ -97,9 +97,9 @@ const PARAMS: &[Param] = &[
         (1, 256),
         64,
         "802.11n: window of a block ACK",
-        "Packets of an aggregate at most.",
+        "Most packets of an aggregate.",
     ),
-    Param::whole("bytes", Unit::Bytes, (1, 8_000_000), 65_535, "802.11n: an A-MPDU", "Bytes of an aggregate at most."),
+    Param::whole("bytes", Unit::Bytes, (1, 8_000_000), 65_535, "802.11n: an A-MPDU", "Most bytes of an aggregate."),
     time(
         "time",
         (1e-6, 1.0),

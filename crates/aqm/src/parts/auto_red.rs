@@ -106,8 +106,8 @@ impl<C: Movable> AutoRed<C> {
         self.levels.is_none() && before.levels.is_none() && self.red.resume(&before.red)
     }
 
-    /// Moves the threshold and updates the average with the queue that an arrival finds. The average, in the unit of
-    /// the thresholds.
+    /// Moves the threshold and updates the average with the queue that an arrival finds; gives the average, in the unit
+    /// of the thresholds.
     #[inline]
     pub fn observe(&mut self, queue: &QueueView<'_>, now: Time) -> f64 {
         self.part_taken = self.occupancy.of(queue);
@@ -126,8 +126,8 @@ impl<C: Movable> AutoRed<C> {
         self.red.decide(average, packet, queue, cx)
     }
 
-    /// The same behind CHOKe's test from min_th on: an arrival that meets its own flow is dropped with the packet it met,
-    /// which `matched` counts. RED's count does not move then.
+    /// Decides behind CHOKe's test from min_th on: an arrival that meets its own flow is dropped with the packet it
+    /// met, and `matched` counts it; RED's count stays.
     #[inline]
     pub fn decide_behind_match(
         &mut self,

@@ -41,8 +41,7 @@ pub fn n_minus_1(limit: Limit) -> Room {
     }
 }
 
-/// At a full buffer the oldest packet goes for the arrival, if that can ever fit, else the arrival (ns-2's
-/// `drop_front_`).
+/// A full buffer drops the oldest packet if the arrival can ever fit, else the arrival (ns-2's `drop_front_`).
 pub fn oldest_gives_way(room: Room, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
     match queue.contents.and_then(|ring| ring.at(0)) {
         Some((serial, _)) if room.admits(packet, 0, 0) => {

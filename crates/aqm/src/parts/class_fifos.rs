@@ -74,7 +74,7 @@ impl ClassFifos {
         self.classes[class].waiting.front()
     }
 
-    /// Appends `packet` to `class`, which comes into being if it is the next number that is not in use.
+    /// Appends `packet` to `class`; the first number not in use makes a new class.
     pub fn push(&mut self, class: usize, packet: Packet) {
         if class == self.classes.len() {
             self.classes.push(Class::default());

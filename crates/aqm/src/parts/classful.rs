@@ -7,8 +7,8 @@ use crate::{Discipline, Packet, Time};
 
 /// Where arrivals go, and which packet is next. Packets are dropped only when the buffer is full.
 pub trait Schedule: Send {
-    /// `packet` arrives, its time of admission set to `now`. Whether it is still there afterwards; every packet that
-    /// had to go, this one or another, is reported to `dropped`.
+    /// `packet` arrives, its time of admission set to `now`; whether it stays. Every dropped packet, this one or
+    /// another, is reported to `dropped`.
     fn arrive(&mut self, packet: Packet, now: Time, dropped: &mut dyn FnMut(&Packet)) -> bool;
 
     /// The next packet for the link.

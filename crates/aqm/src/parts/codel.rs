@@ -236,9 +236,9 @@ impl Default for CodelState {
 }
 
 impl CodelState {
-    /// Decides over `packet`, just taken from the head of its queue, or over the finding that there was none. `backlog`
-    /// is what waits behind it, bytes; `can_mark`, whether a signal on it would be a mark. After [`Verdict::Signal`] on
-    /// a packet that cannot be marked, the next call must be for the next packet at the same instant.
+    /// Decides over `packet`, just taken from the head of its queue; `None` if that was empty. `backlog` is what waits
+    /// behind it, bytes; `can_mark`, whether a signal on it would be a mark. After [`Verdict::Signal`] on a packet that
+    /// cannot be marked, the next call must be for the next packet at the same instant.
     pub fn step(
         &mut self,
         set: &Settings,

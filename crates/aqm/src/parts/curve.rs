@@ -71,7 +71,7 @@ impl Linear {
         }
     }
 
-    /// The same line, whose gentle part stays where it is when max_p moves: ns-2 and ns-3 form it once.
+    /// This line with a gentle part that stays when max_p moves: ns-2 and ns-3 form it once.
     pub fn with_gentle_fixed(self) -> Self {
         Linear { gentle_tracks: false, ..self }
     }

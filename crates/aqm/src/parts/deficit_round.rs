@@ -2,7 +2,7 @@
 //!
 //! M. Shreedhar, G. Varghese, "Efficient fair queuing using deficit round robin", IEEE/ACM Transactions on Networking
 //! 4(3), 1996, in the form of ns-2.35's `queue/drr.cc`: a class that becomes active comes last; the packet to drop is
-//! taken from the class with the most bytes, of equal ones from the one whose turn comes first.
+//! taken from the class with the most bytes, of equal classes from that whose turn is first.
 
 use crate::parts::class_fifos::{ClassFifos, End};
 use crate::parts::classful::Schedule;
@@ -79,7 +79,7 @@ impl DeficitRound {
         self.round.len()
     }
 
-    /// `packet` of `class` arrives; whether it is still there afterwards.
+    /// `packet` of `class` arrives; whether it stays.
     pub fn arrive(&mut self, class: usize, packet: Packet, dropped: &mut dyn FnMut(&Packet)) -> bool {
         if self.victim == Victim::Arrival
             && !Room::holding(self.limit).admits(&packet, self.fifos.packets(), self.fifos.bytes())

@@ -92,8 +92,8 @@ impl Distance {
         f64::from(hops) / f64::from(route)
     }
 
-    /// The place of the packet's distance in the order of all distances there are: less for a shorter way, equal for an
-    /// equal one.
+    /// The place of the packet's distance in the order of all distances: less for a shorter way, equal for an equal
+    /// way.
     #[inline]
     pub fn rank(self, packet: &Packet) -> u32 {
         let (hops, route) = self.fraction(packet);
@@ -196,7 +196,7 @@ impl Nearest {
         gives_way(rank, self.distance.rank(arrival), self.tie).then_some(serial)
     }
 
-    /// The same among these packets with their numbers, newest first, one by one.
+    /// [`Nearest::nearer_than`] among `some` packets, newest first, one by one.
     pub fn nearest_of<'a>(&self, some: impl Iterator<Item = (u64, &'a Packet)>, arrival: &Packet) -> Option<u64> {
         let (mut least, mut nearest) = (self.distance.rank(arrival), None);
         for (serial, packet) in some {

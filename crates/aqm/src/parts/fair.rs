@@ -2,8 +2,8 @@
 //! deficit in bytes for each. FQ-CoDel, FQ-PIE and FQ-COBALT use it.
 //!
 //! A queue is in exactly one of three lists: new, old, or idle (the RFCs' inactive). All packets lie in one pool, so
-//! that memory follows the packets that wait, and not the fullest that each queue has been. Every step costs the same
-//! whatever the number of queues; only [`FairQueues::fattest`] looks at a few times sqrt(queues) numbers.
+//! that memory follows the packets that wait, not the largest length of each queue. Every step costs the same whatever
+//! the number of queues; only [`FairQueues::fattest`] looks at a few times sqrt(queues) numbers.
 
 use crate::discipline::OnDrop;
 use crate::gate::Counters;
@@ -57,7 +57,7 @@ pub const PARAMS: [Param; 5] = [
         kind: Kind::Choice(Classify::WORDS),
         default: Value::Choice("hash"),
         source: "RFC 8290, 4.1.1; ns-3: set_associative as an option",
-        doc: "A flow's queue: by hash; of the 8 of its hash its own, else an idle one; one of its own while there are enough.",
+        doc: "A flow's queue: by hash; its own or an idle one of the 8 of its hash; one to itself while any is idle.",
     },
     Param {
         name: "quantum",
@@ -307,7 +307,7 @@ impl FairQueues {
         }
     }
 
-    /// Whether `packet` fits into `queue`, with the common limit as its own: so ns-3 has it.
+    /// Whether `packet` fits into `queue` if `limit` were its own, as in ns-3.
     pub fn fits(&self, queue: usize, packet: &Packet, limit: Limit) -> bool {
         Room::holding(limit).admits(packet, self.packets_in(queue), self.bytes_in(queue))
     }
@@ -322,7 +322,7 @@ impl FairQueues {
         self.queues.is_empty()
     }
 
-    /// Queues on the list of the new, and on that of the old.
+    /// Queues on the list of new, and of old queues.
     pub fn new_and_old(&self) -> (u32, u32) {
         (self.lists[Which::New as usize].length, self.lists[Which::Old as usize].length)
     }
@@ -438,8 +438,8 @@ impl FairQueues {
         Some(packet)
     }
 
-    /// The queue whose turn it is: the first of the new, else of the old, that has not used up its quantum. It may turn
-    /// out empty; then call [`FairQueues::emptied`] and this again.
+    /// The queue whose turn it is: the first of the new, else of the old, that has not used up its quantum. If it turns
+    /// out empty, call [`FairQueues::emptied`] and ask again.
     pub fn turn(&mut self) -> Option<usize> {
         loop {
             let first = match self.lists[Which::New as usize].first {
@@ -465,8 +465,8 @@ impl FairQueues {
         self.queues[queue].deficit -= i64::from(bytes);
     }
 
-    /// In its turn nothing was found in `queue`: a new one goes through the old ones, lest it come back as new at once;
-    /// an old one becomes idle. In Linux a new one becomes idle too if there are no old ones.
+    /// `queue` was empty in its turn: a new queue goes through the old ones, lest it come back as new at once; an old
+    /// one becomes idle. In Linux a new queue becomes idle too if there are no old ones.
     pub fn emptied(&mut self, queue: usize) {
         let through = self.set.always_through_old || self.lists[Which::Old as usize].first != NONE;
         let to = if self.queues[queue].list == Which::New && through { Which::Old } else { Which::Idle };
@@ -479,8 +479,8 @@ impl FairQueues {
         self.sizes.largest()
     }
 
-    /// The limit is passed: drops from the head of the fattest queue half of it, but at most a batch and at least one
-    /// packet, counted and reported. The queue and the number of packets; `None` if nothing waits.
+    /// The limit is passed: drops half of the fattest queue from its head, at most a batch and at least one packet,
+    /// counted and reported. Gives the queue and the number of packets; `None` if nothing waits.
     pub fn drop_batch(&mut self, counters: &mut Counters, on_drop: &mut OnDrop<'_>) -> Option<(usize, u32)> {
         let queue = self.fattest()?;
         let (packets, bytes) = (self.packets_in(queue) / 2, self.bytes_in(queue) / 2);

@@ -6,7 +6,7 @@ use crate::parts::flow_table::FlowTable;
 use crate::Packet;
 use std::collections::VecDeque;
 
-/// The last tag of each flow while it lies in the future: one that virtual time has reached says no more than none.
+/// The last tag of each flow while it lies in the future: a tag that virtual time has reached says as much as none.
 ///
 /// Memory follows the packets whose tags lie in the future, since each is looked at once when time has passed it.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ impl FlowTags {
         FlowTags { last: FlowTable::new(), order: VecDeque::new() }
     }
 
-    /// Where `flow` goes on at virtual time `now`: at its last tag, at `now` if that has passed.
+    /// Where `flow` goes on at virtual time `now`: its last tag, or `now` if later.
     pub fn later_of(&self, flow: u64, now: u64) -> u64 {
         self.last.find(flow).map_or(now, |slot| now.max(*self.last.record(slot)))
     }

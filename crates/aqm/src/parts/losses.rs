@@ -6,7 +6,7 @@ use crate::Packet;
 /// Calls `charge` with the flow and the size of every packet that `verdict` on `packet` drops: the arrival, or the
 /// victims named in `cx`. With `marks`, a marked packet counts too.
 ///
-/// An arrival without room is not settled by the first verdict; the answer of `on_overflow` must be charged then.
+/// For an arrival without room, charge the answer of `on_overflow`, not the first verdict.
 #[inline]
 pub fn charge(
     verdict: Verdict,

@@ -135,7 +135,7 @@ impl Measure {
         }
     }
 
-    /// A limit in what is counted, packets or bytes; of the other kind it counts by the mean packet.
+    /// `limit` in what is counted, packets or bytes; converted by the mean packet if need be.
     pub fn buffer(&self, limit: Limit) -> f64 {
         match (limit, self.bytes) {
             (Limit::Packets(n), true) => n as f64 * self.mean_packet,
@@ -144,7 +144,7 @@ impl Measure {
         }
     }
 
-    /// So many packets or bytes, in packets.
+    /// `amount`, packets or bytes, in packets.
     #[inline]
     pub fn in_packets(&self, amount: f64) -> f64 {
         if self.bytes {

@@ -17,8 +17,8 @@ pub fn any<'a>(ring: &'a Ring, random: &mut Generator) -> Option<(u64, &'a Packe
     within(ring, random, TRIES).or_else(|| (0..=draw(ring, random)?).rev().find_map(|slot| ring.at(slot)))
 }
 
-/// The same as Linux' `sch_choke` does it: after so many holes the oldest packet is taken, which is then a little more
-/// likely than the others.
+/// [`any`] as in Linux' `sch_choke`: after `tries` holes the oldest packet is taken, which is thus a little likelier
+/// than the others.
 #[inline]
 pub fn any_or_oldest<'a>(ring: &'a Ring, random: &mut Generator, tries: usize) -> Option<(u64, &'a Packet)> {
     within(ring, random, tries).or_else(|| ring.at(0))

@@ -109,7 +109,7 @@ pub const PARAMS: [Param; 19] = [
         kind: real(1.0, f64::INFINITY, false, true),
         default: Value::Auto,
         source: "RFC 8033, 4.1 without a figure; ns-3: 1000 B; Linux: psched_mtu, 1514 B",
-        doc: "Nothing is dropped while at most two of these wait; auto is 1000 B, and 1514 B for linux.",
+        doc: "Nothing is dropped while at most two such packets wait; auto is 1000 B, and 1514 B for linux.",
     },
     Param {
         name: "mark_ecnth",
@@ -136,7 +136,7 @@ pub const PARAMS: [Param; 19] = [
         kind: real(1.0, 65_536.0, false, false),
         default: Value::Real(16_384.0),
         source: "RFC 8033, 5.2; ns-3; Linux",
-        doc: "The rate of departures is measured over so many bytes, and only when so many wait.",
+        doc: "The rate of departures is measured over this many bytes, and only when as many wait.",
     },
     switch(
         "zero_when_empty",
@@ -351,7 +351,7 @@ impl Settings {
 /// Sums of binary fractions fall a little short of 0.85 and 8.5.
 const SLACK: f64 = 1e-9;
 
-/// By what an update is divided at probability `p` (RFC 8033, 4.2): small steps while it is small.
+/// By what an update is divided at probability `p` (RFC 8033, 4.2): small steps at small `p`.
 fn tuning(p: f64) -> f64 {
     const STEPS: [(f64, f64); 6] =
         [(0.1, 1.0), (0.01, 2.0), (0.001, 8.0), (0.0001, 32.0), (0.00001, 128.0), (0.000_001, 512.0)];
@@ -392,8 +392,7 @@ pub struct PieState {
     last_departure: Option<Time>,
     /// Start and bytes of the present measurement of the departures.
     measuring: Option<(Time, f64)>,
-    /// What came of it: for rfc the time that dq_threshold bytes take, s, for the others the rate, bytes/s; 0 if
-    /// unknown.
+    /// The last result: for rfc the time that dq_threshold bytes take, s, else the rate, bytes/s; 0 if unknown.
     measured: f64,
 }
 
@@ -497,8 +496,7 @@ impl PieState {
         }
     }
 
-    /// An arrival that finds `packets` and `bytes` in this queue. [`Verdict::Signal`] only on a packet that can be
-    /// marked.
+    /// An arrival that finds `packets` and `bytes` in this queue; [`Verdict::Signal`] only if it can be marked.
     pub fn arrive(
         &mut self,
         set: &Settings,

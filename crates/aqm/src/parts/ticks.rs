@@ -28,13 +28,13 @@ impl Ticks {
         self.next
     }
 
-    /// It has come; the one after it is a period later. One addition, as ns-2 schedules it.
+    /// The tick has come; the next is a period later, by one addition, as in ns-2.
     pub fn advance(&mut self) {
         self.next = self.next + self.period;
     }
 
-    /// Advances past all ticks before `until`, to the same bits as one [`Ticks::advance`] after the other. Their number,
-    /// and the last of them.
+    /// Advances past all ticks before `until`, to the same bits as one [`Ticks::advance`] after the other; their
+    /// number, and the last of them.
     pub fn skip(&mut self, until: Time) -> (u64, Time) {
         let (mut count, mut last) = (0, self.next);
         while self.next < until {
@@ -56,7 +56,7 @@ impl Ticks {
         (count, last)
     }
 
-    /// The tick to come is that of `before`; the period starts with it.
+    /// The tick to come is that of `before`; the period starts there.
     pub fn resume(&mut self, before: &Ticks) {
         self.next = before.next;
     }
@@ -75,10 +75,10 @@ fn power_of_two(x: f64) -> f64 {
     f64::from_bits(x.to_bits() & 0x7ff0_0000_0000_0000)
 }
 
-/// Runs the timers of a policy with `ticks` that are due before `until`, while nothing arrives or leaves, to the same bits
-/// as one [`Policy::on_timer`] after the other: once a timer has left the `state` as it was, all further ones do. For
-/// policies whose timers depend on nothing but the queue and this state. Their number, and the time of the last; `None`
-/// if none is due.
+/// Runs the timers of a policy with `ticks` that are due before `until`, while nothing arrives or leaves, to the same
+/// bits as one [`Policy::on_timer`] after the other: once a timer has left the `state` as it was, all further ones do.
+/// For policies whose timers depend on nothing but the queue and this state. Gives their number and the time of the
+/// last; `None` if none is due.
 pub fn run<P: Policy, S: PartialEq>(
     policy: &mut P,
     queue: &QueueView<'_>,

@@ -29,7 +29,7 @@ pub(super) const PARAMS: [Param; 10] = [
         kind: Kind::Whole { low: 1, high: 65_408 },
         default: Value::Whole(128),
         source: "Linux sch_sfq",
-        doc: "FIFOs (linux): an arrival of one flow more is dropped.",
+        doc: "FIFOs (linux); arrivals of further flows are dropped.",
     },
     Param {
         name: "divisor",
@@ -56,7 +56,7 @@ pub(super) const PARAMS: [Param; 10] = [
         kind: Kind::Whole { low: 1, high: 1_000_000 },
         default: Value::Whole(1514),
         source: "Linux sch_sfq: the MTU with its Ethernet header",
-        doc: "Bytes that a flow may send in a turn, about (linux).",
+        doc: "About how many bytes a flow may send in a turn (linux).",
     },
     Param {
         name: "allot_unit",
@@ -65,7 +65,7 @@ pub(super) const PARAMS: [Param; 10] = [
         kind: Kind::Whole { low: 1, high: 64 },
         default: Value::Whole(8),
         source: "Linux sch_sfq before 6.13; 1 since",
-        doc: "Packets and the quantum are counted in units of this, rounded up (linux).",
+        doc: "Unit in which packets and quantum are counted, rounded up (linux).",
     },
     Param {
         name: "perturb",

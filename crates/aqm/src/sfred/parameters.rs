@@ -46,7 +46,7 @@ words! {
     pub(super) enum ActiveFlows {
         /// The flows in the list.
         List = "list",
-        /// These by the share of arrivals found in it.
+        /// Estimated by the share of hits.
         Hits = "hits",
     }
 }
@@ -197,8 +197,8 @@ pub(super) const OWN: [Param; 19] = [
         "Fair share F: R/A, (R - D)/A, or the mean of r over the list; auto is received, and list if nothing ages.",
     ),
     choice("counts", Counts::WORDS, "Whether r and d count packets, or bits: a packet as its part of mean_packet."),
-    choice("throughput", Throughput::WORDS, "A flow's throughput: r, or r - d."),
-    choice("active_flows", ActiveFlows::WORDS, "A: the flows in the list, or these by the share of arrivals found in it."),
+    choice("throughput", Throughput::WORDS, "A flow's throughput T: r, or r - d."),
+    choice("active_flows", ActiveFlows::WORDS, "A: the flows in the list, or an estimate by the share of hits in it."),
     Param {
         name: "hit_weight",
         symbol: "",
@@ -206,11 +206,11 @@ pub(super) const OWN: [Param; 19] = [
         kind: Kind::Real { low: 0.0, high: 1.0, open_low: true, open_high: false, auto: false },
         default: Value::Real(0.001),
         source: "SRED (Ott, Lakshman, Wong 1999)",
-        doc: "Weight of an arrival in that share.",
+        doc: "Weight of an arrival in the share of hits.",
     },
     choice("fast_test", FastTest::WORDS, "Fast if T > (1 + alpha) F, T - F > alpha R, or T > F + alpha."),
     choice("boost", Boost::WORDS, "max_p of a fast flow is multiplied by T/F, its square, or 1 + T/F."),
-    choice("loss_test", LossTest::WORDS, "Condemned if l > (1 + beta) times the average loss, or l > average + beta."),
+    choice("loss_test", LossTest::WORDS, "Condemned if loss > (1 + beta) times the average loss, or > average + beta."),
     choice("average_loss", AverageLoss::WORDS, "The average loss: D/R, or the sum of d by the sum of r over the list."),
     choice("slow_test", SlowTest::WORDS, "Slow with r <= slow_packets, or with r < slow_packets."),
     choice("slow_count", SlowCount::WORDS, "Whether slow flows share RED's count of packets since the last drop."),

@@ -19,7 +19,7 @@ const fn prio(name: &'static str, doc: &'static str) -> Param {
 }
 
 pub(super) const PARAMS: &[Param] = &[
-    rate("rate", "What leaves in the long run; auto is the link's rate."),
+    rate("rate", "Rate in the long run; auto is the link's."),
     Param::whole("classes", Unit::None, (1, CLASSES as i64), 8, "ours: as many as packets have", "Number of classes."),
     bytes("burst", 4e9, "tc: 1600 B and what the rate is in a nanosecond", "Size of the buckets of rates."),
     bytes("cburst", 4e9, "tc: 1600 B and what the ceil is in a nanosecond", "Size of the buckets of ceils."),
