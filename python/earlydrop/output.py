@@ -76,7 +76,7 @@ def kind_of(folder: Path) -> str | None:
 
 
 def add(folder: Path, *files: Path) -> None:
-    """Count files that a later command wrote into a result folder among its own."""
+    """List files that a later command wrote into a result folder among the result's own."""
     manifest = _manifest(folder)
     if "files" in manifest:
         names = {file.relative_to(folder).as_posix() for file in files}

@@ -141,7 +141,7 @@ class Simulation:
         self._core.run_until(time)
 
     def step(self, interval: float | str) -> None:
-        """Run for so long: seconds, or a text such as `"15 ms"`; at most to the end of the run.
+        """Run for this long: seconds, or a text such as `"15 ms"`; at most to the end of the run.
 
         Raises:
             ValueError: it is no length of time.

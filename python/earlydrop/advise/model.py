@@ -47,7 +47,7 @@ LINUX = ("codel", "pie", "cobalt", "fq_codel", "red", "choke")
 
 MEASURED_S, LEAST_S = 30.0, 5.0
 BITS = 6e9
-"""A fast line is measured for less than 30 s: until it has carried so many bits in both directions, but for 5 s."""
+"""A fast line is measured for less than 30 s: until it has carried this many bits both ways, at least for 5 s."""
 NEVER = "1000000 s"
 
 Index = dict[str, int]
@@ -116,7 +116,7 @@ def control_times(rate_bps: float) -> tuple[float, float]:
 
 
 def limit_packets(aqm: str) -> int:
-    """The catalogue's default limit; for a discipline whose limit there is no number of packets, a device's."""
+    """The catalogue's default limit; a device's, if the catalogue's is no number of packets."""
     found = [re.match(r"(\d+) packets", discipline_names.find(name)["limit"]["default"]) for name in (aqm, "droptail")]
     return next(int(one[1]) for one in found if one)
 

@@ -87,7 +87,7 @@ class Advice:
 
     @property
     def shared(self) -> list[str]:
-        """The disciplines than which none is better."""
+        """The disciplines that none is better than."""
         return [r.queue for r in self.ranks if r.first == 1]
 
     def of(self, queue: str) -> Rank:

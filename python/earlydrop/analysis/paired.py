@@ -45,7 +45,7 @@ class Quantity:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields to look for, the first that there is counts."""
+        """The fields to look for: the first that exists counts."""
         return (self.passing, self.field) if self.passing else (self.field,)
 
     def value(self, document: Document) -> float | None:

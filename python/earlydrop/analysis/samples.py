@@ -37,7 +37,7 @@ from .statistics import ALPHA, POWER, mean
 Array = np.ndarray[Any, Any]
 
 RAISED = (1.2, 1.5)
-"""By so much, plus so much over n, the estimated skewness is multiplied."""
+"""The estimated skewness is multiplied by the first plus the second over n."""
 
 
 # ---- means ---------------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ class Sample(ABC):
         """Its interval, which leaves out the truth with this probability at most."""
 
     def p(self, edge: float) -> float:
-        """Two-sided p value of its being at an edge: that alpha at which its interval reaches the edge."""
+        """Two-sided p value of an edge: the alpha at which its interval reaches the edge."""
 
         def inside(alpha: float) -> bool:
             lower, upper = self.ends(alpha)
@@ -177,7 +177,7 @@ class Ratio(Sample):
     """
 
     def __init__(self, less: Callable[[float], Sample], centre: float, scale: float) -> None:
-        """`less` gives the first less so many times the second; `scale` is the second."""
+        """`less` gives the first less a multiple of the second; `scale` is the second."""
         self._less, self.centre, self._scale = less, centre, scale
         self.deviation = less(centre).deviation / abs(scale)
 
@@ -216,7 +216,7 @@ class Extreme:
 
     values: Array
     several: int
-    """Alternatives of the former that there are: those that are surely smaller may be left out of the values."""
+    """Number of alternatives of the former: those that are surely smaller may be left out of the values."""
     each: int
     """Alternatives of the latter."""
 
@@ -239,7 +239,7 @@ class Extreme:
         return Extreme(sums.reshape(rows, columns, n), self.several * other.several, self.each * other.each)
 
     def times(self, factor: float) -> Extreme:
-        """So many times it."""
+        """`factor` times it."""
         if factor >= 0:
             return Extreme(factor * self.values, self.several, self.each)
         # With a single alternative of one kind; of several of both the order would matter.
@@ -356,7 +356,7 @@ class _Both(Sample):
 
 
 def scattered(of: Spread, to: Spread | None = None, times: float = 1.0) -> Sample:
-    """How much levels vary, or how much more than so many times others do."""
+    """How much levels vary, or how much more than `times` times others do."""
     if to is None:
         return _Both(of.size, Mean(of.roots.tolist()), _Root(of.squares))
     whole = of.plain + times * to.plain

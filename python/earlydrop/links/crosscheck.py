@@ -190,7 +190,7 @@ class Flows:
         return max(1500, self.segment + 40 + self.options)
 
     def sysctls(self) -> tuple[tuple[str, str], ...]:
-        """Of the namespace that sends.
+        """Those of the sending namespace.
 
         A socket that was made while the namespace's congestion control was BBR stays paced, whatever control it is
         given before it connects. That default is the machine's, so it is set to one that every kernel has and that

@@ -15,7 +15,7 @@ from . import directions, link_status, plotting
 from .template import render
 
 FLOWS = 200
-"""At most so many flows are shown, those with most throughput."""
+"""The most flows that are shown: those with most throughput."""
 
 QUEUE_ROWS = (
     ("delivered_mbps", "Delivered (Mbit/s)", 1, 3),

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++", "oooo", "----")
 PUBLISHED = "published"
 SHARED, DOT_COLUMNS = 6, 3
-"""So many bars stand side by side; more series become dots in rows, so many panels beside one another."""
+"""The most bars side by side; more series become dots in rows, in at most this many panels side by side."""
 MANY_POINTS = 3000
-"""From so many points on a line is drawn as an image inside the figure."""
+"""With this many points a line is drawn as an image inside the figure."""
 
 
 def draw(outcome: Outcome, figure: Figure) -> tuple[Drawing, str]:

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHARED = 6
-"""So many series share a panel."""
+"""The most series that share a panel."""
 MOST = 24
-"""So many levels of a factor are drawn, as lines or panels."""
+"""The most levels of a factor that are drawn, as lines or panels."""
 RUNS = 200
-"""So many runs are made again for one figure."""
+"""The most runs that are made again for one figure."""
 PALE = "#c8c8c8"
 
 

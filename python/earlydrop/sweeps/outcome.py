@@ -38,9 +38,9 @@ NOTHING = Cell(None)
 
 
 PIECE, KEPT = 8192, 4
-"""So many runs are read together, and so many such pieces are kept."""
+"""Runs that are read as one piece, and pieces that are kept."""
 IDLE_POINTS = 1000
-"""At most so many points at which a discipline never acted are counted."""
+"""The most points counted at which a discipline never acted."""
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Outcome:
         return pl.concat([pl.DataFrame(schema=kinds), *self.frames()])
 
     def frames(self, runs: int = PIECE) -> Iterator[polars.DataFrame]:
-        """The same in pieces of about so many runs."""
+        """The same in pieces of about `runs` runs."""
         import polars as pl
 
         points = 0

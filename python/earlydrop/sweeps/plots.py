@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PANELS = 6
 LINES = len(plotting.LOOKS)
-"""At most so many lines in one picture."""
+"""The most lines in one picture."""
 
 
 TICKS = 8
-"""So many levels of a logarithmic axis are its ticks."""
+"""The most levels of a logarithmic axis that are its ticks."""
 POINTS, LEVELS = 2000, 200
-"""At most so many points, or levels along an axis, are drawn: of more, some that are spread over all."""
+"""The most points, or levels along an axis, that are drawn: of more, some that are spread over all."""
 
 
 class Column:
@@ -162,7 +162,7 @@ class Data:
 
 
 def spread(items: Sequence[T], most: int) -> Sequence[T]:
-    """At most so many of some items, spread over all, with the first and the last."""
+    """At most `most` of some items, spread over all, with the first and the last."""
     if len(items) <= most:
         return items
     return [items[k] for k in np.linspace(0, len(items) - 1, most).round().astype(int)]
