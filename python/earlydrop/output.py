@@ -18,7 +18,7 @@ from .errors import EarlydropError
 
 MANIFEST = "manifest.json"
 ABOUT = {"kind?": str, "of?": str, "files?": [str], "digests?": {"*": str}}
-"""What of it is read."""
+"""What of a manifest is read."""
 
 NAME = r"[^\W_][\w .,+=()-]{0,98}[\w+=()-]|[^\W_]"
 """What a name that stands for a folder or a file may be: it leads nowhere else, on no system."""

@@ -63,7 +63,7 @@ class FlowState:
     """Data segments received within the measured window, duplicates included."""
 
     in_order: int
-    """Those in order."""
+    """Segments received in order."""
 
     retransmits: int
     """Retransmitted segments of the connection."""

@@ -41,7 +41,7 @@ CONFIGURABLE = (
 )
 """Disciplines that `tc` sets up with one line. DRR is not among them: it needs a class for each flow."""
 RUNNABLE = (*CONFIGURABLE, "cake")
-"""The same with CAKE, whose line holds the shaper too."""
+"""These and CAKE, whose line holds the shaper too."""
 LINUX = ("codel", "pie", "cobalt", "fq_codel", "red", "choke")
 """Disciplines that are run in their dialect `linux`; the others have one form only, or Linux's by default."""
 

@@ -30,7 +30,7 @@ PREFERRED = ("fq_codel", "fq_pie", "pie", "codel", "sfq", "cake")
 """Which of several equal disciplines is configured: the first of these, because it is the most widely installed."""
 
 Column = list[float]
-"""One value a seed."""
+"""One value per seed."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Advice:
     today: Rank
     ranks: list[Rank]
     columns: dict[str, dict[str, Column]]
-    """`latency` (ms), `page` (s) and `bulk` (goodput of both directions, Mbit/s): by queue, one value a seed."""
+    """`latency` (ms), `page` (s) and `bulk` (goodput of both directions, Mbit/s): by queue, one value per seed."""
     use: str
     """The discipline that is configured."""
 

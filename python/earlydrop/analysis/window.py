@@ -356,7 +356,7 @@ def _inside(full: Array, track: Track, warmup_s: float) -> Array:
 
 
 def _different(values: Sequence[Array]) -> Array:
-    """One row a run; runs that are the same count once."""
+    """One row per run; runs that are the same count once."""
     import numpy as np
 
     return np.array(list({row.tobytes(): row for row in values}.values()))
@@ -397,7 +397,7 @@ def _parts(inside: Array, least: float) -> list[tuple[float, float]]:
 
 
 def _grouped(tracks: Sequence[tuple[Track, Array, Array]]) -> list[tuple[Track, Array, Array]]:
-    """The same with the flows as one: how long their shares last is a question to all of them."""
+    """The tracks with the flows as one: how long shares last is a question to all flows."""
     import numpy as np
 
     found = [one for one in tracks if not one[0].shared]

@@ -347,7 +347,7 @@ class Simulated:
     throughput_sd: float = 0.0
     """Standard deviation over the seeds, Mbit/s: how far one run may be from the mean by chance."""
     queue_sd: float = 0.0
-    """The same of the mean queue, packets."""
+    """That of the mean queue, packets."""
     share_sd: float = 0.0
 
 

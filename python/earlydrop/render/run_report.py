@@ -63,7 +63,7 @@ FLOW_COLUMNS = (
     ("retransmits", "Sent again", 1, 0),
     ("timeouts", "Timeouts", 1, 0),
 )
-"""The same of a flow's."""
+"""The same for a flow's entry."""
 
 ENTRY = ("entry", "Entry", 1, 0)
 """Of which traffic entry a flow is, where there are several."""

@@ -33,7 +33,7 @@ def draw(outcome: Outcome, figure: Figure) -> tuple[Drawing, str]:
 
 
 def sketch(outcome: Outcome, figure: Figure) -> Sketch:
-    """The same before it is drawn."""
+    """A figure before it is drawn."""
     if figure.kind == "curves":
         return _drop_curves(figure)
     if figure.kind == "picture":
@@ -382,7 +382,7 @@ def _bars(ax: Axes, panel: Panel, found: Data) -> None:
 
 
 def _dots(found: Data) -> Drawing:
-    """A dot a series instead of a bar: rows with names, sorted by their mean; a panel for each place of the axis."""
+    """A dot per series instead of a bar: rows with names, sorted by their mean; a panel for each place of the axis."""
     names = dict(found.ticks)
     rows: list[tuple[Panel, list[float]]] = []
     for panel in found.panels:

@@ -258,7 +258,7 @@ def along(data: Data) -> str | None:
 
 
 def curves(data: Data) -> Figure | None:
-    """Measures over the numeric factor with most levels, a line a level, a band for the 95 % interval.
+    """Measures over the numeric factor with most levels, a line per level, a band for the 95 % interval.
 
     Over factors that are neither, each seed is averaged first.
     """
@@ -305,7 +305,7 @@ def curves(data: Data) -> Figure | None:
 
 
 def series_by_seed(data: Data, cells: Sequence[Array], measure: str) -> list[list[float]]:
-    """By cell, which is some points: one value a seed, the mean over the points, of the seeds that all of them have."""
+    """By cell, which is some points: one value per seed, the mean over the points, of seeds that all of them have."""
     import polars as pl
 
     place = np.full(data.count, -1, np.int32)
@@ -334,7 +334,7 @@ def scaled(ax: Axes, which: Literal["x", "y"], values: Sequence[float]) -> None:
 
 
 def maps(data: Data, measure: str) -> Figure | None:
-    """A measure over two factors, a panel a level of the lines' factor; averaged over all other factors."""
+    """A measure over two factors, a panel per level of the lines' factor; averaged over all other factors."""
     by = data.lines_by()
     pair = [n for n in data.varying() if n != by]
     if not data.gridded or len(pair) < 2:
