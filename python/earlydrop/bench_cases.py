@@ -164,4 +164,4 @@ CASES: dict[str, Case] = {
     )
 }
 """A, B, C; with `-spread` every access delay differs, with `-stepped` earlydrop runs every hop as events, `A-linux` has
-CUBIC of Linux. N10 to N1000 are random networks of so many routers."""
+CUBIC of Linux. N10 to N1000 are random networks of 10 to 1000 routers."""

@@ -110,7 +110,7 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def open_text(path: Path, newline: str | None = None) -> Iterator[TextIO]:
-    """The same for text, in UTF-8."""
+    """A file of text to write, in UTF-8."""
     with open_binary(path) as stream, io.TextIOWrapper(stream, encoding="utf-8", newline=newline) as text:
         yield text
 

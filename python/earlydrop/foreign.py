@@ -35,7 +35,7 @@ DEFAULT_MIB = 64
 SMALL = 4 << 20
 """Bytes of a TOML file, and of a CSV file, at most: such files are written by people."""
 CELLS = 8
-"""A table of Parquet may have so many times the ceiling, in bytes and in values: it is made for much."""
+"""A table of Parquet may have this many times the ceiling, in bytes and in values: it is made for much."""
 DEPTH = 64
 """Lists and tables within each other at most. Scenarios have half of it."""
 SHOWN = 40

@@ -76,7 +76,7 @@ class Interval:
     """Rate of the link, bit/s; the nominal one where it varies."""
 
     utilisation: float
-    """Departures in parts of the link's rate. Slightly above 1 where a packet starts in one interval and ends in the
+    """Departures over the link's rate. Slightly above 1 where a packet starts in one interval and ends in the
     next."""
 
 
@@ -109,12 +109,12 @@ class AqmEnv(gymnasium.Env[Observation, Observation]):
 
     | number | is | range |
     |---|---|---|
-    | `queue` | packets (of a limit in bytes: bytes) waiting, in parts of the limit | 0 to 1 |
-    | `delay` | time that the link needs for what waits, in parts of `target` | 0 to 10 |
+    | `queue` | packets (of a limit in bytes: bytes) waiting, over the limit | 0 to 1 |
+    | `delay` | time that the link needs for what waits, over `target` | 0 to 10 |
     | `delay_change` | what the last interval added to it | -10 to 10 |
-    | `arrivals` | arrivals in the last interval, in parts of the link's rate | 0 to 10 |
+    | `arrivals` | arrivals in the last interval, over the link's rate | 0 to 10 |
     | `departures` | departures, likewise: the utilisation | 0 to 10 |
-    | `signals` | drops and marks, in parts of the packets that arrived; 0 if none did | 0 to 1 |
+    | `signals` | drops and marks over the packets that arrived; 0 if none did | 0 to 1 |
     | `probability` | the action | 0 to 1 |
 
     Larger values are cut. `info` has the same with units, see `Interval`. `reset(seed=)` draws the seed of the

@@ -18,7 +18,7 @@ from .errors import EarlydropError
 
 MANIFEST = "manifest.json"
 ABOUT = {"kind?": str, "of?": str, "files?": [str], "digests?": {"*": str}}
-"""What of it is read."""
+"""What of a manifest is read."""
 
 NAME = r"[^\W_][\w .,+=()-]{0,98}[\w+=()-]|[^\W_]"
 """What a name that stands for a folder or a file may be: it leads nowhere else, on no system."""
@@ -76,7 +76,7 @@ def kind_of(folder: Path) -> str | None:
 
 
 def add(folder: Path, *files: Path) -> None:
-    """Count files that a later command wrote into a result folder among its own."""
+    """List files that a later command wrote into a result folder among the result's own."""
     manifest = _manifest(folder)
     if "files" in manifest:
         names = {file.relative_to(folder).as_posix() for file in files}

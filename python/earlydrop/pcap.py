@@ -61,7 +61,7 @@ class _Flow:
         return (seq if self.bytes else 1 + (seq - 1) * self.payload), 1, flags
 
     def acknowledgement(self, seq: int, flags: int) -> tuple[int, int, int]:
-        """The same of an ACK, which names the next byte (profile `rfc`) or the last segment received in order."""
+        """Those of an ACK, which names the next byte (profile `rfc`) or the last segment received in order."""
         connection = self.connection
         opens = not connection.answered and connection.first in (None, seq - 1 if self.bytes else seq)
         connection.answered = True
@@ -162,7 +162,7 @@ def _headers(
 def _headers_both_ways(
     opened_by: int, answers: bool, event: Sequence[Any], traffic_class: int, identification: int
 ) -> tuple[bytes, int]:
-    """The same in a connection with data both ways, of the end that opens it or (`answers`) the other."""
+    """Headers in a connection with data both ways, of the end that opens it or (`answers`) the other."""
     seq, size, _, _, flags, acknowledged, payload = event[3:10]
     ends = _ends(opened_by, PORT)
     source, target = reversed(ends) if answers else ends

@@ -63,7 +63,7 @@ class FlowState:
     """Data segments received within the measured window, duplicates included."""
 
     in_order: int
-    """Those in order."""
+    """Segments received in order."""
 
     retransmits: int
     """Retransmitted segments of the connection."""
@@ -141,7 +141,7 @@ class Simulation:
         self._core.run_until(time)
 
     def step(self, interval: float | str) -> None:
-        """Run for so long: seconds, or a text such as `"15 ms"`; at most to the end of the run.
+        """Run for this long: seconds, or a text such as `"15 ms"`; at most to the end of the run.
 
         Raises:
             ValueError: it is no length of time.

@@ -139,7 +139,7 @@ def text(name: str, against: str | None) -> str:
 
 
 def document(name: str, against: str | None) -> dict[str, Any]:
-    """The same as plain values."""
+    """A stack, or differences, as plain values."""
     stack = named(name)
     found = settings(name) if against is None else differences(name, against)
     options = [

@@ -206,7 +206,7 @@ class Table(ABC):
         return list(self.each_table(key))
 
     def each_table(self, key: str) -> Iterator[Self]:
-        """The same one by one, for long lists."""
+        """A list of tables one by one, for long lists."""
         value = self.raw(key, [])
         if not isinstance(value, list):
             self.refuse(key, value, "a list of tables")

@@ -205,7 +205,7 @@ def with_sign(found: Estimate, digits: int) -> str:
 
 
 def difference_text(mean: float, half_width: float | None, digits: int) -> str:
-    """The same of plain numbers."""
+    """A difference as text, from plain numbers."""
     if half_width is None:
         return signed(mean, digits)
     if half_width == 0:

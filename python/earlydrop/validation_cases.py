@@ -127,7 +127,7 @@ _AUTOMATIC = {
 
 
 def _in_bytes(queue: Document, packets: int, mean_packet: int) -> Document:
-    """ns-2's `queue_in_bytes_` and `bytes_`: the limit is so many packets of mean size."""
+    """ns-2's `queue_in_bytes_` and `bytes_`: the limit counts packets of mean size."""
     if queue["aqm"] == "droptail":
         return queue | {"limit": f"{packets * mean_packet} B"}
     return queue | {"unit": "byte", "byte_scaling": True, "limit": f"{packets} packets"}

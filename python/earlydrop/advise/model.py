@@ -41,13 +41,13 @@ CONFIGURABLE = (
 )
 """Disciplines that `tc` sets up with one line. DRR is not among them: it needs a class for each flow."""
 RUNNABLE = (*CONFIGURABLE, "cake")
-"""The same with CAKE, whose line holds the shaper too."""
+"""These and CAKE, whose line holds the shaper too."""
 LINUX = ("codel", "pie", "cobalt", "fq_codel", "red", "choke")
 """Disciplines that are run in their dialect `linux`; the others have one form only, or Linux's by default."""
 
 MEASURED_S, LEAST_S = 30.0, 5.0
 BITS = 6e9
-"""A fast line is measured for less than 30 s: until it has carried so many bits in both directions, but for 5 s."""
+"""A fast line is measured for less than 30 s: until it has carried this many bits both ways, at least for 5 s."""
 NEVER = "1000000 s"
 
 Index = dict[str, int]
@@ -116,7 +116,7 @@ def control_times(rate_bps: float) -> tuple[float, float]:
 
 
 def limit_packets(aqm: str) -> int:
-    """The catalogue's default limit; for a discipline whose limit there is no number of packets, a device's."""
+    """The catalogue's default limit; a device's, if the catalogue's is no number of packets."""
     found = [re.match(r"(\d+) packets", discipline_names.find(name)["limit"]["default"]) for name in (aqm, "droptail")]
     return next(int(one[1]) for one in found if one)
 

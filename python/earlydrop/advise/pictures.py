@@ -21,7 +21,7 @@ Times = dict[str, list[float]]
 """By direction, `down` and `up`."""
 BEFORE, AFTER = (look.colour for look in plotting.LOOKS[:2])
 BITS = 1e9
-"""The line carries about so many in the recorded run, which lasts from 3 to 16 s."""
+"""The line carries about this many in the recorded run, which lasts from 3 to 16 s."""
 EVENTS = 2_000_000
 """Most events that are recorded at a queue."""
 

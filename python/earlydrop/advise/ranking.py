@@ -30,7 +30,7 @@ PREFERRED = ("fq_codel", "fq_pie", "pie", "codel", "sfq", "cake")
 """Which of several equal disciplines is configured: the first of these, because it is the most widely installed."""
 
 Column = list[float]
-"""One value a seed."""
+"""One value per seed."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +81,13 @@ class Advice:
     today: Rank
     ranks: list[Rank]
     columns: dict[str, dict[str, Column]]
-    """`latency` (ms), `page` (s) and `bulk` (goodput of both directions, Mbit/s): by queue, one value a seed."""
+    """`latency` (ms), `page` (s) and `bulk` (goodput of both directions, Mbit/s): by queue, one value per seed."""
     use: str
     """The discipline that is configured."""
 
     @property
     def shared(self) -> list[str]:
-        """The disciplines than which none is better."""
+        """The disciplines that none is better than."""
         return [r.queue for r in self.ranks if r.first == 1]
 
     def of(self, queue: str) -> Rank:

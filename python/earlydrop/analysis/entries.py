@@ -25,7 +25,7 @@ class Entry:
     """Its name in scenarios."""
     settings: Document = field(default_factory=dict)
     whole: bool = False
-    """Whether the settings are all there are: of the scenario's queue only `limit` and `ecn` count then."""
+    """Whether no other settings count: of the scenario's queue then only `limit` and `ecn`."""
     given: tuple[tuple[str, str], ...] = ()
     """Further settings as `--set` has them: names and values as TOML or bare words."""
     digest: str | None = None

@@ -81,7 +81,7 @@ _KINDS = (
     Kind(
         "loss",
         "numbers of packets dropped or marked, sums over them",
-        Margin(0.05, True, "a throughput goes with the inverse square root of the loss: 5 % of one are 2.5 % of it"),
+        Margin(0.05, True, "throughput goes with the inverse square root of loss: 5 % of loss are 2.5 % of throughput"),
     ),
     Kind(
         "loss rate",

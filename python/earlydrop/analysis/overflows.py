@@ -49,7 +49,7 @@ def no_queue(queue: Document) -> bool:
 
 
 def everywhere(runs: Sequence[Document], scenario: Document) -> list[str]:
-    """The same for several runs of one scenario: what holds in each of them."""
+    """The sentences that hold in each of several runs of one scenario."""
     each = [{text.split(":")[0]: text for text in never_acted(run, scenario)} for run in runs]
     common = set.intersection(*(set(one) for one in each)) if each else set()
     return [each[0][queue] for queue in each[0] if queue in common] if each else []

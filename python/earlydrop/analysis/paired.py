@@ -37,15 +37,15 @@ class Quantity:
     scale: float = 1.0
     drawn: bool = False
     passing: str = ""
-    """Where a result has it, this field stands for `field`: of the flows that pass the queue, not of all."""
+    """Replaces `field` where a result has it: of the flows that pass the queue, not of all."""
 
     def at(self, queue: str) -> Quantity:
-        """The same with the name of the queue in its fields."""
+        """This quantity with the name of the queue in its fields."""
         return replace(self, field=self.field.replace("{queue}", queue), passing=self.passing.replace("{queue}", queue))
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields to look for, the first that there is counts."""
+        """The fields to look for: the first that exists counts."""
         return (self.passing, self.field) if self.passing else (self.field,)
 
     def value(self, document: Document) -> float | None:
@@ -94,12 +94,12 @@ QUANTITIES = (
 )
 
 COMPARED = tuple(q for q in QUANTITIES if q.id != "throughput")
-"""Those of a comparison's tables: what arrives twice or out of order says nothing that goodput does not."""
+"""Quantities of a comparison's tables: what arrives twice or out of order says nothing that goodput does not."""
 
 
 @dataclass
 class Comparison:
-    """What a comparison found: one value a seed for each discipline and quantity."""
+    """What a comparison found: one value per seed for each discipline and quantity."""
 
     scenario: str
     queue: str
@@ -422,7 +422,7 @@ def tabulate(
 
 
 def passing_note(queue: str, measures: Iterable[Quantity], whose: str = "the flows") -> str:
-    """Which of these measures are those of the flows that pass a queue, where not all do."""
+    """Which of these measures count only flows that pass a queue, where not all do."""
     names = [m.title if m.id == "jain" else m.title.lower().replace(",", "") for m in measures if m.passing]
     if not names:
         return ""

@@ -37,7 +37,7 @@ from .statistics import ALPHA, POWER, mean
 Array = np.ndarray[Any, Any]
 
 RAISED = (1.2, 1.5)
-"""By so much, plus so much over n, the estimated skewness is multiplied."""
+"""The estimated skewness is multiplied by the first plus the second over n."""
 
 
 # ---- means ---------------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ class Sample(ABC):
         """Its interval, which leaves out the truth with this probability at most."""
 
     def p(self, edge: float) -> float:
-        """Two-sided p value of its being at an edge: that alpha at which its interval reaches the edge."""
+        """Two-sided p value of an edge: the alpha at which its interval reaches the edge."""
 
         def inside(alpha: float) -> bool:
             lower, upper = self.ends(alpha)
@@ -156,7 +156,7 @@ class Sample(ABC):
 
 
 class Mean(Sample):
-    """The mean of one value a seed."""
+    """The mean of one value per seed."""
 
     def __init__(self, values: Sequence[float]) -> None:
         self.centre = mean(values)
@@ -177,7 +177,7 @@ class Ratio(Sample):
     """
 
     def __init__(self, less: Callable[[float], Sample], centre: float, scale: float) -> None:
-        """`less` gives the first less so many times the second; `scale` is the second."""
+        """`less` gives the first less a multiple of the second; `scale` is the second."""
         self._less, self.centre, self._scale = less, centre, scale
         self.deviation = less(centre).deviation / abs(scale)
 
@@ -216,7 +216,7 @@ class Extreme:
 
     values: Array
     several: int
-    """Alternatives of the former that there are: those that are surely smaller may be left out of the values."""
+    """Number of alternatives of the former: those that are surely smaller may be left out of the values."""
     each: int
     """Alternatives of the latter."""
 
@@ -239,7 +239,7 @@ class Extreme:
         return Extreme(sums.reshape(rows, columns, n), self.several * other.several, self.each * other.each)
 
     def times(self, factor: float) -> Extreme:
-        """So many times it."""
+        """`factor` times it."""
         if factor >= 0:
             return Extreme(factor * self.values, self.several, self.each)
         # With a single alternative of one kind; of several of both the order would matter.
@@ -290,14 +290,14 @@ class Spread:
         """Each column holds values by level and seed."""
         found = [_variance(column, relative) for column in columns]
         self.squares = np.mean([pseudo for pseudo, _ in found], axis=0)
-        """One value a seed, whose mean is the square."""
+        """One value per seed, whose mean is the square."""
         self.plain = math.sqrt(np.mean([plain for _, plain in found]))
         """The spread of the means, which noise makes larger."""
         self.size = math.sqrt(max(0.0, float(self.squares.mean())))
 
     @cached_property
     def roots(self) -> Array:
-        """One value a seed, whose mean is the spread."""
+        """One value per seed, whose mean is the spread."""
         away = self.squares - self.squares.mean()
         found: Array = self.size + (away / (2 * self.plain) if self.plain > 0 else away)
         return found
@@ -356,7 +356,7 @@ class _Both(Sample):
 
 
 def scattered(of: Spread, to: Spread | None = None, times: float = 1.0) -> Sample:
-    """How much levels vary, or how much more than so many times others do."""
+    """How much levels vary, or how much more than `times` times others do."""
     if to is None:
         return _Both(of.size, Mean(of.roots.tolist()), _Root(of.squares))
     whole = of.plain + times * to.plain

@@ -218,7 +218,7 @@ def wilcoxon(differences: Sequence[float]) -> float:
 def holm(p_values: Sequence[float]) -> list[float]:
     """p values corrected for their number by Holm's method (1979).
 
-    Of all that fall below 0.05 after it, not even one is false with a probability of 95 %, whatever depends on what.
+    With a probability of 95 % none that falls below 0.05 after it is false, whatever depends on what.
     """
     import numpy as np
 
@@ -413,7 +413,7 @@ def paired(
 
 
 def subtracted(first: Sequence[float], second: Sequence[float], times: float = 1.0) -> list[float]:
-    """The first less so many times the second, value by value; all equal where only rounding tells them apart."""
+    """The first less `times` times the second, value by value; all equal where only rounding tells them apart."""
     found = [a - times * b for a, b in zip(first, second, strict=True)]
     size = max((abs(x) for a, b in zip(first, second, strict=True) for x in (a, times * b)), default=0.0)
     if found and max(found) - min(found) <= 8 * math.ulp(size):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 GOODPUT = "the goodput"
 WATCHED = 5
-"""So many seeds of each discipline are run with recorded series, to judge the window."""
+"""Seeds of each discipline that are run with recorded series, to judge the window."""
 SAMPLES = 2000
 """Samples of a queue in a run."""
 INTERVALS = 400
@@ -44,9 +44,9 @@ MOST_FLOWS = 10_000
 LEVEL = 0.01
 """Parts of a window count as different below this p value, corrected for their number."""
 ALONE = 4.0
-"""With one run or two, from so many standard errors within the run."""
+"""With one run or two, from this many standard errors within the run."""
 TOGETHER = 2.0
-"""With more, from so many of them too: seeds may move in step."""
+"""With more, from this many too: seeds may move in step."""
 MATTERS = 0.02
 """A difference below this fraction of the mean is none."""
 TIMES = 8
@@ -60,7 +60,7 @@ LEAST = 20
 FINE = 100
 """With fewer, nothing of the autocorrelation."""
 LONGER = 20
-"""A window that shows no end of what moves in it should be so many times as long."""
+"""A window that shows no end of what moves in it should be this many times as long."""
 
 
 # ---- what is recorded ----------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ class Reason:
     of: str
     """The quantity."""
     size: float
-    """A difference as a fraction of the mean, between parts or without the start; or how many of the times it has."""
+    """A difference as a fraction of the mean, between parts or without the start; or the number of such times."""
     time_s: float | None = None
     """The time."""
 
@@ -356,7 +356,7 @@ def _inside(full: Array, track: Track, warmup_s: float) -> Array:
 
 
 def _different(values: Sequence[Array]) -> Array:
-    """One row a run; runs that are the same count once."""
+    """One row per run; runs that are the same count once."""
     import numpy as np
 
     return np.array(list({row.tobytes(): row for row in values}.values()))
@@ -397,7 +397,7 @@ def _parts(inside: Array, least: float) -> list[tuple[float, float]]:
 
 
 def _grouped(tracks: Sequence[tuple[Track, Array, Array]]) -> list[tuple[Track, Array, Array]]:
-    """The same with the flows as one: how long their shares last is a question to all of them."""
+    """The tracks with the flows as one: how long shares last is a question to all flows."""
     import numpy as np
 
     found = [one for one in tracks if not one[0].shared]
@@ -459,7 +459,7 @@ def _advice(
 BATCH = 5
 """Samples to a batch of MSER-5."""
 EXCESS = 1.5
-"""A start counts from so many times the least squared standard error: near the least it hardly depends on the cut."""
+"""A start counts from this many times the least squared standard error: near that it hardly depends on the cut."""
 
 
 def _errors(samples: Sequence[float] | Array) -> Array:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Found = Literal["less", "more", "perhaps less", "perhaps more", "equal", "none", "not judged"]
 LISTED = 4
-"""So many disciplines are named in a sentence; of more, those with the largest differences."""
+"""The most disciplines named in a sentence; of more, those with the largest differences."""
 SPOKEN = (("queue_delay", "delay"), ("goodput", "throughput"))
 """The measures of the sentences, each with the one to take where it is missing."""
 PRECISION = 6
@@ -58,7 +58,7 @@ class Finding:
 
 
 def finding(difference: Difference, quantity: Quantity, p_holm: float | None, statements: int) -> Finding:
-    """What this difference lets be said, as one of so many statements; `p_holm` is its corrected p value."""
+    """What this difference lets be said, as one of several statements; `p_holm` is its corrected p value."""
     return Finding(_found(difference, quantity, p_holm, statements), quantity, difference)
 
 

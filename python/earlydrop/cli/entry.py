@@ -20,7 +20,7 @@ AT_ONCE: dict[tuple[str, ...], Callable[[], str]] = {("--version",): version}
 """Command lines that are answered before what reads all others is loaded, which takes longer."""
 INTERRUPTION = "interrupted: nothing was written"
 LOOKS_S = 0.05
-"""How often is looked whether an interruption has to wait, or was lost."""
+"""Interval of the check whether an interruption has to wait, or was lost."""
 
 
 class KeyboardInterrupted(KeyboardInterrupt):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ..document import Document
 
 JUDGED = 300_000
-"""From so many events on all of the window is judged: what that needs takes as long to load as a smaller run takes.
-Below, only how many round-trip times it has."""
+"""With this many events all of the window is judged: loading what that needs takes as long as a smaller run. With
+fewer, only its number of round-trip times is."""
 
 
 def run(

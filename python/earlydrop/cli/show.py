@@ -18,7 +18,7 @@ from .options import Json, Sets, Trust
 from .printing import print_json
 
 LINK_RATE, LINK_DELAY = 10e6, 0.02
-"""Of the link in front of which the drop curve of a discipline from outside is shown, bit/s and s."""
+"""Rate and delay of the link for the drop curve of a discipline from outside, bit/s and s."""
 
 
 def show(

@@ -33,7 +33,7 @@ Found = TypeVar("Found")
 Row = Mapping[str, Any]
 
 Work = Callable[[Item, int, Callable[[], bool]], Found]
-"""Measures an item; the number is another one for every item, from 0 on, and the function says whether to give up."""
+"""Measures an item; the number is the item's own, from 0 on, and the function says whether to give up."""
 
 
 def run(

@@ -106,7 +106,7 @@ class Crosscheck:
         return None if simulated is None or self.real[measure] is None else self.real[measure] - simulated
 
     def relative(self, measure: str) -> float | None:
-        """The same over the simulator's value; None where that is 0."""
+        """The difference over the simulator's value; None where that is 0."""
         simulated, difference = self.simulated_mean(measure), self.difference(measure)
         return difference / simulated if simulated and difference is not None else None
 
@@ -190,7 +190,7 @@ class Flows:
         return max(1500, self.segment + 40 + self.options)
 
     def sysctls(self) -> tuple[tuple[str, str], ...]:
-        """Of the namespace that sends.
+        """Sysctls of the sending namespace.
 
         A socket that was made while the namespace's congestion control was BBR stays paced, whatever control it is
         given before it connects. That default is the machine's, so it is set to one that every kernel has and that

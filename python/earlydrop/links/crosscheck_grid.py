@@ -44,8 +44,8 @@ SEGMENT = 1448
 """Payload of a segment, B: 1500 B on the wire with time stamps."""
 
 STARTS = 0.1
-"""The simulator's flows start within so many seconds, or within the round trips that iperf3 needs to connect them one
-by one, if that is longer."""
+"""Seconds within which the simulator's flows start, or the round trips that iperf3 needs to connect them one by one, if
+these are longer."""
 
 MEASURES = ("throughput_mbps", "queue_mean_packets", "queue_std_packets", "delay_mean_ms", "delay_p99_ms", "drop_rate")
 """Fields of a queue's results that are stored."""
@@ -89,7 +89,7 @@ class Cell:
 
     @property
     def starts(self) -> float:
-        """The simulator's flows start within so many seconds."""
+        """Seconds within which the simulator's flows start."""
         return max(STARTS, self.flows * self.rtt / 1e3)
 
     @property
@@ -347,7 +347,7 @@ class Simulated:
     throughput_sd: float = 0.0
     """Standard deviation over the seeds, Mbit/s: how far one run may be from the mean by chance."""
     queue_sd: float = 0.0
-    """The same of the mean queue, packets."""
+    """That of the mean queue, packets."""
     share_sd: float = 0.0
 
 

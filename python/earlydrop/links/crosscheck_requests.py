@@ -42,7 +42,7 @@ KINDS = (("new", 1.0), ("same", 0.5), ("same", 5.0))
 PATHS = ((5, 40), (50, 200), (100, 5))
 """Mbit/s, ms. DropTail holds a bandwidth-delay product, at least 20 packets."""
 ANSWERS = 6
-"""Of a run of these."""
+"""Answers of a run of `unseen` cells."""
 
 WINDOW = 20_000
 """Segments, which never limit."""

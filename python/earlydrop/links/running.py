@@ -101,7 +101,7 @@ class Command:
         return self.wait_for(0)
 
     def wait_for(self, timeout: float) -> int | None:
-        """The same after it has ended, or after `timeout` seconds."""
+        """The exit code once it has ended, or after `timeout` seconds."""
         if self.returncode is None:
             self.returncode = self._child.wait(timeout)
         return self.returncode

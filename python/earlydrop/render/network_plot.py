@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 ROUTER, HOST, QUEUE = "#0072B2", "#444444", "#D55E00"
 LABELLED = 60
-"""Most nodes that still have their names beside them; of more the routers have, if these are no more."""
+"""Most nodes that have their names beside them; of more nodes the routers, if these are at most as many."""
 CROWD = 300
-"""From so many links on, lines are thin and queues left out."""
+"""With this many links, lines are thin and queues left out."""
 SHOWN = 12
 """Most hosts of one router on one side that are all drawn."""
 

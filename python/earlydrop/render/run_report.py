@@ -15,7 +15,7 @@ from . import directions, link_status, plotting
 from .template import render
 
 FLOWS = 200
-"""At most so many flows are shown, those with most throughput."""
+"""The most flows that are shown: those with most throughput."""
 
 QUEUE_ROWS = (
     ("delivered_mbps", "Delivered (Mbit/s)", 1, 3),
@@ -63,7 +63,7 @@ FLOW_COLUMNS = (
     ("retransmits", "Sent again", 1, 0),
     ("timeouts", "Timeouts", 1, 0),
 )
-"""The same of a flow's."""
+"""The same for a flow's entry."""
 
 ENTRY = ("entry", "Entry", 1, 0)
 """Of which traffic entry a flow is, where there are several."""

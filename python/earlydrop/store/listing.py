@@ -48,7 +48,7 @@ def summary(store: Store) -> Document:
 
 
 def summary_text(found: Document) -> str:
-    """The same for people."""
+    """A summary for people."""
     lines = [f"{found['store']}: {found['runs']:,} runs in {found['parts']:,} parts, {found['bytes'] / 1e6:.1f} MB"]
     for one in found["engines"]:
         head = f"{one['runs']:,} runs of {one['scenarios']:,} scenarios, {one['engine_s']:,.1f} s of engine time"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars
 
 LARGE, ROWS = 64 << 20, 50_000
-"""A part need not be larger than so many bytes, or have more runs."""
+"""Bytes and runs beyond which a part need not grow."""
 
 
 @dataclass

@@ -19,9 +19,9 @@ from .claim_results import (
 from .model import Study
 
 FIRST = 2
-"""Of a study that names no main claims, so many of the first that can be tested."""
+"""Main claims of a study that names none: the first that can be tested."""
 NAMED = 6
-"""At most so many claims are named by their ids."""
+"""The most claims that are named by their ids."""
 SAID = {
     SUPPORTED: "is supported",
     CONTRADICTED: "is contradicted",

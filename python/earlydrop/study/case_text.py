@@ -96,7 +96,7 @@ def effect_text(study: Study, part: Part, case: Case) -> str:
 
 
 def runs_text(n: int) -> str:
-    """What n runs of which the same is found say: they have no interval."""
+    """What n runs with one and the same value say: they have no interval."""
     return f"in all {n} runs, up to {100 * may_differ(n):.0f} % may differ"
 
 

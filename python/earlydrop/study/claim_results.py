@@ -235,7 +235,7 @@ class ClaimResult:
         return tuple(own.values())
 
     def alone(self) -> ClaimResult:
-        """The same with the verdict of the base."""
+        """This result with the verdict of the base."""
         return replace(self, verdict=self.base.verdict)
 
 

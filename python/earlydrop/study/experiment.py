@@ -155,7 +155,7 @@ class Experiment:
 
     @cached_property
     def cell_set(self) -> frozenset[Cell]:
-        """The same, to look up in."""
+        """The cells, to look up in."""
         return frozenset(self.cells)
 
     def _few_readings(self) -> Iterator[Cell]:

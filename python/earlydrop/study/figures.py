@@ -16,7 +16,7 @@ from .runs import Outcome, extractions_of, seeds_of
 from .select import average_cells
 
 MOST_STEPS = 1500
-"""Points of a distribution function; of more only so many are drawn."""
+"""The most points of a distribution function that are drawn."""
 
 
 @dataclass(frozen=True)

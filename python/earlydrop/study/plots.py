@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++++", "oooo", "----")
 PUBLISHED = "published"
 SHARED, DOT_COLUMNS = 6, 3
-"""So many bars stand side by side; more series become dots in rows, so many panels beside one another."""
+"""The most bars side by side; more series become dots in rows, in at most this many panels side by side."""
 MANY_POINTS = 3000
-"""From so many points on a line is drawn as an image inside the figure."""
+"""With this many points a line is drawn as an image inside the figure."""
 
 
 def draw(outcome: Outcome, figure: Figure) -> tuple[Drawing, str]:
@@ -33,7 +33,7 @@ def draw(outcome: Outcome, figure: Figure) -> tuple[Drawing, str]:
 
 
 def sketch(outcome: Outcome, figure: Figure) -> Sketch:
-    """The same before it is drawn."""
+    """A figure before it is drawn."""
     if figure.kind == "curves":
         return _drop_curves(figure)
     if figure.kind == "picture":
@@ -382,7 +382,7 @@ def _bars(ax: Axes, panel: Panel, found: Data) -> None:
 
 
 def _dots(found: Data) -> Drawing:
-    """A dot a series instead of a bar: rows with names, sorted by their mean; a panel for each place of the axis."""
+    """A dot per series instead of a bar: rows with names, sorted by their mean; a panel for each place of the axis."""
     names = dict(found.ticks)
     rows: list[tuple[Panel, list[float]]] = []
     for panel in found.panels:

@@ -26,7 +26,7 @@ from .published_values import fit
 from .runs import Outcome
 
 FOLDED = 30
-"""From so many rows on a table is folded."""
+"""With this many rows a table is folded."""
 MARKS = {SUPPORTED: "+", CONTRADICTED: MINUS, EQUIVALENT: "=", UNDECIDED: "?"}
 """How the map of the readings shows verdicts."""
 PAGES = "pages"

@@ -224,7 +224,7 @@ class Outcome:
     """What is known of the measured windows, by experiment and cell."""
 
     def series(self, e: Experiment, cell: Cell, measure: str) -> Values:
-        """One value a seed."""
+        """One value per seed."""
         return self.values[e.id][cell][measure]
 
     def same_run(self, e: Experiment, cells: Sequence[Cell]) -> bool:

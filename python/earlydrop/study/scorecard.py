@@ -44,7 +44,7 @@ class _Together:
         self.progress, self.before, self.total, self.planned = progress, 0, total, 0
 
     def begin(self, planned: int) -> None:
-        """The next study, with so many runs."""
+        """The next study, with `planned` runs."""
         self.planned = planned
 
     def __call__(self, done: int, of: int, what: str) -> None:

@@ -158,7 +158,7 @@ def _readings_text(study: Study, result: ClaimResult) -> str:
 
 
 def headline_short(result: ClaimResult) -> str:
-    """The same in a few words."""
+    """The headline in a few words."""
     return _with_full_run(result, _readings_short(result))
 
 

@@ -5,7 +5,7 @@ for skewed data too is put round the mean of their difference (or the ratio of t
 the whole interval (`analysis.samples`). Points of a sweep are not counted as replications, because the runs of one seed
 share their random numbers; what is said of the extremes or the variation of an axis is said of its levels' means.
 
-Runs that all have the same value have no interval. That they are equal says that at most so many of all runs differ
+Runs that all have the same value have no interval. That they are equal bounds the share of all runs that differ
 (26 % after ten), which decides a claim on a mean only where the measure is bounded, or where the value is the bound.
 
 How often a claim on a null effect gets a verdict is measured by `make coverage`: at most one time in twenty. A claim is
@@ -140,7 +140,7 @@ class Sides:
         return not self.columns_of
 
     def less(self, times: float) -> list[float]:
-        """For each seed the one side less so many times the other."""
+        """For each seed the one side less `times` times the other."""
         return statistics.subtracted(self.of, self.to, times) if self.to else list(self.of)
 
     def equal_runs(self, times: float | None) -> bool:
@@ -192,7 +192,7 @@ def holds(part: Part, number: float, limits: tuple[float | None, float | None], 
 
 
 def interval_of(numbers: Sequence[float] | Sample, cases: int) -> Interval | None:
-    """The interval of the mean in one of so many cases; None for a single value and for values that are all equal."""
+    """The interval of the mean in one of `cases` cases; None for a single value and for values that are all equal."""
     if not isinstance(numbers, Sample):
         if len(numbers) < 2 or len(set(numbers)) == 1:
             return None
@@ -336,7 +336,7 @@ class _Place:
         return low - self.part.times * high, high - self.part.times * low
 
     def sample(self, sides: Sides, times: float) -> Sample:
-        """What the runs say of the one side less so many times the other."""
+        """What the runs say of the one side less `times` times the other."""
         return sample_of(self.part.reduce, sides, times)
 
     def tested(self, sides: Sides) -> Sample:
@@ -349,13 +349,13 @@ class _Place:
 
 
 SPREADS = ("deviation", "range", "cv")
-"""What levels have none of where they are equal."""
+"""What is zero of levels that are equal."""
 OF_MEANS = {*SPREADS, "min", "max"}
 """What is made of the levels' means over the seeds, because made seed by seed it would count their noise."""
 
 
 def sample_of(reduce: str, sides: Sides, times: float) -> Sample:
-    """What the runs say of the one side less so many times the other, of levels that are reduced in this way."""
+    """What the runs say of the one side less `times` times the other, of levels that are reduced in this way."""
     if sides.whole:
         return samples.Mean(sides.less(times))
     if reduce in ("deviation", "cv"):

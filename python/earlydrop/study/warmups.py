@@ -13,11 +13,11 @@ from ..runner import Job
 from .runs import Plan
 
 CELLS = 8
-"""At most so many cells are looked at."""
+"""The most cells that are looked at."""
 FEWEST = 3
-"""At least so many, of a study that has them."""
+"""The fewest, of a study that has them."""
 SHARE = 300
-"""One more cell for so many runs, so that looking costs little beside them."""
+"""Runs for each further cell, so that looking costs little beside them."""
 
 
 def judge(planned: Plan, workers: int | None = None) -> dict[str, Window]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MOST = 1_000_000
 """Points of a sweep."""
 KEPT = 64
-"""So many points are kept, because several tables ask for each."""
+"""Points that are kept, because several tables ask for each."""
 
 
 def size(kind: Design, factors: Sequence[Factor], points: int, cross: Sequence[str]) -> int:

@@ -237,7 +237,7 @@ class Runs:
         return np.concatenate(found) if found else np.empty(0, np.int64)
 
     def _free(self, rows: Array, others: set[Run]) -> Array:
-        """Those of these rows that no process has made or is making; runs that others stored are marked."""
+        """The rows of these that no process has made or is making; runs that others stored are marked."""
         if self._others_put:
             points, seeds = self._rows.of(rows)
             there = self.store.find(self.plan.words[points], seeds) >= 0

@@ -24,7 +24,7 @@ TOP = ("duration", "warmup", "topology", "node", "link", "aqms", "queue", "traff
 RESERVED = ("seed", "name")
 """Keys of a scenario that a sweep sets itself."""
 FEW = 256
-"""So many levels of a factor are kept in memory; those of a longer list are made on demand."""
+"""Levels of a factor that are kept in memory; those of a longer list are made on demand."""
 TITLES = (
     (r"traffic\.\w+\.count", "Flows"),
     (r"queue\.\w+\.limit", "Buffer"),

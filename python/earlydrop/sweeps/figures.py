@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHARED = 6
-"""So many series share a panel."""
+"""The most series that share a panel."""
 MOST = 24
-"""So many levels of a factor are drawn, as lines or panels."""
+"""The most levels of a factor that are drawn, as lines or panels."""
 RUNS = 200
-"""So many runs are made again for one figure."""
+"""The most runs that are made again for one figure."""
 PALE = "#c8c8c8"
 
 
@@ -219,7 +219,7 @@ def _axis(ax: Axes, data: Data, spec: PlotSpec, xs: Sequence[Any]) -> None:
 
 
 def _multiples(data: Data, spec: PlotSpec, lines: list[Drawn], step: bool = False) -> tuple[Figure, list[Axes]]:
-    """A panel a line, sorted by height; the others pale behind it, on the same axes."""
+    """A panel per line, sorted by height; the others pale behind it, on the same axes."""
     drawing, axes = panels.grid(len(lines), shared=True)
     lines = sorted(lines, key=lambda line: line.median if step and spec.kind == "cdf" else line.height)
     style = "steps-post" if step else "default"
@@ -434,7 +434,7 @@ def _shares(data: Data, points: Array, above: bool, spec: PlotSpec) -> tuple[lis
 
 
 def _over_time(data: Data, spec: PlotSpec) -> Figure:
-    """The queue and its average over time, a panel a level, of the first seed."""
+    """The queue and its average over time, a panel per level, of the first seed."""
     levels = _choices(data, spec.by, spec)
     queue = data.document["queue"]
     chosen = [(panel, level) for panel in _choices(data, spec.panels, spec) for level in levels]

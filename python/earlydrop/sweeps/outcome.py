@@ -38,9 +38,9 @@ NOTHING = Cell(None)
 
 
 PIECE, KEPT = 8192, 4
-"""So many runs are read together, and so many such pieces are kept."""
+"""Runs that are read as one piece, and pieces that are kept."""
 IDLE_POINTS = 1000
-"""At most so many points at which a discipline never acted are counted."""
+"""The most points counted at which a discipline never acted."""
 
 
 @dataclass
@@ -78,14 +78,14 @@ class Outcome:
 
     @property
     def frame(self) -> polars.DataFrame:
-        """One row a run that is there, in the order of the points and seeds: `point`, `seed` and the measures."""
+        """One row per run that is there, in the order of the points and seeds: `point`, `seed` and the measures."""
         import polars as pl
 
         kinds = {"point": pl.UInt32, "seed": pl.Int64, **{m.id: pl.Float64 for m in self.sweep.measures}}
         return pl.concat([pl.DataFrame(schema=kinds), *self.frames()])
 
     def frames(self, runs: int = PIECE) -> Iterator[polars.DataFrame]:
-        """The same in pieces of about so many runs."""
+        """The frame in pieces of about `runs` runs."""
         import polars as pl
 
         points = 0
@@ -133,7 +133,7 @@ class Outcome:
 
     @property
     def values(self) -> dict[str, Sequence[list[float | None]]]:
-        """By measure and point: one value a seed, in the order of the seeds."""
+        """By measure and point: one value per seed, in the order of the seeds."""
         return {m.id: self._lazy(partial(self._values, m.id)) for m in self.sweep.measures}
 
     def _values(self, measure: str, point: int) -> list[float | None]:

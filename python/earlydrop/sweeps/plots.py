@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PANELS = 6
 LINES = len(plotting.LOOKS)
-"""At most so many lines in one picture."""
+"""The most lines in one picture."""
 
 
 TICKS = 8
-"""So many levels of a logarithmic axis are its ticks."""
+"""The most levels of a logarithmic axis that are its ticks."""
 POINTS, LEVELS = 2000, 200
-"""At most so many points, or levels along an axis, are drawn: of more, some that are spread over all."""
+"""The most points, or levels along an axis, that are drawn: of more, some that are spread over all."""
 
 
 class Column:
@@ -162,7 +162,7 @@ class Data:
 
 
 def spread(items: Sequence[T], most: int) -> Sequence[T]:
-    """At most so many of some items, spread over all, with the first and the last."""
+    """At most `most` of some items, spread over all, with the first and the last."""
     if len(items) <= most:
         return items
     return [items[k] for k in np.linspace(0, len(items) - 1, most).round().astype(int)]
@@ -258,7 +258,7 @@ def along(data: Data) -> str | None:
 
 
 def curves(data: Data) -> Figure | None:
-    """Measures over the numeric factor with most levels, a line a level, a band for the 95 % interval.
+    """Measures over the numeric factor with most levels, a line per level, a band for the 95 % interval.
 
     Over factors that are neither, each seed is averaged first.
     """
@@ -305,7 +305,7 @@ def curves(data: Data) -> Figure | None:
 
 
 def series_by_seed(data: Data, cells: Sequence[Array], measure: str) -> list[list[float]]:
-    """By cell, which is some points: one value a seed, the mean over the points, of the seeds that all of them have."""
+    """By cell, which is some points: one value per seed, the mean over the points, of seeds that all of them have."""
     import polars as pl
 
     place = np.full(data.count, -1, np.int32)
@@ -334,7 +334,7 @@ def scaled(ax: Axes, which: Literal["x", "y"], values: Sequence[float]) -> None:
 
 
 def maps(data: Data, measure: str) -> Figure | None:
-    """A measure over two factors, a panel a level of the lines' factor; averaged over all other factors."""
+    """A measure over two factors, a panel per level of the lines' factor; averaged over all other factors."""
     by = data.lines_by()
     pair = [n for n in data.varying() if n != by]
     if not data.gridded or len(pair) < 2:

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     Asked = Future[bytes | None]
 
 ROWS, DIFFERENCES, SINGLE, FAILURES = 200, 100, 8, 20
-"""At most so many points, differences, single runs and failures are shown."""
+"""The most points, differences, single runs and failures that are shown."""
 SLOW_S = 10.0
-"""No more single runs are drawn after one that took so long."""
+"""No more single runs are drawn after one that took this long."""
 
 
 def write_report(folder: Path, outcome: Outcome, artists: Executor | None = None) -> Path:

@@ -23,7 +23,7 @@ from .plan import Plan, plan
 from .shown import Swept, shown
 
 WATCHED_POINTS = 8
-"""At most so many points are run again and recorded, to judge the window."""
+"""The most points that are run again and recorded, to judge the window."""
 
 
 def run(

@@ -300,7 +300,7 @@ def _described(path: Path, outcome: Outcome) -> columns.Columns:
 
 
 def _write_runs(path: Path, outcome: Outcome) -> None:
-    """One row a run: factors, seed, measures; in the order of the points and seeds."""
+    """One row per run: factors, seed, measures; in the order of the points and seeds."""
     import polars as pl
     from polars.io.plugins import register_io_source
 

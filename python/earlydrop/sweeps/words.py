@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .outcome import Outcome
 
 FACTORS = 2
-"""Of so many factors with a control something is said."""
+"""The most factors with a control that sentences are about."""
 
 
 @dataclass

@@ -127,7 +127,7 @@ class Runs:
     def __call__(
         self, choices: Sequence[Mapping[str, float] | None], seeds: int, first: int
     ) -> list[list[list[float]]]:
-        """By choice (None is the baseline) and objective: one value a seed; no values where a run failed."""
+        """By choice (None is the baseline) and objective: one value per seed; no values where a run failed."""
         levels = [
             {"name": f"c{k}", "set": {} if choice is None else self.problem.sets(choice)}
             for k, choice in enumerate(choices)

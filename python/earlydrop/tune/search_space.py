@@ -44,7 +44,7 @@ UNSEARCHED = frozenset({"mean_packet", "max_packet", "mark_p", "mark_ecnth", "qu
 
 
 RATIO = (1.2, 6.0)
-"""`max_th` is searched as so many times `min_th`: then it is always above."""
+"""`max_th` is searched as a multiple of `min_th`: then it is always above."""
 
 
 class TuneError(EarlydropError):

@@ -133,7 +133,7 @@ static REORDER: Key<Own<Reorder>> = Key::optional(
         read: reorder,
     },
     "none",
-    "`{ probability = 0.01, delay = \"5 ms\" }`: the fraction of packets that arrive so much later, so that others \
+    "`{ probability = 0.01, delay = \"5 ms\" }`: the fraction of packets that arrive this much later, so that others \
      overtake them.",
 );
 /// Keys of a link of which there is one.

@@ -75,7 +75,7 @@ static KEY_FACTOR: Key<Quantity> = Key::or(
     "key_factor",
     Quantity::number(FACTOR),
     4.0,
-    "Size of a key frame in other frames, which are smaller by so much that the rate is the same.",
+    "Size of a key frame in other frames, which are smaller so that the rate stays the same.",
 );
 // libwebrtc's largest packet has 1200 B; RTP, UDP and IPv4.
 static SEGMENT: Key<Bytes> =

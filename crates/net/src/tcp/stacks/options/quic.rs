@@ -45,6 +45,6 @@ pub(super) const OPTIONS: &[Opt] = &[
         controls: CONTROLS,
         needs: &[&QUIC],
         source: "RFC 9000, 13.2.1; draft-ietf-quic-ack-frequency, Reordering Threshold",
-        about: "A missing packet is reported at once when one so many later has arrived; 1: as soon as one is out of order; 0: never.",
+        about: "A missing packet is reported at once when one this many later has arrived; 1: as soon as one is out of order; 0: never.",
     },
 ];
