@@ -73,34 +73,17 @@ words! {
 }
 
 const PARAMS: [Param; 5] = [
-    Param::whole(
-        "queues",
-        Unit::None,
-        (1, 4096),
-        32,
-        "runs of SP-PIFO's and AIFO's authors: AFQ_32.properties",
-        "Number of FIFOs, one a round.",
-    ),
-    Param {
-        symbol: "BpR",
-        ..Param::whole(
-            "bytes_per_round",
-            Unit::Bytes,
-            (1, 1_000_000_000),
-            1500,
-            "ours: a packet of Ethernet",
-            "Bytes that a flow may send in a round.",
-        )
-    },
-    Param::word(
-        "bids",
-        BidsWord::WORDS,
-        "exact",
+    Param::whole("queues", Unit::None, (1, 4096), 32)
+        .says("runs of SP-PIFO's and AIFO's authors: AFQ_32.properties", "Number of FIFOs, one a round."),
+    Param::whole("bytes_per_round", Unit::Bytes, (1, 1_000_000_000), 1500)
+        .symbol("BpR")
+        .says("ours: a packet of Ethernet", "Bytes that a flow may send in a round."),
+    Param::word("bids", BidsWord::WORDS, "exact").says(
         "AFQQueue.java; sketch: Sharma et al. 2018",
         "Whether each flow's last bid is kept, or all of them in a count-min sketch.",
     ),
-    Param::whole("rows", Unit::None, (1, 16), 2, "ours", "Rows of the sketch."),
-    Param::whole("columns", Unit::None, (1, 65_536), 1024, "ours", "Cells in a row of the sketch."),
+    Param::whole("rows", Unit::None, (1, 16), 2).says("ours", "Rows of the sketch."),
+    Param::whole("columns", Unit::None, (1, 65_536), 1024).says("ours", "Cells in a row of the sketch."),
 ];
 
 /// The declaration.

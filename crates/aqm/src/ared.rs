@@ -108,66 +108,28 @@ const fn share(
     source: &'static str,
     doc: &'static str,
 ) -> Param {
-    Param {
-        name,
-        symbol,
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: 1.0, open_low: false, open_high: false, auto: false },
-        default: Value::Real(default),
-        source,
-        doc,
-    }
+    Param::real(name, Unit::None, Kind::real(0.0, 1.0), default).symbol(symbol).says(source, doc)
 }
 
 const PAPER: &str = "Floyd, Gummadi & Shenker 2001";
 
 const OWN: [Param; 10] = [
-    Param {
-        name: "interval",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: Kind::Real { low: 0.001, high: 1e6, open_low: false, open_high: false, auto: false },
-        default: Value::Real(0.5),
-        source: PAPER,
-        doc: "Time between two changes of max_p.",
-    },
+    Param::real("interval", Unit::Seconds, Kind::real(0.001, 1e6), 0.5)
+        .says(PAPER, "Time between two changes of max_p."),
     share("alpha", "\\alpha", 0.01, PAPER, "Step by which max_p rises, unless a quarter of max_p is less."),
     share("beta", "\\beta", 0.9, PAPER, "Factor by which max_p falls."),
     share("top", "", 0.5, PAPER, "max_p does not rise from here on."),
-    Param {
-        kind: Kind::Real { low: 0.0, high: 1.0, open_low: false, open_high: false, auto: true },
-        default: Value::Auto,
-        ..share("bottom", "", 0.0, "paper 0.01; ns-2, ns-3: less on fast links", "max_p does not fall from here on.")
-    },
+    Param::new("bottom", Unit::None, Kind::real(0.0, 1.0).or_auto(), Value::Auto)
+        .says("paper 0.01; ns-2, ns-3: less on fast links", "max_p does not fall from here on."),
     share("band_low", "", 0.4, PAPER, "Lower end of the band in which max_p stays, as a share of max_th - min_th."),
     share("band_high", "", 0.6, PAPER, "Upper end of the band in which max_p stays, as a share of max_th - min_th."),
-    Param {
-        name: "clamp",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: false },
-        default: Value::Flag(false),
-        source: "none of the references does",
-        doc: "Cut max_p off at bottom and top after a change.",
-    },
-    Param {
-        name: "target_delay",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: Kind::Real { low: 0.0, high: 1000.0, open_low: false, open_high: false, auto: false },
-        default: Value::Real(0.005),
-        source: "ns-2.35 (targetdelay_)",
-        doc: "Queueing delay that the automatic min_th aims at.",
-    },
-    Param {
-        name: "auto_w_q",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Forgetting::WORDS),
-        default: Value::Choice("one_second"),
-        source: "Floyd, Gummadi & Shenker 2001; ns-2.35: q_weight_ 0, -1, -2",
-        doc: "Time over which the average with the automatic weight forgets; a round trip is max(100 ms, 3 delays).",
-    },
+    Param::flag("clamp", false).says("none of the references does", "Cut max_p off at bottom and top after a change."),
+    Param::real("target_delay", Unit::Seconds, Kind::real(0.0, 1000.0), 0.005)
+        .says("ns-2.35 (targetdelay_)", "Queueing delay that the automatic min_th aims at."),
+    Param::word("auto_w_q", Forgetting::WORDS, "one_second").says(
+        "Floyd, Gummadi & Shenker 2001; ns-2.35: q_weight_ 0, -1, -2",
+        "Time over which the average with the automatic weight forgets; a round trip is max(100 ms, 3 delays).",
+    ),
 ];
 
 const GENTLE: [Param; 2] = gentle_params(true, "Floyd, Gummadi & Shenker 2001; ns-2.35");

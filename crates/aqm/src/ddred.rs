@@ -63,7 +63,7 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
-use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
+use crate::params::{words, Param, ParamError, Values, Word};
 use crate::parts::curve::{probability, Linear};
 use crate::parts::distance::{self, Nearest};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
@@ -101,33 +101,21 @@ words! {
 }
 
 const OWN: [Param; 3] = [
-    Param {
-        name: "gentle",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: false },
-        default: Value::Flag(true),
-        source: "Dedu, Linck & Spies 2007, section III.A",
-        doc: "Between max_th and twice max_th the probability rises from max_p to 1 instead of jumping (not in linux).",
-    },
-    Param {
-        name: "forced_victim",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(ForcedVictim::WORDS),
-        default: Value::Choice("nearest"),
-        source: "our reading; arrival: ns-2.35 with the early victim changed",
-        doc: "Which packet is dropped past the end of the curve and when the buffer is full: the nearest too, or the arrival.",
-    },
-    Param {
-        name: "searched",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Searched::WORDS),
-        default: Value::Choice("with_arrival"),
-        source: "our reading; queue: Dedu, Linck & Spies 2007, section IV.B, to the letter",
-        doc: "Whether the arrival is among the packets of which the nearest is dropped, or only those that wait.",
-    },
+    Param::flag("gentle", true)
+        .says(
+            "Dedu, Linck & Spies 2007, section III.A",
+            "Between max_th and twice max_th the probability rises from max_p to 1 instead of jumping (not in linux).",
+        ),
+    Param::word("forced_victim", ForcedVictim::WORDS, "nearest")
+        .says(
+            "our reading; arrival: ns-2.35 with the early victim changed",
+            "Which packet is dropped past the end of the curve and when the buffer is full: the nearest too, or the arrival.",
+        ),
+    Param::word("searched", Searched::WORDS, "with_arrival")
+        .says(
+            "our reading; queue: Dedu, Linck & Spies 2007, section IV.B, to the letter",
+            "Whether the arrival is among the packets of which the nearest is dropped, or only those that wait.",
+        ),
 ];
 
 /// The declaration.
@@ -321,6 +309,7 @@ mod tests {
     use super::*;
     use crate::discipline::Fifo;
     use crate::gate::Gate;
+    use crate::params::Value;
     use crate::random::Generator;
     use crate::{Discipline, Time};
 

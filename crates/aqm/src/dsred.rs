@@ -39,18 +39,13 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, replacing, Defaults, EarlyDetection, Settings, SHARED};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{Kind, Param, ParamError, Unit, Values};
 use crate::parts::curve::{probability, Shaped};
 
-const GAMMA: Param = Param {
-    name: "gamma",
-    symbol: "\\gamma",
-    unit: Unit::None,
-    kind: Kind::Real { low: 0.0, high: 1.0, open_low: false, open_high: false, auto: false },
-    default: Value::Real(0.96),
-    source: "Zheng & Atiquzzaman 2000, as two ports have it",
-    doc: "Bend of the curve: the probability half-way between the thresholds is 1 - gamma.",
-};
+const GAMMA: Param = Param::real("gamma", Unit::None, Kind::real(0.0, 1.0), 0.96).symbol("\\gamma").says(
+    "Zheng & Atiquzzaman 2000, as two ports have it",
+    "Bend of the curve: the probability half-way between the thresholds is 1 - gamma.",
+);
 
 const COMMON: [Param; SHARED] = replacing(
     params(Defaults {
@@ -63,15 +58,10 @@ const COMMON: [Param; SHARED] = replacing(
     GAMMA,
 );
 
-const OWN: [Param; 1] = [Param {
-    name: "count_spacing",
-    symbol: "",
-    unit: Unit::None,
-    kind: Kind::Flag { auto: false },
-    default: Value::Flag(false),
-    source: "our reading: the paper is not known to have it",
-    doc: "RED's spacing of drops by the count since the last one; off, each packet is drawn with p_b.",
-}];
+const OWN: [Param; 1] = [Param::flag("count_spacing", false).says(
+    "our reading: the paper is not known to have it",
+    "RED's spacing of drops by the count since the last one; off, each packet is drawn with p_b.",
+)];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
@@ -128,6 +118,7 @@ crate::early_detection_policy!(Dsred);
 mod tests {
     use super::*;
     use crate::gate::{Fate, Gate};
+    use crate::params::Value;
     use crate::policy::{Limit, QueueView, Reason};
     use crate::random::Generator;
     use crate::{Packet, Time};

@@ -50,7 +50,7 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, without_linux, Defaults, EarlyDetection, Settings, SHARED};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{Kind, Param, ParamError, Unit, Values};
 use crate::parts::curve::{probability, Linear};
 use crate::parts::moving_max_p::{gentle_params, line};
 use crate::policy::{Context, QueueView, Verdict};
@@ -67,8 +67,14 @@ const fn number(
     source: &'static str,
     doc: &'static str,
 ) -> Param {
-    let kind = Kind::Real { low, high, open_low: low == 0.0, open_high: false, auto: false };
-    Param { name, symbol, unit: Unit::None, kind, default: Value::Real(default), source, doc }
+    Param::real(
+        name,
+        Unit::None,
+        Kind::Real { low, high, open_low: low == 0.0, open_high: false, auto: false },
+        default,
+    )
+    .symbol(symbol)
+    .says(source, doc)
 }
 
 const OWN: [Param; 4] = [
@@ -178,6 +184,7 @@ crate::early_detection_policy!(FengRed, {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
     use crate::policy::Limit;
     use crate::random::Generator;
     use crate::Time;

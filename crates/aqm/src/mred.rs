@@ -52,7 +52,7 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{Param, ParamError, Values};
 use crate::parts::curve::{probability, Linear};
 use crate::policy::{Context, QueueView, Verdict};
 use crate::Packet;
@@ -60,15 +60,10 @@ use crate::Packet;
 const COMMON: [Param; SHARED] =
     params(Defaults { min_th: 5.0, max_th: 15.0, max_p: 0.02, source: "Floyd & Jacobson 1993" });
 
-const OWN: [Param; 1] = [Param {
-    name: "upper",
-    symbol: "",
-    unit: Unit::None,
-    kind: Kind::Flag { auto: false },
-    default: Value::Flag(true),
-    source: "our reading",
-    doc: "A queue above max_th takes the place of a smaller average; off, only drops at a short queue are suppressed.",
-}];
+const OWN: [Param; 1] = [Param::flag("upper", true).says(
+    "our reading",
+    "A queue above max_th takes the place of a smaller average; off, only drops at a short queue are suppressed.",
+)];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
@@ -131,6 +126,7 @@ crate::early_detection_policy!(Mred, {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
     use crate::policy::{Limit, Reason};
     use crate::random::Generator;
     use crate::Time;

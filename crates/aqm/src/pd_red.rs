@@ -60,20 +60,13 @@ const fn number(
     default: f64,
     doc: &'static str,
 ) -> Param {
-    let kind = Kind::Real { low, high, open_low: false, open_high: false, auto: false };
-    Param { name, symbol, unit: Unit::None, kind, default: Value::Real(default), source: RECALLED, doc }
+    Param::real(name, Unit::None, Kind::real(low, high), default).symbol(symbol).says(RECALLED, doc)
 }
 
 const OWN: [Param; 6] = [
-    Param {
-        name: "q_target",
-        symbol: "q_T",
-        unit: Unit::QueueLength,
-        kind: Kind::Real { low: 0.0, high: f64::INFINITY, open_low: false, open_high: false, auto: true },
-        default: Value::Auto,
-        source: RECALLED,
-        doc: "Average queue to be held; \"auto\" is half-way between the thresholds.",
-    },
+    Param::new("q_target", Unit::QueueLength, Kind::real(0.0, f64::INFINITY).or_auto(), Value::Auto)
+        .symbol("q_T")
+        .says(RECALLED, "Average queue to be held; \"auto\" is half-way between the thresholds."),
     number("k_p", "k_p", (0.0, 1e6), 0.001, "Gain of the error."),
     number("k_d", "k_d", (0.0, 1e6), 0.05, "Gain of the error's change."),
     Param {

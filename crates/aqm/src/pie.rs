@@ -79,22 +79,17 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
-use crate::params::{Kind, Param, Unit, Value, Values, Word};
+use crate::params::{Param, Values, Word};
 use crate::parts::pie::{Dialect, PieState, Settings, PARAMS};
 use crate::parts::ticks::{self, Ticks};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Verdict};
 use crate::{Packet, Time};
 use std::any::Any;
 
-const OWN: [Param; 1] = [Param {
-    name: "dialect",
-    symbol: "",
-    unit: Unit::None,
-    kind: Kind::Choice(Dialect::WORDS),
-    default: Value::Choice("rfc"),
-    source: "RFC 8033",
-    doc: "Whose PIE: RFC 8033, Linux or ns-3; they differ in the burst allowance, safeguards and defaults.",
-}];
+const OWN: [Param; 1] = [Param::word("dialect", Dialect::WORDS, "rfc").says(
+    "RFC 8033",
+    "Whose PIE: RFC 8033, Linux or ns-3; they differ in the burst allowance, safeguards and defaults.",
+)];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
@@ -179,6 +174,7 @@ impl Policy for Pie {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
     use crate::random::Generator;
     use crate::{policy::Reason, Ecn};
 

@@ -33,13 +33,11 @@ use crate::policy::Reason;
 use crate::{Packet, Time};
 
 const fn rate(name: &'static str, source: &'static str, doc: &'static str) -> Param {
-    let kind = Kind::Real { low: 64.0, high: 1e12, open_low: false, open_high: false, auto: true };
-    Param { name, symbol: "", unit: Unit::Rate, kind, default: Value::Auto, source, doc }
+    Param::new(name, Unit::Rate, Kind::real(64.0, 1e12).or_auto(), Value::Auto).says(source, doc)
 }
 
 const fn bytes(name: &'static str, default: i64, source: &'static str, doc: &'static str) -> Param {
-    let kind = Kind::Whole { low: 1, high: (1 << 32) - 1 };
-    Param { name, symbol: "", unit: Unit::Bytes, kind, default: Value::Whole(default), source, doc }
+    Param::whole(name, Unit::Bytes, (1, (1 << 32) - 1), default).says(source, doc)
 }
 
 const PARAMS: &[Param] = &[
