@@ -216,7 +216,7 @@ def _traffic(file: str | Path, document: Mapping[str, Any]) -> tuple[Flows, str]
         if "reverse_of" in entry:
             raise CrosscheckError(
                 f'{file}: traffic[{number_}].reverse_of: given "{entry["reverse_of"]}"; allowed no such key: the data '
-                'of iperf3 go one way in a connection; --cells unseen --grid "both ways" has other senders'
+                "of iperf3 go one way in a connection"
             )
         known = KERNEL[entry.get("profile", "ns2")]
         if entry["tcp"] not in known:
