@@ -171,7 +171,7 @@ def test_class_names(title: str, name: str) -> None:
 
 def test_the_stub_of_the_classes_is_fresh() -> None:
     text = Path(aqm.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-    assert text == aqm.stub(), "run: python -m earlydrop.aqm > python/earlydrop/aqm.pyi"
+    assert text == aqm.stub(), "make build writes it"
 
 
 def test_every_kind_of_traffic_has_its_call() -> None:
