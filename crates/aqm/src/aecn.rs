@@ -364,10 +364,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn aecn(pairs: &[(&'static str, Value)]) -> Result<Aecn, ParamError> {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Rules::read(&values, &LINK).map(Aecn::new)
     }
 

@@ -264,10 +264,7 @@ mod tests {
     use crate::params::Value;
 
     fn queue(pairs: &[(&'static str, Value)], limit: Limit) -> Afq {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Afq::new(&values, limit).unwrap()
     }
 
@@ -285,8 +282,7 @@ mod tests {
     #[test]
     fn a_packet_of_1514_bytes_must_fit_into_the_rounds() {
         for (bytes, fits) in [(757, false), (758, true)] {
-            let mut values = Values::new();
-            values.set("queues", Value::Whole(2)).set("bytes_per_round", Value::Whole(bytes));
+            let values = Values::of(&[("queues", Value::Whole(2)), ("bytes_per_round", Value::Whole(bytes))]);
             assert_eq!(Afq::new(&values, Limit::Packets(50)).is_ok(), fits, "2 rounds of {bytes}");
         }
     }
@@ -361,8 +357,7 @@ mod tests {
     #[test]
     fn a_link_that_could_send_nothing_is_refused() {
         for (queues, refused) in [(15, true), (16, false)] {
-            let mut values = Values::new();
-            values.set("bytes_per_round", Value::Whole(100)).set("queues", Value::Whole(queues));
+            let values = Values::of(&[("bytes_per_round", Value::Whole(100)), ("queues", Value::Whole(queues))]);
             assert_eq!(
                 Afq::new(&values, Limit::Packets(1)).err().map(|error| error.name),
                 refused.then_some("bytes_per_round")

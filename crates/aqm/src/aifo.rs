@@ -204,10 +204,7 @@ mod tests {
     const CLASS: (&str, Value) = ("rank", Value::Choice("class"));
 
     fn aifo(pairs: &[(&'static str, Value)], limit: Limit) -> Aifo {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Aifo::new(&values, limit)
     }
 

@@ -349,8 +349,8 @@ mod tests {
 
     impl Bench {
         fn new(pairs: &[(&'static str, Value)]) -> Bench {
-            let mut values = Values::new();
-            values.set("min_th", Value::Real(10.0)).set("max_th", Value::Real(20.0)).set("w_q", Value::Real(1.0));
+            let mut values =
+                Values::of(&[("min_th", Value::Real(10.0)), ("max_th", Value::Real(20.0)), ("w_q", Value::Real(1.0))]);
             for &(name, value) in pairs {
                 values.set(name, value);
             }
@@ -447,8 +447,7 @@ mod tests {
     #[test]
     fn bottom_by_dialect() {
         let lowest = |dialect, rate_bps| {
-            let mut values = Values::new();
-            values.set("dialect", Value::Choice(dialect));
+            let values = Values::of(&[("dialect", Value::Choice(dialect))]);
             read(&values, &Link { rate_bps, delay_s: 0.01 }).unwrap().1.bottom
         };
         assert_eq!((lowest("paper", 10e6), lowest("paper", 1e9)), (0.01, 0.01));
@@ -537,10 +536,7 @@ mod tests {
     fn automatic_settings() {
         let link = Link { rate_bps: 100e6, delay_s: 0.01 };
         let read_with = |pairs: &[(&'static str, Value)]| {
-            let mut values = Values::new();
-            for &(name, value) in pairs {
-                values.set(name, value);
-            }
+            let values = Values::of(pairs);
             let core = read(&values, &link).unwrap().0;
             (core.settings().min_th, core.settings().max_th)
         };
@@ -551,8 +547,7 @@ mod tests {
         assert_eq!(read_with(&[("max_th", Value::Real(100.0))]), (62.5, 100.0));
         // One sample of 100 packets gives the weight.
         let weight = |rule: &'static str| {
-            let mut values = Values::new();
-            values.set("auto_w_q", Value::Choice(rule)).set("dialect", Value::Choice("ns2"));
+            let values = Values::of(&[("auto_w_q", Value::Choice(rule)), ("dialect", Value::Choice("ns2"))]);
             let mut core = read(&values, &link).unwrap().0;
             core.observe(&QueueView { packets: 100, bytes: 0, idle_since: None, contents: None }, Time::ZERO) / 100.0
         };
@@ -564,10 +559,7 @@ mod tests {
     #[test]
     fn values_that_do_not_fit_are_refused() {
         let refused = |pairs: &[(&'static str, Value)]| {
-            let mut values = Values::new();
-            for &(name, value) in pairs {
-                values.set(name, value);
-            }
+            let values = Values::of(pairs);
             read(&values, &LINK).err().map(|error| error.name)
         };
         assert_eq!(refused(&[("bottom", Value::Real(0.6))]), Some("bottom"));

@@ -335,10 +335,7 @@ mod tests {
     }
 
     fn avq(pairs: &[(&'static str, Value)]) -> Avq {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         read(&values, &LINK, LIMIT)
     }
 
@@ -370,10 +367,7 @@ mod tests {
     /// half a million, what was accepted as a share of the capacity, the share of it that was marked, and C_v/C at the
     /// end.
     fn settled(pairs: &[(&'static str, Value)], ecn: Ecn, load: f64) -> (f64, f64, f64) {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         let limit = Limit::Packets(20);
         let mut queue = behind(read(&values, &LINK, limit), limit, ecn.is_capable());
         let mut random = Generator::stream(9, "arrivals");

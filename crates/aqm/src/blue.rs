@@ -213,10 +213,7 @@ mod tests {
     use crate::{Discipline, Ecn};
 
     fn blue(pairs: &[(&'static str, Value)]) -> Blue {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Blue::new(&values)
     }
 

@@ -448,8 +448,7 @@ mod tests {
 
     #[test]
     fn thresholds_in_bytes_are_refused() {
-        let mut values = Values::new();
-        values.set("max_th", Value::QueueBytes(30_000.0));
+        let values = Values::of(&[("max_th", Value::QueueBytes(30_000.0))]);
         assert_eq!(Rules::read(&values, &LINK).err().unwrap().name, "max_th");
     }
 }

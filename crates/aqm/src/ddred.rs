@@ -317,8 +317,8 @@ mod tests {
 
     /// A queue whose average is what an arrival finds, and whose early test always hits from min_th = 3 on (not at 3).
     fn hitting(limit: u64, ecn: bool, more: &[(&'static str, Value)]) -> Fifo {
-        let mut values = Values::new();
-        values.set("min_th", Value::Real(3.0)).set("max_th", Value::Real(100.0)).set("w_q", Value::Real(1.0));
+        let mut values =
+            Values::of(&[("min_th", Value::Real(3.0)), ("max_th", Value::Real(100.0)), ("w_q", Value::Real(1.0))]);
         for &(name, value) in more {
             values.set(name, value);
         }
@@ -437,8 +437,7 @@ mod tests {
     fn overflow_victim_is_not_a_parameter_here() {
         assert_eq!(COMMON[SHARED - 1].name, "overflow_victim");
         assert!(SPEC.param("overflow_victim").is_none() && SPEC.param("max_packet").is_some());
-        let mut values = Values::new();
-        values.set("dialect", Value::Choice("linux"));
+        let mut values = Values::of(&[("dialect", Value::Choice("linux"))]);
         assert_eq!((SPEC.check)(&values, &LINK).unwrap_err().name, "gentle");
         values.set("gentle", Value::Flag(false));
         assert!((SPEC.check)(&values, &LINK).is_ok());

@@ -148,10 +148,7 @@ mod tests {
 
     /// Distances of those that die, with 0 for the arrival, when packets arrive from these distances and none leaves.
     fn dead(limit: Limit, more: &[(&'static str, Value)], packets: &[(u8, u32)]) -> Vec<u8> {
-        let mut values = Values::new();
-        for &(name, value) in more {
-            values.set(name, value);
-        }
+        let values = Values::of(more);
         let policy = DdTail::new(&values, limit);
         let random = Generator::custom(|| panic!("nothing is drawn"));
         let mut queue = Fifo::new(Gate::new(Box::new(policy), limit, true, random));

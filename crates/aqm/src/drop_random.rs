@@ -131,8 +131,7 @@ mod tests {
     use std::sync::Arc;
 
     fn queue(candidates: &'static str, limit: Limit, random: Generator) -> Fifo {
-        let mut values = Values::new();
-        values.set("candidates", Value::Choice(candidates));
+        let values = Values::of(&[("candidates", Value::Choice(candidates))]);
         Fifo::new(Gate::new(Box::new(DropRandom::new(&values, limit)), limit, false, random))
     }
 

@@ -147,8 +147,7 @@ mod tests {
     use crate::Time;
 
     fn built(pairs: &[(&'static str, Value)], limit: Limit) -> Drr {
-        let mut values = Values::new();
-        values.set("classify", Value::Choice("modulo"));
+        let mut values = Values::of(&[("classify", Value::Choice("modulo"))]);
         for &(name, value) in pairs {
             values.set(name, value);
         }

@@ -126,8 +126,8 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn curve(gamma: f64) -> impl Fn(f64) -> f64 {
-        let mut values = Values::new();
-        values.set("min_th", Value::Real(10.0)).set("max_th", Value::Real(30.0)).set("gamma", Value::Real(gamma));
+        let values =
+            Values::of(&[("min_th", Value::Real(10.0)), ("max_th", Value::Real(30.0)), ("gamma", Value::Real(gamma))]);
         move |average| (SPEC.curve.unwrap())(&values, &LINK, average)
     }
 
@@ -178,8 +178,7 @@ mod tests {
     fn each_packet_is_drawn_on_its_own() {
         // Spaced, the gaps are uniform on 1..24 (paper), 25..49 (ns-2 and ns-3, which wait), 1..25 (linux).
         for (dialect, longest) in [("paper", 24), ("ns2", 49), ("ns3", 49), ("linux", 25)] {
-            let mut values = Values::new();
-            values.set("dialect", Value::Choice(dialect)).set("mean_packet", Value::Real(500.0));
+            let mut values = Values::of(&[("dialect", Value::Choice(dialect)), ("mean_packet", Value::Real(500.0))]);
             let at = drops(&mut values, 48, 200_000);
             let pairs = at.windows(2).filter(|pair| pair[1] == pair[0] + 1).count() as f64;
             let n = at.len() as f64;
@@ -193,8 +192,7 @@ mod tests {
 
     #[test]
     fn waiting_needs_spacing() {
-        let mut values = Values::new();
-        values.set("dialect", Value::Choice("ns2")).set("wait", Value::Flag(true));
+        let mut values = Values::of(&[("dialect", Value::Choice("ns2")), ("wait", Value::Flag(true))]);
         assert_eq!(read(&values, &LINK).err().unwrap().name, "wait");
         values.set("count_spacing", Value::Flag(true));
         assert!(read(&values, &LINK).is_ok());

@@ -219,11 +219,11 @@ mod tests {
     const TICK: f64 = 1.0 / 1024.0;
 
     fn bench() -> EcnSharp {
-        let mut values = Values::new();
-        values
-            .set("instant_threshold", Value::Real(16.0 * TICK))
-            .set("persistent_target", Value::Real(4.0 * TICK))
-            .set("persistent_interval", Value::Real(64.0 * TICK));
+        let values = Values::of(&[
+            ("instant_threshold", Value::Real(16.0 * TICK)),
+            ("persistent_target", Value::Real(4.0 * TICK)),
+            ("persistent_interval", Value::Real(64.0 * TICK)),
+        ]);
         EcnSharp::new(&values)
     }
 

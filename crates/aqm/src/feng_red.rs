@@ -192,8 +192,7 @@ mod tests {
     /// max_p after each arrival, the average being the queue found; thresholds 5 and 15.
     fn max_ps(pairs: &[(&'static str, Value)], found: &[u64]) -> Vec<f64> {
         let link = Link { rate_bps: 10e6, delay_s: 0.02 };
-        let mut values = Values::new();
-        values.set("w_q", Value::Real(1.0)).set("max_p", Value::Real(0.3));
+        let mut values = Values::of(&[("w_q", Value::Real(1.0)), ("max_p", Value::Real(0.3))]);
         for &(name, value) in pairs {
             values.set(name, value);
         }
@@ -260,8 +259,7 @@ mod tests {
     fn factors_are_parameters_and_bounds_must_fit() {
         near(&max_ps(&[("alpha", Value::Real(5.0)), ("beta", Value::Real(4.0))], &[0, 16]), &[0.06, 0.24]);
         assert!(!SPEC.param("beta").unwrap().allows(Value::Real(0.9)));
-        let mut values = Values::new();
-        values.set("bottom", Value::Real(0.5)).set("top", Value::Real(0.4));
+        let values = Values::of(&[("bottom", Value::Real(0.5)), ("top", Value::Real(0.4))]);
         assert_eq!(read(&values, &Link { rate_bps: 1e6, delay_s: 0.0 }).err().unwrap().name, "bottom");
     }
 }

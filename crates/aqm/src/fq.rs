@@ -311,10 +311,7 @@ mod tests {
     use crate::random::Generator;
 
     fn fq(pairs: &[(&'static str, Value)], bytes_per_second: f64, limit: Limit) -> Fq {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Fq::new(&values, &Link { rate_bps: 8.0 * bytes_per_second, delay_s: 0.0 }, limit)
     }
 

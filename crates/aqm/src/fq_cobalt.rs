@@ -140,8 +140,7 @@ mod tests {
     use crate::{Discipline, Ecn};
 
     fn build(given: &[(&'static str, Value)], limit: Limit, ecn: bool) -> FlowQueues<CobaltInEach> {
-        let mut values = Values::new();
-        values.set("classify", Value::Choice("perfect"));
+        let mut values = Values::of(&[("classify", Value::Choice("perfect"))]);
         for &(name, value) in given {
             values.set(name, value);
         }
@@ -171,8 +170,7 @@ mod tests {
         let ns3 =
             ["target", "interval", "increment", "decrement", "blue_threshold", "ns3_clock", "ce_threshold", "l4s"];
         assert_eq!(names, ns3);
-        let mut values = Values::new();
-        values.set("l4s", Value::Flag(true));
+        let values = Values::of(&[("l4s", Value::Flag(true))]);
         assert_eq!(read(&values, &Link { rate_bps: 1e6, delay_s: 0.0 }).err().unwrap().name, "l4s");
     }
 

@@ -208,8 +208,7 @@ mod tests {
     use crate::{Discipline, Ecn, Header};
 
     fn build(given: &[(&'static str, Value)], limit: Limit, ecn: bool) -> Box<dyn Discipline> {
-        let mut values = Values::new();
-        values.set("classify", Value::Choice("perfect"));
+        let mut values = Values::of(&[("classify", Value::Choice("perfect"))]);
         for &(name, value) in given {
             values.set(name, value);
         }
@@ -380,11 +379,11 @@ mod tests {
 
     /// One queue with everything in it, so that its state can be looked at.
     fn single(word: &'static str) -> FlowQueues<CoDelInEach> {
-        let mut values = Values::new();
-        values
-            .set("dialect", Value::Choice(word))
-            .set("queues", Value::Whole(1))
-            .set("classify", Value::Choice("perfect"));
+        let values = Values::of(&[
+            ("dialect", Value::Choice(word)),
+            ("queues", Value::Whole(1)),
+            ("classify", Value::Choice("perfect")),
+        ]);
         let (aqm, fair) = read(&values).unwrap();
         FlowQueues::new(aqm, fair, Limit::Packets(10), false, Generator::stream(1, "salt"))
     }

@@ -496,16 +496,12 @@ mod tests {
 
     #[test]
     fn rates_are_read_as_bytes() {
-        let mut values = Values::new();
-        values.set("low_rate_threshold", Value::Real(800e3));
+        let values = Values::of(&[("low_rate_threshold", Value::Real(800e3))]);
         assert_eq!(Settings::read(&values, Limit::Packets(10)).low_rate, 100_000);
     }
 
     fn build(given: &[(&'static str, Value)], limit: Limit) -> FqPacing {
-        let mut values = Values::new();
-        for &(name, value) in given {
-            values.set(name, value);
-        }
+        let values = Values::of(given);
         FqPacing::new(Settings::read(&values, limit), true, Generator::stream(1, "queue"))
     }
 

@@ -209,8 +209,7 @@ mod tests {
     use crate::{Discipline, Ecn};
 
     fn build(given: &[(&'static str, Value)], limit: Limit, ecn: bool) -> FlowQueues<PieInEach> {
-        let mut values = Values::new();
-        values.set("classify", Value::Choice("perfect"));
+        let mut values = Values::of(&[("classify", Value::Choice("perfect"))]);
         for &(name, value) in given {
             values.set(name, value);
         }

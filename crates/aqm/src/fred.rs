@@ -481,8 +481,7 @@ mod tests {
         assert_eq!(thresholds(&[], Limit::Packets(4000)), (250.0, 500.0));
         assert_eq!(thresholds(&[("rtt", Value::Real(0.02))], Limit::Packets(4000)), (50.0, 100.0));
         assert_eq!(thresholds(&[("max_th", Value::Real(30.0))], Limit::Packets(4000)), (15.0, 30.0));
-        let mut values = Values::new();
-        values.set("min_th", Value::Real(30.0)).set("max_th", Value::Real(20.0));
+        let mut values = Values::of(&[("min_th", Value::Real(30.0)), ("max_th", Value::Real(20.0))]);
         assert_eq!(Rules::read(&values, &LINK, Limit::Packets(10)).err().unwrap().name, "max_th");
         values.set("min_th", Value::QueueBytes(3000.0));
         assert_eq!(Rules::read(&values, &LINK, Limit::Packets(10)).err().unwrap().name, "min_th");

@@ -212,10 +212,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 8e6, delay_s: 0.01 };
 
     fn behind(pairs: &[(&'static str, Value)], limit: Limit) -> Fifo {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         let random = Generator::custom(|| panic!("GK draws no random number"));
         Fifo::new(Gate::new(Box::new(read(&values, &LINK, limit)), limit, true, random))
     }

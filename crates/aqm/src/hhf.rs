@@ -315,10 +315,7 @@ mod tests {
     const NONE: fn(&Packet) = |_| panic!("there is room");
 
     fn hhf(pairs: &[(&'static str, Value)], limit: Limit) -> Hhf {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Hhf::new(Settings::read(&values), limit, Generator::stream(1, "salt"))
     }
 

@@ -101,8 +101,11 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn curve(epsilon: f64) -> impl Fn(f64) -> f64 {
-        let mut values = Values::new();
-        values.set("min_th", Value::Real(10.0)).set("max_th", Value::Real(30.0)).set("epsilon", Value::Real(epsilon));
+        let values = Values::of(&[
+            ("min_th", Value::Real(10.0)),
+            ("max_th", Value::Real(30.0)),
+            ("epsilon", Value::Real(epsilon)),
+        ]);
         move |average| (SPEC.curve.unwrap())(&values, &LINK, average)
     }
 

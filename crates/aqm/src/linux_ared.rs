@@ -215,10 +215,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
 
     fn policy(pairs: &[(&'static str, Value)]) -> LinuxAred {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         read(&values, &LINK).unwrap()
     }
 
@@ -266,8 +263,7 @@ mod tests {
         assert_eq!(weight(&[("burst", Value::Real(60.0))]), 1.0 / 64.0);
         assert_eq!(weight(&[("burst", Value::Real(200.0))]), 1.0 / 1024.0);
         let error = |burst| {
-            let mut values = Values::new();
-            values.set("burst", Value::Real(burst));
+            let values = Values::of(&[("burst", Value::Real(burst))]);
             read(&values, &LINK).err().map(|error| error.name)
         };
         assert_eq!((error(29.9), error(31.0)), (Some("burst"), None));

@@ -134,8 +134,8 @@ mod tests {
     /// A policy whose average is pinned near `average` packets (the weight is tiny); its numbers hit at any p_b.
     fn pinned(average: u64, more: &[(&'static str, Value)]) -> impl FnMut(u64) -> Verdict {
         let link = Link { rate_bps: 10e6, delay_s: 0.02 };
-        let mut values = Values::new();
-        values.set("min_th", Value::Real(10.0)).set("max_th", Value::Real(20.0)).set("w_q", Value::Real(1e-4));
+        let mut values =
+            Values::of(&[("min_th", Value::Real(10.0)), ("max_th", Value::Real(20.0)), ("w_q", Value::Real(1e-4))]);
         for &(name, value) in more {
             values.set(name, value);
         }
@@ -183,8 +183,8 @@ mod tests {
     #[test]
     fn short_queue_does_not_count() {
         let link = Link { rate_bps: 10e6, delay_s: 0.02 };
-        let mut values = Values::new();
-        values.set("min_th", Value::Real(10.0)).set("max_th", Value::Real(20.0)).set("w_q", Value::Real(0.01));
+        let values =
+            Values::of(&[("min_th", Value::Real(10.0)), ("max_th", Value::Real(20.0)), ("w_q", Value::Real(0.01))]);
         let Ok(Built::Policy(mut policy)) = (SPEC.build)(&values, &link, Limit::Packets(100)) else { unreachable!() };
         let mut random = Generator::custom(|| 1.0);
         let mut count_after = |packets: u64| {

@@ -252,6 +252,11 @@ impl Values {
         Self::default()
     }
 
+    /// These are given.
+    pub fn of(given: &[(&'static str, Value)]) -> Self {
+        Self { given: given.iter().copied().collect() }
+    }
+
     /// Sets a parameter. The caller has checked the value with [`Param::allows`].
     pub fn set(&mut self, name: &'static str, value: Value) -> &mut Self {
         self.given.insert(name, value);

@@ -173,8 +173,8 @@ mod tests {
 
     /// Weight 1: the average is the queue found. Thresholds 10 and 30, a buffer of 100 packets of 500 B.
     fn controller(pairs: &[(&'static str, Value)], limit: Limit) -> PdRed {
-        let mut values = Values::new();
-        values.set("w_q", Value::Real(1.0)).set("min_th", Value::Real(10.0)).set("max_th", Value::Real(30.0));
+        let mut values =
+            Values::of(&[("w_q", Value::Real(1.0)), ("min_th", Value::Real(10.0)), ("max_th", Value::Real(30.0))]);
         for &(name, value) in pairs {
             values.set(name, value);
         }
@@ -216,8 +216,7 @@ mod tests {
         near(step(&mut controller(&[("q_target", Value::Real(50.0))], Limit::Packets(100)), 20), 0.1 - 0.0003);
         let bytes = [("q_target", Value::QueueBytes(10_000.0)), ("unit", Value::Choice("byte"))];
         near(step(&mut controller(&bytes, Limit::Packets(100)), 30), 0.1 + 0.0001);
-        let mut values = Values::new();
-        values.set("q_target", Value::QueueBytes(10_000.0));
+        let values = Values::of(&[("q_target", Value::QueueBytes(10_000.0))]);
         assert_eq!(read(&values, &LINK, Limit::Packets(1)).err().unwrap().name, "q_target");
     }
 
@@ -229,8 +228,7 @@ mod tests {
         near(step(&mut controller(&eager, Limit::Packets(100)), 100), 0.5);
         near(step(&mut controller(&eager, Limit::Packets(100)), 0), 0.01);
         let crossed = [("bottom", Value::Real(0.6))];
-        let mut values = Values::new();
-        values.set(crossed[0].0, crossed[0].1);
+        let values = Values::of(&[(crossed[0].0, crossed[0].1)]);
         assert_eq!(read(&values, &LINK, Limit::Packets(1)).err().unwrap().name, "bottom");
     }
 

@@ -136,10 +136,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn pi(pairs: &[(&'static str, Value)]) -> Sampled {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         (SPEC.check)(&values, &LINK).unwrap();
         read(&values).unwrap()
     }
@@ -252,8 +249,7 @@ mod tests {
 
     #[test]
     fn gains_that_run_away_are_refused() {
-        let mut values = Values::new();
-        values.set("b", Value::Real(1.9e-5));
+        let values = Values::of(&[("b", Value::Real(1.9e-5))]);
         assert_eq!((SPEC.check)(&values, &LINK).err().unwrap().name, "b");
     }
 

@@ -342,10 +342,7 @@ mod tests {
     const TIMESTAMP: (&str, Value) = ("latency", Value::Choice("timestamp"));
 
     fn pi2(pairs: &[(&'static str, Value)]) -> Pi2 {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Pi2::new(&values)
     }
 

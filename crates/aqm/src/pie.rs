@@ -189,10 +189,7 @@ mod tests {
     }
 
     fn bench(given: &[(&'static str, Value)]) -> Bench {
-        let mut values = Values::new();
-        for &(name, value) in given {
-            values.set(name, value);
-        }
+        let values = Values::of(given);
         Bench { pie: Pie::new(&values, Limit::Packets(100)), u: 0.5, draws: Default::default(), now: 100.0, ecn: false }
     }
 
@@ -296,8 +293,7 @@ mod tests {
 
     /// A state with this p and this delay: with alpha = 0 and beta as needed, one update leads there.
     fn starting(p: f64, old: f64) -> PieState {
-        let mut values = Values::new();
-        values.set("alpha", Value::Real(0.0)).set("beta", Value::Real(2048.0 * p / (old * 1e-3)));
+        let values = Values::of(&[("alpha", Value::Real(0.0)), ("beta", Value::Real(2048.0 * p / (old * 1e-3)))]);
         let set = Settings::read(&values, Dialect::Rfc, Limit::Packets(100));
         let mut state = PieState::new(&set);
         let packet = Packet::new(1, 1000);

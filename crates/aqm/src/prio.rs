@@ -243,8 +243,7 @@ mod tests {
 
     #[test]
     fn the_last_goes_only_from_a_shared_buffer() {
-        let mut values = Values::new();
-        values.set("victim", Value::Choice("last")).set("buffer", Value::Choice("each"));
+        let values = Values::of(&[("victim", Value::Choice("last")), ("buffer", Value::Choice("each"))]);
         assert!(Prio::new(&values, Limit::Packets(1)).is_err());
     }
 }

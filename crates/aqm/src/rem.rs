@@ -289,10 +289,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn rem(pairs: &[(&'static str, Value)]) -> Rem {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         read(&values, &LINK).unwrap()
     }
 

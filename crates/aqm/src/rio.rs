@@ -248,10 +248,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn rio(pairs: &[(&'static str, Value)]) -> Result<Rio, ParamError> {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Rio::new(&values, &LINK)
     }
 

@@ -408,10 +408,7 @@ mod tests {
     const EMPTY: QueueView<'static> = QueueView { packets: 0, bytes: 0, idle_since: None, contents: None };
 
     fn sfb(pairs: &[(&'static str, Value)]) -> Sfb {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Sfb::new(&values)
     }
 

@@ -198,10 +198,7 @@ mod tests {
     const CLASS: (&str, Value) = ("rank", Value::Choice("class"));
 
     fn queue(pairs: &[(&'static str, Value)], limit: Limit) -> SpPifo {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         SpPifo::new(&values, limit)
     }
 

@@ -202,10 +202,7 @@ mod tests {
     use crate::{Discipline, Ecn, Time};
 
     fn queue(pairs: &[(&'static str, Value)], limit: u64) -> Fifo {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Fifo::new(Gate::new(Box::new(Step::new(&values)), Limit::Packets(limit), true, Generator::stream(1, "step")))
     }
 

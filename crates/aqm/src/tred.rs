@@ -120,8 +120,7 @@ mod tests {
     use crate::parts::curve::Curve as _;
 
     fn curve(reading: &'static str) -> impl Fn(f64) -> f64 {
-        let mut values = Values::new();
-        values.set("reading", Value::Choice(reading));
+        let values = Values::of(&[("reading", Value::Choice(reading))]);
         let (_, curve) = read(&values, &Link { rate_bps: 5e6, delay_s: 0.01 }).unwrap();
         move |average| curve.base_probability(average)
     }

@@ -312,10 +312,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn wred(pairs: &[(&'static str, Value)]) -> Result<Wred, ParamError> {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Rules::read(&values, &LINK).map(|rules| Wred::new(&rules))
     }
 

@@ -140,10 +140,7 @@ mod tests {
     use crate::Time;
 
     fn built(pairs: &[(&'static str, Value)], limit: Limit) -> Wrr {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         wrr(&values, limit)
     }
 

@@ -236,10 +236,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn yellow(pairs: &[(&'static str, Value)]) -> Yellow {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         read(&values, &LINK).unwrap()
     }
 

@@ -294,11 +294,9 @@ mod tests {
 
     #[test]
     fn profiles_that_make_no_sense_are_refused() {
-        let mut values = Values::new();
-        values.set("cbs", Value::Real(0.0)).set("ebs", Value::Real(0.0));
+        let values = Values::of(&[("cbs", Value::Real(0.0)), ("ebs", Value::Real(0.0))]);
         assert!((find("srtcm").unwrap().check)(&values).is_err());
-        let mut values = Values::new();
-        values.set("pir", Value::Real(9e5));
+        let values = Values::of(&[("pir", Value::Real(9e5))]);
         assert_eq!((find("trtcm").unwrap().check)(&values).unwrap_err().name, "pir");
     }
 }

@@ -166,8 +166,7 @@ mod tests {
     use crate::params::Value;
 
     fn weights(rule: &'static str, lengths: &[u64]) -> Vec<f64> {
-        let mut values = Values::new();
-        values.set("weight", Value::Choice(rule));
+        let values = Values::of(&[("weight", Value::Choice(rule))]);
         let mut weight = AutoWeight::new(Settings::read(&values).unwrap());
         lengths.iter().map(|&q| weight.next(q, q as f64 / 100.0)).collect()
     }
@@ -212,8 +211,7 @@ mod tests {
 
     #[test]
     fn smallest_weight_above_the_largest_is_refused() {
-        let mut values = Values::new();
-        values.set("w_lo", Value::Real(0.03));
+        let mut values = Values::of(&[("w_lo", Value::Real(0.03))]);
         assert!(Settings::read(&values).is_ok());
         values.set("weight", Value::Choice("scaled"));
         assert_eq!(Settings::read(&values).err().unwrap().name, "w_lo");

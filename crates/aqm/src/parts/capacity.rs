@@ -52,8 +52,7 @@ mod tests {
     use crate::params::Value;
 
     fn holds(rule: &'static str, limit: Limit, size: u32) -> u64 {
-        let mut values = Values::new();
-        values.set("capacity_rule", Value::Choice(rule));
+        let values = Values::of(&[("capacity_rule", Value::Choice(rule))]);
         let room = room(&values, limit);
         let packet = Packet::new(0, size);
         (0..).take_while(|&n| room.admits(&packet, n, n * u64::from(size))).count() as u64

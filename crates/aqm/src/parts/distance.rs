@@ -203,8 +203,7 @@ mod tests {
     use crate::params::Value;
 
     fn distance(method: i64, no_option: &'static str) -> Distance {
-        let mut values = Values::new();
-        values.set("method", Value::Whole(method)).set("no_option", Value::Choice(no_option));
+        let values = Values::of(&[("method", Value::Whole(method)), ("no_option", Value::Choice(no_option))]);
         Distance::read(&values)
     }
 

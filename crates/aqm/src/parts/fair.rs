@@ -581,8 +581,7 @@ mod tests {
     use super::*;
 
     fn fair(given: &[(&'static str, Value)], dialect: &str) -> FairQueues {
-        let mut values = Values::new();
-        values.set("classify", Value::Choice("perfect"));
+        let mut values = Values::of(&[("classify", Value::Choice("perfect"))]);
         for &(name, value) in given {
             values.set(name, value);
         }
@@ -729,8 +728,7 @@ mod tests {
         fair.push(0, Packet::new(0, 100));
         assert_eq!(taken, (0..8).collect::<Vec<_>>());
         assert_eq!(fair.classify(8).0, 0, "all taken: the first");
-        let mut values = Values::new();
-        values.set("queues", Value::Whole(12)).set("classify", Value::Choice("set_associative"));
+        let values = Values::of(&[("queues", Value::Whole(12)), ("classify", Value::Choice("set_associative"))]);
         assert_eq!(Settings::read(&values, Rules::NS3).unwrap_err().name, "queues");
     }
 

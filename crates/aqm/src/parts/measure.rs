@@ -155,8 +155,7 @@ mod tests {
     #[test]
     fn a_queue_length_in_bytes_asks_for_a_queue_in_bytes() {
         let declared = [unit("packet", ""), mean_packet(500.0, ""), q_ref("q_{ref}", 50.0, "")];
-        let mut values = Values::new();
-        values.set("q_ref", Value::QueueBytes(20_000.0));
+        let mut values = Values::of(&[("q_ref", Value::QueueBytes(20_000.0))]);
         let refused = Measure::read(&values, &declared).queue_length(&values, &declared, "q_ref");
         assert_eq!(refused.err().map(|e| e.name), Some("q_ref"));
         values.set("unit", Value::Choice("byte"));

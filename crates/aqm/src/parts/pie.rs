@@ -556,10 +556,7 @@ mod tests {
     #[test]
     fn the_state_fits_other_numbers_but_no_other_rules() {
         let read = |dialect, pairs: &[(&'static str, Value)]| {
-            let mut values = Values::new();
-            for &(name, value) in pairs {
-                values.set(name, value);
-            }
+            let values = Values::of(pairs);
             Settings::read(&values, dialect, Limit::Packets(100))
         };
         let word = |name, word| (name, Value::Choice(word));
@@ -581,8 +578,7 @@ mod tests {
     /// RFC 8033, appendix B: a third of the buffer with the arrival, packets or bytes.
     #[test]
     fn it_wakes_at_a_third_of_the_buffer() {
-        let mut values = Values::new();
-        values.set("activity", Value::Choice("backlog"));
+        let values = Values::of(&[("activity", Value::Choice("backlog"))]);
         let wakes = |limit: Limit, packets: u64, bytes: u64| {
             let set = Settings::read(&values, Dialect::Rfc, limit);
             let (mut random, mut victims) = (Generator::custom(|| 1.0), Vec::new());

@@ -80,8 +80,8 @@ mod tests {
     use crate::Ecn;
 
     fn read(value: i64, mask: i64, more: &[(&'static str, Value)]) -> Result<Selector, ParamError> {
-        let mut values = Values::new();
-        values.set("ce_threshold_selector", Value::Whole(value)).set("ce_threshold_mask", Value::Whole(mask));
+        let mut values =
+            Values::of(&[("ce_threshold_selector", Value::Whole(value)), ("ce_threshold_mask", Value::Whole(mask))]);
         for &(name, value) in more {
             values.set(name, value);
         }

@@ -81,8 +81,7 @@ mod tests {
 
     fn levels(raise: &'static str, unit: &'static str, limit: Limit) -> TwoLevels {
         let all = params(Defaults { min_th: 100.0, max_th: 200.0, max_p: 0.02, source: "" });
-        let mut values = Values::new();
-        values.set("raising", Value::Choice(raise)).set("unit", Value::Choice(unit));
+        let values = Values::of(&[("raising", Value::Choice(raise)), ("unit", Value::Choice(unit))]);
         let set = Settings::read(&values, &all, &Link { rate_bps: 1e6, delay_s: 0.0 }).unwrap();
         TwoLevels::new(&values, &set, &Occupancy::new(limit), 500.0)
     }

@@ -9,10 +9,7 @@ use crate::random::Generator;
 use crate::{Packet, Time};
 
 fn values(pairs: &[(&'static str, Value)]) -> Values {
-    let mut values = Values::new();
-    for &(name, value) in pairs {
-        values.set(name, value);
-    }
+    let values = Values::of(pairs);
     values
 }
 
