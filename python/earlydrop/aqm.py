@@ -14,7 +14,7 @@ import os
 from functools import cache
 from typing import Any
 
-from . import _core
+import earlydrop._core as _core
 from .queue_settings import Queue as Queue
 from .queue_settings import about, signature
 

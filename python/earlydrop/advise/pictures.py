@@ -39,7 +39,7 @@ class Call:
 
 def calls(advice: Advice, progress: Progress = no_progress) -> list[Call]:
     """One run of today's line and one of the recommended queue, with every event of the queues recorded."""
-    from .. import _core
+    import earlydrop._core as _core
 
     home, queues = advice.home, (TODAY, advice.use)
     length = round(max(3.0, min(16.0, BITS / (home.down_bps + home.up_bps))), 1)

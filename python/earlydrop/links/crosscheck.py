@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import _core, links
+import earlydrop._core as _core
+from .. import links
 from ..errors import EarlydropError
 from ..runner import Job, Progress, no_progress, run_all
 from ..terminal import number, paragraph, signed, table
