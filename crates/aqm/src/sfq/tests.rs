@@ -9,8 +9,7 @@ use crate::random::Generator;
 use crate::{Packet, Time};
 
 fn values(pairs: &[(&'static str, Value)]) -> Values {
-    let values = Values::of(pairs);
-    values
+    Values::of(pairs)
 }
 
 fn linux(pairs: &[(&'static str, Value)], limit: u64) -> Linux {

@@ -12,8 +12,7 @@ use earlydrop_aqm::{Discipline, Packet, Time};
 
 /// Values from pairs.
 pub fn values(pairs: &[(&'static str, Value)]) -> Values {
-    let values = Values::of(pairs);
-    values
+    Values::of(pairs)
 }
 
 /// The queue of `aqm`.
