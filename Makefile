@@ -44,10 +44,14 @@ $(VENV)/.requirements-dev: requirements-dev.txt $(VENV)/.requirements
 PRELOAD = $(BIN)/python -c "import earlydrop.cli.commands as cli, earlydrop.study.report, earlydrop.sweeps.report, jinja2, \
 	matplotlib.backends.backend_svg, polars, rich.progress, scipy.special; [cli.app[name] for name in cli.COMMANDS]"
 
+# The classes of the disciplines as a type checker reads them, from the catalogue that was built.
+STUB = $(BIN)/python -m earlydrop.aqm > target/aqm.pyi && mv target/aqm.pyi python/earlydrop/aqm.pyi
+
 # The extension goes into python/earlydrop, the command into .venv/bin.
 $(VENV)/.built: $(VENV)/.requirements $(RUST_SOURCES) pyproject.toml
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 	@rm -f $(VENV)/.built-pgo
+	@$(STUB)
 	@$(PRELOAD)
 	@touch $@
 
@@ -61,6 +65,7 @@ $(MADE_PROFILE): $(VENV)/.requirements $(RUST_SOURCES) tools/pgo.py tools/pgo_tr
 $(VENV)/.built-pgo: $(PROFILE) pyproject.toml
 	RUSTFLAGS="-Cprofile-use=$(abspath $(PROFILE))" VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 \
 		$(BIN)/maturin develop --release --quiet --target $(HOST) --target-dir target/pgo/use
+	@$(STUB)
 	@$(PRELOAD)
 	@touch $(VENV)/.built $@
 
@@ -69,6 +74,7 @@ $(VENV)/.built-pgo: $(PROFILE) pyproject.toml
 dev: $(VENV)/.requirements
 	VIRTUAL_ENV=$(abspath $(VENV)) PIP_QUIET=1 CARGO_INCREMENTAL=1 $(BIN)/maturin develop --profile quick --quiet
 	@rm -f $(VENV)/.built $(VENV)/.built-pgo
+	@$(STUB)
 
 demo: build
 	$(BIN)/earlydrop reproduce tred --quick --out demo --store out/store
@@ -195,8 +201,7 @@ docs: build $(VENV)/.requirements-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet
 
-# What is made from declarations: pages of disciplines, stacks, keys and columns, the stub of the disciplines' classes,
-# decision vectors.
+# What is made from declarations: pages of disciplines, stacks, keys and columns, decision vectors.
 pages: build
 	$(BIN)/python tools/discipline_pages.py docs/aqms
 	$(BIN)/python tools/stack_pages.py
@@ -204,7 +209,6 @@ pages: build
 	$(BIN)/python tools/media_page.py
 	$(BIN)/python tools/l4s_page.py
 	$(BIN)/python tools/column_pages.py
-	$(BIN)/python -m earlydrop.aqm > python/earlydrop/aqm.pyi
 	$(BIN)/earlydrop vectors --out vectors
 
 # The rules of disciplines and of the TCP of RFCs broken one at a time, into vectors/mutants.md, an hour. CHANGED=yes: only
@@ -233,7 +237,7 @@ NO_FOLDERS := --remap-path-prefix=$(abspath .)=earlydrop --remap-path-prefix=$(C
 MANYLINUX := $(if $(filter Linux,$(shell uname -s)),--zig --compatibility manylinux2014)
 PROFILER := $(wildcard $(dir $(shell rustc --print target-libdir))bin/llvm-profdata*)
 PROFILED := $(if $(filter no,$(PGO)),,$(if $(PROFILER)$(filter-out file,$(origin PROFILE)),$(PROFILE)))
-wheels: $(VENV)/.requirements-release $(if $(shell command -v npm),web) $(PROFILED)
+wheels: build $(VENV)/.requirements-release $(if $(shell command -v npm),web) $(PROFILED)
 	@echo "wheels: $(if $(PROFILED),with the profile $(PROFILED),without a profile$(if $(filter no,$(PGO)),,: llvm-tools is missing))"
 	@command -v npm >/dev/null || echo "wheels: without the playground: npm is missing"
 	rm -rf dist target/sdist python/earlydrop/web && mkdir -p target/sdist

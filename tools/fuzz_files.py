@@ -36,7 +36,7 @@ from earlydrop import _core, cli, flent
 from earlydrop import vectors as recorded_vectors
 from earlydrop.analysis import paired
 from earlydrop.errors import EarlydropError
-from earlydrop.links import campaign, crosscheck_flent
+from earlydrop.links import crosscheck_flent
 from earlydrop.render import plotting
 from earlydrop.store import open_store
 from earlydrop.study.parser import parse_folder
@@ -353,8 +353,6 @@ def tables(folder: Path, draw: random.Random) -> None:
     shutil.copytree(ROOT / "python/tests/studies/small", folder, dirs_exist_ok=True)
     path = draw.choice(sorted(folder.glob("*.csv")))
     spoil(path, draw)
-    with contextlib.suppress(EarlydropError):
-        campaign.read(path)
     parse_folder(folder)
 
 

@@ -13,22 +13,23 @@
 set -eu
 python=.venv/bin/python
 stored=validation/reference/crosscheck
+programs=validation/crosscheck
 unseen="--cells unseen --realtime --page docs/lab-notes/crosscheck-unseen.md --jobs ${JOBS:-10}"
 
 case ${1:-} in
 links)
-    $python -m earlydrop crosscheck --grid "" --realtime --jobs "${JOBS:-8}" \
+    $python $programs/compare_grid.py "" --realtime --jobs "${JOBS:-8}" \
         --write $stored/links.csv --page docs/lab-notes/crosscheck-cells.md
     ;;
 requests)
-    $python -m earlydrop.links.crosscheck_requests --realtime --jobs "${JOBS:-5}" \
+    $python $programs/crosscheck_requests.py --realtime --jobs "${JOBS:-5}" \
         --write $stored/requests.csv --page docs/crosscheck.md
     ;;
 unseen)
     # shellcheck disable=SC2086
-    $python -m earlydrop.links.crosscheck_requests $unseen --write $stored/unseen_requests.csv
+    $python $programs/crosscheck_requests.py $unseen --write $stored/unseen_requests.csv
     # shellcheck disable=SC2086
-    $python -m earlydrop crosscheck --grid "" $unseen --write $stored/unseen.csv
+    $python $programs/compare_grid.py "" $unseen --write $stored/unseen.csv
     ;;
 qdiscs)
     $python validation/peers/qemu/kernel_qdiscs.py --page docs/lab-notes/kernel-qdiscs.md \

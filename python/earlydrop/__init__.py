@@ -159,7 +159,7 @@ _HOME = {
 }
 _MODULES = {
     "aqm": "aqm",
-    "differ": "analysis.differ",
+    "differ": "sweeps.differ",
     "gym": "gym",
     "links": "links",
     "measures": "analysis.measures",

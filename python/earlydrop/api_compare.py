@@ -11,7 +11,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from . import _core, extras, notebook
+import earlydrop._core as _core
+from . import extras, notebook
 from .analysis import round_trips, words
 from .analysis.paired import (
     CompareError,

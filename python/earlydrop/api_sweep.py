@@ -9,7 +9,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from . import _core, discipline_names, sweeps
+import earlydrop._core as _core
+from . import discipline_names, sweeps
 from .analysis.entries import entries, with_entry
 from .analysis.paired import compared_queue, measured_queue
 from .api_compare import Source, document_of

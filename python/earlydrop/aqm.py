@@ -1,8 +1,8 @@
 """Queue disciplines as classes, made from the engine's catalogue.
 
 `earlydrop.aqm.Tred(limit="120 packets", min_th=24)` is a queue for a link. Each parameter has the name, default and
-range that `earlydrop show tred` prints; what is not given keeps its default. The classes' names are typed out in
-`aqm.pyi`, which a test compares with the catalogue.
+range that `earlydrop show tred` prints; what is not given keeps its default. The build types the classes out in
+`aqm.pyi`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 from functools import cache
 from typing import Any
 
-from . import _core
+import earlydrop._core as _core
 from .queue_settings import Queue as Queue
 from .queue_settings import about, signature
 
@@ -101,10 +101,6 @@ def __dir__() -> list[str]:
     return [*classes(), "Queue", "classes", "entries", "folded", "load"]
 
 
-WIDTH = 120
-"""No line of the stub is longer."""
-
-
 def stub() -> str:
     """The text of `aqm.pyi`, from the catalogue."""
     lines = [
@@ -129,11 +125,7 @@ def stub() -> str:
         lines += ["    def __init__(", "        self,", "        *,"]
         lines += ["        limit: str | int | None = None,", "        ecn: bool | None = None,"]
         for p in entry["parameters"]:
-            line = f"        {p['name']}: {_type(p)} | None = None,"
-            if len(line) > WIDTH:
-                # As the formatter folds it.
-                line = line.replace("[", "[\n            ").replace("] | None", "\n        ]\n        | None")
-            lines.append(line)
+            lines.append(f"        {p['name']}: {_type(p)} | None = None,")
         lines += ["    ) -> None: ..."]
     return "\n".join(lines) + "\n"
 

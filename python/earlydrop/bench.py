@@ -205,7 +205,7 @@ def _measure_here(name: str) -> dict[str, Any]:
     """Run one case in this process and measure its cost."""
     import resource
 
-    from . import _core
+    import earlydrop._core as _core
 
     case = CASES[name]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_utime

@@ -110,7 +110,7 @@ def split(text: str) -> list[str]:
 
 def catalogue() -> dict[str, dict[str, Any]]:
     """The catalogue's disciplines by name, and those from outside that this process has loaded."""
-    from . import _core
+    import earlydrop._core as _core
     from .own_aqms import registry
 
     entries = {entry["name"]: entry for entry in json.loads(_core.catalogue())}
@@ -151,7 +151,7 @@ def folded(name: str) -> dict[str, Any] | None:
 
 def all_folded() -> list[dict[str, Any]]:
     """The schemes that are a setting of a discipline."""
-    from . import _core
+    import earlydrop._core as _core
 
     def text(one: dict[str, Any]) -> str:
         return " ".join([one["of"], *(f"{name}={value}" for name, value in one["values"].items())])

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _core, disk, foreign
+import earlydrop._core as _core
+from . import disk, foreign
 from .document import Document
 from .errors import EarlydropError
 from .foreign import NUMBER, WHOLE

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core, aqm
+import earlydrop._core as _core
+from . import aqm
 from .document import discipline
 from .own_aqms import registry
 from .result import Result

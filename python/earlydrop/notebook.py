@@ -79,14 +79,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, cap
     )
 
 
-def picture(drawing: Any, what: str) -> str:
-    """A matplotlib figure as an image of a page, no wider than the page; `what` is for readers who do not see it."""
-    from .render import plotting
-
-    width = round(drawing.get_figwidth() * drawing.dpi)
-    return f'<img src="{plotting.inline(drawing)}" style="width: {width}px; max-width: 100%" alt="{html.escape(what)}">'
-
-
 def text(said: str) -> str:
     """Text as it is printed, as part of a page."""
     return f'<pre style="overflow-x: auto">{html.escape(said)}</pre>'

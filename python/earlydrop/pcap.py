@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import _core
+import earlydrop._core as _core
 from .traces import Trace, TraceError
 
 LINK_RAW = 101

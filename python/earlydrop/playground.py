@@ -15,7 +15,7 @@ from .errors import EarlydropError
 from .toml_writer import to_toml
 
 if TYPE_CHECKING:
-    from . import _core
+    import earlydrop._core as _core
 
 HOST = "127.0.0.1"
 SCENARIO = "scenario.toml"
@@ -46,7 +46,7 @@ def scenario(file: Path, sets: Sequence[tuple[str, str]] = ()) -> str:
         ScenarioError: the scenario is wrong.
         PlaygroundError: it has disciplines that are not in the catalogue.
     """
-    from . import _core
+    import earlydrop._core as _core
     from .sweeps.base_scenario import overlay_toml, with_traces
     from .tune.search_space import toml_settings
 
@@ -61,7 +61,7 @@ def check(checked: _core.Scenario, place: str) -> None:
     Raises:
         PlaygroundError: it has disciplines that are not in the catalogue.
     """
-    from . import _core
+    import earlydrop._core as _core
 
     known = {entry["name"] for entry in json.loads(_core.catalogue())}
     queues: Mapping[str, Mapping[str, Any]] = json.loads(checked.to_json())["queue"]

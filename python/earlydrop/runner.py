@@ -19,7 +19,7 @@ from .errors import FAILED, EarlydropError
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from . import _core
+    import earlydrop._core as _core
 
 T = TypeVar("T")
 Progress = Callable[[int, int, str], None]

@@ -9,7 +9,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import _core, disk, packed
+import earlydrop._core as _core
+from . import disk, packed
 from .links import Link
 from .links.planning import queue_settings
 from .own_aqms.registry import trusting
@@ -79,8 +80,9 @@ class Scenario:
 
     def _repr_html_(self) -> str:
         from . import notebook
+        from .render import plotting
 
-        return notebook.picture(self.picture(), f"network of {self.name}") + notebook.paragraphs([repr(self)[1:-1]])
+        return plotting.picture(self.picture(), f"network of {self.name}") + notebook.paragraphs([repr(self)[1:-1]])
 
 
 def _pairs(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -220,9 +222,10 @@ class Network(Sending):
 
     def _repr_html_(self) -> str:
         from . import notebook
+        from .render import plotting
 
         try:
-            drawn = notebook.picture(self.scenario(duration="1 s").picture(), f"network {self.name}")
+            drawn = plotting.picture(self.scenario(duration="1 s").picture(), f"network {self.name}")
         except _core.ScenarioError as error:
             # A network is built step by step; before it is whole, the text says what it has.
             drawn = notebook.text(str(error))

@@ -22,7 +22,7 @@ _TCPS = {
 
 def choices(kind: str) -> list[dict[str, str]]:
     """The words allowed for `tcps`, `topologies` or `traffic`, with a title and a line about each."""
-    from . import _core
+    import earlydrop._core as _core
 
     if kind != "tcps":
         kinds = json.loads(_core.reference())[kind]

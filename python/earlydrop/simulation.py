@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-from . import _core
+import earlydrop._core as _core
 from .result import Result
 from .scenario import Network, Scenario, load, parse
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from . import _core, terminal
+import earlydrop._core as _core
+from . import terminal
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ def record(
         TraceError: there is no such queue.
         ScenarioError: the scenario is wrong.
     """
-    from . import _core
+    import earlydrop._core as _core
 
     wanted = {"trace": events, "trace_headers": headers, **({"trace_queues": list(queues)} if queues else {})}
     try:

@@ -236,7 +236,7 @@ def run(cases: list[str] | None = None, seeds: int | None = None, progress: Prog
 
     Without `seeds` a cell gets ten, or as many as ns-2 has there: more where three standard errors of ten decided.
     """
-    from . import _core
+    import earlydrop._core as _core
 
     if seeds is not None and seeds < 1:
         raise ValidationError(f"seeds must be at least 1, not {seeds}")

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _core, disk, foreign
+import earlydrop._core as _core
+from . import disk, foreign
 from .errors import EarlydropError
 from .own_aqms import registry
 from .terminal import Progress, table

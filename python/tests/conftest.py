@@ -47,6 +47,28 @@ start = { uniform = ["0 s", "0.5 s"] }
 """
 
 
+def dumbbell(
+    aqm: str,
+    limit: int,
+    *,
+    pairs: int = 4,
+    bottleneck: tuple[str, str] = ("2 Mbit/s", "10 ms"),
+    access: tuple[str, str] = ("100 Mbit/s", "5 ms"),
+    of: str = "",
+) -> str:
+    """Topology and queue of a scenario as TOML, in the table `of`; links have a rate and a delay."""
+    return f"""\
+[{of}topology]
+kind = "dumbbell"
+pairs = {pairs}
+access = {{ rate = "{access[0]}", delay = "{access[1]}" }}
+bottleneck = {{ rate = "{bottleneck[0]}", delay = "{bottleneck[1]}" }}
+[{of}queue.bottleneck]
+aqm = "{aqm}"
+limit = "{limit} packets"\
+"""
+
+
 HALF_FULL = """\
 import earlydrop as ed
 

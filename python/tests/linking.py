@@ -606,7 +606,9 @@ def lossy() -> Any:
 
 def crosschecked() -> dict[str, Any]:
     """A short cell of two controls on a link that loses, one with data both ways, and answers on new connections."""
-    from earlydrop.links import crosscheck_requests, crosscheck_unseen
+    sys.path.append(str(Path(__file__).parents[2] / "validation/crosscheck"))
+    import crosscheck_requests
+    import crosscheck_unseen
 
     crosscheck_unseen.WINDOWS = ((0.5, 2.5),) * 3
     cell = crosscheck_unseen.Cell("reno+cubic", "pie", 20, 20, 4, "loss")

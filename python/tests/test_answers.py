@@ -10,11 +10,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import dumbbell
 
 import earlydrop as ed
 from earlydrop import _core, cli, pcap, toml_writer, traces
 
-SWEEP = """\
+SWEEP = f"""\
 name = "two"
 seeds = 4
 measures = ["goodput", "queue_delay"]
@@ -23,15 +24,8 @@ path = "queue.bottleneck.max_p"
 values = VALUES
 [scenario]
 duration = "DURATION"
-traffic = [{ kind = "ftp" }]
-[scenario.topology]
-kind = "dumbbell"
-pairs = 4
-access = { rate = "100 Mbit/s", delay = "5 ms" }
-bottleneck = { rate = "2 Mbit/s", delay = "10 ms" }
-[scenario.queue.bottleneck]
-aqm = "red"
-limit = "30 packets"
+traffic = [{{ kind = "ftp" }}]
+{dumbbell("red", 30, of="scenario.")}
 """
 
 

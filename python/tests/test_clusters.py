@@ -10,30 +10,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import HALF_FULL
+from conftest import HALF_FULL, dumbbell
 
 from earlydrop import cli
 from earlydrop.sweeps import SweepError, clusters, execute
 
-SWEEP = """\
+SWEEP = f"""\
 name = "some"
 seeds = 5
 measures = ["goodput", "queue_delay"]
 [[factor]]
 path = "queue.bottleneck.limit"
-format = "{} packets"
+format = "{{}} packets"
 values = [10, 20, 30, 40]
 [scenario]
 duration = "5 s"
-traffic = [{ kind = "ftp", start = { uniform = ["0 s", "0.5 s"] } }]
-[scenario.topology]
-kind = "dumbbell"
-pairs = 3
-access = { rate = "100 Mbit/s", delay = "5 ms" }
-bottleneck = { rate = "4 Mbit/s", delay = "10 ms" }
-[scenario.queue.bottleneck]
-aqm = "AQM"
-limit = "30 packets"
+traffic = [{{ kind = "ftp", start = {{ uniform = ["0 s", "0.5 s"] }} }}]
+{dumbbell("AQM", 30, pairs=3, bottleneck=("4 Mbit/s", "10 ms"), of="scenario.")}
 """
 COMMAND = """
 import sys

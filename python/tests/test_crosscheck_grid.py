@@ -7,12 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import campaign
+import compare_grid
+import crosscheck_agreement
+import crosscheck_grid
 import pytest
+from crosscheck_agreement import Agreement
+from crosscheck_grid import Cell, Measured, Simulated
 
 from earlydrop.cli import main
-from earlydrop.links import campaign, crosscheck, crosscheck_agreement, crosscheck_grid
-from earlydrop.links.crosscheck_agreement import Agreement
-from earlydrop.links.crosscheck_grid import Cell, Measured, Simulated
+from earlydrop.links import crosscheck
 
 STORED = Path(__file__).parents[2] / "validation" / "reference" / "crosscheck" / "links.csv"
 
@@ -105,33 +109,42 @@ def test_a_long_table_is_data_beside_the_page(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "SCENARIO, --grid or --flent: given none"),
-        (["x.toml", "--grid", ""], "SCENARIO, --grid or --flent: given SCENARIO and --grid"),
-        (["x.toml", "--write", "y.csv"], "--write: belongs to --grid"),
-        (["x.toml", "--cells", "unseen"], "--cells: belongs to --grid"),
-        (["--grid", "loss"], "--grid: no cell has 'loss'"),
-        (["--grid", "", "--cells", "all"], "--cells"),
-        (["--grid", "vegas"], "--grid: no cell has 'vegas'"),
-        (["--grid", "("], "--grid: (: "),
-        (["--grid", "", "--jobs", "0"], "--jobs"),
-        (["--grid", "", "--runs", "0"], "--runs"),
+        (["", "--cells", "all"], "--cells"),
+        (["", "--jobs", "0"], "--jobs"),
+        (["", "--runs", "0"], "--runs"),
     ],
 )
 def test_wrong_options_are_named(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["crosscheck", *arguments]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        compare_grid.main(arguments)
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"), [("loss", "no cell has 'loss'"), ("vegas", "no cell has 'vegas'"), ("(", "unterminated")]
+)
+def test_a_pattern_without_cells_is_refused(pattern: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare_grid.main([pattern]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_the_command_compares_a_scenario_or_a_flent_run(capsys: pytest.CaptureFixture[str]) -> None:
+    for given in ([], ["x.toml", "--flent", "y"]):
+        assert main(["crosscheck", *given]) == 2
+        said = "SCENARIO and --flent" if given else "none"
+        assert f"SCENARIO or --flent: given {said}; allowed one of them" in capsys.readouterr().err
 
 
 def test_a_stored_table_is_compared_without_links(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cell = "^reno, droptail, 5 Mbit/s, 20 ms, 1 flow"
-    arguments = ["crosscheck", "--grid", cell, "--stored", str(STORED), "--seeds", "1"]
-    assert main(arguments) == 0
+    arguments = [cell, "--stored", str(STORED), "--seeds", "1"]
+    assert compare_grid.main(arguments) == 0
     assert "reno     droptail" in capsys.readouterr().out
-    assert main([*arguments, "--json", "--set", "initial_window=2", "--set", "hystart=classic"]) == 0
+    assert compare_grid.main([*arguments, "--json", "--set", "initial_window=2", "--set", "hystart=classic"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert [one["link"]["queue"] for one in found["cells"]] == ["droptail"]
     assert found["about"]["kernel"].startswith("Linux ")
-    assert main([*arguments, "--set", "ssthresh=half"]) == 2
+    assert compare_grid.main([*arguments, "--set", "ssthresh=half"]) == 2
     assert "ssthresh" in capsys.readouterr().err
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import statistics
 from pathlib import Path
 
+import campaign
+import crosscheck_requests as requests
 import pytest
+from crosscheck_requests import Cell, Times
 
-from earlydrop.links import campaign, crosscheck
-from earlydrop.links import crosscheck_requests as requests
-from earlydrop.links.crosscheck_requests import Cell, Times
+from earlydrop.links import crosscheck
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "validation" / "reference" / "crosscheck" / "requests.csv"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import campaign
 import kernel_dualpi2
 import kernel_qdiscs
 import kernel_transport as peer
 import pytest
-
-from earlydrop.links import campaign
 
 ROOT = Path(__file__).parents[2]
 STORED = ROOT / "validation" / "reference" / "crosscheck" / "transport.csv"

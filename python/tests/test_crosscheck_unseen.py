@@ -12,12 +12,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import bulk
+import campaign
+import crosscheck_agreement
+import crosscheck_grid
+import crosscheck_unseen
 import pytest
-
-from earlydrop.links import bulk, campaign, crosscheck_agreement, crosscheck_grid, crosscheck_unseen
-from earlydrop.links.crosscheck_agreement import Agreement
-from earlydrop.links.crosscheck_grid import Measured, Simulated
-from earlydrop.links.crosscheck_unseen import Cell
+from crosscheck_agreement import Agreement
+from crosscheck_grid import Measured, Simulated
+from crosscheck_unseen import Cell
 
 
 def test_every_level_occurs_as_often_with_every_control() -> None:

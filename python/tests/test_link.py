@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import peer
+from conftest import dumbbell, peer
 from matplotlib.colors import to_hex
 
 import earlydrop as ed
@@ -891,20 +891,12 @@ class TestInNamespaces:
         assert ended.stdout.split()[0] == "reno"
 
 
-CROSSCHECK = """\
+CROSSCHECK = f"""\
 name = "check"
 duration = "6 s"
 warmup = "2 s"
 
-[topology]
-kind = "dumbbell"
-pairs = 4
-access = { rate = "1 Gbit/s", delay = "1 ms" }
-bottleneck = { rate = "10 Mbit/s", delay = "8 ms" }
-
-[queue.bottleneck]
-aqm = "red"
-limit = "100 packets"
+{dumbbell("red", 100, bottleneck=("10 Mbit/s", "8 ms"), access=("1 Gbit/s", "1 ms"))}
 min_th = 10
 max_th = 40
 max_p = 0.1

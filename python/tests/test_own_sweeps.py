@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import HALF_FULL
+from conftest import HALF_FULL, dumbbell
 from test_sweep_processes import cluster
 
 from earlydrop import cli, store
 
 ROOT = Path(__file__).resolve().parents[2]
 
-SWEEP = """\
+SWEEP = f"""\
 name = "own"
 seeds = 2
 measures = ["goodput", "queue_delay"]
@@ -23,17 +23,10 @@ path = "queue.bottleneck.aqm"
 values = ["half_full", "libc_red.so", "droptail"]
 [scenario]
 duration = "5 s"
-traffic = [{ kind = "ftp", start = { uniform = ["0 s", "0.5 s"] } }]
+traffic = [{{ kind = "ftp", start = {{ uniform = ["0 s", "0.5 s"] }} }}]
 [scenario.aqms]
 half_full = "half.py"
-[scenario.topology]
-kind = "dumbbell"
-pairs = 5
-access = { rate = "100 Mbit/s", delay = "5 ms" }
-bottleneck = { rate = "4 Mbit/s", delay = "10 ms" }
-[scenario.queue.bottleneck]
-aqm = "half_full"
-limit = "30 packets"
+{dumbbell("half_full", 30, pairs=5, bottleneck=("4 Mbit/s", "10 ms"), of="scenario.")}
 """
 
 

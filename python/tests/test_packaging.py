@@ -48,6 +48,10 @@ def test_it_holds_the_package_with_its_studies_and_nothing_else(installed: Path)
         "include/earlydrop_aqm.h",
     ):
         assert (installed / "earlydrop" / name).is_file()
+    # What only our own validation runs stays in the checkout.
+    own = {path.stem for path in (CHECKOUT / "validation").rglob("*.py")}
+    assert "crosscheck_grid" in own
+    assert not own & {path.stem for path in (installed / "earlydrop").rglob("*.py")}
     (licences,) = installed.glob("earlydrop-*.dist-info/licenses")
     assert {p.name for p in licences.iterdir()} == {"LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY.md"}
 

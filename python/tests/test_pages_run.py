@@ -24,7 +24,7 @@ WHOLE = {
 """Pages whose commands another file of tests runs."""
 ELSEWHERE = {
     r"reproduce ": "test_study_runs and the other tests of studies; whole, minutes each",
-    r"link |crosscheck (?!--grid .*--stored)": "test_link, as root in namespaces of its own",
+    r"link |crosscheck ": "test_link, as root in namespaces of its own",
     r"sweep .*--cluster": "test_clusters",
     r"bench ": "test_bench; compares times with programs that are not here",
     r"validate": "test_validate",

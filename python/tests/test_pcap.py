@@ -11,24 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import peer
+from conftest import dumbbell, peer
 
 from earlydrop import _core, cli, pcap, traces
 
-HOME = """\
+HOME = f"""\
 name = "home"
 duration = "8 s"
 warmup = "0 s"
 
-[topology]
-kind = "dumbbell"
-pairs = 5
-access = { rate = "1 Gbit/s", delay = "2 ms" }
-bottleneck = { rate = "10 Mbit/s", delay = "10 ms" }
-
-[queue.bottleneck]
-aqm = "codel"
-limit = "60 packets"
+{dumbbell("codel", 60, pairs=5, bottleneck=("10 Mbit/s", "10 ms"), access=("1 Gbit/s", "2 ms"))}
 ecn = ECN
 
 [queue.reverse]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars
@@ -171,7 +172,14 @@ def test_class_names(title: str, name: str) -> None:
 
 def test_the_stub_of_the_classes_is_fresh() -> None:
     text = Path(aqm.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-    assert text == aqm.stub(), "run: python -m earlydrop.aqm > python/earlydrop/aqm.pyi"
+    assert text == aqm.stub(), "make build writes it"
+
+
+def test_no_file_asks_the_package_for_its_extension() -> None:
+    # The package's `__init__` stands above all; the extension is below everything.
+    package = Path(aqm.__file__).parent
+    asked = re.compile(r"^\s*from \.+ import (?:.*, )?_core\b", re.MULTILINE)
+    assert [path.name for path in package.rglob("*.py") if asked.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_every_kind_of_traffic_has_its_call() -> None:

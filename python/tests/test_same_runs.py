@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import dumbbell
 from matplotlib.container import ErrorbarContainer
 
 import earlydrop as ed
@@ -18,18 +19,11 @@ from earlydrop.analysis import measures, paired, statistics
 from earlydrop.output import to_json
 from earlydrop.render import plotting, result_text
 
-FIXED = """\
+FIXED = f"""\
 name = "fixed"
 duration = "6 s"
 warmup = "2 s"
-[topology]
-kind = "dumbbell"
-pairs = 4
-access = { rate = "100 Mbit/s", delay = "2 ms" }
-bottleneck = { rate = "5 Mbit/s", delay = "10 ms" }
-[queue.bottleneck]
-aqm = "codel"
-limit = "60 packets"
+{dumbbell("codel", 60, bottleneck=("5 Mbit/s", "10 ms"), access=("100 Mbit/s", "2 ms"))}
 [[traffic]]
 kind = "ftp"
 count = 4

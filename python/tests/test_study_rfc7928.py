@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import dumbbell
 
 from earlydrop import _core, cli
 from earlydrop import study as studies
@@ -224,7 +225,7 @@ def test_reproduce_writes_a_page_for_each_discipline(tmp_path: Path, capsys: pyt
     assert cell["change"]["mean"] == pytest.approx(cell["ratio"]["mean"])
 
 
-SMALL = """
+SMALL = f"""
 name = "small"
 title = "A small choice"
 question = "Is there a page for each?"
@@ -240,28 +241,19 @@ pages = true
 
 [levels.all.disciplines."queue.bottleneck"]
 limit = "20 packets"
-known = { min_th = 3, max_th = 9, max_p = 0.1 }
+known = {{ min_th = 3, max_th = 9, max_p = 0.1 }}
 
 [scenario]
 name = "small"
 duration = "6 s"
 warmup = "1 s"
 
-[scenario.topology]
-kind = "dumbbell"
-pairs = 3
-access = { rate = "10 Mbit/s", delay = "1 ms" }
-bottleneck = { rate = "1 Mbit/s", delay = "10 ms" }
-
-[scenario.queue.bottleneck]
-aqm = "droptail"
-limit = "20 packets"
-
+{dumbbell("droptail", 20, pairs=3, bottleneck=("1 Mbit/s", "10 ms"), access=("10 Mbit/s", "1 ms"), of="scenario.")}
 [[scenario.traffic]]
 kind = "ftp"
 count = 3
 profile = "rfc"
-start = { uniform = ["0 s", "1 s"] }
+start = {{ uniform = ["0 s", "1 s"] }}
 
 [scenario.record]
 series = "100 ms"
@@ -279,7 +271,7 @@ use = "all"
 [[experiment.axis]]
 id = "setting"
 title = "Setting"
-vary = { axis = "aqm", queue = "queue.bottleneck", factors = [2], leave = ["mean_packet", "max_packet", "mark_p"] }
+vary = {{ axis = "aqm", queue = "queue.bottleneck", factors = [2], leave = ["mean_packet", "max_packet", "mark_p"] }}
 
 [[measure]]
 id = "delay"
@@ -306,7 +298,7 @@ repeat_s = 2
 id = "change"
 title = "Change"
 field = "queues.bottleneck.delay_mean_ms"
-against = { setting = "base" }
+against = {{ setting = "base" }}
 
 [[measure]]
 id = "ratio"
@@ -334,7 +326,7 @@ experiment = "A"
 kind = "series"
 panels = "aqm"
 only = "pages"
-lines = [{ field = "series.queues.bottleneck.packets", title = "queue" }]
+lines = [{{ field = "series.queues.bottleneck.packets", title = "queue" }}]
 
 [[table]]
 id = "Facts"
@@ -361,7 +353,7 @@ def test_every_scenario_shows_the_variation_of_delays_and_its_losses(whole: Stud
         assert any(name.startswith("gap") for name in shown) or e.id == "R-4.5", e.id
 
 
-HAND = """
+HAND = f"""
 name = "hand"
 title = "By hand"
 question = "Are the columns what they say?"
@@ -374,16 +366,7 @@ name = "hand"
 duration = "31.2 s"
 warmup = "1.2 s"
 
-[scenario.topology]
-kind = "dumbbell"
-pairs = 3
-access = { rate = "100 Mbit/s", delay = "1 ms" }
-bottleneck = { rate = "1 Mbit/s", delay = "10 ms" }
-
-[scenario.queue.bottleneck]
-aqm = "droptail"
-limit = "9 packets"
-
+{dumbbell("droptail", 9, pairs=3, bottleneck=("1 Mbit/s", "10 ms"), access=("100 Mbit/s", "1 ms"), of="scenario.")}
 [[scenario.traffic]]
 kind = "cbr"
 name = "UDP"
@@ -413,7 +396,7 @@ title = "Two streams"
 id = "event"
 title = "Length of a loss event"
 values = [10, 100]
-format = "{} ms"
+format = "{{}} ms"
 path = "record.loss_rtt"
 """
 

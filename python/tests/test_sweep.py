@@ -10,26 +10,20 @@ from typing import Any
 
 import polars as pl
 import pytest
+from conftest import dumbbell
 
 from earlydrop import _core, cli, store, sweeps
 from earlydrop.analysis import paired
 from earlydrop.expressions import ExpressionError, parse_condition
 from earlydrop.sweeps import executors, factors, outcome, parser, report, work
 
-BASE = """\
+BASE = f"""\
 [scenario]
 duration = "2 s"
-[scenario.topology]
-kind = "dumbbell"
-pairs = 4
-access = { rate = "100 Mbit/s", delay = "5 ms" }
-bottleneck = { rate = "2 Mbit/s", delay = "10 ms" }
-[scenario.queue.bottleneck]
-aqm = "red"
-limit = "30 packets"
+{dumbbell("red", 30, of="scenario.")}
 [[scenario.traffic]]
 kind = "ftp"
-start = { uniform = ["0 s", "0.5 s"] }
+start = {{ uniform = ["0 s", "0.5 s"] }}
 """
 TWO = """\
 name = "two"

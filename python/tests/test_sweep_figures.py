@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import dumbbell
 
 from earlydrop import cli, sweeps
 from earlydrop.render import panels
@@ -14,7 +15,7 @@ from earlydrop.sweeps import figures, report
 from earlydrop.sweeps.plot_spec import parse_plot
 from earlydrop.sweeps.quantities import quantities
 
-SWEEP = """
+SWEEP = f"""
 name = "small"
 seeds = 3
 measures = ["goodput", "queue_delay", "delay"]
@@ -24,19 +25,10 @@ where = ["delay < '9 ms' or aqm != 'codel'"]
 duration = "3 s"
 warmup = "1 s"
 
-[scenario.topology]
-kind = "dumbbell"
-pairs = 3
-access = { rate = "100 Mbit/s", delay = "5 ms" }
-bottleneck = { rate = "5 Mbit/s", delay = "10 ms" }
-
-[scenario.queue.bottleneck]
-aqm = "red"
-limit = "50 packets"
-
+{dumbbell("red", 50, pairs=3, bottleneck=("5 Mbit/s", "10 ms"), of="scenario.")}
 [[scenario.traffic]]
 kind = "ftp"
-start = { uniform = ["0 s", "1 s"] }
+start = {{ uniform = ["0 s", "1 s"] }}
 
 [[factor]]
 name = "aqm"

@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import dumbbell
 
 from earlydrop import _core, store, streamed, sweeps
 from earlydrop.sweeps import execute, outcome, parser, report, text
 
-SWEEP = """
+SWEEP = f"""
 seeds = SEEDS
 measures = ["goodput", "queue_delay", "jain"]
-control = { aqm = "red" }
+control = {{ aqm = "red" }}
 where = "max_p > 0.02"
-design = { kind = "random", points = POINTS, cross = ["aqm"] }
+design = {{ kind = "random", points = POINTS, cross = ["aqm"] }}
 [[factor]]
 name = "aqm"
 path = "queue.bottleneck.aqm"
@@ -29,15 +30,8 @@ path = "queue.bottleneck.max_p"
 range = [0.01, 0.5]
 [scenario]
 duration = "1 s"
-traffic = [{ kind = "ftp", start = { uniform = ["0 s", "0.5 s"] } }]
-[scenario.topology]
-kind = "dumbbell"
-pairs = 2
-access = { rate = "100 Mbit/s", delay = "5 ms" }
-bottleneck = { rate = "2 Mbit/s", delay = "10 ms" }
-[scenario.queue.bottleneck]
-aqm = "red"
-limit = "30 packets"
+traffic = [{{ kind = "ftp", start = {{ uniform = ["0 s", "0.5 s"] }} }}]
+{dumbbell("red", 30, pairs=2, of="scenario.")}
 """
 
 

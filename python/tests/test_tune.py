@@ -7,28 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import dumbbell
 
 from earlydrop import cli, store, sweeps, tune
 
 pytest.importorskip("optuna")
 
-SCENARIO = """\
+SCENARIO = f"""\
 name = "red"
 duration = "8 s"
 warmup = "2 s"
-[topology]
-kind = "dumbbell"
-pairs = 10
-access = { rate = "100 Mbit/s", delay = "5 ms" }
-bottleneck = { rate = "2 Mbit/s", delay = "10 ms" }
-[queue.bottleneck]
-aqm = "red"
-limit = "60 packets"
+{dumbbell("red", 60, pairs=10)}
 min_th = MIN
 max_th = 45
 [[traffic]]
 kind = "ftp"
-start = { uniform = ["0 s", "0.5 s"] }
+start = {{ uniform = ["0 s", "0.5 s"] }}
 """
 
 

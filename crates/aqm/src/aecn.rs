@@ -62,7 +62,7 @@ use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::average::Average;
 use crate::early_detection::{params, Defaults, Settings, Spacing, SHARED};
-use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
+use crate::params::{words, Kind, Param, ParamError, Unit, Values, Word};
 use crate::parts::curve::Linear;
 use crate::parts::hash;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
@@ -78,11 +78,6 @@ const COMMON: [Param; SHARED] = params(Defaults {
 
 /// Without the last one, `overflow_victim`.
 const SHOWN: &[Param] = COMMON.split_at(SHARED - 1).0;
-
-const fn real(name: &'static str, unit: Unit, low: f64, high: f64, default: f64, source: &'static str) -> Param {
-    let kind = Kind::Real { low, high, open_low: false, open_high: false, auto: false };
-    Param { name, symbol: "", unit, kind, default: Value::Real(default), source, doc: "" }
-}
 
 const OURS: &str = "our choice; the paper's was not readable";
 const ARED: &str = "Floyd, Gummadi & Shenker 2001, for ARED";
@@ -110,38 +105,20 @@ words! {
 }
 
 const OWN: [Param; 7] = [
-    Param {
-        doc: "Round-trip time below which a flow is robust.",
-        ..real("rtt_low", Unit::Seconds, 0.0, 100.0, 0.05, OURS)
-    },
-    Param {
-        doc: "Round-trip time above which a flow is fragile.",
-        ..real("rtt_high", Unit::Seconds, 0.0, 100.0, 0.15, OURS)
-    },
-    Param {
-        doc: "Time between two changes of the groups' max_p.",
-        ..real("interval", Unit::Seconds, 0.001, 1000.0, 0.5, ARED)
-    },
-    Param { doc: "Least max_p of a group.", ..real("bottom", Unit::None, 0.0, 1.0, 0.01, ARED) },
-    Param { doc: "Largest max_p of a group.", ..real("top", Unit::None, 0.0, 1.0, 0.5, ARED) },
-    Param {
-        name: "mark_from",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(MarkFrom::WORDS),
-        default: Value::Choice("front"),
-        source: "Zheng & Kinicki 2002, abstract: a mark front scheme",
-        doc: "Which packet is marked: the oldest unmarked one of the arrival's group, or the arrival.",
-    },
-    Param {
-        name: "no_hint",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Range::WORDS),
-        default: Value::Choice("average"),
-        source: OURS,
-        doc: "The group of packets whose sender wrote no round-trip time.",
-    },
+    Param::real("rtt_low", Unit::Seconds, Kind::real(0.0, 100.0), 0.05)
+        .says(OURS, "Round-trip time below which a flow is robust."),
+    Param::real("rtt_high", Unit::Seconds, Kind::real(0.0, 100.0), 0.15)
+        .says(OURS, "Round-trip time above which a flow is fragile."),
+    Param::real("interval", Unit::Seconds, Kind::real(0.001, 1000.0), 0.5)
+        .says(ARED, "Time between two changes of the groups' max_p."),
+    Param::real("bottom", Unit::None, Kind::real(0.0, 1.0), 0.01).says(ARED, "Least max_p of a group."),
+    Param::real("top", Unit::None, Kind::real(0.0, 1.0), 0.5).says(ARED, "Largest max_p of a group."),
+    Param::word("mark_from", MarkFrom::WORDS, "front").says(
+        "Zheng & Kinicki 2002, abstract: a mark front scheme",
+        "Which packet is marked: the oldest unmarked one of the arrival's group, or the arrival.",
+    ),
+    Param::word("no_hint", Range::WORDS, "average")
+        .says(OURS, "The group of packets whose sender wrote no round-trip time."),
 ];
 
 /// The declaration.
@@ -379,6 +356,7 @@ mod tests {
     use super::*;
     use crate::discipline::Fifo;
     use crate::gate::Gate;
+    use crate::params::Value;
     use crate::policy::Reason;
     use crate::random::Generator;
     use crate::Discipline;
@@ -386,10 +364,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn aecn(pairs: &[(&'static str, Value)]) -> Result<Aecn, ParamError> {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Rules::read(&values, &LINK).map(Aecn::new)
     }
 

@@ -72,34 +72,17 @@ words! {
 }
 
 const PARAMS: [Param; 5] = [
-    Param::whole(
-        "queues",
-        Unit::None,
-        (1, 4096),
-        32,
-        "runs of SP-PIFO's and AIFO's authors: AFQ_32.properties",
-        "Number of FIFOs, one for each round.",
-    ),
-    Param {
-        symbol: "BpR",
-        ..Param::whole(
-            "bytes_per_round",
-            Unit::Bytes,
-            (1, 1_000_000_000),
-            1500,
-            "ours: a packet of Ethernet",
-            "Bytes that a flow may send in a round.",
-        )
-    },
-    Param::word(
-        "bids",
-        BidsWord::WORDS,
-        "exact",
+    Param::whole("queues", Unit::None, (1, 4096), 32)
+        .says("runs of SP-PIFO's and AIFO's authors: AFQ_32.properties", "Number of FIFOs, one for each round."),
+    Param::whole("bytes_per_round", Unit::Bytes, (1, 1_000_000_000), 1500)
+        .symbol("BpR")
+        .says("ours: a packet of Ethernet", "Bytes that a flow may send in a round."),
+    Param::word("bids", BidsWord::WORDS, "exact").says(
         "AFQQueue.java; sketch: Sharma et al. 2018",
         "Whether the last bids are kept flow by flow, or in a count-min sketch.",
     ),
-    Param::whole("rows", Unit::None, (1, 16), 2, "ours", "Rows of the sketch."),
-    Param::whole("columns", Unit::None, (1, 65_536), 1024, "ours", "Cells in a row of the sketch."),
+    Param::whole("rows", Unit::None, (1, 16), 2).says("ours", "Rows of the sketch."),
+    Param::whole("columns", Unit::None, (1, 65_536), 1024).says("ours", "Cells in a row of the sketch."),
 ];
 
 /// The declaration.
@@ -280,10 +263,7 @@ mod tests {
     use crate::params::Value;
 
     fn queue(pairs: &[(&'static str, Value)], limit: Limit) -> Afq {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Afq::new(&values, limit).unwrap()
     }
 
@@ -301,8 +281,7 @@ mod tests {
     #[test]
     fn a_packet_of_1514_bytes_must_fit_into_the_rounds() {
         for (bytes, fits) in [(757, false), (758, true)] {
-            let mut values = Values::new();
-            values.set("queues", Value::Whole(2)).set("bytes_per_round", Value::Whole(bytes));
+            let values = Values::of(&[("queues", Value::Whole(2)), ("bytes_per_round", Value::Whole(bytes))]);
             assert_eq!(Afq::new(&values, Limit::Packets(50)).is_ok(), fits, "2 rounds of {bytes}");
         }
     }
@@ -377,8 +356,7 @@ mod tests {
     #[test]
     fn a_link_that_could_send_nothing_is_refused() {
         for (queues, refused) in [(15, true), (16, false)] {
-            let mut values = Values::new();
-            values.set("bytes_per_round", Value::Whole(100)).set("queues", Value::Whole(queues));
+            let values = Values::of(&[("bytes_per_round", Value::Whole(100)), ("queues", Value::Whole(queues))]);
             assert_eq!(
                 Afq::new(&values, Limit::Packets(1)).err().map(|error| error.name),
                 refused.then_some("bytes_per_round")

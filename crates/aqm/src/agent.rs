@@ -27,21 +27,15 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
-use crate::params::{Kind, Param, Unit, Value};
+use crate::params::{Kind, Param, Unit};
 use crate::parts::independent;
 use crate::policy::{Context, Policy, QueueView, Verdict};
 use crate::Packet;
 use std::any::Any;
 
-const PARAMS: [Param; 1] = [Param {
-    name: "p",
-    symbol: "p",
-    unit: Unit::None,
-    kind: Kind::Real { low: 0.0, high: 1.0, open_low: false, open_high: false, auto: false },
-    default: Value::Real(0.0),
-    source: "nothing is dropped until it is set",
-    doc: "Probability of a drop or mark.",
-}];
+const PARAMS: [Param; 1] = [Param::real("p", Unit::None, Kind::real(0.0, 1.0), 0.0)
+    .symbol("p")
+    .says("nothing is dropped until it is set", "Probability of a drop or mark.")];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {

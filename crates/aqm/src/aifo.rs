@@ -56,7 +56,7 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{Kind, Param, Unit, Values};
 use crate::parts::flow_tags::{self, Ranks};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Verdict};
 use crate::Packet;
@@ -64,24 +64,17 @@ use std::collections::VecDeque;
 
 const PARAMS: [Param; 4] = [
     flow_tags::rank("AIFOQueue.java, with finish times; class: ranks of the senders"),
-    Param {
-        name: "k",
-        symbol: "k",
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: 1.0, open_low: false, open_high: true, auto: false },
-        default: Value::Real(0.1),
-        source: "AIFOQueue.java",
-        doc: "Share of the buffer up to which everything is admitted.",
-    },
-    Param::whole("window", Unit::None, (1, 1024), 20, "AIFOQueue.java", "Number of ranks that are kept."),
-    Param::whole(
-        "sampling",
+    Param::real(
+        "k",
         Unit::None,
-        (1, 10_000),
-        1,
-        "AIFOQueue.java",
-        "Arrivals for each one that enters the window.",
-    ),
+        Kind::Real { low: 0.0, high: 1.0, open_low: false, open_high: true, auto: false },
+        0.1,
+    )
+    .symbol("k")
+    .says("AIFOQueue.java", "Share of the buffer up to which everything is admitted."),
+    Param::whole("window", Unit::None, (1, 1024), 20).says("AIFOQueue.java", "Number of ranks that are kept."),
+    Param::whole("sampling", Unit::None, (1, 10_000), 1)
+        .says("AIFOQueue.java", "Arrivals for each one that enters the window."),
 ];
 
 /// The declaration.
@@ -205,16 +198,14 @@ mod tests {
     use super::*;
     use crate::discipline::Fifo;
     use crate::gate::Gate;
+    use crate::params::Value;
     use crate::random::Generator;
     use crate::{Discipline, Time};
 
     const CLASS: (&str, Value) = ("rank", Value::Choice("class"));
 
     fn aifo(pairs: &[(&'static str, Value)], limit: Limit) -> Aifo {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Aifo::new(&values, limit)
     }
 

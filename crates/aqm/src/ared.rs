@@ -109,66 +109,28 @@ const fn share(
     source: &'static str,
     doc: &'static str,
 ) -> Param {
-    Param {
-        name,
-        symbol,
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: 1.0, open_low: false, open_high: false, auto: false },
-        default: Value::Real(default),
-        source,
-        doc,
-    }
+    Param::real(name, Unit::None, Kind::real(0.0, 1.0), default).symbol(symbol).says(source, doc)
 }
 
 const PAPER: &str = "Floyd, Gummadi & Shenker 2001";
 
 const OWN: [Param; 10] = [
-    Param {
-        name: "interval",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: Kind::Real { low: 0.001, high: 1e6, open_low: false, open_high: false, auto: false },
-        default: Value::Real(0.5),
-        source: PAPER,
-        doc: "Time between two changes of max_p.",
-    },
+    Param::real("interval", Unit::Seconds, Kind::real(0.001, 1e6), 0.5)
+        .says(PAPER, "Time between two changes of max_p."),
     share("alpha", "\\alpha", 0.01, PAPER, "Step by which max_p rises, unless a quarter of max_p is less."),
     share("beta", "\\beta", 0.9, PAPER, "Factor by which max_p falls."),
     share("top", "", 0.5, PAPER, "max_p does not rise from here on."),
-    Param {
-        kind: Kind::Real { low: 0.0, high: 1.0, open_low: false, open_high: false, auto: true },
-        default: Value::Auto,
-        ..share("bottom", "", 0.0, "paper 0.01; ns-2, ns-3: less on fast links", "max_p does not fall from here on.")
-    },
+    Param::new("bottom", Unit::None, Kind::real(0.0, 1.0).or_auto(), Value::Auto)
+        .says("paper 0.01; ns-2, ns-3: less on fast links", "max_p does not fall from here on."),
     share("band_low", "", 0.4, PAPER, "Lower end of the band in which max_p stays, as a share of max_th - min_th."),
     share("band_high", "", 0.6, PAPER, "Upper end of the band in which max_p stays, as a share of max_th - min_th."),
-    Param {
-        name: "clamp",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: false },
-        default: Value::Flag(false),
-        source: "none of the references does",
-        doc: "Cut max_p off at bottom and top after a change.",
-    },
-    Param {
-        name: "target_delay",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: Kind::Real { low: 0.0, high: 1000.0, open_low: false, open_high: false, auto: false },
-        default: Value::Real(0.005),
-        source: "ns-2.35 (targetdelay_)",
-        doc: "Queueing delay that the automatic min_th aims at.",
-    },
-    Param {
-        name: "auto_w_q",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Forgetting::WORDS),
-        default: Value::Choice("one_second"),
-        source: "Floyd, Gummadi & Shenker 2001; ns-2.35: q_weight_ 0, -1, -2",
-        doc: "Time over which the average with the automatic weight forgets; a round trip is max(100 ms, 3 delays).",
-    },
+    Param::flag("clamp", false).says("none of the references does", "Cut max_p off at bottom and top after a change."),
+    Param::real("target_delay", Unit::Seconds, Kind::real(0.0, 1000.0), 0.005)
+        .says("ns-2.35 (targetdelay_)", "Queueing delay that the automatic min_th aims at."),
+    Param::word("auto_w_q", Forgetting::WORDS, "one_second").says(
+        "Floyd, Gummadi & Shenker 2001; ns-2.35: q_weight_ 0, -1, -2",
+        "Time over which the average with the automatic weight forgets; a round trip is max(100 ms, 3 delays).",
+    ),
 ];
 
 const GENTLE: [Param; 2] = gentle_params(true, "Floyd, Gummadi & Shenker 2001; ns-2.35");
@@ -388,8 +350,8 @@ mod tests {
 
     impl Bench {
         fn new(pairs: &[(&'static str, Value)]) -> Bench {
-            let mut values = Values::new();
-            values.set("min_th", Value::Real(10.0)).set("max_th", Value::Real(20.0)).set("w_q", Value::Real(1.0));
+            let mut values =
+                Values::of(&[("min_th", Value::Real(10.0)), ("max_th", Value::Real(20.0)), ("w_q", Value::Real(1.0))]);
             for &(name, value) in pairs {
                 values.set(name, value);
             }
@@ -486,8 +448,7 @@ mod tests {
     #[test]
     fn bottom_by_dialect() {
         let lowest = |dialect, rate_bps| {
-            let mut values = Values::new();
-            values.set("dialect", Value::Choice(dialect));
+            let values = Values::of(&[("dialect", Value::Choice(dialect))]);
             read(&values, &Link { rate_bps, delay_s: 0.01 }).unwrap().1.bottom
         };
         assert_eq!((lowest("paper", 10e6), lowest("paper", 1e9)), (0.01, 0.01));
@@ -576,10 +537,7 @@ mod tests {
     fn automatic_settings() {
         let link = Link { rate_bps: 100e6, delay_s: 0.01 };
         let read_with = |pairs: &[(&'static str, Value)]| {
-            let mut values = Values::new();
-            for &(name, value) in pairs {
-                values.set(name, value);
-            }
+            let values = Values::of(pairs);
             let core = read(&values, &link).unwrap().0;
             (core.settings().min_th, core.settings().max_th)
         };
@@ -590,8 +548,7 @@ mod tests {
         assert_eq!(read_with(&[("max_th", Value::Real(100.0))]), (62.5, 100.0));
         // One sample of 100 packets gives the weight.
         let weight = |rule: &'static str| {
-            let mut values = Values::new();
-            values.set("auto_w_q", Value::Choice(rule)).set("dialect", Value::Choice("ns2"));
+            let values = Values::of(&[("auto_w_q", Value::Choice(rule)), ("dialect", Value::Choice("ns2"))]);
             let mut core = read(&values, &link).unwrap().0;
             core.observe(&QueueView { packets: 100, bytes: 0, idle_since: None, contents: None }, Time::ZERO) / 100.0
         };
@@ -603,10 +560,7 @@ mod tests {
     #[test]
     fn values_that_do_not_fit_are_refused() {
         let refused = |pairs: &[(&'static str, Value)]| {
-            let mut values = Values::new();
-            for &(name, value) in pairs {
-                values.set(name, value);
-            }
+            let values = Values::of(pairs);
             read(&values, &LINK).err().map(|error| error.name)
         };
         assert_eq!(refused(&[("bottom", Value::Real(0.6))]), Some("bottom"));

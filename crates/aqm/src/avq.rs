@@ -66,7 +66,7 @@
 
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
-use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
+use crate::params::{words, Kind, Param, Unit, Values, Word};
 use crate::parts::capacity;
 use crate::parts::measure::{self, Measure};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
@@ -80,8 +80,7 @@ const fn real(
     source: &'static str,
     doc: &'static str,
 ) -> Param {
-    let kind = Kind::Real { low: 0.0, high, open_low: true, open_high: false, auto: false };
-    Param { name, symbol, unit: Unit::None, kind, default: Value::Real(default), source, doc }
+    Param::real(name, Unit::None, Kind::above(0.0, high), default).symbol(symbol).says(source, doc)
 }
 
 words! {
@@ -126,24 +125,15 @@ const PARAMS: [Param; 9] = [
         "Virtual capacity at first, as a share of the link's.",
     ),
     real("vq_limit", "", 1e3, 1.0, "ns-2.35 (buflim_)", "Size of the virtual queue, as a share of the buffer."),
-    Param::word(
-        "dialect",
-        Dialect::WORDS,
-        "paper",
+    Param::word("dialect", Dialect::WORDS, "paper").says(
         "Kunniyur & Srikant 2004",
         "The paper's adaptation to what arrives, or that of ns-2.35 to what is not dropped.",
     ),
-    Param::word(
-        "mode",
-        Mode::WORDS,
-        "drop",
+    Param::word("mode", Mode::WORDS, "drop").says(
         "ns-2.35 (markpkts_)",
         "drop: mark if possible, else drop; mark: packets that cannot be marked pass (needs ecn).",
     ),
-    Param::word(
-        "victim",
-        Victim::WORDS,
-        "arrival",
+    Param::word("victim", Victim::WORDS, "arrival").says(
         "ns-2.35 (drop_front_, markfront_)",
         "Which packet is marked or dropped: the arrival, or the oldest one waiting.",
     ),
@@ -326,6 +316,7 @@ mod tests {
     use super::*;
     use crate::discipline::Fifo;
     use crate::gate::Gate;
+    use crate::params::Value;
     use crate::random::Generator;
     use crate::{Discipline, Ecn};
 
@@ -345,10 +336,7 @@ mod tests {
     }
 
     fn avq(pairs: &[(&'static str, Value)]) -> Avq {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         read(&values, &LINK, LIMIT)
     }
 
@@ -380,10 +368,7 @@ mod tests {
     /// half a million, what was accepted as a share of the capacity, the share of it that was marked, and C_v/C at the
     /// end.
     fn settled(pairs: &[(&'static str, Value)], ecn: Ecn, load: f64) -> (f64, f64, f64) {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         let limit = Limit::Packets(20);
         let mut queue = behind(read(&values, &LINK, limit), limit, ecn.is_capable());
         let mut random = Generator::stream(9, "arrivals");

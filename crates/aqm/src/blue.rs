@@ -55,10 +55,6 @@ use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::{Packet, Time};
 use std::any::Any;
 
-const fn real(high: f64, open_low: bool) -> Kind {
-    Kind::Real { low: 0.0, high, open_low, open_high: false, auto: false }
-}
-
 words! {
     /// How often a long idle period lowers the probability.
     enum Idle {
@@ -70,51 +66,25 @@ words! {
 }
 
 const PARAMS: [Param; 5] = [
-    Param {
-        name: "d1",
-        symbol: "\\delta_1",
-        unit: Unit::None,
-        kind: real(1.0, false),
-        default: Value::Real(0.0025),
-        source: "Feng et al. 2002, with freeze 100 ms (the other pair: 0.02, 0.002)",
-        doc: "What a loss adds to the probability.",
-    },
-    Param {
-        name: "d2",
-        symbol: "\\delta_2",
-        unit: Unit::None,
-        kind: real(1.0, false),
-        default: Value::Real(0.00025),
-        source: "Feng et al. 2002, with freeze 100 ms",
-        doc: "What an idle link takes off the probability.",
-    },
-    Param {
-        name: "freeze",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: real(1000.0, true),
-        default: Value::Real(0.1),
-        source: "Feng et al. 2002 (10 or 100 ms)",
-        doc: "The probability changes only if its last change is longer ago than this.",
-    },
-    Param {
-        name: "threshold",
-        symbol: "L",
-        unit: Unit::QueueLength,
-        kind: Kind::Real { low: 0.0, high: f64::INFINITY, open_low: false, open_high: false, auto: true },
-        default: Value::Auto,
-        source: "Feng et al. 2002: the buffer, or a length L",
-        doc: "An arrival that finds more than this waiting counts as a loss too; \"auto\": only a full buffer does.",
-    },
-    Param {
-        name: "idle",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Idle::WORDS),
-        default: Value::Choice("per_freeze"),
-        source: "our choice, after a port to ns-3; once: the literal reading",
-        doc: "Whether a long idle period takes d2 off for each freeze time in it, or once.",
-    },
+    Param::real("d1", Unit::None, Kind::real(0.0, 1.0), 0.0025).symbol("\\delta_1").says(
+        "Feng et al. 2002, with freeze 100 ms (the other pair: 0.02, 0.002)",
+        "What a loss adds to the probability.",
+    ),
+    Param::real("d2", Unit::None, Kind::real(0.0, 1.0), 0.00025)
+        .symbol("\\delta_2")
+        .says("Feng et al. 2002, with freeze 100 ms", "What an idle link takes off the probability."),
+    Param::real("freeze", Unit::Seconds, Kind::above(0.0, 1000.0), 0.1).says(
+        "Feng et al. 2002 (10 or 100 ms)",
+        "The probability changes only if its last change is longer ago than this.",
+    ),
+    Param::new("threshold", Unit::QueueLength, Kind::real(0.0, f64::INFINITY).or_auto(), Value::Auto).symbol("L").says(
+        "Feng et al. 2002: the buffer, or a length L",
+        "An arrival that finds more than this waiting counts as a loss too; \"auto\": only a full buffer does.",
+    ),
+    Param::word("idle", Idle::WORDS, "per_freeze").says(
+        "our choice, after a port to ns-3; once: the literal reading",
+        "Whether a long idle period takes d2 off for each freeze time in it, or once.",
+    ),
 ];
 
 /// The declaration.
@@ -243,10 +213,7 @@ mod tests {
     use crate::{Discipline, Ecn};
 
     fn blue(pairs: &[(&'static str, Value)]) -> Blue {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Blue::new(&values)
     }
 

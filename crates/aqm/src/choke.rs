@@ -61,7 +61,7 @@ use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::average::Average;
 use crate::early_detection::{only, params, Defaults, Settings, Spacing, SHARED};
-use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
+use crate::params::{words, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::curve::{probability, Curve};
 use crate::parts::flow_match::{drop_pair, Draw};
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
@@ -100,42 +100,19 @@ words! {
 }
 
 const OWN: [Param; 4] = [
-    Param {
-        name: "dialect",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Dialect::WORDS),
-        default: Value::Choice("paper"),
-        source: "Pan, Prabhakar, Psounis 2000",
-        doc: "The paper's rule on the RED of 1993, or Linux sch_choke with its average, spacing and way to draw.",
-    },
-    Param {
-        name: "draws",
-        symbol: "m",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 1, high: 16 },
-        default: Value::Whole(1),
-        source: "Pan, Prabhakar, Psounis 2000; Linux",
-        doc: "Waiting packets that are compared with an arrival.",
-    },
-    Param {
-        name: "regions",
-        symbol: "k",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 1, high: 16 },
-        default: Value::Whole(1),
-        source: "basic CHOKe; more: its self-adjusting form",
-        doc: "Equal parts between the thresholds: in part i an arrival draws i times as many, above max_th k times.",
-    },
-    Param {
-        name: "ecn_over_max",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(OverMax::WORDS),
-        default: Value::Choice("auto"),
-        source: "auto: paper drop; linux mark",
-        doc: "Above max_th: drop, or mark if possible.",
-    },
+    Param::word("dialect", Dialect::WORDS, "paper").says(
+        "Pan, Prabhakar, Psounis 2000",
+        "The paper's rule on the RED of 1993, or Linux sch_choke with its average, spacing and way to draw.",
+    ),
+    Param::whole("draws", Unit::None, (1, 16), 1)
+        .symbol("m")
+        .says("Pan, Prabhakar, Psounis 2000; Linux", "Waiting packets that are compared with an arrival."),
+    Param::whole("regions", Unit::None, (1, 16), 1).symbol("k").says(
+        "basic CHOKe; more: its self-adjusting form",
+        "Equal parts between the thresholds: in part i an arrival draws i times as many, above max_th k times.",
+    ),
+    Param::word("ecn_over_max", OverMax::WORDS, "auto")
+        .says("auto: paper drop; linux mark", "Above max_th: drop, or mark if possible."),
 ];
 
 /// The declaration.
@@ -471,8 +448,7 @@ mod tests {
 
     #[test]
     fn thresholds_in_bytes_are_refused() {
-        let mut values = Values::new();
-        values.set("max_th", Value::QueueBytes(30_000.0));
+        let values = Values::of(&[("max_th", Value::QueueBytes(30_000.0))]);
         assert_eq!(Rules::read(&values, &LINK).err().unwrap().name, "max_th");
     }
 }

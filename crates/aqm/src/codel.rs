@@ -146,10 +146,7 @@ mod tests {
     const MS: f64 = 1.000_001e-3;
 
     fn bench(given: &[(&'static str, Value)]) -> Bench {
-        let mut values = Values::new();
-        for &(name, value) in given {
-            values.set(name, value);
-        }
+        let values = Values::of(given);
         let codel = Codel { set: Settings::read(&values).unwrap(), state: CodelState::default() };
         Bench { codel, random: Generator::stream(1, "none"), ecn: false, start: 1.0 }
     }
@@ -344,8 +341,7 @@ mod tests {
         }
         // The state has not moved: a packet with ECT(0) is the first to be hit.
         assert!(matches!(bench.ask(101.0, Some(20.0), 100_000, Ecn::Ect0), Verdict::Signal(_)));
-        let mut values = Values::new();
-        values.set("l4s", Value::Flag(true));
+        let values = Values::of(&[("l4s", Value::Flag(true))]);
         assert_eq!(Settings::read(&values).unwrap_err().name, "l4s");
     }
 }

@@ -63,7 +63,7 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
-use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
+use crate::params::{words, Param, ParamError, Values, Word};
 use crate::parts::curve::{probability, Linear};
 use crate::parts::distance::{self, Nearest};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
@@ -101,33 +101,21 @@ words! {
 }
 
 const OWN: [Param; 3] = [
-    Param {
-        name: "gentle",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: false },
-        default: Value::Flag(true),
-        source: "Dedu, Linck & Spies 2007, section III.A",
-        doc: "Between max_th and twice max_th the probability rises from max_p to 1 instead of jumping (not in linux).",
-    },
-    Param {
-        name: "forced_victim",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(ForcedVictim::WORDS),
-        default: Value::Choice("nearest"),
-        source: "our reading; arrival: ns-2.35 with the early victim changed",
-        doc: "Which packet is dropped past the end of the curve and when the buffer is full: the nearest too, or the arrival.",
-    },
-    Param {
-        name: "searched",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Searched::WORDS),
-        default: Value::Choice("with_arrival"),
-        source: "our reading; queue: Dedu, Linck & Spies 2007, section IV.B, to the letter",
-        doc: "Where the nearest is searched: among the arrival and those that wait, or only those that wait.",
-    },
+    Param::flag("gentle", true)
+        .says(
+            "Dedu, Linck & Spies 2007, section III.A",
+            "Between max_th and twice max_th the probability rises from max_p to 1 instead of jumping (not in linux).",
+        ),
+    Param::word("forced_victim", ForcedVictim::WORDS, "nearest")
+        .says(
+            "our reading; arrival: ns-2.35 with the early victim changed",
+            "Which packet is dropped past the end of the curve and when the buffer is full: the nearest too, or the arrival.",
+        ),
+    Param::word("searched", Searched::WORDS, "with_arrival")
+        .says(
+            "our reading; queue: Dedu, Linck & Spies 2007, section IV.B, to the letter",
+            "Where the nearest is searched: among the arrival and those that wait, or only those that wait.",
+        ),
 ];
 
 /// The declaration.
@@ -321,6 +309,7 @@ mod tests {
     use super::*;
     use crate::discipline::Fifo;
     use crate::gate::Gate;
+    use crate::params::Value;
     use crate::random::Generator;
     use crate::{Discipline, Time};
 
@@ -328,8 +317,8 @@ mod tests {
 
     /// A queue whose average is what an arrival finds, and whose early test always hits from min_th = 3 on (not at 3).
     fn hitting(limit: u64, ecn: bool, more: &[(&'static str, Value)]) -> Fifo {
-        let mut values = Values::new();
-        values.set("min_th", Value::Real(3.0)).set("max_th", Value::Real(100.0)).set("w_q", Value::Real(1.0));
+        let mut values =
+            Values::of(&[("min_th", Value::Real(3.0)), ("max_th", Value::Real(100.0)), ("w_q", Value::Real(1.0))]);
         for &(name, value) in more {
             values.set(name, value);
         }
@@ -448,8 +437,7 @@ mod tests {
     fn overflow_victim_is_not_a_parameter_here() {
         assert_eq!(COMMON[SHARED - 1].name, "overflow_victim");
         assert!(SPEC.param("overflow_victim").is_none() && SPEC.param("max_packet").is_some());
-        let mut values = Values::new();
-        values.set("dialect", Value::Choice("linux"));
+        let mut values = Values::of(&[("dialect", Value::Choice("linux"))]);
         assert_eq!((SPEC.check)(&values, &LINK).unwrap_err().name, "gentle");
         values.set("gentle", Value::Flag(false));
         assert!((SPEC.check)(&values, &LINK).is_ok());

@@ -45,7 +45,7 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{Param, Unit, Values};
 use crate::parts::capacity;
 use crate::parts::distance::{self, Nearest};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
@@ -53,15 +53,10 @@ use crate::ring::Ring;
 use crate::Packet;
 
 const OWN: [Param; 2] = [
-    Param {
-        name: "scan",
-        symbol: "N",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 0, high: 1_000_000 },
-        default: Value::Whole(0),
-        source: "our choice; Dedu, Linck & Spies 2007, section IV.B leave N open",
-        doc: "How many packets of the queue, counted from its tail, are compared with the arrival; 0: all of them.",
-    },
+    Param::whole("scan", Unit::None, (0, 1_000_000), 0).symbol("N").says(
+        "our choice; Dedu, Linck & Spies 2007, section IV.B leave N open",
+        "How many packets of the queue, counted from its tail, are compared with the arrival; 0: all of them.",
+    ),
     capacity::CAPACITY_RULE,
 ];
 
@@ -147,15 +142,13 @@ mod tests {
     use super::*;
     use crate::discipline::Fifo;
     use crate::gate::Gate;
+    use crate::params::Value;
     use crate::random::Generator;
     use crate::{Discipline, Time};
 
     /// Distances of those that die, with 0 for the arrival, when packets arrive from these distances and none leaves.
     fn dead(limit: Limit, more: &[(&'static str, Value)], packets: &[(u8, u32)]) -> Vec<u8> {
-        let mut values = Values::new();
-        for &(name, value) in more {
-            values.set(name, value);
-        }
+        let values = Values::of(more);
         let policy = DdTail::new(&values, limit);
         let random = Generator::custom(|| panic!("nothing is drawn"));
         let mut queue = Fifo::new(Gate::new(Box::new(policy), limit, true, random));

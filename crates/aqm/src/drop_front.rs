@@ -95,8 +95,7 @@ mod tests {
 
     /// Which packets die, by size, when packets of these sizes arrive and none leaves; and how many wait in the end.
     fn victims(rule: &'static str, limit: Limit, sizes: &[u32]) -> (Vec<u32>, u64) {
-        let mut values = Values::new();
-        values.set("capacity_rule", Value::Choice(rule));
+        let values = Values::of(&[("capacity_rule", Value::Choice(rule))]);
         let policy = DropFront { room: capacity::room(&values, limit) };
         let mut queue = Fifo::new(Gate::new(Box::new(policy), limit, false, Generator::stream(1, "queue")));
         let mut dead = Vec::new();

@@ -36,7 +36,7 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
-use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
+use crate::params::{words, Param, Values, Word};
 use crate::parts::{capacity, pick};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
 use crate::Packet;
@@ -53,15 +53,10 @@ words! {
 
 const PARAMS: [Param; 2] = [
     capacity::CAPACITY_RULE,
-    Param {
-        name: "candidates",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Candidates::WORDS),
-        default: Value::Choice("queue"),
-        source: "RFC 2309, section 2; with_arrival: ns-2.35 (drop_rand_)",
-        doc: "Which packets the victim is drawn from: those that wait, or those and the arrival.",
-    },
+    Param::word("candidates", Candidates::WORDS, "queue").says(
+        "RFC 2309, section 2; with_arrival: ns-2.35 (drop_rand_)",
+        "Which packets the victim is drawn from: those that wait, or those and the arrival.",
+    ),
 ];
 
 /// The declaration.
@@ -129,14 +124,14 @@ mod tests {
     use super::*;
     use crate::discipline::Fifo;
     use crate::gate::Gate;
+    use crate::params::Value;
     use crate::random::Generator;
     use crate::{Discipline, Time};
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::Arc;
 
     fn queue(candidates: &'static str, limit: Limit, random: Generator) -> Fifo {
-        let mut values = Values::new();
-        values.set("candidates", Value::Choice(candidates));
+        let values = Values::of(&[("candidates", Value::Choice(candidates))]);
         Fifo::new(Gate::new(Box::new(DropRandom::new(&values, limit)), limit, false, random))
     }
 

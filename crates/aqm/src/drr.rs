@@ -44,7 +44,7 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
-use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
+use crate::params::{words, Param, Unit, Values, Word};
 use crate::parts::class_fifos::End;
 use crate::parts::classful::Classful;
 use crate::parts::deficit_round::{DeficitRound, Place, Price, Rounds, Victim};
@@ -73,42 +73,18 @@ words! {
 }
 
 const PARAMS: [Param; 4] = [
-    Param {
-        name: "buckets",
-        symbol: "n",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 1, high: 65_536 },
-        default: Value::Whole(10),
-        source: "ns-2.35, ns-default.tcl",
-        doc: "FIFOs among which flows are spread.",
-    },
-    Param {
-        name: "quantum",
-        symbol: "Q",
-        unit: Unit::Bytes,
-        kind: Kind::Whole { low: 1, high: 1_000_000 },
-        default: Value::Whole(250),
-        source: "ns-2.35",
-        doc: "Bytes that a bucket earns in each turn.",
-    },
-    Param {
-        name: "classify",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Classify::WORDS),
-        default: Value::Choice("hash"),
-        source: "ns-2.35 hashes; modulo is ours",
-        doc: "How a flow finds its bucket: by a hash of its key, or by the key modulo the number of buckets.",
-    },
-    Param {
-        name: "victim",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Dropped::WORDS),
-        default: Value::Choice("longest_head"),
-        source: "ns-2.35",
-        doc: "Which packet of the bucket with the most bytes is dropped when the buffer is full.",
-    },
+    Param::whole("buckets", Unit::None, (1, 65_536), 10)
+        .symbol("n")
+        .says("ns-2.35, ns-default.tcl", "FIFOs among which flows are spread."),
+    Param::whole("quantum", Unit::Bytes, (1, 1_000_000), 250)
+        .symbol("Q")
+        .says("ns-2.35", "Bytes that a bucket earns in each turn."),
+    Param::word("classify", Classify::WORDS, "hash").says(
+        "ns-2.35 hashes; modulo is ours",
+        "How a flow finds its bucket: by a hash of its key, or by the key modulo the number of buckets.",
+    ),
+    Param::word("victim", Dropped::WORDS, "longest_head")
+        .says("ns-2.35", "Which packet of the bucket with the most bytes is dropped when the buffer is full."),
 ];
 
 /// The declaration.
@@ -165,12 +141,12 @@ impl Place for Buckets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
     use crate::parts::classful::Schedule as _;
     use crate::Time;
 
     fn built(pairs: &[(&'static str, Value)], limit: Limit) -> Drr {
-        let mut values = Values::new();
-        values.set("classify", Value::Choice("modulo"));
+        let mut values = Values::of(&[("classify", Value::Choice("modulo"))]);
         for &(name, value) in pairs {
             values.set(name, value);
         }

@@ -39,18 +39,13 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, replacing, Defaults, EarlyDetection, Settings, SHARED};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{Kind, Param, ParamError, Unit, Values};
 use crate::parts::curve::{probability, Shaped};
 
-const GAMMA: Param = Param {
-    name: "gamma",
-    symbol: "\\gamma",
-    unit: Unit::None,
-    kind: Kind::Real { low: 0.0, high: 1.0, open_low: false, open_high: false, auto: false },
-    default: Value::Real(0.96),
-    source: "Zheng & Atiquzzaman 2000, as two ports have it",
-    doc: "Bend of the curve: the probability half-way between the thresholds is 1 - gamma.",
-};
+const GAMMA: Param = Param::real("gamma", Unit::None, Kind::real(0.0, 1.0), 0.96).symbol("\\gamma").says(
+    "Zheng & Atiquzzaman 2000, as two ports have it",
+    "Bend of the curve: the probability half-way between the thresholds is 1 - gamma.",
+);
 
 const COMMON: [Param; SHARED] = replacing(
     params(Defaults {
@@ -63,15 +58,10 @@ const COMMON: [Param; SHARED] = replacing(
     GAMMA,
 );
 
-const OWN: [Param; 1] = [Param {
-    name: "count_spacing",
-    symbol: "",
-    unit: Unit::None,
-    kind: Kind::Flag { auto: false },
-    default: Value::Flag(false),
-    source: "our reading: the paper is not known to have it",
-    doc: "RED's spacing of drops by the count since the last one; off: each packet is drawn independently with p_b.",
-}];
+const OWN: [Param; 1] = [Param::flag("count_spacing", false).says(
+    "our reading: the paper is not known to have it",
+    "RED's spacing of drops by the count since the last one; off: each packet is drawn independently with p_b.",
+)];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
@@ -128,6 +118,7 @@ crate::early_detection_policy!(Dsred);
 mod tests {
     use super::*;
     use crate::gate::{Fate, Gate};
+    use crate::params::Value;
     use crate::policy::{Limit, QueueView, Reason};
     use crate::random::Generator;
     use crate::{Packet, Time};
@@ -135,8 +126,8 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn curve(gamma: f64) -> impl Fn(f64) -> f64 {
-        let mut values = Values::new();
-        values.set("min_th", Value::Real(10.0)).set("max_th", Value::Real(30.0)).set("gamma", Value::Real(gamma));
+        let values =
+            Values::of(&[("min_th", Value::Real(10.0)), ("max_th", Value::Real(30.0)), ("gamma", Value::Real(gamma))]);
         move |average| (SPEC.curve.unwrap())(&values, &LINK, average)
     }
 
@@ -187,8 +178,7 @@ mod tests {
     fn each_packet_is_drawn_on_its_own() {
         // Spaced, the gaps are uniform on 1..24 (paper), 25..49 (ns-2 and ns-3, which wait), 1..25 (linux).
         for (dialect, longest) in [("paper", 24), ("ns2", 49), ("ns3", 49), ("linux", 25)] {
-            let mut values = Values::new();
-            values.set("dialect", Value::Choice(dialect)).set("mean_packet", Value::Real(500.0));
+            let mut values = Values::of(&[("dialect", Value::Choice(dialect)), ("mean_packet", Value::Real(500.0))]);
             let at = drops(&mut values, 48, 200_000);
             let pairs = at.windows(2).filter(|pair| pair[1] == pair[0] + 1).count() as f64;
             let n = at.len() as f64;
@@ -202,8 +192,7 @@ mod tests {
 
     #[test]
     fn waiting_needs_spacing() {
-        let mut values = Values::new();
-        values.set("dialect", Value::Choice("ns2")).set("wait", Value::Flag(true));
+        let mut values = Values::of(&[("dialect", Value::Choice("ns2")), ("wait", Value::Flag(true))]);
         assert_eq!(read(&values, &LINK).err().unwrap().name, "wait");
         values.set("count_spacing", Value::Flag(true));
         assert!(read(&values, &LINK).is_ok());

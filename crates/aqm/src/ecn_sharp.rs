@@ -56,14 +56,13 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{Kind, Param, Unit, Values};
 use crate::policy::{Context, Needs, Policy, QueueView, Verdict};
 use crate::{Packet, Time};
 use std::any::Any;
 
 const fn time(name: &'static str, default: f64, source: &'static str, doc: &'static str) -> Param {
-    let kind = Kind::Real { low: 0.0, high: 1e6, open_low: false, open_high: false, auto: false };
-    Param { name, symbol: "", unit: Unit::Seconds, kind, default: Value::Real(default), source, doc }
+    Param::real(name, Unit::Seconds, Kind::real(0.0, 1e6), default).says(source, doc)
 }
 
 const PARAMS: [Param; 3] = [
@@ -213,6 +212,7 @@ impl Policy for EcnSharp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
     use crate::random::Generator;
     use crate::Ecn;
 
@@ -220,11 +220,11 @@ mod tests {
     const TICK: f64 = 1.0 / 1024.0;
 
     fn bench() -> EcnSharp {
-        let mut values = Values::new();
-        values
-            .set("instant_threshold", Value::Real(16.0 * TICK))
-            .set("persistent_target", Value::Real(4.0 * TICK))
-            .set("persistent_interval", Value::Real(64.0 * TICK));
+        let values = Values::of(&[
+            ("instant_threshold", Value::Real(16.0 * TICK)),
+            ("persistent_target", Value::Real(4.0 * TICK)),
+            ("persistent_interval", Value::Real(64.0 * TICK)),
+        ]);
         EcnSharp::new(&values)
     }
 

@@ -50,7 +50,7 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, without_linux, Defaults, EarlyDetection, Settings, SHARED};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{Kind, Param, ParamError, Unit, Values};
 use crate::parts::curve::{probability, Linear};
 use crate::parts::moving_max_p::{gentle_params, line};
 use crate::policy::{Context, QueueView, Verdict};
@@ -67,8 +67,14 @@ const fn number(
     source: &'static str,
     doc: &'static str,
 ) -> Param {
-    let kind = Kind::Real { low, high, open_low: low == 0.0, open_high: false, auto: false };
-    Param { name, symbol, unit: Unit::None, kind, default: Value::Real(default), source, doc }
+    Param::real(
+        name,
+        Unit::None,
+        Kind::Real { low, high, open_low: low == 0.0, open_high: false, auto: false },
+        default,
+    )
+    .symbol(symbol)
+    .says(source, doc)
 }
 
 const OWN: [Param; 4] = [
@@ -178,6 +184,7 @@ crate::early_detection_policy!(FengRed, {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
     use crate::policy::Limit;
     use crate::random::Generator;
     use crate::Time;
@@ -185,8 +192,7 @@ mod tests {
     /// max_p after each arrival, the average being the queue found; thresholds 5 and 15.
     fn max_ps(pairs: &[(&'static str, Value)], found: &[u64]) -> Vec<f64> {
         let link = Link { rate_bps: 10e6, delay_s: 0.02 };
-        let mut values = Values::new();
-        values.set("w_q", Value::Real(1.0)).set("max_p", Value::Real(0.3));
+        let mut values = Values::of(&[("w_q", Value::Real(1.0)), ("max_p", Value::Real(0.3))]);
         for &(name, value) in pairs {
             values.set(name, value);
         }
@@ -253,8 +259,7 @@ mod tests {
     fn factors_are_parameters_and_bounds_must_fit() {
         near(&max_ps(&[("alpha", Value::Real(5.0)), ("beta", Value::Real(4.0))], &[0, 16]), &[0.06, 0.24]);
         assert!(!SPEC.param("beta").unwrap().allows(Value::Real(0.9)));
-        let mut values = Values::new();
-        values.set("bottom", Value::Real(0.5)).set("top", Value::Real(0.4));
+        let values = Values::of(&[("bottom", Value::Real(0.5)), ("top", Value::Real(0.4))]);
         assert_eq!(read(&values, &Link { rate_bps: 1e6, delay_s: 0.0 }).err().unwrap().name, "bottom");
     }
 }

@@ -161,24 +161,15 @@ const fn real(
     source: &'static str,
     doc: &'static str,
 ) -> Param {
-    Param {
-        name,
-        symbol,
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: f64::INFINITY, open_low: true, open_high: false, auto: false },
-        default: Value::Real(default),
-        source,
-        doc,
-    }
+    Param::real(name, Unit::None, Kind::above(0.0, f64::INFINITY), default).symbol(symbol).says(source, doc)
 }
 
 const fn word(name: &'static str, words: &'static [&'static str], doc: &'static str) -> Param {
-    let (kind, default) = (Kind::Choice(words), Value::Choice(words[0]));
-    Param { name, symbol: "", unit: Unit::None, kind, default, source: OURS, doc }
+    Param::word(name, words, words[0]).says(OURS, doc)
 }
 
 const fn up_to_one(param: Param) -> Param {
-    Param { kind: Kind::Real { low: 0.0, high: 1.0, open_low: true, open_high: false, auto: false }, ..param }
+    Param { kind: Kind::above(0.0, 1.0), ..param }
 }
 
 const fn seconds(param: Param, low: f64, auto: bool) -> Param {
@@ -260,15 +251,10 @@ const OWN: [Param; 16] = [
         LoadOver::WORDS,
         "Intended reading: z is lambda over AVQ's virtual capacity, C, or C times YELLOW's function of the queue.",
     ),
-    Param {
-        name: "accumulate",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: false },
-        default: Value::Flag(false),
-        source: "FLoadAutoRED, Table 6.1; on: YELLOW",
-        doc: "The load moves the last probability at the end of each slot, as in YELLOW, not p_a at each arrival.",
-    },
+    Param::flag("accumulate", false).says(
+        "FLoadAutoRED, Table 6.1; on: YELLOW",
+        "The load moves the last probability at the end of each slot, as in YELLOW, not p_a at each arrival.",
+    ),
     real(
         "gamma",
         "\\gamma",
@@ -279,15 +265,10 @@ const OWN: [Param; 16] = [
     real("rho", "\\rho", 0.98, "AVQ", "Utilisation at which AVQ's virtual capacity stands still."),
     up_to_one(real("kappa", "\\kappa", 0.5, OURS, "AVQ's virtual capacity is at least this part of C.")),
     real("delta", "\\Delta", 11.25, "FLoadAutoRED, Table 6.2", "How strongly the load acts, packets/s."),
-    Param {
-        name: "delta_norm",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: true },
-        default: Value::Auto,
-        source: OURS,
-        doc: "Delta/C as at 3750 packets/s whatever C is; auto: yes for the intended reading, no for the literal one.",
-    },
+    Param::switch("delta_norm").says(
+        OURS,
+        "Delta/C as at 3750 packets/s whatever C is; auto: yes for the intended reading, no for the literal one.",
+    ),
     real(
         "stable_interval",
         "\\delta",

@@ -50,7 +50,7 @@
 
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
-use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
+use crate::params::{words, Param, Values, Word};
 use crate::parts::class_fifos::{ClassFifos, End};
 use crate::parts::class_weights::{self, class_of, CLASSES};
 use crate::parts::classful::{Classful, Schedule};
@@ -73,15 +73,10 @@ words! {
     }
 }
 
-const PARAMS: [Param; 1] = [Param {
-    name: "virtual_time",
-    symbol: "V",
-    unit: Unit::None,
-    kind: Kind::Choice(VirtualTime::WORDS),
-    default: Value::Choice("fluid"),
-    source: "Demers, Keshav, Shenker 1989; self_clocked: Golestani 1994",
-    doc: "The round number of the fluid model, or the finish tag of the packet sent last.",
-}];
+const PARAMS: [Param; 1] = [Param::word("virtual_time", VirtualTime::WORDS, "fluid").symbol("V").says(
+    "Demers, Keshav, Shenker 1989; self_clocked: Golestani 1994",
+    "The round number of the fluid model, or the finish tag of the packet sent last.",
+)];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
@@ -311,13 +306,11 @@ impl Schedule for Fq {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
     use crate::random::Generator;
 
     fn fq(pairs: &[(&'static str, Value)], bytes_per_second: f64, limit: Limit) -> Fq {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Fq::new(&values, &Link { rate_bps: 8.0 * bytes_per_second, delay_s: 0.0 }, limit)
     }
 

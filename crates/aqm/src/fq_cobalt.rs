@@ -45,16 +45,14 @@
 //! assert!(dropped[0].len() == 4 && dropped[1].is_empty(), "{dropped:?}");
 //! ```
 
-use crate::catalogue::{AqmSpec, Built};
+use crate::catalogue::AqmSpec;
 use crate::cobalt::{Cobalt, Settings, NS3_PARAMS};
 use crate::default_limit::DefaultLimit;
-use crate::discipline::{Admitted, OnDrop};
-use crate::gate::Counters;
 use crate::params::{ParamError, Values};
-use crate::parts::fair::{self, FairQueues};
-use crate::policy::{Context, Limit, Reason, Verdict};
-use crate::random::Generator;
-use crate::{Discipline, Link, Packet, Time};
+use crate::parts::fair;
+use crate::parts::flow_aqm::{FlowAqm, FlowQueues, Queues};
+use crate::policy::{Context, Reason, Verdict};
+use crate::{Link, Packet, Time};
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
@@ -70,118 +68,66 @@ pub const SPEC: AqmSpec = AqmSpec {
     limit: DefaultLimit::Packets { packets: 10_240, source: "ns-3 FqCobaltQueueDisc" },
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, limit| {
-        let (cobalt, fair) = read(values, link)?;
-        Ok(Built::Discipline(Box::new(move |ecn, random| {
-            Box::new(FqCobalt::new(cobalt, fair, limit, ecn, random)) as Box<dyn Discipline>
-        })))
+        let (aqm, fair) = read(values, link)?;
+        Ok(FlowQueues::built(aqm, fair, limit))
     },
     curve: None,
 };
 
-fn read(values: &Values, link: &Link) -> Result<(Settings, fair::Settings), ParamError> {
-    Ok((Settings::of_ns3(values, link)?, fair::Settings::read(values, fair::Rules::NS3)?))
+fn read(values: &Values, link: &Link) -> Result<(CobaltInEach, fair::Settings), ParamError> {
+    let cobalt = Cobalt::new(Settings::of_ns3(values, link)?);
+    Ok((CobaltInEach(cobalt), fair::Settings::read(values, fair::Rules::NS3)?))
 }
 
-/// The discipline.
-pub struct FqCobalt {
-    /// The queues and their scheduler.
-    fair: FairQueues,
-    /// COBALT's state at the start.
-    fresh: Cobalt,
-    /// COBALT in each queue.
-    cobalts: Vec<Cobalt>,
-    /// Packets or bytes of all queues.
-    limit: Limit,
-    /// Whether packets are marked.
-    ecn: bool,
-    /// Random numbers.
-    random: Generator,
-    /// Counts since the last reset.
-    counters: Counters,
-}
+/// COBALT in every queue, as it is at the start.
+struct CobaltInEach(Cobalt);
 
-impl FqCobalt {
-    fn new(set: Settings, fair: fair::Settings, limit: Limit, ecn: bool, mut random: Generator) -> Self {
-        let fair = FairQueues::new(fair, &mut random);
-        let fresh = Cobalt::new(set);
-        let cobalts = vec![fresh.clone(); fair.len()];
-        FqCobalt { fair, fresh, cobalts, limit, ecn, random, counters: Counters::default() }
+impl FlowAqm for CobaltInEach {
+    type State = Cobalt;
+
+    fn fresh(&self) -> Cobalt {
+        self.0.clone()
     }
-}
 
-impl Discipline for FqCobalt {
-    fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
-        self.counters.arrivals += 1;
-        self.counters.arrived_bytes += u64::from(packet.size);
-        let (queue, fresh) = self.fair.classify(packet.flow);
-        if fresh {
-            self.cobalts[queue] = self.fresh.clone();
+    fn arrive(
+        &mut self,
+        cobalt: &mut Cobalt,
+        queue: usize,
+        packet: &mut Packet,
+        _dscp: u8,
+        now: Time,
+        queues: &mut Queues,
+    ) -> Result<bool, Reason> {
+        if queues.activates_and_fits(queue, packet) {
+            return Ok(false);
         }
-        self.fair.activate(queue);
-        if !self.fair.fits(queue, &packet, self.limit) {
-            self.cobalts[queue].full(now.seconds());
-            self.counters.drop(Reason::Overflow);
-            on_drop(&packet, Reason::Overflow);
+        cobalt.full(now.seconds());
+        Err(Reason::Overflow)
+    }
+
+    fn leave(
+        &mut self,
+        cobalt: &mut Cobalt,
+        queue: usize,
+        now: Time,
+        queues: &mut Queues,
+    ) -> Option<(Packet, Option<Reason>)> {
+        let Some(mut packet) = queues.fair.pop(queue) else {
+            cobalt.empty(now.seconds());
             return None;
-        }
-        packet.admit(now);
-        self.fair.push(queue, packet);
-        // Once is enough for a limit in packets, as ns-3 has it.
-        while self.fair.exceeds(self.limit) {
-            self.fair.drop_batch(&mut self.counters, on_drop);
-        }
-        // It was the last of its queue: if it is gone, all are.
-        (self.fair.packets_in(queue) > 0).then_some(Admitted(false))
-    }
-
-    fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
-        while let Some(queue) = self.fair.turn() {
-            while let Some(mut packet) = self.fair.pop(queue) {
-                let last = self.fair.packets_in(queue) == 0;
-                let victims = &mut Vec::new();
-                let mut cx = Context { now, ecn: self.ecn, has_room: true, random: &mut self.random, victims };
-                let dropped = match self.cobalts[queue].decide(&packet, last, &mut cx) {
-                    Verdict::Drop(reason) => Some(reason),
-                    Verdict::Signal(reason) => (!self.counters.mark(&mut packet, self.ecn)).then_some(reason),
-                    Verdict::Mark => {
-                        self.counters.mark(&mut packet, self.ecn);
-                        None
-                    }
-                    Verdict::Pass | Verdict::Victims { .. } => None,
-                };
-                if let Some(reason) = dropped {
-                    self.counters.drop(reason);
-                    on_drop(&packet, reason);
-                    continue;
-                }
-                self.fair.charge(queue, packet.size);
-                self.counters.depart(&packet);
-                return Some(packet);
+        };
+        let (ecn, victims) = (queues.ecn, &mut Vec::new());
+        let mut cx = Context { now, ecn, has_room: true, random: &mut queues.random, victims };
+        let dropped = match cobalt.decide(&packet, queues.fair.packets_in(queue) == 0, &mut cx) {
+            Verdict::Drop(reason) => Some(reason),
+            Verdict::Signal(reason) => (!queues.counters.mark(&mut packet, ecn)).then_some(reason),
+            Verdict::Mark => {
+                queues.counters.mark(&mut packet, ecn);
+                None
             }
-            self.cobalts[queue].empty(now.seconds());
-            self.fair.emptied(queue);
-        }
-        None
-    }
-
-    fn packets(&self) -> u64 {
-        self.fair.packets()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.fair.bytes()
-    }
-
-    fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    fn reset_counters(&mut self) {
-        self.counters = Counters::default();
-    }
-
-    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.fair.gauges(out);
+            Verdict::Pass | Verdict::Victims { .. } => None,
+        };
+        Some((packet, dropped))
     }
 }
 
@@ -189,19 +135,20 @@ impl Discipline for FqCobalt {
 mod tests {
     use super::*;
     use crate::params::Value;
-    use crate::Ecn;
+    use crate::policy::Limit;
+    use crate::random::Generator;
+    use crate::{Discipline, Ecn};
 
-    fn build(given: &[(&'static str, Value)], limit: Limit, ecn: bool) -> FqCobalt {
-        let mut values = Values::new();
-        values.set("classify", Value::Choice("perfect"));
+    fn build(given: &[(&'static str, Value)], limit: Limit, ecn: bool) -> FlowQueues<CobaltInEach> {
+        let mut values = Values::of(&[("classify", Value::Choice("perfect"))]);
         for &(name, value) in given {
             values.set(name, value);
         }
-        let (cobalt, fair) = read(&values, &Link { rate_bps: 10e6, delay_s: 0.0 }).unwrap();
-        FqCobalt::new(cobalt, fair, limit, ecn, Generator::stream(1, "queue"))
+        let (aqm, fair) = read(&values, &Link { rate_bps: 10e6, delay_s: 0.0 }).unwrap();
+        FlowQueues::new(aqm, fair, limit, ecn, Generator::stream(1, "queue"))
     }
 
-    fn fill(queue: &mut FqCobalt, flow: u64, packets: u32, ecn: Ecn) -> Vec<(u64, u32)> {
+    fn fill(queue: &mut FlowQueues<CobaltInEach>, flow: u64, packets: u32, ecn: Ecn) -> Vec<(u64, u32)> {
         let mut died = Vec::new();
         for tag in 0..packets {
             let packet = Packet { tag, ecn, ..Packet::new(flow, 1500) };
@@ -210,10 +157,10 @@ mod tests {
         died
     }
 
-    fn p_blue(queue: &FqCobalt, of: usize) -> f64 {
+    fn p_blue(queue: &FlowQueues<CobaltInEach>, of: usize) -> f64 {
         use crate::policy::Policy;
         let mut found = f64::NAN;
-        queue.cobalts[of].gauges(&mut |name, value| found = if name == "p_blue" { value } else { found });
+        queue.states[of].gauges(&mut |name, value| found = if name == "p_blue" { value } else { found });
         found
     }
 
@@ -223,8 +170,7 @@ mod tests {
         let ns3 =
             ["target", "interval", "increment", "decrement", "blue_threshold", "ns3_clock", "ce_threshold", "l4s"];
         assert_eq!(names, ns3);
-        let mut values = Values::new();
-        values.set("l4s", Value::Flag(true));
+        let values = Values::of(&[("l4s", Value::Flag(true))]);
         assert_eq!(read(&values, &Link { rate_bps: 1e6, delay_s: 0.0 }).err().unwrap().name, "l4s");
     }
 
@@ -240,7 +186,7 @@ mod tests {
     #[test]
     fn a_flow_that_has_the_whole_limit_loses_its_arrival_and_its_blue_learns() {
         let mut queue = build(&[], Limit::Packets(10), false);
-        let arrive = |queue: &mut FqCobalt, ms: f64| {
+        let arrive = |queue: &mut FlowQueues<CobaltInEach>, ms: f64| {
             queue.enqueue(Packet::new(1, 1500), Time::from_seconds(ms * 1e-3), &mut |_, _| {}).is_some()
         };
         assert_eq!((0..10).filter(|_| arrive(&mut queue, 1.0)).count(), 10);

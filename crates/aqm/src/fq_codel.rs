@@ -76,27 +76,21 @@
 //! assert_eq!(queue.dequeue(Time::ZERO, &mut |_, _| {}).unwrap().flow, 2);
 //! ```
 
-use crate::catalogue::{AqmSpec, Built};
+use crate::catalogue::AqmSpec;
 use crate::default_limit::DefaultLimit;
-use crate::discipline::{Admitted, OnDrop};
-use crate::gate::Counters;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
 use crate::parts::codel::{self, CodelState, Dialect};
-use crate::parts::fair::{self, FairQueues};
+use crate::parts::fair;
+use crate::parts::flow_aqm::{FlowAqm, FlowQueues, Queues};
 use crate::parts::selector::{self, Selector};
-use crate::policy::{Limit, Reason, Verdict};
-use crate::random::Generator;
-use crate::{Discipline, Header, Packet, Time};
+use crate::policy::{Reason, Verdict};
+use crate::{Packet, Time};
 
-const OWN: [Param; 1] = [Param {
-    name: "memory_limit",
-    symbol: "",
-    unit: Unit::Bytes,
-    kind: Kind::Real { low: 1.0, high: f64::INFINITY, open_low: false, open_high: false, auto: true },
-    default: Value::Auto,
-    source: "Linux: 32 MiB",
-    doc: "Limit of the memory, tested beside the limit of packets; auto is 32 MiB for linux, else none.",
-}];
+const OWN: [Param; 1] =
+    [Param::new("memory_limit", Unit::Bytes, Kind::real(1.0, f64::INFINITY).or_auto(), Value::Auto).says(
+        "Linux: 32 MiB",
+        "Limit of the memory, tested beside the limit of packets; auto is 32 MiB for linux, else none.",
+    )];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
@@ -110,19 +104,15 @@ pub const SPEC: AqmSpec = AqmSpec {
     params: &[&codel::PARAMS, &fair::PARAMS, &OWN, &selector::PARAMS],
     linux: false,
     limit: DefaultLimit::Packets { packets: 10_240, source: "RFC 8290, 5.2.3; Linux sch_fq_codel" },
-    check: &|values, _| read(values).and_then(|_| Selector::read(values)).map(|_| ()),
+    check: &|values, _| read(values).map(|_| ()),
     build: &|values, _, limit| {
-        let (codel, fair, memory) = read(values)?;
-        let selector = Selector::read(values)?;
-        Ok(Built::Discipline(Box::new(move |ecn, random| {
-            Box::new(FqCodel { selector, ..FqCodel::new(codel, fair, limit, memory, ecn, random) })
-                as Box<dyn Discipline>
-        })))
+        let (aqm, fair) = read(values)?;
+        Ok(FlowQueues::built(aqm, fair, limit))
     },
     curve: None,
 };
 
-fn read(values: &Values) -> Result<(codel::Settings, fair::Settings, u64), ParamError> {
+fn read(values: &Values) -> Result<(CoDelInEach, fair::Settings), ParamError> {
     let codel = codel::Settings::read(values)?;
     let (rules, automatic) = match codel.dialect() {
         Dialect::Rfc => (fair::Rules::RFC, u64::MAX),
@@ -130,158 +120,94 @@ fn read(values: &Values) -> Result<(codel::Settings, fair::Settings, u64), Param
         Dialect::Ns3 => (fair::Rules::NS3, u64::MAX),
     };
     let memory = values.number(&OWN, "memory_limit").map_or(automatic, |bytes| bytes as u64);
-    Ok((codel, fair::Settings::read(values, rules)?, memory))
+    let fair = fair::Settings::read(values, rules)?;
+    Ok((CoDelInEach { codel, selector: Selector::read(values)?, memory }, fair))
 }
 
-/// The discipline.
-pub struct FqCodel {
-    /// CoDel's parameters.
+/// CoDel in every queue.
+struct CoDelInEach {
+    /// Its parameters.
     codel: codel::Settings,
     /// Which packets its ce_threshold marks.
     selector: Selector,
-    /// The queues and their scheduler.
-    fair: FairQueues,
-    /// CoDel's state in each queue.
-    states: Vec<CodelState>,
-    /// Packets or bytes of all queues.
-    limit: Limit,
     /// memory_limit, bytes of all queues.
     memory: u64,
-    /// Whether packets are marked.
-    ecn: bool,
-    /// Counts since the last reset.
-    counters: Counters,
 }
 
-impl FqCodel {
-    fn new(
-        codel: codel::Settings,
-        fair: fair::Settings,
-        limit: Limit,
-        memory: u64,
-        ecn: bool,
-        mut random: Generator,
-    ) -> Self {
-        let fair = FairQueues::new(fair, &mut random);
-        let states = vec![CodelState::default(); fair.len()];
-        let selector = Selector::ALL;
-        FqCodel { codel, selector, fair, states, limit, memory, ecn, counters: Counters::default() }
+impl FlowAqm for CoDelInEach {
+    type State = CodelState;
+
+    fn fresh(&self) -> CodelState {
+        CodelState::default()
     }
 
-    fn over(&self) -> bool {
-        self.fair.exceeds(self.limit) || self.fair.bytes() > self.memory
-    }
-
-    /// RFC 8290, 4.1.
     #[inline(always)]
-    fn take(&mut self, mut packet: Packet, dscp: u8, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
-        self.counters.arrivals += 1;
-        self.counters.arrived_bytes += u64::from(packet.size);
-        let (queue, fresh) = self.fair.classify(packet.flow);
-        if fresh {
-            self.states[queue] = CodelState::default();
-        }
-        if self.codel.dialect() == Dialect::Ns3 {
-            self.fair.activate(queue);
-            if !self.fair.fits(queue, &packet, self.limit) {
-                self.counters.drop(Reason::Overflow);
-                on_drop(&packet, Reason::Overflow);
-                return None;
-            }
-        }
-        packet.admit(now);
-        let selected = self.selector.selects(&packet, dscp);
-        self.fair.push_noted(queue, packet, selected);
-        while self.over() {
-            let batch = self.fair.drop_batch(&mut self.counters, on_drop);
-            let Some((fattest, dropped)) = batch else { break };
-            if self.codel.dialect() == Dialect::Linux {
-                self.states[fattest].overflowed(dropped);
-            }
-        }
-        // It was the last of its queue: if it is gone, all are.
-        (self.fair.packets_in(queue) > 0).then_some(Admitted(false))
-    }
-}
-
-impl Discipline for FqCodel {
-    fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
-        self.take(packet, (packet.class & 7) << 3, now, on_drop)
-    }
-
-    fn enqueue_with(
+    fn arrive(
         &mut self,
-        packet: Packet,
-        header: &Header,
-        now: Time,
-        on_drop: &mut OnDrop<'_>,
-    ) -> Option<Admitted> {
-        self.take(packet, header.dscp, now, on_drop)
-    }
-
-    fn reads_headers(&self) -> bool {
-        self.selector.reads_dscp()
-    }
-
-    /// RFC 8290, 4.2.
-    fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
-        while let Some(queue) = self.fair.turn() {
-            loop {
-                let selected = self.selector.selects_all() || self.fair.note(queue);
-                let packet = self.fair.pop(queue);
-                // Linux: `sch->qstats.backlog`, the bytes of all queues.
-                let linux = self.codel.dialect() == Dialect::Linux;
-                let backlog = if linux { self.fair.bytes() } else { self.fair.bytes_in(queue) };
-                let can_mark = self.ecn && packet.is_some_and(|packet| packet.ecn.is_capable());
-                let verdict = self.states[queue].step(&self.codel, packet.as_ref(), backlog, now, can_mark);
-                let Some(mut packet) = packet else { break };
-                // Only ce_threshold says `Mark`: CoDel's own verdict is a signal.
-                let passes = verdict == Verdict::Pass || (verdict == Verdict::Mark && !selected);
-                if !passes && !self.counters.mark(&mut packet, self.ecn) {
-                    if let Verdict::Signal(reason) = verdict {
-                        self.counters.drop(reason);
-                        on_drop(&packet, reason);
-                        continue;
-                    }
-                }
-                self.fair.charge(queue, packet.size);
-                self.counters.depart(&packet);
-                return Some(packet);
-            }
-            self.fair.emptied(queue);
+        _state: &mut CodelState,
+        queue: usize,
+        packet: &mut Packet,
+        dscp: u8,
+        _now: Time,
+        queues: &mut Queues,
+    ) -> Result<bool, Reason> {
+        if self.codel.dialect() == Dialect::Ns3 && !queues.activates_and_fits(queue, packet) {
+            return Err(Reason::Overflow);
         }
-        None
+        Ok(self.selector.selects(packet, dscp))
     }
 
-    fn packets(&self) -> u64 {
-        self.fair.packets()
+    #[inline(always)]
+    fn leave(
+        &mut self,
+        state: &mut CodelState,
+        queue: usize,
+        now: Time,
+        queues: &mut Queues,
+    ) -> Option<(Packet, Option<Reason>)> {
+        let selected = self.selector.selects_all() || queues.fair.note(queue);
+        let packet = queues.fair.pop(queue);
+        // Linux: `sch->qstats.backlog`, the bytes of all queues.
+        let linux = self.codel.dialect() == Dialect::Linux;
+        let backlog = if linux { queues.fair.bytes() } else { queues.fair.bytes_in(queue) };
+        let can_mark = queues.ecn && packet.is_some_and(|packet| packet.ecn.is_capable());
+        let verdict = state.step(&self.codel, packet.as_ref(), backlog, now, can_mark);
+        let mut packet = packet?;
+        // Only ce_threshold says `Mark`: CoDel's own verdict is a signal.
+        let passes = verdict == Verdict::Pass || (verdict == Verdict::Mark && !selected);
+        let dropped = match verdict {
+            _ if passes || queues.counters.mark(&mut packet, queues.ecn) => None,
+            Verdict::Signal(reason) => Some(reason),
+            _ => None,
+        };
+        Some((packet, dropped))
     }
 
-    fn bytes(&self) -> u64 {
-        self.fair.bytes()
+    fn over(&self, queues: &Queues) -> bool {
+        queues.fair.exceeds(queues.limit) || queues.fair.bytes() > self.memory
     }
 
-    fn counters(&self) -> &Counters {
-        &self.counters
+    fn overflowed(&self, state: &mut CodelState, dropped: u32) {
+        if self.codel.dialect() == Dialect::Linux {
+            state.overflowed(dropped);
+        }
     }
 
-    fn reset_counters(&mut self) {
-        self.counters = Counters::default();
-    }
-
-    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.fair.gauges(out);
+    fn reads_dscp(&self) -> bool {
+        self.selector.reads_dscp()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ecn;
+    use crate::discipline::Built;
+    use crate::policy::Limit;
+    use crate::random::Generator;
+    use crate::{Discipline, Ecn, Header};
 
     fn build(given: &[(&'static str, Value)], limit: Limit, ecn: bool) -> Box<dyn Discipline> {
-        let mut values = Values::new();
-        values.set("classify", Value::Choice("perfect"));
+        let mut values = Values::of(&[("classify", Value::Choice("perfect"))]);
         for &(name, value) in given {
             values.set(name, value);
         }
@@ -451,19 +377,20 @@ mod tests {
     }
 
     /// One queue with everything in it, so that its state can be looked at.
-    fn single(word: &'static str) -> FqCodel {
-        let mut values = Values::new();
-        values
-            .set("dialect", Value::Choice(word))
-            .set("queues", Value::Whole(1))
-            .set("classify", Value::Choice("perfect"));
-        let (codel, fair, memory) = read(&values).unwrap();
-        FqCodel::new(codel, fair, Limit::Packets(10), memory, false, Generator::stream(1, "salt"))
+    fn single(word: &'static str) -> FlowQueues<CoDelInEach> {
+        let values = Values::of(&[
+            ("dialect", Value::Choice(word)),
+            ("queues", Value::Whole(1)),
+            ("classify", Value::Choice("perfect")),
+        ]);
+        let (aqm, fair) = read(&values).unwrap();
+        FlowQueues::new(aqm, fair, Limit::Packets(10), false, Generator::stream(1, "salt"))
     }
 
-    fn count(queue: &FqCodel) -> u32 {
+    fn count(queue: &FlowQueues<CoDelInEach>) -> u32 {
         let mut count = f64::NAN;
-        queue.states[0].gauges(&queue.codel, &mut |name, value| count = if name == "count" { value } else { count });
+        let codel = &queue.aqm.codel;
+        queue.states[0].gauges(codel, &mut |name, value| count = if name == "count" { value } else { count });
         count as u32
     }
 

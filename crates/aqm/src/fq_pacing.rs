@@ -73,39 +73,28 @@ use std::collections::{BinaryHeap, VecDeque};
 
 const fn real(name: &'static str, unit: Unit, (low, high): (f64, f64), default: Value, doc: &'static str) -> Param {
     let auto = matches!(default, Value::Auto);
-    let kind = Kind::Real { low, high, open_low: false, open_high: false, auto };
-    Param { name, symbol: "", unit, kind, default, source: "Linux fq_init", doc }
+    Param::new(name, unit, Kind::Real { low, high, open_low: false, open_high: false, auto }, default)
+        .says("Linux fq_init", doc)
 }
 
 const fn band(name: &'static str, default: i64, doc: &'static str) -> Param {
-    Param::whole(name, Unit::None, (0, 2), default, "Linux sch_default_prio2band", doc)
+    Param::whole(name, Unit::None, (0, 2), default).says("Linux sch_default_prio2band", doc)
 }
 
 const fn weight(name: &'static str, default: i64, doc: &'static str) -> Param {
-    Param::whole(name, Unit::Bytes, (16_384, 1 << 30), default, "Linux fq_init", doc)
+    Param::whole(name, Unit::Bytes, (16_384, 1 << 30), default).says("Linux fq_init", doc)
 }
 
 /// The most that 32 bits hold in bytes a second.
 const FASTEST: f64 = 8.0 * 4_294_967_294.0;
 
 const PARAMS: [Param; 19] = [
-    Param::whole("quantum", Unit::Bytes, (1, 1 << 20), 3028, "Linux, Ethernet", "Bytes that a flow earns in a round."),
-    Param::whole(
-        "initial_quantum",
-        Unit::Bytes,
-        (0, (1 << 31) - 1),
-        15_140,
-        "Linux, Ethernet",
-        "Bytes that a flow may send in its first turn.",
-    ),
-    Param::whole(
-        "flow_plimit",
-        Unit::None,
-        (1, (1 << 32) - 1),
-        100,
-        "Linux fq_init",
-        "Packets of a flow that wait; more are dropped.",
-    ),
+    Param::whole("quantum", Unit::Bytes, (1, 1 << 20), 3028)
+        .says("Linux, Ethernet", "Bytes that a flow earns in a round."),
+    Param::whole("initial_quantum", Unit::Bytes, (0, (1 << 31) - 1), 15_140)
+        .says("Linux, Ethernet", "Bytes that a flow may send in its first turn."),
+    Param::whole("flow_plimit", Unit::None, (1, (1 << 32) - 1), 100)
+        .says("Linux fq_init", "Packets of a flow that wait; more are dropped."),
     real("maxrate", Unit::Rate, (8.0, FASTEST), Value::Auto, "Largest rate of a flow; auto is unlimited."),
     real(
         "low_rate_threshold",
@@ -128,14 +117,8 @@ const PARAMS: [Param; 19] = [
         Value::Auto,
         "Packets that leave later than this after they could have left are marked; auto is off.",
     ),
-    Param::whole(
-        "orphan_mask",
-        Unit::None,
-        (0, 65_535),
-        1023,
-        "Linux fq_init",
-        "Bits of the hash that tell flows apart: flows that agree in them share a FIFO.",
-    ),
+    Param::whole("orphan_mask", Unit::None, (0, 65_535), 1023)
+        .says("Linux fq_init", "Bits of the hash that tell flows apart: flows that agree in them share a FIFO."),
     weight("weight_0", 9 << 16, "Bytes that band 0 earns in a round."),
     weight("weight_1", 3 << 16, "Bytes that band 1 earns in a round."),
     weight("weight_2", 1 << 16, "Bytes that band 2 earns in a round."),
@@ -513,16 +496,12 @@ mod tests {
 
     #[test]
     fn rates_are_read_as_bytes() {
-        let mut values = Values::new();
-        values.set("low_rate_threshold", Value::Real(800e3));
+        let values = Values::of(&[("low_rate_threshold", Value::Real(800e3))]);
         assert_eq!(Settings::read(&values, Limit::Packets(10)).low_rate, 100_000);
     }
 
     fn build(given: &[(&'static str, Value)], limit: Limit) -> FqPacing {
-        let mut values = Values::new();
-        for &(name, value) in given {
-            values.set(name, value);
-        }
+        let values = Values::of(given);
         FqPacing::new(Settings::read(&values, limit), true, Generator::stream(1, "queue"))
     }
 

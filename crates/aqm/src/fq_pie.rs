@@ -62,16 +62,14 @@
 //! assert!(dropped[0] > 2000 && dropped[1] == 0, "{dropped:?}");
 //! ```
 
-use crate::catalogue::{AqmSpec, Built};
+use crate::catalogue::AqmSpec;
 use crate::default_limit::DefaultLimit;
-use crate::discipline::{Admitted, OnDrop};
-use crate::gate::Counters;
-use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
+use crate::params::{words, Param, ParamError, Values, Word};
 use crate::parts::fair::{self, FairQueues};
+use crate::parts::flow_aqm::{FlowAqm, FlowQueues, Queues};
 use crate::parts::pie::{self, Dialect, PieState};
-use crate::policy::{Context, Limit, Room, Verdict};
-use crate::random::Generator;
-use crate::{Discipline, Packet, Time};
+use crate::policy::{Context, Limit, Reason, Room, Verdict};
+use crate::{Packet, Time};
 
 words! {
     /// Whose FQ-PIE.
@@ -83,15 +81,10 @@ words! {
     }
 }
 
-const OWN: [Param; 1] = [Param {
-    name: "dialect",
-    symbol: "",
-    unit: Unit::None,
-    kind: Kind::Choice(Program::WORDS),
-    default: Value::Choice("linux"),
-    source: "Linux sch_fq_pie",
-    doc: "Whose FQ-PIE: Linux's or ns-3's; they differ in PIE, and in which packets are dropped at the limit.",
-}];
+const OWN: [Param; 1] = [Param::word("dialect", Program::WORDS, "linux").says(
+    "Linux sch_fq_pie",
+    "Whose FQ-PIE: Linux's or ns-3's; they differ in PIE, and in which packets are dropped at the limit.",
+)];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
@@ -107,145 +100,89 @@ pub const SPEC: AqmSpec = AqmSpec {
     limit: DefaultLimit::Packets { packets: 10_240, source: "Linux sch_fq_pie" },
     check: &|values, _| read(values, Limit::Packets(1)).map(|_| ()),
     build: &|values, _, limit| {
-        let (pie, fair) = read(values, limit)?;
-        Ok(Built::Discipline(Box::new(move |ecn, random| {
-            Box::new(FqPie::new(pie, fair, limit, ecn, random)) as Box<dyn Discipline>
-        })))
+        let (aqm, fair) = read(values, limit)?;
+        Ok(FlowQueues::built(aqm, fair, limit))
     },
     curve: None,
 };
 
-fn read(values: &Values, limit: Limit) -> Result<(pie::Settings, fair::Settings), ParamError> {
+fn read(values: &Values, limit: Limit) -> Result<(PieInEach, fair::Settings), ParamError> {
     let (dialect, rules) = match values.choice(&OWN, "dialect") {
         Program::Linux => (Dialect::Linux, fair::Rules::LINUX),
         Program::Ns3 => (Dialect::Ns3, fair::Rules::NS3),
     };
-    Ok((pie::Settings::read(values, dialect, limit), fair::Settings::read(values, rules)?))
+    let (pie, fair) = (pie::Settings::read(values, dialect, limit), fair::Settings::read(values, rules)?);
+    let is_awake = vec![false; fair.queues()];
+    Ok((PieInEach { awake: Vec::with_capacity(is_awake.len()), is_awake, next: pie.first_update, pie }, fair))
 }
 
-/// The discipline.
-pub struct FqPie {
-    /// PIE's parameters.
+/// PIE in every queue.
+struct PieInEach {
+    /// Its parameters.
     pie: pie::Settings,
-    /// The queues and their scheduler.
-    fair: FairQueues,
-    /// PIE's state in each queue.
-    states: Vec<PieState>,
     /// The queues whose state the timer may change.
     awake: Vec<u32>,
     /// Whether a queue is in `awake`.
     is_awake: Vec<bool>,
-    /// Packets or bytes of all queues.
-    limit: Limit,
-    /// Whether packets are marked.
-    ecn: bool,
-    /// Random numbers.
-    random: Generator,
     /// When the probabilities are updated next.
     next: Time,
-    /// Counts since the last reset.
-    counters: Counters,
 }
 
-impl FqPie {
-    fn new(pie: pie::Settings, fair: fair::Settings, limit: Limit, ecn: bool, mut random: Generator) -> Self {
-        let fair = FairQueues::new(fair, &mut random);
-        FqPie {
-            states: vec![PieState::new(&pie); fair.len()],
-            awake: Vec::with_capacity(fair.len()),
-            is_awake: vec![false; fair.len()],
-            next: pie.first_update,
-            counters: Counters::default(),
-            pie,
-            fair,
-            limit,
-            ecn,
-            random,
-        }
+impl FlowAqm for PieInEach {
+    type State = PieState;
+
+    fn fresh(&self) -> PieState {
+        PieState::new(&self.pie)
     }
-}
 
-impl Discipline for FqPie {
-    fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
-        self.counters.arrivals += 1;
-        self.counters.arrived_bytes += u64::from(packet.size);
-        let (queue, fresh) = self.fair.classify(packet.flow);
-        if fresh {
-            self.states[queue] = PieState::new(&self.pie);
-        }
+    fn arrive(
+        &mut self,
+        state: &mut PieState,
+        queue: usize,
+        packet: &mut Packet,
+        _dscp: u8,
+        now: Time,
+        queues: &mut Queues,
+    ) -> Result<bool, Reason> {
         if !std::mem::replace(&mut self.is_awake[queue], true) {
             self.awake.push(queue as u32);
         }
-        let ns3 = self.pie.dialect() == Dialect::Ns3;
-        let (packets, bytes) = (self.fair.packets_in(queue), self.fair.bytes_in(queue));
-        let has_room = if ns3 {
-            self.fair.activate(queue);
-            self.fair.fits(queue, &packet, self.limit)
+        let (packets, bytes) = (queues.fair.packets_in(queue), queues.fair.bytes_in(queue));
+        let has_room = if self.pie.dialect() == Dialect::Ns3 {
+            queues.activates_and_fits(queue, packet)
         } else {
-            Room::holding(self.limit).admits(&packet, self.fair.packets(), self.fair.bytes())
+            Room::holding(queues.limit).admits(packet, queues.fair.packets(), queues.fair.bytes())
         };
-        let (random, victims) = (&mut self.random, &mut Vec::new());
-        let mut cx = Context { now, ecn: self.ecn, has_room, random, victims };
-        let verdict = self.states[queue].arrive(&self.pie, &packet, packets, bytes, &mut cx);
-        let before = packet.ecn;
-        match verdict {
-            Verdict::Drop(reason) => {
-                self.counters.drop(reason);
-                on_drop(&packet, reason);
-                return None;
-            }
+        let (random, victims) = (&mut queues.random, &mut Vec::new());
+        let mut cx = Context { now, ecn: queues.ecn, has_room, random, victims };
+        match state.arrive(&self.pie, packet, packets, bytes, &mut cx) {
+            Verdict::Drop(reason) => return Err(reason),
             Verdict::Signal(_) => {
-                self.counters.mark(&mut packet, self.ecn);
+                queues.counters.mark(packet, queues.ecn);
             }
             _ => {}
         }
-        packet.admit(now);
-        self.fair.push(queue, packet);
-        while self.fair.exceeds(self.limit) {
-            let batch = self.fair.drop_batch(&mut self.counters, on_drop);
-            if batch.is_none() {
-                break;
-            }
-        }
-        // It was the last of its queue: if it is gone, all are.
-        (self.fair.packets_in(queue) > 0).then_some(Admitted(packet.ecn != before))
+        Ok(false)
     }
 
-    fn dequeue(&mut self, now: Time, _on_drop: &mut OnDrop<'_>) -> Option<Packet> {
-        while let Some(queue) = self.fair.turn() {
-            if let Some(packet) = self.fair.pop(queue) {
-                self.fair.charge(queue, packet.size);
-                self.states[queue].depart(&self.pie, &packet, self.fair.bytes_in(queue), now);
-                self.counters.depart(&packet);
-                return Some(packet);
-            }
-            self.fair.emptied(queue);
-        }
-        None
-    }
-
-    fn packets(&self) -> u64 {
-        self.fair.packets()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.fair.bytes()
-    }
-
-    fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    fn reset_counters(&mut self) {
-        self.counters = Counters::default();
+    fn leave(
+        &mut self,
+        state: &mut PieState,
+        queue: usize,
+        now: Time,
+        queues: &mut Queues,
+    ) -> Option<(Packet, Option<Reason>)> {
+        let packet = queues.fair.pop(queue)?;
+        state.depart(&self.pie, &packet, queues.fair.bytes_in(queue), now);
+        Some((packet, None))
     }
 
     fn next_timer(&self) -> Option<Time> {
         Some(self.next)
     }
 
-    fn on_timer(&mut self, _now: Time) {
-        let FqPie { pie, fair, states, awake, is_awake, .. } = self;
+    fn on_timer(&mut self, states: &mut [PieState], fair: &FairQueues) {
+        let PieInEach { pie, awake, is_awake, .. } = self;
         awake.retain(|&queue| {
             let queue = queue as usize;
             let (state, bytes) = (&mut states[queue], fair.bytes_in(queue));
@@ -257,9 +194,8 @@ impl Discipline for FqPie {
         self.next = self.next + self.pie.tupdate;
     }
 
-    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.fair.gauges(out);
-        let largest = self.awake.iter().map(|&queue| self.states[queue as usize].probability()).fold(0.0, f64::max);
+    fn gauges(&self, states: &[PieState], out: &mut dyn FnMut(&'static str, f64)) {
+        let largest = self.awake.iter().map(|&queue| states[queue as usize].probability()).fold(0.0, f64::max);
         out("p_max", largest);
     }
 }
@@ -267,17 +203,18 @@ impl Discipline for FqPie {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Reason;
-    use crate::Ecn;
+    use crate::discipline::Admitted;
+    use crate::params::Value;
+    use crate::random::Generator;
+    use crate::{Discipline, Ecn};
 
-    fn build(given: &[(&'static str, Value)], limit: Limit, ecn: bool) -> FqPie {
-        let mut values = Values::new();
-        values.set("classify", Value::Choice("perfect"));
+    fn build(given: &[(&'static str, Value)], limit: Limit, ecn: bool) -> FlowQueues<PieInEach> {
+        let mut values = Values::of(&[("classify", Value::Choice("perfect"))]);
         for &(name, value) in given {
             values.set(name, value);
         }
-        let (pie, fair) = read(&values, limit).unwrap();
-        FqPie::new(pie, fair, limit, ecn, Generator::stream(1, "queue"))
+        let (aqm, fair) = read(&values, limit).unwrap();
+        FlowQueues::new(aqm, fair, limit, ecn, Generator::stream(1, "queue"))
     }
 
     fn dialect(word: &'static str) -> (&'static str, Value) {
@@ -288,7 +225,7 @@ mod tests {
         Time::from_seconds(seconds)
     }
 
-    fn fill(queue: &mut FqPie, flow: u64, packets: u32, size: u32) -> Vec<(u64, u32, Reason)> {
+    fn fill(queue: &mut FlowQueues<PieInEach>, flow: u64, packets: u32, size: u32) -> Vec<(u64, u32, Reason)> {
         let mut died = Vec::new();
         for tag in 0..packets {
             let packet = Packet { tag, ..Packet::new(flow, size) };
@@ -297,7 +234,7 @@ mod tests {
         died
     }
 
-    fn p(queue: &FqPie) -> f64 {
+    fn p(queue: &FlowQueues<PieInEach>) -> f64 {
         let mut found = f64::NAN;
         queue.gauges(&mut |name, value| found = if name == "p_max" { value } else { found });
         found
@@ -343,7 +280,7 @@ mod tests {
             queue.on_timer(at(0.5));
             assert!((p(&queue) - want).abs() < 1e-10, "{} not {want}", p(&queue));
         }
-        let second = queue.fair.classify(1).0;
+        let second = queue.queues.fair.classify(1).0;
         assert_eq!(queue.states[second].probability(), 0.0);
     }
 
@@ -355,11 +292,11 @@ mod tests {
                 queue.enqueue(Packet::new(flow, 100), at(0.0), &mut |_, _| {});
             }
             while queue.dequeue(at(0.2), &mut |_, _| {}).is_some() {}
-            assert_eq!(queue.awake.len(), 50);
+            assert_eq!(queue.aqm.awake.len(), 50);
             (0..200).for_each(|_| queue.on_timer(at(1.0)));
-            assert_eq!(queue.awake.len(), 0, "{word}");
+            assert_eq!(queue.aqm.awake.len(), 0, "{word}");
             queue.enqueue(Packet::new(7, 100), at(2.0), &mut |_, _| {});
-            assert_eq!(queue.awake.len(), 1);
+            assert_eq!(queue.aqm.awake.len(), 1);
         }
     }
 
@@ -374,7 +311,7 @@ mod tests {
         (0..5).for_each(|_| queue.on_timer(at(0.7)));
         assert!(0.0 < p(&queue) && p(&queue) < high, "{} after {high}", p(&queue));
         (0..5000).for_each(|_| queue.on_timer(at(0.7)));
-        assert_eq!((queue.states[0].probability(), queue.awake.len()), (0.0, 0));
+        assert_eq!((queue.states[0].probability(), queue.aqm.awake.len()), (0.0, 0));
     }
 
     #[test]
@@ -409,7 +346,7 @@ mod tests {
         for (word, active) in [("linux", 0), ("ns3", 1)] {
             let mut queue = build(&[dialect(word)], Limit::Bytes(100), false);
             assert_eq!(queue.enqueue(Packet::new(3, 1500), at(0.0), &mut |_, _| {}), None);
-            assert_eq!(queue.fair.new_and_old().0, active, "{word}");
+            assert_eq!(queue.queues.fair.new_and_old().0, active, "{word}");
         }
     }
 
@@ -424,6 +361,6 @@ mod tests {
         let packet = Packet { ecn: Ecn::Ect0, ..Packet::new(1, 1500) };
         assert_eq!(queue.enqueue(packet, at(5.0), &mut |_, _| {}), Some(Admitted(true)));
         assert_eq!(queue.enqueue(Packet::new(1, 1500), at(5.0), &mut |_, _| {}), None);
-        assert_eq!((queue.counters.marks, queue.counters.forced_drops), (1, 1));
+        assert_eq!((queue.queues.counters.marks, queue.queues.counters.forced_drops), (1, 1));
     }
 }

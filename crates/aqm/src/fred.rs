@@ -61,82 +61,35 @@ const fn positive(high: f64, auto: bool) -> Kind {
     Kind::Real { low: 0.0, high, open_low: true, open_high: high.is_infinite(), auto }
 }
 
-const fn flag(name: &'static str, default: bool, source: &'static str, doc: &'static str) -> Param {
-    let (kind, default) = (Kind::Flag { auto: false }, Value::Flag(default));
-    Param { name, symbol: "", unit: Unit::None, kind, default, source, doc }
-}
-
 const OWN: [Param; 9] = [
-    Param {
-        name: "min_th",
-        symbol: "min_{th}",
-        unit: Unit::QueueLength,
-        kind: positive(f64::INFINITY, true),
-        default: Value::Auto,
-        source: PAPER,
-        doc: "Average queue below which nothing is dropped, and the most a flow may have waiting; \"auto\" is min(B/4, rtt C).",
-    },
-    Param {
-        name: "max_th",
-        symbol: "max_{th}",
-        unit: Unit::QueueLength,
-        kind: positive(f64::INFINITY, true),
-        default: Value::Auto,
-        source: PAPER,
-        doc: "Average queue from which every packet is dropped; \"auto\" is twice min_th.",
-    },
-    Param {
-        name: "max_p",
-        symbol: "max_p",
-        unit: Unit::None,
-        kind: positive(1.0, false),
-        default: Value::Real(0.02),
-        source: PAPER,
-        doc: "Drop probability of robust flows when the average reaches max_th.",
-    },
-    Param {
-        name: "w_q",
-        symbol: "w_q",
-        unit: Unit::None,
-        kind: positive(1.0, false),
-        default: Value::Real(0.002),
-        source: PAPER,
-        doc: "Weight of a new sample in the average.",
-    },
-    Param {
-        name: "min_q",
-        symbol: "min_q",
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: f64::INFINITY, open_low: false, open_high: true, auto: false },
-        default: Value::Real(2.0),
-        source: "Lin & Morris 1997: 2 for small buffers, 4 for large ones",
-        doc: "Packets that a flow may have waiting before it meets RED.",
-    },
-    flag(
-        "many_flows",
-        false,
-        PAPER,
-        "Every flow may have two packets waiting while there is room; from max_th on none may have more.",
-    ),
-    Param {
-        name: "rtt",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: positive(1e6, false),
-        default: Value::Real(0.1),
-        source: "our choice",
-        doc: "Round-trip time for min_th = \"auto\".",
-    },
-    Param {
-        name: "mean_packet",
-        symbol: "L_m",
-        unit: Unit::Bytes,
-        kind: Kind::Real { low: 1.0, high: 65535.0, open_low: false, open_high: false, auto: false },
-        default: Value::Real(500.0),
-        source: "ns-2.35",
-        doc: "Mean packet size: sets the idle decay, and min_th = \"auto\".",
-    },
-    flag("mark", true, "our choice (the paper has no ECN)", "With ECN on, mark packets of robust flows instead of dropping them."),
+    Param::new("min_th", Unit::QueueLength, positive(f64::INFINITY, true), Value::Auto)
+        .symbol("min_{th}")
+        .says(
+            PAPER,
+            "Average queue below which nothing is dropped, and the most a flow may have waiting; \"auto\" is min(B/4, rtt C).",
+        ),
+    Param::new("max_th", Unit::QueueLength, positive(f64::INFINITY, true), Value::Auto)
+        .symbol("max_{th}")
+        .says(PAPER, "Average queue from which every packet is dropped; \"auto\" is twice min_th."),
+    Param::real("max_p", Unit::None, positive(1.0, false), 0.02)
+        .symbol("max_p")
+        .says(PAPER, "Drop probability of robust flows when the average reaches max_th."),
+    Param::real("w_q", Unit::None, positive(1.0, false), 0.002)
+        .symbol("w_q")
+        .says(PAPER, "Weight of a new sample in the average."),
+    Param::real("min_q", Unit::None, Kind::real(0.0, f64::INFINITY).open_high(), 2.0)
+        .symbol("min_q")
+        .says(
+            "Lin & Morris 1997: 2 for small buffers, 4 for large ones",
+            "Packets that a flow may have waiting before it meets RED.",
+        ),
+    Param::flag("many_flows", false).says(PAPER, "Every flow may have two packets waiting while there is room; from max_th on none may have more."),
+    Param::real("rtt", Unit::Seconds, positive(1e6, false), 0.1)
+        .says("our choice", "Round-trip time for min_th = \"auto\"."),
+    Param::real("mean_packet", Unit::Bytes, Kind::real(1.0, 65535.0), 500.0)
+        .symbol("L_m")
+        .says("ns-2.35", "Mean packet size: sets the idle decay, and min_th = \"auto\"."),
+    Param::flag("mark", true).says("our choice (the paper has no ECN)", "With ECN on, mark packets of robust flows instead of dropping them."),
 ];
 
 /// The declaration.
@@ -528,8 +481,7 @@ mod tests {
         assert_eq!(thresholds(&[], Limit::Packets(4000)), (250.0, 500.0));
         assert_eq!(thresholds(&[("rtt", Value::Real(0.02))], Limit::Packets(4000)), (50.0, 100.0));
         assert_eq!(thresholds(&[("max_th", Value::Real(30.0))], Limit::Packets(4000)), (15.0, 30.0));
-        let mut values = Values::new();
-        values.set("min_th", Value::Real(30.0)).set("max_th", Value::Real(20.0));
+        let mut values = Values::of(&[("min_th", Value::Real(30.0)), ("max_th", Value::Real(20.0))]);
         assert_eq!(Rules::read(&values, &LINK, Limit::Packets(10)).err().unwrap().name, "max_th");
         values.set("min_th", Value::QueueBytes(3000.0));
         assert_eq!(Rules::read(&values, &LINK, Limit::Packets(10)).err().unwrap().name, "min_th");

@@ -93,8 +93,8 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn curve() -> impl Fn(f64) -> f64 {
-        let mut values = Values::new();
-        values.set("min_th", Value::Real(24.0)).set("max_th", Value::Real(72.0)).set("max_p", Value::Real(0.1));
+        let values =
+            Values::of(&[("min_th", Value::Real(24.0)), ("max_th", Value::Real(72.0)), ("max_p", Value::Real(0.1))]);
         move |average| (SPEC.curve.unwrap())(&values, &LINK, average)
     }
 
@@ -117,8 +117,7 @@ mod tests {
     #[test]
     fn drops_for_certain_from_twice_max_th_on() {
         for dialect in ["paper", "ns3"] {
-            let mut values = Values::new();
-            values.set("dialect", Value::Choice(dialect)).set("w_q", Value::Real(1.0));
+            let values = Values::of(&[("dialect", Value::Choice(dialect)), ("w_q", Value::Real(1.0))]);
             let Ok(Built::Policy(policy)) = (SPEC.build)(&values, &LINK, Limit::Packets(100)) else { unreachable!() };
             // A number that hits nothing below p = 1.
             let never = Generator::custom(|| 0.999_999_9);

@@ -45,7 +45,7 @@
 
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
-use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
+use crate::params::{words, Kind, Param, Unit, Values, Word};
 use crate::parts::capacity;
 use crate::parts::measure::{self, Measure};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
@@ -72,29 +72,15 @@ words! {
 }
 
 const PARAMS: [Param; 5] = [
-    Param {
-        name: "theta",
-        symbol: "\\theta",
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: 1.0, open_low: true, open_high: false, auto: false },
-        default: Value::Real(0.95),
-        source: "ns-2.35 (ecnlim_)",
-        doc: "Capacity and buffer of the virtual queue, as a share of the real ones.",
-    },
-    Param::word(
-        "dialect",
-        Dialect::WORDS,
-        "paper",
+    Param::real("theta", Unit::None, Kind::above(0.0, 1.0), 0.95)
+        .symbol("\\theta")
+        .says("ns-2.35 (ecnlim_)", "Capacity and buffer of the virtual queue, as a share of the real ones."),
+    Param::word("dialect", Dialect::WORDS, "paper").says(
         "Gibbens & Kelly 1999",
         "Whether the virtual queue's clock runs while it is empty, as in the paper; in ns-2.35 it stands.",
     ),
-    Param::word(
-        "victim",
-        Victim::WORDS,
-        "arrival",
-        "ns-2.35 (drop_front_)",
-        "Which packet a full buffer drops: the arrival, or the oldest one waiting.",
-    ),
+    Param::word("victim", Victim::WORDS, "arrival")
+        .says("ns-2.35 (drop_front_)", "Which packet a full buffer drops: the arrival, or the oldest one waiting."),
     measure::unit("packet", "ns-2.35"),
     measure::mean_packet(1000.0, "ns-2.35 (mean_pktsize_)"),
 ];
@@ -218,6 +204,7 @@ mod tests {
     use super::*;
     use crate::discipline::Fifo;
     use crate::gate::Gate;
+    use crate::params::Value;
     use crate::random::Generator;
     use crate::{Discipline, Ecn};
 
@@ -225,10 +212,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 8e6, delay_s: 0.01 };
 
     fn behind(pairs: &[(&'static str, Value)], limit: Limit) -> Fifo {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         let random = Generator::custom(|| panic!("GK draws no random number"));
         Fifo::new(Gate::new(Box::new(read(&values, &LINK, limit)), limit, true, random))
     }

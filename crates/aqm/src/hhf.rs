@@ -51,7 +51,7 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{Kind, Param, Unit, Values};
 use crate::parts::class_fifos::{ClassFifos, End};
 use crate::parts::classful::{Classful, Schedule};
 use crate::parts::hash;
@@ -61,45 +61,20 @@ use crate::{Packet, Time};
 use std::collections::VecDeque;
 
 const fn time(name: &'static str, default: f64, doc: &'static str) -> Param {
-    let kind = Kind::Real { low: 1e-6, high: 4000.0, open_low: false, open_high: false, auto: false };
-    Param { name, symbol: "", unit: Unit::Seconds, kind, default: Value::Real(default), source: "Linux", doc }
+    Param::real(name, Unit::Seconds, Kind::real(1e-6, 4000.0), default).says("Linux", doc)
 }
 
 const PARAMS: [Param; 6] = [
-    Param::whole(
-        "quantum",
-        Unit::Bytes,
-        (256, 1 << 20),
-        1514,
-        "Linux, Ethernet",
-        "Bytes that the heavy hitters' FIFO earns in a round.",
-    ),
-    Param::whole(
-        "non_hh_weight",
-        Unit::None,
-        (1, 1000),
-        2,
-        "Linux",
-        "Quanta that the FIFO of all other flows earns in a round.",
-    ),
-    Param::whole(
-        "admit_bytes",
-        Unit::Bytes,
-        (1, 1 << 31),
-        131_072,
-        "Linux",
-        "A flow of which the filter counts more is a heavy hitter.",
-    ),
+    Param::whole("quantum", Unit::Bytes, (256, 1 << 20), 1514)
+        .says("Linux, Ethernet", "Bytes that the heavy hitters' FIFO earns in a round."),
+    Param::whole("non_hh_weight", Unit::None, (1, 1000), 2)
+        .says("Linux", "Quanta that the FIFO of all other flows earns in a round."),
+    Param::whole("admit_bytes", Unit::Bytes, (1, 1 << 31), 131_072)
+        .says("Linux", "A flow of which the filter counts more is a heavy hitter."),
     time("reset_timeout", 0.04, "The filter's counters start from 0 after this time."),
     time("evict_timeout", 1.0, "A heavy hitter without an arrival for longer ceases to be one."),
-    Param::whole(
-        "flows_limit",
-        Unit::None,
-        (1, 2048),
-        2048,
-        "Linux (hh_limit)",
-        "Heavy hitters at a time; more are not admitted.",
-    ),
+    Param::whole("flows_limit", Unit::None, (1, 2048), 2048)
+        .says("Linux (hh_limit)", "Heavy hitters at a time; more are not admitted."),
 ];
 
 /// The declaration.
@@ -326,6 +301,7 @@ impl Schedule for Hhf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
 
     /// Ten bits for each of three arrays, and for the fourth these and the last two.
     #[test]
@@ -339,10 +315,7 @@ mod tests {
     const NONE: fn(&Packet) = |_| panic!("there is room");
 
     fn hhf(pairs: &[(&'static str, Value)], limit: Limit) -> Hhf {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Hhf::new(Settings::read(&values), limit, Generator::stream(1, "salt"))
     }
 

@@ -37,7 +37,7 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{Kind, Param, ParamError, Unit, Values};
 use crate::parts::curve::{probability, Shaped};
 
 const COMMON: [Param; SHARED] = params(Defaults {
@@ -47,15 +47,10 @@ const COMMON: [Param; SHARED] = params(Defaults {
     source: "our choice: the study tred (the paper's are not known)",
 });
 
-const OWN: [Param; 1] = [Param {
-    name: "epsilon",
-    symbol: "\\epsilon",
-    unit: Unit::None,
-    kind: Kind::Real { low: 0.0, high: 1e6, open_low: true, open_high: false, auto: false },
-    default: Value::Real(0.1),
-    source: "our choice",
-    doc: "How far above max_th the asymptote lies, as a share of max_th - min_th; small is sharp, large is RED's line.",
-}];
+const OWN: [Param; 1] = [Param::real("epsilon", Unit::None, Kind::above(0.0, 1e6), 0.1).symbol("\\epsilon").says(
+    "our choice",
+    "How far above max_th the asymptote lies, as a share of max_th - min_th; small is sharp, large is RED's line.",
+)];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
@@ -101,12 +96,16 @@ crate::early_detection_policy!(Hred);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn curve(epsilon: f64) -> impl Fn(f64) -> f64 {
-        let mut values = Values::new();
-        values.set("min_th", Value::Real(10.0)).set("max_th", Value::Real(30.0)).set("epsilon", Value::Real(epsilon));
+        let values = Values::of(&[
+            ("min_th", Value::Real(10.0)),
+            ("max_th", Value::Real(30.0)),
+            ("epsilon", Value::Real(epsilon)),
+        ]);
         move |average| (SPEC.curve.unwrap())(&values, &LINK, average)
     }
 

@@ -293,8 +293,7 @@ mod tests {
         for spec in catalogue::all() {
             for word in ["paper", "rfc", "linux", "ns2", "ns3"].map(Value::Choice) {
                 if spec.param("dialect").is_some_and(|param| param.allows(word)) {
-                    let mut values = Values::new();
-                    values.set("dialect", word);
+                    let values = Values::of(&[("dialect", word)]);
                     assert_eq!(spec.counts_header(&values), word == Value::Choice("linux"), "{} {word:?}", spec.name);
                 }
             }
@@ -309,8 +308,7 @@ mod tests {
     fn cakes_overhead_is_that_of_tc() {
         let spec = catalogue::find("cake").unwrap();
         let spacing = |layer: LinkLayer, overhead: Option<f64>| {
-            let mut values = Values::new();
-            values.set("bandwidth", Value::Real(8e6));
+            let mut values = Values::of(&[("bandwidth", Value::Real(8e6))]);
             overhead.map(|bytes| values.set("overhead", Value::Real(bytes)));
             let mut queue = counting(build(spec, &values), layer.header());
             for _ in 0..2 {

@@ -63,53 +63,31 @@ const INNER: [Param; SHARED] = params(Defaults { min_th: 30.0, max_th: 90.0, max
 const fn length(name: &'static str, symbol: &'static str, open_low: bool, default: f64, doc: &'static str) -> Param {
     let kind = Kind::Real { low: 0.0, high: f64::INFINITY, open_low, open_high: false, auto: false };
     let source = "tc-red(8), the example";
-    Param { name, symbol, unit: Unit::QueueLength, kind, default: Value::Real(default), source, doc }
+    Param::real(name, Unit::QueueLength, kind, default).symbol(symbol).says(source, doc)
 }
 
 const fn flag(name: &'static str, doc: &'static str) -> Param {
-    let (symbol, unit, kind) = ("", Unit::None, Kind::Flag { auto: false });
-    Param { name, symbol, unit, kind, default: Value::Flag(false), source: "tc-red(8)", doc }
+    Param::flag(name, false).says("tc-red(8)", doc)
 }
 
 const OWN: [Param; 8] = [
     length("min_th", "min_{th}", false, 30.0, "Average queue below which nothing is hit (tc's min)."),
     length("max_th", "max_{th}", true, 90.0, "Average queue from which every packet is hit (tc's max)."),
-    Param {
-        name: "max_p",
-        symbol: "max_p",
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: 1.0, open_low: true, open_high: false, auto: false },
-        default: Value::Real(0.02),
-        source: "iproute2",
-        doc: "Probability of a hit when the average reaches max_th, at the start (tc's probability).",
-    },
-    Param {
-        name: "mean_packet",
-        symbol: "L_m",
-        unit: Unit::Bytes,
-        kind: Kind::Real { low: 1.0, high: 65535.0, open_low: false, open_high: false, auto: false },
-        default: Value::Real(1000.0),
-        source: "tc-red(8), the example",
-        doc: "Mean packet size (tc's avpkt): sets weight and idle decay, and turns thresholds from packets into bytes.",
-    },
-    Param {
-        name: "burst",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: 1e6, open_low: true, open_high: false, auto: true },
-        default: Value::Auto,
-        source: "iproute2",
-        doc: "Packets of a burst that an idle queue lets pass: sets the weight; \"auto\" is a third of 2 min_th + max_th.",
-    },
-    Param {
-        name: "bandwidth",
-        symbol: "",
-        unit: Unit::Rate,
-        kind: Kind::Real { low: 1.0, high: 1e15, open_low: false, open_high: false, auto: true },
-        default: Value::Auto,
-        source: "tc-red(8) asks for the link's; tc takes 10 Mbit/s",
-        doc: "Rate that the idle decay counts with; \"auto\" is the rate of the link.",
-    },
+    Param::real("max_p", Unit::None, Kind::above(0.0, 1.0), 0.02)
+        .symbol("max_p")
+        .says("iproute2", "Probability of a hit when the average reaches max_th, at the start (tc's probability)."),
+    Param::real("mean_packet", Unit::Bytes, Kind::real(1.0, 65535.0), 1000.0).symbol("L_m").says(
+        "tc-red(8), the example",
+        "Mean packet size (tc's avpkt): sets weight and idle decay, and turns thresholds from packets into bytes.",
+    ),
+    Param::new("burst", Unit::None, Kind::above(0.0, 1e6).or_auto(), Value::Auto).says(
+        "iproute2",
+        "Packets of a burst that an idle queue lets pass: sets the weight; \"auto\" is a third of 2 min_th + max_th.",
+    ),
+    Param::new("bandwidth", Unit::Rate, Kind::real(1.0, 1e15).or_auto(), Value::Auto).says(
+        "tc-red(8) asks for the link's; tc takes 10 Mbit/s",
+        "Rate that the idle decay counts with; \"auto\" is the rate of the link.",
+    ),
     flag("harddrop", "From max_th on packets are dropped, not marked."),
     flag("nodrop", "With ECN, packets that cannot be marked are let pass instead of dropped."),
 ];
@@ -238,10 +216,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
 
     fn policy(pairs: &[(&'static str, Value)]) -> LinuxAred {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         read(&values, &LINK).unwrap()
     }
 
@@ -289,8 +264,7 @@ mod tests {
         assert_eq!(weight(&[("burst", Value::Real(60.0))]), 1.0 / 64.0);
         assert_eq!(weight(&[("burst", Value::Real(200.0))]), 1.0 / 1024.0);
         let error = |burst| {
-            let mut values = Values::new();
-            values.set("burst", Value::Real(burst));
+            let values = Values::of(&[("burst", Value::Real(burst))]);
             read(&values, &LINK).err().map(|error| error.name)
         };
         assert_eq!((error(29.9), error(31.0)), (Some("burst"), None));

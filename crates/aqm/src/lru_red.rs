@@ -46,7 +46,7 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::{hit, params, Defaults, EarlyDetection, SHARED};
-use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
+use crate::params::{words, Kind, Param, ParamError, Unit, Values, Word};
 use crate::parts::curve::{probability, Curve, Linear};
 use crate::parts::halving::Halving;
 use crate::parts::recent_flows::RecentFlows;
@@ -80,69 +80,22 @@ words! {
 }
 
 const OWN: [Param; 7] = [
-    Param {
-        name: "cache_size",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 1, high: 65_536 },
-        default: Value::Whole(20),
-        source: OURS,
-        doc: "Flows in the cache.",
-    },
-    Param {
-        name: "insert_p",
-        symbol: "p",
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: 1.0, open_low: false, open_high: false, auto: false },
-        default: Value::Real(0.02),
-        source: OURS,
-        doc: "Probability that a packet of an unknown flow puts the flow into the cache.",
-    },
-    Param {
-        name: "threshold",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Real { low: 1.0, high: f64::INFINITY, open_low: false, open_high: true, auto: false },
-        default: Value::Real(125.0),
-        source: OURS,
-        doc: "Packets in the cache from which a flow is a high-bandwidth flow.",
-    },
-    Param {
-        name: "raising",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Raising::WORDS),
-        default: Value::Choice("factor"),
-        source: OURS,
-        doc: "Whether p_b of a high-bandwidth flow is multiplied by factor, or by its count over threshold.",
-    },
-    Param {
-        name: "factor",
-        symbol: "k",
-        unit: Unit::None,
-        kind: Kind::Real { low: 1.0, high: f64::INFINITY, open_low: false, open_high: true, auto: false },
-        default: Value::Real(2.0),
-        source: OURS,
-        doc: "What p_b of a high-bandwidth flow is multiplied by.",
-    },
-    Param {
-        name: "ageing",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Ageing::WORDS),
-        default: Value::Choice("never"),
-        source: "Smitha & Reddy 2001",
-        doc: "Whether all counts are halved every ageing_interval.",
-    },
-    Param {
-        name: "ageing_interval",
-        symbol: "W",
-        unit: Unit::Seconds,
-        kind: Kind::Real { low: 0.1, high: 1e9, open_low: false, open_high: false, auto: false },
-        default: Value::Real(5.0),
-        source: OURS,
-        doc: "Time between two halvings.",
-    },
+    Param::whole("cache_size", Unit::None, (1, 65_536), 20).says(OURS, "Flows in the cache."),
+    Param::real("insert_p", Unit::None, Kind::real(0.0, 1.0), 0.02)
+        .symbol("p")
+        .says(OURS, "Probability that a packet of an unknown flow puts the flow into the cache."),
+    Param::real("threshold", Unit::None, Kind::real(1.0, f64::INFINITY).open_high(), 125.0)
+        .says(OURS, "Packets in the cache from which a flow is a high-bandwidth flow."),
+    Param::word("raising", Raising::WORDS, "factor")
+        .says(OURS, "Whether p_b of a high-bandwidth flow is multiplied by factor, or by its count over threshold."),
+    Param::real("factor", Unit::None, Kind::real(1.0, f64::INFINITY).open_high(), 2.0)
+        .symbol("k")
+        .says(OURS, "What p_b of a high-bandwidth flow is multiplied by."),
+    Param::word("ageing", Ageing::WORDS, "never")
+        .says("Smitha & Reddy 2001", "Whether all counts are halved every ageing_interval."),
+    Param::real("ageing_interval", Unit::Seconds, Kind::real(0.1, 1e9), 5.0)
+        .symbol("W")
+        .says(OURS, "Time between two halvings."),
 ];
 
 /// The declaration.
@@ -285,6 +238,7 @@ impl Policy for LruRed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
     use crate::policy::Reason;
     use crate::random::Generator;
     use crate::Time;

@@ -52,7 +52,7 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{Param, ParamError, Values};
 use crate::parts::curve::{probability, Linear};
 use crate::policy::{Context, QueueView, Verdict};
 use crate::Packet;
@@ -60,15 +60,10 @@ use crate::Packet;
 const COMMON: [Param; SHARED] =
     params(Defaults { min_th: 5.0, max_th: 15.0, max_p: 0.02, source: "Floyd & Jacobson 1993" });
 
-const OWN: [Param; 1] = [Param {
-    name: "upper",
-    symbol: "",
-    unit: Unit::None,
-    kind: Kind::Flag { auto: false },
-    default: Value::Flag(true),
-    source: "our reading",
-    doc: "A queue above max_th replaces a smaller average; off, only drops at a short queue are suppressed.",
-}];
+const OWN: [Param; 1] = [Param::flag("upper", true).says(
+    "our reading",
+    "A queue above max_th replaces a smaller average; off, only drops at a short queue are suppressed.",
+)];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
@@ -131,6 +126,7 @@ crate::early_detection_policy!(Mred, {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
     use crate::policy::{Limit, Reason};
     use crate::random::Generator;
     use crate::Time;
@@ -138,8 +134,8 @@ mod tests {
     /// A policy whose average is pinned near `average` packets (the weight is tiny); its numbers hit at any p_b.
     fn pinned(average: u64, more: &[(&'static str, Value)]) -> impl FnMut(u64) -> Verdict {
         let link = Link { rate_bps: 10e6, delay_s: 0.02 };
-        let mut values = Values::new();
-        values.set("min_th", Value::Real(10.0)).set("max_th", Value::Real(20.0)).set("w_q", Value::Real(1e-4));
+        let mut values =
+            Values::of(&[("min_th", Value::Real(10.0)), ("max_th", Value::Real(20.0)), ("w_q", Value::Real(1e-4))]);
         for &(name, value) in more {
             values.set(name, value);
         }
@@ -187,8 +183,8 @@ mod tests {
     #[test]
     fn short_queue_does_not_count() {
         let link = Link { rate_bps: 10e6, delay_s: 0.02 };
-        let mut values = Values::new();
-        values.set("min_th", Value::Real(10.0)).set("max_th", Value::Real(20.0)).set("w_q", Value::Real(0.01));
+        let values =
+            Values::of(&[("min_th", Value::Real(10.0)), ("max_th", Value::Real(20.0)), ("w_q", Value::Real(0.01))]);
         let Ok(Built::Policy(mut policy)) = (SPEC.build)(&values, &link, Limit::Packets(100)) else { unreachable!() };
         let mut random = Generator::custom(|| 1.0);
         let mut count_after = |packets: u64| {

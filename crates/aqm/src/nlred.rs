@@ -100,8 +100,8 @@ mod tests {
 
     /// Gauges of a discipline after each of 60 arrivals in bursts, of which none is dropped by chance.
     fn gauges(aqm: &str, dialect: &'static str) -> Vec<Vec<(&'static str, f64)>> {
-        let mut values = Values::new();
-        values.set("min_th", Value::Real(2.0)).set("max_th", Value::Real(40.0)).set("max_p", Value::Real(0.01));
+        let mut values =
+            Values::of(&[("min_th", Value::Real(2.0)), ("max_th", Value::Real(40.0)), ("max_p", Value::Real(0.01))]);
         values.set("w_q", Value::Real(0.2)).set("dialect", Value::Choice(dialect));
         let limit = Limit::Packets(100);
         let built = (catalogue::find(aqm).unwrap().build)(&values, &LINK, limit).unwrap();
@@ -153,8 +153,7 @@ mod tests {
     #[test]
     fn with_red_s_top_it_is_below_red_and_with_its_own_above_from_two_thirds_on() {
         let p = |aqm: &str, max_p: f64, average: f64| {
-            let mut values = Values::new();
-            values.set("max_p", Value::Real(max_p));
+            let mut values = Values::of(&[("max_p", Value::Real(max_p))]);
             values.set("min_th", Value::Real(20.0)).set("max_th", Value::Real(60.0));
             (catalogue::find(aqm).unwrap().curve.unwrap())(&values, &LINK, average)
         };
@@ -170,8 +169,7 @@ mod tests {
     #[test]
     fn area_under_the_curve_equals_that_of_red() {
         let link = Link { rate_bps: 10e6, delay_s: 0.01 };
-        let mut values = Values::new();
-        values.set("max_p", Value::Real(0.1));
+        let values = Values::of(&[("max_p", Value::Real(0.1))]);
         let (set, curve) = read(&values, &link).unwrap();
         let steps = 100_000;
         let width = (set.max_th - set.min_th) / f64::from(steps);
@@ -183,8 +181,7 @@ mod tests {
 
     #[test]
     fn max_p_above_two_thirds_is_refused() {
-        let mut values = Values::new();
-        values.set("max_p", Value::Real(0.7));
+        let values = Values::of(&[("max_p", Value::Real(0.7))]);
         assert_eq!(read(&values, &Link { rate_bps: 1e6, delay_s: 0.0 }).err().unwrap().name, "max_p");
     }
 }

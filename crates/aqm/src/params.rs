@@ -76,6 +76,36 @@ pub enum Kind {
     Choice(&'static [&'static str]),
 }
 
+impl Kind {
+    /// A number from `low` to `high`, both allowed.
+    pub const fn real(low: f64, high: f64) -> Kind {
+        Kind::Real { low, high, open_low: false, open_high: false, auto: false }
+    }
+
+    /// A number above `low`, up to `high`.
+    pub const fn above(low: f64, high: f64) -> Kind {
+        Kind::Real { low, high, open_low: true, open_high: false, auto: false }
+    }
+
+    /// The same without the largest value.
+    pub const fn open_high(self) -> Kind {
+        match self {
+            Kind::Real { low, high, open_low, auto, .. } => Kind::Real { low, high, open_low, open_high: true, auto },
+            other => other,
+        }
+    }
+
+    /// The same, or `"auto"`.
+    pub const fn or_auto(self) -> Kind {
+        match self {
+            Kind::Real { low, high, open_low, open_high, .. } => {
+                Kind::Real { low, high, open_low, open_high, auto: true }
+            }
+            other => other,
+        }
+    }
+}
+
 /// A parameter's value after checking.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
@@ -126,28 +156,44 @@ pub struct Param {
 }
 
 impl Param {
-    /// One of some words, without symbol and unit.
-    pub const fn word(
-        name: &'static str,
-        words: &'static [&'static str],
-        default: &'static str,
-        source: &'static str,
-        doc: &'static str,
-    ) -> Param {
-        let kind = Kind::Choice(words);
-        Param { name, symbol: "", unit: Unit::None, kind, default: Value::Choice(default), source, doc }
+    /// A parameter of which [`Param::says`] says the rest.
+    pub const fn new(name: &'static str, unit: Unit, kind: Kind, default: Value) -> Param {
+        Param { name, symbol: "", unit, kind, default, source: "", doc: "" }
     }
 
-    /// A whole number within bounds, without a symbol.
-    pub const fn whole(
-        name: &'static str,
-        unit: Unit,
-        (low, high): (i64, i64),
-        default: i64,
-        source: &'static str,
-        doc: &'static str,
-    ) -> Param {
-        Param { name, symbol: "", unit, kind: Kind::Whole { low, high }, default: Value::Whole(default), source, doc }
+    /// A number.
+    pub const fn real(name: &'static str, unit: Unit, kind: Kind, default: f64) -> Param {
+        Param::new(name, unit, kind, Value::Real(default))
+    }
+
+    /// A whole number within bounds.
+    pub const fn whole(name: &'static str, unit: Unit, (low, high): (i64, i64), default: i64) -> Param {
+        Param::new(name, unit, Kind::Whole { low, high }, Value::Whole(default))
+    }
+
+    /// `true` or `false`.
+    pub const fn flag(name: &'static str, default: bool) -> Param {
+        Param::new(name, Unit::None, Kind::Flag { auto: false }, Value::Flag(default))
+    }
+
+    /// `true` or `false`; unless it is given the dialect or the discipline decides.
+    pub const fn switch(name: &'static str) -> Param {
+        Param::new(name, Unit::None, Kind::Flag { auto: true }, Value::Auto)
+    }
+
+    /// One of some words.
+    pub const fn word(name: &'static str, words: &'static [&'static str], default: &'static str) -> Param {
+        Param::new(name, Unit::None, Kind::Choice(words), Value::Choice(default))
+    }
+
+    /// Its symbol in papers, in LaTeX.
+    pub const fn symbol(self, symbol: &'static str) -> Param {
+        Param { symbol, ..self }
+    }
+
+    /// Where its default comes from, and what it is.
+    pub const fn says(self, source: &'static str, doc: &'static str) -> Param {
+        Param { source, doc, ..self }
     }
 
     /// The allowed values as people read them, for tables and error messages.
@@ -204,6 +250,11 @@ impl Values {
     /// Nothing given: every parameter at its default.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// These are given.
+    pub fn of(given: &[(&'static str, Value)]) -> Self {
+        Self { given: given.iter().copied().collect() }
     }
 
     /// Sets a parameter. The caller has checked the value with [`Param::allows`].

@@ -60,20 +60,13 @@ const fn number(
     default: f64,
     doc: &'static str,
 ) -> Param {
-    let kind = Kind::Real { low, high, open_low: false, open_high: false, auto: false };
-    Param { name, symbol, unit: Unit::None, kind, default: Value::Real(default), source: RECALLED, doc }
+    Param::real(name, Unit::None, Kind::real(low, high), default).symbol(symbol).says(RECALLED, doc)
 }
 
 const OWN: [Param; 6] = [
-    Param {
-        name: "q_target",
-        symbol: "q_T",
-        unit: Unit::QueueLength,
-        kind: Kind::Real { low: 0.0, high: f64::INFINITY, open_low: false, open_high: false, auto: true },
-        default: Value::Auto,
-        source: RECALLED,
-        doc: "Average queue to be held; \"auto\" is half-way between the thresholds.",
-    },
+    Param::new("q_target", Unit::QueueLength, Kind::real(0.0, f64::INFINITY).or_auto(), Value::Auto)
+        .symbol("q_T")
+        .says(RECALLED, "Average queue to be held; \"auto\" is half-way between the thresholds."),
     number("k_p", "k_p", (0.0, 1e6), 0.001, "Gain of the error."),
     number("k_d", "k_d", (0.0, 1e6), 0.05, "Gain of the error's change."),
     Param {
@@ -180,8 +173,8 @@ mod tests {
 
     /// Weight 1: the average is the queue found. Thresholds 10 and 30, a buffer of 100 packets of 500 B.
     fn controller(pairs: &[(&'static str, Value)], limit: Limit) -> PdRed {
-        let mut values = Values::new();
-        values.set("w_q", Value::Real(1.0)).set("min_th", Value::Real(10.0)).set("max_th", Value::Real(30.0));
+        let mut values =
+            Values::of(&[("w_q", Value::Real(1.0)), ("min_th", Value::Real(10.0)), ("max_th", Value::Real(30.0))]);
         for &(name, value) in pairs {
             values.set(name, value);
         }
@@ -223,8 +216,7 @@ mod tests {
         near(step(&mut controller(&[("q_target", Value::Real(50.0))], Limit::Packets(100)), 20), 0.1 - 0.0003);
         let bytes = [("q_target", Value::QueueBytes(10_000.0)), ("unit", Value::Choice("byte"))];
         near(step(&mut controller(&bytes, Limit::Packets(100)), 30), 0.1 + 0.0001);
-        let mut values = Values::new();
-        values.set("q_target", Value::QueueBytes(10_000.0));
+        let values = Values::of(&[("q_target", Value::QueueBytes(10_000.0))]);
         assert_eq!(read(&values, &LINK, Limit::Packets(1)).err().unwrap().name, "q_target");
     }
 
@@ -236,8 +228,7 @@ mod tests {
         near(step(&mut controller(&eager, Limit::Packets(100)), 100), 0.5);
         near(step(&mut controller(&eager, Limit::Packets(100)), 0), 0.01);
         let crossed = [("bottom", Value::Real(0.6))];
-        let mut values = Values::new();
-        values.set(crossed[0].0, crossed[0].1);
+        let values = Values::of(&[(crossed[0].0, crossed[0].1)]);
         assert_eq!(read(&values, &LINK, Limit::Packets(1)).err().unwrap().name, "bottom");
     }
 

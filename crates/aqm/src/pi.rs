@@ -63,15 +63,7 @@ use crate::parts::controller::Sampled;
 use crate::parts::measure;
 
 const fn gain(name: &'static str, default: f64, doc: &'static str) -> Param {
-    Param {
-        name,
-        symbol: name,
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: 1.0, open_low: true, open_high: false, auto: false },
-        default: Value::Real(default),
-        source: "Hollot et al. 2001, ns-2.35",
-        doc,
-    }
+    Param::real(name, Unit::None, Kind::above(0.0, 1.0), default).symbol(name).says("Hollot et al. 2001, ns-2.35", doc)
 }
 
 words! {
@@ -94,15 +86,10 @@ const PARAMS: [Param; 9] = [
     },
     measure::q_ref("q_{ref}", 50.0, "ns-2.35"),
     measure::tupdate("T", Value::Real(1.0 / 170.0), false, "Hollot et al. 2001, ns-2.35: 170 Hz"),
-    Param {
-        name: "dialect",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Dialect::WORDS),
-        default: Value::Choice("paper"),
-        source: "our choice: they differ in the limit only",
-        doc: "ns2: the limit is tested as in ns-2.35, in packets of mean_packet where the queue is measured in bytes.",
-    },
+    Param::word("dialect", Dialect::WORDS, "paper").says(
+        "our choice: they differ in the limit only",
+        "ns2: the limit is tested as in ns-2.35, in packets of mean_packet where the queue is measured in bytes.",
+    ),
     measure::unit("packet", "ns-2.35 (queue_in_bytes_)"),
     measure::byte_scaling("ns-2.35 (bytes_)"),
     measure::mean_packet(500.0, "ns-2.35"),
@@ -149,10 +136,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn pi(pairs: &[(&'static str, Value)]) -> Sampled {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         (SPEC.check)(&values, &LINK).unwrap();
         read(&values).unwrap()
     }
@@ -265,8 +249,7 @@ mod tests {
 
     #[test]
     fn gains_that_run_away_are_refused() {
-        let mut values = Values::new();
-        values.set("b", Value::Real(1.9e-5));
+        let values = Values::of(&[("b", Value::Real(1.9e-5))]);
         assert_eq!((SPEC.check)(&values, &LINK).err().unwrap().name, "b");
     }
 

@@ -64,7 +64,7 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
-use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
+use crate::params::{words, Kind, Param, Unit, Values, Word};
 use crate::parts::ticks::{self, Ticks};
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::{Ecn, Packet, Time};
@@ -92,88 +92,34 @@ words! {
     }
 }
 
-const fn real(low: f64, high: f64, open_low: bool) -> Kind {
-    Kind::Real { low, high, open_low, open_high: false, auto: false }
-}
-
 const PARAMS: [Param; 9] = [
-    Param {
-        name: "target",
-        symbol: "\\tau_0",
-        unit: Unit::Seconds,
-        kind: real(0.0, 1e6, false),
-        default: Value::Real(0.02),
-        source: "sch_pi2.c",
-        doc: "Queueing delay that the controller aims at.",
-    },
-    Param {
-        name: "tupdate",
-        symbol: "T",
-        unit: Unit::Seconds,
-        kind: real(0.001, 1e6, false),
-        default: Value::Real(0.03),
-        source: "sch_pi2.c",
-        doc: "Time between two updates of p.",
-    },
-    Param {
-        name: "alpha",
-        symbol: "\\alpha",
-        unit: Unit::None,
-        kind: real(0.0, 1e6, false),
-        default: Value::Real(0.625),
-        source: "sch_pi2.c: 10/16",
-        doc: "Gain on the deviation of the delay from target, 1/s.",
-    },
-    Param {
-        name: "beta",
-        symbol: "\\beta",
-        unit: Unit::None,
-        kind: real(0.0, 1e6, false),
-        default: Value::Real(6.25),
-        source: "sch_pi2.c: 100/16",
-        doc: "Gain on the change of the delay since the last update, 1/s.",
-    },
-    Param {
-        name: "k",
-        symbol: "k",
-        unit: Unit::None,
-        kind: real(1.0, 255.0, false),
-        default: Value::Real(2.0),
-        source: "sch_pi2.c",
-        doc: "Coupling factor: classic packets are signalled with probability (p/k)^2, 1/k^2 at most.",
-    },
-    Param::word(
-        "scalable",
-        Scalable::WORDS,
-        "ect1",
+    Param::real("target", Unit::Seconds, Kind::real(0.0, 1e6), 0.02)
+        .symbol("\\tau_0")
+        .says("sch_pi2.c", "Queueing delay that the controller aims at."),
+    Param::real("tupdate", Unit::Seconds, Kind::real(0.001, 1e6), 0.03)
+        .symbol("T")
+        .says("sch_pi2.c", "Time between two updates of p."),
+    Param::real("alpha", Unit::None, Kind::real(0.0, 1e6), 0.625)
+        .symbol("\\alpha")
+        .says("sch_pi2.c: 10/16", "Gain on the deviation of the delay from target, 1/s."),
+    Param::real("beta", Unit::None, Kind::real(0.0, 1e6), 6.25)
+        .symbol("\\beta")
+        .says("sch_pi2.c: 100/16", "Gain on the change of the delay since the last update, 1/s."),
+    Param::real("k", Unit::None, Kind::real(1.0, 255.0), 2.0)
+        .symbol("k")
+        .says("sch_pi2.c", "Coupling factor: classic packets are signalled with probability (p/k)^2, 1/k^2 at most."),
+    Param::word("scalable", Scalable::WORDS, "ect1").says(
         "RFC 9331; sch_pi2.c: all",
         "Packets that are marked with probability p: none, those with ECT(1) or CE, or all ECN-capable ones.",
     ),
-    Param::word(
-        "latency",
-        Latency::WORDS,
-        "rate",
+    Param::word("latency", Latency::WORDS, "rate").says(
         "sch_pi2.c",
         "The delay: the backlog over a measured rate of departures, or how long the last packet waited.",
     ),
-    Param {
-        name: "mtu",
-        symbol: "",
-        unit: Unit::Bytes,
-        kind: Kind::Whole { low: 1, high: 65_535 },
-        default: Value::Whole(1514),
-        source: "sch_pi2.c: psched_mtu",
-        doc: "Nothing is signalled while fewer bytes than two packets of this size wait.",
-    },
-    Param {
-        name: "byte_scaling",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: false },
-        default: Value::Flag(false),
-        source: "sch_pi2.c: bytemode",
-        doc: "p is in proportion to the packet's size, up to mtu.",
-    },
+    Param::whole("mtu", Unit::Bytes, (1, 65_535), 1514)
+        .says("sch_pi2.c: psched_mtu", "Nothing is signalled while fewer bytes than two packets of this size wait."),
+    Param::flag("byte_scaling", false)
+        .says("sch_pi2.c: bytemode", "p is in proportion to the packet's size, up to mtu."),
 ];
 
 /// The declaration.
@@ -386,6 +332,7 @@ mod tests {
     use super::*;
     use crate::discipline::Fifo;
     use crate::gate::Gate;
+    use crate::params::Value;
     use crate::policy::Limit;
     use crate::random::Generator;
     use crate::Discipline;
@@ -393,10 +340,7 @@ mod tests {
     const TIMESTAMP: (&str, Value) = ("latency", Value::Choice("timestamp"));
 
     fn pi2(pairs: &[(&'static str, Value)]) -> Pi2 {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Pi2::new(&values)
     }
 

@@ -78,22 +78,17 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
-use crate::params::{Kind, Param, Unit, Value, Values, Word};
+use crate::params::{Param, Values, Word};
 use crate::parts::pie::{Dialect, PieState, Settings, PARAMS};
 use crate::parts::ticks::{self, Ticks};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Verdict};
 use crate::{Packet, Time};
 use std::any::Any;
 
-const OWN: [Param; 1] = [Param {
-    name: "dialect",
-    symbol: "",
-    unit: Unit::None,
-    kind: Kind::Choice(Dialect::WORDS),
-    default: Value::Choice("rfc"),
-    source: "RFC 8033",
-    doc: "Whose PIE: RFC 8033, Linux or ns-3; they differ in the burst allowance, safeguards and defaults.",
-}];
+const OWN: [Param; 1] = [Param::word("dialect", Dialect::WORDS, "rfc").says(
+    "RFC 8033",
+    "Whose PIE: RFC 8033, Linux or ns-3; they differ in the burst allowance, safeguards and defaults.",
+)];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
@@ -178,6 +173,7 @@ impl Policy for Pie {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
     use crate::random::Generator;
     use crate::{policy::Reason, Ecn};
 
@@ -192,10 +188,7 @@ mod tests {
     }
 
     fn bench(given: &[(&'static str, Value)]) -> Bench {
-        let mut values = Values::new();
-        for &(name, value) in given {
-            values.set(name, value);
-        }
+        let values = Values::of(given);
         Bench { pie: Pie::new(&values, Limit::Packets(100)), u: 0.5, draws: Default::default(), now: 100.0, ecn: false }
     }
 
@@ -299,8 +292,7 @@ mod tests {
 
     /// A state with this p and this delay: with alpha = 0 and beta as needed, one update leads there.
     fn starting(p: f64, old: f64) -> PieState {
-        let mut values = Values::new();
-        values.set("alpha", Value::Real(0.0)).set("beta", Value::Real(2048.0 * p / (old * 1e-3)));
+        let values = Values::of(&[("alpha", Value::Real(0.0)), ("beta", Value::Real(2048.0 * p / (old * 1e-3)))]);
         let set = Settings::read(&values, Dialect::Rfc, Limit::Packets(100));
         let mut state = PieState::new(&set);
         let packet = Packet::new(1, 1000);

@@ -74,24 +74,13 @@ words! {
 }
 
 const PARAMS: [Param; 3] = [
-    Param::word(
-        "first",
-        First::WORDS,
-        "low",
-        "Linux prio, pfifo_fast; high: skbprio",
-        "Which class is served first: low, 0; high, 7.",
-    ),
-    Param::word(
-        "buffer",
-        Buffer::WORDS,
-        "shared",
+    Param::word("first", First::WORDS, "low")
+        .says("Linux prio, pfifo_fast; high: skbprio", "Which class is served first: low, 0; high, 7."),
+    Param::word("buffer", Buffer::WORDS, "shared").says(
         "Linux skbprio; each: prio, pfifo_fast",
         "Whether all classes share the limit, or each has an eighth of it, rounded up.",
     ),
-    Param::word(
-        "victim",
-        Dropped::WORDS,
-        "arrival",
+    Param::word("victim", Dropped::WORDS, "arrival").says(
         "Linux prio, pfifo_fast; last: skbprio",
         "What a full buffer drops: the arrival, or, if shared, the newest packet of the class served last.",
     ),
@@ -254,8 +243,7 @@ mod tests {
 
     #[test]
     fn the_last_goes_only_from_a_shared_buffer() {
-        let mut values = Values::new();
-        values.set("victim", Value::Choice("last")).set("buffer", Value::Choice("each"));
+        let values = Values::of(&[("victim", Value::Choice("last")), ("buffer", Value::Choice("each"))]);
         assert!(Prio::new(&values, Limit::Packets(1)).is_err());
     }
 }

@@ -50,22 +50,17 @@ use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::linux::TC;
 use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{Param, ParamError, Values};
 use crate::parts::curve::{probability, Linear};
 
 const COMMON: [Param; SHARED] =
     params(Defaults { min_th: 5.0, max_th: 15.0, max_p: 0.02, source: "Floyd & Jacobson 1993" });
 
 /// The switch that RED has beside the shared parameters, for disciplines that are RED with something more.
-pub(crate) const GENTLE: [Param; 1] = [Param {
-    name: "gentle",
-    symbol: "",
-    unit: Unit::None,
-    kind: Kind::Flag { auto: false },
-    default: Value::Flag(false),
-    source: "Floyd & Jacobson 1993; on by default in ns-2 since 2001",
-    doc: "Between max_th and twice max_th the probability rises from max_p to 1 instead of jumping (not in linux).",
-}];
+pub(crate) const GENTLE: [Param; 1] = [Param::flag("gentle", false).says(
+    "Floyd & Jacobson 1993; on by default in ns-2 since 2001",
+    "Between max_th and twice max_th the probability rises from max_p to 1 instead of jumping (not in linux).",
+)];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {

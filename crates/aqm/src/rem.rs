@@ -81,62 +81,28 @@ words! {
 }
 
 const PARAMS: [Param; 10] = [
-    Param {
-        name: "gamma",
-        symbol: "\\gamma",
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: 1e3, open_low: true, open_high: false, auto: false },
-        default: Value::Real(0.001),
-        source: "ns-2.35",
-        doc: "How fast the price moves, 1/packet.",
-    },
-    Param {
-        name: "phi",
-        symbol: "\\phi",
-        unit: Unit::None,
-        kind: Kind::Real { low: 1.0, high: 1e3, open_low: true, open_high: false, auto: false },
-        default: Value::Real(1.001),
-        source: "ns-2.35",
-        doc: "Base of the exponential law.",
-    },
-    Param {
-        name: "alpha",
-        symbol: "\\alpha",
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: 1e3, open_low: false, open_high: false, auto: false },
-        default: Value::Real(0.1),
-        source: "ns-2.35, a constant there",
-        doc: "Weight of the queue against the load.",
-    },
+    Param::real("gamma", Unit::None, Kind::above(0.0, 1e3), 0.001)
+        .symbol("\\gamma")
+        .says("ns-2.35", "How fast the price moves, 1/packet."),
+    Param::real("phi", Unit::None, Kind::above(1.0, 1e3), 1.001)
+        .symbol("\\phi")
+        .says("ns-2.35", "Base of the exponential law."),
+    Param::real("alpha", Unit::None, Kind::real(0.0, 1e3), 0.1)
+        .symbol("\\alpha")
+        .says("ns-2.35, a constant there", "Weight of the queue against the load."),
     measure::q_ref("b^*", 20.0, "ns-2.35"),
     measure::tupdate("T", Value::Real(0.002), false, "ns-2.35"),
-    Param {
-        name: "w_in",
-        symbol: "w",
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: 1.0, open_low: true, open_high: false, auto: false },
-        default: Value::Real(1.0),
-        source: "ns-2.35 (inw_)",
-        doc: "Weight of the latest interval in the averaged load; 1 does not average.",
-    },
-    Param {
-        name: "mode",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Mode::WORDS),
-        default: Value::Choice("drop"),
-        source: "ns-2.35 (markpkts_)",
-        doc: "drop: decides at arrival; mark: at departure, and packets that cannot be marked pass (needs ecn).",
-    },
-    Param {
-        name: "dialect",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Dialect::WORDS),
-        default: Value::Choice("paper"),
-        source: "our choice: they differ in the limit only",
-        doc: "ns2: a limit of N holds N - 1, in packets of mean_packet where the queue is measured in bytes.",
-    },
+    Param::real("w_in", Unit::None, Kind::above(0.0, 1.0), 1.0)
+        .symbol("w")
+        .says("ns-2.35 (inw_)", "Weight of the latest interval in the averaged load; 1 does not average."),
+    Param::word("mode", Mode::WORDS, "drop").says(
+        "ns-2.35 (markpkts_)",
+        "drop: decides at arrival; mark: at departure, and packets that cannot be marked pass (needs ecn).",
+    ),
+    Param::word("dialect", Dialect::WORDS, "paper").says(
+        "our choice: they differ in the limit only",
+        "ns2: a limit of N holds N - 1, in packets of mean_packet where the queue is measured in bytes.",
+    ),
     measure::unit("packet", "ns-2.35 (qib_)"),
     measure::mean_packet(1000.0, "ns-2.35"),
 ];
@@ -322,10 +288,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn rem(pairs: &[(&'static str, Value)]) -> Rem {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         read(&values, &LINK).unwrap()
     }
 

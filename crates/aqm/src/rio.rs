@@ -53,7 +53,7 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, OverMax, Settings, SHARED};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{Kind, Param, ParamError, Value, Values};
 use crate::parts::curve::Linear;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
 use crate::{Packet, Time};
@@ -86,18 +86,13 @@ const OUT: [Param; 3] = [
     like(2, "max_p_out", 0.1, "ns-2.35 (paper: 0.2)", "Drop probability of Out packets at their upper threshold."),
 ];
 
-const fn flag(name: &'static str, source: &'static str, doc: &'static str) -> Param {
-    let kind = Kind::Flag { auto: false };
-    Param { name, symbol: "", unit: Unit::None, kind, default: Value::Flag(false), source, doc }
-}
-
 const OWN: [Param; 2] = [
-    flag(
-        "gentle",
+    Param::flag("gentle", false).says(
         "ns-2.35 (in_gentle_, out_gentle_)",
         "Beyond max_th the probability rises from max_p to 1 instead of jumping, for both kinds (not in linux).",
     ),
-    flag("rio_ns2_bug", "off: the paper; on: ns-2.35", "Out arrivals update no average, as in ns-2."),
+    Param::flag("rio_ns2_bug", false)
+        .says("off: the paper; on: ns-2.35", "Out arrivals update no average, as in ns-2."),
 ];
 
 /// The declaration.
@@ -254,10 +249,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn rio(pairs: &[(&'static str, Value)]) -> Result<Rio, ParamError> {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Rio::new(&values, &LINK)
     }
 

@@ -66,7 +66,7 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
-use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
+use crate::params::{words, Kind, Param, Unit, Values, Word};
 use crate::parts::hash;
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::{Packet, Time};
@@ -75,8 +75,7 @@ use std::collections::VecDeque;
 const LINUX: &str = "Linux sch_sfb";
 
 const fn real(name: &'static str, unit: Unit, high: f64, default: f64, doc: &'static str) -> Param {
-    let kind = Kind::Real { low: 0.0, high, open_low: false, open_high: false, auto: false };
-    Param { name, symbol: "", unit, kind, default: Value::Real(default), source: LINUX, doc }
+    Param::real(name, unit, Kind::real(0.0, high), default).says(LINUX, doc)
 }
 
 words! {
@@ -90,42 +89,18 @@ words! {
 }
 
 const PARAMS: [Param; 12] = [
-    Param {
-        symbol: "L",
-        ..Param::whole(
-            "levels",
-            Unit::None,
-            (1, 16),
-            8,
-            LINUX,
-            "Levels of bins, each with a hash of its own (paper: 2).",
-        )
-    },
-    Param { symbol: "N", ..Param::whole("bins", Unit::None, (1, 1024), 16, LINUX, "Bins on each level (paper: 23).") },
-    Param::whole(
-        "bin_size",
-        Unit::None,
-        (1, 1_000_000),
-        20,
-        LINUX,
-        "Packets of a bin in the queue from which its probability rises.",
-    ),
-    Param::whole(
-        "max",
-        Unit::None,
-        (1, 1_000_000),
-        25,
-        LINUX,
-        "Packets in a flow's emptiest bin from which its arrivals are dropped.",
-    ),
-    Param {
-        symbol: "\\delta_1",
-        ..real("d1", Unit::None, 1.0, 66.0 / 65535.0, "What an arrival adds to the probability of a full bin.")
-    },
-    Param {
-        symbol: "\\delta_2",
-        ..real("d2", Unit::None, 1.0, 11.0 / 65535.0, "What an arrival takes off the probability of an empty bin.")
-    },
+    Param::whole("levels", Unit::None, (1, 16), 8)
+        .symbol("L")
+        .says(LINUX, "Levels of bins, each with a hash of its own (paper: 2)."),
+    Param::whole("bins", Unit::None, (1, 1024), 16).symbol("N").says(LINUX, "Bins on each level (paper: 23)."),
+    Param::whole("bin_size", Unit::None, (1, 1_000_000), 20)
+        .says(LINUX, "Packets of a bin in the queue from which its probability rises."),
+    Param::whole("max", Unit::None, (1, 1_000_000), 25)
+        .says(LINUX, "Packets in a flow's emptiest bin from which its arrivals are dropped."),
+    real("d1", Unit::None, 1.0, 66.0 / 65535.0, "What an arrival adds to the probability of a full bin.")
+        .symbol("\\delta_1"),
+    real("d2", Unit::None, 1.0, 11.0 / 65535.0, "What an arrival takes off the probability of an empty bin.")
+        .symbol("\\delta_2"),
     real("rehash", Unit::Seconds, 1e9, 600.0, "Time after which the hash functions change; 0: never."),
     real(
         "warmup",
@@ -141,23 +116,10 @@ const PARAMS: [Param; 12] = [
         10.0,
         "Packets per second that all unresponsive flows (p_min = 1) share; 0: none of their packets.",
     ),
-    Param::whole(
-        "penalty_burst",
-        Unit::None,
-        (0, 1_000_000),
-        20,
-        LINUX,
-        "Largest burst of these flows, packets; 0: none of their packets.",
-    ),
-    Param {
-        name: "token_rule",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(TokenRule::WORDS),
-        default: Value::Choice("linux"),
-        source: LINUX,
-        doc: "Whether the time counted towards a token is lost at each drop (linux) or kept (exact).",
-    },
+    Param::whole("penalty_burst", Unit::None, (0, 1_000_000), 20)
+        .says(LINUX, "Largest burst of these flows, packets; 0: none of their packets."),
+    Param::word("token_rule", TokenRule::WORDS, "linux")
+        .says(LINUX, "Whether the time counted towards a token is lost at each drop (linux) or kept (exact)."),
     Param {
         source: "Linux sch_sfb has none; the paper's BLUE has",
         ..real(
@@ -439,16 +401,14 @@ impl Policy for Sfb {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
     use crate::random::Generator;
     use crate::Ecn;
 
     const EMPTY: QueueView<'static> = QueueView { packets: 0, bytes: 0, idle_since: None, contents: None };
 
     fn sfb(pairs: &[(&'static str, Value)]) -> Sfb {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Sfb::new(&values)
     }
 

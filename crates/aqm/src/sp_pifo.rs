@@ -56,7 +56,7 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
-use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
+use crate::params::{words, Param, Unit, Values, Word};
 use crate::parts::class_fifos::{ClassFifos, End};
 use crate::parts::classful::{Classful, Schedule};
 use crate::parts::flow_tags::{self, Ranks};
@@ -76,19 +76,8 @@ words! {
 
 const PARAMS: [Param; 3] = [
     flow_tags::rank("SP-PIFO: WFQSPPIFOQueue.java; class: SPPIFOQueue.java, ranks of the senders"),
-    Param {
-        name: "queues",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 1, high: 1024 },
-        default: Value::Whole(8),
-        source: "SP-PIFO: 8 priorities of a switch",
-        doc: "Number of FIFOs.",
-    },
-    Param::word(
-        "buffer",
-        Buffer::WORDS,
-        "shared",
+    Param::whole("queues", Unit::None, (1, 1024), 8).says("SP-PIFO: 8 priorities of a switch", "Number of FIFOs."),
+    Param::word("buffer", Buffer::WORDS, "shared").says(
         "ours; each: SPPIFOQueue.java",
         "Whether all FIFOs share the limit, or each has an equal part of it, rounded up.",
     ),
@@ -204,14 +193,12 @@ impl Schedule for SpPifo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
 
     const CLASS: (&str, Value) = ("rank", Value::Choice("class"));
 
     fn queue(pairs: &[(&'static str, Value)], limit: Limit) -> SpPifo {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         SpPifo::new(&values, limit)
     }
 

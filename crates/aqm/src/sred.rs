@@ -49,15 +49,11 @@
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::hit;
-use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
+use crate::params::{words, Kind, Param, Unit, Values, Word};
 use crate::policy::{Context, Limit, Policy, QueueView, Reason, Verdict};
 use crate::Packet;
 
 const PAPER: &str = "Ott, Lakshman, Wong 1999";
-
-const fn share(open_low: bool, auto: bool) -> Kind {
-    Kind::Real { low: 0.0, high: 1.0, open_low, open_high: false, auto }
-}
 
 words! {
     /// Which of the paper's two algorithms.
@@ -70,60 +66,22 @@ words! {
 }
 
 const OWN: [Param; 6] = [
-    Param {
-        name: "mode",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Mode::WORDS),
-        default: Value::Choice("full"),
-        source: PAPER,
-        doc: "Full SRED raises the probability for packets that hit, simple SRED does not.",
-    },
-    Param {
-        name: "zombies",
-        symbol: "M",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 1, high: 65_536 },
-        default: Value::Whole(1000),
-        source: PAPER,
-        doc: "Length of the list.",
-    },
-    Param {
-        name: "overwrite",
-        symbol: "p",
-        unit: Unit::None,
-        kind: share(true, false),
-        default: Value::Real(0.25),
-        source: PAPER,
-        doc: "Probability that a packet without a hit overwrites the zombie.",
-    },
-    Param {
-        name: "weight",
-        symbol: "\\alpha",
-        unit: Unit::None,
-        kind: share(true, true),
-        default: Value::Real(0.001),
-        source: PAPER,
-        doc: "Weight of an arrival in the share of hits; \"auto\" is overwrite/zombies.",
-    },
-    Param {
-        name: "max_p",
-        symbol: "p_{max}",
-        unit: Unit::None,
-        kind: share(true, false),
-        default: Value::Real(0.15),
-        source: PAPER,
-        doc: "Drop probability with a third of the buffer filled and many flows.",
-    },
-    Param {
-        name: "many_flows",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: f64::INFINITY, open_low: true, open_high: true, auto: false },
-        default: Value::Real(256.0),
-        source: PAPER,
-        doc: "Flows from which the drop probability depends on the buffer alone; below, it falls with their square.",
-    },
+    Param::word("mode", Mode::WORDS, "full")
+        .says(PAPER, "Full SRED raises the probability for packets that hit, simple SRED does not."),
+    Param::whole("zombies", Unit::None, (1, 65_536), 1000).symbol("M").says(PAPER, "Length of the list."),
+    Param::real("overwrite", Unit::None, Kind::above(0.0, 1.0), 0.25)
+        .symbol("p")
+        .says(PAPER, "Probability that a packet without a hit overwrites the zombie."),
+    Param::real("weight", Unit::None, Kind::above(0.0, 1.0).or_auto(), 0.001)
+        .symbol("\\alpha")
+        .says(PAPER, "Weight of an arrival in the share of hits; \"auto\" is overwrite/zombies."),
+    Param::real("max_p", Unit::None, Kind::above(0.0, 1.0), 0.15)
+        .symbol("p_{max}")
+        .says(PAPER, "Drop probability with a third of the buffer filled and many flows."),
+    Param::real("many_flows", Unit::None, Kind::above(0.0, f64::INFINITY).open_high(), 256.0).says(
+        PAPER,
+        "Flows from which the drop probability depends on the buffer alone; below, it falls with their square.",
+    ),
 ];
 
 /// The declaration.
@@ -257,6 +215,7 @@ impl Policy for Sred {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
     use crate::random::Generator;
     use crate::Time;
 

@@ -83,51 +83,21 @@ words! {
 }
 
 const PARAMS: [Param; 5] = [
-    Param {
-        name: "k",
-        symbol: "K",
-        unit: Unit::QueueLength,
-        kind: Kind::Real { low: 0.0, high: f64::INFINITY, open_low: false, open_high: false, auto: false },
-        default: Value::Real(20.0),
-        source: "Alizadeh et al. 2010, for 1 Gbit/s",
-        doc: "Queue length above which packets are marked.",
-    },
-    Param {
-        name: "threshold",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: Kind::Real { low: 0.0, high: f64::INFINITY, open_low: false, open_high: false, auto: false },
-        default: Value::Real(1e-3),
-        source: "Linux sch_dualpi2",
-        doc: "Sojourn time above which packets are marked (measure = \"sojourn\").",
-    },
-    Param {
-        name: "measure",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(MeasureAt::WORDS),
-        default: Value::Choice("before"),
-        source: "RFC 8257, 3.1",
-        doc: "The queue an arrival finds, the same with the arrival, or the sojourn time of a packet that leaves.",
-    },
-    Param {
-        name: "rule",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Rule::WORDS),
-        default: Value::Choice("dctcp"),
-        source: "RFC 8257, 3.1; red: RED with min_th = max_th",
-        doc: "Mark above the threshold, or from it on.",
-    },
-    Param {
-        name: "non_ect",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(NonEct::WORDS),
-        default: Value::Choice("overflow_only"),
-        source: "ours: neither RFC 8257 nor the paper says",
-        doc: "Packets that cannot be marked: dropped only when the queue is full, or wherever others are marked.",
-    },
+    Param::real("k", Unit::QueueLength, Kind::real(0.0, f64::INFINITY), 20.0)
+        .symbol("K")
+        .says("Alizadeh et al. 2010, for 1 Gbit/s", "Queue length above which packets are marked."),
+    Param::real("threshold", Unit::Seconds, Kind::real(0.0, f64::INFINITY), 1e-3)
+        .says("Linux sch_dualpi2", "Sojourn time above which packets are marked (measure = \"sojourn\")."),
+    Param::word("measure", MeasureAt::WORDS, "before").says(
+        "RFC 8257, 3.1",
+        "The queue an arrival finds, the same with the arrival, or the sojourn time of a packet that leaves.",
+    ),
+    Param::word("rule", Rule::WORDS, "dctcp")
+        .says("RFC 8257, 3.1; red: RED with min_th = max_th", "Mark above the threshold, or from it on."),
+    Param::word("non_ect", NonEct::WORDS, "overflow_only").says(
+        "ours: neither RFC 8257 nor the paper says",
+        "Packets that cannot be marked: dropped only when the queue is full, or wherever others are marked.",
+    ),
 ];
 
 /// The declaration.
@@ -232,10 +202,7 @@ mod tests {
     use crate::{Discipline, Ecn, Time};
 
     fn queue(pairs: &[(&'static str, Value)], limit: u64) -> Fifo {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Fifo::new(Gate::new(Box::new(Step::new(&values)), Limit::Packets(limit), true, Generator::stream(1, "step")))
     }
 

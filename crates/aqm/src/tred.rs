@@ -39,7 +39,7 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::{params, Defaults, EarlyDetection, Settings, SHARED};
-use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
+use crate::params::{words, Param, ParamError, Values, Word};
 use crate::parts::curve::{probability, Shaped};
 
 const COMMON: [Param; SHARED] =
@@ -55,15 +55,10 @@ words! {
     }
 }
 
-const OWN: [Param; 1] = [Param {
-    name: "reading",
-    symbol: "",
-    unit: Unit::None,
-    kind: Kind::Choice(Reading::WORDS),
-    default: Value::Choice("corrected"),
-    source: "derived from eqs. 4 and 7",
-    doc: "The third section as derived, or with the misprint of eq. 8 (avg - min_th in the bracket).",
-}];
+const OWN: [Param; 1] = [Param::word("reading", Reading::WORDS, "corrected").says(
+    "derived from eqs. 4 and 7",
+    "The third section as derived, or with the misprint of eq. 8 (avg - min_th in the bracket).",
+)];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
@@ -121,11 +116,11 @@ crate::early_detection_policy!(Tred);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
     use crate::parts::curve::Curve as _;
 
     fn curve(reading: &'static str) -> impl Fn(f64) -> f64 {
-        let mut values = Values::new();
-        values.set("reading", Value::Choice(reading));
+        let values = Values::of(&[("reading", Value::Choice(reading))]);
         let (_, curve) = read(&values, &Link { rate_bps: 5e6, delay_s: 0.01 }).unwrap();
         move |average| curve.base_probability(average)
     }

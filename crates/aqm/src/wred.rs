@@ -67,20 +67,14 @@ const LOWER: &str = "Average queue from which arrivals of this precedence are dr
 const UPPER: &str = "Average queue from which all arrivals of this precedence are dropped, packets.";
 
 const fn threshold(name: &'static str, packets: f64, source: &'static str, doc: &'static str) -> Param {
-    let kind = Kind::Real { low: 0.0, high: f64::INFINITY, open_low: false, open_high: false, auto: false };
-    Param { name, symbol: "", unit: Unit::QueueLength, kind, default: Value::Real(packets), source, doc }
+    Param::real(name, Unit::QueueLength, Kind::real(0.0, f64::INFINITY), packets).says(source, doc)
 }
 
 const fn max_p(name: &'static str) -> Param {
-    Param {
-        name,
-        symbol: "max_p",
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: 1.0, open_low: false, open_high: false, auto: false },
-        default: Value::Real(0.1),
-        source: "Cisco: mark probability denominator 10",
-        doc: "Drop probability of this precedence just below its upper threshold.",
-    }
+    Param::real(name, Unit::None, Kind::real(0.0, 1.0), 0.1).symbol("max_p").says(
+        "Cisco: mark probability denominator 10",
+        "Drop probability of this precedence just below its upper threshold.",
+    )
 }
 
 /// Three parameters for each precedence, from the table of lower thresholds.
@@ -95,15 +89,10 @@ macro_rules! precedences {
 }
 
 const fn weight(name: &'static str) -> Param {
-    Param {
-        name,
-        symbol: "w_q",
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: 1.0, open_low: true, open_high: false, auto: true },
-        default: Value::Auto,
-        source: "our choice; Cisco: one for each group of thresholds",
-        doc: "Weight of a new sample in this precedence's own average; \"auto\": the common one.",
-    }
+    Param::new(name, Unit::None, Kind::above(0.0, 1.0).or_auto(), Value::Auto).symbol("w_q").says(
+        "our choice; Cisco: one for each group of thresholds",
+        "Weight of a new sample in this precedence's own average; \"auto\": the common one.",
+    )
 }
 
 /// The weight of each precedence.
@@ -140,33 +129,16 @@ words! {
 }
 
 const COMMON: [Param; 3] = [
-    Param {
-        name: "w_q",
-        symbol: "w_q",
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: 1.0, open_low: true, open_high: false, auto: false },
-        default: Value::Real(1.0 / 512.0),
-        source: "Cisco: exponential weighting constant 9, which is 2^-9",
-        doc: "Weight of a new sample in the average.",
-    },
-    Param {
-        name: "spacing",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Spacing::WORDS),
-        default: Value::Choice("independent"),
-        source: "our choice; the vendor documents none",
-        doc: "Each packet drawn independently, or RED's count of packets since the last drop, one for each precedence.",
-    },
-    Param {
-        name: "mean_packet",
-        symbol: "L_m",
-        unit: Unit::Bytes,
-        kind: Kind::Real { low: 1.0, high: 65535.0, open_low: false, open_high: false, auto: false },
-        default: Value::Real(500.0),
-        source: "ns-2.35, ns-3",
-        doc: "Mean packet size: sets the decay of the average while the link is idle.",
-    },
+    Param::real("w_q", Unit::None, Kind::above(0.0, 1.0), 1.0 / 512.0)
+        .symbol("w_q")
+        .says("Cisco: exponential weighting constant 9, which is 2^-9", "Weight of a new sample in the average."),
+    Param::word("spacing", Spacing::WORDS, "independent").says(
+        "our choice; the vendor documents none",
+        "Each packet drawn independently, or RED's count of packets since the last drop, one for each precedence.",
+    ),
+    Param::real("mean_packet", Unit::Bytes, Kind::real(1.0, 65535.0), 500.0)
+        .symbol("L_m")
+        .says("ns-2.35, ns-3", "Mean packet size: sets the decay of the average while the link is idle."),
 ];
 
 /// The declaration.
@@ -339,10 +311,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn wred(pairs: &[(&'static str, Value)]) -> Result<Wred, ParamError> {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         Rules::read(&values, &LINK).map(|rules| Wred::new(&rules))
     }
 

@@ -39,7 +39,7 @@
 
 use crate::catalogue::{AqmSpec, Built};
 use crate::default_limit::DefaultLimit;
-use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
+use crate::params::{words, Param, Unit, Values, Word};
 use crate::parts::class_fifos::End;
 use crate::parts::class_weights::{self, class_of, CLASSES};
 use crate::parts::classful::Classful;
@@ -72,33 +72,18 @@ words! {
 }
 
 const PARAMS: [Param; 3] = [
-    Param {
-        name: "unit",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(WeightsIn::WORDS),
-        default: Value::Choice("packet"),
-        source: "Katevenis, Sidiropoulos, Courcoubetis 1991; byte: deficit round robin",
-        doc: "Whether the weights are packets or quanta of bytes.",
-    },
-    Param {
-        name: "quantum",
-        symbol: "Q",
-        unit: Unit::Bytes,
-        kind: Kind::Whole { low: 1, high: 1_000_000 },
-        default: Value::Whole(1500),
-        source: "Ethernet; Shreedhar & Varghese 1996: at least the largest packet",
-        doc: "Bytes that a weight of 1 earns in a turn (byte).",
-    },
-    Param {
-        name: "victim",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Dropped::WORDS),
-        default: Value::Choice("longest_head"),
-        source: "as DRR in ns-2.35",
-        doc: "What is dropped when the buffer is full: a packet of the class with the most bytes, or the arrival.",
-    },
+    Param::word("unit", WeightsIn::WORDS, "packet").says(
+        "Katevenis, Sidiropoulos, Courcoubetis 1991; byte: deficit round robin",
+        "Whether the weights are packets or quanta of bytes.",
+    ),
+    Param::whole("quantum", Unit::Bytes, (1, 1_000_000), 1500).symbol("Q").says(
+        "Ethernet; Shreedhar & Varghese 1996: at least the largest packet",
+        "Bytes that a weight of 1 earns in a turn (byte).",
+    ),
+    Param::word("victim", Dropped::WORDS, "longest_head").says(
+        "as DRR in ns-2.35",
+        "What is dropped when the buffer is full: a packet of the class with the most bytes, or the arrival.",
+    ),
 ];
 
 /// The declaration.
@@ -150,14 +135,12 @@ impl Place for ByClass {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
     use crate::parts::classful::Schedule as _;
     use crate::Time;
 
     fn built(pairs: &[(&'static str, Value)], limit: Limit) -> Wrr {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         wrr(&values, limit)
     }
 

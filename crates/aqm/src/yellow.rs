@@ -63,8 +63,7 @@ use crate::{Packet, Time};
 const OURS: &str = "our choice";
 
 const fn real(name: &'static str, symbol: &'static str, range: (f64, f64), default: f64, doc: &'static str) -> Param {
-    let kind = Kind::Real { low: range.0, high: range.1, open_low: false, open_high: false, auto: false };
-    Param { name, symbol, unit: Unit::None, kind, default: Value::Real(default), source: OURS, doc }
+    Param::real(name, Unit::None, Kind::real(range.0, range.1), default).symbol(symbol).says(OURS, doc)
 }
 
 words! {
@@ -86,15 +85,8 @@ const PARAMS: [Param; 11] = [
     real("delta", "\\delta", (0.0, 1.0), 0.05, "Load above the capacity, as a share, up to which p does not grow."),
     real("step", "\\Delta/C", (1e-6, 1.0), 0.003, "Change of p in one update, before the load factor."),
     measure::tupdate("T", Value::Auto, true, "our choice: 10 ms, or ten packets where that is longer"),
-    Param {
-        name: "load",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(CountedLoad::WORDS),
-        default: Value::Choice("accepted"),
-        source: OURS,
-        doc: "Which arrivals count as load: those admitted, or all.",
-    },
+    Param::word("load", CountedLoad::WORDS, "accepted")
+        .says(OURS, "Which arrivals count as load: those admitted, or all."),
     measure::unit("packet", OURS),
     measure::mean_packet(1000.0, OURS),
 ];
@@ -244,10 +236,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn yellow(pairs: &[(&'static str, Value)]) -> Yellow {
-        let mut values = Values::new();
-        for &(name, value) in pairs {
-            values.set(name, value);
-        }
+        let values = Values::of(pairs);
         read(&values, &LINK).unwrap()
     }
 

@@ -71,8 +71,11 @@ fn tables_of_the_drop_curves_are_what_the_catalogue_computes() {
         let cells: Vec<f64> =
             line.trim_matches('|').split('|').map(|cell| cell.trim().parse().expect("a number")).collect();
         for (&(aqm, own), &printed) in columns.iter().zip(&cells[1..]) {
-            let mut values = Values::new();
-            values.set("min_th", Value::Real(24.0)).set("max_th", Value::Real(72.0)).set("max_p", Value::Real(0.1));
+            let mut values = Values::of(&[
+                ("min_th", Value::Real(24.0)),
+                ("max_th", Value::Real(72.0)),
+                ("max_p", Value::Real(0.1)),
+            ]);
             for &(name, value) in own {
                 values.set(name, value);
             }

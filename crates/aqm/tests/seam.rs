@@ -44,10 +44,7 @@ struct Choke {
 }
 
 fn settings(pairs: &[(&'static str, Value)]) -> Settings {
-    let mut values = Values::new();
-    for &(name, value) in pairs {
-        values.set(name, value);
-    }
+    let values = Values::of(pairs);
     let declared: Vec<Param> = catalogue::find("red").unwrap().all_params().copied().collect();
     Settings::read(&values, &declared, &LINK).unwrap()
 }

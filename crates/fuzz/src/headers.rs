@@ -39,7 +39,8 @@ pub fn packet(input: &mut Input<'_>) -> Vec<u8> {
     bytes
 }
 
-fn examine(bytes: &[u8], fragments: &mut Fragments) {
+/// What is read of `bytes` is within its bounds, and marking changes nothing but the ECN field and the checksum.
+pub fn examine(bytes: &[u8], fragments: &mut Fragments) {
     let Ok(header) = Header::read(bytes) else { return };
     let endpoints = fragments.endpoints(&header);
     assert_eq!(endpoints.protocol, header.endpoints.protocol);

@@ -14,6 +14,7 @@ mod paths;
 mod scenarios;
 mod texts;
 
+pub use headers::examine;
 pub use input::Input;
 
 /// A target.

@@ -446,8 +446,7 @@ fn extremes(spec: &'static AqmSpec, last: &Cell<Option<Seen>>) -> Result<(), Str
     };
     for param in spec.all_params() {
         for value in values_of(param) {
-            let mut values = Values::new();
-            values.set(param.name, value);
+            let values = Values::of(&[(param.name, value)]);
             try_values(&values)?;
         }
     }

@@ -132,8 +132,7 @@ fn red_in_c_decides_as_red_in_every_step() {
 fn declarations_are_read_and_checked() {
     let red = red();
     assert_eq!((red.name, red.title, red.params[0].len()), ("c_red", "RED in C", 5));
-    let mut values = Values::new();
-    values.set("max_th", Value::Real(4.0));
+    let values = Values::of(&[("max_th", Value::Real(4.0))]);
     let error = (red.check)(&values, &LINK).unwrap_err();
     assert_eq!((error.name, error.given.as_str()), ("max_th", "4"));
     assert_eq!(error.allowed, "max_th must be more than min_th");

@@ -39,7 +39,7 @@ class Call:
 
 def calls(advice: Advice, progress: Progress = no_progress) -> list[Call]:
     """One run of today's line and one of the recommended queue, with every event of the queues recorded."""
-    from .. import _core
+    import earlydrop._core as _core
 
     home, queues = advice.home, (TODAY, advice.use)
     length = round(max(3.0, min(16.0, BITS / (home.down_bps + home.up_bps))), 1)
@@ -106,22 +106,27 @@ def _note_load(ax: Axes, time: float) -> None:
     )
 
 
+def _draw_ways(drawing: Figure, axes: Sequence[Axes], both: Sequence[Call]) -> None:
+    """Draw how long the packets of both calls waited over time, a panel for each direction."""
+    for ax, way, title in zip(axes, ("down", "up"), ("Download direction", "Upload direction"), strict=True):
+        for call, colour in zip(both, (BEFORE, AFTER), strict=True):
+            ax.plot(call.sent_s[way], call.waited_ms[way], color=colour, linewidth=1.1, label=call.title)
+        ax.axvline(both[0].load_s, color="#999999", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+        ax.set_title(title)
+        ax.set_ylim(bottom=0)
+        ax.margins(x=0)
+    _note_load(axes[0], both[0].load_s)
+    panels.legend(drawing, panels.entries([axes[0]]))
+
+
 def over_time(both: Sequence[Call]) -> Figure:
     """How long the call's packets waited over time, in each direction."""
     with plotting.styled():
         drawing = plotting.figure(plotting.COLUMN, 3.2)
         axes = drawing.subplots(2, 1, sharex=True)
-        for ax, way, title in zip(axes, ("down", "up"), ("Download direction", "Upload direction"), strict=True):
-            for call, colour in zip(both, (BEFORE, AFTER), strict=True):
-                ax.plot(call.sent_s[way], call.waited_ms[way], color=colour, linewidth=1.1, label=call.title)
-            ax.axvline(both[0].load_s, color="#999999", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
-            ax.set_title(title)
-            ax.set_ylabel("Waiting (ms)")
-            ax.set_ylim(bottom=0)
-            ax.margins(x=0)
-        _note_load(axes[0], both[0].load_s)
-        axes[1].set_xlabel("Time (s)")
-        panels.legend(drawing, panels.entries([axes[0]]))
+        axes[0].set_ylabel("Waiting (ms)")
+        axes[1].set(xlabel="Time (s)", ylabel="Waiting (ms)")
+        _draw_ways(drawing, axes, both)
     return drawing
 
 
@@ -188,15 +193,7 @@ def before_and_after(both: Sequence[Call]) -> Figure:
     with plotting.styled():
         drawing = plotting.figure(plotting.PAGE, 2.6)
         axes = drawing.subplots(1, 2, sharey=True)
-        for ax, way, title in zip(axes, ("down", "up"), ("Download direction", "Upload direction"), strict=True):
-            for call, colour in zip(both, (BEFORE, AFTER), strict=True):
-                ax.plot(call.sent_s[way], call.waited_ms[way], color=colour, linewidth=1.1, label=call.title)
-            ax.axvline(both[0].load_s, color="#999999", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
-            ax.set_title(title)
-            ax.set_xlabel("Time (s)")
-            ax.set_ylim(bottom=0)
-            ax.margins(x=0)
-        axes[0].set_ylabel("Waiting of a call's packets (ms)")
-        _note_load(axes[0], both[0].load_s)
-        panels.legend(drawing, panels.entries([axes[0]]))
+        axes[0].set(xlabel="Time (s)", ylabel="Waiting of a call's packets (ms)")
+        axes[1].set_xlabel("Time (s)")
+        _draw_ways(drawing, axes, both)
     return drawing

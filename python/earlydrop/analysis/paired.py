@@ -22,7 +22,7 @@ from .statistics import Difference, Estimate, Stopping
 from .window import WATCHED, Recording, Window
 
 if TYPE_CHECKING:
-    from .. import _core
+    import earlydrop._core as _core
 
 
 @dataclass(frozen=True)
@@ -269,7 +269,8 @@ def compare(
     discipline. Settings of that queue that belong to the scenario's own discipline and are unknown to another are left
     out for the other, and reported. `where` is the place of the disciplines in messages.
     """
-    from .. import _core, discipline_names
+    import earlydrop._core as _core
+    from .. import discipline_names
 
     if isinstance(source, Path):
         # What is named here is trusted; a scenario that names the same code then finds it.

@@ -44,7 +44,7 @@ def propagation(document: Mapping[str, Any], queue: str) -> float:
 
 def base(document: Mapping[str, Any], queue: str, sets: Sequence[tuple[str, str]] = ()) -> float | None:
     """The round-trip time without queues, s: the mean over the TCP flows that pass `queue`; None if it is not known."""
-    from .. import _core
+    import earlydrop._core as _core
 
     normal = json.loads(_core.Scenario.parse(document, list(sets)).to_json())
     if not any("tcp" in entry for entry in normal["traffic"]):
@@ -57,7 +57,7 @@ def base(document: Mapping[str, Any], queue: str, sets: Sequence[tuple[str, str]
 
 
 def _base_rtt(document: Mapping[str, Any], queue: str) -> float | None:
-    from .. import _core
+    import earlydrop._core as _core
 
     moment = {k: v for k, v in document.items() if k != "record"}
     scenario = _core.Scenario.parse({**moment, "duration": "1 ms", "warmup": "0 s", "record": {"losses": True}}, [])
@@ -76,7 +76,7 @@ def with_rtt(document: Mapping[str, Any], queue: str, rtt: str) -> Document:
 
 def scaled(document: Mapping[str, Any], factor: float) -> Document:
     """The scenario with every propagation delay times `factor`, also those that its topology has by default."""
-    from .. import _core
+    import earlydrop._core as _core
 
     normal = json.loads(_core.Scenario.parse(document, []).to_json())
     network = {key: normal[key] for key in ("topology", "node", "link") if key in normal}

@@ -24,7 +24,7 @@ from .words import listing
 if TYPE_CHECKING:
     import numpy
 
-    from .. import _core
+    import earlydrop._core as _core
 
     Array = numpy.ndarray[Any, Any]
 
@@ -70,7 +70,7 @@ def watched(
     plain: _core.Scenario, document: Document, settings: Sequence[tuple[str, str]] = ()
 ) -> tuple[_core.Scenario, tuple[str, ...]]:
     """The scenario with its queues and goodputs recorded over time, and the fields of results that this adds."""
-    from .. import _core
+    import earlydrop._core as _core
 
     normal = json.loads(plain.to_json())
     record = normal.get("record") or {}

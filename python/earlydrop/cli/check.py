@@ -18,7 +18,7 @@ def check(scenario: ScenarioFile, /, *, set_: Sets = [], trust: Trust = False, j
 
     With --json a scenario is printed with every default.
     """
-    from .. import _core
+    import earlydrop._core as _core
     from ..own_aqms import registry
 
     if registry.is_source(str(scenario)):

@@ -56,7 +56,7 @@ def _names(kinds: Sequence[str]) -> str:
 
 def _settings() -> list[str]:
     """What `--set` can change in the scenario that `init` writes, up to the value."""
-    from .. import _core
+    import earlydrop._core as _core
 
     document = tomllib.loads(_core.template("example", "dumbbell"))
     # With the parameters of its discipline, which the file has as comments.

@@ -20,8 +20,7 @@ def diff(
     json: Json = False,
 ) -> int:
     """Show differences between two results of a sweep, or of two sweeps. Differences are no failure (exit code 0)."""
-    from ..analysis import differ
-    from ..sweeps import result_file
+    from ..sweeps import differ, result_file
 
     with result_file.reading(first, second):
         found = differ.diff(first, second)

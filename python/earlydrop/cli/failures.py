@@ -82,7 +82,7 @@ def _internal(error: Exception, message: str, words: Sequence[str]) -> str:
 
 def _said(error: Exception) -> str:
     """The message, with the likely mistake where one is found."""
-    from .. import _core
+    import earlydrop._core as _core
 
     if isinstance(error, _core.ScenarioError):
         from .likely import of_scenario
@@ -93,7 +93,7 @@ def _said(error: Exception) -> str:
 
 def classified(error: Exception) -> tuple[int, dict[str, str | None]]:
     """Exit code of an error, and what else is known about it."""
-    from .. import _core
+    import earlydrop._core as _core
 
     if isinstance(error, EarlydropError):
         return error.exit_code, error.fields

@@ -60,7 +60,7 @@ def _file(name: str) -> Path:
 
 
 def _template(name: str, topology: str) -> str:
-    from .. import _core
+    import earlydrop._core as _core
     from ..schema import choices
 
     return _core.template(name, check_name("topology", topology, [one["name"] for one in choices("topologies")]))

@@ -126,7 +126,8 @@ def link(
 def _link_plan(
     given: dict[str, Any], sim: Path | None, at: str | None, sets: Sequence[str], seed: int | None, settings: Any
 ) -> Any:
-    from .. import _core, links
+    import earlydrop._core as _core
+    from .. import links
 
     if sim is not None:
         if given:

@@ -89,7 +89,7 @@ def _folded() -> list[dict[str, Any]]:
 
 
 def _listed(kind: Kind) -> list[dict[str, Any]]:
-    from .. import _core
+    import earlydrop._core as _core
 
     if kind == "aqms":
         keys = ("name", "title", "family", "year", "summary", "source")

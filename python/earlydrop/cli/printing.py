@@ -9,7 +9,7 @@ from typing import Any
 
 def version() -> str:
     """The version, which is the engine's."""
-    from .. import _core
+    import earlydrop._core as _core
 
     return _core.version()
 

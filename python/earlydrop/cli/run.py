@@ -14,7 +14,7 @@ from .options import Json, Out, ScenarioFile, Sets, Trust
 from .printing import parse_json, print_json, version, warn
 
 if TYPE_CHECKING:
-    from .. import _core
+    import earlydrop._core as _core
     from ..document import Document
 
 JUDGED = 300_000
@@ -37,7 +37,8 @@ def run(
     json: Json = False,
 ) -> int:
     """Run a scenario once."""
-    from .. import _core, runner
+    import earlydrop._core as _core
+    from .. import runner
     from ..analysis import window
     from ..analysis.overflows import never_acted
     from ..render.run_text import run_text

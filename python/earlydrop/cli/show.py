@@ -103,7 +103,7 @@ def _discipline(name: str) -> dict[str, Any]:
 
 def _curves(entry: dict[str, Any], entries: dict[str, Any]) -> list[tuple[str, list[float], list[float]]]:
     """The drop curves of a discipline and of RED with the same thresholds."""
-    from .. import _core
+    import earlydrop._core as _core
 
     shared = {"min_th", "max_th", "max_p"}
     given = _numbers(entry, shared)
@@ -123,7 +123,7 @@ def _curves(entry: dict[str, Any], entries: dict[str, Any]) -> list[tuple[str, l
 
 def _own_curve(name: str, averages: list[float]) -> list[float] | None:
     """The drop curve of a discipline with its defaults."""
-    from .. import _core
+    import earlydrop._core as _core
     from ..own_aqms import registry
 
     known = registry.find(name)
@@ -144,7 +144,7 @@ def _numbers(entry: dict[str, Any], names: set[str]) -> dict[str, float]:
 def _show_network(
     file: str, plot_file: Path | None, picture_file: Path | None, sets: list[tuple[str, str]], as_json: bool
 ) -> int:
-    from .. import _core
+    import earlydrop._core as _core
     from ..render import plotting
     from ..scenario import Scenario
 

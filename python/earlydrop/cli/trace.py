@@ -32,7 +32,8 @@ def trace(
     json: Json = False,
 ) -> int:
     """Run a scenario and write the events of a queue in ns-2's trace format or as pcap."""
-    from .. import _core, disk, foreign, traces
+    import earlydrop._core as _core
+    from .. import disk, foreign, traces
     from .. import pcap as pcaps
     from ..sweeps.base_scenario import overlay_toml, with_traces
     from ..tune.search_space import toml_settings

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import _core, links
+import earlydrop._core as _core
+from .. import links
 from ..errors import EarlydropError
 from ..runner import Job, Progress, no_progress, run_all
 from ..terminal import number, paragraph, signed, table
@@ -216,7 +217,7 @@ def _traffic(file: str | Path, document: Mapping[str, Any]) -> tuple[Flows, str]
         if "reverse_of" in entry:
             raise CrosscheckError(
                 f'{file}: traffic[{number_}].reverse_of: given "{entry["reverse_of"]}"; allowed no such key: the data '
-                'of iperf3 go one way in a connection; --cells unseen --grid "both ways" has other senders'
+                "of iperf3 go one way in a connection"
             )
         known = KERNEL[entry.get("profile", "ns2")]
         if entry["tcp"] not in known:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import _core, flent
+import earlydrop._core as _core
+from .. import flent
 from ..analysis import statistics
 from ..document import Document
 from ..runner import Job, Progress, no_progress, run_all

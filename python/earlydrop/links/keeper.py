@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 
-from .. import _core
+import earlydrop._core as _core
 
 _CODE = """\
 import importlib.util, sys, time

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
+import earlydrop._core as _core
 from ..document import discipline
 from ..errors import FAILED, WRONG_INPUT, EarlydropError
 from ..own_aqms.declare import PolicyError

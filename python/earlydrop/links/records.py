@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import _core, disk
+import earlydrop._core as _core
+from .. import disk
 from .planning import Plan
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from os import PathLike, fspath
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
+import earlydrop._core as _core
 from ..document import effects
 from .keeper import Keeper
 from .planning import MTU_IPV6, LinkError, OptionError, Plan, plan

@@ -79,7 +79,7 @@ def _opened(parcel: Parcel) -> tuple[Any, Any]:
 
         made = policy(jit=parcel.jit, name=parcel.name)(cloudpickle.loads(parcel.content))
         return made.native, made
-    from .. import _core
+    import earlydrop._core as _core
 
     handle, file = tempfile.mkstemp(parcel.suffix, f"earlydrop-{parcel.digest}-")
     try:

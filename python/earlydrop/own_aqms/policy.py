@@ -7,7 +7,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, overload
 
-from .. import _core, extras
+import earlydrop._core as _core
+from .. import extras
 from ..queue_settings import Queue, about, signature
 from . import maths, plain, registry
 from .declare import Definition, PolicyError, define

@@ -17,7 +17,8 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from .. import _core, foreign
+import earlydrop._core as _core
+from .. import foreign
 from ..strict_toml import suggestion
 from .declare import PolicyError
 

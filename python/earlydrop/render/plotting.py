@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 import math
 import textwrap
@@ -156,6 +157,12 @@ def _bytes(drawing: Figure, kind: str) -> bytes:
 def inline(drawing: Figure) -> str:
     """A drawing as the address of an image in a page: SVG, in base64."""
     return address(files(drawing, "", ["svg"])[0])
+
+
+def picture(drawing: Figure, what: str) -> str:
+    """A matplotlib figure as an image of a page, no wider than the page; `what` is for readers who do not see it."""
+    width = round(drawing.get_figwidth() * drawing.dpi)
+    return f'<img src="{inline(drawing)}" style="width: {width}px; max-width: 100%" alt="{html.escape(what)}">'
 
 
 def address(svg: bytes) -> str:

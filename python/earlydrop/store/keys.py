@@ -16,7 +16,7 @@ Run = tuple[str, int]
 
 def engine() -> str:
     """Version and digest of the engine."""
-    from .. import _core
+    import earlydrop._core as _core
 
     return f"{_core.version()}+{_core.build()}"
 

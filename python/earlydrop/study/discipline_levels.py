@@ -20,7 +20,7 @@ NUMBERS = frozenset({"real", "whole"})
 
 def catalogue() -> dict[str, dict[str, Any]]:
     """Name -> what is declared of a discipline."""
-    from .. import _core
+    import earlydrop._core as _core
 
     return {entry["name"]: entry for entry in json.loads(_core.catalogue())}
 
@@ -82,7 +82,7 @@ def settings(t: StudyTable, base: Mapping[str, Any], before: Sequence[Axis]) -> 
     A parameter is multiplied where it has a number; what the scenario's checker refuses is left out. A level's number
     is the factor.
     """
-    from .. import _core
+    import earlydrop._core as _core
 
     vary = t.table("vary")
     assert vary is not None
@@ -144,7 +144,7 @@ def _times(value: float, factor: float, whole: bool) -> float:
 
 
 def _allowed(document: Mapping[str, Any], changes: Mapping[str, Any]) -> bool:
-    from .. import _core
+    import earlydrop._core as _core
 
     try:
         _core.Scenario.parse(overlay(document, changes), [])

@@ -491,7 +491,7 @@ def _drop_curves(figure: Figure) -> Sketch:
 
 
 def _picture(study: Study, figure: Figure) -> Sketch:
-    from .. import _core
+    import earlydrop._core as _core
     from ..render import network_plot
     from .select import average_cells
 

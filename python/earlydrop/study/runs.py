@@ -111,7 +111,7 @@ def _check_names(study: Study) -> None:
 
     Nothing else of a base is checked by itself: it need not be a whole scenario, only its cells must be.
     """
-    from .. import _core
+    import earlydrop._core as _core
 
     for e in study.experiments:
         try:
@@ -122,7 +122,7 @@ def _check_names(study: Study) -> None:
 
 
 def _checked(study: Study, e: Experiment, document: Document, cell: Cell, known: dict[str, Planned]) -> Planned:
-    from .. import _core
+    import earlydrop._core as _core
 
     where = f"{study.folder / 'study.toml'}: experiment {e.id}, {e.titled(cell) or 'its only cell'}"
     try:
@@ -187,7 +187,7 @@ def needed(study: Study, e: Experiment) -> Extractions:
 
 def curve_values(curve: Mapping[str, Any], averages: Sequence[float]) -> list[float] | None:
     """A drop curve at these averages."""
-    from .. import _core
+    import earlydrop._core as _core
 
     return _core.drop_curve(curve["aqm"], json.dumps(dict(curve["parameters"])), averages)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from .. import _core
+import earlydrop._core as _core
 from ..document import Document, overlay
 from ..document import with_traces as with_traces
 from .model import Factor, SweepError

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from .. import _core
+import earlydrop._core as _core
 from ..analysis.paired import Quantity
 from ..document import Document
 from ..strict_toml import letters, nearest, suggestion

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _core, disk
+import earlydrop._core as _core
+from .. import disk
 from ..analysis import statistics
 from ..analysis.window import watched
 from ..render import panels, plotting

@@ -504,7 +504,7 @@ def _everywhere(plan: Plan, there: Array, found: Array) -> Array:
 
 def _never_acted(plan: Plan, there: Array, never: Array) -> list[str]:
     """What to say of disciplines that acted in no run of a point; of many such points the first are looked at."""
-    from .. import _core
+    import earlydrop._core as _core
 
     if not never.any():
         return []

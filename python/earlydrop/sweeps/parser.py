@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from .. import _core, foreign
+import earlydrop._core as _core
+from .. import foreign
 from ..analysis.paired import QUANTITIES, TARGETS, Quantity
 from ..analysis.statistics import Interval, Stopping
 from ..document import Document

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from .. import _core
+import earlydrop._core as _core
 from ..runner import Progress, no_progress
 from ..store import scenario_key
 from ..store.names import Index, Words, firsts, mixed, words

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from .. import _core
+import earlydrop._core as _core
 from ..expressions import Condition
 from .model import Factor, Level
 

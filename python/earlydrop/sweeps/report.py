@@ -229,7 +229,7 @@ def _p(value: float | None) -> str:
 
 def _single(data: Data) -> list[tuple[dict[str, Any], Document]]:
     """One run of some points, made again with its queue recorded over time, and its result."""
-    from .. import _core
+    import earlydrop._core as _core
     from ..analysis.window import watched
 
     found = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .. import _core
+import earlydrop._core as _core
 from ..analysis import round_trips
 from ..analysis.paired import measured_queue
 from ..document import Document

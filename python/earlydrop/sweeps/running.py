@@ -103,7 +103,7 @@ def _recording(queue: str, text: str) -> Recording:
 
 def scenario(sweep: Sweep, point: int) -> Any:
     """The checked scenario of a point."""
-    from .. import _core
+    import earlydrop._core as _core
 
     return _core.Scenario.parse(sweep.document, sweep.points[point].sets)
 

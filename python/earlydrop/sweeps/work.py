@@ -17,7 +17,7 @@ from ..store import COST, engine, scenario_key
 if TYPE_CHECKING:
     import polars
 
-    from .. import _core
+    import earlydrop._core as _core
     from ..own_aqms.parcel import Parcel
 
 Sets = tuple[tuple[str, str], ...]
@@ -55,7 +55,7 @@ def make(base: Document | None, tasks: Sequence[Task], own: Sequence[Parcel] = (
 
     `own` are the disciplines from outside that the tasks name, where this process may not know them.
     """
-    from .. import _core
+    import earlydrop._core as _core
 
     if own:
         from ..own_aqms.parcel import unpack

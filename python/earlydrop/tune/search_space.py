@@ -127,7 +127,8 @@ def problem(
         TuneError: an objective or a parameter is unknown, or a range is wrong.
         ScenarioError: the scenario is wrong.
     """
-    from .. import _core, discipline_names
+    import earlydrop._core as _core
+    from .. import discipline_names
     from ..analysis.paired import compared_queue
 
     discipline_names.load_sources([aqm])
@@ -278,7 +279,7 @@ def _ends(low: str, high: str, unit: str) -> tuple[float, float]:
     Raises:
         ValueError: they are no quantities of this kind.
     """
-    from .. import _core
+    import earlydrop._core as _core
 
     found = _core.quantity(high)
     if found is None:

@@ -26,6 +26,7 @@ from kernel_runs import (
     Figures,
     Rows,
     Table,
+    campaign,
     document,
     flows,
     job_text,
@@ -33,7 +34,6 @@ from kernel_runs import (
     simulate,
 )
 
-from earlydrop.links import campaign
 from earlydrop.terminal import table as show
 
 FROM, TO = 10, 59

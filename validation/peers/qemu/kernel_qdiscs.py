@@ -24,6 +24,7 @@ from kernel_runs import (
     Qdisc,
     Rows,
     Table,
+    campaign,
     document,
     figures,
     flows,
@@ -32,7 +33,6 @@ from kernel_runs import (
     simulate,
 )
 
-from earlydrop.links import campaign
 from earlydrop.terminal import table as show
 
 FAST_MBPS = 1000

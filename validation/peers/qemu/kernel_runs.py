@@ -16,8 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+sys.path.append(str(Path(__file__).resolve().parents[2] / "crosscheck"))
+
+import campaign
+
 from earlydrop import _core
-from earlydrop.links import campaign, crosscheck
+from earlydrop.links import crosscheck
 from earlydrop.runner import Job, run_all
 
 WARMUP, SECONDS = 10.0, 60.0

@@ -27,6 +27,7 @@ from kernel_runs import (
     Qdisc,
     Rows,
     Table,
+    campaign,
     document,
     figures,
     flows,
@@ -36,7 +37,6 @@ from kernel_runs import (
     simulate,
 )
 
-from earlydrop.links import campaign
 from earlydrop.terminal import table as show
 
 SEEDS = 10

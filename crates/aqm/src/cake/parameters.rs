@@ -1,6 +1,6 @@
 //! CAKE's parameters.
 
-use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::policy::Limit;
 
 words! {
@@ -111,101 +111,47 @@ const fn bytes(
     doc: &'static str,
 ) -> Param {
     let auto = matches!(default, Value::Auto);
-    let kind = Kind::Real { low, high, open_low: false, open_high: false, auto };
-    Param { name, symbol: "", unit: Unit::Bytes, kind, default, source, doc }
-}
-
-const fn flag(name: &'static str, source: &'static str, doc: &'static str) -> Param {
-    let (kind, default) = (Kind::Flag { auto: false }, Value::Flag(false));
-    Param { name, symbol: "", unit: Unit::None, kind, default, source, doc }
+    Param::new(name, Unit::Bytes, Kind::Real { low, high, open_low: false, open_high: false, auto }, default)
+        .says(source, doc)
 }
 
 /// The parameters, in `tc`'s order.
 pub(super) const PARAMS: [Param; 15] = [
-    Param {
-        name: "bandwidth",
-        symbol: "",
-        unit: Unit::Rate,
-        // 64 B/s is the least that cake_set_rate takes.
-        kind: Kind::Real { low: 512.0, high: 1e12, open_low: false, open_high: false, auto: true },
-        default: Value::Auto,
-        source: "Linux cake_init: unlimited",
-        doc: "Rate of the shaper; auto is unlimited: the link's rate is the only one.",
-    },
-    flag(
-        "autorate_ingress",
-        "Linux cake_init",
-        "The shaper's rate follows 15/16 of the peak of the arrival rate, from `bandwidth` on.",
+    // 64 B/s is the least that cake_set_rate takes.
+    Param::new("bandwidth", Unit::Rate, Kind::real(512.0, 1e12).or_auto(), Value::Auto).says(
+        "Linux cake_init: unlimited",
+        "Rate of the shaper; auto is unlimited: the link's rate is the only one.",
     ),
-    Param {
-        name: "diffserv",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(<Diffserv as crate::params::Word>::WORDS),
-        default: Value::Choice("diffserv3"),
-        source: "Linux cake_init",
-        doc: "The tins to which DSCPs lead.",
-    },
-    Param {
-        name: "flow_mode",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(<FlowMode as crate::params::Word>::WORDS),
-        default: Value::Choice("triple-isolate"),
-        source: "Linux cake_init",
-        doc: "What has a queue of its own: everything together, hosts, or flows; the last three share between hosts too.",
-    },
-    Param {
-        name: "rtt",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: Kind::Real { low: 1e-6, high: 1e4, open_low: false, open_high: false, auto: false },
-        default: Value::Real(0.1),
-        source: "Linux cake_init",
-        doc: "COBALT's interval: the round-trip time of most flows.",
-    },
-    Param {
-        name: "target",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: Kind::Real { low: 1e-6, high: 1e4, open_low: false, open_high: false, auto: true },
-        default: Value::Auto,
-        source: "iproute2 tc cake: a twentieth of rtt",
-        doc: "Sojourn time above which packets are late; auto is rtt/20.",
-    },
+    Param::flag("autorate_ingress", false).says("Linux cake_init", "The shaper's rate follows 15/16 of the peak of the arrival rate, from `bandwidth` on."),
+    Param::word("diffserv", Diffserv::WORDS, "diffserv3")
+        .says("Linux cake_init", "The tins to which DSCPs lead."),
+    Param::word("flow_mode", FlowMode::WORDS, "triple-isolate")
+        .says(
+            "Linux cake_init",
+            "What has a queue of its own: everything together, hosts, or flows; the last three share between hosts too.",
+        ),
+    Param::real("rtt", Unit::Seconds, Kind::real(1e-6, 1e4), 0.1)
+        .says("Linux cake_init", "COBALT's interval: the round-trip time of most flows."),
+    Param::new("target", Unit::Seconds, Kind::real(1e-6, 1e4).or_auto(), Value::Auto)
+        .says("iproute2 tc cake: a twentieth of rtt", "Sojourn time above which packets are late; auto is rtt/20."),
     bytes("overhead", -64.0, 256.0, Value::Auto, "Linux cake_init: raw", "Bytes that the link adds to an IP packet; auto adds none and keeps what the packet has (`raw`)."),
     bytes("mpu", 0.0, 256.0, Value::Real(0.0), "Linux cake_init", "Least bytes of a packet on the link, overhead included."),
-    Param {
-        name: "framing",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(<Framing as crate::params::Word>::WORDS),
-        default: Value::Choice("noatm"),
-        source: "Linux cake_init",
-        doc: "Framing of the link: none, ATM cells of 53 B for each 48 B, or PTM with one byte for each 64 B.",
-    },
+    Param::word("framing", Framing::WORDS, "noatm")
+        .says(
+            "Linux cake_init",
+            "Framing of the link: none, ATM cells of 53 B for each 48 B, or PTM with one byte for each 64 B.",
+        ),
     bytes("network_offset", 0.0, 64.0, Value::Real(0.0), "ours", "Bytes of a packet's size that precede its IP header, besides those of the link's `link_layer`; `overhead` replaces both."),
-    flag("ingress", "Linux cake_init", "Packets that are dropped count for the shaper too: they have passed the bottleneck before it."),
-    Param {
-        name: "ack_filter",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(<AckFilter as crate::params::Word>::WORDS),
-        default: Value::Choice("off"),
-        source: "Linux cake_init",
-        doc: "ACKs that a later one makes redundant are dropped: none, all but two of a queue, or all but one.",
-    },
-    flag("wash", "Linux cake_init", "The class of packets is set to 0 once they have their tin."),
+    Param::flag("ingress", false).says("Linux cake_init", "Packets that are dropped count for the shaper too: they have passed the bottleneck before it."),
+    Param::word("ack_filter", AckFilter::WORDS, "off")
+        .says(
+            "Linux cake_init",
+            "ACKs that a later one makes redundant are dropped: none, all but two of a queue, or all but one.",
+        ),
+    Param::flag("wash", false).says("Linux cake_init", "The class of packets is set to 0 once they have their tin."),
     bytes("max_packet", 1.0, 65_535.0, Value::Real(1514.0), "Linux psched_mtu on Ethernet", "Packet whose transmission time bounds target, interval and late sojourn times; with a limit in packets, the memory of each."),
-    Param {
-        name: "memory",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(<Memory as crate::params::Word>::WORDS),
-        default: Value::Choice("linux"),
-        source: "Linux skb->truesize",
-        doc: "What the memory limit counts: a packet's buffer in Linux, or its size.",
-    },
+    Param::word("memory", Memory::WORDS, "linux")
+        .says("Linux skb->truesize", "What the memory limit counts: a packet's buffer in Linux, or its size."),
 ];
 
 /// Queues of a tin, and those of a set.

@@ -10,10 +10,7 @@ use crate::{Discipline, Ecn, Header, Packet, Time};
 const LINK: Link = Link { rate_bps: 1e9, delay_s: 0.0 };
 
 fn build(given: &[(&'static str, Value)], limit: Limit) -> Box<dyn Discipline> {
-    let mut values = Values::new();
-    for &(name, value) in given {
-        values.set(name, value);
-    }
+    let values = Values::of(given);
     let spec = catalogue::find("cake").expect("in the catalogue");
     let built = (spec.build)(&values, &LINK, limit).expect("built");
     built.queue(limit, true, Generator::stream(1, "queue"))

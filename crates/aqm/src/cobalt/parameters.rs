@@ -3,10 +3,6 @@
 use crate::catalogue::Link;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 
-const fn real(low: f64, high: f64, open_low: bool, auto: bool) -> Kind {
-    Kind::Real { low, high, open_low, open_high: false, auto }
-}
-
 words! {
     /// Whose COBALT.
     pub(super) enum Dialect {
@@ -28,114 +24,54 @@ words! {
 }
 
 pub(super) const PARAMS: [Param; 12] = [
-    Param {
-        name: "dialect",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Dialect::WORDS),
-        default: Value::Choice("linux"),
-        source: "Linux sch_cake",
-        doc: "Whose COBALT: Linux's in CAKE or ns-3's; they differ in which packets are late, and in what an overflow drops.",
-    },
-    Param {
-        name: "target",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: real(0.0, 1e6, true, false),
-        default: Value::Real(0.005),
-        source: "Linux, ns-3",
-        doc: "Acceptable standing queueing delay; packets that waited longer are late.",
-    },
-    Param {
-        name: "interval",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: real(1e-6, 1e6, false, false),
-        default: Value::Real(0.1),
-        source: "Linux, ns-3",
-        doc: "How long the sojourn time may stay above target before the first signal; about the largest round-trip time.",
-    },
-    Param {
-        name: "increment",
-        symbol: "",
-        unit: Unit::None,
-        kind: real(0.0, 1.0, false, false),
-        default: Value::Real(1.0 / 256.0),
-        source: "Linux, ns-3",
-        doc: "What an overflow adds to p_blue.",
-    },
-    Param {
-        name: "decrement",
-        symbol: "",
-        unit: Unit::None,
-        kind: real(0.0, 1.0, false, false),
-        default: Value::Real(1.0 / 4096.0),
-        source: "Linux, ns-3",
-        doc: "What an empty queue takes from p_blue.",
-    },
-    Param {
-        name: "max_packet",
-        symbol: "",
-        unit: Unit::Bytes,
-        kind: real(0.0, 1e9, false, false),
-        default: Value::Real(1514.0),
-        source: "Linux: psched_mtu",
-        doc: "Packet whose transmission time bounds target, interval and the sojourn time of a late packet (linux only).",
-    },
-    Param {
-        name: "linux_r0",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: false },
-        default: Value::Flag(false),
-        source: "ours: the published intent; Linux: true",
-        doc: "1/sqrt(count) is 0 until the first signal, so that the second late packet is signalled at once.",
-    },
-    Param {
-        name: "overflow",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Overflow::WORDS),
-        default: Value::Choice("auto"),
-        source: "Linux: head; ns-3: arrival",
-        doc: "Which packet is dropped at a full queue; auto is the head for linux, the arrival for ns3.",
-    },
-    Param {
-        name: "blue_threshold",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: real(0.0, f64::INFINITY, false, true),
-        default: Value::Auto,
-        source: "ns-3: 400 ms; Linux: none",
-        doc: "A sojourn time above this counts for BLUE like an overflow; auto is 400 ms for ns3, none for linux.",
-    },
-    Param {
-        name: "ns3_clock",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: false },
-        default: Value::Flag(false),
-        source: "ns-3.37, m_lastUpdateTimeBlue; off is what its authors meant",
-        doc: "BLUE keeps the time of its last change in 32 bits of nanoseconds: after 4.3 s it changes at every event instead of once per target (ns3 only).",
-    },
-    Param {
-        name: "ce_threshold",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: real(0.0, f64::INFINITY, false, true),
-        default: Value::Auto,
-        source: "ns-3: off",
-        doc: "Every packet that waited longer than this is marked too; auto is off.",
-    },
-    Param {
-        name: "l4s",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: false },
-        default: Value::Flag(false),
-        source: "ns-3 UseL4s",
-        doc: "Packets with ECT(1) or CE are marked above ce_threshold and see nothing else; the others see no ce_threshold.",
-    },
+    Param::word("dialect", Dialect::WORDS, "linux")
+        .says(
+            "Linux sch_cake",
+            "Whose COBALT: Linux's in CAKE or ns-3's; they differ in which packets are late, and in what an overflow drops.",
+        ),
+    Param::real("target", Unit::Seconds, Kind::above(0.0, 1e6), 0.005)
+        .says("Linux, ns-3", "Acceptable standing queueing delay; packets that waited longer are late."),
+    Param::real("interval", Unit::Seconds, Kind::real(1e-6, 1e6), 0.1)
+        .says(
+            "Linux, ns-3",
+            "How long the sojourn time may stay above target before the first signal; about the largest round-trip time.",
+        ),
+    Param::real("increment", Unit::None, Kind::real(0.0, 1.0), 1.0 / 256.0)
+        .says("Linux, ns-3", "What an overflow adds to p_blue."),
+    Param::real("decrement", Unit::None, Kind::real(0.0, 1.0), 1.0 / 4096.0)
+        .says("Linux, ns-3", "What an empty queue takes from p_blue."),
+    Param::real("max_packet", Unit::Bytes, Kind::real(0.0, 1e9), 1514.0)
+        .says(
+            "Linux: psched_mtu",
+            "Packet whose transmission time bounds target, interval and the sojourn time of a late packet (linux only).",
+        ),
+    Param::flag("linux_r0", false)
+        .says(
+            "ours: the published intent; Linux: true",
+            "1/sqrt(count) is 0 until the first signal, so that the second late packet is signalled at once.",
+        ),
+    Param::word("overflow", Overflow::WORDS, "auto")
+        .says(
+            "Linux: head; ns-3: arrival",
+            "Which packet is dropped at a full queue; auto is the head for linux, the arrival for ns3.",
+        ),
+    Param::new("blue_threshold", Unit::Seconds, Kind::real(0.0, f64::INFINITY).or_auto(), Value::Auto)
+        .says(
+            "ns-3: 400 ms; Linux: none",
+            "A sojourn time above this counts for BLUE like an overflow; auto is 400 ms for ns3, none for linux.",
+        ),
+    Param::flag("ns3_clock", false)
+        .says(
+            "ns-3.37, m_lastUpdateTimeBlue; off is what its authors meant",
+            "BLUE keeps the time of its last change in 32 bits of nanoseconds: after 4.3 s it changes at every event instead of once per target (ns3 only).",
+        ),
+    Param::new("ce_threshold", Unit::Seconds, Kind::real(0.0, f64::INFINITY).or_auto(), Value::Auto)
+        .says("ns-3: off", "Every packet that waited longer than this is marked too; auto is off."),
+    Param::flag("l4s", false)
+        .says(
+            "ns-3 UseL4s",
+            "Packets with ECT(1) or CE are marked above ce_threshold and see nothing else; the others see no ce_threshold.",
+        ),
 ];
 
 /// Those that one queue of ns-3's FQ-COBALT has.

@@ -16,10 +16,7 @@ struct Bench {
 }
 
 fn bench(given: &[(&'static str, Value)]) -> Bench {
-    let mut values = Values::new();
-    for &(name, value) in given {
-        values.set(name, value);
-    }
+    let values = Values::of(given);
     Bench { cobalt: Cobalt::new(Settings::read(&values, &FAST).unwrap()), u: 0.999, ecn: false }
 }
 
@@ -212,8 +209,7 @@ fn in_ns3_a_long_wait_raises_blue() {
 fn a_full_queue_loses_its_head_in_linux_and_the_arrival_in_ns3() {
     use crate::{discipline::Fifo, gate::Gate, policy::Limit, Discipline};
     for (word, dead) in [("linux", 0), ("ns3", 3)] {
-        let mut values = Values::new();
-        values.set("dialect", Value::Choice(word));
+        let values = Values::of(&[("dialect", Value::Choice(word))]);
         let cobalt = Cobalt::new(Settings::read(&values, &FAST).unwrap());
         let random = Generator::stream(1, "none");
         let mut queue = Fifo::new(Gate::new(Box::new(cobalt), Limit::Packets(3), false, random));

@@ -3,10 +3,6 @@
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::policy::Limit;
 
-const fn real(low: f64, high: f64, open_low: bool, auto: bool) -> Kind {
-    Kind::Real { low, high, open_low, open_high: false, auto }
-}
-
 /// The shortest time between two updates, s.
 pub(super) const LEAST_TUPDATE: f64 = 1e-4;
 
@@ -53,213 +49,76 @@ words! {
 }
 
 pub(super) const PARAMS: [Param; 23] = [
-    Param {
-        name: "dialect",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Dialect::WORDS),
-        default: Value::Choice("linux"),
-        source: "Linux sch_dualpi2; rfc: RFC 9332, appendix A",
-        doc: "Whose DualPI2: it gives every parameter that is \"auto\" its value.",
-    },
-    Param {
-        name: "target",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: real(0.0, 100.0, false, false),
-        default: Value::Real(0.015),
-        source: "RFC 9332, Linux",
-        doc: "Queueing delay that the controller steers towards.",
-    },
-    Param {
-        name: "tupdate",
-        symbol: "T_{update}",
-        unit: Unit::Seconds,
-        kind: real(LEAST_TUPDATE, 100.0, false, true),
-        default: Value::Auto,
-        source: "Linux: 16 ms; RFC 9332: min(target, rtt_max/3)",
-        doc: "Time between two updates of the probability.",
-    },
-    Param {
-        name: "rtt_max",
-        symbol: "RTT_{max}",
-        unit: Unit::Seconds,
-        kind: real(1e-3, 100.0, false, false),
-        default: Value::Real(0.1),
-        source: "RFC 9332",
-        doc: "Largest round-trip time the controller is tuned for (rfc: sets tupdate and the gains).",
-    },
-    Param {
-        name: "alpha",
-        symbol: "\\alpha",
-        unit: Unit::None,
-        kind: real(0.0, 1e6, false, true),
-        default: Value::Auto,
-        source: "Linux: 0.160071; RFC 9332: 0.1 tupdate/rtt_max^2",
-        doc: "Integral gain, Hz.",
-    },
-    Param {
-        name: "beta",
-        symbol: "\\beta",
-        unit: Unit::None,
-        kind: real(0.0, 1e6, false, true),
-        default: Value::Auto,
-        source: "Linux: 3.197783; RFC 9332: 0.3/rtt_max",
-        doc: "Proportional gain, Hz.",
-    },
-    Param {
-        name: "k",
-        symbol: "k",
-        unit: Unit::None,
-        kind: real(0.0, 255.0, true, false),
-        default: Value::Real(2.0),
-        source: "RFC 9332, Linux",
-        doc: "Coupling factor: p_CL = k p'.",
-    },
-    Param {
-        name: "l_aqm",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(LAqmWord::WORDS),
-        default: Value::Choice("auto"),
-        source: "Linux: step; RFC 9332: ramp",
-        doc: "L's own AQM: a step in sojourn time or packets, a ramp in sojourn time, or none.",
-    },
-    Param {
-        name: "l_combine",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(LCombine::WORDS),
-        default: Value::Choice("auto"),
-        source: "Linux: separate; RFC 9332: max",
-        doc: "L's own AQM and the coupled probability decide apart, or the larger probability decides.",
-    },
-    Param {
-        name: "step_threshold",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: real(0.0, 100.0, false, false),
-        default: Value::Real(0.001),
-        source: "Linux",
-        doc: "Sojourn time above which the step marks.",
-    },
-    Param {
-        name: "step_length",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 0, high: 1_000_000 },
-        default: Value::Whole(1),
-        source: "ours: Linux has no default",
-        doc: "Packets left in L above which the step marks (step_packets).",
-    },
-    Param {
-        name: "min_qlen_step",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 0, high: 1_000_000 },
-        default: Value::Whole(0),
-        source: "Linux",
-        doc: "The step spares packets that found fewer packets than this in L.",
-    },
-    Param {
-        name: "ramp_start",
-        symbol: "minTh",
-        unit: Unit::Seconds,
-        kind: real(0.0, 100.0, false, false),
-        default: Value::Real(0.0008),
-        source: "RFC 9332",
-        doc: "Sojourn time at which the ramp starts.",
-    },
-    Param {
-        name: "ramp_range",
-        symbol: "range",
-        unit: Unit::Seconds,
-        kind: real(0.0, 100.0, true, false),
-        default: Value::Real(0.0004),
-        source: "RFC 9332",
-        doc: "Sojourn time over which the ramp rises from 0 to 1.",
-    },
-    Param {
-        name: "th_len",
-        symbol: "Th_{len}",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 0, high: 1_000_000 },
-        default: Value::Whole(1),
-        source: "RFC 9332",
-        doc: "Packets left in L up to which the ramp marks nothing.",
-    },
-    Param {
-        name: "derandomise",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: true },
-        default: Value::Auto,
-        source: "Linux: off; RFC 9332: on (recur)",
-        doc: "Spread drops and marks evenly by a counter for each queue instead of drawing random numbers.",
-    },
-    Param {
-        name: "scheduler",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(SchedulerWord::WORDS),
-        default: Value::Choice("wrr"),
-        source: "Linux; RFC 9332 recommends it",
-        doc: "Weighted round robin, or the queue whose head is older, with tshift added to L's age.",
-    },
-    Param {
-        name: "classic_protection",
-        symbol: "w_C",
-        unit: Unit::None,
-        kind: real(0.0, 100.0, false, true),
-        default: Value::Auto,
-        source: "Linux: 10; RFC 9332: about 1/16, 6.25",
-        doc: "Weight of C in per cent (wrr).",
-    },
-    Param {
-        name: "tshift",
-        symbol: "tshift",
-        unit: Unit::Seconds,
-        kind: real(0.0, 100.0, false, false),
-        default: Value::Real(0.05),
-        source: "RFC 9332",
-        doc: "Time by which L packets count as older (tsfifo).",
-    },
-    Param {
-        name: "min_backlog",
-        symbol: "",
-        unit: Unit::Bytes,
-        kind: real(0.0, 1e9, false, true),
-        default: Value::Auto,
-        source: "Linux: 2 mtu; RFC 9332: 0",
-        doc: "No coupled drop or mark while fewer bytes than this, beside the packet, wait in both queues together.",
-    },
-    Param {
-        name: "mtu",
-        symbol: "MTU",
-        unit: Unit::Bytes,
-        kind: Kind::Whole { low: 64, high: 65_535 },
-        default: Value::Whole(1514),
-        source: "Linux: Ethernet with its header",
-        doc: "Largest packet: sets the initial credit, min_backlog, and the space that rfc keeps free.",
-    },
-    Param {
-        name: "drop_early",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: false },
-        default: Value::Flag(false),
-        source: "Linux, RFC 9332",
-        doc: "The coupled decision is taken when a packet arrives, not when it leaves.",
-    },
-    Param {
-        name: "drop_overload",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: false },
-        default: Value::Flag(true),
-        source: "Linux, RFC 9332",
-        doc: "Past saturation ECN-capable packets are dropped too; else p' stops at 1/k.",
-    },
+    Param::word("dialect", Dialect::WORDS, "linux").says(
+        "Linux sch_dualpi2; rfc: RFC 9332, appendix A",
+        "Whose DualPI2: it gives every parameter that is \"auto\" its value.",
+    ),
+    Param::real("target", Unit::Seconds, Kind::real(0.0, 100.0), 0.015)
+        .says("RFC 9332, Linux", "Queueing delay that the controller steers towards."),
+    Param::new("tupdate", Unit::Seconds, Kind::real(LEAST_TUPDATE, 100.0).or_auto(), Value::Auto)
+        .symbol("T_{update}")
+        .says("Linux: 16 ms; RFC 9332: min(target, rtt_max/3)", "Time between two updates of the probability."),
+    Param::real("rtt_max", Unit::Seconds, Kind::real(1e-3, 100.0), 0.1)
+        .symbol("RTT_{max}")
+        .says("RFC 9332", "Largest round-trip time the controller is tuned for (rfc: sets tupdate and the gains)."),
+    Param::new("alpha", Unit::None, Kind::real(0.0, 1e6).or_auto(), Value::Auto)
+        .symbol("\\alpha")
+        .says("Linux: 0.160071; RFC 9332: 0.1 tupdate/rtt_max^2", "Integral gain, Hz."),
+    Param::new("beta", Unit::None, Kind::real(0.0, 1e6).or_auto(), Value::Auto)
+        .symbol("\\beta")
+        .says("Linux: 3.197783; RFC 9332: 0.3/rtt_max", "Proportional gain, Hz."),
+    Param::real("k", Unit::None, Kind::above(0.0, 255.0), 2.0)
+        .symbol("k")
+        .says("RFC 9332, Linux", "Coupling factor: p_CL = k p'."),
+    Param::word("l_aqm", LAqmWord::WORDS, "auto").says(
+        "Linux: step; RFC 9332: ramp",
+        "L's own AQM: a step in sojourn time or packets, a ramp in sojourn time, or none.",
+    ),
+    Param::word("l_combine", LCombine::WORDS, "auto").says(
+        "Linux: separate; RFC 9332: max",
+        "L's own AQM and the coupled probability decide apart, or the larger probability decides.",
+    ),
+    Param::real("step_threshold", Unit::Seconds, Kind::real(0.0, 100.0), 0.001)
+        .says("Linux", "Sojourn time above which the step marks."),
+    Param::whole("step_length", Unit::None, (0, 1_000_000), 1)
+        .says("ours: Linux has no default", "Packets left in L above which the step marks (step_packets)."),
+    Param::whole("min_qlen_step", Unit::None, (0, 1_000_000), 0)
+        .says("Linux", "The step spares packets that found fewer packets than this in L."),
+    Param::real("ramp_start", Unit::Seconds, Kind::real(0.0, 100.0), 0.0008)
+        .symbol("minTh")
+        .says("RFC 9332", "Sojourn time at which the ramp starts."),
+    Param::real("ramp_range", Unit::Seconds, Kind::above(0.0, 100.0), 0.0004)
+        .symbol("range")
+        .says("RFC 9332", "Sojourn time over which the ramp rises from 0 to 1."),
+    Param::whole("th_len", Unit::None, (0, 1_000_000), 1)
+        .symbol("Th_{len}")
+        .says("RFC 9332", "Packets left in L up to which the ramp marks nothing."),
+    Param::switch("derandomise").says(
+        "Linux: off; RFC 9332: on (recur)",
+        "Spread drops and marks evenly by a counter for each queue instead of drawing random numbers.",
+    ),
+    Param::word("scheduler", SchedulerWord::WORDS, "wrr").says(
+        "Linux; RFC 9332 recommends it",
+        "Weighted round robin, or the queue whose head is older, with tshift added to L's age.",
+    ),
+    Param::new("classic_protection", Unit::None, Kind::real(0.0, 100.0).or_auto(), Value::Auto)
+        .symbol("w_C")
+        .says("Linux: 10; RFC 9332: about 1/16, 6.25", "Weight of C in per cent (wrr)."),
+    Param::real("tshift", Unit::Seconds, Kind::real(0.0, 100.0), 0.05)
+        .symbol("tshift")
+        .says("RFC 9332", "Time by which L packets count as older (tsfifo)."),
+    Param::new("min_backlog", Unit::Bytes, Kind::real(0.0, 1e9).or_auto(), Value::Auto).says(
+        "Linux: 2 mtu; RFC 9332: 0",
+        "No coupled drop or mark while fewer bytes than this, beside the packet, wait in both queues together.",
+    ),
+    Param::whole("mtu", Unit::Bytes, (64, 65_535), 1514).symbol("MTU").says(
+        "Linux: Ethernet with its header",
+        "Largest packet: sets the initial credit, min_backlog, and the space that rfc keeps free.",
+    ),
+    Param::flag("drop_early", false)
+        .says("Linux, RFC 9332", "The coupled decision is taken when a packet arrives, not when it leaves."),
+    Param::flag("drop_overload", true)
+        .says("Linux, RFC 9332", "Past saturation ECN-capable packets are dropped too; else p' stops at 1/k."),
 ];
 
 /// L's own AQM (RFC 9332: the native AQM).

@@ -83,136 +83,71 @@ pub const SHARED: usize = 14;
 
 /// The shared parameters of the family.
 pub const fn params(d: Defaults) -> [Param; SHARED] {
-    const fn real(low: f64, high: f64, open_low: bool, auto: bool) -> Kind {
-        Kind::Real { low, high, open_low, open_high: false, auto }
-    }
     [
-        Param {
-            name: "min_th",
-            symbol: "min_{th}",
-            unit: Unit::QueueLength,
-            kind: real(0.0, f64::INFINITY, false, true),
-            default: Value::Real(d.min_th),
-            source: d.source,
-            doc: "Average queue below which nothing is dropped; \"auto\" is ns-2's max(5, 5 ms of packets / 2).",
-        },
-        Param {
-            name: "max_th",
-            symbol: "max_{th}",
-            unit: Unit::QueueLength,
-            kind: real(0.0, f64::INFINITY, true, true),
-            default: Value::Real(d.max_th),
-            source: d.source,
-            doc: "Average queue at which the drop probability reaches max_p; \"auto\" is three times min_th.",
-        },
-        Param {
-            name: "max_p",
-            symbol: "max_p",
-            unit: Unit::None,
-            kind: real(0.0, 1.0, true, false),
-            default: Value::Real(d.max_p),
-            source: d.source,
-            doc: "Drop probability when the average reaches max_th.",
-        },
-        Param {
-            name: "w_q",
-            symbol: "w_q",
-            unit: Unit::None,
-            kind: real(0.0, 1.0, true, true),
-            default: Value::Real(0.002),
-            source: "Floyd & Jacobson 1993",
-            doc: "Weight of a new sample in the average; \"auto\" is ns-2's 1 - exp(-1/(10 rtt C)); linux rounds to a power of two.",
-        },
-        Param {
-            name: "dialect",
-            symbol: "",
-            unit: Unit::None,
-            kind: Kind::Choice(Dialect::WORDS),
-            default: Value::Choice("paper"),
-            source: "Floyd & Jacobson 1993",
-            doc: "Whose RED: the 1993 pseudo-code, ns-2.35, ns-3 or Linux sch_red; they differ in idle decay, spacing and forced drops.",
-        },
-        Param {
-            name: "wait",
-            symbol: "",
-            unit: Unit::None,
-            kind: Kind::Flag { auto: true },
-            default: Value::Auto,
-            source: "ns-2.35: on; the 1993 rule: off",
-            doc: "No drop before 1/p_b packets have passed since the last one (ns2 and ns3 only, where auto means on).",
-        },
-        Param {
-            name: "unit",
-            symbol: "",
-            unit: Unit::None,
-            kind: Kind::Choice(MeasuredIn::WORDS),
-            default: Value::Choice("auto"),
-            source: "Floyd & Jacobson 1993: packets; Linux: bytes",
-            doc: "Whether the average counts packets or bytes; auto is packet, and byte for linux.",
-        },
-        Param {
-            name: "byte_scaling",
-            symbol: "",
-            unit: Unit::None,
-            kind: Kind::Flag { auto: false },
-            default: Value::Flag(false),
-            source: "Floyd & Jacobson 1993; on by default in ns-2 since 2004",
-            doc: "Drop probability in proportion to the packet's size (ns-2's bytes_); not in linux.",
-        },
-        Param {
-            name: "count_base",
-            symbol: "",
-            unit: Unit::None,
-            kind: Kind::Choice(CountBase::WORDS),
-            default: Value::Choice("pseudocode"),
-            source: "Floyd & Jacobson 1993, Fig. 2 against section 4",
-            doc: "paper dialect: gaps uniform on 1..1/p_b - 1 as the pseudo-code has it, or on 1..1/p_b as the analysis says.",
-        },
-        Param {
-            name: "ecn_over_max",
-            symbol: "",
-            unit: Unit::None,
-            kind: Kind::Choice(OverMax::WORDS),
-            default: Value::Choice("auto"),
-            source: "auto: paper drop (RFC 3168, section 7; the 1993 figure: mark), ns3 drop, ns2 mark_below_mark_p (use_mark_p_), linux mark",
-            doc: "Past the end of the curve: drop, mark if possible, or (ns2) go through the spacing and mark only while p_b < mark_p.",
-        },
-        Param {
-            name: "mark_p",
-            symbol: "",
-            unit: Unit::None,
-            kind: real(0.0, 2.0, false, false),
-            default: Value::Real(0.1),
-            source: "ns-2.35",
-            doc: "With mark_below_mark_p: ECN marks only while p_b is below this, strictly; packets are dropped from it on.",
-        },
-        Param {
-            name: "mean_packet",
-            symbol: "L_m",
-            unit: Unit::Bytes,
-            kind: real(1.0, 65535.0, false, false),
-            default: Value::Real(500.0),
-            source: "ns-2.35, ns-3",
-            doc: "Mean packet size: sets the idle decay, and turns thresholds from packets into bytes.",
-        },
-        Param {
-            name: "max_packet",
-            symbol: "L_{max}",
-            unit: Unit::Bytes,
-            kind: real(1.0, 65535.0, false, false),
-            default: Value::Real(1500.0),
-            source: "Ethernet",
-            doc: "Largest packet: byte_scaling in the paper dialect multiplies p_b by size/max_packet.",
-        },
-        Param {
-            name: "overflow_victim",
-            symbol: "",
-            unit: Unit::None,
-            kind: Kind::Choice(Victim::WORDS),
-            default: Value::Choice("tail"),
-            source: "ns-2.35 (drop_tail_)",
-            doc: "Which packet is dropped when the buffer is full: the arrival, the one at the front, or any queued one.",
-        },
+        Param::real("min_th", Unit::QueueLength, Kind::real(0.0, f64::INFINITY).or_auto(), d.min_th)
+            .symbol("min_{th}")
+            .says(d.source, "Average queue below which nothing is dropped; \"auto\" is ns-2's max(5, 5 ms of packets / 2)."),
+        Param::real("max_th", Unit::QueueLength, Kind::above(0.0, f64::INFINITY).or_auto(), d.max_th)
+            .symbol("max_{th}")
+            .says(d.source, "Average queue at which the drop probability reaches max_p; \"auto\" is three times min_th."),
+        Param::real("max_p", Unit::None, Kind::above(0.0, 1.0), d.max_p)
+            .symbol("max_p")
+            .says(d.source, "Drop probability when the average reaches max_th."),
+        Param::real("w_q", Unit::None, Kind::above(0.0, 1.0).or_auto(), 0.002)
+            .symbol("w_q")
+            .says(
+                "Floyd & Jacobson 1993",
+                "Weight of a new sample in the average; \"auto\" is ns-2's 1 - exp(-1/(10 rtt C)); linux rounds to a power of two.",
+            ),
+        Param::word("dialect", Dialect::WORDS, "paper")
+            .says(
+                "Floyd & Jacobson 1993",
+                "Whose RED: the 1993 pseudo-code, ns-2.35, ns-3 or Linux sch_red; they differ in idle decay, spacing and forced drops.",
+            ),
+        Param::switch("wait")
+            .says(
+                "ns-2.35: on; the 1993 rule: off",
+                "No drop before 1/p_b packets have passed since the last one (ns2 and ns3 only, where auto means on).",
+            ),
+        Param::word("unit", MeasuredIn::WORDS, "auto")
+            .says(
+                "Floyd & Jacobson 1993: packets; Linux: bytes",
+                "Whether the average counts packets or bytes; auto is packet, and byte for linux.",
+            ),
+        Param::flag("byte_scaling", false)
+            .says(
+                "Floyd & Jacobson 1993; on by default in ns-2 since 2004",
+                "Drop probability in proportion to the packet's size (ns-2's bytes_); not in linux.",
+            ),
+        Param::word("count_base", CountBase::WORDS, "pseudocode")
+            .says(
+                "Floyd & Jacobson 1993, Fig. 2 against section 4",
+                "paper dialect: gaps uniform on 1..1/p_b - 1 as the pseudo-code has it, or on 1..1/p_b as the analysis says.",
+            ),
+        Param::word("ecn_over_max", OverMax::WORDS, "auto")
+            .says(
+                "auto: paper drop (RFC 3168, section 7; the 1993 figure: mark), ns3 drop, ns2 mark_below_mark_p (use_mark_p_), linux mark",
+                "Past the end of the curve: drop, mark if possible, or (ns2) go through the spacing and mark only while p_b < mark_p.",
+            ),
+        Param::real("mark_p", Unit::None, Kind::real(0.0, 2.0), 0.1)
+            .says(
+                "ns-2.35",
+                "With mark_below_mark_p: ECN marks only while p_b is below this, strictly; packets are dropped from it on.",
+            ),
+        Param::real("mean_packet", Unit::Bytes, Kind::real(1.0, 65535.0), 500.0)
+            .symbol("L_m")
+            .says(
+                "ns-2.35, ns-3",
+                "Mean packet size: sets the idle decay, and turns thresholds from packets into bytes.",
+            ),
+        Param::real("max_packet", Unit::Bytes, Kind::real(1.0, 65535.0), 1500.0)
+            .symbol("L_{max}")
+            .says("Ethernet", "Largest packet: byte_scaling in the paper dialect multiplies p_b by size/max_packet."),
+        Param::word("overflow_victim", Victim::WORDS, "tail")
+            .says(
+                "ns-2.35 (drop_tail_)",
+                "Which packet is dropped when the buffer is full: the arrival, the one at the front, or any queued one.",
+            ),
     ]
 }
 
@@ -241,15 +176,10 @@ const fn place(all: &[Param; SHARED], name: &str) -> usize {
 
 /// `shared` for a discipline of which there is no version in Linux.
 pub const fn without_linux(shared: [Param; SHARED]) -> [Param; SHARED] {
-    let dialect = Param {
-        name: "dialect",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(&["paper", "ns2", "ns3"]),
-        default: Value::Choice("paper"),
-        source: "Floyd & Jacobson 1993",
-        doc: "Whose RED: the 1993 pseudo-code, ns-2.35 or ns-3; they differ in idle decay, spacing and forced drops.",
-    };
+    let dialect = Param::word("dialect", &["paper", "ns2", "ns3"], "paper").says(
+        "Floyd & Jacobson 1993",
+        "Whose RED: the 1993 pseudo-code, ns-2.35 or ns-3; they differ in idle decay, spacing and forced drops.",
+    );
     replacing(shared, "dialect", dialect)
 }
 

@@ -19,7 +19,7 @@
 
 use super::common::{hit, past_the_end, rejected_behind};
 use super::given::{Given, MeasuredIn, OverMax};
-use crate::params::{words, Kind, Param, ParamError, Unit, Value, Word};
+use crate::params::{words, Param, ParamError, Word};
 use crate::parts::curve::Curve;
 use crate::policy::{Context, Reason, Verdict};
 use crate::random::Generator;
@@ -47,15 +47,10 @@ impl Tc {
 }
 
 /// The parameter for the disciplines that tc sets up.
-pub const TC: [Param; 1] = [Param {
-    name: "tc",
-    symbol: "",
-    unit: Unit::None,
-    kind: Kind::Choice(Tc::WORDS),
-    default: Value::Choice("iproute2-6.15"),
-    source: "iproute2, tc_calc_xmittime",
-    doc: "linux: whose table for the idle decay; iproute2 up to 6.14 cuts a packet's time off to whole microseconds.",
-}];
+pub const TC: [Param; 1] = [Param::word("tc", Tc::WORDS, "iproute2-6.15").says(
+    "iproute2, tc_calc_xmittime",
+    "linux: whose table for the idle decay; iproute2 up to 6.14 cuts a packet's time off to whole microseconds.",
+)];
 
 /// The fixed-point average: 2^-Wlog as weight, with the decay during idle time read from a table of shifts.
 ///

@@ -45,7 +45,7 @@ pub enum Spacing {
     /// ns-2.35.
     Ns2(ns2::Spacing),
     /// ns-3.
-    Ns3(ns3::Spacing),
+    Ns3(ns2::Spacing),
     /// Linux.
     Linux(linux::Spacing),
 }
@@ -56,7 +56,7 @@ impl Spacing {
         match set.rules {
             Rules::Paper(rules) => Spacing::Paper(paper::Spacing::new(rules)),
             Rules::Ns2(rules) => Spacing::Ns2(ns2::Spacing::new(rules)),
-            Rules::Ns3(rules) => Spacing::Ns3(ns3::Spacing::new(rules)),
+            Rules::Ns3(rules) => Spacing::Ns3(ns2::Spacing::new(rules)),
             Rules::Linux(rules) => Spacing::Linux(linux::Spacing::new(rules)),
         }
     }
@@ -109,7 +109,7 @@ impl Spacing {
         match self {
             Spacing::Paper(red) => red.decide(curve, average, size, random),
             Spacing::Ns2(red) => red.decide(curve, average, size, length, random),
-            Spacing::Ns3(red) => red.decide(curve, average, size, length, random),
+            Spacing::Ns3(red) => ns3::decide(red, curve, average, size, length, random),
             Spacing::Linux(red) => red.decide(curve, average, random),
         }
     }
@@ -119,7 +119,7 @@ impl Spacing {
         match self {
             Spacing::Paper(red) => red.on_overflow(earlier, packet, cx),
             Spacing::Ns2(red) => red.on_overflow(),
-            Spacing::Ns3(red) => red.on_overflow(earlier, packet, cx),
+            Spacing::Ns3(_) => common::rejected_behind(earlier, packet, cx),
             Spacing::Linux(red) => red.on_overflow(earlier, packet, cx),
         }
     }

@@ -133,6 +133,8 @@ pub struct Rules {
     use_mark_p: bool,
     /// What becomes of an arrival past the curve without `use_mark_p`.
     forced: Verdict,
+    /// Whether that starts the count again; not in ns-3.
+    forced_restarts: bool,
     /// Whether p_a is p_b, without spacing; not in ns-2.
     pub(super) independent: bool,
 }
@@ -151,8 +153,14 @@ impl Rules {
             bytes: given.byte_scaling,
             use_mark_p: over_max == OverMax::MarkBelowMarkP,
             forced: past_the_end(over_max),
+            forced_restarts: true,
             independent: false,
         }
+    }
+
+    /// The same in ns-3, where `forced` is what becomes of an arrival past the curve.
+    pub(super) fn of_ns3(given: &Given, forced: Verdict) -> Self {
+        Rules { use_mark_p: false, forced, forced_restarts: false, ..Rules::read(given) }
     }
 }
 
@@ -197,8 +205,10 @@ impl Spacing {
         self.count_bytes += u64::from(size);
         if qavg >= curve.start() && qlen > 1.0 {
             if !self.rules.use_mark_p && qavg >= curve.end() {
-                self.count = 0;
-                self.count_bytes = 0;
+                if self.rules.forced_restarts {
+                    self.count = 0;
+                    self.count_bytes = 0;
+                }
                 return self.rules.forced;
             }
             if !self.old {
@@ -259,5 +269,24 @@ impl Spacing {
         self.count = 0;
         self.count_bytes = 0;
         Reason::Overflow
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn probability(v_prob1: f64, size: u32) -> f64 {
+        let (wait, bytes, independent, forced) = (false, true, true, Verdict::Drop(Reason::Forced));
+        let (mean_pktsize, mark_p, use_mark_p) = (1000.0, 0.1, false);
+        let rules = Rules { mean_pktsize, mark_p, wait, bytes, use_mark_p, forced, forced_restarts: true, independent };
+        Spacing { v_prob1, ..Spacing::new(rules) }.modify_p(size)
+    }
+
+    /// A probability that is not certain goes with the packet's size, up to certainty.
+    #[test]
+    fn small_packets_are_spared_unless_a_drop_is_certain() {
+        assert_eq!([100, 1000, 3000].map(|size| probability(0.5, size)), [0.05, 0.5, 1.0]);
+        assert_eq!(probability(1.0, 100), 1.0);
     }
 }

@@ -37,7 +37,7 @@ pub struct Settings {
 pub(super) enum Rules {
     Paper(paper::Rules),
     Ns2(ns2::Rules),
-    Ns3(ns3::Rules),
+    Ns3(ns2::Rules),
     Linux(linux::Rules),
 }
 
@@ -52,7 +52,7 @@ impl Settings {
         let rules = match given.dialect {
             Dialect::Paper => Rules::Paper(paper::Rules::read(&given)?),
             Dialect::Ns2 => Rules::Ns2(ns2::Rules::read(&given)),
-            Dialect::Ns3 => Rules::Ns3(ns3::Rules::read(&given)?),
+            Dialect::Ns3 => Rules::Ns3(ns3::rules(&given)?),
             Dialect::Linux => Rules::Linux(linux::Rules::read(&given, link.rate_bps)?),
         };
         let bytes = match given.unit {

@@ -9,10 +9,7 @@ use crate::{Discipline, Time};
 const LINK: Link = Link { rate_bps: 8e6, delay_s: 0.01 };
 
 fn queue(aqm: &str, pairs: &[(&'static str, Value)], limit: u64) -> Fifo {
-    let mut values = Values::new();
-    for &(name, value) in pairs {
-        values.set(name, value);
-    }
+    let values = Values::of(pairs);
     let limit = Limit::Packets(limit);
     let Ok(Built::Policy(policy)) = (find(aqm).unwrap().build)(&values, &LINK, limit) else { panic!("{aqm}") };
     Fifo::new(Gate::new(policy, limit, false, Generator::stream(4, "queue")))
@@ -31,10 +28,7 @@ fn gauge(queue: &Fifo, wanted: &str) -> f64 {
 }
 
 fn load(pairs: &[(&'static str, Value)], capacity: f64) -> Load {
-    let mut values = Values::new();
-    for &(name, value) in pairs {
-        values.set(name, value);
-    }
+    let values = Values::of(pairs);
     Load::new(&values, capacity, 150.0)
 }
 

@@ -21,35 +21,23 @@
 //! add whole bytes, 1/CIR apart.
 
 use super::{burst, rate, Colour, MarkerSpec, Meter};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{Kind, Param, ParamError, Unit, Values};
 use crate::random::Generator;
 use crate::{Packet, Time};
 
 const PROFILE: &str = "our choice: 1 Mbit/s, ten packets of 1500 B";
-const AWARE: Param = Param {
-    name: "colour_aware",
-    symbol: "",
-    unit: Unit::None,
-    kind: Kind::Flag { auto: false },
-    default: Value::Flag(false),
-    source: "RFC 2697, RFC 2698: a mode",
-    doc: "Whether a packet's class bounds its colour.",
-};
+const AWARE: Param = Param::flag("colour_aware", false)
+    .says("RFC 2697, RFC 2698: a mode", "Whether a packet's class bounds its colour.");
 const CIR: Param = rate("cir", "CIR", 1e6, PROFILE, "Committed information rate.");
 const CBS: Param = burst("cbs", "CBS", 15e3, PROFILE, "Committed burst size.");
 
 const ONE: [Param; 3] = [
     CIR,
     CBS,
-    Param {
-        name: "refill",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: Kind::Real { low: 0.0, high: 1e6, open_low: false, open_high: false, auto: false },
-        default: Value::Real(0.0),
-        source: "our choice; 0: continuously, as Clark and Fang",
-        doc: "Time from one refill of the bucket to the next; 0: it fills all the time.",
-    },
+    Param::real("refill", Unit::Seconds, Kind::real(0.0, 1e6), 0.0).says(
+        "our choice; 0: continuously, as Clark and Fang",
+        "Time from one refill of the bucket to the next; 0: it fills all the time.",
+    ),
 ];
 const SINGLE_RATE: [Param; 4] = [CIR, CBS, burst("ebs", "EBS", 15e3, PROFILE, "Excess burst size."), AWARE];
 const TWO_RATES: [Param; 5] = [
@@ -239,6 +227,7 @@ impl Meter for TwoRates {
 mod tests {
     use super::*;
     use crate::markers::find;
+    use crate::params::Value;
     use Colour::{Green, Red, Yellow};
 
     fn meter(name: &str, pairs: &[(&'static str, f64)]) -> Box<dyn Meter> {
@@ -305,11 +294,9 @@ mod tests {
 
     #[test]
     fn profiles_that_make_no_sense_are_refused() {
-        let mut values = Values::new();
-        values.set("cbs", Value::Real(0.0)).set("ebs", Value::Real(0.0));
+        let values = Values::of(&[("cbs", Value::Real(0.0)), ("ebs", Value::Real(0.0))]);
         assert!((find("srtcm").unwrap().check)(&values).is_err());
-        let mut values = Values::new();
-        values.set("pir", Value::Real(9e5));
+        let values = Values::of(&[("pir", Value::Real(9e5))]);
         assert_eq!((find("trtcm").unwrap().check)(&values).unwrap_err().name, "pir");
     }
 }

@@ -165,8 +165,8 @@ mod tests {
         rio.set("w_q", Value::Real(1.0)).set("min_th_out", Value::Real(0.5)).set("max_th_out", Value::Real(1.0));
         let built = (catalogue::find("rio").unwrap().build)(&rio, &link, Limit::Packets(50)).unwrap();
         let queue = built.queue(Limit::Packets(50), false, Generator::custom(|| 1.0));
-        let mut values = Values::new();
-        values.set("cbs", Value::Real(2000.0)).set("ebs", Value::Real(0.0)).set("meter", Value::Choice(meter));
+        let mut values =
+            Values::of(&[("cbs", Value::Real(2000.0)), ("ebs", Value::Real(0.0)), ("meter", Value::Choice(meter))]);
         values.set("colour_aware", Value::Flag(aware));
         let mut queue = Conditioned::new(queue, find("srtcm").unwrap(), &values, Generator::stream(1, "marker"));
         let mut passed = [0; 2];
@@ -186,8 +186,7 @@ mod tests {
         cake.set("bandwidth", Value::Real(8e6)).set("wash", Value::Flag(true));
         let built = (catalogue::find("cake").unwrap().build)(&cake, &link, Limit::Packets(50)).unwrap();
         let queue = built.queue(Limit::Packets(50), false, Generator::stream(1, "queue"));
-        let mut values = Values::new();
-        values.set("cbs", Value::Real(1000.0)).set("ebs", Value::Real(0.0)).set("red", Value::Whole(1));
+        let values = Values::of(&[("cbs", Value::Real(1000.0)), ("ebs", Value::Real(0.0)), ("red", Value::Whole(1))]);
         let mut queue = Conditioned::new(queue, find("srtcm").unwrap(), &values, Generator::stream(1, "marker"));
         assert!(queue.reads_headers() && queue.washes(0));
         for _ in 0..2 {

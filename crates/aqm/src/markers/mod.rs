@@ -95,7 +95,7 @@ pub fn documentation() -> String {
 const fn class(name: &'static str, default: i64, doc: &'static str) -> Param {
     let kind = Kind::Whole { low: 0, high: 7 };
     let source = "our choice: RIO's In is above 0, and WRED keeps higher precedences longer";
-    Param { name, symbol: "", unit: Unit::None, kind, default: Value::Whole(default), source, doc }
+    Param::new(name, Unit::None, kind, Value::Whole(default)).says(source, doc)
 }
 
 /// The parameters that markers share.
@@ -103,15 +103,8 @@ pub const SHARED: &[Param] = &[
     class("green", 2, "Class of green packets."),
     class("yellow", 1, "Class of yellow packets."),
     class("red", 0, "Class of red packets."),
-    Param {
-        name: "meter",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(&["flow", "aggregate"]),
-        default: Value::Choice("flow"),
-        source: "our choice",
-        doc: "Whether each flow has a meter with this profile, or all packets together have one.",
-    },
+    Param::word("meter", &["flow", "aggregate"], "flow")
+        .says("our choice", "Whether each flow has a meter with this profile, or all packets together have one."),
 ];
 
 /// A rate of a profile.
@@ -122,8 +115,7 @@ const fn rate(
     source: &'static str,
     doc: &'static str,
 ) -> Param {
-    let kind = Kind::Real { low: 0.0, high: 1e15, open_low: true, open_high: false, auto: false };
-    Param { name, symbol, unit: Unit::Rate, kind, default: Value::Real(default), source, doc }
+    Param::real(name, Unit::Rate, Kind::above(0.0, 1e15), default).symbol(symbol).says(source, doc)
 }
 
 /// A burst size of a profile, bytes.
@@ -134,6 +126,5 @@ const fn burst(
     source: &'static str,
     doc: &'static str,
 ) -> Param {
-    let kind = Kind::Real { low: 0.0, high: 1e12, open_low: false, open_high: false, auto: false };
-    Param { name, symbol, unit: Unit::Bytes, kind, default: Value::Real(default), source, doc }
+    Param::real(name, Unit::Bytes, Kind::real(0.0, 1e12), default).symbol(symbol).says(source, doc)
 }

@@ -18,20 +18,15 @@
 //! every packet.
 
 use super::{rate, Colour, MarkerSpec, Meter};
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{Kind, Param, ParamError, Unit, Values};
 use crate::random::Generator;
 use crate::{Packet, Time};
 
 const CIR: Param = rate("cir", "CIR", 1e6, "our choice", "Committed target rate.");
-const WINDOW: Param = Param {
-    name: "window",
-    symbol: "W",
-    unit: Unit::Seconds,
-    kind: Kind::Real { low: 0.0, high: 1e6, open_low: true, open_high: false, auto: false },
-    default: Value::Real(1.0),
-    source: "ns-2.35: 1 s (RFC 2859: about a round-trip time or more)",
-    doc: "Length of the window over which the rate is averaged.",
-};
+const WINDOW: Param = Param::real("window", Unit::Seconds, Kind::above(0.0, 1e6), 1.0).symbol("W").says(
+    "ns-2.35: 1 s (RFC 2859: about a round-trip time or more)",
+    "Length of the window over which the rate is averaged.",
+);
 const TWO_COLOURS: [Param; 2] = [CIR, WINDOW];
 const THREE_COLOURS: [Param; 3] =
     [CIR, rate("pir", "PIR", 2e6, "our choice: twice cir", "Peak target rate, at least cir."), WINDOW];

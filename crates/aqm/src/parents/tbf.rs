@@ -33,13 +33,11 @@ use crate::policy::Reason;
 use crate::{Packet, Time};
 
 const fn rate(name: &'static str, source: &'static str, doc: &'static str) -> Param {
-    let kind = Kind::Real { low: 64.0, high: 1e12, open_low: false, open_high: false, auto: true };
-    Param { name, symbol: "", unit: Unit::Rate, kind, default: Value::Auto, source, doc }
+    Param::new(name, Unit::Rate, Kind::real(64.0, 1e12).or_auto(), Value::Auto).says(source, doc)
 }
 
 const fn bytes(name: &'static str, default: i64, source: &'static str, doc: &'static str) -> Param {
-    let kind = Kind::Whole { low: 1, high: (1 << 32) - 1 };
-    Param { name, symbol: "", unit: Unit::Bytes, kind, default: Value::Whole(default), source, doc }
+    Param::whole(name, Unit::Bytes, (1, (1 << 32) - 1), default).says(source, doc)
 }
 
 const PARAMS: &[Param] = &[
@@ -311,10 +309,7 @@ mod tests {
     }
 
     fn tbf(given: &[(&'static str, Value)], aqm: &str) -> Tbf {
-        let mut values = Values::new();
-        for &(name, value) in given {
-            values.set(name, value);
-        }
+        let values = Values::of(given);
         Tbf::new(&values, &LINK, child(aqm, &Values::new()))
     }
 
@@ -375,8 +370,7 @@ mod tests {
 
     #[test]
     fn the_packet_that_waits_is_not_overtaken() {
-        let mut values = Values::new();
-        values.set("first", Value::Choice("high"));
+        let values = Values::of(&[("first", Value::Choice("high"))]);
         let mut queue = Tbf::new(
             Values::new().set("rate", Value::Real(8e6)).set("burst", Value::Whole(1000)),
             &LINK,
@@ -451,8 +445,7 @@ mod tests {
     fn a_peak_rate_is_above_the_rate() {
         let check = find("tbf").unwrap().check;
         let at = |rate: f64, peak: f64| {
-            let mut values = Values::new();
-            values.set("rate", Value::Real(rate)).set("peakrate", Value::Real(peak));
+            let values = Values::of(&[("rate", Value::Real(rate)), ("peakrate", Value::Real(peak))]);
             check(&values, &LINK)
         };
         assert!(at(8e6, 8_000_008.0).is_ok() && at(8e6, 8e6).is_err() && at(8e6, 8_000_007.0).is_err());

@@ -59,8 +59,7 @@ words! {
 }
 
 const fn rate(name: &'static str, doc: &'static str) -> Param {
-    let kind = Kind::Real { low: 64.0, high: 1e12, open_low: false, open_high: false, auto: true };
-    Param { name, symbol: "", unit: Unit::Rate, kind, default: Value::Auto, source: "ours", doc }
+    Param::new(name, Unit::Rate, Kind::real(64.0, 1e12).or_auto(), Value::Auto).says("ours", doc)
 }
 
 const fn time(
@@ -70,12 +69,12 @@ const fn time(
     source: &'static str,
     doc: &'static str,
 ) -> Param {
-    let kind = Kind::Real { low, high, open_low: false, open_high: false, auto: false };
-    Param { name, symbol: "", unit: Unit::Seconds, kind, default: Value::Real(default), source, doc }
+    Param::real(name, Unit::Seconds, Kind::real(low, high), default).says(source, doc)
 }
 
 const PARAMS: &[Param] = &[
-    Param::whole("stations", Unit::None, (1, CLASSES as i64), 8, "ours: as many as classes", "Number of stations."),
+    Param::whole("stations", Unit::None, (1, CLASSES as i64), 8)
+        .says("ours: as many as classes", "Number of stations."),
     rate("rate_0", "Rate of station 0 on air; auto is the link's."),
     rate("rate_1", "Rate of station 1."),
     rate("rate_2", "Rate of station 2."),
@@ -91,15 +90,10 @@ const PARAMS: &[Param] = &[
         "ours: about DIFS, half of 16 slots, preamble, SIFS and a block ACK of 802.11n",
         "Time without data before each aggregate.",
     ),
-    Param::whole(
-        "packets",
-        Unit::None,
-        (1, 256),
-        64,
-        "802.11n: window of a block ACK",
-        "Most packets of an aggregate.",
-    ),
-    Param::whole("bytes", Unit::Bytes, (1, 8_000_000), 65_535, "802.11n: an A-MPDU", "Most bytes of an aggregate."),
+    Param::whole("packets", Unit::None, (1, 256), 64)
+        .says("802.11n: window of a block ACK", "Most packets of an aggregate."),
+    Param::whole("bytes", Unit::Bytes, (1, 8_000_000), 65_535)
+        .says("802.11n: an A-MPDU", "Most bytes of an aggregate."),
     time(
         "time",
         (1e-6, 1.0),
@@ -108,8 +102,9 @@ const PARAMS: &[Param] = &[
         "Time of an aggregate's packets at most; one packet may take longer.",
     ),
     time("quantum", (1e-6, 1.0), 256e-6, "Linux: a weight of 256 us", "Time on air that a station earns in a round."),
-    Param::word("fair", Fair::WORDS, "airtime", "Linux", "Whether stations share the time on air, or take turns."),
-    Param::word("queues", Queues::WORDS, "station", "Linux", "Whether each station has a child, or all share one."),
+    Param::word("fair", Fair::WORDS, "airtime").says("Linux", "Whether stations share the time on air, or take turns."),
+    Param::word("queues", Queues::WORDS, "station")
+        .says("Linux", "Whether each station has a child, or all share one."),
 ];
 
 const RATES: [[&str; 1]; CLASSES] =

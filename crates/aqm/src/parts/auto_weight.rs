@@ -1,7 +1,7 @@
 //! AutoRED's weight: how much a sample counts in the average is worked out anew at each arrival, from how full the
 //! buffer is and how much the queue has just changed.
 
-use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
+use crate::params::{words, Kind, Param, ParamError, Unit, Values, Word};
 use crate::policy::{Limit, QueueView};
 
 /// How full a buffer is.
@@ -38,28 +38,15 @@ impl Occupancy {
 }
 
 const fn number(name: &'static str, symbol: &'static str, default: f64, doc: &'static str) -> Param {
-    Param {
-        name,
-        symbol,
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: 1.0, open_low: true, open_high: false, auto: false },
-        default: Value::Real(default),
-        source: "our reconstruction",
-        doc,
-    }
+    Param::real(name, Unit::None, Kind::above(0.0, 1.0), default).symbol(symbol).says("our reconstruction", doc)
 }
 
 /// The parameters of the weight.
 pub const PARAMS: [Param; 5] = [
-    Param {
-        name: "weight",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Rule::WORDS),
-        default: Value::Choice("traffic"),
-        source: "our reconstruction",
-        doc: "The weight: p_t (1 - p_t) times the change of the queue; 4 w_0 p_t (1 - p_t); p_t (1 - p_t); w_q.",
-    },
+    Param::word("weight", Rule::WORDS, "traffic").says(
+        "our reconstruction",
+        "The weight: p_t (1 - p_t) times the change of the queue; 4 w_0 p_t (1 - p_t); p_t (1 - p_t); w_q.",
+    ),
     number("w_lo", "w_{lo}", 0.0005, "Smallest weight, and that of an arrival at an empty queue."),
     number("w_hi", "w_{hi}", 0.25, "Largest weight; with weight = \"scaled\" it is w_0."),
     number("w_0", "w_0", 0.02, "Weight at a buffer half full, with weight = \"scaled\"."),
@@ -176,10 +163,10 @@ impl AutoWeight {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
 
     fn weights(rule: &'static str, lengths: &[u64]) -> Vec<f64> {
-        let mut values = Values::new();
-        values.set("weight", Value::Choice(rule));
+        let values = Values::of(&[("weight", Value::Choice(rule))]);
         let mut weight = AutoWeight::new(Settings::read(&values).unwrap());
         lengths.iter().map(|&q| weight.next(q, q as f64 / 100.0)).collect()
     }
@@ -224,8 +211,7 @@ mod tests {
 
     #[test]
     fn smallest_weight_above_the_largest_is_refused() {
-        let mut values = Values::new();
-        values.set("w_lo", Value::Real(0.03));
+        let mut values = Values::of(&[("w_lo", Value::Real(0.03))]);
         assert!(Settings::read(&values).is_ok());
         values.set("weight", Value::Choice("scaled"));
         assert_eq!(Settings::read(&values).err().unwrap().name, "w_lo");

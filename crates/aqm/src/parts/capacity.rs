@@ -1,6 +1,6 @@
 //! How many packets a limit holds: the rule that plain queues choose.
 
-use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
+use crate::params::{words, Param, Values, Word};
 use crate::policy::{Context, Limit, QueueView, Reason, Room, Verdict};
 use crate::Packet;
 
@@ -15,15 +15,8 @@ words! {
 }
 
 /// The parameter.
-pub const CAPACITY_RULE: Param = Param {
-    name: "capacity_rule",
-    symbol: "",
-    unit: Unit::None,
-    kind: Kind::Choice(Capacity::WORDS),
-    default: Value::Choice("n"),
-    source: "ns-3, Linux; n_minus_1: ns-2.35",
-    doc: "How many packets a limit of N holds: N, or N - 1 as in ns-2.",
-};
+pub const CAPACITY_RULE: Param = Param::word("capacity_rule", Capacity::WORDS, "n")
+    .says("ns-3, Linux; n_minus_1: ns-2.35", "How many packets a limit of N holds: N, or N - 1 as in ns-2.");
 
 /// When an arrival finds room under `limit`, by the rule in `values`.
 pub fn room(values: &Values, limit: Limit) -> Room {
@@ -55,10 +48,10 @@ pub fn oldest_gives_way(room: Room, packet: &Packet, queue: &QueueView<'_>, cx: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
 
     fn holds(rule: &'static str, limit: Limit, size: u32) -> u64 {
-        let mut values = Values::new();
-        values.set("capacity_rule", Value::Choice(rule));
+        let values = Values::of(&[("capacity_rule", Value::Choice(rule))]);
         let room = room(&values, limit);
         let packet = Packet::new(0, size);
         (0..).take_while(|&n| room.admits(&packet, n, n * u64::from(size))).count() as u64

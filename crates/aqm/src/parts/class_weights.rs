@@ -1,6 +1,6 @@
 //! A weight for each traffic class, as parameters `weight_0` to `weight_7`.
 
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{Param, Unit, Values};
 use crate::Packet;
 
 /// Classes a packet can have.
@@ -9,15 +9,7 @@ pub const CLASSES: usize = 8;
 /// The parameters; `doc` says what a weight means in this discipline.
 pub const fn params(doc: &'static str) -> [Param; CLASSES] {
     const fn weight(name: &'static str, symbol: &'static str, doc: &'static str) -> Param {
-        Param {
-            name,
-            symbol,
-            unit: Unit::None,
-            kind: Kind::Whole { low: 1, high: 10_000 },
-            default: Value::Whole(1),
-            source: "ours: equal shares",
-            doc,
-        }
+        Param::whole(name, Unit::None, (1, 10_000), 1).symbol(symbol).says("ours: equal shares", doc)
     }
     [
         weight("weight_0", "w_0", doc),

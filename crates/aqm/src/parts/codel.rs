@@ -38,69 +38,35 @@ words! {
 
 /// The parameters of one CoDel.
 pub const PARAMS: [Param; 7] = [
-    Param {
-        name: "target",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: real(0.0, false),
-        default: Value::Real(0.005),
-        source: "RFC 8289, 4.4",
-        doc: "Acceptable standing queueing delay; packets that waited less are not dropped.",
-    },
-    Param {
-        name: "interval",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: real(0.0, false),
-        default: Value::Real(0.1),
-        source: "RFC 8289, 4.3",
-        doc: "How long the sojourn time must stay above target before the first drop; about the largest round-trip time.",
-    },
-    Param {
-        name: "dialect",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Dialect::WORDS),
-        default: Value::Choice("rfc"),
-        source: "RFC 8289",
-        doc: "Whose CoDel: the pseudo-code of RFC 8289, Linux or ns-3; they differ in comparisons, clock and square root.",
-    },
-    Param {
-        name: "max_packet",
-        symbol: "",
-        unit: Unit::Bytes,
-        kind: real(0.0, true),
-        default: Value::Auto,
-        source: "RFC 8289, 5.5: the MTU; Linux: psched_mtu, 1514 B; ns-3: MinBytes, 1500 B",
-        doc: "Nothing is dropped while at most this many bytes wait behind the packet; auto is 1500 B, and 1514 B for linux.",
-    },
-    Param {
-        name: "invsqrt",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(InvSqrt::WORDS),
-        default: Value::Choice("auto"),
-        source: "RFC 8289: exact; Linux, ns-3: newton16",
-        doc: "1/sqrt(count): exact, or one Newton step in 16 bits for each change of count; auto is the dialect's own.",
-    },
-    Param {
-        name: "ce_threshold",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: real(0.0, true),
-        default: Value::Auto,
-        source: "Linux, ns-3: off",
-        doc: "Every packet that waited longer than this is marked too; auto is off.",
-    },
-    Param {
-        name: "l4s",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: false },
-        default: Value::Flag(false),
-        source: "ns-3 UseL4s",
-        doc: "Packets with ECT(1) or CE are marked above ce_threshold and see nothing of CoDel; the others see no ce_threshold.",
-    },
+    Param::real("target", Unit::Seconds, real(0.0, false), 0.005)
+        .says("RFC 8289, 4.4", "Acceptable standing queueing delay; packets that waited less are not dropped."),
+    Param::real("interval", Unit::Seconds, real(0.0, false), 0.1)
+        .says(
+            "RFC 8289, 4.3",
+            "How long the sojourn time must stay above target before the first drop; about the largest round-trip time.",
+        ),
+    Param::word("dialect", Dialect::WORDS, "rfc")
+        .says(
+            "RFC 8289",
+            "Whose CoDel: the pseudo-code of RFC 8289, Linux or ns-3; they differ in comparisons, clock and square root.",
+        ),
+    Param::new("max_packet", Unit::Bytes, real(0.0, true), Value::Auto)
+        .says(
+            "RFC 8289, 5.5: the MTU; Linux: psched_mtu, 1514 B; ns-3: MinBytes, 1500 B",
+            "Nothing is dropped while at most this many bytes wait behind the packet; auto is 1500 B, and 1514 B for linux.",
+        ),
+    Param::word("invsqrt", InvSqrt::WORDS, "auto")
+        .says(
+            "RFC 8289: exact; Linux, ns-3: newton16",
+            "1/sqrt(count): exact, or one Newton step in 16 bits for each change of count; auto is the dialect's own.",
+        ),
+    Param::new("ce_threshold", Unit::Seconds, real(0.0, true), Value::Auto)
+        .says("Linux, ns-3: off", "Every packet that waited longer than this is marked too; auto is off."),
+    Param::flag("l4s", false)
+        .says(
+            "ns-3 UseL4s",
+            "Packets with ECT(1) or CE are marked above ce_threshold and see nothing of CoDel; the others see no ce_threshold.",
+        ),
 ];
 
 /// The settings of one CoDel. Lengths of time are seconds, or for Linux and ns-3 whole ticks of 1024 ns.

@@ -1,6 +1,6 @@
 //! How far a packet has come, and which candidate has come the shortest way: what DDRED and its tail-drop form share.
 
-use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
+use crate::params::{words, Param, Unit, Values, Word};
 use crate::parts::rank_index::{RankIndex, Tie};
 use crate::ring::Ring;
 use crate::Packet;
@@ -8,33 +8,21 @@ use std::sync::OnceLock;
 
 /// The parameters.
 pub const PARAMS: [Param; 3] = [
-    Param {
-        name: "method",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 1, high: 2 },
-        default: Value::Whole(1),
-        source: "Dedu, Linck & Spies 2007, section IV.A (its simulations use 1)",
-        doc: "What distance means: 1, the hops made, TTL_i - TTL; 2, their share of the route, (TTL_i - TTL)/(TTL_i - TTL_f).",
-    },
-    Param {
-        name: "tie",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Tie::WORDS),
-        default: Value::Choice("newest"),
-        source: "our reading; section VI: packets are marked from up to bottom",
-        doc: "Which of several packets of equal distance is dropped: the newest, which is the arrival if it is one of them, or the oldest.",
-    },
-    Param {
-        name: "no_option",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(NoOption::WORDS),
-        default: Value::Choice("nearest"),
-        source: "our choice; the paper's packets all carry the option",
-        doc: "A packet without TTL_i: as if just sent, as if from farthest away, or from the next of 32, 64, 128, 255 above its TTL.",
-    },
+    Param::whole("method", Unit::None, (1, 2), 1)
+        .says(
+            "Dedu, Linck & Spies 2007, section IV.A (its simulations use 1)",
+            "What distance means: 1, the hops made, TTL_i - TTL; 2, their share of the route, (TTL_i - TTL)/(TTL_i - TTL_f).",
+        ),
+    Param::word("tie", Tie::WORDS, "newest")
+        .says(
+            "our reading; section VI: packets are marked from up to bottom",
+            "Which of several packets of equal distance is dropped: the newest, which is the arrival if it is one of them, or the oldest.",
+        ),
+    Param::word("no_option", NoOption::WORDS, "nearest")
+        .says(
+            "our choice; the paper's packets all carry the option",
+            "A packet without TTL_i: as if just sent, as if from farthest away, or from the next of 32, 64, 128, 255 above its TTL.",
+        ),
 ];
 
 words! {
@@ -212,10 +200,10 @@ impl Nearest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
 
     fn distance(method: i64, no_option: &'static str) -> Distance {
-        let mut values = Values::new();
-        values.set("method", Value::Whole(method)).set("no_option", Value::Choice(no_option));
+        let values = Values::of(&[("method", Value::Whole(method)), ("no_option", Value::Choice(no_option))]);
         Distance::read(&values)
     }
 

@@ -41,51 +41,28 @@ words! {
 
 /// The parameters of the scheduler.
 pub const PARAMS: [Param; 5] = [
-    Param {
-        name: "queues",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 1, high: 65_536 },
-        default: Value::Whole(1024),
-        source: "RFC 8290, 5.2; Linux; ns-3",
-        doc: "Number of queues among which the flows are spread.",
-    },
-    Param {
-        name: "classify",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Classify::WORDS),
-        default: Value::Choice("hash"),
-        source: "RFC 8290, 4.1.1; ns-3: set_associative as an option",
-        doc: "A flow's queue: by hash; its own or an idle one of the 8 of its hash; one to itself while any is idle.",
-    },
-    Param {
-        name: "quantum",
-        symbol: "",
-        unit: Unit::Bytes,
-        kind: Kind::Real { low: 256.0, high: 1e9, open_low: false, open_high: false, auto: true },
-        default: Value::Auto,
-        source: "RFC 8290, 5.2.2 and Linux: 1514 B; ns-3: the MTU; Linux refuses less than 256 B",
-        doc: "Bytes that a queue may send in its turn; auto is 1514 B, and 1500 B for ns3.",
-    },
-    Param {
-        name: "drop_batch",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 1, high: 1_000_000 },
-        default: Value::Whole(64),
-        source: "RFC 8290, 4.1; Linux; ns-3",
-        doc: "Most packets that are dropped at once when the limit is passed (where the fattest queue loses them).",
-    },
-    Param {
-        name: "batch_rule",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(BatchRule::WORDS),
-        default: Value::Choice("auto"),
-        source: "RFC 8290, 4.1: half the packets; Linux, ns-3: half the bytes",
-        doc: "What is halved when the limit is passed: the fattest queue's bytes or its packets; auto is packets for rfc, else bytes.",
-    },
+    Param::whole("queues", Unit::None, (1, 65_536), 1024)
+        .says("RFC 8290, 5.2; Linux; ns-3", "Number of queues among which the flows are spread."),
+    Param::word("classify", Classify::WORDS, "hash")
+        .says(
+            "RFC 8290, 4.1.1; ns-3: set_associative as an option",
+            "A flow's queue: by hash; its own or an idle one of the 8 of its hash; one to itself while any is idle.",
+        ),
+    Param::new("quantum", Unit::Bytes, Kind::real(256.0, 1e9).or_auto(), Value::Auto)
+        .says(
+            "RFC 8290, 5.2.2 and Linux: 1514 B; ns-3: the MTU; Linux refuses less than 256 B",
+            "Bytes that a queue may send in its turn; auto is 1514 B, and 1500 B for ns3.",
+        ),
+    Param::whole("drop_batch", Unit::None, (1, 1_000_000), 64)
+        .says(
+            "RFC 8290, 4.1; Linux; ns-3",
+            "Most packets that are dropped at once when the limit is passed (where the fattest queue loses them).",
+        ),
+    Param::word("batch_rule", BatchRule::WORDS, "auto")
+        .says(
+            "RFC 8290, 4.1: half the packets; Linux, ns-3: half the bytes",
+            "What is halved when the limit is passed: the fattest queue's bytes or its packets; auto is packets for rfc, else bytes.",
+        ),
 ];
 
 /// Queues that a flow may choose from with `set_associative` (ns-3 SetWays).
@@ -151,6 +128,11 @@ impl Settings {
             },
             always_through_old: rules.always_through_old,
         })
+    }
+
+    /// How many queues there are.
+    pub fn queues(&self) -> usize {
+        self.queues
     }
 }
 
@@ -599,8 +581,7 @@ mod tests {
     use super::*;
 
     fn fair(given: &[(&'static str, Value)], dialect: &str) -> FairQueues {
-        let mut values = Values::new();
-        values.set("classify", Value::Choice("perfect"));
+        let mut values = Values::of(&[("classify", Value::Choice("perfect"))]);
         for &(name, value) in given {
             values.set(name, value);
         }
@@ -747,8 +728,7 @@ mod tests {
         fair.push(0, Packet::new(0, 100));
         assert_eq!(taken, (0..8).collect::<Vec<_>>());
         assert_eq!(fair.classify(8).0, 0, "all taken: the first");
-        let mut values = Values::new();
-        values.set("queues", Value::Whole(12)).set("classify", Value::Choice("set_associative"));
+        let values = Values::of(&[("queues", Value::Whole(12)), ("classify", Value::Choice("set_associative"))]);
         assert_eq!(Settings::read(&values, Rules::NS3).unwrap_err().name, "queues");
     }
 

@@ -68,10 +68,7 @@ words! {
 
 /// The parameter that says what ranks are; `source` names the program.
 pub const fn rank(source: &'static str) -> Param {
-    Param::word(
-        "rank",
-        Rank::WORDS,
-        "start_time",
+    Param::word("rank", Rank::WORDS, "start_time").says(
         source,
         "Rank of a packet, the least first: its start time in fair queueing, or its traffic class, 0 to 7.",
     )

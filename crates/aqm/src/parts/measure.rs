@@ -15,67 +15,39 @@ words! {
 
 /// The parameter `unit`.
 pub const fn unit(default: &'static str, source: &'static str) -> Param {
-    Param {
-        name: "unit",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(MeasuredIn::WORDS),
-        default: Value::Choice(default),
-        source,
-        doc: "Whether load and queue count packets, or bytes in units of mean_packet.",
-    }
+    Param::word("unit", MeasuredIn::WORDS, default)
+        .says(source, "Whether load and queue count packets, or bytes in units of mean_packet.")
 }
 
 /// The parameter `mean_packet`.
 pub const fn mean_packet(default: f64, source: &'static str) -> Param {
-    Param {
-        name: "mean_packet",
-        symbol: "L_m",
-        unit: Unit::Bytes,
-        kind: Kind::Real { low: 1.0, high: 65535.0, open_low: false, open_high: false, auto: false },
-        default: Value::Real(default),
-        source,
-        doc: "Mean packet size: turns the link's rate into packets per second, and bytes into packets.",
-    }
+    Param::real("mean_packet", Unit::Bytes, Kind::real(1.0, 65535.0), default)
+        .symbol("L_m")
+        .says(source, "Mean packet size: turns the link's rate into packets per second, and bytes into packets.")
 }
 
 /// The parameter `byte_scaling`.
 pub const fn byte_scaling(source: &'static str) -> Param {
-    Param {
-        name: "byte_scaling",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: false },
-        default: Value::Flag(false),
-        source,
-        doc: "Probability in proportion to the packet's size.",
-    }
+    Param::flag("byte_scaling", false).says(source, "Probability in proportion to the packet's size.")
 }
 
 /// A parameter that is the queue aimed at.
 pub const fn q_ref(symbol: &'static str, default: f64, source: &'static str) -> Param {
-    Param {
-        name: "q_ref",
-        symbol,
-        unit: Unit::QueueLength,
-        kind: Kind::Real { low: 0.0, high: 1e6, open_low: true, open_high: false, auto: false },
-        default: Value::Real(default),
-        source,
-        doc: "Queue aimed at.",
-    }
+    Param::real("q_ref", Unit::QueueLength, Kind::above(0.0, 1e6), default)
+        .symbol(symbol)
+        .says(source, "Queue aimed at.")
 }
 
 /// A parameter that is the time between two updates.
 pub const fn tupdate(symbol: &'static str, default: Value, auto: bool, source: &'static str) -> Param {
-    Param {
-        name: "tupdate",
-        symbol,
-        unit: Unit::Seconds,
-        kind: Kind::Real { low: 1e-4, high: 60.0, open_low: false, open_high: false, auto },
+    Param::new(
+        "tupdate",
+        Unit::Seconds,
+        Kind::Real { low: 1e-4, high: 60.0, open_low: false, open_high: false, auto },
         default,
-        source,
-        doc: "Time between two updates; the first comes this long after the start.",
-    }
+    )
+    .symbol(symbol)
+    .says(source, "Time between two updates; the first comes this long after the start.")
 }
 
 /// How a discipline measures.
@@ -183,8 +155,7 @@ mod tests {
     #[test]
     fn a_queue_length_in_bytes_asks_for_a_queue_in_bytes() {
         let declared = [unit("packet", ""), mean_packet(500.0, ""), q_ref("q_{ref}", 50.0, "")];
-        let mut values = Values::new();
-        values.set("q_ref", Value::QueueBytes(20_000.0));
+        let mut values = Values::of(&[("q_ref", Value::QueueBytes(20_000.0))]);
         let refused = Measure::read(&values, &declared).queue_length(&values, &declared, "q_ref");
         assert_eq!(refused.err().map(|e| e.name), Some("q_ref"));
         values.set("unit", Value::Choice("byte"));

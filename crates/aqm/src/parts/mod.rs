@@ -20,6 +20,7 @@ pub mod curve;
 pub mod deficit_round;
 pub mod distance;
 pub mod fair;
+pub mod flow_aqm;
 pub mod flow_index;
 pub mod flow_match;
 pub mod flow_table;

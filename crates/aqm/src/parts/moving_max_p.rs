@@ -1,30 +1,18 @@
 //! A max_p that moves: what ARED, Feng's RED and PD-RED share beside early detection.
 
 use crate::early_detection::{Dialect, Settings};
-use crate::params::{Kind, Param, Unit, Value, Values};
+use crate::params::{Param, Values};
 use crate::parts::curve::Linear;
 
 /// The switches of the gentle part of the line, which is on by default if `on` is, as `source` has it.
 pub const fn gentle_params(on: bool, source: &'static str) -> [Param; 2] {
     [
-        Param {
-            name: "gentle",
-            symbol: "",
-            unit: Unit::None,
-            kind: Kind::Flag { auto: false },
-            default: Value::Flag(on),
-            source,
-            doc: "Between max_th and twice max_th the probability rises from max_p to 1 instead of jumping.",
-        },
-        Param {
-            name: "gentle_tracks_maxp",
-            symbol: "",
-            unit: Unit::None,
-            kind: Kind::Flag { auto: true },
-            default: Value::Auto,
-            source: "auto: ns-2, ns-3 off; paper on (our reading)",
-            doc: "The line above max_th moves with max_p, so that the curve stays in one piece; off, it keeps its first slope.",
-        },
+        Param::flag("gentle", on).says(source, "Between max_th and twice max_th the probability rises from max_p to 1 instead of jumping."),
+        Param::switch("gentle_tracks_maxp")
+            .says(
+                "auto: ns-2, ns-3 off; paper on (our reading)",
+                "The line above max_th moves with max_p, so that the curve stays in one piece; off, it keeps its first slope.",
+            ),
     ]
 }
 

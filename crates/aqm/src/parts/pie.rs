@@ -48,167 +48,59 @@ words! {
     }
 }
 
-const fn real(low: f64, high: f64, open_low: bool, auto: bool) -> Kind {
-    Kind::Real { low, high, open_low, open_high: false, auto }
-}
-
-const fn switch(name: &'static str, auto: bool, source: &'static str, doc: &'static str) -> Param {
-    let default = if auto { Value::Auto } else { Value::Flag(true) };
-    Param { name, symbol: "", unit: Unit::None, kind: Kind::Flag { auto }, default, source, doc }
-}
-
-const fn time(name: &'static str, kind: Kind, default: Value, source: &'static str, doc: &'static str) -> Param {
-    Param { name, symbol: "", unit: Unit::Seconds, kind, default, source, doc }
-}
-
 /// The parameters of one PIE, its dialect apart.
 pub const PARAMS: [Param; 19] = [
-    time(
-        "qdelay_ref",
-        real(0.0, 1e6, true, false),
-        Value::Real(0.015),
-        "RFC 8033, 4.2",
-        "Queueing delay that the control aims at.",
-    ),
-    time(
-        "tupdate",
-        real(0.001, 1e6, false, false),
-        Value::Real(0.015),
-        "RFC 8033, 4.2",
-        "Time from one update of the probability to the next.",
-    ),
-    Param {
-        name: "alpha",
-        symbol: "\\alpha",
-        unit: Unit::None,
-        kind: real(0.0, 1e6, false, false),
-        default: Value::Real(0.125),
-        source: "RFC 8033, 4.2; Linux: 2/16; ns-3",
-        doc: "Gain on the deviation of the delay from qdelay_ref, 1/s.",
-    },
-    Param {
-        name: "beta",
-        symbol: "\\beta",
-        unit: Unit::None,
-        kind: real(0.0, 1e6, false, false),
-        default: Value::Real(1.25),
-        source: "RFC 8033, 4.2; Linux: 20/16; ns-3",
-        doc: "Gain on the change of the delay since the last update, 1/s.",
-    },
-    time(
-        "max_burst",
-        real(0.0, f64::INFINITY, false, false),
-        Value::Real(0.15),
-        "RFC 8033, 4.4",
-        "A burst of this length passes before anything is dropped.",
-    ),
-    Param {
-        name: "mean_packet",
-        symbol: "",
-        unit: Unit::Bytes,
-        kind: real(1.0, f64::INFINITY, false, true),
-        default: Value::Auto,
-        source: "RFC 8033, 4.1 without a figure; ns-3: 1000 B; Linux: psched_mtu, 1514 B",
-        doc: "Nothing is dropped while at most two such packets wait; auto is 1000 B, and 1514 B for linux.",
-    },
-    Param {
-        name: "mark_ecnth",
-        symbol: "",
-        unit: Unit::None,
-        kind: real(0.0, 1.0, false, false),
-        default: Value::Real(0.1),
-        source: "RFC 8033, 5.1",
-        doc: "Packets are marked while the probability is below this (linux: or equal), and dropped above.",
-    },
-    Param {
-        name: "latency",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Latency::WORDS),
-        default: Value::Choice("timestamp"),
-        source: "RFC 8033, 4.2 and 5.2; Linux, ns-3: timestamp",
-        doc: "The delay: how long the last packet waited, or the backlog over a measured rate of departures.",
-    },
-    Param {
-        name: "dq_threshold",
-        symbol: "",
-        unit: Unit::Bytes,
-        kind: real(1.0, 65_536.0, false, false),
-        default: Value::Real(16_384.0),
-        source: "RFC 8033, 5.2; ns-3; Linux",
-        doc: "The rate of departures is measured over this many bytes, and only when as many wait.",
-    },
-    switch(
-        "zero_when_empty",
-        false,
-        "Linux, ns-3",
-        "A departure that leaves the queue empty counts as no delay, lest the last delay stands on an idle link.",
-    ),
-    switch(
-        "cap_adjustment",
-        true,
-        "RFC 8033, 5.5; Linux, ns-3: on",
-        "From p = 0.1 on, one update adds 0.02 at most; auto is on.",
-    ),
-    switch(
-        "derandomise",
-        true,
-        "RFC 8033, 5.4 and appendix B; Linux: on; ns-3: off",
-        "No drop until the probabilities since the last add up to 0.85, one for certain at 8.5; auto is on for linux only.",
-    ),
-    switch(
-        "fast_growth",
-        true,
-        "Linux: on",
-        "Each update adds 0.02 while the delay is above 250 ms; auto is on for linux only.",
-    ),
-    Param {
-        name: "decay_when",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(DecayWhen::WORDS),
-        default: Value::Choice("zero"),
-        source: "RFC 8033, 4.2: zero; appendix B: below_half",
-        doc: "The probability decays after two updates with no delay, or with less than half of qdelay_ref.",
-    },
-    switch(
-        "byte_scaling",
-        true,
-        "RFC 8033, 4.1: may; Linux bytemode: off; ns-3: with a limit in bytes",
-        "Probability in proportion to the size; auto is on for ns3 with a limit in bytes only.",
-    ),
-    Param {
-        name: "activity",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(ActiveWhen::WORDS),
-        default: Value::Choice("always"),
-        source: "RFC 8033, appendix B: backlog; ns-3 ActiveThreshold: delay; both: off by default here",
-        doc: "When PIE is active: always; once a third of the limit waits; or once the delay reaches active_threshold.",
-    },
-    time(
-        "active_threshold",
-        real(0.0, f64::INFINITY, false, false),
-        Value::Real(0.015),
-        "ours: qdelay_ref; ns-3 has none",
-        "Delay at which PIE becomes active, with activity = \"delay\".",
-    ),
-    time(
-        "first_update",
-        real(0.0, f64::INFINITY, false, true),
-        Value::Auto,
-        "ours: tupdate; Linux: 0.5 s; ns-3: 0",
-        "When the timer runs first; auto is one tupdate, 0.5 s for linux, 0 for ns3.",
-    ),
-    Param {
-        name: "burst_reset",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: real(0.0, 1e6, false, false),
-        default: Value::Real(1.5),
-        source: "ns-3 BURST_RESET_TIMEOUT",
-        doc: "How long the queue must be quiet before a burst is allowed again (ns3 only).",
-    },
+    Param::real("qdelay_ref", Unit::Seconds, Kind::above(0.0, 1e6), 0.015).says("RFC 8033, 4.2", "Queueing delay that the control aims at."),
+    Param::real("tupdate", Unit::Seconds, Kind::real(0.001, 1e6), 0.015).says("RFC 8033, 4.2", "Time from one update of the probability to the next."),
+    Param::real("alpha", Unit::None, Kind::real(0.0, 1e6), 0.125)
+        .symbol("\\alpha")
+        .says("RFC 8033, 4.2; Linux: 2/16; ns-3", "Gain on the deviation of the delay from qdelay_ref, 1/s."),
+    Param::real("beta", Unit::None, Kind::real(0.0, 1e6), 1.25)
+        .symbol("\\beta")
+        .says("RFC 8033, 4.2; Linux: 20/16; ns-3", "Gain on the change of the delay since the last update, 1/s."),
+    Param::real("max_burst", Unit::Seconds, Kind::real(0.0, f64::INFINITY), 0.15).says("RFC 8033, 4.4", "A burst of this length passes before anything is dropped."),
+    Param::new("mean_packet", Unit::Bytes, Kind::real(1.0, f64::INFINITY).or_auto(), Value::Auto)
+        .says(
+            "RFC 8033, 4.1 without a figure; ns-3: 1000 B; Linux: psched_mtu, 1514 B",
+            "Nothing is dropped while at most two such packets wait; auto is 1000 B, and 1514 B for linux.",
+        ),
+    Param::real("mark_ecnth", Unit::None, Kind::real(0.0, 1.0), 0.1)
+        .says(
+            "RFC 8033, 5.1",
+            "Packets are marked while the probability is below this (linux: or equal), and dropped above.",
+        ),
+    Param::word("latency", Latency::WORDS, "timestamp")
+        .says(
+            "RFC 8033, 4.2 and 5.2; Linux, ns-3: timestamp",
+            "The delay: how long the last packet waited, or the backlog over a measured rate of departures.",
+        ),
+    Param::real("dq_threshold", Unit::Bytes, Kind::real(1.0, 65_536.0), 16_384.0)
+        .says(
+            "RFC 8033, 5.2; ns-3; Linux",
+            "The rate of departures is measured over this many bytes, and only when as many wait.",
+        ),
+    Param::flag("zero_when_empty", true).says("Linux, ns-3", "A departure that leaves the queue empty counts as no delay, lest the last delay stands on an idle link."),
+    Param::switch("cap_adjustment").says("RFC 8033, 5.5; Linux, ns-3: on", "From p = 0.1 on, one update adds 0.02 at most; auto is on."),
+    Param::switch("derandomise").says("RFC 8033, 5.4 and appendix B; Linux: on; ns-3: off", "No drop until the probabilities since the last add up to 0.85, one for certain at 8.5; auto is on for linux only."),
+    Param::switch("fast_growth").says("Linux: on", "Each update adds 0.02 while the delay is above 250 ms; auto is on for linux only."),
+    Param::word("decay_when", DecayWhen::WORDS, "zero")
+        .says(
+            "RFC 8033, 4.2: zero; appendix B: below_half",
+            "The probability decays after two updates with no delay, or with less than half of qdelay_ref.",
+        ),
+    Param::switch("byte_scaling").says("RFC 8033, 4.1: may; Linux bytemode: off; ns-3: with a limit in bytes", "Probability in proportion to the size; auto is on for ns3 with a limit in bytes only."),
+    Param::word("activity", ActiveWhen::WORDS, "always")
+        .says(
+            "RFC 8033, appendix B: backlog; ns-3 ActiveThreshold: delay; both: off by default here",
+            "When PIE is active: always; once a third of the limit waits; or once the delay reaches active_threshold.",
+        ),
+    Param::real("active_threshold", Unit::Seconds, Kind::real(0.0, f64::INFINITY), 0.015).says("ours: qdelay_ref; ns-3 has none", "Delay at which PIE becomes active, with activity = \"delay\"."),
+    Param::new("first_update", Unit::Seconds, Kind::real(0.0, f64::INFINITY).or_auto(), Value::Auto).says("ours: tupdate; Linux: 0.5 s; ns-3: 0", "When the timer runs first; auto is one tupdate, 0.5 s for linux, 0 for ns3."),
+    Param::real("burst_reset", Unit::Seconds, Kind::real(0.0, 1e6), 1.5)
+        .says(
+            "ns-3 BURST_RESET_TIMEOUT",
+            "How long the queue must be quiet before a burst is allowed again (ns3 only).",
+        ),
 ];
 
 /// The settings of one PIE.
@@ -662,10 +554,7 @@ mod tests {
     #[test]
     fn the_state_fits_other_numbers_but_no_other_rules() {
         let read = |dialect, pairs: &[(&'static str, Value)]| {
-            let mut values = Values::new();
-            for &(name, value) in pairs {
-                values.set(name, value);
-            }
+            let values = Values::of(pairs);
             Settings::read(&values, dialect, Limit::Packets(100))
         };
         let word = |name, word| (name, Value::Choice(word));
@@ -687,8 +576,7 @@ mod tests {
     /// RFC 8033, appendix B: a third of the buffer with the arrival, packets or bytes.
     #[test]
     fn it_wakes_at_a_third_of_the_buffer() {
-        let mut values = Values::new();
-        values.set("activity", Value::Choice("backlog"));
+        let values = Values::of(&[("activity", Value::Choice("backlog"))]);
         let wakes = |limit: Limit, packets: u64, bytes: u64| {
             let set = Settings::read(&values, Dialect::Rfc, limit);
             let (mut random, mut victims) = (Generator::custom(|| 1.0), Vec::new());

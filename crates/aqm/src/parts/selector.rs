@@ -2,12 +2,11 @@
 //! `ce_threshold_selector`, `ce_threshold_mask`).
 
 use super::codel;
-use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
+use crate::params::{Param, ParamError, Unit, Values};
 use crate::Packet;
 
 const fn byte(name: &'static str, source: &'static str, doc: &'static str) -> Param {
-    let kind = Kind::Whole { low: 0, high: 255 };
-    Param { name, symbol: "", unit: Unit::None, kind, default: Value::Whole(0), source, doc }
+    Param::whole(name, Unit::None, (0, 255), 0).says(source, doc)
 }
 
 /// The parameters.
@@ -77,11 +76,12 @@ impl Selector {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Value;
     use crate::Ecn;
 
     fn read(value: i64, mask: i64, more: &[(&'static str, Value)]) -> Result<Selector, ParamError> {
-        let mut values = Values::new();
-        values.set("ce_threshold_selector", Value::Whole(value)).set("ce_threshold_mask", Value::Whole(mask));
+        let mut values =
+            Values::of(&[("ce_threshold_selector", Value::Whole(value)), ("ce_threshold_mask", Value::Whole(mask))]);
         for &(name, value) in more {
             values.set(name, value);
         }

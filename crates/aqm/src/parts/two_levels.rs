@@ -2,7 +2,7 @@
 //! stands above it in a buffer that is fairly full, and falls back when the queue is short again.
 
 use crate::early_detection::Settings;
-use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
+use crate::params::{words, Param, Values, Word};
 use crate::parts::auto_weight::Occupancy;
 
 /// The buffer below this part counts as calm (Table 6.1).
@@ -11,15 +11,10 @@ const CALM: f64 = 0.550;
 const NEARLY_FULL: f64 = 0.880;
 
 /// The parameter of the threshold.
-pub const PARAMS: [Param; 1] = [Param {
-    name: "raising",
-    symbol: "",
-    unit: Unit::None,
-    kind: Kind::Choice(Raising::WORDS),
-    default: Value::Choice("one"),
-    source: "our reconstruction; the chapter says \"increment\"",
-    doc: "How far max_th is raised: by one packet, or to 0.88 of the buffer, rounded down.",
-}];
+pub const PARAMS: [Param; 1] = [Param::word("raising", Raising::WORDS, "one").says(
+    "our reconstruction; the chapter says \"increment\"",
+    "How far max_th is raised: by one packet, or to 0.88 of the buffer, rounded down.",
+)];
 
 words! {
     /// How far max_th is raised.
@@ -81,12 +76,12 @@ mod tests {
     use super::*;
     use crate::catalogue::Link;
     use crate::early_detection::{params, Defaults};
+    use crate::params::Value;
     use crate::policy::Limit;
 
     fn levels(raise: &'static str, unit: &'static str, limit: Limit) -> TwoLevels {
         let all = params(Defaults { min_th: 100.0, max_th: 200.0, max_p: 0.02, source: "" });
-        let mut values = Values::new();
-        values.set("raising", Value::Choice(raise)).set("unit", Value::Choice(unit));
+        let values = Values::of(&[("raising", Value::Choice(raise)), ("unit", Value::Choice(unit))]);
         let set = Settings::read(&values, &all, &Link { rate_bps: 1e6, delay_s: 0.0 }).unwrap();
         TwoLevels::new(&values, &set, &Occupancy::new(limit), 500.0)
     }

@@ -12,19 +12,17 @@ const NS2: &str = "ns-2.35 (tcl/ex/red-pd)";
 pub(super) const EPOCHS: usize = 16;
 
 const fn number(name: &'static str, unit: Unit, range: (f64, f64), default: f64, doc: &'static str) -> Param {
-    let kind =
-        Kind::Real { low: range.0, high: range.1, open_low: false, open_high: range.1.is_infinite(), auto: false };
-    Param { name, symbol: "", unit, kind, default: Value::Real(default), source: NS2, doc }
+    Param::real(
+        name,
+        unit,
+        Kind::Real { low: range.0, high: range.1, open_low: false, open_high: range.1.is_infinite(), auto: false },
+        default,
+    )
+    .says(NS2, doc)
 }
 
 const fn count(name: &'static str, symbol: &'static str, high: i64, default: i64, doc: &'static str) -> Param {
-    let kind = Kind::Whole { low: 1, high };
-    Param { name, symbol, unit: Unit::None, kind, default: Value::Whole(default), source: NS2, doc }
-}
-
-const fn flag(name: &'static str, default: bool, source: &'static str, doc: &'static str) -> Param {
-    let (kind, default) = (Kind::Flag { auto: false }, Value::Flag(default));
-    Param { name, symbol: "", unit: Unit::None, kind, default, source, doc }
+    Param::whole(name, Unit::None, (1, high), default).symbol(symbol).says(NS2, doc)
 }
 
 pub(super) const OWN: [Param; 14] = [
@@ -38,15 +36,8 @@ pub(super) const OWN: [Param; 14] = [
     count("regular", "X", EPOCHS as i64, 3, "Epochs with drops that make a flow high-bandwidth."),
     count("epochs", "Y", EPOCHS as i64, 5, "Epochs that are remembered."),
     count("list_size", "", 65_536, 50, "Most flows that one epoch notes, those with the most dropped bytes."),
-    Param {
-        name: "flows",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 1, high: 65_536 },
-        default: Value::Whole(1024),
-        source: "our choice",
-        doc: "Flows with a drop history: those that lost a packet most recently.",
-    },
+    Param::whole("flows", Unit::None, (1, 65_536), 1024)
+        .says("our choice", "Flows with a drop history: those that lost a packet most recently."),
     number("drop_weight", Unit::None, (0.0, 1.0), 0.5, "Weight of an epoch in the average drop rate."),
     number("min_drop_rate", Unit::None, (0.0, 1.0), 0.001, "Drop rate of an epoch above which flows are punished."),
     number("most_at_first", Unit::None, (0.0, 1.0), 0.5, "Largest pre-filter probability that a flow starts with."),
@@ -65,21 +56,15 @@ pub(super) const OWN: [Param; 14] = [
         0.4,
         "Least time between two changes of a flow's probability.",
     ),
-    Param {
-        name: "first_epoch",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: Kind::Real { low: 0.0, high: 1e9, open_low: true, open_high: false, auto: true },
-        default: Value::Auto,
-        source: "our choice; ns-2's scripts: 10.1 s",
-        doc: "End of the first epoch; \"auto\" is 10 target_rtt.",
-    },
-    flag("unresponsive_test", true, NS2, "Whether flows are tested for not responding."),
-    flag("noidle", false, "ns-2.35", "Spare packets of unresponsive flows too while no more than one packet waits."),
+    Param::new("first_epoch", Unit::Seconds, Kind::above(0.0, 1e9).or_auto(), Value::Auto)
+        .says("our choice; ns-2's scripts: 10.1 s", "End of the first epoch; \"auto\" is 10 target_rtt."),
+    Param::flag("unresponsive_test", true).says(NS2, "Whether flows are tested for not responding."),
+    Param::flag("noidle", false)
+        .says("ns-2.35", "Spare packets of unresponsive flows too while no more than one packet waits."),
 ];
 
-pub(super) const COUNT_MARKS: [Param; 1] =
-    [flag("count_marks", true, "our choice (ns-2: drops only)", "Whether a mark counts as a drop in the history.")];
+pub(super) const COUNT_MARKS: [Param; 1] = [Param::flag("count_marks", true)
+    .says("our choice (ns-2: drops only)", "Whether a mark counts as a drop in the history.")];
 
 /// The parameters after checking.
 #[derive(Clone, Copy, Debug)]

@@ -302,8 +302,7 @@ fn an_epoch_notes_the_flows_with_the_most_drops() {
 
 #[test]
 fn three_of_two_epochs_are_refused() {
-    let mut values = Values::new();
-    values.set("regular", Value::Whole(3)).set("epochs", Value::Whole(2));
+    let values = Values::of(&[("regular", Value::Whole(3)), ("epochs", Value::Whole(2))]);
     assert_eq!(RedPd::new(&values, &LINK).err().unwrap().name, "regular");
 }
 

@@ -1,6 +1,6 @@
 //! The parameters of SFQ.
 
-use crate::params::{words, Kind, Param, Unit, Value, Word};
+use crate::params::{words, Kind, Param, Unit, Word};
 
 words! {
     /// Whose SFQ.
@@ -13,94 +13,26 @@ words! {
 }
 
 pub(super) const PARAMS: [Param; 10] = [
-    Param {
-        name: "dialect",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Choice(Dialect::WORDS),
-        default: Value::Choice("linux"),
-        source: "Linux sch_sfq: the nearer to McKenney 1990",
-        doc: "Whose SFQ: Linux sch_sfq or ns-2.35.",
-    },
-    Param {
-        name: "flows",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 1, high: 65_408 },
-        default: Value::Whole(128),
-        source: "Linux sch_sfq",
-        doc: "FIFOs (linux); arrivals of further flows are dropped.",
-    },
-    Param {
-        name: "divisor",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 1, high: 65_536 },
-        default: Value::Whole(1024),
-        source: "Linux sch_sfq",
-        doc: "Entries of the hash table (linux).",
-    },
-    Param {
-        name: "depth",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 1, high: 65_535 },
-        default: Value::Whole(127),
-        source: "Linux sch_sfq, where it is also the most",
-        doc: "Most packets of one flow (linux).",
-    },
-    Param {
-        name: "quantum",
-        symbol: "",
-        unit: Unit::Bytes,
-        kind: Kind::Whole { low: 1, high: 1_000_000 },
-        default: Value::Whole(1514),
-        source: "Linux sch_sfq: the MTU with its Ethernet header",
-        doc: "About how many bytes a flow may send in a turn (linux).",
-    },
-    Param {
-        name: "allot_unit",
-        symbol: "",
-        unit: Unit::Bytes,
-        kind: Kind::Whole { low: 1, high: 64 },
-        default: Value::Whole(8),
-        source: "Linux sch_sfq before 6.13; 1 since",
-        doc: "Unit in which packets and quantum are counted, rounded up (linux).",
-    },
-    Param {
-        name: "perturb",
-        symbol: "",
-        unit: Unit::Seconds,
-        kind: Kind::Real { low: 0.0, high: 1e6, open_low: false, open_high: false, auto: false },
-        default: Value::Real(0.0),
-        source: "Linux sch_sfq",
-        doc: "Time between changes of the hash (linux): 0 for never, else at least 1 ms.",
-    },
-    Param {
-        name: "headdrop",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Flag { auto: false },
-        default: Value::Flag(false),
-        source: "Linux sch_sfq",
-        doc: "Drop the oldest packet of a flow, not the newest (linux).",
-    },
-    Param {
-        name: "buckets",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 1, high: 65_536 },
-        default: Value::Whole(16),
-        source: "ns-2.35",
-        doc: "FIFOs (ns2).",
-    },
-    Param {
-        name: "mean_packet",
-        symbol: "L_m",
-        unit: Unit::Bytes,
-        kind: Kind::Real { low: 1.0, high: 65535.0, open_low: false, open_high: false, auto: false },
-        default: Value::Real(500.0),
-        source: "ours, as RED's in ns-2.35",
-        doc: "Size of a packet where ns2's rule for packets meets a limit in bytes.",
-    },
+    Param::word("dialect", Dialect::WORDS, "linux")
+        .says("Linux sch_sfq: the nearer to McKenney 1990", "Whose SFQ: Linux sch_sfq or ns-2.35."),
+    Param::whole("flows", Unit::None, (1, 65_408), 128)
+        .says("Linux sch_sfq", "FIFOs (linux); arrivals of further flows are dropped."),
+    Param::whole("divisor", Unit::None, (1, 65_536), 1024).says("Linux sch_sfq", "Entries of the hash table (linux)."),
+    Param::whole("depth", Unit::None, (1, 65_535), 127)
+        .says("Linux sch_sfq, where it is also the most", "Most packets of one flow (linux)."),
+    Param::whole("quantum", Unit::Bytes, (1, 1_000_000), 1514).says(
+        "Linux sch_sfq: the MTU with its Ethernet header",
+        "About how many bytes a flow may send in a turn (linux).",
+    ),
+    Param::whole("allot_unit", Unit::Bytes, (1, 64), 8).says(
+        "Linux sch_sfq before 6.13; 1 since",
+        "Unit in which packets and quantum are counted, rounded up (linux).",
+    ),
+    Param::real("perturb", Unit::Seconds, Kind::real(0.0, 1e6), 0.0)
+        .says("Linux sch_sfq", "Time between changes of the hash (linux): 0 for never, else at least 1 ms."),
+    Param::flag("headdrop", false).says("Linux sch_sfq", "Drop the oldest packet of a flow, not the newest (linux)."),
+    Param::whole("buckets", Unit::None, (1, 65_536), 16).says("ns-2.35", "FIFOs (ns2)."),
+    Param::real("mean_packet", Unit::Bytes, Kind::real(1.0, 65535.0), 500.0)
+        .symbol("L_m")
+        .says("ours, as RED's in ns-2.35", "Size of a packet where ns2's rule for packets meets a limit in bytes."),
 ];

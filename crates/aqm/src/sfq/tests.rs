@@ -9,11 +9,7 @@ use crate::random::Generator;
 use crate::{Packet, Time};
 
 fn values(pairs: &[(&'static str, Value)]) -> Values {
-    let mut values = Values::new();
-    for &(name, value) in pairs {
-        values.set(name, value);
-    }
-    values
+    Values::of(pairs)
 }
 
 fn linux(pairs: &[(&'static str, Value)], limit: u64) -> Linux {

@@ -2,7 +2,7 @@
 
 use crate::catalogue::Link;
 use crate::early_detection::{params, Defaults, Settings, SHARED};
-use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
+use crate::params::{words, Kind, Param, ParamError, Unit, Values, Word};
 use crate::parts::curve::Linear;
 use crate::red::{self, GENTLE};
 
@@ -152,45 +152,33 @@ words! {
 const OURS: &str = "our reconstruction";
 
 const fn choice(name: &'static str, words: &'static [&'static str], doc: &'static str) -> Param {
-    let (kind, default) = (Kind::Choice(words), Value::Choice(words[0]));
-    Param { name, symbol: "", unit: Unit::None, kind, default, source: OURS, doc }
+    Param::word(name, words, words[0]).says(OURS, doc)
 }
 
 const fn number(name: &'static str, symbol: &'static str, low: f64, default: f64, doc: &'static str) -> Param {
-    let kind = Kind::Real { low, high: f64::INFINITY, open_low: false, open_high: true, auto: false };
-    Param {
+    Param::real(
         name,
-        symbol,
-        unit: Unit::None,
-        kind,
-        default: Value::Real(default),
-        source: "Wang et al. 2009, section 2",
-        doc,
-    }
+        Unit::None,
+        Kind::Real { low, high: f64::INFINITY, open_low: false, open_high: true, auto: false },
+        default,
+    )
+    .symbol(symbol)
+    .says("Wang et al. 2009, section 2", doc)
 }
 
 pub(super) const OWN: [Param; 19] = [
-    Param {
-        name: "list_size",
-        symbol: "N",
-        unit: Unit::None,
-        kind: Kind::Whole { low: 1, high: 65_536 },
-        default: Value::Whole(20),
-        source: "our choice (the paper gives none)",
-        doc: "Flows in the list of the most recently used.",
-    },
+    Param::whole("list_size", Unit::None, (1, 65_536), 20)
+        .symbol("N")
+        .says("our choice (the paper gives none)", "Flows in the list of the most recently used."),
     number("fast_margin", "\\alpha", 0.0, 0.1, "How far a flow must exceed the fair share to be fast."),
     number("loss_margin", "\\beta", 0.0, 0.1, "How far a fast flow's loss rate must exceed the average to condemn it."),
     number("slow_packets", "\\theta", 0.0, 10.0, "Packets up to which a flow without a drop is slow."),
-    Param {
-        name: "slow_bonus",
-        symbol: "b",
-        unit: Unit::QueueLength,
-        kind: Kind::Real { low: 0.0, high: f64::INFINITY, open_low: false, open_high: true, auto: false },
-        default: Value::Real(10.0),
-        source: "our reading (the paper's symbol is lost; slow_packets may be meant)",
-        doc: "By how much both thresholds are higher for slow flows.",
-    },
+    Param::real("slow_bonus", Unit::QueueLength, Kind::real(0.0, f64::INFINITY).open_high(), 10.0)
+        .symbol("b")
+        .says(
+            "our reading (the paper's symbol is lost; slow_packets may be meant)",
+            "By how much both thresholds are higher for slow flows.",
+        ),
     choice(
         "fair_rate",
         FairRateWord::WORDS,
@@ -199,15 +187,8 @@ pub(super) const OWN: [Param; 19] = [
     choice("counts", Counts::WORDS, "Whether r and d count packets, or bits: a packet as its part of mean_packet."),
     choice("throughput", Throughput::WORDS, "A flow's throughput T: r, or r - d."),
     choice("active_flows", ActiveFlows::WORDS, "A: the flows in the list, or an estimate by the share of hits in it."),
-    Param {
-        name: "hit_weight",
-        symbol: "",
-        unit: Unit::None,
-        kind: Kind::Real { low: 0.0, high: 1.0, open_low: true, open_high: false, auto: false },
-        default: Value::Real(0.001),
-        source: "SRED (Ott, Lakshman, Wong 1999)",
-        doc: "Weight of an arrival in the share of hits.",
-    },
+    Param::real("hit_weight", Unit::None, Kind::above(0.0, 1.0), 0.001)
+        .says("SRED (Ott, Lakshman, Wong 1999)", "Weight of an arrival in the share of hits."),
     choice("fast_test", FastTest::WORDS, "Fast if T > (1 + alpha) F, T - F > alpha R, or T > F + alpha."),
     choice("boost", Boost::WORDS, "max_p of a fast flow is multiplied by T/F, its square, or 1 + T/F."),
     choice("loss_test", LossTest::WORDS, "Condemned if loss > (1 + beta) times the average loss, or > average + beta."),
@@ -215,15 +196,9 @@ pub(super) const OWN: [Param; 19] = [
     choice("slow_test", SlowTest::WORDS, "Slow with r <= slow_packets, or with r < slow_packets."),
     choice("slow_count", SlowCount::WORDS, "Whether slow flows share RED's count of packets since the last drop."),
     choice("ageing", Ageing::WORDS, "Whether all counts are halved every ageing_interval."),
-    Param {
-        name: "ageing_interval",
-        symbol: "W",
-        unit: Unit::Seconds,
-        kind: Kind::Real { low: 0.1, high: 1e9, open_low: false, open_high: false, auto: false },
-        default: Value::Real(5.0),
-        source: OURS,
-        doc: "Time between two halvings.",
-    },
+    Param::real("ageing_interval", Unit::Seconds, Kind::real(0.1, 1e9), 5.0)
+        .symbol("W")
+        .says(OURS, "Time between two halvings."),
     choice(
         "release",
         Release::WORDS,
@@ -231,15 +206,8 @@ pub(super) const OWN: [Param; 19] = [
     ),
 ];
 
-pub(super) const COUNT_MARKS: [Param; 1] = [Param {
-    name: "count_marks",
-    symbol: "",
-    unit: Unit::None,
-    kind: Kind::Flag { auto: false },
-    default: Value::Flag(true),
-    source: "our choice (the paper has no ECN)",
-    doc: "Whether a mark counts as a drop in d and D.",
-}];
+pub(super) const COUNT_MARKS: [Param; 1] = [Param::flag("count_marks", true)
+    .says("our choice (the paper has no ECN)", "Whether a mark counts as a drop in d and D.")];
 
 /// The parameters after checking.
 #[derive(Clone, Copy, Debug)]

@@ -12,11 +12,7 @@ use earlydrop_aqm::{Discipline, Packet, Time};
 
 /// Values from pairs.
 pub fn values(pairs: &[(&'static str, Value)]) -> Values {
-    let mut values = Values::new();
-    for &(name, value) in pairs {
-        values.set(name, value);
-    }
-    values
+    Values::of(pairs)
 }
 
 /// The queue of `aqm`.

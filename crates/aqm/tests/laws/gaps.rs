@@ -60,8 +60,8 @@ const BETWEEN: f64 = 20.0;
 
 impl Rule {
     fn new(pairs: &[(&'static str, Value)], size: u32) -> Rule {
-        let mut values = Values::new();
-        values.set("min_th", Value::Real(10.0)).set("max_th", Value::Real(30.0)).set("max_p", Value::Real(0.04));
+        let mut values =
+            Values::of(&[("min_th", Value::Real(10.0)), ("max_th", Value::Real(30.0)), ("max_p", Value::Real(0.04))]);
         for &(name, value) in pairs {
             values.set(name, value);
         }

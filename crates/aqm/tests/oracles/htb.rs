@@ -443,8 +443,7 @@ const NAMES: [[&str; 3]; 8] = [
 
 fn values_of(set: &Setting) -> Values {
     let real = |bytes: u64| Value::Real(bytes as f64);
-    let mut values = Values::new();
-    values.set("rate", real(8 * set.root)).set("classes", Value::Whole(set.classes.len() as i64));
+    let mut values = Values::of(&[("rate", real(8 * set.root)), ("classes", Value::Whole(set.classes.len() as i64))]);
     values.set("burst", real(set.burst)).set("cburst", real(set.cburst)).set("quantum", real(set.quantum as u64));
     for (names, &(rate, ceil, prio)) in NAMES.iter().zip(&set.classes) {
         values.set(names[0], real(8 * rate)).set(names[1], real(8 * ceil)).set(names[2], Value::Whole(prio as i64));

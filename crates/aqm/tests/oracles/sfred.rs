@@ -456,27 +456,27 @@ impl Oracle {
 }
 
 fn in_catalogue(read: &Reading, numbers: Numbers) -> OpenLoop {
-    let mut values = Values::new();
-    values
-        .set("list_size", Value::Whole(read.list_size as i64))
-        .set("fair_rate", Value::Choice(read.fair_rate))
-        .set("throughput", Value::Choice(read.throughput))
-        .set("active_flows", Value::Choice(read.active_flows))
-        .set("fast_test", Value::Choice(read.fast_test))
-        .set("boost", Value::Choice(read.boost))
-        .set("loss_test", Value::Choice(read.loss_test))
-        .set("average_loss", Value::Choice(read.average_loss))
-        .set("slow_test", Value::Choice(read.slow_test))
-        .set("slow_count", Value::Choice(read.slow_count))
-        .set("ageing", Value::Choice(read.ageing))
-        .set("ageing_interval", Value::Real(read.interval))
-        .set("release", Value::Choice(read.release))
-        .set("fast_margin", Value::Real(read.fast_margin))
-        .set("loss_margin", Value::Real(read.loss_margin))
-        .set("slow_packets", Value::Real(read.slow_packets))
-        .set("slow_bonus", Value::Real(read.slow_bonus))
-        .set("max_p", Value::Real(read.max_p))
-        .set("w_q", Value::Real(read.w_q));
+    let values = Values::of(&[
+        ("list_size", Value::Whole(read.list_size as i64)),
+        ("fair_rate", Value::Choice(read.fair_rate)),
+        ("throughput", Value::Choice(read.throughput)),
+        ("active_flows", Value::Choice(read.active_flows)),
+        ("fast_test", Value::Choice(read.fast_test)),
+        ("boost", Value::Choice(read.boost)),
+        ("loss_test", Value::Choice(read.loss_test)),
+        ("average_loss", Value::Choice(read.average_loss)),
+        ("slow_test", Value::Choice(read.slow_test)),
+        ("slow_count", Value::Choice(read.slow_count)),
+        ("ageing", Value::Choice(read.ageing)),
+        ("ageing_interval", Value::Real(read.interval)),
+        ("release", Value::Choice(read.release)),
+        ("fast_margin", Value::Real(read.fast_margin)),
+        ("loss_margin", Value::Real(read.loss_margin)),
+        ("slow_packets", Value::Real(read.slow_packets)),
+        ("slow_bonus", Value::Real(read.slow_bonus)),
+        ("max_p", Value::Real(read.max_p)),
+        ("w_q", Value::Real(read.w_q)),
+    ]);
     let link = Link { rate_bps: RATE_BPS, delay_s: 0.0 };
     let mut numbers = numbers;
     let random = Generator::custom(move || numbers.next());

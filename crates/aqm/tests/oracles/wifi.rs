@@ -204,8 +204,7 @@ const NAMES: [&str; 8] = ["rate_0", "rate_1", "rate_2", "rate_3", "rate_4", "rat
 
 fn values_of(set: &Setting) -> Values {
     let seconds = |ticks: u64| Value::Real(ticks as f64 / TICKS);
-    let mut values = Values::new();
-    values.set("stations", Value::Whole(set.byte.len() as i64)).set("access", seconds(set.access));
+    let mut values = Values::of(&[("stations", Value::Whole(set.byte.len() as i64)), ("access", seconds(set.access))]);
     values.set("packets", Value::Whole(set.packets as i64)).set("bytes", Value::Whole(set.bytes as i64));
     values.set("time", seconds(set.time)).set("quantum", seconds(set.weight as u64));
     values.set("fair", Value::Choice(if set.airtime { "airtime" } else { "turns" }));

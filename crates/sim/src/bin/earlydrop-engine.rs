@@ -169,8 +169,11 @@ fn build(
 ) -> (Network, Settings) {
     let mut network = Network::new();
     let link = catalogue::Link { rate_bps, delay_s: 0.02 };
-    let mut values = Values::new();
-    values.set("dialect", Value::Choice("ns2")).set("mean_packet", Value::Real(1000.0)).set("max_p", Value::Real(0.1));
+    let mut values = Values::of(&[
+        ("dialect", Value::Choice("ns2")),
+        ("mean_packet", Value::Real(1000.0)),
+        ("max_p", Value::Real(0.1)),
+    ]);
     values.set("min_th", Value::Real(min_th)).set("max_th", Value::Real(max_th));
     let red = catalogue::find("red").expect("in the catalogue");
     let built = (red.build)(&values, &link, Limit::Packets(limit)).expect("valid");

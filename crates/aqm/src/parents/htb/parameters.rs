@@ -5,22 +5,21 @@ use crate::parents::beyond;
 use crate::parts::class_weights::CLASSES;
 
 const fn rate(name: &'static str, doc: &'static str) -> Param {
-    let kind = Kind::Real { low: 64.0, high: 1e12, open_low: false, open_high: false, auto: true };
-    Param { name, symbol: "", unit: Unit::Rate, kind, default: Value::Auto, source: "ours", doc }
+    Param::new(name, Unit::Rate, Kind::real(64.0, 1e12).or_auto(), Value::Auto).says("ours", doc)
 }
 
 const fn bytes(name: &'static str, high: f64, source: &'static str, doc: &'static str) -> Param {
-    let kind = Kind::Real { low: 1.0, high, open_low: false, open_high: false, auto: true };
-    Param { name, symbol: "", unit: Unit::Bytes, kind, default: Value::Auto, source, doc }
+    Param::new(name, Unit::Bytes, Kind::real(1.0, high).or_auto(), Value::Auto).says(source, doc)
 }
 
 const fn prio(name: &'static str, doc: &'static str) -> Param {
-    Param::whole(name, Unit::None, (0, 7), 0, "Linux", doc)
+    Param::whole(name, Unit::None, (0, 7), 0).says("Linux", doc)
 }
 
 pub(super) const PARAMS: &[Param] = &[
     rate("rate", "Rate in the long run; auto is the link's."),
-    Param::whole("classes", Unit::None, (1, CLASSES as i64), 8, "ours: as many as packets have", "Number of classes."),
+    Param::whole("classes", Unit::None, (1, CLASSES as i64), 8)
+        .says("ours: as many as packets have", "Number of classes."),
     bytes("burst", 4e9, "tc: 1600 B and what the rate is in a nanosecond", "Size of the buckets of rates."),
     bytes("cburst", 4e9, "tc: 1600 B and what the ceil is in a nanosecond", "Size of the buckets of ceils."),
     bytes(

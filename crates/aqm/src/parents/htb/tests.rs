@@ -10,11 +10,7 @@ const LINK: Link = Link { rate_bps: 100e6, delay_s: 0.0 };
 const RATE: (&str, Value) = ("rate", Value::Real(8e6));
 
 fn values(given: &[(&'static str, Value)]) -> Values {
-    let mut values = Values::new();
-    for &(name, value) in given {
-        values.set(name, value);
-    }
-    values
+    Values::of(given)
 }
 
 fn htb(given: &[(&'static str, Value)], aqm: &str, limit: u64) -> Htb {

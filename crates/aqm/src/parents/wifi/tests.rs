@@ -6,10 +6,7 @@ use crate::random::Generator;
 const LINK: Link = Link { rate_bps: 1e9, delay_s: 0.0 };
 
 fn wifi(given: &[(&'static str, Value)], aqm: &str, limit: u64) -> Wifi {
-    let mut values = Values::new();
-    for &(name, value) in given {
-        values.set(name, value);
-    }
+    let values = Values::of(given);
     check(&values, &LINK).unwrap();
     let limit = Limit::Packets(limit);
     let child = |number| {
@@ -119,10 +116,7 @@ fn a_station_that_was_silent_does_not_save_its_time() {
 #[test]
 fn values_fit_together() {
     let refused = |given: &[(&'static str, Value)]| {
-        let mut values = Values::new();
-        for &(name, value) in given {
-            values.set(name, value);
-        }
+        let values = Values::of(given);
         check(&values, &LINK).unwrap_err().name
     };
     assert_eq!(refused(&[("rate_3", Value::Real(2e9))]), "rate_3");
@@ -160,8 +154,8 @@ fn every_discipline_can_be_a_child() {
 /// A child that clears the class: its packets are its station's all the same.
 #[test]
 fn a_washing_child_keeps_its_station() {
-    let mut values = Values::new();
-    values.set("stations", Value::Whole(2)).set("rate_0", Value::Real(8e6)).set("rate_1", Value::Real(1e6));
+    let values =
+        Values::of(&[("stations", Value::Whole(2)), ("rate_0", Value::Real(8e6)), ("rate_1", Value::Real(1e6))]);
     let child = |_| {
         let washing = (catalogue::find("cake").unwrap().build)(
             Values::new().set("wash", Value::Flag(true)),

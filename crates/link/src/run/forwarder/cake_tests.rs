@@ -21,8 +21,7 @@ type Words<'a> = &'a [(&'static str, Value)];
 /// CAKE at 4 Mbit/s with these settings.
 fn cake(words: Words<'_>) -> Built {
     let spec = catalogue::find("cake").expect("a discipline");
-    let mut values = Values::new();
-    values.set("bandwidth", Value::Real(4e6));
+    let mut values = Values::of(&[("bandwidth", Value::Real(4e6))]);
     for &(name, value) in words {
         values.set(name, value);
     }

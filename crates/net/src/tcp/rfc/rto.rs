@@ -70,13 +70,6 @@ impl Rto {
         self.value = (2.0 * self.value).min(self.longest);
     }
 
-    /// The backoff ends without a sample.
-    pub fn end_backoff(&mut self) {
-        if self.sampled {
-            self.value = self.estimate();
-        }
-    }
-
     /// The SYN's timer had expired when the connection opened (RFC 6298, 5.7).
     pub fn syn_was_lost(&mut self) {
         self.value = RTO_AFTER_LOST_SYN.max(self.least);

@@ -2,7 +2,7 @@
 
 A server behind the link answers each request; the client pauses between the end of an answer and the next request. What
 is compared is the time from a request to the end of its answer. `measure` runs links (Linux, root), `simulate` the
-simulator. `python -m earlydrop.links.crosscheck_requests --help` is the program.
+simulator. `python validation/crosscheck/crosscheck_requests.py --help` is the program.
 
 Two sets of cells: after idle times, with which the rules for idle connections were checked; and `unseen`, answers of
 three sizes on new connections and after two idle times. Of these, each of the three paths goes with every control, size
@@ -23,12 +23,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import _core, links, terminal
-from ..errors import EarlydropError
-from ..runner import Job, run_all
-from ..terminal import signed
-from . import campaign, crosscheck
-from .crosscheck_grid import CONTROLS, SEGMENT
+import campaign
+from crosscheck_grid import CONTROLS, SEGMENT
+
+from earlydrop import _core, links, terminal
+from earlydrop.errors import EarlydropError
+from earlydrop.links import crosscheck
+from earlydrop.runner import Job, run_all
+from earlydrop.terminal import signed
 
 PAUSES = (0.1, 0.5, 3.0, 12.0)
 """s."""

@@ -18,9 +18,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .. import disk, foreign
-from ..runner import Progress, no_progress
-from . import crosscheck
+from earlydrop import disk, foreign
+from earlydrop.links import crosscheck
+from earlydrop.runner import Progress, no_progress
 
 CARRIED = 210.0
 """Mbit/s that links which run at the same time carry at most together. One may have more."""

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from .. import links
-from . import crosscheck
+from earlydrop import links
+from earlydrop.links import crosscheck
 
 BLOCK = 131_072
 """Bytes of a write, as iperf3's."""

@@ -15,9 +15,12 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from .. import _core, links
-from ..runner import Job, Progress, no_progress, run_all
-from . import bulk, campaign, crosscheck
+import bulk
+import campaign
+
+from earlydrop import _core, links
+from earlydrop.links import crosscheck
+from earlydrop.runner import Job, Progress, no_progress, run_all
 
 CONTROLS = ("reno", "cubic", "bbr")
 QUEUES: dict[str, dict[str, Any]] = {

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..terminal import number, signed
-from .crosscheck_grid import Measured, Simulated
+from crosscheck_grid import Measured, Simulated
+
+from earlydrop.terminal import number, signed
 
 THROUGHPUT, QUEUE = 0.03, 0.15
 """Largest relative difference between simulator and link: of the throughput, and of the mean queue."""

@@ -23,9 +23,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .. import links
-from . import bulk, campaign, crosscheck, crosscheck_grid
-from .crosscheck_grid import CONTROLS
+import bulk
+import campaign
+import crosscheck_grid
+from crosscheck_grid import CONTROLS
+
+from earlydrop import links
+from earlydrop.links import crosscheck
 
 QUEUES = ("droptail", "red", "pie", "codel", "fq_codel", "fq_pie", "dualpi2")
 RATES = ((1,), (50,), (100, 200))

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..analysis import statistics
+from ..analysis.statistics import Difference
 from ..errors import EarlydropError
 from ..terminal import number, paragraph, table, with_sign
-from . import statistics
-from .statistics import Difference
+from . import result_file
 
 if TYPE_CHECKING:
     import polars
@@ -82,8 +83,6 @@ def diff(first: Path, second: Path) -> Comparison:
         SweepError: a folder is no result of a sweep.
         DiffError: the two have no factor, point or measure in common.
     """
-    from ..sweeps import result_file
-
     a, b = (result_file.whole(folder) for folder in (first, second))
     runs_a, runs_b = (result_file.runs(folder).collect() for folder in (first, second))
     factors = [f["name"] for f in a["factors"] if f["name"] in {g["name"] for g in b["factors"]}]
