@@ -27,105 +27,83 @@ EXTENSION = "_core"
 """The compiled module has no Python file."""
 
 Graph = dict[Path, set[Path]]
+Module = tuple[str, ...]
+USE = re.compile(r"\b(pub(?:\([a-z]+\))? )?use ([^;]+);")
+OF_TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:mod (\w+)|(?:pub(?:\([a-z]+\))? )?use [^;]+);")
 
 
 # ---- Rust ----------------------------------------------------------------------------------------------------------
 
 
 def rust_graph(src: Path) -> Graph:
-    """Which file of a crate uses which: paths of `use` and of calls that begin with crate, super or self."""
-    files = {path: _module(path, src) for path in sorted(src.rglob("*.rs")) if path.name != "tests.rs"}
-    by_module = {module: path for path, module in files.items()}
-    texts = {path: _without_tests(path.read_text(encoding="utf-8")) for path in files}
-    handed_on: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for path, module in files.items():
-        for match in re.finditer(r"\bpub(?:\([a-z]+\))? use ([^;]+);", texts[path]):
-            for used in _spread(match[1].replace("\n", " ")):
-                handed_on[(*module, used[-1])] = used
+    """Which file of a crate uses which: paths of `use` and in expressions.
+
+    A name that a module hands on is an import of the file that defines it, and of the module's own file too where the
+    module is not one around the file that imports. To hand on a name that the
+    file itself does not use is none.
+    """
+    whole = {_module(path, src): path for path in sorted(src.rglob("*.rs")) if path.name != "tests.rs"}
+    raw = {module: re.sub(r"//.*|\(in [^)]*\)", "", path.read_text(encoding="utf-8")) for module, path in whole.items()}
+    tests = {(*module, name) for module, text in raw.items() for name in OF_TESTS.findall(text)}
+    modules = {module: path for module, path in whole.items() if module not in tests}
+    texts = {module: OF_TESTS.sub("", raw[module].split("#[cfg(test)]\nmod tests", 1)[0]) for module in modules}
+    used = {module: [way for use in USE.finditer(text) for way in _spread(use[2])] for module, text in texts.items()}
+    names = {module: {name: path for name, path in paths if name != "*"} for module, paths in used.items()}
+
+    def absolute(path: Module, module: Module) -> Module | None:
+        """The path from the crate's root; None outside the crate."""
+        if path[0] == "crate":
+            return path[1:]
+        if path[0] in ("self", "super"):
+            at = module[:-1] if path[0] == "super" else module
+            return absolute(path[1:], at) if path[1:2] == ("super",) else (*at, *path[1:])
+        return (*module, *path) if (*module, path[0]) in modules or path[0] in names[module] else None
+
+    def files(path: Module, module: Module, seen: frozenset[Module] = frozenset()) -> Iterable[Path]:
+        """The files that a path leads to."""
+        depth = max(depth for depth in range(len(path) + 1) if path[:depth] in modules)
+        at, rest = path[:depth], path[depth:]
+        known = names[at].get(rest[0]) if rest else None
+        found = [(known, rest[1:])] if known else [(star, rest) for name, star in used[at] if name == "*" and rest]
+        origins = [(origin, rest) for way, rest in found if (origin := absolute(way, at)) and (*at, *origin) not in seen]
+        if not origins or module[: len(at)] != at or not known:
+            yield modules[at]
+        for origin, rest in origins:
+            yield from files((*origin, *rest), module, seen | {(*at, *origin)})
+
     graph: Graph = {}
-    for path, module in files.items():
-        text = texts[path]
-        found = set()
-        children = {
-            child[len(module)] for child in by_module if child[: len(module)] == module and len(child) > len(module)
-        }
-        for used in _used(text, children):
-            target = _resolve(used, module, by_module, handed_on)
-            if target is not None and target != path:
-                found.add(target)
-        graph[path] = found
+    for module, text in texts.items():
+        rest = USE.sub("", text)
+        said = set(re.findall(r"\w+", rest))
+        paths = [way for use in USE.finditer(text) for name, way in _spread(use[2]) if not use[1] or name in said]
+        paths += [tuple(match.split("::")) for match in re.findall(r"(?<![\w:])\w+(?:::\w+)+", rest)]
+        ways = {way for path in paths if (way := absolute(path, module))}
+        graph[modules[module]] = {file for way in ways for file in files(way, module)} - {modules[module]}
     return graph
 
 
-def _module(path: Path, src: Path) -> tuple[str, ...]:
+def _module(path: Path, src: Path) -> Module:
     parts = path.relative_to(src).with_suffix("").parts
     return parts[:-1] if parts[-1] in ("mod", "lib", "main") else parts
 
 
-def _without_tests(text: str) -> str:
-    text = text.split("#[cfg(test)]\nmod tests", 1)[0]
-    return re.sub(r"//.*", "", text)
-
-
-def _used(text: str, children: set[str]) -> Iterable[tuple[str, ...]]:
-    for match in re.finditer(r"\b(pub(?:\([a-z]+\))? )?use (\w+)(::[^;]+);", text):
-        if match[1] or (match[2] not in ("crate", "super", "self") and match[2] not in children):
-            continue
-        head = match[2] if match[2] not in children else f"self::{match[2]}"
-        yield from _spread((head + match[3]).replace("\n", " "))
-    rest = re.sub(r"\buse [^;]+;", "", text)
-    for match in re.finditer(r"(?<![\w:])(\w+)(?:::\w+)+", rest):
-        if match[1] in ("crate", "super") or match[1] in children:
-            yield tuple((match[0] if match[1] not in children else f"self::{match[0]}").split("::"))
-
-
-def _spread(path: str) -> Iterable[tuple[str, ...]]:
-    """`a::{b, c::d}` as a::b and a::c::d."""
-    path = path.strip()
-    open_at = path.find("{")
-    if open_at < 0:
-        yield tuple(part.strip() for part in path.split(" as ")[0].split("::"))
+def _spread(path: str) -> Iterable[tuple[str, Module]]:
+    """`a::{b, c::d as e}` as a::b, named b, and a::c::d, named e."""
+    head, brace, inner = path.partition("{")
+    if not brace:
+        way, _, name = path.strip().partition(" as ")
+        steps = tuple(way.split("::"))
+        yield name or steps[-1], steps[:-1] if steps[-1] in ("*", "self") else steps
         return
-    head = path[:open_at].rstrip(":").split("::")
     depth, part = 0, ""
-    for char in path[open_at + 1 : path.rfind("}")] + ",":
+    for char in inner[: inner.rfind("}")] + ",":
         if char == "," and depth == 0:
             if part.strip():
-                for inner in _spread(part):
-                    yield (*head, *inner)
+                yield from _spread(head.strip() + part.strip())
             part = ""
             continue
         depth += (char == "{") - (char == "}")
         part += char
-
-
-def _resolve(
-    used: tuple[str, ...],
-    module: tuple[str, ...],
-    by_module: Mapping[tuple[str, ...], Path],
-    handed_on: Mapping[tuple[str, ...], tuple[str, ...]],
-) -> Path | None:
-    """The file that a path leads to; a re-exported name leads to its origin."""
-    at = list(module)
-    steps = list(used)
-    while steps and steps[0] in ("crate", "super", "self"):
-        step = steps.pop(0)
-        if step == "crate":
-            at = []
-        elif step == "super" and at:
-            at.pop()
-    target = by_module.get(tuple(at))
-    for step in steps:
-        here = tuple(at)
-        at.append(step)
-        if tuple(at) not in by_module:
-            source = handed_on.get(tuple(at))
-            if source is not None and source != used:
-                inner = source if source[0] in ("crate", "super", "self") else ("self", *source)
-                return _resolve(inner, here, by_module, {k: v for k, v in handed_on.items() if k != tuple(at)})
-            break
-        target = by_module[tuple(at)]
-    return target
 
 
 # ---- Python --------------------------------------------------------------------------------------------------------
