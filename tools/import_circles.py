@@ -29,6 +29,7 @@ EXTENSION = "_core"
 Graph = dict[Path, set[Path]]
 Module = tuple[str, ...]
 USE = re.compile(r"\b(pub(?:\([a-z]+\))? )?use ([^;]+);")
+MACRO = re.compile(r"#\[macro_export\]\s*macro_rules! (\w+)")
 OF_TESTS = re.compile(r"#\[cfg\(test\)\]\s*(?:mod (\w+)|(?:pub(?:\([a-z]+\))? )?use [^;]+);")
 
 
@@ -49,6 +50,7 @@ def rust_graph(src: Path) -> Graph:
     texts = {module: OF_TESTS.sub("", raw[module].split("#[cfg(test)]\nmod tests", 1)[0]) for module in modules}
     used = {module: [way for use in USE.finditer(text) for way in _spread(use[2])] for module, text in texts.items()}
     names = {module: {name: path for name, path in paths if name != "*"} for module, paths in used.items()}
+    names[()] |= {name: ("crate", *module) for module, text in texts.items() for name in MACRO.findall(text)}
 
     def absolute(path: Module, module: Module) -> Module | None:
         """The path from the crate's root; None outside the crate."""

@@ -20,6 +20,7 @@ pub mod ns2;
 pub mod ns3;
 pub mod paper;
 mod settings;
+mod tc;
 
 use crate::parts::curve::{Curve, Linear};
 use crate::parts::pick;

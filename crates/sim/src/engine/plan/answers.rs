@@ -1,13 +1,10 @@
 //! Whether senders may process ACKs ahead of their arrival time.
 
-use super::super::network::FlowSpec;
 use super::demote::is_ambiguous;
 use super::feeders::{sizes, Feeder, Neighbour};
 use super::mode::{is_fold, Mode};
 use super::sketch::Sketch;
-use super::times::{ahead, keeps_step, transmission, TOLERANCE};
-use earlydrop_net::tcp::ns2::core::MIN_RTO;
-use earlydrop_net::tcp::rfc::{self, ControlKind};
+use super::times::{ahead, keeps_step, shortest_timer, transmission, TOLERANCE};
 use earlydrop_net::tcp::sizes::SYN_BYTES;
 
 /// Whether senders may process ACKs ahead of their arrival time: all their ACKs come, over folds, from one serial link,
@@ -54,16 +51,4 @@ fn takes_early(network: &Sketch, modes: &[Mode], link: usize, next: usize) -> bo
         Mode::SteppedPort => !is_ambiguous(network, link, next),
         _ => false,
     }
-}
-
-/// Shortest time for which a sender's timer is set, s; `None` without a lower bound.
-pub fn shortest_timer(spec: &FlowSpec) -> Option<f64> {
-    let Some(settings) = &spec.options.rfc else { return Some(MIN_RTO) };
-    let finds_losses_by_time = settings.rack.on && settings.sack;
-    if settings.pacing.small_queue {
-        return None;
-    }
-    let paces =
-        settings.pacing.on || settings.resume.on || matches!(settings.control, ControlKind::Bbr | ControlKind::Bbr3);
-    (!finds_losses_by_time && !paces).then(|| settings.rto.min.min(rfc::INITIAL_RTO))
 }
