@@ -3,7 +3,7 @@
 
 use super::cases::cases;
 use super::record;
-use super::subject::Subject;
+use super::subject::{Case, Subject};
 use earlydrop_aqm::params::{Kind, Param, Value, Values};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -4,7 +4,8 @@ use super::demote::is_ambiguous;
 use super::feeders::{sizes, Feeder, Neighbour};
 use super::mode::{is_fold, Mode};
 use super::sketch::Sketch;
-use super::times::{ahead, keeps_step, shortest_timer, transmission, TOLERANCE};
+use super::times::{ahead, keeps_step, transmission, TOLERANCE};
+use earlydrop_net::tcp::ns2::core::MIN_RTO;
 use earlydrop_net::tcp::sizes::SYN_BYTES;
 
 /// Whether senders may process ACKs ahead of their arrival time: all their ACKs come, over folds, from one serial link,
@@ -20,12 +21,11 @@ pub fn answers_ahead(network: &Sketch, feeders: &[Feeder], neighbours: &[Neighbo
         let spec = network.spec(flow);
         let (first, last) = (forward[0] as usize, last as usize);
         let Feeder::Link(from) = feeders[last] else { return false };
-        let Some(timer) = shortest_timer(spec) else { return false };
-        let (data, acks) = sizes(spec);
+        let (data, _) = sizes(spec);
         let shortest = ahead(network, last, spec.acks()[0]);
-        neighbours[first].flows == 1
+        spec.options.rfc.is_none()
+            && neighbours[first].flows == 1
             && spec.wire > SYN_BYTES
-            && spec.bare().is_none_or(|bare| spec.wire > bare.max(spec.syn()))
             && modes[first] == Mode::Stepped
             && forward.get(1).is_some_and(|&next| takes_early(network, modes, first, next as usize))
             && is_fold(modes[last])
@@ -36,10 +36,7 @@ pub fn answers_ahead(network: &Sketch, feeders: &[Feeder], neighbours: &[Neighbo
                 *uniform.get_or_insert(here) == here
             }
             && keeps_step(transmission(network, first, spec.wire), shortest)
-            && data.iter().all(|&size| transmission(network, first, size) + TOLERANCE < shortest.min(timer))
-            && (spec.options.rfc.is_none()
-                || (data.iter().all(|&size| keeps_step(transmission(network, first, size), shortest))
-                    && acks.iter().all(|&size| ahead(network, last, size) + TOLERANCE < timer)))
+            && data.iter().all(|&size| transmission(network, first, size) + TOLERANCE < shortest.min(MIN_RTO))
     })
 }
 

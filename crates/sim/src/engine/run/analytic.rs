@@ -1,4 +1,5 @@
 //! Analytic links: a segment goes on to its next hop in the same call, through merges also ahead of time.
+#![allow(unsafe_code)]
 
 use super::prefetching::{FAR, NEAR};
 use super::Engine;
@@ -28,7 +29,8 @@ impl<Q: EventQueue> Engine<Q> {
     pub(super) fn forward(&mut self, route: Route, mut segment: Segment, mut hop: Hop) {
         let mut place = route.place(segment.hop());
         loop {
-            let step = self.net.steps[place];
+            // SAFETY: `place` is a hop of the route, and the last one of a route leads to a host, where this returns.
+            let step = unsafe { *self.net.steps.get_unchecked(place) };
             match step.action() {
                 Action::Through => {
                     let (start, cause) = (hop.arrival, hop.start);
@@ -36,8 +38,7 @@ impl<Q: EventQueue> Engine<Q> {
                     hop = Hop { arrival, start, cause, order: hop.order };
                 }
                 Action::Fold => hop = self.relay_fold(route.fold(&step), hop, segment.size()),
-                Action::SlowFold => hop = self.relay_slow_fold(route.fold(&step), hop, &segment, true),
-                Action::MixedFold => hop = self.relay_mixed(route.fold(&step), hop, &segment),
+                Action::SlowFold => hop = self.relay_slow_fold(route.fold(&step), hop, &segment),
                 Action::Receiver => {
                     let Some(ack) = self.receive(segment, hop.arrival, hop.start, 0) else { return };
                     segment = ack;
@@ -95,17 +96,12 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// The same over a slow fold, where packets may wait.
     #[inline(always)]
-    fn relay_slow_fold(&mut self, fold: u32, hop: Hop, segment: &Segment, one_size: bool) -> Hop {
+    fn relay_slow_fold(&mut self, fold: u32, hop: Hop, segment: &Segment) -> Hop {
         let (at, alike) = self.net.fold(fold);
         let before = at.started;
-        let (start, arrival, chain) = at.pass(alike, segment, hop.arrival, hop.start, one_size);
+        let (start, arrival, chain) = at.pass(alike, segment, hop.arrival, hop.start);
         let cause = if chain > 0 { before } else { hop.start };
         Hop { arrival, start, cause, order: BEHIND_SLOW_FOLD | u64::from(chain) << COUNTER_BITS }
-    }
-
-    #[inline(never)]
-    fn relay_mixed(&mut self, fold: u32, hop: Hop, segment: &Segment) -> Hop {
-        self.relay_slow_fold(fold, hop, segment, false)
     }
 
     /// A sender transmits over its own link, which needs no events.
@@ -113,9 +109,9 @@ impl<Q: EventQueue> Engine<Q> {
     /// Two packets that start simultaneously on two such links are ordered by their chains, then by the events that
     /// started these (`docs/engine.md`, rule 7).
     #[inline(always)]
-    pub(super) fn send_over_own(&mut self, fold: u32, lane: u8, segment: Segment, key: Key, one_size: bool) {
+    pub(super) fn send_over_own(&mut self, fold: u32, lane: u8, segment: Segment, key: Key) {
         let (at, alike) = self.net.fold(fold);
-        let (start, arrival, chain) = at.pass(alike, &segment, key.now, key.scheduled, one_size);
+        let (start, arrival, chain) = at.pass(alike, &segment, key.now, key.scheduled);
         let flow = &mut self.net.flows[segment.flow() as usize];
         let (cause, number) = if chain > 0 {
             let begin = flow.chain_cause;
@@ -163,23 +159,23 @@ impl<Q: EventQueue> Engine<Q> {
         let merge = self.net.links[link as usize].port as usize;
         let until = self.passes_until(&self.merges[merge]);
         loop {
-            let AheadMerge { first, wake, .. } = self.merges[merge];
+            let held = &mut self.merges[merge];
+            let first = held.first;
             if first > now && first >= until {
-                if first < wake {
-                    self.merges[merge].wake = first;
+                if first < held.wake {
+                    held.wake = first;
                     let key = Key { now: scheduled, scheduled, number: 0 };
                     self.schedule(first, key, Kind::MergeTurn, link);
                 }
                 return;
             }
-            let merge = &mut self.merges[merge];
-            let Some(held) = merge.release(&mut self.net) else { return };
+            let Some(event) = held.release(&mut self.net) else { return };
             if Q::LARGE {
-                self.net.prefetch_for(merge.upcoming(FAR), merge.upcoming(NEAR));
+                self.net.prefetch_for(held.upcoming(FAR), held.upcoming(NEAR));
             }
-            let (segment, order) = (held.segment, 0);
+            let (segment, order) = (event.segment, 0);
             let hop =
-                Hop { arrival: f64::from_bits(held.time), start: f64::from_bits(held.scheduled), cause: 0.0, order };
+                Hop { arrival: f64::from_bits(event.time), start: f64::from_bits(event.scheduled), cause: 0.0, order };
             let hop = self.relay(link, hop, segment.size());
             let route = self.net.routes.of(segment.flow(), Q::LARGE);
             self.forward(route, segment.at_next_hop(), hop);

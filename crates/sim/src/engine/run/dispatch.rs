@@ -50,7 +50,7 @@ impl<Q: EventQueue> Engine<Q> {
             Kind::Retry => self.on_retry(segment, key),
             Kind::Web => self.on_web_request(segment.flow() as usize, key),
             Kind::Replay => self.on_replay(segment.seq() as usize, key),
-            Kind::Stop => self.net.flows.rows_mut()[segment.flow() as usize].sender.end(),
+            Kind::Stop => self.net.flows[segment.flow() as usize].sender.end(),
             Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
             Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
             Kind::WindowStart => self.start_window(now),
@@ -101,7 +101,7 @@ impl<Q: EventQueue> Engine<Q> {
                 self.arrive_at(self.net.step_of(route, ack.hop()), ack, now, scheduled, number);
             }
             // Links without events are next.
-            Action::Receiver | Action::Through | Action::Fold | Action::SlowFold | Action::MixedFold => {
+            Action::Receiver | Action::Through | Action::Fold | Action::SlowFold => {
                 self.forward_from(segment, now, scheduled, 0.0);
             }
             Action::Sink => self.sink(segment, now),

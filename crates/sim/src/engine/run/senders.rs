@@ -77,7 +77,7 @@ impl<Q: EventQueue> Engine<Q> {
                 }
                 let segment = Segment::with(flow, sent.seq as i32, born, size, sent.bits);
                 if first.is_senders() {
-                    self.send_over_own(route.fold(&first), lane, segment, key, true);
+                    self.send_over_own(route.fold(&first), lane, segment, key);
                 } else {
                     self.arrive(route.step(first), segment, key);
                 }

@@ -1,4 +1,5 @@
 //! Routes: the hops of every flow.
+#![allow(unsafe_code)]
 
 use super::rows::Rows;
 use crate::engine::network::{LinkSpec, Network, TtlOption};
@@ -6,7 +7,6 @@ use crate::engine::plan::{Mode, Plan};
 use crate::engine::settings::Settings;
 use crate::pages::space;
 use crate::prefetch::prefetch;
-use crate::table::Table;
 use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::Wire;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub struct Route {
 pub struct Routes {
     /// Of each flow; in a large network of the first one alone, if the others follow from it: it saves a table out of the
     /// cache.
-    rows: Table<Route>,
+    rows: Box<[Route]>,
     follow: bool,
 }
 
@@ -49,7 +49,9 @@ impl Routes {
         if large && self.follow {
             self.rows[0].further(flow)
         } else {
-            self.rows[flow as usize]
+            // SAFETY: segments, events and hops have the numbers of flows that there are; `must_know` tests those from a
+            // queue.
+            unsafe { *self.rows.get_unchecked(flow as usize) }
         }
     }
 
@@ -148,8 +150,6 @@ pub enum Action {
     Fold,
     /// The same, where packets may wait.
     SlowFold,
-    /// The same, where they have several sizes.
-    MixedFold,
     /// Passes the link in the same call if nothing can come before it, else as soon as nothing can.
     Ahead,
     /// Reaches the receiver by an event.
@@ -207,17 +207,16 @@ impl Step {
             1 => Action::Through,
             2 => Action::Fold,
             3 => Action::SlowFold,
-            4 => Action::MixedFold,
-            5 => Action::Ahead,
-            6 => Action::ReceiverAtEvent,
-            7 => Action::Receiver,
-            8 => Action::Sender,
-            9 => Action::SenderAhead,
-            10 => Action::Server,
-            11 => Action::Client,
-            12 => Action::Sink,
-            13 => Action::Expired,
-            14 => Action::RecordedSink,
+            4 => Action::Ahead,
+            5 => Action::ReceiverAtEvent,
+            6 => Action::Receiver,
+            7 => Action::Sender,
+            8 => Action::SenderAhead,
+            9 => Action::Server,
+            10 => Action::Client,
+            11 => Action::Sink,
+            12 => Action::Expired,
+            13 => Action::RecordedSink,
             _ => Action::RecordedSinkAtEvent,
         }
     }
@@ -266,12 +265,9 @@ impl Step {
 
 /// Gives the hops of a route lanes in round robin. Segments enter their first link without an event.
 fn give_lanes(steps: &mut [Step]) {
-    use Action::{Ahead, Expired, Fold, MixedFold, Receiver, RecordedSink, Sink, SlowFold, Through};
+    use Action::{Ahead, Expired, Fold, Receiver, RecordedSink, Sink, SlowFold, Through};
     let at_event = |step: &&mut Step| {
-        !matches!(
-            step.action(),
-            Through | Fold | SlowFold | MixedFold | Ahead | Receiver | Sink | RecordedSink | Expired
-        )
+        !matches!(step.action(), Through | Fold | SlowFold | Ahead | Receiver | Sink | RecordedSink | Expired)
     };
     let events = steps[1..].iter_mut().filter(at_event).count();
     for (seen, step) in steps[1..].iter_mut().filter(at_event).enumerate() {
@@ -316,7 +312,6 @@ pub fn routes(
             let action = match plan.modes[link as usize] {
                 Mode::Fold if plan.apart[link as usize] => Action::Through,
                 Mode::Fold => Action::Fold,
-                Mode::SlowFold if network.spec(flow).options.rfc.is_some() => Action::MixedFold,
                 Mode::SlowFold => Action::SlowFold,
                 Mode::Merge if plan.early(link).is_some() => Action::Ahead,
                 _ => Action::AtEvent,
@@ -389,7 +384,7 @@ pub fn routes(
 
 /// Time to live at the sender and at the receiver, by flow; one row where all flows have the same.
 pub struct TimesToLive {
-    rows: Table<(u8, u8)>,
+    rows: Box<[(u8, u8)]>,
     mask: usize,
 }
 
