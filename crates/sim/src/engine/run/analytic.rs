@@ -82,14 +82,17 @@ impl<Q: EventQueue> Engine<Q> {
     /// A packet that comes by `hop` passes the analytic `link`.
     #[inline(always)]
     pub(super) fn relay(&mut self, link: u32, hop: Hop, bytes: u16) -> Hop {
-        let (start, arrival, cause) = self.net.links[link as usize].wire.relay(hop.arrival, hop.start, bytes);
+        // SAFETY: of a hop.
+        let at = unsafe { self.net.link_unchecked(link) };
+        let (start, arrival, cause) = at.wire.relay(hop.arrival, hop.start, bytes);
         Hop { arrival, start, cause, order: hop.order }
     }
 
     /// The same over a fold.
     #[inline(always)]
     fn relay_fold(&mut self, fold: u32, hop: Hop, bytes: u16) -> Hop {
-        let (at, alike) = self.net.fold(fold);
+        // SAFETY: of a hop.
+        let (at, alike) = unsafe { self.net.fold_unchecked(fold) };
         let (start, arrival, cause) = at.relay(alike, hop.arrival, hop.start, bytes);
         Hop { arrival, start, cause, order: hop.order }
     }
@@ -97,7 +100,8 @@ impl<Q: EventQueue> Engine<Q> {
     /// The same over a slow fold, where packets may wait.
     #[inline(always)]
     fn relay_slow_fold(&mut self, fold: u32, hop: Hop, segment: &Segment) -> Hop {
-        let (at, alike) = self.net.fold(fold);
+        // SAFETY: of a hop.
+        let (at, alike) = unsafe { self.net.fold_unchecked(fold) };
         let before = at.started;
         let (start, arrival, chain) = at.pass(alike, segment, hop.arrival, hop.start);
         let cause = if chain > 0 { before } else { hop.start };
@@ -110,9 +114,11 @@ impl<Q: EventQueue> Engine<Q> {
     /// started these (`docs/engine.md`, rule 7).
     #[inline(always)]
     pub(super) fn send_over_own(&mut self, fold: u32, lane: u8, segment: Segment, key: Key) {
-        let (at, alike) = self.net.fold(fold);
+        // SAFETY: of a hop.
+        let (at, alike) = unsafe { self.net.fold_unchecked(fold) };
         let (start, arrival, chain) = at.pass(alike, &segment, key.now, key.scheduled);
-        let flow = &mut self.net.flows[segment.flow() as usize];
+        // SAFETY: the segment's flow, which sends it.
+        let flow = unsafe { self.net.flow_unchecked(segment.flow()) };
         let (cause, number) = if chain > 0 {
             let begin = flow.chain_cause;
             (WAITED | u64::from(chain) << CHAIN_SHIFT | begin >> LOW_BITS, begin << (64 - LOW_BITS) | flow.chain_number)
@@ -129,26 +135,39 @@ impl<Q: EventQueue> Engine<Q> {
 
 /// Merges that packets pass ahead of time.
 impl<Q: EventQueue> Engine<Q> {
-    /// Time before which packets may pass a merge: nothing still to leave the origin can arrive earlier.
+    /// The merge at the row of a link, and the time before which packets may pass it: nothing still to leave the origin
+    /// can arrive earlier.
+    ///
+    /// # Safety
+    /// The row is that of a hop that leads to such a merge.
     #[inline(always)]
-    fn passes_until(&self, merge: &AheadMerge<Q>) -> f64 {
+    unsafe fn merge_unchecked(&mut self, link: u32) -> (&mut AheadMerge<Q>, f64) {
+        // SAFETY: the caller's; the link has the number of its merge, and the merge the row of its origin.
+        let merge = unsafe {
+            let number = self.net.link_unchecked(link).port;
+            self.merges.get_unchecked_mut(number as usize)
+        };
         let latency = if self.opening == 0 { merge.early.latency } else { merge.early.latency_of_syn };
-        self.net.links[merge.early.origin as usize].wire.free + latency
+        // SAFETY: as above.
+        let until = unsafe { self.net.link_unchecked(merge.early.origin) }.wire.free + latency;
+        (merge, until)
     }
 
     /// Whether a packet that arrives at a merge by `hop` may pass immediately.
     #[inline(always)]
-    pub(super) fn may_pass(&self, link: u32, hop: Hop) -> bool {
-        let merge = &self.merges[self.net.links[link as usize].port as usize];
-        hop.arrival < self.passes_until(merge) && merge.first == f64::INFINITY
+    pub(super) fn may_pass(&mut self, link: u32, hop: Hop) -> bool {
+        // SAFETY: of a hop whose action is `Ahead`.
+        let (merge, until) = unsafe { self.merge_unchecked(link) };
+        hop.arrival < until && merge.first == f64::INFINITY
     }
 
     /// Holds a packet until none can arrive before it at a merge. That may release others.
     #[inline(never)]
     pub(super) fn hold(&mut self, link: u32, hop: Hop, segment: Segment) {
         self.counter += 1;
-        let merge = self.net.links[link as usize].port as usize;
-        self.merges[merge].hold(arrival(segment, hop, hop.number(self.counter)));
+        let event = arrival(segment, hop, hop.number(self.counter));
+        // SAFETY: as in `may_pass`.
+        unsafe { self.merge_unchecked(link) }.0.hold(event);
         self.pass_pending(link, hop.start, f64::NEG_INFINITY);
     }
 
@@ -156,10 +175,11 @@ impl<Q: EventQueue> Engine<Q> {
     /// later. For the others schedules an event, unless there is one.
     #[inline(never)]
     fn pass_pending(&mut self, link: u32, scheduled: f64, now: f64) {
-        let merge = self.net.links[link as usize].port as usize;
-        let until = self.passes_until(&self.merges[merge]);
+        // SAFETY: as in `may_pass`; this and an event of this come from `hold`.
+        let (merge, until) = unsafe { (self.net.link_unchecked(link).port as usize, self.merge_unchecked(link).1) };
         loop {
-            let held = &mut self.merges[merge];
+            // SAFETY: as above.
+            let held = unsafe { self.merges.get_unchecked_mut(merge) };
             let first = held.first;
             if first > now && first >= until {
                 if first < held.wake {

@@ -85,12 +85,38 @@ impl Net {
         Wire::new(alike.rate_bps, alike.delay_s).arrival(start, size)
     }
 
-    /// A link without events.
+    /// A link with events, without comparing its row with their number.
+    ///
+    /// # Safety
+    /// The row is that of a hop, or of a merge's origin.
     #[inline(always)]
-    pub fn fold(&mut self, row: u32) -> (&mut Fold, &Alike) {
-        let fold = &mut self.folds[row as usize];
-        let alike = &self.alike[fold.alike as usize];
-        (fold, alike)
+    pub unsafe fn link_unchecked(&mut self, row: u32) -> &mut Link {
+        // SAFETY: the plan has given it to a link.
+        unsafe { self.links.get_unchecked_mut(row as usize) }
+    }
+
+    /// The same for a link without events.
+    ///
+    /// # Safety
+    /// The row is that of a hop.
+    #[inline(always)]
+    pub unsafe fn fold_unchecked(&mut self, row: u32) -> (&mut Fold, &Alike) {
+        // SAFETY: the plan has given it to a link, and each link a row of what it has in common with others.
+        unsafe {
+            let fold = self.folds.get_unchecked_mut(row as usize);
+            let alike = self.alike.get_unchecked(fold.alike as usize);
+            (fold, alike)
+        }
+    }
+
+    /// The same for the state of a flow.
+    ///
+    /// # Safety
+    /// There is such a flow.
+    #[inline(always)]
+    pub unsafe fn flow_unchecked(&mut self, flow: u32) -> &mut Flow {
+        // SAFETY: the caller's.
+        unsafe { self.flows.get_unchecked_mut(flow as usize) }
     }
 
     /// Prefetches all state of a flow. Its own links are adjacent if the network was built that way.

@@ -120,8 +120,8 @@ pub struct Step {
     /// The row of the link, or [`NO_LINK`]; with [`OWN`] it counts from the flow's first.
     pub link: u32,
     /// From the lowest bit on: time to live (8 bits), links behind it (8), time-to-live option of its packets
-    /// ([`INITIAL`], [`LAST`]), lane of its event (2), lane of the next hop's event (2), class of the flow's packets (4),
-    /// whether the link is a sender's own without events ([`SENDERS`]); in the highest four the action.
+    /// ([`INITIAL`], [`LAST`]), lane of its event (2), lane of the next hop's event (2), class of the flow's packets (4);
+    /// in the highest four the action.
     what: u32,
 }
 
@@ -144,6 +144,8 @@ impl Lag {
 pub enum Action {
     /// Arrives at the link by an event.
     AtEvent,
+    /// Leaves its sender over the sender's own link, which needs no events.
+    Own,
     /// Passes the link in the same call; no packet can meet another there.
     Through,
     /// Passes the link in the same call.
@@ -188,7 +190,6 @@ pub const LAST: u32 = 1 << 17;
 const LANE: u32 = 18;
 const NEXT_LANE: u32 = 20;
 const CLASS: u32 = 22;
-const SENDERS: u32 = 1 << 26;
 const ACTION: u32 = 28;
 
 impl Step {
@@ -204,19 +205,20 @@ impl Step {
     pub fn action(&self) -> Action {
         match self.what >> ACTION {
             0 => Action::AtEvent,
-            1 => Action::Through,
-            2 => Action::Fold,
-            3 => Action::SlowFold,
-            4 => Action::Ahead,
-            5 => Action::ReceiverAtEvent,
-            6 => Action::Receiver,
-            7 => Action::Sender,
-            8 => Action::SenderAhead,
-            9 => Action::Server,
-            10 => Action::Client,
-            11 => Action::Sink,
-            12 => Action::Expired,
-            13 => Action::RecordedSink,
+            1 => Action::Own,
+            2 => Action::Through,
+            3 => Action::Fold,
+            4 => Action::SlowFold,
+            5 => Action::Ahead,
+            6 => Action::ReceiverAtEvent,
+            7 => Action::Receiver,
+            8 => Action::Sender,
+            9 => Action::SenderAhead,
+            10 => Action::Server,
+            11 => Action::Client,
+            12 => Action::Sink,
+            13 => Action::Expired,
+            14 => Action::RecordedSink,
             _ => Action::RecordedSinkAtEvent,
         }
     }
@@ -242,12 +244,6 @@ impl Step {
     #[inline(always)]
     pub fn class(&self) -> u8 {
         (self.what >> CLASS) as u8 & 15
-    }
-
-    /// Whether the link is a sender's own without events, a fold.
-    #[inline(always)]
-    pub fn is_senders(&self) -> bool {
-        self.what & SENDERS != 0
     }
 
     /// Lane of its event.
@@ -313,6 +309,7 @@ pub fn routes(
                 Mode::Fold if plan.apart[link as usize] => Action::Through,
                 Mode::Fold => Action::Fold,
                 Mode::SlowFold => Action::SlowFold,
+                Mode::Own => Action::Own,
                 Mode::Merge if plan.early(link).is_some() => Action::Ahead,
                 _ => Action::AtEvent,
             };
@@ -321,7 +318,6 @@ pub fn routes(
             // A row that flows share may be before the flow's own.
             let own = own_links.contains(&link) && row >= from;
             let row = if own { OWN | (row - from) } else { row };
-            let tells = if plan.modes[link as usize] == Mode::Own { tells | SENDERS } else { tells };
             Step::new(row, action, time.initial - made as u8, made as u8, tells, class)
         };
         let host = |action| Step::new(NO_LINK, action, 0, 0, 0, 0);
@@ -398,7 +394,8 @@ impl TimesToLive {
 
     #[inline(always)]
     pub fn of(&self, flow: u32) -> (u8, u8) {
-        self.rows[flow as usize & self.mask]
+        // SAFETY: as in `Routes::of`.
+        unsafe { *self.rows.get_unchecked(flow as usize & self.mask) }
     }
 }
 
