@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-WITHIN = {"aqm": 2, "link": 3, "web": 2, "python": 3, "earlydrop": 3}
+WITHIN = {"aqm": 2, "link": 3, "python": 3, "earlydrop": 3}
 """Of each crate, and of the package: how many files of one folder may import each other; 1 in all others."""
 
 LAYERS = {"sim": {"scenario": {"engine", "run", "result", "batch"}, "topology": {"scenario", "engine", "run"}}}
