@@ -316,3 +316,18 @@ def test_options_of_tc_have_the_names_that_are_said() -> None:
             for key, value in re.findall(r"`(\w+)(?: = \"([\w-]+)\")?(?: = [\w.]+)?`", ours):
                 assert key in values or key == "limit", f"{qdisc}: {key}"
                 assert not value or value in values[key], f"{qdisc}: {key} = {value}"
+
+
+def test_contributing_lists_all_unsafe_code() -> None:
+    said = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("Unsafe code is in", 1)[1].split("\n\n", 1)[0]
+    listed = {
+        (re.findall(r"\w+", part)[-1], file) for part in said.split(";") for file in re.findall(r"`(\w+\.rs)`", part)
+    }
+    found = {("template", "abi.rs")}
+    for source in ROOT.glob("crates/*/src"):
+        if "#![forbid(unsafe_code)]" in (source / "lib.rs").read_text(encoding="utf-8"):
+            continue
+        for path in source.rglob("*.rs"):
+            if re.search(r"\bunsafe\b|no_mangle", re.sub(r"//.*", "", path.read_text(encoding="utf-8"))):
+                found.add((source.parent.name, path.name))
+    assert listed == found

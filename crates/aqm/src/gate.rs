@@ -1,8 +1,8 @@
 //! The gate of a FIFO: policy, limit, ECN and counters.
 
+use crate::early_detection::Red;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
 use crate::random::Generator;
-use crate::red::Red;
 use crate::{Ecn, Packet, Time};
 use std::any::Any;
 

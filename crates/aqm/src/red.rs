@@ -49,7 +49,7 @@
 use crate::catalogue::{AqmSpec, Built, Link};
 use crate::default_limit::DefaultLimit;
 use crate::early_detection::linux::TC;
-use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, Settings, SHARED};
+use crate::early_detection::{params, Defaults, Dialect, EarlyDetection, Red, Settings, SHARED};
 use crate::params::{Param, ParamError, Values};
 use crate::parts::curve::{probability, Linear};
 
@@ -93,11 +93,3 @@ pub(crate) fn read(values: &Values, common: &[Param], link: &Link) -> Result<(Se
     }
     Ok((set, Linear::new(set.min_th, set.max_th, set.max_p, gentle)))
 }
-
-/// The policy.
-pub struct Red {
-    /// RED: average, spacing and drop curve.
-    core: EarlyDetection<Linear>,
-}
-
-crate::early_detection_policy!(Red);

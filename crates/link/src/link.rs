@@ -13,7 +13,7 @@ use nix::errno::Errno;
 
 use crate::block::{Block, BLOCKS};
 use crate::nat::{self, Nat};
-use crate::netlink::{DeviceCounts, Netlink};
+use crate::netlink::{DeviceCounts, Netlink, OUTER};
 use crate::path::PathSpec;
 use crate::run::{Direction, PathOutcome, Running, Settings, View};
 use crate::space::{self, Space};
@@ -21,8 +21,6 @@ use crate::sys::{self, RunAs};
 
 /// Name of the device behind the link.
 pub const INNER: &str = "edlup";
-/// Prefix of the names of devices in front of links; a number follows.
-pub const OUTER: &str = "edl";
 /// Prefix of the names of devices that join two namespaces; a number follows.
 const JOINT: &str = "edlj";
 

@@ -17,7 +17,7 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::{getpid, Pid};
 
 use crate::block::Block;
-use crate::link::OUTER;
+use crate::netlink::OUTER;
 use crate::nftables::{Action, Match, Rules};
 use crate::space::start_time;
 use crate::sys;

@@ -13,6 +13,9 @@ use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteHeader, Rou
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::{protocols::NETLINK_ROUTE, Socket, SocketAddr};
 
+/// Prefix of the names of devices in front of links; a number follows.
+pub const OUTER: &str = "edl";
+
 /// A socket to the kernel, in the namespace of the thread that opened it.
 pub struct Netlink {
     socket: Socket,

@@ -5,7 +5,7 @@
 
 use crate::aggregation::{Aggregate, Aggregation};
 use crate::framing::Framing;
-use crate::Wire;
+use crate::wire::Wire;
 use earlydrop_aqm::random::Generator;
 
 /// Bytes of one delivery opportunity of a trace (Mahimahi's link emulation counts packets of 1504 B, of which 4 are the

@@ -18,7 +18,6 @@ pub mod scenario;
 pub mod shares;
 mod silent;
 pub mod simulation;
-mod table;
 pub mod topology;
 pub mod variation;
 pub mod vectors;

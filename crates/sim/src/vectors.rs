@@ -9,7 +9,7 @@ mod mutations;
 mod script;
 mod subject;
 
-use cases::{cases, Case, LINK};
+use cases::cases;
 use earlydrop_aqm::catalogue::AqmSpec;
 use earlydrop_aqm::header::TcpHeader;
 use earlydrop_aqm::params::Value;
@@ -18,7 +18,7 @@ use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Discipline, Ecn, Header, Packet, Time};
 use script::Script;
 use serde_json::{json, Map, Value as Json};
-use subject::Subject;
+use subject::{Case, Subject, LINK};
 
 /// Name and version of the format, in the first line of every case.
 pub const FORMAT: &str = "earlydrop-vectors-1";

@@ -1,7 +1,7 @@
 //! A run that a host drives.
 
 use crate::answer::{give, say, show, Wrong};
-use crate::series::{gauges, Series};
+use crate::series::{gauges, Queue, Series};
 use crate::{catalogue, limits};
 use earlydrop_aqm::gauges::about;
 use earlydrop_aqm::params::Unit;
@@ -50,14 +50,6 @@ const FLOW: [&str; 11] = [
 ];
 /// Columns of `ed_packets`.
 const PACKET: [&str; 6] = ["time_s", "kind", "flow", "size_bytes", "queue_packets", "sojourn_s"];
-
-/// A queue as a host sees it.
-pub struct Queue {
-    /// Name in results.
-    pub name: String,
-    /// Its gauges, in the order of its discipline.
-    pub gauges: Vec<&'static str>,
-}
 
 /// A run.
 pub struct Run {

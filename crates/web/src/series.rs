@@ -2,12 +2,19 @@
 
 use crate::answer::Wrong;
 use crate::limits;
-use crate::run::Queue;
 use earlydrop_sim::scenario::ScenarioError;
 use earlydrop_sim::simulation::Simulation;
 
 /// Shortest interval, s.
 const SHORTEST: f64 = 1e-6;
+
+/// A queue as a host sees it.
+pub struct Queue {
+    /// Name in results.
+    pub name: String,
+    /// Its gauges, in the order of its discipline.
+    pub gauges: Vec<&'static str>,
+}
 
 /// A queue that is sampled.
 struct Sampled {

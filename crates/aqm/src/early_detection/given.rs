@@ -1,6 +1,6 @@
 //! The parameters that the family shares: their declaration, and the values given, each in its own type.
 
-use super::linux::{Tc, TC};
+use super::tc::{Tc, TC};
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 
 words! {

@@ -19,38 +19,12 @@
 
 use super::common::{hit, past_the_end, rejected_behind};
 use super::given::{Given, MeasuredIn, OverMax};
-use crate::params::{words, Param, ParamError, Word};
+pub use super::tc::{Tc, TC};
+use crate::params::ParamError;
 use crate::parts::curve::Curve;
 use crate::policy::{Context, Reason, Verdict};
 use crate::random::Generator;
 use crate::{Packet, Time};
-
-words! {
-    /// Whose table for the idle decay, by the version of iproute2.
-    pub enum Tc {
-        /// From 6.15 (2025) on, the time of a packet is rounded up to whole ticks.
-        Since615 = "iproute2-6.15",
-        /// Up to 6.14 it is cut off to whole microseconds, and then to whole ticks.
-        Until614 = "iproute2-6.14",
-    }
-}
-
-impl Tc {
-    /// `tc_calc_xmittime`: ticks in which a link of `rate_bps` sends `size` bytes.
-    fn transmission(self, size: f64, rate_bps: f64) -> f64 {
-        let microseconds = 1e6 * (size / (rate_bps / 8.0));
-        match self {
-            Tc::Since615 => libm::ceil(microseconds * Average::TICKS),
-            Tc::Until614 => libm::floor(libm::floor(microseconds) * Average::TICKS),
-        }
-    }
-}
-
-/// The parameter for the disciplines that tc sets up.
-pub const TC: [Param; 1] = [Param::word("tc", Tc::WORDS, "iproute2-6.15").says(
-    "iproute2, tc_calc_xmittime",
-    "linux: whose table for the idle decay; iproute2 up to 6.14 cuts a packet's time off to whole microseconds.",
-)];
 
 /// The fixed-point average: 2^-Wlog as weight, with the decay during idle time read from a table of shifts.
 ///
@@ -70,9 +44,6 @@ pub struct Average {
 }
 
 impl Average {
-    /// Ticks of the packet scheduler's clock, for which tc makes the table, in a microsecond (`tick_in_usec`).
-    const TICKS: f64 = 15.625;
-
     /// Seconds in the unit with which the kernel looks it up.
     const MICROSECOND: f64 = 1e-6;
 

@@ -19,7 +19,9 @@ pub mod linux;
 pub mod ns2;
 pub mod ns3;
 pub mod paper;
+mod red;
 mod settings;
+mod tc;
 
 use crate::parts::curve::{Curve, Linear};
 use crate::parts::pick;
@@ -31,6 +33,7 @@ pub use common::hit;
 pub(crate) use given::OverMax;
 use given::Victim;
 pub use given::{only, params, replacing, without_linux, Defaults, Dialect, SHARED};
+pub use red::Red;
 use settings::Rules;
 pub use settings::Settings;
 

@@ -17,7 +17,7 @@
 
 use super::common::{decay_at_once, hit, idle_packets, past_the_end};
 use super::given::{Given, OverMax};
-use crate::catalogue::Link;
+use crate::params::Link;
 use crate::parts::curve::Curve;
 use crate::parts::spacing;
 use crate::policy::{Limit, Reason, Room, Verdict};

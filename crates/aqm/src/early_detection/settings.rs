@@ -3,9 +3,8 @@
 use super::average::Average;
 use super::given::{Dialect, Given, MeasuredIn, Victim};
 use super::{linux, ns2, ns3, paper};
-use crate::catalogue::Link;
 use crate::default_limit::automatic_threshold;
-use crate::params::{Param, ParamError, Value, Values};
+use crate::params::{Link, Param, ParamError, Value, Values};
 use crate::policy::{Limit, QueueView, Room};
 
 /// Settings after checking, in the unit in which the average is kept; last what every arrival needs.

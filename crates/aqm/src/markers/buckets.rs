@@ -20,7 +20,7 @@
 //! Differences: tokens are bytes in real numbers and are added at each arrival for the time since the last; the RFCs
 //! add whole bytes, 1/CIR apart.
 
-use super::{burst, rate, Colour, MarkerSpec, Meter};
+use super::spec::{burst, rate, Colour, MarkerSpec, Meter};
 use crate::params::{Kind, Param, ParamError, Unit, Values};
 use crate::random::Generator;
 use crate::{Packet, Time};

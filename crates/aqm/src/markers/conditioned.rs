@@ -1,6 +1,6 @@
 //! A marker in front of a discipline.
 
-use super::{Build, Colour, MarkerSpec, Meter, SHARED};
+use super::spec::{Build, Colour, MarkerSpec, Meter, SHARED};
 use crate::discipline::{Admitted, Built, Discipline, OnDrop};
 use crate::gate::Counters;
 use crate::header::Header;

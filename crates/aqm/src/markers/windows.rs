@@ -17,7 +17,7 @@
 //! Differences: one random number is drawn for each packet above CIR, also with three colours, where ns-2 draws one for
 //! every packet.
 
-use super::{rate, Colour, MarkerSpec, Meter};
+use super::spec::{rate, Colour, MarkerSpec, Meter};
 use crate::params::{Kind, Param, ParamError, Unit, Values};
 use crate::random::Generator;
 use crate::{Packet, Time};

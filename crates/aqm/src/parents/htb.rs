@@ -41,7 +41,7 @@ mod tests;
 mod turn;
 
 use super::ratecfg::{clock, time};
-use super::{counted, ParentSpec};
+use super::spec::{counted, ParentSpec};
 use crate::discipline::{Admitted, Discipline, OnDrop};
 use crate::gate::Counters;
 use crate::header::Header;

@@ -24,7 +24,7 @@
 //! 3. Unless given, `rate` is the link's, `burst` ten packets of 1514 B. Linux wants both.
 
 use super::ratecfg::{clock, time, Cost, START};
-use super::{counted, ParentSpec};
+use super::spec::{counted, ParentSpec};
 use crate::discipline::{Admitted, Built, Discipline, OnDrop};
 use crate::gate::Counters;
 use crate::header::Header;

@@ -31,7 +31,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{beyond, counted, ParentSpec};
+use super::spec::{beyond, counted, ParentSpec};
 use crate::discipline::{Admitted, Discipline, OnDrop};
 use crate::gate::Counters;
 use crate::header::Header;

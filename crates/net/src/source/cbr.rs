@@ -1,6 +1,7 @@
 //! Constant bit rate (ns-2.35 `tools/cbr_traffic.cc`).
 
-use super::{as_payload, payloads, Distribution, Emission};
+use super::distribution::Distribution;
+use super::emission::{as_payload, payloads, Emission};
 use earlydrop_aqm::random::Generator;
 
 /// Packets at a constant bit rate: the first at the start, each next one after the transmission time of the last at

@@ -1,6 +1,7 @@
 //! Video: frames at a constant rate, each sent in as many packets as it needs.
 
-use super::{Distribution, Emission};
+use super::distribution::Distribution;
+use super::emission::Emission;
 use earlydrop_aqm::random::Generator;
 
 /// Frames of a video. The packets of a frame leave together; the last has the remainder.

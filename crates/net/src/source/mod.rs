@@ -5,6 +5,7 @@
 
 mod cbr;
 mod distribution;
+mod emission;
 mod frames;
 mod on_off;
 mod poisson;
@@ -13,6 +14,7 @@ mod transfers;
 
 pub use cbr::Cbr;
 pub use distribution::Distribution;
+pub use emission::{Emission, LARGEST_PAYLOAD};
 pub use frames::Frames;
 pub use on_off::OnOff;
 pub use poisson::Poisson;
@@ -20,15 +22,7 @@ pub use sessions::{Object, SessionPattern, Sessions};
 pub use transfers::{segments, Transfer, Transfers};
 
 use earlydrop_aqm::random::Generator;
-
-/// One packet of a source.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Emission {
-    /// Time since the previous packet, or since the source's start for the first, in seconds.
-    pub after: f64,
-    /// Payload, in bytes.
-    pub payload: u32,
-}
+use emission::payloads;
 
 /// A source of packets without feedback.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,16 +68,4 @@ impl Source {
             Source::Frames(source) => Some(source.interval),
         }
     }
-}
-
-/// Largest payload of a packet, in bytes, given IPv4's 16-bit length.
-pub const LARGEST_PAYLOAD: u32 = 65_535;
-
-/// A drawn size as a payload: a whole number of bytes, at least one.
-fn as_payload(bytes: f64) -> u32 {
-    (bytes + 0.5).clamp(1.0, f64::from(LARGEST_PAYLOAD)) as u32
-}
-
-fn payloads(of: &Distribution) -> Option<Vec<u32>> {
-    of.values().map(|values| values.into_iter().map(as_payload).collect())
 }

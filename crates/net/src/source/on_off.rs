@@ -1,6 +1,7 @@
 //! Bursts and pauses (ns-2.35 `tools/expoo.cc`, `tools/pareto.cc`).
 
-use super::{Distribution, Emission};
+use super::distribution::Distribution;
+use super::emission::Emission;
 use earlydrop_aqm::random::Generator;
 
 /// Packets at a constant rate during a burst, nothing during a pause.

@@ -1,6 +1,7 @@
 //! Packets at the times of a Poisson process.
 
-use super::{as_payload, Distribution, Emission};
+use super::distribution::Distribution;
+use super::emission::{as_payload, Emission};
 use earlydrop_aqm::random::Generator;
 
 /// Packets with exponential interarrival times. Sizes are drawn independently, after the times.

@@ -3,7 +3,7 @@
 //! The structure is that of ns-2's `PagePool/WebTraf` and of Feldmann et al., SIGCOMM 1999. Times run from start to
 //! start and do not wait for transfers to end: the slower the network, the more sessions are active.
 
-use super::Distribution;
+use super::distribution::Distribution;
 use earlydrop_aqm::random::Generator;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

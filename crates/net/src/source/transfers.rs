@@ -1,6 +1,6 @@
 //! Finite transfers, one after the other.
 
-use super::Distribution;
+use super::distribution::Distribution;
 use earlydrop_aqm::random::Generator;
 
 /// A finite transfer.

@@ -1,6 +1,6 @@
 //! The answer of a sender: segments to send, a timer, traced variables.
 
-use super::rfc::Feedback;
+use super::rfc::wire::Feedback;
 
 /// A traced variable of a sender; in backquotes ns-2's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,6 +10,11 @@ use super::{Event, EventQueue, Upcoming, NEVER};
 use crate::fifo::Fifo;
 use crate::prefetch::prefetch;
 
+/// The queue for most networks.
+pub type Lanes = LaneQueue<8>;
+/// The queue for large ones; in the browser, where code is loaded, the same.
+pub type LargeLanes = LaneQueue<8, { !cfg!(target_family = "wasm") }>;
+
 /// Capacity of a lane; more events are better kept in the wheel, which shares memory.
 const LONGEST: usize = 1 << 14;
 /// How far ahead of its first event the memory of a lane is prefetched.

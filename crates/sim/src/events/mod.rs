@@ -10,12 +10,7 @@ mod lanes;
 mod wheel;
 
 pub use heap::HeapQueue;
-pub use lanes::LaneQueue;
-
-/// The queue for most networks.
-pub type Lanes = LaneQueue<8>;
-/// The queue for large ones; in the browser, where code is loaded, the same.
-pub type LargeLanes = LaneQueue<8, { !cfg!(target_family = "wasm") }>;
+pub use lanes::{LaneQueue, Lanes, LargeLanes};
 
 use earlydrop_net::Segment;
 

@@ -1,6 +1,6 @@
 //! How large anything in a scenario may be, for the checker and the JSON schema.
 
-use super::fields::{Interval, Measure};
+use super::measures::{Interval, Measure};
 use super::units;
 use earlydrop_net::tcp::ns2::core::MIN_RTO;
 

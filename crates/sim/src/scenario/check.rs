@@ -104,7 +104,7 @@ fn scenario(doc: &Doc, folder: Option<&Path>, aqms: Aqms<'_>) -> Checked<Scenari
     let (queues, products) = topology::queues(fields.optional("queue"), &mut topology, written, aqms)?;
     let traffic_field = fields.required("traffic", "one or more tables [[traffic]]")?;
     let traffic = traffic::read(&traffic_field, &topology, folder)?;
-    let ends = ends::read(&traffic_field, &traffic)?;
+    let ends = ends::read(&traffic_field, &traffic.iter().map(|entry| entry.reverse_of()).collect::<Vec<_>>())?;
     if topology.needs_routes(ends.iter().any(|ends| ends.between.is_some())) {
         reachable::check(&traffic_field, &topology.graph(seed), &ends, &traffic)?;
     }

@@ -8,7 +8,6 @@ use super::fields::{Checked, Field};
 use super::forms::{Own, Range, Whole};
 use super::keys::{self, Key, Rows};
 use super::schemas::reference;
-use super::traffic::Traffic;
 use crate::topology::Graph;
 use earlydrop_net::TtlOption;
 
@@ -79,12 +78,13 @@ pub(super) fn with_ends(others: &[&'static str]) -> Vec<&'static str> {
     others.iter().copied().chain(keys::names(ENDS)).collect()
 }
 
-/// Reads the ends of each entry of `[[traffic]]`, whose other keys are in `traffic`.
-pub(super) fn read(field: &Field<'_>, traffic: &[Traffic]) -> Checked<Vec<Ends>> {
+/// Reads the ends of each entry of `[[traffic]]`, `reverse_of` has the entry that each goes the
+/// other way of.
+pub(super) fn read(field: &Field<'_>, reverse_of: &[Option<usize>]) -> Checked<Vec<Ends>> {
     let entries = field.items("one or more tables [[traffic]]")?;
     let mut all: Vec<Ends> = entries.iter().map(one).collect::<Checked<_>>()?;
-    for (at, entry) in traffic.iter().enumerate() {
-        if let Some(other) = entry.reverse_of() {
+    for (at, other) in reverse_of.iter().enumerate() {
+        if let Some(other) = *other {
             let (own, these) = (&all[at], all[other].reversed());
             let fields = entries[at].any_table("a table [[traffic]]")?;
             let same = [

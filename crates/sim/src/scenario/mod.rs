@@ -28,6 +28,7 @@ mod forms;
 mod json;
 mod keys;
 mod link;
+mod measures;
 mod model;
 mod nearest;
 mod nesting;

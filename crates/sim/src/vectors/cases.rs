@@ -1,13 +1,10 @@
 //! Which settings of a discipline the decision vectors record.
 
 use super::script::Kind as Arrivals;
-use super::subject::Subject;
-use earlydrop_aqm::catalogue::Link;
+use super::subject::{Case, Subject};
 use earlydrop_aqm::params::{Kind, Param, Value, Values};
 use earlydrop_aqm::policy::Limit;
 
-/// The link: 1000 B take 8 ms.
-pub const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };
 /// Thresholds of the RED family with which a few thousand packets cross the whole curve and early, forced and overflow
 /// drops all occur; 50 times the gains of PI, whose defaults are for 15 Mbit/s; heavy hitters of 0.6 Mbit/s;
 /// times of ECN# that are longer than a packet's; and rates of markers that a flow exceeds.
@@ -28,23 +25,6 @@ const LIVELY: [(&str, Value); 12] = [
 /// Arrivals of the first case, and of each other case.
 const ARRIVALS: usize = 2500;
 const FEWER_ARRIVALS: usize = 300;
-
-/// One setting of a discipline.
-#[derive(Clone)]
-pub struct Case {
-    /// Its name.
-    pub name: String,
-    /// Parameters that are given.
-    pub values: Values,
-    /// The buffer.
-    pub limit: Limit,
-    /// Whether signals mark.
-    pub ecn: bool,
-    /// What arrives.
-    pub script: Arrivals,
-    /// How many packets.
-    pub arrivals: usize,
-}
 
 /// The cases of the subject as it is, then of each of its [`SETTINGS`], whose names end in it.
 pub fn cases(spec: Subject) -> Vec<Case> {

@@ -1,9 +1,9 @@
 //! Each option of each discipline decides in some case: with another value in its place, a recorded step differs.
 //! `vectors/options.csv` is the table; `EARLYDROP_BLESS=1` writes it.
 
-use super::cases::{cases, Case};
+use super::cases::cases;
 use super::record;
-use super::subject::Subject;
+use super::subject::{Case, Subject};
 use earlydrop_aqm::params::{Kind, Param, Value, Values};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,14 +1,35 @@
-//! What vectors are of: a discipline; a parent with a DropTail in each of its classes; a marker in front of one.
+//! What vectors are of, and in which setting: a discipline; a parent with a DropTail in each of its classes; a marker in front of one.
 
-use super::cases::{Case, LINK};
+use super::script::Kind as Arrivals;
 use earlydrop_aqm::catalogue::{self, AqmSpec, Built};
 use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Gate;
 use earlydrop_aqm::markers::{self, Conditioned, MarkerSpec};
 use earlydrop_aqm::params::{Link, Param, Values};
 use earlydrop_aqm::parents::{self, ParentSpec};
+use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
+
+/// The link: 1000 B take 8 ms.
+pub const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };
+
+/// One setting of a discipline.
+#[derive(Clone)]
+pub struct Case {
+    /// Its name.
+    pub name: String,
+    /// Parameters that are given.
+    pub values: Values,
+    /// The buffer.
+    pub limit: Limit,
+    /// Whether signals mark.
+    pub ecn: bool,
+    /// What arrives.
+    pub script: Arrivals,
+    /// How many packets.
+    pub arrivals: usize,
+}
 
 /// A declaration whose decisions are recorded.
 #[derive(Clone, Copy)]

@@ -82,25 +82,6 @@ fn rfc_keys_without_short_timers(draw: &mut Draw) -> String {
     text
 }
 
-/// Answers to SYNs arrive one after the other at the bottleneck's rate, as far apart as full segments on the senders'
-/// own links. So windows start in step, each behind a segment without payload.
-#[test]
-fn windows_that_start_in_step_keep_their_order() {
-    for (tcp, delay) in [("sack", "0.03125 s"), ("newreno", "0.0625 s")] {
-        let text = format!(
-            "name = \"in step\"\nduration = \"2 s\"\nwarmup = \"0 s\"\nseed = 1\n[record]\ntrace = 1000000\n\
-             [topology]\nkind = \"dumbbell\"\npairs = 12\naccess = {{ rate = \"20971520 bit/s\", delay = \"{delay}\" }}\n\
-             bottleneck = {{ rate = \"1048576 bit/s\", delay = \"0.015625 s\" }}\n\
-             [queue.bottleneck]\naqm = \"droptail\"\nlimit = \"60 packets\"\n\
-             [[traffic]]\nkind = \"ftp\"\ncount = 12\nsegment = 1000\nheader = 40\nstart = \"0 s\"\ntcp = \"{tcp}\"\n\
-             profile = \"rfc\"\ntimestamps = false\ndelayed_ack = false\nmin_rto = \"1 s\"\n"
-        );
-        let (text, scenario) = checked(0, text);
-        let (plan, packets) = agree(&text, &scenario);
-        assert!(plan.answers_ahead && packets > 500, "{packets}");
-    }
-}
-
 /// A thousand flows, ten times slower than the bottleneck, over half a second and one.
 const MANY_IN_STEP: &str = r#"
 name = "many in step"
@@ -153,19 +134,18 @@ fn transmissions_in_step_keep_their_order() {
     assert!(slow > 10 && ahead > 5, "links with no events and packets that wait: {slow}, {ahead}");
 }
 
-/// The same with segments without payload, and ACKs of several sizes.
+/// Segments without payload and ACKs of several sizes may wait behind others of their kind, which would leave the order
+/// open: where packets of the profile `rfc` may wait, they do so by events.
 #[test]
 fn transmissions_in_step_keep_their_order_in_the_rfc_profile() {
-    let (mut slow, mut ahead, mut blocks) = (0, 0, 0);
+    let mut packets = 0;
     for number in 1..=rounds(20) {
         let (text, scenario) = in_step(number, true, &AT_ARRIVALS);
-        let (plan, _) = agree(&text, &scenario);
-        slow += usize::from(plan.modes.contains(&Mode::SlowFold));
-        ahead += usize::from(plan.answers_ahead);
-        blocks += usize::from(plan.answers_ahead && plan.modes.contains(&Mode::SlowFold) && !text.contains("newreno"));
+        let (plan, arrived) = agree(&text, &scenario);
+        assert!(!plan.answers_ahead && !plan.modes.contains(&Mode::SlowFold), "{text}");
+        packets += arrived;
     }
-    let seen = (slow, ahead, blocks);
-    assert!(slow > 10 && ahead > 2 && blocks > 2, "links with no events and packets that wait: {seen:?}");
+    assert!(packets > 50_000, "the networks are alive: {packets}");
 }
 
 /// The same with queues by events, half of them in binary fractions: whatever can coincide does, to the last bit.
@@ -237,19 +217,4 @@ fn senders_in_front_of_the_queue_keep_their_order() {
         packets += arrived;
     }
     assert!(analytic > 10 && packets > 50_000, "queues without events: {analytic}, {packets}");
-}
-
-/// A flow's first segment, behind one without payload, starts with one of a long chain that has just crossed half a
-/// second: what was before the short segment does not count.
-#[test]
-fn a_short_segment_counts_before_what_rounding_made_equal() {
-    let text = "name = \"in step\"\nduration = \"1 s\"\nseed = 1398\n[record]\ntrace = 1000000\n\
-         [topology]\nkind = \"dumbbell\"\npairs = 30\nsenders = { rate = \"1.048576 Mbit/s\", delay = \"0.015625 s\" }\n\
-         receivers = { rate = \"2.097152 Mbit/s\", delay = \"0.0078125 s\" }\n\
-         bottleneck = { rate = \"20.97152 Mbit/s\", delay = \"0.015625 s\" }\n\
-         [queue.bottleneck]\naqm = \"droptail\"\nlimit = \"400 packets\"\n\
-         [[traffic]]\nkind = \"ftp\"\nsegment = 984\nheader = 40\nstart = { uniform = [\"0 s\", \"1 s\"] }\ntcp = \"newreno\"\n\
-         profile = \"rfc\"\ndelayed_ack = false\nwindow = 1000\nmin_rto = \"0.2 s\"\ntimestamps = false\n";
-    let (text, scenario) = checked(0, text.to_string());
-    assert!(agree(&text, &scenario).0.answers_ahead);
 }

@@ -209,12 +209,9 @@ fn tcps_of_all_kinds_give_the_same_result_in_every_way() {
 #[test]
 fn the_rfc_profile_gives_the_same_result_in_every_way() {
     let (mut folds, mut ports, mut early, mut paced, mut delayed, mut packets) = (0, 0, 0, 0, 0, 0);
-    let (mut slow, mut ahead) = (0, 0);
     for number in 1..=rounds(40) {
         let (text, scenario) = scenario_of_rfc(number);
         let (plan, arrived) = agree(&text, &scenario);
-        slow += usize::from(plan.modes.contains(&Mode::SlowFold));
-        ahead += usize::from(plan.answers_ahead);
         let folded = plan.modes.contains(&Mode::Fold);
         folds += usize::from(folded);
         ports += usize::from(plan.modes.contains(&Mode::AnalyticPort));
@@ -224,8 +221,8 @@ fn the_rfc_profile_gives_the_same_result_in_every_way() {
         packets += arrived;
     }
     assert!(packets > 100_000, "the networks are alive: {packets}");
-    let seen = (folds, ports, early, paced, delayed, slow, ahead);
-    let planned = folds > 8 && ports > 5 && early > 0 && slow > 0 && ahead > 0;
+    let seen = (folds, ports, early, paced, delayed);
+    let planned = folds > 8 && ports > 5 && early > 0;
     assert!(planned && paced > 4 && delayed > 0, "all kinds of plans occur: {seen:?}");
 }
 

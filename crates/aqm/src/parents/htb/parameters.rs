@@ -1,7 +1,7 @@
 //! Parameters of HTB, and what they are of each class.
 
 use crate::params::{Kind, Link, Param, ParamError, Unit, Value, Values};
-use crate::parents::beyond;
+use crate::parents::spec::beyond;
 use crate::parts::class_weights::CLASSES;
 
 const fn rate(name: &'static str, doc: &'static str) -> Param {

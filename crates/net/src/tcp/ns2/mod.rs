@@ -18,7 +18,8 @@ mod tahoe;
 mod testing;
 mod vegas;
 
-use super::{Flavour, Output};
+use super::flavour::Flavour;
+use super::output::Output;
 use crate::source::segments;
 pub use ack::{Ack, Answer, Block, Blocks, Reply, MOST_BLOCKS};
 pub use core::Core;

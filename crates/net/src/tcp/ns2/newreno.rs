@@ -7,7 +7,7 @@
 use super::ack::Ack;
 use super::core::{Action, Core};
 use super::reno;
-use crate::tcp::Output;
+use crate::tcp::output::Output;
 
 pub(super) fn on_ack(core: &mut Core, first_partial: &mut bool, now: f64, ack: Ack, out: &mut Output) {
     core.respond_to_echo(ack, out);
@@ -75,7 +75,7 @@ fn on_duplicate(core: &mut Core, now: f64, out: &mut Output) {
 mod tests {
     use super::super::testing::{acks, established};
     use super::*;
-    use crate::tcp::Flavour;
+    use crate::tcp::flavour::Flavour;
 
     /// Two losses in a window of 16: the partial ACK retransmits the second immediately.
     #[test]

@@ -5,7 +5,7 @@
 
 use super::ack::Ack;
 use super::core::{Action, Core};
-use crate::tcp::Output;
+use crate::tcp::output::Output;
 
 pub(super) fn on_ack(core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
     core.respond_to_echo(ack, out);
@@ -61,7 +61,7 @@ mod tests {
     use super::super::testing::{acks, established};
     use super::super::Sender;
     use super::*;
-    use crate::tcp::Flavour;
+    use crate::tcp::flavour::Flavour;
 
     #[test]
     fn slow_start_begins_with_two_segments_and_doubles() {

@@ -1,11 +1,9 @@
 //! The RTT estimate and the retransmission timer of the `ns2` profile (ns-2.35 `tcp.cc`: `rtt_update`, `rtt_timeout`,
 //! `rtt_backoff`).
 
-use super::core::Core;
-use crate::tcp::{Output, Timer};
+use super::core::{Core, TICK};
+use crate::tcp::output::{Output, Timer};
 
-/// Length of a tick of the RTT clock, s (`tcpTick_`).
-pub(super) const TICK: f64 = 0.01;
 /// Default of the smallest retransmission timeout before backoff, ms (`minrto_`).
 pub const MIN_RTO_MS: u16 = 200;
 /// The same, s.

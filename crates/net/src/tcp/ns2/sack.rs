@@ -8,7 +8,7 @@
 use super::ack::Ack;
 use super::core::{Action, Core};
 use super::scoreboard::Scoreboard;
-use crate::tcp::Output;
+use crate::tcp::output::Output;
 
 /// State of SACK recovery.
 #[derive(Clone, Debug)]
@@ -145,7 +145,7 @@ mod tests {
     use super::super::testing::{acks, established};
     use super::super::{Block, Blocks, Sender};
     use super::*;
-    use crate::tcp::Flavour;
+    use crate::tcp::flavour::Flavour;
 
     fn sacks(sender: &mut Sender, out: &mut Output, number: i32, blocks: &[(i32, i32)]) -> Vec<i32> {
         let mut report = Blocks::NONE;

@@ -5,7 +5,7 @@
 
 use super::ack::Ack;
 use super::core::{Action, Core};
-use crate::tcp::Output;
+use crate::tcp::output::Output;
 
 pub(super) fn on_ack(core: &mut Core, now: f64, ack: Ack, out: &mut Output) {
     core.respond_to_echo(ack, out);
@@ -50,7 +50,7 @@ pub(super) fn on_timeout(core: &mut Core, now: f64, out: &mut Output) {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{acks, established};
-    use crate::tcp::Flavour;
+    use crate::tcp::flavour::Flavour;
 
     #[test]
     fn third_duplicate_starts_over_behind_the_last_ack() {

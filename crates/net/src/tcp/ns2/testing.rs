@@ -1,7 +1,8 @@
 //! Senders in a known state, for the tests of congestion controls.
 
 use super::{Ack, Blocks, Sender};
-use crate::tcp::{Flavour, Output};
+use crate::tcp::flavour::Flavour;
+use crate::tcp::output::Output;
 
 /// Sends the SYN and `rounds` windows, 0.1 s each; the last one is in flight.
 pub(super) fn established(flavour: Flavour, rounds: i32) -> (Sender, Output) {

@@ -11,7 +11,7 @@
 
 use super::ack::Ack;
 use super::core::{Action, Core};
-use crate::tcp::Output;
+use crate::tcp::output::Output;
 
 /// With fewer segments in the queue: grow (`v_alpha_`).
 const ALPHA: i32 = 1;
@@ -313,7 +313,7 @@ mod tests {
     use super::super::testing::acks;
     use super::super::Sender;
     use super::*;
-    use crate::tcp::Flavour;
+    use crate::tcp::flavour::Flavour;
 
     /// RTTs of 0.1 s in which every segment of the window is acknowledged; cwnd after each.
     fn rounds(sender: &mut Sender, out: &mut Output, count: i32, rtt: f64) -> Vec<f64> {

@@ -1,6 +1,6 @@
 //! The option of accurate ECN (RFC 9768, 3.2.3): up to three byte counters of 24 bits, in one of two orders.
 
-use super::wire::{SYN_OPTIONS, SYN_OPTIONS_WITH_STAMPS};
+use super::header::{SYN_OPTIONS, SYN_OPTIONS_WITH_STAMPS};
 use crate::segment::{CE, ECT0, ECT1};
 
 /// The byte counters at first, in the order of [`place`] (3.2.1).

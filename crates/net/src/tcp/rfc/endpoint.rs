@@ -10,7 +10,7 @@ use super::receiver::{Receiver, Reply};
 use super::rules::Feedbacks;
 use super::wire::{Arrived, Feedback};
 use crate::segment::SYN;
-use crate::tcp::Output;
+use crate::tcp::output::Output;
 
 /// One end of a connection with data both ways. Its calls, and [`carry`](Self::carry) after each call of the sender,
 /// fill [`Output::acks`]. They return what becomes of the timer of a delayed ACK: it goes on (`None`), or expires after

@@ -11,12 +11,14 @@ mod connection;
 pub mod control;
 mod ecn;
 mod endpoint;
+mod header;
 mod losses;
 mod pacer;
 mod prr;
 mod quic;
 mod rack;
 mod rate;
+mod reading;
 mod receiver;
 mod recovery;
 mod resume;
@@ -31,15 +33,17 @@ mod tso;
 mod undo;
 mod usage;
 mod vars;
-mod wire;
+pub(super) mod wire;
 
 pub use accecn_option::AccecnOption;
 pub use clock::TICK;
 pub use connection::Connection;
 pub use control::{BbrRules, Counting, HyStart};
 pub use endpoint::Endpoint;
+pub use header::{block_bytes, HEADER_BYTES, STAMP_BYTES, SYN_OPTIONS, SYN_OPTIONS_WITH_STAMPS};
 pub use prr::Bound;
-pub use receiver::{Next, Reading, Receiver, ReceiverSettings, Reply, SACK_WAIT};
+pub use reading::Reading;
+pub use receiver::{Next, Receiver, ReceiverSettings, Reply, SACK_WAIT};
 pub use resume::Saved;
 pub use rto::{GRANULARITY, INITIAL_RTO};
 pub use rules::{
@@ -49,7 +53,4 @@ pub use rules::{
 pub use settings::{ControlKind, Settings};
 pub use wire::Range;
 pub use wire::SAME_WINDOW;
-pub use wire::{
-    block_bytes, unwrap, wrap, Arrived, Feedback, HEADER_BYTES, MOST_BLOCKS, STAMP_BYTES, SYN_OPTIONS,
-    SYN_OPTIONS_WITH_STAMPS,
-};
+pub use wire::{unwrap, wrap, Arrived, Feedback, MOST_BLOCKS};

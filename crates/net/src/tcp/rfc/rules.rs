@@ -3,7 +3,7 @@
 
 use super::control::{BbrRules, Counting, HyStart, Prague};
 use super::prr::Bound;
-use super::receiver::Reading;
+use super::reading::Reading;
 use crate::segment::{ECT0, ECT1};
 
 /// What a loss reduces.

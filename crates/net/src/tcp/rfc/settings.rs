@@ -4,11 +4,11 @@ use super::clock::LARGEST_BURST;
 use super::control::{
     Algorithm, Avoidance, Bbr, Bbr3, Cubic, Dctcp, Ledbat, LedbatPlusPlus, LinuxCubic, NewReno, Prague, SlowStart,
 };
+use super::header::{HEADER_BYTES, STAMP_BYTES};
 use super::rules::{
     ControlRules, EcnRules, Feedbacks, GrowthRules, PacingRules, RackRules, ReceiverRules, RecoveryRules, ResumeRules,
     RtoRules, ServerEcn, UndoRules,
 };
-use super::wire::{HEADER_BYTES, STAMP_BYTES};
 
 /// Which congestion control.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,7 +7,7 @@
 use super::clock::LARGEST_BURST;
 use super::settings::Settings;
 use crate::segment::PSH;
-use crate::tcp::Sent;
+use crate::tcp::output::Sent;
 
 /// A segment waits for another only if the last one left so recently, s (Linux, `tcp_tso_should_defer`).
 const RECENT: f64 = 1e-3;

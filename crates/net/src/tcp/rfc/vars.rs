@@ -1,7 +1,7 @@
 //! Variables of a sender for statistics and traces: cwnd, ssthresh, counters.
 
 use super::control::Window;
-use crate::tcp::{Output, Variable};
+use crate::tcp::output::{Output, Variable};
 
 /// Windows are in segments of full size, with fractions.
 #[derive(Clone, Debug)]

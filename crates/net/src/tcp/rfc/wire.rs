@@ -1,6 +1,7 @@
 //! The wire format: 32-bit sequence numbers, segments and ACKs.
 
 use super::accecn_option::AccecnOption;
+use super::header::block_bytes;
 
 /// A range of sequence numbers: the first, and one behind the last.
 pub type Range = (u64, u64);
@@ -145,24 +146,6 @@ impl Feedback {
     }
 }
 
-/// IPv4 and TCP headers without options.
-pub const HEADER_BYTES: u16 = 40;
-/// Options that both ends send in every segment: time stamps (RFC 7323, 3.2, padded to 12 bytes).
-pub const STAMP_BYTES: u16 = 12;
-/// Options of a SYN and its answer without time stamps: MSS, window scale, SACK permitted, padded.
-pub const SYN_OPTIONS: u16 = 12;
-/// With time stamps, which share the padding.
-pub const SYN_OPTIONS_WITH_STAMPS: u16 = 20;
-
-/// Bytes of the options of an ACK with so many SACK blocks (RFC 2018, section 3, padded).
-pub const fn block_bytes(count: u8) -> u16 {
-    if count == 0 {
-        0
-    } else {
-        4 + 8 * count as u16
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,6 +169,5 @@ mod tests {
         }
         let (ranges, count) = feedback.ranges(7, 20);
         assert_eq!(&ranges[..count], [(0, 5), (10, 15), (20, 25)]);
-        assert_eq!([0, 1, 3, 4].map(block_bytes), [0, 12, 28, 36]);
     }
 }

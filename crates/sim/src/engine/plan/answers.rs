@@ -1,13 +1,11 @@
 //! Whether senders may process ACKs ahead of their arrival time.
 
-use super::super::network::FlowSpec;
 use super::demote::is_ambiguous;
 use super::feeders::{sizes, Feeder, Neighbour};
 use super::mode::{is_fold, Mode};
 use super::sketch::Sketch;
 use super::times::{ahead, keeps_step, transmission, TOLERANCE};
 use earlydrop_net::tcp::ns2::core::MIN_RTO;
-use earlydrop_net::tcp::rfc::{self, ControlKind};
 use earlydrop_net::tcp::sizes::SYN_BYTES;
 
 /// Whether senders may process ACKs ahead of their arrival time: all their ACKs come, over folds, from one serial link,
@@ -23,12 +21,11 @@ pub fn answers_ahead(network: &Sketch, feeders: &[Feeder], neighbours: &[Neighbo
         let spec = network.spec(flow);
         let (first, last) = (forward[0] as usize, last as usize);
         let Feeder::Link(from) = feeders[last] else { return false };
-        let Some(timer) = shortest_timer(spec) else { return false };
-        let (data, acks) = sizes(spec);
+        let (data, _) = sizes(spec);
         let shortest = ahead(network, last, spec.acks()[0]);
-        neighbours[first].flows == 1
+        spec.options.rfc.is_none()
+            && neighbours[first].flows == 1
             && spec.wire > SYN_BYTES
-            && spec.bare().is_none_or(|bare| spec.wire > bare.max(spec.syn()))
             && modes[first] == Mode::Stepped
             && forward.get(1).is_some_and(|&next| takes_early(network, modes, first, next as usize))
             && is_fold(modes[last])
@@ -39,10 +36,7 @@ pub fn answers_ahead(network: &Sketch, feeders: &[Feeder], neighbours: &[Neighbo
                 *uniform.get_or_insert(here) == here
             }
             && keeps_step(transmission(network, first, spec.wire), shortest)
-            && data.iter().all(|&size| transmission(network, first, size) + TOLERANCE < shortest.min(timer))
-            && (spec.options.rfc.is_none()
-                || (data.iter().all(|&size| keeps_step(transmission(network, first, size), shortest))
-                    && acks.iter().all(|&size| ahead(network, last, size) + TOLERANCE < timer)))
+            && data.iter().all(|&size| transmission(network, first, size) + TOLERANCE < shortest.min(MIN_RTO))
     })
 }
 
@@ -54,16 +48,4 @@ fn takes_early(network: &Sketch, modes: &[Mode], link: usize, next: usize) -> bo
         Mode::SteppedPort => !is_ambiguous(network, link, next),
         _ => false,
     }
-}
-
-/// Shortest time for which a sender's timer is set, s; `None` without a lower bound.
-pub fn shortest_timer(spec: &FlowSpec) -> Option<f64> {
-    let Some(settings) = &spec.options.rfc else { return Some(MIN_RTO) };
-    let finds_losses_by_time = settings.rack.on && settings.sack;
-    if settings.pacing.small_queue {
-        return None;
-    }
-    let paces =
-        settings.pacing.on || settings.resume.on || matches!(settings.control, ControlKind::Bbr | ControlKind::Bbr3);
-    (!finds_losses_by_time && !paces).then(|| settings.rto.min.min(rfc::INITIAL_RTO))
 }

@@ -1,12 +1,11 @@
 //! Demotion: links that must be stepped after all because of the order of events.
 
-use super::answers::shortest_timer;
 use super::feeders::{each_hop, sizes, Feeder};
 use super::folds::{origin, DEEPEST_FOLD};
 use super::merges::{common_origins, Common};
 use super::mode::{is_fold, stepped, Mode};
 use super::sketch::Sketch;
-use super::times::{ahead, transmission, TOLERANCE};
+use super::times::{ahead, shortest_timer, transmission, TOLERANCE};
 use earlydrop_net::tcp::ns2::core::MIN_RTO;
 use std::collections::BTreeMap;
 

@@ -53,11 +53,8 @@ pub struct Neighbour {
     pub syn: (u16, u16),
     pub smallest_at_source: u16,
     pub largest_here: u16,
-    /// All packets of a flow but SYNs, and segments without payload, have one size here.
+    /// All packets of a flow but SYNs have one size here.
     pub one_size: bool,
-    /// One of the flows, and whether its ACKs pass here rather than its data.
-    pub flow: u32,
-    pub acks: bool,
     /// SYNs pass here, not only their ACKs.
     pub carries_syns: bool,
     /// A SYN is retransmitted after a timeout: whether the first has certainly left this link by then.
@@ -76,8 +73,6 @@ pub fn neighbours(network: &Sketch) -> Vec<Neighbour> {
         smallest_at_source: u16::MAX,
         largest_here: 0,
         one_size: true,
-        flow: 0,
-        acks: false,
         carries_syns: false,
         syns_apart: true,
         bare: None,
@@ -96,8 +91,7 @@ pub fn neighbours(network: &Sketch) -> Vec<Neighbour> {
             // The answer to a SYN has no SACK blocks.
             at.syn = (size(spec.syn(), source, spec.syn_answer()), size(spec.syn(), hop, spec.syn_answer()));
             at.bare = spec.bare().filter(|_| hop < forward.len()).map(|bytes| (bytes, bytes));
-            at.one_size &= hop < forward.len() || (spec.acks().len() == 1 && spec.options.rfc.is_none());
-            (at.flow, at.acks) = (flow as u32, hop >= forward.len());
+            at.one_size &= spec.options.rfc.is_none() && (hop < forward.len() || spec.acks().len() == 1);
             at.carries_syns |= spec.interval.is_none() && spec.flavour.has_bare_syn() && hop < forward.len();
             at.ends &= hop + 1 == forward.len();
             for (source, here) in [at.data, at.syn].into_iter().chain(at.bare) {

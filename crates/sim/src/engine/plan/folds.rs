@@ -1,10 +1,10 @@
 //! Links with a single source: whether they need no events, and where folds start.
 
-use super::feeders::{sizes, Feeder, Neighbour};
+use super::feeders::{Feeder, Neighbour};
 use super::mode::{is_fold, Mode};
 use super::sketch::Sketch;
 use super::times::{ahead, keeps_step, transmission, TOLERANCE};
-use earlydrop_net::tcp::sizes::{ACK_BYTES, SYN_BYTES};
+use earlydrop_net::tcp::sizes::SYN_BYTES;
 
 /// Longest fold, links: a longer one would lose the order of simultaneous arrivals.
 pub const DEEPEST_FOLD: u8 = 2;
@@ -71,23 +71,14 @@ pub fn alike(network: &Sketch, feeders: &[Feeder], neighbours: &[Neighbour]) -> 
         let Feeder::Link(source) = *feeder else { continue };
         let (at, source) = (&neighbours[link], source as usize);
         let here = (network.links[link].rate_bps, at.data.1);
-        let spec = network.spec(at.flow as usize);
         alike[source] &= at.flows == 1
-            && (at.one_size || spec.options.rfc.is_some())
+            && at.one_size
             && (!at.carries_syns || at.data.1 > at.syn.1)
-            && at.bare.is_none_or(|(_, bare)| at.data.1 > bare)
             && *common[source].get_or_insert(here) == here
             && keeps_step(transmission(network, link, at.data.1), ahead(network, source, SYN_BYTES))
             && [at.data, at.syn]
                 .iter()
-                .chain(&at.bare)
-                .all(|size| transmission(network, link, at.largest_here) + TOLERANCE < ahead(network, source, size.0))
-            && (spec.options.rfc.is_none() || {
-                let (data, acks) = sizes(spec);
-                let shortest = ahead(network, source, ACK_BYTES);
-                let passing = if at.acks { acks } else { data };
-                passing.iter().all(|&size| keeps_step(transmission(network, link, size), shortest))
-            });
+                .all(|size| transmission(network, link, at.largest_here) + TOLERANCE < ahead(network, source, size.0));
     }
     alike
 }

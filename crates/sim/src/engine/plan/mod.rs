@@ -41,8 +41,6 @@ pub struct Plan {
     pub early: Vec<(u32, Early)>,
     /// By link: whether there is a pause before every packet.
     pub apart: Vec<bool>,
-    /// By fold or own link where packets may wait: the size of a full segment, bytes; 0 if ACKs of several sizes pass.
-    pub full: Vec<u16>,
     /// Whether senders process ACKs ahead of time; their own links are then analytic.
     pub answers_ahead: bool,
 }
@@ -53,7 +51,7 @@ impl Plan {
         let mode = |link: &LinkSpec| if link.port.is_some() { Mode::SteppedPort } else { Mode::Stepped };
         let modes: Vec<Mode> = network.links.iter().map(mode).collect();
         let links = modes.len();
-        Plan { apart: vec![false; links], full: vec![0; links], modes, early: Vec::new(), answers_ahead: false }
+        Plan { apart: vec![false; links], modes, early: Vec::new(), answers_ahead: false }
     }
 
     /// Analytic where the graph allows it. `decides_at_enqueue[p]`: the discipline of port p needs no events of its
@@ -105,8 +103,7 @@ impl Plan {
         if answers_ahead {
             (0..network.flows()).for_each(|flow| modes[network.route(flow).0[0] as usize] = Mode::Own);
         }
-        let full = neighbours.iter().map(|at| if at.one_size { at.data.1 } else { 0 }).collect();
-        Some(Plan { modes, early, apart, full, answers_ahead })
+        Some(Plan { modes, early, apart, answers_ahead })
     }
 
     /// The plan of the whole network; `self` is that of its `sketch`.
@@ -122,7 +119,6 @@ impl Plan {
             modes: links().map(|link| self.modes[link]).collect(),
             early,
             apart: links().map(|link| self.apart[link]).collect(),
-            full: links().map(|link| self.full[link]).collect(),
             answers_ahead: self.answers_ahead,
         }
     }

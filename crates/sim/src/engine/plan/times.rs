@@ -1,6 +1,9 @@
-//! Times at links, and the effect of rounding on them.
+//! Times at links and of timers, and the effect of rounding on them.
 
+use super::super::network::FlowSpec;
 use super::sketch::Sketch;
+use earlydrop_net::tcp::ns2::core::MIN_RTO;
+use earlydrop_net::tcp::rfc::{self, ControlKind};
 
 /// Longer than any run, s.
 pub const LONGEST_RUN: f64 = 1e9;
@@ -29,6 +32,18 @@ pub fn keeps_step(transmission: f64, earliest: f64) -> bool {
     let zeros = (bits | 1 << 52).trailing_zeros();
     let begin = power * (1_u64 << (zeros + 1)) as f64;
     2.0 * begin <= earliest || begin > LONGEST_RUN
+}
+
+/// Shortest time for which a sender's timer is set, s; `None` without a lower bound.
+pub fn shortest_timer(spec: &FlowSpec) -> Option<f64> {
+    let Some(settings) = &spec.options.rfc else { return Some(MIN_RTO) };
+    let finds_losses_by_time = settings.rack.on && settings.sack;
+    if settings.pacing.small_queue {
+        return None;
+    }
+    let paces =
+        settings.pacing.on || settings.resume.on || matches!(settings.control, ControlKind::Bbr | ControlKind::Bbr3);
+    (!finds_losses_by_time && !paces).then(|| settings.rto.min.min(rfc::INITIAL_RTO))
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 //! Analytic links: a segment goes on to its next hop in the same call, through merges also ahead of time.
+#![allow(unsafe_code)]
 
 use super::prefetching::{FAR, NEAR};
 use super::Engine;
@@ -28,7 +29,8 @@ impl<Q: EventQueue> Engine<Q> {
     pub(super) fn forward(&mut self, route: Route, mut segment: Segment, mut hop: Hop) {
         let mut place = route.place(segment.hop());
         loop {
-            let step = self.net.steps[place];
+            // SAFETY: `place` is a hop of the route, and the last one of a route leads to a host, where this returns.
+            let step = unsafe { *self.net.steps.get_unchecked(place) };
             match step.action() {
                 Action::Through => {
                     let (start, cause) = (hop.arrival, hop.start);
@@ -36,8 +38,7 @@ impl<Q: EventQueue> Engine<Q> {
                     hop = Hop { arrival, start, cause, order: hop.order };
                 }
                 Action::Fold => hop = self.relay_fold(route.fold(&step), hop, segment.size()),
-                Action::SlowFold => hop = self.relay_slow_fold(route.fold(&step), hop, &segment, true),
-                Action::MixedFold => hop = self.relay_mixed(route.fold(&step), hop, &segment),
+                Action::SlowFold => hop = self.relay_slow_fold(route.fold(&step), hop, &segment),
                 Action::Receiver => {
                     let Some(ack) = self.receive(segment, hop.arrival, hop.start, 0) else { return };
                     segment = ack;
@@ -81,31 +82,30 @@ impl<Q: EventQueue> Engine<Q> {
     /// A packet that comes by `hop` passes the analytic `link`.
     #[inline(always)]
     pub(super) fn relay(&mut self, link: u32, hop: Hop, bytes: u16) -> Hop {
-        let (start, arrival, cause) = self.net.links[link as usize].wire.relay(hop.arrival, hop.start, bytes);
+        // SAFETY: of a hop.
+        let at = unsafe { self.net.link_unchecked(link) };
+        let (start, arrival, cause) = at.wire.relay(hop.arrival, hop.start, bytes);
         Hop { arrival, start, cause, order: hop.order }
     }
 
     /// The same over a fold.
     #[inline(always)]
     fn relay_fold(&mut self, fold: u32, hop: Hop, bytes: u16) -> Hop {
-        let (at, alike) = self.net.fold(fold);
+        // SAFETY: of a hop.
+        let (at, alike) = unsafe { self.net.fold_unchecked(fold) };
         let (start, arrival, cause) = at.relay(alike, hop.arrival, hop.start, bytes);
         Hop { arrival, start, cause, order: hop.order }
     }
 
     /// The same over a slow fold, where packets may wait.
     #[inline(always)]
-    fn relay_slow_fold(&mut self, fold: u32, hop: Hop, segment: &Segment, one_size: bool) -> Hop {
-        let (at, alike) = self.net.fold(fold);
+    fn relay_slow_fold(&mut self, fold: u32, hop: Hop, segment: &Segment) -> Hop {
+        // SAFETY: of a hop.
+        let (at, alike) = unsafe { self.net.fold_unchecked(fold) };
         let before = at.started;
-        let (start, arrival, chain) = at.pass(alike, segment, hop.arrival, hop.start, one_size);
+        let (start, arrival, chain) = at.pass(alike, segment, hop.arrival, hop.start);
         let cause = if chain > 0 { before } else { hop.start };
         Hop { arrival, start, cause, order: BEHIND_SLOW_FOLD | u64::from(chain) << COUNTER_BITS }
-    }
-
-    #[inline(never)]
-    fn relay_mixed(&mut self, fold: u32, hop: Hop, segment: &Segment) -> Hop {
-        self.relay_slow_fold(fold, hop, segment, false)
     }
 
     /// A sender transmits over its own link, which needs no events.
@@ -113,10 +113,12 @@ impl<Q: EventQueue> Engine<Q> {
     /// Two packets that start simultaneously on two such links are ordered by their chains, then by the events that
     /// started these (`docs/engine.md`, rule 7).
     #[inline(always)]
-    pub(super) fn send_over_own(&mut self, fold: u32, lane: u8, segment: Segment, key: Key, one_size: bool) {
-        let (at, alike) = self.net.fold(fold);
-        let (start, arrival, chain) = at.pass(alike, &segment, key.now, key.scheduled, one_size);
-        let flow = &mut self.net.flows[segment.flow() as usize];
+    pub(super) fn send_over_own(&mut self, fold: u32, lane: u8, segment: Segment, key: Key) {
+        // SAFETY: of a hop.
+        let (at, alike) = unsafe { self.net.fold_unchecked(fold) };
+        let (start, arrival, chain) = at.pass(alike, &segment, key.now, key.scheduled);
+        // SAFETY: the segment's flow, which sends it.
+        let flow = unsafe { self.net.flow_unchecked(segment.flow()) };
         let (cause, number) = if chain > 0 {
             let begin = flow.chain_cause;
             (WAITED | u64::from(chain) << CHAIN_SHIFT | begin >> LOW_BITS, begin << (64 - LOW_BITS) | flow.chain_number)
@@ -133,26 +135,39 @@ impl<Q: EventQueue> Engine<Q> {
 
 /// Merges that packets pass ahead of time.
 impl<Q: EventQueue> Engine<Q> {
-    /// Time before which packets may pass a merge: nothing still to leave the origin can arrive earlier.
+    /// The merge at the row of a link, and the time before which packets may pass it: nothing still to leave the origin
+    /// can arrive earlier.
+    ///
+    /// # Safety
+    /// The row is that of a hop that leads to such a merge.
     #[inline(always)]
-    fn passes_until(&self, merge: &AheadMerge<Q>) -> f64 {
+    unsafe fn merge_unchecked(&mut self, link: u32) -> (&mut AheadMerge<Q>, f64) {
+        // SAFETY: the caller's; the link has the number of its merge, and the merge the row of its origin.
+        let merge = unsafe {
+            let number = self.net.link_unchecked(link).port;
+            self.merges.get_unchecked_mut(number as usize)
+        };
         let latency = if self.opening == 0 { merge.early.latency } else { merge.early.latency_of_syn };
-        self.net.links[merge.early.origin as usize].wire.free + latency
+        // SAFETY: as above.
+        let until = unsafe { self.net.link_unchecked(merge.early.origin) }.wire.free + latency;
+        (merge, until)
     }
 
     /// Whether a packet that arrives at a merge by `hop` may pass immediately.
     #[inline(always)]
-    pub(super) fn may_pass(&self, link: u32, hop: Hop) -> bool {
-        let merge = &self.merges[self.net.links[link as usize].port as usize];
-        hop.arrival < self.passes_until(merge) && merge.first == f64::INFINITY
+    pub(super) fn may_pass(&mut self, link: u32, hop: Hop) -> bool {
+        // SAFETY: of a hop whose action is `Ahead`.
+        let (merge, until) = unsafe { self.merge_unchecked(link) };
+        hop.arrival < until && merge.first == f64::INFINITY
     }
 
     /// Holds a packet until none can arrive before it at a merge. That may release others.
     #[inline(never)]
     pub(super) fn hold(&mut self, link: u32, hop: Hop, segment: Segment) {
         self.counter += 1;
-        let merge = self.net.links[link as usize].port as usize;
-        self.merges[merge].hold(arrival(segment, hop, hop.number(self.counter)));
+        let event = arrival(segment, hop, hop.number(self.counter));
+        // SAFETY: as in `may_pass`.
+        unsafe { self.merge_unchecked(link) }.0.hold(event);
         self.pass_pending(link, hop.start, f64::NEG_INFINITY);
     }
 
@@ -160,26 +175,27 @@ impl<Q: EventQueue> Engine<Q> {
     /// later. For the others schedules an event, unless there is one.
     #[inline(never)]
     fn pass_pending(&mut self, link: u32, scheduled: f64, now: f64) {
-        let merge = self.net.links[link as usize].port as usize;
-        let until = self.passes_until(&self.merges[merge]);
+        // SAFETY: as in `may_pass`; this and an event of this come from `hold`.
+        let (merge, until) = unsafe { (self.net.link_unchecked(link).port as usize, self.merge_unchecked(link).1) };
         loop {
-            let AheadMerge { first, wake, .. } = self.merges[merge];
+            // SAFETY: as above.
+            let held = unsafe { self.merges.get_unchecked_mut(merge) };
+            let first = held.first;
             if first > now && first >= until {
-                if first < wake {
-                    self.merges[merge].wake = first;
+                if first < held.wake {
+                    held.wake = first;
                     let key = Key { now: scheduled, scheduled, number: 0 };
                     self.schedule(first, key, Kind::MergeTurn, link);
                 }
                 return;
             }
-            let merge = &mut self.merges[merge];
-            let Some(held) = merge.release(&mut self.net) else { return };
+            let Some(event) = held.release(&mut self.net) else { return };
             if Q::LARGE {
-                self.net.prefetch_for(merge.upcoming(FAR), merge.upcoming(NEAR));
+                self.net.prefetch_for(held.upcoming(FAR), held.upcoming(NEAR));
             }
-            let (segment, order) = (held.segment, 0);
+            let (segment, order) = (event.segment, 0);
             let hop =
-                Hop { arrival: f64::from_bits(held.time), start: f64::from_bits(held.scheduled), cause: 0.0, order };
+                Hop { arrival: f64::from_bits(event.time), start: f64::from_bits(event.scheduled), cause: 0.0, order };
             let hop = self.relay(link, hop, segment.size());
             let route = self.net.routes.of(segment.flow(), Q::LARGE);
             self.forward(route, segment.at_next_hop(), hop);

@@ -1,4 +1,5 @@
 //! The run loop: what each event does, and each segment at its next hop.
+#![allow(unsafe_code)]
 
 use super::Engine;
 use crate::engine::outcome::Outcome;
@@ -50,7 +51,7 @@ impl<Q: EventQueue> Engine<Q> {
             Kind::Retry => self.on_retry(segment, key),
             Kind::Web => self.on_web_request(segment.flow() as usize, key),
             Kind::Replay => self.on_replay(segment.seq() as usize, key),
-            Kind::Stop => self.net.flows.rows_mut()[segment.flow() as usize].sender.end(),
+            Kind::Stop => self.net.flows[segment.flow() as usize].sender.end(),
             Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
             Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
             Kind::WindowStart => self.start_window(now),
@@ -84,7 +85,8 @@ impl<Q: EventQueue> Engine<Q> {
         let step = self.net.step_of(route, segment.hop());
         match step.action() {
             Action::AtEvent | Action::Ahead => {
-                let at = &self.net.links[step.link as usize];
+                // SAFETY: of a hop.
+                let at = unsafe { self.net.links.get_unchecked(step.link as usize) };
                 // Most events of a network that is run event by event.
                 if at.mode == Mode::Stepped && at.head == NONE && at.is_free(Key { now, scheduled, number }) {
                     return self.transmit(step.link, segment, step.next_lane(), now, scheduled);
@@ -101,7 +103,7 @@ impl<Q: EventQueue> Engine<Q> {
                 self.arrive_at(self.net.step_of(route, ack.hop()), ack, now, scheduled, number);
             }
             // Links without events are next.
-            Action::Receiver | Action::Through | Action::Fold | Action::SlowFold | Action::MixedFold => {
+            Action::Own | Action::Receiver | Action::Through | Action::Fold | Action::SlowFold => {
                 self.forward_from(segment, now, scheduled, 0.0);
             }
             Action::Sink => self.sink(segment, now),
@@ -140,7 +142,8 @@ impl<Q: EventQueue> Engine<Q> {
     fn arrive_at(&mut self, step: Step, mut segment: Segment, now: f64, scheduled: f64, number: u64) {
         let key = Key { now, scheduled, number };
         let link = step.link;
-        let at = &mut self.net.links[link as usize];
+        // SAFETY: of a hop.
+        let at = unsafe { self.net.links.get_unchecked_mut(link as usize) };
         match at.mode {
             Mode::Merge => {
                 let (start, arrival, cause) = at.wire.relay(key.now, key.scheduled, segment.size());

@@ -17,7 +17,7 @@ impl<Q: EventQueue> Engine<Q> {
             mean.unwrap_or(self.net.links[link as usize].wire.rate_bps)
         };
         let (ports, passing) = (std::mem::take(&mut self.net.ports), std::mem::take(&mut self.passing));
-        let ports = ports.into_rows().into_iter().zip(passing).map(|(mut port, passing)| {
+        let ports = ports.into_vec().into_iter().zip(passing).map(|(mut port, passing)| {
             let Recorder { trace, shares, rates, synchronisation, fates, .. } = port.finish(end);
             let (rate_bps, counters, has_average) = (rate(port.link), *port.counters(), port.average().is_some());
             let (groups, parent) = (port.groups(), port.parent());

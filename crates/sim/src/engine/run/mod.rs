@@ -39,7 +39,6 @@ use crate::engine::state::starts::Starts;
 use crate::engine::trace::{TcpFlows, VariableChange};
 use crate::events::{Event, EventQueue, Kind};
 use crate::rates::Rates;
-use crate::table::Table;
 use crate::variation::Variation;
 use earlydrop_net::medium::Medium;
 use earlydrop_net::record::Arrivals;
@@ -68,7 +67,7 @@ pub struct Engine<Q> {
     /// Flows whose data end at a time, s.
     stops: Vec<(u32, f64)>,
     payloads: Payloads,
-    merges: Table<AheadMerge<Q>>,
+    merges: Box<[AheadMerge<Q>]>,
     /// Links with varying rate, loss, jitter or reordering, by rising number.
     media: Vec<(u32, Medium)>,
     losses_by_distance: Vec<u64>,

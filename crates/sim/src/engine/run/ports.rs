@@ -9,7 +9,6 @@ use crate::engine::state::order::Key;
 use crate::engine::state::packets::unpacked;
 use crate::engine::state::recorder::{Recorder, Seen};
 use crate::events::{Event, EventQueue, Kind};
-use crate::table::Table;
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Header, Packet, Time};
 use earlydrop_net::port::{Departure, Next, Observer};
@@ -23,7 +22,7 @@ pub(super) const RELEASE: i32 = 1;
 /// Counts marks, collects drops, and passes everything on to the port's recorder, if it has one.
 struct Counting<'a> {
     recorder: Option<&'a mut Recorder>,
-    arrivals: &'a mut Table<Arrivals>,
+    arrivals: &'a mut [Arrivals],
     dropped: &'a mut Vec<Segment>,
     applications: &'a Applications,
     headers: &'a Headers,
@@ -60,7 +59,7 @@ impl Observer for Counting<'_> {
     #[inline(always)]
     fn marked(&mut self, packet: &Packet, _now: Time) {
         let (segment, _) = unpacked(packet, self.replay.is_some());
-        self.arrivals.rows_mut()[segment.flow() as usize].marks += 1;
+        self.arrivals[segment.flow() as usize].marks += 1;
         self.recorder.iter_mut().for_each(|recorder| recorder.marked(packet.flow as u32));
     }
 

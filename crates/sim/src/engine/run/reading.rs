@@ -54,7 +54,7 @@ pub struct FlowState {
 impl<Q: EventQueue> Engine<Q> {
     /// Port number `port` at `now`, before the events at that time.
     pub fn queue_state(&mut self, port: usize, now: f64) -> QueueState {
-        let port = &mut self.net.ports.rows_mut()[port];
+        let port = &mut self.net.ports[port];
         port.catch_up(now);
         let mut gauges = Vec::new();
         port.gauges(&mut |name, value| gauges.push((name, value)));
@@ -81,8 +81,8 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// Flow number `flow`. Exact if every link is stepped; analytic links may be ahead of the time.
     pub fn flow_state(&self, flow: usize) -> FlowState {
-        let arrivals = &self.net.arrivals.rows()[flow];
-        let sender = &self.net.flows.rows()[flow].sender;
+        let arrivals = &self.net.arrivals[flow];
+        let sender = &self.net.flows[flow].sender;
         let spec = self.specs.kind(flow as u32);
         let tcp = spec.interval.is_none();
         let delivered = match (self.datagrams(flow), self.payloads.counted(flow, spec)) {
@@ -111,7 +111,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// Histogram of the sojourn times at port number `port` up to `now`, see
     /// [`QueueStats::sojourn_histogram`](crate::measure::QueueStats::sojourn_histogram).
     pub fn sojourns(&mut self, port: usize, now: f64) -> Vec<(u64, u64)> {
-        let port = &mut self.net.ports.rows_mut()[port];
+        let port = &mut self.net.ports[port];
         port.catch_up(now);
         port.stats().sojourn_histogram()
     }
@@ -130,12 +130,12 @@ impl<Q: EventQueue> Engine<Q> {
     /// From now on keeps the latest `capacity` packet events at port number `port`.
     pub fn watch(&mut self, port: usize, capacity: usize) {
         let log = PacketLog::new(capacity, self.net.flows.len());
-        self.net.ports.rows_mut()[port].recorder().log = Some(Box::new(log));
+        self.net.ports[port].recorder().log = Some(Box::new(log));
     }
 
     /// The packet events at port number `port`, up to `now`; `None` if they are not watched.
     pub fn packets(&mut self, port: usize, now: f64) -> Option<&mut PacketLog> {
-        let port = &mut self.net.ports.rows_mut()[port];
+        let port = &mut self.net.ports[port];
         port.catch_up(now);
         port.recorder().log.as_deref_mut()
     }
@@ -143,7 +143,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// The discipline of port number `port` goes on as `built`, which is the same with other parameters; whether it
     /// can. If not, nothing changes.
     pub fn change(&mut self, port: usize, now: f64, built: Built) -> bool {
-        let port = &mut self.net.ports.rows_mut()[port];
+        let port = &mut self.net.ports[port];
         port.catch_up(now);
         port.change(built)
     }

@@ -34,7 +34,6 @@ impl<Q: EventQueue> Engine<Q> {
             let header = self.net.flows[flow as usize].header;
             let route = self.net.routes.of(flow, Q::LARGE);
             let first = self.net.steps[route.place(0)];
-            let lane = self.net.step_of(route, 1).lane();
             for i in 0..self.out.segments.len() {
                 let sent = self.out.segments[i];
                 let mut size = header + sent.payload;
@@ -43,11 +42,7 @@ impl<Q: EventQueue> Engine<Q> {
                     size = self.specs.kind(flow).syn();
                 }
                 let segment = Segment::with(flow, sent.seq as i32, born, size, sent.bits);
-                if first.is_senders() {
-                    self.send_over_own(route.fold(&first), lane, segment, key, false);
-                } else {
-                    self.arrive(route.step(first), segment, key);
-                }
+                self.arrive(route.step(first), segment, key);
             }
             self.out.segments.clear();
         }

@@ -57,7 +57,7 @@ impl<Q: EventQueue> Engine<Q> {
             }
         }
         for (values, &flow) in series.cwnd.iter_mut().zip(&self.settings.cwnd_flows) {
-            values.push(self.net.flows.rows()[flow as usize].sender.cwnd());
+            values.push(self.net.flows[flow as usize].sender.cwnd());
         }
         let interval = self.settings.series.unwrap_or(f64::INFINITY);
         self.counter += 1;

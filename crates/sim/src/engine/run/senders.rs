@@ -1,7 +1,9 @@
 //! Senders: the ACKs they process, at events or ahead of time, what they send, and their timers.
+#![allow(unsafe_code)]
 
 use super::Engine;
 use crate::engine::state::order::{Hop, Key, BEHIND_SLOW_FOLD};
+use crate::engine::state::routes::Action;
 use crate::engine::trace::VariableChange;
 use crate::events::EventQueue;
 use crate::shares;
@@ -20,7 +22,8 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(never)]
     pub(super) fn answer_at(&mut self, segment: Segment, now: f64, scheduled: f64, number: u64) {
         let key = Key { now, scheduled, number };
-        let Sender::Ns2(sender) = &mut self.net.flows[segment.flow() as usize].sender else {
+        // SAFETY: a segment has the number of its flow.
+        let Sender::Ns2(sender) = &mut unsafe { self.net.flow_unchecked(segment.flow()) }.sender else {
             return self.answer_rfc(segment, now, scheduled, number);
         };
         let opening = sender.core.ack < 0;
@@ -48,7 +51,8 @@ impl<Q: EventQueue> Engine<Q> {
     /// not expire before. Never while a connection opens, which other flows must not see before its time.
     #[inline(always)]
     pub(super) fn may_answer(&self, segment: &Segment, hop: Hop) -> bool {
-        let flow = &self.net.flows[segment.flow() as usize];
+        // SAFETY: a segment has the number of its flow.
+        let flow = unsafe { self.net.flows.get_unchecked(segment.flow() as usize) };
         hop.order & !BEHIND_SLOW_FOLD == 0
             && flow.acks_coming == 0
             && hop.arrival < flow.deadline
@@ -65,9 +69,10 @@ impl<Q: EventQueue> Engine<Q> {
         if !self.out.segments.is_empty() {
             let born = Segment::stamp(key.now, self.ticks_per_second);
             let route = self.net.routes.of(flow, Q::LARGE);
-            let first = self.net.steps[route.place(0)];
+            // SAFETY: a flow has a route, which has a first hop.
+            let (first, wire) =
+                unsafe { (*self.net.steps.get_unchecked(route.place(0)), self.net.flow_unchecked(flow).wire) };
             let lane = self.net.step_of(route, 1).lane();
-            let wire = self.net.flows[flow as usize].wire;
             for i in 0..self.out.segments.len() {
                 let sent = self.out.segments[i];
                 let mut size = wire;
@@ -76,8 +81,8 @@ impl<Q: EventQueue> Engine<Q> {
                     size = self.specs.kind(flow).syn();
                 }
                 let segment = Segment::with(flow, sent.seq as i32, born, size, sent.bits);
-                if first.is_senders() {
-                    self.send_over_own(route.fold(&first), lane, segment, key, true);
+                if first.action() == Action::Own {
+                    self.send_over_own(route.fold(&first), lane, segment, key);
                 } else {
                     self.arrive(route.step(first), segment, key);
                 }
@@ -104,7 +109,8 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(always)]
     fn arm_timer(&mut self, flow: u32, key: Key, delay: f64) {
         self.counter += 1;
-        let state = &mut self.net.flows[flow as usize];
+        // SAFETY: the flow whose sender has answered.
+        let state = unsafe { self.net.flow_unchecked(flow) };
         state.deadline = key.now + delay;
         state.armed_at = key.now;
         state.armed_cause = key.scheduled;

@@ -221,7 +221,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.round_trips = vec![shares::histogram(); entries];
         }
         if let Some(flow) = self.settings.trace_flow {
-            self.net.flows.rows_mut()[flow as usize].sender.trace(true);
+            self.net.flows[flow as usize].sender.trace(true);
         }
         self.starts = Starts::new(self.specs.starts(), self.settings.duration, self.counter + 1);
         self.counter += self.net.flows.len() as u64;

@@ -5,7 +5,6 @@ use crate::engine::network::LinkSpec;
 use crate::engine::plan::Mode;
 use earlydrop_aqm::Time;
 use earlydrop_net::segment::SYN;
-use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::{Segment, Wire};
 
 /// Index of no port, slot or application.
@@ -49,26 +48,16 @@ pub struct Alike {
     pub rate_bps: f64,
     /// Propagation delay, s.
     pub delay_s: f64,
-    /// Size of a full segment, bytes; 0 if ACKs of several sizes pass.
-    pub full: u32,
 }
 
 /// The chain: the order of a packet among those that start simultaneously on links that are alike (`docs/engine.md`,
 /// rules 7 and 8), lower first. It is 0 if the packet has not waited. Else it is the number of transmissions before it
-/// without a pause (23 bits); above these a bit if a short segment was among them, after which the number counts down
-/// the ones since; and above it 8 bits for what rounding has made equal, all set behind a short segment, which decides
-/// before all that was earlier. Where ACKs of several sizes pass, the sizes of
-/// the last six replace the number: the last in the highest bits, and larger sizes as lower values.
+/// without a pause (23 bits); above these a bit if a SYN was among them; and above it 8 bits for what rounding has made
+/// equal, all set behind a SYN.
 pub type Chain = u32;
-const AFTER_SHORT: Chain = 1 << 23;
-const COUNT: Chain = AFTER_SHORT - 1;
+const COUNT: Chain = (1 << 23) - 1;
+const BEHIND_SYN: Chain = !COUNT;
 const ROUNDING_SHIFT: u32 = 24;
-const ORDER: Chain = (1 << ROUNDING_SHIFT) - 1;
-const BEHIND_SHORT: Chain = !COUNT;
-/// Of a size: bits, and bytes per step.
-const SIZE_BITS: u32 = 4;
-const SIZE_STEP: u32 = 4;
-const SIZES: u32 = (1 << SIZE_BITS) - 1;
 
 impl Link {
     /// Whether a port is in front of it.
@@ -90,9 +79,9 @@ impl Link {
 }
 
 impl Alike {
-    /// Of this link, with a full segment of so many bytes.
-    pub fn of(link: &LinkSpec, full: u32) -> Self {
-        Alike { rate_bps: link.rate_bps, delay_s: link.delay_s, full }
+    /// Of this link.
+    pub fn of(link: &LinkSpec) -> Self {
+        Alike { rate_bps: link.rate_bps, delay_s: link.delay_s }
     }
 }
 
@@ -118,33 +107,14 @@ impl Fold {
 
     /// A packet is ready for a slow fold or own link at `ready`, by an event scheduled at `scheduled`; returns its
     /// start, arrival and chain.
-    ///
-    /// `one_size`: all packets but SYNs have one size.
     #[inline(always)]
-    pub fn pass(
-        &mut self,
-        alike: &Alike,
-        segment: &Segment,
-        ready: f64,
-        scheduled: f64,
-        one_size: bool,
-    ) -> (f64, f64, Chain) {
+    pub fn pass(&mut self, alike: &Alike, segment: &Segment, ready: f64, scheduled: f64) -> (f64, f64, Chain) {
         let mut wire = self.wire(alike);
         let (start, chain) = if wire.waits(ready, scheduled) { (wire.free, self.chain) } else { (ready, 0) };
         let arrival = wire.send(start, segment.size());
         (self.free, self.started) = (wire.free, wire.started);
         let next = chain + u32::from(chain & COUNT != COUNT);
-        self.chain = if one_size {
-            if segment.bits() & SYN != 0 {
-                next | BEHIND_SHORT
-            } else {
-                next
-            }
-        } else if (u32::from(segment.size()) ^ alike.full) | (chain & AFTER_SHORT) == 0 {
-            next
-        } else {
-            behind(chain, segment.size(), alike.full)
-        };
+        self.chain = if segment.bits() & SYN != 0 { next | BEHIND_SYN } else { next };
         if (wire.free.to_bits() ^ start.to_bits()) >> 52 != 0 {
             self.note_rounding(wire.transmission(segment.size()));
         }
@@ -166,42 +136,5 @@ impl Fold {
         let before = self.chain >> ROUNDING_SHIFT;
         let rest = self.chain & ((1 << ROUNDING_SHIFT) - 1);
         self.chain = (side << 6 | before >> 2) << ROUNDING_SHIFT | rest;
-    }
-}
-
-/// The chain of the packet behind a segment of `bytes` with the chain `chain`, at a link whose full segments have
-/// `full` bytes (0: ACKs of several sizes pass), if that segment or one before it was not full.
-#[inline(never)]
-fn behind(chain: Chain, bytes: u16, full: u32) -> Chain {
-    if full == 0 {
-        let size = SIZES - (u32::from(bytes.saturating_sub(ACK_BYTES)) / SIZE_STEP).min(SIZES - 1);
-        chain & !ORDER | size << (ROUNDING_SHIFT - SIZE_BITS) | (chain & ORDER) >> SIZE_BITS
-    } else if u32::from(bytes) < full {
-        BEHIND_SHORT | COUNT
-    } else {
-        chain - u32::from(chain & COUNT != 0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_waits_behind_packets_of_several_sizes() {
-        // In the order of the transmissions before them: none; then by the last one, larger first; then by earlier
-        // ones.
-        let behind_acks = |sizes: &[u16]| sizes.iter().fold(0, |chain, &bytes| behind(chain, bytes, 0));
-        let order: [&[u16]; 9] =
-            [&[], &[76], &[76, 76], &[40, 76], &[68], &[76, 52], &[40], &[76, 40], &[40, 40, 40, 40, 40, 40]];
-        assert!(order.is_sorted_by(|first, next| behind_acks(first) < behind_acks(next)));
-        assert_eq!(behind(5 << ROUNDING_SHIFT, 40, 0) >> ROUNDING_SHIFT, 5, "what rounding has made equal goes before");
-        // Behind a short segment last, and of these the longer chain first.
-        let full = 1000;
-        let first = behind(3, 40, full);
-        let second = behind(first, 1000, full);
-        assert!(COUNT < second && second < first);
-        let rounded = 0b10_10_10_10 << ROUNDING_SHIFT | 3;
-        assert!(rounded < second, "what was earlier than a short segment does not count");
     }
 }

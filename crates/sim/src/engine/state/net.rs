@@ -1,4 +1,5 @@
 //! Links, routes and flows in the form that every event needs: senders and receivers with their timers, counters.
+#![allow(unsafe_code)]
 
 use super::hosts::stamped_ack;
 use super::link::{Alike, Fold, Link};
@@ -8,25 +9,24 @@ use super::routes::{Lag, Route, Routes, Step, TimesToLive};
 use crate::engine::network::{FlowSettings, FlowSpec};
 use crate::events::{Event, Kind};
 use crate::prefetch::{prefetch, prefetch_rows};
-use crate::table::Table;
 use earlydrop_net::tcp::{Receiver, Sender};
 use earlydrop_net::{Segment, Wire};
 
 /// Links, routes, flows and ports: what the event queue may look at ahead of time.
 pub struct Net {
     /// Links with events.
-    pub links: Table<Link>,
+    pub links: Box<[Link]>,
     /// Links without, and what they have in common.
-    pub folds: Table<Fold>,
-    pub alike: Table<Alike>,
+    pub folds: Box<[Fold]>,
+    pub alike: Box<[Alike]>,
     pub routes: Routes,
-    pub steps: Table<Step>,
+    pub steps: Box<[Step]>,
     /// By hop, as `steps`.
-    pub lags: Table<Lag>,
+    pub lags: Box<[Lag]>,
     pub times_to_live: TimesToLive,
-    pub flows: Table<Flow>,
-    pub arrivals: Table<Arrivals>,
-    pub ports: Table<Port>,
+    pub flows: Box<[Flow]>,
+    pub arrivals: Box<[Arrivals]>,
+    pub ports: Box<[Port]>,
     /// For prefetching with many queues: port or `NONE` by link, and the address of its discipline by port. Small
     /// enough to stay in the cache.
     pub port_of: Vec<u32>,
@@ -52,7 +52,8 @@ impl Net {
     /// The same with a known route.
     #[inline(always)]
     pub fn step_of(&self, route: Route, hop: usize) -> Step {
-        route.step(self.steps[route.place(hop)])
+        // SAFETY: a segment's hop is one of its flow's route, which ends at a host; `must_know` tests those from a queue.
+        route.step(unsafe { *self.steps.get_unchecked(route.place(hop)) })
     }
 
     /// A queue, which may be another's code, gave `segment` back. Everything behind it takes the numbers in it as they
@@ -75,7 +76,8 @@ impl Net {
     /// waits.
     #[inline(always)]
     pub fn passed(&self, route: Route, place: usize, size: u16, start: f64) -> f64 {
-        let lag = self.lags[place];
+        // SAFETY: `lags` is as long as `steps`, where the caller has found `place`.
+        let lag = unsafe { *self.lags.get_unchecked(place) };
         if lag.size == size {
             return start + lag.seconds;
         }
@@ -83,12 +85,38 @@ impl Net {
         Wire::new(alike.rate_bps, alike.delay_s).arrival(start, size)
     }
 
-    /// A link without events.
+    /// A link with events, without comparing its row with their number.
+    ///
+    /// # Safety
+    /// The row is that of a hop, or of a merge's origin.
     #[inline(always)]
-    pub fn fold(&mut self, row: u32) -> (&mut Fold, &Alike) {
-        let fold = &mut self.folds[row as usize];
-        let alike = &self.alike[fold.alike as usize];
-        (fold, alike)
+    pub unsafe fn link_unchecked(&mut self, row: u32) -> &mut Link {
+        // SAFETY: the plan has given it to a link.
+        unsafe { self.links.get_unchecked_mut(row as usize) }
+    }
+
+    /// The same for a link without events.
+    ///
+    /// # Safety
+    /// The row is that of a hop.
+    #[inline(always)]
+    pub unsafe fn fold_unchecked(&mut self, row: u32) -> (&mut Fold, &Alike) {
+        // SAFETY: the plan has given it to a link, and each link a row of what it has in common with others.
+        unsafe {
+            let fold = self.folds.get_unchecked_mut(row as usize);
+            let alike = self.alike.get_unchecked(fold.alike as usize);
+            (fold, alike)
+        }
+    }
+
+    /// The same for the state of a flow.
+    ///
+    /// # Safety
+    /// There is such a flow.
+    #[inline(always)]
+    pub unsafe fn flow_unchecked(&mut self, flow: u32) -> &mut Flow {
+        // SAFETY: the caller's.
+        unsafe { self.flows.get_unchecked_mut(flow as usize) }
     }
 
     /// Prefetches all state of a flow. Its own links are adjacent if the network was built that way.

@@ -1,4 +1,5 @@
 //! Routes: the hops of every flow.
+#![allow(unsafe_code)]
 
 use super::rows::Rows;
 use crate::engine::network::{LinkSpec, Network, TtlOption};
@@ -6,7 +7,6 @@ use crate::engine::plan::{Mode, Plan};
 use crate::engine::settings::Settings;
 use crate::pages::space;
 use crate::prefetch::prefetch;
-use crate::table::Table;
 use earlydrop_net::tcp::sizes::ACK_BYTES;
 use earlydrop_net::Wire;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub struct Route {
 pub struct Routes {
     /// Of each flow; in a large network of the first one alone, if the others follow from it: it saves a table out of the
     /// cache.
-    rows: Table<Route>,
+    rows: Box<[Route]>,
     follow: bool,
 }
 
@@ -49,7 +49,9 @@ impl Routes {
         if large && self.follow {
             self.rows[0].further(flow)
         } else {
-            self.rows[flow as usize]
+            // SAFETY: segments, events and hops have the numbers of flows that there are; `must_know` tests those from a
+            // queue.
+            unsafe { *self.rows.get_unchecked(flow as usize) }
         }
     }
 
@@ -118,8 +120,8 @@ pub struct Step {
     /// The row of the link, or [`NO_LINK`]; with [`OWN`] it counts from the flow's first.
     pub link: u32,
     /// From the lowest bit on: time to live (8 bits), links behind it (8), time-to-live option of its packets
-    /// ([`INITIAL`], [`LAST`]), lane of its event (2), lane of the next hop's event (2), class of the flow's packets (4),
-    /// whether the link is a sender's own without events ([`SENDERS`]); in the highest four the action.
+    /// ([`INITIAL`], [`LAST`]), lane of its event (2), lane of the next hop's event (2), class of the flow's packets (4);
+    /// in the highest four the action.
     what: u32,
 }
 
@@ -142,14 +144,14 @@ impl Lag {
 pub enum Action {
     /// Arrives at the link by an event.
     AtEvent,
+    /// Leaves its sender over the sender's own link, which needs no events.
+    Own,
     /// Passes the link in the same call; no packet can meet another there.
     Through,
     /// Passes the link in the same call.
     Fold,
     /// The same, where packets may wait.
     SlowFold,
-    /// The same, where they have several sizes.
-    MixedFold,
     /// Passes the link in the same call if nothing can come before it, else as soon as nothing can.
     Ahead,
     /// Reaches the receiver by an event.
@@ -188,7 +190,6 @@ pub const LAST: u32 = 1 << 17;
 const LANE: u32 = 18;
 const NEXT_LANE: u32 = 20;
 const CLASS: u32 = 22;
-const SENDERS: u32 = 1 << 26;
 const ACTION: u32 = 28;
 
 impl Step {
@@ -204,10 +205,10 @@ impl Step {
     pub fn action(&self) -> Action {
         match self.what >> ACTION {
             0 => Action::AtEvent,
-            1 => Action::Through,
-            2 => Action::Fold,
-            3 => Action::SlowFold,
-            4 => Action::MixedFold,
+            1 => Action::Own,
+            2 => Action::Through,
+            3 => Action::Fold,
+            4 => Action::SlowFold,
             5 => Action::Ahead,
             6 => Action::ReceiverAtEvent,
             7 => Action::Receiver,
@@ -245,12 +246,6 @@ impl Step {
         (self.what >> CLASS) as u8 & 15
     }
 
-    /// Whether the link is a sender's own without events, a fold.
-    #[inline(always)]
-    pub fn is_senders(&self) -> bool {
-        self.what & SENDERS != 0
-    }
-
     /// Lane of its event.
     #[inline(always)]
     pub fn lane(&self) -> u8 {
@@ -266,12 +261,9 @@ impl Step {
 
 /// Gives the hops of a route lanes in round robin. Segments enter their first link without an event.
 fn give_lanes(steps: &mut [Step]) {
-    use Action::{Ahead, Expired, Fold, MixedFold, Receiver, RecordedSink, Sink, SlowFold, Through};
+    use Action::{Ahead, Expired, Fold, Receiver, RecordedSink, Sink, SlowFold, Through};
     let at_event = |step: &&mut Step| {
-        !matches!(
-            step.action(),
-            Through | Fold | SlowFold | MixedFold | Ahead | Receiver | Sink | RecordedSink | Expired
-        )
+        !matches!(step.action(), Through | Fold | SlowFold | Ahead | Receiver | Sink | RecordedSink | Expired)
     };
     let events = steps[1..].iter_mut().filter(at_event).count();
     for (seen, step) in steps[1..].iter_mut().filter(at_event).enumerate() {
@@ -316,8 +308,8 @@ pub fn routes(
             let action = match plan.modes[link as usize] {
                 Mode::Fold if plan.apart[link as usize] => Action::Through,
                 Mode::Fold => Action::Fold,
-                Mode::SlowFold if network.spec(flow).options.rfc.is_some() => Action::MixedFold,
                 Mode::SlowFold => Action::SlowFold,
+                Mode::Own => Action::Own,
                 Mode::Merge if plan.early(link).is_some() => Action::Ahead,
                 _ => Action::AtEvent,
             };
@@ -326,7 +318,6 @@ pub fn routes(
             // A row that flows share may be before the flow's own.
             let own = own_links.contains(&link) && row >= from;
             let row = if own { OWN | (row - from) } else { row };
-            let tells = if plan.modes[link as usize] == Mode::Own { tells | SENDERS } else { tells };
             Step::new(row, action, time.initial - made as u8, made as u8, tells, class)
         };
         let host = |action| Step::new(NO_LINK, action, 0, 0, 0, 0);
@@ -389,7 +380,7 @@ pub fn routes(
 
 /// Time to live at the sender and at the receiver, by flow; one row where all flows have the same.
 pub struct TimesToLive {
-    rows: Table<(u8, u8)>,
+    rows: Box<[(u8, u8)]>,
     mask: usize,
 }
 
@@ -403,7 +394,8 @@ impl TimesToLive {
 
     #[inline(always)]
     pub fn of(&self, flow: u32) -> (u8, u8) {
-        self.rows[flow as usize & self.mask]
+        // SAFETY: as in `Routes::of`.
+        unsafe { *self.rows.get_unchecked(flow as usize & self.mask) }
     }
 }
 

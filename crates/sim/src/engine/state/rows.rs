@@ -52,7 +52,7 @@ impl Rows {
         let watched = small_queue_links(network);
         // Rows that links share come first, so that those of single links may follow from the number of the flow.
         for index in (0..folds.len()).filter(|&index| plan.modes[index] == Mode::Fold && plan.apart[index]) {
-            let kind = kinds.of(Alike::of(&network.links[index], 0), &mut made.alike);
+            let kind = kinds.of(Alike::of(&network.links[index]), &mut made.alike);
             of[index] = kinds.shared(kind, &mut made.folds).unwrap_or(NONE);
         }
         for (index, (link, &mode)) in network.links.iter().zip(&plan.modes).enumerate() {
@@ -60,9 +60,8 @@ impl Rows {
                 continue;
             }
             if folds[index] {
-                let full = if mode == Mode::Fold { 0 } else { u32::from(plan.full[index]) };
                 of[index] = made.folds.len() as u32;
-                made.folds.push(Fold::new(kinds.of(Alike::of(link, full), &mut made.alike)));
+                made.folds.push(Fold::new(kinds.of(Alike::of(link), &mut made.alike)));
                 continue;
             }
             let early = plan.early(index as u32).filter(|_| link.port.is_none());
@@ -96,14 +95,14 @@ fn small_queue_links(network: &Network) -> BTreeSet<u32> {
 /// What links without events have in common, and the rows that links without state share.
 #[derive(Default)]
 struct Kinds {
-    known: BTreeMap<(u64, u64, u32), u32>,
+    known: BTreeMap<(u64, u64), u32>,
     shared: BTreeMap<u32, u32>,
 }
 
 impl Kinds {
     /// The row of `alike`, which is added if it is new.
     fn of(&mut self, alike: Alike, all: &mut Vec<Alike>) -> u32 {
-        let key = (alike.rate_bps.to_bits(), alike.delay_s.to_bits(), alike.full);
+        let key = (alike.rate_bps.to_bits(), alike.delay_s.to_bits());
         *self.known.entry(key).or_insert_with(|| {
             all.push(alike);
             all.len() as u32 - 1

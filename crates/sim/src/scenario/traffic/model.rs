@@ -269,11 +269,6 @@ pub struct TcpSpec {
 }
 
 impl TcpSpec {
-    /// Its stack, and the options that differ from it: the shortest description of what it does.
-    pub fn shortest(&self) -> (&'static str, serde_json::Value) {
-        super::stacks::shortest(self)
-    }
-
     /// Whether its data are ECN-capable.
     pub fn sends_ecn(&self) -> bool {
         self.options.rfc.as_ref().map_or(self.options.ecn, |settings| super::rfc::ecn(settings))

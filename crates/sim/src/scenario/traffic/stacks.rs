@@ -55,16 +55,18 @@ fn values(stack: &'static stacks::Stack, tcp: &str) -> Json {
     all.into()
 }
 
-/// The shortest description of a traffic entry's TCP: a stack, and the options that differ from it.
-pub(super) fn shortest(spec: &TcpSpec) -> (&'static str, Json) {
-    let Some(settings) = &spec.options.rfc else { return (stacks::ns2_2_35::STACK.name, json!({})) };
-    let (stack, others): (_, Vec<(&Opt, Value)>) = match spec.stack {
-        Some(stack) => (stack, stacks::besides(stack, settings, spec.tcp.name())),
-        None => stacks::nearest(settings, spec.tcp.name()),
-    };
-    let rules: Map<String, Json> = others
-        .into_iter()
-        .map(|(opt, value)| (opt.key.to_string(), written(&opt.values, value, settings.mss)))
-        .collect();
-    (stack.name, rules.into())
+impl TcpSpec {
+    /// Its stack, and the options that differ from it: the shortest description of what it does.
+    pub fn shortest(&self) -> (&'static str, Json) {
+        let Some(settings) = &self.options.rfc else { return (stacks::ns2_2_35::STACK.name, json!({})) };
+        let (stack, others): (_, Vec<(&Opt, Value)>) = match self.stack {
+            Some(stack) => (stack, stacks::besides(stack, settings, self.tcp.name())),
+            None => stacks::nearest(settings, self.tcp.name()),
+        };
+        let rules: Map<String, Json> = others
+            .into_iter()
+            .map(|(opt, value)| (opt.key.to_string(), written(&opt.values, value, settings.mss)))
+            .collect();
+        (stack.name, rules.into())
+    }
 }

@@ -12,7 +12,6 @@ use super::super::model::{Profile, Tcp};
 use super::super::schemas::{self, reference};
 use super::super::values::list;
 use super::model::TcpSpec;
-use super::stacks::shortest;
 use super::{ns2, packets, rfc};
 use earlydrop_net::tcp::ns2::core::MIN_RTO_MS;
 use earlydrop_net::tcp::rfc::Reading;
@@ -117,7 +116,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
         (Some(stack), Some(field)) => {
             // In full, as `earlydrop check --json` writes it: the stack follows from the options.
             let spec = read_as(fields, tcp, profile(fields, tcp)?, None)?;
-            if shortest(&spec).0 != stack.name {
+            if spec.shortest().0 != stack.name {
                 return Err(field.error("stands beside stack, which says it").allowed("the one or the other"));
             }
             Ok(TcpSpec { stack: named, ..spec })

@@ -11,8 +11,10 @@ use super::ack::Ack;
 use crate::segment::{CWR, ECE, ECT0, SYN};
 
 pub use super::rtt::{INITIAL_RTO, MIN_RTO, MIN_RTO_MS};
-use crate::tcp::{Output, Sent};
+use crate::tcp::output::{Output, Sent};
 
+/// Length of a tick of the RTT clock, s (`tcpTick_`).
+pub(super) const TICK: f64 = 0.01;
 /// Congestion window once the SYN is acknowledged, segments (`windowInit_`).
 const INITIAL_WINDOW: u8 = 2;
 /// The limit of a sender with unlimited data.

@@ -3,7 +3,7 @@
 use super::super::testing::{acks, established, established_from};
 use super::super::{Blocks, Sender};
 use super::*;
-use crate::tcp::Flavour;
+use crate::tcp::flavour::Flavour;
 
 const WITH_ECN: [Flavour; 4] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack];
 

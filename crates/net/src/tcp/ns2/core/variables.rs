@@ -1,8 +1,7 @@
 //! The traced variables of a sender: each setter reports a change if the sender is traced (ns-2's `TracedVar`).
 
-use super::super::rtt::TICK;
-use super::Core;
-use crate::tcp::{Output, Variable};
+use super::{Core, TICK};
+use crate::tcp::output::{Output, Variable};
 
 impl Core {
     #[inline(always)]

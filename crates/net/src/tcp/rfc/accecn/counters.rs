@@ -4,7 +4,8 @@
 use super::FIRST_CEP;
 use crate::segment::{CE, ECT1};
 use crate::tcp::rfc::accecn_option::{padded, place, AccecnOption, FIRST_BYTES, ORDERS};
-use crate::tcp::rfc::wire::{block_bytes, Feedback, STAMP_BYTES};
+use crate::tcp::rfc::header::{block_bytes, STAMP_BYTES};
+use crate::tcp::rfc::wire::Feedback;
 
 /// Marked packets since the last ACK that are acknowledged at once ("n").
 const MOST_UNTOLD: u8 = 2;

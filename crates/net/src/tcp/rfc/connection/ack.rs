@@ -3,6 +3,7 @@
 //! The order is fixed: newly delivered segments, RTT, losses, marks, recovery or growth, timers, sending.
 
 use super::Connection;
+use crate::tcp::output::{Output, Variable};
 use crate::tcp::rfc::accecn::Newly;
 use crate::tcp::rfc::control::Acked;
 use crate::tcp::rfc::losses::LossDetection;
@@ -14,7 +15,6 @@ use crate::tcp::rfc::tlp::Verdict;
 use crate::tcp::rfc::undo::Sends;
 use crate::tcp::rfc::wire::Range;
 use crate::tcp::rfc::wire::{unwrap, Feedback};
-use crate::tcp::{Output, Variable};
 
 /// What an ACK newly delivers.
 pub(super) struct Arrived {
@@ -58,6 +58,19 @@ impl Notes<'_> {
 }
 
 impl Connection {
+    /// The time stamp echoed by the segment that was sent at `time`: when that ACK left the receiver, s.
+    pub fn echo_at(&self, time: f64) -> Option<f64> {
+        self.echoes.as_ref()?.at(time)
+    }
+
+    /// Notes the time stamp of an ACK.
+    pub(super) fn note_ack_stamp(&mut self, now: f64, feedback: &Feedback) {
+        let oldest = self.scoreboard.get(0).map_or(now, |first| first.sent);
+        if let Some(echoes) = &mut self.echoes {
+            echoes.came(now, feedback.sent, oldest);
+        }
+    }
+
     pub(super) fn on_ack(&mut self, now: f64, feedback: &Feedback, out: &mut Output) {
         let Some(ack) = unwrap(feedback.ack, self.first, self.una) else { return };
         if ack > self.next {

@@ -1,12 +1,12 @@
 //! The sender of a connection with data both ways: the passive end of the handshake, and room for the options of the
 //! acknowledgements that data carry ([`Endpoint`](crate::tcp::rfc::Endpoint)).
 
-use super::handshake::State;
+use super::state::State;
 use super::Connection;
 use crate::segment::SYN;
+use crate::tcp::output::{Output, Sent};
 use crate::tcp::rfc::rules::Feedbacks;
 use crate::tcp::rfc::wire::{unwrap, wrap, Feedback};
-use crate::tcp::{Output, Sent};
 
 impl Connection {
     /// Its data carry acknowledgements. The passive end waits for a SYN.

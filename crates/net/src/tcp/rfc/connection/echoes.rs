@@ -3,8 +3,7 @@
 //! Segments do not carry them: what a segment echoes is the newest time stamp that had come when it was sent. So a list
 //! of when ACKs came says it for every segment in flight.
 
-use super::Connection;
-use crate::tcp::rfc::wire::{Feedback, ROUNDED};
+use crate::tcp::rfc::wire::ROUNDED;
 use std::collections::VecDeque;
 
 /// When ACKs came, and their time stamps, s.
@@ -13,7 +12,7 @@ pub(super) struct Echoes(VecDeque<(f64, f64)>);
 
 impl Echoes {
     /// An ACK that left at `sent` comes. What was sent before `oldest` has arrived.
-    fn came(&mut self, now: f64, sent: f64, oldest: f64) {
+    pub fn came(&mut self, now: f64, sent: f64, oldest: f64) {
         while self.0.get(1).is_some_and(|&(came, _)| came < oldest - ROUNDED) {
             self.0.pop_front();
         }
@@ -23,24 +22,9 @@ impl Echoes {
     }
 
     /// What a segment echoes that was sent at this time.
-    fn at(&self, time: f64) -> Option<f64> {
+    pub fn at(&self, time: f64) -> Option<f64> {
         let after = self.0.partition_point(|&(came, _)| came <= time + ROUNDED);
         after.checked_sub(1).map(|last| self.0[last].1)
-    }
-}
-
-impl Connection {
-    /// The time stamp echoed by the segment that was sent at `time`: when that ACK left the receiver, s.
-    pub fn echo_at(&self, time: f64) -> Option<f64> {
-        self.echoes.as_ref()?.at(time)
-    }
-
-    /// Notes the time stamp of an ACK.
-    pub(super) fn note_ack_stamp(&mut self, now: f64, feedback: &Feedback) {
-        let oldest = self.scoreboard.get(0).map_or(now, |first| first.sent);
-        if let Some(echoes) = &mut self.echoes {
-            echoes.came(now, feedback.sent, oldest);
-        }
     }
 }
 

@@ -1,39 +1,13 @@
 //! The handshake: SYN, SYN-ACK, its RTT sample and the agreement on ECN.
 
+use super::state::State;
 use super::Connection;
 use crate::segment::SYN;
+use crate::tcp::output::{Output, Sent, Variable};
 use crate::tcp::rfc::wire::{wrap, Feedback};
-use crate::tcp::{Output, Sent, Variable};
 
 /// Window after a timeout, segments (RFC 5681, 3.1: LW).
 pub(super) const LOSS_WINDOW: f64 = 1.0;
-
-/// State of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    Closed,
-    /// Passive, with data both ways.
-    Listen,
-    SynSent,
-    /// Passive; the SYN-ACK has been sent.
-    SynReceived,
-    Established,
-}
-
-/// The handshake.
-#[derive(Clone, Debug)]
-pub(super) struct Handshake {
-    pub state: State,
-    /// Timeouts of the SYN, and when the timed one was sent, s.
-    timeouts: u32,
-    sent: f64,
-}
-
-impl Handshake {
-    pub fn new() -> Self {
-        Handshake { state: State::Closed, timeouts: 0, sent: 0.0 }
-    }
-}
 
 impl Connection {
     pub(super) fn send_syn(&mut self, now: f64, out: &mut Output) {

@@ -9,6 +9,7 @@ mod quic;
 mod recover;
 mod resume;
 mod send;
+mod state;
 mod timers;
 mod undo;
 mod window;
@@ -31,9 +32,9 @@ use super::undo::Undo;
 use super::usage::Usage;
 use super::vars::Vars;
 use super::wire::{wrap, Feedback};
-use crate::tcp::{Output, Sent, Timer};
+use crate::tcp::output::{Output, Sent, Timer};
 use echoes::Echoes;
-use handshake::{Handshake, State};
+use state::{Handshake, State};
 
 /// The end of the data of an application that never ends: more than a connection can ever carry.
 const ENDLESS: u64 = u64::MAX / 4;

@@ -1,12 +1,12 @@
 //! QUIC's reaction to ACKs and timers (RFC 9002), in place of TCP's: its Appendices A and B, in their order.
 
 use super::Connection;
+use crate::tcp::output::Output;
 use crate::tcp::rfc::accecn::Newly;
 use crate::tcp::rfc::quic::{Lost, Quic, Sent, LEAST_WINDOW, PROBES};
 use crate::tcp::rfc::recovery::Phase;
 use crate::tcp::rfc::scoreboard::Delivered;
 use crate::tcp::rfc::wire::Feedback;
-use crate::tcp::Output;
 
 /// What an ACK newly delivers.
 struct Arrived {

@@ -1,12 +1,12 @@
 //! Reactions to losses and marks: fast recovery, reductions of cwnd, and growth otherwise.
 
 use super::Connection;
+use crate::tcp::output::Output;
 use crate::tcp::rfc::control::{Acked, Window, LEAST_SSTHRESH};
 use crate::tcp::rfc::prr::{Bound, Prr};
 use crate::tcp::rfc::recovery::Phase;
 use crate::tcp::rfc::rules::Base;
 use crate::tcp::rfc::scoreboard::{Record, DUP_THRESH};
-use crate::tcp::Output;
 
 impl Connection {
     /// Whether losses that are known now start a recovery.

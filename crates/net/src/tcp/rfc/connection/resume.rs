@@ -1,9 +1,9 @@
 //! The steps of Careful Resume (RFC 9959), by the names of its paragraphs.
 
 use super::Connection;
+use crate::tcp::output::Output;
 use crate::tcp::rfc::control::{Acked, Window};
 use crate::tcp::rfc::resume::{Saved, Stage};
-use crate::tcp::Output;
 
 impl Connection {
     /// What an earlier connection between the same hosts has shown.

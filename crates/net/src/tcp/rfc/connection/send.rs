@@ -2,6 +2,7 @@
 
 use super::Connection;
 use crate::segment::FIN;
+use crate::tcp::output::{Output, Sent};
 use crate::tcp::rfc::control::Idle;
 use crate::tcp::rfc::quic::PACING_GAIN;
 use crate::tcp::rfc::recovery::Phase;
@@ -10,7 +11,6 @@ use crate::tcp::rfc::scoreboard::Record;
 use crate::tcp::rfc::tso::{Lone, Tso, PAIR};
 use crate::tcp::rfc::usage::Data;
 use crate::tcp::rfc::wire::wrap;
-use crate::tcp::{Output, Sent};
 
 impl Connection {
     /// Sends what cwnd, the receiver's window and the pacing rate allow.

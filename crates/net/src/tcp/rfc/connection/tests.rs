@@ -1,7 +1,7 @@
 use super::super::*;
 use super::*;
 use crate::segment::{CE, FIN};
-use crate::tcp::{Output, Variable};
+use crate::tcp::output::{Output, Variable};
 use earlydrop_aqm::random::Generator;
 
 /// Probabilities of what happens to segments and ACKs on the path.

@@ -1,12 +1,13 @@
 //! The timers: retransmission, RACK's reordering timer, tail loss probes, pacing.
 
-use super::handshake::{State, LOSS_WINDOW};
+use super::handshake::LOSS_WINDOW;
+use super::state::State;
 use super::Connection;
+use crate::tcp::output::Output;
 use crate::tcp::rfc::recovery::Phase;
 use crate::tcp::rfc::rtt::earlier;
 use crate::tcp::rfc::rules::{Base, Restart};
 use crate::tcp::rfc::tlp;
-use crate::tcp::Output;
 
 impl Connection {
     /// The time of [`Timer::At`](crate::tcp::Timer::At) has come.

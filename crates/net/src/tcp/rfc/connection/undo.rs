@@ -3,11 +3,11 @@
 
 use super::ack::Arrived;
 use super::Connection;
+use crate::tcp::output::Output;
 use crate::tcp::rfc::control::Window;
 use crate::tcp::rfc::recovery::Phase;
 use crate::tcp::rfc::undo::Sends;
 use crate::tcp::rfc::wire::Feedback;
-use crate::tcp::Output;
 
 /// Part of cwnd that ssthresh is at least after an undo (Linux, `tcp_current_ssthresh`).
 const REMEMBERED: f64 = 0.75;

@@ -1,8 +1,8 @@
 //! A receive window that moves: its right edge, and probes while it is closed (RFC 9293, 3.8.6.1).
 
 use super::Connection;
+use crate::tcp::output::{Output, Sent};
 use crate::tcp::rfc::wire::{wrap, Feedback, SAME_WINDOW};
-use crate::tcp::{Output, Sent};
 
 impl Connection {
     /// The window of an ACK, whose right edge never moves back. Whether it is all that the ACK tells.

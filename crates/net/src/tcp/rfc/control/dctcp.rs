@@ -2,7 +2,7 @@
 
 use super::slow_start::SlowStart;
 use super::{Acked, Avoidance, Control, NewReno, Window, LEAST_SSTHRESH};
-use crate::tcp::Variable;
+use crate::tcp::output::Variable;
 
 /// Weight of a new sample, `g` (RFC 8257, 4.2).
 pub const G: f64 = 1.0 / 16.0;

@@ -9,7 +9,7 @@
 use super::classic_ecn::ClassicEcn;
 use super::slow_start::SlowStart;
 use super::{Acked, Control, Window, LEAST_SSTHRESH};
-use crate::tcp::Variable;
+use crate::tcp::output::Variable;
 
 /// Gain of the marked fraction's average (`PRAGUE_SHIFT_G`).
 const G: f64 = 1.0 / 16.0;

@@ -4,8 +4,9 @@
 use super::Receiver;
 use crate::segment::CE;
 use crate::tcp::rfc::accecn::Counters;
+use crate::tcp::rfc::header::block_bytes;
 use crate::tcp::rfc::rules::Feedbacks;
-use crate::tcp::rfc::wire::{block_bytes, unwrap, Arrived, Feedback, ROUNDED};
+use crate::tcp::rfc::wire::{unwrap, Arrived, Feedback, ROUNDED};
 
 impl Receiver {
     /// Of the end that sent the first SYN: its answer has come, which agrees on this feedback.

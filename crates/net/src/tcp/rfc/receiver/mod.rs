@@ -2,21 +2,22 @@
 //! 7323), and ECN (RFC 3168, RFC 8257, RFC 9768). [`ack_policy`] decides when they are sent, [`gro`] which segments
 //! come as one.
 //!
-//! The application reads data immediately, so that the offered window is constant, or as [`reading`] says; or the window
+//! The application reads data immediately, so that the offered window is constant, or as [`reader`] says; or the window
 //! is autotuned ([`tuning`]).
 
 mod ack_policy;
 mod both_ways;
 mod gro;
+mod quic;
 mod quick;
-mod reading;
+mod reader;
 mod segment;
 mod settings;
 mod tuning;
 
 use super::accecn::{answered, flags, served, Counters};
 use super::accecn_option::AccecnOption;
-use super::quic::acks::{self, Acks};
+use super::reading::Reading;
 use super::rules::Feedbacks;
 use super::settings::Settings;
 use super::wire::Range;
@@ -25,8 +26,8 @@ use crate::segment::{CE, CWR, FIN, PSH, SYN};
 pub use ack_policy::SACK_WAIT;
 use ack_policy::{AckPolicy, Held, When};
 use gro::Gro;
-use reading::Reader;
-pub use reading::Reading;
+use quic::Acks;
+use reader::Reader;
 use segment::Came;
 pub use settings::ReceiverSettings;
 use tuning::Sizes;
@@ -361,7 +362,7 @@ impl Receiver {
         if !duplicate {
             self.add(data.0, data.1);
         }
-        let packet = acks::Packet {
+        let packet = quic::Packet {
             now: arrived.now,
             sent: arrived.stamp,
             data,
@@ -382,19 +383,19 @@ impl Receiver {
         if self.gro.is_some() {
             // The application lags.
             let answer = match when {
-                acks::When::WithAnother => None,
-                acks::When::After(delay) => {
+                quic::When::WithAnother => None,
+                quic::When::After(delay) => {
                     self.note_ack_at(arrived.now + delay);
                     None
                 }
-                acks::When::Now => Some(self.release(arrived.now)),
+                quic::When::Now => Some(self.release(arrived.now)),
             };
             return self.reply(arrived.now, answer, None);
         }
         match when {
-            acks::When::WithAnother => Reply::Nothing,
-            acks::When::After(delay) => Reply::Later(delay),
-            acks::When::Now => Reply::Now(self.answer_packets(arrived.now)),
+            quic::When::WithAnother => Reply::Nothing,
+            quic::When::After(delay) => Reply::Later(delay),
+            quic::When::Now => Reply::Now(self.answer_packets(arrived.now)),
         }
     }
 

@@ -24,7 +24,7 @@ const LT_BW_MAX_ROUNDS: u32 = 48;
 const LT_MIN_INTERVAL: f64 = 1e-3;
 
 /// A windowed maximum by three estimates (`lib/win_minmax.c`): the largest rate, the largest since, and the largest
-/// since that. The first expires after ten rounds; the second is replaced after a quarter of them, the third after
+/// since that. The first expires after `window` rounds; the second is replaced after a quarter of them, the third after
 /// half. Rates between are not kept, so the exact maximum may be larger.
 #[derive(Clone, Debug, Default)]
 pub struct RunningMax(Option<[(u64, f64); 3]>);
@@ -35,8 +35,8 @@ impl RunningMax {
     }
 
     /// `minmax_running_max`, `minmax_subwin_update`.
-    pub fn update(&mut self, round: u64, rate: f64) {
-        let (window, new) = (super::model::BW_WINDOW, (round, rate));
+    pub fn update(&mut self, round: u64, rate: f64, window: u64) {
+        let new = (round, rate);
         let age = |estimate: (u64, f64)| round - estimate.0;
         let Some(best) = self.0.as_mut().filter(|best| rate < best[0].1 && age(best[2]) <= window) else {
             self.0 = Some([new; 3]);

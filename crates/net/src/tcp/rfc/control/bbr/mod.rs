@@ -15,8 +15,8 @@ mod states;
 mod testing;
 
 use super::{Acked, Control, Idle, Window};
+use crate::tcp::output::Variable;
 use crate::tcp::rfc::rate::Sample;
-use crate::tcp::Variable;
 pub use rules::BbrRules;
 pub use state::Bbr;
 use state::{Mode, HIGH_GAIN, PACING_MARGIN};

@@ -88,7 +88,7 @@ impl BtlBw {
 
     pub fn update(&mut self, round: u64, rate: f64) {
         let rates = match &mut self.filter {
-            MaxFilter::Running(max) => return max.update(round, rate),
+            MaxFilter::Running(max) => return max.update(round, rate, BW_WINDOW),
             MaxFilter::Exact(rates) => rates,
         };
         while rates.back().is_some_and(|&(_, known)| known <= rate) {

@@ -19,7 +19,7 @@ mod tests;
 mod undo;
 
 use super::{Acked, Control, Idle, LostSegment, Window};
-use crate::tcp::Variable;
+use crate::tcp::output::Variable;
 pub use state::Bbr3;
 use state::{State, INITIAL_RTT, MIN_PIPE_CWND, PACING_MARGIN};
 

@@ -1,7 +1,6 @@
 //! BBRv3's parameters, state, and the gains of each state ("Summary of Control Behavior in the State Machine").
 
 use super::signals::WindowedMax;
-use super::undo::Saved;
 
 /// Pacing gain in Startup: the sending rate doubles in a round trip (4 ln 2).
 const STARTUP_PACING_GAIN: f64 = 4.0 * std::f64::consts::LN_2;
@@ -29,6 +28,16 @@ pub enum State {
     ProbeBwRefill,
     ProbeBwUp,
     ProbeRtt,
+}
+
+/// What the first loss of a round trip may change (`undo_state` and others).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Saved {
+    /// The state that losses have ended.
+    pub state: Option<State>,
+    pub(super) bw_shortterm: f64,
+    pub(super) inflight_shortterm: f64,
+    pub(super) inflight_longterm: f64,
 }
 
 impl State {

@@ -1,23 +1,7 @@
 //! Undo of a loss recovery that was spurious ("Updating the Model Upon Detecting a Spurious Loss Recovery").
 
-use super::state::State;
+use super::state::{Saved, State};
 use super::{Bbr3, Window};
-
-/// What the first loss of a round trip may change (`undo_state` and others).
-#[derive(Clone, Copy, Debug)]
-pub struct Saved {
-    /// The state that losses have ended.
-    pub state: Option<State>,
-    bw_shortterm: f64,
-    inflight_shortterm: f64,
-    inflight_longterm: f64,
-}
-
-impl Default for Saved {
-    fn default() -> Self {
-        Saved { state: None, bw_shortterm: 0.0, inflight_shortterm: 0.0, inflight_longterm: 0.0 }
-    }
-}
 
 impl Bbr3 {
     /// `SaveStateUponLoss`, without cwnd.

@@ -2,9 +2,8 @@
 //!
 //! Packets are ordered by their time of sending, then by their data. A gap is one in the data.
 
-use crate::tcp::rfc::receiver::ReceiverSettings;
-use crate::tcp::rfc::wire::Range;
-use crate::tcp::rfc::Feedback;
+use super::settings::ReceiverSettings;
+use crate::tcp::rfc::wire::{Feedback, Range};
 
 /// A packet that has arrived.
 pub struct Packet {

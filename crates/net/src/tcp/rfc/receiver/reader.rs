@@ -4,47 +4,11 @@
 //! buffer at once (3.8.6.2.2); an ACK tells of a window that has doubled by reading (Linux, `tcp_cleanup_rbuf`).
 
 use super::tuning::{Queues, Sizes, Tuning};
-
-/// How an application reads.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reading {
-    /// How fast, bytes/s; infinite: at once.
-    pub rate: f64,
-    /// The period, s; infinite without pauses.
-    pub every: f64,
-    /// How long it pauses at the end of each period, s.
-    pub pause: f64,
-}
-
-impl Reading {
-    /// Seconds of reading up to `time`, s since the start.
-    fn active(&self, time: f64) -> f64 {
-        if self.every == f64::INFINITY {
-            return time;
-        }
-        let (reads, periods) = (self.every - self.pause, (time / self.every).floor());
-        periods * reads + (time - periods * self.every).min(reads)
-    }
-
-    /// When it has read for so many seconds.
-    fn after(&self, active: f64) -> f64 {
-        if self.every == f64::INFINITY {
-            return active;
-        }
-        let reads = self.every - self.pause;
-        let periods = (active / reads).floor();
-        periods * self.every + (active - periods * reads)
-    }
-}
+use crate::tcp::rfc::reading::Reading;
 
 /// A time that is surely after the other, s, however they are rounded; so many bytes too.
 const LATER: f64 = 1e-9;
 const MORE: f64 = 1.0;
-
-impl Reading {
-    /// Reads immediately.
-    pub const AT_ONCE: Reading = Reading { rate: f64::INFINITY, every: f64::INFINITY, pause: 0.0 };
-}
 
 /// The application of a receiver, and the window that it leaves.
 #[derive(Clone, Debug)]

@@ -1,8 +1,6 @@
 //! QUIC's loss detection and the state of its congestion control (RFC 9002): packets in the order of sending, each with a
 //! number of its own, so that an ACK says which transmission has arrived. The connection acts on what is found here
-//! (`connection/quic.rs`); [`acks`] is the receiver's side.
-
-pub mod acks;
+//! (`connection/quic.rs`); `receiver/quic.rs` is the receiver's side.
 
 use super::rto::GRANULARITY;
 use super::rtt::Rtt;
