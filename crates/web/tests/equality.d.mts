@@ -1,4 +1,2 @@
-export function digest(text: string): string;
-export function compared(document: string): string;
-/** Rows of the digest of a result and the scenario, as JSON, that gives it. */
-export function stored(): [string, string][];
+export function differing(results: string[]): { runs: string[][]; columns: string[] };
+export function stored(): string[][];
