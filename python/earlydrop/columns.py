@@ -38,7 +38,7 @@ def _table(**columns: tuple[str, str]) -> dict[str, Column]:
 
 
 def _declared(*parts: str) -> dict[str, Column]:
-    """Columns for the values that the engine declares in these parts of a result document; the first of a name counts."""
+    """Columns for the values that the engine declares in these parts of a result; the first of a name counts."""
     found: dict[str, Column] = {}
     for one in json.loads(_core.result_fields()):
         if one["part"] in parts and one["kind"] != "table":

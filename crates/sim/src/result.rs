@@ -302,11 +302,16 @@ const PARENT: &[Field] = &[
     plain("child_sent_bytes", "B", Number, "their bytes"),
     plain("child_drops", "packets", Loss, "packets that its child dropped"),
     plain("child_marks", "packets", Loss, "packets that its child marked"),
-    plain("classes", "", Table, "a list with one entry a class or station: what was sent, `drops` and `marks`, and more"),
+    plain(
+        "classes",
+        "",
+        Table,
+        "a list with one entry a class or station: what was sent, `drops` and `marks`, and more",
+    ),
     plain("lends", "packets", Number, "of a class: packets by its own rate"),
     plain("borrows", "packets", Number, "of a class: packets by a borrowed rate"),
     plain("aggregates", "", Number, "of a station: its aggregates"),
-    plain("airtime_ms", "ms", Number, "of a station: its time on air"),
+    plain("airtime_ms", "ms", Delay, "of a station: its time on air"),
 ];
 
 /// Of a queue with `record.delay_histogram`.

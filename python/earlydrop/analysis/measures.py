@@ -113,6 +113,7 @@ NUMBER = KINDS["number"]
 SCATTER = KINDS["spread"].margin
 """For how much the levels of an axis differ, whatever the measure."""
 
+
 class FieldError(EarlydropError):
     """A field that no part of a result document has."""
 

@@ -84,6 +84,11 @@ impl Stored {
         Stored { columns: text.lines().map(|line| column(line).expect("digest and column")).collect() }
     }
 
+    /// Whether there is a column of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| column.0 == name)
+    }
+
     /// The digest of a run.
     pub fn digest(&self, run: &Columns) -> u64 {
         let listed = self.columns.iter().filter(|(_, _, alone)| !alone);
