@@ -125,7 +125,9 @@ def main() -> int:
         _run(*sim, "--lib", "the_table_is_what", "--", "--include-ignored", EARLYDROP_BLESS="add")
         _run(python, "tools/surface.py", "--write")
         print(f"new: {', '.join(new)}; its tests:", flush=True)
-        _run("cargo", "test", "--quiet", "-p", "earlydrop-aqm", "--lib", "--test", "properties", "--test", "idle_timers")
+        _run(
+            "cargo", "test", "--quiet", "-p", "earlydrop-aqm", "--lib", "--test", "properties", "--test", "idle_timers"
+        )
         _run(*sim, "--test", "golden", "--lib", "vectors")
         _run(python, "-m", "pytest", "-q", *(f"python/tests/test_{name}.py" for name in PYTHON_TESTS))
     except subprocess.CalledProcessError as error:

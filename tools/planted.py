@@ -1,5 +1,5 @@
-"""Adds the discipline of docs/design.md to a copy of the checkout, in target/planted, by hand where a hand is needed: its
-file and its line. Then `make pages` there must do all the rest, and its tests pass. A second `make pages` changes nothing.
+"""Adds the discipline of docs/design.md to a copy of the checkout, in target/planted, as a hand does: its file and its
+line. Then `make pages` there must do all the rest, its tests must pass, and a second `make pages` changes nothing.
 
 python tools/planted.py         a quarter of an hour: everything is built anew
 """
