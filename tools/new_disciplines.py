@@ -45,9 +45,20 @@ COLUMNS = {
     ),
 }
 """What the league's table shows of each experiment, and of a level of its load: measures, and how they are written."""
-COUNTED = ("README.md", "python/README.md", "CHANGELOG.md")
+COUNTED = ("README.md", "docs/README.md", "python/README.md", "CHANGELOG.md")
 """Pages that say how many disciplines there are."""
-PYTHON_TESTS = ("disciplines", "decisions", "studies_of_ours", "study_rfc7928", "vectors", "python", "surface")
+PYTHON_TESTS = (
+    "disciplines",
+    "decisions",
+    "new_disciplines",
+    "pages",
+    "pgo",
+    "python",
+    "studies_of_ours",
+    "study_rfc7928",
+    "surface",
+    "vectors",
+)
 
 
 def titles() -> dict[str, str]:
@@ -93,7 +104,8 @@ def add_to_league(place: Path = LEAGUE) -> list[str]:
 
 def counted(text: str) -> str:
     """A page with the number of disciplines in each place that says it."""
-    return re.sub(r"\b\d+ queue disciplines", f"{len(json.loads(_core.catalogue()))} queue disciplines", text)
+    places = r"\b\d+(?= queue disciplines)|(?<=\[)\d+(?=\]\(aqms/README\.md\))"
+    return re.sub(places, str(len(json.loads(_core.catalogue()))), text)
 
 
 def _run(*command: str, **environment: str) -> None:
@@ -128,7 +140,8 @@ def main() -> int:
         _run(
             "cargo", "test", "--quiet", "-p", "earlydrop-aqm", "--lib", "--test", "properties", "--test", "idle_timers"
         )
-        _run(*sim, "--test", "golden", "--lib", "vectors")
+        _run(*sim, "--test", "golden")
+        _run(*sim, "--lib", "vectors")
         _run(python, "-m", "pytest", "-q", *(f"python/tests/test_{name}.py" for name in PYTHON_TESTS))
     except subprocess.CalledProcessError as error:
         return error.returncode
