@@ -1,4 +1,4 @@
-//! Fields of result documents, each declared once, as a row. From the row follow its place in documents, the columns of
+//! Fields of result documents, each declared once, as a row; `table` stands there for the kind of what is no value. From the row follow its place in documents, the columns of
 //! tables and their dictionary, its line in the documentation, and the kind of measure with its margin.
 
 use serde_json::{json, Map, Value};
@@ -45,8 +45,8 @@ impl Kind {
     }
 }
 
-/// A field; `F` is the function that reads its value, or nothing for what is more than a value.
-pub struct Field<F = ()> {
+/// A field; `F` is the function that reads its value.
+pub struct Field<F> {
     /// Its name in documents, with its unit.
     pub name: &'static str,
     unit: &'static str,
@@ -61,9 +61,13 @@ pub const fn field<F>(name: &'static str, unit: &'static str, kind: Kind, about:
     Field { name, unit, kind, about, of }
 }
 
-/// A field that is written by code of its own.
-pub const fn plain(name: &'static str, unit: &'static str, kind: Kind, about: &'static str) -> Field {
-    field(name, unit, kind, about, ())
+/// Rows of fields that are written by code of their own, because they are tables or stand in lists: `fields.tsv`.
+pub fn tables() -> Vec<Value> {
+    let row = |line: &str| {
+        let [part, name, unit, kind, about]: [&str; 5] = line.split('\t').collect::<Vec<_>>().try_into().ok()?;
+        Some(json!({ "part": part, "name": name, "unit": unit, "kind": kind, "about": about }))
+    };
+    include_str!("fields.tsv").lines().filter_map(row).collect()
 }
 
 /// A table with these fields; `read` calls the function of one.

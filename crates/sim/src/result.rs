@@ -2,7 +2,7 @@
 
 use crate::engine::trace::{QueueEvent, QueueTrace};
 use crate::engine::{FlowOutcome, Outcome, PacketDelays, PortOutcome, Series, TransferOutcome};
-use crate::fields::{add, field, plain, rows, table, Field, Kind::*};
+use crate::fields::{add, field, rows, table, tables, Field, Kind::*};
 use crate::flow_table::{self, goodput, throughput, FlowTable};
 use crate::losses::{FlowLosses, GapsTogether, Synchronisation};
 use crate::measure::{coefficient_of_variation, jain, variance, QueueStats};
@@ -216,210 +216,27 @@ const PASSING: &[Field<fn(&Totals) -> Value>] = &[
     field("jain", "0..1", Index, "as at the top level, of these flows", Totals::jain),
 ];
 
-/// What the document has beside [`TOTALS`].
-const TOP: &[Field] = &[
-    plain("scenario", "", Number, "the scenario's name"),
-    plain("seed", "", Number, "seed of this run"),
-    plain("version", "", Number, "version of the engine"),
-    plain("duration_s", "s", Delay, "end of the run"),
-    plain("warmup_s", "s", Delay, "start of the window"),
-    plain("cost", "", Table, "what the run cost: `wall_s`, the time in seconds to build the network and run it; `events`, the number of events run (it depends on the event queue in use); `arithmetic_links` and `stepped_links`, the numbers of analytic and of event-driven links. Differs between machines and repetitions"),
-    plain("warnings", "", Table, "what is probably not meant, as sentences; only in what `run --json` prints"),
-    plain("queues", "", Table, "one entry for each queue with a discipline, by name: `bottleneck`, and `reverse` if the scenario has one"),
-    plain("flows", "", Table, "one entry for each flow, in the order of the scenario; not with `record.flows = \"summary\"` or `false`"),
-    plain("losses", "packets", Table, "packets that never arrived"),
-    plain("traffic", "", Table, "one entry for each `[[traffic]]` entry: totals over its flows"),
-    plain("cannot_send", "", Table, "flows that cannot send in the window: a list of `flows` (first and last number) and `why`; only if there are any"),
-    plain("changes", "", Table, "parameters that were set while it ran, in order: `time_s`, `queue`, `parameter`, `value`. Only if there are any"),
-    plain("series", "", Table, "only if `[record]` of the scenario requests it"),
-    plain("rates", "", Table, "only if `[record]` of the scenario requests it"),
-    plain("delays", "", Table, "only if `[record]` of the scenario requests it"),
-    plain("trace", "", Table, "only if `[record]` of the scenario requests it"),
-    plain("traces", "", Table, "only if `[record]` of the scenario requests them"),
-    plain("variables", "", Table, "only if `[record]` of the scenario requests it"),
-];
-
-/// What a run cost.
-const COST: &[Field] = &[
-    plain("wall_s", "s", Delay, "time to build the network and run it"),
-    plain("events", "", Number, "events run; depends on the event queue in use"),
-    plain("arithmetic_links", "", Number, "analytic links"),
-    plain("stepped_links", "", Number, "event-driven links"),
-];
-
-/// Flows that cannot send in the window.
-const CANNOT_SEND: &[Field] =
-    &[plain("flows", "", Number, "first and last of them"), plain("why", "", Number, "why they cannot")];
-
-/// What a queue has in tables of its own.
-const QUEUE_PARTS: &[Field] = &[
-    plain("passing", "", Table, "only where the data of some flows pass the queue, and of others do not: of those that do. Comparisons and sweeps take these"),
-    plain("tins", "", Table, "only of CAKE, a list with one entry a tin, in the order of `tc -s qdisc`"),
-    plain("parent", "", Table, "only of a queue with a parent, which lists its fields"),
-];
-
-/// The same with `record.by_flow`.
-const QUEUE_SHARES: &[Field] = &[
-    plain("flows", "", Table, "a list in the order of the result's `flows`: `id` and the share of that flow"),
-    plain("traffic", "", Table, "shares by traffic entry (`entry`, `name`, `kind`)"),
-    plain("classes", "", Table, "shares of all TCP (`tcp`) and of all UDP (`udp`), if there is any"),
-];
-
-/// Of a queue that only some flows pass.
-const PASSING_FLOWS: &[Field] = &[plain("flows", "", Number, "number of the flows that pass")];
-
-/// A tin of CAKE.
-const TIN: &[Field] = &[
-    plain("threshold_bps", "bit/s", Number, "the tin's share of the rate"),
-    plain("target_s", "s", Delay, "COBALT's target"),
-    plain("interval_s", "s", Delay, "COBALT's interval"),
-    plain("peak_delay_s", "s", Delay, "moving average of the sojourn time, which rises fast"),
-    plain("average_delay_s", "s", Delay, "moving average of the sojourn time"),
-    plain("base_delay_s", "s", Delay, "moving average of the sojourn time, which falls fast"),
-    plain("backlog_bytes", "B", Number, "waiting"),
-    plain("packets", "packets", Queue, "packets that arrived"),
-    plain("bytes", "B", Number, "their bytes"),
-    plain("way_hits", "", Number, "hash: flows found"),
-    plain("way_misses", "", Number, "hash: flows that got a queue of their own"),
-    plain("way_collisions", "", Number, "hash: flows that share a queue"),
-    plain("drops", "packets", Loss, "without `ack_drops`"),
-    plain("ack_drops", "packets", Loss, "ACKs dropped for later ones"),
-    plain("marks", "packets", Loss, "packets marked"),
-    plain("sparse_flows", "flows", Number, "sparse queues at the end"),
-    plain("bulk_flows", "flows", Number, "bulk queues at the end"),
-    plain("unresponsive_flows", "flows", Number, "unresponsive queues at the end"),
-    plain("largest_packet_bytes", "B", Number, "largest packet"),
-    plain("flow_quantum_bytes", "B", Number, "quantum of a flow"),
-];
-
-/// A parent.
-const PARENT: &[Field] = &[
-    plain("sent_packets", "packets", Number, "packets that left"),
-    plain("sent_bytes", "B", Number, "their bytes"),
-    plain("too_large", "packets", Loss, "packets that it dropped as too large"),
-    plain("overlimits", "", Number, "how often a packet could not leave; arrivals meanwhile count again, as in Linux"),
-    plain("child_sent_packets", "packets", Number, "packets that it took from its child"),
-    plain("child_sent_bytes", "B", Number, "their bytes"),
-    plain("child_drops", "packets", Loss, "packets that its child dropped"),
-    plain("child_marks", "packets", Loss, "packets that its child marked"),
-    plain(
-        "classes",
-        "",
-        Table,
-        "a list with one entry a class or station: what was sent, `drops` and `marks`, and more",
-    ),
-    plain("lends", "packets", Number, "of a class: packets by its own rate"),
-    plain("borrows", "packets", Number, "of a class: packets by a borrowed rate"),
-    plain("aggregates", "", Number, "of a station: its aggregates"),
-    plain("airtime_ms", "ms", Delay, "of a station: its time on air"),
-];
-
-/// Of a queue with `record.delay_histogram`.
-const HISTOGRAM: &[Field] = &[
-    plain("delay_histogram", "", Table, "two lists of equal length, `delay_ms` and `packets`"),
-    plain("delay_ms", "ms", Delay, "longest delay of each group of packets"),
-    plain("packets", "packets", Queue, "packets of the group that departed in the window"),
-];
-
-/// Of a traffic entry.
-const ENTRY_PARTS: &[Field] = &[
-    plain("transfers", "", Table, "finite transfers only: their table"),
-    plain("flow_summary", "", Table, "with `record.flows = \"summary\"`, an entry for each measure of `flows[i]` from `goodput_mbps` on: `flows` (how many have a value), `mean`, `min`, `p5`, `p50`, `p95` and `max`. A quantile is the smallest value that this fraction of the flows do not exceed"),
-];
-
-/// Of finite transfers.
-const MORE_TRANSFERS: &[Field] = &[
-    plain("waited", "", Number, "`web` only: objects that had to wait for a connection"),
-    plain("times_s", "s", Delay, "with `record.transfers`: all completion times, sorted"),
-];
-
-/// Samples.
-const SERIES: &[Field] = &[
-    plain("interval_s", "s", Delay, "time from sample to sample"),
-    plain("time_s", "s", Delay, "0, 1, 2, ... times `interval_s`, below `duration_s`, warm-up included"),
-    plain("packets", "packets", Queue, "`queues.NAME`: length of the queue"),
-    plain("average", "packets", Queue, "`queues.NAME`: the policy's average; null without one"),
-    plain("dropped", "packets", Number, "`queues.NAME`: cumulative drops, reset to 0 at the start of the window"),
-    plain("gauges", "", Table, "`queues.NAME`, with `record.gauges`: the discipline's inner values: a list for each, null where it had no value (names and units: `crates/aqm/src/gauges.rs`)"),
-    plain("flows", "", Table, "with `record.cwnd_flows`: `id` and `cwnd` of these flows"),
-    plain("cwnd", "segments", Number, "`flows[i]`: congestion windows"),
-];
-
-/// Average rates over intervals.
-const RATES: &[Field] = &[
-    plain("interval_s", "s", Delay, "length of an interval"),
-    plain("time_s", "s", Delay, "its start"),
-    plain("flows", "", Table, "a list, in the order of `record.rate_flows`: `id`, and the rates of this flow as a list"),
-    plain("goodput_mbps", "Mbit/s", Throughput, "`flows[i]`: as in the result's `flows`"),
-    plain("throughput_mbps", "Mbit/s", Throughput, "`queues.NAME.flows[i]`: bits of this flow that left the queue for the link, headers included; ACKs too, where they pass the queue"),
-];
-
-/// Of each flow in `record.delay_flows`, for every data packet received, in the order of arrival and with the warm-up.
-const DELAYS: &[Field] =
-    &[plain("sent_s", "s", Delay, "when it was sent"), plain("delay_ms", "ms", Delay, "its one-way delay")];
-
-/// Records of packets.
-const TRACE: &[Field] = &[
-    plain("columns", "", Table, "names of the columns of `events`"),
-    plain("events", "", Table, "one list for each event"),
-    plain("time_s", "s", Delay, "time of the event"),
-    plain("event", "", Number, "`+` an arrival, before its verdict; `d` a drop; `-` the start of a transmission"),
-    plain("flow", "", Number, "flow from 1"),
-    plain("seq", "", Number, "segment, 0 is the SYN; with profile `rfc` the number of the first byte"),
-    plain("size", "B", Number, "bytes on the wire"),
-    plain("queue_packets", "packets", Number, "packets waiting after the event; `+` counts the arrival even if it is dropped next. Where an arrival or a departure drops several packets, each `d` has what is left after the last of them, with the packet that departs"),
-    plain("total", "", Number, "number of events of the whole run"),
-    plain("digest", "", Number, "a hash over all of them (FNV-1a, 64 bits, over lines `time_us,event,flow,seq,queue_packets`)"),
-    plain("ecn", "", Number, "ECN field of the IP header (RFC 3168): 0 not ECN-capable, 1 ECT(1), 2 ECT(0), 3 CE"),
-    plain("tcp_flags", "", Number, "flags of the TCP header as a number (RFC 9293, 3.1): FIN 1, SYN 2, PSH 8, ACK 16, ECE 64, CWR 128, AE 256; 0 over UDP and for requests. With accurate ECN the last three are the counter of marked packets in ACKs (RFC 9768). The SYN-ACK has SYN with data both ways only"),
-    plain("ack", "", Number, "with data both ways the acknowledgement number, else null"),
-    plain("payload", "B", Number, "with data both ways the bytes of data, else null"),
-];
-
-/// Changes of a sender's variables.
-const VARIABLES: &[Field] = &[
-    plain("columns", "", Table, "every change of the sender's `cwnd_`, `ssthresh_`, `ack_`, `dupacks_`, `backoff_`, `srtt_`, `rttvar_`, with ns-2's names and units (segments; seconds for the last two)"),
-    plain("changes", "", Table, "one list for each change"),
-    plain("variable", "", Number, "which"),
-    plain("value", "", Number, "its value from then on"),
-];
-
 /// Every field of result documents: `part` (where it stands), `name`, `unit`, `kind` (of measure) and `about`.
 pub fn reference() -> Vec<Value> {
     let flows: Vec<Value> =
         flow_table::COLUMNS.iter().flat_map(|column| rows("flows[i]", std::slice::from_ref(&column.field))).collect();
     [
-        rows("top level", TOP),
+        tables(),
         rows("top level", TOTALS),
-        rows("cost", COST),
-        rows("cannot_send[i]", CANNOT_SEND),
         rows("queues.NAME", QUEUE),
-        rows("queues.NAME", QUEUE_PARTS),
-        rows("queues.NAME.passing", PASSING_FLOWS),
         rows("queues.NAME.passing", PASSING),
-        rows("queues.NAME.tins[i]", TIN),
-        rows("queues.NAME.parent", PARENT),
-        rows("queues.NAME with `record.by_flow`", QUEUE_SHARES),
         rows("queues.NAME with `record.by_flow`", CLASSES),
         rows("share of a queue", SHARE),
         rows("share of a traffic entry or class", SOJOURN),
         rows("queues.NAME with `record.losses`", LOSS_EVENTS),
-        rows("queues.NAME with `record.delay_histogram`", HISTOGRAM),
         flows,
         rows("flows[i], traffic[i] with `record.jitter`", SPREAD),
         rows("flows[i] with `record.jitter`", LAST_JITTER),
         rows("flows[i], traffic[i] with `record.losses`", LOST),
         rows("losses", LOSSES),
         rows("traffic[i]", TRAFFIC),
-        rows("traffic[i]", ENTRY_PARTS),
         rows("traffic[i] with `record.by_flow`", ROUND_TRIPS),
         rows("traffic[i].transfers", TRANSFERS),
-        rows("traffic[i].transfers", MORE_TRANSFERS),
-        rows("series", SERIES),
-        rows("rates", RATES),
-        rows("delays", DELAYS),
-        rows("trace", TRACE),
-        rows("variables", VARIABLES),
     ]
     .concat()
 }
@@ -982,6 +799,7 @@ mod tests {
 
     #[test]
     fn a_name_has_one_kind_wherever_it_stands() {
+        assert_eq!(tables().len(), include_str!("fields.tsv").lines().count(), "five columns each");
         let mut kinds = BTreeMap::new();
         for row in reference().iter().filter(|row| row["kind"] != "table") {
             let kind = kinds.entry(row["name"].to_string()).or_insert_with(|| row["kind"].clone());

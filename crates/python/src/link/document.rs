@@ -7,7 +7,7 @@ use earlydrop_link::link::Outcome;
 use earlydrop_link::roles::{roles, Role};
 use earlydrop_link::run::{PathOutcome, Series, View};
 use earlydrop_net::measure::{coefficient_of_variation, jain};
-use earlydrop_sim::fields::{self, add, field, plain, rows, Field, Kind::*};
+use earlydrop_sim::fields::{self, add, field, rows, Field, Kind::*};
 use earlydrop_sim::result;
 use serde_json::{json, Map, Value};
 
@@ -111,40 +111,9 @@ const QUEUE: &[Field<fn(&PathOutcome, f64) -> Value>] = &[
     }),
 ];
 
-/// What is known of a queue only with its link.
-const OF_LINK: &[Field] = &[
-    plain(
-        "carried",
-        "",
-        Number,
-        "`\"sent\"` or `\"received\"`, as seen by the command (`\"sent\"` is from A to B with `--between A B`)",
-    ),
-    plain(
-        "device_overruns",
-        "packets",
-        Number,
-        "dropped by the kernel, which holds 10,000, before the link read them: the machine is too slow",
-    ),
-    plain("propagation_ms", "ms", Delay, "`--delay` of this direction"),
-];
-
-/// What a document of a link has beside its queues and flows.
-const TOP: &[Field] = &[
-    plain("kind", "", Number, "`\"link\"`"),
-    plain("main_queue", "", Number, "the queue of the direction with more data"),
-    plain("commands", "", Table, "what ran behind the link"),
-    plain("between", "", Table, "names of the two commands, with `--between`"),
-];
-
 /// Every field that only documents of links have, as of [`result::reference`].
 pub fn reference() -> Vec<Value> {
-    [
-        rows("top level of a real link", TOP),
-        rows("queues.NAME of a real link", QUEUE),
-        rows("queues.NAME of a real link", OF_LINK),
-        rows("flows[i] of a real link", FLOW),
-    ]
-    .concat()
+    [rows("queues.NAME of a real link", QUEUE), rows("flows[i] of a real link", FLOW)].concat()
 }
 
 fn entry(aqm: &str, path: &PathOutcome, width: f64) -> Value {
