@@ -201,8 +201,9 @@ docs: build $(VENV)/.requirements-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --quiet
 
-# What is made from declarations: pages of disciplines, stacks, keys and columns, decision vectors.
-pages: build
+# What is made from declarations: pages of disciplines, stacks, keys and fields, decision vectors; of a new discipline
+# also what is measured and stored of each, and its tests run.
+pages: build $(VENV)/.requirements-dev
 	$(BIN)/python tools/discipline_pages.py docs/aqms
 	$(BIN)/python tools/stack_pages.py
 	$(BIN)/python tools/key_pages.py
@@ -210,6 +211,7 @@ pages: build
 	$(BIN)/python tools/l4s_page.py
 	$(BIN)/python tools/column_pages.py
 	$(BIN)/earlydrop vectors --out vectors
+	$(BIN)/python tools/new_disciplines.py
 
 # The rules of disciplines and of the TCP of RFCs broken one at a time, into vectors/mutants.md, an hour. CHANGED=yes: only
 # those of files that differ from the commit BASE, for three minutes, against that page.

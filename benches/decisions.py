@@ -5,6 +5,10 @@ python benches/decisions.py --write docs/performance.md  and put them there, wit
                                                          data/decision-sizes.csv beside the page
 python benches/decisions.py --no-times                   instructions only; with --write the data keep their times, and
                                                          only rows that are new get theirs
+python benches/decisions.py --new                        measure only disciplines that have no row yet, and add theirs
+
+Each that writes also renews studies/rfc7928/cost.csv, which has what a decision costs and what the catalogue says; the
+words for what a discipline keeps stay as they stand there.
 
 Cases: `benches/decisions.rs`.
 
@@ -34,6 +38,7 @@ BEGIN, END = "<!-- decisions: made by benches/decisions.py -->", "<!-- /decision
 
 DATA, SIZE_DATA = "data/decisions.csv", "data/decision-sizes.csv"
 """Beside the page: the disciplines, and what grows with a size."""
+PAGE, COSTS = ROOT / "docs" / "performance.md", ROOT / "studies" / "rfc7928" / "cost.csv"
 
 SHOWN = (
     "droptail",
@@ -249,6 +254,54 @@ def write(page: Path, rows: Sequence[Row], family: Mapping[str, str], how: str |
             csv.writer(file, lineterminator="\n").writerows(table)
 
 
+def table_of(place: Path) -> dict[str, dict[str, str]]:
+    """The rows of a stored table, by the discipline in their first column."""
+    with place.open(encoding="utf-8", newline="") as file:
+        return {next(iter(row.values())).strip("`"): row for row in csv.DictReader(file)}
+
+
+def write_costs(place: Path, entries: Sequence[Mapping[str, Any]], instructions: Mapping[str, str]) -> None:
+    """Renews the costs of the study of RFC 7928."""
+    stored = table_of(place)
+    rows = [
+        ["Discipline", "Instructions a packet", "Timer", "Kept beside the packets", "Parameters", "Of these automatic"]
+    ]
+    for entry in entries:
+        name, parameters = entry["name"], entry["parameters"]
+        known = stored.get(name, {"Timer": entry.get("timer", "none"), "Kept beside the packets": "some numbers"})
+        automatic = sum(p["default"] == "auto" for p in parameters)
+        words = [known["Timer"], known["Kept beside the packets"]]
+        rows.append([name, instructions[name], *words, str(len(parameters)), str(automatic)])
+    with place.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+def add_new(page: Path, costs: Path, entries: Sequence[dict[str, Any]]) -> list[str]:
+    """Measures disciplines without a row, and adds theirs at their places; which these are."""
+    place = page.parent / DATA
+    stored = table_of(place)
+    new = [entry for entry in entries if entry["name"] not in stored]
+    rows: list[Row] = []
+    for name in ("droptail", "red"):
+        had = stored[name]
+        rate = float(had["dropped"].rstrip(" %")) / 100
+        cells = {"least_ns": float(had["ns"]), "instructions": float(had["instructions"]), "drop_rate": rate}
+        rows.append({"aqm": name, "grows": None, **cells})
+    bench = program() if new else None
+    for entry in new:
+        told = [str(bench), "--bench", "--json", "--only", entry["name"]]
+        measured: list[Row] = json.loads(subprocess.run(told, check=True, stdout=subprocess.PIPE, text=True).stdout)
+        count(bench, measured, lambda _: None)
+        entry["timer"] = "fixed" if measured[0]["timer"] else "none"
+        rows += measured
+    head, *made = catalogue_table(rows, {entry["name"]: entry["family"] for entry in entries})
+    found = {row[0].strip("`"): row for row in made[2:]} | {name: list(row.values()) for name, row in stored.items()}
+    with place.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([head, *(found[entry["name"]] for entry in entries)])
+    write_costs(costs, entries, {name: row[3] for name, row in found.items()})
+    return [entry["name"] for entry in new]
+
+
 def stored_times(page: Path, rows: Sequence[Row]) -> None:
     """Gives the rows the times that the data beside the page have; one that is not there keeps its own."""
     times: dict[tuple[str | None, str, int], str] = {}
@@ -269,7 +322,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", type=Path, help="page whose tables are renewed")
     parser.add_argument("--no-times", action="store_true", help="count instructions only")
     parser.add_argument("--no-instructions", action="store_true", help="measure times only")
+    parser.add_argument("--new", action="store_true", help="measure only disciplines without a row, and add it")
     given = parser.parse_args(arguments)
+    from earlydrop import _core
+
+    entries = json.loads(_core.catalogue())
+    if given.new:
+        print(f"new: {', '.join(add_new(given.write or PAGE, COSTS, entries)) or 'none'}")
+        return 0
 
     bench = program()
     told = subprocess.run([str(bench), "--bench", "--json"], check=True, stdout=subprocess.PIPE, text=True)
@@ -284,9 +344,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         how = count(bench, rows, lambda case: print(f"\r{case:<60}", end="", file=sys.stderr))
         print(f"\r{'':<60}\r", end="", file=sys.stderr)
 
-    from earlydrop import _core
-
-    family = {entry["name"]: entry["family"] for entry in json.loads(_core.catalogue())}
+    family = {entry["name"]: entry["family"] for entry in entries}
     text = section(rows, family, how)
     print(text)
     verdicts = [*judged(rows, family), *(judged_cake(rows) if how else ())]
@@ -294,6 +352,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("holds" if holds else "FAILS", line)
     if given.write:
         write(given.write, rows, family, how)
+        write_costs(COSTS, entries, {row["aqm"]: cell(row.get("instructions")) for row in rows if row["grows"] is None})
     decisive = [holds for holds, line in verdicts if how is None or "instructions" in line]
     return 0 if all(decisive) else 1
 

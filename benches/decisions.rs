@@ -2,6 +2,7 @@
 //!
 //!     cargo bench -p earlydrop-aqm --bench decisions                       nanoseconds
 //!     cargo bench -p earlydrop-aqm --bench decisions -- --json
+//!     cargo bench -p earlydrop-aqm --bench decisions -- --json --only red
 //!     cargo bench -p earlydrop-aqm --bench decisions -- --work red 3       three passes, no clock: for a counter
 //!
 //! `benches/decisions.py` runs it, counts instructions, and makes the tables of `docs/performance.md`.
@@ -47,6 +48,9 @@ fn main() {
         let passes: usize = given[at + 2].parse().expect("a number of passes");
         (0..passes).for_each(|_| case.pass(case.packets));
         return;
+    }
+    if let Some(at) = given.iter().position(|a| a == "--only") {
+        cases.retain(|case| given.get(at + 1) == Some(&case.name()));
     }
     // Without `--bench` this runs as a test: one short pass to see that it works.
     let full = has("--bench");
@@ -112,11 +116,12 @@ impl Case {
         let (what, size) = self.size.map_or(("null".to_string(), 0), |(what, size)| (format!("\"{what}\""), size));
         format!(
             "  {{\"case\": \"{}\", \"aqm\": \"{}\", \"grows\": {what}, \"size\": {size}, \"packets\": {}, \
-             \"least_ns\": {least:.2}, \"median_ns\": {median:.2}, \"drop_rate\": {:.6}}}",
+             \"least_ns\": {least:.2}, \"median_ns\": {median:.2}, \"drop_rate\": {:.6}, \"timer\": {}}}",
             self.name(),
             self.aqm,
             self.packets,
-            self.drop_rate()
+            self.drop_rate(),
+            self.queue.next_timer().is_some()
         )
     }
 }

@@ -1,10 +1,13 @@
-"""Writes docs/columns.md and its data: the dictionary of CSV and Parquet files.
+"""Writes docs/columns.md and its data, the dictionary of CSV and Parquet files; and data/results.csv, every field of a
+result document. Its rows of what Python adds are kept.
 
 python tools/column_pages.py
 """
 
 from __future__ import annotations
 
+import csv
+import json
 import sys
 from pathlib import Path
 
@@ -12,15 +15,15 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import blocks  # noqa: E402
-from earlydrop import columns  # noqa: E402
+from earlydrop import _core, columns  # noqa: E402
 
 PAGE = "columns.md"
 HEAD = """\
 # Columns of tables
 
-Unit and meaning of the columns in CSV and Parquet files. `tools/column_pages.py` makes this page and its data from
-`python/earlydrop/columns.py`. Where tools differ, [results](results.md) defines the fields of the same names; the
-columns of a store are in [store](store.md#columns-of-a-part).
+Unit and meaning of the columns in CSV and Parquet files. `make pages` makes this page and its data from the fields that
+the engine declares and from `python/earlydrop/columns.py`. Where tools differ, [results](results.md) defines the fields
+of the same names; the columns of a store are in [store](store.md#columns-of-a-part).
 
 The files carry the dictionary themselves. A folder with CSV files has it as `columns.json`; a Parquet file has it as
 JSON in its metadata, under `earlydrop.columns`:
@@ -55,12 +58,23 @@ def rows() -> list[list[str]]:
     ]
 
 
+def fields(stored: Path) -> list[list[str]]:
+    """Every field of a result document, the head first: those of the engine, then those stored for Python's parts."""
+    engine = json.loads(_core.result_fields())
+    parts = {one["part"] for one in engine}
+    with stored.open(encoding="utf-8", newline="") as file:
+        head, *others = csv.reader(file)
+    own = [[one["part"], one["name"], one["unit"], one["about"]] for one in engine]
+    return [head, *own, *(row for row in others if row[0] not in parts)]
+
+
 def write(folder: Path) -> bool:
-    """Write the page and its data; whether either was another."""
-    page = folder / PAGE
+    """Write the page and its data; whether any was another."""
+    page, results = folder / PAGE, folder / "data" / "results.csv"
     before = page.read_text(encoding="utf-8") if page.exists() else ""
     page.write_text(text(), encoding="utf-8")
-    return blocks.put_csv(folder / "data" / "columns.csv", rows()) or before != text()
+    changed = [blocks.put_csv(folder / "data" / "columns.csv", rows()), blocks.put_csv(results, fields(results))]
+    return any(changed) or before != text()
 
 
 if __name__ == "__main__":

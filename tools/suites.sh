@@ -15,6 +15,9 @@ digests) # The stored results in a release build; `make test` has them with litt
 vectors) # Which step of the decision vectors decides over each option, searched anew; EARLYDROP_BLESS=1 writes the table.
     cargo test --quiet --release -p earlydrop-sim --lib vectors -- --include-ignored
     ;;
+adding) # A planted discipline: one file, one line and `make pages`, in a copy of the checkout.
+    .venv/bin/python tools/planted.py
+    ;;
 checked) # All Rust tests with checks of overflow and debug assertions, at nearly the speed of a release.
     cargo test --profile checked
     ;;

@@ -33,6 +33,12 @@ def schema() -> str:
 def quantity(text: str) -> tuple[float, str, float, str] | None:
     """Number, unit, the unit's factor and the base unit of a text such as "4 ms"; None for another text."""
 
+def result_fields() -> str:
+    """JSON of every field of result documents: its part, name, unit, kind of measure and meaning (about)."""
+
+def link_effects() -> list[str]:
+    """Keys for what happens to packets on a link, besides rate and delay."""
+
 def reference() -> str:
     """JSON of the kinds of `topologies` and of `traffic` (name, title, about, keys), and the keys of other tables."""
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import _core
+
 METADATA = "earlydrop.columns"
 """Key of the dictionary in a Parquet file's metadata: JSON, {COLUMN: {"unit", "meaning"}}."""
 FILE = "columns.json"
@@ -35,118 +37,29 @@ def _table(**columns: tuple[str, str]) -> dict[str, Column]:
     return {name: Column(*one) for name, one in columns.items()}
 
 
-def _quantiles(name: str, unit: str, what: str, ends: Iterable[str]) -> dict[str, Column]:
-    words = {"mean": "mean", "p50": "median", "p95": "95 % quantile", "p99": "99 % quantile"}
-    return {f"{name}_{end}_{unit}": Column(unit, f"{words[end]} of {what}") for end in ends}
+def _declared(*parts: str) -> dict[str, Column]:
+    """Columns for the values that the engine declares in these parts of a result; the first of a name counts."""
+    found: dict[str, Column] = {}
+    for one in json.loads(_core.result_fields()):
+        if one["part"] in parts and one["kind"] != "table":
+            found.setdefault(one["name"], Column(one["unit"], one["about"]))
+    return found
 
 
-QUEUES: Columns = {
-    **_table(
-        queue=("", "name of the queue"),
-        aqm=("", "discipline"),
-        throughput_mbps=("Mbit/s", "bits that left the queue, headers included, over the width of the window"),
-        utilisation=("fraction", "throughput over the rate of the link"),
-        queue_mean_packets=("packets", "time-weighted mean length"),
-        queue_std_packets=("packets", "time-weighted standard deviation of the length"),
-        queue_max_packets=("packets", "largest length"),
-        average_mean_packets=("packets", "time-weighted mean of the policy's average, such as RED's avg"),
-    ),
-    **_quantiles("delay", "ms", "the sojourn time", ("mean", "p50", "p95", "p99")),
-    **_table(
-        arrivals=("packets", "packets that arrived, dropped ones included"),
-        arrived_bytes=("B", "their bytes"),
-        departures=("packets", "packets whose transmission started"),
-        departed_bytes=("B", "their bytes"),
-        early_drops=("packets", "dropped at random, with a probability below 1"),
-        forced_drops=("packets", "dropped with certainty by the policy"),
-        overflow_drops=("packets", "dropped because the buffer was full"),
-        over_memory=("packets", "dropped before the queue of a real link because its memory was full"),
-        marks=("packets", "marked CE by this queue"),
-        drop_rate=("fraction", "all drops over arrivals"),
-        mark_rate=("fraction", "marks over arrivals"),
-        queued_at_start=("packets", "length at the start of the window"),
-        queued_at_end=("packets", "length at its end"),
-        class_jain=("0..1", "Jain's index of the utilisation of TCP and UDP"),
-        class_variance=("", "population variance of the utilisation of TCP and UDP"),
-        dropped_bytes=("B", "bytes of all packets dropped"),
-        loss_events=("", "number of loss events"),
-        loss_synchronisation=("fraction", "losing flows over active flows, mean over the loss events"),
-        flows_losing_mean=("flows", "losing flows, mean over the loss events"),
-        loss_rtt_ms=("ms", "length of a loss event"),
-        carried=("", "of a real link: what the command `sent` or `received`"),
-        propagation_ms=("ms", "propagation delay of the real link in this direction"),
-        rate_mbps=("Mbit/s", "rate of the real link"),
-        delivered=("packets", "packets that a real link delivered"),
-        delivered_bytes=("B", "their bytes"),
-        delivered_mbps=("Mbit/s", "delivered bits over the width of the window"),
-        ce_set=("packets", "packets that a real link delivered with a CE mark of this queue"),
-        read_in_bursts=("packets", "packets read from the device in bursts"),
-        written_in_bursts=("packets", "packets written to the device in bursts"),
-        lost=("packets", "packets lost by the real link's loss model"),
-        in_flight_at_end=("packets", "packets on the real link when it stopped"),
-        malformed=("packets", "packets without a valid IP header, which were dropped"),
-        refused=("packets", "packets that the device refused"),
-    ),
-}
-
-FLOWS: Columns = {
-    **_table(
-        id=("", "flow, from 1 in the order of the scenario's traffic"),
-        kind=("", "kind of its traffic entry; of a real link the protocol"),
-        role=("", "what a flow of a real link is for: data, acks, control, icmp, dns or others"),
-        tcp=("", "congestion control; empty over UDP"),
-        start_s=("s", "start of the flow, from the start of the run"),
-        goodput_mbps=("Mbit/s", "payload delivered in order, each segment once"),
-        throughput_mbps=("Mbit/s", "payload received, duplicates included; of a real link all bytes delivered"),
-        delivered_packets=("packets", "segments delivered in order"),
-        received_packets=("packets", "segments received, duplicates included"),
-        delay_mean_ms=("ms", "mean one-way delay"),
-        retransmits=("segments", "retransmitted segments"),
-        timeouts=("", "expiries of the retransmission timer"),
-        drops=("packets", "packets of this flow dropped in any queue"),
-        marks=("packets", "packets of this flow marked at their arrival at a queue"),
-        lost=("packets", "packets and ACKs of this flow lost on links"),
-        expired=("packets", "packets and ACKs whose time to live expired"),
-        completion_s=("s", "completion time, if exactly one transfer was completed in the whole run"),
-        packets_sent=("packets", "sent over UDP"),
-        packets_received=("packets", "received over UDP"),
-        transfers_completed=("", "finite transfers completed within the window"),
-        slowdown=("", "completion time over the time on the empty path"),
-        target_mbps=("Mbit/s", "mean target rate of real-time media, headers included"),
-        encoded_mbps=("Mbit/s", "payload of the frames captured"),
-        delay_p95_ms=("ms", "95 % quantile of the one-way delay of packets, without the time in the sender's queue"),
-        delay_p99_ms=("ms", "the same, 99 %"),
-        frames_sent=("frames", "frames captured"),
-        frames_complete=("frames", "frames of which every packet was received"),
-        frames_lost=("frames", "frames of which a packet was lost"),
-    ),
-    **_quantiles("frame_delay", "ms", "the time from a frame's capture to its last packet", ("mean", "p95", "p99")),
-    **_table(
-        freezes=("", "freezes: intervals between shown frames of 3 times the mean, and of 150 ms more than it"),
-        freeze_s=("s", "total time of the freezes"),
-        delay_min_ms=("ms", "smallest one-way delay"),
-        delay_std_ms=("ms", "population standard deviation of the one-way delay"),
-    ),
-    **_quantiles("pdv", "ms", "the packet delay variation (RFC 5481)", ("mean", "p50", "p95", "p99")),
-    **_table(
-        interarrival_jitter_mean_ms=("ms", "mean of the interarrival jitter (RFC 3550)"),
-        interarrival_jitter_ms=("ms", "interarrival jitter after the last packet"),
-        data_sent=("packets", "packets sent by the sender, retransmissions included"),
-        data_lost=("packets", "those that a queue dropped or a link lost"),
-        loss_ratio=("fraction", "data_lost over data_sent"),
-    ),
-    **_quantiles("loss_gap", "ms", "the time between two losses", ("mean", "p50", "p95", "p99")),
-    **_table(
-        queue=("", "queue of the real link that the flow passes"),
-        name=("", "addresses, ports and protocol of a real flow"),
-        arrivals=("packets", "packets of the real flow that arrived at the queue"),
-        arrived_bytes=("B", "their bytes"),
-        delivered=("packets", "packets of the real flow that were delivered"),
-        delivered_bytes=("B", "their bytes"),
-        first_s=("s", "arrival of the real flow's first packet"),
-        last_s=("s", "arrival of its last packet"),
-    ),
-}
+_OF_FLOWS = "flows[i], traffic[i] with `record."
+QUEUES: Columns = _table(queue=("", "name of the queue")) | _declared(
+    "queues.NAME",
+    "queues.NAME with `record.by_flow`",
+    "queues.NAME with `record.losses`",
+    "queues.NAME of a real link",
+)
+FLOWS: Columns = _declared(
+    "flows[i]",
+    f"{_OF_FLOWS}jitter`",
+    "flows[i] with `record.jitter`",
+    f"{_OF_FLOWS}losses`",
+    "flows[i] of a real link",
+)
 
 SERIES: Columns = {
     "time_s": Column("s", "time of the sample, from the start of the run"),

@@ -15,8 +15,6 @@ Document = dict[str, Any]
 
 TRACE = 16 << 20
 """Bytes of a file of a link's trace at most, as the scenario checker has it."""
-EFFECTS = ("framing", "aggregation", "loss", "jitter", "reorder")
-"""Keys of a link for what happens to its packets, besides rate, delay and queue."""
 
 
 def discipline(queue: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -26,8 +24,10 @@ def discipline(queue: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def effects(link: Mapping[str, Any]) -> dict[str, Any]:
-    """What happens to the packets of `link` besides rate, delay and queue."""
-    return {key: link[key] for key in EFFECTS if key in link}
+    """What happens to the packets of `link` besides rate, delay and queue, by the keys that the engine declares."""
+    from . import _core
+
+    return {key: link[key] for key in _core.link_effects() if link.get(key) is not None}
 
 
 def overlay(document: Mapping[str, Any], *layers: Mapping[str, Any]) -> Document:

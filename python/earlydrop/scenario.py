@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import earlydrop._core as _core
 from . import disk, packed
+from .document import effects
 from .links import Link
 from .links.planning import queue_settings
 from .own_aqms.registry import trusting
@@ -109,35 +110,23 @@ def link(
     delay: str | list[str] | Mapping[str, Any],
     *,
     link_layer: str | None = None,
-    framing: Mapping[str, Any] | None = None,
-    aggregation: Mapping[str, Any] | None = None,
-    loss: float | Mapping[str, Any] | None = None,
-    jitter: str | Mapping[str, Any] | None = None,
-    reorder: Mapping[str, Any] | None = None,
-    **real: Any,
+    **more: Any,
 ) -> Link:
     """A link: `link("5 Mbit/s", "20 ms")`.
 
     `rate` may also be a `schedule` or a `trace`. With `link_layer="ip"` queues that follow Linux count no Ethernet
-    header. `framing` is what the link adds on the wire, `{"overhead": "40 B", "encoding": "atm"}`; with `aggregation`,
-    `{"access": "1 ms", "bytes": "64 kB"}`, packets that wait leave together. `loss` is a probability or
-    `{"every": 100}`, `jitter` the longest extra delay or `{"uniform": ["1 ms", "5 ms"], "keep_order": True}`,
-    `reorder` `{"probability": 0.01, "delay": "5 ms"}`.
+    header. What else happens to packets on the link is given by the keys that it has in a scenario: `framing`,
+    `aggregation`, `loss`, `jitter`, `reorder`, such as `loss=0.01` or `jitter="5 ms"`.
 
     As a context manager it is a real link between this program's network namespace and a new one, see
-    `earlydrop.links`: `with link("20 Mbit/s", "20 ms", queue="red limit=120p") as l: l.run([...])`. `real` are keyword
-    arguments of `earlydrop.links.plan` for that: `queue`, `reverse_queue`, `seed` and others. A real link has no link
-    layer.
+    `earlydrop.links`: `with link("20 Mbit/s", "20 ms", queue="red limit=120p") as l: l.run([...])`. All other
+    keywords are those of `earlydrop.links.plan` for that: `queue`, `reverse_queue`, `seed` and others. A real link has
+    no link layer.
     """
-    more = {
-        "link_layer": link_layer,
-        "framing": framing,
-        "aggregation": aggregation,
-        "loss": loss,
-        "jitter": jitter,
-        "reorder": reorder,
-    }
-    return Link({"rate": rate, "delay": delay, **{k: v for k, v in more.items() if v is not None}}, real)
+    given = effects(more)
+    layer = {} if link_layer is None else {"link_layer": link_layer}
+    real = {key: value for key, value in more.items() if key not in _core.link_effects()}
+    return Link({"rate": rate, "delay": delay, **layer, **given}, real)
 
 
 class _Written(Queue):

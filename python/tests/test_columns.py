@@ -13,7 +13,8 @@ import pytest
 from conftest import SMALL
 
 import column_pages
-from earlydrop import cli, columns
+from earlydrop import _core, cli, columns
+from earlydrop.analysis import measures
 from earlydrop.links import records
 
 RECORDS = (
@@ -109,15 +110,40 @@ def test_log_of_a_link(tmp_path: Path) -> None:
     assert set(check_parquet(tmp_path / "log.parquet")) == {"queue", *records.COLUMNS, *records.HEADERS}
 
 
-def test_the_columns_of_a_real_link_are_described() -> None:
-    source = Path(__file__).parents[2] / "crates/python/src/link/document.rs"
-    text = source.read_text(encoding="utf-8")
-    plain = {"malformed_by_kind", "lateness", "backlogged", "source", "destination"}
-    for table, begin in (("queues", "let more = json!({"), ("flows", '"id": 0,')):
-        part = text[text.index(begin) :]
-        names = [line.split('"')[1] for line in part[: part.index("})")].splitlines() if line.strip()[:1] == '"']
-        assert len(names) > 8
-        assert not [name for name in names if name not in columns.TABLES[table][1] and name not in plain], table
+GOLDEN = Path(__file__).parents[2] / "crates/sim/tests/golden_run/columns.txt"
+
+
+def test_every_field_of_stored_runs_is_declared_with_its_kind() -> None:
+    """So none has no margin only because nobody thought of it."""
+    fields = [line.split("\t")[1] for line in GOLDEN.read_text(encoding="utf-8").splitlines()]
+    declared = {one["name"]: one["kind"] for one in json.loads(_core.result_fields())}
+    tables = {name for name, kind in declared.items() if kind == "table"}
+    unknown = [
+        one
+        for one in fields
+        if not {one.rpartition(".")[2], *(tables & {"gauges"} & set(one.split(".")))} & set(declared)
+    ]
+    assert len(fields) > 200
+    assert not unknown
+    assert {measures.kind_of(one).name for one in fields} == set(measures.KINDS)
+
+
+def test_a_field_is_one_row(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Table, page, kind of measure and margin follow from what the engine declares of it."""
+    row = {"part": "queues.NAME", "name": "planted", "unit": "ms", "kind": "delay", "about": "a planted field"}
+    more = json.dumps([*json.loads(_core.result_fields()), row])
+    monkeypatch.setattr(_core, "result_fields", lambda: more)
+    measures._declared.cache_clear()
+    try:
+        assert columns._declared("queues.NAME")["planted"] == columns.Column("ms", "a planted field")
+        (tmp_path / "data").mkdir()
+        shutil.copy(Path(__file__).parents[2] / "docs/data/results.csv", tmp_path / "data")
+        column_pages.write(tmp_path)
+        assert "queues.NAME,planted,ms,a planted field\n" in (tmp_path / "data/results.csv").read_text(encoding="utf-8")
+        margin = measures.kind_of("queues.bottleneck.planted").margin
+        assert margin == measures.KINDS["delay"].margin is not None
+    finally:
+        measures._declared.cache_clear()
 
 
 def test_a_name_without_a_description_is_left_out() -> None:
@@ -125,7 +151,7 @@ def test_a_name_without_a_description_is_left_out() -> None:
 
 
 def test_the_page_is_made_from_the_declaration(tmp_path: Path) -> None:
-    for file in (column_pages.PAGE, "data/columns.csv"):
+    for file in (column_pages.PAGE, "data/columns.csv", "data/results.csv"):
         (tmp_path / file).parent.mkdir(exist_ok=True)
         shutil.copy(Path(__file__).parents[2] / "docs" / file, tmp_path / file)
     assert not column_pages.write(tmp_path), "stale: make pages"

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 import earlydrop as ed
-from earlydrop import _core, cli
+from earlydrop import _core, cli, links
+from earlydrop.analysis import round_trips
+from earlydrop.document import effects
 from earlydrop.render import network_plot
 
 RED = ed.aqm.Red(limit="40 packets", min_th=5, max_th=15)
@@ -40,6 +42,23 @@ NETWORKS = {
         pairs=[("a", "r3")],
     ),
 }
+
+
+def test_a_key_of_links_is_declared_by_the_engine_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that only the engine knows reaches the checker from everywhere, and its delay is none of the path's."""
+    declared = [row["key"] for row in json.loads(_core.reference())["links"]]
+    assert _core.link_effects() == [key for key in declared if key not in ("rate", "delay", "link_layer")]
+    detour = {"delay": "5 ms"}
+    with monkeypatch.context() as patch:
+        patch.setattr(_core, "link_effects", lambda: ["detour"])
+        link = ed.link("1 Mbit/s", "1 ms", detour=detour)
+        assert link["detour"] == effects(link)["detour"] == detour
+        scaled = round_trips._scaled({"bottleneck": {"rate": "1 bit/s", "delay": "1 s", "detour": detour}}, 2.0)
+        assert scaled["bottleneck"] == {"rate": "1 bit/s", "delay": "2 s", "detour": detour}
+        with pytest.raises(links.OptionError, match=r"topology\.bottleneck\.detour: unknown key"):
+            links.plan("1 Mbit/s", "1 ms", detour=detour)
+    for key in _core.link_effects():
+        assert key in ed.link("1 Mbit/s", "1 ms", **{key: 0.5})
 
 
 def scenario(name: str) -> ed.Scenario:

@@ -75,12 +75,6 @@ def test_parameters_that_differ_in_a_number_are_one_row() -> None:
     assert pages.page(wrr, catalogue).count("\n| `weight_0`, `weight_1`, ") == 1
 
 
-def test_the_readme_counts_the_disciplines() -> None:
-    count = len(pages.entries())
-    assert f"runs {count} queue disciplines" in (STORED.parents[1] / "README.md").read_text(encoding="utf-8")
-    assert f"| [{count}](aqms/README.md):" in (STORED.parents[1] / "docs/README.md").read_text(encoding="utf-8")
-
-
 def test_the_step_shows_in_the_series() -> None:
     series = pages.step_response("red")
     queue = series["queues"]["bottleneck"]["average"]

@@ -231,7 +231,9 @@ def test_every_measure_of_a_comparison_knows_its_bounds() -> None:
     assert all(low == 0 for low, _ in bounds.values())
     assert measures.kind_of("traffic.0.transfers.time_mean_s").name == "delay"
     assert measures.kind_of("queues.bottleneck.queue_std_packets").name == "spread"
-    assert measures.kind_of("what.ever").margin is None
+    assert measures.kind_of("series.queues.bottleneck.gauges.p_b").margin is None
+    with pytest.raises(measures.FieldError, match=r"what.ever: no field of a result has this name"):
+        measures.kind_of("what.ever")
 
 
 def toy(jain: list[float], aqms: tuple[str, ...] = ("red",)) -> paired.Comparison:

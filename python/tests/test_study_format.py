@@ -195,6 +195,7 @@ MISTAKES = [
     ("ratio_at_most = 1.05", "ratio_at_most = true", "ratio_at_most: given true; allowed a number"),
     ("ratio_at_most = 1.05", "ratio_at_most = 1.05, ratio_at_least = 2", "ratio_at_most or ratio_at_least"),
     ('file = "cost.csv"', 'file = "costs.csv"', "file: costs.csv: No such file"),
+    ('field = "delay_mean_ms"', 'field = "delay_mean"', "measure delay: field delay_mean: no field of a result has"),
     ('column = "instructions"', 'column = "instruction"', 'did you mean "instructions"'),
     ("buffer = [10, 100, 1000]", "buffer = [10]", "1 rows fit; at least two are compared"),
     ('before = "6"', 'before = "1000"', 'before = "1000": is no level of window off its base'),
@@ -306,8 +307,8 @@ def test_every_scenario_is_checked_before_the_first_run(folder: Path, old: str, 
     [
         (
             'field = "delay_mean_ms"',
-            'field = "delay_mean"',
-            r"measure delay: results of experiment A-1 have no field delay_mean",
+            'field = "slowdown"',
+            r"measure delay: results of experiment A-1 have no field slowdown",
         ),
         ('field = "delay_mean_ms"', 'field = "flows"', "flows is a list; say how"),
         (

@@ -54,6 +54,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(reference::reference, module)?)?;
     module.add_function(wrap_pyfunction!(reference::quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(reference::link_effects, module)?)?;
+    module.add_function(wrap_pyfunction!(reference::result_fields, module)?)?;
     module.add_function(wrap_pyfunction!(headers::packet_headers, module)?)?;
     module.add_function(wrap_pyfunction!(decision_vectors, module)?)?;
     module.add_function(wrap_pyfunction!(vector_names, module)?)?;

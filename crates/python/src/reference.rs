@@ -77,6 +77,22 @@ pub fn reference() -> String {
     scenario::reference().to_string()
 }
 
+/// Names of the keys for what happens to packets on a link, besides rate and delay.
+#[pyfunction]
+pub fn link_effects() -> Vec<&'static str> {
+    scenario::link_effects()
+}
+
+/// Every field of result documents, as JSON.
+#[pyfunction]
+pub fn result_fields() -> String {
+    #[cfg(target_os = "linux")]
+    let of_links = crate::link::document::reference();
+    #[cfg(not(target_os = "linux"))]
+    let of_links = Vec::new();
+    Value::from([earlydrop_sim::result::reference(), of_links].concat()).to_string()
+}
+
 /// p_b at each averaged queue (packets), or None where the discipline has no drop curve. `parameters_json`: a JSON
 /// object as in a scenario's queue table, without `aqm` and `limit`.
 #[pyfunction]

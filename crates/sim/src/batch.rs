@@ -85,12 +85,14 @@ pub fn flows(flows: FlowTable<'_>) -> Vec<(&'static str, Column)> {
     table.flow_table(0, flows);
     let columns = flows.columns().into_iter();
     columns
-        .filter_map(|one| table.fields.remove(&flow_path(one)).map(|field| (one.name, field.column(one.name))))
+        .filter_map(|one| {
+            table.fields.remove(&flow_path(one)).map(|field| (one.field.name, field.column(one.field.name)))
+        })
         .collect()
 }
 
 fn flow_path(column: &flow_table::Column) -> String {
-    format!("flows.{}", column.name)
+    format!("flows.{}", column.field.name)
 }
 
 /// The result of `work`; a panic, or a policy that cannot go on, is turned into an error.
@@ -306,7 +308,7 @@ impl Table {
     /// The table of flows, column by column.
     fn flow_table(&mut self, run: usize, table: FlowTable<'_>) {
         for column in table.columns() {
-            let items = table.rows().map(|row| match (column.of)(&row) {
+            let items = table.rows().map(|row| match (column.field.of)(&row) {
                 Cell::Absent | Cell::Null => Item::None,
                 Cell::Whole(n) => Item::Whole(n as i64),
                 Cell::Real(x) => Item::Real(x),

@@ -1,6 +1,7 @@
 //! The table of flows: its columns, declared once for result documents, packed columns and summaries.
 
 use crate::engine::{FlowOutcome, MediaOutcome, Outcome};
+use crate::fields::{field, Field, Kind, Kind::*};
 use crate::scenario::{Scenario, Tcp, Traffic};
 use serde_json::{Map, Value};
 use std::io::Write;
@@ -60,60 +61,61 @@ pub struct Row<'a> {
     width: f64,
 }
 
-/// A column: its name, whether its values are measures of the flow, and the value of a flow.
+/// Reads the value of a flow.
+type Reads = fn(&Row<'_>) -> Cell;
+
+/// A column: its field, and whether its values are measures of the flow.
 pub struct Column {
-    /// Name in result documents, with its unit.
-    pub name: &'static str,
+    /// The field of result documents.
+    pub field: Field<Reads>,
     summarised: bool,
-    /// The value of a flow.
-    pub of: fn(&Row<'_>) -> Cell,
 }
 
-const fn fact(name: &'static str, of: fn(&Row<'_>) -> Cell) -> Column {
-    Column { name, summarised: false, of }
+const fn fact(name: &'static str, unit: &'static str, kind: Kind, about: &'static str, of: Reads) -> Column {
+    Column { field: field(name, unit, kind, about, of), summarised: false }
 }
 
-const fn measure(name: &'static str, of: fn(&Row<'_>) -> Cell) -> Column {
-    Column { name, summarised: true, of }
+const fn measure(name: &'static str, unit: &'static str, kind: Kind, about: &'static str, of: Reads) -> Column {
+    Column { field: field(name, unit, kind, about, of), summarised: true }
 }
 
 /// All columns, in the order of result documents.
 pub const COLUMNS: [Column; 32] = [
-    fact("id", |row| Cell::Whole(row.id)),
-    fact("kind", |row| Cell::Text(row.traffic.kind())),
-    fact("tcp", |row| row.traffic.tcp().map(Tcp::name).map_or(Cell::Null, Cell::Text)),
-    fact("start_s", |row| Cell::real(row.flow.start)),
-    measure("goodput_mbps", |row| Cell::real(goodput(row.flow, row.width))),
-    measure("throughput_mbps", |row| Cell::real(throughput(row.flow, row.width))),
-    measure("delivered_packets", |row| whole(row.flow.in_order)),
-    measure("received_packets", |row| whole(row.flow.received)),
-    measure("delay_mean_ms", |row| {
+    fact("id", "", Number, "1, 2, ... in the order of the scenario's `[[traffic]]` entries", |row| Cell::Whole(row.id)),
+    fact("kind", "", Number, "kind of its traffic entry; of a real link the protocol", |row| Cell::Text(row.traffic.kind())),
+    fact("tcp", "", Number, "congestion control; null over UDP", |row| row.traffic.tcp().map(Tcp::name).map_or(Cell::Null, Cell::Text)),
+    fact("start_s", "s", Delay, "start of the flow, from the start of the run; null for a connection of a `web` entry", |row| Cell::real(row.flow.start)),
+    measure("goodput_mbps", "Mbit/s", Throughput, "payload delivered in order at the receiver, each segment once. Out-of-order segments count when the gap closes", |row| Cell::real(goodput(row.flow, row.width))),
+    measure("throughput_mbps", "Mbit/s", Throughput, "payload received, with duplicates and out-of-order segments; of a real link all bytes delivered", |row| Cell::real(throughput(row.flow, row.width))),
+    measure("delivered_packets", "packets", Throughput, "segments delivered in order, without the SYN", |row| whole(row.flow.in_order)),
+    measure("received_packets", "packets", Throughput, "segments received, with duplicates and out-of-order segments, without the SYN", |row| whole(row.flow.received)),
+    measure("delay_mean_ms", "ms", Delay, "mean time from the transmission of a segment (of the copy received) to its reception", |row| {
         let FlowOutcome { received, delay_mean, .. } = *row.flow;
         Cell::given((received > 0).then_some(delay_mean * 1e3))
     }),
-    measure("retransmits", |row| whole(row.flow.retransmits)),
-    measure("timeouts", |row| whole(row.flow.timeouts)),
-    measure("drops", |row| whole(row.flow.drops)),
-    measure("marks", |row| whole(row.flow.marks)),
-    measure("lost", |row| whole(row.flow.lost)),
-    measure("expired", |row| whole(row.flow.expired)),
-    measure("completion_s", |row| Cell::given(row.flow.transfers.and_then(|transfers| transfers.time))),
-    fact("packets_sent", |row| row.flow.datagrams.map_or(Cell::Absent, |(sent, _)| Cell::Whole(sent))),
-    fact("packets_received", |row| row.flow.datagrams.map_or(Cell::Absent, |_| whole(row.flow.received))),
-    measure("transfers_completed", |row| row.flow.transfers.map_or(Cell::Absent, |of| whole(of.completed))),
-    measure("slowdown", |row| row.flow.transfers.map_or(Cell::Absent, |of| Cell::given(of.slowdown))),
-    measure("target_mbps", |row| media(row, |of| Cell::real(of.target / 1e6))),
-    measure("encoded_mbps", |row| media(row, |of| Cell::real(of.encoded_bytes as f64 * 8.0 / row.width / 1e6))),
-    measure("delay_p95_ms", |row| media(row, |of| of_packets(row, of.packet_delays.0))),
-    measure("delay_p99_ms", |row| media(row, |of| of_packets(row, of.packet_delays.1))),
-    measure("frames_sent", |row| media(row, |of| whole(of.frames_sent))),
-    measure("frames_complete", |row| media(row, |of| whole(of.frames_complete))),
-    measure("frames_lost", |row| media(row, |of| whole(of.frames_lost))),
-    measure("frame_delay_mean_ms", |row| media(row, |of| of_frames(of, of.frame_delays.0))),
-    measure("frame_delay_p95_ms", |row| media(row, |of| of_frames(of, of.frame_delays.1))),
-    measure("frame_delay_p99_ms", |row| media(row, |of| of_frames(of, of.frame_delays.2))),
-    measure("freezes", |row| media(row, |of| whole(of.freezes))),
-    measure("freeze_s", |row| media(row, |of| Cell::real(of.frozen))),
+    measure("retransmits", "segments", Loss, "retransmitted segments", |row| whole(row.flow.retransmits)),
+    measure("timeouts", "", Loss, "expiries of the retransmission timer", |row| whole(row.flow.timeouts)),
+    measure("drops", "packets", Loss, "packets of this flow dropped in any queue, ACKs in a `reverse` queue included", |row| whole(row.flow.drops)),
+    measure("marks", "packets", Loss, "packets of this flow marked at their arrival at a queue", |row| whole(row.flow.marks)),
+    measure("lost", "packets", Loss, "packets and ACKs of this flow lost on links", |row| whole(row.flow.lost)),
+    measure("expired", "packets", Loss, "packets and ACKs of this flow whose TTL expired", |row| whole(row.flow.expired)),
+    measure("completion_s", "s", Delay, "completion time, if exactly one transfer was completed in the whole run; else null", |row| Cell::given(row.flow.transfers.and_then(|transfers| transfers.time))),
+    fact("packets_sent", "packets", Number, "UDP only, `media` included: packets sent", |row| row.flow.datagrams.map_or(Cell::Absent, |(sent, _)| Cell::Whole(sent))),
+    fact("packets_received", "packets", Number, "UDP only, `media` included: packets received", |row| row.flow.datagrams.map_or(Cell::Absent, |_| whole(row.flow.received))),
+    measure("transfers_completed", "", Number, "finite transfers only: how many were completed within the window", |row| row.flow.transfers.map_or(Cell::Absent, |of| whole(of.completed))),
+    measure("slowdown", "", Delay, "finite transfers only: `completion_s` over the ideal time, on the empty path; null where `completion_s` is", |row| row.flow.transfers.map_or(Cell::Absent, |of| Cell::given(of.slowdown))),
+    measure("target_mbps", "Mbit/s", Throughput, "`media` only: mean target rate at the captures of frames, headers included", |row| media(row, |of| Cell::real(of.target / 1e6))),
+    measure("encoded_mbps", "Mbit/s", Throughput, "`media` only: payload of the frames captured", |row| media(row, |of| Cell::real(of.encoded_bytes as f64 * 8.0 / row.width / 1e6))),
+    measure("delay_p95_ms", "ms", Delay, "`media` only: 95 % quantile of the packets' one-way delay, to 0.1 % or 1 us, without the time in the sender's queue", |row| media(row, |of| of_packets(row, of.packet_delays.0))),
+    measure("delay_p99_ms", "ms", Delay, "`media` only: the same, 99 %", |row| media(row, |of| of_packets(row, of.packet_delays.1))),
+    measure("frames_sent", "frames", Throughput, "`media` only: frames captured", |row| media(row, |of| whole(of.frames_sent))),
+    measure("frames_complete", "frames", Throughput, "`media` only: frames of which every packet was received", |row| media(row, |of| whole(of.frames_complete))),
+    measure("frames_lost", "frames", Loss, "`media` only: frames of which a packet was lost. The others are under way at the end", |row| media(row, |of| whole(of.frames_lost))),
+    measure("frame_delay_mean_ms", "ms", Delay, "`media` only: mean time from the capture of a complete frame to the arrival of its last packet", |row| media(row, |of| of_frames(of, of.frame_delays.0))),
+    measure("frame_delay_p95_ms", "ms", Delay, "`media` only: 95 % quantile of these times", |row| media(row, |of| of_frames(of, of.frame_delays.1))),
+    measure("frame_delay_p99_ms", "ms", Delay, "`media` only: 99 % quantile of these times", |row| media(row, |of| of_frames(of, of.frame_delays.2))),
+    measure("freezes", "", Loss, "`media` only: freezes: intervals between shown frames of 3 times the mean, and of 150 ms more than it", |row| media(row, |of| whole(of.freezes))),
+    measure("freeze_s", "s", Delay, "`media` only: total time of the freezes", |row| media(row, |of| Cell::real(of.frozen))),
 ];
 
 /// A measure of real-time media.
@@ -186,7 +188,7 @@ impl<'a> FlowTable<'a> {
 
     /// The columns that some flow has, those that all have first, the others in the order of their first flows.
     pub fn columns(self) -> Vec<&'static Column> {
-        let first = |column: &&Column| self.rows().position(|row| (column.of)(&row) != Cell::Absent);
+        let first = |column: &&Column| self.rows().position(|row| (column.field.of)(&row) != Cell::Absent);
         let mut columns: Vec<_> = COLUMNS.iter().filter_map(|column| Some((first(&column)?, column))).collect();
         columns.sort_by_key(|&(first, _)| first);
         columns.into_iter().map(|(_, column)| column).collect()
@@ -195,7 +197,7 @@ impl<'a> FlowTable<'a> {
     /// One table for each flow.
     pub fn values(self) -> Vec<Value> {
         let table = |row: Row<'_>| {
-            let cells = COLUMNS.iter().map(|column| (column.name, (column.of)(&row)));
+            let cells = COLUMNS.iter().map(|column| (column.field.name, (column.field.of)(&row)));
             let given = cells.filter(|(_, cell)| *cell != Cell::Absent);
             given.map(|(name, cell)| (name.to_string(), cell.value())).collect::<Map<_, _>>().into()
         };
@@ -210,14 +212,14 @@ impl<'a> FlowTable<'a> {
             mark = b',';
             let mut before = b'{';
             for column in &COLUMNS {
-                let cell = (column.of)(&row);
+                let cell = (column.field.of)(&row);
                 if cell == Cell::Absent {
                     continue;
                 }
                 text.push(before);
                 before = b',';
                 text.push(b'"');
-                text.extend(column.name.bytes());
+                text.extend(column.field.name.bytes());
                 text.extend(b"\":");
                 // Writing into memory cannot fail.
                 let _ = match cell {
@@ -239,10 +241,10 @@ impl<'a> FlowTable<'a> {
             let rows: Vec<Row<'_>> = rows.by_ref().take(traffic.flows() as usize).collect();
             let measures = COLUMNS.iter().filter(|column| column.summarised);
             let of = |column: &Column| {
-                let cells = rows.iter().map(|row| (column.of)(row));
+                let cells = rows.iter().map(|row| (column.field.of)(row));
                 let values: Vec<f64> = cells.filter_map(Cell::number).collect();
-                let known = (column.of)(rows.first()?) != Cell::Absent;
-                known.then(|| (column.name.to_string(), summary(values)))
+                let known = (column.field.of)(rows.first()?) != Cell::Absent;
+                known.then(|| (column.field.name.to_string(), summary(values)))
             };
             measures.filter_map(of).collect::<Map<_, _>>().into()
         };

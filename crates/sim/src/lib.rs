@@ -5,6 +5,7 @@ pub mod batch;
 mod complexity;
 pub mod engine;
 pub mod events;
+pub mod fields;
 mod fifo;
 pub mod flow_table;
 pub mod losses;

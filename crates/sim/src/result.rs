@@ -2,14 +2,15 @@
 
 use crate::engine::trace::{QueueEvent, QueueTrace};
 use crate::engine::{FlowOutcome, Outcome, PacketDelays, PortOutcome, Series, TransferOutcome};
-use crate::flow_table::{goodput, throughput, FlowTable};
-use crate::losses::{FlowLosses, GapsTogether};
+use crate::fields::{add, field, rows, table, tables, Field, Kind::*};
+use crate::flow_table::{self, goodput, throughput, FlowTable};
+use crate::losses::{FlowLosses, GapsTogether, Synchronisation};
 use crate::measure::{coefficient_of_variation, jain, variance, QueueStats};
 use crate::rates::Rates;
 use crate::scenario::{FlowRecord, Load, Scenario, Tcp, Traffic};
 use crate::shares::{self, Share, Shares};
 use crate::silent::Silent;
-use crate::variation::{Spread, Variation};
+use crate::variation::{Spread as DelaySpread, Variation};
 use earlydrop_aqm::gate::Counters;
 use earlydrop_net::tcp::Variable;
 use hdrhistogram::Histogram;
@@ -85,23 +86,23 @@ pub fn parts<'a>(
     let silent = Silent::of(scenario, outcome);
     let entry = |port: &PortOutcome| (port.name.clone(), queue(scenario, outcome, &silent, port, flows));
     let queues: Map<String, Value> = outcome.ports.iter().map(entry).collect();
-    let table = FlowTable::new(scenario, outcome);
+    let flow_table = FlowTable::new(scenario, outcome);
     let mut rows = Value::Null;
     let lists = flows == FlowRecord::Each;
     let more = !outcome.variations.is_empty() || !outcome.flow_losses.is_empty();
     if lists && more {
-        let mut flows = table.values();
+        let mut flows = flow_table.values();
         for (flow, variation) in flows.iter_mut().zip(&outcome.variations) {
-            add_spread(flow, std::iter::once(variation));
-            flow["interarrival_jitter_ms"] = variation.interarrival_jitter().map(|seconds| seconds * 1e3).into();
+            let alone = DelaySpread::of(std::iter::once(variation));
+            add(flow, SPREAD, |of| of(&alone));
+            add(flow, LAST_JITTER, |of| of(variation));
         }
         for (flow, losses) in flows.iter_mut().zip(&outcome.flow_losses) {
             add_losses(flow, std::slice::from_ref(losses));
         }
         rows = flows.into();
     }
-    let all = Totals::of(outcome.flows.iter(), width);
-    let shares = || silent.without(0, &outcome.flows).map(|flow| goodput(flow, width));
+    let all = Totals::of(outcome.flows.iter(), width, silent.without(0, &outcome.flows));
     let mut document = json!({
         "scenario": scenario.name,
         "seed": seed,
@@ -111,20 +112,15 @@ pub fn parts<'a>(
         "cost": { "wall_s": wall_s, "events": outcome.events, "arithmetic_links": outcome.links.0, "stepped_links": outcome.links.1 },
         "queues": queues,
         "flows": rows,
-        "losses": losses(outcome),
+        "losses": table(LOSSES, |of| of(outcome)),
         "traffic": traffic(scenario, outcome, &silent),
-        "jain": jain(shares()),
-        "cov": coefficient_of_variation(shares()),
-        "goodput_total_mbps": all.goodput,
-        "throughput_total_mbps": all.throughput,
-        "delay_mean_ms": all.delay.map(|seconds| seconds * 1e3),
-        "power": all.delay.map(|seconds| all.throughput / seconds),
     });
+    add(&mut document, TOTALS, |of| of(&all));
     if let Some(table) = silent.table() {
         document["cannot_send"] = table;
     }
     if flows == FlowRecord::Summary {
-        for (entry, summary) in document["traffic"].as_array_mut().into_iter().flatten().zip(table.summaries()) {
+        for (entry, summary) in document["traffic"].as_array_mut().into_iter().flatten().zip(flow_table.summaries()) {
             entry["flow_summary"] = summary;
         }
     }
@@ -153,7 +149,7 @@ pub fn parts<'a>(
     if !lists {
         fields.shift_remove("flows");
     }
-    Document { fields, table: (lists && !more).then_some(table) }
+    Document { fields, table: (lists && !more).then_some(flow_table) }
 }
 
 /// Totals of some flows.
@@ -164,18 +160,85 @@ struct Totals {
     throughput: f64,
     /// Mean one-way delay of all segments received, s; `None` without any.
     delay: Option<f64>,
+    /// Goodputs of those that can send, Mbit/s.
+    shares: Vec<f64>,
 }
 
 impl Totals {
-    fn of<'a>(flows: impl Iterator<Item = &'a FlowOutcome> + Clone, width: f64) -> Self {
+    fn of<'a>(
+        flows: impl Iterator<Item = &'a FlowOutcome> + Clone,
+        width: f64,
+        able: impl Iterator<Item = &'a FlowOutcome>,
+    ) -> Self {
         let received: u64 = flows.clone().map(|f| u64::from(f.received)).sum();
         let delay: f64 = flows.clone().map(|f| f.delay_mean * f64::from(f.received)).sum();
         Totals {
             goodput: flows.clone().map(|f| goodput(f, width)).sum(),
             throughput: flows.map(|f| throughput(f, width)).sum(),
             delay: (received > 0).then(|| delay / received as f64),
+            shares: able.map(|flow| goodput(flow, width)).collect(),
         }
     }
+
+    fn jain(&self) -> Value {
+        jain(self.shares.iter().copied()).into()
+    }
+
+    fn cov(&self) -> Value {
+        coefficient_of_variation(self.shares.iter().copied()).into()
+    }
+}
+
+fn in_ms(seconds: f64) -> Value {
+    (seconds * 1e3).into()
+}
+
+/// Null where there is none.
+fn given_ms(seconds: Option<f64>) -> Value {
+    seconds.map(|seconds| seconds * 1e3).into()
+}
+
+/// Fields of the result as a whole, over all flows.
+const TOTALS: &[Field<fn(&Totals) -> Value>] = &[
+    field("jain", "0..1", Index, "Jain's index of the `goodput_mbps` of the flows that can send in the window; 0 if all are zero", Totals::jain),
+    field("cov", "", Spread, "coefficient of variation of the `goodput_mbps` of the flows that can send in the window: population standard deviation over mean. `jain` is 1 / (1 + `cov` squared). Null if all goodputs are zero", Totals::cov),
+    field("goodput_total_mbps", "Mbit/s", Throughput, "sum over the flows", |all| all.goodput.into()),
+    field("throughput_total_mbps", "Mbit/s", Throughput, "sum over the flows", |all| all.throughput.into()),
+    field("delay_mean_ms", "ms", Delay, "mean one-way delay of all segments received, all flows together", |all| given_ms(all.delay)),
+    field("power", "Mbit/s per s", Number, "`throughput_total_mbps` over the mean one-way delay in seconds (the \"global power\" of the AQM-QOS paper)", |all| all.delay.map(|seconds| all.throughput / seconds).into()),
+];
+
+/// Fields of a queue that only some flows pass, over these.
+const PASSING: &[Field<fn(&Totals) -> Value>] = &[
+    field("goodput_mbps", "Mbit/s", Throughput, "sum over the flows", |some| some.goodput.into()),
+    field("throughput_mbps", "Mbit/s", Throughput, "sum over the flows", |some| some.throughput.into()),
+    field("delay_mean_ms", "ms", Delay, "mean one-way delay of all segments received", |some| given_ms(some.delay)),
+    field("jain", "0..1", Index, "as at the top level, of these flows", Totals::jain),
+];
+
+/// Every field of result documents: `part` (where it stands), `name`, `unit`, `kind` (of measure) and `about`.
+pub fn reference() -> Vec<Value> {
+    let flows: Vec<Value> =
+        flow_table::COLUMNS.iter().flat_map(|column| rows("flows[i]", std::slice::from_ref(&column.field))).collect();
+    [
+        tables(),
+        rows("top level", TOTALS),
+        rows("queues.NAME", QUEUE),
+        rows("queues.NAME.passing", PASSING),
+        rows("queues.NAME with `record.by_flow`", CLASSES),
+        rows("share of a queue", SHARE),
+        rows("share of a traffic entry or class", SOJOURN),
+        rows("queues.NAME with `record.losses`", LOSS_EVENTS),
+        flows,
+        rows("flows[i], traffic[i] with `record.jitter`", SPREAD),
+        rows("flows[i] with `record.jitter`", LAST_JITTER),
+        rows("flows[i], traffic[i] with `record.losses`", LOST),
+        rows("losses", LOSSES),
+        rows("traffic[i]", TRAFFIC),
+        rows("traffic[i] with `record.by_flow`", ROUND_TRIPS),
+        rows("traffic[i].transfers", TRANSFERS),
+    ]
+    .concat()
 }
 
 /// Of each recorded flow, when its packets were sent and how long they took, in the order of arrival.
@@ -212,33 +275,38 @@ fn trace_table(trace: &QueueTrace) -> Value {
 
 /// Packets that never arrived: dropped at queues by the links they had passed (L_d, and S = sum of d L_d), lost on
 /// links, and expired by their time to live.
-fn losses(outcome: &Outcome) -> Value {
-    let weighted: u64 = outcome.losses_by_distance.iter().zip(0..).map(|(&losses, distance)| losses * distance).sum();
-    let of = |count: fn(&FlowOutcome) -> u32| outcome.flows.iter().map(|flow| u64::from(count(flow))).sum::<u64>();
-    json!({
-        "by_distance": outcome.losses_by_distance,
-        "weighted": weighted,
-        "on_links": of(|flow| flow.lost),
-        "expired": of(|flow| flow.expired),
-    })
+const LOSSES: &[Field<fn(&Outcome) -> Value>] = &[
+    field("by_distance", "", Loss, "packets dropped by queues, by the number of links passed before: distance 0 (the sender's own queue), 1, and so on; DDRED's L_d", |outcome| json!(outcome.losses_by_distance)),
+    field("weighted", "", Loss, "S = sum of d L_d", |outcome| {
+        outcome.losses_by_distance.iter().zip(0..).map(|(&losses, distance)| losses * distance).sum::<u64>().into()
+    }),
+    field("on_links", "", Loss, "packets lost on links (`loss`)", |outcome| sum(&outcome.flows, |flow| flow.lost).into()),
+    field("expired", "", Loss, "packets whose TTL expired", |outcome| sum(&outcome.flows, |flow| flow.expired).into()),
+];
+
+fn sum(flows: &[FlowOutcome], of: fn(&FlowOutcome) -> u32) -> u64 {
+    flows.iter().map(|flow| u64::from(of(flow))).sum()
 }
 
 fn queue(scenario: &Scenario, outcome: &Outcome, silent: &Silent, port: &PortOutcome, flows: FlowRecord) -> Value {
     let width = scenario.duration - scenario.warmup;
-    let queued = (port.queued_at_start, port.queued_at_end);
-    let mut queue = queue_entry(&port.aqm, port.rate_bps, width, &port.counters, &port.stats, port.has_average, queued);
+    let mut queue = QueueRow {
+        aqm: &port.aqm,
+        rate_bps: port.rate_bps,
+        width,
+        counters: &port.counters,
+        stats: &port.stats,
+        has_average: port.has_average,
+        queued: (port.queued_at_start, port.queued_at_end),
+    }
+    .entry();
     let passing: usize = port.passing.iter().map(|flows| flows.len()).sum();
     if (1..outcome.flows.len()).contains(&passing) {
         let ranges = port.passing.iter().map(|flows| flows.start as usize..flows.end as usize);
-        let some = Totals::of(ranges.clone().flat_map(|range| &outcome.flows[range]), width);
-        let able = ranges.flat_map(|range| silent.without(range.start, &outcome.flows[range]));
-        queue["passing"] = json!({
-            "flows": passing,
-            "goodput_mbps": some.goodput,
-            "throughput_mbps": some.throughput,
-            "delay_mean_ms": some.delay.map(|seconds| seconds * 1e3),
-            "jain": jain(able.map(|flow| goodput(flow, width))),
-        });
+        let able = ranges.clone().flat_map(|range| silent.without(range.start, &outcome.flows[range]));
+        let some = Totals::of(ranges.flat_map(|range| &outcome.flows[range]), width, able);
+        queue["passing"] = json!({ "flows": passing });
+        add(&mut queue["passing"], PASSING, |of| of(&some));
     }
     let object = |values: &Vec<(&str, f64)>| -> Value {
         values.iter().map(|&(name, value)| (name.to_string(), value.into())).collect::<Map<_, _>>().into()
@@ -266,59 +334,97 @@ fn queue(scenario: &Scenario, outcome: &Outcome, silent: &Silent, port: &PortOut
         queue["delay_histogram"] = json!({ "delay_ms": delays, "packets": packets });
     }
     if let Some(synchronisation) = &port.synchronisation {
-        queue["loss_events"] = synchronisation.events().into();
-        queue["loss_synchronisation"] = synchronisation.mean().into();
-        queue["flows_losing_mean"] = synchronisation.mean_losing().into();
-        queue["loss_rtt_ms"] = (synchronisation.rtt() * 1e3).into();
+        add(&mut queue, LOSS_EVENTS, |of| of(synchronisation));
     }
     queue
 }
 
-/// The entry of one queue, simulated or real, over `width` seconds. `queued` are the packets in the queue at the start
-/// and the end of the window.
-pub fn queue_entry(
-    aqm: &str,
-    rate_bps: f64,
-    width: f64,
-    counters: &Counters,
-    stats: &QueueStats,
-    has_average: bool,
-    queued: (u64, u64),
-) -> Value {
-    let throughput = counters.departed_bytes as f64 * 8.0 / width;
-    let [p50, p95, p99] = stats.sojourn_quantiles([0.5, 0.95, 0.99]);
-    json!({
-        "aqm": aqm,
-        "throughput_mbps": throughput / 1e6,
-        "utilisation": throughput / rate_bps,
-        "queue_mean_packets": stats.mean(),
-        "queue_std_packets": stats.standard_deviation(),
-        "queue_max_packets": stats.longest(),
-        "average_mean_packets": if has_average { json!(stats.mean_average()) } else { Value::Null },
-        "delay_mean_ms": stats.mean_sojourn() * 1e3,
-        "delay_p50_ms": p50 * 1e3,
-        "delay_p95_ms": p95 * 1e3,
-        "delay_p99_ms": p99 * 1e3,
-        "arrivals": counters.arrivals,
-        "arrived_bytes": counters.arrived_bytes,
-        "departures": counters.departures,
-        "departed_bytes": counters.departed_bytes,
-        "early_drops": counters.early_drops,
-        "forced_drops": counters.forced_drops,
-        "overflow_drops": counters.overflow_drops,
-        "marks": counters.marks,
-        "drop_rate": counters.drops() as f64 / counters.arrivals.max(1) as f64,
-        "mark_rate": counters.marks as f64 / counters.arrivals.max(1) as f64,
-        "queued_at_start": queued.0,
-        "queued_at_end": queued.1,
-    })
+/// Fields of a queue with `record.losses`.
+const LOSS_EVENTS: &[Field<fn(&Synchronisation) -> Value>] = &[
+    field("loss_events", "", Number, "number of loss events", |of| of.events().into()),
+    field(
+        "loss_synchronisation",
+        "fraction",
+        Index,
+        "losing flows over active flows, mean over the loss events",
+        |of| of.mean().into(),
+    ),
+    field("flows_losing_mean", "flows", Number, "losing flows, mean over the loss events", |of| {
+        of.mean_losing().into()
+    }),
+    field("loss_rtt_ms", "ms", Delay, "length of a loss event", |of| in_ms(of.rtt())),
+];
+
+/// What is known of one queue, simulated or real.
+pub struct QueueRow<'a> {
+    /// Its discipline.
+    pub aqm: &'a str,
+    /// Of the link, bit/s.
+    pub rate_bps: f64,
+    /// Of the window, s.
+    pub width: f64,
+    /// Packets by what happened to them.
+    pub counters: &'a Counters,
+    /// Lengths and sojourn times.
+    pub stats: &'a QueueStats,
+    /// Whether the policy has an average.
+    pub has_average: bool,
+    /// Packets in the queue at the start and the end of the window.
+    pub queued: (u64, u64),
 }
+
+impl QueueRow<'_> {
+    /// Its entry.
+    pub fn entry(&self) -> Value {
+        let quantiles = self.stats.sojourn_quantiles(QUANTILES);
+        table(QUEUE, |of| of(self, &quantiles))
+    }
+
+    fn throughput(&self) -> f64 {
+        self.counters.departed_bytes as f64 * 8.0 / self.width
+    }
+
+    fn of_arrivals(&self, count: u64) -> Value {
+        (count as f64 / self.counters.arrivals.max(1) as f64).into()
+    }
+}
+
+const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
+
+/// Fields of a queue, simulated or real, from what is known of it and its sojourn times' quantiles.
+const QUEUE: &[Field<fn(&QueueRow<'_>, &[f64; 3]) -> Value>] = &[
+    field("aqm", "", Number, "the discipline", |row, _| row.aqm.into()),
+    field("throughput_mbps", "Mbit/s", Throughput, "bits that left the queue for the link, headers included, over the width of the window", |row, _| (row.throughput() / 1e6).into()),
+    field("utilisation", "fraction", Utilisation, "`throughput_mbps` over the link's rate. A packet counts when its transmission starts, so the value can exceed 1 by a fraction of a packet", |row, _| (row.throughput() / row.rate_bps).into()),
+    field("queue_mean_packets", "packets", Queue, "time-weighted mean length", |row, _| row.stats.mean().into()),
+    field("queue_std_packets", "packets", Spread, "time-weighted standard deviation of the length", |row, _| row.stats.standard_deviation().into()),
+    field("queue_max_packets", "packets", Queue, "largest length in the window, its start included", |row, _| row.stats.longest().into()),
+    field("average_mean_packets", "packets", Queue, "time-weighted mean of the policy's average (RED's `avg`, constant between arrivals); null for disciplines without one. In byte mode bytes are divided by `mean_packet`", |row, _| {
+        row.has_average.then(|| row.stats.mean_average()).into()
+    }),
+    field("delay_mean_ms", "ms", Delay, "mean sojourn time of the packets that left within the window; 0 if none did", |row, _| in_ms(row.stats.mean_sojourn())),
+    field("delay_p50_ms", "ms", Delay, "median of the sojourn time", |_, quantiles| in_ms(quantiles[0])),
+    field("delay_p95_ms", "ms", Delay, "95 % quantile of the sojourn time", |_, quantiles| in_ms(quantiles[1])),
+    field("delay_p99_ms", "ms", Delay, "99 % quantile of the sojourn time", |_, quantiles| in_ms(quantiles[2])),
+    field("arrivals", "packets", Number, "packets that arrived, dropped ones included", |row, _| row.counters.arrivals.into()),
+    field("arrived_bytes", "B", Number, "their bytes", |row, _| row.counters.arrived_bytes.into()),
+    field("departures", "packets", Throughput, "packets whose transmission started", |row, _| row.counters.departures.into()),
+    field("departed_bytes", "B", Throughput, "their bytes", |row, _| row.counters.departed_bytes.into()),
+    field("early_drops", "packets", Loss, "dropped at random, with a probability below 1", |row, _| row.counters.early_drops.into()),
+    field("forced_drops", "packets", Loss, "dropped with certainty by the policy", |row, _| row.counters.forced_drops.into()),
+    field("overflow_drops", "packets", Loss, "dropped because the buffer was full", |row, _| row.counters.overflow_drops.into()),
+    field("marks", "packets", Loss, "marked CE by this queue", |row, _| row.counters.marks.into()),
+    field("drop_rate", "fraction", LossRate, "all drops over `arrivals` (0 without arrivals); marks are not drops", |row, _| row.of_arrivals(row.counters.drops())),
+    field("mark_rate", "fraction", LossRate, "`marks` over `arrivals`", |row, _| row.of_arrivals(row.counters.marks)),
+    field("queued_at_start", "packets", Number, "length at the start of the window", |row, _| row.queued.0.into()),
+    field("queued_at_end", "packets", Number, "length at its end", |row, _| row.queued.1.into()),
+];
 
 /// The share of each flow.
 fn shares_of_flows(shares: &Shares, rate_bps: f64, width: f64) -> Value {
     let numbered = |(share, id): (&Share, usize)| {
         let mut one = json!({ "id": id });
-        add_share(&mut one, share, rate_bps, width);
+        add(&mut one, SHARE, |of| of(share, rate_bps, width));
         one
     };
     shares.flows.iter().zip(1..).map(numbered).collect()
@@ -331,8 +437,8 @@ fn shares_of_entries(queue: &mut Value, scenario: &Scenario, shares: &Shares, ra
         let share = shares.of_entry(entry);
         classes[usize::from(traffic.tcp().is_none())].1.push((share, &shares.sojourn[entry]));
         let mut one = json!({ "entry": entry + 1, "name": traffic.name, "kind": traffic.kind() });
-        add_share(&mut one, &share, rate_bps, width);
-        add_quantiles(&mut one, "delay", &shares.sojourn[entry]);
+        add(&mut one, SHARE, |of| of(&share, rate_bps, width));
+        add(&mut one, SOJOURN, |of| of(&shares.sojourn[entry]));
         one
     });
     queue["traffic"] = entries.collect();
@@ -347,121 +453,209 @@ fn shares_of_entries(queue: &mut Value, scenario: &Scenario, shares: &Shares, ra
         for (_, of_entry) in members {
             sojourn += of_entry;
         }
-        let mut one = json!({});
-        add_share(&mut one, &share, rate_bps, width);
-        add_quantiles(&mut one, "delay", &sojourn);
+        let mut one = table(SHARE, |of| of(&share, rate_bps, width));
+        add(&mut one, SOJOURN, |of| of(&sojourn));
         utilisations.push(utilisation(&share, rate_bps, width));
         by_class.insert(name.into(), one);
     }
     queue["classes"] = by_class.into();
-    queue["class_jain"] = jain(utilisations.iter().copied()).into();
-    queue["class_variance"] = variance(&utilisations).into();
-    queue["dropped_bytes"] = shares.flows.iter().map(|share| share.dropped_bytes).sum::<u64>().into();
+    add(queue, CLASSES, |of| of(&utilisations, shares));
 }
+
+/// Fields of a queue with `record.by_flow`, from the classes' utilisations and the flows' shares.
+const CLASSES: &[Field<fn(&[f64], &Shares) -> Value>] = &[
+    field("class_jain", "0..1", Index, "Jain's index of the utilisation of TCP and UDP", |classes, _| {
+        jain(classes.iter().copied()).into()
+    }),
+    field("class_variance", "", Spread, "population variance of the utilisation of TCP and UDP", |classes, _| {
+        variance(classes).into()
+    }),
+    field("dropped_bytes", "B", Loss, "bytes of all packets dropped", |_, shares| {
+        shares.flows.iter().map(|share| share.dropped_bytes).sum::<u64>().into()
+    }),
+];
 
 fn utilisation(share: &Share, rate_bps: f64, width: f64) -> f64 {
     share.departed_bytes as f64 * 8.0 / width / rate_bps
 }
 
-fn add_share(to: &mut Value, share: &Share, rate_bps: f64, width: f64) {
-    let all = json!({
-        "throughput_mbps": share.departed_bytes as f64 * 8.0 / width / 1e6,
-        "utilisation": utilisation(share, rate_bps, width),
-        "arrivals": share.arrivals,
-        "arrived_bytes": share.arrived_bytes,
-        "departures": share.departures,
-        "departed_bytes": share.departed_bytes,
-        "drops": share.drops,
-        "dropped_bytes": share.dropped_bytes,
-        "marks": share.marks,
-        "drop_rate": share.drops as f64 / share.arrivals.max(1) as f64,
-        "mark_rate": share.marks as f64 / share.arrivals.max(1) as f64,
-        "delay_mean_ms": share.mean_sojourn().map(|seconds| seconds * 1e3),
-        "delay_max_ms": (share.departures > 0).then_some(share.sojourn_max * 1e3),
-    });
-    if let (Value::Object(to), Value::Object(all)) = (to, all) {
-        to.extend(all);
-    }
+/// Fields of a share of a queue, from it, the link's rate (bit/s) and the width of the window (s).
+const SHARE: &[Field<fn(&Share, f64, f64) -> Value>] = &[
+    field("throughput_mbps", "Mbit/s", Throughput, "bits that left for the link", |of, _, width| {
+        (of.departed_bytes as f64 * 8.0 / width / 1e6).into()
+    }),
+    field("utilisation", "fraction", Utilisation, "the same over the link's rate", |of, rate_bps, width| {
+        utilisation(of, rate_bps, width).into()
+    }),
+    field("arrivals", "packets", Number, "packets that arrived", |of, _, _| of.arrivals.into()),
+    field("arrived_bytes", "B", Number, "their bytes", |of, _, _| of.arrived_bytes.into()),
+    field("departures", "packets", Throughput, "packets whose transmission started", |of, _, _| of.departures.into()),
+    field("departed_bytes", "B", Throughput, "their bytes", |of, _, _| of.departed_bytes.into()),
+    field("drops", "packets", Loss, "packets dropped", |of, _, _| of.drops.into()),
+    field("dropped_bytes", "B", Loss, "their bytes", |of, _, _| of.dropped_bytes.into()),
+    field("marks", "packets", Loss, "packets marked", |of, _, _| of.marks.into()),
+    field("drop_rate", "fraction", LossRate, "`drops` over `arrivals`", |of, _, _| {
+        (of.drops as f64 / of.arrivals.max(1) as f64).into()
+    }),
+    field("mark_rate", "fraction", LossRate, "`marks` over `arrivals`", |of, _, _| {
+        (of.marks as f64 / of.arrivals.max(1) as f64).into()
+    }),
+    field("delay_mean_ms", "ms", Delay, "mean sojourn time of the packets that left", |of, _, _| {
+        given_ms(of.mean_sojourn())
+    }),
+    field("delay_max_ms", "ms", Delay, "longest of these", |of, _, _| {
+        (of.departures > 0).then_some(of.sojourn_max * 1e3).into()
+    }),
+];
+
+/// Fields of the share of a traffic entry or class, from its sojourn times.
+const SOJOURN: &[Field<fn(&Histogram<u32>) -> Value>] = &[
+    field("delay_p50_ms", "ms", Delay, "median of the sojourn time", |of| quantile_of(of, 0.5)),
+    field("delay_p95_ms", "ms", Delay, "95 % quantile of the sojourn time", |of| quantile_of(of, 0.95)),
+    field("delay_p99_ms", "ms", Delay, "99 % quantile of the sojourn time", |of| quantile_of(of, 0.99)),
+];
+
+/// A quantile of a histogram of microseconds, in ms; null if it is empty.
+fn quantile_of(histogram: &Histogram<u32>, q: f64) -> Value {
+    (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64 / 1e3).into()
 }
 
-/// Adds quantiles of a histogram of microseconds, in ms; null if it is empty.
-fn add_quantiles(to: &mut Value, of: &str, histogram: &Histogram<u32>) {
-    for (name, q) in [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)] {
-        let value = (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64 / 1e3);
-        to[format!("{of}_{name}_ms")] = value.into();
-    }
+/// A value of how delays vary; null without packets.
+fn spread(of: &Option<DelaySpread>, value: fn(&DelaySpread) -> f64) -> Value {
+    given_ms(of.as_ref().map(value))
 }
 
-/// Adds the delay variation of these flows; null without packets.
-fn add_spread<'a>(to: &mut Value, flows: impl Iterator<Item = &'a Variation>) {
-    let spread = Spread::of(flows);
-    let spread = spread.as_ref();
-    to["delay_min_ms"] = spread.map(|spread| spread.least * 1e3).into();
-    to["delay_std_ms"] = spread.map(|spread| spread.deviation * 1e3).into();
-    to["pdv_mean_ms"] = spread.map(|spread| spread.pdv_mean * 1e3).into();
-    match spread {
-        Some(spread) => add_quantiles(to, "pdv", &spread.pdv),
-        None => add_quantiles(to, "pdv", &crate::variation::histogram()),
-    }
-    to["interarrival_jitter_mean_ms"] = spread.and_then(|spread| spread.jitter_mean).map(|mean| mean * 1e3).into();
+/// Fields of flows and traffic entries with `record.jitter`.
+const SPREAD: &[Field<fn(&Option<DelaySpread>) -> Value>] = &[
+    field("delay_min_ms", "ms", Delay, "smallest one-way delay", |of| spread(of, |of| of.least)),
+    field("delay_std_ms", "ms", Spread, "population standard deviation of the one-way delay", |of| {
+        spread(of, |of| of.deviation)
+    }),
+    field(
+        "pdv_mean_ms",
+        "ms",
+        Delay,
+        "mean packet delay variation (RFC 5481; RFC 7928, 2.6): a packet's delay minus the smallest of its flow",
+        |of| spread(of, |of| of.pdv_mean),
+    ),
+    field("pdv_p50_ms", "ms", Delay, "median of the packet delay variation", |of| pdv(of, 0.5)),
+    field("pdv_p95_ms", "ms", Delay, "95 % quantile of the packet delay variation", |of| pdv(of, 0.95)),
+    field("pdv_p99_ms", "ms", Delay, "99 % quantile of the packet delay variation", |of| pdv(of, 0.99)),
+    field(
+        "interarrival_jitter_mean_ms",
+        "ms",
+        Spread,
+        "mean of the interarrival jitter J (RFC 3550, 6.4.1) over all packets but the first",
+        |of| given_ms(of.as_ref().and_then(|of| of.jitter_mean)),
+    ),
+];
+
+fn pdv(of: &Option<DelaySpread>, q: f64) -> Value {
+    of.as_ref().map_or(Value::Null, |of| quantile_of(&of.pdv, q))
 }
 
-/// Adds the packets that these flows sent and lost, and the distance between losses.
+/// The same of flows alone.
+const LAST_JITTER: &[Field<fn(&Variation) -> Value>] =
+    &[field("interarrival_jitter_ms", "ms", Spread, "J after the last packet; in `flows` only", |of| {
+        given_ms(of.interarrival_jitter())
+    })];
+
+/// Packets that some flows sent and lost, and the times between losses, where two were lost.
+struct Lost {
+    sent: i64,
+    lost: u64,
+    together: Option<GapsTogether>,
+}
+
+/// Fields of flows and traffic entries with `record.losses`.
+const LOST: &[Field<fn(&Lost) -> Value>] = &[
+    field("data_sent", "packets", Number, "packets sent by the flow's sender within the window, SYNs and retransmissions included", |of| of.sent.into()),
+    field("data_lost", "packets", Loss, "packets of `data_sent` that a queue dropped or a link lost within the window; no ACKs, requests or expired packets", |of| of.lost.into()),
+    field("loss_ratio", "fraction", LossRate, "`data_lost` over `data_sent`; null if nothing was sent (RFC 7928, 2.3)", |of| (of.sent > 0).then(|| of.lost as f64 / of.sent as f64).into()),
+    field("loss_gap_mean_ms", "ms", Delay, "mean time between two consecutive losses of a flow; null with fewer than two", |of| given_ms(of.together.as_ref().map(|of| of.mean))),
+    field("loss_gap_p50_ms", "ms", Delay, "median of the times between two consecutive losses of a flow", |of| gap(of, 0.5)),
+    field("loss_gap_p95_ms", "ms", Delay, "95 % quantile of these times", |of| gap(of, 0.95)),
+    field("loss_gap_p99_ms", "ms", Delay, "99 % quantile of these times", |of| gap(of, 0.99)),
+];
+
+fn gap(of: &Lost, q: f64) -> Value {
+    of.together.as_ref().map_or(Value::Null, |of| quantile_of(&of.gaps, q))
+}
+
+/// Adds what these flows sent and lost.
 fn add_losses(to: &mut Value, flows: &[FlowLosses]) {
     let sent: i64 = flows.iter().map(|flow| flow.sent).sum();
     let lost: u64 = flows.iter().map(|flow| flow.gaps.count()).sum();
-    to["data_sent"] = sent.into();
-    to["data_lost"] = lost.into();
-    to["loss_ratio"] = (sent > 0).then(|| lost as f64 / sent as f64).into();
-    let together = GapsTogether::of(flows.iter().map(|flow| &flow.gaps));
-    to["loss_gap_mean_ms"] = together.as_ref().map(|together| together.mean * 1e3).into();
-    let gaps = together.map_or_else(crate::variation::histogram, |together| together.gaps);
-    add_quantiles(to, "loss_gap", &gaps);
+    let lost = Lost { sent, lost, together: GapsTogether::of(flows.iter().map(|flow| &flow.gaps)) };
+    add(to, LOST, |of| of(&lost));
 }
+
+/// The flows of a traffic entry.
+struct Entry<'a> {
+    number: usize,
+    traffic: &'a Traffic,
+    own: &'a [FlowOutcome],
+    all: Totals,
+}
+
+/// Fields of a traffic entry: totals over its flows.
+const TRAFFIC: &[Field<fn(&Entry<'_>) -> Value>] = &[
+    field("entry", "", Number, "number of the entry, from 1", |of| of.number.into()),
+    field("name", "", Number, "its name", |of| json!(of.traffic.name)),
+    field("kind", "", Number, "its kind", |of| of.traffic.kind().into()),
+    field("tcp", "", Number, "its TCP", |of| of.traffic.tcp().map(Tcp::name).into()),
+    field("flows", "", Number, "how many flows it has", |of| of.own.len().into()),
+    field("goodput_mbps", "Mbit/s", Throughput, "sum over the flows", |of| of.all.goodput.into()),
+    field("throughput_mbps", "Mbit/s", Throughput, "sum over the flows", |of| of.all.throughput.into()),
+    field("jain", "0..1", Index, "of the goodput of the flows", |of| of.all.jain()),
+    field("cov", "", Spread, "of the goodput of the flows", |of| of.all.cov()),
+    field("delivered_packets", "packets", Throughput, "sum over the flows", |of| {
+        sum(of.own, |flow| flow.in_order).into()
+    }),
+    field("received_packets", "packets", Throughput, "sum over the flows", |of| {
+        sum(of.own, |flow| flow.received).into()
+    }),
+    field("delay_mean_ms", "ms", Delay, "mean over all segments of the flows", |of| given_ms(of.all.delay)),
+    field("retransmits", "segments", Loss, "sum over the flows", |of| sum(of.own, |flow| flow.retransmits).into()),
+    field("timeouts", "", Loss, "sum over the flows", |of| sum(of.own, |flow| flow.timeouts).into()),
+    field("drops", "packets", Loss, "sum over the flows", |of| sum(of.own, |flow| flow.drops).into()),
+    field("marks", "packets", Loss, "sum over the flows", |of| sum(of.own, |flow| flow.marks).into()),
+];
+
+/// Fields of a traffic entry over TCP with `record.by_flow`, from its round-trip times.
+const ROUND_TRIPS: &[Field<fn(&Histogram<u32>) -> Value>] = &[
+    field("rtt_min_ms", "ms", Delay, "shortest round-trip time over all ACKs, from the transmission of a segment to the arrival of the ACK that its reception caused", |of| {
+        (!of.is_empty()).then(|| of.min() as f64 / 1e3).into()
+    }),
+    field("rtt_mean_ms", "ms", Delay, "mean of these times", |of| (!of.is_empty()).then(|| of.mean() / 1e3).into()),
+    field("rtt_p50_ms", "ms", Delay, "median of these times", |of| quantile_of(of, 0.5)),
+    field("rtt_p95_ms", "ms", Delay, "95 % quantile of these times", |of| quantile_of(of, 0.95)),
+    field("rtt_p99_ms", "ms", Delay, "99 % quantile of these times", |of| quantile_of(of, 0.99)),
+];
 
 /// The totals of the flows of each traffic entry.
 fn traffic(scenario: &Scenario, outcome: &Outcome, silent: &Silent) -> Value {
     let width = scenario.duration - scenario.warmup;
     let mut flows = outcome.flows.as_slice();
     let (mut variations, mut losses) = (outcome.variations.as_slice(), outcome.flow_losses.as_slice());
-    let entries = scenario.traffic.iter().enumerate().map(|(entry, traffic)| {
+    let entries = scenario.traffic.iter().enumerate().map(|(at, traffic)| {
         let first = outcome.flows.len() - flows.len();
         let (own, rest) = flows.split_at(traffic.flows() as usize);
         flows = rest;
-        let shares = || silent.without(first, own).map(|flow| goodput(flow, width));
-        let sum = |of: fn(&FlowOutcome) -> u32| own.iter().map(|flow| u64::from(of(flow))).sum::<u64>();
-        let received = sum(|flow| flow.received);
-        let delay: f64 = own.iter().map(|flow| flow.delay_mean * f64::from(flow.received)).sum();
-        let mut one = json!({
-            "entry": entry + 1,
-            "name": traffic.name,
-            "kind": traffic.kind(),
-            "tcp": traffic.tcp().map(Tcp::name),
-            "flows": own.len(),
-            "goodput_mbps": own.iter().map(|flow| goodput(flow, width)).sum::<f64>(),
-            "throughput_mbps": own.iter().map(|flow| throughput(flow, width)).sum::<f64>(),
-            "jain": jain(shares()),
-            "cov": coefficient_of_variation(shares()),
-            "delivered_packets": sum(|flow| flow.in_order),
-            "received_packets": received,
-            "delay_mean_ms": (received > 0).then(|| delay / received as f64 * 1e3),
-            "retransmits": sum(|flow| flow.retransmits),
-            "timeouts": sum(|flow| flow.timeouts),
-            "drops": sum(|flow| flow.drops),
-            "marks": sum(|flow| flow.marks),
-        });
-        if let Some(outcome) = outcome.transfers.get(entry).filter(|_| traffic.is_finite()) {
+        let all = Totals::of(own.iter(), width, silent.without(first, own));
+        let entry = Entry { number: at + 1, traffic, own, all };
+        let mut one = table(TRAFFIC, |of| of(&entry));
+        if let Some(outcome) = outcome.transfers.get(at).filter(|_| traffic.is_finite()) {
             one["transfers"] = transfers(traffic, outcome, scenario.record.transfers);
         }
-        if let Some(histogram) = outcome.round_trips.get(entry).filter(|_| traffic.tcp().is_some()) {
-            one["rtt_min_ms"] = (!histogram.is_empty()).then(|| histogram.min() as f64 / 1e3).into();
-            one["rtt_mean_ms"] = (!histogram.is_empty()).then(|| histogram.mean() / 1e3).into();
-            add_quantiles(&mut one, "rtt", histogram);
+        if let Some(histogram) = outcome.round_trips.get(at).filter(|_| traffic.tcp().is_some()) {
+            add(&mut one, ROUND_TRIPS, |of| of(histogram));
         }
         if !outcome.variations.is_empty() {
             let own_variations;
             (own_variations, variations) = variations.split_at(own.len());
-            add_spread(&mut one, own_variations.iter());
+            let of_all = DelaySpread::of(own_variations.iter());
+            add(&mut one, SPREAD, |of| of(&of_all));
         }
         if !outcome.flow_losses.is_empty() {
             let own_losses;
@@ -478,42 +672,67 @@ fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     sorted.get(((q * sorted.len() as f64).ceil() as usize).max(1) - 1).copied()
 }
 
+/// Finite transfers of a traffic entry, their times and slowdowns (completion time over ideal time) sorted.
+struct Finite<'a> {
+    outcome: &'a TransferOutcome,
+    times: Vec<f64>,
+    slowdowns: Vec<f64>,
+}
+
+impl Finite<'_> {
+    fn total(&self) -> f64 {
+        self.times.iter().sum()
+    }
+
+    fn mean(&self) -> f64 {
+        self.total() / self.times.len() as f64
+    }
+
+    fn deviation(&self) -> f64 {
+        let mean = self.mean();
+        let squares = self.times.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
+        (squares / (self.times.len() as f64 - 1.0)).sqrt()
+    }
+}
+
+const TRANSFERS: &[Field<fn(&Finite<'_>) -> Value>] = &[
+    field("begun", "", Number, "transfers started within the window", |of| of.outcome.begun.into()),
+    field("completed", "", Number, "transfers completed within the window", |of| of.times.len().into()),
+    field("completed_bytes", "B", Throughput, "data of the completed transfers", |of| of.outcome.bytes.into()),
+    field("time_sum_s", "s", Delay, "sum of the completion times: from the start (request or SYN; for `web`, when the object was requested) to the completion as the entry defines it", |of| of.total().into()),
+    field("time_mean_s", "s", Delay, "their mean", |of| of.mean().into()),
+    field("time_std_s", "s", Spread, "their standard deviation", |of| of.deviation().into()),
+    field("time_min_s", "s", Delay, "the smallest", |of| of.times.first().copied().into()),
+    field("time_p50_s", "s", Delay, "the smallest time that half of them did not exceed", |of| quantile(&of.times, 0.5).into()),
+    field("time_p95_s", "s", Delay, "the smallest time that 95 % of them did not exceed", |of| quantile(&of.times, 0.95).into()),
+    field("time_p99_s", "s", Delay, "the smallest time that 99 % of them did not exceed", |of| quantile(&of.times, 0.99).into()),
+    field("time_max_s", "s", Delay, "the largest", |of| of.times.last().copied().into()),
+    field("slowdown_mean", "", Delay, "mean of completion time over ideal time; transfers without data and pages are left out", |of| {
+        (of.slowdowns.iter().sum::<f64>() / of.slowdowns.len() as f64).into()
+    }),
+    field("slowdown_p50", "", Delay, "median of these ratios", |of| quantile(&of.slowdowns, 0.5).into()),
+    field("slowdown_p95", "", Delay, "95 % quantile of these ratios", |of| quantile(&of.slowdowns, 0.95).into()),
+    field("slowdown_p99", "", Delay, "99 % quantile of these ratios", |of| quantile(&of.slowdowns, 0.99).into()),
+    field("slowdown_max", "", Delay, "the largest of these ratios", |of| of.slowdowns.last().copied().into()),
+    field("start_up_mean_s", "s", Delay, "mean time from the start to the first segment with data", |of| {
+        (of.outcome.start_up.0 / of.outcome.start_up.1 as f64).into()
+    }),
+];
+
 /// The finite transfers of a traffic entry.
 fn transfers(traffic: &Traffic, outcome: &TransferOutcome, lists_times: bool) -> Value {
-    let mut times = outcome.times.clone();
-    times.sort_unstable_by(f64::total_cmp);
-    let n = times.len() as f64;
-    let sum: f64 = times.iter().sum();
-    let mean = sum / n;
-    let variance = times.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-    let mut slowdowns = outcome.slowdowns.clone();
-    slowdowns.sort_unstable_by(f64::total_cmp);
-    let slowdown_mean = slowdowns.iter().sum::<f64>() / slowdowns.len() as f64;
-    let known = |x: f64| if x.is_finite() { json!(x) } else { Value::Null };
-    let mut value = json!({
-        "begun": outcome.begun,
-        "completed": times.len(),
-        "completed_bytes": outcome.bytes,
-        "time_sum_s": sum,
-        "time_mean_s": known(mean),
-        "time_std_s": known(variance.sqrt()),
-        "time_min_s": times.first(),
-        "time_p50_s": quantile(&times, 0.5),
-        "time_p95_s": quantile(&times, 0.95),
-        "time_p99_s": quantile(&times, 0.99),
-        "time_max_s": times.last(),
-        "slowdown_mean": known(slowdown_mean),
-        "slowdown_p50": quantile(&slowdowns, 0.5),
-        "slowdown_p95": quantile(&slowdowns, 0.95),
-        "slowdown_p99": quantile(&slowdowns, 0.99),
-        "slowdown_max": slowdowns.last(),
-        "start_up_mean_s": known(outcome.start_up.0 / outcome.start_up.1 as f64),
-    });
+    let sorted = |values: &[f64]| {
+        let mut values = values.to_vec();
+        values.sort_unstable_by(f64::total_cmp);
+        values
+    };
+    let finite = Finite { outcome, times: sorted(&outcome.times), slowdowns: sorted(&outcome.slowdowns) };
+    let mut value = table(TRANSFERS, |of| of(&finite));
     if matches!(traffic.load, Load::Web(_)) {
         value["waited"] = json!(outcome.waited);
     }
     if lists_times {
-        value["times_s"] = json!(times);
+        value["times_s"] = json!(finite.times);
     }
     value
 }
@@ -570,5 +789,22 @@ fn variable_name(variable: Variable) -> &'static str {
         Variable::Alpha => "alpha",
         Variable::Bandwidth => "bandwidth",
         Variable::MinRtt => "min_rtt",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_name_has_one_kind_wherever_it_stands() {
+        assert_eq!(tables().len(), include_str!("fields.tsv").lines().count(), "five columns each");
+        let mut kinds = BTreeMap::new();
+        for row in reference().iter().filter(|row| row["kind"] != "table") {
+            let kind = kinds.entry(row["name"].to_string()).or_insert_with(|| row["kind"].clone());
+            assert_eq!(*kind, row["kind"], "{row}");
+            assert!(!row["about"].to_string().is_empty());
+        }
     }
 }

@@ -5,11 +5,15 @@ Every comparison and every claim on a measure uses the margin of its kind, so th
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
+
+from ..errors import EarlydropError
 
 
 @dataclass(frozen=True)
@@ -109,27 +113,30 @@ NUMBER = KINDS["number"]
 SCATTER = KINDS["spread"].margin
 """For how much the levels of an axis differ, whatever the measure."""
 
-_BY_FIELD = (
-    (r"\w*(std|jitter|variance)\w*|cov", "spread"),
-    (r"\w*_mbps|departures|departed_bytes|delivered_packets|received_packets|completed_bytes", "throughput"),
-    (r"frames_(sent|complete)", "throughput"),
-    (r"\w*utilisation", "utilisation"),
-    (r"\w*_(ms|s)|slowdown\w*", "delay"),
-    (r"(queue|average)_\w+_packets|packets|average", "queue"),
-    (r"(drop|mark)_rate|loss_ratio", "loss rate"),
-    (r"\w*drops|marks|weighted|by_distance|data_lost|lost|dropped_bytes|timeouts|retransmits", "loss"),
-    (r"frames_lost|freezes", "loss"),
-    (r"\w*jain|loss_synchronisation", "index"),
-)
+
+class FieldError(EarlydropError):
+    """A field that no part of a result document has."""
+
+
+@cache
+def _declared() -> dict[str, Kind]:
+    """The kind of each field of result documents by its name, as the engine declares it."""
+    from .. import _core
+
+    return {one["name"]: KINDS.get(one["kind"], NUMBER) for one in json.loads(_core.result_fields())}
 
 
 def kind_of(field: str) -> Kind:
-    """The kind of a field of a result document, by the last step of its path."""
-    last = field.rpartition(".")[2]
-    for pattern, name in _BY_FIELD:
-        if re.fullmatch(pattern, last):
-            return KINDS[name]
-    return NUMBER
+    """The kind of a field of a result document: of the last step of its path that the engine declares.
+
+    Raises:
+        FieldError: it declares none of them.
+    """
+    declared = _declared()
+    for name in reversed(field.split(".")):
+        if name in declared:
+            return declared[name]
+    raise FieldError(f"{field}: no field of a result has this name")
 
 
 # ---- steps ---------------------------------------------------------------------------------------------------------

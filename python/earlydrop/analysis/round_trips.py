@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..document import Document, lookup
+from ..document import Document, effects, lookup
 from ..errors import CompareError
 
 _TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?) ?(s|ms|us)")
@@ -88,10 +88,10 @@ def _scaled(value: Any, factor: float) -> Any:
         return [_scaled(one, factor) for one in value]
     if not isinstance(value, dict):
         return value
-    # The delay of `reorder` is that of a packet that is overtaken.
-    return {
-        k: _delay(v, factor) if k == "delay" else v if k == "reorder" else _scaled(v, factor) for k, v in value.items()
-    }
+    # A delay within what happens to single packets, such as one that is overtaken, is none of the path.
+    kept = effects(value)
+    rest = {k: _delay(v, factor) if k == "delay" else _scaled(v, factor) for k, v in value.items() if k not in kept}
+    return {k: kept.get(k, rest.get(k)) for k in value}
 
 
 def _delay(value: Any, factor: float) -> Any:

@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import earlydrop._core as _core
-from ..document import discipline
+from ..document import discipline, effects
 from ..errors import FAILED, WRONG_INPUT, EarlydropError
 from ..own_aqms.declare import PolicyError
 from ..terminal import delay_text, rate_text
@@ -184,11 +184,6 @@ def plan(
     *,
     queue: str | Mapping[str, Any] | Queue = "droptail",
     reverse_queue: str | Mapping[str, Any] | Queue | None = None,
-    framing: Mapping[str, Any] | None = None,
-    aggregation: Mapping[str, Any] | None = None,
-    loss: float | str | Mapping[str, Any] | None = None,
-    jitter: str | Mapping[str, Any] | None = None,
-    reorder: Mapping[str, Any] | None = None,
     trace: str | PathLike[str] | None = None,
     reverse_rate: str | Mapping[str, Any] | None = None,
     reverse_delay: str | None = None,
@@ -199,8 +194,8 @@ def plan(
     """A link from its parts, through the checker of scenarios.
 
     What is given holds in both directions, each with a queue of its own; `reverse_queue`, `reverse_rate`,
-    `reverse_delay` and `reverse_trace` are of the direction that the command receives.
-    `settings` are the other fields of `Plan`.
+    `reverse_delay` and `reverse_trace` are of the direction that the command receives. `settings` are what happens to
+    packets on the link, by its keys in a scenario (`loss`, `jitter` and others), and the other fields of `Plan`.
 
     Raises:
         OptionError: which option is wrong, what was given, what is allowed.
@@ -212,9 +207,8 @@ def plan(
         raise OptionError("--reverse-rate or --reverse-trace: given both; allowed one of the two")
     # Within what a scenario may have; a wrong MTU is refused below.
     segment = min(max(settings.get("mtu", 1500) - 40, 1), SEGMENT)
-    forward = {"rate": _rate(rate, trace), "delay": delay}
-    more = {"framing": framing, "aggregation": aggregation, "loss": loss, "jitter": jitter, "reorder": reorder}
-    forward |= {key: value for key, value in more.items() if value is not None}
+    forward = {"rate": _rate(rate, trace), "delay": delay, **effects(settings)}
+    settings = {key: value for key, value in settings.items() if key not in _core.link_effects()}
     back = dict(forward)
     if reverse_rate is not None or reverse_trace is not None:
         back["rate"] = _rate(reverse_rate, reverse_trace)

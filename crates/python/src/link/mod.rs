@@ -2,7 +2,7 @@
 //! their replay in `record`.
 
 mod descriptor;
-mod document;
+pub mod document;
 pub mod record;
 
 use std::os::unix::process::ExitStatusExt;

@@ -14,7 +14,9 @@ use super::keys::{self, Form, Key, Read, Row, Rows};
 use super::schemas::{self, about, list, object, pair, reference};
 use super::units;
 use super::values::{delays, delays_json, seconds, DELAYS_FORM, RANDOM};
-use crate::topology::{Aggregation, Delays, Encoding, Framing, Jitter, LinkSpec, Loss, LossPattern, Rate, Reorder};
+use crate::topology::{
+    Aggregation, Delays, Effects, Encoding, Framing, Jitter, LinkSpec, Loss, LossPattern, Rate, Reorder,
+};
 
 static RATE: Key<Own<Rate, ()>> = Key::required(
     "rate",
@@ -51,98 +53,129 @@ pub(super) static LINK_LAYER: Key<OneOf<LinkLayer>> = Key::or(
     LinkLayer::Ethernet,
     "With `ethernet`, queues that follow Linux count the 14 bytes of its header with each packet; with `ip`, for PPP and TUN devices, they do not.",
 );
-static FRAMING: Key<Own<Framing>> = Key::optional(
-    "framing",
-    Own {
-        kind: "table",
-        range: Range::Words(""),
-        wanted: "a table",
-        schema: || keys::table(FRAMING_KEYS),
-        write: |framing| {
-            let mut map = Map::new();
-            OVERHEAD.write(&framing.overhead, &mut map);
-            MPU.write(&framing.mpu, &mut map);
-            ENCODING.write(&framing.encoding, &mut map);
-            map.into()
+
+/// A key for what happens to packets on a link.
+struct Effect {
+    row: &'static dyn Row,
+    read: fn(&Fields<'_>, &mut Effects) -> Checked<()>,
+    write: fn(&Effects, &mut Map<String, Json>),
+}
+
+/// Keys for what happens to packets on a link, each with the field of [`Effects`] that it gives.
+macro_rules! effects {
+    ($($name:ident: $kind:ty = $key:expr;)*) => {
+        static EFFECTS: &[Effect] = &[$({
+            static KEY: Key<Own<$kind>> = $key;
+            Effect {
+                row: &KEY,
+                read: |fields, effects| {
+                    effects.$name = KEY.given(fields)?;
+                    Ok(())
+                },
+                write: |effects, map| KEY.write_given(effects.$name.as_ref(), map),
+            }
+        }),*];
+    };
+}
+
+effects! {
+    framing: Framing = Key::optional(
+        "framing",
+        Own {
+            kind: "table",
+            range: Range::Words(""),
+            wanted: "a table",
+            schema: || keys::table(FRAMING_KEYS),
+            write: |framing| {
+                let mut map = Map::new();
+                OVERHEAD.write(&framing.overhead, &mut map);
+                MPU.write(&framing.mpu, &mut map);
+                ENCODING.write(&framing.encoding, &mut map);
+                map.into()
+            },
+            read: framing,
         },
-        read: framing,
-    },
-    "none",
-    "`{ overhead = \"40 B\", mpu = \"64 B\", encoding = \"atm\" }`: what the link layer adds to each packet, as \
-     `tc` counts it.",
-);
-static AGGREGATION: Key<Own<Aggregation>> = Key::optional(
-    "aggregation",
-    Own {
-        kind: "table",
-        range: Range::Words(""),
-        wanted: "a table",
-        schema: || keys::table(AGGREGATION_KEYS),
-        write: |of| {
-            let mut map = Map::new();
-            ACCESS_TIME.write(&of.access, &mut map);
-            MOST_PACKETS.write_given(of.packets.as_ref(), &mut map);
-            MOST_BYTES.write_given(of.bytes.as_ref(), &mut map);
-            MOST_TIME.write_given(of.time.as_ref(), &mut map);
-            map.into()
+        "none",
+        "`{ overhead = \"40 B\", mpu = \"64 B\", encoding = \"atm\" }`: what the link layer adds to each packet, as \
+         `tc` counts it.",
+    );
+    aggregation: Aggregation = Key::optional(
+        "aggregation",
+        Own {
+            kind: "table",
+            range: Range::Words(""),
+            wanted: "a table",
+            schema: || keys::table(AGGREGATION_KEYS),
+            write: |of| {
+                let mut map = Map::new();
+                ACCESS_TIME.write(&of.access, &mut map);
+                MOST_PACKETS.write_given(of.packets.as_ref(), &mut map);
+                MOST_BYTES.write_given(of.bytes.as_ref(), &mut map);
+                MOST_TIME.write_given(of.time.as_ref(), &mut map);
+                map.into()
+            },
+            read: aggregation,
         },
-        read: aggregation,
-    },
-    "none",
-    "`{ access = \"1 ms\", packets = 32, bytes = \"64 kB\", time = \"4 ms\" }`: packets that wait leave together, up to \
-     the limits given, after a time without transmission for access to the medium.",
-);
-static LOSS: Key<Own<Loss>> = Key::optional(
-    "loss",
-    Own {
-        kind: "number or table",
-        range: Range::Within(bounds::PROBABILITY),
-        wanted: "a number from 0 to 1",
-        schema: || or_table(PROBABILITY.form.schema(), LOSS_KEYS),
-        write: write_loss,
-        read: loss,
-    },
-    "none",
-    "Probability that a packet is lost on the wire; or `{ probability = 0.01, random = ... }`, or `{ every = 100 \
-     }` for each 100th packet.",
-);
-static JITTER: Key<Own<Jitter>> = Key::optional(
-    "jitter",
-    Own {
-        kind: "time or table",
-        range: Range::Within(bounds::DELAY),
-        wanted: units::TIME_FORM,
-        schema: || or_table(reference("time"), JITTER_KEYS),
-        write: |jitter| {
-            let ends = [seconds(jitter.low), seconds(jitter.high)];
-            json!({ "uniform": ends, "keep_order": jitter.keeps_order })
+        "none",
+        "`{ access = \"1 ms\", packets = 32, bytes = \"64 kB\", time = \"4 ms\" }`: packets that wait leave together, up to \
+         the limits given, after a time without transmission for access to the medium.",
+    );
+    loss: Loss = Key::optional(
+        "loss",
+        Own {
+            kind: "number or table",
+            range: Range::Within(bounds::PROBABILITY),
+            wanted: "a number from 0 to 1",
+            schema: || or_table(PROBABILITY.form.schema(), LOSS_KEYS),
+            write: write_loss,
+            read: loss,
         },
-        read: jitter,
-    },
-    "none",
-    "Longest extra delay, drawn for each packet from 0 on; or `{ uniform = [time, time], keep_order = true }`.",
-);
-static REORDER: Key<Own<Reorder>> = Key::optional(
-    "reorder",
-    Own {
-        kind: "table",
-        range: Range::Words(""),
-        wanted: "a table",
-        schema: || keys::table(REORDER_KEYS),
-        write: |late| json!({ "probability": late.probability, "delay": seconds(late.delay) }),
-        read: reorder,
-    },
-    "none",
-    "`{ probability = 0.01, delay = \"5 ms\" }`: the fraction of packets that arrive this much later, so that others \
-     overtake them.",
-);
-/// Keys of a link of which there is one.
-pub(super) const LINK: Rows = &[&RATE, &DELAY, &LINK_LAYER, &FRAMING, &AGGREGATION, &LOSS, &JITTER, &REORDER];
-/// Keys of a link between two nodes.
-pub(super) const DRAWN_LINK: Rows =
-    &[&RATE, &DRAWN_DELAY, &LINK_LAYER, &FRAMING, &AGGREGATION, &LOSS, &JITTER, &REORDER];
-/// Keys of links of many hosts.
-pub(super) const ACCESS: Rows = &[&RATE, &DELAYS, &LINK_LAYER, &FRAMING, &AGGREGATION, &LOSS, &JITTER, &REORDER];
+        "none",
+        "Probability that a packet is lost on the wire; or `{ probability = 0.01, random = ... }`, or `{ every = 100 \
+         }` for each 100th packet.",
+    );
+    jitter: Jitter = Key::optional(
+        "jitter",
+        Own {
+            kind: "time or table",
+            range: Range::Within(bounds::DELAY),
+            wanted: units::TIME_FORM,
+            schema: || or_table(reference("time"), JITTER_KEYS),
+            write: |jitter| {
+                let ends = [seconds(jitter.low), seconds(jitter.high)];
+                json!({ "uniform": ends, "keep_order": jitter.keeps_order })
+            },
+            read: jitter,
+        },
+        "none",
+        "Longest extra delay, drawn for each packet from 0 on; or `{ uniform = [time, time], keep_order = true }`.",
+    );
+    reorder: Reorder = Key::optional(
+        "reorder",
+        Own {
+            kind: "table",
+            range: Range::Words(""),
+            wanted: "a table",
+            schema: || keys::table(REORDER_KEYS),
+            write: |late| json!({ "probability": late.probability, "delay": seconds(late.delay) }),
+            read: reorder,
+        },
+        "none",
+        "`{ probability = 0.01, delay = \"5 ms\" }`: the fraction of packets that arrive this much later, so that others \
+         overtake them.",
+    );
+}
+
+/// Names of the keys for what happens to packets on a link, besides rate and delay.
+pub fn effects() -> Vec<&'static str> {
+    EFFECTS.iter().map(|effect| effect.row.name()).collect()
+}
+
+/// Keys of a link, whose delay is one of the three.
+pub(super) fn rows(delay: &'static Key<Delay>) -> Vec<&'static dyn Row> {
+    let plain: [&dyn Row; 3] = [&RATE, delay, &LINK_LAYER];
+    plain.into_iter().chain(EFFECTS.iter().map(|effect| effect.row)).collect()
+}
 
 /// Keys of a rate that changes.
 const RATE_KEYS: &[&str] = &["schedule", "repeat", "trace"];
@@ -215,12 +248,12 @@ pub(super) struct Links<'a> {
 impl Links<'_> {
     /// A link of which there is one.
     pub fn one(&self, field: &Field<'_>) -> Checked<LinkSpec> {
-        self.spec(&field.rows(LINK)?, &DELAY, None)
+        self.spec(&field.rows(&rows(&DELAY))?, &DELAY, None)
     }
 
     /// A link for each of many hosts: its delay may be a list or drawn.
     pub fn many(&self, field: &Field<'_>) -> Checked<LinkSpec> {
-        self.spec(&field.rows(ACCESS)?, &DELAYS, None)
+        self.spec(&field.rows(&rows(&DELAYS))?, &DELAYS, None)
     }
 
     /// A link for each of many hosts, or one.
@@ -243,8 +276,11 @@ impl Links<'_> {
             Some(default) => delay.read_or(fields, default.delay.clone())?,
             None => delay.read(fields)?,
         };
-        let aggregation = AGGREGATION.given(fields)?;
-        if let (Some(field), Rate::Opportunities { .. }) = (AGGREGATION.field(fields), &rate) {
+        let mut effects = Effects::NONE;
+        for effect in EFFECTS {
+            (effect.read)(fields, &mut effects)?;
+        }
+        if let (Some(field), Rate::Opportunities { .. }) = (fields.optional("aggregation"), &rate) {
             return Err(field
                 .error("contradicts a trace, which has the times of all deliveries")
                 .allowed("no such key"));
@@ -253,11 +289,7 @@ impl Links<'_> {
             rate,
             delay,
             link_layer: LINK_LAYER.read_or(fields, default.map_or(LinkLayer::Ethernet, |link| link.link_layer))?,
-            framing: FRAMING.given(fields)?,
-            aggregation,
-            loss: LOSS.given(fields)?,
-            jitter: JITTER.given(fields)?,
-            reorder: REORDER.given(fields)?,
+            effects,
         })
     }
 
@@ -504,11 +536,9 @@ pub(super) fn write(link: &LinkSpec, map: &mut Map<String, Json>) {
     if link.link_layer != LinkLayer::Ethernet {
         LINK_LAYER.write(&link.link_layer, map);
     }
-    FRAMING.write_given(link.framing.as_ref(), map);
-    AGGREGATION.write_given(link.aggregation.as_ref(), map);
-    LOSS.write_given(link.loss.as_ref(), map);
-    JITTER.write_given(link.jitter.as_ref(), map);
-    REORDER.write_given(link.reorder.as_ref(), map);
+    for effect in EFFECTS {
+        (effect.write)(&link.effects, map);
+    }
 }
 
 fn write_rate(over_time: &Rate) -> Json {

@@ -56,6 +56,7 @@ pub use document::{load, Doc, MAX_FILE_BYTES};
 pub use ends::Ends;
 pub use error::ScenarioError;
 pub(crate) use json::parameter as parameter_json;
+pub use link::effects as link_effects;
 pub use model::{
     Delays, FlowRecord, InjectedRandom, Marker, Parent, PortAt, Profile, Queue, QueueSpec, Record, Tcp, Topology,
 };

@@ -10,7 +10,7 @@ use serde_json::{json, Map, Value as Json};
 
 use super::ends::ENDS;
 use super::keys::{docs, Rows};
-use super::link::{ACCESS, DRAWN_LINK};
+use super::link::{self, DELAYS, DRAWN_DELAY};
 use super::{tc, topology, traffic};
 
 /// Kinds of topologies (`topologies`) and of traffic (`traffic`): `name`, `title`, `about`, `keys`, and of traffic
@@ -28,9 +28,9 @@ pub fn reference() -> Json {
     json!({
         "topologies": topologies.collect::<Vec<_>>(),
         "traffic": traffic.collect::<Vec<_>>(),
-        "links": docs(ACCESS),
+        "links": docs(&link::rows(&DELAYS)),
         "node": docs(topology::NODE),
-        "link": docs(&[topology::JOINS, DRAWN_LINK].concat()),
+        "link": docs(&[topology::JOINS, &link::rows(&DRAWN_DELAY)].concat()),
         "entry": docs(&[traffic::common::keys(true), ENDS].concat()),
         "tcp": docs(&traffic::TCP.concat()),
     })

@@ -27,16 +27,52 @@ pub struct LinkSpec {
     pub delay: Delays,
     /// What Linux's queues count of each packet.
     pub link_layer: LinkLayer,
+    /// What else happens to packets on it.
+    pub effects: Effects,
+}
+
+/// Random numbers by what they are for.
+type Streams<'a> = dyn Fn(&str) -> Generator + 'a;
+
+/// Declares what may happen to packets on a link, and how its medium does it. The key in scenarios has the same name.
+macro_rules! effects {
+    ($($(#[$about:meta])* $name:ident: $kind:ty = $apply:expr;)*) => {
+        /// What happens to packets on a link, besides rate and delay.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Effects { $($(#[$about])* pub $name: Option<$kind>,)* }
+
+        impl Effects {
+            /// None of it.
+            pub const NONE: Effects = Effects { $($name: None,)* };
+
+            fn apply(&self, mut medium: Medium, streams: &Streams<'_>) -> Medium {
+                $(if let Some(given) = &self.$name {
+                    let apply: fn(Medium, &$kind, &Streams<'_>) -> Medium = $apply;
+                    medium = apply(medium, given, streams);
+                })*
+                medium
+            }
+        }
+    };
+}
+
+effects! {
     /// What is sent of each packet.
-    pub framing: Option<Framing>,
+    framing: Framing = |medium, framing, _| medium.with_framing(*framing);
     /// Packets that are sent together.
-    pub aggregation: Option<Aggregation>,
+    aggregation: Aggregation = |medium, aggregation, _| medium.with_aggregation(*aggregation);
     /// Packets that are lost on the wire.
-    pub loss: Option<Loss>,
+    loss: Loss = |medium, loss, streams| {
+        let random = match loss.random {
+            None => streams("loss"),
+            Some(InjectedRandom::Mrg32k3a { seed, skip }) => Generator::ns2(seed, skip),
+        };
+        medium.with_loss(loss.pattern, random)
+    };
     /// Extra delay, drawn for each packet.
-    pub jitter: Option<Jitter>,
+    jitter: Jitter = |medium, jitter, streams| medium.with_jitter(*jitter, streams("jitter"));
     /// Packets that others overtake.
-    pub reorder: Option<Reorder>,
+    reorder: Reorder = |medium, reorder, streams| medium.with_reorder(*reorder, streams("reorder"));
 }
 
 impl LinkSpec {
@@ -47,8 +83,7 @@ impl LinkSpec {
 
     /// A link that loses nothing.
     pub const fn new(rate: Rate, delay: Delays) -> Self {
-        let link_layer = LinkLayer::Ethernet;
-        LinkSpec { rate, delay, link_layer, framing: None, aggregation: None, loss: None, jitter: None, reorder: None }
+        LinkSpec { rate, delay, link_layer: LinkLayer::Ethernet, effects: Effects::NONE }
     }
 
     /// Delay where it is one value, and otherwise the mean of what it is drawn from, s.
@@ -69,41 +104,15 @@ impl LinkSpec {
         }
     }
 
-    /// Its changing rate, framing, aggregation, loss, jitter and reordering, with random streams named after it; `None` for a plain
-    /// link.
+    /// Its changing rate and its effects, with random streams named after it; `None` for a plain link.
     pub fn medium(&self, name: &str, seed: u64) -> Option<Medium> {
-        if self.is_plain() {
-            return None;
-        }
-        let stream = |what: &str| Generator::stream(seed, &format!("link.{name}.{what}"));
-        let mut medium = Medium::new(&self.rate).with_framing(self.framing.unwrap_or_default());
-        if let Some(aggregation) = self.aggregation {
-            medium = medium.with_aggregation(aggregation);
-        }
-        if let Some(loss) = &self.loss {
-            let random = match loss.random {
-                None => stream("loss"),
-                Some(InjectedRandom::Mrg32k3a { seed, skip }) => Generator::ns2(seed, skip),
-            };
-            medium = medium.with_loss(loss.pattern, random);
-        }
-        if let Some(jitter) = self.jitter {
-            medium = medium.with_jitter(jitter, stream("jitter"));
-        }
-        if let Some(reorder) = self.reorder {
-            medium = medium.with_reorder(reorder, stream("reorder"));
-        }
-        Some(medium)
+        let streams = |what: &str| Generator::stream(seed, &format!("link.{name}.{what}"));
+        (!self.is_plain()).then(|| self.effects.apply(Medium::new(&self.rate), &streams))
     }
 
     /// Whether it sends packets as they are, at one rate, in order of arrival, without loss.
     pub fn is_plain(&self) -> bool {
-        matches!(self.rate, Rate::Constant(_))
-            && self.framing.is_none()
-            && self.aggregation.is_none()
-            && self.loss.is_none()
-            && self.jitter.is_none()
-            && self.reorder.is_none()
+        matches!(self.rate, Rate::Constant(_)) && self.effects == Effects::NONE
     }
 }
 

@@ -27,5 +27,5 @@ pub use earlydrop_net::framing::{Encoding, Framing};
 pub use earlydrop_net::medium::{Jitter, LossPattern, Rate, Reorder, OPPORTUNITY_BYTES};
 pub(crate) use graph::default_name;
 pub use graph::{Direction, Edge, Graph, Node, Pairs};
-pub use link::{Delays, InjectedRandom, LinkSpec, Loss};
+pub use link::{Delays, Effects, InjectedRandom, LinkSpec, Loss};
 pub use routes::{Routes, Unreachable};

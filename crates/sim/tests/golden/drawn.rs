@@ -1,22 +1,17 @@
-//! Digests of the results of scenarios with every kind of traffic, every TCP with its options, every discipline and
-//! every network: each line of `golden_run/drawn.txt` has a digest and a scenario, drawn once at random; those of
+//! The results of scenarios with every kind of traffic, every TCP with its options, every discipline and every network
+//! against stored digests (`digests.rs`): those of `golden_run/drawn.txt` were drawn once at random, those of
 //! `golden_run/stacks.txt` have every TCP of every stack by its name. With `EARLYDROP_BLESS=1` in the environment the
-//! digests are written anew, and a scenario of each discipline that has none is added; the changelog must then say what
-//! changed and why. `make test-web` compares them with the engine in WebAssembly.
+//! digests are written anew; the changelog must then say what changed and why. `EARLYDROP_BLESS=add` only adds what is new: a
+//! scenario of each discipline that has none, and columns. `make test-web` compares them with the engine in WebAssembly.
 
+use crate::digests::{file, Columns, Stored, RUNS};
 use earlydrop_aqm::catalogue;
 use earlydrop_aqm::random::Generator;
 use earlydrop_sim::result;
 use earlydrop_sim::run::{run, Events, Links};
 use earlydrop_sim::scenario::{check, Doc, Scenario};
 use earlydrop_sim::simulation::Simulation;
-use serde_json::{json, Value};
-use std::path::Path;
-
-/// FNV-1a.
-fn digest(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
-}
+use serde_json::json;
 
 /// The scenario in `text`, which is JSON.
 fn checked(text: &str) -> Scenario {
@@ -25,23 +20,32 @@ fn checked(text: &str) -> Scenario {
         .unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The digest of a scenario's result, without its cost and the engine's version.
-fn digest_of(scenario: &str) -> u64 {
+/// The columns of a scenario's result.
+fn columns_of(scenario: &str) -> Columns {
     let scenario = checked(scenario);
     let outcome = run(&scenario, scenario.seed, Links::Auto, Events::Lanes).expect("runs");
-    digest_of_result(result::document(&scenario, scenario.seed, &outcome, 0.0))
+    Columns::of(&result::document(&scenario, scenario.seed, &outcome, 0.0))
 }
 
-fn digest_of_result(mut document: Value) -> u64 {
-    for key in ["cost", "version"] {
-        document.as_object_mut().expect("an object").shift_remove(key);
-    }
-    digest(&document.to_string())
+fn blesses() -> bool {
+    std::env::var_os("EARLYDROP_BLESS").is_some()
 }
 
-#[test]
-fn drawn_scenarios_reproduce_their_digests() {
-    reproduce("drawn.txt", 200);
+fn adds() -> bool {
+    std::env::var_os("EARLYDROP_BLESS").is_some_and(|word| word == "add")
+}
+
+/// In the place of the digest of a run that was never stored.
+const NEW: &str = "0";
+
+/// The text of a file of runs.
+fn stored(name: &str) -> String {
+    std::fs::read_to_string(file(name)).expect("the stored digests")
+}
+
+/// Digest and scenario of each line.
+fn lines(text: &str) -> Vec<(&str, &str)> {
+    text.lines().map(|line| line.split_once('\t').expect("two columns")).collect()
 }
 
 /// A scenario of the discipline `name`, with flows of two stacks and unresponsive ones.
@@ -71,52 +75,63 @@ fn of_discipline(name: &str) -> String {
 /// The lines of `drawn.txt`, with scenarios of the disciplines that it lacks.
 fn with_every_discipline(stored: &str) -> String {
     let lacking = |spec: &&&catalogue::AqmSpec| !stored.contains(&format!("\"aqm\":\"{}\"", spec.name));
-    let added = catalogue::all().iter().filter(lacking).map(|spec| format!("0\t{}\n", of_discipline(spec.name)));
+    let added = catalogue::all().iter().filter(lacking).map(|spec| format!("{NEW}\t{}\n", of_discipline(spec.name)));
     stored.to_string() + &added.collect::<String>()
 }
 
 #[test]
 fn every_discipline_is_drawn() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden_run/drawn.txt");
-    let stored = std::fs::read_to_string(&path).expect("the stored digests");
+    let stored = stored("drawn.txt");
     let added = with_every_discipline(&stored).split_off(stored.len());
-    assert!(std::env::var_os("EARLYDROP_BLESS").is_some() || added.is_empty(), "EARLYDROP_BLESS=1 adds:\n{added}");
+    assert!(blesses() || added.is_empty(), "EARLYDROP_BLESS=1 adds:\n{added}");
 }
 
 #[test]
-fn named_stacks_reproduce_their_digests() {
-    reproduce("stacks.txt", 160);
-}
-
-/// Runs the scenarios of a file with `least` lines or more.
-fn reproduce(file: &str, least: usize) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden_run").join(file);
-    let mut stored = std::fs::read_to_string(&path).expect("the stored digests");
-    if file == "drawn.txt" && std::env::var_os("EARLYDROP_BLESS").is_some() {
-        stored = with_every_discipline(&stored);
+fn drawn_runs_reproduce_their_digests() {
+    let texts =
+        RUNS.map(|name| if blesses() && name == RUNS[0] { with_every_discipline(&stored(name)) } else { stored(name) });
+    let rows: Vec<(&str, &str)> = texts.iter().flat_map(|text| lines(text)).collect();
+    assert!(rows.len() >= 360);
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+    let found: Vec<Columns> = std::thread::scope(|scope| {
+        let parts = rows.chunks(rows.len().div_ceil(workers));
+        let threads: Vec<_> =
+            parts.map(|part| scope.spawn(|| part.iter().map(|row| columns_of(row.1)).collect::<Vec<_>>())).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("runs")).collect()
+    });
+    let columns = Stored::read();
+    if !blesses() || adds() {
+        let known = || rows.iter().zip(&found).filter(|((was, _), _)| *was != NEW);
+        let other = known().filter(|((was, _), run)| *was != format!("{:016x}", columns.digest(run)));
+        let other: Vec<&str> = other.map(|((_, scenario), _)| *scenario).collect();
+        let mut differing = columns.differing(known().map(|((_, scenario), run)| (*scenario, run)));
+        differing.retain(|name| !adds() || columns.has(name));
+        let first = other.first().unwrap_or(&"");
+        assert!(differing.is_empty() && other.is_empty(), "{} runs, columns {differing:?}\n{first}", other.len());
     }
-    let lines: Vec<(&str, &str)> = stored.lines().map(|line| line.split_once('\t').expect("two columns")).collect();
-    assert!(lines.len() >= least);
-    let found: Vec<String> = lines.iter().map(|(_, scenario)| format!("{:016x}", digest_of(scenario))).collect();
-    if std::env::var_os("EARLYDROP_BLESS").is_some() {
-        let text: String =
-            found.iter().zip(&lines).map(|(digest, (_, scenario))| format!("{digest}\t{scenario}\n")).collect();
-        std::fs::write(&path, text).expect("written");
-        return;
+    if blesses() {
+        let columns = columns.renewed(rows.iter().map(|row| row.1).zip(&found));
+        columns.write();
+        let mut found = found.iter();
+        for (name, text) in RUNS.iter().zip(&texts) {
+            let line =
+                |((_, scenario), run): ((&str, &str), &Columns)| format!("{:016x}\t{scenario}\n", columns.digest(run));
+            let renewed: String = lines(text).into_iter().zip(found.by_ref()).map(line).collect();
+            std::fs::write(file(name), renewed).expect("written");
+        }
     }
-    let other: Vec<&str> = lines.iter().zip(&found).filter(|((was, _), is)| was != is).map(|((_, s), _)| *s).collect();
-    assert!(other.is_empty(), "{} of {} results are others, the first that of\n{}", other.len(), lines.len(), other[0]);
 }
 
 /// Cut at arbitrary times and read there, each run ends in the stored result.
 #[test]
 fn runs_in_steps_reproduce_the_digests_of_whole_runs() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden_run/drawn.txt");
-    let stored = std::fs::read_to_string(&path).expect("the stored digests");
+    if blesses() {
+        return;
+    }
+    let (stored, columns) = (stored("drawn.txt"), Stored::read());
     let mut random = Generator::stream(25, "cuts");
     let (mut cuts, mut waiting, mut gauges) = (0, 0, 0);
-    for (number, line) in stored.lines().enumerate() {
-        let (digest, text) = line.split_once('\t').expect("two columns");
+    for (number, (digest, text)) in lines(&stored).into_iter().enumerate() {
         let scenario = checked(text);
         let links = if number % 2 == 0 { Links::Stepped } else { Links::Auto };
         let mut simulation = Simulation::new(&scenario, scenario.seed, links).expect("builds");
@@ -135,7 +150,7 @@ fn runs_in_steps_reproduce_the_digests_of_whole_runs() {
                     (cuts + 1, waiting + usize::from(state.packets > 0), gauges + state.gauges.len());
             }
         }
-        let found = format!("{:016x}", digest_of_result(simulation.finish(0.0)));
+        let found = format!("{:016x}", columns.digest(&Columns::of(&simulation.finish(0.0))));
         assert_eq!(found, digest, "{links:?}\n{text}");
     }
     assert!(cuts > 3000 && waiting > 500 && gauges > 2000, "{cuts} cuts, {waiting} queues, {gauges} gauges");

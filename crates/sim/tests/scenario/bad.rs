@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use earlydrop_aqm::catalogue;
 use earlydrop_sim::scenario::{check, load, Doc, Scenario, ScenarioError, MAX_DEPTH, MAX_FILE_BYTES};
 
 fn load_and_check(path: &Path) -> Result<Scenario, ScenarioError> {
@@ -21,11 +22,12 @@ fn bad_scenarios() -> Vec<PathBuf> {
     paths
 }
 
-/// The message, with the file's name in place of its whole path.
+/// The message, with the file's name in place of its whole path, and the list of all disciplines left out.
 fn message(path: &Path) -> String {
     let error = load_and_check(path).expect_err(&path.display().to_string());
     let folder = format!("{}/", path.parent().expect("a folder").display());
-    format!("{error}\n").replacen(&folder, "", 1)
+    let all: Vec<String> = catalogue::all().iter().map(|spec| format!("{:?}", spec.name)).collect();
+    format!("{error}\n").replacen(&folder, "", 1).replace(&all.join(", "), "(every discipline)")
 }
 
 #[test]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ...analysis.measures import KINDS, Kind, Margin, kind_of
+from ...analysis.measures import KINDS, FieldError, Kind, Margin, kind_of
 from ...expressions import ExpressionError, Formula, parse_formula
 from ...strict_toml import unknown
 from .. import packet_records
@@ -103,7 +103,10 @@ def _parse_kind(t: StudyTable, extraction: Extraction | None, against: Mapping[s
         known = {"jain": "index", "cov": "spread", "deviation": "spread"}
         name = known.get(extraction.reduce) if extraction is not None and not against else None
         return None if name is None else KINDS[name]
-    return kind_of(extraction.field)
+    try:
+        return kind_of(extraction.field)
+    except FieldError as error:
+        raise t.fault(f"field {error}") from None
 
 
 def _parse_margin(t: StudyTable, measure: Measure) -> Margin | None:

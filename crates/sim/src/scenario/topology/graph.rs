@@ -10,7 +10,7 @@ use super::super::error::ScenarioError;
 use super::super::fields::{join, Checked, Field, Fields};
 use super::super::forms::{Flag, Name, Own, Range};
 use super::super::keys::{self, Key, Rows};
-use super::super::link::{self, Links, DRAWN_DELAY, DRAWN_LINK, LINK_LAYER};
+use super::super::link::{self, Links, DRAWN_DELAY, LINK_LAYER};
 use super::super::nearest::{some_of, suggestion};
 use super::super::schemas::{self, list, pair};
 use super::plain;
@@ -99,7 +99,7 @@ pub(super) fn read(scenario: &Fields<'_>, topology: &Fields<'_>, links: Links<'_
     let mut graph = Graph::default();
     let (mut names, mut joined) = (BTreeSet::new(), BTreeSet::new());
     for entry in scenario.required("link", LINKS)?.items(LINKS)? {
-        let fields = entry.rows(&[JOINS, DRAWN_LINK].concat())?;
+        let fields = entry.rows(&[JOINS, &link::rows(&DRAWN_DELAY)].concat())?;
         let from = nodes.end(&fields, &FROM)?;
         let to = nodes.end(&fields, &TO)?;
         if from == to {
@@ -113,7 +113,7 @@ pub(super) fn read(scenario: &Fields<'_>, topology: &Fields<'_>, links: Links<'_
             None => Some(Direction { name: nodes.link_name(to, from), link: plain(&there.link), queue: None }),
             Some(field) => {
                 let Doc::Table(_) = field.doc else { return Err(field.wrong_type(OTHER_WAY.form.wanted)) };
-                let fields = field.rows(&[BACK, DRAWN_LINK].concat())?;
+                let fields = field.rows(&[BACK, &link::rows(&DRAWN_DELAY)].concat())?;
                 Some(direction(&fields, links, Some(&plain(&there.link)), || nodes.link_name(to, from))?)
             }
         };
@@ -203,12 +203,12 @@ pub(in crate::scenario) fn write_graph(graph: &Graph) -> Json {
 
 /// The schema of a `[[link]]`.
 pub(in crate::scenario) fn edge_schema() -> Json {
-    keys::table(&[JOINS, DRAWN_LINK].concat())
+    keys::table(&[JOINS, &link::rows(&DRAWN_DELAY)].concat())
 }
 
 /// The schema of its other direction, in which nothing must be given.
 fn back_schema() -> Json {
-    let mut schema = keys::table(&[BACK, DRAWN_LINK].concat());
+    let mut schema = keys::table(&[BACK, &link::rows(&DRAWN_DELAY)].concat());
     schema["required"] = json!([]);
     schema
 }

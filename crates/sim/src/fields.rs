@@ -1,0 +1,89 @@
+//! Fields of result documents, each declared once, as a row; `table` stands there for the kind of what is no value. From the row follow its place in documents, the columns of
+//! tables and their dictionary, its line in the documentation, and the kind of measure with its margin.
+
+use serde_json::{json, Map, Value};
+
+/// What values a measure can take, and how small a difference of it is none: `python/earlydrop/analysis/measures.py`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// No value, but a table or a list of them.
+    Table,
+    /// Without a margin: texts, numbers of anything that no other kind is of.
+    Number,
+    /// Packets and bytes delivered, and their rates.
+    Throughput,
+    /// Of a link.
+    Utilisation,
+    /// Delays and times.
+    Delay,
+    /// Lengths of queues.
+    Queue,
+    /// Packets dropped, marked or lost.
+    Loss,
+    /// The same as a fraction.
+    LossRate,
+    /// Of fairness, and other shares of a whole.
+    Index,
+    /// How much something varies.
+    Spread,
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Kind::Table => "table",
+            Kind::Number => "number",
+            Kind::Throughput => "throughput",
+            Kind::Utilisation => "utilisation",
+            Kind::Delay => "delay",
+            Kind::Queue => "queue",
+            Kind::Loss => "loss",
+            Kind::LossRate => "loss rate",
+            Kind::Index => "index",
+            Kind::Spread => "spread",
+        }
+    }
+}
+
+/// A field; `F` is the function that reads its value.
+pub struct Field<F> {
+    /// Its name in documents, with its unit.
+    pub name: &'static str,
+    unit: &'static str,
+    kind: Kind,
+    about: &'static str,
+    /// Reads its value.
+    pub of: F,
+}
+
+/// A field that `of` reads.
+pub const fn field<F>(name: &'static str, unit: &'static str, kind: Kind, about: &'static str, of: F) -> Field<F> {
+    Field { name, unit, kind, about, of }
+}
+
+/// Rows of fields that are written by code of their own, because they are tables or stand in lists: `fields.tsv`.
+pub fn tables() -> Vec<Value> {
+    let row = |line: &str| {
+        let [part, name, unit, kind, about]: [&str; 5] = line.split('\t').collect::<Vec<_>>().try_into().ok()?;
+        Some(json!({ "part": part, "name": name, "unit": unit, "kind": kind, "about": about }))
+    };
+    include_str!("fields.tsv").lines().filter_map(row).collect()
+}
+
+/// A table with these fields; `read` calls the function of one.
+pub fn table<F: Copy>(fields: &[Field<F>], read: impl Fn(F) -> Value) -> Value {
+    fields.iter().map(|field| (field.name.to_string(), read(field.of))).collect::<Map<_, _>>().into()
+}
+
+/// Adds them to a table.
+pub fn add<F: Copy>(to: &mut Value, fields: &[Field<F>], read: impl Fn(F) -> Value) {
+    for field in fields {
+        to[field.name] = read(field.of);
+    }
+}
+
+/// Rows for documentation: the part of documents that has them, `name`, `unit`, `kind` and `about`.
+pub fn rows<F>(part: &str, fields: &[Field<F>]) -> Vec<Value> {
+    let row = |one: &Field<F>| json!({ "part": part, "name": one.name, "unit": one.unit, "kind": one.kind.name(), "about": one.about });
+    fields.iter().map(row).collect()
+}
