@@ -260,7 +260,7 @@ limit = "20 packets"
 [[scenario.traffic]]
 kind = "ftp"
 count = 3
-profile = "rfc"
+stack = "rfc"
 start = { uniform = ["0 s", "1 s"] }
 
 [scenario.record]

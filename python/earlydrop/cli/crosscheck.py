@@ -162,7 +162,7 @@ def _crossgrid(
         raise InputError(f"--grid: {pattern}: {error}") from None
     if not wanted:
         raise InputError(f"--grid: no cell has {pattern!r}; cells are such as {grid.cells()[0]}")
-    changes = {key: parse_value(text) for key, text in parse_settings(sets, example="hystart=false")}
+    changes = {key: parse_value(text) for key, text in parse_settings(sets, example="rules.hystart=false")}
     with terminal.Progress() as progress:
         if stored is None:
             about = grid.facts(jobs, real_time)

@@ -61,24 +61,25 @@ fn in_step(number: u64, rfc: bool, aqms: &[&str]) -> (String, Scenario) {
     let mut draw = Draw(Generator::stream(number, "test.in_step.tcp"));
     if draw.index(2) == 0 {
         text += &format!("tcp = \"{}\"\n", draw.of(&["tahoe", "newreno", "sack", "sack", "vegas"]));
-        text += &format!("delayed_ack = {}\n", draw.of(&["false", "true", "\"10 ms\""]));
+        text += &format!("rules.delayed_ack = {}\n", draw.of(&["false", "true", "\"10 ms\""]));
     }
     checked(number, text)
 }
 
-/// Keys of a traffic entry of the profile `rfc` whose senders may process ACKs ahead of time.
+/// Keys of a traffic entry of the stack `rfc` whose senders may process ACKs ahead of time.
 fn rfc_keys_without_short_timers(draw: &mut Draw) -> String {
     let tcp = draw.of(&["reno", "newreno", "sack", "sack", "cubic", "dctcp", "ledbat"]);
-    let mut text = format!("tcp = \"{tcp}\"\nprofile = \"rfc\"\n");
-    text += &format!("delayed_ack = {}\n", draw.of(&["false", "false", "false", "\"10 ms\""]));
+    let mut text = format!("tcp = \"{tcp}\"\nstack = \"rfc\"\n");
+    text += &format!("rules.delayed_ack = {}\n", draw.of(&["false", "false", "false", "\"10 ms\""]));
     text += &format!("window = {}\n", draw.of(&["1000", "1000", "20", "4"]));
-    text += &format!("min_rto = \"{}\"\n", draw.of(&["1 s", "0.2 s", "0.2 s"]));
+    text += &format!("rules.min_rto = \"{}\"\n", draw.of(&["1 s", "0.2 s", "0.2 s"]));
     if tcp != "ledbat" {
-        text += &format!("timestamps = {}\n", draw.of(&["true", "false"]));
+        text += &format!("rules.timestamps = {}\n", draw.of(&["true", "false"]));
     }
     text += &format!("ecn = {}\n", draw.of(&["true", "false"]));
-    text += draw.of(&["", "", "initial_window = 1\n", "initial_window = 30\n", "send_pairs = true\n"]);
-    text += draw.of(&["", "", "growth = \"arrived\"\nssthresh = \"cwnd\"\nprr = \"safe_ack\"\n"]);
+    text +=
+        draw.of(&["", "", "rules.initial_window = 1\n", "rules.initial_window = 30\n", "rules.send_pairs = true\n"]);
+    text += draw.of(&["", "", "rules.growth = \"arrived\"\nrules.ssthresh = \"cwnd\"\nrules.prr = \"safe_ack\"\n"]);
     text
 }
 
@@ -93,7 +94,7 @@ fn windows_that_start_in_step_keep_their_order() {
              bottleneck = {{ rate = \"1048576 bit/s\", delay = \"0.015625 s\" }}\n\
              [queue.bottleneck]\naqm = \"droptail\"\nlimit = \"60 packets\"\n\
              [[traffic]]\nkind = \"ftp\"\ncount = 12\nsegment = 1000\nheader = 40\nstart = \"0 s\"\ntcp = \"{tcp}\"\n\
-             profile = \"rfc\"\ntimestamps = false\ndelayed_ack = false\nmin_rto = \"1 s\"\n"
+             stack = \"rfc\"\nrules.timestamps = false\nrules.delayed_ack = false\nrules.min_rto = \"1 s\"\n"
         );
         let (text, scenario) = checked(0, text);
         let (plan, packets) = agree(&text, &scenario);
@@ -249,7 +250,7 @@ fn a_short_segment_counts_before_what_rounding_made_equal() {
          bottleneck = { rate = \"20.97152 Mbit/s\", delay = \"0.015625 s\" }\n\
          [queue.bottleneck]\naqm = \"droptail\"\nlimit = \"400 packets\"\n\
          [[traffic]]\nkind = \"ftp\"\nsegment = 984\nheader = 40\nstart = { uniform = [\"0 s\", \"1 s\"] }\ntcp = \"newreno\"\n\
-         profile = \"rfc\"\ndelayed_ack = false\nwindow = 1000\nmin_rto = \"0.2 s\"\ntimestamps = false\n";
+         stack = \"rfc\"\nrules.delayed_ack = false\nwindow = 1000\nrules.min_rto = \"0.2 s\"\nrules.timestamps = false\n";
     let (text, scenario) = checked(0, text.to_string());
     assert!(agree(&text, &scenario).0.answers_ahead);
 }
