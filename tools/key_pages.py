@@ -87,7 +87,7 @@ def generated() -> Iterator[tuple[str, str, str]]:
     yield SCENARIOS, "topologies", overview(tables["topologies"])
     # The page gives the keys that all links have once.
     tables["link"] = [key for key in tables["link"] if key not in tables["links"]]
-    for name in ("links", "node", "link", "entry", "tcp"):
+    for name in ("links", "node", "link", "entry", "tcp", "ns2"):
         keys = [_kinds(tables["traffic"])] if name == "entry" else []
         yield SCENARIOS, f"keys of {name}", table(keys + tables[name])
     for kind in tables["topologies"]:

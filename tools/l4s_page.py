@@ -117,7 +117,7 @@ def pair(setting: tuple[int, int, int]) -> float:
         queue=ed.aqm.DualPI2(dialect="linux", min_qlen_step=2, ecn=True),
     )
     both: dict[str, Any] = {"ecn": True, "segment": f"{SEGMENT} B", "window": 20_000}
-    net.ftp(1, tcp="prague", stack="rfc", prague_rtt_target="0 s", **both)
+    net.ftp(1, tcp="prague", stack="rfc", rules={"prague_rtt_target": "0 s"}, **both)
     net.ftp(1, tcp="cubic", stack="linux-6.18", **both)
     with warnings.catch_warnings():
         # They start together, and the step is shorter than a packet at 10 Mbit/s.

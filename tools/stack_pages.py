@@ -40,7 +40,7 @@ def rows_of_stacks() -> list[list[str]]:
 def rows_of_options() -> list[list[str]]:
     """Every option, by what it is about; the head first."""
     return [
-        ["option", "about", "what it does", "values", "TCPs", "needs", "source", "only in rules"],
+        ["option", "about", "what it does", "values", "TCPs", "needs", "source"],
         *(
             [
                 option["key"],
@@ -50,7 +50,6 @@ def rows_of_options() -> list[list[str]]:
                 ", ".join(option["tcps"]) or "all",
                 "; ".join(option["needs"]),
                 option["source"],
-                "yes" if option["in_rules"] else "",
             ]
             for option in stacks.by_group(stacks.catalogue()["options"])
         ),

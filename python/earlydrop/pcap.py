@@ -42,7 +42,7 @@ class _Flow:
     """Sequence numbers, options and connections of a flow over TCP."""
 
     def __init__(self, entry: Mapping[str, Any]) -> None:
-        self.bytes = entry.get("profile") == "rfc"
+        self.bytes = entry.get("stack") == "rfc"
         header = _size(entry["header"])
         self.options = min(max(header - IP_HEADER - TCP_HEADER, 0) // 4 * 4, MOST_OPTIONS)
         self.payload = max(_size(entry["segment"]) + header - IP_HEADER - TCP_HEADER - self.options, 1)
@@ -52,7 +52,7 @@ class _Flow:
         """Sequence number, acknowledgement number and flags of a segment."""
         connection = self.connection
         if flags & SYN:
-            # A SYN sent again has the number of the first. In profile ns2 every connection starts at 0.
+            # A SYN sent again has the number of the first. With ns-2's TCPs every connection starts at 0.
             if connection.data or connection.first not in (None, seq):
                 connection = self.connection = _Connection(connection.number + 1)
             connection.first = seq
@@ -61,7 +61,7 @@ class _Flow:
         return (seq if self.bytes else 1 + (seq - 1) * self.payload), 1, flags
 
     def acknowledgement(self, seq: int, flags: int) -> tuple[int, int, int]:
-        """Those of an ACK, which names the next byte (profile `rfc`) or the last segment received in order."""
+        """Those of an ACK, which names the next byte (stack `rfc`) or the last segment received in order."""
         connection = self.connection
         opens = not connection.answered and connection.first in (None, seq - 1 if self.bytes else seq)
         connection.answered = True

@@ -83,7 +83,8 @@ class Sending:
         start: Start | None = None,
         window: int | None = None,
         header: str | None = None,
-        profile: str | None = None,
+        stack: str | None = None,
+        rules: Mapping[str, Any] | None = None,
         reverse_of: str | None = None,
         **more: Any,
     ) -> Self:
@@ -94,8 +95,8 @@ class Sending:
         """
         if reverse_of is None:
             count, tcp = 1 if count is None else count, tcp or "reno"
-        given = {"segment": segment, "start": start, "window": window, "header": header, "profile": profile, **more}
-        return self._add("ftp", count, {"tcp": tcp, "reverse_of": reverse_of, **given})
+        given = {"segment": segment, "start": start, "window": window, "header": header, "stack": stack, **more}
+        return self._add("ftp", count, {"tcp": tcp, "reverse_of": reverse_of, "rules": rules, **given})
 
     def transfers(
         self,

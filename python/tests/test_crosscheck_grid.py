@@ -37,14 +37,14 @@ def test_a_cell_is_a_scenario_of_linux_senders(control: str) -> None:
     document = json.loads(cell.scenario().to_json())
     traffic = document["traffic"][0]
     assert (traffic["tcp"], traffic["count"], traffic["segment"]) == (control, 8, "1448 B")
-    assert traffic["ssthresh"] == "cwnd"
+    assert traffic["rules"]["ssthresh"] == "cwnd"
     assert document["queue"]["bottleneck"]["aqm"] == "fq_codel"
-    changed = json.loads(cell.scenario({"ssthresh": "flight"}).to_json())
-    assert changed["traffic"][0]["ssthresh"] == "flight"
-    assert traffic["rules"]["mark_ack"] == "at_once"
+    changed = json.loads(cell.scenario({"rules.ssthresh": "flight"}).to_json())
+    assert changed["traffic"][0]["rules"]["ssthresh"] == "flight"
+    assert traffic["rules"]["late_sack"] == "compressed"
     assert json.loads(cell.scenario(seed=7).to_json())["seed"] == 7
-    without = json.loads(cell.scenario({"rules.mark_ack": "waits"}).to_json())["traffic"][0]["rules"]
-    assert without == {key: word for key, word in traffic["rules"].items() if key != "mark_ack"}, "one rule alone"
+    without = json.loads(cell.scenario({"rules.late_sack": "at_once"}).to_json())["traffic"][0]["rules"]
+    assert without == traffic["rules"] | {"late_sack": "at_once"}, "one rule alone"
 
 
 def test_bounds_are_those_of_the_page() -> None:
@@ -140,11 +140,11 @@ def test_a_stored_table_is_compared_without_links(tmp_path: Path, capsys: pytest
     arguments = [cell, "--stored", str(STORED), "--seeds", "1"]
     assert compare_grid.main(arguments) == 0
     assert "reno     droptail" in capsys.readouterr().out
-    assert compare_grid.main([*arguments, "--json", "--set", "initial_window=2", "--set", "hystart=classic"]) == 0
+    assert compare_grid.main([*arguments, "--json", "--set", "rules.initial_window=2", "--set", "rules.hystart=classic"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert [one["link"]["queue"] for one in found["cells"]] == ["droptail"]
     assert found["about"]["kernel"].startswith("Linux ")
-    assert compare_grid.main([*arguments, "--set", "ssthresh=half"]) == 2
+    assert compare_grid.main([*arguments, "--set", "rules.ssthresh=half"]) == 2
     assert "ssthresh" in capsys.readouterr().err
 
 
@@ -156,6 +156,6 @@ def test_the_simulator_agrees_with_the_stored_links() -> None:
     outside = [str(one.real.cell) for one in found if not one.holds]
     assert len(outside) <= 4, outside
     # The check can fail.
-    changes = {"initial_window": 1, "window": 8}
+    changes = {"rules.initial_window": 1, "window": 8}
     without = crosscheck_grid.simulate([real[0][0].cell], seeds=1, changes=changes)
     assert not crosscheck_agreement.compare(real[:1], without)[0].holds, "a window of 8 segments fills no queue"

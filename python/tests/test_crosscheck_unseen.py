@@ -227,7 +227,7 @@ def test_the_simulator_agrees_with_the_stored_links() -> None:
     outside = [str(one.real.cell) for one in found if not one.holds]
     assert len(outside) <= 5, outside
     # The check can fail.
-    without = crosscheck_grid.simulate([real[0][0].cell], seeds=1, changes={"initial_window": 1, "window": 8})
+    without = crosscheck_grid.simulate([real[0][0].cell], seeds=1, changes={"rules.initial_window": 1, "window": 8})
     assert not crosscheck_agreement.compare(real[:1], without)[0].holds
 
 

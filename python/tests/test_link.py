@@ -433,8 +433,8 @@ def test_crosscheck_takes_the_scenario_that_init_writes(tmp_path: Path) -> None:
     path = tmp_path / "first.toml"
     path.write_text(_core.template("first", "dumbbell"), encoding="utf-8")
     document = json.loads(_core.Scenario.load(str(path), []).to_json())
-    flows, profile = crosscheck._traffic(path, document)
-    assert (flows.count, flows.back, flows.control, profile) == (10, 1, "cubic", "rfc")
+    flows, stack = crosscheck._traffic(path, document)
+    assert (flows.count, flows.back, flows.control, stack) == (10, 1, "cubic", "rfc")
     assert crosscheck._spread(document), "servers near and far"
 
 

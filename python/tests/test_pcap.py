@@ -110,7 +110,7 @@ def data(trace: traces.Trace) -> Iterator[tuple[int, int, int, bool]]:
     for _, event, flow, seq, size, _, _, flags, *_ in trace.events:
         entry = trace.traffic[flow - 1]
         if event == "-" and entry.get("tcp") and flags and not trace.flows[flow - 1][2]:
-            in_bytes = entry.get("profile") == "rfc"
+            in_bytes = entry.get("stack") == "rfc"
             header = 52 if in_bytes else 0
             yield flow, seq, seq + (max(size - header, 0) if in_bytes else 1), bool(flags & 2)
 

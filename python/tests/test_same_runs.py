@@ -28,7 +28,7 @@ warmup = "2 s"
 kind = "ftp"
 count = 4
 tcp = "cubic"
-profile = "rfc"
+stack = "rfc"
 """
 RANDOM = FIXED + 'start = { uniform = ["0 s", "1 s"] }\n'
 WHY = "all 3 seeds give the same run: nothing in this scenario is random; add a random `start`"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import earlydrop as ed
 import stack_pages
 from earlydrop import _core, cli, stacks
 
@@ -60,9 +61,9 @@ def test_wrong_names_are_answered_with_the_known(capsys: pytest.CaptureFixture[s
 def test_check_says_which_stack_an_entry_has(scenario: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert 'traffic[0]: tcp = "reno", stack = "ns2-2.35"' in said(capsys, "check", str(scenario))
     as_json = json.loads(said(capsys, "check", str(scenario), "--json"))
-    assert (as_json["traffic"][0]["stack"], as_json["traffic"][0]["profile"]) == ("ns2-2.35", "ns2")
-    old = ["--set", "traffic.0.profile=rfc", "--set", "traffic.0.abc_limit=2"]
-    assert 'stack = "rfc", rules = { abc_limit = 2 }' in said(capsys, "check", str(scenario), *old)
+    assert as_json["traffic"][0]["stack"] == "ns2-2.35"
+    own = ["--set", "traffic.0.stack=rfc", "--set", "traffic.0.rules.abc_limit=2"]
+    assert 'stack = "rfc", rules = { abc_limit = 2 }' in said(capsys, "check", str(scenario), *own)
     new = ["--set", "traffic.0.stack=linux-6.18"]
     assert 'tcp = "reno", stack = "linux-6.18"' in said(capsys, "check", str(scenario), *new)
 
@@ -77,11 +78,30 @@ def test_what_check_writes_in_full_is_a_scenario(scenario: Path, capsys: pytest.
 
 
 def test_what_check_says_is_the_same_scenario(scenario: Path) -> None:
-    old = _core.Scenario.load(str(scenario), [("traffic.0.profile", "rfc"), ("traffic.0.rack", "true")])
-    (entry,) = json.loads(old.stacks())
-    assert entry["rules"] == {"rack": True}
-    sets = [("traffic.0.stack", entry["stack"]), ("traffic.0.rules", "{ rack = true }")]
-    assert _core.Scenario.load(str(scenario), sets).to_json() == old.to_json()
+    one = _core.Scenario.load(str(scenario), [("traffic.0.stack", "rfc"), ("traffic.0.rules", "{ rack = true }")])
+    (entry,) = json.loads(one.stacks())
+    assert (entry["stack"], entry["rules"]) == ("rfc", {"rack": True})
+    (entry,) = json.loads(_core.Scenario.load(str(scenario), [("traffic.0.rules.min_rto", "1 s")]).stacks())
+    assert (entry["stack"], entry["rules"]) == ("ns2-2.35", {"min_rto": "1000 ms"})
+
+
+def test_options_beside_rules_are_refused_with_the_line_to_write(
+    scenario: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["check", str(scenario), "--set", "traffic.0.rack=true", "--set", "traffic.0.min_rto=0.3 s"]) == 2
+    line = 'stack = "rfc" and rules = { rack = true, min_rto = "0.3 s" }'
+    assert f"{scenario}: traffic[0].rack: stands in rules; write {line}\n  given true" in capsys.readouterr().err
+    net = ed.dumbbell(
+        pairs=1, bottleneck=ed.link("10 Mbit/s", "10 ms"), access=ed.link("1 Gbit/s", "1 ms"), queue="pie"
+    )
+    net.ftp(1, tcp="reno", profile="rfc", delayed_ack=False)
+    with pytest.raises(ed.ScenarioError) as refused:
+        net.scenario(duration="5 s")
+    wanted = 'traffic[0].profile: is said by stack; write stack = "rfc" and rules = { delayed_ack = false }'
+    assert str(refused.value) == f'{wanted}\n  given "rfc"'
+    net.traffic.clear()
+    written = net.ftp(1, tcp="reno", stack="rfc", rules={"delayed_ack": False}).scenario(duration="5 s").document
+    assert written["traffic"][0]["rules"]["delayed_ack"] is False
 
 
 def test_the_page_and_its_data_are_what_is_declared(tmp_path: Path) -> None:

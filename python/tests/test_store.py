@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from earlydrop import cli, store
+from earlydrop import _core, cli, store
 from earlydrop.store import files
 from earlydrop.sweeps import parser, work
 
@@ -71,6 +71,32 @@ def test_what_is_read_is_what_was_put_in(place: str) -> None:
     found = opened.read(wanted, ["jain", "flows.goodput_mbps", "nothing"]).sort("seed")
     assert found.columns == ["scenario_key", "seed", "jain", "flows.goodput_mbps"]
     assert found.equals(frame.select(found.columns).sort("seed"))
+
+
+def test_runs_whose_scenario_is_written_in_another_form_stay_readable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `profile` was: the store does not read the texts of scenarios, and their keys are what they were."""
+    frame = rows(range(1, 4))
+    document = json.loads(frame["scenario"][0])
+    entry = document["traffic"][0]
+    del entry["stack"], entry["rules"], entry["ecn"]
+    entry["profile"] = "ns2"
+    text = json.dumps(document, separators=(",", ":"))
+    with pytest.raises(_core.ScenarioError, match="profile: is said by stack"):
+        _core.Scenario.parse(document, [])
+    old = frame.with_columns(scenario=pl.lit(text), scenario_key=pl.lit(store.scenario_key(text)))
+    there = tmp_path / "store"
+    opened = store.open_store(str(there))
+    opened.add(old)
+    assert opened.verify() == []
+    # Beside them the same runs under the key of now.
+    assert opened.add(frame) == 3
+    assert opened.read(old.select("scenario_key", "seed"), ["jain"]).sort("seed")["jain"].equals(old["jain"])
+    assert cli.main(["store", "ls", str(there)]) == 0
+    assert "6 runs of 2 scenarios" in capsys.readouterr().out
+    assert cli.main(["store", "export", str(there), str(tmp_path / "all.parquet")]) == 0
+    assert set(pl.read_parquet(tmp_path / "all.parquet")["scenario"]) == {text, frame["scenario"][0]}
 
 
 def test_the_table_does_not_depend_on_who_made_the_runs(tmp_path: Path) -> None:

@@ -252,7 +252,7 @@ warmup = "1 s"
 [[scenario.traffic]]
 kind = "ftp"
 count = 3
-profile = "rfc"
+stack = "rfc"
 start = {{ uniform = ["0 s", "1 s"] }}
 
 [scenario.record]

@@ -239,7 +239,7 @@ def test_cells_that_give_the_same_run_for_every_seed_are_one_replication(tmp_pat
     file = tmp_path / "small" / "study.toml"
     text = file.read_text(encoding="utf-8")
     # Nothing is random under DropTail if the flows start together, with today's TCP.
-    fixed = text.replace('start = { uniform = ["0 s", "0.5 s"] }', 'profile = "rfc"', 1)
+    fixed = text.replace('start = { uniform = ["0 s", "0.5 s"] }', 'stack = "rfc"', 1)
     assert fixed != text
     file.write_text(fixed, encoding="utf-8")
     study = studies.read(tmp_path / "small").as_quick()

@@ -81,7 +81,7 @@ def test_cubic_alone_is_that_of_the_rfcs() -> None:
         pairs=1, access=ed.link("1 Gbit/s", "5 ms"), bottleneck=ed.link("10 Mbit/s", "10 ms"), queue="pie"
     )
     net.ftp(1, tcp="cubic", start=RANDOM)
-    assert net.scenario(duration="5 s").document["traffic"][0]["profile"] == "rfc"
+    assert net.scenario(duration="5 s").document["traffic"][0]["stack"] == "rfc"
 
 
 def test_a_text_stands_for_a_queue() -> None:

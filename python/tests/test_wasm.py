@@ -105,7 +105,7 @@ def chosen() -> list[dict[str, Any]]:
             ("network", scenario["topology"]["kind"]),
             *(("aqm", queue["aqm"]) for queue in scenario.get("queue", {}).values()),
             *(("kind", entry["kind"]) for entry in traffic),
-            *(("tcp", f"{entry.get('profile')} {entry['tcp']}") for entry in traffic if "tcp" in entry),
+            *(("tcp", f"{entry.get('stack')} {entry['tcp']}") for entry in traffic if "tcp" in entry),
         }
 
     found: list[dict[str, Any]] = []

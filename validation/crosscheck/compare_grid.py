@@ -64,7 +64,7 @@ def compare(given: argparse.Namespace) -> None:
     wanted = list(grid.cells(given.pattern))
     if not wanted:
         raise EarlydropError(f"no cell has {given.pattern!r}; cells are such as {grid.cells()[0]}")
-    changes = {key: parse_value(text) for key, text in parse_settings(given.set, example="hystart=false")}
+    changes = {key: parse_value(text) for key, text in parse_settings(given.set, example="rules.hystart=false")}
     with terminal.Progress() as progress:
         if given.stored is None:
             links.require_linux()

@@ -22,25 +22,25 @@ const TCPS: &[&str] = &[
     "tcp = 'bbr'",
     "tcp = 'ledbat'",
     "stack = 'rfc'\ntcp = 'ledbatpp'",
-    "stack = 'rfc'\ntcp = 'cubic'\nhystart = 'search'",
+    "stack = 'rfc'\ntcp = 'cubic'\nrules = { hystart = 'search' }",
     "tcp = 'prague'\necn = true",
     "stack = 'linux-6.18'\ntcp = 'cubic'",
     "stack = 'linux-6.18'\ntcp = 'reno'\necn = true",
     "stack = 'linux-6.18'\ntcp = 'bbr'",
     "stack = 'quic'\ntcp = 'reno'\necn = true",
     "stack = 'quic'\ntcp = 'bbr3'\nrules = { ack_threshold = 9, reordering_threshold = 3 }",
-    "stack = 'rfc'\ntcp = 'reno'\nrack = true\npacing = true",
-    "stack = 'rfc'\ntcp = 'sack'\nfin = true",
-    "tcp = 'reno'\ndelayed_ack = true\necn = true",
+    "stack = 'rfc'\ntcp = 'reno'\nrules = { rack = true, pacing = true }",
+    "stack = 'rfc'\ntcp = 'sack'\nrules = { fin = true }",
+    "tcp = 'reno'\nrules = { delayed_ack = true }\necn = true",
     "stack = 'rfc'\ntcp = 'reno'\necn = true\nrules = { feedback = 'accecn' }",
     "stack = 'linux-6.18'\ntcp = 'cubic'\necn = true\nrules = { feedback = 'accecn', ecn_plus = 'on' }",
     "stack = 'rfc'\ntcp = 'dctcp'\nrules = { feedback = 'accecn', server_ecn = 'classic' }",
     "stack = 'rfc'\ntcp = 'prague'\nrules = { server_ecn = 'none' }",
-    "stack = 'linux-6.18'\ntcp = 'cubic'\nrules = { receive_window = 'fixed', window = '1400 B' }",
-    "stack = 'linux-6.18'\ntcp = 'bbr'\nrules = { window = '2500 B' }",
-    "stack = 'rfc'\ntcp = 'cubic'\nrules = { window = '1 B' }",
-    "stack = 'rfc'\ntcp = 'reno'\nreading = { rate = '200 kbit/s' }\nrules = { window = '1300 B' }",
-    "stack = 'rfc'\ntcp = 'reno'\nreading = { pause = '100 ms', every = '300 ms' }\nrules = { window = 4 }",
+    "stack = 'linux-6.18'\ntcp = 'cubic'\nwindow = '1400 B'\nrules = { receive_window = 'fixed' }",
+    "stack = 'linux-6.18'\ntcp = 'bbr'\nwindow = '2500 B'",
+    "stack = 'rfc'\ntcp = 'cubic'\nwindow = '1 B'",
+    "stack = 'rfc'\ntcp = 'reno'\nreading = { rate = '200 kbit/s' }\nwindow = '1300 B'",
+    "stack = 'rfc'\ntcp = 'reno'\nreading = { pause = '100 ms', every = '300 ms' }\nwindow = 4",
 ];
 /// Numbers that stand where others stood, and the largest.
 const HOSTILE: &[&str] =
@@ -267,7 +267,11 @@ fn traffic(input: &mut Input<'_>, drawn_pairs: bool, at: usize, named: &mut Vec<
         _ => String::new(),
     };
     if ["ftp", "transfers", "requests", "web", "pages"].contains(&kind) {
-        text += &format!("{}\n", input.of(TCPS));
+        let tcp = input.of(TCPS);
+        if tcp.contains("window") {
+            text = text.replace("window = 6\n", "");
+        }
+        text += &format!("{tcp}\n");
     }
     let start = input.of(&["'0 s'", "['0 s', '10 ms']", "{ uniform = ['0 s', '0.1 s'] }", "{ poisson = '20 ms' }"]);
     let direction = if !drawn_pairs && input.one_in(4) { "direction = 'reverse'\n" } else { "" };

@@ -1,4 +1,4 @@
-//! Runs the scripts of segments in and out of the `rfc` profile: `scripts/*.txt`, one file per RFC. The language is
+//! Runs the scripts of segments in and out of the RFC TCP: `scripts/*.txt`, one file per RFC. The language is
 //! described in `scripts/README.md`.
 
 use earlydrop_net::segment::{AE, CE, CWR, ECE, ECT0, ECT1, FIN, PSH, SYN};
@@ -51,9 +51,9 @@ fn settings(words: &[&str], place: &str) -> Settings {
     }
     let stack = by_name.map_or(&stacks::rfc::STACK, |name| stacks::named(name).expect(name));
     // Options that cubic, dctcp and prague imply must be set by the script itself.
-    let tcp = find("tcp").unwrap_or("reno");
+    let (tcp, ecn) = (find("tcp").unwrap_or("reno"), find("ecn").unwrap_or("off"));
     let mut settings = stack
-        .settings::<String>(tcp, MSS, false, |opt, _| {
+        .settings::<String>(tcp, MSS, ecn != "off", |opt, _| {
             let bare = match opt.key {
                 _ if by_name.is_some() => None,
                 "rack" | "hystart" | "pacing" => Some(Value::Flag(false)),
@@ -72,8 +72,8 @@ fn settings(words: &[&str], place: &str) -> Settings {
         let rate = if pause > 0.0 { f64::INFINITY } else { segments(text) };
         Reading { rate, every, pause }
     });
-    settings.ecn.accecn = find("ecn") == Some("accecn");
-    settings.ecn.feedback = match (find("ecn").unwrap_or("off"), tcp) {
+    settings.ecn.accecn = ecn == "accecn";
+    settings.ecn.feedback = match (ecn, tcp) {
         ("on", _) => Feedbacks::Classic,
         ("dctcp", _) | ("accecn", "dctcp") => Feedbacks::Dctcp,
         ("counter", _) | ("accecn", "prague") => Feedbacks::Counter,

@@ -72,8 +72,8 @@ impl Scenario {
     fn stacks(&self) -> String {
         let entries = self.checked.traffic.iter().enumerate().filter_map(|(number, entry)| {
             let spec = entry.tcp_spec()?;
-            let (stack, rules) = spec.shortest();
-            Some(json!({ "traffic": number, "tcp": spec.tcp.name(), "stack": stack, "rules": rules }))
+            let stack = spec.stack.name;
+            Some(json!({ "traffic": number, "tcp": spec.tcp.name(), "stack": stack, "rules": spec.differing() }))
         });
         Value::from(entries.collect::<Vec<_>>()).to_string()
     }

@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn fairness_is_that_of_the_flows_that_can_send() {
-        let transfer = "[[traffic]]\nkind = 'transfers'\nsize = '10 kB'\nprofile = 'rfc'\n";
+        let transfer = "[[traffic]]\nkind = 'transfers'\nsize = '10 kB'\nstack = 'rfc'\n";
         let found = result(&format!(
             "{CBR}count = 2\n{CBR}count = 2\nstart = '10 s'\n{CBR}stop = '4 s'\n{CBR}start = '5 s'\nstop = '5 s'\n\
              {transfer}number = 1\ncount = 1\n"
@@ -138,7 +138,7 @@ mod tests {
         // The link is full with the first; the others are able to send, or have sent in the window.
         let found = result(&format!(
             "[[traffic]]\nkind = 'cbr'\nrate = '9 Mbit/s'\n{CBR}start = '9.999 s'\n{CBR}stop = '4.001 s'\n\
-             [[traffic]]\nkind = 'transfers'\nsize = '10 kB'\nnumber = 2\nthink = '4 s'\nprofile = 'rfc'\n"
+             [[traffic]]\nkind = 'transfers'\nsize = '10 kB'\nnumber = 2\nthink = '4 s'\nstack = 'rfc'\n"
         ));
         assert!(found.get("cannot_send").is_none());
         assert!(found["jain"].as_f64().unwrap() < 0.5, "{}", found["jain"]);

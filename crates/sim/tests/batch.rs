@@ -112,7 +112,7 @@ fn equal_results_have_equal_digests_and_others_do_not() {
         "topology": { "kind": "dumbbell", "pairs": 2, "access": { "rate": "10 Mbit/s", "delay": "5 ms" },
             "bottleneck": { "rate": "1 Mbit/s", "delay": "5 ms" } },
         "queue": { "bottleneck": { "aqm": "droptail", "limit": "20 packets" } },
-        "traffic": [{ "kind": "ftp", "count": 2, "profile": "rfc" }],
+        "traffic": [{ "kind": "ftp", "count": 2, "stack": "rfc" }],
     });
     let fixed = digests(&checked(&document), &[1, 2, 3]);
     assert!(fixed.iter().all(|&digest| digest == fixed[0]));

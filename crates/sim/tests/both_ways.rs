@@ -29,8 +29,8 @@ fn number(value: &Value) -> f64 {
 
 /// Senders of several kinds, and the queue that goes with them.
 const SENDERS: [(&str, &str); 9] = [
-    ("aqm = 'droptail'\nlimit = '40 packets'", "tcp = 'reno'\nprofile = 'rfc'"),
-    ("aqm = 'droptail'\nlimit = '40 packets'", "tcp = 'newreno'\nprofile = 'rfc'\ndelayed_ack = '0.2 s'"),
+    ("aqm = 'droptail'\nlimit = '40 packets'", "tcp = 'reno'\nstack = 'rfc'"),
+    ("aqm = 'droptail'\nlimit = '40 packets'", "tcp = 'newreno'\nstack = 'rfc'\nrules = { delayed_ack = '0.2 s' }"),
     ("aqm = 'droptail'\nlimit = '40 packets'", "tcp = 'cubic'\nstack = 'linux-6.18'"),
     ("aqm = 'fq_codel'\nlimit = '1000 packets'", "tcp = 'reno'\nstack = 'linux-6.18'"),
     ("aqm = 'droptail'\nlimit = '90 packets'", "tcp = 'bbr'\nstack = 'linux-6.18'"),
@@ -38,7 +38,7 @@ const SENDERS: [(&str, &str); 9] = [
     ("aqm = 'dualpi2'\nlimit = '400 packets'\necn = true", "tcp = 'prague'"),
     (
         "aqm = 'pie'\nlimit = '90 packets'\necn = true",
-        "tcp = 'cubic'\nprofile = 'rfc'\necn = true\nrules = { feedback = 'accecn' }",
+        "tcp = 'cubic'\nstack = 'rfc'\necn = true\nrules = { feedback = 'accecn' }",
     ),
     ("aqm = 'droptail'\nlimit = '40 packets'", "tcp = 'cubic'\nstack = 'linux-6.18'\nreading = { rate = '4 Mbit/s' }"),
 ];
@@ -127,7 +127,7 @@ fn an_ack_filter_leaves_data_alone() {
     let queue = "aqm = 'cake'\nlimit = '1000 packets'\nack_filter = 'aggressive'";
     let document = document(&format!(
         "{NETWORK}[queue.bottleneck]\n{queue}\n[queue.reverse]\n{queue}\n\
-         [[traffic]]\nkind = 'ftp'\nname = 'up'\ncount = 1\ntcp = 'reno'\nprofile = 'rfc'\nwindow = 40\n\
+         [[traffic]]\nkind = 'ftp'\nname = 'up'\ncount = 1\ntcp = 'reno'\nstack = 'rfc'\nwindow = 40\n\
          [[traffic]]\nkind = 'ftp'\nreverse_of = 'up'\n"
     ));
     for flow in document["flows"].as_array().expect("a list") {

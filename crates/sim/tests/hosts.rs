@@ -23,8 +23,8 @@ fn transfers(path: &str, traffic: &str, rules: &str) -> (Vec<f64>, Value) {
     let found = document(&format!(
         "name = 'hosts'\nduration = '60 s'\nwarmup = '0 s'\n[record]\ntransfers = true\n[topology]\nkind = 'dumbbell'\n\
          pairs = 1\naccess = {{ rate = '100 Gbit/s', delay = '0 s' }}\nbottleneck = {{ {path}, delay = '50 ms' }}\n\
-         [queue.bottleneck]\naqm = 'droptail'\nlimit = '100000 packets'\n[[traffic]]\nkind = 'transfers'\nprofile = 'rfc'\n\
-         segment = 1448\n{window}delayed_ack = false\nstart = '0 s'\n{traffic}rules = {{ {rules} }}\n"
+         [queue.bottleneck]\naqm = 'droptail'\nlimit = '100000 packets'\n[[traffic]]\nkind = 'transfers'\nstack = 'rfc'\n\
+         segment = 1448\n{window}rules.delayed_ack = false\nstart = '0 s'\n{traffic}{rules}\n"
     ));
     let times = found["traffic"][0]["transfers"]["times_s"].as_array().expect("times").iter().map(number).collect();
     (times, found["flows"][0].clone())
@@ -36,7 +36,7 @@ fn transfers(path: &str, traffic: &str, rules: &str) -> (Vec<f64>, Value) {
 #[test]
 fn an_autotuned_window_opens_threefold_in_a_round_trip() {
     let rounds = |bytes: u64, rules: &str, more: &str| {
-        let traffic = format!("tcp = 'reno'\nsize = '{bytes} B'\ninitial_window = 1000\n{more}");
+        let traffic = format!("tcp = 'reno'\nsize = '{bytes} B'\nrules.initial_window = 1000\n{more}");
         let (times, _) = transfers("rate = '100 Gbit/s'", &traffic, rules);
         // One for the handshake.
         (times[0] / 0.1 - 1.0).round()
@@ -44,13 +44,13 @@ fn an_autotuned_window_opens_threefold_in_a_round_trip() {
     for (segments, expected) in
         [(45, 1), (46, 2), (90, 2), (91, 3), (220, 3), (230, 4), (580, 4), (640, 5), (1700, 5), (1900, 6)]
     {
-        for stamps in ["", "timestamps = false\n"] {
-            let found = rounds(1448 * segments, "receive_window = 'autotuned'", stamps);
+        for stamps in ["", "rules.timestamps = false\n"] {
+            let found = rounds(1448 * segments, "rules.receive_window = 'autotuned'", stamps);
             assert_eq!(found, f64::from(expected), "{segments} segments {stamps}");
         }
     }
     assert_eq!(rounds(1448 * 640, "", ""), 1.0, "a window of 4000 segments");
-    assert_eq!(rounds(1448 * 450, "receive_window = 'autotuned'", "window = 45\n"), 10.0, "tcp_rmem[2]");
+    assert_eq!(rounds(1448 * 450, "rules.receive_window = 'autotuned'", "window = 45\n"), 10.0, "tcp_rmem[2]");
 }
 
 /// As a sender in slow start doubles its window, the receiver's is never in its way.
@@ -59,7 +59,8 @@ fn an_autotuned_window_does_not_slow_down_slow_start() {
     for tcp in ["reno", "cubic"] {
         let traffic = format!("tcp = '{tcp}'\nsize = '20 MB'\n");
         let path = "rate = '200 Mbit/s'";
-        let [tuned, fixed] = ["receive_window = 'autotuned'", ""].map(|rules| transfers(path, &traffic, rules).0[0]);
+        let [tuned, fixed] =
+            ["rules.receive_window = 'autotuned'", ""].map(|rules| transfers(path, &traffic, rules).0[0]);
         assert!((tuned / fixed - 1.0).abs() < 0.01, "{tcp}: {tuned} and {fixed} s");
     }
 }
@@ -70,7 +71,7 @@ fn own_link(tcp: &str, rate: &str, keys: &str, rules: &str) -> Value {
         "name = 'hosts'\nduration = '20 s'\nwarmup = '10 s'\n[topology]\nkind = 'graph'\n[[link]]\nfrom = 'a'\nto = 'b'\n\
          rate = '{rate}'\ndelay = '20 ms'\nqueue = 'own'\nreverse = {{ rate = '1 Gbit/s', delay = '20 ms' }}\n\
          [queue.own]\naqm = 'droptail'\nlimit = '5000 packets'\n[[traffic]]\nkind = 'ftp'\nfrom = 'a'\nto = 'b'\n\
-         tcp = '{tcp}'\nprofile = 'rfc'\nsegment = 1448\n{keys}rules = {{ {rules} }}\n"
+         tcp = '{tcp}'\nstack = 'rfc'\nsegment = 1448\n{keys}{rules}\n"
     ))
 }
 
@@ -81,10 +82,10 @@ fn a_small_queue_holds_two_packets_or_a_millisecond() {
     for tcp in ["reno", "newreno", "sack", "cubic", "dctcp"] {
         for (rate, mbit, keys, most) in [
             ("10 Mbit/s", 10.0, "", 3.0),
-            ("10 Mbit/s", 10.0, "send_pairs = true\n", 5.0),
+            ("10 Mbit/s", 10.0, "rules.send_pairs = true\n", 5.0),
             ("100 Mbit/s", 100.0, "", 25.0),
         ] {
-            let found = own_link(tcp, rate, keys, "small_queue = 'on'");
+            let found = own_link(tcp, rate, keys, "rules.small_queue = 'on'");
             let (queue, flow) = (&found["queues"]["own"], &found["flows"][0]);
             // The queue does not count the packet that is being sent.
             let longest = number(&queue["queue_max_packets"]) + 1.0;
@@ -93,7 +94,7 @@ fn a_small_queue_holds_two_packets_or_a_millisecond() {
             assert!(goodput > 0.95 * mbit, "{tcp}, {rate}, {keys}: {goodput} Mbit/s");
         }
     }
-    let found = own_link("cubic", "10 Mbit/s", "", "small_queue = 'off'");
+    let found = own_link("cubic", "10 Mbit/s", "", "rules.small_queue = 'off'");
     assert!(number(&found["queues"]["own"]["queue_max_packets"]) > 500.0);
 }
 
@@ -103,22 +104,22 @@ fn a_small_queue_forgets_what_its_link_drops() {
     let text = "name = 'hosts'\nduration = '20 s'\nwarmup = '0 s'\n[topology]\nkind = 'graph'\n[[link]]\nfrom = 'a'\nto = 'b'\n\
                 rate = '10 Mbit/s'\ndelay = '20 ms'\nqueue = 'own'\nreverse = { rate = '1 Gbit/s', delay = '20 ms' }\n\
                 [queue.own]\naqm = 'droptail'\nlimit = 4\n[[traffic]]\nkind = 'ftp'\ncount = 5\nfrom = 'a'\nto = 'b'\n\
-                tcp = 'cubic'\nprofile = 'rfc'\nsegment = 1448\nrules = { small_queue = 'on' }\n";
+                tcp = 'cubic'\nstack = 'rfc'\nsegment = 1448\nrules.small_queue = 'on'\n";
     let found = document(text);
     assert!(number(&found["queues"]["own"]["drop_rate"]) > 0.01);
     let sum: f64 = found["flows"].as_array().expect("flows").iter().map(|flow| number(&flow["goodput_mbps"])).sum();
     assert!(sum > 8.0, "{sum}");
 }
 
-const SAVED: &str = "careful_resume = { saved_rtt = '100 ms', saved_cwnd = 833 }";
+const SAVED: &str = "rules.careful_resume = { saved_rtt = '100 ms', saved_cwnd = 833 }";
 
 /// 10 MB over 100 Mbit/s and 0.1 s take 0.8 s at the link's rate.
 #[test]
 fn careful_resume_shortens_a_transfer() {
     for tcp in ["reno", "cubic", "dctcp"] {
-        let traffic = format!("tcp = '{tcp}'\nrack = true\nsize = '10 MB'\n");
+        let traffic = format!("tcp = '{tcp}'\nrules.rack = true\nsize = '10 MB'\n");
         let go = |rules: &str| transfers("rate = '100 Mbit/s'", &traffic, rules).0[0];
-        let [before, after] = ["frto = 'off'", SAVED].map(go);
+        let [before, after] = ["rules.frto = 'off'", SAVED].map(go);
         assert!(after < 0.75 * before && after > 1.0, "{tcp}: {before} s, then {after} s");
     }
 }
@@ -127,15 +128,15 @@ fn careful_resume_shortens_a_transfer() {
 #[test]
 fn careful_resume_remembers_the_last_connection() {
     let traffic = "tcp = 'cubic'\nsize = '10 MB'\nnumber = 4\nthink = '1 s'\n";
-    let (times, _) = transfers("rate = '100 Mbit/s'", traffic, "careful_resume = 'on'");
-    let (plain, _) = transfers("rate = '100 Mbit/s'", traffic, "careful_resume = 'off'");
+    let (times, _) = transfers("rate = '100 Mbit/s'", traffic, "rules.careful_resume = 'on'");
+    let (plain, _) = transfers("rate = '100 Mbit/s'", traffic, "rules.careful_resume = 'off'");
     let (first, later) = (times[3], times[2]);
     assert!((first - plain[3]).abs() < 1e-9, "sorted: the first is the longest, and no other than without");
     assert!(later < 0.8 * first, "{times:?}");
     let (same, _) =
-        transfers("rate = '100 Mbit/s'", &format!("{traffic}connection = 'same'\n"), "careful_resume = 'on'");
+        transfers("rate = '100 Mbit/s'", &format!("{traffic}connection = 'same'\n"), "rules.careful_resume = 'on'");
     let (kept, _) =
-        transfers("rate = '100 Mbit/s'", &format!("{traffic}connection = 'same'\n"), "careful_resume = 'off'");
+        transfers("rate = '100 Mbit/s'", &format!("{traffic}connection = 'same'\n"), "rules.careful_resume = 'off'");
     assert_eq!(same, kept, "no new connection, no jump");
 }
 
@@ -150,13 +151,13 @@ fn careful_resume_retreats_from_a_smaller_path() {
                     "name = 'hosts'\nduration = '60 s'\nwarmup = '0 s'\n[record]\ntransfers = true\n[topology]\n\
                      kind = 'dumbbell'\npairs = 1\naccess = {{ rate = '1 Gbit/s', delay = '0 s' }}\n\
                      bottleneck = {{ rate = '{rate} Mbit/s', delay = '50 ms' }}\n[queue.bottleneck]\naqm = 'droptail'\n\
-                     limit = '{limit} packets'\n[[traffic]]\nkind = 'transfers'\nprofile = 'rfc'\nsegment = 1448\n\
-                     window = 4000\nstart = '0 s'\ntcp = '{tcp}'\nrack = true\nsize = '10 MB'\nrules = {{ {rules} }}\n"
+                     limit = '{limit} packets'\n[[traffic]]\nkind = 'transfers'\nstack = 'rfc'\nsegment = 1448\n\
+                     window = 4000\nstart = '0 s'\ntcp = '{tcp}'\nrules.rack = true\nsize = '10 MB'\n{rules}\n"
                 ));
                 let time = number(&found["traffic"][0]["transfers"]["times_s"][0]);
                 (time, number(&found["flows"][0]["timeouts"]), number(&found["queues"]["bottleneck"]["drop_rate"]))
             };
-            let ((plain, _, _), (time, timeouts, drops)) = (go("frto = 'off'"), go(SAVED));
+            let ((plain, _, _), (time, timeouts, drops)) = (go("rules.frto = 'off'"), go(SAVED));
             assert!(drops > 0.0, "{tcp}, {rate} Mbit/s: the jump was too far");
             assert!(
                 time < 1.02 * plain && timeouts == 0.0,

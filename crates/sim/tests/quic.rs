@@ -79,7 +79,7 @@ fn runs_are_the_same_in_every_way() {
         "",
         "ecn = true",
         "rules = { ack_threshold = 9, reordering_threshold = 3 }",
-        "delayed_ack = '100 ms'",
+        "rules = { delayed_ack = '100 ms' }",
         "reading = { rate = '1 Mbit/s' }",
     ];
     for (at, tcp) in TCPS.iter().cycle().take(2 * TCPS.len()).enumerate() {
@@ -117,8 +117,8 @@ fn fewer_acks_by_ack_frequency() {
 
 #[test]
 fn options_of_tcp_are_refused() {
-    for key in ["timestamps = true", "rack = true", "sack = false", "prr = true", "rules = { frto = 'on' }"] {
-        let text = text("", DROPTAIL, &format!("stack = 'quic'\n{key}"));
+    for key in ["timestamps = true", "rack = true", "sack = false", "prr = true", "frto = 'on'"] {
+        let text = text("", DROPTAIL, &format!("stack = 'quic'\nrules = {{ {key} }}"));
         let error = Doc::from_toml(&text, None).and_then(|doc| check(&doc, None)).expect_err(key);
         assert!(error.to_string().contains("loss_recovery = \"tcp\""), "{key}: {error}");
     }

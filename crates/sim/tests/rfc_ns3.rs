@@ -44,7 +44,7 @@ fn queue(net: &Net, name: &str) -> String {
 /// is compared with Linux's rate samples in ns-3 too.
 const TCPS: [(&str, &str, [f64; 3]); 6] = [
     ("reno", "tcp = 'reno'\n", [2.0, 23.0, 49.0]),
-    ("newreno", "tcp = 'newreno'\nlimited_transmit = false\n", [5.0, 17.0, 75.0]),
+    ("newreno", "tcp = 'newreno'\nrules.limited_transmit = false\n", [5.0, 17.0, 75.0]),
     ("newreno_lt", "tcp = 'newreno'\n", [15.0, 29.0, 98.0]),
     ("cubic", "tcp = 'cubic'\n", [1.0, 21.0, 105.0]),
     ("dctcp", "tcp = 'dctcp'\n", [3.0, 16.0, 17.0]),
@@ -76,8 +76,8 @@ fn ours(set: &Set, sender: &str, discipline: &str, flows: u32, seed: u64) -> [f6
     let text = format!(
         "name = 'ns3'\nduration = '{duration} s'\nwarmup = '{warmup} s'\n[topology]\nkind = 'dumbbell'\npairs = {flows}\n\
          access = {}\nbottleneck = {}\n\
-         [queue.bottleneck]\n{}[[traffic]]\nkind = 'ftp'\nstack = 'rfc'\n{}segment = 960\ntimestamps = false\n\
-         delayed_ack = false\nmin_rto = '0.2 s'\nwindow = 1000\ninitial_window = {initial}\nstart = {{ uniform = ['0 s', '1 s'] }}\n",
+         [queue.bottleneck]\n{}[[traffic]]\nkind = 'ftp'\nstack = 'rfc'\n{}segment = 960\nrules.timestamps = false\n\
+         rules.delayed_ack = false\nrules.min_rto = '0.2 s'\nwindow = 1000\nrules.initial_window = {initial}\nstart = {{ uniform = ['0 s', '1 s'] }}\n",
         net.access,
         net.bottleneck,
         queue(net, discipline),

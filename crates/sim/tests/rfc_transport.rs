@@ -1,4 +1,4 @@
-//! TCP's `rfc` profile in whole runs: throughput and losses of flows, and the same result however a run is executed.
+//! TCP's stack `rfc` in whole runs: throughput and losses of flows, and the same result however a run is executed.
 
 use earlydrop_sim::engine::Outcome;
 use earlydrop_sim::result;
@@ -43,7 +43,7 @@ fn one_flow_fills_the_link() {
     for tcp in TCPS {
         // A buffer of one bandwidth-delay product: 10 Mbit/s * 40 ms / 1500 B = 33. Without SACK the losses at the end of slow
         // start are retransmitted one per round trip, and not all before the timer expires.
-        let traffic = format!("[[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = '{tcp}'\nprofile = 'rfc'\nsegment = 1448\n");
+        let traffic = format!("[[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = '{tcp}'\nstack = 'rfc'\nsegment = 1448\n");
         let document = with("aqm = 'droptail'\nlimit = '40 packets'", &traffic);
         conserved(&document);
         let flow = &document["flows"][0];
@@ -62,10 +62,10 @@ fn one_flow_fills_the_link() {
 fn runs_are_the_same_with_any_event_queue() {
     let text = format!(
         "{NETWORK}[queue.bottleneck]\naqm = 'red'\nlimit = '60 packets'\nmin_th = 10\nmax_th = 30\necn = true\n\
-         [[traffic]]\nkind = 'ftp'\ncount = 3\ntcp = 'reno'\nprofile = 'rfc'\necn = true\nstart = {{ uniform = ['0 s', '1 s'] }}\n\
-         [[traffic]]\nkind = 'ftp'\ncount = 2\ntcp = 'newreno'\nprofile = 'rfc'\npacing = true\n\
+         [[traffic]]\nkind = 'ftp'\ncount = 3\ntcp = 'reno'\nstack = 'rfc'\necn = true\nstart = {{ uniform = ['0 s', '1 s'] }}\n\
+         [[traffic]]\nkind = 'ftp'\ncount = 2\ntcp = 'newreno'\nstack = 'rfc'\nrules.pacing = true\n\
          [[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = 'sack'\n\
-         [[traffic]]\nkind = 'web'\ncount = 4\nprofile = 'rfc'\nfin = true\nsession_gap = '0.5 s'\n"
+         [[traffic]]\nkind = 'web'\ncount = 4\nstack = 'rfc'\nrules.fin = true\nsession_gap = '0.5 s'\n"
     );
     let scenario = scenario(&text);
     let result = |links, events| {
@@ -86,8 +86,8 @@ fn transfers_of_every_kind_are_complete() {
     for connection in ["new", "same"] {
         for completion in ["acknowledged", "received"] {
             let traffic = format!(
-                "[[traffic]]\nkind = 'transfers'\ncount = 8\nprofile = 'rfc'\nsize = '123457 B'\nnumber = 5\nthink = '10 ms'\n\
-                 connection = '{connection}'\ncompletion = '{completion}'\nfin = {}\n",
+                "[[traffic]]\nkind = 'transfers'\ncount = 8\nstack = 'rfc'\nsize = '123457 B'\nnumber = 5\nthink = '10 ms'\n\
+                 connection = '{connection}'\ncompletion = '{completion}'\nrules.fin = {}\n",
                 connection == "new"
             );
             let document = with("aqm = 'droptail'\nlimit = '15 packets'", &traffic);
@@ -107,8 +107,8 @@ fn transfers_of_every_kind_are_complete() {
 fn requests_and_web_sessions_are_served() {
     let document = with(
         "aqm = 'droptail'\nlimit = '30 packets'",
-        "[[traffic]]\nkind = 'requests'\ncount = 4\nprofile = 'rfc'\nsize = '30 kB'\nnumber = 10\n\
-         [[traffic]]\nkind = 'web'\ncount = 8\nprofile = 'rfc'\nsession_gap = '0.5 s'\n",
+        "[[traffic]]\nkind = 'requests'\ncount = 4\nstack = 'rfc'\nsize = '30 kB'\nnumber = 10\n\
+         [[traffic]]\nkind = 'web'\ncount = 8\nstack = 'rfc'\nsession_gap = '0.5 s'\n",
     );
     conserved(&document);
     assert_eq!(number(&document["traffic"][0]["transfers"]["completed"]), 40.0);
@@ -121,7 +121,7 @@ fn a_transfer_takes_its_round_trips() {
     // empty segment of 52 B and the data, one after the other; their ACK of 52 B.
     let document = with(
         "aqm = 'droptail'\nlimit = '100 packets'",
-        "[[traffic]]\nkind = 'transfers'\ncount = 1\nprofile = 'rfc'\nsegment = 948\nsize = '1896 B'\n",
+        "[[traffic]]\nkind = 'transfers'\ncount = 1\nstack = 'rfc'\nsegment = 948\nsize = '1896 B'\n",
     );
     let on = |bytes: f64, mbps: f64| 8.0 * bytes / (mbps * 1e6);
     let way = |bytes: f64| 2.0 * on(bytes, 100.0) + on(bytes, 10.0) + 0.020;
@@ -138,7 +138,7 @@ fn a_transfer_takes_its_round_trips() {
 #[test]
 fn marks_take_the_place_of_drops() {
     let traffic = |ecn: bool| {
-        format!("[[traffic]]\nkind = 'ftp'\ncount = 4\nprofile = 'rfc'\necn = {ecn}\nstart = {{ uniform = ['0 s', '1 s'] }}\n")
+        format!("[[traffic]]\nkind = 'ftp'\ncount = 4\nstack = 'rfc'\necn = {ecn}\nstart = {{ uniform = ['0 s', '1 s'] }}\n")
     };
     let queue = "aqm = 'red'\nlimit = '100 packets'\nmin_th = 10\nmax_th = 30\ngentle = true\necn = true";
     // After the first slow start, which RED's average is too slow for.
@@ -188,7 +188,7 @@ fn a_cubic_flow_follows_its_function_between_losses() {
     let text = "name = 'cubic'\nduration = '80 s'\n[topology]\nkind = 'dumbbell'\npairs = 1\n\
         access = { rate = '1 Gbit/s', delay = '1 ms' }\nbottleneck = { rate = '100 Mbit/s', delay = '48 ms' }\n\
         [queue.bottleneck]\naqm = 'droptail'\nlimit = '170 packets'\n\
-        [[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = 'cubic'\nsegment = 1448\nwindow = 10000\ndelayed_ack = false\n[record]\ntrace_flow = 1\n";
+        [[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = 'cubic'\nsegment = 1448\nwindow = 10000\nrules.delayed_ack = false\n[record]\ntrace_flow = 1\n";
     let document = document(text);
     let changes = document["variables"]["changes"].as_array().unwrap();
     let of = |name: &str| -> Vec<(f64, f64)> {
@@ -251,8 +251,8 @@ fn a_tail_loss_needs_no_timeout_with_probes() {
             "name = 'tail'\nduration = '120 s'\n[topology]\nkind = 'dumbbell'\npairs = 4\n\
              access = {{ rate = '100 Mbit/s', delay = '5 ms' }}\n\
              bottleneck = {{ rate = '10 Mbit/s', delay = '10 ms', loss = 0.03 }}\n[queue.bottleneck]\naqm = 'droptail'\n\
-             [[traffic]]\nkind = 'transfers'\ncount = 4\nprofile = 'rfc'\nsize = '8 packets'\nnumber = 100\nthink = '20 ms'\n\
-             connection = 'same'\nrack = {rack}\n"
+             [[traffic]]\nkind = 'transfers'\ncount = 4\nstack = 'rfc'\nsize = '8 packets'\nnumber = 100\nthink = '20 ms'\n\
+             connection = 'same'\nrules.rack = {rack}\n"
         );
         let document = document(&text);
         let flows = document["flows"].as_array().unwrap().iter();
@@ -273,8 +273,8 @@ fn a_lost_retransmission_reduces_cwnd_once_more() {
             "name = 'lost again'\nduration = '300 s'\nwarmup = '30 s'\n[topology]\nkind = 'dumbbell'\npairs = 1\n\
              access = {{ rate = '10 Mbit/s', delay = '1 ms' }}\nbottleneck = {{ rate = '1 Mbit/s', delay = '48 ms' }}\n\
              [queue.bottleneck]\naqm = 'codel'\nlimit = '45 packets'\n\
-             [[traffic]]\nkind = 'ftp'\ncount = 1\nprofile = 'rfc'\ntcp = 'cubic'\nsegment = 698\n\
-             prr = 'slow_start'\n{rules}\n"
+             [[traffic]]\nkind = 'ftp'\ncount = 1\nstack = 'rfc'\ntcp = 'cubic'\nsegment = 698\n\
+             rules.prr = 'slow_start'\n{rules}\n"
         );
         let document = document(&text);
         conserved(&document);
@@ -282,7 +282,7 @@ fn a_lost_retransmission_reduces_cwnd_once_more() {
         let drops = ["early_drops", "forced_drops", "overflow_drops"].iter().map(|key| number(&queue[key]));
         (drops.sum::<f64>() / number(&queue["arrivals"]), number(&document["flows"][0]["timeouts"]))
     };
-    let ((without, timeouts), (with, none)) = (lost("rules = { lost_retransmit_cut = 'none' }"), lost(""));
+    let ((without, timeouts), (with, none)) = (lost("rules.lost_retransmit_cut = 'none'"), lost(""));
     assert!(without > 0.05 && timeouts > 0.0, "{without}, {timeouts} timeouts");
     assert!(with < 0.01 && none == 0.0, "{with}, {none} timeouts");
 }
@@ -290,14 +290,14 @@ fn a_lost_retransmission_reduces_cwnd_once_more() {
 #[test]
 fn ledbat_yields() {
     let alone = |traffic: &str| with("aqm = 'droptail'\nlimit = '120 packets'", traffic);
-    let ledbat = "[[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = 'ledbat'\nsegment = 1448\nledbat_target = '60 ms'\n";
+    let ledbat =
+        "[[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = 'ledbat'\nsegment = 1448\nrules.ledbat_target = '60 ms'\n";
     let document = alone(ledbat);
     // Alone: 60 ms of queue are 50 packets.
     let queue = number(&document["queues"]["bottleneck"]["delay_p50_ms"]);
     assert!((queue - 60.0).abs() < 8.0, "{queue}");
-    let both = alone(&format!(
-        "{ledbat}[[traffic]]\nkind = 'ftp'\ncount = 1\nprofile = 'rfc'\nsegment = 1448\nstart = '5 s'\n"
-    ));
+    let both =
+        alone(&format!("{ledbat}[[traffic]]\nkind = 'ftp'\ncount = 1\nstack = 'rfc'\nsegment = 1448\nstart = '5 s'\n"));
     let goodput = |flow: usize| number(&both["flows"][flow]["goodput_mbps"]);
     assert!(goodput(1) > 2.0 * goodput(0), "{} beside {}", goodput(0), goodput(1));
 }
@@ -305,7 +305,9 @@ fn ledbat_yields() {
 #[test]
 fn ledbatpp_yields_more_and_shares_equally() {
     let flow = |tcp: &str, start: u32| {
-        format!("[[traffic]]\nkind = 'ftp'\ncount = 1\nprofile = 'rfc'\ntcp = '{tcp}'\nsegment = 1448\nstart = '{start} s'\n")
+        format!(
+            "[[traffic]]\nkind = 'ftp'\ncount = 1\nstack = 'rfc'\ntcp = '{tcp}'\nsegment = 1448\nstart = '{start} s'\n"
+        )
     };
     let goodputs = |first: &str, second: &str| {
         let traffic = format!("{}{}", flow(first, 0), flow(second, 5));
@@ -329,7 +331,7 @@ fn ledbatpp_yields_more_and_shares_equally() {
 fn search_ends_slow_start_before_a_deep_buffer_is_full() {
     let drops = |hystart: &str, limit: u32| {
         let traffic =
-            format!("[[traffic]]\nkind = 'ftp'\ncount = 1\nprofile = 'rfc'\nhystart = {hystart}\nsegment = 1448\n");
+            format!("[[traffic]]\nkind = 'ftp'\ncount = 1\nstack = 'rfc'\nrules.hystart = {hystart}\nsegment = 1448\n");
         let queue = format!("aqm = 'droptail'\nlimit = '{limit} packets'");
         number(&with(&queue, &traffic)["flows"][0]["drops"])
     };
@@ -456,7 +458,7 @@ fn reno_follows_the_square_root_law_with_its_recoveries() {
             "name = 'law'\nduration = '2000 s'\nwarmup = '200 s'\n[topology]\nkind = 'graph'\n[[link]]\nname = 'there'\n\
              from = 'a'\nto = 'b'\nrate = '10 Gbit/s'\ndelay = '50 ms'\nloss = {{ every = {period} }}\nqueue = 'core'\n\
              reverse = {{ rate = '10 Gbit/s', delay = '50 ms' }}\n[queue.core]\naqm = 'droptail'\nlimit = '10000 packets'\n\
-             [[traffic]]\nkind = 'ftp'\nfrom = 'a'\nto = 'b'\ntcp = 'reno'\nprofile = 'rfc'\ndelayed_ack = false\n"
+             [[traffic]]\nkind = 'ftp'\nfrom = 'a'\nto = 'b'\ntcp = 'reno'\nstack = 'rfc'\nrules.delayed_ack = false\n"
         ));
         assert_eq!(number(&document["flows"][0]["timeouts"]), 0.0);
         let sent = number(&document["queues"]["core"]["arrivals"]);
@@ -471,7 +473,7 @@ fn reno_follows_the_square_root_law_with_its_recoveries() {
 fn an_application_that_lags_sets_the_pace() {
     let goodput = |tcp: &str, more: &str, network: &str| {
         let traffic =
-            format!("[[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = '{tcp}'\nprofile = 'rfc'\nsegment = 1448\n{more}");
+            format!("[[traffic]]\nkind = 'ftp'\ncount = 1\ntcp = '{tcp}'\nstack = 'rfc'\nsegment = 1448\n{more}");
         let document = document(&format!("{NETWORK}{network}[queue.bottleneck]\naqm = 'droptail'\n{traffic}"));
         number(&document["flows"][0]["goodput_mbps"])
     };
@@ -497,12 +499,13 @@ fn wrong_settings_are_refused() {
         error.to_string()
     };
     for (traffic, key) in [
-        ("tcp = 'tahoe'\nprofile = 'rfc'", "profile"),
-        ("tcp = 'reno'\npacing = true", "pacing"),
-        ("profile = 'rfc'\nclock_phase = 0.001", "clock_phase"),
-        ("tcp = 'newreno'\nprofile = 'rfc'\nsack = true", "sack"),
-        ("profile = 'rfc'\ninitial_window = 0", "initial_window"),
-        ("profile = 'rfc'\nprr = 'fast'", "prr"),
+        ("tcp = 'tahoe'\nstack = 'rfc'", "stack: does not have this TCP"),
+        ("tcp = 'reno'\nrules.pacing = true", "rules.pacing: is no option of stack = \"ns2-2.35\""),
+        ("stack = 'rfc'\nrules.clock_phase = 0.001", "rules.clock_phase: is for stack = \"ns2-2.35\""),
+        ("tcp = 'newreno'\nstack = 'rfc'\nrules.sack = true", "rules.sack: makes another TCP"),
+        ("stack = 'rfc'\nrules.initial_window = 0", "rules.initial_window: is out of range"),
+        ("stack = 'rfc'\nrules.prr = 'fast'", "rules.prr: is unknown"),
+        ("rules.window = 9", "rules.window: stands in the entry; write window there"),
     ] {
         assert!(refused(traffic).contains(key), "{}", refused(traffic));
     }
@@ -511,8 +514,9 @@ fn wrong_settings_are_refused() {
 #[test]
 fn a_scenario_in_full_is_the_same_scenario() {
     let text = format!(
-        "{NETWORK}[queue.bottleneck]\naqm = 'droptail'\n[[traffic]]\nkind = 'ftp'\nprofile = 'rfc'\nwindow = '64.5 kB'\ninitial_window = 4\nprr = false\npacing = true\n\
-         delayed_ack = false\nmin_rto = '0.2 s'\ntimestamps = false\nsack = false\nabc_limit = 2\necn = true\nabe = true\n"
+        "{NETWORK}[queue.bottleneck]\naqm = 'droptail'\n[[traffic]]\nkind = 'ftp'\nstack = 'rfc'\nwindow = '64.5 kB'\n\
+         rules = {{ initial_window = 4, prr = false, pacing = true, delayed_ack = false, min_rto = '0.2 s', \
+         timestamps = false, sack = false, abc_limit = 2, abe = true }}\necn = true\n"
     );
     let first = scenario(&text);
     let written = first.to_json();

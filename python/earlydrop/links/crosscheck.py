@@ -27,10 +27,10 @@ MOST_STREAMS = 100
 """Flows of one iperf3 process (it takes 128)."""
 
 KERNEL = {
-    "ns2": {"tahoe": "reno", "reno": "reno", "newreno": "reno", "sack": "reno"},
+    "ns2-2.35": {"tahoe": "reno", "reno": "reno", "newreno": "reno", "sack": "reno"},
     "rfc": {"reno": "reno", "sack": "reno", "cubic": "cubic", "bbr": "bbr"},
 }
-"""By profile, the kernel's congestion control nearest to each of the scenario's."""
+"""By stack, the kernel's congestion control nearest to each of the scenario's."""
 
 LINUX = "linux-6.18"
 """The stack of the kernels that links were measured with."""
@@ -47,10 +47,10 @@ MEASURES = (
 """Field, label, factor, digits."""
 
 REASONS = {
-    "ns2": (
+    "ns2-2.35": (
         "The kernel's TCP is another one. It begins with a window of 10 segments, sends again what RACK and tail "
         "loss probes find lost, and waits for a timer of at least 200 ms only then; the scenario's senders begin with "
-        'one segment and know duplicate ACKs and a coarse timer. profile = "rfc" is nearer.',
+        'one segment and know duplicate ACKs and a coarse timer. stack = "rfc" is nearer.',
         "The kernel's receivers acknowledge every second segment, but its senders count segments, not ACKs: windows "
         "grow as in a scenario without delayed_ack, which is the one to compare with.",
         "All real flows begin at once, whatever start the scenario gives them. The warm-up should outlast it.",
@@ -60,7 +60,7 @@ REASONS = {
         "All real flows begin at once, whatever start the scenario gives them. The warm-up should outlast it.",
     ),
 }
-"""By profile, why the two can differ, in order of weight."""
+"""By stack, why the two can differ, in order of weight."""
 
 
 class CrosscheckError(EarlydropError):
@@ -82,7 +82,8 @@ class Crosscheck:
     back: int
     """Flows in the reverse direction."""
     control: str
-    profile: str
+    stack: str
+    """`rfc` also for the stacks of Linux and QUIC."""
     window: tuple[float, float]
     simulated: list[dict[str, Any]]
     """Queue entries of the result documents, one a seed."""
@@ -94,7 +95,7 @@ class Crosscheck:
     @property
     def reasons(self) -> list[str]:
         """Why the two can differ."""
-        return [*([SPREAD] if self.spread else []), *REASONS[self.profile]]
+        return [*([SPREAD] if self.spread else []), *REASONS[self.stack]]
 
     def simulated_mean(self, measure: str) -> float | None:
         """Mean over the seeds."""
@@ -133,7 +134,7 @@ class Crosscheck:
             "measures": measures,
             "simulated": self.simulated,
             "real": self.real,
-            "profile": self.profile,
+            "stack": self.stack,
             "reasons": self.reasons,
         }
 
@@ -206,7 +207,7 @@ class Flows:
 
 
 def _traffic(file: str | Path, document: Mapping[str, Any]) -> tuple[Flows, str]:
-    """The traffic to send, and the profile of the scenario's senders."""
+    """The traffic to send, and the stack of the scenario's senders."""
     entries = document["traffic"]
     for number_, entry in enumerate(entries):
         if entry["kind"] != "ftp":
@@ -219,28 +220,27 @@ def _traffic(file: str | Path, document: Mapping[str, Any]) -> tuple[Flows, str]
                 f'{file}: traffic[{number_}].reverse_of: given "{entry["reverse_of"]}"; allowed no such key: the data '
                 "of iperf3 go one way in a connection"
             )
-        known = KERNEL[entry.get("profile", "ns2")]
+        known = KERNEL[entry["stack"]]
         if entry["tcp"] not in known:
             raise CrosscheckError(f"{file}: traffic[{number_}].tcp: given {entry['tcp']}; allowed {', '.join(known)}")
     first = entries[0]
-    for key in ("tcp", "profile", "segment", "header", "timestamps", "ecn"):
-        if any(entry.get(key) != first.get(key) for entry in entries):
+    for key in ("tcp", "stack", "segment", "header", "ecn", "timestamps"):
+        if any((entry | entry["rules"]).get(key) != (first | first["rules"]).get(key) for entry in entries):
             raise CrosscheckError(
                 f"{file}: traffic: entries differ in {key}; a real link is compared under one kind of flow"
             )
-    profile = first.get("profile", "ns2")
     counts = dict.fromkeys(("forward", "reverse"), 0)
     for entry in entries:
         counts[entry.get("direction", "forward")] += entry["count"]
     return Flows(
         counts["forward"],
         _bytes(first["segment"]),
-        KERNEL[profile][first["tcp"]],
-        # Without time stamps a segment's headers are 40 B, as in profile ns2.
-        bool(first.get("timestamps")),
-        bool(first.get("ecn")),
+        KERNEL[first["stack"]][first["tcp"]],
+        # Without time stamps a segment's headers are 40 B, as in ns-2.
+        bool(first["rules"].get("timestamps")),
+        bool(first["ecn"]),
         counts["reverse"],
-    ), profile
+    ), first["stack"]
 
 
 def _bytes(size: Any) -> int:
@@ -269,7 +269,7 @@ def crosscheck(
     # The real link's TUN devices have no link layer.
     scenario = _core.Scenario.load(str(path), list(sets)).over_ip()
     document = json.loads(scenario.to_json())
-    flows, profile = _traffic(path, document)
+    flows, stack = _traffic(path, document)
     plan, queue = _link(scenario, at, mtu=flows.mtu, sysctls=flows.sysctls(), real_time=real_time)
     need_iperf3()
     warmup, duration = _duration(document["warmup"]), _duration(document["duration"])
@@ -283,7 +283,7 @@ def crosscheck(
         flows.count,
         flows.back,
         flows.control,
-        profile,
+        stack,
         (warmup, duration),
         [one["queues"][queue] for one in documents],
         real["queues"][queue],

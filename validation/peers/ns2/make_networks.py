@@ -244,7 +244,7 @@ def scenario(case: Case, phases: list[float], seed: int) -> str:
             lines.append(f'random = {{ generator = "mrg32k3a", seed = {seed}, skip = {len(case.flows)} }}')
     for flow, phase in zip(case.flows, phases, strict=True):
         lines += ["", "[[traffic]]", 'kind = "ftp"', f'from = "{flow.source}"', f'to = "{flow.to}"', "count = 1"]
-        lines += [f"segment = {flow.wire_bytes - 40}", f'start = "{flow.start_s!r} s"', f"clock_phase = {phase!r}"]
+        lines += [f"segment = {flow.wire_bytes - 40}", f'start = "{flow.start_s!r} s"', f"rules = {{ clock_phase = {phase!r} }}"]
         if flow.ttl != 32:
             lines.append(f"ttl = {flow.ttl}")
     lines += ["", "[record]", f"trace = {KEPT_EVENTS}", 'trace_queues = "all"']

@@ -157,7 +157,7 @@ def scenario(case: Case, phases: list[float], seed: int) -> str:
     for flow in case.flows:
         lines += ["", "[[traffic]]", "count = 1", *(f"{key} = {value}" for key, value in flow.entry.items())]
         if flow.tcp:
-            lines.append(f"clock_phase = {next(senders)!r}")
+            lines.append(f"rules = {{ clock_phase = {next(senders)!r} }}")
         if flow.default_stream:
             lines.append(f'random = {{ generator = "mrg32k3a", seed = {seed}, skip = {len(phases)} }}')
     return "\n".join([*lines, "", "[record]", f"trace = {KEPT_EVENTS}"]) + "\n"

@@ -1,8 +1,8 @@
 //! The engine alone on the benchmark cases: the cost of a run without Python.
 //!
 //! `earlydrop-engine CASE [--links auto|stepped] [--events lanes|heap] [--spread] [--duration S]` prints one JSON
-//! document. `--tcp NAME` replaces Reno by another TCP of the profile `ns2`; `--rfc yes|plain|paced` uses NewReno of
-//! the profile `rfc` without delayed ACKs: with SACK, without SACK, or with SACK, RACK and pacing. Cases A to F are
+//! document. `--tcp NAME` replaces Reno by another TCP of ns-2; `--rfc yes|plain|paced` uses NewReno of
+//! the RFC TCP without delayed ACKs: with SACK, without SACK, or with SACK, RACK and pacing. Cases A to F are
 //! dumbbells. `earlydrop-engine FILE.toml` runs a scenario instead. N10, N100 and N1000 are random networks of so many routers with ten flows each; N10-full and N100-full
 //! have 10,000 flows like N1000, on correspondingly faster links.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -66,7 +66,7 @@ fn main() {
     let (network, settings) = match (case, routers) {
         (Some((_, case)), _) => {
             let flavour = Flavour::find(&option("--tcp", "reno")).filter(|tcp| Flavour::NS2.contains(tcp));
-            let (mut case, flavour) = (*case, flavour.expect("a TCP of the profile ns2"));
+            let (mut case, flavour) = (*case, flavour.expect("a TCP of ns-2"));
             case.2 = option("--duration", "").parse().unwrap_or(case.2);
             build(&case, spread, flavour, tcp)
         }

@@ -57,9 +57,7 @@ pub use ends::Ends;
 pub use error::ScenarioError;
 pub(crate) use json::parameter as parameter_json;
 pub use link::effects as link_effects;
-pub use model::{
-    Delays, FlowRecord, InjectedRandom, Marker, Parent, PortAt, Profile, Queue, QueueSpec, Record, Tcp, Topology,
-};
+pub use model::{Delays, FlowRecord, InjectedRandom, Marker, Parent, PortAt, Queue, QueueSpec, Record, Tcp, Topology};
 pub use nesting::MAX_DEPTH;
 pub use own::OwnAqm;
 pub(crate) use queue::parameter_of;

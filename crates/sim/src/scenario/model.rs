@@ -190,28 +190,6 @@ impl fmt::Debug for QueueSpec {
 /// Congestion control of a TCP.
 pub use earlydrop_net::tcp::Flavour as Tcp;
 
-/// Whose rules TCP follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Profile {
-    /// Segments, coarse clock ticks, no handshake, as in ns-2.
-    Ns2,
-    /// Bytes, a handshake and timers as in the RFCs.
-    Rfc,
-}
-
-impl Profile {
-    /// All of them.
-    pub const ALL: &'static [Profile] = &[Profile::Ns2, Profile::Rfc];
-
-    /// Name in scenarios.
-    pub fn name(self) -> &'static str {
-        match self {
-            Profile::Ns2 => "ns2",
-            Profile::Rfc => "rfc",
-        }
-    }
-}
-
 /// What a result says of each flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlowRecord {

@@ -15,7 +15,7 @@ use super::{tc, topology, traffic};
 
 /// Kinds of topologies (`topologies`) and of traffic (`traffic`): `name`, `title`, `about`, `keys`, and of traffic
 /// `over_tcp`. Then the keys of other tables: `links` (of hosts), `node`, `link` (`[[link]]`), `entry` (every
-/// `[[traffic]]`) and `tcp`. A key has `key`, `type`, `default` (a value, or null), `otherwise` (words in its place),
+/// `[[traffic]]`), `tcp`, and `ns2` (`rules` of ns-2's TCPs). A key has `key`, `type`, `default` (a value, or null), `otherwise` (words in its place),
 /// `allowed` and `about`.
 pub fn reference() -> Json {
     let kind = |name: &str, title: &str, about: &str, keys: Rows| json!({ "name": name, "title": title, "about": about, "keys": docs(keys) });
@@ -32,7 +32,8 @@ pub fn reference() -> Json {
         "node": docs(topology::NODE),
         "link": docs(&[topology::JOINS, &link::rows(&DRAWN_DELAY)].concat()),
         "entry": docs(&[traffic::common::keys(true), ENDS].concat()),
-        "tcp": docs(&traffic::TCP.concat()),
+        "tcp": docs(traffic::TCP[0]),
+        "ns2": docs(traffic::TCP[1]),
     })
 }
 

@@ -36,11 +36,6 @@ impl Scenario {
         }
         for (number, entry) in self.traffic.iter().enumerate() {
             found.extend(self.never_sends(entry).map(|why| format!("traffic[{number}]: {why}")));
-            let idle = entry.tcp_spec().map(|spec| spec.idle_options()).unwrap_or_default();
-            found.extend(
-                idle.into_iter()
-                    .map(|(key, needs)| format!("traffic[{number}]: {key} has no effect: it needs {needs}")),
-            );
         }
         found
     }
@@ -222,18 +217,6 @@ mod tests {
         let listed = warnings("[[traffic]]\nkind = \"ftp\"\ncount = 3\nstart = [\"1 s\", \"2 s\"]\n");
         assert!(listed[0].starts_with("2 TCP flows start at exactly 1 s,"), "{listed:?}");
         assert_eq!(warnings("[[traffic]]\nkind = \"ftp\"\ncount = 2\nstart = { every = \"0 s\" }\n").len(), 1);
-    }
-
-    #[test]
-    fn options_without_effect_are_named() {
-        let start = "start = { uniform = [\"0 s\", \"1 s\"] }";
-        let entry = |more: &str| {
-            format!("[[traffic]]\nkind = \"ftp\"\ncount = 1\n{start}\nprofile = \"rfc\"\ntcp = \"reno\"\n{more}\n")
-        };
-        let found = warnings(&entry("rules = { pair_wait = \"due\" }"));
-        assert_eq!(found, ["traffic[0]: pair_wait has no effect: it needs send_pairs = true"]);
-        assert!(warnings(&entry("send_pairs = true\nrules = { pair_wait = \"due\" }")).is_empty());
-        assert!(warnings(&entry("rules = { pair_wait = \"any\" }")).is_empty());
     }
 
     #[test]

@@ -113,17 +113,18 @@ pub fn scenario_of_tcps(number: u64) -> (String, Scenario) {
             if tcp != "vegas" {
                 text += &format!("ecn = {}\n", draw.of(&["true", "false"]));
             }
-            text += &format!("limited_transmit = {}\n", draw.of(&["true", "true", "false"]));
-            text += draw.of(&["", "", "min_rto = \"1 s\"\n"]);
+            text += &format!("rules.limited_transmit = {}\n", draw.of(&["true", "true", "false"]));
+            text += draw.of(&["", "", "rules.min_rto = \"1 s\"\n"]);
             // Also equal to delays of links.
-            text += &format!("delayed_ack = {}\n", draw.of(&["false", "false", "true", "\"5 ms\"", "\"0.25 s\""]));
+            text +=
+                &format!("rules.delayed_ack = {}\n", draw.of(&["false", "false", "true", "\"5 ms\"", "\"0.25 s\""]));
             text += &format!("window = {}\n", draw.of(&["1000", "1000", "6"]));
         }
     }
     checked(number, text)
 }
 
-/// The same with the `rfc` profile: every congestion control, with options of all kinds, and some flows of ns-2's TCP.
+/// The same with the stack `rfc`: every congestion control, with options of all kinds, and some flows of ns-2's TCP.
 pub fn scenario_of_rfc(number: u64) -> (String, Scenario) {
     let mut draw = Draw(Generator::stream(number, "test.same_results.rfc"));
     let drawn = drawn(number);
@@ -150,35 +151,41 @@ pub fn scenario_of_rfc(number: u64) -> (String, Scenario) {
     checked(number, text)
 }
 
-/// Keys of a traffic entry, nine in ten of the profile `rfc`.
+/// Keys of a traffic entry, nine in ten of the stack `rfc`.
 pub fn rfc_keys(draw: &mut Draw) -> String {
     if draw.index(10) == 0 {
-        return format!("tcp = \"{}\"\nprofile = \"ns2\"\n", draw.of(&["reno", "sack"]));
+        return format!("tcp = \"{}\"\nstack = \"ns2-2.35\"\n", draw.of(&["reno", "sack"]));
     }
     let tcp = draw.of(&["reno", "reno", "newreno", "sack", "cubic", "cubic", "dctcp", "bbr", "ledbat", "prague"]);
-    let mut text = format!("tcp = \"{tcp}\"\nprofile = \"rfc\"\n");
+    let mut text = format!("tcp = \"{tcp}\"\nstack = \"rfc\"\n");
     // Also equal to delays of links.
-    text += &format!("delayed_ack = {}\n", draw.more_of_the_first(&["false", "true", "\"5 ms\"", "\"0.25 s\""]));
+    text += &format!("rules.delayed_ack = {}\n", draw.more_of_the_first(&["false", "true", "\"5 ms\"", "\"0.25 s\""]));
     text += &format!("window = {}\n", draw.of(&["1000", "1000", "6", "\"5000 B\""]));
-    text += &format!("min_rto = \"{}\"\n", draw.of(&["1 s", "0.2 s", "5 ms"]));
+    text += &format!("rules.min_rto = \"{}\"\n", draw.of(&["1 s", "0.2 s", "5 ms"]));
     if tcp != "ledbat" {
-        text += &format!("timestamps = {}\n", draw.of(&["true", "false"]));
+        text += &format!("rules.timestamps = {}\n", draw.of(&["true", "false"]));
     }
     if !matches!(tcp, "bbr" | "prague") {
-        text += &format!("pacing = {}\n", draw.of(&["true", "false", "false"]));
+        text += &format!("rules.pacing = {}\n", draw.of(&["true", "false", "false"]));
     }
     if tcp != "newreno" {
-        text += &format!("rack = {}\n", draw.of(&["true", "false", "false"]));
+        text += &format!("rules.rack = {}\n", draw.of(&["true", "false", "false"]));
     }
     text += &format!("ecn = {}\n", draw.of(&["true", "false"]));
-    text += draw.of(&["", "", "initial_window = 1\n", "pacing_burst = 4\n", "send_pairs = true\n"]);
-    text += draw.of(&["", "", "growth = \"arrived\"\nssthresh = \"cwnd\"\nprr = \"safe_ack\"\n"]);
-    text += draw.of(&["", "", "hystart = true\n", "avoidance = \"per_ack\"\n", "limited_transmit = false\n"]);
+    text += draw.of(&["", "", "rules.initial_window = 1\n", "rules.pacing_burst = 4\n", "rules.send_pairs = true\n"]);
+    text += draw.of(&["", "", "rules.growth = \"arrived\"\nrules.ssthresh = \"cwnd\"\nrules.prr = \"safe_ack\"\n"]);
     text += draw.of(&[
         "",
         "",
-        "rules = { late_sack = \"compressed\", feedback = \"accecn\" }\n",
-        "rules = { push_ack = \"at_once\", repair_timer = \"restarts\", frto = \"on\" }\n",
+        "rules.hystart = true\n",
+        "rules.avoidance = \"per_ack\"\n",
+        "rules.limited_transmit = false\n",
+    ]);
+    text += draw.of(&[
+        "",
+        "",
+        "rules.late_sack = \"compressed\"\nrules.feedback = \"accecn\"\n",
+        "rules.push_ack = \"at_once\"\nrules.repair_timer = \"restarts\"\nrules.frto = \"on\"\n",
     ]);
     text
 }
@@ -285,7 +292,25 @@ pub fn checked(number: u64, mut text: String) -> (String, Scenario) {
     if number % 3 == 2 {
         text = text.replace("[record]\n", "[record]\njitter = true\ndelay_flows = [1]\nlosses = true\n");
     }
-    let doc = Doc::from_toml(&text, None).unwrap_or_else(|e| panic!("{number}: {e}\n{text}"));
-    let scenario = check(&doc, None).unwrap_or_else(|e| panic!("{number}: {e}\n{text}"));
-    (text, scenario)
+    effective(number, text)
+}
+
+/// The scenario without drawn rules that have no effect.
+pub fn effective(number: u64, mut text: String) -> (String, Scenario) {
+    loop {
+        let error = match Doc::from_toml(&text, None).and_then(|doc| check(&doc, None)) {
+            Ok(scenario) => return (text, scenario),
+            Err(error) => error,
+        };
+        let rule = error.path.strip_prefix("traffic[").and_then(|rest| rest.split_once("]."));
+        let (entry, rule) = rule
+            .filter(|_| error.message.starts_with("has no effect"))
+            .unwrap_or_else(|| panic!("{number}: {error}\n{text}"));
+        let (entry, mut at) = (entry.parse::<usize>().expect("a number") + 1, 0);
+        let lines = text.lines().filter(|line| {
+            at += usize::from(*line == "[[traffic]]");
+            at != entry || !line.starts_with(&format!("{rule} = "))
+        });
+        text = lines.fold(String::new(), |all, line| all + line + "\n");
+    }
 }

@@ -36,7 +36,7 @@ fn scenario(number: u64) -> (String, Scenario, &'static str) {
         let aqm = draw.of(&["droptail", "droptail", "rem", "pi"]);
         text += &format!("\n[queue.reverse]\naqm = \"{aqm}\"\nlimit = \"10 packets\"\n{}", queue(&mut draw, of, aqm));
     }
-    // Half of the networks have TCPs of the profile `rfc`.
+    // Half of the networks have TCPs of the stack `rfc`.
     let mut tcp = Draw(Generator::stream(number, "test.same_results.graphs.rfc"));
     let rfc = tcp.index(2) == 0;
     text += &traffic(&mut draw, of, kind, &mut || if rfc { rfc_keys(&mut tcp) } else { String::new() });
@@ -179,11 +179,11 @@ fn every_way_to_run_a_graph_gives_the_same_result() {
         let (plan, arrived) = agree(&text, &scenario);
         kinds.insert(kind);
         planned += usize::from(plan.count().0 > 0);
-        rfc += usize::from(text.contains("profile = \"rfc\""));
+        rfc += usize::from(text.contains("stack = \"rfc\""));
         packets += arrived;
     }
     assert_eq!(kinds.len(), KINDS.len(), "{kinds:?}");
     assert!(packets > 50_000, "the networks are alive: {packets}");
     assert!(planned > 3, "some have links without events: {planned}");
-    assert!(rfc > 10, "some have the profile rfc: {rfc}");
+    assert!(rfc > 10, "some have the stack rfc: {rfc}");
 }

@@ -61,24 +61,25 @@ fn in_step(number: u64, rfc: bool, aqms: &[&str]) -> (String, Scenario) {
     let mut draw = Draw(Generator::stream(number, "test.in_step.tcp"));
     if draw.index(2) == 0 {
         text += &format!("tcp = \"{}\"\n", draw.of(&["tahoe", "newreno", "sack", "sack", "vegas"]));
-        text += &format!("delayed_ack = {}\n", draw.of(&["false", "true", "\"10 ms\""]));
+        text += &format!("rules.delayed_ack = {}\n", draw.of(&["false", "true", "\"10 ms\""]));
     }
     checked(number, text)
 }
 
-/// Keys of a traffic entry of the profile `rfc` whose senders may process ACKs ahead of time.
+/// Keys of a traffic entry of the stack `rfc` whose senders may process ACKs ahead of time.
 fn rfc_keys_without_short_timers(draw: &mut Draw) -> String {
     let tcp = draw.of(&["reno", "newreno", "sack", "sack", "cubic", "dctcp", "ledbat"]);
-    let mut text = format!("tcp = \"{tcp}\"\nprofile = \"rfc\"\n");
-    text += &format!("delayed_ack = {}\n", draw.of(&["false", "false", "false", "\"10 ms\""]));
+    let mut text = format!("tcp = \"{tcp}\"\nstack = \"rfc\"\n");
+    text += &format!("rules.delayed_ack = {}\n", draw.of(&["false", "false", "false", "\"10 ms\""]));
     text += &format!("window = {}\n", draw.of(&["1000", "1000", "20", "4"]));
-    text += &format!("min_rto = \"{}\"\n", draw.of(&["1 s", "0.2 s", "0.2 s"]));
+    text += &format!("rules.min_rto = \"{}\"\n", draw.of(&["1 s", "0.2 s", "0.2 s"]));
     if tcp != "ledbat" {
-        text += &format!("timestamps = {}\n", draw.of(&["true", "false"]));
+        text += &format!("rules.timestamps = {}\n", draw.of(&["true", "false"]));
     }
     text += &format!("ecn = {}\n", draw.of(&["true", "false"]));
-    text += draw.of(&["", "", "initial_window = 1\n", "initial_window = 30\n", "send_pairs = true\n"]);
-    text += draw.of(&["", "", "growth = \"arrived\"\nssthresh = \"cwnd\"\nprr = \"safe_ack\"\n"]);
+    text +=
+        draw.of(&["", "", "rules.initial_window = 1\n", "rules.initial_window = 30\n", "rules.send_pairs = true\n"]);
+    text += draw.of(&["", "", "rules.growth = \"arrived\"\nrules.ssthresh = \"cwnd\"\nrules.prr = \"safe_ack\"\n"]);
     text
 }
 
@@ -135,7 +136,7 @@ fn transmissions_in_step_keep_their_order() {
 }
 
 /// Segments without payload and ACKs of several sizes may wait behind others of their kind, which would leave the order
-/// open: where packets of the profile `rfc` may wait, they do so by events.
+/// open: where packets of the RFC TCP may wait, they do so by events.
 #[test]
 fn transmissions_in_step_keep_their_order_in_the_rfc_profile() {
     let mut packets = 0;

@@ -207,7 +207,7 @@ fn tcps_of_all_kinds_give_the_same_result_in_every_way() {
 
 /// ACKs of many sizes, segments without payload when connections open, pacing and probe timers.
 #[test]
-fn the_rfc_profile_gives_the_same_result_in_every_way() {
+fn the_stack_rfc_gives_the_same_result_in_every_way() {
     let (mut folds, mut ports, mut early, mut paced, mut delayed, mut packets) = (0, 0, 0, 0, 0, 0);
     for number in 1..=rounds(40) {
         let (text, scenario) = scenario_of_rfc(number);
@@ -226,25 +226,28 @@ fn the_rfc_profile_gives_the_same_result_in_every_way() {
     assert!(planned && paced > 4 && delayed > 0, "all kinds of plans occur: {seen:?}");
 }
 
+/// The text without these rules.
+fn without(text: &str, rules: &[&str]) -> String {
+    let is_one = |line: &&str| rules.iter().any(|rule| line.starts_with(&format!("rules.{rule} = ")));
+    text.lines().filter(|line| !is_one(line)).fold(String::new(), |all, line| all + line + "\n")
+}
+
 /// Receive offload, ACKs whose delay changes, bursts of other sizes, receive windows that move.
 #[test]
 fn rules_of_bursts_give_the_same_result_in_every_way() {
     let rules = [
-        "gro = \"1 ms\", first_ack = \"at_once\", ack_wait = \"adapts\"",
-        "gro = \"5 ms\", late_sack = \"compressed\", burst_size = \"autosized\"",
-        "burst_size = \"autosized\", push_ack = \"at_once\", ack_wait = \"adapts\"",
+        "rules.gro = \"1 ms\"\nrules.first_ack = \"at_once\"\nrules.ack_wait = \"adapts\"\n",
+        "rules.gro = \"5 ms\"\nrules.late_sack = \"compressed\"\nrules.burst_size = \"autosized\"\n",
+        "rules.burst_size = \"autosized\"\nrules.push_ack = \"at_once\"\nrules.ack_wait = \"adapts\"\n",
     ];
     let mut packets = 0;
     for number in 101..=100 + rounds(6) {
         let (text, _) = scenario_of_rfc(number);
-        let lines = text.lines().filter(|line| !line.starts_with("rules = "));
-        let text = lines.fold(String::new(), |all, line| all + line + "\n");
+        let text = without(&text, &["late_sack", "push_ack"]);
         let more =
             ["", "reading = { rate = \"1 Mbit/s\", pause = \"0.25 s\", every = \"1 s\" }\n"][number as usize % 2];
-        let rules = format!("profile = \"rfc\"\n{more}rules = {{ {} }}\n", rules[number as usize % rules.len()]);
-        let text = text.replace("profile = \"rfc\"\n", &rules);
-        let scenario = Doc::from_toml(&text, None).and_then(|doc| check(&doc, None));
-        let scenario = scenario.unwrap_or_else(|e| panic!("{number}: {e}\n{text}"));
+        let rules = format!("stack = \"rfc\"\n{more}{}", rules[number as usize % rules.len()]);
+        let (text, scenario) = effective(number, text.replace("stack = \"rfc\"\n", &rules));
         packets += agree(&text, &scenario).1;
     }
     assert!(packets > 10_000, "the networks are alive: {packets}");
@@ -254,31 +257,26 @@ fn rules_of_bursts_give_the_same_result_in_every_way() {
 #[test]
 fn rules_of_hosts_give_the_same_result_in_every_way() {
     let rules = [
-        "receive_window = { first = 6 }",
-        "small_queue = \"on\"",
-        "small_queue = \"on\", receive_window = { share = 0.7 }, burst_size = \"autosized\"",
+        "rules.receive_window = { first = 6 }\n",
+        "rules.small_queue = \"on\"\n",
+        "rules.small_queue = \"on\"\nrules.receive_window = { share = 0.7 }\nrules.burst_size = \"autosized\"\n",
     ];
-    let resume = ", careful_resume = { saved_rtt = \"30 ms\", saved_cwnd = 60 }";
+    let resume = "rules.careful_resume = { saved_rtt = \"30 ms\", saved_cwnd = 60 }\n";
     let (mut packets, mut planned) = (0, 0);
     for number in 201..=200 + rounds(12) {
         let (text, _) = scenario_of_rfc(number);
-        let lines = text.lines().filter(|line| !line.starts_with("rules = "));
-        let text = lines.fold(String::new(), |all, line| all + line + "\n");
-        let own = format!("profile = \"rfc\"\nrules = {{ {} }}\n", rules[number as usize % rules.len()]);
-        let text = text.replace("profile = \"rfc\"\n", &own);
+        let own = format!("stack = \"rfc\"\n{}", rules[number as usize % rules.len()]);
+        let text = text.replace("stack = \"rfc\"\n", &own);
         // Slow start up to ssthresh is not for all TCPs.
         let entries = text.split("[[traffic]]").map(|entry| {
             let jumps = ["reno", "cubic", "dctcp"].iter().any(|tcp| entry.contains(&format!("tcp = \"{tcp}\"")));
-            let more = own.replace(" }\n", &format!("{resume} }}\n"));
             if jumps {
-                entry.replace(&own, &more)
+                entry.replace(&own, &format!("{own}{resume}"))
             } else {
                 entry.to_string()
             }
         });
-        let text = entries.collect::<Vec<_>>().join("[[traffic]]");
-        let scenario = Doc::from_toml(&text, None).and_then(|doc| check(&doc, None));
-        let scenario = scenario.unwrap_or_else(|e| panic!("{number}: {e}\n{text}"));
+        let (text, scenario) = effective(number, entries.collect::<Vec<_>>().join("[[traffic]]"));
         let (plan, arrived) = agree(&text, &scenario);
         planned += usize::from(plan.count().0 > 0);
         packets += arrived;
@@ -286,11 +284,14 @@ fn rules_of_hosts_give_the_same_result_in_every_way() {
     assert!(packets > 20_000 && planned > 3, "the networks are alive: {packets}, and not all stepped: {planned}");
 }
 
-/// QUIC in networks drawn for the `rfc` profile.
+/// QUIC in networks drawn for the stack `rfc`.
 #[test]
 fn quic_gives_the_same_result_in_every_way() {
-    let rules =
-        ["", "rules = { ack_threshold = 5, reordering_threshold = 3 }\n", "initial_window = 4\ndelayed_ack = false\n"];
+    let rules = [
+        "",
+        "rules = { ack_threshold = 5, reordering_threshold = 3 }\n",
+        "rules = { initial_window = 4, delayed_ack = false }\n",
+    ];
     let mut packets = 0;
     for number in 201..=200 + rounds(8) {
         let (text, _) = scenario_of_rfc(number);
@@ -298,7 +299,7 @@ fn quic_gives_the_same_result_in_every_way() {
         let mut skips = false;
         for line in text.lines() {
             skips &= !(line.is_empty() || line.starts_with('['));
-            if line == "profile = \"rfc\"" {
+            if line == "stack = \"rfc\"" {
                 kept = kept.rsplit_once("tcp = ").map_or(kept.clone(), |(before, _)| before.to_string());
                 let tcp = ["reno", "cubic", "bbr", "bbr3"][number as usize % 4];
                 kept += &format!("tcp = \"{tcp}\"\nstack = \"quic\"\n{}", rules[number as usize % rules.len()]);

@@ -1,5 +1,6 @@
 //! Stacks by name, single options over them, and options without effect refused, one of each group.
 
+use earlydrop_net::tcp::stacks::options;
 use earlydrop_sim::scenario::{check, Doc};
 
 fn scenario(entry: &str) -> String {
@@ -22,31 +23,90 @@ fn refusal(entry: &str) -> String {
 }
 
 #[test]
-fn the_other_two_are_the_profiles() {
-    for tcp in ["reno", "newreno", "sack", "cubic", "dctcp", "bbr", "bbr3", "ledbat", "ledbatpp", "prague"] {
-        assert_eq!(full(&format!("stack = 'rfc'\ntcp = '{tcp}'")), full(&format!("profile = 'rfc'\ntcp = '{tcp}'")));
-    }
+fn without_a_stack_it_is_that_of_ns2_where_that_has_the_tcp() {
     for tcp in ["tahoe", "reno", "newreno", "sack", "vegas"] {
-        assert_eq!(
-            full(&format!("stack = 'ns2-2.35'\ntcp = '{tcp}'")),
-            full(&format!("profile = 'ns2'\ntcp = '{tcp}'"))
-        );
+        assert_eq!(full(&format!("tcp = '{tcp}'")), full(&format!("stack = 'ns2-2.35'\ntcp = '{tcp}'")));
     }
+    for tcp in ["cubic", "dctcp", "bbr", "bbr3", "ledbat", "ledbatpp", "prague"] {
+        assert_eq!(full(&format!("tcp = '{tcp}'")), full(&format!("stack = 'rfc'\ntcp = '{tcp}'")));
+    }
+}
+
+fn written(entry: &str) -> serde_json::Value {
+    let document: serde_json::Value = serde_json::from_str(&full(entry)).unwrap();
+    document["traffic"][0].clone()
+}
+
+fn keys(table: &serde_json::Value) -> Vec<&str> {
+    table.as_object().expect("a table").keys().map(String::as_str).collect()
+}
+
+/// What stores are keyed by.
+#[test]
+fn the_text_in_full_has_every_option_in_the_order_of_the_table() {
+    let entry: Vec<&str> =
+        "kind count tcp stack segment header window ecn rules start ttl ttl_option".split(' ').collect();
+    for (stack, tcp) in [("rfc", "reno"), ("rfc", "prague"), ("linux-6.18", "cubic"), ("quic", "bbr")] {
+        let found = written(&format!("stack = '{stack}'\ntcp = '{tcp}'"));
+        assert_eq!(keys(&found), entry);
+        // No number says what the initial window is by default, and the window stands in the entry.
+        let all = options::all().filter(|opt| opt.is_for(tcp)).map(|opt| opt.key);
+        let all: Vec<&str> = all.filter(|key| !["initial_window", "window"].contains(key)).collect();
+        assert_eq!(keys(&found["rules"]), all, "{stack}, {tcp}");
+        assert_eq!(found["stack"], "rfc", "the table, not the stack that the scenario names");
+    }
+    let found = written("tcp = 'sack'\nrules = { clock_phase = 0.001 }");
+    assert_eq!(keys(&found), entry);
+    assert_eq!(keys(&found["rules"]), ["delayed_ack", "limited_transmit", "min_rto", "clock_phase"]);
+}
+
+#[test]
+fn one_tcp_has_one_text_however_it_is_said() {
+    // Every rule of Linux by its value, over another stack, in another order.
+    for (tcp, ecn) in [("reno", false), ("cubic", true), ("dctcp", true), ("bbr", false)] {
+        let named = format!("tcp = '{tcp}'\nstack = 'linux-6.18'\necn = {ecn}");
+        let doc = Doc::from_toml(&scenario(&named), None).unwrap();
+        let mut document = check(&doc, None).unwrap().to_json();
+        let rules = document["traffic"][0]["rules"].as_object_mut().unwrap();
+        *rules = std::mem::take(rules).into_iter().rev().collect();
+        let one_by_one = check(&Doc::from_json(&document).unwrap(), None).unwrap();
+        assert_eq!(one_by_one.to_json().to_string(), full(&named));
+        document["traffic"][0]["stack"] = "linux-6.18".into();
+        assert_eq!(check(&Doc::from_json(&document).unwrap(), None).unwrap().to_json().to_string(), full(&named));
+    }
+    assert_eq!(full("tcp = 'reno'"), full("tcp = 'reno'\nwindow = 1000\nrules = { min_rto = '200 ms' }"));
+    assert_ne!(full("tcp = 'reno'\nstack = 'rfc'"), full("tcp = 'reno'"));
 }
 
 #[test]
 fn single_options_override_a_stack() {
     let entry =
         "tcp = 'cubic'\nstack = 'linux-6.18'\nrules = { delayed_ack = false, hystart = true, late_sack = 'at_once' }";
-    let found: serde_json::Value = serde_json::from_str(&full(entry)).unwrap();
-    let traffic = &found["traffic"][0];
-    assert_eq!((&traffic["delayed_ack"], &traffic["hystart"]), (&false.into(), &true.into()));
-    assert!(traffic["rules"].get("late_sack").is_none(), "as the RFCs have it");
-    assert_eq!(traffic["rules"]["rack_timer"], "ticks");
+    let rules = &written(entry)["rules"];
+    assert_eq!((&rules["delayed_ack"], &rules["hystart"]), (&false.into(), &true.into()));
+    assert_eq!((&rules["late_sack"], &rules["rack_timer"]), (&"at_once".into(), &"ticks".into()));
     // A stack's default makes way for what it needs.
-    let found: serde_json::Value =
-        serde_json::from_str(&full("tcp = 'cubic'\nstack = 'linux-6.18'\nrules = { sack = false }")).unwrap();
-    assert_eq!(found["traffic"][0]["rack"], false);
+    assert_eq!(written("tcp = 'cubic'\nstack = 'linux-6.18'\nrules = { sack = false }")["rules"]["rack"], false);
+}
+
+/// The error has the lines to write.
+#[test]
+fn options_in_an_entry_are_refused() {
+    for (entry, message) in [
+        ("profile = 'ns2'", "profile: is said by stack; write stack = \"ns2-2.35\"\n  given \"ns2\""),
+        ("stack = 'linux-6.18'\nprofile = 'rfc'", "profile: is said by stack; write nothing\n  given \"rfc\""),
+        ("rack = true", "rack: stands in rules; write stack = \"rfc\" and rules = { rack = true }\n  given true"),
+        ("min_rto = '1 s'", "min_rto: stands in rules; write rules = { min_rto = \"1 s\" }\n  given \"1 s\""),
+        (
+            "stack = 'rfc'\nmin_rto = '0.2 s'\nrules = { receive_window = { first = 6 } }\nprr = 'off'",
+            "min_rto: stands in rules; write rules = { receive_window = { first = 6 }, min_rto = \"0.2 s\", \
+             prr = \"off\" }\n  given \"0.2 s\"",
+        ),
+    ] {
+        assert_eq!(refusal(&format!("tcp = 'reno'\n{entry}")), format!("traffic[0].{message}"));
+    }
+    // What it says to write is taken.
+    full("tcp = 'reno'\nstack = 'rfc'\nrules = { receive_window = { first = 6 }, min_rto = \"0.2 s\", prr = \"off\" }");
 }
 
 #[test]
@@ -107,7 +167,7 @@ fn what_has_no_effect_is_refused() {
             "tcp = 'bbr'\nstack = 'rfc'\nrules = { bbr_timers = 'count' }",
             "rules.bbr_timers: unknown key; write bbr = \"linux\" for Linux's rules",
         ),
-        ("tcp = 'bbr'\nprofile = 'rfc'\nbbr_budget = true", "bbr_budget: unknown key; write bbr = \"linux\""),
+        ("tcp = 'bbr'\nrules = { bbr_budget = true }", "rules.bbr_budget: unknown key; write bbr = \"linux\""),
         (
             "tcp = 'cubic'\nstack = 'linux-6.18'\nrules = { cubic_clock = 'exact' }",
             "rules.cubic_clock: unknown key; write cubic = \"linux\", which counts ticks",
@@ -132,37 +192,14 @@ fn what_has_no_effect_is_refused() {
             "tcp = 'bbr'\nstack = 'rfc'\nrules = { exit_ack = 'grows' }",
             "rules.exit_ack: has no effect: it needs another tcp than bbr and bbr3",
         ),
-        ("tcp = 'reno'\nstack = 'rfc'\nabe = true", "abe: has no effect: it needs ecn = true"),
-        ("tcp = 'reno'\nstack = 'linux-6.18'\nprofile = 'rfc'", "profile: stands beside stack"),
+        ("tcp = 'reno'\nstack = 'rfc'\nrules = { abe = true }", "rules.abe: has no effect: it needs ecn = true"),
         ("tcp = 'vegas'\nstack = 'rfc'", "stack: does not have this TCP"),
         ("tcp = 'reno'\nstack = 'linux'", "stack: is unknown"),
-        ("tcp = 'reno'\nstack = 'ns2-2.35'\nrules = { window = 9 }", "rules: is for another stack"),
-        ("tcp = 'reno'\nstack = 'rfc'\nabe = true\nrules = { abe = true }", "rules.abe: is given twice"),
-        ("tcp = 'reno'\nprofile = 'rfc'\nrules = { abe = true }", "rules.abe: unknown key"),
+        ("tcp = 'reno'\nstack = 'ns2-2.35'\nrules = { abe = true }", "rules.abe: is no option of stack = \"ns2-2.35\""),
     ] {
         let found = refusal(entry);
         assert!(found.starts_with(&format!("traffic[0].{message}")), "{entry}\n{found}");
     }
     // What holds anyway may be said.
     full("tcp = 'cubic'\nstack = 'rfc'\nrules = { pair_wait = 'any' }");
-}
-
-/// `earlydrop check --json` writes the scenario in full and names the stack.
-#[test]
-fn a_scenario_in_full_may_name_its_stack() {
-    for (stack, tcps) in [
-        ("ns2-2.35", ["reno", "sack", "vegas"]),
-        ("rfc", ["reno", "bbr", "prague"]),
-        ("linux-6.18", ["cubic", "bbr", "dctcp"]),
-        ("quic", ["reno", "cubic", "bbr3"]),
-    ] {
-        for tcp in tcps {
-            let written = full(&format!("tcp = '{tcp}'\nstack = '{stack}'"));
-            let mut document: serde_json::Value = serde_json::from_str(&written).unwrap();
-            document["traffic"][0]["stack"] = stack.into();
-            let doc = Doc::from_json(&document).unwrap();
-            let found = check(&doc, None).unwrap_or_else(|error| panic!("{tcp}, {stack}: {error}"));
-            assert_eq!(found.to_json().to_string(), written, "{tcp}, {stack}");
-        }
-    }
 }

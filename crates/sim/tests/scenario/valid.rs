@@ -45,17 +45,17 @@ kind = "ftp"
 name = "first"
 count = 2
 tcp = "reno"
-profile = "ns2"
+stack = "ns2-2.35"
 segment = 512
 header = "20 B"
 window = 20
 start = ["0 s", "100 ms"]
-clock_phase = [0.001, "2 ms"]
+rules = { clock_phase = [0.001, "2 ms"] }
 
 [[traffic]]
 kind = "ftp"
 start = { uniform = ["0 s", "1 s"] }
-clock_phase = 0
+rules.clock_phase = 0
 
 [record]
 series = "10 ms"

@@ -54,7 +54,7 @@ fn a_packet_counts_at_its_departure_and_its_arrival() {
 const TRAFFIC: &str = "[[traffic]]\nkind = 'ftp'\ncount = 3\nsegment = 1460\n\
     [[traffic]]\nkind = 'transfers'\ncount = 2\nsize = '30 kB'\nnumber = 'endless'\n\
     [[traffic]]\nkind = 'cbr'\nrate = '500 kbit/s'\nsegment = { mix = [[40, 1], [1000, 1]] }\nheader = 28\n\
-    [[traffic]]\nkind = 'ftp'\ncount = 2\ntcp = 'sack'\ndelayed_ack = true\ndirection = 'reverse'\n";
+    [[traffic]]\nkind = 'ftp'\ncount = 2\ntcp = 'sack'\nrules.delayed_ack = true\ndirection = 'reverse'\n";
 
 #[test]
 fn rates_sum_to_the_totals_of_flows_and_queues() {

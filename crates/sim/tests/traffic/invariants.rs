@@ -104,7 +104,7 @@ fn traffic(draw: &mut Draw) -> String {
         ["ftp", "transfers", "requests", "web", "pages"].iter().any(|kind| keys.contains(&format!("'{kind}'")));
     if over_tcp {
         keys += &format!("tcp = '{}'\n", draw.of(&["reno", "reno", "tahoe", "newreno", "sack", "sack", "vegas"]));
-        keys += draw.of(&["", "", "delayed_ack = true\n"]);
+        keys += draw.of(&["", "", "rules.delayed_ack = true\n"]);
     }
     let count = draw.of(&["1", "3", "8"]);
     let direction = if draw.one_in(4) { "direction = 'reverse'\n" } else { "" };

@@ -1,4 +1,4 @@
-//! The RTT estimate and the retransmission timer of the `ns2` profile (ns-2.35 `tcp.cc`: `rtt_update`, `rtt_timeout`,
+//! The RTT estimate and the retransmission timer of ns-2 (ns-2.35 `tcp.cc`: `rtt_update`, `rtt_timeout`,
 //! `rtt_backoff`).
 
 use super::core::{Core, TICK};

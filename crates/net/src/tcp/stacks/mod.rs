@@ -48,12 +48,12 @@ impl Stack {
         for opt in options::all().filter(|opt| opt.is_for(tcp)) {
             let value = match given(opt, &settings)? {
                 Some(value) => Some(value),
-                None => self.row(opt.key, tcp).map(|row| in_bytes(opt, row.value, mss)).filter(|_| {
-                    // A default yields if the scenario sets an option so that the default would have no effect.
-                    !opt.needs.iter().any(|need| need.always && !(need.holds)(&settings))
-                }),
+                // A default yields if the scenario sets an option so that the default would have no effect.
+                None if opt.lacks(&settings).is_some() => None,
+                None => self.row(opt.key, tcp).map(|row| in_bytes(opt, row.value, mss)),
             };
-            if let Some(value) = value {
+            // What follows from options above is written down too.
+            if let Some(value) = value.or_else(|| opt.get(&settings)) {
                 let fits = opt.set(&mut settings, value);
                 debug_assert!(fits.is_ok(), "{}: {value:?}", opt.key);
             }
@@ -68,29 +68,6 @@ impl Stack {
             Err(never) => match never {},
         }
     }
-}
-
-/// The options in which `settings` differ from the stack's defaults.
-pub fn besides(stack: &'static Stack, settings: &Settings, tcp: &str) -> Vec<(&'static Opt, Value)> {
-    let plain = stack.plain(tcp, settings.mss, settings.ecn.feedback != Feedbacks::None);
-    options::all()
-        .filter(|opt| opt.is_for(tcp) && opt.get(settings) != opt.get(&plain))
-        .filter_map(|opt| opt.get(settings).map(|value| (opt, value)))
-        .collect()
-}
-
-/// The stack closest to `settings`, and the options in which they differ.
-pub fn nearest(settings: &Settings, tcp: &str) -> (&'static Stack, Vec<(&'static Opt, Value)>) {
-    let mut best = (&rfc::STACK, besides(&rfc::STACK, settings, tcp));
-    for stack in STACKS {
-        if !stack.is_ns2 && stack.tcps.contains(&tcp) {
-            let found = besides(stack, settings, tcp);
-            if found.len() < best.1.len() {
-                best = (stack, found);
-            }
-        }
-    }
-    best
 }
 
 /// A window in segments, in bytes.
@@ -135,7 +112,7 @@ mod tests {
                 let tcps = if row.only.is_empty() { stack.tcps } else { row.only };
                 for tcp in tcps {
                     assert!(stack.tcps.contains(tcp) && opt.is_for(tcp), "{}: {} for {tcp}", stack.name, row.key);
-                    let settings = stack.plain(tcp, 1000, false);
+                    let settings = stack.plain(tcp, 1000, true);
                     assert_eq!(opt.get(&settings), Some(in_bytes(opt, row.value, 1000)), "{}: {}", stack.name, row.key);
                 }
             }
@@ -148,20 +125,9 @@ mod tests {
             for row in stack.rows {
                 let opt = options::named(row.key).expect(row.key);
                 let tcps = if row.only.is_empty() { stack.tcps } else { row.only };
-                let differs = |tcp: &&str| {
-                    opt.get(&stack.plain(tcp, 1000, false)) != opt.get(&rfc::STACK.plain(tcp, 1000, false))
-                };
+                let differs =
+                    |tcp: &&str| opt.get(&stack.plain(tcp, 1000, true)) != opt.get(&rfc::STACK.plain(tcp, 1000, true));
                 assert!(tcps.iter().any(differs), "{}: {}", stack.name, row.key);
-            }
-        }
-    }
-
-    #[test]
-    fn a_stack_is_nearest_to_itself() {
-        for stack in STACKS.into_iter().filter(|stack| !stack.is_ns2) {
-            for tcp in stack.tcps {
-                let (found, others) = nearest(&stack.plain(tcp, 1448, false), tcp);
-                assert!(others.is_empty(), "{} {tcp}: {}", stack.name, found.name);
             }
         }
     }

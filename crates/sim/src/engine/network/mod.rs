@@ -146,7 +146,7 @@ impl Network {
 
     /// Replaces the unlimited data of a TCP flow by finite transfers.
     pub fn transfer(&mut self, flow: u32, spec: TransferSpec) {
-        // In the profile `rfc` the last segment has any size.
+        // In the RFC TCP the last segment has any size.
         self.needs_events |= !spec.is_plain() || self.spec(flow as usize).options.rfc.is_some();
         self.groups = self.groups.max(spec.group + 1);
         self.transfers.push((flow, spec));

@@ -185,7 +185,7 @@ impl FlowSpec {
         }
     }
 
-    /// Size of a segment without payload, which the profile `rfc` sends when a connection opens, bytes.
+    /// Size of a segment without payload, which the RFC TCP sends when a connection opens, bytes.
     pub fn bare(&self) -> Option<u16> {
         self.options.rfc.is_some().then_some(self.wire.saturating_sub(self.payload))
     }

@@ -1,4 +1,4 @@
-//! Both ends of flows of the `rfc` profile: sequence numbers in bytes, ACKs with more fields, timers at absolute times.
+//! Both ends of flows of the RFC TCP: sequence numbers in bytes, ACKs with more fields, timers at absolute times.
 
 use super::Engine;
 use crate::engine::state::net::Payload;
@@ -15,7 +15,7 @@ use earlydrop_net::Segment;
 const LAST: u64 = 0b111 << 61;
 
 impl<Q: EventQueue> Engine<Q> {
-    /// Executes the output of a sender of this profile.
+    /// Executes the output of such a sender.
     #[inline(never)]
     pub(super) fn flush_rfc(&mut self, flow: u32, now: f64, scheduled: f64, number: u64) {
         self.carry_out_rfc(flow, Key { now, scheduled, number });

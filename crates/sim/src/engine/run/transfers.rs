@@ -227,7 +227,7 @@ impl<Q: EventQueue> Engine<Q> {
         self.end_if_finished(flow, finished, key);
     }
 
-    /// The same in the `rfc` profile.
+    /// The same in the RFC TCP.
     fn answer_server_rfc(&mut self, segment: Segment, key: Key) {
         let flow = segment.flow();
         self.answer_rfc(segment, key.now, key.scheduled, key.number);

@@ -39,7 +39,7 @@ impl Losses {
         self.flows[flow as usize].sent += sent(sender);
     }
 
-    /// A sender of the `rfc` profile sends `packets`.
+    /// A sender of the RFC TCP sends `packets`.
     pub fn sent(&mut self, flow: u32, packets: usize) {
         self.flows[flow as usize].sent += packets as i64;
     }

@@ -48,7 +48,7 @@ pub fn stamped_ack(spec: &FlowSpec) -> u16 {
 pub struct BlockPool {
     kept: Vec<(Blocks, u32)>,
     free: Vec<u32>,
-    /// Contents of ACKs of the `rfc` profile.
+    /// Contents of ACKs of the RFC TCP.
     pub rfc: FeedbackPool,
 }
 
@@ -80,7 +80,7 @@ impl BlockPool {
         (ack, segment)
     }
 
-    /// What the place `note` of an ACK in flight holds: its feedback in the profile `rfc`, else its SACK blocks.
+    /// What the place `note` of an ACK in flight holds: its feedback in the RFC TCP, else its SACK blocks.
     pub fn look(&self, note: u32) -> (Option<&Feedback>, Vec<(u32, u32)>) {
         if note & RFC_PLACE != 0 {
             return (Some(&self.rfc.kept[(note & !RFC_PLACE) as usize].0), Vec::new());
@@ -95,7 +95,7 @@ impl BlockPool {
         kept.then(|| &self.rfc.kept[(segment.note() & !RFC_PLACE) as usize].0)
     }
 
-    /// Whether a segment is a pure ACK of the profile `rfc` with its contents kept.
+    /// Whether a segment is a pure ACK of the RFC TCP with its contents kept.
     pub fn is_pure_ack(&self, segment: &Segment) -> bool {
         self.carried(segment).is_some_and(|ack| ack.carried == 0 && !ack.syn)
     }
@@ -110,7 +110,7 @@ impl BlockPool {
     }
 }
 
-/// Contents of ACKs of the `rfc` profile in flight, with their time stamps.
+/// Contents of ACKs of the RFC TCP in flight, with their time stamps.
 #[derive(Default)]
 pub struct FeedbackPool {
     kept: Vec<(Feedback, u32)>,
@@ -143,5 +143,5 @@ impl FeedbackPool {
     }
 }
 
-/// In the place of an ACK's blocks: it is in the pool of the `rfc` profile.
+/// In the place of an ACK's blocks: it is in the pool of the RFC TCP.
 const RFC_PLACE: u32 = 1 << 31;

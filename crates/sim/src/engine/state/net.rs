@@ -214,7 +214,7 @@ pub fn ack_timers(specs: &FlowSettings) -> Vec<AckTimer> {
     (0..count).map(|_| none()).collect()
 }
 
-/// A receiver of the `rfc` profile: payload received within the window, bytes.
+/// A receiver of the RFC TCP: payload received within the window, bytes.
 #[derive(Clone, Copy, Default)]
 pub struct Payload {
     pub in_order: u64,
@@ -225,7 +225,7 @@ pub struct Payload {
     pub stamped_ack: u16,
 }
 
-/// Receivers of the `rfc` profile; none if no flow has it.
+/// Receivers of the RFC TCP; none if no flow has it.
 #[derive(Default)]
 pub struct Payloads {
     pub of_flow: Vec<Payload>,
@@ -242,7 +242,7 @@ impl Payloads {
         Payloads { of_flow: if any { (0..specs.len() as u32).map(payload).collect() } else { Vec::new() } }
     }
 
-    /// The payload that a flow of this profile has received.
+    /// The payload that such a flow has received.
     pub fn counted(&self, flow: usize, spec: &FlowSpec) -> Option<(u64, u64)> {
         spec.options.rfc.as_ref()?;
         self.of_flow.get(flow).map(|payload| (payload.in_order, payload.total))

@@ -59,11 +59,10 @@ pub(super) fn other_way(fields: &Fields<'_>, above: &[Traffic]) -> Checked<Optio
     }
     if let Load::Ftp(Ftp { tcp, .. }) = &above[at].load {
         if tcp.options.rfc.as_ref().is_none_or(|settings| settings.quic) {
-            let profile = || format!("profile = {:?}", tcp.profile.name());
             return Err(field
                 .error("names an entry whose TCP sends data one way only")
-                .given(tcp.stack.map_or_else(profile, |stack| format!("stack = {:?}", stack.name)))
-                .allowed("profile = \"rfc\", or the stacks of Linux"));
+                .given(format!("stack = {:?}", tcp.stack.name))
+                .allowed("stack = \"rfc\", or Linux's"));
         }
     }
     Ok(Some(at))

@@ -29,9 +29,17 @@ pub(in crate::scenario) struct Kind {
 impl Kind {
     /// All keys of an entry of this kind, but those of its ends.
     pub fn all_keys(&self) -> Vec<&'static str> {
-        let tcp = if self.over_tcp { tcp::all_keys() } else { Vec::new() };
         let common = std::iter::once("kind").chain(keys::names(common::keys(self.over_tcp)));
-        common.chain(tcp).chain(keys::names(self.keys)).collect()
+        common.chain(keys::names(self.tcp())).chain(keys::names(self.keys)).collect()
+    }
+
+    /// The keys of TCP, over TCP.
+    fn tcp(&self) -> Rows {
+        if self.over_tcp {
+            tcp::KEYS
+        } else {
+            &[]
+        }
     }
 
     /// The schema of an entry of this kind, with the keys `ends`.
@@ -39,9 +47,7 @@ impl Kind {
         let mut map = Map::new();
         map.insert("kind".into(), json!({ "const": self.name }));
         keys::properties(common::keys(self.over_tcp), &mut map);
-        if self.over_tcp {
-            tcp::schema(&mut map);
-        }
+        keys::properties(self.tcp(), &mut map);
         keys::properties(self.keys, &mut map);
         keys::properties(ends, &mut map);
         let required = self.keys.iter().filter(|row| row.is_required()).map(|row| row.name());

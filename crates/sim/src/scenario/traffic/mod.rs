@@ -59,7 +59,7 @@ pub(super) const KINDS: &[&Kind] = &[
     &media::KIND,
 ];
 
-/// Keys of TCP, those of stacks other than ns-2's left out.
+/// Keys of TCP, and the options of ns-2's TCPs.
 pub(super) const TCP: [Rows; 2] = [tcp::KEYS, ns2::OPTIONS];
 
 /// Reads all traffic.
@@ -108,7 +108,11 @@ fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>, above: &
             .given(format!("kind = {:?}", kind.name))
             .allowed(format!("no such key, or kind = {:?}", ftp::KIND.name)));
     }
-    let fields = field.table(&with_ends(&kind.all_keys()))?;
+    let own = with_ends(&kind.all_keys());
+    if kind.over_tcp {
+        tcp::refuse_in_entry(field, &own)?;
+    }
+    let fields = field.table(&own)?;
     let other_way = ftp::other_way(&fields, above)?;
     if other_way.is_some() {
         // Its own, so that all that is wrong below is a key of the named entry's, read with other defaults than there.
@@ -152,7 +156,7 @@ fn same_connections(fields: &Fields<'_>, own: &Traffic, these: &Traffic) -> Chec
     let ends = super::keys::names(ends::ENDS).collect::<Vec<_>>();
     for (key, field) in fields.iter().filter(|(key, _)| !ends.contains(key) && *key != ftp::REVERSE_OF.name) {
         let [given, wanted] = written.each_ref().map(|map| map.get(key));
-        let stack = |traffic: &Traffic| traffic.tcp_spec().and_then(|tcp| tcp.stack).map(|stack| stack.name);
+        let stack = |traffic: &Traffic| traffic.tcp_spec().map(|tcp| tcp.stack);
         if given != wanted || (key == "stack" && stack(own) != stack(these)) {
             let error = of_the_named(field.error(""));
             return Err(match wanted {

@@ -5,7 +5,7 @@ use earlydrop_net::source::Distribution;
 use earlydrop_net::tcp::stacks::Stack;
 use earlydrop_net::tcp::TcpOptions;
 
-use super::super::model::{Delays, InjectedRandom, Profile, Tcp};
+use super::super::model::{Delays, InjectedRandom, Tcp};
 
 /// One `[[traffic]]` entry.
 #[derive(Clone, Debug, PartialEq)]
@@ -252,10 +252,8 @@ impl Direction {
 pub struct TcpSpec {
     /// Congestion control.
     pub tcp: Tcp,
-    /// Whose rules TCP follows.
-    pub profile: Profile,
-    /// The stack, if the scenario names one.
-    pub stack: Option<&'static Stack>,
+    /// The stack.
+    pub stack: &'static Stack,
     /// Payload of a packet, in bytes.
     pub segment: u32,
     /// Headers of a packet, in bytes; on the wire a packet is payload and headers.
@@ -277,11 +275,6 @@ impl TcpSpec {
     /// Whether its data are for the L queue of a coupled pair (RFC 9331).
     pub fn is_scalable(&self) -> bool {
         super::rfc::wants_ecn(self.tcp)
-    }
-
-    /// Options without effect, and what they would need to have one.
-    pub fn idle_options(&self) -> Vec<(&'static str, &'static str)> {
-        self.options.rfc.as_ref().map_or_else(Vec::new, |settings| super::rfc::idle(settings, self.tcp, self.stack))
     }
 }
 

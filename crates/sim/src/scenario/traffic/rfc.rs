@@ -1,126 +1,65 @@
-//! TCP stacks other than ns-2's: their options as keys of a traffic entry and of its table `rules`, read, written and
+//! TCP stacks other than ns-2's: their options as keys of the table `rules` of a traffic entry, read, written and
 //! described from the one table ([`earlydrop_net::tcp::stacks::options`]).
 
 use serde_json::{json, Map, Value as Json};
 
 use super::super::bounds::{NUMBERS, SIZES, TIMES};
 use super::super::document::Doc;
-use super::super::error::quoted_list;
-use super::super::fields::{Checked, Field, Fields, Interval};
+use super::super::error::{quoted_list, ScenarioError};
+use super::super::fields::{join, Checked, Field, Fields, Interval};
 use super::super::keys;
 use super::super::model::Tcp;
 use super::super::schemas::{self, about, object, reference, whole, with_default};
 use super::ns2;
-use earlydrop_net::tcp::rfc::{Feedbacks, RecoveryRules, Settings};
-use earlydrop_net::tcp::stacks::options::{self, Opt, Part, Place, Value, Values};
+use earlydrop_net::tcp::rfc::{Feedbacks, Settings};
+use earlydrop_net::tcp::stacks::options::{self, Opt, Part, Value, Values};
 use earlydrop_net::tcp::stacks::{self, Stack};
 
 /// Options of time stamps in every segment, bytes (RFC 7323, appendix A).
 pub(super) const STAMPS: u32 = earlydrop_net::tcp::rfc::STAMP_BYTES as u32;
-/// The order in which a scenario is written in full. Stores are keyed by that text.
-const ORDER: [&str; 25] = [
-    "window",
-    "delayed_ack",
-    "limited_transmit",
-    "min_rto",
-    "sack",
-    "timestamps",
-    "initial_window",
-    "abc_limit",
-    "avoidance",
-    "ssthresh",
-    "growth",
-    "min_rto_for",
-    "cubic",
-    "bbr",
-    "pacing_burst",
-    "send_pairs",
-    "prr",
-    "rack",
-    "ledbat_target",
-    "ledbat_gain",
-    "prague_fallback",
-    "prague_rtt_target",
-    "hystart",
-    "abe",
-    "pacing",
-];
+/// The one option that stands in the entry itself.
+const WINDOW: &str = "window";
 
-/// Whether ns-2's TCPs have this key too, with a range and a default of their own.
-fn is_ns2(key: &str) -> bool {
-    keys::names(ns2::OPTIONS).any(|name| name == key)
+/// An error about a key that ns-2's TCPs do not have.
+pub(super) fn not_in_ns2(field: &Field<'_>) -> ScenarioError {
+    let (ns2, rfc) = (stacks::ns2_2_35::STACK.name, stacks::rfc::STACK.name);
+    field.error(format!("is no option of stack = {ns2:?}")).allowed(format!("no such key, or stack = {rfc:?}"))
 }
 
-/// Refuses keys that only ns-2's TCPs have.
-pub(super) fn refuse_others(fields: &Fields<'_>) -> Checked<()> {
-    match fields.optional("clock_phase") {
-        Some(field) => {
-            Err(field.error("is for profile = \"ns2\", whose senders have coarse clocks").allowed("no such key"))
-        }
-        None => Ok(()),
+/// The table `rules`, with options that the stack has.
+pub(super) fn rules<'a>(fields: &Fields<'a>, stack: &Stack) -> Checked<Fields<'a>> {
+    static NONE: Doc = Doc::Table(Vec::new());
+    let field = fields.optional("rules").unwrap_or(Field { doc: &NONE, path: String::new() });
+    let rfc: Vec<&str> = options::all().map(|opt| opt.key).filter(|key| *key != WINDOW).collect();
+    let ns2: Vec<&str> = keys::names(ns2::OPTIONS).collect();
+    let (known, others) = if stack.is_ns2 { (ns2, rfc) } else { (rfc, ns2) };
+    let given = |key: &str| Some(Field { doc: field.doc.get(key)?, path: join(&field.path, key) });
+    if let Some(window) = given(WINDOW) {
+        return Err(window.error(format!("stands in the entry; write {WINDOW} there")));
     }
-}
-
-/// Refuses keys that ns-2's TCPs do not have. `named`: the scenario names a `stack`.
-pub(super) fn refuse(fields: &Fields<'_>, named: bool) -> Checked<()> {
-    let others = options::ENTRY_KEYS.iter().copied().filter(|key| !is_ns2(key)).chain(["rules", "reading"]);
-    let Some(field) = others.into_iter().find_map(|key| fields.optional(key)) else { return Ok(()) };
-    let other = if named { "another stack" } else { "profile = \"rfc\"" };
-    Err(field.error(format!("is for {other}")).allowed(format!("no such key, or {other}")))
-}
-
-/// Whether segments carry time stamps.
-pub(super) fn timestamps(fields: &Fields<'_>, named: Option<&'static Stack>, tcp: Tcp) -> Checked<bool> {
-    let rules = rules(fields, named.is_some())?;
-    // QUIC has none.
-    let recovery = rules.as_ref().and_then(|rules| rules.optional("loss_recovery"));
-    let quic = match recovery {
-        Some(field) => matches!(field.doc, Doc::String(word) if word == "rfc9002"),
-        None => named.is_some_and(|stack| stack.row("loss_recovery", tcp.name()).is_some()),
-    };
-    if quic {
-        return Ok(false);
+    if let Some(other) = others.into_iter().filter(|key| !known.contains(key)).find_map(given) {
+        let of_ns2 =
+            || other.error(format!("is for stack = {:?}", stacks::ns2_2_35::STACK.name)).allowed("no such key");
+        return Err(if stack.is_ns2 { not_in_ns2(&other) } else { of_ns2() });
     }
-    let field = fields.optional("timestamps").or_else(|| rules.and_then(|rules| rules.optional("timestamps")));
-    field.map_or(Ok(true), |field| field.flag())
+    field.table(&known)
 }
 
-/// The table `rules`. Where a stack is named it may have any option.
-fn rules<'a>(fields: &Fields<'a>, named: bool) -> Checked<Option<Fields<'a>>> {
-    let keys: Vec<&str> = options::all().filter(|opt| named || opt.place == Place::Rules).map(|opt| opt.key).collect();
-    fields.optional("rules").map(|field| field.table(&keys)).transpose()
-}
-
-/// The settings of `tcp` with segments of `mss` bytes of payload. With `named` the scenario names the stack, and what has
-/// no effect is refused.
-pub(super) fn read(
-    fields: &Fields<'_>,
-    stack: &'static Stack,
-    named: bool,
-    tcp: Tcp,
-    mss: u32,
-    ecn: bool,
-) -> Checked<Settings> {
-    let rules = rules(fields, named)?;
-    let find = |key: &str| {
-        let (entry, rule) = (fields.optional(key), rules.as_ref().and_then(|rules| rules.optional(key)));
-        match (entry, rule) {
-            (Some(_), Some(rule)) => Err(rule.error("is given twice, here and beside").allowed("one of them")),
-            (entry, rule) => Ok(entry.or(rule)),
-        }
-    };
+/// The settings of `tcp` with segments of `mss` bytes of payload. What has no effect is refused.
+pub(super) fn read(fields: &Fields<'_>, stack: &'static Stack, tcp: Tcp, mss: u32, ecn: bool) -> Checked<Settings> {
+    let rules = rules(fields, stack)?;
     for opt in options::all().filter(|opt| !opt.is_for(tcp.name())) {
-        if let Some(field) = find(opt.key)? {
+        if let Some(field) = rules.optional(opt.key) {
             let names = quoted_list(opt.controls.iter().copied());
             return Err(field.error(format!("is for tcp = {names}")).allowed("no such key"));
         }
     }
     stack.settings(tcp.name(), mss, ecn, |opt, so_far| {
-        let Some(field) = find(opt.key)? else { return Ok(None) };
+        let table = if opt.key == WINDOW { fields } else { &rules };
+        let Some(field) = table.optional(opt.key) else { return Ok(None) };
         let value = parse(&opt.values, &field, mss)?;
         refuse_contradictions(opt, &field, value, tcp)?;
-        let lack = opt.lacks(so_far).filter(|need| named || need.always);
-        if let Some(need) = lack.filter(|_| opt.get(so_far) != Some(value)) {
+        if let Some(need) = opt.lacks(so_far).filter(|_| opt.get(so_far) != Some(value)) {
             let message = format!("has no effect: it needs {}", need.says);
             return Err(field.error(message).allowed(format!("no such key, or {}", need.says)));
         }
@@ -187,11 +126,6 @@ const fn closed(low: f64, high: f64, unit: &'static str) -> Interval {
     Interval { low, high, open_low: false, open_high: false, unit }
 }
 
-/// TCPs that have a stack of this kind.
-pub(super) fn has(tcp: Tcp) -> bool {
-    stacks::rfc::STACK.tcps.contains(&tcp.name())
-}
-
 /// Whether a TCP needs ECN, which is then on by default.
 pub(super) fn wants_ecn(tcp: Tcp) -> bool {
     matches!(tcp, Tcp::Dctcp | Tcp::Prague)
@@ -200,11 +134,6 @@ pub(super) fn wants_ecn(tcp: Tcp) -> bool {
 /// Whether data are ECN-capable.
 pub(super) fn ecn(settings: &Settings) -> bool {
     settings.ecn.feedback != Feedbacks::None
-}
-
-/// The names of the TCPs that have a stack of this kind.
-pub(super) fn names() -> String {
-    quoted_list(stacks::rfc::STACK.tcps.iter().copied())
 }
 
 /// A value as a scenario has it.
@@ -236,48 +165,18 @@ pub(super) fn written(values: &Values, value: Value, mss: u32) -> Json {
     }
 }
 
-/// Everything but the name, segment and header, as it would be written in full.
-pub(super) fn write(settings: &Settings, tcp: Tcp, map: &mut Map<String, Json>) {
-    for key in ORDER {
-        let Some(opt) = options::named(key).filter(|opt| opt.is_for(tcp.name())) else { continue };
-        if let Some(value) = opt.get(settings) {
-            map.insert(key.into(), written(&opt.values, value, settings.mss));
-        }
-        match key {
-            "window" => drop(map.insert("ecn".into(), ecn(settings).into())),
-            "prr" => write_rules(settings, tcp, map),
-            _ => {}
-        }
-    }
-    map.insert("fin".into(), settings.fin.into());
-}
-
-/// The rules that are not as the stack `rfc` has them for this TCP; nothing if all are.
-fn write_rules(settings: &Settings, tcp: Tcp, map: &mut Map<String, Json>) {
-    let plain = stacks::rfc::STACK.plain(tcp.name(), settings.mss, ecn(settings));
-    let default = Settings {
-        sack: settings.sack,
-        recovery: RecoveryRules { ssthresh: settings.recovery.ssthresh, ..plain.recovery },
-        ..plain
-    };
-    let other: Map<String, Json> = options::all()
-        .filter(|opt| opt.place == Place::Rules && opt.get(settings) != opt.get(&default))
-        .filter_map(|opt| Some((opt.key.to_string(), written(&opt.values, opt.get(settings)?, settings.mss))))
-        .collect();
-    if !other.is_empty() {
-        map.insert("rules".into(), other.into());
-    }
-}
-
-/// Options without effect, and what each would need. Those of its stack are left out.
-pub(super) fn idle(settings: &Settings, tcp: Tcp, stack: Option<&'static Stack>) -> Vec<(&'static str, &'static str)> {
-    let stack = stack.unwrap_or_else(|| stacks::nearest(settings, tcp.name()).0);
-    let ecn = ecn(settings);
-    let known = [stack, &stacks::rfc::STACK].map(|stack| stack.plain(tcp.name(), settings.mss, ecn));
+/// All options but the window, in the table's order, by their values.
+pub(super) fn write(settings: &Settings, tcp: Tcp) -> Map<String, Json> {
     options::all()
-        .filter(|opt| opt.is_for(tcp.name()) && known.iter().all(|plain| opt.get(plain) != opt.get(settings)))
-        .filter_map(|opt| opt.lacks(settings).map(|need| (opt.key, need.says)))
+        .filter(|opt| opt.is_for(tcp.name()) && opt.key != WINDOW)
+        .filter_map(|opt| Some((opt.key.to_string(), written(&opt.values, opt.get(settings)?, settings.mss))))
         .collect()
+}
+
+/// The window, as a scenario has it.
+pub(super) fn window(settings: &Settings) -> Json {
+    let opt = options::named(WINDOW).and_then(|opt| Some(written(&opt.values, opt.get(settings)?, settings.mss)));
+    opt.unwrap_or_default()
 }
 
 /// The schema of an option, with its default.
@@ -311,36 +210,10 @@ fn form_of(values: &'static Values) -> Json {
     }
 }
 
-/// Adds the schemas of the options that have a key of their own, but those that ns-2's TCPs have too.
-pub(super) fn schema(map: &mut Map<String, Json>) {
-    for opt in options::all().filter(|opt| opt.place == Place::Entry && !is_ns2(opt.key)) {
-        map.insert(opt.key.into(), about(form(opt), &format!("{} Profile rfc.", opt.about)));
-    }
-}
-
-/// The schema of `rules`. Where a stack is named, any option may be there.
+/// The schema of `rules`.
 pub(super) fn rules_schema() -> Json {
-    let of = |place: Place| options::all().filter(move |opt| opt.place == place);
-    let mut rules = Map::new();
-    for opt in of(Place::Rules) {
-        rules.insert(opt.key.into(), about(form(opt), opt.about));
-    }
-    for opt in of(Place::Entry) {
-        rules.insert(opt.key.into(), about(form(opt), &format!("{} With stack.", opt.about)));
-    }
+    let options = options::all().filter(|opt| opt.key != WINDOW);
+    let mut rules: Map<String, Json> = options.map(|opt| (opt.key.into(), about(form(opt), opt.about))).collect();
+    keys::properties(&[&ns2::CLOCK_PHASE], &mut rules);
     object(&[], rules.into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_key_of_an_entry_is_written() {
-        let keys: Vec<&str> = ORDER.into_iter().chain(["fin"]).collect();
-        for key in options::ENTRY_KEYS {
-            assert!(keys.contains(key), "{key}");
-        }
-        assert_eq!(keys.len(), options::ENTRY_KEYS.len());
-    }
 }

@@ -1,11 +1,13 @@
-//! The TCP stacks and their options as plain values, and which stack a traffic entry has.
+//! The TCP stacks and their options as plain values, and where a traffic entry differs from its stack.
 
 use serde_json::{json, Map, Value as Json};
 
 use super::model::TcpSpec;
-use super::rfc::written;
-use earlydrop_net::tcp::stacks::options::{self, Opt, Place, Value};
-use earlydrop_net::tcp::stacks::{self, STACKS};
+use super::rfc::{self, written};
+use super::{ns2, tcp};
+use earlydrop_net::tcp::stacks::options::{self, Opt};
+use earlydrop_net::tcp::stacks::{Stack, STACKS};
+use earlydrop_net::tcp::TcpOptions;
 
 /// A segment of which whole numbers of bytes are whole numbers of segments.
 const MSS: u32 = 1;
@@ -35,7 +37,6 @@ pub fn catalogue() -> Json {
 fn option(opt: &'static Opt) -> Json {
     json!({
         "key": opt.key,
-        "in_rules": opt.place == Place::Rules,
         "group": opt.group.title(),
         "allowed": opt.allowed(),
         "tcps": opt.controls,
@@ -45,9 +46,9 @@ fn option(opt: &'static Opt) -> Json {
     })
 }
 
-/// Every option of a TCP under a stack.
-fn values(stack: &'static stacks::Stack, tcp: &str) -> Json {
-    let plain = stack.plain(tcp, MSS, false);
+/// Every option of a TCP under a stack, with ECN.
+fn values(stack: &'static Stack, tcp: &str) -> Json {
+    let plain = stack.plain(tcp, MSS, true);
     let all: Map<String, Json> = options::all()
         .filter(|opt| opt.is_for(tcp))
         .filter_map(|opt| Some((opt.key.to_string(), written(&opt.values, opt.get(&plain)?, MSS))))
@@ -56,17 +57,14 @@ fn values(stack: &'static stacks::Stack, tcp: &str) -> Json {
 }
 
 impl TcpSpec {
-    /// Its stack, and the options that differ from it: the shortest description of what it does.
-    pub fn shortest(&self) -> (&'static str, Json) {
-        let Some(settings) = &self.options.rfc else { return (stacks::ns2_2_35::STACK.name, json!({})) };
-        let (stack, others): (_, Vec<(&Opt, Value)>) = match self.stack {
-            Some(stack) => (stack, stacks::besides(stack, settings, self.tcp.name())),
-            None => stacks::nearest(settings, self.tcp.name()),
-        };
-        let rules: Map<String, Json> = others
-            .into_iter()
-            .map(|(opt, value)| (opt.key.to_string(), written(&opt.values, value, settings.mss)))
-            .collect();
-        (stack.name, rules.into())
+    /// The rules that differ from its stack.
+    pub fn differing(&self) -> Json {
+        let plain = self.options.rfc.as_ref().map_or_else(
+            || ns2::write(&TcpSpec { options: TcpOptions::default(), clock_phase: None, ..self.clone() }),
+            |settings| rfc::write(&self.stack.plain(self.tcp.name(), settings.mss, self.sends_ecn()), self.tcp),
+        );
+        let mut rules = tcp::rules(self);
+        rules.retain(|key, value| plain.get(key) != Some(value));
+        rules.into()
     }
 }

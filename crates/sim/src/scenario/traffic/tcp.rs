@@ -2,18 +2,16 @@
 
 use serde_json::{json, Map, Value as Json};
 
-use super::super::bounds::{self, SECONDS};
+use super::super::bounds;
 use super::super::document::Doc;
 use super::super::error::quoted_list;
-use super::super::fields::{Checked, Field, Fields};
+use super::super::fields::{join, Checked, Field, Fields};
 use super::super::forms::{Bytes, Flag, OneOf, Own, Quantity, Range};
 use super::super::keys::{self, Key, Rows};
-use super::super::model::{Profile, Tcp};
-use super::super::schemas::{self, reference};
-use super::super::values::list;
+use super::super::model::Tcp;
+use super::super::schemas;
 use super::model::TcpSpec;
 use super::{ns2, packets, rfc};
-use earlydrop_net::tcp::ns2::core::MIN_RTO_MS;
 use earlydrop_net::tcp::rfc::Reading;
 use earlydrop_net::tcp::stacks::{self, options, Stack, STACKS};
 use earlydrop_net::tcp::TcpOptions;
@@ -21,17 +19,12 @@ use std::sync::Arc;
 
 static TCP: Key<OneOf<Tcp>> =
     Key::or("tcp", OneOf { all: &Tcp::ALL, name: Tcp::name }, Tcp::Reno, "Congestion control.");
-static PROFILE: Key<OneOf<Profile>> = Key::optional(
-    "profile",
-    OneOf { all: Profile::ALL, name: Profile::name },
-    "`\"ns2\"` for the TCPs of ns-2, else `\"rfc\"`",
-    "`ns2`: segments, clock ticks of 10 ms, no handshake beyond one SYN, as ns-2.35; `rfc`: as in the RFCs.",
-);
 static STACK: Key<OneOf<&Stack>> = Key::optional(
     "stack",
     OneOf { all: &STACKS, name: |stack| stack.name },
-    "none",
-    "A TCP stack by name, in place of `profile` and single options; `rules` overrides its options.",
+    "`\"ns2-2.35\"` for the TCPs of ns-2, else `\"rfc\"`",
+    "The TCP stack. `ns2-2.35`: segments, clock ticks of 10 ms, no handshake beyond one SYN; the others: as in the RFCs, \
+     in Linux, in QUIC.",
 );
 static SEGMENT: Key<Bytes> = packets::segment(packets::DEFAULT_SEGMENT);
 static HEADER: Key<Bytes> = Key::or(
@@ -41,18 +34,19 @@ static HEADER: Key<Bytes> = Key::or(
     "Headers of a packet, at most 65,535 B with the payload. By default 0 B with vegas, and 12 B more with time \
      stamps.",
 );
-static CLOCK_PHASE: Key<Own<Vec<f64>>> = Key::optional(
-    "clock_phase",
+static WINDOW: Key<Own<u64>> = Key::or(
+    "window",
     Own {
-        kind: "seconds, time or list",
-        range: Range::Within(bounds::PHASE),
-        wanted: "seconds, or a time such as \"2.5 ms\"",
-        schema: phases_schema,
-        write: |phases| json!(phases),
-        read: phases,
+        kind: "whole number",
+        range: Range::Whole(1, bounds::WINDOW),
+        wanted: "a whole number",
+        schema: || schemas::window(schemas::whole(1, bounds::WINDOW)),
+        write: |window| (*window).into(),
+        read: |field| field.whole(1, bounds::WINDOW),
     },
-    "drawn",
-    "Phases of the senders' clock ticks, in seconds (ns-2's `boot_time_`).",
+    // No limit in practice.
+    1000,
+    "Receiver's window in segments, with ns-2's TCPs also the initial ssthresh; with others also in bytes.",
 );
 static ECN: Key<Flag> = Key::or(
     "ecn",
@@ -71,7 +65,7 @@ static RULES: Key<Own<(), ()>> = Key::optional(
         read: (),
     },
     "none",
-    "Single options that differ from the stack. With profile only those that have no key of their own.",
+    "Single options that differ from the stack.",
 );
 static READING: Key<Own<Reading>> = Key::optional(
     "reading",
@@ -97,71 +91,103 @@ static READ_RATE: Key<Quantity> = Key::optional("rate", Quantity::rate(bounds::R
 static PAUSE: Key<Quantity> = Key::optional("pause", Quantity::time(bounds::REPEAT), "none", "");
 static EVERY: Key<Quantity> = Key::optional("every", Quantity::time(bounds::REPEAT), "with pause", "");
 const READING_KEYS: Rows = &[&READ_RATE, &PAUSE, &EVERY];
-/// Keys, beside those of options.
-pub(super) const KEYS: Rows = &[&TCP, &PROFILE, &STACK, &SEGMENT, &HEADER, &CLOCK_PHASE, &ECN, &READING, &RULES];
+/// All keys of TCP.
+pub(super) const KEYS: Rows = &[&TCP, &STACK, &SEGMENT, &HEADER, &WINDOW, &ECN, &READING, &RULES];
 
 /// Headers of a packet when none are given, in bytes: TCP and IPv4 without options. ns-2's Vegas counts none.
 const DEFAULT_HEADER: u32 = 40;
 const DEFAULT_VEGAS_HEADER: u32 = 0;
 
-/// All keys of TCP.
-pub(super) fn all_keys() -> Vec<&'static str> {
-    keys::names(KEYS).chain(options::ENTRY_KEYS.iter().copied()).collect()
+/// Refuses options of TCP that stand in an entry itself, which has the keys `own`, and `profile`, for which it has
+/// `stack`. The error has the lines to write.
+pub(super) fn refuse_in_entry(entry: &Field<'_>, own: &[&str]) -> Checked<()> {
+    const PROFILE: &str = "profile";
+    let Doc::Table(given) = entry.doc else { return Ok(()) };
+    let is_ns2 = |key: &str| keys::names(ns2::OPTIONS).any(|name| name == key);
+    let option = |key: &str| !own.contains(&key) && (is_ns2(key) || options::named(key).is_some());
+    let options: Vec<_> = given.iter().filter(|(key, _)| option(key)).collect();
+    let profile = given.iter().find(|(key, _)| key == PROFILE);
+    let Some((key, doc)) = profile.or(options.first().copied()) else { return Ok(()) };
+    let word = |key: &str| match entry.doc.get(key) {
+        Some(Doc::String(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    let has_ns2 = Tcp::NS2.iter().any(|tcp| tcp.name() == word(TCP.name).unwrap_or(Tcp::Reno.name()));
+    let stack = match word(PROFILE) {
+        Some("ns2") => Some(stacks::ns2_2_35::STACK.name),
+        // Without a stack they would be refused as none of ns-2's.
+        None if !has_ns2 || options.iter().all(|(key, _)| is_ns2(key)) => None,
+        _ => Some(stacks::rfc::STACK.name),
+    };
+    let stack = stack.filter(|_| entry.doc.get(STACK.name).is_none());
+    let mut lines: Vec<String> = stack.map(|name| format!("{} = {name:?}", STACK.name)).into_iter().collect();
+    if !options.is_empty() {
+        let rules = match entry.doc.get(RULES.name) {
+            Some(Doc::Table(rules)) => rules.as_slice(),
+            _ => &[],
+        };
+        let kept = rules.iter().filter(|(key, _)| !option(key) || entry.doc.get(key).is_none());
+        lines.push(format!("{} = {}", RULES.name, inline(kept.chain(options))));
+    }
+    let now = if lines.is_empty() { "nothing".into() } else { lines.join(" and ") };
+    let what = if key == PROFILE { "is said by stack" } else { "stands in rules" };
+    Err(Field { doc, path: join(&entry.path, key) }.error(format!("{what}; write {now}")))
+}
+
+/// A table as TOML on one line.
+fn inline<'a>(entries: impl IntoIterator<Item = &'a (String, Doc)>) -> String {
+    fn value(doc: &Doc) -> String {
+        match doc {
+            Doc::Table(entries) => inline(entries),
+            Doc::Array(items) => format!("[{}]", items.iter().map(value).collect::<Vec<_>>().join(", ")),
+            Doc::String(text) => json!(text).to_string(),
+            Doc::Float(x) => format!("{x:?}"),
+            Doc::Integer(x) => x.to_string(),
+            Doc::Bool(x) => x.to_string(),
+        }
+    }
+    let pairs: Vec<_> = entries.into_iter().map(|(key, doc)| format!("{} = {}", join("", key), value(doc))).collect();
+    format!("{{ {} }}", pairs.join(", "))
 }
 
 pub(super) fn read(fields: &Fields<'_>) -> Checked<TcpSpec> {
     let tcp = TCP.read(fields)?;
-    let named = stack(fields, tcp)?;
-    match (named, PROFILE.field(fields)) {
-        (Some(stack), Some(field)) => {
-            // In full, as `earlydrop check --json` writes it: the stack follows from the options.
-            let spec = read_as(fields, tcp, profile(fields, tcp)?, None)?;
-            if spec.shortest().0 != stack.name {
-                return Err(field.error("stands beside stack, which says it").allowed("the one or the other"));
-            }
-            Ok(TcpSpec { stack: named, ..spec })
-        }
-        (Some(stack), None) => read_as(fields, tcp, [Profile::Rfc, Profile::Ns2][usize::from(stack.is_ns2)], named),
-        (None, _) => read_as(fields, tcp, profile(fields, tcp)?, None),
+    let stack = stack(fields, tcp)?;
+    if !stack.is_ns2 {
+        return read_rfc(fields, tcp, stack);
     }
-}
-
-fn read_as(fields: &Fields<'_>, tcp: Tcp, profile: Profile, named: Option<&'static Stack>) -> Checked<TcpSpec> {
-    if profile == Profile::Rfc {
-        return read_rfc(fields, tcp, named);
+    if let Some(field) = READING.field(fields) {
+        return Err(rfc::not_in_ns2(&field));
     }
-    rfc::refuse(fields, named.is_some())?;
-    let header = if tcp == Tcp::Vegas { DEFAULT_VEGAS_HEADER } else { DEFAULT_HEADER };
-    let (segment, header) = segment_and_header(fields, header)?;
+    let segment = SEGMENT.read(fields)?;
+    let header = header(fields, segment, if tcp == Tcp::Vegas { DEFAULT_VEGAS_HEADER } else { DEFAULT_HEADER })?;
+    let rules = rfc::rules(fields, stack)?;
     Ok(TcpSpec {
         tcp,
-        profile,
-        stack: named,
+        stack,
         segment,
         header,
-        window: ns2::WINDOW.read(fields)? as u32,
-        clock_phase: CLOCK_PHASE.given(fields)?,
+        window: WINDOW.read(fields)? as u32,
+        clock_phase: ns2::CLOCK_PHASE.given(&rules)?,
         options: TcpOptions {
             ecn: ecn(fields, tcp)?,
-            delayed_ack: ns2::DELAYED_ACK.read(fields)?,
-            limited_transmit: ns2::LIMITED_TRANSMIT.read(fields)?,
-            min_rto_ms: ns2::MIN_RTO.read(fields)?,
+            delayed_ack: ns2::DELAYED_ACK.read(&rules)?,
+            limited_transmit: ns2::LIMITED_TRANSMIT.read(&rules)?,
+            min_rto_ms: ns2::MIN_RTO.read(&rules)?,
             rfc: None,
         },
     })
 }
 
-fn read_rfc(fields: &Fields<'_>, tcp: Tcp, named: Option<&'static Stack>) -> Checked<TcpSpec> {
-    rfc::refuse_others(fields)?;
-    let header = DEFAULT_HEADER + if rfc::timestamps(fields, named, tcp)? { rfc::STAMPS } else { 0 };
-    let (segment, header) = segment_and_header(fields, header)?;
+fn read_rfc(fields: &Fields<'_>, tcp: Tcp, stack: &'static Stack) -> Checked<TcpSpec> {
+    let segment = SEGMENT.read(fields)?;
     let ecn = ECN.read_or(fields, rfc::wants_ecn(tcp))?;
-    let mut settings = rfc::read(fields, named.unwrap_or(&stacks::rfc::STACK), named.is_some(), tcp, segment, ecn)?;
+    let mut settings = rfc::read(fields, stack, tcp, segment, ecn)?;
+    let header = header(fields, segment, DEFAULT_HEADER + if settings.timestamps { rfc::STAMPS } else { 0 })?;
     settings.receiver.reading = READING.given(fields)?;
     Ok(TcpSpec {
         tcp,
-        profile: Profile::Rfc,
-        stack: named,
+        stack,
         segment,
         header,
         window: (settings.receiver.window / u64::from(segment)).min(u64::from(u32::MAX)) as u32,
@@ -186,33 +212,17 @@ fn ecn(fields: &Fields<'_>, tcp: Tcp) -> Checked<bool> {
     Ok(wanted)
 }
 
-/// The stack, if one is named.
-fn stack(fields: &Fields<'_>, tcp: Tcp) -> Checked<Option<&'static Stack>> {
-    let (Some(field), Some(stack)) = (STACK.field(fields), STACK.given(fields)?) else { return Ok(None) };
+/// The stack, by default that of ns-2 where it has this TCP.
+fn stack(fields: &Fields<'_>, tcp: Tcp) -> Checked<&'static Stack> {
+    let default = if Tcp::NS2.contains(&tcp) { &stacks::ns2_2_35::STACK } else { &stacks::rfc::STACK };
+    let (Some(field), stack) = (STACK.field(fields), STACK.read_or(fields, default)?) else { return Ok(default) };
     if !stack.tcps.contains(&tcp.name()) {
         return Err(field
             .error("does not have this TCP")
             .given(format!("tcp = {:?}", tcp.name()))
             .allowed(format!("with it tcp = {}", quoted_list(stack.tcps.iter().copied()))));
     }
-    Ok(Some(stack))
-}
-
-/// By default that of ns-2, where it has this TCP.
-fn profile(fields: &Fields<'_>, tcp: Tcp) -> Checked<Profile> {
-    let default = if Tcp::NS2.contains(&tcp) { Profile::Ns2 } else { Profile::Rfc };
-    let (Some(field), profile) = (PROFILE.field(fields), PROFILE.read_or(fields, default)?) else { return Ok(default) };
-    let (known, names) = match profile {
-        Profile::Ns2 => (Tcp::NS2.contains(&tcp), quoted_list(Tcp::NS2.iter().map(|tcp| tcp.name()))),
-        Profile::Rfc => (rfc::has(tcp), rfc::names()),
-    };
-    if !known {
-        return Err(field
-            .error("does not have this TCP")
-            .given(format!("tcp = {:?}", tcp.name()))
-            .allowed(format!("with it tcp = {names}")));
-    }
-    Ok(profile)
+    Ok(stack)
 }
 
 /// Reads for `every - pause`, then pauses.
@@ -228,45 +238,28 @@ fn reading(field: &Field<'_>) -> Checked<Reading> {
     Ok(Reading { rate, every, pause })
 }
 
-fn phases(field: &Field<'_>) -> Checked<Vec<f64>> {
-    match field.doc {
-        Doc::Array(_) => list(field, &SECONDS, bounds::PHASE),
-        _ => field.measure(&SECONDS, bounds::PHASE).map(|phase| vec![phase]),
-    }
-}
-
-fn segment_and_header(fields: &Fields<'_>, default_header: u32) -> Checked<(u32, u32)> {
-    let (segment, header) = (SEGMENT.read(fields)?, HEADER.read_or(fields, default_header)?);
+fn header(fields: &Fields<'_>, segment: u32, default: u32) -> Checked<u32> {
+    let header = HEADER.read_or(fields, default)?;
     packets::fits(fields, f64::from(segment), header)?;
-    Ok((segment, header))
+    Ok(header)
 }
 
-/// Every key that matters to this TCP; of ns-2's options those that differ from their defaults.
+/// Every key with its value. All stacks but ns-2's are written as [`stacks::rfc`] with all options, so that a scenario
+/// is the same text whichever of them it names.
 pub(super) fn write(spec: &TcpSpec, map: &mut Map<String, Json>) {
+    let rfc = spec.options.rfc.as_ref();
     TCP.write(&spec.tcp, map);
-    PROFILE.write(&spec.profile, map);
+    STACK.write(&rfc.map_or(&stacks::ns2_2_35::STACK, |_| &stacks::rfc::STACK), map);
     SEGMENT.write(&spec.segment, map);
     HEADER.write(&spec.header, map);
-    if let Some(settings) = &spec.options.rfc {
-        rfc::write(settings, spec.tcp, map);
-        return READING.write_given(settings.receiver.reading.as_ref(), map);
-    }
-    ns2::WINDOW.write(&spec.window.into(), map);
-    CLOCK_PHASE.write_given(spec.clock_phase.as_ref(), map);
-    ECN.write_given(Some(&spec.options.ecn).filter(|on| **on), map);
-    ns2::DELAYED_ACK.write_given(Some(&spec.options.delayed_ack).filter(|delay| delay.is_some()), map);
-    ns2::LIMITED_TRANSMIT.write_given(Some(&spec.options.limited_transmit).filter(|on| !**on), map);
-    ns2::MIN_RTO.write_given(Some(&spec.options.min_rto_ms).filter(|ms| **ms != MIN_RTO_MS), map);
+    let window = rfc.map_or_else(|| spec.window.into(), |settings| rfc::window(settings));
+    map.insert(WINDOW.name.into(), window);
+    ECN.write(&spec.sends_ecn(), map);
+    READING.write_given(rfc.and_then(|settings| settings.receiver.reading.as_ref()), map);
+    map.insert(RULES.name.into(), rules(spec).into());
 }
 
-/// Adds the schemas of all keys of TCP.
-pub(super) fn schema(map: &mut Map<String, Json>) {
-    keys::properties(KEYS, map);
-    keys::properties(ns2::OPTIONS, map);
-    rfc::schema(map);
-}
-
-fn phases_schema() -> Json {
-    let phase = json!({ "anyOf": [schemas::number(bounds::PHASE), reference("time")] });
-    json!({ "anyOf": [phase.clone(), schemas::list(phase)] })
+/// All options of a sender, by their values.
+pub(super) fn rules(spec: &TcpSpec) -> Map<String, Json> {
+    spec.options.rfc.as_ref().map_or_else(|| ns2::write(spec), |settings| rfc::write(settings, spec.tcp))
 }

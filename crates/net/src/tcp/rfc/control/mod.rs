@@ -1,4 +1,4 @@
-//! Congestion control of the `rfc` profile: growth and reduction of cwnd, one file each.
+//! Congestion control of the RFC TCP: growth and reduction of cwnd, one file each.
 //!
 //! Loss detection and retransmission are the [connection's](super::Connection).
 

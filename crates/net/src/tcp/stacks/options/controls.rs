@@ -1,12 +1,11 @@
 //! Options of single congestion controls.
 
-use super::option::{Group, Opt, Place, Values, MARKS};
+use super::option::{Group, Opt, Values, MARKS};
 use crate::tcp::rfc::{BbrRules, ControlKind};
 
 pub(super) const OPTIONS: &[Opt] = &[
     Opt {
         key: "cubic",
-        place: Place::Entry,
         group: Group::Cubic,
         values: Values::Either(["rfc9438", "linux"], |s| &mut s.controls.cubic_linux),
         controls: &["cubic"],
@@ -16,7 +15,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "bbr",
-        place: Place::Entry,
         group: Group::Bbr,
         values: Values::Words(&["draft", "linux"], |s| usize::from(s.controls.bbr == BbrRules::LINUX), |s, k| {
             s.controls.bbr = [BbrRules::default(), BbrRules::LINUX][k];
@@ -28,7 +26,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "ledbat_target",
-        place: Place::Entry,
         group: Group::Ledbat,
         values: Values::Seconds(
             1e-4,
@@ -46,7 +43,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "ledbat_gain",
-        place: Place::Entry,
         group: Group::Ledbat,
         values: Values::Number(
             0.01,
@@ -61,7 +57,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "prague_fallback",
-        place: Place::Entry,
         group: Group::Prague,
         values: Values::Flag(|s| &mut s.controls.prague_fallback),
         controls: &["prague"],
@@ -71,7 +66,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "prague_rtt_target",
-        place: Place::Entry,
         group: Group::Prague,
         values: Values::Seconds(0.0, 0.1, |s| s.controls.prague_rtt_target, |s, time| s.controls.prague_rtt_target = time),
         controls: &["prague"],
@@ -81,7 +75,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "dctcp_count",
-        place: Place::Rules,
         group: Group::Dctcp,
         values: Values::Either(["exact", "integers"], |s| &mut s.controls.dctcp_linux),
         controls: &["dctcp"],
@@ -91,7 +84,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "dctcp_ect",
-        place: Place::Rules,
         group: Group::Dctcp,
         values: Values::Either(["ect0", "ect1"], |s| &mut s.controls.dctcp_ect1),
         controls: &["dctcp"],

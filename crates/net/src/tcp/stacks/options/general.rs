@@ -1,8 +1,8 @@
 //! Options of every congestion control.
 
 use super::option::{
-    place, Group, Opt, Place, Values, ACCECN_OR_CLASSIC_MARKS, ALL, BURSTS, COUNTED, ECHOES, LOSS_CUT, MARKS, NOT_BBR,
-    NOT_QUIC, PACED, PAIRS, PRR, RACK, SACK, SACK_FOR_RACK, STAMPS, WAITING_ACKS,
+    place, Group, Opt, Values, ACCECN_OR_CLASSIC_MARKS, ALL, BURSTS, COUNTED, ECHOES, MARKS, NOT_BBR, NOT_QUIC, PACED,
+    PAIRS, PRR, RACK, SACK, STAMPS, WAITING_ACKS,
 };
 use crate::tcp::rfc::{Base, Bound, Counting, HyStart, IdleRestart, Restart, ServerEcn};
 
@@ -16,7 +16,6 @@ const BOUNDS: [Option<Bound>; 4] = [Some(Bound::SafeAck), Some(Bound::SlowStart)
 pub(super) const OPTIONS: &[Opt] = &[
     Opt {
         key: "sack",
-        place: Place::Entry,
         group: Group::Handshake,
         values: Values::Flag(|s| &mut s.sack),
         controls: ALL,
@@ -26,7 +25,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "timestamps",
-        place: Place::Entry,
         group: Group::Handshake,
         values: Values::Flag(|s| &mut s.timestamps),
         controls: ALL,
@@ -36,17 +34,15 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "window",
-        place: Place::Entry,
         group: Group::Handshake,
         values: Values::Window(1_000_000, 1_073_725_440.0, |s| s.receiver.window, |s, bytes| s.receiver.window = bytes),
         controls: ALL,
         needs: &[],
         source: "RFC 7323, 2.3",
-        about: "The receiver's window, in segments or bytes.",
+        about: "The receiver's window, in segments or bytes: a key of the entry itself.",
     },
     Opt {
         key: "initial_window",
-        place: Place::Entry,
         group: Group::Handshake,
         values: Values::Whole(1, 1000, |s| s.growth.initial_window.map(u64::from), |s, n| s.growth.initial_window = Some(n as u32)),
         controls: ALL,
@@ -56,7 +52,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "fin",
-        place: Place::Entry,
         group: Group::Handshake,
         values: Values::Flag(|s| &mut s.fin),
         controls: ALL,
@@ -66,7 +61,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "min_rto",
-        place: Place::Entry,
         group: Group::Timer,
         values: Values::Seconds(1e-3, 60.0, |s| s.rto.min, |s, time| s.rto.min = time),
         controls: ALL,
@@ -76,7 +70,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "min_rto_for",
-        place: Place::Entry,
         group: Group::Timer,
         values: Values::Either(["timeout", "variation"], |s| &mut s.rto.min_for_variation),
         controls: ALL,
@@ -86,17 +79,15 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "rack",
-        place: Place::Entry,
         group: Group::Loss,
         values: Values::Flag(|s| &mut s.rack.on),
         controls: ALL,
-        needs: &[&NOT_QUIC, &SACK_FOR_RACK],
+        needs: &[&NOT_QUIC, &SACK],
         source: "RFC 8985",
         about: "RACK and tail loss probes; by default with cubic, dctcp, bbr, bbr3 and prague.",
     },
     Opt {
         key: "limited_transmit",
-        place: Place::Entry,
         group: Group::Loss,
         values: Values::Flag(|s| &mut s.recovery.limited_transmit),
         controls: ALL,
@@ -106,7 +97,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "prr",
-        place: Place::Entry,
         group: Group::Recovery,
         values: Values::WordsOrFlag(
             &["safe_ack", "slow_start", "conservative", "off"],
@@ -120,7 +110,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "ssthresh",
-        place: Place::Entry,
         group: Group::Recovery,
         values: Values::Words(&["flight", "cwnd"], |s| place(&s.recovery.ssthresh, &SSTHRESH), |s, k| {
             s.recovery.ssthresh = SSTHRESH[k];
@@ -132,7 +121,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "abe",
-        place: Place::Entry,
         group: Group::Recovery,
         values: Values::Flag(|s| &mut s.ecn.abe),
         controls: ALL,
@@ -142,7 +130,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "delayed_ack",
-        place: Place::Entry,
         group: Group::Receiver,
         values: Values::Wait(0.5, |s| s.receiver.delay, |s, time| s.receiver.delay = time),
         controls: ALL,
@@ -152,7 +139,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "pacing",
-        place: Place::Entry,
         group: Group::Pacing,
         values: Values::Flag(|s| &mut s.pacing.on),
         controls: ALL,
@@ -162,7 +148,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "pacing_burst",
-        place: Place::Entry,
         group: Group::Pacing,
         values: Values::Whole(1, 127, |s| Some(u64::from(s.pacing.burst)), |s, n| s.pacing.burst = n as u32),
         controls: ALL,
@@ -172,7 +157,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "send_pairs",
-        place: Place::Entry,
         group: Group::Pacing,
         values: Values::Flag(|s| &mut s.pacing.pairs),
         controls: ALL,
@@ -182,7 +166,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "growth",
-        place: Place::Entry,
         group: Group::Growth,
         values: Values::Either(["acked", "arrived"], |s| &mut s.growth.arrived),
         controls: ALL,
@@ -192,7 +175,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "abc_limit",
-        place: Place::Entry,
         group: Group::Growth,
         values: Values::Whole(1, 1000, |s| Some(s.growth.abc_limit as u64), |s, n| s.growth.abc_limit = n as f64),
         controls: ALL,
@@ -202,7 +184,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "avoidance",
-        place: Place::Entry,
         group: Group::Growth,
         values: Values::Words(&["counted", "per_ack"], |s| place(&s.growth.avoidance, &AVOIDANCE), |s, k| {
             s.growth.avoidance = AVOIDANCE[k];
@@ -214,7 +195,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "hystart",
-        place: Place::Entry,
         group: Group::Growth,
         values: Values::Switch(&["classic", "search"], |s| place(&s.growth.hystart, &HYSTART), |s, k| s.growth.hystart = HYSTART[k]),
         controls: ALL,
@@ -224,7 +204,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "rto_restart",
-        place: Place::Rules,
         group: Group::Timer,
         values: Values::Words(&["every", "first"], |s| usize::from(s.rto.restart.map_or(!s.sack, |r| r == Restart::First)), |s, k| {
             s.rto.restart = Some([Restart::Every, Restart::First][k]);
@@ -236,7 +215,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "exit_ack",
-        place: Place::Rules,
         group: Group::Recovery,
         values: Values::Either(["ends", "grows"], |s| &mut s.recovery.exit_ack_grows),
         controls: ALL,
@@ -246,7 +224,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "lost_syn_rto",
-        place: Place::Rules,
         group: Group::Handshake,
         values: Values::Either(["three_seconds", "sampled"], |s| &mut s.rto.lost_syn_sampled),
         controls: ALL,
@@ -256,7 +233,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "syn_linear_timeouts",
-        place: Place::Rules,
         group: Group::Handshake,
         values: Values::Whole(0, 127, |s| Some(s.rto.syn_linear_timeouts.into()), |s, n| s.rto.syn_linear_timeouts = n as u32),
         controls: ALL,
@@ -266,7 +242,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "probe_wait",
-        place: Place::Rules,
         group: Group::Loss,
         values: Values::Either(["ack_delay", "min_rto"], |s| &mut s.rack.probe_waits_min_rto),
         controls: ALL,
@@ -276,7 +251,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "prr_base",
-        place: Place::Rules,
         group: Group::Recovery,
         values: Values::Either(["flight", "cwnd"], |s| &mut s.recovery.prr_base_cwnd),
         controls: ALL,
@@ -286,17 +260,15 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "lost_retransmit_cut",
-        place: Place::Rules,
         group: Group::Recovery,
         values: Values::Either(["again", "none"], |s| &mut s.recovery.lost_retransmit_cut_none),
         controls: ALL,
-        needs: &[&NOT_QUIC, &RACK, &LOSS_CUT],
+        needs: &[&NOT_QUIC, &RACK, &NOT_BBR],
         source: "RFC 5681, 4.3; none: Linux, where a recovery cuts once",
         about: "A lost retransmission that RACK detects reduces cwnd once more, or does not.",
     },
     Opt {
         key: "lost_again",
-        place: Place::Rules,
         group: Group::Recovery,
         values: Values::Either(["repaired", "recovers"], |s| &mut s.recovery.lost_retransmission_recovers),
         controls: ALL,
@@ -306,7 +278,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "timeout_window",
-        place: Place::Rules,
         group: Group::Recovery,
         values: Values::Either(["one", "in_flight"], |s| &mut s.recovery.timeout_window_in_flight),
         controls: ALL,
@@ -316,7 +287,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "frto",
-        place: Place::Rules,
         group: Group::Loss,
         values: Values::Either(["off", "on"], |s| &mut s.undo.frto),
         controls: ALL,
@@ -326,7 +296,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "eifel",
-        place: Place::Rules,
         group: Group::Loss,
         values: Values::Either(["off", "on"], |s| &mut s.undo.eifel),
         controls: ALL,
@@ -336,7 +305,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "dsack_undo",
-        place: Place::Rules,
         group: Group::Loss,
         values: Values::Either(["off", "on"], |s| &mut s.undo.dsack),
         controls: ALL,
@@ -346,7 +314,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "reordering",
-        place: Place::Rules,
         group: Group::Loss,
         values: Values::Either(["rack", "adapts"], |s| &mut s.rack.reordering_adapts),
         controls: ALL,
@@ -356,7 +323,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "idle_restart",
-        place: Place::Rules,
         group: Group::Growth,
         values: Values::Words(&["initial", "halved", "none"], |s| place(&s.growth.idle_restart, &IDLE_RESTARTS), |s, k| {
             s.growth.idle_restart = IDLE_RESTARTS[k];
@@ -368,7 +334,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "cwnd_use",
-        place: Place::Rules,
         group: Group::Growth,
         values: Values::Either(["now", "window"], |s| &mut s.growth.use_window),
         controls: ALL,
@@ -378,7 +343,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "mark_cut",
-        place: Place::Rules,
         group: Group::Recovery,
         values: Values::Either(["at_once", "round_trip"], |s| &mut s.ecn.mark_cut_round_trip),
         controls: ALL,
@@ -388,7 +352,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "feedback",
-        place: Place::Rules,
         group: Group::Handshake,
         values: Values::Either(["by_tcp", "accecn"], |s| &mut s.ecn.accecn),
         controls: ALL,
@@ -398,7 +361,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "server_ecn",
-        place: Place::Rules,
         group: Group::Handshake,
         values: Values::Words(&["same", "classic", "none"], |s| place(&s.ecn.server, &SERVER_ECN), |s, k| {
             s.ecn.server = SERVER_ECN[k];
@@ -410,7 +372,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "ecn_plus",
-        place: Place::Rules,
         group: Group::Recovery,
         values: Values::Either(["off", "on"], |s| &mut s.ecn.plus),
         controls: ALL,
@@ -420,7 +381,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "mark_ack",
-        place: Place::Rules,
         group: Group::Receiver,
         values: Values::Either(["waits", "at_once"], |s| &mut s.receiver.mark_ack_at_once),
         controls: ALL,
@@ -430,7 +390,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "late_segment",
-        place: Place::Rules,
         group: Group::Pacing,
         values: Values::Either(["forgotten", "made_up"], |s| &mut s.pacing.late_made_up),
         controls: ALL,
@@ -440,7 +399,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "rack_timer",
-        place: Place::Rules,
         group: Group::Loss,
         values: Values::Either(["exact", "ticks"], |s| &mut s.rack.timer_ticks),
         controls: ALL,
@@ -450,7 +408,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "rack_repeats",
-        place: Place::Rules,
         group: Group::Loss,
         values: Values::Either(["stamped", "reported"], |s| &mut s.rack.repeats_reported),
         controls: ALL,
@@ -460,7 +417,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "repair_timer",
-        place: Place::Rules,
         group: Group::Timer,
         values: Values::Either(["runs_on", "restarts"], |s| &mut s.rto.repair_restarts),
         controls: ALL,
@@ -470,7 +426,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "late_sack",
-        place: Place::Rules,
         group: Group::Receiver,
         values: Values::Either(["at_once", "compressed"], |s| &mut s.receiver.compressed),
         controls: ALL,
@@ -480,7 +435,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "push_ack",
-        place: Place::Rules,
         group: Group::Receiver,
         values: Values::Either(["waits", "at_once"], |s| &mut s.receiver.push_ack_at_once),
         controls: ALL,
@@ -490,7 +444,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "pair_wait",
-        place: Place::Rules,
         group: Group::Pacing,
         values: Values::Either(["any", "due"], |s| &mut s.pacing.pair_wait_due),
         controls: ALL,
@@ -500,7 +453,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "first_ack",
-        place: Place::Rules,
         group: Group::Receiver,
         values: Values::Either(["waits", "at_once"], |s| &mut s.receiver.first_ack_at_once),
         controls: ALL,
@@ -510,7 +462,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "ack_wait",
-        place: Place::Rules,
         group: Group::Receiver,
         values: Values::Either(["fixed", "adapts"], |s| &mut s.receiver.ack_wait_adapts),
         controls: ALL,
@@ -520,7 +471,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "gro",
-        place: Place::Rules,
         group: Group::Receiver,
         values: Values::Seconds(0.0, 0.01, |s| s.receiver.gro, |s, time| s.receiver.gro = time),
         controls: ALL,
@@ -530,7 +480,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "burst_size",
-        place: Place::Rules,
         group: Group::Pacing,
         values: Values::Either(["fixed", "autosized"], |s| &mut s.pacing.autosized),
         controls: ALL,

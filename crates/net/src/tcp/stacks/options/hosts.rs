@@ -1,11 +1,10 @@
 //! Options of buffers and queues in the hosts, and of what hosts remember.
 
-use super::option::{Group, Opt, Part, Place, Values, ALL, NOT_QUIC, SACK, SLOW_START};
+use super::option::{Group, Opt, Part, Values, ALL, NOT_QUIC, SACK, SLOW_START};
 
 pub(super) const OPTIONS: &[Opt] = &[
     Opt {
         key: "receive_window",
-        place: Place::Rules,
         group: Group::Receiver,
         values: Values::Table(["fixed", "autotuned"], |s| &mut s.receiver.window_tuned, &[
             Part {
@@ -26,7 +25,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "small_queue",
-        place: Place::Rules,
         group: Group::Pacing,
         values: Values::Either(["off", "on"], |s| &mut s.pacing.small_queue),
         controls: ALL,
@@ -36,7 +34,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "careful_resume",
-        place: Place::Rules,
         group: Group::Growth,
         values: Values::Table(["off", "on"], |s| &mut s.resume.on, &[
             Part {

@@ -9,7 +9,7 @@ mod hosts;
 mod option;
 mod quic;
 
-pub use option::{Group, Need, Opt, Part, Place, Value, Values, ACK_DELAY};
+pub use option::{Group, Need, Opt, Part, Value, Values, ACK_DELAY};
 
 /// The table. An option precedes those whose conditions name it.
 const TABLE: [&[Opt]; 4] = [quic::OPTIONS, general::OPTIONS, hosts::OPTIONS, controls::OPTIONS];
@@ -17,39 +17,6 @@ const TABLE: [&[Opt]; 4] = [quic::OPTIONS, general::OPTIONS, hosts::OPTIONS, con
 /// All options.
 pub fn all() -> impl Iterator<Item = &'static Opt> {
     TABLE.into_iter().flatten()
-}
-
-/// The keys of a traffic entry.
-pub const ENTRY_KEYS: &[&str] = &entry_keys::<{ entry_keys_count() }>();
-
-const fn entry_keys_count() -> usize {
-    let (mut list, mut count) = (0, 0);
-    while list < TABLE.len() {
-        let mut row = 0;
-        while row < TABLE[list].len() {
-            count += matches!(TABLE[list][row].place, Place::Entry) as usize;
-            row += 1;
-        }
-        list += 1;
-    }
-    count
-}
-
-const fn entry_keys<const N: usize>() -> [&'static str; N] {
-    let mut keys = [""; N];
-    let (mut list, mut at) = (0, 0);
-    while list < TABLE.len() {
-        let mut row = 0;
-        while row < TABLE[list].len() {
-            if matches!(TABLE[list][row].place, Place::Entry) {
-                keys[at] = TABLE[list][row].key;
-                at += 1;
-            }
-            row += 1;
-        }
-        list += 1;
-    }
-    keys
 }
 
 /// The option with this key.
@@ -112,10 +79,9 @@ mod tests {
 
     #[test]
     fn by_default_a_connection_follows_the_rfcs() {
-        // Numbers of options that are off have defaults of their own.
-        let numbers = |opt: &Opt| matches!(opt.values, Values::Whole(..) | Values::Number(..) | Values::Window(..));
-        for opt in all().filter(|opt| opt.place == Place::Rules && !numbers(opt)) {
-            let first = opt.words().first().map_or(Value::Seconds(0.0), |word| Value::Word(word));
+        // The first word of an option is the RFCs'; a switch has none.
+        for opt in all().filter(|opt| !matches!(opt.values, Values::Switch(..))) {
+            let Some(first) = opt.words().first().map(|word| Value::Word(word)) else { continue };
             assert_eq!(opt.get(&Settings::default()), Some(first), "{}", opt.key);
         }
     }

@@ -70,15 +70,6 @@ impl Group {
     }
 }
 
-/// Where the key is in a scenario.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In the traffic entry itself. Always written out.
-    Entry,
-    /// In its table `rules`. Written out where it differs from the RFCs.
-    Rules,
-}
-
 /// A value of an option.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
@@ -259,16 +250,12 @@ pub struct Need {
     pub says: &'static str,
     /// Whether it holds.
     pub holds: fn(&Settings) -> bool,
-    /// Whether a violation is an error in the old form of scenarios (`profile`) too.
-    pub always: bool,
 }
 
 /// An option.
 pub struct Opt {
     /// Its key.
     pub key: &'static str,
-    /// Where it is in a scenario.
-    pub place: Place,
     /// Its subject.
     pub group: Group,
     /// Its values.
@@ -328,24 +315,17 @@ pub(super) fn place<T: PartialEq>(value: &T, all: &[T]) -> usize {
 pub(super) const ALL: &[&str] = &[];
 
 const fn need(says: &'static str, holds: fn(&Settings) -> bool) -> Need {
-    Need { says, holds, always: false }
-}
-
-const fn must(says: &'static str, holds: fn(&Settings) -> bool) -> Need {
-    Need { says, holds, always: true }
+    Need { says, holds }
 }
 
 pub(super) static SACK: Need = need("sack = true", |s| s.sack);
-pub(super) static RACK: Need = must("rack = true", |s| s.rack.on);
-pub(super) static SACK_FOR_RACK: Need = must("sack = true", |s| s.sack);
-pub(super) static NOT_QUIC: Need = must("loss_recovery = \"tcp\"", |s| !s.quic);
+pub(super) static RACK: Need = need("rack = true", |s| s.rack.on);
+pub(super) static NOT_QUIC: Need = need("loss_recovery = \"tcp\"", |s| !s.quic);
 pub(super) static QUIC: Need = need("loss_recovery = \"rfc9002\"", |s| s.quic);
 pub(super) static STAMPS: Need = need("timestamps = true", |s| s.timestamps);
 pub(super) static PRR: Need = need("prr and sack", |s| s.recovery.prr.is_some() && s.sack);
 pub(super) static NOT_BBR: Need =
     need("another tcp than bbr and bbr3, whose window is a model of the path", |s| !is_bbr(s));
-pub(super) static LOSS_CUT: Need =
-    must("another tcp than bbr and bbr3, whose window is a model of the path", |s| !is_bbr(s));
 pub(super) static SLOW_START: Need =
     need("slow start up to ssthresh, which bbr, bbr3, ledbat, ledbatpp and prague do not have", |s| {
         !matches!(

@@ -1,6 +1,6 @@
 //! Options of QUIC's loss recovery and ACKs.
 
-use super::option::{Group, Opt, Place, Values, QUIC};
+use super::option::{Group, Opt, Values, QUIC};
 use crate::tcp::rfc::Settings;
 
 /// The TCPs that have it.
@@ -17,7 +17,6 @@ fn choose(settings: &mut Settings, word: usize) {
 pub(super) const OPTIONS: &[Opt] = &[
     Opt {
         key: "loss_recovery",
-        place: Place::Rules,
         group: Group::Loss,
         values: Values::Words(&["tcp", "rfc9002"], |s| usize::from(s.quic), choose),
         controls: CONTROLS,
@@ -27,7 +26,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "ack_threshold",
-        place: Place::Rules,
         group: Group::Receiver,
         values: Values::Whole(0, 1000, |s| Some(u64::from(s.receiver.ack_threshold)), |s, n| s.receiver.ack_threshold = n as u32),
         controls: CONTROLS,
@@ -37,7 +35,6 @@ pub(super) const OPTIONS: &[Opt] = &[
     },
     Opt {
         key: "reordering_threshold",
-        place: Place::Rules,
         group: Group::Receiver,
         values: Values::Whole(0, 255, |s| Some(u64::from(s.receiver.reordering_threshold)), |s, n| {
             s.receiver.reordering_threshold = n as u32;
