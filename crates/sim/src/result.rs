@@ -221,7 +221,6 @@ pub fn reference() -> Vec<Value> {
     let flows: Vec<Value> =
         flow_table::COLUMNS.iter().flat_map(|column| rows("flows[i]", std::slice::from_ref(&column.field))).collect();
     [
-        tables(),
         rows("top level", TOTALS),
         rows("queues.NAME", QUEUE),
         rows("queues.NAME.passing", PASSING),
@@ -237,6 +236,7 @@ pub fn reference() -> Vec<Value> {
         rows("traffic[i]", TRAFFIC),
         rows("traffic[i] with `record.by_flow`", ROUND_TRIPS),
         rows("traffic[i].transfers", TRANSFERS),
+        tables(),
     ]
     .concat()
 }
