@@ -61,7 +61,8 @@ def rows() -> list[list[str]]:
 def fields(stored: Path) -> list[list[str]]:
     """Every field of a result document, the head first: those of the engine, then those stored for Python's parts."""
     engine = json.loads(_core.result_fields())
-    parts = {one["part"] for one in engine}
+    parts = list(dict.fromkeys(one["part"] for one in engine))
+    engine.sort(key=lambda one: parts.index(one["part"]))
     with stored.open(encoding="utf-8", newline="") as file:
         head, *others = csv.reader(file)
     own = [[one["part"], one["name"], one["unit"], one["about"]] for one in engine]

@@ -75,7 +75,7 @@ def _value(study: Any, name: str, result: Mapping[str, Any]) -> float:
     if name == "ratio":
         return _value(study, "far", result) / _value(study, "near", result)
     measure = study.measure(name)
-    value = float(document.lookup(result, measure.extraction.field)) * measure.scale
+    value: float = document.lookup(result, measure.extraction.field) * measure.scale
     return value / 1e3 if unit else value
 
 

@@ -56,6 +56,9 @@ pub struct Field<F> {
     pub of: F,
 }
 
+/// The fields of a part.
+pub type Fields<F> = &'static [Field<F>];
+
 /// A field that `of` reads.
 pub const fn field<F>(name: &'static str, unit: &'static str, kind: Kind, about: &'static str, of: F) -> Field<F> {
     Field { name, unit, kind, about, of }

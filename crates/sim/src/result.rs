@@ -2,7 +2,7 @@
 
 use crate::engine::trace::{QueueEvent, QueueTrace};
 use crate::engine::{FlowOutcome, Outcome, PacketDelays, PortOutcome, Series, TransferOutcome};
-use crate::fields::{add, field, rows, table, tables, Field, Kind::*};
+use crate::fields::{add, field, rows, table, tables, Fields, Kind::*};
 use crate::flow_table::{self, goodput, throughput, FlowTable};
 use crate::losses::{FlowLosses, GapsTogether, Synchronisation};
 use crate::measure::{coefficient_of_variation, jain, variance, QueueStats};
@@ -199,7 +199,7 @@ fn given_ms(seconds: Option<f64>) -> Value {
 }
 
 /// Fields of the result as a whole, over all flows.
-const TOTALS: &[Field<fn(&Totals) -> Value>] = &[
+const TOTALS: Fields<fn(&Totals) -> Value> = &[
     field("jain", "0..1", Index, "Jain's index of the `goodput_mbps` of the flows that can send in the window; 0 if all are zero", Totals::jain),
     field("cov", "", Spread, "coefficient of variation of the `goodput_mbps` of the flows that can send in the window: population standard deviation over mean. `jain` is 1 / (1 + `cov` squared). Null if all goodputs are zero", Totals::cov),
     field("goodput_total_mbps", "Mbit/s", Throughput, "sum over the flows", |all| all.goodput.into()),
@@ -209,7 +209,7 @@ const TOTALS: &[Field<fn(&Totals) -> Value>] = &[
 ];
 
 /// Fields of a queue that only some flows pass, over these.
-const PASSING: &[Field<fn(&Totals) -> Value>] = &[
+const PASSING: Fields<fn(&Totals) -> Value> = &[
     field("goodput_mbps", "Mbit/s", Throughput, "sum over the flows", |some| some.goodput.into()),
     field("throughput_mbps", "Mbit/s", Throughput, "sum over the flows", |some| some.throughput.into()),
     field("delay_mean_ms", "ms", Delay, "mean one-way delay of all segments received", |some| given_ms(some.delay)),
@@ -221,7 +221,6 @@ pub fn reference() -> Vec<Value> {
     let flows: Vec<Value> =
         flow_table::COLUMNS.iter().flat_map(|column| rows("flows[i]", std::slice::from_ref(&column.field))).collect();
     [
-        tables(),
         rows("top level", TOTALS),
         rows("queues.NAME", QUEUE),
         rows("queues.NAME.passing", PASSING),
@@ -237,6 +236,7 @@ pub fn reference() -> Vec<Value> {
         rows("traffic[i]", TRAFFIC),
         rows("traffic[i] with `record.by_flow`", ROUND_TRIPS),
         rows("traffic[i].transfers", TRANSFERS),
+        tables(),
     ]
     .concat()
 }
@@ -275,7 +275,7 @@ fn trace_table(trace: &QueueTrace) -> Value {
 
 /// Packets that never arrived: dropped at queues by the links they had passed (L_d, and S = sum of d L_d), lost on
 /// links, and expired by their time to live.
-const LOSSES: &[Field<fn(&Outcome) -> Value>] = &[
+const LOSSES: Fields<fn(&Outcome) -> Value> = &[
     field("by_distance", "", Loss, "packets dropped by queues, by the number of links passed before: distance 0 (the sender's own queue), 1, and so on; DDRED's L_d", |outcome| json!(outcome.losses_by_distance)),
     field("weighted", "", Loss, "S = sum of d L_d", |outcome| {
         outcome.losses_by_distance.iter().zip(0..).map(|(&losses, distance)| losses * distance).sum::<u64>().into()
@@ -340,7 +340,7 @@ fn queue(scenario: &Scenario, outcome: &Outcome, silent: &Silent, port: &PortOut
 }
 
 /// Fields of a queue with `record.losses`.
-const LOSS_EVENTS: &[Field<fn(&Synchronisation) -> Value>] = &[
+const LOSS_EVENTS: Fields<fn(&Synchronisation) -> Value> = &[
     field("loss_events", "", Number, "number of loss events", |of| of.events().into()),
     field(
         "loss_synchronisation",
@@ -392,7 +392,7 @@ impl QueueRow<'_> {
 const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
 /// Fields of a queue, simulated or real, from what is known of it and its sojourn times' quantiles.
-const QUEUE: &[Field<fn(&QueueRow<'_>, &[f64; 3]) -> Value>] = &[
+const QUEUE: Fields<fn(&QueueRow<'_>, &[f64; 3]) -> Value> = &[
     field("aqm", "", Number, "the discipline", |row, _| row.aqm.into()),
     field("throughput_mbps", "Mbit/s", Throughput, "bits that left the queue for the link, headers included, over the width of the window", |row, _| (row.throughput() / 1e6).into()),
     field("utilisation", "fraction", Utilisation, "`throughput_mbps` over the link's rate. A packet counts when its transmission starts, so the value can exceed 1 by a fraction of a packet", |row, _| (row.throughput() / row.rate_bps).into()),
@@ -463,7 +463,7 @@ fn shares_of_entries(queue: &mut Value, scenario: &Scenario, shares: &Shares, ra
 }
 
 /// Fields of a queue with `record.by_flow`, from the classes' utilisations and the flows' shares.
-const CLASSES: &[Field<fn(&[f64], &Shares) -> Value>] = &[
+const CLASSES: Fields<fn(&[f64], &Shares) -> Value> = &[
     field("class_jain", "0..1", Index, "Jain's index of the utilisation of TCP and UDP", |classes, _| {
         jain(classes.iter().copied()).into()
     }),
@@ -480,7 +480,7 @@ fn utilisation(share: &Share, rate_bps: f64, width: f64) -> f64 {
 }
 
 /// Fields of a share of a queue, from it, the link's rate (bit/s) and the width of the window (s).
-const SHARE: &[Field<fn(&Share, f64, f64) -> Value>] = &[
+const SHARE: Fields<fn(&Share, f64, f64) -> Value> = &[
     field("throughput_mbps", "Mbit/s", Throughput, "bits that left for the link", |of, _, width| {
         (of.departed_bytes as f64 * 8.0 / width / 1e6).into()
     }),
@@ -509,7 +509,7 @@ const SHARE: &[Field<fn(&Share, f64, f64) -> Value>] = &[
 ];
 
 /// Fields of the share of a traffic entry or class, from its sojourn times.
-const SOJOURN: &[Field<fn(&Histogram<u32>) -> Value>] = &[
+const SOJOURN: Fields<fn(&Histogram<u32>) -> Value> = &[
     field("delay_p50_ms", "ms", Delay, "median of the sojourn time", |of| quantile_of(of, 0.5)),
     field("delay_p95_ms", "ms", Delay, "95 % quantile of the sojourn time", |of| quantile_of(of, 0.95)),
     field("delay_p99_ms", "ms", Delay, "99 % quantile of the sojourn time", |of| quantile_of(of, 0.99)),
@@ -526,7 +526,7 @@ fn spread(of: &Option<DelaySpread>, value: fn(&DelaySpread) -> f64) -> Value {
 }
 
 /// Fields of flows and traffic entries with `record.jitter`.
-const SPREAD: &[Field<fn(&Option<DelaySpread>) -> Value>] = &[
+const SPREAD: Fields<fn(&Option<DelaySpread>) -> Value> = &[
     field("delay_min_ms", "ms", Delay, "smallest one-way delay", |of| spread(of, |of| of.least)),
     field("delay_std_ms", "ms", Spread, "population standard deviation of the one-way delay", |of| {
         spread(of, |of| of.deviation)
@@ -555,7 +555,7 @@ fn pdv(of: &Option<DelaySpread>, q: f64) -> Value {
 }
 
 /// The same of flows alone.
-const LAST_JITTER: &[Field<fn(&Variation) -> Value>] =
+const LAST_JITTER: Fields<fn(&Variation) -> Value> =
     &[field("interarrival_jitter_ms", "ms", Spread, "J after the last packet; in `flows` only", |of| {
         given_ms(of.interarrival_jitter())
     })];
@@ -568,7 +568,7 @@ struct Lost {
 }
 
 /// Fields of flows and traffic entries with `record.losses`.
-const LOST: &[Field<fn(&Lost) -> Value>] = &[
+const LOST: Fields<fn(&Lost) -> Value> = &[
     field("data_sent", "packets", Number, "packets sent by the flow's sender within the window, SYNs and retransmissions included", |of| of.sent.into()),
     field("data_lost", "packets", Loss, "packets of `data_sent` that a queue dropped or a link lost within the window; no ACKs, requests or expired packets", |of| of.lost.into()),
     field("loss_ratio", "fraction", LossRate, "`data_lost` over `data_sent`; null if nothing was sent (RFC 7928, 2.3)", |of| (of.sent > 0).then(|| of.lost as f64 / of.sent as f64).into()),
@@ -599,7 +599,7 @@ struct Entry<'a> {
 }
 
 /// Fields of a traffic entry: totals over its flows.
-const TRAFFIC: &[Field<fn(&Entry<'_>) -> Value>] = &[
+const TRAFFIC: Fields<fn(&Entry<'_>) -> Value> = &[
     field("entry", "", Number, "number of the entry, from 1", |of| of.number.into()),
     field("name", "", Number, "its name", |of| json!(of.traffic.name)),
     field("kind", "", Number, "its kind", |of| of.traffic.kind().into()),
@@ -623,7 +623,7 @@ const TRAFFIC: &[Field<fn(&Entry<'_>) -> Value>] = &[
 ];
 
 /// Fields of a traffic entry over TCP with `record.by_flow`, from its round-trip times.
-const ROUND_TRIPS: &[Field<fn(&Histogram<u32>) -> Value>] = &[
+const ROUND_TRIPS: Fields<fn(&Histogram<u32>) -> Value> = &[
     field("rtt_min_ms", "ms", Delay, "shortest round-trip time over all ACKs, from the transmission of a segment to the arrival of the ACK that its reception caused", |of| {
         (!of.is_empty()).then(|| of.min() as f64 / 1e3).into()
     }),
@@ -695,7 +695,7 @@ impl Finite<'_> {
     }
 }
 
-const TRANSFERS: &[Field<fn(&Finite<'_>) -> Value>] = &[
+const TRANSFERS: Fields<fn(&Finite<'_>) -> Value> = &[
     field("begun", "", Number, "transfers started within the window", |of| of.outcome.begun.into()),
     field("completed", "", Number, "transfers completed within the window", |of| of.times.len().into()),
     field("completed_bytes", "B", Throughput, "data of the completed transfers", |of| of.outcome.bytes.into()),

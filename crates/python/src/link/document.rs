@@ -7,7 +7,7 @@ use earlydrop_link::link::Outcome;
 use earlydrop_link::roles::{roles, Role};
 use earlydrop_link::run::{PathOutcome, Series, View};
 use earlydrop_net::measure::{coefficient_of_variation, jain};
-use earlydrop_sim::fields::{self, add, field, rows, Field, Kind::*};
+use earlydrop_sim::fields::{self, add, field, rows, Fields, Kind::*};
 use earlydrop_sim::result;
 use serde_json::{json, Map, Value};
 
@@ -62,7 +62,7 @@ fn mbps(bytes: u64, width: f64) -> f64 {
 }
 
 /// Fields of a queue of a real link, beside those of any queue, from its path and the width of the window in s.
-const QUEUE: &[Field<fn(&PathOutcome, f64) -> Value>] = &[
+const QUEUE: Fields<fn(&PathOutcome, f64) -> Value> = &[
     field("rate_mbps", "Mbit/s", Throughput, "the link's rate; the mean over the window where it changes", |path, _| {
         (path.rate_bps / 1e6).into()
     }),
@@ -143,7 +143,7 @@ fn end(address: std::net::IpAddr, port: u16) -> Value {
     json!({ "address": address.to_string(), "port": port })
 }
 
-const FLOW: &[Field<fn(&FlowRow<'_>) -> Value>] = &[
+const FLOW: Fields<fn(&FlowRow<'_>) -> Value> = &[
     field("id", "", Number, "1, 2, ...", |_| 0.into()),
     field("kind", "", Number, "the protocol", |row| {
         row.flow

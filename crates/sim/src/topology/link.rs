@@ -47,8 +47,8 @@ macro_rules! effects {
 
             fn apply(&self, mut medium: Medium, streams: &Streams<'_>) -> Medium {
                 $(if let Some(given) = &self.$name {
-                    let apply: fn(Medium, &$kind, &Streams<'_>) -> Medium = $apply;
-                    medium = apply(medium, given, streams);
+                    const APPLY: fn(Medium, &$kind, &Streams<'_>) -> Medium = $apply;
+                    medium = APPLY(medium, given, streams);
                 })*
                 medium
             }
