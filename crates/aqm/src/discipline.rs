@@ -12,6 +12,12 @@ pub type OnDrop<'a> = dyn FnMut(&Packet, Reason) + 'a;
 
 /// One or more queues in front of a link. The plain FIFO with a policy is one; FQ-CoDel, DRR, DualPI2 own several.
 pub trait Discipline: Send {
+    /// The discipline that this one holds and only adds to. What this one does not say of itself (whether it reads
+    /// headers, when it must be called, what it shows), that one does.
+    fn inside(&self) -> Option<&dyn Discipline> {
+        None
+    }
+
     /// `packet` arrives at `now`, never earlier than any call before. It joins by [`Packet::admit`]. Every packet that
     /// is dropped, this one or another, is reported to `on_drop`; `None` if this one was. If the link is idle, the
     /// driver calls [`Discipline::dequeue`] right after, also when the arrival was dropped.
@@ -25,12 +31,12 @@ pub trait Discipline: Send {
     /// If [`Discipline::dequeue`] gave nothing as a shaper holds what waits: the time at which the driver must call it
     /// again. An arrival that may leave earlier makes this `None`, and the driver calls it right after the arrival.
     fn held_until(&self) -> Option<Time> {
-        None
+        self.inside()?.held_until()
     }
 
     /// Whether arrivals must come with their headers, by [`Discipline::enqueue_with`].
     fn reads_headers(&self) -> bool {
-        false
+        self.inside().is_some_and(|inside| inside.reads_headers())
     }
 
     /// [`Discipline::enqueue`] of a packet whose header the driver knows.
@@ -45,8 +51,8 @@ pub trait Discipline: Send {
     }
 
     /// Whether a packet that arrives with `class` leaves with DSCP 0. A driver that has the packet's bytes clears it there.
-    fn washes(&self, _class: u8) -> bool {
-        false
+    fn washes(&self, class: u8) -> bool {
+        self.inside().is_some_and(|inside| inside.washes(class))
     }
 
     /// Packets waiting.
@@ -64,12 +70,12 @@ pub trait Discipline: Send {
     /// Whether [`Discipline::dequeue`] must be called at the end of every transmission, even if nothing waits. A FIFO
     /// whose policy decides at enqueue only can learn of the idle period at the next arrival.
     fn watches_departures(&self) -> bool {
-        true
+        self.inside().is_none_or(|inside| inside.watches_departures())
     }
 
     /// When [`Discipline::on_timer`] must run next.
     fn next_timer(&self) -> Option<Time> {
-        None
+        self.inside()?.next_timer()
     }
 
     /// The timer of [`Discipline::next_timer`] has expired.
@@ -88,15 +94,23 @@ pub trait Discipline: Send {
 
     /// The averaged queue in packets, where there is one.
     fn average(&self) -> Option<f64> {
-        None
+        self.inside()?.average()
     }
 
     /// Named inner values.
-    fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(inside) = self.inside() {
+            inside.gauges(out);
+        }
+    }
 
     /// Statistics of its groups of queues, as `tc -s qdisc` shows them, over the window of the counters: number of the
     /// group, name, value.
-    fn groups(&self, _out: &mut dyn FnMut(usize, &'static str, f64)) {}
+    fn groups(&self, out: &mut dyn FnMut(usize, &'static str, f64)) {
+        if let Some(inside) = self.inside() {
+            inside.groups(out);
+        }
+    }
 
     /// Statistics of a parent and its child, as `tc -s qdisc` shows them, over the window of the counters: number of
     /// the class, or `None` for the whole, name, value.

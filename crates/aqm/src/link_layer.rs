@@ -94,6 +94,10 @@ fn resized(packet: Packet, bytes: i32) -> Packet {
 }
 
 impl Discipline for Counting {
+    fn inside(&self) -> Option<&dyn Discipline> {
+        Some(&*self.queue)
+    }
+
     fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
         if self.reads_headers {
             return self.enqueue_with(packet, &Header::of(&packet), now, on_drop);
@@ -119,16 +123,8 @@ impl Discipline for Counting {
         packet.map(|packet| resized(packet, -self.bytes))
     }
 
-    fn held_until(&self) -> Option<Time> {
-        self.queue.held_until()
-    }
-
     fn reads_headers(&self) -> bool {
         self.reads_headers
-    }
-
-    fn washes(&self, class: u8) -> bool {
-        self.queue.washes(class)
     }
 
     fn packets(&self) -> u64 {
@@ -148,14 +144,6 @@ impl Discipline for Counting {
         self.count();
     }
 
-    fn watches_departures(&self) -> bool {
-        self.queue.watches_departures()
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        self.queue.next_timer()
-    }
-
     fn on_timer(&mut self, now: Time) {
         self.queue.on_timer(now);
         self.count();
@@ -165,18 +153,6 @@ impl Discipline for Counting {
         let ran = self.queue.on_timers(until);
         self.count();
         ran
-    }
-
-    fn average(&self) -> Option<f64> {
-        self.queue.average()
-    }
-
-    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.queue.gauges(out);
-    }
-
-    fn groups(&self, out: &mut dyn FnMut(usize, &'static str, f64)) {
-        self.queue.groups(out);
     }
 
     /// A sum of bytes follows the number of its packets.

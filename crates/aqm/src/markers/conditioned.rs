@@ -64,6 +64,10 @@ impl Conditioned {
 }
 
 impl Discipline for Conditioned {
+    fn inside(&self) -> Option<&dyn Discipline> {
+        Some(&*self.queue)
+    }
+
     fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
         self.mark(&mut packet, now);
         self.queue.enqueue(packet, now, on_drop)
@@ -81,16 +85,8 @@ impl Discipline for Conditioned {
         self.queue.enqueue_with(packet, &header, now, on_drop)
     }
 
-    fn reads_headers(&self) -> bool {
-        self.queue.reads_headers()
-    }
-
     fn washes(&self, _class: u8) -> bool {
         self.classes.iter().any(|&class| self.queue.washes(class))
-    }
-
-    fn held_until(&self) -> Option<Time> {
-        self.queue.held_until()
     }
 
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
@@ -113,32 +109,12 @@ impl Discipline for Conditioned {
         self.queue.reset_counters();
     }
 
-    fn watches_departures(&self) -> bool {
-        self.queue.watches_departures()
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        self.queue.next_timer()
-    }
-
     fn on_timer(&mut self, now: Time) {
         self.queue.on_timer(now);
     }
 
     fn on_timers(&mut self, until: Time) -> Option<(u64, Time)> {
         self.queue.on_timers(until)
-    }
-
-    fn average(&self) -> Option<f64> {
-        self.queue.average()
-    }
-
-    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.queue.gauges(out);
-    }
-
-    fn groups(&self, out: &mut dyn FnMut(usize, &'static str, f64)) {
-        self.queue.groups(out);
     }
 
     fn change(&mut self, built: Built) -> bool {

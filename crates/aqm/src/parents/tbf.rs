@@ -169,6 +169,10 @@ impl Tbf {
 }
 
 impl Discipline for Tbf {
+    fn inside(&self) -> Option<&dyn Discipline> {
+        Some(&*self.child)
+    }
+
     fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
         self.arrive(packet, on_drop, |child, packet, on_drop| child.enqueue(packet, now, on_drop))
     }
@@ -217,14 +221,6 @@ impl Discipline for Tbf {
         self.held
     }
 
-    fn reads_headers(&self) -> bool {
-        self.child.reads_headers()
-    }
-
-    fn washes(&self, class: u8) -> bool {
-        self.child.washes(class)
-    }
-
     fn packets(&self) -> u64 {
         self.child.packets() + u64::from(self.next.is_some())
     }
@@ -243,32 +239,12 @@ impl Discipline for Tbf {
         (self.too_large, self.overlimits) = (0, 0);
     }
 
-    fn watches_departures(&self) -> bool {
-        self.child.watches_departures()
-    }
-
-    fn next_timer(&self) -> Option<Time> {
-        self.child.next_timer()
-    }
-
     fn on_timer(&mut self, now: Time) {
         self.child.on_timer(now);
     }
 
     fn on_timers(&mut self, until: Time) -> Option<(u64, Time)> {
         self.child.on_timers(until)
-    }
-
-    fn average(&self) -> Option<f64> {
-        self.child.average()
-    }
-
-    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.child.gauges(out);
-    }
-
-    fn groups(&self, out: &mut dyn FnMut(usize, &'static str, f64)) {
-        self.child.groups(out);
     }
 
     fn parent(&self, out: &mut dyn FnMut(Option<usize>, &'static str, f64)) {
