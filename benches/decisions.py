@@ -291,7 +291,8 @@ def add_new(page: Path, costs: Path, entries: Sequence[dict[str, Any]]) -> list[
     for entry in new:
         told = [str(bench), "--bench", "--json", "--only", entry["name"]]
         measured: list[Row] = json.loads(subprocess.run(told, check=True, stdout=subprocess.PIPE, text=True).stdout)
-        count(bench, measured, lambda _: None)
+        if count(bench, measured, lambda _: None) is None:
+            raise SystemExit("decisions: neither perf nor valgrind counts instructions here")
         entry["timer"] = "fixed" if measured[0]["timer"] else "none"
         rows += measured
     head, *made = catalogue_table(rows, {entry["name"]: entry["family"] for entry in entries})

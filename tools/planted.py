@@ -40,7 +40,7 @@ def main() -> int:
     names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, names.split("\0")):
         (COPY / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, COPY / name)
+        shutil.copy2(ROOT / name, COPY / name, follow_symlinks=False)
     for command in (["init", "--quiet"], ["add", "--all"]):
         run("git", *command)
     run("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message", "before")

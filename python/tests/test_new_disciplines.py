@@ -84,9 +84,10 @@ def test_costs_are_measured_of_the_new_one_alone(
     built = []
     monkeypatch.setattr(decisions, "program", lambda: built.append(1) or bench)
 
-    def count(_: Path, rows: list[dict[str, Any]], __: Any) -> None:
+    def count(_: Path, rows: list[dict[str, Any]], __: Any) -> str:
         assert [row["aqm"] for row in rows] == [NAME]
         rows[0]["instructions"] = 443.0
+        return "hand"
 
     monkeypatch.setattr(decisions, "count", count)
     page, costs = tmp_path / "performance.md", tmp_path / "cost.csv"
