@@ -140,7 +140,10 @@ def test_a_stored_table_is_compared_without_links(tmp_path: Path, capsys: pytest
     arguments = [cell, "--stored", str(STORED), "--seeds", "1"]
     assert compare_grid.main(arguments) == 0
     assert "reno     droptail" in capsys.readouterr().out
-    assert compare_grid.main([*arguments, "--json", "--set", "rules.initial_window=2", "--set", "rules.hystart=classic"]) == 0
+    assert (
+        compare_grid.main([*arguments, "--json", "--set", "rules.initial_window=2", "--set", "rules.hystart=classic"])
+        == 0
+    )
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert [one["link"]["queue"] for one in found["cells"]] == ["droptail"]
     assert found["about"]["kernel"].startswith("Linux ")

@@ -266,18 +266,6 @@ pub struct TcpSpec {
     pub options: TcpOptions,
 }
 
-impl TcpSpec {
-    /// Whether its data are ECN-capable.
-    pub fn sends_ecn(&self) -> bool {
-        self.options.rfc.as_ref().map_or(self.options.ecn, |settings| super::rfc::ecn(settings))
-    }
-
-    /// Whether its data are for the L queue of a coupled pair (RFC 9331).
-    pub fn is_scalable(&self) -> bool {
-        super::rfc::wants_ecn(self.tcp)
-    }
-}
-
 /// An endless file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ftp {

@@ -10,6 +10,7 @@ use super::super::fields::{join, Checked, Field, Fields, Interval};
 use super::super::keys;
 use super::super::model::Tcp;
 use super::super::schemas::{self, about, object, reference, whole, with_default};
+use super::model::TcpSpec;
 use super::ns2;
 use earlydrop_net::tcp::rfc::{Feedbacks, Settings};
 use earlydrop_net::tcp::stacks::options::{self, Opt, Part, Value, Values};
@@ -134,6 +135,18 @@ pub(super) fn wants_ecn(tcp: Tcp) -> bool {
 /// Whether data are ECN-capable.
 pub(super) fn ecn(settings: &Settings) -> bool {
     settings.ecn.feedback != Feedbacks::None
+}
+
+impl TcpSpec {
+    /// Whether its data are ECN-capable.
+    pub fn sends_ecn(&self) -> bool {
+        self.options.rfc.as_ref().map_or(self.options.ecn, |settings| ecn(settings))
+    }
+
+    /// Whether its data are for the L queue of a coupled pair (RFC 9331).
+    pub fn is_scalable(&self) -> bool {
+        wants_ecn(self.tcp)
+    }
 }
 
 /// A value as a scenario has it.
