@@ -113,7 +113,7 @@ pub fn markers() -> Json {
     json!({ "markers": markers::all().iter().map(marker).collect::<Vec<_>>(), "doc": markers::documentation() })
 }
 
-/// The parents, as [`markers`]: `parents` and `doc`.
+/// The parents, as [`markers()`]: `parents` and `doc`.
 pub fn parents() -> Json {
     let parent = |spec: &ParentSpec| {
         json!({
