@@ -33,11 +33,10 @@
 //!    | clock | exact | 1024 ns | 1024 ns |
 //!    | empty queue | forgets since when packets are late | as rfc | remembers |
 //!
-//!    Kernels before 2026 remember too (`codel_dequeue`; 6.1.192 does not). That matters in FQ-CoDel, where they drop
-//!    packets of flows that send now and then; the last packet of a single queue has no backlog, and so leaves nothing to
-//!    remember.
-//!    RFC 8289 prints 512 B for `max_packet` and says that it should be the MTU: here it is.
-//! 2. One Newton step is far off for small counts: at 2, 3 and 4 it gives 0.5000, 0.5625, 0.4878, exact are 0.7071,
+//!    Kernels before 2026 remember too (`codel_dequeue`; 6.1.192 no longer does). In FQ-CoDel they so drop packets of
+//!    flows that send now and then; in a single queue the last packet has no backlog behind it, so nothing is
+//!    remembered. RFC 8289 prints 512 B for `max_packet` but wants the MTU, as here.
+//! 2. One Newton step is far off for small counts: at 2, 3 and 4 it gives 0.5000, 0.5625, 0.4878 instead of 0.7071,
 //!    0.5774, 0.5. Linux and ns-3 signal after 100, 200, 250, 306 ms where the law says 100, 200, 270.7, 328.4. Here
 //!    `invsqrt = "auto"` follows the dialect, and so the default (rfc) is exact.
 //! 3. RFC 8289 defines no marking. Here, as in Linux, a mark counts as a drop, and the marked packet is delivered at

@@ -18,7 +18,7 @@
 //! and scalable throughput (L4S)", RFC 9332, appendix A. Linux `net/sched/sch_dualpi2.c` (6.17).
 //!
 //! ## Differences
-//! The dialects, and the parameter, if there is one, that chooses the rule by itself:
+//! The dialects, and the parameter, if any, that sets this one rule:
 //!
 //! | | linux (default) | rfc | parameter |
 //! |---|---|---|---|

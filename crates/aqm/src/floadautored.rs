@@ -76,8 +76,8 @@
 //!    function; with `accumulate`, as in YELLOW, the load moves the last probability instead of p_a.
 //! 7. After a silence of more than 4096 slots (41 s by default) the later slots are skipped; nothing moves any more by
 //!    then, unless the weights are very small.
-//! 8. `p_t` is read as the part of the buffer taken. With the chapter's B = 300 and max_th = 200, 0.55 and 0.88 are 165
-//!    and 264 packets, on both sides of max_th; as a drop probability 0.55 would never be reached with max_p = 0.02.
+//! 8. `p_t` is read as the part of the buffer in use: with the chapter's B = 300, 0.55 and 0.88 are 165 and 264
+//!    packets, on both sides of its max_th = 200. A drop probability with max_p = 0.02 would never reach 0.55.
 //! 9. `p_t (1 - p_t)` stands for congestion, the change of the queue for traffic, 1/2 for normalisation. The other
 //!    weights leave factors out. Before the first arrival Q is 0.
 //! 10. `w_lo` is ours: without it the average would never move again at a queue that is empty, full or unchanged. After

@@ -1,8 +1,8 @@
 //! # FQ
 //!
 //! ## What it does
-//! Fair queueing: every flow has a FIFO, and packets leave in the order in which a fluid, a link that serves all flows
-//! at once, bit by bit, would finish them. A packet of L bytes that arrives at time a gets the tags
+//! Fair queueing: every flow has a FIFO, and packets leave in the order in which a fluid would finish them: a link that
+//! serves all flows at once, bit by bit. A packet of L bytes that arrives at time a gets the tags
 //!
 //! ```text
 //! S = max(F of the flow's packet before, V(a))        F = S + L/w
@@ -25,7 +25,7 @@
 //! 2. Demers et al. let a flow that was idle for long bid a little earlier than V (their delta). Here delta is 0, as in
 //!    most later work.
 //! 3. Equal F: the first arrival leaves first. Equally long flows: the one backlogged for longest loses. Ours.
-//! 4. A dropped packet leaves the fluid too, from then on: its flow's last F is taken back. Ours.
+//! 4. From its drop on a packet is out of the fluid too: its flow's last F is taken back. Ours.
 //! 5. The packet in transmission is not interrupted, so a packet ends at most one largest packet's time later than in
 //!    the fluid (Parekh & Gallager, theorem 1).
 //! 6. A flow keeps the weight of the class that its first packet had, until it is neither in the queue nor in the

@@ -1,8 +1,8 @@
 //! # Linux adaptive RED
 //!
 //! ## What it does
-//! The RED of Linux (`sch_red`) with its flag `adaptive`: a strict timer adapts `max_p` every 0.5 s from the start on,
-//! by the average as it would be now. With `d = (max_th - min_th)/5`:
+//! The RED of Linux (`sch_red`) with its flag `adaptive`: a strict timer adapts `max_p` every 0.5 s from the start, by
+//! the average, idle decay included. With `d = (max_th - min_th)/5`:
 //!
 //! | average | max_p | becomes |
 //! |---|---|---|
@@ -20,9 +20,9 @@
 //! ## Differences
 //! 1. Against ARED's paper: the band, 2/5 to 3/5 of the way, is the same; the ends are tested with "at most" and "at
 //!    least"; nothing is cut off afterwards, so max_p can reach 51 % and 0.9 %.
-//! 2. max_p has 32 bits after the point, as in the kernel, so that /10*9 rounds in the same way. What follows from it
-//!    is in floating point; the kernel divides it by max_th - min_th in bytes and rounds again, so a decision differs
-//!    with a probability of the order of that quotient.
+//! 2. max_p has 32 bits after the point, so that /10*9 rounds as in the kernel. The rest is in floating point; the
+//!    kernel rounds the quotient max_p/(max_th - min_th), in bytes, again, so a decision differs with a probability of
+//!    the order of that quotient.
 //! 3. A change of max_p changes the range of the next R; the R that is already drawn stays, as in the kernel.
 //! 4. tc wants thresholds in bytes and derives its defaults from the limit (max_th = limit/4, min_th = max_th/3). Here
 //!    they are queue lengths, packets of `mean_packet` or bytes, and the defaults are those of the example in

@@ -10,8 +10,8 @@
 //! Computer Networks 50, 2006. Averaging, spacing and byte mode are RED's.
 //!
 //! ## Differences
-//! 1. The 2009 text that we follow lost its formula (3); the factor 1.5 follows from its words that these areas agree:
-//!    the integral of m x^2 is m/3, that of max_p x is max_p/2. ns-3's NLRED has the same factor.
+//! 1. Formula (3) is lost in the 2009 text that we follow. By its words the areas agree: the integral of m x^2 is m/3,
+//!    that of max_p x is max_p/2, so m = 1.5 max_p. ns-3's NLRED has the same factor.
 //! 2. ns-3 leaves gentle on by default, which makes the probability jump down from 1.5 max_p to max_p at max_th. The
 //!    paper has no gentle form, so there is none here.
 //! 3. 1.5 max_p is at most 1, so max_p at most 2/3.

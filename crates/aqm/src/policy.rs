@@ -160,9 +160,9 @@ pub trait Policy: Any + Send {
     /// `packet` arrives at `queue`, which does not hold it yet.
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict;
 
-    /// The buffer is full for `packet`; `earlier` is the verdict of [`Policy::on_enqueue`] on it. The verdict here is a
-    /// drop, or victims. While these do not free enough bytes, this is called again, with [`Verdict::Pass`] as
-    /// `earlier`. Never called after [`Verdict::Victims`] whose removal freed enough.
+    /// The buffer is full for `packet`; `earlier` is the verdict of [`Policy::on_enqueue`] on it, or [`Verdict::Pass`]
+    /// after victims that freed too few bytes. The verdict here is a drop, or victims; while these free too few bytes,
+    /// this is called again.
     fn on_overflow(
         &mut self,
         earlier: Verdict,

@@ -16,7 +16,8 @@
 //! 1. Linux maps a packet's priority or TOS to one of up to 16 bands (`pfifo_fast`: 3; `skbprio`: 64 priorities); here
 //!    the class, 0 to 7, is the band.
 //! 2. Below `prio` each band can be any discipline. Here it is a FIFO.
-//! 3. Linux's limit holds for each band of `prio`. Here it is the whole queue's: `limit` is eight times Linux's.
+//! 3. Linux's limit holds for each band of `prio`. Here it is the whole queue's: with `buffer = "each"`, `limit` is
+//!    eight times Linux's.
 //! 4. With a limit in bytes `victim = "last"` drops until the arrival fits. Linux counts packets.
 //!
 //! ## Example

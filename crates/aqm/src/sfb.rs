@@ -306,7 +306,7 @@ impl Sfb {
         (packets, p_min)
     }
 
-    /// Whether the flows that do not respond have no packet left to send.
+    /// Whether the tokens of the flows that do not respond are spent.
     fn is_spent(&mut self, now: Time) -> bool {
         if self.penalty_rate == 0.0 || self.penalty_burst == 0 {
             return true;

@@ -1,9 +1,9 @@
 //! # SFRED
 //!
 //! ## What it does
-//! RED that looks at the flow of each arrival. A list of the N most recently seen flows (MRUL) counts the packets
-//! received, r_i, and dropped, d_i, of each, and in total, R and D. With A active flows, the fair share is F = R/A, the
-//! average loss D/R, and each arrival is treated by the first line that fits:
+//! RED that looks at the flow of each arrival. A list of the N most recently seen flows (MRUL) counts packets received
+//! and dropped: r_i and d_i of flow i, R and D in total. With A active flows, the fair share is F = R/A and the average
+//! loss D/R. The first line that fits decides on an arrival:
 //!
 //! | flow i is | if | its packet meets |
 //! |---|---|---|

@@ -65,13 +65,13 @@ MARK = "(!)"
 
 
 def marked(result: Comparison, means: Sequence[list[str]]) -> list[list[str]]:
-    """A table of means with marks in its head."""
+    """A table of means with (!) in its head."""
     short = {result.titles[aqm] for aqm, judged in result.warmups.items() if judged.short}
     return [[f"{title} {MARK}" if title in short else title for title in means[0]], *means[1:]]
 
 
 def mark_note(rows: Sequence[Sequence[str]]) -> str:
-    """What a table of means says of its marks; empty where it has none."""
+    """What a table of means says of its (!); empty where it has none."""
     return f"{MARK}: the window is too short for its means" if any(MARK in cell for cell in rows[0]) else ""
 
 

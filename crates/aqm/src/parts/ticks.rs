@@ -56,7 +56,7 @@ impl Ticks {
         (count, last)
     }
 
-    /// The tick to come is that of `before`; the period starts there.
+    /// Takes the next tick of `before`; its own period starts there.
     pub fn resume(&mut self, before: &Ticks) {
         self.next = before.next;
     }

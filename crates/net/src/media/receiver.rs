@@ -8,7 +8,7 @@ const PACKETS: u32 = 16;
 const LONGEST: f64 = 0.04;
 /// Arrival times are in such fractions of a second before the report (RFC 8888, 3.1).
 const PER_SECOND: f64 = 1024.0;
-/// IPv4 and UDP; header, both SSRCs, number of the first packet and of packets, and time of the report (RFC 8888, 3.1).
+/// Bytes of IPv4 and UDP; header, both SSRCs, first number and count of packets, time of the report (RFC 8888, 3.1).
 const EMPTY: u32 = 28 + 4 + 4 + 4 + 4 + 4;
 
 /// A report.

@@ -80,8 +80,8 @@ impl Tso {
         (next - before > u64::from(mss)).then(|| (before, (next - before).div_ceil(u64::from(mss)) as usize))
     }
 
-    /// Sets PSH in the last segment of each burst among `sent`: of the `new` ones, which start with the number `first` on
-    /// the wire. `burst`: how many leave as one.
+    /// Sets PSH in the last segment of each burst among the `new` ones of `sent`, which start with the number `first`
+    /// on the wire; `burst` segments leave as one.
     #[inline(never)]
     pub fn push(sent: &mut [Sent], first: u32, new: usize, burst: usize) {
         let fresh = sent.iter_mut().filter(|sent| sent.payload > 0 && sent.seq.wrapping_sub(first) < 1 << 31);

@@ -45,7 +45,7 @@ pub struct FlowState {
     pub retransmits: u32,
     /// Timeouts since the start of the connection.
     pub timeouts: u32,
-    /// Drops at queues, since the start of the run or of the measured window.
+    /// Drops at queues, counted anew from the start of the measured window.
     pub drops: u32,
     /// Marks at queues, over the same time.
     pub marks: u32,

@@ -119,7 +119,7 @@ impl Net {
         unsafe { self.flows.get_unchecked_mut(flow as usize) }
     }
 
-    /// Prefetches all state of a flow. Its own links are adjacent if the network was built that way.
+    /// Prefetches all state of a flow, assuming that its own links are adjacent.
     #[inline(always)]
     pub fn prefetch(&self, flow: u32) {
         prefetch(&self.flows, flow as usize);

@@ -81,7 +81,7 @@ impl Search {
         }
     }
 
-    /// The share of what was sent in the window that ended `rtt` ago that has not been delivered in the last one.
+    /// Of what was sent in the window that ended `rtt` ago, the share not delivered in the last window.
     fn missing(&self, rtt: f64) -> Option<f64> {
         let newest = self.bins.len() - 1;
         let (back, fraction) = ((rtt / self.duration).floor(), rtt / self.duration % 1.0);
