@@ -144,6 +144,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         path, hash_, anchor = target.partition("#")
         if not path or re.match(r"[a-z]+:", target):
             return found[0]
+        # A link may hold an image.
+        text = LINK.sub(turned, text)
         place = _place((folder / path).resolve())
         if place is None or place not in known:
             return "" if image else text

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import _core
+import earlydrop._core as _core
 
 METADATA = "earlydrop.columns"
 """Key of the dictionary in a Parquet file's metadata: JSON, {COLUMN: {"unit", "meaning"}}."""

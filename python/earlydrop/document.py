@@ -25,7 +25,7 @@ def discipline(queue: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def effects(link: Mapping[str, Any]) -> dict[str, Any]:
     """What happens to the packets of `link` besides rate, delay and queue, by the keys that the engine declares."""
-    from . import _core
+    import earlydrop._core as _core
 
     return {key: link[key] for key in _core.link_effects() if link.get(key) is not None}
 

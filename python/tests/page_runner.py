@@ -74,7 +74,7 @@ for line in sys.stdin:
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(around)
-        for number, file in ((0, os.devnull), (1, printed), (2, printed)):
+        for number, file in enumerate((os.devnull, *printed)):
             os.dup2(os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT), number)
         sys.argv = words
         code = entry.main()
@@ -102,12 +102,12 @@ def called(words: Sequence[str], folder: Path, around: dict[str, str]) -> tuple[
     if words[0] != "earlydrop" or not hasattr(os, "fork"):
         made = subprocess.run(words, cwd=folder, env=around, capture_output=True, text=True, check=False)
         return made.returncode, made.stdout + made.stderr
-    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as printed:
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8") as out, tempfile.NamedTemporaryFile("r") as err:
         asked, answers = loaded().stdin, loaded().stdout
         assert asked is not None
         assert answers is not None
-        print(json.dumps([words, str(folder), around, printed.name]), file=asked, flush=True)
-        return int(answers.readline()), printed.read()
+        print(json.dumps([words, str(folder), around, [out.name, err.name]]), file=asked, flush=True)
+        return int(answers.readline()), out.read() + err.read()
 
 
 @dataclass

@@ -212,6 +212,6 @@ def test_two_bottlenecks(tmp_path: Path) -> None:
         for queue in document["queue"].values():
             del queue["random"]
         for traffic in document["traffic"]:
-            del traffic["clock_phase"]
+            del traffic["rules"]["clock_phase"]
         documents.append(document)
     agree("two bottlenecks", documents, {name: by_quantity(found) for name, found in rows.items()})

@@ -121,7 +121,7 @@ class FieldError(EarlydropError):
 @cache
 def _declared() -> dict[str, Kind]:
     """The kind of each field of result documents by its name, as the engine declares it."""
-    from .. import _core
+    import earlydrop._core as _core
 
     return {one["name"]: KINDS.get(one["kind"], NUMBER) for one in json.loads(_core.result_fields())}
 
