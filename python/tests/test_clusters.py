@@ -97,6 +97,7 @@ def test_the_files_on_the_page_are_right(tmp_path: Path) -> None:
 def test_words_files_and_addresses_are_told_apart(tmp_path: Path) -> None:
     assert clusters.request("tcp://host:8786") is None
     assert clusters.request("host:8786") is None
+    assert clusters.request("slurm1:8786") is None
     assert clusters.request("slurm:20") == clusters.Request("slurm:20", "dask_jobqueue.SLURMCluster", 20)
     assert clusters.request("kubernetes") == clusters.Request("kubernetes", "dask_kubernetes.operator.KubeCluster")
     file = tmp_path / "jobs.toml"
@@ -126,7 +127,7 @@ def test_wrong_files_are_refused(tmp_path: Path, text: str, what: str) -> None:
     assert str(file) in str(caught.value)
 
 
-@pytest.mark.parametrize("asked", ["slrum", "slurm:", "slurm:0", "slurm:many", "nowhere.toml"])
+@pytest.mark.parametrize("asked", ["slrum", "slrum:20", "slurm:", "slurm:0", "slurm:many", "nowhere.toml"])
 def test_wrong_words_are_refused(asked: str) -> None:
     with pytest.raises(SweepError, match="--cluster"):
         clusters.request(asked)

@@ -21,8 +21,8 @@ GUIDES = ROOT / "docs/how-to"
 AS_ROOT = {"real-programs"}
 """Run by test_link, in a network namespace."""
 PAGES_HERE = sorted(path.stem for path in GUIDES.glob("*.md") if path.stem not in {*AS_ROOT, "README"})
-INSTEAD = {"slurm:20": "local:2"}
-"""No queueing system is here: two processes stand for its jobs."""
+INSTEAD = {"slurm:20": "local:2 --plan"}
+"""No queueing system is here: what two processes would do in place of its jobs is planned."""
 FIRST = {
     "docs/columns.md": ["run first.toml --out out"],
     "docs/moving.md": ["run first.toml --out out/run"],

@@ -6,6 +6,7 @@ The options are Dask's own: from Dask's configuration files, or from a file that
 from __future__ import annotations
 
 import contextlib
+import difflib
 import importlib
 import re
 import shutil
@@ -56,7 +57,9 @@ def request(asked: str) -> Request | None:
         if colon and not re.fullmatch(r"[1-9]\d{0,5}", count):
             raise SweepError(f"--cluster {asked}: given {count or 'nothing'} jobs; allowed 1 to 999999")
         return Request(asked, CLASSES[kind], int(count) if colon else 1)
-    if "://" not in asked and not re.fullmatch(r".+:\d+", asked):
+    # A misspelt kind is no host: schedulers have ports that a user may open.
+    jobs = difflib.get_close_matches(kind, CLASSES) and re.fullmatch(r"\d{1,3}", count)
+    if "://" not in asked and (jobs or not re.fullmatch(r".+:\d+", asked)):
         raise SweepError(f"--cluster: given {asked}; allowed {WANTED}")
     return None
 
