@@ -123,19 +123,13 @@ const OWN: [Param; 7] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "aecn",
-    title: "AECN",
-    family: "flow-aware RED",
-    year: 2002,
     summary: "Adaptive ECN: flows grouped by round-trip time, a max_p for each group, marks at the front of the queue",
     source: "Zheng, Kinicki: Adaptive explicit congestion notification (AECN), ISCC 2002 (abstract)",
-    file: include_str!("aecn.rs"),
     params: &[SHOWN, &OWN],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| Rules::read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(Aecn::new(Rules::read(values, link)?)))),
-    curve: None,
+    ..AqmSpec::named("aecn", "AECN", "flow-aware RED", 2002)
 };
 
 /// How many groups there are.

@@ -34,7 +34,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::params::Param;
 use crate::parts::capacity;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
@@ -44,19 +43,11 @@ const PARAMS: [Param; 1] = [capacity::CAPACITY_RULE];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "drop_front",
-    title: "Drop-front",
-    family: "plain queues",
-    year: 1996,
     summary: "When the queue is full, the packet at its head is dropped in favour of the arrival",
     source: "Lakshman, Neidhardt, Ott: The drop from front strategy in TCP and in TCP over ATM, INFOCOM 1996",
-    file: include_str!("drop_front.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(DropFront { room: capacity::room(values, limit) }))),
-    curve: None,
+    ..AqmSpec::named("drop_front", "Drop-front", "plain queues", 1996)
 };
 
 /// The policy: it acts only at a full buffer.

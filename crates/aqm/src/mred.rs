@@ -67,15 +67,9 @@ const OWN: [Param; 1] = [Param::flag("upper", true).says(
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "mred",
-    title: "MRED",
-    family: "RED and its curves",
-    year: 2004,
     summary: "Modified RED: no drop while the queue of the moment is short, more when it is long",
     source: "Feng, Agarwal, Jayaraman, Siew: Modified RED gateways under bursty traffic, IEEE Comm. Letters 8(5), 2004",
-    file: include_str!("mred.rs"),
     params: &[&COMMON, &OWN],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {
@@ -87,6 +81,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
+    ..AqmSpec::named("mred", "MRED", "RED and its curves", 2004)
 };
 
 fn read(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamError> {
