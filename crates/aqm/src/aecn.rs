@@ -348,12 +348,7 @@ impl Policy for Aecn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::Value;
-    use crate::policy::Reason;
-    use crate::random::Generator;
-    use crate::Discipline;
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

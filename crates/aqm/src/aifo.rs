@@ -187,11 +187,7 @@ impl Policy for Aifo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::{Discipline, Time};
+    use crate::prelude::*;
 
     const CLASS: (&str, Value) = ("rank", Value::Choice("class"));
 

@@ -305,11 +305,7 @@ impl Policy for Avq {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::{Discipline, Ecn};
+    use crate::prelude::*;
 
     /// 125 packets of 1000 B a second.
     const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };

@@ -197,11 +197,7 @@ impl Policy for Blue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::policy::Limit;
-    use crate::random::Generator;
-    use crate::{Discipline, Ecn};
+    use crate::prelude::*;
 
     fn blue(pairs: &[(&'static str, Value)]) -> Blue {
         let values = Values::of(pairs);

@@ -332,10 +332,7 @@ impl WholePackets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::policy::Limit;
-    use crate::{Discipline, Ecn, Time};
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 8e6, delay_s: 0.01 };
 

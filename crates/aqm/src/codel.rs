@@ -124,9 +124,7 @@ impl Policy for Codel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::{Value, Values};
-    use crate::random::Generator;
-    use crate::{Ecn, Time};
+    use crate::prelude::*;
 
     /// A CoDel that is shown one packet after the other, the test saying how long each has waited.
     struct Bench {

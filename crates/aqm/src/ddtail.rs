@@ -131,11 +131,7 @@ impl Policy for DdTail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::{Discipline, Time};
+    use crate::prelude::*;
 
     /// Distances of those that die, with 0 for the arrival, when packets arrive from these distances and none leaves.
     fn dead(limit: Limit, more: &[(&'static str, Value)], packets: &[(u8, u32)]) -> Vec<u8> {

@@ -77,12 +77,7 @@ impl Policy for DropFront {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::{Value, Values};
-    use crate::policy::Reason;
-    use crate::random::Generator;
-    use crate::{Discipline, Time};
+    use crate::prelude::*;
 
     /// Which packets die, by size, when packets of these sizes arrive and none leaves; and how many wait in the end.
     fn victims(rule: &'static str, limit: Limit, sizes: &[u32]) -> (Vec<u32>, u64) {

@@ -132,9 +132,8 @@ impl Place for Buckets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
     use crate::parts::classful::Schedule as _;
-    use crate::Time;
+    use crate::prelude::*;
 
     fn built(pairs: &[(&'static str, Value)], limit: Limit) -> Drr {
         let mut values = Values::of(&[("classify", Value::Choice("modulo"))]);

@@ -205,9 +205,7 @@ impl Policy for EcnSharp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::Ecn;
+    use crate::prelude::*;
 
     /// Powers of two, so that sums are exact: 16 ms above, 4 ms persistent, 64 ms interval, all times 1.024.
     const TICK: f64 = 1.0 / 1024.0;

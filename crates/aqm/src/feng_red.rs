@@ -179,10 +179,7 @@ crate::early_detection_policy!(FengRed, {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::policy::Limit;
-    use crate::random::Generator;
-    use crate::Time;
+    use crate::prelude::*;
 
     /// max_p after each arrival, the average being the queue found; thresholds 5 and 15.
     fn max_ps(pairs: &[(&'static str, Value)], found: &[u64]) -> Vec<f64> {

@@ -297,8 +297,7 @@ impl Schedule for Fq {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::random::Generator;
+    use crate::prelude::*;
 
     fn fq(pairs: &[(&'static str, Value)], bytes_per_second: f64, limit: Limit) -> Fq {
         let values = Values::of(pairs);

@@ -128,10 +128,7 @@ impl FlowAqm for CobaltInEach {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::policy::Limit;
-    use crate::random::Generator;
-    use crate::{Discipline, Ecn};
+    use crate::prelude::*;
 
     fn build(given: &[(&'static str, Value)], limit: Limit, ecn: bool) -> FlowQueues<CobaltInEach> {
         let mut values = Values::of(&[("classify", Value::Choice("perfect"))]);

@@ -196,9 +196,8 @@ impl FlowAqm for CoDelInEach {
 mod tests {
     use super::*;
     use crate::discipline::Built;
-    use crate::policy::Limit;
-    use crate::random::Generator;
-    use crate::{Discipline, Ecn, Header};
+    use crate::prelude::*;
+    use crate::Header;
 
     fn build(given: &[(&'static str, Value)], limit: Limit, ecn: bool) -> Box<dyn Discipline> {
         let mut values = Values::of(&[("classify", Value::Choice("perfect"))]);

@@ -198,9 +198,7 @@ impl FlowAqm for PieInEach {
 mod tests {
     use super::*;
     use crate::discipline::Admitted;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::{Discipline, Ecn};
+    use crate::prelude::*;
 
     fn build(given: &[(&'static str, Value)], limit: Limit, ecn: bool) -> FlowQueues<PieInEach> {
         let mut values = Values::of(&[("classify", Value::Choice("perfect"))]);

@@ -79,11 +79,9 @@ crate::early_detection_policy!(GentleRed);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::{Fate, Gate};
-    use crate::params::Value;
-    use crate::policy::{Limit, QueueView, Reason};
-    use crate::random::Generator;
-    use crate::{Packet, Time};
+    use crate::gate::Fate;
+    use crate::policy::QueueView;
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

@@ -193,11 +193,7 @@ impl Policy for Gk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::{Discipline, Ecn};
+    use crate::prelude::*;
 
     /// 1000 packets of 1000 B a second; the virtual queue has 950.
     const LINK: Link = Link { rate_bps: 8e6, delay_s: 0.01 };

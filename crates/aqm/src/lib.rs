@@ -116,6 +116,18 @@ disciplines! {
     rio,
 }
 
+/// What builds a queue and sends packets through it.
+pub mod prelude {
+    pub use crate::catalogue::{self, Link};
+    pub use crate::discipline::{Discipline, Fifo};
+    pub use crate::gate::Gate;
+    pub use crate::packet::{Ecn, Packet};
+    pub use crate::params::{Value, Values};
+    pub use crate::policy::{Limit, Reason};
+    pub use crate::random::Generator;
+    pub use crate::time::Time;
+}
+
 pub use catalogue::Link;
 pub use discipline::Discipline;
 pub use header::Header;

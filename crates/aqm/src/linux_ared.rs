@@ -203,11 +203,8 @@ crate::early_detection_policy!(LinuxAred, {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::policy::{Limit, Policy as _, Reason};
-    use crate::random::Generator;
-    use crate::{Discipline as _, Ecn};
+    use crate::policy::Policy as _;
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
 

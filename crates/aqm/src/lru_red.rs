@@ -233,10 +233,7 @@ impl Policy for LruRed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::policy::Reason;
-    use crate::random::Generator;
-    use crate::Time;
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

@@ -121,10 +121,7 @@ crate::early_detection_policy!(Mred, {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::policy::{Limit, Reason};
-    use crate::random::Generator;
-    use crate::Time;
+    use crate::prelude::*;
 
     /// A policy whose average is pinned near `average` packets (the weight is tiny); its numbers hit at any p_b.
     fn pinned(average: u64, more: &[(&'static str, Value)]) -> impl FnMut(u64) -> Verdict {

@@ -82,14 +82,8 @@ crate::early_detection_policy!(Nlred);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::Value;
     use crate::parts::curve::Curve as _;
-    use crate::policy::Limit;
-    use crate::random::Generator;
-    use crate::{Discipline, Packet, Time};
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

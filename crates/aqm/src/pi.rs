@@ -120,10 +120,8 @@ fn read(values: &Values) -> Result<Sampled, ParamError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::Link;
-    use crate::policy::{Context, Limit, Policy as _, QueueView, Reason, Room, Verdict};
-    use crate::random::Generator;
-    use crate::{Packet, Time};
+    use crate::policy::{Context, Policy as _, QueueView, Room, Verdict};
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

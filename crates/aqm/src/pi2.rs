@@ -324,12 +324,7 @@ impl Policy for Pi2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::Value;
-    use crate::policy::Limit;
-    use crate::random::Generator;
-    use crate::Discipline;
+    use crate::prelude::*;
 
     const TIMESTAMP: (&str, Value) = ("latency", Value::Choice("timestamp"));
 

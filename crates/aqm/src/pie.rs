@@ -166,9 +166,7 @@ impl Policy for Pie {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::{policy::Reason, Ecn};
+    use crate::prelude::*;
 
     /// A PIE that is shown delays, updates and arrivals by hand.
     struct Bench {

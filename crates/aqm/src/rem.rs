@@ -271,8 +271,7 @@ impl Policy for Rem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Reason;
-    use crate::random::Generator;
+    use crate::prelude::*;
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::Arc;
 

@@ -206,9 +206,7 @@ impl Policy for Sred {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::Time;
+    use crate::prelude::*;
 
     fn sred(pairs: &[(&'static str, Value)], limit: Limit) -> Sred {
         let mut values = Values::new();

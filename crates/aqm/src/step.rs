@@ -186,11 +186,7 @@ impl Policy for Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::policy::Limit;
-    use crate::random::Generator;
-    use crate::{Discipline, Ecn, Time};
+    use crate::prelude::*;
 
     fn queue(pairs: &[(&'static str, Value)], limit: u64) -> Fifo {
         let values = Values::of(pairs);

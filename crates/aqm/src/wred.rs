@@ -299,8 +299,7 @@ impl Policy for Wred {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Generator;
-    use crate::Time;
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

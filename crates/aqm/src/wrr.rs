@@ -126,9 +126,8 @@ impl Place for ByClass {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
     use crate::parts::classful::Schedule as _;
-    use crate::Time;
+    use crate::prelude::*;
 
     fn built(pairs: &[(&'static str, Value)], limit: Limit) -> Wrr {
         let values = Values::of(pairs);

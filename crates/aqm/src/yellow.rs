@@ -221,8 +221,7 @@ impl Policy for Yellow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Reason;
-    use crate::random::Generator;
+    use crate::prelude::*;
 
     /// 1250 packets of 1000 B a second, 12.5 in 10 ms.
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };

@@ -2,8 +2,7 @@
 
 #![allow(dead_code)]
 
-use earlydrop_aqm::policy::Reason;
-use earlydrop_aqm::{Discipline, Ecn, Packet, Time};
+use earlydrop_aqm::prelude::*;
 
 /// Splitmix64 (Steele, Lea, Flood 2014): the scripts' own random numbers.
 pub struct Dice(pub u64);

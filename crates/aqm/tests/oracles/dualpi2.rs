@@ -6,10 +6,7 @@
 //! each time the two must disagree: a rule that could be wrong unseen would not be checked.
 
 use crate::common::{gauge, queue, values};
-use earlydrop_aqm::params::Value;
-use earlydrop_aqm::policy::{Limit, Reason};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Ecn, Link, Packet, Time};
+use earlydrop_aqm::prelude::*;
 
 const MTU: u64 = 1514;
 const RATE_BPS: f64 = 10e6;

@@ -4,10 +4,7 @@
 
 use crate::common::{queue, values};
 use crate::script::{caught, difference, run_queue, run_slow, script, Dice, Seen, Slow, Traffic};
-use earlydrop_aqm::params::Value;
-use earlydrop_aqm::policy::{Limit, Reason};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Ecn, Link, Packet, Time};
+use earlydrop_aqm::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };

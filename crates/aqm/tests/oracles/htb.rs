@@ -4,10 +4,8 @@
 
 use crate::common::queue;
 use crate::script::{difference, run_queue, run_slow, script, Dice, Seen, Slow, Step, Traffic, MIXED};
-use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::policy::{Limit, Reason};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{parents, Link, Packet};
+use earlydrop_aqm::parents;
+use earlydrop_aqm::prelude::*;
 use std::collections::{BTreeSet, VecDeque};
 
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.0 };

@@ -6,10 +6,7 @@
 
 use crate::common::{queue, values};
 use crate::script::{caught, difference, run_queue, run_slow, script, Dice, Script, Seen, Slow, Step, Traffic, MIXED};
-use earlydrop_aqm::params::Value;
-use earlydrop_aqm::policy::{Limit, Reason};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Link, Packet};
+use earlydrop_aqm::prelude::*;
 use std::collections::BTreeMap;
 
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };

@@ -5,10 +5,7 @@
 //! Every admission, drop and departure must agree. Then each rule is broken in turn, and they must disagree.
 
 use crate::common::{queue, values};
-use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::policy::Limit;
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Link, Packet, Time};
+use earlydrop_aqm::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Seen {

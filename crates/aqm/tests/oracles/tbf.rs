@@ -4,10 +4,8 @@
 
 use crate::common::{queue, values};
 use crate::script::{script, Dice, Seen, Step, Traffic, MIXED};
-use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::policy::{Limit, Reason};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{parents, Link, Packet, Time};
+use earlydrop_aqm::parents;
+use earlydrop_aqm::prelude::*;
 use std::collections::VecDeque;
 
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.0 };

@@ -5,10 +5,8 @@
 
 use crate::common::queue;
 use crate::script::{difference, run_queue, run_slow, script, Dice, Seen, Slow, Step, Traffic, MIXED};
-use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::policy::{Limit, Reason};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{parents, Link, Packet};
+use earlydrop_aqm::parents;
+use earlydrop_aqm::prelude::*;
 use std::collections::VecDeque;
 
 const LINK: Link = Link { rate_bps: 1e9, delay_s: 0.0 };
