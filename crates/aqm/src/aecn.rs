@@ -123,19 +123,13 @@ const OWN: [Param; 7] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "aecn",
-    title: "AECN",
-    family: "flow-aware RED",
-    year: 2002,
     summary: "Adaptive ECN: flows grouped by round-trip time, a max_p for each group, marks at the front of the queue",
     source: "Zheng, Kinicki: Adaptive explicit congestion notification (AECN), ISCC 2002 (abstract)",
-    file: include_str!("aecn.rs"),
     params: &[SHOWN, &OWN],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| Rules::read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(Aecn::new(Rules::read(values, link)?)))),
-    curve: None,
+    ..AqmSpec::named("aecn", "AECN", "flow-aware RED", 2002)
 };
 
 /// How many groups there are.
@@ -354,12 +348,7 @@ impl Policy for Aecn {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::Value;
-    use crate::policy::Reason;
-    use crate::random::Generator;
-    use crate::Discipline;
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

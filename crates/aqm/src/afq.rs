@@ -51,7 +51,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::discipline::{Admitted, OnDrop};
 use crate::gate::Counters;
 use crate::params::{words, Param, ParamError, Unit, Values, Word};
@@ -87,22 +86,15 @@ const PARAMS: [Param; 5] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "afq",
-    title: "AFQ",
-    family: "several queues",
-    year: 2018,
     summary: "Fair queueing approximated by a ring of FIFOs, each for a round in which every flow may send a quota",
     source: "Sharma, Liu, Atreya, Krishnamurthy: Approximating fair queueing on reconfigurable switches, NSDI 2018",
-    file: include_str!("afq.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
     check: &|values, _| Afq::new(values, Limit::Packets(1)).map(|_| ()),
     build: &|values, _, limit| {
         let afq = Afq::new(values, limit)?;
         Ok(Built::Discipline(Box::new(|_, _| Box::new(afq))))
     },
-    curve: None,
+    ..AqmSpec::named("afq", "AFQ", "several queues", 2018)
 };
 
 /// A packet of this size must fit into the rounds, or a link would send nothing.

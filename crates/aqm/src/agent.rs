@@ -26,7 +26,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::params::{Kind, Param, Unit};
 use crate::parts::independent;
 use crate::policy::{Context, Policy, QueueView, Verdict};
@@ -39,19 +38,12 @@ const PARAMS: [Param; 1] = [Param::real("p", Unit::None, Kind::real(0.0, 1.0), 0
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "agent",
-    title: "Agent",
-    family: "load and queue control",
-    year: 2026,
     summary: "A drop probability that is set from outside while the simulation runs",
     source: "None",
     file: include_str!("agent.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(Agent { p: values.real(&PARAMS, "p") }))),
-    curve: None,
+    ..AqmSpec::named("agent", "Agent", "load and queue control", 2026)
 };
 
 /// The policy.

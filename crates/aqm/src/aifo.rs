@@ -55,7 +55,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::params::{Kind, Param, Unit, Values};
 use crate::parts::flow_tags::{self, Ranks};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Verdict};
@@ -79,19 +78,11 @@ const PARAMS: [Param; 4] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "aifo",
-    title: "AIFO",
-    family: "load and queue control",
-    year: 2021,
     summary: "One FIFO that admits an arrival if its rank is low enough among the last ones for the space that is left",
     source: "Yu, Hu, Wu, Sun, Braverman et al.: Programmable packet scheduling with a single queue, SIGCOMM 2021",
-    file: include_str!("aifo.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(Aifo::new(values, limit)))),
-    curve: None,
+    ..AqmSpec::named("aifo", "AIFO", "load and queue control", 2021)
 };
 
 /// The policy.
@@ -196,11 +187,7 @@ impl Policy for Aifo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::{Discipline, Time};
+    use crate::prelude::*;
 
     const CLASS: (&str, Value) = ("rank", Value::Choice("class"));
 

@@ -137,15 +137,9 @@ const GENTLE: [Param; 2] = gentle_params(true, "Floyd, Gummadi & Shenker 2001; n
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "ared",
-    title: "ARED",
-    family: "adaptive RED",
-    year: 2001,
     summary: "Adaptive RED: max_p follows the average queue, thresholds and weight follow the link",
     source: "Floyd, Gummadi, Shenker: Adaptive RED, technical report, 2001",
-    file: include_str!("ared.rs"),
     params: &[&COMMON, &OWN, &GENTLE],
-    linux: false,
     limit: DefaultLimit::Rule {
         rule: "4 max_th",
         source: "as RED",
@@ -168,6 +162,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(core, _)| probability(core.curve(), core.settings().in_unit(average)))
     }),
+    ..AqmSpec::named("ared", "ARED", "adaptive RED", 2001)
 };
 
 /// How max_p moves.

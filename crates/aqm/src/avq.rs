@@ -65,7 +65,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, Unit, Values, Word};
 use crate::parts::capacity;
 use crate::parts::measure::{self, Measure};
@@ -143,19 +142,11 @@ const PARAMS: [Param; 9] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "avq",
-    title: "AVQ",
-    family: "load and queue control",
-    year: 2001,
     summary: "Adaptive virtual queue: signals what does not fit a queue whose rate adapts below the link's",
     source: "Kunniyur, Srikant: An adaptive virtual queue (AVQ) algorithm for active queue management, ToN 12(2), 2004",
-    file: include_str!("avq.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, link, limit| Ok(Built::Policy(Box::new(read(values, link, limit)))),
-    curve: None,
+    ..AqmSpec::named("avq", "AVQ", "load and queue control", 2001)
 };
 
 fn read(values: &Values, link: &Link, limit: Limit) -> Avq {
@@ -314,11 +305,7 @@ impl Policy for Avq {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::{Discipline, Ecn};
+    use crate::prelude::*;
 
     /// 125 packets of 1000 B a second.
     const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };

@@ -49,7 +49,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::{Packet, Time};
@@ -89,19 +88,11 @@ const PARAMS: [Param; 5] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "blue",
-    title: "BLUE",
-    family: "load and queue control",
-    year: 1999,
     summary: "A drop probability that rises with overflows and falls when the link is idle",
     source: "Feng, Shin, Kandlur, Saha: The BLUE active queue management algorithms, ToN 10(4), 2002",
-    file: include_str!("blue.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(Blue::new(values)))),
-    curve: None,
+    ..AqmSpec::named("blue", "BLUE", "load and queue control", 1999)
 };
 
 /// The policy.
@@ -206,11 +197,7 @@ impl Policy for Blue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::policy::Limit;
-    use crate::random::Generator;
-    use crate::{Discipline, Ecn};
+    use crate::prelude::*;
 
     fn blue(pairs: &[(&'static str, Value)]) -> Blue {
         let values = Values::of(pairs);

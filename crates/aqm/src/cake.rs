@@ -93,13 +93,8 @@ use queue::Cake;
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "cake",
-    title: "CAKE",
-    family: "several queues",
-    year: 2018,
     summary: "Shaper, tins by DSCP, fair queues of flows and hosts, COBALT and an ACK filter in one",
     source: "Hoeiland-Joergensen, Taht, Morton: Piece of CAKE, IEEE LANMAN, 2018; Linux sch_cake",
-    file: include_str!("cake.rs"),
     params: &[&PARAMS],
     linux: true,
     limit: DefaultLimit::Packets { packets: 10_240, source: "Linux cake_init" },
@@ -110,7 +105,7 @@ pub const SPEC: AqmSpec = AqmSpec {
             Box::new(Cake::new(set, limit, ecn, random)) as Box<dyn Discipline>
         })))
     },
-    curve: None,
+    ..AqmSpec::named("cake", "CAKE", "several queues", 2018)
 };
 
 /// Bytes of memory that an IP packet of `size` takes, and those that a queue with these values has.

@@ -117,21 +117,16 @@ const OWN: [Param; 4] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "choke",
-    title: "CHOKe",
-    family: "flow-aware RED",
-    year: 2000,
     summary: "An arrival that meets its own flow in the queue is dropped together with the packet it met",
     source: "Pan, Prabhakar, Psounis: CHOKe, INFOCOM 2000; Linux sch_choke",
-    file: include_str!("choke.rs"),
     params: &[&RED, &OWN],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| Rules::read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(Choke::new(&Rules::read(values, link)?)))),
     curve: Some(&|values, link, average| {
         Rules::read(values, link).map_or(f64::NAN, |rules| probability(&rules.curve, average))
     }),
+    ..AqmSpec::named("choke", "CHOKe", "flow-aware RED", 2000)
 };
 
 /// The policy. Its average is in packets in both dialects.
@@ -337,10 +332,7 @@ impl WholePackets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::policy::Limit;
-    use crate::{Discipline, Ecn, Time};
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 8e6, delay_s: 0.01 };
 

@@ -84,16 +84,10 @@ const MOST_MEMORY: f64 = 10_240.0 * 1514.0;
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "cobalt",
-    title: "COBALT",
-    family: "sojourn time",
-    year: 2018,
     summary: "CoDel whose count decays automatically, with BLUE for unresponsive senders",
     source:
         "Hoeiland-Joergensen, Taht, Morton: Piece of CAKE, IEEE LANMAN, 2018; Linux sch_cake; ns-3 cobalt-queue-disc",
-    file: include_str!("cobalt.rs"),
     params: &[&PARAMS],
-    linux: false,
     limit: DefaultLimit::Rule {
         rule: "what the link sends in 4 interval, 4 MiB to 15.5 MB",
         source: "Linux sch_cake",
@@ -104,7 +98,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     },
     check: &|values, link| Settings::read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(Cobalt::new(Settings::read(values, link)?)))),
-    curve: None,
+    ..AqmSpec::named("cobalt", "COBALT", "sojourn time", 2018)
 };
 
 /// 1/sqrt(count) in 32 bits after the point for counts below 16, as the sources fill their table.

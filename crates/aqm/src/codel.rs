@@ -76,21 +76,15 @@ use std::any::Any;
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "codel",
-    title: "CoDel",
-    family: "sojourn time",
-    year: 2012,
     summary: "Drops at departure, ever closer together, while packets wait too long",
     source: "Nichols, Jacobson, McGregor, Iyengar: Controlled Delay Active Queue Management, RFC 8289, 2018",
-    file: include_str!("codel.rs"),
     params: &[&PARAMS],
-    linux: false,
     limit: DefaultLimit::Packets { packets: 1000, source: "Linux sch_codel" },
     check: &|values, _| Settings::read(values).map(|_| ()),
     build: &|values, _, _| {
         Ok(Built::Policy(Box::new(Codel { set: Settings::read(values)?, state: CodelState::default() })))
     },
-    curve: None,
+    ..AqmSpec::named("codel", "CoDel", "sojourn time", 2012)
 };
 
 /// The policy.
@@ -129,9 +123,7 @@ impl Policy for Codel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::{Value, Values};
-    use crate::random::Generator;
-    use crate::{Ecn, Time};
+    use crate::prelude::*;
 
     /// A CoDel that is shown one packet after the other, the test saying how long each has waited.
     struct Bench {

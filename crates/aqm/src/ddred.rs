@@ -120,15 +120,9 @@ const OWN: [Param; 3] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "ddred",
-    title: "DDRED",
-    family: "flow-aware RED",
-    year: 2007,
     summary: "Distance-dependent RED: the packet that has come the shortest way is dropped instead of the arrival",
     source: "Dedu, Linck, Spies: Distance-dependent RED policy (DDRED), 2007",
-    file: include_str!("ddred.rs"),
     params: &[SHOWN, &OWN, &distance::PARAMS],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, limit| {
@@ -149,6 +143,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
+    ..AqmSpec::named("ddred", "DDRED", "flow-aware RED", 2007)
 };
 
 fn read(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamError> {
@@ -307,11 +302,7 @@ impl Policy for Ddred {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::{Discipline, Time};
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

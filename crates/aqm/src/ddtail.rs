@@ -44,7 +44,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::params::{Param, Unit, Values};
 use crate::parts::capacity;
 use crate::parts::distance::{self, Nearest};
@@ -62,20 +61,12 @@ const OWN: [Param; 2] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "ddtail",
-    title: "DD tail drop",
-    family: "plain queues",
-    year: 2007,
     summary:
         "When the queue is full, the packet that has come the shortest way is dropped: the arrival, or one of the queue",
     source: "Dedu, Linck, Spies: Distance-dependent RED policy (DDRED), 2007, section IV.B",
-    file: include_str!("ddtail.rs"),
     params: &[&OWN, &distance::PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(DdTail::new(values, limit)))),
-    curve: None,
+    ..AqmSpec::named("ddtail", "DD tail drop", "plain queues", 2007)
 };
 
 /// The policy: it acts only at a full buffer.
@@ -140,11 +131,7 @@ impl Policy for DdTail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::{Discipline, Time};
+    use crate::prelude::*;
 
     /// Distances of those that die, with 0 for the arrival, when packets arrive from these distances and none leaves.
     fn dead(limit: Limit, more: &[(&'static str, Value)], packets: &[(u8, u32)]) -> Vec<u8> {

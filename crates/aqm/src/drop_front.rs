@@ -34,7 +34,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::params::Param;
 use crate::parts::capacity;
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Room, Verdict};
@@ -44,19 +43,11 @@ const PARAMS: [Param; 1] = [capacity::CAPACITY_RULE];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "drop_front",
-    title: "Drop-front",
-    family: "plain queues",
-    year: 1996,
     summary: "When the queue is full, the packet at its head is dropped in favour of the arrival",
     source: "Lakshman, Neidhardt, Ott: The drop from front strategy in TCP and in TCP over ATM, INFOCOM 1996",
-    file: include_str!("drop_front.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(DropFront { room: capacity::room(values, limit) }))),
-    curve: None,
+    ..AqmSpec::named("drop_front", "Drop-front", "plain queues", 1996)
 };
 
 /// The policy: it acts only at a full buffer.
@@ -86,12 +77,7 @@ impl Policy for DropFront {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::{Value, Values};
-    use crate::policy::Reason;
-    use crate::random::Generator;
-    use crate::{Discipline, Time};
+    use crate::prelude::*;
 
     /// Which packets die, by size, when packets of these sizes arrive and none leaves; and how many wait in the end.
     fn victims(rule: &'static str, limit: Limit, sizes: &[u32]) -> (Vec<u32>, u64) {

@@ -35,7 +35,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::params::{words, Param, Values, Word};
 use crate::parts::{capacity, pick};
 use crate::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
@@ -61,19 +60,11 @@ const PARAMS: [Param; 2] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "drop_random",
-    title: "Drop-random",
-    family: "plain queues",
-    year: 1996,
     summary: "When the queue is full, a packet of the queue drawn at random is dropped in favour of the arrival",
     source: "RFC 2309, section 2: random drop on full; ns-2.35 drop_rand_",
-    file: include_str!("drop_random.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(DropRandom::new(values, limit)))),
-    curve: None,
+    ..AqmSpec::named("drop_random", "Drop-random", "plain queues", 1996)
 };
 
 /// The policy: it acts only at a full buffer.
@@ -122,11 +113,7 @@ impl Policy for DropRandom {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::{Discipline, Time};
+    use crate::prelude::*;
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::Arc;
 

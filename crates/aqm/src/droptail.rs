@@ -26,7 +26,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::params::Param;
 use crate::parts::capacity;
 use crate::policy::{Context, Limit, Policy, QueueView, Room, Verdict};
@@ -36,19 +35,11 @@ const PARAMS: [Param; 1] = [capacity::CAPACITY_RULE];
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "droptail",
-    title: "DropTail",
-    family: "plain queues",
-    year: 1980,
     summary: "Rejects arrivals when the queue is full, and only then",
     source: "Folklore; ns-2.35 queue/drop-tail.cc, ns-3 DropTailQueue",
-    file: include_str!("droptail.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(DropTail { room: capacity::room(values, limit) }))),
-    curve: None,
+    ..AqmSpec::named("droptail", "DropTail", "plain queues", 1980)
 };
 
 /// The policy: never says anything; the port's limit does the work.

@@ -43,7 +43,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::params::{words, Param, Unit, Values, Word};
 use crate::parts::class_fifos::End;
 use crate::parts::classful::Classful;
@@ -89,23 +88,15 @@ const PARAMS: [Param; 4] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "drr",
-    title: "DRR",
-    family: "several queues",
-    year: 1996,
     summary: "Deficit round robin over hashed flows, drops from the longest",
     source:
         "Shreedhar, Varghese: Efficient fair queuing using deficit round robin, ToN 4(3), 1996; ns-2.35 queue/drr.cc",
-    file: include_str!("drr.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, _, limit| {
         let drr = Classful::new(drr(values, limit));
         Ok(Built::Discipline(Box::new(|_, _| Box::new(drr))))
     },
-    curve: None,
+    ..AqmSpec::named("drr", "DRR", "several queues", 1996)
 };
 
 /// DRR: a round over hashed buckets.
@@ -141,9 +132,8 @@ impl Place for Buckets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
     use crate::parts::classful::Schedule as _;
-    use crate::Time;
+    use crate::prelude::*;
 
     fn built(pairs: &[(&'static str, Value)], limit: Limit) -> Drr {
         let mut values = Values::of(&[("classify", Value::Choice("modulo"))]);

@@ -65,15 +65,9 @@ const OWN: [Param; 1] = [Param::flag("count_spacing", false).says(
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "dsred",
-    title: "DSRED",
-    family: "RED and its curves",
-    year: 2000,
     summary: "Double-slope RED: two lines that meet half-way between the thresholds and end at 1",
     source: "Zheng, Atiquzzaman: DSRED, an active queue management scheme for next generation networks, LCN 2000",
-    file: include_str!("dsred.rs"),
     params: &[&COMMON, &OWN],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {
@@ -83,6 +77,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
+    ..AqmSpec::named("dsred", "DSRED", "RED and its curves", 2000)
 };
 
 /// Two lines of different slope.
@@ -117,11 +112,9 @@ crate::early_detection_policy!(Dsred);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::{Fate, Gate};
-    use crate::params::Value;
-    use crate::policy::{Limit, QueueView, Reason};
-    use crate::random::Generator;
-    use crate::{Packet, Time};
+    use crate::gate::Fate;
+    use crate::policy::QueueView;
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

@@ -89,16 +89,10 @@ use std::collections::VecDeque;
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "dualpi2",
-    title: "DualPI2",
-    family: "several queues",
-    year: 2023,
     summary: "Coupled dual queue for L4S and classic traffic with a PI2 controller",
     source:
         "De Schepper, Briscoe, White: Dual-queue coupled AQM for L4S, RFC 9332, 2023; Linux net/sched/sch_dualpi2.c",
-    file: include_str!("dualpi2.rs"),
     params: &[&PARAMS],
-    linux: false,
     limit: DefaultLimit::Rule {
         rule: "10000 packets; rfc: 250 ms at the link's rate",
         source: "Linux sch_dualpi2; RFC 9332, appendix A.1",
@@ -114,7 +108,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         let set = Settings::read(values, limit)?;
         Ok(Built::Discipline(Box::new(move |ecn, random| Box::new(DualPi2::new(set, ecn, random)))))
     },
-    curve: None,
+    ..AqmSpec::named("dualpi2", "DualPI2", "several queues", 2023)
 };
 
 /// The two queues.

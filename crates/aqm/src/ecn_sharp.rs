@@ -88,19 +88,12 @@ const PARAMS: [Param; 3] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "ecn_sharp",
-    title: "ECN-Sharp",
-    family: "sojourn time",
-    year: 2019,
     summary: "Marks above a sojourn time, and by CoDel's law while the queue does not drain",
     source: "Zhang, Bai, Chen: Enabling ECN for datacenter networks with RTT variations, CoNEXT 2019",
-    file: include_str!("ecn_sharp.rs"),
     params: &[&PARAMS],
-    linux: false,
     limit: DefaultLimit::Packets { packets: 100, source: "ns3-ecn-sharp" },
-    check: &|_, _| Ok(()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(EcnSharp::new(values)))),
-    curve: None,
+    ..AqmSpec::named("ecn_sharp", "ECN-Sharp", "sojourn time", 2019)
 };
 
 /// What is known of the queue.
@@ -212,9 +205,7 @@ impl Policy for EcnSharp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::Ecn;
+    use crate::prelude::*;
 
     /// Powers of two, so that sums are exact: 16 ms above, 4 ms persistent, 64 ms interval, all times 1.024.
     const TICK: f64 = 1.0 / 1024.0;

@@ -88,21 +88,16 @@ const GENTLE: [Param; 2] = gentle_params(false, "the paper is of 1999, gentle RE
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "feng_red",
-    title: "Self-configuring RED",
-    family: "adaptive RED",
-    year: 1999,
     summary: "RED that divides or multiplies max_p when the average leaves the thresholds",
     source: "Feng, Kandlur, Saha, Shin: A self-configuring RED gateway, INFOCOM 1999",
-    file: include_str!("feng_red.rs"),
     params: &[&COMMON, &OWN, &GENTLE],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),
     curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |red| probability(red.core.curve(), red.core.settings().in_unit(average)))
     }),
+    ..AqmSpec::named("feng_red", "Self-configuring RED", "adaptive RED", 1999)
 };
 
 fn read(values: &Values, link: &Link) -> Result<FengRed, ParamError> {
@@ -184,10 +179,7 @@ crate::early_detection_policy!(FengRed, {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::policy::Limit;
-    use crate::random::Generator;
-    use crate::Time;
+    use crate::prelude::*;
 
     /// max_p after each arrival, the average being the queue found; thresholds 5 and 15.
     fn max_ps(pairs: &[(&'static str, Value)], found: &[u64]) -> Vec<f64> {

@@ -298,20 +298,15 @@ const OWN: [Param; 16] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "floadautored",
-    title: "FLoadAutoRED",
-    family: "flow-aware RED",
-    year: 2011,
     summary:
         "RED with a moving weight, a moving max_th, CHOKe's test, and a probability that the load of the link moves",
     source: "Chitra, Padmavathi: FLoadAutoRED, IJCSI 8(4), 2011, and the thesis chapter of that name",
-    file: include_str!("floadautored.rs"),
     params: &[&RED, &auto_weight::PARAMS, &OWN],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &check,
     build: &|values, link, limit| Ok(Built::Policy(Box::new(FLoadAutoRed::new(values, link, limit)?))),
     curve: Some(&curve),
+    ..AqmSpec::named("floadautored", "FLoadAutoRED", "flow-aware RED", 2011)
 };
 
 /// The policy.

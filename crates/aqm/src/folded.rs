@@ -75,8 +75,7 @@ pub fn meant(text: &str) -> Option<&'static Folded> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::{self, Link};
-    use crate::params::Values;
+    use crate::prelude::*;
 
     #[test]
     fn a_setting_is_one_that_its_discipline_takes_and_its_name_is_no_disciplines() {

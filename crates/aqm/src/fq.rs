@@ -49,7 +49,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::default_limit::DefaultLimit;
 use crate::params::{words, Param, Values, Word};
 use crate::parts::class_fifos::{ClassFifos, End};
 use crate::parts::class_weights::{self, class_of, CLASSES};
@@ -80,22 +79,14 @@ const PARAMS: [Param; 1] = [Param::word("virtual_time", VirtualTime::WORDS, "flu
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "fq",
-    title: "FQ",
-    family: "several queues",
-    year: 1989,
     summary: "Fair queueing by virtual finish times, drops from the longest",
     source: "Demers, Keshav, Shenker: Analysis and simulation of a fair queueing algorithm, SIGCOMM 1989",
-    file: include_str!("fq.rs"),
     params: &[&WEIGHTS, &PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, link, limit| {
         let fq = Fq::new(values, link, limit);
         Ok(Built::Discipline(Box::new(|_, _| Box::new(Classful::new(fq)))))
     },
-    curve: None,
+    ..AqmSpec::named("fq", "FQ", "several queues", 1989)
 };
 
 /// Tags of a waiting packet: the instants of virtual time at which its service begins and ends, and its number.
@@ -306,8 +297,7 @@ impl Schedule for Fq {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::random::Generator;
+    use crate::prelude::*;
 
     fn fq(pairs: &[(&'static str, Value)], bytes_per_second: f64, limit: Limit) -> Fq {
         let values = Values::of(pairs);

@@ -56,22 +56,16 @@ use crate::{Link, Packet, Time};
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "fq_cobalt",
-    title: "FQ-COBALT",
-    family: "several queues",
-    year: 2020,
     summary: "A queue for each flow, new flows first, COBALT in every queue",
     source: "ns-3 fq-cobalt-queue-disc; COBALT: Hoeiland-Joergensen, Taht, Morton: Piece of CAKE, IEEE LANMAN, 2018",
-    file: include_str!("fq_cobalt.rs"),
     params: &[&NS3_PARAMS, &fair::PARAMS],
-    linux: false,
     limit: DefaultLimit::Packets { packets: 10_240, source: "ns-3 FqCobaltQueueDisc" },
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, limit| {
         let (aqm, fair) = read(values, link)?;
         Ok(FlowQueues::built(aqm, fair, limit))
     },
-    curve: None,
+    ..AqmSpec::named("fq_cobalt", "FQ-COBALT", "several queues", 2020)
 };
 
 fn read(values: &Values, link: &Link) -> Result<(CobaltInEach, fair::Settings), ParamError> {
@@ -134,10 +128,7 @@ impl FlowAqm for CobaltInEach {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::policy::Limit;
-    use crate::random::Generator;
-    use crate::{Discipline, Ecn};
+    use crate::prelude::*;
 
     fn build(given: &[(&'static str, Value)], limit: Limit, ecn: bool) -> FlowQueues<CobaltInEach> {
         let mut values = Values::of(&[("classify", Value::Choice("perfect"))]);

@@ -94,22 +94,16 @@ const OWN: [Param; 1] =
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "fq_codel",
-    title: "FQ-CoDel",
-    family: "several queues",
-    year: 2018,
     summary: "A queue for each flow, new flows first, CoDel in every queue",
     source: "Hoeiland-Joergensen, McKenney, Taht, Gettys, Dumazet: FlowQueue-CoDel, RFC 8290, 2018",
-    file: include_str!("fq_codel.rs"),
     params: &[&codel::PARAMS, &fair::PARAMS, &OWN, &selector::PARAMS],
-    linux: false,
     limit: DefaultLimit::Packets { packets: 10_240, source: "RFC 8290, 5.2.3; Linux sch_fq_codel" },
     check: &|values, _| read(values).map(|_| ()),
     build: &|values, _, limit| {
         let (aqm, fair) = read(values)?;
         Ok(FlowQueues::built(aqm, fair, limit))
     },
-    curve: None,
+    ..AqmSpec::named("fq_codel", "FQ-CoDel", "several queues", 2018)
 };
 
 fn read(values: &Values) -> Result<(CoDelInEach, fair::Settings), ParamError> {
@@ -202,9 +196,8 @@ impl FlowAqm for CoDelInEach {
 mod tests {
     use super::*;
     use crate::discipline::Built;
-    use crate::policy::Limit;
-    use crate::random::Generator;
-    use crate::{Discipline, Ecn, Header};
+    use crate::prelude::*;
+    use crate::Header;
 
     fn build(given: &[(&'static str, Value)], limit: Limit, ecn: bool) -> Box<dyn Discipline> {
         let mut values = Values::of(&[("classify", Value::Choice("perfect"))]);

@@ -134,22 +134,16 @@ const PARAMS: [Param; 19] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "fq_pacing",
-    title: "FQ with pacing",
-    family: "several queues",
-    year: 2013,
     summary: "Linux's fq: a queue for each flow in three weighted bands, none faster than a rate",
     source: "Dumazet: Linux net/sched/sch_fq.c, 2013",
-    file: include_str!("fq_pacing.rs"),
     params: &[&PARAMS],
     linux: true,
     limit: DefaultLimit::Packets { packets: 10_000, source: "Linux fq_init" },
-    check: &|_, _| Ok(()),
     build: &|values, _, limit| {
         let settings = Settings::read(values, limit);
         Ok(Built::Discipline(Box::new(move |ecn, random| Box::new(FqPacing::new(settings, ecn, random)))))
     },
-    curve: None,
+    ..AqmSpec::named("fq_pacing", "FQ with pacing", "several queues", 2013)
 };
 
 const BANDS: usize = 3;

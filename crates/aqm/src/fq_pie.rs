@@ -88,22 +88,16 @@ const OWN: [Param; 1] = [Param::word("dialect", Program::WORDS, "linux").says(
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "fq_pie",
-    title: "FQ-PIE",
-    family: "several queues",
-    year: 2020,
     summary: "A queue for each flow, new flows first, PIE in every queue",
     source: "Linux net/sched/sch_fq_pie.c, 2020; ns-3 fq-pie-queue-disc.cc",
-    file: include_str!("fq_pie.rs"),
     params: &[&OWN, &pie::PARAMS, &fair::PARAMS],
-    linux: false,
     limit: DefaultLimit::Packets { packets: 10_240, source: "Linux sch_fq_pie" },
     check: &|values, _| read(values, Limit::Packets(1)).map(|_| ()),
     build: &|values, _, limit| {
         let (aqm, fair) = read(values, limit)?;
         Ok(FlowQueues::built(aqm, fair, limit))
     },
-    curve: None,
+    ..AqmSpec::named("fq_pie", "FQ-PIE", "several queues", 2020)
 };
 
 fn read(values: &Values, limit: Limit) -> Result<(PieInEach, fair::Settings), ParamError> {
@@ -204,9 +198,7 @@ impl FlowAqm for PieInEach {
 mod tests {
     use super::*;
     use crate::discipline::Admitted;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::{Discipline, Ecn};
+    use crate::prelude::*;
 
     fn build(given: &[(&'static str, Value)], limit: Limit, ecn: bool) -> FlowQueues<PieInEach> {
         let mut values = Values::of(&[("classify", Value::Choice("perfect"))]);

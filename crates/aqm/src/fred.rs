@@ -45,7 +45,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::default_limit::DefaultLimit;
 use crate::early_detection::hit;
 use crate::early_detection::paper::Average;
 use crate::params::{Kind, Param, ParamError, Unit, Value, Values};
@@ -94,16 +93,9 @@ const OWN: [Param; 9] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "fred",
-    title: "FRED",
-    family: "flow-aware RED",
-    year: 1997,
     summary: "Flow RED: drops by the number of packets that a flow has in the buffer",
     source: "Lin, Morris: Dynamics of random early detection, SIGCOMM 1997",
-    file: include_str!("fred.rs"),
     params: &[&OWN],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
     // A limit that leaves min_th = "auto" to the link.
     check: &|values, link| Rules::read(values, link, Limit::Packets(u64::MAX)).map(|_| ()),
     build: &|values, link, limit| Ok(Built::Policy(Box::new(Fred::new(Rules::read(values, link, limit)?)))),
@@ -111,6 +103,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         let rules = Rules::read(values, link, Limit::Packets(u64::MAX));
         rules.map_or(f64::NAN, |rules| probability(&rules.curve, average))
     }),
+    ..AqmSpec::named("fred", "FRED", "flow-aware RED", 1997)
 };
 
 /// A flow that has packets in the buffer.
@@ -291,10 +284,7 @@ impl Policy for Fred {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::random::Generator;
-    use crate::{Discipline, Ecn};
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

@@ -48,15 +48,9 @@ const COMMON: [Param; SHARED] =
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "gentle_red",
-    title: "Gentle RED",
-    family: "RED and its curves",
-    year: 2000,
     summary: "RED whose drop probability rises to 1 at twice max_th instead of jumping at max_th",
     source: "Floyd: Recommendation on using the gentle variant of RED, 2000",
-    file: include_str!("gentle_red.rs"),
     params: &[&COMMON],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {
@@ -66,6 +60,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
+    ..AqmSpec::named("gentle_red", "Gentle RED", "RED and its curves", 2000)
 };
 
 fn read(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamError> {
@@ -84,11 +79,9 @@ crate::early_detection_policy!(GentleRed);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::{Fate, Gate};
-    use crate::params::Value;
-    use crate::policy::{Limit, QueueView, Reason};
-    use crate::random::Generator;
-    use crate::{Packet, Time};
+    use crate::gate::Fate;
+    use crate::policy::QueueView;
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

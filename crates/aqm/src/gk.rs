@@ -44,7 +44,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, Unit, Values, Word};
 use crate::parts::capacity;
 use crate::parts::measure::{self, Measure};
@@ -87,19 +86,11 @@ const PARAMS: [Param; 5] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "gk",
-    title: "GK",
-    family: "load and queue control",
-    year: 1999,
     summary: "Virtual queue of Gibbens and Kelly: marks all that leaves from its overflow until it is empty",
     source: "Gibbens, Kelly: Resource pricing and the evolution of congestion control, Automatica 35(12), 1999",
-    file: include_str!("gk.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, link, limit| Ok(Built::Policy(Box::new(read(values, link, limit)))),
-    curve: None,
+    ..AqmSpec::named("gk", "GK", "load and queue control", 1999)
 };
 
 fn read(values: &Values, link: &Link, limit: Limit) -> Gk {
@@ -202,11 +193,7 @@ impl Policy for Gk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::{Discipline, Ecn};
+    use crate::prelude::*;
 
     /// 1000 packets of 1000 B a second; the virtual queue has 950.
     const LINK: Link = Link { rate_bps: 8e6, delay_s: 0.01 };

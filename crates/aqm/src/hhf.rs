@@ -79,22 +79,16 @@ const PARAMS: [Param; 6] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "hhf",
-    title: "HHF",
-    family: "several queues",
-    year: 2013,
     summary: "Two FIFOs, one for the flows that a multi-stage filter finds to send most, which are also dropped first",
     source: "Lam, Dukkipati: Linux net/sched/sch_hhf.c, 2013; Estan, Varghese: New directions in traffic measurement, SIGCOMM 2002",
-    file: include_str!("hhf.rs"),
     params: &[&PARAMS],
     linux: true,
     limit: DefaultLimit::Packets { packets: 1000, source: "Linux sch_hhf" },
-    check: &|_, _| Ok(()),
     build: &|values, _, limit| {
         let settings = Settings::read(values);
         Ok(Built::Discipline(Box::new(move |_, random| Box::new(Classful::new(Hhf::new(settings, limit, random))))))
     },
-    curve: None,
+    ..AqmSpec::named("hhf", "HHF", "several queues", 2013)
 };
 
 /// The parameters.

@@ -54,15 +54,9 @@ const OWN: [Param; 1] = [Param::real("epsilon", Unit::None, Kind::above(0.0, 1e6
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "hred",
-    title: "HRED",
-    family: "RED and its curves",
-    year: 2004,
     summary: "Hyperbola RED: drop probability flat below a reference queue and steep at it",
     source: "Hu, Kshemkalyani: HRED, a simple and efficient active queue management algorithm, ICCCN 2004",
-    file: include_str!("hred.rs"),
     params: &[&COMMON, &OWN],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {
@@ -72,6 +66,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
+    ..AqmSpec::named("hred", "HRED", "RED and its curves", 2004)
 };
 
 /// HRED's curve.

@@ -42,7 +42,9 @@ macro_rules! disciplines {
         $(pub mod $name;)*
         pub(crate) const DISCIPLINES: &[&catalogue::AqmSpec] = &[$(&{
             // Only the text that people read goes into programs.
-            const TEXT: [u8; catalogue::opening($name::SPEC.file)] = catalogue::copied($name::SPEC.file);
+            const FILE: &str = include_str!(concat!(stringify!($name), ".rs"));
+            const TEXT: [u8; catalogue::opening(FILE)] = catalogue::copied(FILE);
+            assert!(!$name::SPEC.summary.is_empty() && !$name::SPEC.source.is_empty());
             catalogue::AqmSpec { file: catalogue::text(&TEXT), ..$name::SPEC }
         }),*];
     };
@@ -112,6 +114,18 @@ disciplines! {
     // Classes.
     wred,
     rio,
+}
+
+/// What builds a queue and sends packets through it.
+pub mod prelude {
+    pub use crate::catalogue::{self, Link};
+    pub use crate::discipline::{Discipline, Fifo};
+    pub use crate::gate::Gate;
+    pub use crate::packet::{Ecn, Packet};
+    pub use crate::params::{Value, Values};
+    pub use crate::policy::{Limit, Reason};
+    pub use crate::random::Generator;
+    pub use crate::time::Time;
 }
 
 pub use catalogue::Link;

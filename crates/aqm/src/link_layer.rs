@@ -180,11 +180,8 @@ impl Discipline for Counting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::{self, AqmSpec, Link};
-    use crate::params::{Value, Values};
-    use crate::policy::Limit;
-    use crate::random::Generator;
-    use crate::Ecn;
+    use crate::catalogue::AqmSpec;
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
     const ETHERNET: i32 = 14;

@@ -94,13 +94,8 @@ const OWN: [Param; 8] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "linux_ared",
-    title: "Linux adaptive RED",
-    family: "adaptive RED",
-    year: 2012,
     summary: "RED as Linux has it, with max_p adapted every 0.5 s (tc's adaptive)",
     source: "Linux net/sched/sch_red.c, include/net/red.h (red_adaptative_algo); iproute2 tc/tc_red.c",
-    file: include_str!("linux_ared.rs"),
     params: &[&OWN, &linux::TC],
     linux: true,
     limit: DefaultLimit::RED,
@@ -109,6 +104,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |red| probability(red.core.curve(), red.core.settings().in_unit(average)))
     }),
+    ..AqmSpec::named("linux_ared", "Linux adaptive RED", "adaptive RED", 2012)
 };
 
 /// One as the kernel writes probabilities.
@@ -207,11 +203,8 @@ crate::early_detection_policy!(LinuxAred, {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::policy::{Limit, Policy as _, Reason};
-    use crate::random::Generator;
-    use crate::{Discipline as _, Ecn};
+    use crate::policy::Policy as _;
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
 

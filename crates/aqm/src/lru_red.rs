@@ -100,21 +100,16 @@ const OWN: [Param; 7] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "lru_red",
-    title: "LRU-RED",
-    family: "flow-aware RED",
-    year: 2001,
     summary: "RED with a higher probability for flows that stay in a small cache of recent ones",
     source: "Smitha, Reddy: LRU-RED, GLOBECOM 2001",
-    file: include_str!("lru_red.rs"),
     params: &[&COMMON, &GENTLE, &OWN],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| red::read(values, &COMMON, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(LruRed::new(values, link)?))),
     curve: Some(&|values, link, average| {
         red::read(values, &COMMON, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
+    ..AqmSpec::named("lru_red", "LRU-RED", "flow-aware RED", 2001)
 };
 
 /// RED's line, `factor` times as high, at most 1.
@@ -238,10 +233,7 @@ impl Policy for LruRed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::policy::Reason;
-    use crate::random::Generator;
-    use crate::Time;
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

@@ -67,15 +67,9 @@ const OWN: [Param; 1] = [Param::flag("upper", true).says(
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "mred",
-    title: "MRED",
-    family: "RED and its curves",
-    year: 2004,
     summary: "Modified RED: no drop while the queue of the moment is short, more when it is long",
     source: "Feng, Agarwal, Jayaraman, Siew: Modified RED gateways under bursty traffic, IEEE Comm. Letters 8(5), 2004",
-    file: include_str!("mred.rs"),
     params: &[&COMMON, &OWN],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {
@@ -87,6 +81,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
+    ..AqmSpec::named("mred", "MRED", "RED and its curves", 2004)
 };
 
 fn read(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamError> {
@@ -126,10 +121,7 @@ crate::early_detection_policy!(Mred, {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::policy::{Limit, Reason};
-    use crate::random::Generator;
-    use crate::Time;
+    use crate::prelude::*;
 
     /// A policy whose average is pinned near `average` packets (the weight is tiny); its numbers hit at any p_b.
     fn pinned(average: u64, more: &[(&'static str, Value)]) -> impl FnMut(u64) -> Verdict {

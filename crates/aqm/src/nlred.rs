@@ -42,15 +42,9 @@ const COMMON: [Param; SHARED] = params(Defaults {
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "nlred",
-    title: "NLRED",
-    family: "RED and its curves",
-    year: 2006,
     summary: "Nonlinear RED: drop probability quadratic in the averaged queue",
     source: "Zhou, Yeung, Li: Nonlinear RED, Computer Networks 50, 2006",
-    file: include_str!("nlred.rs"),
     params: &[&COMMON],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {
@@ -60,6 +54,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
+    ..AqmSpec::named("nlred", "NLRED", "RED and its curves", 2006)
 };
 
 /// The quadratic curve.
@@ -87,14 +82,8 @@ crate::early_detection_policy!(Nlred);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::Value;
     use crate::parts::curve::Curve as _;
-    use crate::policy::Limit;
-    use crate::random::Generator;
-    use crate::{Discipline, Packet, Time};
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

@@ -81,15 +81,9 @@ const GENTLE: [Param; 2] = gentle_params(false, "the abstract says that RED is c
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "pd_red",
-    title: "PD-RED",
-    family: "adaptive RED",
-    year: 2003,
     summary: "RED whose max_p a proportional-derivative controller moves to hold the average at a target",
     source: "Sun, Ko, Chen, Chan, Zukerman: PD-RED, to improve the performance of RED, IEEE Comm. Letters 7(8), 2003",
-    file: include_str!("pd_red.rs"),
     params: &[&COMMON, &OWN, &GENTLE],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link, Limit::Packets(1)).map(|_| ()),
     build: &|values, link, limit| Ok(Built::Policy(Box::new(read(values, link, limit)?))),
@@ -97,6 +91,7 @@ pub const SPEC: AqmSpec = AqmSpec {
         read(values, link, Limit::Packets(1))
             .map_or(f64::NAN, |red| probability(red.core.curve(), red.core.settings().in_unit(average)))
     }),
+    ..AqmSpec::named("pd_red", "PD-RED", "adaptive RED", 2003)
 };
 
 fn read(values: &Values, link: &Link, limit: Limit) -> Result<PdRed, ParamError> {

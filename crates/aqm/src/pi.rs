@@ -57,7 +57,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::controller::Sampled;
 use crate::parts::measure;
@@ -97,19 +96,12 @@ const PARAMS: [Param; 9] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "pi",
-    title: "PI",
-    family: "load and queue control",
-    year: 2001,
     summary: "A proportional-integral controller, or PID with kd, holds the queue at a reference",
     source: "Hollot, Misra, Towsley, Gong: On designing improved controllers for AQM routers, INFOCOM 2001",
-    file: include_str!("pi.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
     check: &|values, _| read(values).map(|_| ()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(read(values)?))),
-    curve: None,
+    ..AqmSpec::named("pi", "PI", "load and queue control", 2001)
 };
 
 fn read(values: &Values) -> Result<Sampled, ParamError> {
@@ -128,10 +120,8 @@ fn read(values: &Values) -> Result<Sampled, ParamError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::Link;
-    use crate::policy::{Context, Limit, Policy as _, QueueView, Reason, Room, Verdict};
-    use crate::random::Generator;
-    use crate::{Packet, Time};
+    use crate::policy::{Context, Policy as _, QueueView, Room, Verdict};
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

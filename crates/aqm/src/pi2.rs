@@ -124,20 +124,14 @@ const PARAMS: [Param; 9] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "pi2",
-    title: "PI2",
-    family: "sojourn time",
-    year: 2016,
     summary: "PIE without its table of gains: squared probability for classic, linear for scalable senders",
     source:
         "De Schepper, Bondarenko, Tsang, Briscoe: PI2: A linearized AQM for both classic and scalable TCP, CoNEXT 2016",
-    file: include_str!("pi2.rs"),
     params: &[&PARAMS],
     linux: true,
     limit: DefaultLimit::Packets { packets: 1000, source: "sch_pi2.c" },
-    check: &|_, _| Ok(()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(Pi2::new(values)))),
-    curve: None,
+    ..AqmSpec::named("pi2", "PI2", "sojourn time", 2016)
 };
 
 /// When the module's timer runs first (`pi2_init`), s.
@@ -330,12 +324,7 @@ impl Policy for Pi2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::params::Value;
-    use crate::policy::Limit;
-    use crate::random::Generator;
-    use crate::Discipline;
+    use crate::prelude::*;
 
     const TIMESTAMP: (&str, Value) = ("latency", Value::Choice("timestamp"));
 

@@ -92,19 +92,12 @@ const OWN: [Param; 1] = [Param::word("dialect", Dialect::WORDS, "rfc").says(
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "pie",
-    title: "PIE",
-    family: "sojourn time",
-    year: 2013,
     summary: "Drops arrivals with a probability that holds the queueing delay at a reference",
     source: "Pan, Natarajan, Baker, White: Proportional Integral Controller Enhanced, RFC 8033, 2017",
-    file: include_str!("pie.rs"),
     params: &[&OWN, &PARAMS],
-    linux: false,
     limit: DefaultLimit::Packets { packets: 1000, source: "Linux sch_pie" },
-    check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(Pie::new(values, limit)))),
-    curve: None,
+    ..AqmSpec::named("pie", "PIE", "sojourn time", 2013)
 };
 
 /// The policy.
@@ -173,9 +166,7 @@ impl Policy for Pie {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::{policy::Reason, Ecn};
+    use crate::prelude::*;
 
     /// A PIE that is shown delays, updates and arrivals by hand.
     struct Bench {

@@ -36,7 +36,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::params::{words, Param, ParamError, Values, Word};
 use crate::parts::class_fifos::{ClassFifos, End};
 use crate::parts::class_weights::{class_of, CLASSES};
@@ -89,22 +88,15 @@ const PARAMS: [Param; 3] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "prio",
-    title: "Strict priority",
-    family: "several queues",
-    year: 1988,
     summary: "A FIFO for each class, the first that has packets is served",
     source: "Linux net/sched: sch_prio.c, pfifo_fast of sch_generic.c, sch_skbprio.c; Prue, Postel: RFC 1046, 1988",
-    file: include_str!("prio.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
     check: &|values, _| Prio::new(values, Limit::Packets(1)).map(|_| ()),
     build: &|values, _, limit| {
         let prio = Classful::new(Prio::new(values, limit)?);
         Ok(Built::Discipline(Box::new(|_, _| Box::new(prio))))
     },
-    curve: None,
+    ..AqmSpec::named("prio", "Strict priority", "several queues", 1988)
 };
 
 /// The classes and their order.

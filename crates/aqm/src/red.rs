@@ -64,15 +64,9 @@ pub(crate) const GENTLE: [Param; 1] = [Param::flag("gentle", false).says(
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "red",
-    title: "RED",
-    family: "RED and its curves",
-    year: 1993,
     summary: "Random early detection: drop probability linear in the averaged queue",
     source: "Floyd, Jacobson: Random early detection gateways for congestion avoidance, ToN 1(4), 1993",
-    file: include_str!("red.rs"),
     params: &[&COMMON, &GENTLE, &TC],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, &COMMON, link).map(|_| ()),
     build: &|values, link, _| {
@@ -82,6 +76,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: Some(&|values, link, average| {
         read(values, &COMMON, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
+    ..AqmSpec::named("red", "RED", "RED and its curves", 1993)
 };
 
 /// RED's settings and curve; `common` are the shared parameters, with the discipline's own defaults.

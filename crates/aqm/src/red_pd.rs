@@ -75,15 +75,9 @@ use parameters::{Rules, COMMON, COUNT_MARKS, OWN};
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "red_pd",
-    title: "RED-PD",
-    family: "flow-aware RED",
-    year: 2001,
     summary: "RED with preferential dropping: flows that lose packets again and again are thinned out before RED",
     source: "Mahajan, Floyd, Wetherall: Controlling high-bandwidth flows at the congested router, ICNP 2001",
-    file: include_str!("red_pd.rs"),
     params: &[&COMMON, &GENTLE, &OWN, &COUNT_MARKS],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| {
         red::read(values, &COMMON, link)?;
@@ -93,6 +87,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: Some(&|values, link, average| {
         red::read(values, &COMMON, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
+    ..AqmSpec::named("red_pd", "RED-PD", "flow-aware RED", 2001)
 };
 
 /// Epochs that must pass after a change before a flow's probability rises, or starts.

@@ -51,7 +51,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::independent;
 use crate::parts::measure::{self, Measure};
@@ -109,19 +108,12 @@ const PARAMS: [Param; 10] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "rem",
-    title: "REM",
-    family: "load and queue control",
-    year: 2001,
     summary: "Random exponential marking: a price from load and queue, and a probability exponential in it",
     source: "Athuraliya, Low, Li, Yin: REM: active queue management, IEEE Network 15(3), 2001",
-    file: include_str!("rem.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),
-    curve: None,
+    ..AqmSpec::named("rem", "REM", "load and queue control", 2001)
 };
 
 fn read(values: &Values, link: &Link) -> Result<Rem, ParamError> {
@@ -279,8 +271,7 @@ impl Policy for Rem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Reason;
-    use crate::random::Generator;
+    use crate::prelude::*;
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::Arc;
 

@@ -97,20 +97,14 @@ const OWN: [Param; 2] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "rio",
-    title: "RIO",
-    family: "classes",
-    year: 1998,
     summary: "RED with In and Out: packets outside their contract are tested with the whole queue, and dropped first",
     source:
         "Clark, Fang: Explicit allocation of best-effort packet delivery service, ToN 6(4), 1998; ns-2.35 queue/rio.cc",
-    file: include_str!("rio.rs"),
     params: &[&IN, &OUT, SHOWN, &OWN],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| half(values, &IN, link).and(half(values, &OUT, link)).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(Rio::new(values, link)?))),
-    curve: None,
+    ..AqmSpec::named("rio", "RIO", "classes", 1998)
 };
 
 /// The RED of one kind.
@@ -240,11 +234,7 @@ impl Policy for Rio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::policy::Reason;
-    use crate::random::Generator;
-    use crate::Discipline;
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

@@ -65,7 +65,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, Unit, Values, Word};
 use crate::parts::hash;
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
@@ -134,19 +133,11 @@ const PARAMS: [Param; 12] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "sfb",
-    title: "SFB",
-    family: "flow-aware RED",
-    year: 2001,
     summary: "Stochastic Fair BLUE: a BLUE probability per bin of a Bloom filter finds unresponsive flows",
     source: "Feng, Kandlur, Saha, Shin: Stochastic Fair Blue, INFOCOM 2001; Linux net/sched/sch_sfb.c",
-    file: include_str!("sfb.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(Sfb::new(values)))),
-    curve: None,
+    ..AqmSpec::named("sfb", "SFB", "flow-aware RED", 2001)
 };
 
 /// A bin of the Bloom filter.

@@ -69,15 +69,9 @@ use parameters::{Dialect, PARAMS};
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "sfq",
-    title: "SFQ",
-    family: "several queues",
-    year: 1990,
     summary: "Stochastic fairness queueing: hashed flows in turn, drops from the longest",
     source: "McKenney: Stochastic fairness queueing, INFOCOM 1990; Linux net/sched/sch_sfq.c; ns-2.35 queue/sfq.cc",
-    file: include_str!("sfq.rs"),
     params: &[&PARAMS],
-    linux: false,
     limit: DefaultLimit::Rule {
         rule: "127 packets; ns2: 40",
         source: "Linux sch_sfq; ns-2.35 (maxqueue_)",
@@ -96,7 +90,7 @@ pub const SPEC: AqmSpec = AqmSpec {
             }
         })))
     },
-    curve: None,
+    ..AqmSpec::named("sfq", "SFQ", "several queues", 1990)
 };
 
 /// The parameters after checking, those of one dialect.

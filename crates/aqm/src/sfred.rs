@@ -89,15 +89,9 @@ use parameters::{
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "sfred",
-    title: "SFRED",
-    family: "flow-aware RED",
-    year: 2006,
     summary: "Scalable fair RED: a list of the most recently seen flows separates fast, unresponsive and slow ones",
     source: "Lin, Zhou, Wang, Su: Scalable fair random early detection, WiCOM 2006; Wang, Lin, Zhou, Xie, Li, IJCNS 2(1), 2009",
-    file: include_str!("sfred.rs"),
     params: &[&COMMON, &GENTLE, &OWN, &COUNT_MARKS],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| Rules::read(values, link).map(|_| ()),
     build: &|values, link, _| {
@@ -107,6 +101,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: Some(&|values, link, average| {
         Rules::read(values, link).map_or(f64::NAN, |(rules, curve)| probability(&curve, rules.set.in_unit(average)))
     }),
+    ..AqmSpec::named("sfred", "SFRED", "flow-aware RED", 2006)
 };
 
 /// What a flow is taken for at one arrival.

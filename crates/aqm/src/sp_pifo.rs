@@ -55,7 +55,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::params::{words, Param, Unit, Values, Word};
 use crate::parts::class_fifos::{ClassFifos, End};
 use crate::parts::classful::{Classful, Schedule};
@@ -85,22 +84,14 @@ const PARAMS: [Param; 3] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "sp_pifo",
-    title: "SP-PIFO",
-    family: "several queues",
-    year: 2020,
     summary: "A sorted queue approximated by FIFOs of strict priority whose bounds follow the ranks",
     source: "Gran Alcoz, Dietmueller, Vanbever: SP-PIFO: Approximating push-in first-out behaviors, NSDI 2020",
-    file: include_str!("sp_pifo.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, _, limit| {
         let pifo = Classful::new(SpPifo::new(values, limit));
         Ok(Built::Discipline(Box::new(|_, _| Box::new(pifo))))
     },
-    curve: None,
+    ..AqmSpec::named("sp_pifo", "SP-PIFO", "several queues", 2020)
 };
 
 /// The FIFOs, from the one that is served first to the one that is served last.

@@ -47,7 +47,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::early_detection::hit;
 use crate::params::{words, Kind, Param, Unit, Values, Word};
 use crate::policy::{Context, Limit, Policy, QueueView, Reason, Verdict};
@@ -86,19 +85,11 @@ const OWN: [Param; 6] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "sred",
-    title: "SRED",
-    family: "flow-aware RED",
-    year: 1999,
     summary: "Stabilized RED: drop probability from the buffer and an estimate of the number of flows",
     source: "Ott, Lakshman, Wong: SRED: stabilized RED, INFOCOM 1999",
-    file: include_str!("sred.rs"),
     params: &[&OWN],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, _, limit| Ok(Built::Policy(Box::new(Sred::new(values, limit)))),
-    curve: None,
+    ..AqmSpec::named("sred", "SRED", "flow-aware RED", 1999)
 };
 
 /// The policy.
@@ -215,9 +206,7 @@ impl Policy for Sred {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::random::Generator;
-    use crate::Time;
+    use crate::prelude::*;
 
     fn sred(pairs: &[(&'static str, Value)], limit: Limit) -> Sred {
         let mut values = Values::new();

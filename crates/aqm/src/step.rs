@@ -45,7 +45,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::Packet;
@@ -102,19 +101,11 @@ const PARAMS: [Param; 5] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "step",
-    title: "Step marking",
-    family: "sojourn time",
-    year: 2010,
     summary: "Marks everything above one threshold (DCTCP, L4S)",
     source: "Alizadeh et al.: Data center TCP (DCTCP), SIGCOMM 2010; RFC 8257",
-    file: include_str!("step.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, _, _| Ok(Built::Policy(Box::new(Step::new(values)))),
-    curve: None,
+    ..AqmSpec::named("step", "Step marking", "sojourn time", 2010)
 };
 
 /// The threshold, and what is compared with it.
@@ -195,11 +186,7 @@ impl Policy for Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::discipline::Fifo;
-    use crate::gate::Gate;
-    use crate::policy::Limit;
-    use crate::random::Generator;
-    use crate::{Discipline, Ecn, Time};
+    use crate::prelude::*;
 
     fn queue(pairs: &[(&'static str, Value)], limit: u64) -> Fifo {
         let values = Values::of(pairs);

@@ -62,15 +62,9 @@ const OWN: [Param; 1] = [Param::word("reading", Reading::WORDS, "corrected").say
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "tred",
-    title: "TRED",
-    family: "RED and its curves",
-    year: 2015,
     summary: "Three-section RED: gentler than RED at light load, firmer at high load",
     source: "Feng, Huang, Xu, Chang, IEEE Systems Journal, 2015; Keerthi: Three-section random early detection (TRED)",
-    file: include_str!("tred.rs"),
     params: &[&COMMON, &OWN],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| {
@@ -80,6 +74,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     curve: Some(&|values, link, average| {
         read(values, link).map_or(f64::NAN, |(set, curve)| probability(&curve, set.in_unit(average)))
     }),
+    ..AqmSpec::named("tred", "TRED", "RED and its curves", 2015)
 };
 
 /// TRED's three sections.

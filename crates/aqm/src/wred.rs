@@ -143,19 +143,13 @@ const COMMON: [Param; 3] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "wred",
-    title: "WRED",
-    family: "classes",
-    year: 1998,
     summary: "Weighted RED: one average, and thresholds of its own for each precedence",
     source: "Cisco Systems: Weighted random early detection on the Cisco 12000 series router",
-    file: include_str!("wred.rs"),
     params: &[&COMMON, &PRECEDENCES, &WEIGHTS],
-    linux: false,
     limit: DefaultLimit::RED,
     check: &|values, link| Rules::read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(Wred::new(&Rules::read(values, link)?)))),
-    curve: None,
+    ..AqmSpec::named("wred", "WRED", "classes", 1998)
 };
 
 /// The curve of one precedence.
@@ -305,8 +299,7 @@ impl Policy for Wred {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Generator;
-    use crate::Time;
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

@@ -38,7 +38,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built};
-use crate::default_limit::DefaultLimit;
 use crate::params::{words, Param, Unit, Values, Word};
 use crate::parts::class_fifos::End;
 use crate::parts::class_weights::{self, class_of, CLASSES};
@@ -88,22 +87,14 @@ const PARAMS: [Param; 3] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "wrr",
-    title: "WRR",
-    family: "several queues",
-    year: 1991,
     summary: "Weighted round robin over the packets' classes",
     source: "Katevenis, Sidiropoulos, Courcoubetis: Weighted round-robin cell multiplexing, JSAC 9(8), 1991",
-    file: include_str!("wrr.rs"),
     params: &[&WEIGHTS, &PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
-    check: &|_, _| Ok(()),
     build: &|values, _, limit| {
         let wrr = Classful::new(wrr(values, limit));
         Ok(Built::Discipline(Box::new(|_, _| Box::new(wrr))))
     },
-    curve: None,
+    ..AqmSpec::named("wrr", "WRR", "several queues", 1991)
 };
 
 /// WRR: a round over classes.
@@ -135,9 +126,8 @@ impl Place for ByClass {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
     use crate::parts::classful::Schedule as _;
-    use crate::Time;
+    use crate::prelude::*;
 
     fn built(pairs: &[(&'static str, Value)], limit: Limit) -> Wrr {
         let values = Values::of(pairs);

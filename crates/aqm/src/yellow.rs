@@ -52,7 +52,6 @@
 //! ```
 
 use crate::catalogue::{AqmSpec, Built, Link};
-use crate::default_limit::DefaultLimit;
 use crate::params::{words, Kind, Param, ParamError, Unit, Value, Values, Word};
 use crate::parts::independent;
 use crate::parts::measure::{self, Measure};
@@ -93,19 +92,12 @@ const PARAMS: [Param; 11] = [
 
 /// The declaration.
 pub const SPEC: AqmSpec = AqmSpec {
-    name: "yellow",
-    title: "YELLOW",
-    family: "load and queue control",
-    year: 2005,
     summary: "A probability from the load against a capacity that the queue makes smaller",
     source: "Long, Zhao, Guan, Yang: The Yellow active queue management algorithm, Computer Networks 47(4), 2005",
-    file: include_str!("yellow.rs"),
     params: &[&PARAMS],
-    linux: false,
-    limit: DefaultLimit::DEVICE,
     check: &|values, link| read(values, link).map(|_| ()),
     build: &|values, link, _| Ok(Built::Policy(Box::new(read(values, link)?))),
-    curve: None,
+    ..AqmSpec::named("yellow", "YELLOW", "load and queue control", 2005)
 };
 
 /// The least load factor.
@@ -229,8 +221,7 @@ impl Policy for Yellow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Reason;
-    use crate::random::Generator;
+    use crate::prelude::*;
 
     /// 1250 packets of 1000 B a second, 12.5 in 10 ms.
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };

@@ -1,8 +1,6 @@
 //! The pages in `docs/algorithms` say what is true: the tests they name exist, their tables are computed.
 
-use earlydrop_aqm::catalogue;
-use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::Link;
+use earlydrop_aqm::prelude::*;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {

@@ -1,11 +1,9 @@
 //! Every parameter at the ends of its range, at links of every rate, with pauses of weeks: no call loops for long. A
 //! call that does shows as a test that does not end.
 
-use earlydrop_aqm::catalogue::{self, AqmSpec, Link};
-use earlydrop_aqm::params::{Kind, Param, Value, Values};
-use earlydrop_aqm::policy::Limit;
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Packet, Time};
+use earlydrop_aqm::catalogue::AqmSpec;
+use earlydrop_aqm::params::{Kind, Param};
+use earlydrop_aqm::prelude::*;
 
 const RATES_BPS: [f64; 2] = [1e15, 8.0];
 const PAUSES_S: [f64; 4] = [1e-6, 1e-3, 1.0, 1e6];

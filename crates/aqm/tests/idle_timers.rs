@@ -3,11 +3,7 @@
 mod common;
 
 use common::OpenLoop;
-use earlydrop_aqm::catalogue;
-use earlydrop_aqm::params::Values;
-use earlydrop_aqm::policy::Limit;
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Link, Packet, Time};
+use earlydrop_aqm::prelude::*;
 
 const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };
 

@@ -3,11 +3,9 @@
 mod common;
 
 use common::{gauge, queue, values};
-use earlydrop_aqm::catalogue::{self, AqmSpec, Built};
-use earlydrop_aqm::params::{Kind, Param, Value, Values};
-use earlydrop_aqm::policy::{Limit, Reason};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Ecn, Link, Packet, Time};
+use earlydrop_aqm::catalogue::{AqmSpec, Built};
+use earlydrop_aqm::params::{Kind, Param};
+use earlydrop_aqm::prelude::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::collections::BTreeMap;

@@ -8,17 +8,13 @@
 mod common;
 
 use common::OpenLoop;
-use earlydrop_aqm::catalogue::{self, Link};
-use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::early_detection::average::Average;
 use earlydrop_aqm::early_detection::{Settings, Spacing};
-use earlydrop_aqm::gate::Gate;
-use earlydrop_aqm::params::{Param, Value, Values};
+use earlydrop_aqm::params::Param;
 use earlydrop_aqm::parts::curve::{Curve, Linear};
 use earlydrop_aqm::parts::pick;
-use earlydrop_aqm::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Room, Verdict};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Ecn, Packet, Time};
+use earlydrop_aqm::policy::{Context, Needs, Policy, QueueView, Room, Verdict};
+use earlydrop_aqm::prelude::*;
 
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
 

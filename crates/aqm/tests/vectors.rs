@@ -4,12 +4,8 @@
 mod common;
 
 use common::{gauge, queue, values};
-use earlydrop_aqm::catalogue;
 use earlydrop_aqm::early_detection::{average::Average, linux, ns2::decay_repeatedly};
-use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::policy::{Limit, Reason};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Ecn, Link, Packet, Time};
+use earlydrop_aqm::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 

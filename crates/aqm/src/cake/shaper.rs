@@ -62,8 +62,7 @@ impl Shaper {
 mod tests {
     use super::super::tins;
     use super::*;
-    use crate::params::Values;
-    use crate::policy::Limit;
+    use crate::prelude::*;
 
     fn settings(framing: Framing) -> Settings {
         Settings { framing, ..Settings::read(&Values::new(), Limit::Packets(100)).unwrap() }

@@ -1,11 +1,8 @@
 //! Boundary tests of CAKE.
 
-use crate::catalogue::{self, Link};
 use crate::header::TcpHeader;
-use crate::params::{Value, Values};
-use crate::policy::{Limit, Reason};
-use crate::random::Generator;
-use crate::{Discipline, Ecn, Header, Packet, Time};
+use crate::prelude::*;
+use crate::Header;
 
 const LINK: Link = Link { rate_bps: 1e9, delay_s: 0.0 };
 

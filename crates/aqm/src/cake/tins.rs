@@ -128,8 +128,7 @@ pub(super) fn shares(set: &Settings, rate: u64) -> Vec<Share> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Values;
-    use crate::policy::Limit;
+    use crate::prelude::*;
 
     fn named(diffserv: Diffserv, dscp: u8) -> u8 {
         tin_of_dscp(diffserv)[usize::from(dscp)]

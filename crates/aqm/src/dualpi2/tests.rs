@@ -2,8 +2,7 @@
 
 use super::parameters::LEAST_TUPDATE;
 use super::*;
-use crate::params::{Value, Values};
-use crate::Ecn;
+use crate::prelude::*;
 
 const RFC: (&str, Value) = ("dialect", Value::Choice("rfc"));
 

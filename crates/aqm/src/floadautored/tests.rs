@@ -1,10 +1,6 @@
 use super::*;
 use crate::catalogue::find;
-use crate::discipline::Fifo;
-use crate::gate::Gate;
-use crate::policy::Reason;
-use crate::random::Generator;
-use crate::{Discipline, Time};
+use crate::prelude::*;
 
 const LINK: Link = Link { rate_bps: 8e6, delay_s: 0.01 };
 

@@ -129,9 +129,8 @@ impl Discipline for Conditioned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue;
     use crate::markers::find;
-    use crate::policy::Limit;
+    use crate::prelude::*;
 
     /// RIO with Out's thresholds far below In's, behind a bucket of two packets for each flow, or for both: packets of
     /// two flows that are admitted of eight each, all at once.

@@ -271,10 +271,8 @@ impl Discipline for Tbf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue;
     use crate::parents::find;
-    use crate::policy::Limit;
-    use crate::random::Generator;
+    use crate::prelude::*;
 
     const LINK: Link = Link { rate_bps: 100e6, delay_s: 0.0 };
 

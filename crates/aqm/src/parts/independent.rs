@@ -32,8 +32,7 @@ pub fn reason(p: f64) -> Reason {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Generator;
-    use crate::Time;
+    use crate::prelude::*;
 
     fn drawn(p: f64, u: f64) -> (Verdict, u32) {
         let draws = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));

@@ -59,10 +59,8 @@ fn charge_the_dead(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Reason;
-    use crate::random::Generator;
+    use crate::prelude::*;
     use crate::ring::Ring;
-    use crate::{Ecn, Time};
 
     fn charged(verdict: Verdict, ecn: Ecn, marks: bool) -> Vec<(u64, u32)> {
         let mut ring = Ring::new();

@@ -76,8 +76,7 @@ impl Selector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::Value;
-    use crate::Ecn;
+    use crate::prelude::*;
 
     fn read(value: i64, mask: i64, more: &[(&'static str, Value)]) -> Result<Selector, ParamError> {
         let mut values =

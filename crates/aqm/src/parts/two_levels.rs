@@ -74,10 +74,8 @@ impl TwoLevels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::Link;
     use crate::early_detection::{params, Defaults};
-    use crate::params::Value;
-    use crate::policy::Limit;
+    use crate::prelude::*;
 
     fn levels(raise: &'static str, unit: &'static str, limit: Limit) -> TwoLevels {
         let all = params(Defaults { min_th: 100.0, max_th: 200.0, max_p: 0.02, source: "" });

@@ -1,8 +1,7 @@
 //! RED-PD epoch by epoch: each rule at its boundary.
 
 use super::*;
-use crate::params::Value;
-use crate::random::Generator;
+use crate::prelude::*;
 
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 

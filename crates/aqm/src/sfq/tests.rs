@@ -1,12 +1,9 @@
 //! SFQ packet by packet, in both dialects.
 
 use super::*;
-use crate::params::Value;
 use crate::parts::classful::Schedule;
 use crate::parts::hash;
-use crate::policy::Limit;
-use crate::random::Generator;
-use crate::{Packet, Time};
+use crate::prelude::*;
 
 fn values(pairs: &[(&'static str, Value)]) -> Values {
     Values::of(pairs)

@@ -1,11 +1,8 @@
 //! SFRED packet by packet: each test and each alternative at its boundary.
 
 use super::*;
-use crate::catalogue::Link;
-use crate::params::{Value, Values};
-use crate::random::Generator;
+use crate::prelude::*;
 use crate::ring::Ring;
-use crate::{Ecn, Time};
 use Kinds::{Fast, Plain, Slow, Unresponsive};
 
 const LINK: Link = Link { rate_bps: 1.5e6, delay_s: 0.01 };

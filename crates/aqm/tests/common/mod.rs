@@ -2,13 +2,8 @@
 
 #![allow(dead_code)]
 
-use earlydrop_aqm::catalogue::{self, Built, Link};
-use earlydrop_aqm::discipline::Fifo;
-use earlydrop_aqm::gate::Gate;
-use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::policy::{Limit, Reason};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Packet, Time};
+use earlydrop_aqm::catalogue::Built;
+use earlydrop_aqm::prelude::*;
 
 /// Values from pairs.
 pub fn values(pairs: &[(&'static str, Value)]) -> Values {

@@ -2,8 +2,9 @@
 
 #![allow(dead_code)]
 
-use earlydrop_aqm::policy::Reason;
-use earlydrop_aqm::{Discipline, Ecn, Packet, Time};
+use earlydrop_aqm::prelude::*;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 /// Splitmix64 (Steele, Lea, Flood 2014): the scripts' own random numbers.
 pub struct Dice(pub u64);
@@ -164,7 +165,35 @@ pub fn difference(fast: &[Seen], slow: &[Seen]) -> Option<String> {
     Some(format!("entry {at}: the crate {}, the transcription {}", around(fast), around(slow)))
 }
 
-/// Runs `compare` on seeds until it finds a difference.
-pub fn caught(seeds: std::ops::Range<u64>, mut compare: impl FnMut(u64) -> Option<String>) -> bool {
-    seeds.into_iter().any(|seed| compare(seed).is_some())
+thread_local! {
+    static ASKED: RefCell<BTreeSet<&'static str>> = const { RefCell::new(BTreeSet::new()) };
+}
+
+/// Whether a transcription of which the rule `broken` is broken, or none, keeps `rule`.
+pub fn keeps(broken: &str, rule: &'static str) -> bool {
+    if broken.is_empty() {
+        ASKED.with_borrow_mut(|asked| asked.insert(rule));
+    }
+    broken != rule
+}
+
+/// The rules for which an unbroken transcription asks [`keeps`].
+pub fn rules(unbroken: impl FnOnce()) -> BTreeSet<&'static str> {
+    ASKED.take();
+    unbroken();
+    ASKED.take()
+}
+
+/// A transcription must agree with the crate on every seed, and with any one of its `count` rules broken differ on one.
+pub fn agrees_by_every_rule(
+    count: usize,
+    seeds: std::ops::Range<u64>,
+    mut compare: impl FnMut(u64, &str) -> Option<String>,
+) {
+    let rules = rules(|| seeds.clone().for_each(|seed| assert_eq!(compare(seed, ""), None, "seed {seed}")));
+    assert_eq!(rules.len(), count, "{rules:?}");
+    for rule in rules {
+        let shows = seeds.clone().any(|seed| compare(seed, rule).is_some());
+        assert!(shows, "nothing shows that this rule is broken: {rule}");
+    }
 }

@@ -8,11 +8,7 @@
 
 use crate::common::{gauge, queue, values, OpenLoop};
 use crate::script::Dice;
-use earlydrop_aqm::catalogue::Link;
-use earlydrop_aqm::params::Value;
-use earlydrop_aqm::policy::Limit;
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Packet};
+use earlydrop_aqm::prelude::*;
 
 const SIZE: u32 = 500;
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.001 };

@@ -8,10 +8,7 @@
 //! plain queue would give, from the flow's part of the queue, and from the law of another m.
 
 use crate::common::{gauge, queue, values, OpenLoop};
-use earlydrop_aqm::params::Value;
-use earlydrop_aqm::policy::{Limit, Reason};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Link, Packet};
+use earlydrop_aqm::prelude::*;
 
 /// 1000 packets/s of 1000 B.
 const LINK: Link = Link { rate_bps: 8e6, delay_s: 0.01 };

@@ -4,11 +4,7 @@
 
 use crate::common::{gauge, queue, values};
 use crate::script::Dice;
-use earlydrop_aqm::catalogue::{self, Link};
-use earlydrop_aqm::params::Value;
-use earlydrop_aqm::policy::{Limit, Reason};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Ecn, Packet, Time};
+use earlydrop_aqm::prelude::*;
 
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 const SIZE: u32 = 1000;

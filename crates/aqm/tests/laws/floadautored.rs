@@ -1,10 +1,7 @@
 //! What `docs/algorithms/floadautored.md` says of FLoadAutoRED's load stage, worked out by the discipline itself.
 
 use crate::common::{gauge, queue, values, OpenLoop};
-use earlydrop_aqm::params::Value;
-use earlydrop_aqm::policy::Limit;
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Link, Packet, Time};
+use earlydrop_aqm::prelude::*;
 
 /// 3750 packets/s of 500 B, where Delta/C = 0.003.
 const LINK: Link = Link { rate_bps: 15e6, delay_s: 0.01 };

@@ -1,10 +1,7 @@
 //! What flow-aware schemes promise: an estimate of the number of flows that is right, and more equal shares.
 
 use crate::common::{gauge, queue, values, OpenLoop};
-use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::policy::Limit;
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Link, Packet, Time};
+use earlydrop_aqm::prelude::*;
 use std::path::Path;
 
 const LINK: Link = Link { rate_bps: 1.5e6, delay_s: 0.01 };

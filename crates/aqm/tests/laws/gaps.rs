@@ -5,12 +5,11 @@
 //! ten thousand; the seed is fixed and passes. That the test can tell is tested too: the same gaps are held against
 //! every neighbouring law, and all must be rejected.
 
-use earlydrop_aqm::catalogue::{self, Link};
 use earlydrop_aqm::early_detection::{Settings, Spacing};
-use earlydrop_aqm::params::{Param, Value, Values};
+use earlydrop_aqm::params::Param;
 use earlydrop_aqm::parts::curve::Linear;
 use earlydrop_aqm::policy::Verdict;
-use earlydrop_aqm::random::Generator;
+use earlydrop_aqm::prelude::*;
 
 const GAPS: usize = 200_000;
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };

@@ -8,12 +8,10 @@
 //! The figures and how they were made: `validation/reference/README.md`.
 
 use crate::common::queue;
-use earlydrop_aqm::catalogue::{self, Link};
 use earlydrop_aqm::header::TcpHeader;
-use earlydrop_aqm::params::{Kind, Value, Values};
-use earlydrop_aqm::policy::Limit;
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Ecn, Header, Packet, Time};
+use earlydrop_aqm::params::Kind;
+use earlydrop_aqm::prelude::*;
+use earlydrop_aqm::Header;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;

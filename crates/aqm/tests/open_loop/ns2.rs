@@ -7,10 +7,7 @@
 //! ns-2 stores with all its digits lies in a closed loop, where `crates/sim/tests/ns2/events.rs` compares whole runs.
 
 use crate::common::{gauge, queue, OpenLoop};
-use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::policy::Limit;
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Link, Packet};
+use earlydrop_aqm::prelude::*;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};

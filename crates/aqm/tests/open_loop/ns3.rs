@@ -6,11 +6,7 @@
 //! The figures and how they were made: `validation/reference/README.md`.
 
 use crate::common::{queue, values};
-use earlydrop_aqm::catalogue::Link;
-use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::policy::Limit;
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Ecn, Packet, Time};
+use earlydrop_aqm::prelude::*;
 use std::io::Read;
 use std::path::Path;
 

@@ -8,10 +8,7 @@
 //! names, when holes are squeezed out, how several draws go together.
 
 use crate::common::{gauge, queue, values};
-use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::policy::{Limit, Reason};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Ecn, Link, Packet, Time};
+use earlydrop_aqm::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 

@@ -7,10 +7,7 @@
 //! the comparison must then fail.
 
 use crate::common::{queue, values};
-use earlydrop_aqm::params::Value;
-use earlydrop_aqm::policy::{Limit, Reason};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Ecn, Link, Packet, Time};
+use earlydrop_aqm::prelude::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

@@ -4,9 +4,7 @@
 use crate::common::values;
 use crate::script::Dice;
 use earlydrop_aqm::markers::{find, Colour};
-use earlydrop_aqm::params::Value;
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Packet, Time};
+use earlydrop_aqm::prelude::*;
 use Colour::{Green, Red, Yellow};
 
 const RULES: [(&str, &[&str]); 9] = [

@@ -11,10 +11,7 @@
 //! - A p_a whose denominator is used up is 1.
 
 use crate::common::{gauge, queue, OpenLoop};
-use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::policy::{Limit, Reason};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Link, Packet};
+use earlydrop_aqm::prelude::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

@@ -12,10 +12,7 @@
 //! equal often, and every p_b is an exact k/64 there.
 
 use crate::common::{gauge, queue, values, OpenLoop};
-use earlydrop_aqm::params::Value;
-use earlydrop_aqm::policy::{Limit, Reason};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Ecn, Link, Packet};
+use earlydrop_aqm::prelude::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

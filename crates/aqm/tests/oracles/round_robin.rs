@@ -5,10 +5,8 @@
 //! Every admission, drop and departure must agree. Then each rule is broken in turn, and they must disagree.
 
 use crate::common::{queue, values};
-use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::policy::Limit;
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Discipline, Link, Packet, Time};
+use crate::script::{keeps, rules};
+use earlydrop_aqm::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Seen {
@@ -36,26 +34,9 @@ struct Drr<'a> {
     tail: bool,
 }
 
-const DRR_RULES: [&str; 13] = [
-    "new comes last",
-    "deficit starts at 0",
-    "limit",
-    "longest",
-    "first of equals",
-    "end",
-    "idle in a drop",
-    "turn is kept",
-    "credit once a turn",
-    "deficit >=",
-    "pay",
-    "turn ends when it fails",
-    "empty loses its deficit",
-];
-
 impl Drr<'_> {
-    fn is(&self, rule: &str) -> bool {
-        assert!(DRR_RULES.contains(&rule), "{rule} is not listed");
-        self.broken == rule
+    fn is(&self, rule: &'static str) -> bool {
+        !keeps(self.broken, rule)
     }
 
     fn bytes(&self, bucket: usize) -> u32 {
@@ -107,7 +88,7 @@ impl Oracle for Drr<'_> {
                 }
             }
             let queue = &mut self.buckets[longest];
-            let at = if self.tail != (self.broken == "end") { queue.len() - 1 } else { 0 };
+            let at = if self.tail == keeps(self.broken, "end") { queue.len() - 1 } else { 0 };
             dropped.push(queue.remove(at).tag);
             if self.buckets[longest].is_empty() {
                 if self.is("idle in a drop") && self.active[0] == longest && self.active.len() > 1 {
@@ -166,13 +147,9 @@ struct Ns2Sfq<'a> {
     limit: usize,
 }
 
-const NS2_SFQ_RULES: [&str; 6] =
-    ["half of what is left", "scarce", "share", "new comes last", "one packet a turn", "left"];
-
 impl Ns2Sfq<'_> {
-    fn is(&self, rule: &str) -> bool {
-        assert!(NS2_SFQ_RULES.contains(&rule), "{rule} is not listed");
-        self.broken == rule
+    fn is(&self, rule: &'static str) -> bool {
+        !keeps(self.broken, rule)
     }
 }
 
@@ -239,28 +216,9 @@ struct LinuxSfq<'a> {
     due: f64,
 }
 
-const LINUX_SFQ_RULES: [&str; 15] = [
-    "free slots",
-    "depth",
-    "head at depth",
-    "new comes last",
-    "allot starts",
-    "limit",
-    "longest",
-    "latest of equals",
-    "head or tail",
-    "allot <= 0",
-    "allot adds",
-    "pays",
-    "rounded up",
-    "rehash by slot",
-    "perturb",
-];
-
 impl LinuxSfq<'_> {
-    fn is(&self, rule: &str) -> bool {
-        assert!(LINUX_SFQ_RULES.contains(&rule), "{rule} is not listed");
-        self.broken == rule
+    fn is(&self, rule: &'static str) -> bool {
+        !keeps(self.broken, rule)
     }
 
     /// `sfq_unlink` and `sfq_link`.
@@ -350,7 +308,7 @@ impl Oracle for LinuxSfq<'_> {
                     Some(length) => self.dep[length][0],
                     None => unreachable!("packets wait"),
                 };
-                dropped.push(self.remove(longest, self.headdrop != (self.broken == "head or tail")).tag);
+                dropped.push(self.remove(longest, self.headdrop != self.is("head or tail")).tag);
             }
         }
         seen.extend(dropped.iter().map(|&tag| Seen::Dropped(tag)));
@@ -430,13 +388,16 @@ fn ours(aqm: &str, given: &Values, limit: Limit, seed: u64, flows: f64) -> Vec<S
 }
 
 /// Compares run by run, and finds a run in which each broken rule shows. `pair(run, rule)` gives both sides.
-fn agrees_and_sees_every_rule(rules: &[&str], runs: u64, pair: impl Fn(u64, &str) -> [Vec<Seen>; 2]) {
-    for i in 0..runs {
-        let [ours, oracle] = pair(i, "");
-        let at = (0..ours.len().max(oracle.len())).find(|&i| ours.get(i) != oracle.get(i));
-        assert_eq!(at.map(|at| (&ours[at], &oracle[at])), None, "run {i}, event {at:?}");
-        assert!(ours.iter().any(|seen| matches!(seen, Seen::Dropped(_))), "run {i} fills the queue");
-    }
+fn agrees_and_sees_every_rule(count: usize, runs: u64, pair: impl Fn(u64, &str) -> [Vec<Seen>; 2]) {
+    let rules = rules(|| {
+        for i in 0..runs {
+            let [ours, oracle] = pair(i, "");
+            let at = (0..ours.len().max(oracle.len())).find(|&i| ours.get(i) != oracle.get(i));
+            assert_eq!(at.map(|at| (&ours[at], &oracle[at])), None, "run {i}, event {at:?}");
+            assert!(ours.iter().any(|seen| matches!(seen, Seen::Dropped(_))), "run {i} fills the queue");
+        }
+    });
+    assert_eq!(rules.len(), count, "{rules:?}");
     for rule in rules {
         let shows = (0..runs).any(|i| {
             let [ours, oracle] = pair(i, rule);
@@ -448,7 +409,7 @@ fn agrees_and_sees_every_rule(rules: &[&str], runs: u64, pair: impl Fn(u64, &str
 
 #[test]
 fn drr_agrees_with_ns2() {
-    agrees_and_sees_every_rule(&DRR_RULES, 12, |i, broken| {
+    agrees_and_sees_every_rule(13, 12, |i, broken| {
         let (buckets, quantum) = ([10, 3, 16][i as usize % 3], [250, 1500, 30][i as usize / 3 % 3]);
         let limit = if i % 2 == 0 { Limit::Bytes(5_000) } else { Limit::Packets(20) };
         let tail = i % 4 == 3;
@@ -475,7 +436,7 @@ fn drr_agrees_with_ns2() {
 
 #[test]
 fn sfq_agrees_with_ns2() {
-    agrees_and_sees_every_rule(&NS2_SFQ_RULES, 6, |i, broken| {
+    agrees_and_sees_every_rule(6, 6, |i, broken| {
         // With 8 flows in buckets of their own: the hash is fixed, so their keys can be chosen.
         let (buckets, limit) = ([16, 64][i as usize % 2], [40, 37, 100][i as usize % 3]);
         let given = values(&[("dialect", Value::Choice("ns2")), ("buckets", Value::Whole(buckets))]);
@@ -487,7 +448,7 @@ fn sfq_agrees_with_ns2() {
 
 #[test]
 fn sfq_agrees_with_linux() {
-    agrees_and_sees_every_rule(&LINUX_SFQ_RULES, 12, |i, broken| {
+    agrees_and_sees_every_rule(15, 12, |i, broken| {
         let (depth, limit, slots) =
             ([127, 8][i as usize % 2], [30, 60][i as usize / 2 % 2], [20, 6][i as usize / 4 % 2]);
         let (headdrop, unit) = (i % 3 == 0, if i % 5 == 4 { 1 } else { 8 });

@@ -10,11 +10,7 @@
 //! comparison must notice every one of them.
 
 use crate::common::{gauge, queue, OpenLoop};
-use earlydrop_aqm::catalogue;
-use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::policy::{Limit, Reason};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Link, Packet};
+use earlydrop_aqm::prelude::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 

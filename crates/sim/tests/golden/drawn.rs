@@ -5,8 +5,7 @@
 //! scenario of each discipline that has none, and columns. `make test-web` compares them with the engine in WebAssembly.
 
 use crate::digests::{file, Columns, Stored, RUNS};
-use earlydrop_aqm::catalogue;
-use earlydrop_aqm::random::Generator;
+use earlydrop_aqm::prelude::*;
 use earlydrop_sim::result;
 use earlydrop_sim::run::{run, Events, Links};
 use earlydrop_sim::scenario::{check, Doc, Scenario};

@@ -1,10 +1,7 @@
 //! One bottleneck: every event of the queue and every variable of flow 1.
 
 use super::{cases, lines};
-use earlydrop_aqm::catalogue;
-use earlydrop_aqm::params::{Value, Values};
-use earlydrop_aqm::policy::Limit;
-use earlydrop_aqm::random::Generator;
+use earlydrop_aqm::prelude::*;
 use earlydrop_net::tcp::{Flavour, Variable};
 use earlydrop_sim::engine::network::{FlowSpec, Network, PortKind, PortSpec, TcpOptions};
 use earlydrop_sim::engine::plan::Plan;

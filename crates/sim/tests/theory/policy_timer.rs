@@ -1,10 +1,7 @@
 //! A policy's timer in the engine: when it expires, and the state of the queue that it sees.
 
-use earlydrop_aqm::discipline::Fifo;
-use earlydrop_aqm::gate::Gate;
-use earlydrop_aqm::policy::{Context, Limit, Policy, QueueView, Verdict};
-use earlydrop_aqm::random::Generator;
-use earlydrop_aqm::{Packet, Time};
+use earlydrop_aqm::policy::{Context, Policy, QueueView, Verdict};
+use earlydrop_aqm::prelude::*;
 use earlydrop_net::tcp::Flavour;
 use earlydrop_sim::engine::network::{FlowSpec, Network, PortKind, PortSpec, TcpOptions};
 use earlydrop_sim::engine::plan::Plan;

@@ -1,8 +1,5 @@
 use super::*;
-use crate::catalogue;
-use crate::params::Value;
-use crate::policy::Limit;
-use crate::random::Generator;
+use crate::prelude::*;
 
 const LINK: Link = Link { rate_bps: 100e6, delay_s: 0.0 };
 

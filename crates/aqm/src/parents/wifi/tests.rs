@@ -1,7 +1,5 @@
 use super::*;
-use crate::catalogue;
-use crate::policy::Limit;
-use crate::random::Generator;
+use crate::prelude::*;
 
 const LINK: Link = Link { rate_bps: 1e9, delay_s: 0.0 };
 

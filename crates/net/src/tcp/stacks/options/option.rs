@@ -263,7 +263,7 @@ pub struct Opt {
     /// The TCPs that have it; empty: all.
     pub controls: &'static [&'static str],
     /// Its conditions.
-    pub needs: &'static [&'static Need],
+    pub needs: &'static [Need],
     /// Source of its values: a section of an RFC, a function of Linux.
     pub source: &'static str,
     /// What it does.
@@ -271,6 +271,31 @@ pub struct Opt {
 }
 
 impl Opt {
+    /// One of every TCP, without conditions.
+    pub(super) const fn new(key: &'static str, group: Group, values: Values) -> Opt {
+        Opt { key, group, values, controls: &[], needs: &[], source: "", about: "" }
+    }
+
+    /// Of these TCPs alone.
+    pub(super) const fn only(self, controls: &'static [&'static str]) -> Opt {
+        Opt { controls, ..self }
+    }
+
+    /// With these conditions.
+    pub(super) const fn needs(self, needs: &'static [Need]) -> Opt {
+        Opt { needs, ..self }
+    }
+
+    /// With this source.
+    pub(super) const fn source(self, source: &'static str) -> Opt {
+        Opt { source, ..self }
+    }
+
+    /// With this sentence.
+    pub(super) const fn about(self, about: &'static str) -> Opt {
+        Opt { about, ..self }
+    }
+
     /// Whether `tcp` has it.
     pub fn is_for(&self, tcp: &str) -> bool {
         self.controls.is_empty() || self.controls.contains(&tcp)
@@ -302,7 +327,7 @@ impl Opt {
 
     /// The first condition that does not hold.
     pub fn lacks(&self, settings: &Settings) -> Option<&'static Need> {
-        self.needs.iter().copied().find(|need| !(need.holds)(settings))
+        self.needs.iter().find(|need| !(need.holds)(settings))
     }
 }
 
@@ -311,22 +336,19 @@ pub(super) fn place<T: PartialEq>(value: &T, all: &[T]) -> usize {
     all.iter().position(|one| one == value).unwrap_or(0)
 }
 
-/// Every TCP.
-pub(super) const ALL: &[&str] = &[];
-
 const fn need(says: &'static str, holds: fn(&Settings) -> bool) -> Need {
     Need { says, holds }
 }
 
-pub(super) static SACK: Need = need("sack = true", |s| s.sack);
-pub(super) static RACK: Need = need("rack = true", |s| s.rack.on);
-pub(super) static NOT_QUIC: Need = need("loss_recovery = \"tcp\"", |s| !s.quic);
-pub(super) static QUIC: Need = need("loss_recovery = \"rfc9002\"", |s| s.quic);
-pub(super) static STAMPS: Need = need("timestamps = true", |s| s.timestamps);
-pub(super) static PRR: Need = need("prr and sack", |s| s.recovery.prr.is_some() && s.sack);
-pub(super) static NOT_BBR: Need =
+pub(super) const SACK: Need = need("sack = true", |s| s.sack);
+pub(super) const RACK: Need = need("rack = true", |s| s.rack.on);
+pub(super) const NOT_QUIC: Need = need("loss_recovery = \"tcp\"", |s| !s.quic);
+pub(super) const QUIC: Need = need("loss_recovery = \"rfc9002\"", |s| s.quic);
+pub(super) const STAMPS: Need = need("timestamps = true", |s| s.timestamps);
+pub(super) const PRR: Need = need("prr and sack", |s| s.recovery.prr.is_some() && s.sack);
+pub(super) const NOT_BBR: Need =
     need("another tcp than bbr and bbr3, whose window is a model of the path", |s| !is_bbr(s));
-pub(super) static SLOW_START: Need =
+pub(super) const SLOW_START: Need =
     need("slow start up to ssthresh, which bbr, bbr3, ledbat, ledbatpp and prague do not have", |s| {
         !matches!(
             s.control,
@@ -337,18 +359,18 @@ pub(super) static SLOW_START: Need =
                 | ControlKind::Prague
         )
     });
-pub(super) static MARKS: Need = need("ecn = true", |s| s.ecn.feedback != Feedbacks::None);
-pub(super) static ECHOES: Need = need("ecn = true, with echoes as in RFC 3168 or of dctcp", |s| {
+pub(super) const MARKS: Need = need("ecn = true", |s| s.ecn.feedback != Feedbacks::None);
+pub(super) const ECHOES: Need = need("ecn = true, with echoes as in RFC 3168 or of dctcp", |s| {
     matches!(s.asks(), Feedbacks::Classic | Feedbacks::Dctcp)
 });
-pub(super) static ACCECN_OR_CLASSIC_MARKS: Need = need("ecn = true, with echoes as in RFC 3168 or accurate ECN", |s| {
+pub(super) const ACCECN_OR_CLASSIC_MARKS: Need = need("ecn = true, with echoes as in RFC 3168 or accurate ECN", |s| {
     matches!(s.asks(), Feedbacks::Classic | Feedbacks::Accecn)
 });
-pub(super) static PACED: Need = need("pacing = true", |s| s.pacing.on);
-pub(super) static WAITING_ACKS: Need = need("delayed_ack", |s| s.receiver.delay.is_some());
-pub(super) static PAIRS: Need = need("send_pairs = true", |s| s.pacing.pairs);
-pub(super) static BURSTS: Need = need("pacing = true or send_pairs = true", |s| s.pacing.on || s.pacing.pairs);
-pub(super) static COUNTED: Need = need("growth = \"acked\"", |s| !s.growth.arrived);
+pub(super) const PACED: Need = need("pacing = true", |s| s.pacing.on);
+pub(super) const WAITING_ACKS: Need = need("delayed_ack", |s| s.receiver.delay.is_some());
+pub(super) const PAIRS: Need = need("send_pairs = true", |s| s.pacing.pairs);
+pub(super) const BURSTS: Need = need("pacing = true or send_pairs = true", |s| s.pacing.on || s.pacing.pairs);
+pub(super) const COUNTED: Need = need("growth = \"acked\"", |s| !s.growth.arrived);
 
 fn is_bbr(settings: &Settings) -> bool {
     matches!(settings.control, ControlKind::Bbr | ControlKind::Bbr3)
