@@ -55,7 +55,7 @@ SETTINGS = [
 # Files that have tests, parameters or the surroundings of rules.
 WITHOUT_RULES = re.compile(
     r"(^|/)((lib|tests|testing|parameters|given|hash|abi|agent|catalogue|changeable|discipline|fault|gauges|header"
-    r"|packet|params|random|ring|slots|time)|(markers|parents)/mod)\.rs$"
+    r"|packet|params|random|ring|slots|time)|(markers|parents)/(mod|spec))\.rs$"
 )
 COPY = ROOT / "target/mutants"
 STATE = COPY / "mutants.tsv"

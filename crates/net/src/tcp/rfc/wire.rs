@@ -169,5 +169,10 @@ mod tests {
         }
         let (ranges, count) = feedback.ranges(7, 20);
         assert_eq!(&ranges[..count], [(0, 5), (10, 15), (20, 25)]);
+        assert_eq!(feedback.option_bytes(), 28);
+        // The padding of blocks is room for two bytes of accurate ECN's five; alone these are padded.
+        feedback.accecn = AccecnOption::new(0, &[1]);
+        let alone = Feedback { count: 0, ..feedback };
+        assert_eq!([feedback.option_bytes(), alone.option_bytes()], [32, 8]);
     }
 }
