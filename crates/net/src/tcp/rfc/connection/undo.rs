@@ -119,6 +119,9 @@ impl Connection {
             self.ecn.withdraw_cwr();
             // A loss or a mark may reduce cwnd again.
             self.recovery.reduced = self.una.saturating_sub(1);
+        } else {
+            // Nothing was reduced, but RACK's timer may have found all that was in flight lost, and cwnd follows pipe.
+            self.vars.set_cwnd(self.vars.cwnd.max(1.0), out);
         }
         self.vars.undos += 1;
         self.recovery.phase = Phase::Open;
