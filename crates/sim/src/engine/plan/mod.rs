@@ -13,6 +13,7 @@ mod feeders;
 mod folds;
 mod merges;
 mod mode;
+mod passed;
 mod sketch;
 mod times;
 
@@ -54,15 +55,22 @@ impl Plan {
         Plan { apart: vec![false; links], modes, early: Vec::new(), answers_ahead: false }
     }
 
+    /// The same, but packets pass idle links in front of hosts.
+    fn passing(network: &Network) -> Plan {
+        let mut plan = Plan::all_stepped(network);
+        passed::passed(network, &plan.modes).into_iter().for_each(|link| plan.modes[link] = Mode::Passed);
+        plan
+    }
+
     /// Analytic where the graph allows it. `decides_at_enqueue[p]`: the discipline of port p needs no events of its
     /// own.
     pub fn from_graph(network: &Network, decides_at_enqueue: &[bool]) -> Plan {
         if network.needs_events || !network.media.is_empty() {
-            return Plan::all_stepped(network);
+            return Plan::passing(network);
         }
         let of = |sketch: Sketch| {
             let plan = Self::of_sketch(&sketch, decides_at_enqueue, network.transfers.is_empty());
-            plan.map_or_else(|| Plan::all_stepped(network), |plan| plan.of_whole(&sketch))
+            plan.map_or_else(|| Plan::passing(network), |plan| plan.of_whole(&sketch))
         };
         let plan = of(Sketch::new(network));
         debug_assert!(network.flows() > MOST_CHECKED || plan == of(Sketch::whole(network)), "a class is not uniform");
@@ -131,7 +139,7 @@ impl Plan {
 
     /// Number of analytic and of stepped links.
     pub fn count(&self) -> (usize, usize) {
-        let analytic = self.modes.iter().filter(|m| !matches!(m, Mode::Stepped | Mode::SteppedPort)).count();
+        let analytic = self.modes.iter().filter(|m| !matches!(m, Mode::Stepped | Mode::Passed | Mode::SteppedPort)).count();
         (analytic, self.modes.len() - analytic)
     }
 }

@@ -13,6 +13,8 @@ pub enum Mode {
     Own,
     /// A FIFO with unlimited buffer, by events.
     Stepped,
+    /// The same; a packet that finds it idle passes it in the call before.
+    Passed,
     /// A port whose discipline decides at enqueue: departures are computed at arrival.
     AnalyticPort,
     /// A port by events.

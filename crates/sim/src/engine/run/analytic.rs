@@ -3,6 +3,7 @@
 
 use super::prefetching::{FAR, NEAR};
 use super::Engine;
+use crate::engine::state::link::NONE;
 use crate::engine::state::order::{AheadMerge, Hop, Key, BEHIND_SLOW_FOLD, COUNTER_BITS};
 use crate::engine::state::routes::{Action, Route};
 use crate::events::{Event, EventQueue, Kind};
@@ -60,6 +61,15 @@ impl<Q: EventQueue> Engine<Q> {
                     let key = Key { now: hop.arrival, scheduled: hop.start, number: self.counter };
                     return self.answer(segment, key);
                 }
+                Action::AtEvent if step.passes() => {
+                    let link = route.link(&step);
+                    let Some(passed) = self.pass(link, hop, segment.size()) else {
+                        self.counter += 1;
+                        self.net.links[link as usize].port += 1;
+                        return self.push_arrival(segment, hop, self.counter, step.lane());
+                    };
+                    hop = passed;
+                }
                 _ => {
                     self.counter += 1;
                     let number = hop.number(self.counter);
@@ -77,6 +87,22 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(always)]
     pub(super) fn push_arrival(&mut self, segment: Segment, hop: Hop, number: u64, lane: u8) {
         self.queue.push(arrival(segment, hop, number), lane);
+    }
+
+    /// A packet that will come by `hop` passes `link` already now, if the link is idle then and nothing that is ordered by
+    /// number can come between (`docs/engine.md`, "Passed links").
+    #[inline(always)]
+    fn pass(&mut self, link: u32, hop: Hop, bytes: u16) -> Option<Hop> {
+        let at = &mut self.net.links[link as usize];
+        let idle = at.head == NONE && at.port == 0 && at.wire.free < hop.arrival;
+        if !idle || !self.instant.passes(hop, self.counter) {
+            return None;
+        }
+        self.counter += 1;
+        at.reserved = self.counter;
+        at.cause = hop.start;
+        let arrival = at.wire.send(hop.arrival, bytes);
+        Some(Hop { arrival, start: hop.arrival, cause: hop.start, order: 0 })
     }
 
     /// A packet that comes by `hop` passes the analytic `link`.

@@ -28,6 +28,7 @@ impl<Q: EventQueue> Engine<Q> {
         let until = end.max(0.0).to_bits();
         while let Some(event) = self.queue.pop_before(until, &mut self.net) {
             self.events += 1;
+            self.instant.begins(event.time, self.counter);
             if Q::LARGE {
                 self.prefetch();
             }
@@ -151,7 +152,10 @@ impl<Q: EventQueue> Engine<Q> {
                 let route = self.net.routes.of(segment.flow(), Q::LARGE);
                 self.forward(route, segment, Hop { arrival, start, cause, order: 0 });
             }
-            Mode::Stepped => {
+            Mode::Stepped | Mode::Passed => {
+                if at.mode == Mode::Passed {
+                    at.port -= 1;
+                }
                 if at.head == NONE && at.is_free(key) {
                     self.transmit(link, segment, step.next_lane(), key.now, key.scheduled);
                 } else {

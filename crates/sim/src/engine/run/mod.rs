@@ -32,7 +32,7 @@ use crate::engine::state::end_to_end::Losses;
 use crate::engine::state::headers::Headers;
 use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::net::{AckTimer, Net, Payloads, Rare};
-use crate::engine::state::order::{AheadMerge, Key};
+use crate::engine::state::order::{AheadMerge, Instant, Key};
 use crate::engine::state::rtp::RtpFlows;
 use crate::engine::state::sources::Sources;
 use crate::engine::state::starts::Starts;
@@ -52,6 +52,7 @@ pub struct Engine<Q> {
     queue: Q,
     counter: u64,
     events: u64,
+    instant: Instant,
     /// Up to which time it runs at present, s.
     end: f64,
     settings: Settings,

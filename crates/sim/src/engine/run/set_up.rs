@@ -11,7 +11,7 @@ use crate::engine::state::headers::Headers;
 use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::link::{Link, NONE};
 use crate::engine::state::net::{ack_timers, Arrivals, Flow, Net, Payloads, STAGES};
-use crate::engine::state::order::{AheadMerge, START};
+use crate::engine::state::order::{AheadMerge, Instant, START};
 use crate::engine::state::port::Port;
 use crate::engine::state::recorder::Recorder;
 use crate::engine::state::routes::{routes, TimesToLive, OWN_LINKS};
@@ -115,6 +115,7 @@ impl<Q: EventQueue> Engine<Q> {
             // The numbers up to here belong to the policies' timers.
             counter: timers,
             events: 0,
+            instant: Instant::default(),
             end: 0.0,
             net: Net {
                 links: links.links.into(),

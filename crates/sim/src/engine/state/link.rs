@@ -24,7 +24,8 @@ pub struct Link {
     pub mode: Mode,
     /// Whether it has an entry in `Engine::media`, or its senders want to know what has left.
     pub varies: bool,
-    /// The port, or for a merge that packets may pass ahead of time its index in `Engine::merges`.
+    /// The port; for a merge that packets may pass ahead of time its index in `Engine::merges`; for a link that packets
+    /// pass, how many are on their way to it by events.
     pub port: u32,
 }
 

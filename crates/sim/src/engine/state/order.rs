@@ -79,3 +79,56 @@ impl<Q: EventQueue> AheadMerge<Q> {
         released
     }
 }
+
+/// The time of the event that runs, and the later ones at which packets pass links.
+pub struct Instant {
+    now: u64,
+    /// The event is the first of its time.
+    first: bool,
+    /// The counter of numbers when it began.
+    counter: u64,
+    /// Bits of the times of passages, each in the row that its digits say.
+    passages: Box<[Row; ROWS]>,
+}
+
+/// A cache line of times. A time that has come leaves its place to another.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Row([u64; 8]);
+
+const ROWS: usize = 256;
+/// Numbers that the start of a transmission takes.
+const NUMBERS: u64 = 2;
+
+impl Default for Instant {
+    fn default() -> Self {
+        Instant { now: u64::MAX, first: false, counter: 0, passages: Box::new([Row([0; 8]); ROWS]) }
+    }
+}
+
+impl Instant {
+    /// An event begins.
+    #[inline(always)]
+    pub fn begins(&mut self, time: u64, counter: u64) {
+        self.first = time != self.now;
+        (self.now, self.counter) = (time, counter);
+    }
+
+    /// Whether a packet that sets out now may pass the link where it will arrive by `hop`: the event of that arrival would
+    /// be the first of all that are scheduled now. That takes the first event of this time, the first packet that it
+    /// sends, no passage at this time, and a place for the time of this one.
+    #[inline(always)]
+    pub fn passes(&mut self, hop: Hop, counter: u64) -> bool {
+        let (now, time) = (hop.start.to_bits(), hop.arrival.to_bits());
+        if !self.first || self.counter + NUMBERS != counter || self.passages[row(now)].0.contains(&now) {
+            return false;
+        }
+        let place = self.passages[row(time)].0.iter_mut().find(|kept| **kept <= now);
+        place.map(|kept| *kept = time).is_some()
+    }
+}
+
+#[inline(always)]
+fn row(time: u64) -> usize {
+    (time.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - ROWS.trailing_zeros())) as usize
+}

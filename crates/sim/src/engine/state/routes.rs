@@ -120,8 +120,8 @@ pub struct Step {
     /// The row of the link, or [`NO_LINK`]; with [`OWN`] it counts from the flow's first.
     pub link: u32,
     /// From the lowest bit on: time to live (8 bits), links behind it (8), time-to-live option of its packets
-    /// ([`INITIAL`], [`LAST`]), lane of its event (2), lane of the next hop's event (2), class of the flow's packets (4);
-    /// in the highest four the action.
+    /// ([`INITIAL`], [`LAST`]), lane of its event (2), lane of the next hop's event (2), class of the flow's packets (4),
+    /// whether they may pass the link (1); in the highest four the action.
     what: u32,
 }
 
@@ -190,6 +190,7 @@ pub const LAST: u32 = 1 << 17;
 const LANE: u32 = 18;
 const NEXT_LANE: u32 = 20;
 const CLASS: u32 = 22;
+const PASSES: u32 = 1 << 26;
 const ACTION: u32 = 28;
 
 impl Step {
@@ -257,6 +258,12 @@ impl Step {
     pub fn next_lane(&self) -> u8 {
         (self.what >> NEXT_LANE) as u8 & 3
     }
+
+    /// Whether its packets may pass the link.
+    #[inline(always)]
+    pub fn passes(&self) -> bool {
+        self.what & PASSES != 0
+    }
 }
 
 /// Gives the hops of a route lanes in round robin. Segments enter their first link without an event.
@@ -270,7 +277,8 @@ fn give_lanes(steps: &mut [Step]) {
         step.what |= (seen * 3 / events) as u32 * (1 << LANE);
     }
     for hop in 1..steps.len() {
-        if matches!(steps[hop].action(), Action::AtEvent | Action::ReceiverAtEvent | Action::Sender) {
+        let alone = matches!(steps[hop].action(), Action::AtEvent | Action::ReceiverAtEvent | Action::Sender);
+        if alone && !steps[hop].passes() {
             let lane = u32::from(steps[hop].lane()) << NEXT_LANE;
             steps[hop - 1].what = steps[hop - 1].what & !(3 << NEXT_LANE) | lane;
         }
@@ -318,7 +326,9 @@ pub fn routes(
             // A row that flows share may be before the flow's own.
             let own = own_links.contains(&link) && row >= from;
             let row = if own { OWN | (row - from) } else { row };
-            Step::new(row, action, time.initial - made as u8, made as u8, tells, class)
+            let step = Step::new(row, action, time.initial - made as u8, made as u8, tells, class);
+            let passes = if plan.modes[link as usize] == Mode::Passed { PASSES } else { 0 };
+            Step { what: step.what | passes, ..step }
         };
         let host = |action| Step::new(NO_LINK, action, 0, 0, 0, 0);
         // An ACK's receiver never reads its time to live; nor does a sink of a constant bit rate.

@@ -69,7 +69,7 @@ impl Rows {
                 made.merges.push(early);
                 made.merges.len() as u32 - 1
             });
-            let port = link.port.or(place).unwrap_or(NONE);
+            let port = link.port.or(place).unwrap_or(if mode == Mode::Passed { 0 } else { NONE });
             let varies = network.varies(index as u32) || watched.contains(&(index as u32));
             let wire = Wire::new(link.rate_bps, link.delay_s);
             of[index] = made.links.len() as u32;
