@@ -54,8 +54,9 @@ const EMPTY: Slot = Slot { head: NONE, len: 0 };
 /// Events by tick: levels of slots, each slot of a level as long as the whole level below. A slot is a list of chunks
 /// in one pool, so that memory follows the number of events and not of slots, and events of similar times are adjacent.
 pub struct Wheel<const LARGE: bool> {
-    /// A power of two, so that products with it are exact.
+    /// Powers of two, so that products with them are exact.
     ticks_per_second: f64,
+    seconds_per_tick: f64,
     slots: Vec<Slot>,
     pool: Vec<Chunk>,
     free: u32,
@@ -98,6 +99,7 @@ impl<const LARGE: bool> Wheel<LARGE> {
         }
         Wheel {
             ticks_per_second,
+            seconds_per_tick: 1.0 / ticks_per_second,
             slots: vec![EMPTY; LOW + HIGH_LEVELS * HIGH],
             pool: Vec::new(),
             free: NONE,
@@ -115,7 +117,7 @@ impl<const LARGE: bool> Wheel<LARGE> {
 
     /// Bits of the time at which `tick` starts.
     fn start(&self, tick: u64) -> u64 {
-        (tick as f64 / self.ticks_per_second).to_bits()
+        (tick as i64 as f64 * self.seconds_per_tick).to_bits()
     }
 
     /// Lower bound of the first event's time, in bits.
