@@ -45,14 +45,26 @@ pub enum Events {
 /// # Errors
 /// If a discipline cannot be built from its parameters; a scenario that passed the checker can be.
 pub fn run(scenario: &Scenario, seed: u64, links: Links, events: Events) -> Result<Outcome, ScenarioError> {
-    let network = build(scenario, seed)?;
+    let mut network = build(scenario, seed)?;
     let plan = plan(scenario, &network, links);
     let settings = settings(scenario, &network);
-    Ok(match events {
-        Events::Heap => Engine::<HeapQueue>::new(network, plan, settings).run(),
-        Events::Lanes if !is_large(&network) => Engine::<Lanes>::new(network, plan, settings).run(),
-        Events::Lanes | Events::Large => Engine::<LargeLanes>::new(network, plan, settings).run(),
-    })
+    let may_be_ahead = links == Links::Auto && !settings.losses;
+    if let Some(ahead) = plan.with_hosts_ahead(&network).filter(|_| may_be_ahead) {
+        if let Some(outcome) = go(network, ahead, settings.clone(), events) {
+            return Ok(outcome);
+        }
+        network = build(scenario, seed)?;
+    }
+    Ok(go(network, plan, settings, events).expect("a plan that nothing contradicts"))
+}
+
+/// Runs a network; none if that contradicts its plan.
+fn go(network: Network, plan: Plan, settings: Settings, events: Events) -> Option<Outcome> {
+    match events {
+        Events::Heap => Engine::<HeapQueue>::new(network, plan, settings).try_run(),
+        Events::Lanes if !is_large(&network) => Engine::<Lanes>::new(network, plan, settings).try_run(),
+        Events::Lanes | Events::Large => Engine::<LargeLanes>::new(network, plan, settings).try_run(),
+    }
 }
 
 /// How the links of `network` are run.

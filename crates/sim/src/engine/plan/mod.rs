@@ -7,6 +7,7 @@
 //! *fold* is an analytic link with a single serial source. The choice changes no result; a test compares runs with
 //! all-stepped ones.
 
+mod ahead;
 mod answers;
 mod demote;
 mod feeders;
@@ -44,6 +45,8 @@ pub struct Plan {
     pub apart: Vec<bool>,
     /// Whether senders process ACKs ahead of time; their own links are then analytic.
     pub answers_ahead: bool,
+    /// Whether hosts run ahead, so that a tie of events ends the run.
+    pub hosts_ahead: bool,
 }
 
 impl Plan {
@@ -52,7 +55,7 @@ impl Plan {
         let mode = |link: &LinkSpec| if link.port.is_some() { Mode::SteppedPort } else { Mode::Stepped };
         let modes: Vec<Mode> = network.links.iter().map(mode).collect();
         let links = modes.len();
-        Plan { apart: vec![false; links], modes, early: Vec::new(), answers_ahead: false }
+        Plan { apart: vec![false; links], modes, early: Vec::new(), answers_ahead: false, hosts_ahead: false }
     }
 
     /// The same, but packets pass idle links in front of hosts.
@@ -111,7 +114,7 @@ impl Plan {
         if answers_ahead {
             (0..network.flows()).for_each(|flow| modes[network.route(flow).0[0] as usize] = Mode::Own);
         }
-        Some(Plan { modes, early, apart, answers_ahead })
+        Some(Plan { modes, early, apart, answers_ahead, hosts_ahead: false })
     }
 
     /// The plan of the whole network; `self` is that of its `sketch`.
@@ -128,7 +131,13 @@ impl Plan {
             early,
             apart: links().map(|link| self.apart[link]).collect(),
             answers_ahead: self.answers_ahead,
+            hosts_ahead: false,
         }
+    }
+
+    /// The same with hosts ahead of time, where that is possible and this plan has less.
+    pub fn with_hosts_ahead(&self, network: &Network) -> Option<Plan> {
+        ahead::ahead(network, self)
     }
 
     /// Whether and when packets may pass `link` ahead of time.

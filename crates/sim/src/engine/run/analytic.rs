@@ -27,7 +27,16 @@ fn arrival(segment: Segment, hop: Hop, number: u64) -> Event {
 impl<Q: EventQueue> Engine<Q> {
     /// Forwards a segment through every hop that needs no event.
     #[inline(always)]
-    pub(super) fn forward(&mut self, route: Route, mut segment: Segment, mut hop: Hop) {
+    pub(super) fn forward(&mut self, route: Route, segment: Segment, hop: Hop) {
+        let mark = self.mark & !self.counter;
+        self.counter += mark;
+        self.forward_ahead(route, segment, hop);
+        self.counter -= mark;
+    }
+
+    /// The same with numbers of events that are scheduled ahead of time.
+    #[inline(always)]
+    fn forward_ahead(&mut self, route: Route, mut segment: Segment, mut hop: Hop) {
         let mut place = route.place(segment.hop());
         loop {
             // SAFETY: `place` is a hop of the route, and the last one of a route leads to a host, where this returns.
@@ -40,6 +49,11 @@ impl<Q: EventQueue> Engine<Q> {
                 }
                 Action::Fold => hop = self.relay_fold(route.fold(&step), hop, segment.size()),
                 Action::SlowFold => hop = self.relay_slow_fold(route.fold(&step), hop, &segment),
+                Action::Receiver if step.passes() && !self.may_receive(segment.flow(), hop) => {
+                    self.data_coming[segment.flow() as usize] += 1;
+                    self.counter += 1;
+                    return self.push_arrival(segment, hop, self.counter, 3);
+                }
                 Action::Receiver => {
                     let Some(ack) = self.receive(segment, hop.arrival, hop.start, 0) else { return };
                     segment = ack;
@@ -89,13 +103,22 @@ impl<Q: EventQueue> Engine<Q> {
         self.queue.push(arrival(segment, hop, number), lane);
     }
 
+    /// Whether the receiver of `flow` may process a segment ahead of its arrival: no other comes before it, and its timer
+    /// does not expire before.
+    #[inline(always)]
+    fn may_receive(&self, flow: u32, hop: Hop) -> bool {
+        self.data_coming[flow as usize] == 0
+            && hop.arrival < self.answers_until
+            && self.ack_timers.get(flow as usize).is_none_or(|timer| hop.arrival < timer.deadline)
+    }
+
     /// A packet that will come by `hop` passes `link` already now, if the link is idle then and nothing that is ordered by
     /// number can come between (`docs/engine.md`, "Passed links").
     #[inline(always)]
     fn pass(&mut self, link: u32, hop: Hop, bytes: u16) -> Option<Hop> {
         let at = &mut self.net.links[link as usize];
         let idle = at.head == NONE && at.port == 0 && at.wire.free < hop.arrival;
-        if !idle || !self.instant.passes(hop, self.counter) {
+        if !idle || !(self.mark > 0 || self.instant.passes(hop, self.counter)) {
             return None;
         }
         self.counter += 1;

@@ -6,7 +6,7 @@ use crate::engine::outcome::Outcome;
 use crate::engine::plan::Mode;
 use crate::engine::state::analytic_port::Answer;
 use crate::engine::state::link::NONE;
-use crate::engine::state::order::{Hop, Key};
+use crate::engine::state::order::{Hop, Key, AHEAD};
 use crate::engine::state::packets::packet;
 use crate::engine::state::routes::{Action, Step};
 use crate::events::{EventQueue, Kind};
@@ -17,7 +17,14 @@ impl<Q: EventQueue> Engine<Q> {
     /// Runs to the end.
     pub fn run(mut self) -> Outcome {
         self.run_until(self.settings.duration);
+        debug_assert!(!self.contradicted, "a plan that may be contradicted");
         self.finish()
+    }
+
+    /// The same with any plan; none if the run contradicts it.
+    pub fn try_run(mut self) -> Option<Outcome> {
+        self.run_until(self.settings.duration);
+        (!self.contradicted).then(|| self.finish())
     }
 
     /// Runs every event before `time`, s, but none at or after the end of the run.
@@ -28,7 +35,11 @@ impl<Q: EventQueue> Engine<Q> {
         let until = end.max(0.0).to_bits();
         while let Some(event) = self.queue.pop_before(until, &mut self.net) {
             self.events += 1;
-            self.instant.begins(event.time, self.counter);
+            let ties = self.instant.begins(&event, self.counter);
+            if self.contradicted || (ties && self.mark > 0) {
+                self.contradicted = true;
+                return;
+            }
             if Q::LARGE {
                 self.prefetch();
             }
@@ -88,6 +99,9 @@ impl<Q: EventQueue> Engine<Q> {
             Action::AtEvent | Action::Ahead => {
                 // SAFETY: of a hop.
                 let at = unsafe { self.net.links.get_unchecked(step.link as usize) };
+                if number & AHEAD != 0 && at.wire.free == now && at.wire.started == scheduled {
+                    self.contradicted |= self.mark > 0;
+                }
                 // Most events of a network that is run event by event.
                 if at.mode == Mode::Stepped && at.head == NONE && at.is_free(Key { now, scheduled, number }) {
                     return self.transmit(step.link, segment, step.next_lane(), now, scheduled);
@@ -102,6 +116,11 @@ impl<Q: EventQueue> Engine<Q> {
             Action::ReceiverAtEvent => {
                 let Some(ack) = self.receive(segment, now, scheduled, number) else { return };
                 self.arrive_at(self.net.step_of(route, ack.hop()), ack, now, scheduled, number);
+            }
+            Action::Receiver if step.passes() => {
+                self.data_coming[segment.flow() as usize] -= 1;
+                let Some(ack) = self.receive(segment, now, scheduled, number) else { return };
+                self.forward_from(ack, now, scheduled, 0.0);
             }
             // Links without events are next.
             Action::Own | Action::Receiver | Action::Through | Action::Fold | Action::SlowFold => {
@@ -135,6 +154,9 @@ impl<Q: EventQueue> Engine<Q> {
     /// The same with a known hop.
     #[inline(always)]
     pub(super) fn arrive(&mut self, step: Step, segment: Segment, key: Key) {
+        if step.action() == Action::Fold {
+            return self.forward_from(segment, key.now, key.scheduled, 0.0);
+        }
         self.arrive_at(step, segment, key.now, key.scheduled, key.number);
     }
 

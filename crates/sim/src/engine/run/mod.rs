@@ -53,6 +53,12 @@ pub struct Engine<Q> {
     counter: u64,
     events: u64,
     instant: Instant,
+    /// Added to the numbers of what is scheduled ahead of time; 0 where no host runs ahead.
+    mark: u64,
+    /// Two events tied where hosts run ahead: only the other plans give the right order.
+    contradicted: bool,
+    /// By flow: data on their way to the receiver by events, where others reach it ahead of time.
+    data_coming: Vec<u32>,
     /// Up to which time it runs at present, s.
     end: f64,
     settings: Settings,

@@ -11,7 +11,7 @@ use crate::engine::state::headers::Headers;
 use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::link::{Link, NONE};
 use crate::engine::state::net::{ack_timers, Arrivals, Flow, Net, Payloads, STAGES};
-use crate::engine::state::order::{AheadMerge, Instant, START};
+use crate::engine::state::order::{AheadMerge, Instant, AHEAD, START};
 use crate::engine::state::port::Port;
 use crate::engine::state::recorder::Recorder;
 use crate::engine::state::routes::{routes, TimesToLive, OWN_LINKS};
@@ -80,6 +80,7 @@ impl<Q: EventQueue> Engine<Q> {
             port_of.extend(links.links.iter().map(port));
             disciplines.extend(ports.iter().map(Port::discipline_address));
         }
+        let hosts_ahead = plan.hosts_ahead;
         drop((network.links, rows, plan));
         let own_links =
             [links.links.len(), links.folds.len()].map(|rows| (rows / flow_count.max(1)).min(OWN_LINKS) as u32);
@@ -116,6 +117,9 @@ impl<Q: EventQueue> Engine<Q> {
             counter: timers,
             events: 0,
             instant: Instant::default(),
+            mark: if hosts_ahead { AHEAD } else { 0 },
+            contradicted: false,
+            data_coming: vec![0; if hosts_ahead { flow_count } else { 0 }],
             end: 0.0,
             net: Net {
                 links: links.links.into(),

@@ -80,9 +80,12 @@ impl<Q: EventQueue> AheadMerge<Q> {
     }
 }
 
-/// The time of the event that runs, and the later ones at which packets pass links.
+/// The event that runs, and the later times at which packets pass links.
 pub struct Instant {
     now: u64,
+    scheduled: u64,
+    cause: u64,
+    number: u64,
     /// The event is the first of its time.
     first: bool,
     /// The counter of numbers when it began.
@@ -99,19 +102,31 @@ struct Row([u64; 8]);
 const ROWS: usize = 256;
 /// Numbers that the start of a transmission takes.
 const NUMBERS: u64 = 2;
+/// In the number of what was scheduled ahead of time.
+pub const AHEAD: u64 = 1 << 60;
+/// The bits above say which kinds of events come last; within a kind the numbers decide.
+const KINDS: u64 = !(2 * AHEAD - 1);
 
 impl Default for Instant {
     fn default() -> Self {
-        Instant { now: u64::MAX, first: false, counter: 0, passages: Box::new([Row([0; 8]); ROWS]) }
+        let passages = Box::new([Row([0; 8]); ROWS]);
+        Instant { now: u64::MAX, scheduled: 0, cause: 0, number: 0, first: false, counter: 0, passages }
     }
 }
 
 impl Instant {
-    /// An event begins.
+    /// An event begins. Whether only numbers order it after the one before, and one of them was scheduled ahead of time.
     #[inline(always)]
-    pub fn begins(&mut self, time: u64, counter: u64) {
-        self.first = time != self.now;
-        (self.now, self.counter) = (time, counter);
+    pub fn begins(&mut self, event: &Event, counter: u64) -> bool {
+        self.first = event.time != self.now;
+        let ties = !self.first
+            && (event.scheduled, event.cause) == (self.scheduled, self.cause)
+            && (event.number | self.number) & AHEAD != 0
+            && (event.number ^ self.number) & KINDS == 0
+            && event.number != self.number;
+        (self.now, self.scheduled, self.cause, self.number) = (event.time, event.scheduled, event.cause, event.number);
+        self.counter = counter;
+        ties
     }
 
     /// Whether a packet that sets out now may pass the link where it will arrive by `hop`: the event of that arrival would

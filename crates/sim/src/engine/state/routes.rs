@@ -259,7 +259,7 @@ impl Step {
         (self.what >> NEXT_LANE) as u8 & 3
     }
 
-    /// Whether its packets may pass the link.
+    /// Whether its packets may pass the link, or reach the receiver in the same call only if nothing can come before.
     #[inline(always)]
     pub fn passes(&self) -> bool {
         self.what & PASSES != 0
@@ -342,14 +342,17 @@ pub fn routes(
             let folded = plan.modes[back as usize] == Mode::Fold;
             // A sampled cwnd must not be ahead of time.
             let sampled = settings.series.is_some() && settings.cwnd_flows.contains(&(flow as u32));
-            steps.push(host(match (reconnects, folded) {
+            let receiver = host(match (reconnects, folded) {
                 (true, _) => Action::Client,
                 (false, true) => Action::Receiver,
                 (false, false) => Action::ReceiverAtEvent,
-            }));
+            });
+            let passes = if plan.hosts_ahead && folded { PASSES } else { 0 };
+            steps.push(Step { what: receiver.what | passes, ..receiver });
             let tells = if time.option == TtlOption::All { INITIAL } else { 0 };
             steps.extend(reverse.iter().enumerate().map(|(made, &link)| hop(made, link, tells)));
-            let ahead = plan.answers_ahead && !sampled;
+            let last = plan.modes[reverse[reverse.len() - 1] as usize];
+            let ahead = (plan.answers_ahead || (plan.hosts_ahead && last == Mode::Fold)) && !sampled;
             steps.push(host(match (time.expires, transfers, ahead) {
                 (Some(_), ..) => Action::Expired,
                 (None, true, _) => Action::Server,
