@@ -148,6 +148,11 @@ impl Medium {
         self
     }
 
+    /// Whether packets arrive in the order in which they are sent.
+    pub fn keeps_order(&self) -> bool {
+        self.reorder.is_none() && self.jitter.as_ref().is_none_or(|(jitter, _)| jitter.keeps_order)
+    }
+
     /// Starts the transmission of a packet of `bytes` at `start`.
     pub fn send(&mut self, wire: &Wire, start: f64, bytes: u16) -> Sent {
         let bytes = self.framing.on_wire(bytes);

@@ -250,6 +250,12 @@ impl Network {
         self.media.binary_search_by_key(&link, |&(link, _)| link).is_ok()
     }
 
+    /// Whether packets leave a link in the order in which they came.
+    pub fn keeps_order(&self, link: u32) -> bool {
+        let at = self.media.binary_search_by_key(&link, |&(link, _)| link);
+        at.is_err() || at.is_ok_and(|at| self.media[at].1.keeps_order())
+    }
+
     /// A flow's time to live.
     pub fn time_to_live(&self, flow: usize) -> TimeToLive {
         self.times_to_live[flow]

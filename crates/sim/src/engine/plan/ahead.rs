@@ -31,8 +31,10 @@ pub fn ahead(network: &Network, plan: &Plan) -> Option<Plan> {
     let mut ahead = Plan::passing(network);
     for flow in (0..network.flows()).filter(|&flow| !others.contains(&(flow as u32))) {
         let (forward, reverse) = network.route(flow);
-        let (&[out, .., to], &[back, .., home]) = (forward, reverse) else { continue };
+        let (&[_, .., last, to], &[.., last_back, home]) = (forward, reverse) else { continue };
+        let (out, back) = (forward[0], reverse[0]);
         let fits = [out, to, back, home].into_iter().all(own)
+            && [last, last_back].into_iter().all(|link| network.keeps_order(link))
             && network.time_to_live(flow).expires.is_none()
             && !network.spec(flow).options.has_small_queue();
         if fits {
