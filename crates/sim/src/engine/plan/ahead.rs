@@ -29,6 +29,7 @@ pub fn ahead(network: &Network, plan: &Plan) -> Option<Plan> {
         at.port.is_none() && flows_of[link as usize] == 1 && !network.varies(link)
     };
     let mut ahead = Plan::passing(network);
+    let mut round_trips = BTreeSet::new();
     for flow in (0..network.flows()).filter(|&flow| !others.contains(&(flow as u32))) {
         let (forward, reverse) = network.route(flow);
         let (&[_, .., last, to], &[.., last_back, home]) = (forward, reverse) else { continue };
@@ -40,6 +41,11 @@ pub fn ahead(network: &Network, plan: &Plan) -> Option<Plan> {
         if fits {
             [out, to, back, home].into_iter().for_each(|link| ahead.modes[link as usize] = Mode::Fold);
             ahead.hosts_ahead = true;
+            let delays = forward.iter().chain(reverse).map(|&link| network.links[link as usize].delay_s);
+            // Flows in step tie sooner or later.
+            if !round_trips.insert(delays.sum::<f64>().to_bits()) {
+                return None;
+            }
         }
     }
     ahead.hosts_ahead.then_some(ahead)

@@ -1,6 +1,7 @@
 //! Analytic links: a segment goes on to its next hop in the same call, through merges also ahead of time.
 #![allow(unsafe_code)]
 
+use super::ahead::{ACKS, DATA};
 use super::prefetching::{FAR, NEAR};
 use super::Engine;
 use crate::engine::state::link::NONE;
@@ -20,7 +21,7 @@ const LATEST: f64 = ((1_u64 << (CHAIN_SHIFT + LOW_BITS)) - 1) as f64;
 
 /// The event of a segment's arrival by `hop`.
 #[inline(always)]
-fn arrival(segment: Segment, hop: Hop, number: u64) -> Event {
+pub(super) fn arrival(segment: Segment, hop: Hop, number: u64) -> Event {
     Event::new(hop.arrival, hop.start, hop.cause.to_bits(), number, Kind::Arrival, segment)
 }
 
@@ -49,10 +50,8 @@ impl<Q: EventQueue> Engine<Q> {
                 }
                 Action::Fold => hop = self.relay_fold(route.fold(&step), hop, segment.size()),
                 Action::SlowFold => hop = self.relay_slow_fold(route.fold(&step), hop, &segment),
-                Action::Receiver if step.passes() && !self.may_receive(segment.flow(), hop) => {
-                    self.data_coming[segment.flow() as usize] += 1;
-                    self.counter += 1;
-                    return self.push_arrival(segment, hop, self.counter, 3);
+                Action::Receiver if step.passes() && !self.receiver_reaches(segment.flow(), hop) => {
+                    return self.keep_waiting(segment, hop, DATA);
                 }
                 Action::Receiver => {
                     let Some(ack) = self.receive(segment, hop.arrival, hop.start, 0) else { return };
@@ -69,6 +68,14 @@ impl<Q: EventQueue> Engine<Q> {
                         return self.hold(link, hop, segment);
                     }
                     hop = Hop { order: 0, ..self.relay(link, hop, segment.size()) };
+                }
+                Action::SenderAhead if self.mark > 0 => {
+                    if !self.sender_reaches(segment.flow(), hop) {
+                        return self.keep_waiting(segment, hop, ACKS);
+                    }
+                    self.counter += 1;
+                    let key = Key { now: hop.arrival, scheduled: hop.start, number: self.counter };
+                    return self.answer(segment, key);
                 }
                 Action::SenderAhead if self.may_answer(&segment, hop) => {
                     self.counter += 1;
@@ -101,15 +108,6 @@ impl<Q: EventQueue> Engine<Q> {
     #[inline(always)]
     pub(super) fn push_arrival(&mut self, segment: Segment, hop: Hop, number: u64, lane: u8) {
         self.queue.push(arrival(segment, hop, number), lane);
-    }
-
-    /// Whether the receiver of `flow` may process a segment ahead of its arrival: no other comes before it, and its timer
-    /// does not expire before.
-    #[inline(always)]
-    fn may_receive(&self, flow: u32, hop: Hop) -> bool {
-        self.data_coming[flow as usize] == 0
-            && hop.arrival < self.answers_until
-            && self.ack_timers.get(flow as usize).is_none_or(|timer| hop.arrival < timer.deadline)
     }
 
     /// A packet that will come by `hop` passes `link` already now, if the link is idle then and nothing that is ordered by

@@ -1,6 +1,7 @@
 //! The run loop: what each event does, and each segment at its next hop.
 #![allow(unsafe_code)]
 
+use super::ahead::{ACKS, DATA};
 use super::Engine;
 use crate::engine::outcome::Outcome;
 use crate::engine::plan::Mode;
@@ -109,6 +110,7 @@ impl<Q: EventQueue> Engine<Q> {
                 self.arrive_at(step, segment, now, scheduled, number)
             }
             Action::Sender => self.answer_at(segment, now, scheduled, number),
+            Action::SenderAhead if self.mark > 0 => self.catch_up(segment.flow(), ACKS),
             Action::SenderAhead => {
                 self.net.flows[segment.flow() as usize].acks_coming -= 1;
                 self.answer_at(segment, now, scheduled, number);
@@ -117,11 +119,7 @@ impl<Q: EventQueue> Engine<Q> {
                 let Some(ack) = self.receive(segment, now, scheduled, number) else { return };
                 self.arrive_at(self.net.step_of(route, ack.hop()), ack, now, scheduled, number);
             }
-            Action::Receiver if step.passes() => {
-                self.data_coming[segment.flow() as usize] -= 1;
-                let Some(ack) = self.receive(segment, now, scheduled, number) else { return };
-                self.forward_from(ack, now, scheduled, 0.0);
-            }
+            Action::Receiver if step.passes() => self.catch_up(segment.flow(), DATA),
             // Links without events are next.
             Action::Own | Action::Receiver | Action::Through | Action::Fold | Action::SlowFold => {
                 self.forward_from(segment, now, scheduled, 0.0);

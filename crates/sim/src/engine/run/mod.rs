@@ -1,5 +1,6 @@
 //! The engine: the state of a running network and what each event does to it. Each part has a file with its methods.
 
+mod ahead;
 mod analytic;
 mod both_ways;
 mod device;
@@ -45,6 +46,7 @@ use earlydrop_net::record::Arrivals;
 use earlydrop_net::tcp::Output;
 use earlydrop_net::Segment;
 use hdrhistogram::Histogram;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// A running network.
@@ -57,8 +59,8 @@ pub struct Engine<Q> {
     mark: u64,
     /// Two events tied where hosts run ahead: only the other plans give the right order.
     contradicted: bool,
-    /// By flow: data on their way to the receiver by events, where others reach it ahead of time.
-    data_coming: Vec<u32>,
+    /// By flow whose hosts may run ahead: what they must still process at its time, data and ACKs.
+    waiting: Vec<[VecDeque<Event>; 2]>,
     /// Up to which time it runs at present, s.
     end: f64,
     settings: Settings,

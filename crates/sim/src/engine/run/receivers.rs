@@ -143,6 +143,12 @@ impl<Q: EventQueue> Engine<Q> {
         }
         timer.deadline = f64::INFINITY;
         let segment = timer.segment;
+        self.delayed_ack(segment, key);
+    }
+
+    /// A receiver acknowledges `segment`, which it has let wait.
+    pub(super) fn delayed_ack(&mut self, segment: Segment, key: Key) {
+        let flow = segment.flow();
         let Receiver::Ns2(receiver) = &mut self.net.arrivals[flow as usize].receiver else {
             return self.send_delayed_ack(segment, key);
         };

@@ -138,9 +138,15 @@ impl<Q: EventQueue> Engine<Q> {
         if state.armed_number != key.number {
             return self.push_timer(flow as u32);
         }
+        self.time_out(flow as u32, key);
+    }
+
+    /// The timer of a sender expires.
+    pub(super) fn time_out(&mut self, flow: u32, key: Key) {
+        let state = &mut self.net.flows[flow as usize];
         state.deadline = f64::INFINITY;
         state.sender.on_timeout(key.now, &mut self.out);
-        self.renumber(flow as u32);
-        self.flush(flow as u32, key);
+        self.renumber(flow);
+        self.flush(flow, key);
     }
 }

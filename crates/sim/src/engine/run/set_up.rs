@@ -119,7 +119,7 @@ impl<Q: EventQueue> Engine<Q> {
             instant: Instant::default(),
             mark: if hosts_ahead { AHEAD } else { 0 },
             contradicted: false,
-            data_coming: vec![0; if hosts_ahead { flow_count } else { 0 }],
+            waiting: vec![Default::default(); if hosts_ahead { flow_count } else { 0 }],
             end: 0.0,
             net: Net {
                 links: links.links.into(),
