@@ -95,7 +95,9 @@ fn main() {
         let (network, settings) = scenario(given).ok()?;
         go(network, plan, settings)
     });
-    if taken.is_none() { eprintln!("not ahead"); }
+    if taken.is_none() {
+        eprintln!("not ahead");
+    }
     let (setup, run, outcome) = taken.take().or_else(|| go(network, plan, settings)).expect("a run");
     if case.is_none() {
         let sum = |count: fn(&Counters) -> u64| outcome.ports.iter().map(|port| count(&port.counters)).sum::<u64>();

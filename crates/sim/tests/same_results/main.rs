@@ -1,6 +1,7 @@
 //! Neither analytic links nor the event queue change a result: every run equals the all-stepped one, byte for byte and
 //! packet for packet, on networks drawn at random; and in every run packets are conserved.
 
+mod ahead;
 mod draw;
 mod graphs;
 mod in_step;

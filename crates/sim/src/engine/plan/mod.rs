@@ -148,7 +148,8 @@ impl Plan {
 
     /// Number of analytic and of stepped links.
     pub fn count(&self) -> (usize, usize) {
-        let analytic = self.modes.iter().filter(|m| !matches!(m, Mode::Stepped | Mode::Passed | Mode::SteppedPort)).count();
+        let analytic =
+            self.modes.iter().filter(|m| !matches!(m, Mode::Stepped | Mode::Passed | Mode::SteppedPort)).count();
         (analytic, self.modes.len() - analytic)
     }
 }
