@@ -3,7 +3,7 @@
 //! ## What it does
 //! Deficit round robin. Flows are hashed into `buckets` FIFOs that take turns. A bucket's turn adds `quantum` bytes to
 //! its deficit; it sends while the deficit covers the packet at its head, pays the packet's size, and keeps the rest
-//! for its next turn. An empty bucket loses its deficit. A bucket that becomes active joins the end. When more waits than
+//! for its next turn. An empty bucket loses its deficit. A bucket that becomes active goes last. When more waits than
 //! the limit allows, packets are dropped from the bucket with the most bytes.
 //!
 //! ## Source
