@@ -157,10 +157,12 @@ impl Fifo {
         Fifo { ring: Ring::with_room(most as usize), idle_since: Some(Time::ZERO), gate }
     }
 
+    /// The gate.
     pub fn gate(&self) -> &Gate {
         &self.gate
     }
 
+    /// The gate, without the packets.
     pub fn into_gate(self) -> Gate {
         self.gate
     }
