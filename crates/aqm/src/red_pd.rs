@@ -2,10 +2,11 @@
 //!
 //! ## What it does
 //! RED with preferential dropping: finds high-bandwidth flows in the history of RED's own drops, and drops their
-//! packets before RED. With p the average drop rate, an epoch lasts `(X/Y) R/sqrt(1.5 p)`, between 2 R and 10 R: the time in which a TCP flow of round-trip time R at that drop rate loses a packet. A flow that lost packets in X
-//! of the last Y epochs is faster than this TCP flow. At the end of an epoch in which more than `min_drop_rate` was
-//! dropped, each faster flow's pre-filter probability rises by its part of the drops, `p drops/(average drops)`, or
-//! doubles if that is less; the first time it is at most 2 p. It falls for flows that lost nothing in Y epochs, until
+//! packets before RED. With p the average drop rate, an epoch lasts `(X/Y) R/sqrt(1.5 p)`, between 2 R and 10 R: the
+//! time in which a TCP flow of round-trip time R loses a packet at p. A flow that lost packets in X of the last Y
+//! epochs is faster than this TCP flow. At the end of an epoch in which more than `min_drop_rate` was dropped, each
+//! faster flow's pre-filter probability rises by its part of the drops, `p drops/(average drops)`, or doubles if that
+//! is less; the first time it is at most 2 p. It falls for flows that lost nothing in Y epochs, until
 //! they are released. A flow whose rate does not fall when its loss rises is unresponsive: its probability rises faster
 //! and falls slower.
 //!

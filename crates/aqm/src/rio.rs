@@ -22,7 +22,7 @@
 //!    arrivals, so with few In packets Out is tested with an old average: `rio_ns2_bug`.
 //! 2. After an idle time the average of In packets decays from when the link became idle, also if an Out packet came
 //!    between; of several idle periods the first counts. ns-2 counts the last. (reconstruction)
-//! 3. The rule of ns2 and ns3 that two packets must wait for an early drop counts In packets for In, all for Out packets.
+//! 3. The rule of ns2 and ns3 that two packets must wait for an early drop counts In for In, all packets for Out.
 //! 4. ns-2 has no `use_mark_p` in RIO: past the end of a curve it drops. So does the dialect ns2, unless `ecn_over_max`
 //!    says otherwise. ns-2 does not restart Out's count after a certain drop or an overflow; here the count restarts,
 //!    as in RED.

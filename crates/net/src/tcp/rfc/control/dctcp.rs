@@ -18,7 +18,7 @@ pub struct Fraction {
     acked: f64,
     marked: f64,
     window_end: u64,
-    /// In integers, as Linux (`dctcp_update_alpha`).
+    /// Whether it is computed in integers, as in Linux (`dctcp_update_alpha`).
     integers: bool,
 }
 
@@ -34,10 +34,10 @@ impl Fraction {
         self.alpha
     }
 
-    /// An ACK.
+    /// Takes an ACK.
     pub fn on_ack(&mut self, ack: &Acked) {
         if self.integers && ack.una >= self.window_end {
-            // Before this ACK is counted.
+            // Linux ends the window before this ACK is counted.
             self.end_window_in_integers();
             self.window_end = ack.next;
         }
@@ -53,7 +53,7 @@ impl Fraction {
         }
     }
 
-    /// A sixteenth less, or nothing below 16/1024, and the new fraction.
+    /// Takes a sixteenth off the estimate, or nothing below 16/1024, and adds the new fraction.
     fn end_window_in_integers(&mut self) {
         let units = self.alpha * UNITS;
         let sixteenth = libm::floor(units * G);
