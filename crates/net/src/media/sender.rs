@@ -105,6 +105,7 @@ impl Sender {
         }
     }
 
+    /// The sender's settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
