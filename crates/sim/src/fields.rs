@@ -1,5 +1,5 @@
-//! Fields of result documents, each declared once, as a row; kind `table` is for what is no value. From a row follow the field's place in documents, the columns of
-//! tables and their dictionary, its line in the documentation, and the kind of measure with its margin.
+//! Fields of result documents, each declared once as a row; kind `table` is for what is no value. From its row follow a
+//! field's place in documents, its table columns and dictionary, its documentation line, its kind and margin.
 
 use serde_json::{json, Map, Value};
 
