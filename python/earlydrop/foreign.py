@@ -33,18 +33,18 @@ SWITCH = "EARLYDROP_FILE_MIB"
 """The environment variable that raises the ceiling: MiB of a file, and of what it unpacks to."""
 DEFAULT_MIB = 64
 SMALL = 4 << 20
-"""Bytes of a TOML file, and of a CSV file, at most: such files are written by people."""
+"""Most bytes of a TOML file, and of a CSV file: such files are written by people."""
 CELLS = 8
-"""A table of Parquet may have this many times the ceiling, in bytes and in values: it is made for much."""
+"""A Parquet table may have this many times the ceiling, in bytes and in values: the format is made for much."""
 DEPTH = 64
-"""Lists and tables within each other at most. Scenarios have half of it."""
+"""Most levels of lists and tables within each other. Scenarios may have half as many."""
 SHOWN = 40
-"""Characters of a wrong value in a message."""
+"""Most characters of a wrong value in a message."""
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class ForeignError(EarlydropError):
-    """What files say does not fit together. The message names them."""
+    """Contents of files do not fit together. The message names the files."""
 
 
 def ceiling() -> int:
@@ -75,7 +75,7 @@ def opened(path: Path, inside: Path | None = None) -> BufferedReader:
     try:
         file = os.open(path, _FLAGS)
     except ValueError as error:
-        # A NUL in the name.
+        # The name has a NUL.
         raise OSError(errno.EINVAL, str(error), str(path)) from None
     try:
         mode = os.fstat(file).st_mode
@@ -114,7 +114,7 @@ def text(path: Path, most: int | None = None, inside: Path | None = None) -> str
 
 @contextmanager
 def rows(path: Path) -> Iterator[TextIO]:
-    """A file of text for the reader of CSV, which takes up to a hundred times its size in memory."""
+    """The lines of a text file for the CSV reader, which takes up to a hundred times the file's size in memory."""
     yield io.StringIO(content(path, SMALL).decode("utf-8"), newline="")
 
 
@@ -178,7 +178,7 @@ def too_deep() -> ValueError:
 
 
 def shallow(value: Any) -> Any:
-    """The same value, if it does not nest too deep: everything that goes through it may recurse."""
+    """The same value, if it does not nest too deep: whatever takes it afterwards may recurse."""
     level = [value]
     for _ in range(DEPTH):
         held = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, (dict, list)))
@@ -219,7 +219,7 @@ def unless_interrupted(error: BaseException) -> None:
 
 @contextmanager
 def unfit() -> Iterator[None]:
-    """What Polars raises of a damaged table is a `ValueError`."""
+    """Within the block an error that Polars raises of a damaged table is a `ValueError`."""
     import polars as pl
 
     try:
@@ -260,7 +260,7 @@ stand. A key may be left out if it ends with `?`, and `*` is all others.
 """
 ANY: Shape = object
 NUMBER: Shape = (float, None)
-"""A measure, which may have no value."""
+"""The shape of a measure, which may have no value."""
 WHOLE: Shape = range(1 << 63)
 
 _WORDS = {
@@ -314,7 +314,7 @@ def _is(value: Any, shape: Shape) -> bool:
     if kind is None or isinstance(value, bool):
         return value is None if kind is None else kind is bool
     if kind is float:
-        # Whole numbers may be too large to be taken as others.
+        # Whole numbers may be too large for a float.
         return isinstance(value, (int, float)) and -sys.float_info.max <= value <= sys.float_info.max
     if isinstance(kind, range):
         return isinstance(value, int) and value in kind

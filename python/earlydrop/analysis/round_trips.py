@@ -32,7 +32,7 @@ def propagation(document: Mapping[str, Any], queue: str) -> float:
     Raises:
         CompareError: there is none.
     """
-    # The engine reports base RTTs with the transmission of a packet in them. That part stays when delays double.
+    # The engine reports base RTTs with a packet's transmission times in them, which stay when delays double.
     once, twice = (_base_rtt(scaled(document, factor), queue) for factor in (1.0, 2.0))
     found = 0.0 if once is None or twice is None else round(twice - once, 12)
     if found <= 0:
@@ -52,7 +52,7 @@ def base(document: Mapping[str, Any], queue: str, sets: Sequence[tuple[str, str]
     try:
         return _base_rtt(normal, queue)
     except _core.ScenarioError:
-        # Of very many flows it is not measured.
+        # With very many flows the engine does not measure it.
         return None
 
 
@@ -88,7 +88,7 @@ def _scaled(value: Any, factor: float) -> Any:
         return [_scaled(one, factor) for one in value]
     if not isinstance(value, dict):
         return value
-    # A delay within what happens to single packets, such as one that is overtaken, is none of the path.
+    # A delay in a link's effects on single packets, such as an overtaken packet's, is no part of the path's.
     kept = effects(value)
     rest = {k: _delay(v, factor) if k == "delay" else _scaled(v, factor) for k, v in value.items() if k not in kept}
     return {k: kept.get(k, rest.get(k)) for k in value}

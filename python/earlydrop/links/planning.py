@@ -31,7 +31,7 @@ MTU_IPV6 = 1280
 """Smallest MTU with which a link has IPv6 addresses, B (RFC 8200, section 5)."""
 
 NO_QUEUE = "unlimited buffer"
-"""What stands for the discipline of a direction without a queue."""
+"""The name of the discipline of a direction without a queue."""
 
 SEGMENT = 65_000
 """Largest segment of a scenario, B."""
@@ -56,14 +56,14 @@ class Way:
     """One direction of a link."""
 
     name: str
-    """Of its queue in results."""
+    """Name of the direction's queue in results."""
     aqm: str
     rate: str
     delay: str
     ecn: bool = False
 
     def __str__(self) -> str:
-        # What it is for is to mark.
+        # DualPI2 is there to mark packets.
         drops = (
             " (without ecn=true: L4S packets are dropped, not marked)" if self.aqm == "dualpi2" and not self.ecn else ""
         )
@@ -162,7 +162,7 @@ _OPTIONS = (
 
 
 def _as_option(error: _core.ScenarioError, alike: bool) -> OptionError:
-    """The checker's message with the option in the place of the field; `alike`: --queue holds in both directions."""
+    """The checker's message with the option in place of the field; `alike`: --queue holds in both directions."""
     path = error.path or ""
     for field_path, option in _OPTIONS:
         option = "--queue" if alike and option == "--reverse-queue" else option

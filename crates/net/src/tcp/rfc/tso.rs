@@ -1,8 +1,8 @@
 //! TCP segmentation offload (TSO) as in Linux, which hands bursts of segments to the device.
 //!
 //! Segments are simulated one by one, with these effects of TSO: bursts have a size (`tcp_tso_autosize`); a part
-//! may wait for the rest of its burst (`tcp_tso_should_defer`); and the last segment of a burst carries PSH, which gets an immediate
-//! ACK (`__tcp_transmit_skb`, `tcp_cleanup_rbuf`). What leaves at one time enters the first queue back to back.
+//! may wait for the rest of its burst (`tcp_tso_should_defer`); a burst's last segment carries PSH, which gets an ACK
+//! at once (`__tcp_transmit_skb`, `tcp_cleanup_rbuf`). What leaves at one time enters the first queue back to back.
 
 use super::clock::LARGEST_BURST;
 use super::settings::Settings;
