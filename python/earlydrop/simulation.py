@@ -20,7 +20,7 @@ class QueueState:
     """Packets that wait; the one in transmission does not."""
 
     bytes: int
-    """Their bytes."""
+    """Bytes of the packets that wait."""
 
     average: float | None
     """The averaged queue, packets; None where the discipline keeps none."""
@@ -120,7 +120,7 @@ class Simulation:
         self._core = _core.Simulation(self.scenario._core, seed)
         self.seed: int = int(document["seed"]) if seed is None else seed
         self.duration = self._core.duration
-        """When it ends, s."""
+        """End of the run, s."""
 
     @property
     def now(self) -> float:

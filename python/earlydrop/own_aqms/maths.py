@@ -20,7 +20,7 @@ def inexact(definition: Definition) -> Iterator[str]:
     """A sentence for each use of mathematics whose last bit is not the same everywhere."""
     for name, method in definition.methods.items():
         if name == "curve" and not any("curve" in other.__code__.co_names for other in definition.methods.values()):
-            continue # A curve that no method calls decides nothing.
+            continue  # A curve that no method calls decides nothing.
         try:
             tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
         except (OSError, SyntaxError):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ROUTER, HOST, QUEUE = "#0072B2", "#444444", "#D55E00"
 LABELLED = 60
-"""Most nodes that have their names beside them; of more nodes the routers, if these are at most as many."""
+"""Most nodes with their names beside them; of more nodes the routers are named, if these are at most as many."""
 CROWD = 300
 """With this many links, lines are thin and queues left out."""
 SHOWN = 12
@@ -298,7 +298,7 @@ def _labels(axes: Axes, links: Sequence[Any], at: Mapping[str, Any], routers: se
 
 
 def _alike(links: Sequence[Any]) -> str:
-    """What links have in common: one rate with the range of their delays, or what most of them are."""
+    """The property that links have in common: one rate with the range of their delays, or what most of them have."""
     if len(links) < 2:
         return ""
     words = [_words(link).replace("\n", ", ") for link in links]

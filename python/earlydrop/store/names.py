@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars
 
 Words: TypeAlias = "np.ndarray[Any, np.dtype[np.uint64]]"
-"""Digests: a row each, of two words."""
+"""Digests as an array with a row of two words for each."""
 Numbers: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 
 
@@ -72,7 +72,7 @@ def of_runs(frame: polars.DataFrame) -> Words:
 
 
 def firsts(digests: Words) -> Numbers:
-    """Of each digest, where the same one stands first."""
+    """For each digest, the position at which the same digest stands first."""
     count = len(digests)
     order = np.lexsort((digests[:, 1], digests[:, 0]))
     ordered = digests[order]

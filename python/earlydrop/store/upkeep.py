@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from .run_store import Store
 
 ASIDE = "damaged"
-"""The folder of parts that are not what was written. Nothing reads it."""
+"""The folder of damaged parts, which nothing reads."""
 MERGE = "merge.json"
-"""A note of the parts that gc is merging."""
+"""The note that names the parts which gc is merging."""
 
 
 def verify(store: Store) -> list[Problem]:
