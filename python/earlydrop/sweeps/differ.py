@@ -30,7 +30,7 @@ class Change:
     measure: str
     difference: Difference
     equal: bool
-    """Whether every run gave the same number."""
+    """Whether every run gave the same number in both results."""
 
 
 @dataclass

@@ -45,7 +45,7 @@ def write_report(folder: Path, outcome: Outcome, artists: Executor | None = None
 
 
 def renew(folder: Path) -> Path:
-    """Write `report.html` of a folder that `sweep` wrote once more.
+    """Write `report.html` once more in a folder that `sweep` wrote.
 
     Raises:
         SweepError: it is no such folder.
@@ -85,7 +85,7 @@ def read_data(folder: Path) -> Data:
 
 def _write(folder: Path, data: Data, artists: Executor) -> Path:
     path = folder / "report.html"
-    # What `advise` has concluded from the sweep, if this is one of its folders.
+    # The conclusion of `advise` from the sweep, if this is one of its folders.
     advice = folder / "advice.txt"
     said = foreign.text(advice, inside=folder).rstrip() if advice.is_file() else ""
     text = render("sweep.html.j2", {**context(data, artists), "advice": said})
@@ -94,7 +94,7 @@ def _write(folder: Path, data: Data, artists: Executor) -> Path:
 
 
 def context(data: Data, artists: Executor) -> dict[str, Any]:
-    """What the page shows."""
+    """The values that the page's template shows."""
     d = data.document
 
     def ask(draw: Callable[..., Figure | None], *of: Any) -> Asked:
@@ -156,7 +156,7 @@ SCATTER_TEXT = "Each point is the mean over its seeds."
 
 
 def _drawn(count: int, most: int, what: str) -> str:
-    """What a caption adds if not everything is drawn."""
+    """The addition to a caption if not everything is drawn."""
     return f" Of {count:,} {what} {most:,} are drawn, spread over all." if count > most else ""
 
 

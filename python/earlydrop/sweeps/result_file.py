@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars
 
 LISTS = ("points", "differences")
-"""What may be long: read item by item."""
+"""Lists in the document that may be long, and are read item by item."""
 LEVEL: Shape = (float, str, bool)
 HEAD: Shape = {
     "name": str,
@@ -47,7 +47,7 @@ DIFFERENCE: Shape = {
     **dict.fromkeys(("relative", "t_test_p", "t_test_p_holm", "t_test_p_bh", "wilcoxon_p"), NUMBER),
 }
 COLUMNS = ("point", "seed")
-"""What the table of runs has besides factors and measures."""
+"""Columns of the table of runs besides factors and measures."""
 
 
 @contextmanager
