@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Sets = tuple[tuple[str, str], ...]
 Source = Sets | str
-"""What a point changes of the base scenario; or a whole checked scenario as JSON, without name and seed of its own."""
+"""The changes of the base at a point; or a whole checked scenario as JSON, without name and seed of its own."""
 Task = tuple[Source, tuple[int, ...]]
 """A scenario, and the seeds to run it with."""
 
