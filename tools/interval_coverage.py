@@ -520,7 +520,7 @@ def drawn(pool: Pool, n: int, arms: int, tables: int, seed: int) -> tuple[Array,
 
 
 def starred(values: Array, steps: Array, floor: bool = True) -> Array:
-    """Which tables have a `**`, as `Comparison.stars` gives them; without the floor and the least number as well."""
+    """Which tables have a `**`, as `Comparison.stars` gives them; `floor=False` leaves out floor and least number."""
     from scipy.special import stdtr
 
     n = values.shape[2]
