@@ -48,7 +48,7 @@
 //! let catalogue::Built::Policy(policy) = (catalogue::find("aecn").unwrap().build)(&values, &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(policy, limit, true, Generator::custom(|| 0.0)));
-//! Six wait, and the seventh, of 200 ms, causes a mark: on the oldest packet of 200 ms.
+//! // Six wait, and the seventh, of 200 ms, causes a mark: on the oldest packet of 200 ms.
 //! for rtt_hint_ms in [20, 200, 20, 20, 20, 20, 200] {
 //!     let packet = Packet { ecn: Ecn::Ect0, rtt_hint_ms, ..Packet::new(1, 1000) };
 //!     queue.enqueue(packet, Time::ZERO, &mut |_, _| {});

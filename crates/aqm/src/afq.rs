@@ -40,11 +40,11 @@
 //! let limit = Limit::Packets(100);
 //! let catalogue::Built::Discipline(finish) = build(&Values::new(), &link, limit).unwrap() else { unreachable!() };
 //! let mut queue = finish(false, Generator::stream(1, "queue"));
-//! Flow 1 sends forty packets of 1500 B; 31 fit, one for each round after this one.
+//! // Flow 1 sends forty packets of 1500 B; 31 fit, one for each round after this one.
 //! let mut fits = |flow| queue.enqueue(Packet::new(flow, 1500), Time::ZERO, &mut |_, _| {}).is_some();
 //! let admitted = (0..40).filter(|_| fits(1)).count();
 //! assert_eq!(admitted, 31);
-//! Flow 2 sends three; the flows take turns.
+//! // Flow 2 sends three; the flows take turns.
 //! assert!((0..3).all(|_| fits(2)));
 //! let order: Vec<u64> = (0..7).filter_map(|_| queue.dequeue(Time::ZERO, &mut |_, _| {})).map(|p| p.flow).collect();
 //! assert_eq!(order, [1, 2, 1, 2, 1, 2, 1]);

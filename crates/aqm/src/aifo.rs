@@ -44,7 +44,7 @@
 //! let catalogue::Built::Policy(policy) = (catalogue::find("aifo").unwrap().build)(&values, &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "queue")));
-//! Classes 0 and 5 by turns: for class 5 the quantile is 1/2 or more, and with 11 packets waiting (20 - c)/18 is less.
+//! // Classes 0 and 5 by turns: for class 5 the quantile is 1/2 or more; with 11 waiting packets (20 - c)/18 is less.
 //! let mut admitted = [0, 0];
 //! for step in 0..60 {
 //!     let class = if step % 2 == 0 { 0 } else { 5 };

@@ -51,7 +51,7 @@
 //! let catalogue::Built::Policy(policy) = (spec.build)(&Values::new(), &link, Limit::Packets(3)).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(policy, Limit::Packets(3), false, Generator::stream(1, "queue")));
-//! From 7, 2, 9 and 4 hops away: the buffer has no space for the fourth, and the second is dropped.
+//! // From 7, 2, 9 and 4 hops away: the buffer has no space for the fourth, and the second is dropped.
 //! for hops in [7, 2, 9, 4] {
 //!     let packet = Packet { initial_ttl: 32, ttl: 32 - hops, ..Packet::new(u64::from(hops), 1000) };
 //!     queue.enqueue(packet, Time::ZERO, &mut |victim, _| assert_eq!(victim.flow, 2));

@@ -35,7 +35,7 @@
 //! let catalogue::Built::Policy(policy) = (catalogue::find("ddtail").unwrap().build)(&values, &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "queue")));
-//! From 2, 7, 5 and 6 hops away: only the last packet of the queue is compared, so 5 is dropped and 2 stays.
+//! // From 2, 7, 5 and 6 hops away: only the last packet of the queue is compared, so 5 is dropped and 2 stays.
 //! for hops in [2, 7, 5, 6] {
 //!     let packet = Packet { initial_ttl: 32, ttl: 32 - hops, ..Packet::new(u64::from(hops), 1000) };
 //!     queue.enqueue(packet, Time::ZERO, &mut |victim, _| assert_eq!(victim.flow, 5));

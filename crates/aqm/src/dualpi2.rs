@@ -67,7 +67,7 @@
 //!     let ecn = if i % 2 == 0 { Ecn::Ect1 } else { Ecn::NotEct };
 //!     queue.enqueue(Packet { ecn, ..Packet::new(1, 1500) }, Time::ZERO, &mut |_, _| {});
 //! }
-//! After 2 ms L goes first, and its packet is marked, since it has waited for more than 1 ms.
+//! // After 2 ms L goes first, and its packet is marked, since it has waited for more than 1 ms.
 //! let first = queue.dequeue(Time::from_seconds(0.002), &mut |_, _| {}).unwrap();
 //! assert_eq!(first.ecn, Ecn::Ce);
 //! let rest: Vec<_> = (0..10).filter_map(|_| queue.dequeue(Time::from_seconds(0.002), &mut |_, _| {})).collect();

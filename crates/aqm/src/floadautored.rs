@@ -113,7 +113,7 @@
 //!     let catalogue::Built::Policy(policy) = (spec.build)(&values, &link, limit).unwrap() else { unreachable!() };
 //!     Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "queue")))
 //! };
-//! z after ten seconds of 900 packets/s on a link of 1000 packets/s.
+//! // z after ten seconds of 900 packets/s on a link of 1000 packets/s.
 //! let z = |reading| {
 //!     let mean_packet = ("mean_packet", Value::Real(1000.0));
 //!     let estimator = ("estimator", Value::Choice("exponential"));
@@ -130,7 +130,7 @@
 //! assert!((z("intended") - 0.9).abs() < 1e-6);
 //! assert!((z("literal") + 45.0).abs() < 1e-3);
 //!
-//! AutoRED's average after a burst of 100 packets, with two weights.
+//! // AutoRED's average after a burst of 100 packets, with two weights.
 //! let average = |weight| {
 //!     let mut queue = queue(&[("stage", Value::Choice("auto")), ("weight", Value::Choice(weight))]);
 //!     for _ in 0..100 {

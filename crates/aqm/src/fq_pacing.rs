@@ -53,7 +53,7 @@
 //!     queue.enqueue(Packet::new(1, 1500), Time::ZERO, &mut |_, _| {});
 //! }
 //! assert!(queue.dequeue(Time::ZERO, &mut |_, _| {}).is_some());
-//! The credit is used up: the next packet waits for a quantum of 3028 B at 8 Mbit/s.
+//! // The credit is used up: the next packet waits for a quantum of 3028 B at 8 Mbit/s.
 //! assert!(queue.dequeue(Time::ZERO, &mut |_, _| {}).is_none());
 //! assert_eq!(queue.held_until().unwrap().seconds(), 3028e-6);
 //! ```

@@ -36,7 +36,7 @@
 //! let catalogue::Built::Policy(fred) = (catalogue::find("fred").unwrap().build)(&Values::new(), &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(fred, limit, false, Generator::stream(1, "queue")));
-//! A burst of 30 packets of one flow: it may have a quarter of the buffer, 10 packets.
+//! // A burst of 30 packets of one flow: it may have a quarter of the buffer, 10 packets.
 //! for _ in 0..30 {
 //!     queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
 //! }

@@ -35,7 +35,7 @@
 //! let catalogue::Built::Policy(gk) = (catalogue::find("gk").unwrap().build)(&Values::new(), &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(gk, limit, true, Generator::stream(1, "queue")));
-//! Ten arrivals at once: the virtual buffer has room for nine, so all ten leave with a mark.
+//! // Ten arrivals at once: the virtual buffer has room for nine, so all ten leave with a mark.
 //! for _ in 0..10 {
 //!     queue.enqueue(Packet { ecn: Ecn::Ect0, ..Packet::new(1, 1000) }, Time::ZERO, &mut |_, _| {});
 //! }

@@ -29,7 +29,7 @@
 //!
 //! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
 //! let p_b = |name: &str, average| (catalogue::find(name).unwrap().curve.unwrap())(&Values::new(), &link, average);
-//! Half-way between the thresholds RED's line is at max_p/2, the hyperbola with epsilon 0.1 at max_p/12.
+//! // Half-way between the thresholds RED's line is at max_p/2, the hyperbola with epsilon 0.1 at max_p/12.
 //! assert!((p_b("hred", 48.0) - 0.1 / 12.0).abs() < 1e-12);
 //! assert!((p_b("tred", 48.0) - 0.05).abs() < 1e-12);
 //! ```

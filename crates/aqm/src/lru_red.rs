@@ -30,7 +30,7 @@
 //! let catalogue::Built::Policy(lru) = (catalogue::find("lru_red").unwrap().build)(&Values::new(), &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(lru, limit, false, Generator::stream(1, "queue")));
-//! Half of the packets are flow 1's, the others are of a new flow each; the link takes 19 of 20.
+//! // Half of the packets are flow 1's, the others are of a new flow each; the link takes 19 of 20.
 //! let mut lost = [0, 0];
 //! for i in 0..40_000_u64 {
 //!     let now = Time::from_seconds(i as f64 * 1e-3);

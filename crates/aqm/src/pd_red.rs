@@ -30,7 +30,7 @@
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(red, Limit::Packets(50), false, Generator::stream(1, "queue")));
 //! queue.on_timer(Time::from_seconds(0.01));
-//! The queue is empty: e = (0 - 10)/50, so max_p falls by 0.001 * 0.2.
+//! // The queue is empty: e = (0 - 10)/50, so max_p falls by 0.001 * 0.2.
 //! queue.gauges(&mut |name, value| if name == "max_p" { assert!((value - 0.0998).abs() < 1e-12) });
 //! ```
 

@@ -52,7 +52,7 @@
 //!     queue.on_timer(due);
 //!     queue.gauges(&mut |name, value| if name == "p" { p.push(value) });
 //! }
-//! 100 packets too long: each sample after the first adds 100 (a - b) to p.
+//! // 100 packets too long: each sample after the first adds 100 (a - b) to p.
 //! assert!((p[1] - p[0] - 6e-6).abs() < 1e-15 && (p[2] - p[1] - 6e-6).abs() < 1e-15);
 //! ```
 

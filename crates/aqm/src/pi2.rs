@@ -47,7 +47,7 @@
 //! let catalogue::Built::Policy(policy) = (catalogue::find("pi2").unwrap().build)(&values, &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "queue")));
-//! A packet waited 30 ms; one update then gives p = 0.625 * 10 ms + 6.25 * 30 ms.
+//! // A packet waited 30 ms; one update then gives p = 0.625 * 10 ms + 6.25 * 30 ms.
 //! queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
 //! queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
 //! queue.dequeue(Time::from_seconds(0.03), &mut |_, _| {});

@@ -63,7 +63,7 @@
 //! let catalogue::Built::Policy(policy) = (catalogue::find("pie").unwrap().build)(&Values::new(), &link, Limit::Packets(100)).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(policy, Limit::Packets(100), false, Generator::stream(1, "queue")));
-//! A packet waited 30 ms; one update then gives p = (0.125 * 15 ms + 1.25 * 30 ms)/2048.
+//! // A packet waited 30 ms; one update then gives p = (0.125 * 15 ms + 1.25 * 30 ms)/2048.
 //! queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
 //! queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
 //! queue.dequeue(Time::from_seconds(0.03), &mut |_, _| {});

@@ -56,7 +56,7 @@
 //! let catalogue::Built::Policy(policy) = (catalogue::find("sfb").unwrap().build)(&Values::new(), &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "queue")));
-//! One flow cannot have more than 25 packets in the queue; a packet of another flow still fits.
+//! // One flow cannot have more than 25 packets in the queue; a packet of another flow still fits.
 //! for _ in 0..60 {
 //!     queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
 //! }

@@ -15,8 +15,9 @@
 //! In ns2 an arrival that finds `used` packets in its bucket and `left` places in the buffer of `limit` is dropped if
 //! `used >= floor(left/2)`, or if `left < buckets` and `used > floor(limit/buckets)`, or if `left <= 0`.
 //!
-//! ## Source P. E. McKenney, "Stochastic fairness queueing", IEEE INFOCOM 1990 (no copy was at hand: the rules are
-//! those of the programs). Linux `net/sched/sch_sfq.c`; ns-2.35 `queue/sfq.cc`.
+//! ## Source
+//! P. E. McKenney, "Stochastic fairness queueing", IEEE INFOCOM 1990 (no copy was at hand: rules by the two programs).
+//! Linux `net/sched/sch_sfq.c`; ns-2.35 `queue/sfq.cc`.
 //!
 //! ## Differences
 //! 1. The default is linux: it perturbs the hash and drops from the longest queue, as the paper; ns-2 does neither.
@@ -47,7 +48,7 @@
 //! let catalogue::Built::Discipline(finish) = (catalogue::find("sfq").unwrap().build)(&values, &link, Limit::Packets(40)).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = finish(false, Generator::stream(1, "queue"));
-//! One flow alone gets a third of the buffer: it is refused once it has half of the places that are left.
+//! // One flow alone gets a third of the buffer: it is refused once it has half of the places that are left.
 //! let admitted = (0..40).filter(|_| queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {}).is_some()).count();
 //! assert_eq!(admitted, 13);
 //! ```

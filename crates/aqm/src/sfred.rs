@@ -57,7 +57,7 @@
 //! let catalogue::Built::Policy(sfred) = (catalogue::find("sfred").unwrap().build)(&Values::new(), &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(sfred, limit, false, Generator::stream(1, "queue")));
-//! One packet of four is flow 1's, three are flow 2's; the link takes three of the four.
+//! // One packet of four is flow 1's, three are flow 2's; the link takes three of the four.
 //! let mut lost = [0, 0];
 //! for i in 0..20_000_u32 {
 //!     let flow = if i % 4 == 0 { 1 } else { 2 };

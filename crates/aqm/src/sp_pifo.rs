@@ -45,8 +45,8 @@
 //! let limit = Limit::Packets(50);
 //! let catalogue::Built::Discipline(finish) = build(&values, &link, limit).unwrap() else { unreachable!() };
 //! let mut queue = finish(false, Generator::stream(1, "queue"));
-//! Rank 4 goes to the last FIFO, whose bound is then 4; 1, 2, 3 to the first, bound 3; 5 behind 4, bound 5; 0 is 3
-//! below the first's bound, so that the last's falls to 5 - 3.
+//! // Rank 4 goes to the last FIFO, whose bound is then 4; 1, 2, 3 to the first, bound 3; 5 behind 4, bound 5; 0 is 3
+//! // below the first's bound, so that the last's falls to 5 - 3.
 //! for class in [4, 1, 2, 3, 5, 0, 2] {
 //!     queue.enqueue(Packet { class, ..Packet::new(1, 1000) }, Time::ZERO, &mut |_, _| {});
 //! }

@@ -48,7 +48,7 @@
 //!     let packet = Packet { class, ..Packet::new(1, 1000) };
 //!     queue.enqueue(packet, Time::ZERO, &mut |_, _| {}).is_some()
 //! };
-//! p reaches the random number 0.05 half-way between the thresholds: at 30 packets for precedence 0, 38 for 7.
+//! // p reaches the random number 0.05 half-way between the thresholds: at 30 packets for precedence 0, 38 for 7.
 //! assert_eq!((0..40).filter(|_| admitted(0)).count(), 30);
 //! assert_eq!((0..40).filter(|_| admitted(7)).count(), 8);
 //! ```

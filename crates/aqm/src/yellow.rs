@@ -27,8 +27,8 @@
 //! 2. (reconstruction) `tupdate = "auto"` is 10 ms or the time of ten packets, whichever is longer; else, on a slow
 //!    link, the load would move in steps of half the capacity.
 //! 3. (reconstruction) `load = "accepted"` counts what joins the queue. With `"offered"`, which counts every arrival, a
-//!    sender above the link's rate that ignores drops takes `p` to 1, and no packet passes any more. 4.
-//!    (reconstruction) `z` is at least 0.05: without arrivals it would be 0, and `step/z` infinite.
+//!    sender above the link's rate that ignores drops takes `p` to 1, and no packet passes any more.
+//! 4. (reconstruction) `z` is at least 0.05: without arrivals it would be 0, and `step/z` infinite.
 //!
 //! ## Example
 //! ```
@@ -47,7 +47,7 @@
 //! queue.on_timer(queue.next_timer().unwrap());
 //! let (mut p, mut z) = (0.0, 0.0);
 //! queue.gauges(&mut |name, value| match name { "p" => p = value, "z" => z = value, _ => {} });
-//! The load is twice the capacity; 25 waiting packets leave 1.5 * 10/(0.5 * 25 + 10) of the capacity.
+//! // The load is twice the capacity; 25 waiting packets leave 1.5 * 10/(0.5 * 25 + 10) of the capacity.
 //! assert!((z - 2.0 * 22.5 / 15.0).abs() < 1e-12 && (p - 0.003 * z).abs() < 1e-12);
 //! ```
 

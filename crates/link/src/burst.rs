@@ -30,8 +30,9 @@ impl Burst {
     /// Reads a packet into each of the first [`MOST`] `buffers`, in order, while there are packets; returns their
     /// lengths, or negative error numbers.
     ///
-    /// # Errors If the kernel refuses the call, or the device has no non-blocking calls (`EOPNOTSUPP`, TUN devices of
-    /// old kernels). Nothing has been read then, and every later call fails too.
+    /// # Errors
+    /// If the kernel refuses the call, or the device has no non-blocking calls (`EOPNOTSUPP`, TUN devices of old
+    /// kernels). Nothing has been read then, and every later call fails too.
     pub fn read(&mut self, from: &OwnedFd, buffers: &mut [Vec<u8>]) -> Result<&[i32]> {
         let from = types::Fd(from.as_raw_fd());
         self.submit(buffers.iter_mut().map(|buffer| {

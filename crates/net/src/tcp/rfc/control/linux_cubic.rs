@@ -1,8 +1,8 @@
 //! CUBIC as Linux computes it (`tcp_cubic.c`): in whole segments, and otherwise than RFC 9438 in these points.
 //!
-//! - The acknowledged segments after which cwnd grows by one (`cnt`) are a whole number, at least 2. - The
-//! Reno-friendly window grows by 8/15 of a segment per cwnd, also beyond the cwnd before the loss. Where it is ahead,
-//! cwnd reaches it within a round trip.
+//! - The acknowledged segments after which cwnd grows by one (`cnt`) are a whole number, at least 2.
+//! - The Reno-friendly window grows by 8/15 of a segment per cwnd, also beyond the cwnd before the loss. Where it is
+//!   ahead, cwnd reaches it within a round trip.
 //! - The cubic function is evaluated one min RTT ahead, not one smoothed RTT.
 //! - The clock counts ticks ([`TICK`]), and `cnt` is updated once in each.
 //! - Before the first loss a cwnd of ACKs adds at least a twentieth of it.
