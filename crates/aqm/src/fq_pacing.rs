@@ -2,11 +2,11 @@
 //!
 //! ## What it does
 //! Linux's `fq`: a FIFO for each flow, served by deficit round robin with new flows before old ones, in three bands
-//! that share the link by weights. With `maxrate` no flow sends faster than that: after a burst of its credit its next
-//! packet waits until the rate allows it; while all flows wait, the link is idle. Without `maxrate` packets wait for
-//! the link only. A full band or a flow with `flow_plimit` packets drops its arrival.
+//! that share the link by weights. With `maxrate` no flow sends faster: after a burst of its credit its next packet
+//! waits until the rate allows it; while all flows wait, the link is idle. Without `maxrate` packets wait for the link
+//! only. A full band or a flow with `flow_plimit` packets drops its arrival.
 //!
-//! The discipline called `fq` here is another: that of Demers, Keshav and Shenker.
+//! The discipline `fq` is that of Demers, Keshav and Shenker.
 //!
 //! | event | rule (`net/sched/sch_fq.c`) |
 //! |---|---|

@@ -1,9 +1,9 @@
 //! ## HTB
 //!
 //! Hierarchical token bucket of two levels: the root with `rate`, and up to eight classes below, each with a child of
-//! its own. A class is sure of its `rate_N` and may borrow from the root up to `ceil_N`. A packet belongs to the class
-//! of its own class number, as in WRR; numbers from `classes` on count as the last class. Of classes that may send, the
-//! lowest `prio_N` is first; equals take turns of a `quantum`.
+//! its own. A class is sure of its `rate_N` and may borrow from the root up to `ceil_N`. A packet's class number names
+//! its class, as in WRR; numbers from `classes` on count as the last class. Of classes that may send, the lowest
+//! `prio_N` is first; equals take turns of a `quantum`.
 //!
 //! Each class, and the root, has two buckets: one of `burst` bytes for its rate, one of `cburst` bytes for its ceil. A
 //! packet may take a bucket below 0; time pays the debt off.
