@@ -297,7 +297,7 @@ CASES: dict[str, Callable[[Path, int, str], tuple[int, str]]] = {
 
 
 def check(name: str, every: int = 1) -> Found:
-    """All faults of a case, or every so many."""
+    """Try all faults of a case, or every so many."""
     plain = plotting._bytes, plotting._settle, artists._processes
     plotting._bytes = lambda drawing, kind: b"<svg/>"
     plotting._settle = lambda drawing, note: None

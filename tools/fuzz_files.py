@@ -232,7 +232,7 @@ def _other(path: Path, draw: random.Random) -> None:
 
 
 def any_file(folder: Path, draw: random.Random) -> Path:
-    """One of the files of a folder."""
+    """A random file of the folder."""
     return draw.choice(sorted(path for path in folder.rglob("*") if path.is_file()))
 
 

@@ -427,7 +427,7 @@ class Program:
     path: Path
 
     def names(self) -> list[str]:
-        """Its tests."""
+        """Names of the program's tests."""
         listed = subprocess.run([self.path, "--list"], cwd=self.folder, check=True, capture_output=True, text=True)
         return re.findall(r"^(.*): test$", listed.stdout, re.M)
 

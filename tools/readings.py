@@ -36,7 +36,7 @@ SEEDS = range(1, 11)
 
 
 def scenario(section: Section, row: Settings, load: Load) -> Document:
-    """One row on one load."""
+    """The scenario of one row under one load."""
     queue = _known({**section.common, **row})
     parts = _bus(load, queue) if load.network == "bus" else _dumbbell(load, queue)
     return {"name": f"{section.id}-{load.id}", **parts}

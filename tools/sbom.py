@@ -25,7 +25,7 @@ def _said(*command: str | Path, cwd: Path = ROOT) -> str:
     """The output of a command.
 
     Raises:
-        CalledProcessError: it fails.
+        CalledProcessError: the command fails.
     """
     return subprocess.run(command, cwd=cwd, check=True, stdout=subprocess.PIPE, text=True).stdout
 

@@ -265,7 +265,7 @@ def on_post_build(config: MkDocsConfig) -> None:
 
 
 def _place(path: Path) -> str | None:
-    """Where a file of the checkout is in the site."""
+    """The place in the site of a file of the checkout."""
     if path.is_relative_to(DOCS):
         return path.relative_to(DOCS).as_posix()
     return OUTSIDE.get(path.relative_to(ROOT).as_posix()) if path.is_relative_to(ROOT) else None

@@ -59,7 +59,7 @@ def noise(draw: np.random.Generator, coefficient: float, deviation: float) -> Ar
 
 
 def series(kind: str, draw: np.random.Generator, phase: float) -> Array:
-    """One seed's series of a kind."""
+    """The series of a kind for one seed."""
     name, _, period = kind.partition(", P = ")
     match name:
         case "white noise":

@@ -110,8 +110,8 @@ def document_of(net: Source, top: Mapping[str, Any]) -> Document:
     """The scenario of a network, a dict or a file, with these top-level keys laid over it.
 
     Raises:
-        ScenarioError: it is wrong.
-        CompareError: it is none of the three.
+        ScenarioError: the scenario is wrong.
+        CompareError: the source is none of the three.
     """
     if isinstance(net, Network):
         if "duration" not in top:

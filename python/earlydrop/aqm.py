@@ -70,7 +70,7 @@ def load(source: str | os.PathLike[str]) -> type[Queue]:
     It is code, and runs with the rights of this program.
 
     Raises:
-        PolicyError: there is none, or it is broken.
+        PolicyError: there is no discipline at `source`, or it is broken.
     """
     from .own_aqms import registry
 

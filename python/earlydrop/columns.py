@@ -25,7 +25,7 @@ class Column:
     """Unit and meaning of one column."""
 
     unit: str
-    """Its unit; empty for texts, flags and numbers without one."""
+    """The column's unit; empty for texts, flags and numbers without one."""
     meaning: str
 
 

@@ -121,7 +121,7 @@ def find(name: str, folder: str | None = None) -> dict[str, Any]:
     """The declaration of the discipline that `name` or a source names; its code is loaded.
 
     Raises:
-        DisciplineError: there is none.
+        DisciplineError: there is no such discipline.
         PolicyError: the code is broken.
     """
     from .own_aqms import registry
@@ -163,7 +163,7 @@ def own(name: str) -> Any:
     """The discipline from outside (`_core.Aqm`) that `name` or a source names.
 
     Raises:
-        DisciplineError: there is none, or it is one of the catalogue.
+        DisciplineError: there is no such discipline, or it is one of the catalogue.
         PolicyError: the code is broken.
     """
     from .own_aqms import registry

@@ -89,10 +89,10 @@ class Condition:
     names: tuple[str, ...]
 
     def holds(self, values: Mapping[str, Any]) -> bool:
-        """Whether it holds for these levels of the factors.
+        """Whether the condition holds for these levels of the factors.
 
         Raises:
-            ExpressionError: it compares what cannot be compared, or divides by zero.
+            ExpressionError: the condition compares what cannot be compared, or divides by zero.
         """
         try:
             return bool(_value(self.tree, values))
@@ -105,7 +105,7 @@ def parse_formula(text: str) -> Formula:
     """Parse and check a formula.
 
     Raises:
-        ExpressionError: it is not arithmetic.
+        ExpressionError: the text is not arithmetic.
     """
     tree, names = _parse(text, "formula")
     for node in ast.walk(tree):
@@ -118,7 +118,7 @@ def parse_condition(text: str, factors: Collection[str]) -> Condition:
     """Parse and check a condition on these factors.
 
     Raises:
-        ExpressionError: it is not a condition, or names another factor.
+        ExpressionError: the text is not a condition, or names another factor.
     """
     tree, names = _parse(text, "condition")
     for name in names:

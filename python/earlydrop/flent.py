@@ -328,7 +328,7 @@ def read(path: Path) -> Document:
     """The content of a Flent file.
 
     Raises:
-        FlentError: it is no Flent file, or none of a format that is known here.
+        FlentError: the file is no Flent file, or has a format that is not known here.
     """
     try:
         content = foreign.content(path)

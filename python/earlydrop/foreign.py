@@ -68,7 +68,7 @@ def opened(path: Path, inside: Path | None = None) -> BufferedReader:
     """A file to read. With `inside`, one that is in this folder, whatever links say.
 
     Raises:
-        OSError: it is no regular file, or cannot be opened.
+        OSError: the file is no regular file, or cannot be opened.
     """
     if inside is not None and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(inside)):
         raise OSError(errno.EPERM, "is a link that leads out of its folder", str(path))
@@ -93,7 +93,7 @@ def content(path: Path, most: int | None = None, inside: Path | None = None) -> 
     """A whole file.
 
     Raises:
-        OSError: it is no regular file, is too large, or cannot be read.
+        OSError: the file is no regular file, is too large, or cannot be read.
     """
     limit = ceiling() if most is None else most
     with opened(path, inside) as file:
@@ -106,8 +106,8 @@ def text(path: Path, most: int | None = None, inside: Path | None = None) -> str
     """A whole file of text, line ends as Python has them.
 
     Raises:
-        OSError: it is no regular file, is too large, or cannot be read.
-        UnicodeDecodeError: it is not UTF-8.
+        OSError: the file is no regular file, is too large, or cannot be read.
+        UnicodeDecodeError: the text is not UTF-8.
     """
     return content(path, most, inside).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
@@ -122,8 +122,8 @@ def unpacked(packed: bytes) -> bytes:
     """What was packed with gzip, without ever holding more of it than the ceiling.
 
     Raises:
-        OSError: it is too large.
-        ValueError: it is not gzip.
+        OSError: the content is too large.
+        ValueError: the content is not gzip.
     """
     limit, stream = ceiling(), zlib.decompressobj(wbits=31)
     try:
@@ -141,7 +141,7 @@ def parsed(given: bytes | str) -> Any:
     """A JSON text as values.
 
     Raises:
-        ValueError: it is no JSON, or nests too deep.
+        ValueError: the text is no JSON, or nests too deep.
     """
     try:
         return shallow(json.loads(given))
@@ -153,7 +153,7 @@ def parsed_toml(given: str) -> dict[str, Any]:
     """A TOML text as values.
 
     Raises:
-        ValueError: it is no TOML, or nests too deep.
+        ValueError: the text is no TOML, or nests too deep.
     """
     try:
         found = tomllib.loads(given)
@@ -192,8 +192,8 @@ def table(path: Path, inside: Path | None = None) -> polars.LazyFrame:
     """The table in a Parquet file, of which nothing but the head is read yet.
 
     Raises:
-        OSError: it is no regular file, or is too large.
-        ValueError: it is no table.
+        OSError: the file is no regular file, or is too large.
+        ValueError: the file is no table.
     """
     import polars as pl
 
@@ -211,7 +211,7 @@ def unless_interrupted(error: BaseException) -> None:
     """Polars panics if a signal comes while it calls Python: the data are not at fault then.
 
     Raises:
-        KeyboardInterrupt: that is so.
+        KeyboardInterrupt: a signal came while Polars called Python.
     """
     if "KeyboardInterrupt" in str(error):
         raise KeyboardInterrupt from None
@@ -236,7 +236,7 @@ def fitting(place: Path) -> Iterator[None]:
     No check of each value for itself finds all that does not fit together, such as lists of different lengths.
 
     Raises:
-        ForeignError: of what went wrong.
+        ForeignError: something goes wrong within the block.
     """
     try:
         with unfit():

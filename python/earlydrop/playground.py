@@ -30,7 +30,7 @@ def page() -> Path:
     """The folder of the built page: that of the checkout, or the package's own.
 
     Raises:
-        PlaygroundError: it was never built.
+        PlaygroundError: the page was never built.
     """
     here = Path(__file__).resolve().parent
     for folder in (here.parents[1] / "target" / "web", here / "web"):
@@ -44,7 +44,7 @@ def scenario(file: Path, sets: Sequence[tuple[str, str]] = ()) -> str:
 
     Raises:
         ScenarioError: the scenario is wrong.
-        PlaygroundError: it has disciplines that are not in the catalogue.
+        PlaygroundError: the scenario has disciplines that are not in the catalogue.
     """
     import earlydrop._core as _core
     from .sweeps.base_scenario import overlay_toml, with_traces
@@ -59,7 +59,7 @@ def check(checked: _core.Scenario, place: str) -> None:
     """Refuse a scenario with disciplines that a page does not have; `place` names it in the message.
 
     Raises:
-        PlaygroundError: it has disciplines that are not in the catalogue.
+        PlaygroundError: the scenario has disciplines that are not in the catalogue.
     """
     import earlydrop._core as _core
 

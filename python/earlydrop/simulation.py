@@ -43,7 +43,7 @@ class QueueState:
 
     @property
     def drops(self) -> int:
-        """All drops of `counters`."""
+        """The sum of all drops in `counters`."""
         return self.counters["early_drops"] + self.counters["forced_drops"] + self.counters["overflow_drops"]
 
     @property
@@ -144,7 +144,7 @@ class Simulation:
         """Run for this long: seconds, or a text such as `"15 ms"`; at most to the end of the run.
 
         Raises:
-            ValueError: it is no length of time.
+            ValueError: the argument is no length of time.
         """
         self._core.step(interval)
 

@@ -189,7 +189,7 @@ MOST_DIGITS = 12
 
 
 def enough(half_width: float, digits: int) -> int:
-    """As many digits after the point as show that a half-width is not zero."""
+    """Digits after the point that suffice to show that a half-width is not zero."""
     if half_width <= 0 or float(f"{half_width:.{digits}f}") > 0:
         return digits
     return min(MOST_DIGITS, max(digits, -math.floor(math.log10(half_width))))

@@ -97,7 +97,7 @@ def home(down: str, up: str, rtt: str = "30ms", link: str = "fiber", buffer: str
     A range of round-trip times stands for its two ends.
 
     Raises:
-        AdviseError: one of them is not as it should be.
+        AdviseError: one of the texts is not as it should be.
     """
     if link not in LINKS:
         raise AdviseError(f'--link: given "{link}"; allowed {", ".join(LINKS)}')

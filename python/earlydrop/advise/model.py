@@ -163,7 +163,7 @@ def _traffic(home: Home, loaded: bool) -> list[Document]:
         entry("voice_up", "voip", up=True, off="0 s"),
         entry("video_down", "video", **frame),
         entry("video_up", "video", up=True, **frame),
-        # Of the web: a page has 2 MB in 50 objects over six connections.
+        # A page of the web has 2 MB in 50 objects over six connections.
         entry(
             "page",
             "pages",

@@ -189,7 +189,7 @@ def ranking(advice: Advice) -> Figure:
 
 
 def before_and_after(both: Sequence[Call]) -> Figure:
-    """Both directions over time and the distribution beside each other, for one file."""
+    """One figure with both directions over time and the distribution beside each other."""
     with plotting.styled():
         drawing = plotting.figure(plotting.PAGE, 2.6)
         axes = drawing.subplots(1, 2, sharey=True)

@@ -30,7 +30,7 @@ PREFERRED = ("fq_codel", "fq_pie", "pie", "codel", "sfq", "cake")
 """Disciplines by preference, the most widely installed first: of several equal ones the first is configured."""
 
 Column = list[float]
-"""One value per seed."""
+"""Values of a measure, one per seed."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _columns(home: Home, outcome: Outcome, queue: str) -> dict[str, list[Column]
         found["least"].append(least)
         found["delay"].append([a + b for a, b in zip(least, both("pdv_p95_ms"), strict=True)])
         found["loss"].append([value / 2 for value in both("loss_ratio")])
-        # Where no page was loaded in time, one took longer than that.
+        # If no page was loaded within the measured time, a page took longer than that.
         pages = got["page", "transfers.time_mean_s"]
         found["page"].append([measured if value is None else value for value in pages])
         found["down"].append(bulk("down"))

@@ -22,7 +22,7 @@ class Entry:
     """One discipline of a comparison."""
 
     aqm: str
-    """Its name in scenarios."""
+    """The discipline's name in scenarios."""
     settings: Document = field(default_factory=dict)
     whole: bool = False
     """Whether the entry has all settings: of the scenario's queue then only `limit` and `ecn` are kept."""

@@ -130,7 +130,7 @@ def kind_of(field: str) -> Kind:
     """The kind of a field of a result document: of the last step of its path that the engine declares.
 
     Raises:
-        FieldError: it declares none of them.
+        FieldError: the engine declares none of the steps.
     """
     declared = _declared()
     for name in reversed(field.split(".")):

@@ -18,7 +18,7 @@ def seconds(given: object, where: str = "rtt") -> float:
     """A round-trip time such as `"20 ms"`, in seconds.
 
     Raises:
-        CompareError: it is none, or not above 0.
+        CompareError: the text is no time, or not above 0.
     """
     found = _TIME.fullmatch(given.strip()) if isinstance(given, str) else None
     if found is None or float(found[1]) <= 0:
@@ -30,7 +30,7 @@ def propagation(document: Mapping[str, Any], queue: str) -> float:
     """The round-trip propagation delay, s: the mean over the TCP flows that pass `queue` (its name in results).
 
     Raises:
-        CompareError: there is none.
+        CompareError: no such flow has a propagation delay.
     """
     # The engine reports base RTTs with a packet's transmission times in them, which stay when delays double.
     once, twice = (_base_rtt(scaled(document, factor), queue) for factor in (1.0, 2.0))

@@ -290,14 +290,14 @@ class Spread:
         """Each column holds values by level and seed."""
         found = [_variance(column, relative) for column in columns]
         self.squares = np.mean([pseudo for pseudo, _ in found], axis=0)
-        """One value per seed, whose mean is the square."""
+        """Values per seed, whose mean is the square of the spread."""
         self.plain = math.sqrt(np.mean([plain for _, plain in found]))
         """The spread of the means, which noise makes larger."""
         self.size = math.sqrt(max(0.0, float(self.squares.mean())))
 
     @cached_property
     def roots(self) -> Array:
-        """One value per seed, whose mean is the spread."""
+        """Values per seed, whose mean is the spread."""
         away = self.squares - self.squares.mean()
         found: Array = self.size + (away / (2 * self.plain) if self.plain > 0 else away)
         return found

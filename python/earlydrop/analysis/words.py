@@ -255,7 +255,7 @@ def _alone(results: Sequence[tuple[str, Comparison]]) -> str:
 
 
 def _pair(result: Comparison, found: Sequence[Finding]) -> str:
-    """One sentence on one discipline against another."""
+    """A sentence on one discipline against another."""
     mine, control = result.titles[result.aqms[1]], result.titles[result.aqms[0]]
     if not found:
         return f"{mine} and {control} have no measure in common."

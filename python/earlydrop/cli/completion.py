@@ -39,7 +39,7 @@ FIRST: dict[str, Sequence[str]] = {
 
 
 def _names(kinds: Sequence[str]) -> str:
-    """All names of these kinds, with a space between them."""
+    """All names of the given kinds, with a space between them."""
     from .. import stacks, study
     from ..aqm import entries
     from ..schema import choices

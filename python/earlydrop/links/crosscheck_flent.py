@@ -171,7 +171,7 @@ def crosscheck(
     """Compare a recorded run with the simulator.
 
     Raises:
-        FlentError: it is no Flent file, or one of a test without streams or pings that are known here.
+        FlentError: the file is no Flent file, or its test has no streams or pings that are known here.
         OptionError: an option of the link is wrong.
     """
     content = flent.read(path)

@@ -62,7 +62,7 @@ class User:
         """The user of that name or number.
 
         Raises:
-            OptionError: there is none.
+            OptionError: there is no such user.
         """
         import pwd
 
@@ -93,7 +93,7 @@ class Command:
 
     @property
     def pid(self) -> int:
-        """Its process number."""
+        """Process number of the command."""
         return self._child.pid
 
     def poll(self) -> int | None:

@@ -43,7 +43,7 @@ class Known:
     native: _core.Aqm
     digest: str
     source: str
-    """Where it came from: `mine.py:MyRed`, `libmine.so`, or the module that declares it."""
+    """Source of its code: `mine.py:MyRed`, `libmine.so`, or the module that declares it."""
 
     policy: Any = None
     """The policy's class; None for a library."""
@@ -98,7 +98,7 @@ def load(source: str | os.PathLike[str], folder: str | None = None) -> Known:
     What the user names so is trusted from then on, wherever it is named again.
 
     Raises:
-        PolicyError: there is none, or it is broken.
+        PolicyError: there is no discipline at `source`, or it is broken.
     """
     text = os.fspath(source)
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
@@ -326,7 +326,7 @@ class Listed:
         """Load it, if the user trusts it.
 
         Raises:
-            PolicyError: it is not trusted, or broken.
+            PolicyError: the discipline is not trusted, or broken.
         """
         try:
             made = _asked(self.source, self.folder, f"aqms.{self.name}", self.shown)
@@ -360,7 +360,7 @@ def installed(point: EntryPoint) -> Known:
     """The discipline behind an entry point: a class, or the path of a library.
 
     Raises:
-        PolicyError: it is broken.
+        PolicyError: the discipline is broken.
     """
     where = f"{point.value}, entry point {point.name} of {GROUP}"
     try:

@@ -34,7 +34,7 @@ def renew(folder: Path) -> Path:
     """Write `report.html` of a folder that `compare` wrote once more.
 
     Raises:
-        ForeignError: its files cannot be read.
+        ForeignError: the folder's files cannot be read.
     """
     from ..analysis.paired import tabulate
 

@@ -149,7 +149,7 @@ class Panel:
 
     @property
     def output(self) -> int | None:
-        """Where the command should print to: a descriptor."""
+        """A descriptor to which the command should print."""
         return None if self._pipe is None else self._pipe[1]
 
     def _copy(self) -> None:

@@ -108,7 +108,7 @@ def renew(folder: Path) -> Path:
     """Write `report.html` into a folder that `run` or `link` wrote.
 
     Raises:
-        ForeignError: its files cannot be read.
+        ForeignError: the folder's files cannot be read.
     """
     with foreign.fitting(folder):
         return write(folder, *(foreign.checked(folder / name, shape, folder) for name, shape in FILES.items()))

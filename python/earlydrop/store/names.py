@@ -20,7 +20,7 @@ def words(digests: Sequence[str]) -> Words:
     """Digests that are given as 32 hexadecimal digits each.
 
     Raises:
-        ValueError: one is something else.
+        ValueError: a digest is something else.
     """
     content = bytes.fromhex("".join(digests))
     if len(content) != 16 * len(digests):

@@ -58,7 +58,7 @@ class Part:
         """What a manifest's file says.
 
         Raises:
-            ValueError: it is not what was written.
+            ValueError: the file is not what was written.
         """
         d = foreign.parsed(content)
         if not isinstance(d, dict):

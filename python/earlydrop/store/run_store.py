@@ -267,7 +267,7 @@ class Store:
         """Add runs that the store does not have, and return their number.
 
         Raises:
-            StoreError: they cannot be written; the store is as it was.
+            StoreError: the runs cannot be written; the store is as it was.
         """
         with self.alone():
             self._tidy_up()

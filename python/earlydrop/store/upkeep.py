@@ -23,7 +23,7 @@ MERGE = "merge.json"
 
 
 def verify(store: Store) -> list[Problem]:
-    """All problems, and files that are left over."""
+    """All problems of a store, and its left-over files."""
     import polars as pl
 
     problems: list[Problem] = []

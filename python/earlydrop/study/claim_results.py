@@ -166,7 +166,7 @@ class Judged:
 
     @property
     def numbers(self) -> tuple[object, ...]:
-        """All numbers found: readings that change nothing have the same."""
+        """All numbers of this result: readings that change nothing have the same."""
         cases = [c for part in self.parts for c in part.cases]
         return tuple((c.effect, c.lower, c.upper, c.control, c.n, c.reason and c.cells) for c in cases)
 

@@ -30,7 +30,7 @@ class Row:
 
     @property
     def cells(self) -> set[Cell]:
-        """All cells it needs."""
+        """All cells of both sides."""
         return {cell for column in (*self.of, *self.to) for cell in column}
 
 

@@ -132,7 +132,7 @@ class Sides:
     to: Sequence[float]
     columns_of: Sequence[Sequence[Array]] = ()
     columns_to: Sequence[Sequence[Array]] = ()
-    """By row the columns: values by level and seed, where the sides are extremes or the variation of levels."""
+    """Columns by row: values by level and seed, where the sides are extremes or the variation of levels."""
 
     @property
     def whole(self) -> bool:

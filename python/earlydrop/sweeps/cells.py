@@ -33,7 +33,7 @@ class Cell:
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """Both ends of the interval."""
+        """Lower and upper end of the interval."""
         return None if self.lower is None or self.upper is None else (self.lower, self.upper)
 
     def document(self) -> dict[str, float | int | None]:

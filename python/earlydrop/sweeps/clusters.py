@@ -48,7 +48,7 @@ def request(asked: str) -> Request | None:
     """The cluster to start; None for the address of a scheduler that runs.
 
     Raises:
-        SweepError: it is neither, or the file is wrong.
+        SweepError: the text is neither a cluster nor an address, or the file is wrong.
     """
     if asked.endswith(".toml"):
         return _from_file(Path(asked))
@@ -99,7 +99,7 @@ def start(wanted: Request) -> Any:
     """The running cluster, an object of Dask's. Its workers come when the queueing system lets them.
 
     Raises:
-        SweepError: its package is missing, or it cannot be started here.
+        SweepError: the cluster's package is missing, or the cluster cannot be started here.
     """
     made = _class(wanted)
     submit = getattr(getattr(made, "job_cls", None), "submit_command", None)

@@ -35,7 +35,7 @@ class Change:
 
 @dataclass
 class Comparison:
-    """Both results side by side."""
+    """The comparison of two results, side by side."""
 
     first: dict[str, Any]
     second: dict[str, Any]

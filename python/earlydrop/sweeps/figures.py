@@ -64,7 +64,7 @@ def parse(text: str, data: Data) -> PlotSpec:
     """Read a plot's text for a sweep.
 
     Raises:
-        SweepError: it cannot be read, or names what the sweep does not have.
+        SweepError: the text cannot be read, or names what the sweep does not have.
     """
     factors = {f["name"]: (data.numeric(f["name"]), data.levels(f["name"])) for f in data.factors}
     return parse_plot(text, list(data.document["measures"]), factors)

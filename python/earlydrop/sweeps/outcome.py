@@ -182,7 +182,7 @@ class Outcome:
 
     @cached_property
     def pairs(self) -> Sequence[Pair]:
-        """Each point with its control, factor by factor."""
+        """Each point paired with its control, factor by factor."""
         sweep = self.sweep
         if not sweep.control:
             return ()
@@ -258,7 +258,7 @@ class Outcome:
 
     @property
     def differences(self) -> Sequence[tuple[Pair, str, Difference]]:
-        """Each pair and measure, over the seeds that both points have."""
+        """Differences for each pair and measure, over the seeds that both points have."""
         places, measures = self.tests.places, self.sweep.measures
         before: dict[int, list[Difference | None]] = {}
 

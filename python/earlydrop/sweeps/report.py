@@ -48,7 +48,7 @@ def renew(folder: Path) -> Path:
     """Write `report.html` once more in a folder that `sweep` wrote.
 
     Raises:
-        SweepError: it is no such folder.
+        SweepError: `sweep` did not write this folder.
     """
     with result_file.reading(folder):
         return _write(folder, read_data(folder), Here())

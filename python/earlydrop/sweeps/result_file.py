@@ -72,10 +72,10 @@ def reading(*folders: Path) -> Iterator[None]:
 
 
 def check(folder: Path) -> None:
-    """Nothing, if the document and the table of runs have what their readers need.
+    """Check that the document and the table of runs have what their readers need.
 
     Raises:
-        SweepError: they do not.
+        SweepError: the document or the table is wrong; the message names what is missing.
     """
     found = head(folder)
     factors = {f["name"]: LEVEL for f in found["factors"]}

@@ -277,7 +277,7 @@ def _ends(low: str, high: str, unit: str) -> tuple[float, float]:
     """Both ends of a range in a unit; the lower one may leave out the unit of the other, as `1..100ms`.
 
     Raises:
-        ValueError: they are no quantities of this kind.
+        ValueError: the ends are no quantities of this kind.
     """
     import earlydrop._core as _core
 
