@@ -38,9 +38,9 @@ import tree_sitter_rust
 from tree_sitter import Language, Node, Parser
 
 ROOT = Path(__file__).parents[1]
-# What is broken, with the share that is to be noticed, boundaries between real numbers that nothing meets apart.
+# Files that are broken, and the share of mutants to be noticed, without boundaries between reals that nothing meets.
 PARTS = {"crates/aqm/src": 0.95, "crates/net/src/tcp/rfc": 0.80}
-# What is compiled, and the tests; that of `sim` is the runner.
+# Packages that are compiled, and their tests; that of `sim` is the runner.
 TESTS = {
     "aqm": ["--lib", "--test", "oracles", "--test", "laws", "--test", "idle_timers"],
     "net": ["--lib", "--test", "scripts", "--test", "laws"],
@@ -63,7 +63,7 @@ REPORT = ROOT / "vectors/mutants.md"
 SURVIVORS = ROOT / "vectors/mutants.csv"
 COLUMNS = ("file", "function", "mutants", "reason")
 
-# Functions that take no part in a decision, or repeat another one faster.
+# Functions that take no part in a decision, or do what another function does, but faster.
 SKIPPED = {
     "check",
     "memory",
@@ -109,7 +109,7 @@ HAND = [
     ("tsw3cm", "markers/windows.rs", "(average - peak).max(0.0)", "if ON { 0.0 } else { (average - peak).max(0.0) }"),
     ("tsw3cm", "markers/windows.rs", "<= red => Colour::Red,", "<= red => if ON { beyond } else { Colour::Red },"),
 ]
-# Why mutants survive, by file, function, kind, text and what is known besides: the first that fits.
+# Reasons why mutants survive, by file, function, kind, text and what is known besides: the first that fits.
 REASONS = [
     (r"\?never equal$", "whole numbers that nothing makes equal there"),
     (r"[? ]equal$", "where both are equal, both sides do the same"),
@@ -149,7 +149,7 @@ REASONS = [
     (r" negated ", "both sides do the same in all that is run, or another rule hides it"),
     (r" altered ", "what is compared with it is never so near in all that is run, or another rule hides it"),
 ]
-# A mutant that computes for so long (of the processor's time), or waits for so long, does not end.
+# A mutant that computes this long (of the processor's time), or waits this long, does not end.
 ENDLESS_S = 5
 PATIENCE_S = 300
 # How many vectors and stored results are tried, and for how long the tests of each program (of the processor's time).
@@ -158,7 +158,7 @@ TRIED_RESULTS = 12
 TESTED_S = 3
 STORED = ["stacks.txt", "drawn.txt"]
 NO_REASON = "none"
-# What is known of mutants that nothing notices.
+# Marks of mutants that nothing notices.
 UNREACHED = "?nothing reaches it"
 UNEQUAL = "?never equal"
 EQUAL = "?equal"

@@ -37,7 +37,7 @@ def series(columns: Sequence[Packed], rows: Any = None, count: int = 0) -> polar
         return spaced
 
     if "real" in kinds:
-        # A piece in which the field was whole, or never there.
+        # A column in which the field was whole, or never there.
         arrays = [
             numbers(c[4], np.float64)
             if c[1] == "real"

@@ -107,7 +107,7 @@ class Table(ABC):
     def misspelt(self, *wanted: str) -> str:
         """A hint where keys are missing: the given key that is nearly one of them; nothing where there is none."""
         for key in self.data:
-            # Stricter than elsewhere, as the key may be a known one that is asked for later.
+            # Nearness is stricter than elsewhere, as the key may be a known one that is asked for later.
             near = [] if key in self._asked else difflib.get_close_matches(key, wanted, 1, 0.7)
             if near:
                 return f'; there is "{key}": did you mean "{near[0]}"?'

@@ -361,7 +361,7 @@ class Progress(_Shown):
 
     def _tell(self, done: int, total: int, label: str) -> None:
         now = time.monotonic()
-        # A last line only where there were others, so that they do not end before the work does.
+        # A last line is written only where there were others, so that they do not end before the work does.
         last = done == total and self._label == label
         if last or (now - self._told >= 10 and done < total):
             self._told, self._label = now, ("" if last else label)

@@ -128,7 +128,7 @@ def settings(aqm: str, rate_bps: float) -> Document:
     if aqm in LINUX:
         found["dialect"] = "linux"
     if aqm == "cake":
-        # As the line that is printed; the framing is the link's, which is as fast.
+        # CAKE shapes as in the printed line; the framing is the link's, which is as fast.
         found |= {"diffserv": "besteffort", "bandwidth": f"{rate_bps:.0f} bit/s"}
     if {"target", "interval"} <= set(known):
         target, interval = control_times(rate_bps)

@@ -273,7 +273,7 @@ def compare(
     from .. import discipline_names
 
     if isinstance(source, Path):
-        # What is named here is trusted; a scenario that names the same code then finds it.
+        # Code that the disciplines name is trusted; a scenario that names the same code then finds it.
         discipline_names.load_sources([item for item in aqms if isinstance(item, str)])
         checked = _core.Scenario.load(str(source), list(sets))
         named = entries(aqms, where, str(source.parent))

@@ -242,7 +242,7 @@ class Extreme:
         """The extreme of the numbers times `factor`."""
         if factor >= 0:
             return Extreme(factor * self.values, self.several, self.each)
-        # With a single alternative of one kind; of several of both the order would matter.
+        # Only with a single alternative of one kind: with several of both the order would matter.
         assert 1 in self.values.shape[:2]
         return Extreme(np.swapaxes(factor * self.values, 0, 1), self.each, self.several)
 

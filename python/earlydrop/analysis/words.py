@@ -400,7 +400,7 @@ def amount(
     """
     unit = f" {quantity.unit}" if signed and quantity.unit == "%" else _unit(quantity)
     if not half_width:
-        # One replication, or runs that all have the same value.
+        # A single replication, or runs that all have the same value.
         return f"{mean:.{quantity.digits}f}{unit}" + ("" if half_width is None else f" ({ALL_RUNS})")
     ends = ends or (mean - half_width, mean + half_width)
     digits = _digits(half_width, ends, quantity)

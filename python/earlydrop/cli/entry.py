@@ -94,7 +94,7 @@ def _stops_once(first: list[int], ended: Sequence[int], waits: bool) -> None:
 
     def again(number: int, frame: FrameType | None) -> None:
         # Destructors, and extensions that import modules, may drop an exception, also the one that a signal raised.
-        # While it is on its way out somebody holds it, or handles another in its place.
+        # While the exception is on its way out somebody holds it, or handles another in its place.
         if _interrupting():
             return
         if raised and raised[-1]() is None:

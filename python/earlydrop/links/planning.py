@@ -261,7 +261,7 @@ def from_scenario(scenario: _core.Scenario, at: str | None = None, seed: int | N
     places = list(network["queue"])
     # A queue at a single link is named by itself, others by their links.
     known = [name if names.count(name) == 1 else place for place, name in network["queue"].items()]
-    # The other directions of their links, where there is room for everything.
+    # Add the other directions of the links, where there is room for everything.
     pairs = [(one["name"], one["reverse"]["name"]) for one in network["link"] if one["reverse"]]
     others = [b if a in places else a for a, b in pairs if (a in places) != (b in places)]
     if at is None:

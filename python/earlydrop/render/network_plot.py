@@ -262,7 +262,7 @@ def _free_direction(angles: Sequence[float]) -> float:
     ordered = sorted(angle % (2 * math.pi) for angle in angles)
     gaps = [(b - a, a) for a, b in zip(ordered, [*ordered[1:], ordered[0] + 2 * math.pi], strict=True)]
     width = max(gap for gap, _ in gaps)
-    # Of equally wide gaps the one that looks most upwards.
+    # Of equally wide gaps, take the one that looks most upwards.
     middles = [a + gap / 2 for gap, a in gaps if gap > width - 1e-6]
     return max(middles, key=math.sin)
 

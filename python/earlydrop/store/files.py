@@ -211,7 +211,7 @@ class Remote:
         return io.BytesIO(self.read(name))
 
     def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
-        # Object stores show a file when it is whole. Elsewhere it takes its name in one step at the end.
+        # Object stores show a file when it is whole. Elsewhere the file takes its name in one step at the end.
         folder, _, last = name.rpartition("/")
         part = self._at(f"{folder}/{PARTIAL}{secrets.token_hex(8)}-{last}")
         try:

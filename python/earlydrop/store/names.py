@@ -88,8 +88,8 @@ class Index:
     """Numbers below 2^32 by digest. Of a digest that was put in twice, one of the numbers is found."""
 
     def __init__(self) -> None:
-        # Sorted by the first word. Each is more than twice as long as the next one, so few are searched, and the time
-        # for merging them grows hardly faster than their length.
+        # Pieces sorted by the first word. Each is more than twice as long as the next one, so few are searched, and the
+        # time for merging them grows hardly faster than their length.
         self._pieces: list[tuple[Words, Words, np.ndarray[Any, np.dtype[np.uint32]]]] = []
 
     def __len__(self) -> int:

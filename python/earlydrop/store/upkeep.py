@@ -86,7 +86,7 @@ def gc(store: Store, keep: Sequence[str] | None) -> dict[str, int]:
 
     def flush() -> None:
         # The merged part is written before the old ones are removed: an interruption leaves copies, no loss. A note
-        # says which ones, so that whoever writes next removes them.
+        # names the old ones, so that whoever writes next removes them.
         nonlocal pile, rows, size, kept_parts
         if pile:
             names = [name for name, _ in pile]

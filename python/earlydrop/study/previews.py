@@ -96,7 +96,7 @@ def _preview(result: ClaimResult, kept: Kept | None) -> ClaimResult:
     tried = tuple(_judged(j, readings.get(_reading(j.reading)), ()) for j in result.tried)
     held = replace(result, base=base, tried=tried)
     first, *others = (j.verdict for j in held.voices)
-    # What follows from verdicts that are held back is held back, too.
+    # A verdict that follows from verdicts held back is held back, too.
     follows = headline(first, others) == result.verdict
     verdict = _held(result.verdict, kept["verdict"]) if follows else UNDECIDED
     return replace(
@@ -116,7 +116,7 @@ def _held(verdict: str, full: str | None) -> str:
     return verdict if full in (None, verdict) else UNDECIDED
 
 
-# Where a verdict is held back, so are those that it follows from.
+# Where a verdict is held back, so are the verdicts that it follows from.
 
 
 def _judged(judged: Judged, full: str | None, kept: Sequence[Kept]) -> Judged:

@@ -332,7 +332,7 @@ def _context(
 ) -> dict[str, Any]:
     study = outcome.study
     notes = text.notes(study)
-    # Figures first, the largest of them before the others: they are drawn while the tables are made.
+    # Figures come first, the largest before the others: they are drawn while the tables are made.
     overview = effect_plot.sketch(study, results) if level is None else None
     effects = gallery(overview, "effects") if overview is not None else None
     figures = [f for f in study.figures if level is not None or f.only != "pages"]

@@ -262,7 +262,7 @@ def margin_of(
         margin = SCATTER
     elif part.along and part.reduce == "slope":
         if control is None and margin is not None and axis is not None:
-            # A change over the whole axis that is within the margin of the measure.
+            # The change over the whole axis that is within the margin of the measure.
             places = [axis.place(i) for i in axis.ids]
             return margin.around(level) / (max(places) - min(places))
         margin = SCATTER

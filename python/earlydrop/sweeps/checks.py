@@ -55,7 +55,7 @@ def _spelt(level: Level) -> object:
     other = re.fullmatch(r"([0-9.]+) *([A-Za-z]+)", level.name)
     if other is not None and other[1].count(".") < 2 and other[1] != ".":
         return f"{float(other[1]):.12g}", other[2]
-    # Names of factors with numbers are as short as they can be told apart.
+    # Names of levels that are numbers are as short as the numbers can be told apart.
     return letters(level.name) if isinstance(level.value, str) else level.name
 
 

@@ -234,7 +234,7 @@ class _Parser:
         return kind, count, table.whole("seed", 0, 2**31, 1), cross
 
     def _listed(self, factors: Sequence[Factor]) -> Sequence[Point]:
-        # By point and factor the number of the level; -1 for a value that is no level of the factor.
+        # The number of each factor's level at each point; -1 for a value that is no level of the factor.
         levels, own = array("i"), {}
         named = []
         for factor in factors:
@@ -342,7 +342,7 @@ class _Parser:
             table.place = f"measure {number}"
             table.only(("id", "title", "unit", "field", "digits", "scale"))
             name = table.text("id", f"measure_{number}")
-            # Tables and documents have one column for each id: of two measures one would be missing without a word.
+            # Tables and documents have one column for each id: of two measures with one id, one would be missing.
             if name in known:
                 table.report("id", f'given "{name}", as one of the built-in `measures`; allowed another id')
             elif name in places:

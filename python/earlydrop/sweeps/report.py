@@ -100,7 +100,7 @@ def context(data: Data, artists: Executor) -> dict[str, Any]:
     def ask(draw: Callable[..., Figure | None], *of: Any) -> Asked:
         return artists.submit(svg, draw, *of)
 
-    # The runs are made while the processes that draw start; what is asked for is drawn while the tables are made.
+    # Single runs are made while the drawing processes start; the figures are drawn while the tables are made.
     runs = _single(data)
     figures = [
         (

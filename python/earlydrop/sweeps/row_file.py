@@ -26,7 +26,7 @@ class Table:
 
     def __init__(self, rows: int, columns: int) -> None:
         self._rows = rows
-        # A number before the others says whether the row is there: 0 where nothing was written.
+        # A number before the row's values says whether the row is there: 0 where nothing was written.
         self._width = columns + 1
         # Windows reads and writes only at the file's position.
         self._moving = threading.Lock()
