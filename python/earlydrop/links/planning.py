@@ -231,7 +231,7 @@ def plan(
             (_, aqm), *settings_of_queue = queue_settings(spec, f"queue.{name}")
         except OptionError as error:
             raise OptionError(f"{option}: {error}") from None
-        # Not among `sets`: the checker drops unknown parameters of a discipline that is set, and refuses them here.
+        # `aqm` is not in `sets`: of a discipline there the checker drops unknown parameters; here it refuses them.
         queues[name] = {"aqm": aqm}
         sets += settings_of_queue
     try:
