@@ -21,16 +21,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BESIDE = Path(sys.executable).parent
-"""The programs that are installed with this Python."""
+"""The folder of the programs that are installed with this Python."""
 
 
 @dataclass
 class Answer:
-    """What a database said."""
+    """The advisories that a database gave."""
 
     advisories: list[str] = field(default_factory=list)
     unanswered: str | None = None
-    """Why it did not say all."""
+    """Why the database did not answer for all; None if it did."""
 
 
 def _run(*command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -45,7 +45,7 @@ def _objects(lines: str) -> Iterator[dict[str, object]]:
 
 
 def rustsec() -> Answer:
-    """The crates."""
+    """Advisories of RustSec about the crates."""
     if _run("cargo", "deny", "--version").returncode:
         return Answer(unanswered="cargo-deny is not installed: cargo install --locked cargo-deny")
     ran = _run("cargo", "deny", "--format", "json", "check", "advisories")
@@ -57,7 +57,7 @@ def rustsec() -> Answer:
         whole |= said["type"] == "summary"
         if said["type"] == "diagnostic" and fields["severity"] == "error":
             advisory = fields.get("advisory") or {}
-            # "smallvec 1.6.0 registry+https://..."
+            # A label reads "smallvec 1.6.0 registry+https://...".
             crates = {" ".join(label["span"].split()[:2]) for label in fields.get("labels", [])}
             name = advisory.get("id", fields.get("code"))
             answer.advisories.append(f"{name}: {', '.join(sorted(crates))}: {fields['message']}")
@@ -69,7 +69,7 @@ def rustsec() -> Answer:
 
 
 def pypi() -> Answer:
-    """The Python packages."""
+    """Advisories of PyPI about the Python packages."""
     sites = sorted((ROOT / ".venv/lib").glob("python3*/site-packages"))
     if not sites:
         return Answer(unanswered=".venv is not there: make build")
@@ -79,14 +79,14 @@ def pypi() -> Answer:
         packages = json.loads(ran.stdout)["dependencies"]
     except (ValueError, KeyError):
         return Answer(unanswered=_last(ran.stderr))
-    # Ours is not on PyPI.
+    # Our own package is not on PyPI.
     packages = [package for package in packages if package["name"] != "earlydrop"]
     answer = Answer()
     for package in packages:
         for found in package.get("vulns", []):
             fixed = ", ".join(found.get("fix_versions", [])) or "none"
             answer.advisories.append(f"{found['id']}: {package['name']} {package['version']}; fixed in: {fixed}")
-    # It says of a package that PyPI did not answer about that it is not there, and ends well.
+    # pip-audit says of a package for which PyPI gave no answer that it is not there, and ends without an error.
     skipped = [package["name"] for package in packages if "skip_reason" in package]
     if skipped:
         answer.unanswered = f"no answer about {len(skipped)} of {len(packages)} packages, such as {skipped[0]}"
@@ -94,7 +94,7 @@ def pypi() -> Answer:
 
 
 def npm() -> Answer:
-    """The packages that the playground is built with."""
+    """Advisories of npm about the packages that the playground is built with."""
     if shutil.which("npm") is None:
         return Answer(unanswered="npm is not installed")
     ran = _run("npm", "audit", "--json", "--package-lock-only", cwd=ROOT / "web")
@@ -107,14 +107,14 @@ def npm() -> Answer:
     answer = Answer()
     for name, found in said["vulnerabilities"].items():
         for via in found["via"]:
-            # A text is the name of another package in the list.
+            # A text in the list is another package's name.
             if isinstance(via, dict):
                 answer.advisories.append(f"{via['url']}: {name} {via['range']}: {via['title']}")
     return answer
 
 
 def _last(text: str) -> str:
-    """The last line that says something."""
+    """The last line that is not blank."""
     return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "it said nothing")
 
 
@@ -126,7 +126,7 @@ DATABASES: dict[str, Callable[[], Answer]] = {
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Ask all."""
+    """Ask every database."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--unreachable-ok", action="store_true", help="a database that does not answer is no failure")
     asked = parser.parse_args(words)

@@ -32,16 +32,16 @@ from earlydrop.sweeps.running import sweep
 
 @dataclass
 class Found:
-    """What became of the flips."""
+    """The counts of flips, and what became of them."""
 
     flips: int = 0
     parts: int = 0
-    """Of them those in parts."""
+    """Number of flips that were in parts."""
     missed: list[str] = field(default_factory=list)
 
 
 def swept(store: str) -> str:
-    """What the sweep finds with a store, without what it costs."""
+    """The results of a sweep with a store, without what it costs."""
     asked = {**tomllib.loads(small_sweep.sweep()), "scenario": tomllib.loads(small_sweep.scenario())}
     found = sweep(asked, store=store, workers=1).document()
     return json.dumps({key: found[key] for key in ("points", "differences", "runs", "failed")})
@@ -65,7 +65,7 @@ def _check(flips: int, rng: random.Random) -> Found:
     for number in range(flips):
         shutil.rmtree("store", ignore_errors=True)
         shutil.copytree("whole", "store")
-        # Every fifth of the small files.
+        # Every fifth flip is in the small files.
         files = parts if number % 5 else others
         sizes = [path.stat().st_size for path in files]
         bit = rng.randrange(8 * sum(sizes))
@@ -86,7 +86,7 @@ def _check(flips: int, rng: random.Random) -> Found:
 
 
 def _missed(name: Path, good: str, again: bool) -> str:
-    """Why a flip counts as not found; nothing if it was found."""
+    """Why a flip was missed; empty if it was found."""
     if name.parent.name == "manifest":
         problems = [problem.name for problem in open_store("store").verify() if not problem.harmless]
         if problems != [str(name)]:

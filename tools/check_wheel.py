@@ -70,7 +70,7 @@ class Failure(Exception):
 
 
 class Clock:
-    """Time since it was made: on the wall, and of the processor in child processes."""
+    """Time since the clock was made: on the wall, and of the processor in child processes."""
 
     def __init__(self) -> None:
         self._began, self._used = time.monotonic(), self._children()
@@ -81,7 +81,7 @@ class Clock:
         return times.children_user + times.children_system
 
     def tell(self, what: str) -> None:
-        """Print both, and what took so long."""
+        """Print both times, and what took so long."""
         wall, used = time.monotonic() - self._began, self._children() - self._used
         print(f"{wall:7.1f} s {used:7.1f} s  {what}", flush=True)
 
@@ -94,7 +94,7 @@ class Installed:
         self.work.mkdir()
         self.bin = folder / "venv" / ("Scripts" if WINDOWS else "bin")
         system = os.environ["PATH"] if WINDOWS else "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
-        # Neither Rust, nor settings of the caller's Python.
+        # The environment has neither Rust nor settings of the caller's Python.
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "CARGO", "RUST", "VIRTUAL"))}
         self.env |= {"PATH": os.pathsep.join([str(self.bin), system]), "HOME": str(self.work)}
         rust = shutil.which("cargo", path=self.env["PATH"])
@@ -163,14 +163,14 @@ def carried_files(at: Installed) -> None:
 
 
 def real_links(at: Installed) -> None:
-    """Help everywhere; elsewhere than on Linux one message instead of a link."""
+    """On Linux, help works; elsewhere a message comes instead of a link."""
     at.run("earlydrop", "link", "--help", says="--rate")
     if platform.system() != "Linux":
         at.run("earlydrop", "link", "--rate", "1Mbit/s", "--", "echo", code=125, says="need Linux")
 
 
 def own_disciplines(at: Installed) -> None:
-    """In plain Python, in C, and compiled by numba, which is an extra."""
+    """Disciplines in plain Python, in C, and compiled by numba, which is an extra."""
     (at.work / "own.py").write_text(RUN, encoding="utf-8")
     (at.work / "mine.py").write_text(PYTHON_AQM.format(options="", name="HalfFull"), encoding="utf-8")
     at.run("python", "own.py", "mine.py", says="half_full")
@@ -185,7 +185,7 @@ def own_disciplines(at: Installed) -> None:
 
 
 def tuning(at: Installed) -> None:
-    """`tune`, another extra."""
+    """`tune`, which is another extra."""
     command = ["earlydrop", "tune", "first.toml", "--aqm", "red", "--trials", "2", "--seeds", "2", "--confirm", "2"]
     install(at, at.run(*command, code=2, says="Optuna"))
     at.run(*command)
@@ -199,7 +199,7 @@ def notebook(at: Installed) -> None:
 
 
 def install(at: Installed, said: str) -> None:
-    """Run the command that a message names: it must be enough."""
+    """Run the installation that a message names: it must be enough."""
     found = re.search(r'(\S*pip|\S+ -m pip) install "(earlydrop\[\w+\])"', said)
     if found is None:
         raise Failure(f"the message names no command that installs the extra:\n{said}")

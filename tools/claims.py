@@ -50,7 +50,7 @@ from earlydrop.terminal import Progress  # noqa: E402
 PAPERS = ("tred", "aqm-qos", "floadautored", "sfred", "nlred", "ddred")
 MARKS = {"supported": "+", "contradicted": "−", "equivalent": "=", "undecided": "?"}
 SHOWN = 8
-"""Readings that a study's page names: those that change most verdicts."""
+"""Most readings that a study's page names: those that change most verdicts."""
 DECIDED = (SUPPORTED, CONTRADICTED, EQUIVALENT)
 LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
 
@@ -122,7 +122,7 @@ def _claim(study: Study, result: ClaimResult) -> dict[str, Any]:
 
 
 def _found(study: Study, judged: Judged) -> list[str]:
-    """The result of each part of a claim in a reading."""
+    """The result of each part of a claim in a reading, as text."""
     several = len(judged.parts) > 1
     return [f"{f'{p.verdict}: ' if several else ''}{_effect(study, p)}" for p in judged.parts]
 
@@ -304,7 +304,7 @@ and `data/STUDY-verdicts.csv` its claims with all effects and with the verdict i
 
 
 def page() -> str:
-    """docs/claims.md."""
+    """The text of docs/claims.md."""
     counted, contradicted = [], []
     for name in PAPERS:
         study = studies.find(name)
@@ -405,7 +405,7 @@ def faults() -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run, write or check."""
+    """Run, write or check, as the command line asks."""
     what, names = (arguments[0] if arguments else ""), arguments[1:]
     if what == "run":
         run(names or PAPERS)

@@ -17,18 +17,18 @@ import blocks
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "validation.md"
-# Shorter files say little: a line is several per cent of them.
+# Shorter files tell little: a line is several per cent of them.
 SHORTEST = 20
 LEAST = 10
 
 NOT_COUNTED = ("crates/python/", "crates/link/", "crates/web/")
 
-# Covered lines and lines, by file.
+# Covered lines and all lines, by file.
 Counts = dict[str, tuple[int, int]]
 
 
 def of_rust(path: Path) -> Counts:
-    """What `cargo llvm-cov --json --summary-only` wrote, without files of tests alone."""
+    """The counts that `cargo llvm-cov --json --summary-only` wrote, without files of tests alone."""
     files = json.loads(path.read_text(encoding="utf-8"))["data"][0]["files"]
     lines = {str(Path(file["filename"]).relative_to(ROOT)): file["summary"]["lines"] for file in files}
     return {
@@ -39,18 +39,18 @@ def of_rust(path: Path) -> Counts:
 
 
 def of_python(path: Path) -> Counts:
-    """What `coverage json` wrote."""
+    """The counts that `coverage json` wrote."""
     files = json.loads(path.read_text(encoding="utf-8"))["files"]
     return {name: (file["summary"]["covered_lines"], file["summary"]["num_statements"]) for name, file in files.items()}
 
 
 def share(covered: int, lines: int) -> str:
-    """As people read it."""
+    """A share as people read it."""
     return f"{covered / lines:.1%}"
 
 
 def tables(counts: Counts) -> str:
-    """Crates and the package, and the files that are covered least."""
+    """Tables of the crates and the package, and of the files that are covered least."""
     parts: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for name, pair in counts.items():
         parts["/".join(name.split("/")[:2])].append(pair)

@@ -43,7 +43,7 @@ or null (Parquet) where nothing was measured. `*` stands for any name.
 
 
 def text() -> str:
-    """The page."""
+    """The text of the page."""
     files = [f"| `{name}` | {where} |\n" for name, (where, _) in columns.TABLES.items()]
     link = "\n[data/columns.csv](data/columns.csv)\n"
     return "".join([HEAD, "\n| table | where it is |\n|---|---|\n", *files, link])
@@ -70,7 +70,7 @@ def fields(stored: Path) -> list[list[str]]:
 
 
 def write(folder: Path) -> bool:
-    """Write the page and its data; whether any was another."""
+    """Write the page and its data; whether any of them changed."""
     page, results = folder / PAGE, folder / "data" / "results.csv"
     before = page.read_text(encoding="utf-8") if page.exists() else ""
     page.write_text(text(), encoding="utf-8")

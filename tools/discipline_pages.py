@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DATA = "data/parameters.csv"
-"""All parameters, beside the folder of the pages."""
+"""The data of all parameters, beside the folder of the pages."""
 STEP_AT, END = 20, 40
 """When the load rises and when the run ends, s."""
 
@@ -70,7 +70,7 @@ fairness.
 
 
 def entries() -> list[dict[str, Any]]:
-    """The catalogue."""
+    """The entries of the catalogue."""
     found: list[dict[str, Any]] = json.loads(_core.catalogue())
     return found
 
@@ -210,7 +210,7 @@ def page(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> st
     """The page of one discipline."""
     name, title = entry["name"], entry["title"]
     what = "drop curve and step response" if _has_curve(name) else "step response"
-    # The example is for users of the crate.
+    # The example in the crate's documentation is for users of the crate.
     body = re.sub(r"\n## Example\n.*?(?=\n## |\Z)", "", entry["doc"].strip(), flags=re.DOTALL).splitlines()
     if body and body[0].startswith("# "):
         body = body[1:]
@@ -248,9 +248,9 @@ def _first_text(body: Sequence[str]) -> int:
 
 LIMITS = 'packets, bytes, or "2 bdp"'
 SAME = ("name", "symbol", "unit", "range", "doc")
-"""What of two parameters must agree for the second to be described by the first."""
+"""Fields in which a parameter must agree with another to be described by it."""
 FEWEST = 3
-"""A discipline must share so many parameters with an earlier one for its page to refer to that one's."""
+"""Parameters that a discipline must share with an earlier one for its page to refer to the other's."""
 
 
 def parameters() -> list[list[str]]:
@@ -271,7 +271,7 @@ def parameters() -> list[list[str]]:
 def _first(
     catalogue: Sequence[Mapping[str, Any]], entry: Mapping[str, Any]
 ) -> dict[str, tuple[str, Mapping[str, Any]]]:
-    """The parameters of a discipline that an earlier one describes: by name, which discipline, and how it has them."""
+    """Parameters that an earlier discipline describes: by name, that discipline, and the parameter there."""
     found = {}
     for p in entry["parameters"]:
         for other in takewhile(lambda e: e["name"] != entry["name"], catalogue):
@@ -284,7 +284,7 @@ def _first(
 
 
 def _parameters(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A row for each parameter; of what an earlier discipline describes, with the same default, only the name."""
+    """A row for each parameter; only its name if an earlier discipline describes it with the same default."""
     titles = {other["name"]: other["title"] for other in catalogue}
     first, own, alike = _first(catalogue, entry), list[Mapping[str, Any]](), dict[str, list[str]]()
     for p in entry["parameters"]:
@@ -362,7 +362,7 @@ def _has_curve(name: str) -> bool:
 
 
 def step_response(name: str) -> dict[str, Any]:
-    """The time series for the plots."""
+    """The time series of the run with a step in the load, for the plots."""
     link = {"rate": "100 Mbit/s", "delay": "5 ms"}
     document = {
         "name": f"step-{name}",
@@ -469,7 +469,7 @@ def write(folder: Path, progress: Progress) -> None:
 
 
 def strays(folder: Path) -> list[Path]:
-    """Files without a discipline."""
+    """Files of pages without a discipline."""
     expected = {folder / name for name in texts()}
     expected |= {folder / "images" / f"{e['name']}.png" for e in entries()}
     return sorted(p for p in folder.rglob("*") if p.is_file() and p not in expected)

@@ -41,7 +41,7 @@ MODES = ("once", "half", "on")
 
 
 class Fault(disk.System):
-    """The system, whose n-th call fails."""
+    """The system calls, of which the n-th fails."""
 
     def __init__(self, number: int, mode: str) -> None:
         self.number, self.mode, self.calls = number, mode, 0
@@ -92,7 +92,7 @@ class Found:
 
 @contextlib.contextmanager
 def failing(number: int, mode: str) -> Iterator[Fault]:
-    """The n-th call fails within; with 0, none."""
+    """Within the block the n-th call fails; with 0, none."""
     fault = Fault(number, mode)
     before, disk.system = disk.system, fault
     try:
@@ -125,7 +125,7 @@ def faults(case: Callable[[Path, int, str], tuple[int, str]], whole: Path, every
 
 
 def rows(first: int) -> Any:
-    """Results of two runs, without running anything."""
+    """Results of two runs, made without running anything."""
     import polars as pl
 
     seeds = [first, first + 1]
@@ -165,7 +165,7 @@ def the_store(place: Path, number: int, mode: str) -> tuple[int, str]:
         except OSError as error:
             return fault.calls, f"an error of the system comes through: {error!r}"
         finally:
-            # As when its process ends.
+            # The claims end as they do when their process ends.
             if opened is not None and opened.claims is not None:
                 opened.claims.close()
     if fault.calls < number:
@@ -204,7 +204,7 @@ def run(words: list[str]) -> tuple[int, str]:
 
 
 def prepare(place: Path) -> None:
-    """Files of the commands, a store, and a result of before."""
+    """The files of the commands, a store, and a result of before."""
     (place / small_sweep.FILE).write_text(small_sweep.scenario(), encoding="utf-8")
     (place / "sweep.toml").write_text(small_sweep.sweep(), encoding="utf-8")
     with contextlib.chdir(place):
@@ -250,18 +250,18 @@ def command(words: list[str]) -> Callable[[Path, int, str], tuple[int, str]]:
 
 
 def unfinished(place: Path) -> list[str]:
-    """Names of what is unfinished."""
+    """Names of unfinished files and folders."""
     return [path.name for path in place.rglob("*.partial-*")]
 
 
 def content(path: Path) -> list[tuple[str, bytes]]:
-    """Everything in a folder, or a file."""
+    """The contents of a folder, or of a file."""
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
     return [(str(p), hashlib.sha256(p.read_bytes()).digest()) for p in files]
 
 
 def log(place: Path, number: int, mode: str) -> tuple[int, str]:
-    """What `link --log --out` writes, of a link that has ended."""
+    """The log that `link --log --out` writes, of a link that has ended."""
     import numpy as np
 
     from earlydrop.links import records
@@ -297,11 +297,11 @@ CASES: dict[str, Callable[[Path, int, str], tuple[int, str]]] = {
 
 
 def check(name: str, every: int = 1) -> Found:
-    """All faults of a case, or every so many."""
+    """Try all faults of a case, or every so many."""
     plain = plotting._bytes, plotting._settle, artists._processes
     plotting._bytes = lambda drawing, kind: b"<svg/>"
     plotting._settle = lambda drawing, note: None
-    # Processes that draw would draw in earnest, and each command would wait for its own to start.
+    # Processes that draw would really draw, and each command would wait for its own to start.
     artists._processes = lambda count, modules: artists.Here()
     try:
         with tempfile.TemporaryDirectory() as folder:

@@ -48,7 +48,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HANG_S = 2.0
 NO_ANSWER_S = 30
 SECRET = "a text that nobody may see"
-"""In a file beside each damaged folder."""
+"""The text of a file beside each damaged folder."""
 MEMORY_KIB = 512 << 10
 SWEEP = """name = "loads"
 seeds = 2
@@ -78,14 +78,14 @@ path = "topology.pairs"
 values = [1, 2, 40]
 """
 SMALL = SWEEP.replace('duration = "3 s"', 'duration = "1 s"').replace(', "codel"]', "]").replace("1, 2, 40", "1, 2")
-"""For what is written and shown."""
+"""A sweep for what is written and shown."""
 PIECES = [
     *("0", "-1", "1e308", "nan", '""', "[]", "{}", "true", "=", "#", "\n", '"""', "'", "\0", "\u2028"),
     *("[[factor]]", "[design]", 'kind = "lhs"', "points = 1000000000", "[stop]", "precision = 0.0", "seeds = [1, 1]"),
     *('where = ["1/0 > 2"]', 'where = ["a" ]', '["red", "red"]', "9223372036854775808", '"goodput"'),
     *('name = "../../evil"', 'formula = "9**9**9"'),
 ]
-"""What replaces a piece of a file."""
+"""Texts that replace a piece of a file."""
 
 
 def damaged(text: str, draw: random.Random) -> str:
@@ -108,7 +108,7 @@ def sweeps(folder: Path, draw: random.Random) -> None:
 
 def studies(folder: Path, draw: random.Random) -> None:
     """A damaged study folder is refused, or parsed."""
-    # Most of the time a small one: the papers' take twenty times as long.
+    # Most of the time a small study: the papers' take twenty times as long.
     papers = sorted((ROOT / "studies").glob("*/study.toml"))
     source = draw.choice(papers).parent if draw.random() < 1 / 16 else ROOT / "python/tests/studies/small"
     shutil.copytree(source, folder, dirs_exist_ok=True)
@@ -124,7 +124,7 @@ VALUES: list[Any] = [
     *(None, True, -1, 0, 7, 1e308, -1e308, 10**30, 10**400, float("nan"), float("inf"), [], {}, [[]], {"a": {}}),
     *("", "x", "nan", "\x1b]0;title\x07", "=1+1", "../../outside/file", "/dev/zero", "\ud800", "\u202e", "\0", "\n"),
 ]
-"""What replaces a value of JSON; `DEEP` and a text of a million letters do, too."""
+"""Values that replace one of JSON; `DEEP` and a text of a million letters are others."""
 DEEP = "a place for a deep value"
 
 
@@ -157,7 +157,7 @@ def _keys(holder: Any) -> Any:
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """All places in a document; of a list's the first few."""
+    """All places in a document; the first few of each list."""
     keys = list(value) if isinstance(value, dict) else range(min(3, len(value))) if isinstance(value, list) else ()
     for key in keys:
         yield value, key
@@ -203,7 +203,7 @@ def spoil(path: Path, draw: random.Random) -> None:
 
 
 def _other(path: Path, draw: random.Random) -> None:
-    """Something else where a file was; sometimes where its folder was."""
+    """Put something else where a file was; sometimes where its folder was."""
     if draw.random() < 0.15 and path.parent != _here[0]:
         path = path.parent
         shutil.rmtree(path)
@@ -228,11 +228,11 @@ def _other(path: Path, draw: random.Random) -> None:
             file.truncate(1 << 40)
     elif kind == 7:
         path.symlink_to(outside)
-    # Else it is missing.
+    # Otherwise the file is missing.
 
 
 def any_file(folder: Path, draw: random.Random) -> Path:
-    """One of the files of a folder."""
+    """A random file of the folder."""
     return draw.choice(sorted(path for path in folder.rglob("*") if path.is_file()))
 
 
@@ -374,7 +374,7 @@ size = {{ cdf_file = "{}" }}
 
 @functools.cache
 def _made() -> Path:
-    """A folder with one of each, undamaged, made once."""
+    """A folder with one undamaged input of each kind, made once."""
     kept = tempfile.TemporaryDirectory()
     _kept.append(kept)
     place = Path(kept.name)
@@ -419,7 +419,7 @@ TARGETS: dict[str, Callable[[Path, random.Random], None]] = {
 
 
 class Hung(BaseException):
-    """No answer."""
+    """A target gave no answer."""
 
 
 def _hung(*_: object) -> None:
@@ -435,7 +435,7 @@ def _outside(place: Path) -> Path:
 
 
 def _touched(place: Path) -> str:
-    """What was changed in that folder, or is of it elsewhere."""
+    """The fault if the folder outside was changed, or its text is elsewhere; empty if there is none."""
     left = {path.name: path.read_text(encoding="utf-8") for path in place.iterdir()}
     if sorted(left) != ["file", "file.json"] or left["file"] != SECRET or SECRET not in left["file.json"]:
         return "changed what is outside"
@@ -447,7 +447,7 @@ def _touched(place: Path) -> str:
 
 
 def one(target: str, seed: int, keep: Path) -> bool:
-    """One input; whether it failed."""
+    """Try one input; whether it failed."""
     draw = random.Random(f"{target} {seed}")
     with tempfile.TemporaryDirectory() as name:
         folder, outside = Path(name) / "folder", _outside(Path(name) / "outside")
@@ -485,7 +485,7 @@ def one(target: str, seed: int, keep: Path) -> bool:
 
 
 NORMAL_S = {"results": 4.0, "stores": 2.0}
-"""What the slowest of their commands takes with an undamaged input: a report of a sweep, a sweep."""
+"""Time that the slowest of a target's commands takes with an undamaged input, s: a report of a sweep, a sweep."""
 
 
 def main() -> int:

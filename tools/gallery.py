@@ -33,7 +33,7 @@ def drawn(name: str, program: str) -> Any:
 
 
 def main() -> None:
-    """Draw all figures."""
+    """Draw all figures of the gallery."""
     from earlydrop.render import plotting
 
     count = 0

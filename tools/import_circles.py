@@ -21,16 +21,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 WITHIN = {"aqm": 2, "link": 3, "python": 3, "earlydrop": 3}
-"""Of each crate, and of the package: how many files of one folder may import each other; 1 in all others."""
+"""How many files of one folder may import each other, by crate or package; 1 in all others."""
 
 LAYERS = {"sim": {"scenario": {"engine", "run", "result", "batch"}, "topology": {"scenario", "engine", "run"}}}
-"""Of each crate: the top-level modules, and those that each of them may not import."""
+"""For each crate the top-level modules, and those that each of them may not import."""
 
 ORDERED = ("net", "sim")
 """Crates in which everything stands above all that it imports."""
 
 AGAINST = {"net": {("tcp/output.rs", "tcp/rfc/wire.rs")}}
-"""Of each: the imports that run against the order, at most five."""
+"""Imports that run against the order, by crate: at most five."""
 
 EXTENSION = "_core"
 """The compiled module has no Python file."""
@@ -57,7 +57,7 @@ def rust_graph(src: Path) -> Graph:
     names[()] |= {name: ("crate", *module) for module, text in texts.items() for name in MACRO.findall(text)}
 
     def absolute(path: Module, module: Module) -> Module | None:
-        """The path from the crate's root; None outside the crate."""
+        """The path from the crate's root; None for a path outside the crate."""
         if path[0] == "crate":
             return path[1:]
         if path[0] in ("self", "super"):
@@ -66,7 +66,7 @@ def rust_graph(src: Path) -> Graph:
         return (*module, *path) if (*module, path[0]) in modules or path[0] in names[module] else None
 
     def files(path: Module, module: Module, seen: frozenset[Module] = frozenset()) -> Iterable[Path]:
-        """The files that a path leads to."""
+        """The files of a crate that a path leads to."""
         depth = max(depth for depth in range(len(path) + 1) if path[:depth] in modules)
         at, rest = path[:depth], path[depth:]
         known = names[at].get(rest[0]) if rest else None
@@ -96,7 +96,7 @@ def _module(path: Path, src: Path) -> Module:
 
 
 def _spread(path: str) -> Iterable[tuple[str, Module]]:
-    """`a::{b, c::d as e}` as a::b, named b, and a::c::d, named e."""
+    """The paths of a `use`: `a::{b, c::d as e}` as a::b, named b, and a::c::d, named e."""
     head, brace, inner = path.partition("{")
     if not brace:
         way, _, name = path.strip().partition(" as ")

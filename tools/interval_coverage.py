@@ -45,7 +45,7 @@ LEVEL = 10.0
 HEAD = ("measured", "on", "what is counted", "seeds", "percent")
 Rows = list[list[str]]
 DRAWS = 20_000
-"""Claims or tables behind a figure."""
+"""Claims or tables behind each figure."""
 SEEDS = (2, 3, 5, 10, 20, 30)
 """Numbers of seeds that studies use, in full and in quick runs."""
 CASES = (1, 2, 4)
@@ -59,7 +59,7 @@ class Process:
     title: str
     mean: float
     replications: Callable[[int, int], Array]
-    """`(count, seed)`: so many run means."""
+    """`(count, seed)`: run means of `count` replications."""
 
 
 def mm1(count: int, seed: int, load: float = LOAD, customers: int = CUSTOMERS) -> Array:
@@ -163,13 +163,13 @@ class Design:
     title: str
     part: Part
     truth: Callable[[float], float]
-    """The true difference in every case, for this margin."""
+    """The true difference in every case, for a given margin."""
     false: frozenset[str]
     process: Process
     margin: float = 0.0
-    """In standard deviations of one value."""
+    """The margin, in standard deviations of one value."""
     alone: bool = False
-    """The claim compares one side with a number, not two sides with each other."""
+    """Whether the claim compares one side with a number, not two sides with each other."""
 
 
 def _part(expect: str, **more: Any) -> Part:
@@ -246,7 +246,7 @@ def decided(
 
 
 def false_verdicts(design: Design, n: int, cases: int, claims: int, seed: int = 1) -> float:
-    """Share of claims of so many cases, on `n` seeds each, that get a verdict which is false."""
+    """Share of claims of `cases` cases, on `n` seeds each, that get a verdict which is false."""
     count = claims * cases * n
     margin = design.margin * 2**0.5
     pairs = design.process.replications(count, seed) - design.process.mean
@@ -254,13 +254,13 @@ def false_verdicts(design: Design, n: int, cases: int, claims: int, seed: int = 
         pairs = pairs - (design.process.replications(count, seed + 1) - design.process.mean)
     numbers = (pairs + design.truth(margin)).reshape(claims, cases, n)
     limits = verdicts.limits_of(design.part, 0.0, margin)
-    # In every run: the smallest number has to hold.
+    # In every run, the smallest number has to hold.
     found = decided(design.part, numbers, limits, margin, numbers.min(axis=-1) > 0)
     return sum(verdict in design.false for verdict in found) / claims
 
 
 def power(n: int, claims: int, seed: int = 1, effect: float | None = None) -> float:
-    """Share of claims that are supported where the true difference is this, or the smallest that `n` seeds can show."""
+    """Share of claims that are supported where the true difference is `effect`, or the smallest that `n` seeds show."""
     effect = samples.detectable_effect(1.0, n) if effect is None else effect
     assert effect is not None
     numbers = effect + np.random.default_rng(seed).standard_normal((claims, 1, n))
@@ -293,11 +293,11 @@ BOUNDS: dict[str, tuple[float, float, float]] = {
     "exponential against normal": (6, 5, 5),
     "lognormal, sigma 1 against normal": (9, 8, 6),
 }
-"""What false verdicts may be, in per cent, from 6, from 10 and from 20 seeds on."""
+"""Highest shares of false verdicts, in per cent, from 6, from 10 and from 20 seeds on."""
 
 
 def _against(process: Process) -> Process:
-    """Against normal data of the same mean, whose deviation is a tenth of it."""
+    """A process against normal data of the same mean, whose deviation is a tenth of the mean."""
 
     def draw(count: int, seed: int) -> Array:
         other = np.random.default_rng(seed + 1000).normal(process.mean, TENTH * process.mean, count)
@@ -345,7 +345,7 @@ class Levels:
     expect: str
     reduce: str
     bound: float | None
-    """None for a comparison of two sides."""
+    """The bound of the claim; None for a comparison of two sides."""
     means: tuple[float, ...]
     noise: float
     """Standard deviation of a value."""
@@ -455,7 +455,7 @@ class Network:
     queue: dict[str, str]
 
     def scenario(self) -> _core.Scenario:
-        """Its scenario: NewReno flows that start in the first second."""
+        """The network's scenario: NewReno flows that start in the first second."""
         start = {"uniform": ["0 s", "1 s"]}
         links = {"access": {"rate": "100 Mbit/s", "delay": "5 ms"}, "bottleneck": {"rate": self.rate, "delay": "10 ms"}}
         return _core.Scenario.parse(
@@ -479,10 +479,10 @@ NETWORKS = (
     Network("50 Mbit/s, PIE", "50 Mbit/s", 8, 6, 2, {"aqm": "pie", "limit": "200 packets"}),
 )
 POOL = 8000
-"""Runs of each network."""
+"""Number of runs of each network."""
 STAR_SEEDS = (2, 3, 5, 10, 20)
 ARMS = (2, 4)
-"""Disciplines of a table."""
+"""Numbers of disciplines in a table."""
 
 
 @dataclass(frozen=True)
@@ -494,7 +494,7 @@ class Pool:
 
 
 def pool_of(network: Network, seeds: range) -> Pool:
-    """Runs with these seeds."""
+    """The pool of runs with these seeds."""
     scenario = network.scenario()
     quantities = [q.at("bottleneck") for q in paired.COMPARED]
     values, steps = [], []
@@ -520,7 +520,7 @@ def drawn(pool: Pool, n: int, arms: int, tables: int, seed: int) -> tuple[Array,
 
 
 def starred(values: Array, steps: Array, floor: bool = True) -> Array:
-    """Which tables have a `**`, as `Comparison.stars` gives them; without the floor and the least number as well."""
+    """Which tables have a `**`, as `Comparison.stars` gives them; `floor=False` leaves out floor and least number."""
     from scipy.special import stdtr
 
     n = values.shape[2]
@@ -531,7 +531,7 @@ def starred(values: Array, steps: Array, floor: bool = True) -> Array:
         spread = np.where((differences != 0).any(axis=2), np.maximum(spread, step / math.sqrt(6)), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * stdtr(n - 1, -np.abs(mean) / (spread / math.sqrt(n)))
-    # The smallest p value of all is the first to remain.
+    # Under Holm's correction the smallest p value is the first to remain.
     smallest = np.nan_to_num(p, nan=1.0).min(axis=(1, 2))
     found: Array = smallest * p[0].size < ALPHA
     return found & (n >= CLEAR) if floor else found

@@ -66,14 +66,14 @@ def table(keys: Sequence[dict[str, Any]], above: Sequence[dict[str, Any]] = ()) 
 
 
 def _kinds(kinds: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The row of an entry's `kind`."""
+    """The row for the `kind` of an entry."""
     names = ", ".join(json.dumps(kind["name"]) for kind in kinds)
     about = "What is sent; see [traffic](traffic.md)."
     return {"key": "kind", "type": "text", "otherwise": "required", "allowed": names, "about": about}
 
 
 def overview(kinds: Sequence[dict[str, Any]]) -> str:
-    """The kinds, each in a line with the names of its keys."""
+    """The kinds of entries, each in a line with the names of its keys."""
     rows = ["| `kind` | what it is | keys |", "|---|---|---|"]
     for kind in kinds:
         keys = ", ".join(f"`{key['key']}`" for key in kind["keys"])

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 PAGE = "tcp-rfc.md"
 FIGURE = "l4s-balance.png"
 RATES = (10, 40, 100, 200, 400, 800)
-"""Mbit/s."""
+"""Rates of the link, Mbit/s."""
 RTTS = (10, 25, 50, 100)
-"""Without a queue, ms."""
+"""Round-trip times without a queue, ms."""
 SEVERAL = {rate: 4 if rate == 10 else 8 for rate in RATES}
-"""Flows of each at a rate, where there is more than one: with eight, 10 Mbit/s leave windows of one to six segments."""
+"""Flows of each TCP by rate, where it has several: with eight, 10 Mbit/s leave windows of one to six segments."""
 SEGMENT, PACKET = 1448, 1500
-"""Bytes of data, and with headers."""
+"""Bytes of a segment's data, and of the packet with headers."""
 BAND = (0.7, 1.5)
 FRIENDLY = 1.6
 """W sqrt(p) of CUBIC up to which it is in its Reno-friendly region; 1.2 to 1.3 within, more beyond."""
@@ -55,27 +55,27 @@ MEASURED = {
 Heist and Morton, github.com/heistp/l4s-tests, README, "Scenario 1 Fairness Table": CUBIC first, Prague first.
 """
 SEEDS = range(1, 9)
-"""Of the runs that are compared with these."""
+"""Seeds of the runs that are compared with these measurements."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What came out at a rate and round-trip time."""
+    """The results at a rate and round-trip time."""
 
     balance: float
     """Prague's goodput over CUBIC's."""
     friendly: bool
-    """CUBIC is in its Reno-friendly region."""
+    """Whether CUBIC is in its Reno-friendly region."""
     delay_p99_ms: float
     """Queueing delay of Prague's packets."""
 
 
 Setting = tuple[int, int, int, Scheduler]
-"""Flows of each, rate in Mbit/s, round-trip time in ms, scheduler."""
+"""Flows of each TCP, rate in Mbit/s, round-trip time in ms, scheduler."""
 
 
 def run(setting: Setting) -> Cell:
-    """One cell."""
+    """Run a setting and return its cell."""
     count, rate, rtt, scheduler = setting
     net = ed.dumbbell(
         pairs=2 * count,
@@ -90,7 +90,7 @@ def run(setting: Setting) -> Cell:
     longer = count == 1 and rate <= 200
     times = {"duration": "120 s", "warmup": "30 s"} if longer else {"duration": "60 s", "warmup": "20 s"}
     with warnings.catch_warnings():
-        # The ramp is shorter than a packet at 10 Mbit/s; the page says so.
+        # The step's ramp is shorter than a packet at 10 Mbit/s; the page says so.
         warnings.simplefilter("ignore")
         runs = [net.run(**times, seed=seed, record={"by_flow": True}).document for seed in (1, 2)]
     rates = [
@@ -113,14 +113,14 @@ def pair(setting: tuple[int, int, int]) -> float:
         pairs=2,
         access=ed.link("10 Gbit/s", "1 ms"),
         bottleneck=ed.link(f"{rate} Mbit/s", f"{rtt / 2 - 2} ms"),
-        # That kernel applies the step only if more than one packet waits (apply_step).
+        # The measured kernel applies the step only if more than one packet waits (apply_step).
         queue=ed.aqm.DualPI2(dialect="linux", min_qlen_step=2, ecn=True),
     )
     both: dict[str, Any] = {"ecn": True, "segment": f"{SEGMENT} B", "window": 20_000}
     net.ftp(1, tcp="prague", stack="rfc", rules={"prague_rtt_target": "0 s"}, **both)
     net.ftp(1, tcp="cubic", stack="linux-6.18", **both)
     with warnings.catch_warnings():
-        # They start together, and the step is shorter than a packet at 10 Mbit/s.
+        # The flows start together, and the step is shorter than a packet at 10 Mbit/s.
         warnings.simplefilter("ignore")
         flows = net.run(duration="180 s", warmup="120 s", seed=seed).document["flows"]
     prague, cubic = (float(flow["goodput_mbps"]) for flow in flows)
@@ -128,7 +128,7 @@ def pair(setting: tuple[int, int, int]) -> float:
 
 
 def pairs() -> dict[tuple[int, int], list[float]]:
-    """What comes out for each of `MEASURED`, by seed."""
+    """Prague's goodput over CUBIC's for each of `MEASURED`, by seed."""
     settings = [(*cell, seed) for cell in MEASURED for seed in SEEDS]
     with ProcessPoolExecutor() as pool:
         found = dict(zip(settings, pool.map(pair, settings), strict=True))
@@ -136,7 +136,7 @@ def pairs() -> dict[tuple[int, int], list[float]]:
 
 
 def pair_lines(found: dict[tuple[int, int], list[float]]) -> Iterator[str]:
-    """The table beside the measurements."""
+    """The table that stands beside the measurements."""
     yield "| Mbit/s, base RTT | Linux, CUBIC first | Prague first | here: mean (range) |"
     yield "|---|---|---|---|"
     for (rate, rtt), (second, first) in MEASURED.items():
@@ -148,14 +148,14 @@ def pair_lines(found: dict[tuple[int, int], list[float]]) -> Iterator[str]:
 
 
 def cells() -> dict[Setting, Cell]:
-    """All cells."""
+    """The cells of all settings."""
     settings = [
         (count, rate, rtt, scheduler)
         for rate, rtt, scheduler in product(RATES, RTTS, SCHEDULERS)
         for count in ((1, SEVERAL[rate]) if scheduler == "wrr" else (1,))
     ]
     with ProcessPoolExecutor() as pool:
-        # The longest first.
+        # The longest runs come first.
         order = sorted(settings, key=lambda setting: -setting[1])
         found = {}
         for number, (setting, cell) in enumerate(zip(order, pool.map(run, order), strict=True), 1):
@@ -249,7 +249,7 @@ def _series(ax: Axes, rtt: int, row: dict[int, Cell]) -> None:
 
 
 def write(folder: Path) -> bool:
-    """Write tables and figure into `folder`; whether a table was another."""
+    """Write tables and figure into `folder`; whether a table changed."""
     found = cells()
     plotting.write(figure(found), folder / "images" / FIGURE)
     tables = {"l4s": lines(found), "l4s-delay": delay_lines(found), "l4s-linux": pair_lines(pairs())}

@@ -52,12 +52,12 @@ HEAD = (
 
 
 def mean(rows: list[dict[str, Any]], column: str) -> float:
-    """The mean of a column."""
+    """The mean of a column of results."""
     return float(sum(row[column] for row in rows)) / len(rows)
 
 
 def lines() -> Iterator[str]:
-    """The table."""
+    """The lines of the table."""
     yield from HEAD
     for (queue, spec), case, keys, other in ROWS:
         net = ed.dumbbell(
@@ -93,7 +93,7 @@ def lines() -> Iterator[str]:
 
 
 def write(folder: Path) -> bool:
-    """Write the table into the page of `folder`; whether it was another."""
+    """Write the table into the page of `folder`; whether it changed."""
     return blocks.put(folder / PAGE, "media", "\n".join(lines()))
 
 

@@ -38,9 +38,9 @@ import tree_sitter_rust
 from tree_sitter import Language, Node, Parser
 
 ROOT = Path(__file__).parents[1]
-# What is broken, with the share that is to be noticed, boundaries between real numbers that nothing meets apart.
+# Files that are broken, and the share of mutants to be noticed, without boundaries between reals that nothing meets.
 PARTS = {"crates/aqm/src": 0.95, "crates/net/src/tcp/rfc": 0.80}
-# What is compiled, and the tests; that of `sim` is the runner.
+# Packages that are compiled, and their tests; that of `sim` is the runner.
 TESTS = {
     "aqm": ["--lib", "--test", "oracles", "--test", "laws", "--test", "idle_timers"],
     "net": ["--lib", "--test", "scripts", "--test", "laws"],
@@ -63,7 +63,7 @@ REPORT = ROOT / "vectors/mutants.md"
 SURVIVORS = ROOT / "vectors/mutants.csv"
 COLUMNS = ("file", "function", "mutants", "reason")
 
-# Functions that take no part in a decision, or repeat another one faster.
+# Functions that take no part in a decision, or do what another function does, but faster.
 SKIPPED = {
     "check",
     "memory",
@@ -109,7 +109,7 @@ HAND = [
     ("tsw3cm", "markers/windows.rs", "(average - peak).max(0.0)", "if ON { 0.0 } else { (average - peak).max(0.0) }"),
     ("tsw3cm", "markers/windows.rs", "<= red => Colour::Red,", "<= red => if ON { beyond } else { Colour::Red },"),
 ]
-# Why mutants survive, by file, function, kind, text and what is known besides: the first that fits.
+# Reasons why mutants survive, by file, function, kind, text and what is known besides: the first that fits.
 REASONS = [
     (r"\?never equal$", "whole numbers that nothing makes equal there"),
     (r"[? ]equal$", "where both are equal, both sides do the same"),
@@ -149,7 +149,7 @@ REASONS = [
     (r" negated ", "both sides do the same in all that is run, or another rule hides it"),
     (r" altered ", "what is compared with it is never so near in all that is run, or another rule hides it"),
 ]
-# A mutant that computes for so long (of the processor's time), or waits for so long, does not end.
+# A mutant that computes this long (of the processor's time), or waits this long, does not end.
 ENDLESS_S = 5
 PATIENCE_S = 300
 # How many vectors and stored results are tried, and for how long the tests of each program (of the processor's time).
@@ -158,7 +158,7 @@ TRIED_RESULTS = 12
 TESTED_S = 3
 STORED = ["stacks.txt", "drawn.txt"]
 NO_REASON = "none"
-# What is known of mutants that nothing notices.
+# Marks of mutants that nothing notices.
 UNREACHED = "?nothing reaches it"
 UNEQUAL = "?never equal"
 EQUAL = "?equal"
@@ -326,7 +326,7 @@ fn main() {
 
 @dataclass(frozen=True)
 class Mutant:
-    """One place that is broken."""
+    """One mutant: a place that is broken."""
 
     number: int
     file: str
@@ -337,7 +337,7 @@ class Mutant:
 
     @property
     def place(self) -> str:
-        """File, function and what is broken: what REASONS are looked up by."""
+        """The key for REASONS: file, function and what is broken."""
         return f"{self.file} {self.function} {self.kind} {self.text}"
 
 
@@ -427,12 +427,12 @@ class Program:
     path: Path
 
     def names(self) -> list[str]:
-        """Its tests."""
+        """Names of the program's tests."""
         listed = subprocess.run([self.path, "--list"], cwd=self.folder, check=True, capture_output=True, text=True)
         return re.findall(r"^(.*): test$", listed.stdout, re.M)
 
     def failing(self, names: list[str], seconds: float, **variables: str) -> str | None:
-        """The first of these tests that fails, or that has not ended after so many seconds of the processor."""
+        """The first of these tests that fails, or that has not ended after `seconds` of the processor."""
         command = [str(self.path), "--exact", "--test-threads", "1", *names]
         with subprocess.Popen(
             command,
@@ -458,7 +458,7 @@ class Program:
 
 
 def may_compute(process: int, seconds: float) -> None:
-    """Ends a process that has taken so much of the processor's time."""
+    """End a process that has taken this much of the processor's time."""
     resource.prlimit(process, resource.RLIMIT_CPU, (int(seconds) + 1, resource.RLIM_INFINITY))
 
 
@@ -470,7 +470,7 @@ class Runner:
         self.process: subprocess.Popen[bytes] | None = None
 
     def ask(self, line: str) -> str | None:
-        """Its answer; none if it does not end."""
+        """The program's answer; none if it does not end."""
         if self.process is None:
             self.process = subprocess.Popen([self.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.process.stdin is not None
@@ -490,7 +490,7 @@ class Runner:
 
 
 class Reached:
-    """What reaches which mutant: vectors, stored results and tests, the quickest first; and what they meet there."""
+    """Vectors, stored results and tests that reach each mutant, the quickest first; and what they meet there."""
 
     def __init__(self) -> None:
         self.subjects: dict[int, list[str]] = defaultdict(list)
@@ -501,7 +501,7 @@ class Reached:
         self.equal: set[int] = set()
 
     def trace(self, runner: Runner, programs: list[Program]) -> None:
-        """Runs everything once."""
+        """Run everything once."""
         file = COPY / "trace"
         for subject in subjects():
             began = time.monotonic()
@@ -522,7 +522,7 @@ class Reached:
             subjects_there.sort(key=lambda subject: self.took[subject])
 
     def note(self, what: tuple[Program, str] | str, file: Path, took: float) -> list[int]:
-        """Keeps what a trace says; the mutants that are reached."""
+        """Keep what a trace says; the mutants that are reached."""
         self.took[what] = took
         words = [line.partition(" ") for line in file.read_text().splitlines()]
         self.real.update(int(number) for number, _, word in words if word == "real")
@@ -544,7 +544,7 @@ class Reached:
 
 
 def subjects() -> list[str]:
-    """What has vectors, and the stored results."""
+    """Names of all that have vectors, and of the stored results."""
     stored = ROOT / "crates/sim/tests/golden_run"
     lines = [f"{file} {n}" for file in STORED for n, _ in enumerate((stored / file).read_text().splitlines())]
     return [path.name.removesuffix(".jsonl.gz") for path in sorted((ROOT / "vectors").glob("*.jsonl.gz"))] + lines
@@ -564,7 +564,7 @@ def files(only: str | None) -> list[str]:
 
 
 def put(path: Path, text: str) -> None:
-    """Writes a file if it is not so already: cargo then compiles no more than it must."""
+    """Write a file if its content differs: cargo then compiles no more than it must."""
     if not path.exists() or path.read_text() != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -636,7 +636,7 @@ def build(crates: list[str]) -> tuple[Runner, list[Program]]:
 
 
 def noticed(mutant: Mutant, reached: Reached, runner: Runner) -> str:
-    """What notices it: vectors, tests or stored results; or why nothing can."""
+    """The vector, test or stored result that notices a mutant; or why nothing can."""
 
     def by_subject(subjects: list[str]) -> str:
         answer = runner.ask(f"{mutant.number} {'|'.join(subjects)}") if subjects else ""
@@ -688,7 +688,7 @@ def tried(mutants: list[Mutant], crates: list[str], ends: float, kept: list[list
 
 
 def is_noticed(by: str) -> bool:
-    """Whether something noticed it."""
+    """Whether something noticed the mutant."""
     return not by.startswith("?")
 
 
@@ -703,7 +703,7 @@ def survivors(rows: list[list[str]]) -> Counter[tuple[str, str, str]]:
 
 
 def report(rows: list[list[str]]) -> tuple[str, list[tuple[str, str, int, str]], list[str]]:
-    """The page, the rows of survivors, and what is wrong with them."""
+    """The page, the rows of survivors, and faults in these rows."""
     lines = [
         "# Mutants",
         "",
@@ -783,7 +783,7 @@ def main() -> int:
         else:
             untried.append(mutant)
     found = []
-    # What is there when somebody ends it counts, too.
+    # Results so far count even if somebody ends the run.
     with STATE.open("w") if asked.changed is None else open(os.devnull, "w", encoding="utf-8") as state:
         state.writelines("\t".join(row) + "\n" for row in kept)
         for row in tried(untried, crates, ends, kept):

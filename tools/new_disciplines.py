@@ -44,7 +44,7 @@ COLUMNS = {
         ("jain", ".3f"),
     ),
 }
-"""What the league's table shows of each experiment, and of a level of its load: measures, and how they are written."""
+"""Measures of the league's table and how they are written, by experiment and level of its load."""
 COUNTED = ("README.md", "docs/README.md", "python/README.md", "CHANGELOG.md")
 """Pages that say how many disciplines there are."""
 PYTHON_TESTS = (
@@ -80,7 +80,7 @@ def _value(study: Any, name: str, result: Mapping[str, Any]) -> float:
 
 
 def league_row(name: str, only: Sequence[str] = tuple(COLUMNS)) -> list[str]:
-    """What the league's table shows of a discipline: means over the study's seeds."""
+    """The row of a discipline in the league's table: means over the study's seeds."""
     study, cells = studies.find("league"), []
     for where in only:
         experiment, _, load = where.partition(" ")
@@ -92,7 +92,7 @@ def league_row(name: str, only: Sequence[str] = tuple(COLUMNS)) -> list[str]:
 
 
 def add_to_league(place: Path = LEAGUE) -> list[str]:
-    """Run the league for what its table lacks; what this was."""
+    """Run the league for the disciplines that its table lacks; their names."""
     with place.open(encoding="utf-8", newline="") as file:
         head, *rows = csv.reader(file)
     stored, every = {row[0]: row for row in rows}, titles()
@@ -121,7 +121,7 @@ def stored_names() -> Iterable[str]:
 
 
 def main() -> int:
-    """Add, then test; the exit code of what failed."""
+    """Add everything, then test; the exit code of the command that failed."""
     for name in COUNTED:
         page = ROOT / name
         page.write_text(counted(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -28,7 +28,7 @@ licence in the last column. The text of Apache-2.0 is in LICENSE-APACHE; the oth
 
 
 class NoticeError(Exception):
-    """A crate without a licence that can be kept. The message names it."""
+    """A crate has no licence that can be kept. The message names it."""
 
 
 def packages(cargo: str = "cargo", *options: str) -> list[dict[str, Any]]:
@@ -48,7 +48,7 @@ def packages(cargo: str = "cargo", *options: str) -> list[dict[str, Any]]:
     seen: set[str] = set()
     while waiting:
         one = waiting.pop()
-        # What only the compiler runs is not in the library.
+        # A crate that only the compiler runs is not in the library.
         macro = any("proc-macro" in target["kind"] for target in by_id[one]["targets"])
         if one in seen or macro:
             continue

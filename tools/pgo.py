@@ -19,11 +19,11 @@ PROFILE = FOLDER / "earlydrop.profdata"
 
 
 class Missing(Exception):
-    """What is needed and not there."""
+    """A program or file that the profile needs is missing."""
 
 
 def rustc(*words: str) -> str:
-    """What the compiler says of itself."""
+    """The output of the compiler for these arguments."""
     return subprocess.run(("rustc", *words), cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 

@@ -57,7 +57,7 @@ def red(packets: int, dialect: str) -> dict[str, Any]:
 
 
 def cases() -> Iterator[tuple[dict[str, Any], Links]]:
-    """Scenarios, and how their links are run."""
+    """The scenarios of the training, and how their links are run."""
     ftp = {"kind": "ftp"}
     for links in ("auto", "stepped"):
         for dialect in ("ns2", "paper"):
@@ -82,7 +82,7 @@ def cases() -> Iterator[tuple[dict[str, Any], Links]]:
 
 
 def main() -> None:
-    """Runs them all."""
+    """Run all cases."""
     start = time.monotonic()
     count = 0
     for document, links in cases():

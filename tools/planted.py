@@ -18,7 +18,7 @@ NAME, AFTER = "cubic_red", "tred"
 
 
 def plant(root: Path) -> list[str]:
-    """What a hand does: the files that it edits."""
+    """Edit the files that a hand edits."""
     page = (ROOT / "docs/design.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^   ```rust\n(.*?)^   ```$", page, re.MULTILINE | re.DOTALL)
     text = next(block for block in blocks if "//! # " in block)
@@ -30,7 +30,7 @@ def plant(root: Path) -> list[str]:
 
 
 def run(*command: str) -> str:
-    """What a command in the copy prints."""
+    """The output of a command in the copy."""
     return subprocess.run(command, cwd=COPY, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
@@ -45,7 +45,7 @@ def main() -> int:
         run("git", *command)
     run("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message", "before")
     by_hand = plant(COPY)
-    # As `make build` does, in less time.
+    # The build is that of `make build`, in less time.
     run("make", "dev")
     (COPY / ".venv/.built").touch()
     subprocess.run(["make", "pages"], cwd=COPY, check=True)
@@ -54,7 +54,7 @@ def main() -> int:
     print(f"by hand: {', '.join(by_hand)}; by make pages: {', '.join(sorted(set(changed) - set(by_hand)))}")
     subprocess.run(["make", "pages"], cwd=COPY, check=True)
     again = run("git", "diff", "--name-only").split()
-    # Pictures are drawn anew.
+    # Pictures are drawn anew in any case.
     again = [name for name in again if not name.endswith(".png")]
     print(f"changed by a second time: {', '.join(again) or 'nothing'}")
     return int(bool(again))

@@ -11,10 +11,10 @@ from earlydrop.document import Document
 Settings = Mapping[str, Any]
 
 THRESHOLDS: Settings = {"min_th": 24, "max_th": 72, "max_p": 0.1, "mean_packet": 1000}
-"""Those of the TRED paper, for all of them."""
+"""The TRED paper's thresholds, for all disciplines."""
 
 BUS_THRESHOLDS: Settings = {"min_th": 5, "max_th": 15, "max_p": 0.1, "mean_packet": 1000}
-"""On the bus: the DDRED paper gives none, these are the discipline's own."""
+"""Thresholds on the bus: the DDRED paper gives none, these are the discipline's own."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Measure:
     title: str
     digits: int
     of: Callable[[Document], float]
-    """The value of one run."""
+    """A function that takes the value from a run's result."""
 
 
 def _bottleneck(field: str, factor: float = 1) -> Callable[[Document], float]:
@@ -89,7 +89,7 @@ FAR_SHARE = Measure(
 
 @dataclass(frozen=True)
 class Load:
-    """TCP flows over a network, and optionally one at a constant bit rate."""
+    """TCP flows over a network, and optionally a flow at a constant bit rate."""
 
     id: str
     title: str
@@ -101,7 +101,7 @@ class Load:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The columns of its table."""
+        """The columns of the load's table."""
         if self.network == "bus":
             return (*BUS_MEASURES, FAR_SHARE) if self.to_one_end else BUS_MEASURES
         return (*MEASURES, CBR_SHARE) if self.cbr else MEASURES
@@ -122,7 +122,7 @@ BUS_LOADS = (
 
 @dataclass(frozen=True)
 class Section:
-    """One discipline: the reading that the others are compared with, then the others."""
+    """One discipline: the reading that others are compared with, then the other readings."""
 
     id: str
     title: str

@@ -36,7 +36,7 @@ SEEDS = range(1, 11)
 
 
 def scenario(section: Section, row: Settings, load: Load) -> Document:
-    """One row on one load."""
+    """The scenario of one row under one load."""
     queue = _known({**section.common, **row})
     parts = _bus(load, queue) if load.network == "bus" else _dumbbell(load, queue)
     return {"name": f"{section.id}-{load.id}", **parts}
@@ -89,7 +89,7 @@ def _words(aqm: str) -> dict[str, list[str]]:
 
 
 def uncovered(section: Section) -> list[str]:
-    """Declared words of the section's parameters without a row; the default has the first."""
+    """Declared words of the section's parameters that have no row; the default has the first row."""
     declared = _words(str(section.common["aqm"]))
     entry = next(e for e in json.loads(_core.catalogue()) if e["name"] == section.common["aqm"])
     defaults = {p["name"]: p["default"] for p in entry["parameters"]}
@@ -101,7 +101,7 @@ def uncovered(section: Section) -> list[str]:
 
 
 Values = dict[tuple[int, str], list[list[float]]]
-"""By row and load: the values of each seed, in the order of the measures."""
+"""The values of each seed in the order of the measures, by row and load."""
 
 
 def run(section: Section, rows: Iterable[int], loads: Iterable[Load], progress: Progress = no_progress) -> Values:
@@ -136,7 +136,7 @@ FILES = {
     "readings": [section for section in SECTIONS if section.loads == LOADS],
     "readings-bus": [section for section in SECTIONS if section.loads != LOADS],
 }
-"""By name of a file, its sections: those of the dumbbell have other measures than that of the bus."""
+"""The sections in each file: those of the dumbbell have other measures than that of the bus."""
 
 
 def label(row: Settings) -> str:
@@ -277,7 +277,7 @@ def _draw(axes: Sequence[Axes], place: float, section: Section, values: Values, 
         style["linestyle"] = "none"
         style["elinewidth"] = 1
         shift = place + 0.22 * (k - 1)
-        # The first is what the others are compared with.
+        # The first reading is what the others are compared with.
         for ax, column in zip(axes[:2] if number else (), (1, 2) if number else (), strict=True):
             found = difference(values, number, load, column).estimate
             ax.errorbar(found.mean, shift, xerr=found.half_width, label=load.title, **style)

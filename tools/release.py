@@ -51,7 +51,7 @@ def fits(wheel: Path) -> bool:
 
 
 def ends(*command: str) -> Iterator[str]:
-    """A fault if the command fails or is missing."""
+    """A fault if a command fails or is missing."""
     print("$", " ".join(command), flush=True)
     if shutil.which(command[0]) is None:
         yield f"{command[0]}: is not installed"

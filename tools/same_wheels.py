@@ -76,7 +76,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def _environment() -> dict[str, str]:
-    """Without what this make tells those below it."""
+    """The environment without what this make tells the makes below it."""
     return {key: value for key, value in os.environ.items() if key not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
 
 

@@ -22,29 +22,29 @@ DIST = ROOT / "dist"
 
 
 def _said(*command: str | Path, cwd: Path = ROOT) -> str:
-    """What a command prints.
+    """The output of a command.
 
     Raises:
-        CalledProcessError: it fails.
+        CalledProcessError: the command fails.
     """
     return subprocess.run(command, cwd=cwd, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def crates() -> str:
-    """What the extension is linked from."""
+    """The crates that the extension is linked from."""
     name = "earlydrop-sbom"
     describe = ["--format", "json", "--spec-version", "1.5", "--override-filename", name]
     try:
         _said("cargo", "cyclonedx", "--quiet", *describe, "--manifest-path", "crates/python/Cargo.toml")
         return (ROOT / "crates/python" / f"{name}.json").read_text(encoding="utf-8")
     finally:
-        # It writes one for every crate of the workspace.
+        # cargo-cyclonedx writes a file for every crate of the workspace.
         for made in ROOT.glob(f"crates/*/{name}.json"):
             made.unlink()
 
 
 def python() -> str:
-    """What pip installs with the wheel."""
+    """The packages that pip installs with the wheel."""
     wheel = next((wheel for wheel in sorted(DIST.glob("*.whl")) if fits(wheel)), None)
     if wheel is None:
         raise SystemExit("dist: no wheel for this machine: make wheels")
@@ -57,7 +57,7 @@ def python() -> str:
 
 
 def page() -> str:
-    """What the playground is built with."""
+    """The packages that the playground is built with."""
     return _said("npm", "sbom", "--sbom-format", "cyclonedx", "--package-lock-only", cwd=ROOT / "web")
 
 
@@ -65,12 +65,12 @@ PARTS: dict[str, Callable[[], str]] = {"crates": crates, "python": python, "page
 
 
 def main() -> None:
-    """Write all three."""
+    """Write all three files."""
     if shutil.which("cargo-cyclonedx") is None:
         raise SystemExit("cargo-cyclonedx is not installed: cargo install --locked cargo-cyclonedx")
     version = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
     for part, make in PARTS.items():
-        # Where it was built is nobody's business.
+        # The folder of the build is nobody's business.
         bill = json.loads(make().replace(str(ROOT), "."))
         file = DIST / f"earlydrop-{version}-{part}.cdx.json"
         file.write_text(json.dumps(bill, indent=1) + "\n", encoding="utf-8")

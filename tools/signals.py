@@ -34,7 +34,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.
 ENDS_S = 30.0
 """How long a command may take to end on a busy machine; more is a hang."""
 TRIAL = "EARLYDROP_SIGNALS_TRIAL"
-"""Marks the processes of a trial."""
+"""The environment variable that marks the processes of a trial."""
 
 SCENARIO = """
 name = "small"
@@ -100,7 +100,7 @@ WORKS = {
     "play": Work(("play", "small.toml", "--no-browser"), 2.0),
 }
 SAME = {".tr", ".gz", ".csv"}
-"""Files that are the same whenever they are written."""
+"""Suffixes of files that are the same whenever they are written."""
 
 
 def files(folder: Path) -> set[str]:
@@ -129,7 +129,7 @@ def shared_memory() -> Iterator[tuple[list[str], Path] | None]:
 
 @dataclass
 class Trials:
-    """A prepared folder, and what was found."""
+    """A prepared folder, and what the trials found."""
 
     base: Path
     shared: tuple[list[str], Path] | None
@@ -177,7 +177,7 @@ class Trials:
         return folder
 
     def whole(self, name: str) -> tuple[float, Path]:
-        """How long a command takes, and the folder after it."""
+        """Run a command to its end: its duration, and the folder after it."""
         work, folder = WORKS[name], self.fresh()
         if work.endless_s is not None:
             return work.endless_s, folder
@@ -190,7 +190,7 @@ class Trials:
         return length, folder
 
     def send(self, name: str, number: signal.Signals, group: bool, moment: float, whole: Path) -> None:
-        """One signal at one moment, and what came of it."""
+        """Send one signal at one moment, and note what came of it."""
         work, folder = WORKS[name], self.fresh()
         trial = folder.name
         what = f"{name}, {number.name} to the {'group' if group else 'process'} after {moment:.2f} s"
@@ -207,7 +207,7 @@ class Trials:
             process.wait()
             self.findings.append(f"{what}: had not ended after {ENDS_S:.0f} s")
             code = 128 + number
-        # Killed before it listened, or by KILL.
+        # The command was killed before it listened, or by KILL.
         code = 128 - code if code < 0 else code
         said = (folder / "said").read_text(encoding="utf-8", errors="replace")
         # Python itself hears Ctrl-C before it runs anything of ours.
@@ -227,7 +227,7 @@ class Trials:
             shutil.rmtree(folder)
 
     def processes(self, what: str, trial: str) -> None:
-        """Nothing of the trial runs any more, a moment later."""
+        """Check that, a moment later, no process of the trial runs any more."""
         end = time.monotonic() + ENDS_S
         while (left := list(_running(trial))) and time.monotonic() < end:
             time.sleep(0.02)
@@ -249,7 +249,7 @@ class Trials:
             self.look(what, folder, whole)
 
     def look(self, what: str, folder: Path, whole: Path) -> None:
-        """Nothing is there but what the command leaves when it ends well, whole or not at all."""
+        """Check that only what the command leaves when it ends well is there, whole or not at all."""
         before, reference = files(self.base / "source"), files(whole / "work")
         found = files(folder / "work")
         for name in sorted(found - reference):
@@ -268,7 +268,7 @@ class Trials:
             path.unlink()
 
     def contents(self, what: str, folder: Path, whole: Path) -> None:
-        """No file has an end too early."""
+        """Check that no file ends too early."""
         for name in files(folder / "work") & files(whole / "work"):
             path = folder / "work" / name
             if path.is_dir():
@@ -287,7 +287,7 @@ class Trials:
 
 
 def _hears() -> None:
-    """For a new process: whoever started this one may have made it deaf."""
+    """Make a new process hear signals to which the process that started this one was deaf."""
     for number in SIGNALS[:-1]:
         signal.signal(number, signal.SIG_DFL)
 
@@ -304,7 +304,7 @@ def _running(trial: str) -> Iterator[tuple[int, str]]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Try the commands that are named, or all."""
+    """Try the commands that are named, or all commands."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("commands", nargs="*", metavar="COMMAND", help=", ".join(WORKS))
     parser.add_argument("--moments", type=int, default=10)

@@ -37,7 +37,7 @@ OUTSIDE = {
         for path in sorted(ROOT.glob("studies/*/README.md"))
     },
 }
-"""Pages and data outside docs/, and where they stand in the site."""
+"""Pages and data outside docs/, and their places in the site."""
 PLACES = {site: source for source, site in OUTSIDE.items()}
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^)\s]+)\)")
 CODE = re.compile(r"(^ *```[^\n]*\n(?:[^\n]*\n)*? *```$|^(?: {4}[^\n]*\n)+)", re.MULTILINE)
@@ -66,7 +66,7 @@ SEARCHED = """<div class="data" data-file="{file}">
 WIDTH = 98
 """Columns of a page's code."""
 PLAYGROUND = ROOT / "target" / "web"
-"""The built page; without it the site has none, and says so."""
+"""The built page of the playground; without it the site has none, and says so."""
 BUILT = (PLAYGROUND / "index.html").is_file() and (PLAYGROUND / "earlydrop.wasm").is_file()
 FRAME = """<iframe class="playground" src="{up}playground/index.html#aqm={aqms}&embed" loading="lazy"
 title="{title} in the playground"></iframe>
@@ -91,12 +91,12 @@ NAMES = {
     "Runs in steps": "Simulation",
     "Errors and warnings": "EarlydropError CompareError PolicyError PolicyWarning ScenarioWarning",
 }
-"""What stands on the page of the Python API; names of `earlydrop` in the order in which they are needed."""
+"""Names on the page of the Python API; those of `earlydrop` in the order in which they are needed."""
 ELSEWHERE = {
     "Results and comparisons": ["earlydrop.api_sweep.sweep", "earlydrop.sweeps.shown.Swept"],
     "Runs in steps": ["earlydrop.gym.AqmEnv"],
 }
-"""`ed.sweep(...)`, what it returns, and the class of `ed.gym`."""
+"""Names that are elsewhere: `ed.sweep(...)`, what it returns, and the class of `ed.gym`."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -144,7 +144,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         path, hash_, anchor = target.partition("#")
         if not path or re.match(r"[a-z]+:", target):
             return found[0]
-        # A link may hold an image.
+        # The text of a link may be an image.
         text = LINK.sub(turned, text)
         place = _place((folder / path).resolve())
         if place is None or place not in known:
@@ -155,7 +155,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if here in FOUND_FIRST:
         page.meta["search"] = {"boost": 3}
     markdown = _with_playground(here, markdown)
-    # The kind of a block may have a second word, for the tests.
+    # A block's kind may be followed by a second word, for the tests.
     parts = CODE.split(re.sub(r"^( *```\w+) [^\n]+$", r"\1", markdown, flags=re.MULTILINE))
     return _nested("".join(_folded(part) if k % 2 else LINK.sub(turned, part) for k, part in enumerate(parts)))
 
@@ -166,14 +166,14 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
 
     def searched(link: re.Match[str]) -> str:
         file = files.get_file_from_path(posixpath.normpath(posixpath.join(page.file.src_uri, "..", link[1])))
-        # Without data the link stays, as one to any other file.
+        # Without data the link stays, as a link to any other file does.
         return link[0] if file is None else _searched(link[1], file.content_string)
 
     return DATA.sub(searched, content)
 
 
 def _searched(link: str, text: str) -> str:
-    """Data as a table; all rows are in the page, so that it needs no server. assets/site.js searches them."""
+    """Data as a table; all rows are in the page, so it needs no server. assets/site.js searches them."""
     head, *rows = csv.reader(io.StringIO(text, newline=""))
     body = ("".join(f"<td>{_code(cell)}</td>" for cell in row) for row in rows)
     return SEARCHED.format(
@@ -197,7 +197,7 @@ def _folded(code: str) -> str:
         if len(line) - margin <= WIDTH or not re.match(r" *(\$ )?(sudo )?earlydrop ", line):
             lines.append(line)
             continue
-        # An option with its values, and what follows "--", stay together.
+        # An option stays with its values, and what follows "--" is one piece.
         units = [""]
         for word in re.findall(r" *(?:'[^']*'|\"[^\"]*\"|[^\s'\"])+", line):
             if word.startswith(" --") and not units[-1].startswith(" -- "):
@@ -250,7 +250,7 @@ def _with_playground(here: str, markdown: str) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Lay the playground beside the pages; it links to them."""
+    """Lay the playground beside the pages, which link to it."""
     place = Path(config.site_dir) / "playground"
     shutil.rmtree(place, ignore_errors=True)
     if not BUILT:
@@ -265,7 +265,7 @@ def on_post_build(config: MkDocsConfig) -> None:
 
 
 def _place(path: Path) -> str | None:
-    """Where a file of the checkout is in the site."""
+    """The place in the site of a file of the checkout."""
     if path.is_relative_to(DOCS):
         return path.relative_to(DOCS).as_posix()
     return OUTSIDE.get(path.relative_to(ROOT).as_posix()) if path.is_relative_to(ROOT) else None

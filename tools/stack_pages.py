@@ -17,7 +17,7 @@ from earlydrop import stacks  # noqa: E402
 
 PAGE = "tcp-stacks.md"
 
-# What the page says of a stack besides.
+# What the page adds about a stack.
 NOTES = {
     "linux-6.18": (
         "`earlydrop show linux-6.18 --against rfc` prints each option in which it differs, with the RFC's value."

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 BUDGETS = ROOT / "tools/surface.csv"
 FIRST = ("README.md", "docs/tutorials/", "docs/how-to/", "docs/scenarios.md", "docs/results.md")
-"""What a newcomer reads."""
+"""Pages that a newcomer reads first."""
 
 
 def tracked() -> list[str]:
@@ -65,7 +65,7 @@ def targets(makefile: str) -> int:
 
 
 def figures() -> Mapping[str, Callable[[], int]]:
-    """What is counted, by its name."""
+    """The counted figures, by name."""
     files = tracked()
     pages = [name for name in files if name.endswith(".md")]
     docs = [name for name in pages if name.startswith("docs/")]
@@ -85,7 +85,7 @@ def figures() -> Mapping[str, Callable[[], int]]:
 
 
 def budgets() -> dict[str, int]:
-    """What each may be at most."""
+    """The highest value that each figure may have."""
     with BUDGETS.open(encoding="utf-8", newline="") as file:
         return {row["figure"]: int(row["budget"]) for row in csv.DictReader(file)}
 

@@ -57,7 +57,7 @@ JOBS: dict[str, list[list[str]]] = {
 
 @dataclass
 class Count:
-    """What was counted, and what each finding was."""
+    """The counts, and what each finding was."""
 
     kills: dict[str, int] = field(default_factory=dict)
     lost: int = 0
@@ -66,7 +66,7 @@ class Count:
     findings: list[str] = field(default_factory=list)
 
     def killed(self, job: str) -> None:
-        """One more kill."""
+        """Count one more kill."""
         self.kills[job] = self.kills.get(job, 0) + 1
 
     def find(self, kind: str, number: int, what: str) -> None:
@@ -96,7 +96,7 @@ class Place:
         self.there: set[tuple[object, ...]] = set()
 
     def start(self) -> list[subprocess.Popen[bytes]]:
-        """The commands, all at once."""
+        """Start all commands at once."""
         python = [sys.executable, "-c", COMMAND]
         env = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "TMPDIR": str(self.scratch)}
         null, log = subprocess.DEVNULL, (self.work / "log").open("ab")
@@ -119,7 +119,7 @@ class Place:
             process.wait()
 
     def finish(self) -> float:
-        """Let them end well; how long that took."""
+        """Let the commands end well; how long that took."""
         begin = time.monotonic()
         for process in self.start():
             if process.wait():
@@ -165,7 +165,7 @@ def stores(count: Count, rng: random.Random, end: float, base: Path) -> None:
                     break
                 place.kill(lengths[job])
                 place.look()
-            # What was left to make took this long; a whole command takes longer.
+            # The rest of the command took this long; a whole command takes longer.
             lengths[job] = max(2.0, 1.3 * place.finish())
             place.look()
             place.left()
@@ -188,7 +188,7 @@ def links(count: Count, rng: random.Random, end: float) -> None:
         while time.monotonic() < end:
             nat = rng.random() < 0.5
             command = WITH_NAT if nat else WITH_NAT[:-1]
-            # With our process id, which is not that of another torture.
+            # The mark has our process id, which is not that of another torture.
             mark = f"{os.getpid()}{rng.randint(10**6, 10**7)}"
             script = f"trap '' TERM; setsid sleep {mark} & unshare --pid --fork sleep {mark} & sleep {mark}"
             process = subprocess.Popen(

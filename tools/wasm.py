@@ -19,19 +19,19 @@ ROOT = Path(__file__).resolve().parents[1]
 TARGET_FOLDER = ROOT / "target"
 TARGET = "wasm32-unknown-unknown"
 SUITES = ("backports", "updates", "security")
-"""Parts of a release in which newer compilers come."""
+"""Parts of a Debian release in which newer compilers come."""
 LATER = ("trixie-backports", "trixie", "forky", "sid")
 """Releases of Debian, newer than the system's, that are asked too."""
 MOST = 1_000_000
 """Most bytes of the module as a server sends it, compressed by gzip."""
 OPTIMIZER = ROOT / "web/node_modules/.bin/wasm-opt"
-"""Binaryen's, which npm installs: 4 % smaller."""
+"""Binaryen's wasm-opt, which npm installs: the module gets 4 % smaller."""
 SMALL = ("-C", "llvm-args=-inline-threshold=135")
-"""Less is inlined than LLVM's 225 would have: 6 % smaller."""
+"""The option that inlines less than LLVM's 225: the module gets 6 % smaller."""
 
 
 class Missing(Exception):
-    """A way to the standard library that does not lead there, and why."""
+    """One way to the standard library fails, for this reason."""
 
 
 def output(*words: str, **options: object) -> str:
@@ -52,7 +52,7 @@ def has_std(folder: Path) -> bool:
 
 
 def installed() -> list[str]:
-    """The toolchain's own."""
+    """The standard library that the toolchain has."""
     folder = Path(output("rustc", "--print", "target-libdir", "--target", TARGET, cwd=ROOT).strip())
     if not has_std(folder):
         raise Missing(f"the toolchain has no {TARGET}")
@@ -60,13 +60,13 @@ def installed() -> list[str]:
 
 
 def rustup() -> list[str]:
-    """The toolchain's, which rustup adds."""
+    """The standard library that rustup adds to the toolchain."""
     output("rustup", "target", "add", TARGET, cwd=ROOT)
     return installed()
 
 
 def source() -> list[str]:
-    """One that was built from the distribution's source package, or is now."""
+    """A standard library built from the distribution's source package, now or before."""
     version = output("rustc", "--version", cwd=ROOT).split()[1]
     sysroot = TARGET_FOLDER / f"wasm-std-{version}"
     libraries = sysroot / "lib" / "rustlib" / TARGET / "lib"
@@ -161,7 +161,7 @@ def flags(ways: list[str]) -> list[str]:
 
 
 def build(profile: str, ways: list[str]) -> Path:
-    """Builds the module with a profile of Cargo.toml; its path."""
+    """Build the module with a profile of Cargo.toml; its path."""
     environment = dict(os.environ) | {"CARGO_ENCODED_RUSTFLAGS": "\x1f".join([*flags(ways), *SMALL])}
     words = ("cargo", "build", "--quiet", "--profile", profile, "--target", TARGET, "-p", "earlydrop-web")
     subprocess.run(words, cwd=ROOT, env=environment, check=True)
@@ -189,7 +189,7 @@ def main() -> int:
     if chosen.quick:
         shutil.copyfile(made, target)
     else:
-        # The instructions that rustc uses, and all browsers have (docs/web.md).
+        # Instructions that rustc uses and that all browsers have (docs/web.md).
         uses = (
             "bulk-memory",
             "mutable-globals",

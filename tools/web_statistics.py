@@ -31,7 +31,7 @@ PASSING = {"goodput_mbps": 8.0, "delay_mean_ms": 42.0, "jain": 0.93}
 def _document(
     draw: random.Random, seed: int, shift: float, spread: float, passing: bool, step: float
 ) -> dict[str, Any]:
-    """A result document as far as comparisons read it; with a step the 99 % of the delay comes in such steps."""
+    """A result document as far as comparisons read it; with `step` the delay's 99 % quantile comes in such steps."""
 
     def values(sizes: dict[str, float]) -> dict[str, Any]:
         return {name: size * (1 + shift + spread * draw.gauss(0, 1)) for name, size in sizes.items()}
@@ -84,7 +84,7 @@ def _comparison(
 
 
 def made() -> str:
-    """The file."""
+    """The content of the file."""
     draw = random.Random(7)
     series = []
     for n in (2, 3, 5, 10, 30):
@@ -95,7 +95,7 @@ def made() -> str:
         series.append({"treatment": treatment, "control": control, **values})
     ps = [draw.random() ** 3 for _ in range(9)]
     shares = [draw.random() for _ in range(7)]
-    # Clear, small, absent and mixed differences; one seed; one discipline; every seed the same run.
+    # Comparisons with clear, small, absent and mixed differences; one seed; one discipline; every seed the same run.
     comparisons = [
         _comparison(draw, [0, -0.4], 0.02, 10),
         _comparison(draw, [0, 0.012], 0.004, 10),
@@ -108,7 +108,7 @@ def made() -> str:
         _comparison(draw, [0, 0.1], 0.1, 1),
         _comparison(draw, [0], 0.1, 5),
         _comparison(draw, [0, 0.2], 0.0, 4),
-        # In steps of a packet, and equal in all runs; two seeds, which get no star.
+        # Differences in steps of a packet, and equal in all runs; two seeds, which get no star.
         _comparison(draw, [0, 0.0, 0.3], 0.03, 3, step=1.7),
         _comparison(draw, [0, 0.0, 0.05], 0.002, 5, step=1.7),
         _comparison(draw, [0, 0.5], 0.001, 2, step=1.7),

@@ -37,7 +37,7 @@ CELLS = 100
 """Stationary cells of the studies."""
 SEEDS = (5, 10)
 LONGER = 10
-"""A run so many windows long tells whether a window is stationary."""
+"""Length in windows of the run that tells whether a window is stationary."""
 DEAR_S = 0.4
 """Cells whose single run takes longer are left out."""
 LEVEL = 0.05
@@ -47,7 +47,7 @@ LEVEL = 0.05
 DURATION, WARMUP, SAMPLES = 60.0, 15.0, 2000
 TIMES = np.arange(SAMPLES) * DURATION / SAMPLES
 PART = np.where(TIMES >= WARMUP, (TIMES - WARMUP) / (DURATION - WARMUP), 0.0)
-"""How much of the window is over."""
+"""Share of the window that is over, at each sample."""
 
 
 def noise(draw: np.random.Generator, coefficient: float, deviation: float) -> Array:
@@ -59,7 +59,7 @@ def noise(draw: np.random.Generator, coefficient: float, deviation: float) -> Ar
 
 
 def series(kind: str, draw: np.random.Generator, phase: float) -> Array:
-    """One seed's series of a kind."""
+    """The series of a kind for one seed."""
     name, _, period = kind.partition(", P = ")
     match name:
         case "white noise":
@@ -119,7 +119,7 @@ class Looked:
 
 
 def cut(run: Recording, duration_s: float) -> Recording:
-    """The start of a run."""
+    """The first part of a run."""
     tracks = [replace(one, values=one.values[: round(duration_s / one.step_s)]) for one in run.tracks]
     return replace(run, duration_s=duration_s, tracks=tuple(tracks))
 
@@ -148,7 +148,7 @@ def stationary(runs: list[Recording], width: float) -> bool:
 
 
 def cells() -> Iterator[tuple[str, Mapping[str, Any], str]]:
-    """Cells of all studies in a fixed random order, each scenario once: where it is, its document, its queue."""
+    """Cells of all studies in a fixed random order, each scenario once: place, document and queue."""
     found: dict[str, tuple[str, Mapping[str, Any]]] = {}
     for name in study.available():
         one = study.find(name)
@@ -195,7 +195,7 @@ def _recording(queue: str, text: str) -> Recording:
 
 
 def looked_at(count: int) -> Iterator[Looked]:
-    """Cells of the studies until so many stationary ones are among them."""
+    """Cells of the studies until `count` stationary ones are among them."""
     for where, document, queue in cells():
         one = look(where, document, queue, max(SEEDS))
         if one is None:
@@ -207,7 +207,7 @@ def looked_at(count: int) -> Iterator[Looked]:
 
 
 def of_cells(looked: Iterable[Looked], seeds: int) -> dict[bool, tuple[int, int]]:
-    """Of the cells that are not stationary and of those that are: how many, and how many get a warning."""
+    """Numbers of cells that are not stationary and that are, and how many of each get a warning."""
     found = {True: (0, 0), False: (0, 0)}
     for one in looked:
         judged = window.judge(one.runs[:seeds], one.round_trip_s)
@@ -220,7 +220,7 @@ def of_cells(looked: Iterable[Looked], seeds: int) -> dict[bool, tuple[int, int]
 
 
 def table(draws: int, looked: Iterable[Looked]) -> list[list[str]]:
-    """How many of what was looked at got a warning, the head first."""
+    """Counts of what was looked at and of what got a warning, the head first."""
     rows = [["series", "should warn", "seeds", "looked at", "warned"]]
     for kind in (*STEADY, *MOVING):
         for in_step in (False, True) if kind.startswith("sine") else (False,):

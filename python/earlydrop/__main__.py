@@ -1,4 +1,4 @@
-"""`python -m earlydrop`."""
+"""Runs the command line: `python -m earlydrop`."""
 
 import sys
 

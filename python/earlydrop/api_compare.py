@@ -107,11 +107,11 @@ def compare(
 
 
 def document_of(net: Source, top: Mapping[str, Any]) -> Document:
-    """The scenario of a network, a dict or a file, with these of its own keys.
+    """The scenario of a network, a dict or a file, with these top-level keys laid over it.
 
     Raises:
-        ScenarioError: it is wrong.
-        CompareError: it is none of the three.
+        ScenarioError: the scenario is wrong.
+        CompareError: the source is none of the three.
     """
     if isinstance(net, Network):
         if "duration" not in top:
@@ -129,7 +129,7 @@ def document_of(net: Source, top: Mapping[str, Any]) -> Document:
 
 
 def _conditions(document: Document, rtt: Sequence[str] | str | None) -> dict[str, Document]:
-    """The scenario at each round-trip time, by its name."""
+    """The scenario at each round-trip time, by the time's name."""
     if rtt is None:
         return {"": document}
     times = [rtt] if isinstance(rtt, str) else list(rtt)
@@ -157,7 +157,7 @@ class Compared:
 
     def __init__(self, results: Mapping[str, Comparison]) -> None:
         self.results = dict(results)
-        """By round-trip time, with all runs; the only key is "" where none was given."""
+        """Comparisons by round-trip time, with all runs; the only key is "" where no round-trip time was given."""
 
     @property
     def _first(self) -> Comparison:

@@ -150,7 +150,7 @@ def _listed(name: str, levels: Any) -> list[Any]:
 
 
 def _aqms(base: Document, queue: str, aqms: Sequence[Any]) -> tuple[Document, dict[str, str]]:
-    """The discipline: every level has the whole queue. `base` then lists code from outside."""
+    """Levels for the disciplines: every level has the whole queue. `base` then lists code from outside."""
     chosen = entries(aqms, "factor aqm")
     known = discipline_names.catalogue()
     levels: list[Document] = []
@@ -173,7 +173,7 @@ def _values(sets: Sequence[tuple[str, str]]) -> Document:
 
 
 def _key(path: str, values: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:
-    """A key of the scenario. Texts such as "4 ms" of one unit are numbers on an axis with that unit."""
+    """A factor from a key of the scenario. Texts such as "4 ms" of one unit are numbers on an axis with that unit."""
     last = path.rpartition(".")[2]
     alone = [name.rpartition(".")[2] for name in names].count(last) == 1
     name = last if alone and last.isidentifier() and last not in SPECIAL else re.sub(r"\W", "_", path)

@@ -34,7 +34,7 @@ def entries() -> tuple[dict[str, Any], ...]:
 
 @cache
 def folded() -> tuple[dict[str, Any], ...]:
-    """The schemes that are a setting of a discipline, which is `of`, with `values`."""
+    """Schemes that are a setting of a discipline: `of` names the discipline, `values` the setting."""
     return tuple(json.loads(_core.folded()))
 
 
@@ -46,7 +46,7 @@ def call(one: dict[str, Any]) -> str:
 
 @cache
 def classes() -> dict[str, type[Queue]]:
-    """All classes by name."""
+    """All classes by their names."""
     return {class_name(entry): _make(entry) for entry in entries()}
 
 
@@ -70,7 +70,7 @@ def load(source: str | os.PathLike[str]) -> type[Queue]:
     It is code, and runs with the rights of this program.
 
     Raises:
-        PolicyError: there is none, or it is broken.
+        PolicyError: there is no discipline at `source`, or it is broken.
     """
     from .own_aqms import registry
 

@@ -24,7 +24,7 @@ from .runner import Progress, no_progress
 
 PEERS = ("ns2", "ns3", "htsim", "bare")
 SLOW_S = 20.0
-"""A peer whose run took longer, s, is run once: the spread does not matter to the ratio."""
+"""A peer whose run took longer than this, s, is run once: the spread does not matter to the ratio."""
 
 
 def _core() -> int | None:
@@ -136,7 +136,7 @@ def _case_report(case: Case, tools: Sequence[Runner], taken: dict[str, list[dict
         # the differences.
         setup = statistics.median(r["setup_user_s"] for r in runs)
         whole = statistics.median(r.get("total_user_s", r["user_s"] + setup) for r in runs)
-        # A busy machine can stretch the short run beyond the long one: then the difference says nothing.
+        # A busy machine can stretch the short run beyond the long one: then their difference says nothing.
         user = max(whole - setup, 0.0)
         hops = case.hops(runs[0]["arrivals"], runs[0]["drops"])
         rows.append(

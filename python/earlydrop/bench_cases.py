@@ -33,7 +33,7 @@ class Case:
 
     @property
     def base(self) -> str:
-        """The case that it is a variant of."""
+        """The case that this one is a variant of."""
         return self.name.partition("-")[0]
 
     @property

@@ -22,7 +22,7 @@ ENGINE = "EARLYDROP_ENGINE"
 
 MOST_NS_FLOWS = 10_000
 MOST_HTSIM_FLOWS = 200_000
-"""With more flows these tools need more memory than most machines have: ns-2 140 kB a flow, htsim 6 kB."""
+"""With more flows ns-2 and htsim need more memory than most machines have: 140 kB and 6 kB a flow."""
 
 
 class BenchError(EarlydropError):
@@ -47,7 +47,7 @@ class Runner:
         return True
 
     def measure(self, case: Case) -> dict[str, Any]:
-        """user_s, setup_user_s, peak_rss_mb and, where known, total_user_s, arrivals, drops and events."""
+        """Run it: user_s, setup_user_s, peak_rss_mb and, where known, total_user_s, arrivals, drops and events."""
         raise NotImplementedError
 
     def process(self, command: Sequence[str | Path], env: dict[str, str] | None = None) -> tuple[str, float, float]:
@@ -171,7 +171,7 @@ class Ns2(Runner):
         return words
 
     def _count(self, case: Case) -> dict[str, int]:
-        """Packets at the queue, from a run of its own: counting them takes time."""
+        """Number of packets at the queue, from a run of its own: counting them takes time."""
         if case.name not in self.counted:
             summary = self.scratch / "summary"
             self.process(self._command(case, count=1, summary=summary))

@@ -22,15 +22,15 @@ FILE = "columns.json"
 
 @dataclass(frozen=True)
 class Column:
-    """What a column holds."""
+    """Unit and meaning of one column."""
 
     unit: str
-    """Its unit; empty for texts, flags and numbers without one."""
+    """The column's unit; empty for texts, flags and numbers without one."""
     meaning: str
 
 
 Columns = Mapping[str, Column]
-"""By name. A name with `*` stands for any text there."""
+"""Columns by name. A `*` in a name stands for any text."""
 
 
 def _table(**columns: tuple[str, str]) -> dict[str, Column]:
@@ -139,7 +139,7 @@ TABLES: Mapping[str, tuple[str, Columns]] = {
     "points": ("`points.csv` of `sweep`", POINTS),
     "differences": ("`differences.csv` of `sweep`", DIFFERENCES),
 }
-"""Where a dictionary holds, and the dictionary. Measures and factors are added under their own names."""
+"""For each table where its dictionary holds, and the dictionary. Measures and factors are added by their names."""
 
 
 def of(names: Iterable[str], table: str, more: Columns | None = None) -> dict[str, Column]:
@@ -178,7 +178,7 @@ def _find(name: str, columns: Columns) -> Column | None:
 
 
 def document(columns: Columns) -> dict[str, dict[str, str]]:
-    """Columns as plain values."""
+    """Columns as plain values for JSON."""
     return {name: {"unit": one.unit, "meaning": one.meaning} for name, one in columns.items()}
 
 

@@ -45,7 +45,7 @@ def raw(stream: Any) -> Any:
 
 @contextmanager
 def shown() -> Iterator[None]:
-    """Everything that is printed meanwhile, results and errors, goes through `visible`."""
+    """Within the block all output, results and errors, goes through `visible`."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (Visible(raw(stream)) for stream in before)
     try:

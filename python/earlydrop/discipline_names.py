@@ -30,7 +30,7 @@ class Asked:
     settings: tuple[tuple[str, str], ...] = ()
     """Name and value as TOML or a bare word, as `--set` has them."""
     entry: dict[str, Any] = field(default_factory=dict, compare=False, hash=False)
-    """What is declared of it, as an entry of the catalogue."""
+    """The declaration of the discipline, as an entry of the catalogue."""
 
     @property
     def text(self) -> str:
@@ -39,7 +39,7 @@ class Asked:
 
     @property
     def title(self) -> str:
-        """For tables: `CoDel target=5ms`."""
+        """The title with the settings, for tables: `CoDel target=5ms`."""
         return " ".join([self.entry["title"], *(f"{key}={value}" for key, value in self.settings)])
 
 
@@ -104,7 +104,7 @@ def load_sources(texts: Sequence[str]) -> None:
 
 
 def split(text: str) -> list[str]:
-    """`red,codel` is two disciplines; a text with settings is one."""
+    """The texts in a list: `red,codel` names two disciplines; a text with settings is one."""
     return [text] if "=" in text or " " in text else [name for name in text.split(",") if name]
 
 
@@ -118,10 +118,10 @@ def catalogue() -> dict[str, dict[str, Any]]:
 
 
 def find(name: str, folder: str | None = None) -> dict[str, Any]:
-    """What is declared of the discipline that `name` or a source names; code is loaded.
+    """The declaration of the discipline that `name` or a source names; its code is loaded.
 
     Raises:
-        DisciplineError: there is none.
+        DisciplineError: there is no such discipline.
         PolicyError: the code is broken.
     """
     from .own_aqms import registry
@@ -163,7 +163,7 @@ def own(name: str) -> Any:
     """The discipline from outside (`_core.Aqm`) that `name` or a source names.
 
     Raises:
-        DisciplineError: there is none, or it is one of the catalogue.
+        DisciplineError: there is no such discipline, or it is one of the catalogue.
         PolicyError: the code is broken.
     """
     from .own_aqms import registry

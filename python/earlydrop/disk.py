@@ -21,7 +21,7 @@ from typing import IO, Any, TextIO
 from . import locks
 
 LOCK, OLD = "lock", "old"
-"""In a folder of what is being written: the file that its writer keeps locked, and what stood at the place before."""
+"""Two files in a partial folder: the one that its writer keeps locked, and what stood at the place before."""
 _BINARY = getattr(os, "O_BINARY", 0)
 
 
@@ -110,7 +110,7 @@ def open_binary(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def open_text(path: Path, newline: str | None = None) -> Iterator[TextIO]:
-    """A file of text to write, in UTF-8."""
+    """A text file to write, in UTF-8, in a place that nobody else sees yet."""
     with open_binary(path) as stream, io.TextIOWrapper(stream, encoding="utf-8", newline=newline) as text:
         yield text
 
@@ -148,12 +148,12 @@ def put(path: Path, content: bytes, partial: Path, *, lasting: bool) -> None:
             system.remove(partial)
         raise
     if lasting and os.name != "nt":
-        # The name, too.
+        # The renaming must last, too.
         folder = system.open(path.parent, os.O_RDONLY)
         try:
             system.sync(folder)
         except OSError as error:
-            # Some file systems cannot do that for folders.
+            # Some file systems cannot sync folders.
             if error.errno not in (errno.EINVAL, errno.ENOTSUP):
                 raise
         finally:
@@ -205,13 +205,13 @@ def staged(path: Path) -> Iterator[Path]:
 
 
 def is_left(name: str) -> bool:
-    """Whether a relative path leads into what is being written, or was left by a killed writer."""
+    """Whether a relative path leads into a partial folder, one in use or left by a killed writer."""
     return any(re.fullmatch(r"\..*\.partial-[0-9a-f]{8}", part) for part in Path(name).parts)
 
 
 def _settle(place: Path, path: Path) -> None:
     if place.is_dir() and path.exists():
-        # A folder replaces no folder: _remove moves the old one back if the second step fails.
+        # A folder replaces no folder: _remove moves the old one back if renaming the new one fails.
         system.rename(path, place.with_name(OLD))
     system.rename(place, path)
 
@@ -227,7 +227,7 @@ def _begin(path: Path, given: Path) -> tuple[Path, int]:
         try:
             lock = system.open(partial / LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL)
         except FileNotFoundError:
-            # Another process took it for left over.
+            # Another process took the folder for left over.
             continue
         except OSError as error:
             with contextlib.suppress(OSError):
@@ -285,7 +285,7 @@ def remove_left(path: Path) -> None:
         try:
             lock = os.open(partial / LOCK, os.O_RDWR)
         except FileNotFoundError:
-            # Killed before it could make the lock, or about to make it: then it starts again.
+            # The writer was killed before it could make the lock, or is about to make it: then it starts again.
             with contextlib.suppress(OSError):
                 partial.rmdir()
             continue
@@ -302,7 +302,7 @@ def remove_left(path: Path) -> None:
 
 
 def _final_name(name: object, place: Path, path: Path) -> str | None:
-    """The name that a file in the folder of `place` would have after the renaming; None for other names."""
+    """The final name of a file in the partial folder of `place`; None for other names."""
     if not isinstance(name, (str, os.PathLike)) or not Path(name).is_relative_to(place.parent):
         return None
     return str(path / Path(name).relative_to(place)) if Path(name).is_relative_to(place) else str(path)

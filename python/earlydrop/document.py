@@ -14,7 +14,7 @@ from . import foreign
 Document = dict[str, Any]
 
 TRACE = 16 << 20
-"""Bytes of a file of a link's trace at most, as the scenario checker has it."""
+"""Most bytes of a link's trace file, as the scenario checker has it."""
 
 
 def discipline(queue: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -109,5 +109,5 @@ def digest(result: Mapping[str, Any]) -> str:
 
 
 def same_run(results: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether several seeds all gave the same run."""
+    """Whether the results of several seeds are all the same run."""
     return len(results) > 1 and len({digest(one) for one in results}) == 1

@@ -14,7 +14,7 @@ class EarlydropError(Exception):
     """Exit code of a command that ends with it."""
 
     fields: dict[str, str | None]
-    """What else the JSON form of the message has."""
+    """Further fields of the message's JSON form."""
 
     def __init__(self, *said: object, **fields: str | None) -> None:
         super().__init__(*said)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 LONGEST, DEEPEST = 400, 40
-"""Characters and levels of nesting that are allowed."""
+"""Most characters and levels of nesting of an expression."""
 
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -28,7 +28,7 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
 }
 _POWER: dict[type[ast.operator], Callable[[Any, Any], Any]] = {ast.Pow: operator.pow}
-"""Of floats only: powers of whole numbers can be of any length."""
+"""Operators on floats only: powers of whole numbers can be of any length."""
 _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
@@ -89,10 +89,10 @@ class Condition:
     names: tuple[str, ...]
 
     def holds(self, values: Mapping[str, Any]) -> bool:
-        """Whether it holds for these levels of the factors.
+        """Whether the condition holds for these levels of the factors.
 
         Raises:
-            ExpressionError: it compares what cannot be compared, or divides by zero.
+            ExpressionError: the condition compares what cannot be compared, or divides by zero.
         """
         try:
             return bool(_value(self.tree, values))
@@ -105,7 +105,7 @@ def parse_formula(text: str) -> Formula:
     """Parse and check a formula.
 
     Raises:
-        ExpressionError: it is not arithmetic.
+        ExpressionError: the text is not arithmetic.
     """
     tree, names = _parse(text, "formula")
     for node in ast.walk(tree):
@@ -118,7 +118,7 @@ def parse_condition(text: str, factors: Collection[str]) -> Condition:
     """Parse and check a condition on these factors.
 
     Raises:
-        ExpressionError: it is not a condition, or names another factor.
+        ExpressionError: the text is not a condition, or names another factor.
     """
     tree, names = _parse(text, "condition")
     for name in names:
@@ -132,7 +132,7 @@ def _parse(text: str, kind: str) -> tuple[ast.expr, tuple[str, ...]]:
         raise ExpressionError(f"is {len(text)} characters long; allowed are {LONGEST}")
     try:
         with warnings.catch_warnings():
-            # Those on odd literals, such as `1or 2`, name no file.
+            # Python's warnings about odd literals, such as `1or 2`, name no file.
             warnings.simplefilter("ignore")
             tree = ast.parse(text.strip(), mode="eval").body
         return tree, tuple(dict.fromkeys(_names(tree, kind, 0)))
@@ -143,7 +143,7 @@ def _parse(text: str, kind: str) -> tuple[ast.expr, tuple[str, ...]]:
 
 
 def _names(node: ast.expr, kind: str, depth: int) -> Iterator[str]:
-    """The names in an expression; refuses what its kind does not allow."""
+    """The names in an expression; refuses syntax that its kind does not allow."""
     if depth > DEEPEST:
         raise ExpressionError(f"is nested more than {DEEPEST} deep")
     inner: list[ast.expr] = []

@@ -50,7 +50,7 @@ CONTENT: foreign.Shape = {
     "results": {"*": list},
     "raw_values": {"*": list},
 }
-"""What is read of a Flent file, besides the values of its series."""
+"""The shape of what is read of a Flent file, besides the values of its series."""
 
 
 class FlentError(EarlydropError):
@@ -59,14 +59,14 @@ class FlentError(EarlydropError):
 
 @dataclass(frozen=True)
 class Streams:
-    """What of a scenario is in a Flent file: flows by number from 1."""
+    """The flows of a scenario that are in a Flent file, by number from 1."""
 
     down: Sequence[int]
     up: Sequence[int]
     ping: tuple[int, int]
     """The flows of the ping's two directions."""
     others: int
-    """Flows that are not: Flent has no series for them."""
+    """Number of flows that are not in the file: Flent has no series for them."""
 
     @property
     def test(self) -> str:
@@ -80,12 +80,12 @@ class Series:
 
     length_s: float
     rates: Mapping[str, Sequence[float | None]]
-    """Mbit/s of each stream over the interval before; None before its flow starts."""
+    """Mbit/s of each stream over the interval that ends at each time; None before its flow starts."""
     pings: Sequence[tuple[float, float]]
-    """When a ping was sent, s, and its round-trip time, ms; those that were answered."""
+    """When a ping was sent, s, and its round-trip time, ms, for the pings that were answered."""
 
     def at(self) -> list[float]:
-        """The times, s."""
+        """The times of the values, s."""
         return [k * STEP_S for k in range(math.floor(self.length_s / STEP_S + 1e-9) + 1)]
 
 
@@ -159,7 +159,7 @@ def _round_trips(out: Mapping[str, Any], back: Mapping[str, Any]) -> Iterator[tu
         next_ = int(np.searchsorted(sent, arrived))
         near = [k for k in (next_ - 1, next_) if 0 <= k < len(sent)]
         nearest = min(near, key=lambda k: abs(sent[k] - arrived), default=None)
-        # Where that one was lost, so was the answer.
+        # Where the packet back was lost, the ping had no answer.
         if nearest is not None and abs(sent[nearest] - arrived) <= 0.75 * STEP_S:
             yield max(at, 0.0), there + float(took[nearest])
 
@@ -239,7 +239,7 @@ def _metadata(
     file: str,
     results: Mapping[str, Sequence[float | None]],
 ) -> Document:
-    """Flent's own fields, those it fills from the machines as far as a simulation has them, and the scenario."""
+    """Flent's own fields, as far as a simulation has what Flent takes from machines, and the scenario."""
     length = float(result["duration_s"])
     queues = checked.get("queue", {})
     by_flow = [entry for entry in checked["traffic"] for _ in range(int(entry.get("count", 1)))]
@@ -328,7 +328,7 @@ def read(path: Path) -> Document:
     """The content of a Flent file.
 
     Raises:
-        FlentError: it is no Flent file, or none of a format that is known here.
+        FlentError: the file is no Flent file, or has a format that is not known here.
     """
     try:
         content = foreign.content(path)

@@ -33,18 +33,18 @@ SWITCH = "EARLYDROP_FILE_MIB"
 """The environment variable that raises the ceiling: MiB of a file, and of what it unpacks to."""
 DEFAULT_MIB = 64
 SMALL = 4 << 20
-"""Bytes of a TOML file, and of a CSV file, at most: such files are written by people."""
+"""Most bytes of a TOML file, and of a CSV file: such files are written by people."""
 CELLS = 8
-"""A table of Parquet may have this many times the ceiling, in bytes and in values: it is made for much."""
+"""A Parquet table may have this many times the ceiling, in bytes and in values: the format is made for much."""
 DEPTH = 64
-"""Lists and tables within each other at most. Scenarios have half of it."""
+"""Most levels of lists and tables within each other. Scenarios may have half as many."""
 SHOWN = 40
-"""Characters of a wrong value in a message."""
+"""Most characters of a wrong value in a message."""
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class ForeignError(EarlydropError):
-    """What files say does not fit together. The message names them."""
+    """Contents of files do not fit together. The message names the files."""
 
 
 def ceiling() -> int:
@@ -68,14 +68,14 @@ def opened(path: Path, inside: Path | None = None) -> BufferedReader:
     """A file to read. With `inside`, one that is in this folder, whatever links say.
 
     Raises:
-        OSError: it is no regular file, or cannot be opened.
+        OSError: the file is no regular file, or cannot be opened.
     """
     if inside is not None and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(inside)):
         raise OSError(errno.EPERM, "is a link that leads out of its folder", str(path))
     try:
         file = os.open(path, _FLAGS)
     except ValueError as error:
-        # A NUL in the name.
+        # The name has a NUL.
         raise OSError(errno.EINVAL, str(error), str(path)) from None
     try:
         mode = os.fstat(file).st_mode
@@ -93,7 +93,7 @@ def content(path: Path, most: int | None = None, inside: Path | None = None) -> 
     """A whole file.
 
     Raises:
-        OSError: it is no regular file, is too large, or cannot be read.
+        OSError: the file is no regular file, is too large, or cannot be read.
     """
     limit = ceiling() if most is None else most
     with opened(path, inside) as file:
@@ -106,15 +106,15 @@ def text(path: Path, most: int | None = None, inside: Path | None = None) -> str
     """A whole file of text, line ends as Python has them.
 
     Raises:
-        OSError: it is no regular file, is too large, or cannot be read.
-        UnicodeDecodeError: it is not UTF-8.
+        OSError: the file is no regular file, is too large, or cannot be read.
+        UnicodeDecodeError: the text is not UTF-8.
     """
     return content(path, most, inside).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 @contextmanager
 def rows(path: Path) -> Iterator[TextIO]:
-    """A file of text for the reader of CSV, which takes up to a hundred times its size in memory."""
+    """The lines of a text file for the CSV reader, which takes up to a hundred times the file's size in memory."""
     yield io.StringIO(content(path, SMALL).decode("utf-8"), newline="")
 
 
@@ -122,8 +122,8 @@ def unpacked(packed: bytes) -> bytes:
     """What was packed with gzip, without ever holding more of it than the ceiling.
 
     Raises:
-        OSError: it is too large.
-        ValueError: it is not gzip.
+        OSError: the content is too large.
+        ValueError: the content is not gzip.
     """
     limit, stream = ceiling(), zlib.decompressobj(wbits=31)
     try:
@@ -141,7 +141,7 @@ def parsed(given: bytes | str) -> Any:
     """A JSON text as values.
 
     Raises:
-        ValueError: it is no JSON, or nests too deep.
+        ValueError: the text is no JSON, or nests too deep.
     """
     try:
         return shallow(json.loads(given))
@@ -153,7 +153,7 @@ def parsed_toml(given: str) -> dict[str, Any]:
     """A TOML text as values.
 
     Raises:
-        ValueError: it is no TOML, or nests too deep.
+        ValueError: the text is no TOML, or nests too deep.
     """
     try:
         found = tomllib.loads(given)
@@ -178,7 +178,7 @@ def too_deep() -> ValueError:
 
 
 def shallow(value: Any) -> Any:
-    """The same value, if it does not nest too deep: everything that goes through it may recurse."""
+    """The same value, if it does not nest too deep: whatever takes it afterwards may recurse."""
     level = [value]
     for _ in range(DEPTH):
         held = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, (dict, list)))
@@ -192,8 +192,8 @@ def table(path: Path, inside: Path | None = None) -> polars.LazyFrame:
     """The table in a Parquet file, of which nothing but the head is read yet.
 
     Raises:
-        OSError: it is no regular file, or is too large.
-        ValueError: it is no table.
+        OSError: the file is no regular file, or is too large.
+        ValueError: the file is no table.
     """
     import polars as pl
 
@@ -211,7 +211,7 @@ def unless_interrupted(error: BaseException) -> None:
     """Polars panics if a signal comes while it calls Python: the data are not at fault then.
 
     Raises:
-        KeyboardInterrupt: that is so.
+        KeyboardInterrupt: a signal came while Polars called Python.
     """
     if "KeyboardInterrupt" in str(error):
         raise KeyboardInterrupt from None
@@ -219,7 +219,7 @@ def unless_interrupted(error: BaseException) -> None:
 
 @contextmanager
 def unfit() -> Iterator[None]:
-    """What Polars raises of a damaged table is a `ValueError`."""
+    """Within the block an error that Polars raises of a damaged table is a `ValueError`."""
     import polars as pl
 
     try:
@@ -236,7 +236,7 @@ def fitting(place: Path) -> Iterator[None]:
     No check of each value for itself finds all that does not fit together, such as lists of different lengths.
 
     Raises:
-        ForeignError: of what went wrong.
+        ForeignError: something goes wrong within the block.
     """
     try:
         with unfit():
@@ -260,7 +260,7 @@ stand. A key may be left out if it ends with `?`, and `*` is all others.
 """
 ANY: Shape = object
 NUMBER: Shape = (float, None)
-"""A measure, which may have no value."""
+"""The shape of a measure, which may have no value."""
 WHOLE: Shape = range(1 << 63)
 
 _WORDS = {
@@ -314,7 +314,7 @@ def _is(value: Any, shape: Shape) -> bool:
     if kind is None or isinstance(value, bool):
         return value is None if kind is None else kind is bool
     if kind is float:
-        # Whole numbers may be too large to be taken as others.
+        # Whole numbers may be too large for a float.
         return isinstance(value, (int, float)) and -sys.float_info.max <= value <= sys.float_info.max
     if isinstance(kind, range):
         return isinstance(value, int) and value in kind

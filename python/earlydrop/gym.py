@@ -31,7 +31,7 @@ except ImportError as error:
 AGENT = registry.register(registry.Known(_core.Aqm.agent(), "earlydrop.gym", "earlydrop.gym"))
 
 OBSERVATIONS = ("queue", "delay", "delay_change", "arrivals", "departures", "signals", "probability")
-"""What the entries of an observation are, see `AqmEnv`."""
+"""Names of an observation's entries, see `AqmEnv`."""
 
 MOST = 10.0
 """Largest absolute value in an observation."""
@@ -41,31 +41,31 @@ Observation = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Interval:
-    """What an interval between two actions was like; also the `info` of a step, as a dict."""
+    """Measurements of an interval between two actions; also the `info` of a step, as a dict."""
 
     time_s: float
-    """Its end, s."""
+    """The interval's end, s."""
 
     probability: float
-    """The drop probability in it."""
+    """The drop probability in the interval."""
 
     packets: int
-    """Packets waiting at its end."""
+    """Packets waiting at the interval's end."""
 
     bytes: int
-    """Their bytes."""
+    """Bytes of the packets waiting."""
 
     delay_s: float
-    """How long the link needs at its end for what waits, s."""
+    """Time that the link needs for what waits at the interval's end, s."""
 
     arrivals: int
     """Packets that arrived, dropped ones included."""
 
     arrival_bps: float
-    """Their rate, bit/s."""
+    """Rate of the arrivals, bit/s."""
 
     departure_bps: float
-    """Departures, bit/s."""
+    """Rate of departures, bit/s."""
 
     drops: int
     """Packets dropped, also because the buffer was full."""
@@ -161,7 +161,7 @@ class AqmEnv(gymnasium.Env[Observation, Observation]):
         self.scenario = parse(document)
         self.interval_s, self.target_s = _core.seconds(interval), _core.seconds(target)
         self.reward = reward or (lambda one: utilisation_and_delay(one, self.target_s))
-        # Says so if there is no such queue.
+        # Raises an error if there is no such queue.
         Simulation(self.scenario).queue(self.queue)
         limit, _, unit = str(discipline(document["queue"][self.queue])["limit"]).partition(" ")
         self._limit, self._limit_in_bytes = float(limit), unit == "B"
@@ -243,10 +243,10 @@ class Meter:
         begin, counts = self.sim.now, -_counts(self._state)
         end = begin + interval_s
         if end > self.sim.duration - 1e-9:
-            # Sums of intervals are rounded.
+            # The sum of the intervals so far is rounded.
             end = self.sim.duration
         if begin <= self._warmup < end:
-            # With the measured window the counts start again.
+            # When the measured window begins the counts start again.
             self.sim.run_until(self._warmup)
             counts += _counts(self.sim.queue(self._queue))
         self.sim.run_until(end)

@@ -123,7 +123,7 @@ def flower(
 def two_flow(
     *, queue: QueueLike, first: Link | None = None, link: Link | None = None, name: str = "two_flow"
 ) -> Network:
-    """Two flows of DDRED: `s1` over two routers, `s2` at the second share the link to `d`; `first` is that of `s1`."""
+    """DDRED's two flows: `s1` passes two routers, `s2` the second; they share its link to `d`. `first`: `s1`'s link."""
     return _network(name, {"bottleneck": queue}, {"kind": "two_flow", "first": first, "link": link})
 
 

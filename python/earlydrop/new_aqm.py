@@ -28,10 +28,10 @@ class _Kind:
 
     written_in: str
     files: tuple[tuple[str, str], ...]
-    """Template and file."""
+    """Name of the template and of the file made from it."""
     edited: str
     source: str
-    """What is loaded."""
+    """The file that is loaded as the discipline."""
     build: str = ""
     more: str = ""
 
@@ -71,7 +71,7 @@ _KINDS: dict[Language, _Kind] = {
 
 @dataclass(frozen=True)
 class Project:
-    """What was written."""
+    """A project that was written."""
 
     folder: Path
     files: Sequence[str]
@@ -133,6 +133,6 @@ def _check(name: str) -> None:
         raise NewAqmError(f'NAME: given "{name}"; allowed a-z, 0-9 and _, a letter first{hint}')
     if any(entry["name"] == name for entry in entries()):
         raise NewAqmError(f'NAME: "{name}" is a discipline already; allowed a name of its own, such as my_{name}')
-    # Its module is imported by this name, beside these.
+    # The project's module is imported by this name, beside these modules.
     if name in sys.stdlib_module_names or name in {"earlydrop", "test", "numba", "numpy", "pytest"}:
         raise NewAqmError(f'NAME: "{name}" is a module of Python; allowed a name of its own, such as {name}_aqm')

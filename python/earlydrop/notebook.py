@@ -12,7 +12,7 @@ from typing import Any
 EVERY_S = 0.2
 """How often a bar moves."""
 WHOLE = "; white-space: nowrap"
-"""Numbers stay on one line; names and sentences need not."""
+"""Style of cells with numbers, which stay on one line; names and sentences need not."""
 
 
 def is_notebook() -> bool:
@@ -48,7 +48,7 @@ class Bar:
             self._handle.update(shown, raw=True)
 
     def close(self) -> None:
-        """Take it away."""
+        """Take the bar away."""
         if self._handle is not None:
             self._handle.update({"text/plain": "", "text/html": ""}, raw=True)
             self._handle = None

@@ -18,10 +18,10 @@ from .errors import EarlydropError
 
 MANIFEST = "manifest.json"
 ABOUT = {"kind?": str, "of?": str, "files?": [str], "digests?": {"*": str}}
-"""What of a manifest is read."""
+"""The shape of what is read of a manifest."""
 
 NAME = r"[^\W_][\w .,+=()-]{0,98}[\w+=()-]|[^\W_]"
-"""What a name that stands for a folder or a file may be: it leads nowhere else, on no system."""
+"""A pattern of names for folders and files: such a name leads nowhere else, on any system."""
 NAME_ALLOWED = "letters, digits, spaces and . _ , + - = ( ), at most 100, a letter or digit first, no dot or comma last"
 
 
@@ -38,7 +38,7 @@ KINDS = {
     "advice": "`advise`",
     "link": "a real link",
 }
-"""What a manifest's `kind` is called."""
+"""What results of each `kind` of a manifest are called in messages."""
 
 
 def check(out: Path, kind: str | None = None) -> None:
@@ -48,7 +48,7 @@ def check(out: Path, kind: str | None = None) -> None:
     if not out.exists():
         parent = _existing_parent(out)
         try:
-            # Permissions do not say it all: nothing can be made in /proc, even by root.
+            # Permissions do not tell everything: nothing can be made in /proc, even by root.
             Path(tempfile.mkdtemp(dir=parent, prefix=f".{out.name}.")).rmdir()
         except OSError as error:
             raise OutputError(f"--out {out}: cannot create a folder in {parent}: {error.strerror}") from None
@@ -192,7 +192,7 @@ def rescued(write: Callable[[Path], None]) -> Iterator[None]:
 
 
 FORMULA = r"^[=+\-@\t\r]"
-"""How a text begins that a spreadsheet takes for a formula."""
+"""A pattern of texts that a spreadsheet takes for formulas."""
 
 
 def csv_cell(value: Any) -> Any:
@@ -202,7 +202,7 @@ def csv_cell(value: Any) -> Any:
     try:
         float(value)
     except ValueError:
-        # A return alone would end the row.
+        # A carriage return alone would end the row.
         return "'" + value.replace("\r", " ")
     return value
 

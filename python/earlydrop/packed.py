@@ -31,13 +31,13 @@ def series(columns: Sequence[Packed], rows: Any = None, count: int = 0) -> polar
         values = np.concatenate(pieces)
         if rows is None:
             return values
-        # Here rather than in polars, which takes ten times as long for a column of some hundred runs.
+        # numpy spaces the values: polars takes ten times as long for a column of some hundred runs.
         spaced = np.full(count, absent, values.dtype)
         spaced[rows] = values
         return spaced
 
     if "real" in kinds:
-        # A piece in which the field was whole, or never there.
+        # A column in which the field was whole, or never there.
         arrays = [
             numbers(c[4], np.float64)
             if c[1] == "real"

@@ -29,13 +29,13 @@ class _Connection:
     """What is known of a flow's connection so far."""
 
     number: int = 0
-    """Earlier connections of the flow."""
+    """Number of the flow's earlier connections."""
     first: int | None = None
     """The SYN's sequence number in the trace."""
     data: bool = False
-    """Data was sent."""
+    """Whether data was sent."""
     answered: bool = False
-    """The SYN was answered."""
+    """Whether the SYN was answered."""
 
 
 class _Flow:
@@ -61,7 +61,7 @@ class _Flow:
         return (seq if self.bytes else 1 + (seq - 1) * self.payload), 1, flags
 
     def acknowledgement(self, seq: int, flags: int) -> tuple[int, int, int]:
-        """Those of an ACK, which names the next byte (stack `rfc`) or the last segment received in order."""
+        """Numbers and flags of an ACK: it names the next byte (stack `rfc`) or the last segment received in order."""
         connection = self.connection
         opens = not connection.answered and connection.first in (None, seq - 1 if self.bytes else seq)
         connection.answered = True
@@ -89,7 +89,7 @@ def pcap(traces: Sequence[Trace]) -> Iterator[bytes]:
     left = heapq.merge(*map(_departures, traces), key=lambda one: one[1][0])
     for count, (back, event) in enumerate(left):
         time, number = event[0], event[2]
-        # DSCP and ECN field.
+        # The traffic class is DSCP and ECN field.
         traffic_class = int(traces[0].traffic[number - 1].get("dscp") or 0) << 2 | event[6]
         if event[-1] is None:
             headers, length = _headers(flows.get(number), number, back, event, traffic_class, count & 0xFFFF)
@@ -103,12 +103,12 @@ def pcap(traces: Sequence[Trace]) -> Iterator[bytes]:
 
 
 def _departures(trace: Trace) -> Iterator[tuple[bool, Sequence[Any]]]:
-    """The packets that left, each with whether it is on its flow's way back."""
+    """The packets that left, and for each whether it goes back against its flow's direction."""
     return ((trace.flows[event[2] - 1][2], event) for event in trace.events if event[1] == "-")
 
 
 def _opened_by(traffic: Sequence[Mapping[str, Any]]) -> dict[int, int]:
-    """Of each flow with `reverse_of` the flow that opens its connection."""
+    """The flow that opens the connection of each flow with `reverse_of`."""
     first: dict[str, int] = {}
     passed: dict[str, int] = {}
     found = {}
@@ -186,5 +186,5 @@ def _check_once(traces: Sequence[Trace]) -> None:
 
 
 def _size(value: Any) -> int:
-    """A size as a checked scenario has it, B; of a mix of sizes 0, as it belongs to UDP."""
+    """A packet size as a checked scenario has it, B; 0 for a mix of sizes, which is UDP's."""
     return round(float(value.split()[0])) if isinstance(value, str) else 0

@@ -30,7 +30,7 @@ def page() -> Path:
     """The folder of the built page: that of the checkout, or the package's own.
 
     Raises:
-        PlaygroundError: it was never built.
+        PlaygroundError: the page was never built.
     """
     here = Path(__file__).resolve().parent
     for folder in (here.parents[1] / "target" / "web", here / "web"):
@@ -44,7 +44,7 @@ def scenario(file: Path, sets: Sequence[tuple[str, str]] = ()) -> str:
 
     Raises:
         ScenarioError: the scenario is wrong.
-        PlaygroundError: it has disciplines that are not in the catalogue.
+        PlaygroundError: the scenario has disciplines that are not in the catalogue.
     """
     import earlydrop._core as _core
     from .sweeps.base_scenario import overlay_toml, with_traces
@@ -59,7 +59,7 @@ def check(checked: _core.Scenario, place: str) -> None:
     """Refuse a scenario with disciplines that a page does not have; `place` names it in the message.
 
     Raises:
-        PlaygroundError: it has disciplines that are not in the catalogue.
+        PlaygroundError: the scenario has disciplines that are not in the catalogue.
     """
     import earlydrop._core as _core
 
@@ -78,7 +78,7 @@ def check(checked: _core.Scenario, place: str) -> None:
 
 
 class _Handler(SimpleHTTPRequestHandler):
-    """Files of the page, and one scenario."""
+    """Serves the page's files and one scenario."""
 
     extensions_map = {  # noqa: RUF012
         **SimpleHTTPRequestHandler.extensions_map,
@@ -92,7 +92,7 @@ class _Handler(SimpleHTTPRequestHandler):
         super().__init__(*args, **more)
 
     def parse_request(self) -> bool:
-        # A page from elsewhere whose name was made to lead here asks by that name: it gets nothing.
+        # A foreign page whose name was made to lead here asks by its own name: it gets nothing.
         if not super().parse_request():
             return False
         if [name.strip().lower() for name in self.headers.get_all("Host", [])] in self.own_names():
@@ -101,7 +101,7 @@ class _Handler(SimpleHTTPRequestHandler):
         return False
 
     def own_names(self) -> list[list[str]]:
-        """What the server is called, with its port; without it too at port 80, as browsers write that."""
+        """The server's names with its port; at port 80 without it too, as browsers write them."""
         port = self.server.server_port  # type: ignore[attr-defined]
         ends = [f":{port}", ""] if port == 80 else [f":{port}"]
         return [[name + end] for name in (HOST, "localhost") for end in ends]
@@ -123,7 +123,7 @@ class _Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: requests are of no interest."""
+        """Log nothing: requests are of no interest."""
 
 
 def server(folder: Path, port: int = 0, opened: str | None = None) -> tuple[ThreadingHTTPServer, str]:

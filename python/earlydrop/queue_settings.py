@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 NEEDED_UNITS = ("s", "bit/s")
-"""A discipline's parameter in one of these is a text with its unit: `"15 ms"`."""
+"""Units of parameters that are given as a text with the unit, such as `"15 ms"`."""
 
 
 class Queue:
@@ -47,7 +47,7 @@ _TYPES = {"flag": "bool", "whole": "int"}
 
 
 def signature(parameters: Sequence[dict[str, Any]]) -> inspect.Signature:
-    """What a class with these parameters is called with, with their types and defaults: editors complete from it."""
+    """The signature of a class with these parameters, with types and defaults: editors complete from it."""
     found = [_argument("limit", "str | int | None", None), _argument("ecn", "bool | None", None)]
     for p in parameters:
         kind = _TYPES.get(p["kind"], "float | str" if p["unit"] else "float")
@@ -80,7 +80,7 @@ class Written(str):
 
 
 def _default(parameter: dict[str, Any]) -> Any:
-    """The default as it would be given: numbers with their unit as a text."""
+    """A default as a caller would write it: numbers with a unit as a text."""
     text = str(parameter["default"])
     if text in ("true", "false") and parameter["kind"] == "flag":
         return text == "true"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Progress = Callable[[int, int, str], None]
-"""Called with (done, total, what is going on), from the thread that asked for the runs."""
+"""A function that is called with (done, total, what is going on), from the thread that asked for the runs."""
 
 
 class Runnable(Protocol):
@@ -42,7 +42,7 @@ class Job:
     scenario: Runnable
     seed: int | None = None
     reduce: Callable[[str], Any] | None = None
-    """What is kept of its result document, instead of what `run_all` says for all jobs."""
+    """Reduces its result document to what is kept, instead of the function that `run_all` has for all jobs."""
 
 
 class RunError(EarlydropError):
@@ -60,7 +60,7 @@ def cores() -> int:
 
 
 def no_progress(done: int, total: int, what: str) -> None:
-    """Progress that is not shown."""
+    """Shows no progress."""
 
 
 def run_all(
@@ -109,7 +109,7 @@ def _run(job: Job, reduce: Callable[[str], T]) -> T:
 
 
 def _said(run: Callable[[], T], name: str, seed: int | None) -> T:
-    """What `run` returns; an error says which run failed."""
+    """The value that `run` returns; an error says which run failed."""
     try:
         return run()
     except Exception as error:

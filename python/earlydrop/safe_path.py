@@ -13,7 +13,7 @@ from importlib import import_module
 from threading import Lock
 
 SWITCH = "PYTHONSAFEPATH"
-"""The environment variable that says so to a Python process (`python -P`)."""
+"""The environment variable that keeps the current folder off a Python process's path (`python -P`)."""
 
 _lock = Lock()
 _open = 0

@@ -21,7 +21,7 @@ _TCPS = {
 
 
 def choices(kind: str) -> list[dict[str, str]]:
-    """The words allowed for `tcps`, `topologies` or `traffic`, with a title and a line about each."""
+    """The words allowed for `tcps`, `topologies` or `traffic`, each with a title and a line about it."""
     import earlydrop._core as _core
 
     if kind != "tcps":

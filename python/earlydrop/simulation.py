@@ -20,7 +20,7 @@ class QueueState:
     """Packets that wait; the one in transmission does not."""
 
     bytes: int
-    """Their bytes."""
+    """Bytes of the packets that wait."""
 
     average: float | None
     """The averaged queue, packets; None where the discipline keeps none."""
@@ -43,7 +43,7 @@ class QueueState:
 
     @property
     def drops(self) -> int:
-        """All drops of `counters`."""
+        """The sum of all drops in `counters`."""
         return self.counters["early_drops"] + self.counters["forced_drops"] + self.counters["overflow_drops"]
 
     @property
@@ -120,7 +120,7 @@ class Simulation:
         self._core = _core.Simulation(self.scenario._core, seed)
         self.seed: int = int(document["seed"]) if seed is None else seed
         self.duration = self._core.duration
-        """When it ends, s."""
+        """End of the run, s."""
 
     @property
     def now(self) -> float:
@@ -144,7 +144,7 @@ class Simulation:
         """Run for this long: seconds, or a text such as `"15 ms"`; at most to the end of the run.
 
         Raises:
-            ValueError: it is no length of time.
+            ValueError: the argument is no length of time.
         """
         self._core.step(interval)
 

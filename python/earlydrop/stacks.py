@@ -19,10 +19,10 @@ class Setting:
     group: str
     key: str
     tcps: tuple[str, ...]
-    """Empty: all that both stacks have."""
+    """The TCPs that have these values; empty for all TCPs that both stacks have."""
     value: Any
     other: Any = None
-    """Its value in the stack that is compared with."""
+    """The option's value in the stack that is compared with."""
     source: str = ""
     about: str = ""
 
@@ -125,7 +125,7 @@ def text(name: str, against: str | None) -> str:
     if not found:
         return "\n".join([*lines, "nothing"])
     table = terminal.wrapped(head, rows, indent="  ").splitlines()
-    # A heading above the first row of each group; folded rows begin with blanks.
+    # The first row of each group gets a heading above it; folded rows begin with blanks.
     starts = iter(found)
     group = ""
     out = table[:2]
@@ -160,7 +160,7 @@ def document(name: str, against: str | None) -> dict[str, Any]:
 
 
 def written(entries_json: str) -> list[str]:
-    """For each traffic entry the shortest way to say which TCP it is."""
+    """For each traffic entry, the shortest way to write its TCP."""
     lines = []
     for entry in json.loads(entries_json):
         line = f'traffic[{entry["traffic"]}]: tcp = "{entry["tcp"]}", stack = "{entry["stack"]}"'

@@ -32,7 +32,7 @@ class Writer:
         self._file.write(self._text(value, 1))
 
     def begin(self, key: str) -> None:
-        """A key whose value is a list: `item` for each, then `end`."""
+        """Begin a key whose value is a list: `item` for each of its items, then `end`."""
         self._key(key)
         self._items = 0
 
@@ -119,7 +119,7 @@ def read(path: Path, lists: Collection[str] = ()) -> Iterator[tuple[str, Any]]:
             if key in lists:
                 items = text.items()
                 yield key, items
-                # Those that were not asked for.
+                # Skip the items that nobody asked for.
                 collections.deque(items, 0)
             else:
                 yield key, text.value()
@@ -129,7 +129,7 @@ def read(path: Path, lists: Collection[str] = ()) -> Iterator[tuple[str, Any]]:
 
 
 _AFTER = frozenset(" \n\r\t,:]}")
-"""What may stand behind a value."""
+"""Characters that may follow a value."""
 
 
 class _Text:
@@ -157,13 +157,13 @@ class _Text:
                 return ""
 
     def skip(self, mark: str) -> bool:
-        """Whether this comes next; it is passed over."""
+        """Whether this text comes next; it is then passed over."""
         found = self._next() == mark
         self._at += found
         return found
 
     def expect(self, mark: str) -> None:
-        """This must come next."""
+        """Pass over this text, which must come next."""
         if not self.skip(mark):
             raise ValueError(f"no JSON: {self._next() or 'the end of the file'} where {mark} is expected")
 

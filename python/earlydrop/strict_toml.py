@@ -86,11 +86,11 @@ class Table(ABC):
         return key in self.data
 
     def end(self) -> None:
-        """Report the keys that were not asked for."""
+        """Report the keys that nothing has asked for."""
         self.only(list(dict.fromkeys(self._asked)))
 
     def only(self, known: Sequence[str]) -> None:
-        """Report the keys that are not among these."""
+        """Report the keys that are not among those given."""
         for key in self.data:
             if key not in known:
                 self.report("", f'unknown key "{key}"; {suggestion(key, known)}')
@@ -105,9 +105,9 @@ class Table(ABC):
         return default
 
     def misspelt(self, *wanted: str) -> str:
-        """What to add where keys are missing: the given key that is nearly one of them; nothing where there is none."""
+        """A hint where keys are missing: the given key that is nearly one of them; nothing where there is none."""
         for key in self.data:
-            # Stricter than elsewhere, as the key may be a known one that is asked for later.
+            # Nearness is stricter than elsewhere, as the key may be a known one that is asked for later.
             near = [] if key in self._asked else difflib.get_close_matches(key, wanted, 1, 0.7)
             if near:
                 return f'; there is "{key}": did you mean "{near[0]}"?'

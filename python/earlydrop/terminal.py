@@ -33,7 +33,7 @@ COLOURS = {
 
 
 PREVIEW = "preview: "
-"""Before a verdict of a quick run."""
+"""The word before the verdict of a quick run."""
 
 
 def width() -> int:
@@ -91,7 +91,7 @@ def _one_line(row: Sequence[str]) -> list[str]:
 
 
 def _room() -> int:
-    """Columns of the terminal; a pipe takes any number."""
+    """Columns that a table may take: the terminal's; any number for a pipe."""
     if not sys.stdout.isatty():
         return sys.maxsize
     import shutil
@@ -156,7 +156,7 @@ def number(value: float | None, digits: int, scale: float = 1) -> str:
 
 
 ANY = (-math.inf, math.inf)
-"""The bounds of a measure that can take every value."""
+"""The bounds of a measure that may have any value."""
 
 
 def with_interval(found: Estimate | None, digits: int, bounds: tuple[float, float] = ANY) -> str:
@@ -189,14 +189,14 @@ MOST_DIGITS = 12
 
 
 def enough(half_width: float, digits: int) -> int:
-    """As many digits after the point as show that a half-width is not zero."""
+    """Digits after the point that suffice to show that a half-width is not zero."""
     if half_width <= 0 or float(f"{half_width:.{digits}f}") > 0:
         return digits
     return min(MOST_DIGITS, max(digits, -math.floor(math.log10(half_width))))
 
 
 CUT = "[a, b] is an interval that is cut at the smallest or largest value the measure can take"
-"""The legend of such an interval."""
+"""The legend of an interval that is cut."""
 
 
 def with_sign(found: Estimate, digits: int) -> str:
@@ -293,7 +293,7 @@ def _interpolate(xs: Sequence[float], ys: Sequence[float], x: float) -> float:
 
 
 class _Shown:
-    """A bar on a terminal or in a notebook, or lines: what they have in common."""
+    """The common part of bars, on a terminal or in a notebook, and of lines."""
 
     def __init__(self, quiet: bool, bars: bool) -> None:
         self.quiet = quiet or (bars and not interactive())
@@ -361,7 +361,7 @@ class Progress(_Shown):
 
     def _tell(self, done: int, total: int, label: str) -> None:
         now = time.monotonic()
-        # A last line only where there were others, so that they do not end before the work does.
+        # A last line is written only where there were others, so that they do not end before the work does.
         last = done == total and self._label == label
         if last or (now - self._told >= 10 and done < total):
             self._told, self._label = now, ("" if last else label)
@@ -379,7 +379,7 @@ def say(text: str) -> None:
 
 
 class Tallied(Protocol):
-    """What a meter shows of work that goes on."""
+    """The counts of running work that a meter shows."""
 
     @property
     def done(self) -> int: ...
@@ -440,14 +440,14 @@ class Meter(_Shown):
 
     @staticmethod
     def more(tally: Tallied) -> str:
-        """Rate, time to go, failures."""
+        """Rate, time to go and failures as text."""
         left = "" if tally.left_s is None else f", {_clock(tally.left_s)} left"
         failed = f", {tally.failed:,} failed" if tally.failed else ""
         return f"{tally.rate:.3g}/s{left}{failed}"
 
 
 def _clock(seconds: float) -> str:
-    """`0:07`, `1:02:03`."""
+    """A time as text: `0:07`, `1:02:03`."""
     whole = round(seconds)
     hours, minutes = divmod(whole // 60, 60)
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"

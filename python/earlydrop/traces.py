@@ -1,4 +1,4 @@
-"""The event trace of queues, and as a file of ns-2's. `pcap.py` writes pcap files.
+"""The event trace of queues, also as a file of ns-2's. `pcap.py` writes pcap files.
 
 The engine records an event's time, kind, flow, sequence number and size; ns-2's format wants more, and `ns2` says what
 stands for it.
@@ -15,7 +15,7 @@ from .document import Document
 from .errors import EarlydropError
 
 MOST = 10_000_000
-"""Events of a trace, as `record.trace` allows them."""
+"""Most events of a trace, as `record.trace` allows them."""
 
 
 class TraceError(EarlydropError):
@@ -24,31 +24,31 @@ class TraceError(EarlydropError):
 
 @dataclass(frozen=True)
 class Trace:
-    """What was recorded of a queue, and what the formats want besides."""
+    """The recorded events of a queue, and what the formats want besides."""
 
     queue: str
-    """Its name."""
+    """The queue's name."""
     events: list[Any]
     """Rows: time in s, event, flow from 1, segment, size in bytes, packets waiting; with headers the ECN field, the
     TCP flags, and with data both ways the acknowledgement number and the payload in bytes, else None."""
     total: int
-    """Events of the whole run."""
+    """Number of events of the whole run."""
     traffic: list[Mapping[str, Any]]
-    """Of each flow its entry in the checked scenario."""
+    """The entry in the checked scenario of each flow."""
     link: tuple[int, int]
     """Nodes at the ends of the queue's link, by their position among the network's nodes."""
     flows: list[tuple[int, int, bool]]
-    """Of each flow the nodes of sender and receiver, and whether it is its ACKs that pass the queue."""
+    """For each flow the nodes of sender and receiver, and whether its ACKs are what passes the queue."""
 
     def kind(self, flow: int) -> str:
-        """What ns-2 calls the packets of a flow here."""
+        """ns-2's name for the packets of a flow here."""
         if self.flows[flow - 1][2]:
             return "ack"
         entry = self.traffic[flow - 1]
         return "tcp" if entry.get("tcp") else str(entry["kind"])
 
     def ports(self) -> list[tuple[int, int]]:
-        """Of each flow the port at its sender and at its receiver: the agents of a node are numbered from 0."""
+        """For each flow the port at its sender and at its receiver: the agents of a node are numbered from 0."""
         used: dict[int, int] = {}
 
         def next_port(node: int) -> int:

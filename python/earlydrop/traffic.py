@@ -35,17 +35,17 @@ def lognormal(median: str, *, sigma: float, max: str | None = None) -> Document:
 
 
 def geometric(mean: float) -> Document:
-    """A number 1, 2, 3... with this mean."""
+    """A number from 1, 2, 3... with a geometric distribution and this mean."""
     return {"geometric": mean}
 
 
 def sample(values: Sequence[str]) -> Document:
-    """One of these, each as likely as the others."""
+    """A value drawn from these, each as likely as the others."""
     return {"sample": list(values)}
 
 
 def mix(weights: Mapping[str, float]) -> Document:
-    """One of these values, with these weights: `mix({"40 B": 5, "1500 B": 3})`."""
+    """A value drawn from these by their weights: `mix({"40 B": 5, "1500 B": 3})`."""
     return {"mix": [[value, weight] for value, weight in weights.items()]}
 
 

@@ -27,9 +27,9 @@ LOCATION = "EARLYDROP_VALIDATION"
 """Environment variable that names the folder `validation`."""
 
 SEEDS = 10
-"""Of a cell, at least."""
+"""Fewest seeds of a cell."""
 STANDARD_ERRORS = 3.0
-"""A difference within this many of its standard errors is not evidence of disagreement."""
+"""A difference within this many of its standard errors is no sign of disagreement."""
 
 
 class ValidationError(EarlydropError):
@@ -46,7 +46,7 @@ class Quantity:
     bound: float
     relative: bool = True
     only: tuple[str, ...] = ("droptail", "red", "rem", "pi")
-    """The kinds of cases in which it is compared."""
+    """The kinds of cases in which the figure is compared."""
 
     def allowance(self, reference: float) -> float:
         """The bound in the figure's own unit."""
@@ -59,7 +59,7 @@ _CLOSE = (
     Quantity("average_mean_packets", "mean of avg", "packets", 0.015, only=("red",)),
     # ns-2 counts a forced drop (avg >= max_th) as an early one.
     Quantity("early_and_forced_drops", "early + forced drops", "packets", 0.04, only=("red", "rem", "pi")),
-    # RED and REM keep the queue far enough from the limit for these to be a handful.
+    # RED and REM keep the queue far enough from the limit for overflows to be a handful.
     Quantity("overflow_drops", "overflow drops", "packets", 0.04, only=("droptail", "pi")),
     Quantity("delay_p99_ms", "p99 delay", "ms", 0.04),
     Quantity("jain", "Jain index", "", 0.01, relative=False),
@@ -83,11 +83,11 @@ QUANTITIES: dict[str, tuple[Quantity, ...]] = {
     "S4": (*_USUAL, _MARKS, *map(_goodput, (1, 2, 3, 4))),
     "S5": (*_USUAL, *map(_goodput, (1, 2))),
 }
-"""What is compared in each scenario."""
+"""The figures that are compared in each scenario."""
 
 
 def quantities(case: Case) -> list[Quantity]:
-    """What is compared in one case."""
+    """The figures that are compared in one case."""
     chosen = [q for q in QUANTITIES[case.scenario] if case.kind in q.only]
     if "ecn" not in case.name:
         chosen = [q for q in chosen if q is not _MARKS]
@@ -113,7 +113,7 @@ def select(names: Sequence[str] | None) -> list[Case]:
 
 
 def find_reference() -> Path:
-    """The folder of ns-2's figures: named by the environment, in the checkout, or packaged."""
+    """The folder of ns-2's figures: the environment's, the checkout's or the package's."""
     here = Path(__file__).resolve()
     named = os.environ.get(LOCATION)
     if named:
@@ -152,7 +152,7 @@ def load_reference(folder: Path, cases: Iterable[Case]) -> dict[str, Figures]:
 
 
 def _stored(row: dict[str, str], key: str) -> float:
-    """A figure of ns-2's."""
+    """One stored figure of ns-2's."""
     if key == "early_and_forced_drops":
         return float(row["early_drops"])
     if key == "drops":
@@ -163,7 +163,7 @@ def _stored(row: dict[str, str], key: str) -> float:
 
 
 def _figures(result: str) -> dict[str, float | None]:
-    """What is compared, out of one result document."""
+    """The compared figures of one result document."""
     document = json.loads(result)
     queue = document["queues"]["bottleneck"]
     early_and_forced = queue["early_drops"] + queue["forced_drops"]

@@ -30,7 +30,7 @@ class Case:
     """The scenario that corresponds to what ns-2 ran."""
 
     apart: int = 0
-    """How many flows are unlike one another, so that each one's goodput is compared."""
+    """Number of flows that differ from one another, so that each one's goodput is compared."""
 
 
 def _red(min_th: float, max_th: float, max_p: float, gentle: bool) -> Document:
@@ -123,7 +123,7 @@ _AUTOMATIC = {
     "w_q": "auto",
     "max_p": 0.1,
 }
-"""RED as ns-2 ships it: thresholds and weight worked out from the link."""
+"""RED as ns-2 ships it: ns-2 computes thresholds and weight from the link."""
 
 
 def _in_bytes(queue: Document, packets: int, mean_packet: int) -> Document:

@@ -23,7 +23,7 @@ SUFFIX = ".jsonl.gz"
 
 
 class VectorError(EarlydropError):
-    """A stored file cannot be read, or a folder cannot be written."""
+    """A stored file cannot be read, a folder cannot be written, or a discipline went wrong."""
 
 
 @dataclass(frozen=True)
@@ -35,22 +35,22 @@ class Recorded:
 
     @property
     def cases(self) -> int:
-        """Settings that the file holds."""
+        """Number of settings that the file holds."""
         return sum(line.startswith('{"format"') for line in self.text.splitlines())
 
     @property
     def steps(self) -> int:
-        """Lines that are steps, not heads."""
+        """Number of lines that are steps, not heads."""
         return self.text.count("\n") - self.cases
 
     @property
     def sha256(self) -> str:
-        """Digest of the uncompressed text."""
+        """SHA-256 digest of the uncompressed text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 def names() -> list[str]:
-    """Every discipline, in the order of the catalogue; every parent; every marker."""
+    """The names of all disciplines in the catalogue's order, then those of parents and markers."""
     return _core.vector_names()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from . import extras, playground
 
 HEIGHT = 760
-"""Of the widget, in pixels."""
+"""Height of the widget, in pixels."""
 _SCRIPT = """
 export default {
   render({ model, el }) {
@@ -73,7 +73,7 @@ def page(scenario: str | None = None) -> str:
 
 
 def _policy(scripts: Sequence[str], style: str) -> str:
-    """What the page in one text may load and run: these scripts, this style, the engine and its worker, no file."""
+    """The page's content policy: it may load these scripts, this style, the engine and its worker, and no file."""
 
     def hashed(code: str) -> str:
         return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"

@@ -3,7 +3,7 @@
 
 use std::ffi::{c_char, c_void};
 
-/// `EARLYDROP_AQM_ABI`: a library with another version is refused.
+/// The value of `EARLYDROP_AQM_ABI`: a library that was built with another is refused.
 pub const VERSION: u32 = 1;
 /// Name of the function that a library exports.
 pub const SYMBOL: &str = "earlydrop_aqm";
@@ -14,11 +14,11 @@ pub const SYMBOL: &str = "earlydrop_aqm";
 pub struct Packet {
     /// Flow key.
     pub flow: u64,
-    /// When it joined the queue, s.
+    /// When the packet joined the queue, s.
     pub enqueued: f64,
     /// Bytes on the wire.
     pub size: u32,
-    /// Round-trip time written into it, ms; 0 if none.
+    /// Round-trip time that the sender wrote into the packet, ms; 0 if none.
     pub rtt_hint_ms: u16,
     /// ECN field.
     pub ecn: u8,
@@ -62,7 +62,7 @@ pub struct Queue {
     pub bytes: u64,
     /// Size of the buffer, packets or bytes.
     pub limit: u64,
-    /// Since when the link has been idle, s; [`BUSY`] while it is busy.
+    /// When the link became idle, s; [`BUSY`] while it is busy.
     pub idle_since: f64,
     /// Whether `limit` is in bytes.
     pub limit_in_bytes: u32,
@@ -79,7 +79,7 @@ pub const BUSY: f64 = -1.0;
 pub struct Context {
     /// Now, s.
     pub now: f64,
-    /// bit/s.
+    /// Rate of the link, bit/s.
     pub link_rate: f64,
     /// Propagation delay, s.
     pub link_delay: f64,
@@ -87,19 +87,19 @@ pub struct Context {
     pub can_mark: u32,
     /// Whether the arrival finds space in the buffer.
     pub has_room: u32,
-    /// For the functions below.
+    /// First argument of the functions below that take one.
     pub host: *mut c_void,
     /// A random number in [0, 1).
     pub random: unsafe extern "C" fn(*mut c_void) -> f64,
-    /// libm's.
+    /// `exp` of libm.
     pub exp: extern "C" fn(f64) -> f64,
-    /// libm's.
+    /// `log` of libm.
     pub log: extern "C" fn(f64) -> f64,
-    /// libm's.
+    /// `log1p` of libm.
     pub log1p: extern "C" fn(f64) -> f64,
-    /// libm's.
+    /// `pow` of libm.
     pub pow: extern "C" fn(f64, f64) -> f64,
-    /// The packet at a position of the queue.
+    /// Reads the packet at a position of the queue.
     pub peek: unsafe extern "C" fn(*mut c_void, u64, *mut Packet) -> u32,
     /// Names the packet at a position a victim.
     pub victim: unsafe extern "C" fn(*mut c_void, u64) -> u32,
@@ -159,7 +159,7 @@ pub struct Param {
 
 /// [`Aqm::needs`]: the packets that wait can be looked at and named victims.
 pub const NEEDS_CONTENTS: u32 = 1;
-/// Most gauges.
+/// Largest number of gauges.
 pub const MOST_GAUGES: usize = 64;
 
 /// Decides over a packet.
@@ -185,7 +185,7 @@ pub struct Aqm {
     pub doc: *const c_char,
     /// The parameters.
     pub params: *const Param,
-    /// Names of inner values.
+    /// Names of the gauges.
     pub gauges: *const *const c_char,
     /// How many parameters.
     pub param_count: u32,
@@ -199,13 +199,13 @@ pub struct Aqm {
     pub reserved: u32,
     /// Null if the values fit together, else what is allowed.
     pub check: Option<unsafe extern "C" fn(*const f64, f64, f64) -> *const c_char>,
-    /// Makes a block of zeros a state.
+    /// Fills in a state, zeroed before.
     pub init: Option<unsafe extern "C" fn(*mut c_void, *const f64, *const Queue, *const Context)>,
     /// A packet arrives.
     pub on_enqueue: Option<Decide>,
-    /// A packet leaves, or none is there.
+    /// The link takes a packet, or finds none.
     pub on_dequeue: Option<Decide>,
-    /// When the timer runs next, s.
+    /// When the timer is due, s.
     pub next_timer: Option<unsafe extern "C" fn(*const c_void) -> f64>,
     /// The timer runs.
     pub on_timer: Option<unsafe extern "C" fn(*mut c_void, *const Queue, *const Context)>,

@@ -31,8 +31,8 @@
 //! 4. Dedu, Linck and Spies speak of "flow sub-queues". Here all packets wait in one queue, first in, first out, and a
 //!    group's sub-queue is the order of its packets in it. (reconstruction)
 //! 5. Each group has its own RED count, so its drops are spread evenly over its own packets. (reconstruction)
-//! 6. The scheme is made for ECN: where a mark is due, an arrival that is not ECN-capable is dropped. Another is marked
-//!    itself only if no waiting packet of its group can be; `mark_from = "tail"` always marks it.
+//! 6. The scheme is made for ECN: where a mark is due, an arrival that is not ECN-capable is dropped. An ECN-capable
+//!    arrival is itself marked only if no waiting packet of its group can be; `mark_from = "tail"` always marks it.
 //! 7. A packet without a round-trip time belongs to the group that `no_hint` names. (reconstruction)
 //! 8. Thresholds are RED's of 1993, `max_p` at the start is 0.1: the paper's were not readable.
 //!
@@ -48,7 +48,7 @@
 //! let catalogue::Built::Policy(policy) = (catalogue::find("aecn").unwrap().build)(&values, &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(policy, limit, true, Generator::custom(|| 0.0)));
-//! // Six wait, and a seventh is to be marked. It came over 200 ms, so the oldest of that kind is.
+//! // Six wait, and the seventh, of 200 ms, causes a mark: on the oldest packet of 200 ms.
 //! for rtt_hint_ms in [20, 200, 20, 20, 20, 20, 200] {
 //!     let packet = Packet { ecn: Ecn::Ect0, rtt_hint_ms, ..Packet::new(1, 1000) };
 //!     queue.enqueue(packet, Time::ZERO, &mut |_, _| {});
@@ -134,7 +134,7 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// How many groups there are.
 const GROUPS: usize = 3;
-/// Their gauges, in the order of [`Range::place`].
+/// Gauges of the groups' `max_p`, in the order of [`Range::place`].
 const NAMES: [&str; GROUPS] = ["max_p_robust", "max_p_average", "max_p_fragile"];
 /// Words of 64 bits into which flows are hashed to count them.
 const HASHED_WORDS: usize = 16;
@@ -162,12 +162,12 @@ struct Group {
     unmarked: VecDeque<u64>,
     /// Bytes that arrived in this interval.
     bytes: u64,
-    /// Hashed bits of the flows that sent them.
+    /// Hashed bits of the flows that sent packets in this interval.
     flows: [u64; HASHED_WORDS],
 }
 
 impl Group {
-    /// How many flows sent packets in this interval: from the bits that stayed 0.
+    /// How many flows sent packets in this interval, estimated from the bits that stayed 0.
     fn flows(&self) -> f64 {
         let bits = (64 * HASHED_WORDS) as f64;
         let zeros: u32 = self.flows.iter().map(|word| word.count_zeros()).sum();
@@ -179,13 +179,12 @@ impl Group {
 pub struct Aecn {
     /// The parameters.
     rules: Rules,
-    /// The averaged queue, in the unit of the thresholds.
     average: Average,
     /// What each group remembers.
     groups: [Group; GROUPS],
     /// Place of the group of the last arrival.
     last: usize,
-    /// When every `max_p` moves next.
+    /// When every `max_p` changes next.
     next: Time,
 }
 
@@ -372,8 +371,8 @@ mod tests {
         }
     }
 
-    /// Seven packets wait, of groups and marks as given; an eighth of the group of 10 ms is signalled. Who is marked,
-    /// by place, and who dies.
+    /// Seven packets wait, with these hints and ECN fields; an eighth of 10 ms is signalled. The places of the packets
+    /// marked, and of the one dropped.
     fn signalled(waiting: [(u16, Ecn); 7], arrival: Ecn, from: &'static str) -> (Vec<usize>, u64) {
         let given = [("w_q", Value::Real(1.0)), ("min_th", Value::Real(6.0)), ("mark_from", Value::Choice(from))];
         let policy = Box::new(aecn(&given).unwrap());
@@ -443,9 +442,9 @@ mod tests {
         let near = |found: [f64; 3], want: [f64; 3]| {
             assert!(found.iter().zip(want).all(|(f, w)| (f - w).abs() < 0.03 * w), "{found:?}, not {want:?}")
         };
-        // One flow each, with 3/4, 1/4 and none of the bytes: times 3/2 and 1/2.
+        // One flow each, 3/4, 1/4 and none of the bytes: `max_p` times 3/2, times 1/2, and as it was.
         near(adapted(&[(10, 1, 30), (100, 1, 10)], 1), [0.15, 0.05, 0.1]);
-        // Three flows share a quarter of the bytes: they have a third of their part, the other three times its own.
+        // Three of four flows send a tenth of the bytes and one the rest.
         near(adapted(&[(10, 1, 90), (300, 3, 10)], 1), [0.3, 0.1, 0.1 / 3.0]);
         near(adapted(&[(10, 10, 10), (100, 10, 10), (300, 10, 10)], 5), [0.1; 3]);
         assert_eq!(adapted(&[(10, 1, 90), (300, 3, 10)], 9), [0.5, 0.1, 0.01], "within bottom and top");
@@ -484,8 +483,8 @@ mod tests {
                 group.flows[bit / 64] |= 1 << (bit % 64);
             }
             let found = group.flows();
-            // Linear counting: sd sqrt(m (e^t - t - 1)), t = n/m; 28 for 1000 in 1024 bits. Three of them, and
-            // rounding.
+            // Standard deviation of linear counting: sqrt(m (e^t - t - 1)) with t = n/m, or 28 for n = 1000 in m = 1024
+            // bits. Three of them are allowed.
             let t = flows as f64 / 1024.0;
             let sd = (1024.0 * (t.exp() - t - 1.0)).sqrt();
             assert!((found - flows as f64).abs() < 3.0 * sd + 0.1, "{found} of {flows}");

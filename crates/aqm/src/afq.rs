@@ -15,7 +15,7 @@
 //! about `queues * bytes_per_round` bytes waiting: its backlog is bounded, not its delay. No random number.
 //!
 //! A switch keeps the bids in a count-min sketch (`bids = "sketch"`): a bid is written into one cell of each row,
-//! unless the cell holds a larger bid, and the least of a flow's cells is taken as its last bid. Flows that share all
+//! unless the cell holds a larger bid; the least of a flow's cells is taken as its last bid. Flows that share all
 //! cells are served as one.
 //!
 //! ## Source
@@ -40,11 +40,11 @@
 //! let limit = Limit::Packets(100);
 //! let catalogue::Built::Discipline(finish) = build(&Values::new(), &link, limit).unwrap() else { unreachable!() };
 //! let mut queue = finish(false, Generator::stream(1, "queue"));
-//! // Flow 1 brings forty packets of 1500 B: as many as there are rounds after this one fit.
+//! // Flow 1 sends forty packets of 1500 B; 31 fit, one for each round after this one.
 //! let mut fits = |flow| queue.enqueue(Packet::new(flow, 1500), Time::ZERO, &mut |_, _| {}).is_some();
 //! let admitted = (0..40).filter(|_| fits(1)).count();
 //! assert_eq!(admitted, 31);
-//! // Flow 2 brings three, and is served by turns with it.
+//! // Flow 2 sends three; the flows take turns.
 //! assert!((0..3).all(|_| fits(2)));
 //! let order: Vec<u64> = (0..7).filter_map(|_| queue.dequeue(Time::ZERO, &mut |_, _| {})).map(|p| p.flow).collect();
 //! assert_eq!(order, [1, 2, 1, 2, 1, 2, 1]);
@@ -63,9 +63,9 @@ use crate::{Discipline, Packet, Time};
 words! {
     /// Where bids are kept.
     enum BidsWord {
-        /// One for each flow.
+        /// A bid for each flow.
         Exact = "exact",
-        /// In a count-min sketch.
+        /// The bids of all flows in a count-min sketch.
         Sketch = "sketch",
     }
 }
@@ -102,9 +102,9 @@ const LARGEST: u64 = 1514;
 
 /// The last bids of the flows, bytes.
 enum Bids {
-    /// Of each flow.
+    /// A bid for each flow.
     Exact(FlowTags),
-    /// In rows of cells.
+    /// The bids in rows of cells.
     Sketch { cells: Vec<u64>, columns: usize },
 }
 
@@ -138,7 +138,7 @@ impl Bids {
         }
     }
 
-    /// A round begins at `start`.
+    /// A round begins whose first byte is `start`: older bids are forgotten.
     fn pass(&mut self, start: u64) {
         if let Bids::Exact(tags) = self {
             tags.pass(start);
@@ -148,9 +148,9 @@ impl Bids {
 
 /// The ring of FIFOs.
 struct Afq {
-    /// Their packets; round r uses FIFO r modulo their number.
+    /// The packets; round r uses FIFO r modulo `queues`.
     fifos: ClassFifos,
-    /// How many there are.
+    /// How many FIFOs there are.
     queues: u64,
     /// BpR, bytes.
     bytes_per_round: u64,

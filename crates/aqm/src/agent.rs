@@ -1,8 +1,8 @@
 //! # Agent
 //!
 //! ## What it does
-//! Signals each arrival that finds space with probability `p`, independently. Whoever runs the simulation sets `p`
-//! meanwhile ([`Discipline::change`](crate::Discipline::change)): an agent that learns, or a controller under test.
+//! Signals each arrival that finds space with probability `p`, independently. Whoever runs the simulation changes `p`
+//! during the run ([`Discipline::change`](crate::Discipline::change)): a learning agent, or a controller under test.
 //!
 //! ## Source
 //! None: it decides nothing. It is no part of the catalogue; `earlydrop.gym` puts it in front of a link.

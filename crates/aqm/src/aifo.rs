@@ -44,7 +44,7 @@
 //! let catalogue::Built::Policy(policy) = (catalogue::find("aifo").unwrap().build)(&values, &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "queue")));
-//! // Classes 0 and 5 by turns. Half of the window or more is below 5: from 11 packets on, (20 - c)/18 is less.
+//! // Classes 0 and 5 by turns: for class 5 the quantile is 1/2 or more; with 11 waiting packets (20 - c)/18 is less.
 //! let mut admitted = [0, 0];
 //! for step in 0..60 {
 //!     let class = if step % 2 == 0 { 0 } else { 5 };
@@ -99,9 +99,9 @@ pub struct Aifo {
     window: VecDeque<u64>,
     /// How many ranks are kept.
     length: usize,
-    /// Arrivals for each that enters.
+    /// n: every n-th arrival enters the window.
     sampling: u64,
-    /// Arrivals since one entered.
+    /// Arrivals since the last that entered the window.
     since: u64,
     /// Ranks of the packets that wait, oldest first.
     waiting: VecDeque<u64>,
@@ -135,7 +135,7 @@ impl Aifo {
         below as f64 / self.window.len().max(1) as f64
     }
 
-    /// An arrival of this rank enters the window, if it is its turn.
+    /// The rank of an arrival enters the window, if it is the n-th.
     fn enter(&mut self, rank: u64) {
         self.since += 1;
         if self.since < self.sampling {
@@ -160,7 +160,7 @@ impl Policy for Aifo {
         self.enter(rank);
         let occupied = if self.bytes { queue.bytes } else { queue.packets } as f64;
         let threshold = (self.capacity - occupied) / ((1.0 - self.k) * self.capacity);
-        // Up to k C the threshold is 1 or more; the first test is for its rounding.
+        // Up to k C the threshold is 1 or more, but rounding could make it less.
         if occupied > self.k * self.capacity && self.quantile > threshold {
             return Verdict::Drop(Reason::Forced);
         }
@@ -201,7 +201,7 @@ mod tests {
         Fifo::new(Gate::new(Box::new(aifo(pairs, limit)), limit, true, random))
     }
 
-    /// Whether an arrival of this class is admitted while so many of 100 packets wait, the window holding these ranks.
+    /// Whether an arrival of this class is admitted while `waiting` of 100 packets wait, after ranks as in `window`.
     fn admitted(class: u8, waiting: u64, window: &[u64]) -> bool {
         let mut policy = aifo(&[CLASS], Limit::Packets(100));
         policy.window = window.iter().copied().collect();
@@ -217,16 +217,16 @@ mod tests {
     fn up_to_k_everything_is_admitted() {
         let low = [0; 20];
         assert!(admitted(7, 10, &low), "10 of 100");
-        // From there on a quantile of 1 is too much: (100 - 11)/90 < 1.
+        // With 11 packets waiting a quantile of 1 is too much: (100 - 11)/90 < 1.
         assert!(!admitted(7, 11, &low));
     }
 
     #[test]
     fn the_quantile_must_fit_the_space_that_is_left() {
-        // Half of the window is below: (100 - c)/90 >= 0.5 up to 55.
+        // Half of the window's ranks are below 5: (100 - c)/90 >= 0.5 up to c = 55.
         let half = [0, 0, 0, 0, 5, 5, 6, 7];
         assert!(admitted(5, 55, &half) && !admitted(5, 56, &half));
-        // Equal ranks are not below.
+        // Equal ranks do not count as below.
         assert!(admitted(0, 99, &half));
         assert!(admitted(7, 100 - 79, &half) && !admitted(7, 22, &half), "seven eighths: 78.75 must be free");
         assert!(admitted(7, 99, &[]), "an empty window holds nothing against anyone");
@@ -280,7 +280,7 @@ mod tests {
     fn a_flow_above_its_share_loses_the_surplus() {
         let mut queue = fifo(&[], Limit::Packets(60));
         let mut left = [0; 3];
-        // The link takes one packet a step; flow 1 brings two, flow 2 one in two steps.
+        // The link takes one packet a step; in each step flow 1 sends two packets, flow 2 half a packet.
         for step in 0..20_000 {
             for flow in [1, 1, 2] {
                 if flow == 1 || step % 2 == 0 {

@@ -32,13 +32,12 @@
 //!    `bottom` is meant as 1/W, W the window in packets of a 100 ms connection, but is a hundred times too low.
 //! 2. The paper tests the upper side of the band first, ns-2 the lower. The order has no effect: `band_low > band_high`
 //!    is refused, so only one side can apply.
-//! 3. A change can take max_p past its ends, up to top + alpha or down to beta bottom. `clamp` cuts it off at top and
-//!    bottom.
+//! 3. A change can take max_p past top or bottom, up to top + alpha or down to beta bottom. `clamp` stops it there.
 //! 4. The average that the timer sees on an idle link is not said [paper?]. Here, as in Linux, it is decayed by the
-//!    idle time, and that decay is not stored. Else max_p could rise on an idle link.
-//! 5. Line above max_th: ns-2 and ns-3 form it once, from the first max_p, so that the curve jumps at max_th once max_p
-//!    has moved. `gentle_tracks_maxp` is on in the paper dialect (reconstruction) and off in the others.
-//! 6. max_p starts at 0.1 as in ns-2; in ns-3 at 1/50. ns-2's own automatic weight is for 10 round-trip times;
+//!    idle time, and that decay is not stored. Otherwise max_p could rise on an idle link.
+//! 5. ns-2 and ns-3 form the line above max_th once, from the first max_p, so the curve jumps at max_th once max_p has
+//!    moved. `gentle_tracks_maxp` is on in the paper dialect (reconstruction) and off in the others.
+//! 6. max_p starts at 0.1 as in ns-2; in ns-3 at 1/50. ns-2's own automatic weight forgets in 10 round-trip times;
 //!    `auto_w_q` offers it.
 //!
 //! ## Example
@@ -175,7 +174,7 @@ struct Rule {
     alpha: f64,
     /// What a decrease multiplies by.
     beta: f64,
-    /// Whether max_p may still move at top and bottom themselves.
+    /// Whether max_p may still change when it equals top or bottom.
     ends_too: bool,
     /// Largest max_p.
     top: f64,
@@ -185,7 +184,7 @@ struct Rule {
     low: f64,
     /// Average above which max_p rises, in the unit of the thresholds.
     high: f64,
-    /// A change does not go past `bottom` and `top`.
+    /// Whether max_p stops at `bottom` and `top`.
     clamp: bool,
 }
 
@@ -291,7 +290,7 @@ pub struct Ared {
 }
 
 impl Ared {
-    /// Moves max_p by `average`; whether it changed.
+    /// Moves max_p by `average`; true if it changed.
     fn adapt(&mut self, average: f64) -> bool {
         let max_p = self.core.curve().max_p();
         let next = self.rule.next(max_p, average);
@@ -381,7 +380,7 @@ mod tests {
             found
         }
 
-        /// max_p after `n` changes' time at `packets` each, one timer or one late arrival a second.
+        /// max_p after each of `n` changes, `packets` waiting: by the timer, or by one arrival a second.
         fn steps(&mut self, packets: u64, n: usize) -> Vec<f64> {
             let timer = self.policy.next_timer().is_some();
             if timer {
@@ -430,7 +429,7 @@ mod tests {
         }
     }
 
-    /// The paper's guards let max_p go from the ends themselves, those of ns-2 and ns-3 do not.
+    /// max_p equal to top or bottom may change in the paper's dialect, but not in ns-2's and ns-3's.
     #[test]
     fn ends_of_the_range_by_dialect() {
         let bottom = ("bottom", Value::Real(0.01));
@@ -451,7 +450,7 @@ mod tests {
         assert_eq!((lowest("ns3", 10e3), lowest("ns3", 10e6)), (0.01, 0.000_04));
     }
 
-    /// Nothing at the ends of the band, 14 and 16 packets; a change just outside.
+    /// No change at 14 and 16 packets, the ends of the band; a change just outside it.
     #[test]
     fn band_is_open() {
         for dialect in [PAPER, NS2, NS3] {
@@ -483,11 +482,11 @@ mod tests {
         near(&[bench.call(30, 0.5, true)], &[0.11]);
         assert_eq!(bench.policy.next_timer(), Some(Time::from_seconds(1.0)));
         near(&[bench.call(15, 1.0, true)], &[0.12]);
-        // An arrival in the band comes before the next.
+        // An arrival in the band comes before the arrival that changes max_p.
         near(&[bench.arrive(15, 1.2), bench.call(15, 1.5, true)], &[0.12, 0.12]);
     }
 
-    /// On the timer an idle link counts with the decay of its idle time, which changes nothing for the next arrival.
+    /// On an idle link the timer sees the average decayed by the idle time, but does not store it.
     #[test]
     fn idle_link_lets_max_p_fall() {
         let mut bench = Bench::new(&[PAPER, start(0.1), ("w_q", Value::Real(0.01))]);
@@ -504,7 +503,7 @@ mod tests {
         assert_eq!(bench.policy.average(), before);
     }
 
-    /// max_p reaches p_b at once; above max_th it does only where the gentle line follows.
+    /// A new max_p changes p_b at once between the thresholds, above max_th only if the gentle line follows.
     #[test]
     fn changed_max_p_changes_p_b() {
         let p_b = |pairs: &[(&'static str, Value)], packets| {
@@ -527,7 +526,7 @@ mod tests {
         near(&[p_b(&[PAPER, ("gentle_tracks_maxp", Value::Flag(false))], 30).1], &[gentle(0.4)]);
     }
 
-    /// 100 Mbit/s, 500 B: 25,000 packets/s. 5 ms are 125 packets, of which half; 10 ms as many again.
+    /// 100 Mbit/s are 25,000 packets of 500 B a second: min_th is half of the 125 in 5 ms, or of the 250 in 10 ms.
     #[test]
     fn automatic_settings() {
         let link = Link { rate_bps: 100e6, delay_s: 0.01 };
@@ -541,7 +540,7 @@ mod tests {
         assert_eq!(read_with(&[("target_delay", Value::Real(0.0))]), (5.0, 15.0));
         assert_eq!(read_with(&[("unit", Value::Choice("byte"))]), (31_250.0, 93_750.0));
         assert_eq!(read_with(&[("max_th", Value::Real(100.0))]), (62.5, 100.0));
-        // One sample of 100 packets gives the weight.
+        // The average after one sample of 100 packets gives the weight.
         let weight = |rule: &'static str| {
             let values = Values::of(&[("auto_w_q", Value::Choice(rule)), ("dialect", Value::Choice("ns2"))]);
             let mut core = read(&values, &link).unwrap().0;

@@ -311,7 +311,7 @@ mod tests {
     const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };
     const LIMIT: Limit = Limit::Packets(10);
 
-    /// ns-2 counts the buffer in packets of the mean size where the queue is in bytes.
+    /// With the queue in bytes, ns-2 counts the buffer in packets of the mean size.
     #[test]
     fn room_in_bytes_is_that_of_mean_packets() {
         let of = |dialect, unit| {
@@ -351,9 +351,8 @@ mod tests {
         found
     }
 
-    /// Poisson arrivals at `load` times the link's rate, which is served as fast as it can be: of the second half of
-    /// half a million, what was accepted as a share of the capacity, the share of it that was marked, and C_v/C at the
-    /// end.
+    /// Poisson arrivals at `load` times the link's rate. In the second half of half a million arrivals: bytes accepted
+    /// as a share of the capacity, the share of them marked, and the last C_v/C.
     fn settled(pairs: &[(&'static str, Value)], ecn: Ecn, load: f64) -> (f64, f64, f64) {
         let values = Values::of(pairs);
         let limit = Limit::Packets(20);
@@ -381,8 +380,8 @@ mod tests {
         (admitted / (now - since) / 125.0, seen.marks as f64 / admitted, gauge(&queue, "c_virtual"))
     }
 
-    /// ns-2.35 itself accepted 0.980 C of 1.2 C and of 2 C, and 0.896 C of 0.9 C. The arrivals of the last are a
-    /// Poisson number of 250,000, so that 0.896 +- 0.006 has a false-alarm rate of 0.1 %; the fixed seed makes it none.
+    /// ns-2.35 itself accepted 0.980 C of 1.2 C and of 2 C, and 0.896 C of 0.9 C. With 250,000 Poisson arrivals the
+    /// band 0.896 +- 0.006 has a false-alarm rate of 0.1 %; the seed is fixed.
     #[test]
     fn in_ns2_what_is_accepted_settles_at_gamma_c() {
         let ns2 = word("dialect", "ns2");
@@ -407,7 +406,7 @@ mod tests {
 
     #[test]
     fn the_virtual_queue_is_full_from_its_size_on() {
-        // Eleven arrivals at once find room for ten; the eleventh leaves the virtual queue as it was.
+        // Ten of eleven arrivals at once fit; the eleventh leaves the virtual queue as it was.
         let mut queue = fifo(avq(&[]), false);
         let admitted: Vec<bool> = (0..12).map(|_| arrive(&mut queue, 1.0, Ecn::NotEct)).collect();
         assert_eq!(admitted.iter().filter(|&&a| a).count(), 10);
@@ -422,7 +421,7 @@ mod tests {
     fn it_drains_at_the_capacity_before_the_adaptation() {
         let mut queue = fifo(avq(&[]), false);
         arrive(&mut queue, 5.0, Ecn::NotEct);
-        // 0.8 of 125,000 B/s, less alpha times 1000 B: the clocks begin with the first arrival.
+        // 0.8 of 125,000 B/s, less alpha times 1000 B: time counts from the first arrival on.
         let first = 100_000.0 - 150.0;
         assert!((gauge(&queue, "c_virtual") * 125_000.0 - first).abs() < 1e-6);
         arrive(&mut queue, 5.004, Ecn::NotEct);
@@ -481,7 +480,7 @@ mod tests {
             assert!(admitted.is_some());
             assert_eq!(dropped, if tag == 5 { vec![0] } else { vec![] });
         }
-        // Marking at the front, where the oldest cannot be marked, does nothing.
+        // With the mark at the front, nothing happens if the oldest packet cannot be marked.
         for (oldest, marks) in [(Ecn::Ect0, 1), (Ecn::NotEct, 0)] {
             let mut queue = fifo(avq(&[word("victim", "front"), word("mode", "mark"), half]), true);
             for i in 0..6 {
@@ -489,12 +488,12 @@ mod tests {
             }
             assert_eq!((queue.counters().marks, queue.counters().drops()), (marks, 0));
         }
-        // With nothing waiting it is the arrival.
+        // If nothing waits, the arrival itself is dropped.
         let mut empty = fifo(avq(&[word("victim", "front"), ("vq_limit", Value::Real(0.01))]), false);
         assert!(!arrive(&mut empty, 1.0, Ecn::NotEct));
     }
 
-    /// Three of 1000 B wait, which is all the room there is, and the virtual queue holds a thousand.
+    /// Three packets of 1000 B fill the buffer; the virtual queue holds a thousand times as much.
     #[test]
     fn the_oldest_gives_way_where_the_buffer_overflows() {
         let victims = |more: &[(&'static str, Value)], size: u32, ecn: Ecn| {
@@ -524,7 +523,7 @@ mod tests {
         }
         assert_eq!(victims(&[front], 1500, Ecn::Ect0), [(0, Reason::Overflow), (1, Reason::Overflow)]);
         assert_eq!(victims(&[front], 3001, Ecn::Ect0), [(3, Reason::Overflow)], "too large for the empty buffer");
-        // Both queues overflow: the mark would be on the packet that goes; a drop for the virtual queue makes room.
+        // Both queues overflow: the packet that would be marked is dropped; a drop for the virtual queue makes space.
         let both = [front, ("vq_limit", Value::Real(1.0))];
         assert_eq!(victims(&both, 1000, Ecn::Ect0), [(0, Reason::Overflow)]);
         assert_eq!(victims(&both, 1000, Ecn::NotEct), [(0, Reason::Forced)]);

@@ -18,8 +18,8 @@
 //! literature, checked against two ports to ns-3. [paper?]
 //!
 //! ## Differences
-//! 1. `threshold`: in the paper `p` rises at a full buffer, in a variant above a queue length `L`. The same here: at a
-//!    full buffer unless a length is given. The length itself drops no arrival.
+//! 1. `threshold`: in the paper `p` rises at a full buffer, in a variant above a queue length `L`. Here too `p` rises
+//!    at a full buffer unless `threshold` gives a length; no arrival is dropped for that length.
 //! 2. Long idle periods: to the letter, an idle period is one event, however long (`idle = "once"`). With
 //!    `idle = "per_freeze"`, the default, the next arrival, before its draw, lowers `p` by `d2` for each whole `freeze`
 //!    that the link was idle since the last change. Each ns-3 port has one of the rules; the port with `per_freeze`
@@ -57,9 +57,9 @@ use std::any::Any;
 words! {
     /// How often a long idle period lowers the probability.
     enum Idle {
-        /// By d2 for each freeze time in it.
+        /// By d2 for each freeze time in the idle period.
         PerFreeze = "per_freeze",
-        /// By d2 once.
+        /// By d2 once per idle period.
         Once = "once",
     }
 }
@@ -134,7 +134,7 @@ impl Blue {
         }
     }
 
-    /// A loss or an idle link: adds `change` to the probability unless it is frozen.
+    /// A loss or an idle link: adds `change` to `p` unless `p` is frozen.
     fn event(&mut self, change: f64, now: Time) {
         if self.changed.is_none_or(|last| now - last > self.freeze) {
             self.p = (self.p + change).clamp(0.0, 1.0);
@@ -142,7 +142,7 @@ impl Blue {
         }
     }
 
-    /// The link has been idle since `since`.
+    /// Lowers `p` for a link that has been idle since `since`.
     fn long_idle(&mut self, since: Time, now: Time) {
         let from = self.changed.map_or(since, |last| last.max(since));
         let times = libm::floor((now - from) / self.freeze);
@@ -214,7 +214,7 @@ mod tests {
         found
     }
 
-    /// Losses and idle requests at these times, in a queue of one packet; p after each.
+    /// p after each of these losses and idle requests, in a queue of one packet.
     #[test]
     fn events_move_p_unless_it_is_frozen() {
         let once = blue(&[("idle", Value::Choice("once"))]);
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(early, 1);
     }
 
-    /// Five packets for every four that the link takes, of a source that does not respond: p finds the fifth.
+    /// Five packets arrive for every four that the link takes, whatever is dropped: p settles where a fifth is dropped.
     #[test]
     fn settles_where_losses_and_idle_periods_balance() {
         let mut queue = queue(blue(&[]), 20, false, Generator::stream(1, "queue"));

@@ -8,8 +8,8 @@
 //! | shaper | a packet leaves when the last one, with overhead and framing, is through at `bandwidth`; unlimited by default | `cake_advance_shaper`, `cake_calc_overhead` |
 //! | tins | the DSCP leads to a tin; up to its threshold a higher tin goes first, above it the tins share | `cake_select_tin`, `cake_config_*`, `cake_dequeue` |
 //! | queues | 1024 in each tin; a flow looks for its own among 8 places, then for a free one | `cake_hash` |
-//! | hosts | a queue's turn is shorter, the more busy queues its source or destination has | `cake_get_flow_quantum` |
-//! | turns | DRR++: sparse queues first, those with a backlog in turn, empty ones until COBALT rests | `cake_dequeue` |
+//! | hosts | a queue's turn is shorter, the more queues with a backlog its source or destination has | `cake_get_flow_quantum` |
+//! | turns | DRR++: sparse queues first, those with a backlog in turn, empty ones while COBALT lowers its count | `cake_dequeue` |
 //! | AQM | COBALT in each queue; the last packet of a queue is marked, never dropped | `cobalt_should_drop` |
 //! | ACK filter | an ACK that later ones make redundant is dropped | `cake_ack_filter` |
 //! | memory limit | the longest queue of all loses its head | `cake_drop` |
@@ -48,10 +48,10 @@
 //! 6. Linux's CAKE marks even where marking is off. Here as everywhere the port's `ecn` decides.
 //! 7. Linux counts the 14 bytes of Ethernet's header, and so does CAKE here, unless the link has `link_layer = "ip"`.
 //!    Fairness depends on them. From 50 Mbit/s on, or without a shaper, the quantum is 1514 B, which a full packet of
-//!    1514 B uses up. Counted as 1500 B it leaves credit, so a queue that it empties is sparse again with its next
-//!    packet, and goes before those with a backlog: at 80 Mbit/s, four flows of 30 Mbit/s got 4.9 each, and four flows
-//!    of 15 got 14.7. With the header all get 9.8. `overhead` is that of an IP packet, as for `tc`: it replaces the
-//!    header. A size below zero would be 4 GB in Linux, and is 0 here.
+//!    1514 B uses up. Counted as 1500 B it leaves credit: a queue that it empties is sparse again at the next packet
+//!    and goes before queues with a backlog. At 80 Mbit/s, four flows of 30 Mbit/s got 4.9 each, and four flows of 15
+//!    got 14.7. With the header all get 9.8. `overhead` is that of an IP packet, as for `tc`: it replaces the header.
+//!    A size below zero would be 4 GB in Linux, and is 0 here.
 //! 8. `wash` sets the class of the packet; the next simulated queue takes class and DSCP from the flow again. On a real
 //!    link the packet leaves with DSCP 0.
 //!

@@ -22,7 +22,7 @@ pub const FAMILIES: &[&str] = &[
 pub type Check = &'static (dyn Fn(&Values, &Link) -> Result<(), ParamError> + Sync);
 /// Builds a discipline from checked values.
 pub type Build = &'static (dyn Fn(&Values, &Link, Limit) -> Result<Built, ParamError> + Sync);
-/// p_b at an averaged queue in packets.
+/// The drop probability p_b at an averaged queue in packets.
 pub type DropCurve = &'static (dyn Fn(&Values, &Link, f64) -> f64 + Sync);
 
 /// The declaration of a discipline.
@@ -35,17 +35,17 @@ pub struct AqmSpec {
     pub family: &'static str,
     /// Year of publication.
     pub year: u16,
-    /// One line.
+    /// What the discipline does, in one line.
     pub summary: &'static str,
-    /// Authors, title, place.
+    /// Authors, title and place of the publication.
     pub source: &'static str,
-    /// The source of the module, or the comment that opens it; see [`AqmSpec::documentation`].
+    /// The source of the module, or only its opening comment; see [`AqmSpec::documentation`].
     pub file: &'static str,
-    /// Parameters, in groups.
+    /// The parameters, in groups.
     pub params: &'static [&'static [Param]],
-    /// Whether it is Linux's without a `dialect` that says so; see [`AqmSpec::counts_header`].
+    /// Whether it follows Linux without a `dialect` that says so; see [`AqmSpec::counts_header`].
     pub linux: bool,
-    /// The buffer of a queue that gives none.
+    /// The buffer of a queue that gives no `limit`.
     pub limit: DefaultLimit,
     /// Checks values against one another and the link.
     pub check: Check,
@@ -56,8 +56,8 @@ pub struct AqmSpec {
 }
 
 impl AqmSpec {
-    /// What a declaration does not say: the buffer of a device, nothing to check, no curve, not Linux's. `file` is
-    /// filled in by the list in `lib.rs`.
+    /// The defaults of a declaration: the buffer of a device, nothing to check, no curve, not Linux's. The list in
+    /// `lib.rs` fills in `file`.
     pub const fn named(name: &'static str, title: &'static str, family: &'static str, year: u16) -> AqmSpec {
         AqmSpec {
             name,
@@ -86,13 +86,13 @@ impl AqmSpec {
         self.all_params().find(|p| p.name == name)
     }
 
-    /// Whether it counts the link layer's header ([`crate::link_layer`]), as all that follow Linux do.
+    /// Whether the discipline counts the link layer's header ([`crate::link_layer`]), as all that follow Linux do.
     pub fn counts_header(&self, values: &Values) -> bool {
         let dialect = self.param("dialect").map(|param| values.get(param));
         self.linux || dialect == Some(Value::Choice("linux"))
     }
 
-    /// The buffer of a queue at `link` that gives none; `values` have passed the checks.
+    /// The buffer of a queue at `link` that gives no `limit`; `values` have passed the checks.
     pub fn default_limit(&self, values: &Values, link: &Link) -> Limit {
         match self.limit {
             DefaultLimit::Packets { packets, .. } => Limit::Packets(packets),
@@ -120,7 +120,7 @@ pub(crate) fn alike(text: &str, names: &[&str]) -> bool {
     names.iter().any(|name| letters(name) == text)
 }
 
-/// Length of the comment that opens the source of a module. In a page, which does not show it, without the example.
+/// Length of the comment that opens the source of a module; for the page, which does not show the example, without it.
 pub(crate) const fn opening(source: &str) -> usize {
     let bytes = source.as_bytes();
     let mut at = 0;

@@ -26,9 +26,9 @@
 //!    (max_th - min_th)/max_p, is a division of integers in the kernel and one of reals here: the two differ by less
 //!    than one in 10^5.
 //! 3. Drawing: a random number names a slot of the ring; if an earlier match has emptied it, another number is drawn.
-//!    After three empty slots Linux, and the dialect, take the oldest packet, which is thus likelier than others. The
-//!    kernel never removes such holes; here there are at most three per packet, so the oldest packet is taken in this
-//!    way at most 42 % of the time.
+//!    After three empty slots Linux and the dialect linux take the oldest packet, which is thus likelier than others.
+//!    The kernel never removes empty slots; here there are at most three per packet, so three draws in a row meet only
+//!    empty slots at most 42 % of the time.
 //! 4. `draws` (m) above 1 and `regions` above 1 are the paper's multi-drop and self-adjusting forms as the literature
 //!    describes them; how they draw is our reading. Each draw is among all waiting packets, so one can be drawn twice.
 //!    With k regions between the thresholds an arrival makes m i draws in region i, and m k above.
@@ -90,11 +90,11 @@ words! {
 words! {
     /// What happens above `max_th`.
     enum OverMax {
-        /// As the dialect has it.
+        /// As in the dialect.
         Auto = "auto",
         /// The arrival is dropped.
         Drop = "drop",
-        /// It is marked if possible, else dropped.
+        /// The arrival is marked if possible, else dropped.
         Mark = "mark",
     }
 }
@@ -133,9 +133,9 @@ pub const SPEC: AqmSpec = AqmSpec {
 pub struct Choke {
     /// The averaged queue, packets.
     average: Average,
-    /// RED's line.
+    /// RED's drop curve.
     curve: Closed,
-    /// RED behind the match.
+    /// RED, applied to arrivals that met no packet of their flow.
     stage: Stage,
     /// m, the packets that an arrival is compared with in the first region.
     draws: u32,
@@ -145,7 +145,7 @@ pub struct Choke {
     matched: u64,
 }
 
-/// RED behind the match.
+/// RED, applied to arrivals that met no packet of their flow.
 enum Stage {
     /// RED of 1993.
     Paper(Spacing),
@@ -184,7 +184,7 @@ impl Rules {
                 return Err(ParamError::new(threshold, bytes, "packets: CHOKe counts packets"));
             }
         }
-        // Linux counts packets here, bytes in `sch_red`; only the average is taken from the latter's settings.
+        // This queue is in packets, `sch_red`'s in bytes: only the average is taken from `sch_red`'s settings.
         let read = |dialect| {
             let mut values = values.clone();
             Settings::read(values.set("dialect", Value::Choice(dialect)), &ALL, link)
@@ -221,7 +221,7 @@ impl Choke {
         Choke { average, curve: rules.curve, stage, draws: rules.draws, regions: rules.regions, matched: 0 }
     }
 
-    /// Packets that an arrival is compared with at `average`: m more in each region, k m above `max_th`.
+    /// Packets that an arrival is compared with at `average`: m times the region's number, above `max_th` times k.
     fn draws_at(&self, average: f64) -> u32 {
         let Closed { min_th, max_th, .. } = self.curve;
         let region = 1.0 + self.regions * (average - min_th) / (max_th - min_th);
@@ -236,7 +236,7 @@ impl Policy for Choke {
 
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         self.average.observe(queue.packets as f64, queue.idle_since, cx.now);
-        // Not what `observe` returns: for linux that is rounded down.
+        // The value that `observe` returns is rounded down for linux.
         let average = self.average.value();
         if average > self.curve.min_th {
             let draw = if let Stage::Paper(_) = self.stage { Draw::Even } else { Draw::Linux };
@@ -268,7 +268,7 @@ impl Policy for Choke {
     }
 }
 
-/// RED's line with the ends that CHOKe has: nothing at `min_th` itself, `max_p` at `max_th` itself.
+/// RED's line, but 0 at `min_th` itself and `max_p` at `max_th` itself, as in CHOKe.
 #[derive(Clone, Copy, Debug)]
 struct Closed {
     /// Lower threshold, packets.
@@ -338,7 +338,7 @@ mod tests {
 
     fn with(more: &[(&'static str, Value)]) -> Values {
         let mut values = Values::new();
-        // The average is the queue found, and RED's own drops are out of reach.
+        // The average is the queue found; RED's own drops never happen.
         values.set("min_th", Value::Real(3.0)).set("max_th", Value::Real(6.0)).set("w_q", Value::Real(1.0));
         values.set("max_p", Value::Real(1e-9)).set("mean_packet", Value::Real(1000.0));
         for &(name, value) in more {
@@ -347,7 +347,7 @@ mod tests {
         values
     }
 
-    /// A queue whose random numbers are all 0.5, and how many it has drawn.
+    /// A queue whose random numbers are all 0.5, and a channel that receives one message per number drawn.
     fn queue(values: &Values, limit: u64, ecn: bool) -> (Fifo, std::sync::mpsc::Receiver<()>) {
         let (told, drawn) = std::sync::mpsc::channel();
         let random = Generator::custom(move || told.send(()).map_or(0.5, |()| 0.5));
@@ -367,7 +367,7 @@ mod tests {
         let (mut queue, drawn) = queue(&with(&[]), 50, false);
         for (found, numbers) in [(0, 0), (1, 0), (2, 0), (3, 0), (4, 2), (5, 2), (6, 2)] {
             assert_eq!(arrive(&mut queue, found, Ecn::NotEct), Ok(false), "with {found} in the queue");
-            // One for the match, one for RED.
+            // One number for the match, one for RED.
             assert_eq!(drawn.try_iter().count(), numbers, "with {found} in the queue");
         }
         assert_eq!(arrive(&mut queue, 7, Ecn::Ect0), Err(vec![Reason::Forced]), "7 wait");
@@ -376,7 +376,7 @@ mod tests {
         assert_eq!(queue.packets(), 6);
     }
 
-    /// The average may stay above min_th when nothing waits any more.
+    /// The average may be above min_th though nothing waits.
     #[test]
     fn an_empty_queue_has_nobody_to_meet() {
         let (mut queue, drawn) = queue(&with(&[("w_q", Value::Real(0.5)), ("min_th", Value::Real(0.5))]), 50, false);
@@ -419,7 +419,7 @@ mod tests {
             let (mut queue, _) = queue(&values, 50, true);
             let mut found = Ok(false);
             for flow in 0..30 {
-                // Linux' smallest weight is one half: its average follows the queue a little later.
+                // Linux's smallest weight is one half: its average lags behind the queue.
                 found = arrive(&mut queue, flow, Ecn::Ect0);
                 if found != Ok(false) {
                     break;

@@ -36,8 +36,8 @@
 //!
 //! 2. In Linux a fresh queue's memory is zeroed: 1/sqrt(count) is 0 until its first signal, so its second late packet
 //!    is signalled at once. Linux's comments and ns-3 say 1, so the first signal comes after `interval`; so here (a
-//!    reconstruction: the published intent). `linux_r0` is Linux as it runs. Both signal the second packet if the first
-//!    in more than an `interval` is late: `drop_next` lies in the past, and is set to now.
+//!    reconstruction: the published intent). `linux_r0` is Linux as it runs. After more than an `interval` without
+//!    a late packet both signal the second one: `drop_next` lies in the past and is set to now.
 //! 3. 1/sqrt(count) is computed as both sources do: a table below 16, one Newton step in 32 bits for each change above.
 //! 4. Clocks: Linux and ns-3 count ns. Here seconds, without rounding. ns-3 (3.37) keeps in 32 bits when BLUE last
 //!    moved: after 4.3 s of a run that always seems longer ago than `target`, and BLUE moves at every event. This
@@ -78,7 +78,7 @@ use crate::policy::{Context, Needs, Policy, QueueView, Reason, Verdict};
 use crate::{Ecn, Packet};
 use parameters::{Dialect, PARAMS};
 
-/// CAKE's buffer in bytes: at least 4 MiB, at most 10240 packets of an MTU.
+/// Bounds of CAKE's buffer, bytes: at least 4 MiB, at most 10240 packets of an MTU.
 const LEAST_MEMORY: f64 = 4_194_304.0;
 const MOST_MEMORY: f64 = 10_240.0 * 1514.0;
 
@@ -101,7 +101,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     ..AqmSpec::named("cobalt", "COBALT", "sojourn time", 2018)
 };
 
-/// 1/sqrt(count) in 32 bits after the point for counts below 16, as the sources fill their table.
+/// 1/sqrt(count) as 32-bit fractions for counts below 16, as the sources fill their table.
 pub(crate) const TABLE: [u32; 16] = {
     let mut table = [u32::MAX; 16];
     let (mut count, mut root) = (1, u32::MAX);
@@ -132,7 +132,7 @@ pub struct Cobalt {
     set: Settings,
     /// count: the signals that the drop rate stands for.
     count: u32,
-    /// rec_inv_sqrt: 1/sqrt(count) in 32 bits after the point.
+    /// rec_inv_sqrt: 1/sqrt(count) as a 32-bit fraction.
     root: u32,
     /// drop_next: time of the next signal, s.
     drop_next: f64,
@@ -156,7 +156,7 @@ impl Cobalt {
         from + self.set.interval * f64::from(self.root) / 4_294_967_296.0
     }
 
-    /// The count has changed: `drop_next` moves on by the new distance.
+    /// The count has changed: moves `drop_next` on by interval/sqrt(count).
     fn reschedule(&mut self) {
         self.root = TABLE.get(self.count as usize).copied().unwrap_or_else(|| newton_step(self.root, self.count));
         self.drop_next = self.control_law(self.drop_next);
@@ -167,7 +167,7 @@ impl Cobalt {
         self.count > 0 && now >= self.drop_next
     }
 
-    /// Whether `target` has passed since BLUE moved last; if so, it moves now.
+    /// Whether `target` has passed since BLUE last moved; if so, notes that it moves now.
     fn blue_moves(&mut self, now: f64) -> bool {
         let moves = now - self.blue_moved > self.set.target;
         if moves {
@@ -205,7 +205,7 @@ impl Cobalt {
         if self.set.l4s && matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce) {
             return if sojourn > self.set.ce_threshold { Verdict::Mark } else { Verdict::Pass };
         }
-        // Before the state moves: the packet that starts the dropping state is never hit.
+        // Tested before the state moves: the packet that starts the dropping state is never hit.
         let due = self.is_due(now);
         let mut behind = now - self.drop_next;
         if sojourn > self.set.target && sojourn > self.set.floor {
@@ -256,7 +256,7 @@ impl Cobalt {
         Verdict::Pass
     }
 
-    /// Lowers the count by one for each distance that has passed until `now`; each was a signal before.
+    /// Lowers the count by one for each due time that has passed until `now`.
     fn fade(&mut self, now: f64) {
         while self.is_due(now) {
             self.count -= 1;

@@ -125,12 +125,12 @@ mod tests {
     use super::*;
     use crate::prelude::*;
 
-    /// A CoDel that is shown one packet after the other, the test saying how long each has waited.
+    /// A CoDel that the test shows packets one after the other, with their sojourn times.
     struct Bench {
         codel: Codel,
         random: Generator,
         ecn: bool,
-        /// Each millisecond is a nanosecond too long, so that rounding decides nothing.
+        /// Time of the start; the clock's milliseconds are a nanosecond too long, so that rounding decides nothing.
         start: f64,
     }
 
@@ -156,7 +156,7 @@ mod tests {
             self.codel.on_dequeue(packet.as_ref(), &queue, &mut cx)
         }
 
-        /// One dequeue at `ms`: the drops before a packet is delivered.
+        /// The drops of one dequeue at `ms` before it delivers a packet.
         fn dequeue(&mut self, ms: f64, sojourn: f64) -> u32 {
             let mut drops = 0;
             while matches!(self.ask(ms, Some(sojourn), 100_000, Ecn::NotEct), Verdict::Signal(_)) {
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// The law itself: the n-th gap is interval/sqrt(n), asked every 50 us. No random number, so no false alarm.
+    /// The n-th gap between drops is interval/sqrt(n); dequeues every 50 us. No random number, so no false alarm.
     #[test]
     fn the_nth_gap_is_the_interval_over_the_root_of_n() {
         let mut bench = bench(&[]);
@@ -244,7 +244,7 @@ mod tests {
         };
         let seen = run(520);
         assert_eq!(seen[5..12], [(424, 6), (464, 7), (621, 6), (662, 7), (700, 8), (735, 9), (769, 10)]);
-        // drop_next was 501.8: from 2101.8 on it begins at 1.
+        // drop_next was 501.8: 16 intervals later, from 2101.8 on, the count begins at 1.
         assert_eq!(run(2000)[7], (2101, 6));
         assert_eq!(run(2001)[7], (2102, 1));
     }
@@ -287,7 +287,7 @@ mod tests {
             bench.dequeue(0.0, 20.0);
             assert_eq!(bench.dequeue(101.0, 20.0), 1);
             assert_eq!(bench.ask(120.0, None, 0, Ecn::NotEct), Verdict::Pass);
-            // rfc and linux have forgotten, too, that packets were late.
+            // rfc and linux have forgotten that packets were late; ns3 has not.
             let expected = u32::from(word == "ns3");
             assert_eq!(bench.dequeue(130.0, 20.0), expected, "{word}");
         }
@@ -330,7 +330,7 @@ mod tests {
         {
             assert_eq!(bench.ask(101.0, Some(sojourn), 100_000, ecn), want);
         }
-        // The state has not moved: a packet with ECT(0) is the first to be hit.
+        // CoDel's state has not moved: a packet with ECT(0) is the first to be hit.
         assert!(matches!(bench.ask(101.0, Some(20.0), 100_000, Ecn::Ect0), Verdict::Signal(_)));
         let values = Values::of(&[("l4s", Value::Flag(true))]);
         assert_eq!(Settings::read(&values).unwrap_err().name, "l4s");

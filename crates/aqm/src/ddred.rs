@@ -26,14 +26,14 @@
 //! 3. ECN (reconstruction): the paper says only that marking takes the place of dropping. Here the nearest packet is
 //!    dropped if it is not ECN-capable. If it is marked already, the nearest unmarked ECN-capable packet is marked, if
 //!    there is one. Past the end of the curve packets are dropped: the paper has ECN "between th_min and th_max" only
-//!    (section III.B), like RFC 3168, section 7. The RED that the paper quotes marks there too:
+//!    (section III.B), like RFC 3168, section 7. The RED that the paper quotes marks even there:
 //!    `ecn_over_max = "mark"`.
-//! 4. Certain drops past the end of the curve, and overflow (reconstruction): the paper is silent; the same rule here.
-//!    `forced_victim = "arrival"` is a patch of ns-2's RED that changes the early victim only.
+//! 4. Certain drops past the end of the curve, and overflow (reconstruction): the paper is silent; here too the nearest
+//!    is dropped. `forced_victim = "arrival"` is a patch of ns-2's RED that changes the early victim only.
 //! 5. RED's count and average do not depend on which packet is dropped. The paper says that its formula is unchanged.
 //! 6. Method 2 (reconstruction): a packet without `TTL_f` (a SYN) counts as having its whole route behind it, for the
-//!    loss of a SYN costs a whole timeout; with `TTL_f >= TTL_i` its distance is its hops. A packet on a longer way
-//!    than the one before it can have a share above 1.
+//!    loss of a SYN costs a whole timeout; with `TTL_f >= TTL_i` its distance is its hops. A packet on a longer
+//!    route than the packet before it can have a share above 1.
 //! 7. A packet without `TTL_i` counts as just sent; `no_option` has two other rules. (reconstruction)
 //! 8. Thresholds and max_p are ours: the paper gives none.
 //! 9. An arrival that would not fit into the empty queue is dropped itself, and no other packet is. (reconstruction)
@@ -51,7 +51,7 @@
 //! let catalogue::Built::Policy(policy) = (spec.build)(&Values::new(), &link, Limit::Packets(3)).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(policy, Limit::Packets(3), false, Generator::stream(1, "queue")));
-//! // From 7, 2, 9 and 4 hops away: there is no room for the fourth, and the second gives way.
+//! // From 7, 2, 9 and 4 hops away: the buffer has no space for the fourth, and the second is dropped.
 //! for hops in [7, 2, 9, 4] {
 //!     let packet = Packet { initial_ttl: 32, ttl: 32 - hops, ..Packet::new(u64::from(hops), 1000) };
 //!     queue.enqueue(packet, Time::ZERO, &mut |victim, _| assert_eq!(victim.flow, 2));
@@ -83,7 +83,7 @@ const SHOWN: &[Param] = COMMON.split_at(SHARED - 1).0;
 words! {
     /// Which packet is dropped past the end of the curve and when there is no space.
     enum ForcedVictim {
-        /// The one that has come the shortest way.
+        /// The packet that has come the shortest way.
         Nearest = "nearest",
         /// The arrival.
         Arrival = "arrival",
@@ -95,7 +95,7 @@ words! {
     enum Searched {
         /// Those that wait, and the arrival.
         WithArrival = "with_arrival",
-        /// Those that wait, if any does.
+        /// Those that wait; the arrival only if none does.
         Queue = "queue",
     }
 }
@@ -161,7 +161,7 @@ pub struct Ddred {
     core: EarlyDetection<Linear>,
     /// When an arrival finds space in the buffer.
     room: Room,
-    /// ns-2 lets an overflow override what the early test said.
+    /// Whether an overflow overrides what the early test said, as in ns-2.
     overflow_wins: bool,
     /// Which packet is dropped past the end of the curve and when there is no space.
     forced_victim: ForcedVictim,
@@ -169,9 +169,9 @@ pub struct Ddred {
     searched: Searched,
     /// Every packet of the queue, by distance.
     waiting: Nearest,
-    /// Those that can still be marked, while marking is on.
+    /// The packets that can still be marked, while marking is on.
     unmarked: Nearest,
-    /// Whether packets were marked at the last arrival.
+    /// Whether marking was on at the last arrival.
     marks: bool,
     /// Distance of the last packet that was dropped or marked.
     victim: f64,
@@ -203,8 +203,8 @@ impl Ddred {
         Verdict::Victims { reason, with_arrival: false, signal: false }
     }
 
-    /// The nearest of the queue and the arrival is signalled: dropped unless it is ECN-capable, else marked, or the
-    /// nearest one that can still be.
+    /// Signals the nearest of the queue and the arrival: drops it if it is not ECN-capable, else marks it or, if it is
+    /// marked, the nearest that can still be marked.
     fn signal_nearest(&mut self, reason: Reason, arrival: &Packet, ring: &Ring, cx: &mut Context<'_>) -> Verdict {
         let nearest = self.nearest(arrival).and_then(|serial| ring.get(serial)).unwrap_or(arrival);
         if !cx.can_mark(nearest) {
@@ -322,7 +322,7 @@ mod tests {
         Packet { initial_ttl: 32, ttl: 32 - hops, ..Packet::new(u64::from(hops), 1000) }
     }
 
-    /// Distances of those that die when packets arrive from these distances and none leaves.
+    /// Distances of the packets that are dropped when packets arrive from `hops` and none leaves.
     fn dead(queue: &mut Fifo, hops: &[u8]) -> Vec<(u64, Reason)> {
         let mut dead = Vec::new();
         for &hops in hops {
@@ -335,7 +335,7 @@ mod tests {
     fn nobody_dies_up_to_min_th_and_the_nearest_above_it() {
         let mut queue = hitting(100, false, &[]);
         assert_eq!(dead(&mut queue, &[1, 9, 9, 9]), []);
-        // Four wait: the average is above min_th for the first time.
+        // Four packets wait: the average is above min_th for the first time.
         assert_eq!(dead(&mut queue, &[9]), [(1, Reason::Early)]);
         assert_eq!(queue.packets(), 4);
     }
@@ -347,7 +347,7 @@ mod tests {
             let mut ddred = hitting(100, false, &[queue]);
             assert_eq!(dead(&mut ddred, &[9, 5, 9, 9, hops]), [(who, Reason::Early)], "from {hops} hops away");
         }
-        // The same where the buffer overflows, and for marks.
+        // `searched = "queue"` holds where the buffer overflows too, and for marks.
         let mut full = hitting(3, false, &[queue, ("min_th", Value::Real(50.0))]);
         assert_eq!(dead(&mut full, &[9, 5, 9, 1]), [(5, Reason::Overflow)]);
         let mut marking = hitting(100, true, &[queue]);

@@ -13,8 +13,8 @@
 //! 1. The paper compares with "the last N packets of the queue" and does not say how many. Here N is the whole buffer,
 //!    `scan = 0`, or any other number (reconstruction). `scan` packets are compared one by one; the whole buffer costs
 //!    the same at any length.
-//! 2. Ties (reconstruction): the newest is dropped, so the arrival before a queued packet; `tie = "oldest"` is the
-//!    other rule.
+//! 2. Ties (reconstruction): of equally near packets the newest is dropped, so the arrival before a queued packet; `tie
+//!    = "oldest"` is the other rule.
 //! 3. Method 2, and packets without the option: as in `ddred`. (reconstruction)
 //! 4. A limit in bytes: the nearest packet is dropped until the arrival fits or is the nearest itself. An arrival that
 //!    would not fit into the empty queue is dropped alone. (reconstruction)
@@ -35,7 +35,7 @@
 //! let catalogue::Built::Policy(policy) = (catalogue::find("ddtail").unwrap().build)(&values, &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "queue")));
-//! // From 2, 7, 5 and 6 hops away: only the last of the queue is looked at, so 5 gives way and 2 stays.
+//! // From 2, 7, 5 and 6 hops away: only the last packet of the queue is compared, so 5 is dropped and 2 stays.
 //! for hops in [2, 7, 5, 6] {
 //!     let packet = Packet { initial_ttl: 32, ttl: 32 - hops, ..Packet::new(u64::from(hops), 1000) };
 //!     queue.enqueue(packet, Time::ZERO, &mut |victim, _| assert_eq!(victim.flow, 5));
@@ -73,7 +73,7 @@ pub const SPEC: AqmSpec = AqmSpec {
 pub struct DdTail {
     /// When an arrival finds space in the buffer.
     room: Room,
-    /// How many are compared; `None` for all.
+    /// How many packets are compared; `None` for all.
     scan: Option<u64>,
     /// Every packet of the queue, by distance.
     waiting: Nearest,
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use crate::prelude::*;
 
-    /// Distances of those that die, with 0 for the arrival, when packets arrive from these distances and none leaves.
+    /// Distances of the packets that are dropped, 0 for the arrival, when `packets` arrive and none leaves.
     fn dead(limit: Limit, more: &[(&'static str, Value)], packets: &[(u8, u32)]) -> Vec<u8> {
         let values = Values::of(more);
         let policy = DdTail::new(&values, limit);
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(scan(4, &[2, 3, 4, 5, 6]), [2]);
         assert_eq!(scan(5, &[2, 3, 4, 5, 6]), [2], "more than there are");
         assert_eq!(scan(0, &[2, 3, 4, 5, 6]), [2]);
-        // 5 has left a hole at the tail; the last two are then 4 and 6.
+        // The drop of 5 has left a hole at the tail; the last two packets are now 4 and 6.
         assert_eq!(scan(2, &[2, 3, 4, 5, 6, 7]), [4, 5]);
     }
 

@@ -1,4 +1,4 @@
-//! The buffer of a queue that gives no `limit`: each discipline has that of its source, Linux or an RFC.
+//! The buffer of a queue that gives no `limit`: each discipline has the buffer of its source, Linux or an RFC.
 
 use crate::params::{Link, Param, Value, Values};
 use crate::policy::Limit;
@@ -6,30 +6,30 @@ use crate::policy::Limit;
 /// The limit of a queue that gives none.
 #[derive(Clone, Copy, Debug)]
 pub enum DefaultLimit {
-    /// The same for every link.
+    /// The same number of packets on every link.
     Packets {
-        /// Packets.
+        /// How many packets.
         packets: u64,
-        /// Where it comes from.
+        /// Where the number comes from.
         source: &'static str,
     },
-    /// Worked out from parameters and link.
+    /// Worked out from the parameters and the link.
     Rule {
         /// The rule in words, as `4 max_th`.
         rule: &'static str,
-        /// Where it comes from.
+        /// Where the rule comes from.
         source: &'static str,
-        /// The limit from checked values.
+        /// Works out the limit from checked values.
         of: fn(&[&'static [Param]], &Values, &Link) -> Limit,
     },
 }
 
 impl DefaultLimit {
-    /// The transmit queue of an Ethernet device, for all that Linux has not got or gives no limit of their own.
+    /// The transmit queue of an Ethernet device, for disciplines that Linux lacks or that give no limit of their own.
     pub const DEVICE: DefaultLimit =
         DefaultLimit::Packets { packets: 1000, source: "Linux: txqueuelen of an Ethernet device, as pfifo has it" };
 
-    /// RED's: iproute2 takes a quarter of the limit for max_th where none is given.
+    /// RED's buffer: where max_th is not given, iproute2 takes a quarter of the limit for it.
     pub const RED: DefaultLimit = DefaultLimit::Rule {
         rule: "4 max_th",
         source: "iproute2 tc red: max is a quarter of limit, after Floyd",
@@ -44,7 +44,7 @@ impl DefaultLimit {
         }
     }
 
-    /// Where it comes from.
+    /// Where the number or the rule comes from.
     pub fn source(&self) -> &'static str {
         match self {
             DefaultLimit::Packets { source, .. } | DefaultLimit::Rule { source, .. } => source,
@@ -52,12 +52,12 @@ impl DefaultLimit {
     }
 }
 
-/// So many packets, rounded up, at least one.
+/// A limit of `count` packets, rounded up, at least one.
 pub fn packets(count: f64) -> Limit {
     Limit::Packets((count.ceil() as u64).max(1))
 }
 
-/// So many bytes, rounded up, at least one.
+/// A limit of `count` bytes, rounded up, at least one.
 pub fn bytes(count: f64) -> Limit {
     Limit::Bytes((count.ceil() as u64).max(1))
 }
@@ -94,7 +94,7 @@ fn four_max_th(params: &[&'static [Param]], values: &Values, link: &Link) -> Lim
     largest
 }
 
-/// ns-2's `thresh_` where it is left to ns-2, packets, with `ptc` packets per second: 5 ms of packets, halved, at least 5.
+/// ns-2's `thresh_` where ns-2 chooses it, packets, with `ptc` packets per second: 5 ms of packets, halved, at least 5.
 pub(crate) fn automatic_threshold(ptc: f64) -> f64 {
     (ptc * 0.005 / 2.0).max(5.0)
 }
@@ -146,10 +146,10 @@ mod tests {
         let auto = [("min_th", Value::Auto), ("max_th", Value::Auto)];
         assert_eq!(limit("red", &auto), Limit::Packets(75));
         assert_eq!(limit("red", &[("min_th", Value::Real(20.0)), ("max_th", Value::Auto)]), Limit::Packets(240));
-        // ARED's depends on its target of 5 ms, or another.
+        // ARED's limit depends on `target_delay`: 5 ms, or another.
         assert_eq!(limit("ared", &[]), Limit::Packets(75));
         assert_eq!(limit("ared", &[("target_delay", Value::Real(0.01))]), Limit::Packets(150));
-        // The largest of the classes.
+        // The largest max_th of the classes counts.
         assert_eq!(limit("rio", &[]), Limit::Packets(120));
         assert_eq!(limit("wred", &[]), Limit::Packets(160));
     }

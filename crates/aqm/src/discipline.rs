@@ -10,17 +10,17 @@ use crate::{Packet, Time};
 /// Called for every packet that a queue drops, so that the driver can free or trace it.
 pub type OnDrop<'a> = dyn FnMut(&Packet, Reason) + 'a;
 
-/// One or more queues in front of a link. The plain FIFO with a policy is one; FQ-CoDel, DRR, DualPI2 own several.
+/// One or more queues in front of a link: a plain FIFO with a policy is one; FQ-CoDel, DRR, DualPI2 own several.
 pub trait Discipline: Send {
-    /// The discipline that this one holds and only adds to. What this one does not say of itself (whether it reads
-    /// headers, when it must be called, what it shows), that one does.
+    /// The discipline that this one holds and only adds to: it answers for what this one does not say of itself
+    /// (whether it reads headers, when it must be called, what it shows).
     fn inside(&self) -> Option<&dyn Discipline> {
         None
     }
 
     /// `packet` arrives at `now`, never earlier than any call before. It joins by [`Packet::admit`]. Every packet that
-    /// is dropped, this one or another, is reported to `on_drop`; `None` if this one was. If the link is idle, the
-    /// driver calls [`Discipline::dequeue`] right after, also when the arrival was dropped.
+    /// is dropped, `packet` or another, is reported to `on_drop`; the result is `None` if it was `packet`. If the link
+    /// is idle, the driver calls [`Discipline::dequeue`] right after, also when the arrival was dropped.
     fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted>;
 
     /// The link is ready to transmit at `now`: the next packet, perhaps marked (its ECN field). `None` starts an idle
@@ -64,11 +64,11 @@ pub trait Discipline: Send {
     /// What happened so far.
     fn counters(&self) -> &Counters;
 
-    /// Sets all counters to zero, for the start of the measured window. Packets stay.
+    /// Sets all counters to zero, at the start of the measured window. Packets stay.
     fn reset_counters(&mut self);
 
     /// Whether [`Discipline::dequeue`] must be called at the end of every transmission, even if nothing waits. A FIFO
-    /// whose policy decides at enqueue only can learn of the idle period at the next arrival.
+    /// whose policy decides at enqueue only learns of the idle period early enough at the next arrival.
     fn watches_departures(&self) -> bool {
         self.inside().is_none_or(|inside| inside.watches_departures())
     }
@@ -81,8 +81,8 @@ pub trait Discipline: Send {
     /// The timer of [`Discipline::next_timer`] has expired.
     fn on_timer(&mut self, _now: Time) {}
 
-    /// Runs all timers before `until`, while nothing arrives or leaves. Gives their number and the last one's time;
-    /// `None` if none is due.
+    /// Runs all timers before `until`, while nothing arrives or leaves: how many ran and the time of the last; `None`
+    /// if none is due.
     fn on_timers(&mut self, until: Time) -> Option<(u64, Time)> {
         let mut ran = None;
         while let Some(next) = self.next_timer().filter(|&next| next < until) {
@@ -97,14 +97,14 @@ pub trait Discipline: Send {
         self.inside()?.average()
     }
 
-    /// Named inner values.
+    /// Calls `out` with the name and value of each gauge.
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         if let Some(inside) = self.inside() {
             inside.gauges(out);
         }
     }
 
-    /// Statistics of its groups of queues, as `tc -s qdisc` shows them, over the window of the counters: number of the
+    /// Statistics of groups of queues, as `tc -s qdisc` shows them, over the window of the counters: number of the
     /// group, name, value.
     fn groups(&self, out: &mut dyn FnMut(usize, &'static str, f64)) {
         if let Some(inside) = self.inside() {
@@ -113,17 +113,17 @@ pub trait Discipline: Send {
     }
 
     /// Statistics of a parent and its child, as `tc -s qdisc` shows them, over the window of the counters: number of
-    /// the class, or `None` for the whole, name, value.
+    /// the class (`None` for the whole), name, value.
     fn parent(&self, _out: &mut dyn FnMut(Option<usize>, &'static str, f64)) {}
 
-    /// Goes on as `built`, the same discipline with other parameters, with its own packets and state; whether it can.
-    /// If not, nothing changes. By default no parameter can change while the discipline runs.
+    /// Takes over the parameters of `built`, the same discipline, and keeps its own packets and state; false, and no
+    /// change, if it cannot. By default no parameter can change while the discipline runs.
     fn change(&mut self, _built: Built) -> bool {
         false
     }
 
-    /// Memory, beside its own, that the next arrival (`leaving`: the next departure) touches: first byte and length in
-    /// bytes. A driver of thousands of queues prefetches it.
+    /// Memory outside the struct itself that the next arrival (`leaving`: the next departure) touches: first byte and
+    /// length in bytes. A driver of thousands of queues prefetches it.
     fn memory(&self, _leaving: bool, _out: &mut dyn FnMut(*const u8, usize)) {}
 }
 
@@ -131,20 +131,20 @@ pub trait Discipline: Send {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Admitted(pub bool);
 
-/// A FIFO with a policy. In a network of thousands of queues few are in the cache: it lies in four lines, of which most
-/// packets need three.
+/// A FIFO with a policy. In a network of thousands of queues few are in the cache: a `Fifo` lies in four cache lines,
+/// of which most packets need three.
 #[repr(C, align(64))]
 pub struct Fifo {
     /// The packets that wait.
     ring: Ring,
-    /// Since when the link is idle; `None` while it is busy.
+    /// When the link became idle; `None` while it is busy.
     idle_since: Option<Time>,
     /// Policy, limit, ECN and counters.
     gate: Gate,
 }
 
-/// Packets that a new FIFO has memory for, unless its limit is lower: right behind its own, so that both are on one
-/// page.
+/// Packets that a new FIFO has memory for, unless its limit is lower. The memory lies right behind the FIFO, on the
+/// same page.
 const FIRST_PACKETS: u64 = 64;
 
 impl Fifo {
@@ -162,7 +162,7 @@ impl Fifo {
         &self.gate
     }
 
-    /// The gate alone, without the packets.
+    /// The gate, without the packets.
     pub fn into_gate(self) -> Gate {
         self.gate
     }
@@ -193,7 +193,7 @@ impl Fifo {
         Some(packet)
     }
 
-    /// Drops the packets that the policy named, or with `signal` marks those that can be marked. Whether any was
+    /// Drops the packets that the policy named; with `signal`, marks those that can be marked instead. True if any was
     /// dropped.
     fn strike(&mut self, reason: Reason, signal: bool, on_drop: &mut OnDrop<'_>) -> bool {
         let mut removed = false;
@@ -212,7 +212,6 @@ impl Fifo {
     }
 }
 
-/// What a policy sees of the queue.
 #[inline]
 fn view<'a>(gate: &Gate, ring: &'a Ring, idle_since: Option<Time>) -> QueueView<'a> {
     let contents = gate.needs().contents.then_some(ring);
@@ -347,14 +346,14 @@ impl Discipline for Fifo {
 pub enum Built {
     /// A policy for one FIFO.
     Policy(Box<dyn Policy>),
-    /// A discipline with queues of its own, which has the limit already and wants to know whether to mark (ECN) and
-    /// where its random numbers come from.
+    /// A function that makes a discipline with queues of its own, for a limit already given: whether to mark (ECN), and
+    /// its random numbers.
     Discipline(Box<dyn FnOnce(bool, Generator) -> Box<dyn Discipline>>),
 }
 
 impl Built {
-    /// The queue itself: with the `limit` it was built for, marking instead of dropping where `ecn` and the packet allow
-    /// it, with these random numbers.
+    /// The queue itself: with the `limit` it was built for, these random numbers, and `ecn`: whether it marks instead
+    /// of dropping where the packet allows it.
     pub fn queue(self, limit: Limit, ecn: bool, random: Generator) -> Box<dyn Discipline> {
         match self {
             Built::Policy(policy) => Box::new(Fifo::new(Gate::new(policy, limit, ecn, random))),

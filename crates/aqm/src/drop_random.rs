@@ -9,13 +9,13 @@
 //! INFOCOM 1996, known from the literature). ns-2.35 has the rule as `drop_rand_` of its RED.
 //!
 //! ## Differences
-//! 1. Who can be drawn: by the words of RFC 2309 a packet "from the queue". ns-2 appends the arrival first, so it can
+//! 1. By the words of RFC 2309 a packet "from the queue" is drawn. ns-2 appends the arrival first, so the arrival can
 //!    be drawn too: `candidates = "with_arrival"`. With B packets waiting, one draw in B + 1 hits it.
 //! 2. A limit of N holds N packets, N - 1 in ns-2's DropTail (`capacity_rule = "n_minus_1"`), as in `droptail`.
 //! 3. A limit in bytes: as many packets are dropped as the arrival needs; an arrival too large for the empty queue is
 //!    itself dropped, and no other packet is. (reconstruction)
-//! 4. Draws: none while the buffer has space; then one random number per packet dropped, and another per hit on the
-//!    hole of a removed packet.
+//! 4. Draws: none while the buffer has space; then one random number per packet dropped, and another for each draw that
+//!    hits the hole of a removed packet.
 //!
 //! ## Example
 //! ```
@@ -122,7 +122,7 @@ mod tests {
         Fifo::new(Gate::new(Box::new(DropRandom::new(&values, limit)), limit, false, random))
     }
 
-    /// How often the packet that arrived as the i-th of five dies when the fifth finds four waiting.
+    /// How often the i-th of five packets is dropped when the fifth finds four waiting.
     fn hits(candidates: &'static str) -> [f64; 5] {
         let mut hits = [0.0; 5];
         for seed in 0..20_000 {
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn each_candidate_dies_equally_often() {
-        // Chi-square with three and four degrees of freedom; above 24 and 26 a false alarm has 2.5e-5 and 3.2e-5.
+        // Chi-square with three and four degrees of freedom; false-alarm rates 2.5e-5 above 24, 3.2e-5 above 26.
         let found = hits("queue");
         let square: f64 = found[..4].iter().map(|n| (n - 5000.0_f64).powi(2) / 5000.0).sum();
         assert!(square < 24.0 && found[4] == 0.0, "{found:?}");

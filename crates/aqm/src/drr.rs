@@ -3,7 +3,7 @@
 //! ## What it does
 //! Deficit round robin. Flows are hashed into `buckets` FIFOs that take turns. A bucket's turn adds `quantum` bytes to
 //! its deficit; it sends while the deficit covers the packet at its head, pays the packet's size, and keeps the rest
-//! for its next turn. An empty bucket loses its deficit. A bucket that becomes active comes last. When more waits than
+//! for its next turn. An empty bucket loses its deficit. A bucket that becomes active goes last. When more waits than
 //! the limit allows, packets are dropped from the bucket with the most bytes.
 //!
 //! ## Source
@@ -20,8 +20,8 @@
 //!    and the bucket with the most bytes still loses.
 //! 4. In ns-2, and here, a bucket that a drop empties in its own turn keeps the flag that this turn's quantum was paid.
 //!    If it becomes active again, its first turn earns nothing.
-//! 5. Rounds in which no deficit suffices are added up at once: the order is the same, and a small quantum costs no
-//!    time. The paper wants a quantum of at least the largest packet; ns-2's 250 B is less.
+//! 5. Rounds in which no deficit suffices are added up in one step: the order of packets stays, and a small quantum
+//!    costs no time. The paper wants a quantum of at least the largest packet; ns-2's 250 B is less.
 //!
 //! ## Example
 //! ```
@@ -64,9 +64,9 @@ words! {
 words! {
     /// Which packet of the bucket with the most bytes is dropped when there is no space.
     enum Dropped {
-        /// The oldest.
+        /// The oldest packet.
         LongestHead = "longest_head",
-        /// The newest.
+        /// The newest packet.
         LongestTail = "longest_tail",
     }
 }
@@ -112,11 +112,11 @@ fn drr(values: &Values, limit: Limit) -> Drr {
     Rounds::new(round, Buckets { buckets, classify: values.choice(&PARAMS, "classify") })
 }
 
-/// How a flow finds its bucket.
+/// The hashed buckets, and how a flow finds its own.
 struct Buckets {
     /// How many buckets there are.
     buckets: usize,
-    /// By hash or modulo.
+    /// Whether by hash or modulo.
     classify: Classify,
 }
 
@@ -152,7 +152,7 @@ mod tests {
         std::iter::from_fn(|| drr.take(Time::ZERO, &mut |_| {})).map(|p| char::from(b'A' + p.flow as u8)).collect()
     }
 
-    /// Worked by hand from ns-2's rules: A 3 packets of 500 B, B 5 of 200 B, C 1 of 1000 B, all there at once.
+    /// Worked by hand from ns-2's rules: flow A has 3 packets of 500 B, B 5 of 200 B, C 1 of 1000 B, all there at once.
     #[test]
     fn order_of_service_is_that_of_ns2() {
         let packets = [(0, 500, 3), (1, 200, 5), (2, 1000, 1)];
@@ -211,7 +211,7 @@ mod tests {
             let flow = u64::from(i % 20 == 0);
             queue.arrive(Packet::new(flow, 1000), Time::ZERO, &mut |victim| lost[victim.flow as usize] += 1);
         }
-        // Ten of flow 1 are less than half of the 25 that fit.
+        // Ten packets of flow 1 are less than half of the 25 that fit.
         assert_eq!(lost, [175, 0]);
         assert_eq!((queue.packets(), queue.bytes()), (25, 25_000));
     }

@@ -19,7 +19,7 @@
 //! the curve is known from two student ports, to ns-2 and ns-3, which agree]. The average is RED's.
 //!
 //! ## Differences
-//! 1. Whether the paper spreads drops by a count since the last one is not known [paper?]. Here each packet is drawn
+//! 1. Whether the paper spreads drops by a count since the last drop is not known [paper?]. Here each packet is drawn
 //!    independently with p_b; `count_spacing` turns RED's spacing on, by the dialect's rule.
 //! 2. The thresholds of the paper's runs are not known: 24 and 72 are our choice, those of the study `tred`.
 //! 3. The dialects (idle decay, the rule for short queues, byte mode) are RED's, not the paper's. Without spacing linux
@@ -150,11 +150,11 @@ mod tests {
             assert!(((p(18.0) - p(12.0)) / 6.0 - a).abs() < 1e-12);
             assert!(((p(28.0) - p(22.0)) / 6.0 - b).abs() < 1e-12);
         }
-        // At gamma 1/2 both are one line.
+        // At gamma 1/2 both slopes are equal.
         assert!((curve(0.5)(13.0) - 0.15).abs() < 1e-12 && (curve(0.5)(27.0) - 0.85).abs() < 1e-12);
     }
 
-    /// Drops in `arrivals` arrivals at an average of so many packets.
+    /// Drops in `arrivals` arrivals at an average of `packets` packets.
     fn drops(values: &mut Values, packets: u64, arrivals: u32) -> Vec<u32> {
         values.set("w_q", Value::Real(1.0));
         let Ok(Built::Policy(policy)) = (SPEC.build)(values, &LINK, Limit::Packets(100)) else { unreachable!() };
@@ -166,10 +166,10 @@ mod tests {
     }
 
     /// 200,000 draws with p = 0.04 at K_m: the number of drops is binomial, and so is that of drops right after a drop.
-    /// Both bands are 4.5 standard deviations wide: a false alarm in 1e5 seeds; the seed is fixed.
+    /// The test allows 4.5 standard deviations for each: about one false alarm in 1e5 seeds; the seed is fixed.
     #[test]
     fn each_packet_is_drawn_on_its_own() {
-        // Spaced, the gaps are uniform on 1..24 (paper), 25..49 (ns-2 and ns-3, which wait), 1..25 (linux).
+        // With spacing the gaps are uniform on 1..24 (paper), 25..49 (ns-2 and ns-3, which wait), 1..25 (linux).
         for (dialect, longest) in [("paper", 24), ("ns2", 49), ("ns3", 49), ("linux", 25)] {
             let mut values = Values::of(&[("dialect", Value::Choice(dialect)), ("mean_packet", Value::Real(500.0))]);
             let at = drops(&mut values, 48, 200_000);

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! C packets are dropped (ECT(0): marked) with `p_C = p'^2`, L packets marked with `p_CL = k p'`: a classic flow's rate
-//! falls with the root of its losses, a scalable flow's with its marks, so both get equal shares. L has a shallow
-//! threshold of its own beside that. Past saturation (`k p'` reaches 1) L packets are dropped with `p_C` too, and ECT
+//! falls with the root of its losses, a scalable flow's with its marks, so both get equal shares. L also has
+//! a shallow threshold of its own. Past saturation (`k p'` reaches 1) L packets are dropped with `p_C` too, and ECT
 //! does not save C packets. A scheduler that prefers L chooses the queue.
 //!
 //! ## Source
@@ -25,25 +25,25 @@
 //! | `tupdate` | 16 ms | min(`target`, `rtt_max`/3) = 15 ms | `tupdate` |
 //! | alpha | 41/256 in integers: 0.160071 Hz | 0.1 `tupdate`/`rtt_max`^2 = 0.15 Hz | `alpha` |
 //! | beta | 819/256 in integers: 3.197783 Hz | 0.3/`rtt_max` = 3 Hz | `beta` |
-//! | L's own AQM | step: sojourn > 1 ms | ramp: 0 at 0.8 ms to 1 at 1.2 ms | `l_aqm` |
-//! | with `p_CL` | a decision of its own, after the coupled one | one decision with the larger | `l_combine` |
+//! | L's own AQM | step: sojourn > 1 ms | ramp: probability 0 at 0.8 ms, 1 at 1.2 ms | `l_aqm` |
+//! | L's own AQM and `p_CL` | two decisions, the coupled one first | one decision with the larger probability | `l_combine` |
 //! | chance | random | recur(): a counter for each queue | `derandomise` |
 //! | weight of C | 10 % | 1/16 (suggested) | `classic_protection` |
-//! | no PI action | below 2 MTU of backlog | - | `min_backlog` |
+//! | no coupled drop or mark | below 2 MTU of backlog | - | `min_backlog` |
 //! | overload | `k p' > 1` | C: `p_C >= min(1/k^2, 1)`, L: `p_CL >= 1` | - |
-//! | limit in bytes | packets fit | backlog and one MTU fit | - |
+//! | limit in bytes: admitted | if the packet fits | if one more MTU fits | - |
 //!
 //! 1. recur() adds the probability to a counter and hits when the counter exceeds 1, which is then subtracted. So the
 //!    first packet of a saturated ramp is not hit, and binary rounding decides where a sum is exactly 1 (0.4: packets
 //!    3, 5, 8 where exact arithmetic gives 3, 6, 8).
-//! 2. Random: p_C is two draws against `p'`, the second only if the first hits, as in Linux. p_CL and p_L (L's own)
-//!    take one draw each. Linux draws integers and tests `<=`, so that it hits once in 2^32 at probability 0; here 0
-//!    never hits.
+//! 2. Random: for p_C two numbers are drawn against `p'`, the second only if the first hits, as in Linux; for p_CL and
+//!    p_L (L's own) one number each. Linux draws integers and tests `<=`, so that it hits once in 2^32 at probability
+//!    0; here 0 never hits.
 //! 3. The ramp sees the sojourn time of the packet taken. The RFC asks for L's time after that packet has left, to the
-//!    letter the next packet's. Whether L holds more than `th_len` packets is tested after it has left, as in the RFC.
+//!    letter the next packet's. `th_len` is compared with what L holds after the packet has left, as in the RFC.
 //! 4. Overload in L: what is not dropped is marked for certain, with recur() too. `p_CL` is cut off at 1.
-//! 5. Where a mark is due and the packet cannot be marked, it is dropped, as Linux does with Not-ECT in L. In L that
-//!    happens only with `ecn = false`: packets that are not ECN-capable are in C.
+//! 5. Where a mark is due and the packet cannot be marked, it is dropped, as Linux does with Not-ECT in L. In L a
+//!    packet cannot be marked only with `ecn = false`: packets that are not ECN-capable are in C.
 //! 6. The RFC leaves the scheduler open. `wrr` is Linux', for both dialects; the RFC recommends weighted round robin
 //!    with about 1/16 for C and mentions `tsfifo`. The credit counts bytes times per cent, so that whole weights are
 //!    exact.
@@ -53,7 +53,7 @@
 //! 9. A limit in packets holds in both dialects; the RFC wants 250 ms at the link's highest rate. Linux' memory limit,
 //!    its classes by filter, and GSO splitting are left out.
 //! 10. A packet that both decisions mark counts once.
-//! 11. `tupdate` is at least 0.1 ms, also where rfc makes it from a small `target`. Ours.
+//! 11. `tupdate` is at least 0.1 ms, even if rfc derives less from a small `target`. (ours)
 //!
 //! ## Example
 //! ```
@@ -67,7 +67,7 @@
 //!     let ecn = if i % 2 == 0 { Ecn::Ect1 } else { Ecn::NotEct };
 //!     queue.enqueue(Packet { ecn, ..Packet::new(1, 1500) }, Time::ZERO, &mut |_, _| {});
 //! }
-//! // 2 ms later: L first, and marked, since it has waited for more than 1 ms.
+//! // After 2 ms L goes first, and its packet is marked, since it has waited for more than 1 ms.
 //! let first = queue.dequeue(Time::from_seconds(0.002), &mut |_, _| {}).unwrap();
 //! assert_eq!(first.ecn, Ecn::Ce);
 //! let rest: Vec<_> = (0..10).filter_map(|_| queue.dequeue(Time::from_seconds(0.002), &mut |_, _| {})).collect();
@@ -102,7 +102,7 @@ pub const SPEC: AqmSpec = AqmSpec {
             Dialect::Rfc => default_limit::bytes((0.25 * link.rate_bps / 8.0).max(3000.0)),
         },
     },
-    // No rule that can be broken depends on the limit.
+    // No check of the values depends on the limit.
     check: &|values, _| Settings::read(values, Limit::Packets(1)).map(|_| ()),
     build: &|values, _, limit| {
         let set = Settings::read(values, limit)?;
@@ -120,12 +120,12 @@ enum Queue {
     C,
 }
 
-/// What is remembered of a packet in L.
+/// What is remembered of a packet in L until it leaves.
 #[derive(Clone, Copy, Debug)]
 struct Note {
-    /// The step applies to it.
+    /// The step applies to the packet.
     step: bool,
-    /// Marked here already.
+    /// The packet has been marked here.
     marked: bool,
 }
 
@@ -137,7 +137,7 @@ pub struct DualPi2 {
     l: Ring,
     /// The packets of C.
     c: Ring,
-    /// What is remembered of each packet of L, oldest first.
+    /// The note of each packet of L, oldest first.
     notes: VecDeque<Note>,
     /// p', the controller's probability.
     p: f64,
@@ -163,7 +163,7 @@ pub struct DualPi2 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Pass,
-    /// It is marked if it can be, else dropped.
+    /// The packet is marked if it can be, else dropped.
     Mark(Reason),
     Drop(Reason),
 }
@@ -210,12 +210,12 @@ impl DualPi2 {
             }
     }
 
-    /// Whether enough waits for the coupled decision (Linux: two MTU).
+    /// Whether enough waits for the coupled decision (Linux: two MTUs).
     fn acts(&self) -> bool {
         self.bytes() as f64 >= self.set.min_backlog
     }
 
-    /// A hit with `probability`; derandomised by recur() of RFC 9332, appendix A.
+    /// Whether an event of this `probability` happens; derandomised by recur() of RFC 9332, appendix A.
     fn hit(&mut self, queue: Queue, probability: f64) -> bool {
         if self.set.derandomise {
             let count = if queue == Queue::L { &mut self.l_count } else { &mut self.c_count };
@@ -230,7 +230,7 @@ impl DualPi2 {
         probability > 0.0 && uniform <= probability
     }
 
-    /// A hit with p_C: in Linux two draws against p'.
+    /// Whether an event of probability p_C happens: in Linux two draws against p'.
     fn hit_squared(&mut self, queue: Queue) -> bool {
         if self.set.derandomise {
             self.hit(queue, self.p_c())
@@ -239,7 +239,7 @@ impl DualPi2 {
         }
     }
 
-    /// The coupled decision over a packet of `queue`, and in L the ramp's or step's if they are combined.
+    /// The coupled decision over a packet of `queue`; in L it takes in `native`, L's own, if the two are combined.
     fn coupled(&mut self, queue: Queue, native: f64) -> Fate {
         let overloaded = self.overloaded(queue);
         if queue == Queue::C {
@@ -289,7 +289,7 @@ impl DualPi2 {
         }
     }
 
-    /// Carries `fate` out on `packet`: the reason if it is dropped.
+    /// Carries `fate` out on `packet`; the reason if `packet` is dropped.
     fn carry_out(&mut self, fate: Fate, packet: &mut Packet, marked: &mut bool) -> Option<Reason> {
         match fate {
             Fate::Pass => None,
@@ -302,7 +302,7 @@ impl DualPi2 {
         }
     }
 
-    /// Whose turn it is, and what the credit changes by if the packet is sent.
+    /// The queue that sends next, and what the credit changes by if it does.
     fn schedule(&self, now: Time) -> Option<(Queue, f64)> {
         let (l, c) = match (head(&self.l), head(&self.c)) {
             (None, None) => return None,
@@ -321,7 +321,7 @@ impl DualPi2 {
         })
     }
 
-    /// The credit of empty queues (Linux: `dualpi2_reset_c_protection`).
+    /// Sets the credit to that of empty queues (Linux: `dualpi2_reset_c_protection`).
     fn reset_credit(&mut self) {
         self.credit = f64::from(self.set.mtu) * (self.set.w_c - (100.0 - self.set.w_c));
     }
@@ -331,7 +331,7 @@ impl DualPi2 {
         let (packets, bytes) = (self.packets(), self.bytes());
         match self.set.limit {
             Limit::Packets(n) => packets < n,
-            // A packet that is larger than the MTU must fit all the same.
+            // A packet larger than the MTU must fit itself.
             Limit::Bytes(n) if self.set.dialect == Dialect::Rfc => {
                 bytes + u64::from(self.set.mtu.max(packet.size)) <= n
             }
@@ -340,7 +340,7 @@ impl DualPi2 {
     }
 }
 
-/// A certain drop is forced, any other early.
+/// A certain drop is forced, any other is early.
 fn reason(probability: f64) -> Reason {
     if probability < 1.0 {
         Reason::Early
@@ -443,7 +443,7 @@ impl Discipline for DualPi2 {
         self.next_update = self.next_update + self.set.tupdate;
     }
 
-    /// p' as `p`, p_C, p_CL, the packets in each queue, and the credit (bytes times per cent).
+    /// `p` (p'), p_C, p_CL, the packets in each queue, and the credit (bytes times per cent).
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("p", self.p);
         out("p_c", self.p_c());

@@ -14,7 +14,7 @@
 //!
 //! The instantaneous rule, set for the largest round-trip time, lets bursts pass and keeps the link busy. The
 //! persistent rule, CoDel's with marks for drops, is set for usual round-trip times, and takes away the queue that
-//! flows with shorter ones leave standing below `instant_threshold`. Nothing is dropped before the buffer is full, so
+//! flows with shorter times leave standing below `instant_threshold`. Nothing is dropped before the buffer is full, so
 //! ECN# needs `ecn`.
 //!
 //! ## Source
@@ -26,9 +26,9 @@
 //! ## Differences
 //! 1. The model marks ECT(1) only, which its DCTCP sets. Here all ECN-capable packets can be marked.
 //! 2. The model takes the time 0 for "not above the target yet". Here that is a state.
-//! 3. A packet that is marked on both grounds counts once. One that cannot be marked passes, and counts for the state.
+//! 3. A packet that is marked on both grounds counts once. A packet that cannot be marked passes, but moves the state.
 //! 4. The defaults are the model's, for a data centre: 10 to 100 us. At 10 Mbit/s a packet of 1500 B takes 1.2 ms: all
-//!    three should be longer than a few packets there.
+//!    three should be longer there than a few packets' times.
 //!
 //! ## Example
 //! ```
@@ -96,16 +96,16 @@ pub const SPEC: AqmSpec = AqmSpec {
     ..AqmSpec::named("ecn_sharp", "ECN-Sharp", "sojourn time", 2019)
 };
 
-/// What is known of the queue.
+/// What the persistent rule remembers.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     /// first_above_time: when packets will have been above the target for an interval.
     first_above: Option<Time>,
-    /// Whether the queue is held to be persistent.
+    /// Whether the queue is held to be persistent, so that packets are marked by the law.
     marking: bool,
-    /// When the next packet is marked meanwhile.
+    /// When the next packet is marked in a persistent queue.
     mark_next: Time,
-    /// Packets marked meanwhile.
+    /// Packets marked since the queue became persistent.
     count: u32,
 }
 
@@ -113,11 +113,10 @@ struct State {
 pub struct EcnSharp {
     /// Sojourn time above which every packet is marked, s.
     instant_threshold: f64,
-    /// Sojourn time that all must have for a persistent queue, s.
+    /// persistent_target: sojourn time that all packets must have in a persistent queue, s.
     target: f64,
-    /// For how long, s.
+    /// persistent_interval: how long they must have had it, s.
     interval: f64,
-    /// What is known of the queue.
     state: State,
 }
 
@@ -132,7 +131,7 @@ impl EcnSharp {
         }
     }
 
-    /// OkToMark: whether all packets of the last interval have waited for the target.
+    /// OkToMark: whether all packets of the last interval have waited for the target or longer.
     fn is_persistent(&mut self, sojourn: f64, now: Time) -> bool {
         if sojourn < self.target {
             self.state.first_above = None;
@@ -147,7 +146,7 @@ impl EcnSharp {
         }
     }
 
-    /// Whether the law of the persistent queue marks a packet that leaves now.
+    /// Whether the persistent rule marks a packet that leaves now after `sojourn`.
     fn by_law(&mut self, sojourn: f64, now: Time) -> bool {
         let persistent = self.is_persistent(sojourn, now);
         let state = &mut self.state;
@@ -180,7 +179,7 @@ impl Policy for EcnSharp {
     fn on_dequeue(&mut self, packet: Option<&Packet>, _queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
         let Some(packet) = packet else { return Verdict::Pass };
         let sojourn = cx.now - packet.enqueued;
-        // The law moves on, whether the packet is marked anyway or not.
+        // The state moves on even if the packet is marked anyway.
         let by_law = self.by_law(sojourn, cx.now);
         if by_law || sojourn > self.instant_threshold {
             Verdict::Mark
@@ -207,7 +206,7 @@ mod tests {
     use super::*;
     use crate::prelude::*;
 
-    /// Powers of two, so that sums are exact: 16 ms above, 4 ms persistent, 64 ms interval, all times 1.024.
+    /// 1/1024 s. Thresholds are 16 (instantaneous) and 4 ticks (persistent), the interval 64: all sums are exact.
     const TICK: f64 = 1.0 / 1024.0;
 
     fn bench() -> EcnSharp {
@@ -219,7 +218,7 @@ mod tests {
         EcnSharp::new(&values)
     }
 
-    /// Whether a packet is marked that leaves at this tick and has waited for so many.
+    /// Whether a packet is marked that leaves at tick `at` after `waited` ticks.
     fn leave(policy: &mut EcnSharp, at: f64, waited: f64) -> bool {
         let now = Time::from_seconds(1.0 + at * TICK);
         let enqueued = Time::from_seconds(1.0 + (at - waited) * TICK);
@@ -243,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_persistent_queue_is_marked_ever_more_often() {
-        // Above since 0: after more than 64, then after 64, 64/sqrt(2) = 45.3, 64/sqrt(3) = 37.0, 32.
+        // Above the target from tick 0 on. Gaps: more than 64, then 64, 64/sqrt(2) = 45.3, 64/sqrt(3) = 37.0, 32.
         assert_eq!(marks(&mut bench(), 0..320, 5.0), [65, 129, 175, 212, 244, 273, 300]);
     }
 

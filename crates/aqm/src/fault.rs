@@ -1,12 +1,12 @@
-//! What a policy does that cannot go on.
+//! How a policy ends a run that cannot go on.
 
 use std::fmt;
 
-/// A policy written by a user is broken: its code raised an error, or gave an answer that means nothing. The run that it
-/// is part of has no result.
+/// A policy written by a user is broken: its code raised an error, or gave an answer that means nothing. Its run has no
+/// result.
 ///
-/// A verdict cannot say so, and the policies of the catalogue never need to. So it unwinds, without a message of its
-/// own, to whoever started the run, who makes an error of it (`std::panic::catch_unwind`).
+/// A verdict cannot say so, and the catalogue's policies never need to. So the fault unwinds, without a message, to
+/// whoever started the run, who makes an error of it (`std::panic::catch_unwind`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault(pub String);
 
@@ -16,7 +16,7 @@ impl Fault {
         std::panic::resume_unwind(Box::new(Fault(message.into())))
     }
 
-    /// The fault that `payload` of a caught panic is, if it is one.
+    /// The fault in `payload`, that of a caught panic, if it is one.
     pub fn of(payload: &(dyn std::any::Any + Send)) -> Option<&Fault> {
         payload.downcast_ref()
     }

@@ -2,8 +2,8 @@
 //!
 //! ## What it does
 //! RED whose `max_p` is divided by `alpha` when the average falls below `min_th` and multiplied by `beta` when it rises
-//! above `max_th`. It moves once for each excursion: it moves the same way again only after the average has been
-//! between the thresholds or on the other side.
+//! above `max_th`: once per excursion, so again the same way only after the average has been between the thresholds or
+//! on the other side.
 //!
 //! | average | status | max_p |
 //! |---|---|---|
@@ -19,7 +19,7 @@
 //!
 //! ## Differences
 //! 1. In ns-2 and ns-3 the status starts as above, because above is the zero of the enumeration: the first arrival, at
-//!    an average of 0, divides max_p by alpha. The same here; if it matters, set max_p to 3 times the value wanted.
+//!    an average of 0, divides max_p by alpha. Here too; if it matters, set max_p to 3 times the value wanted.
 //! 2. Neither bounds max_p. Here it stays within `bottom` and `top`, 1e-6 and 1 (reconstruction).
 //! 3. ns-2's defaults `alpha_` 0.01 and `beta_` 0.9 belong to ARED; with `feng_adaptive_` they make max_p explode and
 //!    have to be set to 3 and 2 by hand. Factors below 1 are refused here.
@@ -111,7 +111,7 @@ fn read(values: &Values, link: &Link) -> Result<FengRed, ParamError> {
     Ok(FengRed { core, status: Status::Above, min_th, max_th, alpha, beta, bottom, top })
 }
 
-/// Where the average last was.
+/// Where the average last was: below, between or above the thresholds.
 #[derive(Clone, Copy, PartialEq)]
 enum Status {
     Below,
@@ -123,7 +123,6 @@ enum Status {
 pub struct FengRed {
     /// RED: average, spacing and drop curve.
     core: EarlyDetection<Linear>,
-    /// Where the average last stood.
     status: Status,
     /// Lower threshold, in the unit of the average.
     min_th: f64,
@@ -181,7 +180,7 @@ mod tests {
     use super::*;
     use crate::prelude::*;
 
-    /// max_p after each arrival, the average being the queue found; thresholds 5 and 15.
+    /// max_p after each arrival; the average is the queue found, the thresholds are 5 and 15.
     fn max_ps(pairs: &[(&'static str, Value)], found: &[u64]) -> Vec<f64> {
         let link = Link { rate_bps: 10e6, delay_s: 0.02 };
         let mut values = Values::of(&[("w_q", Value::Real(1.0)), ("max_p", Value::Real(0.3))]);
@@ -220,17 +219,17 @@ mod tests {
     fn moves_once_for_each_excursion() {
         for dialect in ["paper", "ns2", "ns3"] {
             let dialect = ("dialect", Value::Choice(dialect));
-            // Below from the start, twice; between; below again; straight to above; stays; between; above again.
+            // Below from the start, twice; between; below; above at once; still above; between; above.
             near(
                 &max_ps(&[dialect], &[0, 4, 10, 4, 16, 40, 6, 16]),
                 &[0.1, 0.1, 0.1, 0.1 / 3.0, 0.2 / 3.0, 0.2 / 3.0, 0.2 / 3.0, 0.4 / 3.0],
             );
-            // It begins as if it had been above: there nothing happens.
+            // The status starts as above, so a first average above max_th changes nothing.
             near(&max_ps(&[dialect], &[16, 3]), &[0.3, 0.1]);
         }
     }
 
-    /// At a threshold exactly nothing happens: neither a move nor a change of status.
+    /// An average equal to a threshold changes neither max_p nor the status.
     #[test]
     fn thresholds_themselves_are_nowhere() {
         near(&max_ps(&[], &[5, 15, 4, 5, 4, 15, 4]), &[0.3, 0.3, 0.1, 0.1, 0.1, 0.1, 0.1]);

@@ -10,7 +10,7 @@
 //! | `"match"` | FAutoREDwithRED | CHOKe's test before RED's |
 //! | `"load"` (default) | FLoadAutoRED | the load of the link raises or lowers `p_a` |
 //!
-//! A parameter of a stage that is left out has no effect.
+//! Parameters of stages after the last in use have no effect.
 //!
 //! **Weight.** With the queue Q_t and `p_t = Q_t/B`, its part of the buffer, `avg := (1 - w_t) avg + w_t Q_t`.
 //!
@@ -74,8 +74,8 @@
 //!    intended reading z is at least 0.05.
 //! 6. The intended reading has variants: by `load`, z is that of the link itself, or YELLOW's with its queue control
 //!    function; with `accumulate`, as in YELLOW, the load moves the last probability instead of p_a.
-//! 7. After a silence of more than 4096 slots (41 s by default) the later slots are skipped; nothing moves any more by
-//!    then, unless the weights are very small.
+//! 7. After a silence of more than 4096 slots (41 s by default) the later slots are skipped; by then nothing changes
+//!    any more, unless the weights are very small.
 //! 8. `p_t` is read as the part of the buffer in use: with the chapter's B = 300, 0.55 and 0.88 are 165 and 264
 //!    packets, on both sides of its max_th = 200. A drop probability with max_p = 0.02 would never reach 0.55.
 //! 9. `p_t (1 - p_t)` stands for congestion, the change of the queue for traffic, 1/2 for normalisation. The other
@@ -113,7 +113,7 @@
 //!     let catalogue::Built::Policy(policy) = (spec.build)(&values, &link, limit).unwrap() else { unreachable!() };
 //!     Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "queue")))
 //! };
-//! // z after ten seconds of 900 packets/s on a link of 1000.
+//! // z after ten seconds of 900 packets/s on a link of 1000 packets/s.
 //! let z = |reading| {
 //!     let mean_packet = ("mean_packet", Value::Real(1000.0));
 //!     let estimator = ("estimator", Value::Choice("exponential"));
@@ -130,7 +130,7 @@
 //! assert!((z("intended") - 0.9).abs() < 1e-6);
 //! assert!((z("literal") + 45.0).abs() < 1e-3);
 //!
-//! // AutoRED's average after a burst of 100 packets, by its weight.
+//! // AutoRED's average after a burst of 100 packets, with two weights.
 //! let average = |weight| {
 //!     let mut queue = queue(&[("stage", Value::Choice("auto")), ("weight", Value::Choice(weight))]);
 //!     for _ in 0..100 {
@@ -182,9 +182,9 @@ words! {
     enum Stage {
         /// The moving weight, the moving threshold, CHOKe's test and the load.
         Load = "load",
-        /// Without the load: FAutoREDwithRED.
+        /// All but the load: FAutoREDwithRED.
         Match = "match",
-        /// Without CHOKe's test: AutoREDwithRED.
+        /// The moving weight and the moving threshold: AutoREDwithRED.
         TwoLevels = "two_levels",
         /// The moving weight alone: AutoRED.
         Auto = "auto",
@@ -202,11 +202,11 @@ words! {
 }
 
 words! {
-    /// What lambda is divided by, as intended.
+    /// What lambda is divided by in the intended reading.
     enum LoadOver {
         /// AVQ's virtual capacity.
         Avq = "avq",
-        /// C.
+        /// C, the link's capacity.
         Capacity = "capacity",
         /// C times YELLOW's function of the queue.
         Yellow = "yellow",
@@ -216,7 +216,7 @@ words! {
 words! {
     /// How lambda is measured.
     enum Estimator {
-        /// Counted in slots, each averaged in.
+        /// Counted in slots; the counts are averaged.
         Slots = "slots",
         /// Averaged exponentially at each packet.
         Exponential = "exponential",
@@ -228,9 +228,9 @@ words! {
     enum Measured {
         /// `Offered`, and `Accepted` with `accumulate`.
         Auto = "auto",
-        /// All that arrive.
+        /// All packets that arrive.
         Offered = "offered",
-        /// Those admitted.
+        /// The packets that are admitted.
         Accepted = "accepted",
     }
 }
@@ -313,13 +313,13 @@ pub const SPEC: AqmSpec = AqmSpec {
 pub struct FLoadAutoRed {
     /// AutoRED with the load on its curve.
     red: AutoRed<Loaded>,
-    /// Arrivals that met a packet of their own flow, with the stage that compares them.
+    /// Arrivals that met a packet of their own flow; `None` without that stage.
     matched: Option<u64>,
-    /// The load of the link, with its stage.
+    /// The load of the link; `None` without that stage.
     load: Option<Load>,
-    /// What the load did to p_a of the last arrival.
+    /// What the load did to p_a at the last arrival.
     change: Change,
-    /// lambda counts admitted packets only.
+    /// Whether lambda counts admitted packets only.
     accepted_only: bool,
     /// Time of the last arrival, s.
     now: f64,
@@ -409,13 +409,13 @@ impl Policy for FLoadAutoRed {
         }
     }
 
-    /// With the weight alone.
+    /// Only a discipline with no stage but the first can take over a state.
     fn resume(&mut self, before: &dyn Any) -> bool {
         before.downcast_ref::<Self>().is_some_and(|before| self.red.resume(&before.red))
     }
 }
 
-/// RED's line, with what the load does to p_a.
+/// RED's line, and what the load does to p_a.
 struct Loaded {
     /// RED's line.
     line: Linear,
@@ -472,11 +472,11 @@ enum Divisor {
     VirtualCapacity,
     /// C.
     Capacity,
-    /// C times a function of the queue; the queue length at which it is 1.
+    /// C times YELLOW's function of the queue; the queue length at which that function is 1.
     Yellow(f64),
 }
 
-/// The second stage.
+/// The load stage.
 struct Load {
     /// lambda, packets/s.
     rate: ArrivalRate,
@@ -500,7 +500,7 @@ struct Load {
     slot: f64,
     /// Slots that have ended.
     slots: u64,
-    /// The probability that the load moves at the end of each slot, with `accumulate`.
+    /// With `accumulate`, the probability that the load moves at the end of each slot.
     accumulated: Option<f64>,
     /// z, the load factor at the last arrival.
     z: f64,
@@ -508,13 +508,13 @@ struct Load {
 
 /// Packets/s for which Delta = 11.25 is a step of 0.003: 15 Mbit/s of 500 B, the link of control-theoretic papers.
 const REFERENCE_RATE: f64 = 3750.0;
-/// YELLOW divides by z, which is 0 while nothing arrives.
+/// Least z, as YELLOW divides by z, which is 0 while nothing arrives.
 const LEAST_Z: f64 = 0.05;
-/// Stands for the infinite z at lambda = C.
+/// Stands for z = infinity at lambda = C.
 const LARGEST_Z: f64 = 1e9;
-/// Below this rate, packets/s, nothing arrives.
+/// Rates below this, packets/s, count as no arrivals.
 const NOTHING: f64 = 1e-9;
-/// Slots that are gone through after a silence.
+/// Most slots that are gone through after a silence.
 const MOST_SLOTS: u64 = 4096;
 
 impl Load {
@@ -550,7 +550,7 @@ impl Load {
         }
     }
 
-    /// Goes through the slots that have ended before `now` or at it, for a queue of `length`.
+    /// Goes through the slots that have ended by `now`, for a queue of `length`.
     #[inline]
     fn end_slots(&mut self, now: f64, length: f64) {
         let ended = (now / self.slot) as u64;
@@ -594,7 +594,7 @@ impl Load {
         (rate / divisor).clamp(LEAST_Z, LARGEST_Z)
     }
 
-    /// The second stage of section 6.3.
+    /// What the load adds to p_a (section 6.3).
     #[inline]
     fn shift(&self, z: f64, rate: f64) -> f64 {
         if z >= 1.0 + self.stable {
@@ -607,8 +607,8 @@ impl Load {
     }
 }
 
-/// YELLOW's queue control function (Long, Zhao, Guan, Yang 2005): 1.05 at an empty queue, 1 at `reference`, down to
-/// 0.5. Its constants are our choice.
+/// YELLOW's queue control function (Long, Zhao, Guan, Yang 2005): it falls from 1.05 at an empty queue over 1 at
+/// `reference` to 0.5. Its constants are our choice.
 fn queue_control(length: f64, reference: f64) -> f64 {
     const ALPHA: f64 = 1.05;
     const BETA: f64 = 1.5;

@@ -1,9 +1,9 @@
-//! Schemes of the literature that are a setting of a discipline. People look for them by a name of their own.
+//! Schemes of the literature that are a setting of another discipline. People look for them by their own names.
 
 use crate::catalogue::alike;
 use crate::params::Value;
 
-/// A scheme, and the discipline whose setting it is.
+/// A scheme, and the discipline of which it is a setting.
 pub struct Folded {
     /// Its own name (`autored`).
     pub name: &'static str,
@@ -11,15 +11,15 @@ pub struct Folded {
     pub title: &'static str,
     /// Year of publication.
     pub year: u16,
-    /// One line.
+    /// What the scheme does, in one line.
     pub summary: &'static str,
-    /// Name of the discipline.
+    /// Name of the discipline that it is a setting of.
     pub of: &'static str,
-    /// The parameters that make it this scheme.
+    /// The parameters that make the discipline this scheme.
     pub values: &'static [(&'static str, Value)],
 }
 
-/// Every one.
+/// All schemes.
 pub const ALL: &[Folded] = &[
     Folded {
         name: "autored",
@@ -57,7 +57,7 @@ pub const ALL: &[Folded] = &[
 ];
 
 impl Folded {
-    /// What a scenario's queue says to have it: `aqm = "floadautored", stage = "auto"`.
+    /// The setting as a scenario's queue writes it: `aqm = "floadautored", stage = "auto"`.
     pub fn setting(&self) -> String {
         let values = self.values.iter().map(|(name, value)| match value {
             Value::Choice(word) => format!("{name} = \"{word}\""),

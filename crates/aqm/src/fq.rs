@@ -1,8 +1,8 @@
 //! # FQ
 //!
 //! ## What it does
-//! Fair queueing: every flow has a FIFO, and packets leave in the order in which a fluid would finish them: a link that
-//! serves all flows at once, bit by bit. A packet of L bytes that arrives at time a gets the tags
+//! Fair queueing: every flow has a FIFO, and packets leave in the order in which a fluid, a link that serves all flows
+//! at once bit by bit, would finish them. A packet of L bytes that arrives at time a gets the tags
 //!
 //! ```text
 //! S = max(F of the flow's packet before, V(a))        F = S + L/w
@@ -10,7 +10,7 @@
 //!
 //! and the packet with the smallest F is sent first. V is the number of the round: it rises at the link's rate divided
 //! by the sum of the weights w of the flows whose last F is still above V. The weight of a flow is that of its class, 1
-//! by default. Without room, the newest packet of the flow with the most bytes is dropped.
+//! by default. When the buffer is full, the newest packet of the flow with the most bytes is dropped.
 //!
 //! ## Source
 //! A. Demers, S. Keshav, S. Shenker, "Analysis and simulation of a fair queueing algorithm", ACM SIGCOMM 1989. Weights:
@@ -20,12 +20,12 @@
 //! quotes them.
 //!
 //! ## Differences
-//! 1. V needs the link's rate. `virtual_time = "self_clocked"` takes the F of the packet sent last instead, which costs
-//!    less and needs no rate; a flow can then lag the fluid by a packet of every other flow.
+//! 1. V needs the link's rate. `virtual_time = "self_clocked"` takes the F of the packet sent last as V, which costs
+//!    less and needs no rate; a flow can then lag behind the fluid by a packet of every other flow.
 //! 2. Demers et al. let a flow that was idle for long bid a little earlier than V (their delta). Here delta is 0, as in
 //!    most later work.
-//! 3. Equal F: the first arrival leaves first. Equally long flows: the one backlogged for longest loses. Ours.
-//! 4. From its drop on a packet is out of the fluid too: its flow's last F is taken back. Ours.
+//! 3. Equal F: the first arrival leaves first. Equally long flows: the longest backlogged loses a packet. (ours)
+//! 4. A dropped packet leaves the fluid too: its flow's last F is taken back. (ours)
 //! 5. The packet in transmission is not interrupted, so a packet ends at most one largest packet's time later than in
 //!    the fluid (Parekh & Gallager, theorem 1).
 //! 6. A flow keeps the weight of the class that its first packet had, until it is neither in the queue nor in the
@@ -103,13 +103,13 @@ struct Tag {
 /// A flow that has packets, in the queue or in the fluid.
 #[derive(Debug, Default)]
 struct Flow {
-    /// Tags of its packets, oldest first.
+    /// Tags of the flow's packets, oldest first.
     tags: VecDeque<Tag>,
-    /// Finish tag of its last packet, virtual time.
+    /// Finish tag of the flow's last packet, virtual time.
     last_finish: f64,
     /// Its weight.
     weight: f64,
-    /// Number of the arrival since which it has had packets.
+    /// Number of the arrival since which the flow has had packets.
     backlogged_since: u64,
 }
 
@@ -119,19 +119,19 @@ pub struct Fq {
     known: FlowIndex,
     /// The flows by slot.
     flows: Vec<Flow>,
-    /// Their packets, by slot.
+    /// The packets of the flows, by slot.
     fifos: ClassFifos,
-    /// Flows with packets, by the finish tag of the oldest. Times are not negative, so their bits are in their order.
+    /// Flows with packets, by the finish tag of the oldest; tags are not negative, so their bits sort as they do.
     heads: SlotHeap<(u64, u64)>,
     /// Flows with packets, the longest first.
     longest: SlotHeap<(Reverse<u64>, u64)>,
-    /// Flows that the fluid still serves, by their last finish tag, and the sum of their weights.
+    /// Flows that the fluid still serves, by their last finish tag.
     fluid: SlotHeap<(u64, usize)>,
     /// Sum of the weights of the flows that the fluid serves.
     fluid_weight: f64,
     /// V, bytes per unit of weight.
     virtual_time: f64,
-    /// Until when the fluid has flowed.
+    /// Until when virtual time has been worked out.
     advanced_to: Time,
     /// The link's rate, bytes/s; `None` if virtual time is self-clocked.
     bytes_per_second: Option<f64>,
@@ -165,7 +165,7 @@ impl Fq {
         }
     }
 
-    /// Lets the fluid flow until `now`.
+    /// Advances virtual time to `now`.
     fn advance(&mut self, now: Time) {
         let Some(rate) = self.bytes_per_second else { return };
         let mut seconds = now - self.advanced_to;
@@ -188,14 +188,14 @@ impl Fq {
         self.forget_if_done(slot);
     }
 
-    /// A flow that is neither in the queue nor in the fluid has no past: its next packet starts at V.
+    /// Forgets a flow that is neither in the queue nor in the fluid: its next packet starts at V.
     fn forget_if_done(&mut self, slot: usize) {
         if self.flows[slot].tags.is_empty() && !self.fluid.contains(slot) {
             self.known.forget(slot);
         }
     }
 
-    /// Drops the newest packet of the longest flow: the flow's slot.
+    /// Drops the newest packet of the longest flow; the slot of the flow.
     fn drop_one(&mut self, dropped: &mut dyn FnMut(&Packet)) -> Option<usize> {
         let (_, slot) = self.longest.first()?;
         let victim = self.fifos.take(slot, End::Tail)?;
@@ -217,7 +217,7 @@ impl Fq {
         Some(slot)
     }
 
-    /// Keeps both orders of the waiting flows after a change in `slot`.
+    /// Keeps both heaps of waiting flows in order after a change in `slot`.
     fn sort_in(&mut self, slot: usize) {
         let flow = &self.flows[slot];
         if let Some(head) = flow.tags.front() {
@@ -359,12 +359,12 @@ mod tests {
         for _ in 0..3 {
             arrive(&mut queue, 2, 1000, 5.0);
         }
-        // V is 5000 at the fifth second, flow 1's sixth packet ends at 6000 like flow 2's first, and came earlier.
+        // At 5 s V is 5000; flow 1's sixth packet ends at 6000, as flow 2's first, and came earlier.
         let order: Vec<u64> = (5..11).map(|second| take(&mut queue, f64::from(second)).unwrap()).collect();
         assert_eq!(order, [1, 2, 1, 2, 1, 2]);
     }
 
-    /// The longest flow loses its newest packet, and of equally long ones the one that has waited for longest.
+    /// The longest flow loses its newest packet; of equally long flows the longest backlogged does.
     #[test]
     fn drops_from_the_longest_flow() {
         let mut queue = fq(&[], 1e6, Limit::Bytes(3000));
@@ -407,8 +407,8 @@ mod tests {
         }
     }
 
-    /// The fluid by its definition: between events every flow with backlog gets its weight's share of the rate. When
-    /// each packet of each flow ends in it.
+    /// When each packet of each flow ends in the fluid, by its definition: between events every flow with a backlog
+    /// gets its weight's share of the rate.
     fn fluid_ends(arrivals: &[(f64, usize, f64)], weights: &[f64], rate: f64) -> Vec<f64> {
         let mut ends = vec![f64::NAN; arrivals.len()];
         let mut waiting: Vec<Vec<(usize, f64)>> = vec![Vec::new(); weights.len()];
@@ -457,7 +457,7 @@ mod tests {
             let mut now = 0.0;
             let mut arrivals = Vec::new();
             for _ in 0..300 {
-                // Load near 1, in bursts.
+                // A load near 1, in bursts.
                 now += if random.uniform() < 0.3 { 0.0 } else { random.uniform() * 0.0155 };
                 let flow = (random.uniform() * 5.0) as usize;
                 arrivals.push((now, flow, (40.0 + random.uniform() * 1460.0).floor()));

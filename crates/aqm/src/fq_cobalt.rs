@@ -5,7 +5,7 @@
 //! COBALT): CoDel whose count decays automatically, and BLUE for a flow that does not respond. A flow that sends less
 //! than its share keeps a short queue, and so is neither marked nor dropped whatever the others do.
 //!
-//! `cake` has such queues in each tin, with Linux's COBALT, a shaper, and fairness between hosts.
+//! `cake` has such queues in each tin, and also Linux's COBALT, a shaper, and fairness between hosts.
 //!
 //! ## Source
 //! ns-3 `fq-cobalt-queue-disc.cc` (B. Kataria, T. Henderson, M. P. Tahiliani, 2020); there is no paper of its own. The
@@ -17,7 +17,7 @@
 //! 2. Classification, salt and numbering of the queues are as in FQ-CoDel. With `perfect`, a new flow does not inherit
 //!    the state of the flow whose queue it gets.
 //! 3. ns-3 marks unless told otherwise. Here as everywhere the port decides.
-//! 4. All that `cobalt` lists for its dialect ns3: the clocks, `ns3_clock`, and 1/sqrt(count) in 32 bits.
+//! 4. The differences that `cobalt` lists for its dialect ns3: the clocks, `ns3_clock`, and 1/sqrt(count) in 32 bits.
 //!
 //! ## Example
 //! ```
@@ -73,7 +73,7 @@ fn read(values: &Values, link: &Link) -> Result<(CobaltInEach, fair::Settings), 
     Ok((CobaltInEach(cobalt), fair::Settings::read(values, fair::Rules::NS3)?))
 }
 
-/// COBALT in every queue, as it is at the start.
+/// COBALT for every queue; the value is its state at the start.
 struct CobaltInEach(Cobalt);
 
 impl FlowAqm for CobaltInEach {

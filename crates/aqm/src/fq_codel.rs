@@ -2,14 +2,14 @@
 //!
 //! ## What it does
 //! Spreads the flows over 1024 queues by a hash, serves the queues in turn, and runs CoDel in each. A flow that just
-//! begins, or sends less than its share, finds its queue empty and is served before those that have a backlog:
+//! begins, or sends less than its share, finds its queue empty and is served before queues with a backlog:
 //!
 //! | | |
 //! |---|---|
 //! | arrival at an idle queue | the queue goes to the end of the new ones and may send `quantum` bytes |
 //! | whose turn | the first of the new queues, else the first of the old |
-//! | quantum used up | the queue gets another and goes to the end of the old ones |
-//! | empty | a new one goes to the end of the old ones, an old one becomes idle |
+//! | quantum used up | the queue gets another quantum and goes to the end of the old ones |
+//! | queue empty | a new queue goes to the end of the old ones, an old one becomes idle |
 //! | departure | the queue's head, unless CoDel drops it |
 //! | more than the limit waits | the queue with the most bytes loses half of itself from its head, 64 packets at most |
 //!
@@ -26,9 +26,9 @@
 //!    |---|---|---|---|
 //!    | `quantum`, auto | 1514 B | 1514 B | 1500 B |
 //!    | half of the fattest queue | its packets | its bytes | its bytes |
-//!    | after that, `count` | stays | grows by the packets dropped | stays |
-//!    | CoDel's small backlog | the queue's | that of all queues | the queue's |
-//!    | empty new queue | to the old ones | to the old ones if there are any, else idle | to the old ones |
+//!    | `count` after that | stays | grows by the packets dropped | stays |
+//!    | small backlog, at which CoDel does not act | of the queue | of all queues | of the queue |
+//!    | an empty new queue joins | the old ones | the old ones if there are any, else becomes idle | the old ones |
 //!    | one queue holds the whole limit | as any overflow | as any overflow | the arrival is dropped |
 //!    | `memory_limit`, auto | none | 32 MiB | none |
 //!
@@ -120,9 +120,8 @@ fn read(values: &Values) -> Result<(CoDelInEach, fair::Settings), ParamError> {
 
 /// CoDel in every queue.
 struct CoDelInEach {
-    /// Its parameters.
     codel: codel::Settings,
-    /// Which packets its ce_threshold marks.
+    /// Which packets ce_threshold marks.
     selector: Selector,
     /// memory_limit, bytes of all queues.
     memory: u64,
@@ -161,13 +160,13 @@ impl FlowAqm for CoDelInEach {
     ) -> Option<(Packet, Option<Reason>)> {
         let selected = self.selector.selects_all() || queues.fair.note(queue);
         let packet = queues.fair.pop(queue);
-        // Linux: `sch->qstats.backlog`, the bytes of all queues.
+        // Linux's backlog is that of all queues (`sch->qstats.backlog`).
         let linux = self.codel.dialect() == Dialect::Linux;
         let backlog = if linux { queues.fair.bytes() } else { queues.fair.bytes_in(queue) };
         let can_mark = queues.ecn && packet.is_some_and(|packet| packet.ecn.is_capable());
         let verdict = state.step(&self.codel, packet.as_ref(), backlog, now, can_mark);
         let mut packet = packet?;
-        // Only ce_threshold says `Mark`: CoDel's own verdict is a signal.
+        // Only ce_threshold gives the verdict `Mark`: CoDel's own is `Signal`.
         let passes = verdict == Verdict::Pass || (verdict == Verdict::Mark && !selected);
         let dropped = match verdict {
             _ if passes || queues.counters.mark(&mut packet, queues.ecn) => None,
@@ -257,7 +256,7 @@ mod tests {
         assert_eq!(fill(&mut *queue, 2, 1), [0], "the memory limit counts too");
     }
 
-    /// Flow 1 sends so much that it is always late, flow 2 one packet in between.
+    /// Flow 1 sends so much that its packets are always late; flow 2 sends one packet in between.
     fn late(word: &'static str) -> (u64, u64) {
         let mut queue = build(&[dialect(word), ("invsqrt", Value::Choice("exact"))], Limit::Packets(10_000), false);
         fill(&mut *queue, 1, 1000);
@@ -274,7 +273,7 @@ mod tests {
 
     #[test]
     fn codel_drops_from_the_flow_that_queues_only() {
-        // Two turns of flow 1 pass between a packet of flow 2 and its leaving: 2 ms at most.
+        // A packet of flow 2 waits for two turns of flow 1: 2 ms at most.
         for word in ["rfc", "linux", "ns3"] {
             let (one, two) = late(word);
             assert!((7..=9).contains(&one) && two == 0, "{word}: {one} and {two}");
@@ -283,7 +282,7 @@ mod tests {
 
     #[test]
     fn in_linux_the_small_backlog_is_that_of_all_queues() {
-        // Flow 1 has one or two packets at a time, late; flow 2 a large backlog.
+        // Flow 1 has one or two packets at a time, which are late; flow 2 has a large backlog.
         let drops = |word| {
             let mut queue = build(&[dialect(word)], Limit::Packets(10_000), false);
             fill(&mut *queue, 2, 1000);
@@ -303,7 +302,7 @@ mod tests {
         assert!(drops("linux") > 0);
     }
 
-    /// A flow whose packets are alone in its queue, and late behind those of others, is left alone (`codel_dequeue`).
+    /// A flow with one packet at a time, late because of other flows, loses none (`codel_dequeue`).
     #[test]
     fn a_sparse_flow_loses_nothing_behind_a_large_backlog() {
         for word in ["rfc", "linux", "ns3"] {
@@ -321,7 +320,7 @@ mod tests {
         }
     }
 
-    /// ECN fields of packets that leave after 3 ms in their queues, by DSCP and ECN field on arrival.
+    /// ECN fields of packets that leave after 3 ms, for each DSCP and ECN field on arrival.
     fn after_3_ms(given: &[(&'static str, Value)]) -> Vec<Ecn> {
         let threshold = ("ce_threshold", Value::Real(0.001));
         let mut queue = build(&[&[threshold], given].concat(), Limit::Packets(100), true);

@@ -2,43 +2,43 @@
 //!
 //! ## What it does
 //! Linux's `fq`: a FIFO for each flow, served by deficit round robin with new flows before old ones, in three bands
-//! that share the link by weights. With `maxrate` no flow sends faster: after a burst of its credit, the next packet
-//! waits until the rate allows it, and while all flows wait, the link is idle. Without `maxrate` packets wait for the
-//! link only. A full band or a flow with `flow_plimit` packets drops its arrival.
+//! that share the link by weights. With `maxrate` no flow sends faster: after a burst of its credit its next packet
+//! waits until the rate allows it; while all flows wait, the link is idle. Without `maxrate` packets wait for the link
+//! only. A full band or a flow with `flow_plimit` packets drops its arrival.
 //!
-//! The discipline `fq` is not this, but that of Demers, Keshav and Shenker.
+//! The discipline `fq` is that of Demers, Keshav and Shenker.
 //!
 //! | event | rule (`net/sched/sch_fq.c`) |
 //! |---|---|
 //! | arrival | dropped if its band holds `limit` packets, or its flow `flow_plimit` (`fq_enqueue`) |
 //! | arrival when no packet waits in a flow that may send | the fast path: a FIFO of up to 8 packets, served first and counted by no limit; not with `maxrate` (`fq_fastpath_check`) |
 //! | arrival of a flow that is not in line | last of the new flows; if it left longer than `refill_delay` ago, with a quantum at least (`fq_enqueue`) |
-//! | departure | the band served last while it has credit and flows in line, else the next, whose credit grows by its weight, not above it (`fq_dequeue`) |
+//! | departure | the band served last while it has credit and flows in line, else the next; a band's credit grows by its weight, not above it (`fq_dequeue`) |
 //! | a flow has no credit at its turn | it earns a quantum and goes last among the old (`fq_dequeue`) |
 //! | a flow has no packet at its turn | a new one goes last among the old, an old one leaves the line (`fq_dequeue`) |
 //! | a flow's packet is before its time | the flow leaves the line until then, and returns last among the old (`fq_flow_set_throttled`, `fq_check_throttled`) |
-//! | a packet leaves, `maxrate` above `low_rate_threshold` | if credit is left, nothing; else the next packet's time is later by the larger of packet and quantum at `maxrate` (`fq_dequeue`) |
-//! | the same, `maxrate` up to the threshold | later by the packet at `maxrate`; credit is gone (`fq_dequeue`) |
-//! | how much later | 1 s at most; less by what the flow's last packet was late, at most half (`fq_dequeue`) |
+//! | a packet leaves, `maxrate` above `low_rate_threshold` | if credit is left, nothing; else the next packet's time is later by the time of the larger of packet and quantum at `maxrate` (`fq_dequeue`) |
+//! | a packet leaves, `maxrate` up to `low_rate_threshold` | the next packet's time is later by the packet's time at `maxrate`; credit is gone (`fq_dequeue`) |
+//! | how much later | 1 s at most; less by what the flow's last packet was late, at most by half (`fq_dequeue`) |
 //! | a packet leaves more than `ce_threshold` after its time | CE (`fq_dequeue`) |
 //!
 //! ## Source
 //! Linux 6.18, `net/sched/sch_fq.c` (E. Dumazet, 2013; the bands and the fast path 2023).
 //!
 //! ## Differences
-//! 1. A forwarded packet has neither a socket nor a departure time, and simulated senders pace themselves. So left out
-//!    are pacing at a socket's rate, `horizon` and `horizon_drop`, and packets out of order. `nopacing` is a queue
+//! 1. A forwarded packet has neither a socket nor a departure time, and simulated senders pace themselves. So pacing at
+//!    a socket's rate, `horizon` and `horizon_drop`, and packets out of order are left out. `nopacing` is a queue
 //!    without `maxrate`.
 //! 2. `skb->priority` is the packet's class. Linux takes it from the lower bits of the DSCP when it forwards a packet.
 //! 3. A packet's flow is its hash under `orphan_mask`, as for forwarded packets. No flow is forgotten. Linux forgets a
-//!    flow that left the line 3 s ago if it meets it in its tree while looking for another; the flow then starts with
+//!    flow that left the line 3 s ago if a search for another flow meets it in the tree; the flow then starts with
 //!    `initial_quantum` again.
 //! 4. Linux counts `refill_delay` in jiffies, and its timers may be 10 us late (`timer_slack`); here both are exact.
 //!    Times of packets are whole nanoseconds, as in Linux.
 //! 5. `offload_horizon` is not here: it needs a network card that paces.
 //! 6. A limit in bytes bounds the bytes of each band.
-//! 7. A flow joins the line of its last packet's band. A new flow joins that of band 0, whatever its packet's band, as
-//!    in Linux, which sets the band after that; from its second turn on it is in its own.
+//! 7. A flow joins the line of its last packet's band. A new flow joins the line of band 0, whatever its packet's band,
+//!    as in Linux, which sets the band later; from its second turn on it is in its own band's.
 //!
 //! ## Example
 //! ```
@@ -53,7 +53,7 @@
 //!     queue.enqueue(Packet::new(1, 1500), Time::ZERO, &mut |_, _| {});
 //! }
 //! assert!(queue.dequeue(Time::ZERO, &mut |_, _| {}).is_some());
-//! // The credit is used up: the next one waits for a quantum of 3028 B at 8 Mbit/s.
+//! // The credit is used up: the next packet waits for a quantum of 3028 B at 8 Mbit/s.
 //! assert!(queue.dequeue(Time::ZERO, &mut |_, _| {}).is_none());
 //! assert_eq!(queue.held_until().unwrap().seconds(), 3028e-6);
 //! ```
@@ -85,7 +85,7 @@ const fn weight(name: &'static str, default: i64, doc: &'static str) -> Param {
     Param::whole(name, Unit::Bytes, (16_384, 1 << 30), default).says("Linux fq_init", doc)
 }
 
-/// The most that 32 bits hold in bytes a second.
+/// The largest rate that fits in 32 bits as bytes a second, bit/s.
 const FASTEST: f64 = 8.0 * 4_294_967_294.0;
 
 const PARAMS: [Param; 19] = [
@@ -147,29 +147,28 @@ pub const SPEC: AqmSpec = AqmSpec {
 };
 
 const BANDS: usize = 3;
-/// A machine has been up for long when its queue is set up: the clock starts at one hour, ns.
+/// Where the clock starts, ns: a machine has been up for an hour when its queue is set up.
 const START: u64 = 3_600_000_000_000;
 const SECOND: u64 = 1_000_000_000;
-/// Packets of the fast path while flows are throttled.
+/// Packets that the fast path holds while flows are throttled.
 const FAST_PACKETS: usize = 8;
 
-/// Nanoseconds of Linux's clock, rounded to the nearest.
+/// `now` in Linux's whole nanoseconds, rounded to the nearest.
 fn clock(now: Time) -> u64 {
     START + (now.seconds() * 1e9 + 0.5) as u64
 }
 
-/// The parameters.
 #[derive(Clone)]
 struct Settings {
     quantum: i32,
     initial_quantum: i32,
     flow_plimit: usize,
-    /// B/s, if there is one.
+    /// maxrate, B/s, if there is one.
     max_rate: Option<u64>,
-    /// B/s.
+    /// low_rate_threshold, B/s.
     low_rate: u64,
     refill_delay: f64,
-    /// ns.
+    /// Threshold of marks, ns.
     ce_threshold: u64,
     mask: u64,
     weights: [i64; BANDS],
@@ -198,7 +197,7 @@ impl Settings {
     }
 }
 
-/// Where a flow waits for its turn.
+/// Where a flow waits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     /// It has left the line, at this time.
@@ -213,11 +212,11 @@ enum Place {
 #[derive(Clone)]
 struct Flow {
     waiting: VecDeque<Packet>,
-    /// Bytes that it may send before its next round.
+    /// Bytes that the flow may send before its next round.
     credit: i32,
     /// Band of its last packet.
     band: usize,
-    /// time_next_packet, ns.
+    /// time_next_packet: when the flow's next packet may leave, ns.
     next: u64,
     place: Place,
 }
@@ -225,7 +224,7 @@ struct Flow {
 /// A band: the lines of its flows, what it may send, and what waits.
 #[derive(Default)]
 struct Band {
-    /// New and old flows.
+    /// Lines of new and of old flows.
     lines: [VecDeque<u32>; 2],
     credit: i64,
     packets: u64,
@@ -246,11 +245,11 @@ struct FqPacing {
     fast: VecDeque<Packet>,
     /// Throttled flows by time, ns, and order.
     throttled: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    /// How many have been throttled.
+    /// How many times flows have been throttled.
     throttles: u64,
     /// Flows with packets, throttled ones among them.
     active: usize,
-    /// When the first throttled flow may send, if the link found none that may.
+    /// When the first throttled flow may send, if the link found no flow that may.
     held: Option<Time>,
     packets: u64,
     bytes: u64,
@@ -262,7 +261,7 @@ struct FqPacing {
 impl FqPacing {
     fn new(set: Settings, ecn: bool, mut random: Generator) -> Self {
         let credit = set.initial_quantum;
-        // A new flow counts as one that has just left: it has its initial quantum.
+        // A new flow must not get another quantum: it counts as one that has just left, with its initial quantum.
         let place = Place::Away(Time::from_seconds(f64::INFINITY));
         let flow = Flow { waiting: VecDeque::new(), credit, band: 0, next: 0, place };
         FqPacing {
@@ -288,14 +287,14 @@ impl FqPacing {
         self.throttled.peek().map_or(u64::MAX, |Reverse((due, ..))| *due)
     }
 
-    /// fq_fastpath_check.
+    /// fq_fastpath_check: whether a packet may take the fast path.
     fn may_pass(&self, now: u64) -> bool {
         let none_ready =
             self.active == self.throttled.len() && self.fast.len() < FAST_PACKETS && self.first_due() > now;
         (self.packets == 0 || none_ready) && self.set.max_rate.is_none()
     }
 
-    /// fq_enqueue behind the tests of band and fast path; whether the packet joins its flow.
+    /// fq_enqueue after the tests of band and fast path; true if the packet joins its flow.
     fn join(&mut self, packet: Packet, band: usize, now: Time) -> bool {
         let place = (hash::mix(packet.flow, self.salt) >> 32) & self.set.mask;
         let flow = &mut self.flows[place as usize];
@@ -317,7 +316,7 @@ impl FqPacing {
         true
     }
 
-    /// fq_check_throttled.
+    /// fq_check_throttled: returns flows whose time has come to their lines.
     fn release(&mut self, now: u64) {
         while self.first_due() <= now {
             let Some(Reverse((.., at))) = self.throttled.pop() else { return };
@@ -327,7 +326,7 @@ impl FqPacing {
         }
     }
 
-    /// The line whose first flow has its turn, in the band that is served from now on.
+    /// The line whose first flow has its turn, in the band that is served next.
     fn turn(&mut self) -> Option<usize> {
         let mut tried = 0;
         loop {
@@ -351,7 +350,7 @@ impl FqPacing {
         }
     }
 
-    /// fq_dequeue behind the fast path.
+    /// fq_dequeue after the fast path.
     fn serve(&mut self, now: Time) -> Option<Packet> {
         let ns = clock(now);
         self.release(ns);
@@ -384,7 +383,7 @@ impl FqPacing {
         None
     }
 
-    /// The first packet of a flow leaves, which could have left at `due`.
+    /// Sends the first packet of a flow, which could have left at `due`.
     fn send(&mut self, at: u32, due: u64, now: u64) -> Option<Packet> {
         let flow = &mut self.flows[at as usize];
         let mut packet = flow.waiting.pop_front()?;
@@ -431,7 +430,7 @@ impl Discipline for FqPacing {
         }
         self.packets += 1;
         self.bytes += u64::from(packet.size);
-        // It may leave before those that are held.
+        // The arrival may leave before the packets that are held.
         self.held = None;
         Some(Admitted(false))
     }
@@ -471,7 +470,7 @@ impl Discipline for FqPacing {
         self.counters = Counters::default();
     }
 
-    /// An empty queue does nothing when the link asks.
+    /// When the link finds an empty queue, nothing changes.
     fn watches_departures(&self) -> bool {
         false
     }
@@ -503,7 +502,7 @@ mod tests {
         Time::from_seconds(ms / 1e3)
     }
 
-    /// Packets of a flow and class arrive; how many are dropped.
+    /// How many of these packets of a flow and class are dropped on arrival.
     fn arrive(queue: &mut FqPacing, flow: u64, class: u8, packets: u32, now: Time) -> u32 {
         let mut dropped = 0;
         for _ in 0..packets {
@@ -518,7 +517,7 @@ mod tests {
         std::iter::from_fn(|| queue.dequeue(now, &mut |_, _| {})).map(|packet| packet.flow).collect()
     }
 
-    /// Nothing takes the fast path.
+    /// A rate, with which no packet takes the fast path.
     const RATE: (&str, Value) = ("maxrate", Value::Real(8e6));
 
     #[test]
@@ -526,7 +525,7 @@ mod tests {
         let mut queue = build(&[("flow_plimit", Value::Whole(2))], Limit::Packets(5));
         assert_eq!(arrive(&mut queue, 1, 0, 11, Time::ZERO), 1, "8 fast, 2 of the flow");
         assert_eq!((queue.fast.len(), queue.packets(), queue.active), (8, 10, 1));
-        // Behind the flow that may send there is no fast path.
+        // Even when it is empty, a flow that may send keeps packets off the fast path.
         queue.fast.clear();
         assert!(!queue.may_pass(clock(Time::ZERO)));
         assert!(!build(&[RATE], Limit::Packets(5)).may_pass(START));
@@ -570,7 +569,7 @@ mod tests {
         assert_eq!(order(&mut queue, at(1.999)).len(), 0);
         assert_eq!(order(&mut queue, at(2.0)).len(), 2);
         assert_eq!(queue.held_until(), Some(at(4.0)));
-        // Late by 0.6 ms: the next comes so much earlier. Late by more: half of it.
+        // Sent 0.6 ms late, a packet shortens the next wait of 2 ms by 0.6 ms; sent 3 ms late, by half of it.
         assert_eq!(order(&mut queue, at(4.6)).len(), 2);
         assert_eq!(queue.held_until(), Some(at(6.0)));
         assert_eq!(order(&mut queue, at(9.0)).len(), 1);
@@ -609,7 +608,7 @@ mod tests {
         for (away, credit) in [(40.0, 500), (40.001, 3028)] {
             let mut queue = build(&[RATE, ("initial_quantum", Value::Whole(1500))], Limit::Packets(100));
             arrive(&mut queue, 1, 0, 1, Time::ZERO);
-            // Another flow's packet, 2 ms later, lets the link find the first one empty twice.
+            // A packet of another flow, 2 ms later, makes the link find flow 1 empty twice.
             arrive(&mut queue, 2, 0, 2, Time::ZERO);
             assert_eq!(order(&mut queue, Time::ZERO), [1, 2, 2]);
             arrive(&mut queue, 2, 0, 1, Time::ZERO);

@@ -15,7 +15,7 @@
 //!    | | linux | ns3 |
 //!    |---|---|---|
 //!    | at the limit | the arrival is dropped, and its queue's `accu` is 0 | the fattest queue loses half its bytes from the head |
-//!    | a queue that holds the whole limit | the same | the arrival is dropped |
+//!    | a queue that holds the whole limit | as at the limit | the arrival is dropped |
 //!    | `quantum`, auto | 1514 B | 1500 B |
 //!    | a queue becomes active | when a packet is admitted | when a packet arrives, even if PIE drops it |
 //!    | an empty new queue | to the old ones if there are any, else idle | to the old ones |
@@ -23,9 +23,9 @@
 //!
 //! 2. In ns-3 each queue's timer starts when the queue is first used, in Linux one timer serves all, at most 2048
 //!    queues at a time. Here one timer moves all queues at once in both.
-//! 3. A queue that is empty and whose probability, delay and allowance have come to rest is left out of the timer's
-//!    round; the update would change nothing. Linux updates all its queues. A round's cost grows with the remaining
-//!    queues, not with the packet rate: `docs/performance.md` has the figures.
+//! 3. A queue that is empty and whose probability, delay and burst allowance an update would not change is left out of
+//!    the timer's round. Linux updates all its queues. A round's cost grows with the remaining queues, not with the
+//!    packet rate: `docs/performance.md` has the figures.
 //! 4. Linux marks by its `ecn_prob` of 10 %; here that is PIE's `mark_ecnth`. The port decides whether packets are
 //!    marked at all.
 //! 5. Linux counts memory against 32 MB, but admits the packet in any case; here it is not counted.
@@ -112,9 +112,8 @@ fn read(values: &Values, limit: Limit) -> Result<(PieInEach, fair::Settings), Pa
 
 /// PIE in every queue.
 struct PieInEach {
-    /// Its parameters.
     pie: pie::Settings,
-    /// The queues whose state the timer may change.
+    /// The queues whose state an update may change.
     awake: Vec<u32>,
     /// Whether a queue is in `awake`.
     is_awake: Vec<bool>,
@@ -262,7 +261,7 @@ mod tests {
     fn each_queue_has_a_probability_of_its_own() {
         let mut queue =
             build(&[("max_burst", Value::Real(0.0)), ("fast_growth", Value::Flag(false))], Limit::Packets(1000), false);
-        // Flow 0's packet waited 30 ms, with more behind it; flow 1's left at once.
+        // A packet of flow 0 waited 30 ms, with more behind it; one of flow 1 left at once.
         fill(&mut queue, 0, 5, 1000);
         queue.dequeue(at(0.03), &mut |_, _| {});
         let want =

@@ -18,8 +18,8 @@
 //! port of the authors' ns-2 code to ns-3; the text itself was not at hand.
 //!
 //! ## Differences
-//! 1. The average moves at admitted arrivals, which it counts, and at departures, with what remains: about twice as
-//!    often as RED's. It decays from the moment the link goes idle, as everywhere in this catalogue.
+//! 1. The average moves at admitted arrivals (the queue with the arrival) and at departures (what remains): about twice
+//!    as often as RED's. It decays from the moment the link goes idle, as everywhere in this catalogue.
 //! 2. The ns-3 port's last branch follows the wrong test, "avg < min_th", and so drops every packet of robust flows
 //!    between the thresholds. Here the last branch starts at max_th.
 //! 3. `min_th = "auto"` is min(B/4, rtt C), and at most half of `max_th` if given; the paper's rtt is lost, 0.1 s is
@@ -36,7 +36,7 @@
 //! let catalogue::Built::Policy(fred) = (catalogue::find("fred").unwrap().build)(&Values::new(), &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(fred, limit, false, Generator::stream(1, "queue")));
-//! // A burst of 30 packets of one flow: a quarter of the buffer is what it may have.
+//! // A burst of 30 packets of one flow: it may have a quarter of the buffer, 10 packets.
 //! for _ in 0..30 {
 //!     queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
 //! }
@@ -96,7 +96,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     summary: "Flow RED: drops by the number of packets that a flow has in the buffer",
     source: "Lin, Morris: Dynamics of random early detection, SIGCOMM 1997",
     params: &[&OWN],
-    // A limit that leaves min_th = "auto" to the link.
+    // With an unlimited buffer, min_th = "auto" depends on the link only.
     check: &|values, link| Rules::read(values, link, Limit::Packets(u64::MAX)).map(|_| ()),
     build: &|values, link, limit| Ok(Built::Policy(Box::new(Fred::new(Rules::read(values, link, limit)?)))),
     curve: Some(&|values, link, average| {
@@ -109,9 +109,9 @@ pub const SPEC: AqmSpec = AqmSpec {
 /// A flow that has packets in the buffer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Buffered {
-    /// qlen_i: its packets in the buffer.
+    /// qlen_i: the flow's packets in the buffer.
     packets: u32,
-    /// strike_i: how often it had more than it may have.
+    /// strike_i: how often the flow had more than it may have.
     strikes: u32,
 }
 
@@ -137,13 +137,13 @@ struct Rules {
     curve: Linear,
     /// min_q.
     min_q: f64,
-    /// The paper's extension for many flows.
+    /// Whether the paper's extension for many flows is on.
     many_flows: bool,
-    /// Whether robust flows that RED hits are marked.
+    /// Whether RED's hits on robust flows are marks.
     mark: bool,
     /// Weight of a new sample in the average.
     w_q: f64,
-    /// What the link can send while it is idle, packets/s.
+    /// What the link can send, packets/s: the average's decay while idle.
     packets_per_second: f64,
 }
 
@@ -160,7 +160,7 @@ impl Rules {
             Limit::Packets(n) => n as f64,
             Limit::Bytes(n) => n as f64 / real("mean_packet"),
         };
-        // A minimum with NaN is the other number.
+        // `min` with NaN gives the other number.
         let auto = (buffer / 4.0).min(real("rtt") * packets_per_second).min(max_th / 2.0);
         let min_th = if min_th.is_nan() { auto } else { min_th };
         let max_th = if max_th.is_nan() { 2.0 * min_th } else { max_th };
@@ -184,7 +184,7 @@ impl Fred {
         Fred { rules, average, flows: FlowTable::new(), count: -1, p_b: 0.0, per_flow: 1.0 }
     }
 
-    /// A new sample of the average, and avgcq with it. With `idle`, the time since the link went idle instead.
+    /// Takes a new sample into the average, or with `idle` (when the link went idle) decays it; then avgcq.
     #[inline]
     fn observe(&mut self, packets: u64, idle: Option<Time>, now: Time) {
         let average = self.average.observe(packets as f64, idle, now);
@@ -205,7 +205,7 @@ impl Fred {
         }
         if above {
             self.count = 0;
-            // Only a flow with fewer than two packets gets here with the extension.
+            // With the extension only a flow with fewer than two packets gets here.
             return if self.rules.many_flows { Verdict::Pass } else { Verdict::Drop(Reason::Forced) };
         }
         if average < self.rules.curve.start() {
@@ -297,7 +297,7 @@ mod tests {
         Fred::new(Rules::read(&values, &LINK, limit).unwrap())
     }
 
-    /// Flow 0 has `own` packets and `strikes`; with it `active` flows have packets, and the average is `average`.
+    /// Flow 0 has `own` packets and `strikes`; `active` flows, it included, have packets; the average is `average`.
     fn standing(average: f64, active: u64, own: u32, strikes: u32, many_flows: bool) -> Fred {
         let mut fred = fred(
             &[
@@ -328,12 +328,12 @@ mod tests {
 
     const STRUCK: Verdict = Verdict::Drop(Reason::Forced);
 
-    /// min_th 10, max_th 20, min_q 2: what befalls a packet by (avg, N_active, qlen, strikes).
+    /// min_th 10, max_th 20, min_q 2: what becomes of an arrival by (avg, N_active, qlen, strikes).
     #[test]
     fn table_of_cases() {
         use Verdict::{Pass, Signal};
         let random = Signal(Reason::Early);
-        // (avg, active, own, strikes), extension, verdict with a draw that hits wherever it can, strikes afterwards.
+        // (avg, active, own, strikes), extension, verdict if every draw hits that can, strikes afterwards.
         let table = [
             ((15.0, 5, 2, 0), false, Pass, 0),
             ((15.0, 5, 3, 0), false, random, 0),
@@ -393,7 +393,7 @@ mod tests {
         found
     }
 
-    /// w_q = 1/2: each step of the average and of avgcq by hand.
+    /// w_q = 1/2: every value of the average and of avgcq worked by hand.
     #[test]
     fn average_moves_at_arrivals_with_the_packet_and_at_departures_without() {
         let fred = fred(&[("w_q", Value::Real(0.5)), ("mean_packet", Value::Real(1000.0))], Limit::Packets(400));
@@ -413,7 +413,7 @@ mod tests {
             assert_eq!((gauge(&queue, "avg"), gauge(&queue, "active_flows")), (average, active));
             assert!((gauge(&queue, "avgcq") - per_flow).abs() < 1e-12, "with the flow that has just left");
         }
-        // Idle for 8 ms: ten packets of 1000 B at 10 Mbit/s. Then the arrival itself.
+        // Idle for 8 ms, the time of ten packets of 1000 B at 10 Mbit/s; then the arrival's own sample.
         assert!(queue.dequeue(at(0.2), &mut |_, _| {}).is_none());
         queue.enqueue(Packet::new(1, 1000), at(0.2081), &mut |_, _| {});
         let want = 0.5 * (0.87890625 / 1024.0) + 0.5;
@@ -434,7 +434,7 @@ mod tests {
         assert_eq!((admitted(&mut queue), admitted(&mut queue)), (true, true), "a new flow");
     }
 
-    /// What does not get in leaves no trace: neither a dropped packet nor one that found no room.
+    /// A packet that is dropped, or finds no room, leaves no trace.
     #[test]
     fn only_admitted_packets_are_counted() {
         let pairs = [("min_th", Value::Real(90.0)), ("max_th", Value::Real(95.0))];
@@ -467,7 +467,7 @@ mod tests {
         };
         assert_eq!(thresholds(&[], Limit::Packets(40)), (10.0, 20.0));
         assert_eq!(thresholds(&[], Limit::Bytes(40_000)), (20.0, 40.0), "80 mean packets of 500 B");
-        // 2500 packets/s for 0.1 s.
+        // The packets of 0.1 s at 2500 packets/s.
         assert_eq!(thresholds(&[], Limit::Packets(4000)), (250.0, 500.0));
         assert_eq!(thresholds(&[("rtt", Value::Real(0.02))], Limit::Packets(4000)), (50.0, 100.0));
         assert_eq!(thresholds(&[("max_th", Value::Real(30.0))], Limit::Packets(4000)), (15.0, 30.0));

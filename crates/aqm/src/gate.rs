@@ -12,19 +12,19 @@ use std::any::Any;
 pub struct Counters {
     /// Packets that arrived, dropped ones included.
     pub arrivals: u64,
-    /// Their bytes.
+    /// Bytes of the packets that arrived.
     pub arrived_bytes: u64,
     /// Packets that left for the link.
     pub departures: u64,
-    /// Their bytes.
+    /// Bytes of the packets that left.
     pub departed_bytes: u64,
-    /// Dropped by chance.
+    /// Packets dropped by chance.
     pub early_drops: u64,
-    /// Dropped for certain by the policy.
+    /// Packets dropped for certain by the policy.
     pub forced_drops: u64,
-    /// Dropped because the buffer was full.
+    /// Packets dropped because the buffer was full.
     pub overflow_drops: u64,
-    /// Marked CE by this queue.
+    /// Packets marked CE by this queue.
     pub marks: u64,
 }
 
@@ -51,8 +51,8 @@ impl Counters {
         self.departed_bytes += u64::from(packet.size);
     }
 
-    /// Sets CE if marking is on (`ecn`) and the packet is ECN-capable, and counts it; whether it did. A packet that
-    /// carries CE already counts as marked too: the receiver sees the same (RFC 3168).
+    /// Sets CE if marking is on (`ecn`) and the packet is ECN-capable, and counts the mark; true if so. A packet that
+    /// carries CE already counts too: the receiver sees a mark either way (RFC 3168).
     #[inline]
     pub fn mark(&mut self, packet: &mut Packet, ecn: bool) -> bool {
         if !(ecn && packet.ecn.is_capable()) {
@@ -67,30 +67,30 @@ impl Counters {
 /// What becomes of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It joins the queue (perhaps marked: look at its ECN field).
+    /// The arrival joins the queue (perhaps marked: see its ECN field).
     Admitted,
-    /// It is dropped.
+    /// The arrival is dropped.
     Dropped(Reason),
-    /// Queued packets are dropped or marked, see [`Gate::victims`]. The arrival is dropped if `with_arrival`; else it
-    /// joins if [`Gate::offer_again`] says so once the victims have been removed.
+    /// Queued packets are dropped or marked, see [`Gate::victims`]. With `with_arrival` the arrival is dropped; else,
+    /// once the victims are removed, [`Gate::offer_again`] says if it joins.
     Victims {
         /// Reason to count for each drop.
         reason: Reason,
         /// The arrival is dropped too.
         with_arrival: bool,
-        /// Mark instead of drop where possible.
+        /// Victims are marked instead of dropped where possible.
         signal: bool,
     },
 }
 
-/// The policy of a gate. What happens at every packet is called directly for RED, so that it becomes part of the queue's
-/// code, and by the table of methods for every other policy.
+/// The policy of a gate. RED's per-packet methods are called directly, so that they become part of the queue's code;
+/// those of every other policy by the table of methods.
 enum Held {
     Red(Box<Red>),
     Other(Box<dyn Policy>),
 }
 
-// It lies in the gate's first cache line.
+// So that the policy stays in the gate's first cache line.
 const _: () = assert!(size_of::<Held>() == size_of::<Box<dyn Policy>>());
 
 impl Held {
@@ -122,7 +122,7 @@ impl Held {
         match self {
             Held::Red(red) => red.on_enqueue(packet, queue, cx),
             Held::Other(policy) => {
-                // See [`Gate::offer`].
+                // Copies, for the reason given at [`Gate::offer`].
                 let (packet, queue) = (*packet, *queue);
                 let Context { now, ecn, has_room, .. } = *cx;
                 let mut cx = Context { now, ecn, has_room, random: cx.random, victims: cx.victims };
@@ -182,12 +182,12 @@ impl Gate {
         self.room
     }
 
-    /// Decides over `packet` arriving at `queue` at `now`, and counts it.
+    /// Decides over `packet`, which arrives at `queue` at `now`, and counts it.
     ///
-    /// An arrival that is dropped at an idle link leaves it idle. The policy has decayed its average for that idle
+    /// An arrival that is dropped at an idle link leaves the link idle. The policy has decayed its average for that
     /// time, so for the next arrival the idle time starts at this one.
-    // What is passed by reference to a function that is not inlined lies in memory from its beginning on. So the usual
-    // way passes no packet, view or context on, and the others get copies.
+    // What is passed by reference to a function that is not inlined lies in memory from the start. So the usual path
+    // passes no packet, view or context on; the other paths get copies.
     #[inline(always)]
     pub fn offer(&mut self, packet: &mut Packet, mut queue: QueueView<'_>, now: Time) -> Fate {
         self.counters.arrivals += 1;
@@ -224,9 +224,8 @@ impl Gate {
         self.carry_out(verdict, packet)
     }
 
-    /// The victims of the last fate have been removed or marked. Whether `packet` joins `queue` now: if it does not
-    /// fit, the policy may name more victims, but if no packet was `removed` since its last call, the arrival is
-    /// dropped.
+    /// The victims of the last fate have been removed or marked; the new fate of `packet`. If it does not fit, the
+    /// policy may name more victims; if no packet was `removed` since its last call, the arrival is dropped.
     pub fn offer_again(&mut self, packet: &mut Packet, queue: &QueueView<'_>, now: Time, removed: bool) -> Fate {
         if self.room.admits(packet, queue.packets, queue.bytes) {
             return Fate::Admitted;
@@ -270,7 +269,7 @@ impl Gate {
         }
     }
 
-    /// Only a policy that looks at the queue can name victims; the others are spared a cache line.
+    /// Skips policies that never look at the queue, so name no victims: that spares a cache line.
     #[inline]
     fn forget_victims(&mut self) {
         if self.needs.contents {
@@ -283,7 +282,7 @@ impl Gate {
         &self.victims
     }
 
-    /// [`Counters::mark`] under this gate's rule: whether it marked `packet`.
+    /// [`Counters::mark`] with this gate's `ecn`; true if it marked `packet`.
     #[inline]
     pub fn mark(&mut self, packet: &mut Packet) -> bool {
         self.counters.mark(packet, self.ecn)
@@ -304,8 +303,8 @@ impl Gate {
         self.policy.get_mut().on_dequeue(packet, queue, &mut cx)
     }
 
-    /// Goes on with `next`, the same policy with other parameters, from the present one's state; whether it can. If
-    /// not, nothing changes.
+    /// Goes on with `next`, the same policy with other parameters, from the present policy's state; false, and no
+    /// change, if it cannot.
     pub fn change(&mut self, mut next: Box<dyn Policy>) -> bool {
         let present = self.policy.get();
         let can = next.needs() == self.needs && next.resume(present) && next.next_timer() == present.next_timer();
@@ -325,7 +324,7 @@ impl Gate {
         self.policy.get().next_timer()
     }
 
-    /// Runs the policy's timer. An idle link has been idle since the last arrival that was dropped there, as in
+    /// Runs the policy's timer. The idle time starts at the last arrival dropped at an idle link, as in
     /// [`Gate::offer`].
     pub fn timer(&mut self, queue: &QueueView<'_>, now: Time) {
         let idle_since = queue.idle_since.map(|since| since.max(self.last_offer));
@@ -350,7 +349,7 @@ impl Gate {
         self.policy.average()
     }
 
-    /// Where the policy's state lies: first byte, bytes.
+    /// Where the policy's state lies: its first byte and its length in bytes.
     pub fn memory(&self, out: &mut dyn FnMut(*const u8, usize)) {
         let policy = self.policy.get();
         out(std::ptr::from_ref(policy).cast(), size_of_val(policy));

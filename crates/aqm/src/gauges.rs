@@ -12,7 +12,7 @@ pub struct Gauge {
     pub name: &'static str,
     /// Unit; empty for a bare number.
     pub unit: &'static str,
-    /// One sentence.
+    /// What the value is, in one sentence.
     pub about: &'static str,
 }
 
@@ -20,7 +20,7 @@ const fn gauge(name: &'static str, unit: &'static str, about: &'static str) -> G
     Gauge { name, unit, about }
 }
 
-/// Of one discipline only: they come before [`COMMON`].
+/// Gauges whose meaning is one discipline's own: they come before [`COMMON`].
 const OWN: &[(&str, Gauge)] = &[
     ("blue", gauge("p", "", "Probability p_m with which an arrival is signalled.")),
     ("sred", gauge("p", "", "Drop probability of the last arrival.")),
@@ -52,7 +52,7 @@ const OWN: &[(&str, Gauge)] = &[
     ("fq", gauge("active", "flows", "Flows with packets in the queue.")),
 ];
 
-/// Of any discipline.
+/// Gauges of any discipline.
 const COMMON: &[Gauge] = &[
     gauge("accu", "", "Sum of the probabilities since the last drop (derandomisation)."),
     gauge("active", "queues", "Queues with packets."),
@@ -111,7 +111,7 @@ const COMMON: &[Gauge] = &[
     gauge("w_q", "", "The adapted weight of the average."),
 ];
 
-/// What `name` is at the discipline called `aqm`.
+/// The gauge called `name` of the discipline called `aqm`.
 pub fn about(aqm: &str, name: &str) -> Option<Gauge> {
     let own = OWN.iter().find(|(of, gauge)| *of == aqm && gauge.name == name).map(|(_, gauge)| *gauge);
     own.or_else(|| COMMON.iter().copied().find(|gauge| gauge.name == name))
@@ -137,7 +137,7 @@ mod tests {
     use crate::{Packet, Time};
     use std::collections::BTreeSet;
 
-    /// Every name that a discipline reports with any choice, and no other, is described.
+    /// Exactly the names that disciplines report, with any choice of parameters, are described.
     #[test]
     fn every_gauge_is_described() {
         let link = Link { rate_bps: 10e6, delay_s: 0.02 };

@@ -19,9 +19,9 @@
 //! ## Differences
 //! 1. Keerthi's TRED text gives the second line the slope (1 - max_p)/max_th but lets it end at the buffer size. With
 //!    that slope it is 1 at 2 max_th, wherever the buffer ends. Here it ends at 2 max_th, as in ns-2.
-//! 2. ns-2 and ns-3 keep the second line as slope and offset, (1 - max_p)/max_th and 2 max_p - 1. The values are the
-//!    same; this form, used here too, gives the same last bit.
-//! 3. Linux has no gentle RED, so there are three dialects. What they do past 2 max_th is what RED does past max_th.
+//! 2. ns-2 and ns-3 keep the second line as slope and offset, (1 - max_p)/max_th and 2 max_p - 1. The values are those
+//!    above; the form, used here too, gives ns-2's last bit.
+//! 3. Linux has no gentle RED, so there are three dialects. Each does past 2 max_th what its RED does past max_th.
 //! 4. Where max_p moves (ARED, Feng), `gentle_tracks_maxp` says whether the second line follows.
 //!
 //! ## Example
@@ -106,13 +106,13 @@ mod tests {
         }
     }
 
-    /// Weight 1: the average is the queue found. Certain drops begin at 2 max_th, in the paper's words and in ns-3's.
+    /// Weight 1: the average is the queue found. In the dialects paper and ns3 certain drops begin at 2 max_th.
     #[test]
     fn drops_for_certain_from_twice_max_th_on() {
         for dialect in ["paper", "ns3"] {
             let values = Values::of(&[("dialect", Value::Choice(dialect)), ("w_q", Value::Real(1.0))]);
             let Ok(Built::Policy(policy)) = (SPEC.build)(&values, &LINK, Limit::Packets(100)) else { unreachable!() };
-            // A number that hits nothing below p = 1.
+            // A random number that hits nothing below p = 1.
             let never = Generator::custom(|| 0.999_999_9);
             let mut gate = Gate::new(policy, Limit::Packets(100), false, never);
             let mut at = |packets: u64| {

@@ -21,7 +21,7 @@
 //! 1. In ns-2, and with `dialect = "ns2"`, `t_0` (the last drain) stands while the virtual queue is empty. So the first
 //!    departure afterwards drains for all the empty time, and the first arrivals of a burst do not count. By default
 //!    `t_0` runs.
-//! 2. ns-2 marks when the link asks for a packet and one has arrived, which comes to the same.
+//! 2. ns-2 marks when the link asks for a packet and one has arrived: the same packets.
 //! 3. In ns-2, and with `dialect = "ns2"`, a buffer of N packets holds N - 1: the test is after the arrival has joined.
 //! 4. ns-2 counts packets; `unit = "byte"` counts bytes. `victim = "front"` is ns-2's `drop_front_`.
 //!
@@ -35,7 +35,7 @@
 //! let catalogue::Built::Policy(gk) = (catalogue::find("gk").unwrap().build)(&Values::new(), &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(gk, limit, true, Generator::stream(1, "queue")));
-//! // Ten at once: the virtual buffer has room for nine, so all ten leave with a mark.
+//! // Ten arrivals at once: the virtual buffer has room for nine, so all ten leave with a mark.
 //! for _ in 0..10 {
 //!     queue.enqueue(Packet { ecn: Ecn::Ect0, ..Packet::new(1, 1000) }, Time::ZERO, &mut |_, _| {});
 //! }
@@ -53,9 +53,9 @@ use crate::{Packet, Time};
 words! {
     /// When the virtual queue is drained.
     enum Dialect {
-        /// All the time (Gibbens and Kelly 1999).
+        /// Always (Gibbens and Kelly 1999).
         Paper = "paper",
-        /// From when it was last seen with packets (ns-2.35, `queue/gk.cc`).
+        /// For the time since it last had packets (ns-2.35, `queue/gk.cc`).
         Ns2 = "ns2",
     }
 }
@@ -65,7 +65,7 @@ words! {
     enum Victim {
         /// The arrival.
         Arrival = "arrival",
-        /// The oldest one waiting.
+        /// The oldest packet that waits.
         Front = "front",
     }
 }
@@ -132,7 +132,7 @@ pub struct Gk {
     virtual_queue: f64,
     /// t_0, until when the virtual queue is drained.
     drained: Time,
-    /// Whether it has overflowed since it was last empty.
+    /// Whether the virtual queue has overflowed since it was last empty.
     marking: bool,
 }
 
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
     use crate::prelude::*;
 
-    /// 1000 packets of 1000 B a second; the virtual queue has 950.
+    /// 1000 packets of 1000 B a second; the virtual capacity is 950 packets a second.
     const LINK: Link = Link { rate_bps: 8e6, delay_s: 0.01 };
 
     fn behind(pairs: &[(&'static str, Value)], limit: Limit) -> Fifo {
@@ -209,7 +209,7 @@ mod tests {
         queue.enqueue(packet, Time::from_seconds(ms / 1e3), &mut |_, _| {}).is_some()
     }
 
-    /// Whether the packet that leaves then has a mark.
+    /// Whether the packet that leaves at `ms` has a mark.
     fn leave(queue: &mut Fifo, ms: f64) -> Option<bool> {
         queue.dequeue(Time::from_seconds(ms / 1e3), &mut |_, _| {}).map(|packet| packet.ecn == Ecn::Ce)
     }
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn the_virtual_buffer_holds_theta_of_the_real_one() {
-        // 0.95 of 20 packets is 19: the twentieth overflows it.
+        // The virtual queue holds 0.95 of 20 packets: the twentieth overflows it.
         let mut queue = behind(&[], Limit::Packets(20));
         for k in 0..20 {
             assert_eq!(gauge(&queue, "marking"), 0.0, "{k}");
@@ -239,7 +239,7 @@ mod tests {
         for k in 0..20 {
             arrive(&mut queue, 0.0, if k == 3 { Ecn::NotEct } else { Ecn::Ect0 });
         }
-        // One leaves each ms; the virtual queue of 19 is empty after 20 ms.
+        // One packet leaves each ms; the virtual queue of 19 is empty after 20 ms.
         let marked: Vec<bool> = (0..20).filter_map(|k| leave(&mut queue, f64::from(k))).collect();
         assert_eq!(marked, (0..20).map(|k| k != 3).collect::<Vec<_>>(), "what cannot be marked passes");
         assert_eq!((queue.counters().marks, queue.counters().drops()), (19, 0));

@@ -19,7 +19,7 @@ pub struct Header {
     pub offset: i32,
     /// The host that sends the packet: equal keys are one host.
     pub source: u64,
-    /// The host that receives it.
+    /// The host that receives the packet: equal keys are one host.
     pub destination: u64,
     /// The TCP header, if the driver knows one.
     pub tcp: Option<TcpHeader>,
@@ -51,7 +51,7 @@ pub struct TcpHeader {
     pub stamps: Option<(u32, u32)>,
     /// SACK blocks: the first number of each, and the one behind its last.
     pub blocks: [(u32, u32); MOST_BLOCKS],
-    /// How many of them there are.
+    /// How many SACK blocks there are.
     pub block_count: u8,
 }
 

@@ -28,7 +28,7 @@
 //! 1. Linux counts time in jiffies (4 ms at 250 Hz); here it is exact.
 //! 2. Linux hashes addresses and ports with a random key. Here the flow key is hashed with a salt, one random number.
 //! 3. Expired heavy hitters count among the `flows_limit` until a packet meets their list, one of 1024, as in Linux.
-//!    Then they go. Linux keeps the list's last one even then, to save an allocation, and counts it.
+//!    Then they are removed. Linux keeps and counts the list's last entry even then, to save an allocation.
 //! 4. A limit in bytes drops until the arrival fits. Linux counts packets.
 //! 5. The quantum is 1514 B, Linux's for Ethernet with 1500 B packets (`psched_mtu`).
 //!
@@ -122,7 +122,7 @@ impl Settings {
     }
 }
 
-/// The FIFO of the heavy hitters, and that of the others.
+/// Places of the FIFO of the heavy hitters, and of that of the others.
 const HEAVY: usize = 0;
 const OTHERS: usize = 1;
 /// Bits of a position in the filter, counters of an array, arrays.
@@ -135,16 +135,16 @@ const ARRAYS: usize = 4;
 enum Line {
     /// Among those that have just become active.
     New,
-    /// Behind them.
+    /// Behind the new ones.
     Old,
 }
 
 /// A heavy hitter.
 #[derive(Clone, Copy)]
 struct Heavy {
-    /// The hash of its flow.
+    /// The hash of the flow.
     hash: u32,
-    /// When its last packet arrived.
+    /// When the flow's last packet arrived.
     seen: Time,
 }
 
@@ -156,17 +156,17 @@ struct Hhf {
     limit: Limit,
     /// Both FIFOs.
     fifos: ClassFifos,
-    /// What each may still send in this round, bytes.
+    /// What each FIFO may still send in this round, bytes.
     deficits: [i64; 2],
     /// FIFOs in line, the new and the old ones.
     lines: [VecDeque<usize>; 2],
     /// The filter's counters, bytes.
     filter: Vec<[u64; COUNTERS]>,
-    /// When they were last reset.
+    /// When the filter's counters were last reset.
     reset: Time,
     /// The heavy hitters, in lists by the last bits of their hashes.
     heavy: Vec<Vec<Heavy>>,
-    /// How many there are, with expired ones that no packet has met yet.
+    /// How many heavy hitters there are, with expired ones that no packet has met yet.
     listed: usize,
     /// The salt of the hash.
     salt: u64,
@@ -281,7 +281,7 @@ impl Schedule for Hhf {
         self.fifos.bytes()
     }
 
-    /// FIFOs that are empty leave the line when the link finds nothing.
+    /// When the link finds nothing, empty FIFOs leave the line.
     fn watches_departures(&self) -> bool {
         true
     }
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
     use crate::params::Value;
 
-    /// Ten bits for each of three arrays, and for the fourth these and the last two.
+    /// Ten bits of the hash for each of three arrays; for the fourth, their exclusive or with the last two bits.
     #[test]
     fn bits_of_the_hash_by_hand() {
         for (bit, places) in [(0, [1, 0, 0, 1]), (10, [0, 1, 0, 1]), (20, [0, 0, 1, 1]), (30, [0, 0, 0, 1])] {
@@ -356,7 +356,7 @@ mod tests {
         }
         let most = queue.filter.iter().flatten().max().copied();
         assert_eq!(most, Some(2000), "shielding");
-        // A flow that shares one counter with it: that counter does not rise, as it is above the least.
+        // A flow that shares one counter with flow 1: the counter does not rise, as it is above the least.
         let mine = positions((hash::mix(1, queue.salt) >> 32) as u32);
         let of = |flow: u64, salt| positions((hash::mix(flow, salt) >> 32) as u32);
         let shares = |flow: u64| mine.iter().zip(of(flow, queue.salt)).filter(|(a, b)| **a == *b).count() == 1;
@@ -380,10 +380,10 @@ mod tests {
         let mut queue = hhf(&given, Limit::Packets(9));
         let mut class = |flow, size, now| class(&mut queue, flow, size, now);
         assert_eq!([class(1, 1000, 0.0), class(2, 1000, 0.0)], [HEAVY; 2]);
-        // Both expire after a second. Flow 3 is of another list; a small packet of flow 1 meets that of flow 1.
+        // Flows 1 and 2 expire after a second. Flow 3 has another list; a small packet of flow 1 meets flow 1's entry.
         assert_eq!(class(3, 1000, 5e3), OTHERS);
         assert_eq!([class(1, 100, 6e3), class(3, 1000, 6e3)], [OTHERS, HEAVY]);
-        // Flow 2 still counts.
+        // The expired flow 2 still counts.
         assert_eq!(class(4, 1000, 6e3), OTHERS);
     }
 
@@ -391,7 +391,7 @@ mod tests {
     fn others_go_first_and_get_twice_the_bytes() {
         let mut queue =
             hhf(&[("admit_bytes", Value::Whole(1000)), ("quantum", Value::Whole(1000))], Limit::Packets(100));
-        // Flow 1: the first packet is of the others, the next are a heavy hitter's.
+        // The first packet of flow 1 enters the others' FIFO, the next ones the heavy hitters'.
         for _ in 0..13 {
             queue.arrive(Packet::new(1, 1000), Time::ZERO, &mut { NONE });
         }
@@ -400,7 +400,7 @@ mod tests {
         }
         let order: Vec<u64> =
             std::iter::from_fn(|| queue.take(Time::ZERO, &mut { NONE })).map(|packet| packet.flow).collect();
-        // Two of the others (the first of flow 1 among them), then one heavy, then two and one in turn.
+        // Two packets of the others (the first is flow 1's), then one heavy; then two and one by turns.
         assert_eq!(order, [1, 2, 1, 3, 4, 1, 5, 6, 1, 7, 8, 1, 9, 1, 1, 1, 1, 1, 1, 1, 1]);
         assert!(queue.lines.iter().all(VecDeque::is_empty), "the link has found nothing");
     }
@@ -415,7 +415,7 @@ mod tests {
         };
         let admitted: Vec<bool> = (0..4).map(|tag| arrive(&mut queue, 1, tag)).collect();
         assert_eq!(admitted, [true; 4]);
-        // Packets 2 and 3 are heavy: they go for others; then the oldest of the others goes.
+        // Packets 2 and 3 are heavy: they are dropped for arrivals of others; then the oldest of the others is.
         let admitted: Vec<bool> = (4..8).map(|tag| arrive(&mut queue, u64::from(tag), tag)).collect();
         assert_eq!(admitted, [true; 4]);
         assert!(!arrive(&mut queue, 1, 8), "the only heavy packet is the arrival");

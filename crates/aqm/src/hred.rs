@@ -29,7 +29,7 @@
 //!
 //! let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
 //! let p_b = |name: &str, average| (catalogue::find(name).unwrap().curve.unwrap())(&Values::new(), &link, average);
-//! // Half-way up RED's line is at max_p/2; the hyperbola with epsilon 0.1 is at a twelfth of max_p there.
+//! // Half-way between the thresholds RED's line is at max_p/2, the hyperbola with epsilon 0.1 at max_p/12.
 //! assert!((p_b("hred", 48.0) - 0.1 / 12.0).abs() < 1e-12);
 //! assert!((p_b("tred", 48.0) - 0.05).abs() < 1e-12);
 //! ```
@@ -75,7 +75,7 @@ type Hyperbola = Shaped<Box<dyn Fn(f64) -> f64 + Send>>;
 fn read(values: &Values, link: &Link) -> Result<(Settings, Hyperbola), ParamError> {
     let set = Settings::read(values, &COMMON, link)?;
     let (max_p, epsilon) = (set.max_p, values.real(&OWN, "epsilon"));
-    // x < 1, so the denominator is at least epsilon.
+    // As x < 1, the denominator is more than epsilon.
     let shape = move |x: f64| max_p * epsilon * x / (1.0 + epsilon - x);
     Ok((set, Shaped::new(set.min_th, set.max_th, Box::new(shape))))
 }

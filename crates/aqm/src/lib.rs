@@ -41,7 +41,7 @@ macro_rules! disciplines {
     ($($name:ident),* $(,)?) => {
         $(pub mod $name;)*
         pub(crate) const DISCIPLINES: &[&catalogue::AqmSpec] = &[$(&{
-            // Only the text that people read goes into programs.
+            // Programs hold only the opening comment, which people read.
             const FILE: &str = include_str!(concat!(stringify!($name), ".rs"));
             const TEXT: [u8; catalogue::opening(FILE)] = catalogue::copied(FILE);
             assert!(!$name::SPEC.summary.is_empty() && !$name::SPEC.source.is_empty());
@@ -50,7 +50,7 @@ macro_rules! disciplines {
     };
 }
 
-// One line adds a discipline; people see them in this order.
+// The line of a discipline is all that adds it; people see the disciplines in this order.
 disciplines! {
     // Plain queues.
     droptail,
@@ -116,7 +116,7 @@ disciplines! {
     rio,
 }
 
-/// What builds a queue and sends packets through it.
+/// What code needs that builds a queue and sends packets through it.
 pub mod prelude {
     pub use crate::catalogue::{self, Link};
     pub use crate::discipline::{Discipline, Fifo};

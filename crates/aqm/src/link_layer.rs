@@ -1,10 +1,10 @@
 //! The link layer's header, which Linux's queues count.
 //!
 //! Sizes of packets are those of IP packets everywhere. Linux's queues and shapers count what the device sends
-//! (`qdisc_pkt_len`): at an Ethernet device 14 bytes more. Which disciplines and parents count it stands in their
-//! declarations ([`AqmSpec::counts_header`](crate::catalogue::AqmSpec::counts_header),
-//! [`ParentSpec::linux`](crate::parents::ParentSpec)); the bytes are added here, and taken off again from all that
-//! leaves the queue: packets, lengths, counts.
+//! (`qdisc_pkt_len`): at an Ethernet device 14 bytes more. Whether a discipline or parent counts the header stands in
+//! its declaration ([`AqmSpec::counts_header`](crate::catalogue::AqmSpec::counts_header),
+//! [`ParentSpec::linux`](crate::parents::ParentSpec)); here the header's bytes are added, and taken off again from all
+//! that leaves the queue: packets, lengths, counts.
 
 use crate::discipline::{Admitted, Built, Discipline, OnDrop};
 use crate::gate::Counters;
@@ -18,12 +18,12 @@ pub enum LinkLayer {
     /// Ethernet.
     #[default]
     Ethernet,
-    /// None: a TUN device, or PPP.
+    /// No header: a TUN device, or PPP.
     Ip,
 }
 
 impl LinkLayer {
-    /// All of them.
+    /// All link layers.
     pub const ALL: [LinkLayer; 2] = [LinkLayer::Ethernet, LinkLayer::Ip];
 
     /// Name in scenarios.
@@ -34,7 +34,7 @@ impl LinkLayer {
         }
     }
 
-    /// Bytes of its header (Linux: `hard_header_len`).
+    /// Bytes of the link layer's header (Linux: `hard_header_len`).
     pub fn header(self) -> i32 {
         match self {
             LinkLayer::Ethernet => 14,
@@ -43,7 +43,7 @@ impl LinkLayer {
     }
 }
 
-/// `queue` with packets that are `bytes` longer (or shorter) inside than outside.
+/// `queue`, in which packets are longer by `bytes` (shorter if negative) than outside.
 pub fn counting(queue: Box<dyn Discipline>, bytes: i32) -> Box<dyn Discipline> {
     if bytes == 0 {
         return queue;
@@ -52,17 +52,17 @@ pub fn counting(queue: Box<dyn Discipline>, bytes: i32) -> Box<dyn Discipline> {
     Box::new(Counting { queue, bytes, reads_headers, counters })
 }
 
-/// A discipline that counts so many bytes more of each packet.
+/// A discipline in which each packet is longer than outside.
 struct Counting {
     queue: Box<dyn Discipline>,
     bytes: i32,
     reads_headers: bool,
-    /// The discipline's, in bytes of those around it.
+    /// Counts of the discipline, with sizes as outside.
     counters: Counters,
 }
 
 impl Counting {
-    /// What `call` does with the discipline, whose drops are reported with their own sizes.
+    /// Calls `call` with the discipline; drops are reported with their sizes outside.
     #[inline]
     fn around<T>(
         &mut self,
@@ -155,7 +155,7 @@ impl Discipline for Counting {
         ran
     }
 
-    /// A sum of bytes follows the number of its packets.
+    /// Corrects sums of bytes by the number of their packets.
     fn parent(&self, out: &mut dyn FnMut(Option<usize>, &'static str, f64)) {
         let mut packets = 0.0;
         self.queue.parent(&mut |class, name, value| {
@@ -197,7 +197,7 @@ mod tests {
     /// Packets and bytes that wait, and the counts.
     type Reported = (u64, u64, Counters);
 
-    /// What a queue drops, marks and sends of 3000 packets that are `longer` than drawn, and what it reports.
+    /// What a queue drops, marks and sends of 3000 packets, each `longer` than the one drawn, and what it reports.
     fn decisions(queue: &mut dyn Discipline, longer: i32) -> (Vec<Seen>, Vec<Reported>) {
         let mut random = Generator::stream(2, "arrivals");
         let (mut seen, mut reported, mut now) = (Vec::new(), Vec::new(), 0.0);
@@ -234,7 +234,7 @@ mod tests {
         (seen, reported)
     }
 
-    /// Every discipline decides as on longer packets, and reports the drawn ones.
+    /// Every discipline decides as over packets with the header, and reports packets without.
     #[test]
     fn a_header_is_counted_inside_only() {
         for spec in catalogue::all() {
@@ -248,14 +248,14 @@ mod tests {
                 let counters = Counters { arrived_bytes, departed_bytes, ..counters };
                 assert_eq!(found, (packets, bytes - 14 * packets, counters), "{}", spec.name);
             }
-            // There and back is nothing.
+            // Shorter and longer by as much: nothing changes.
             let nothing = counting(counting(build(spec, &Values::new()), -ETHERNET), ETHERNET);
             let (mut both, mut plain) = (nothing, build(spec, &Values::new()));
             assert!(decisions(&mut *both, 0) == decisions(&mut *plain, 0), "{}", spec.name);
         }
     }
 
-    /// By default, and with the dialect; no discipline changes its dialect while it runs.
+    /// By default, and with each dialect. No discipline changes its dialect while it runs.
     #[test]
     fn what_follows_linux_counts_it() {
         let counts = |spec: &&&AqmSpec| spec.counts_header(&Values::new());
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    /// `tc`'s raw counts Ethernet's header, and `overhead` is that of an IP packet.
+    /// `tc`'s `raw` counts Ethernet's header; `overhead` is added to an IP packet.
     #[test]
     fn cakes_overhead_is_that_of_tc() {
         let spec = catalogue::find("cake").unwrap();

@@ -20,17 +20,17 @@
 //! ## Differences
 //! 1. Against ARED's paper: the band, 2/5 to 3/5 of the way, is the same; the ends are tested with "at most" and "at
 //!    least"; nothing is cut off afterwards, so max_p can reach 51 % and 0.9 %.
-//! 2. max_p has 32 bits after the point, so that /10*9 rounds as in the kernel. The rest is in floating point; the
-//!    kernel rounds the quotient max_p/(max_th - min_th), in bytes, again, so a decision differs with a probability of
-//!    the order of that quotient.
+//! 2. max_p is a 32-bit fraction, so that /10*9 rounds as in the kernel. The rest is in floating point; the kernel also
+//!    rounds the quotient max_p/(max_th - min_th), thresholds in bytes, so a decision differs with a probability of the
+//!    order of that quotient.
 //! 3. A change of max_p changes the range of the next R; the R that is already drawn stays, as in the kernel.
 //! 4. tc wants thresholds in bytes and derives its defaults from the limit (max_th = limit/4, min_th = max_th/3). Here
 //!    they are queue lengths, packets of `mean_packet` or bytes, and the defaults are those of the example in
 //!    tc-red(8).
 //! 5. tc takes 10 Mbit/s for the idle decay unless `bandwidth` says otherwise; `"auto"` here is the rate of the link.
-//! 6. The idle decay is the kernel's, 15.6 times slower than tc means it to be, with iproute2 6.15's table;
-//!    `tc = "iproute2-6.14"` is that of older ones: see `red`, item 6.
-//! 7. `nodrop` and `harddrop` need ECN in tc. Here they have no effect without it.
+//! 6. The idle decay is the kernel's, 15.6 times slower than tc means it to be, with iproute2 6.15's table; `tc =
+//!    "iproute2-6.14"` is the table of older versions: see `red`, item 6.
+//! 7. `nodrop` and `harddrop` need ECN in tc. Here they have no effect without ECN.
 //!
 //! ## Example
 //! ```
@@ -57,7 +57,7 @@ use crate::parts::curve::{probability, Linear};
 use crate::policy::{Context, QueueView, Verdict};
 use crate::{Packet, Time};
 
-/// What the part wants to know; those that Linux has not got stay as they are.
+/// The parameters that early detection needs; those that Linux lacks keep their defaults.
 const INNER: [Param; SHARED] = params(Defaults { min_th: 30.0, max_th: 90.0, max_p: 0.02, source: "tc-red(8)" });
 
 const fn length(name: &'static str, symbol: &'static str, open_low: bool, default: f64, doc: &'static str) -> Param {
@@ -107,7 +107,7 @@ pub const SPEC: AqmSpec = AqmSpec {
     ..AqmSpec::named("linux_ared", "Linux adaptive RED", "adaptive RED", 2012)
 };
 
-/// One as the kernel writes probabilities.
+/// The number 1 as the kernel writes probabilities.
 const ONE: f64 = 4_294_967_296.0;
 /// `RED_ONE_PERCENT`: 2^32/100, rounded to the nearest.
 const ONE_PERCENT: u32 = 42_949_673;
@@ -139,7 +139,7 @@ fn read(values: &Values, link: &Link) -> Result<LinuxAred, ParamError> {
         }
         _ => error,
     })?;
-    // As an integer from the start on: tc multiplies by 2^32 and cuts off.
+    // An integer from the start: tc multiplies by 2^32 and cuts off.
     let max_p = ((set.max_p * ONE) as u32).max(1);
     set.max_p = f64::from(max_p) / ONE;
     let delta = ((set.max_th - set.min_th) / 5.0).floor();
@@ -213,7 +213,7 @@ mod tests {
         read(&values, &LINK).unwrap()
     }
 
-    /// The average settled at so many bytes: the same backlog is found until nothing moves.
+    /// A policy that has found `bytes` waiting until its average moved no more.
     fn settled(pairs: &[(&'static str, Value)], bytes: u64) -> LinuxAred {
         let mut policy = policy(pairs);
         let mut random = Generator::custom(|| 1.0);
@@ -243,7 +243,7 @@ mod tests {
         f64::from(max_p) / ONE * 100.0
     }
 
-    /// min 30000, max 90000, avpkt 1000: burst 50, Wlog 5.
+    /// min 30000, max 90000, avpkt 1000 give burst 50 and Wlog 5.
     #[test]
     fn set_up_is_that_of_tc() {
         let weight = |pairs| {
@@ -253,7 +253,7 @@ mod tests {
         };
         assert_eq!(weight(&[]), 1.0 / 32.0);
         assert_eq!(weight(&[("burst", Value::Real(50.0))]), 1.0 / 32.0);
-        // (1 - (1 - w)^60)/w is 27.2 at w = 1/32 and 39.1 at 1/64, and 31 are wanted: 60 + 1 - 30. For 200: 171.
+        // tc wants (1 - (1 - w)^60)/w >= 60 + 1 - 30 = 31: it is 27.2 at w = 1/32, 39.1 at 1/64. For burst 200: 171.
         assert_eq!(weight(&[("burst", Value::Real(60.0))]), 1.0 / 64.0);
         assert_eq!(weight(&[("burst", Value::Real(200.0))]), 1.0 / 1024.0);
         let error = |burst| {
@@ -274,10 +274,10 @@ mod tests {
         for (found, want) in found.iter().zip([2.5, 3.125, 3.906_25, 4.882_812_5, 5.882_812_5]) {
             assert!((found - want).abs() < 1e-6, "{found}, not {want}");
         }
-        // From just under 50 % one step more, and no other.
+        // From just under 50 % max_p rises by one more step, and then stays.
         let top = rising(0.4999, 3);
         assert!((percent(top[0]) - 50.99).abs() < 1e-6 && top[2] == top[0]);
-        // Down by /10*9, 22 times from 10 %, and it stays at 0.985 %.
+        // From 10 % max_p falls 22 times by /10*9, and stays at 0.985 %.
         let mut policy = settled(&[("max_p", Value::Real(0.1))], 0);
         let mut by_hand = (0.1 * ONE) as u32;
         for i in 0..30 {
@@ -290,7 +290,7 @@ mod tests {
         assert!((percent(by_hand) - 0.984_77).abs() < 1e-5);
     }
 
-    /// Averages are compared as whole bytes; nothing happens at 54000 and 66000 themselves.
+    /// Averages are compared as whole bytes; at 54000 and 66000 themselves max_p stays.
     #[test]
     fn band_is_two_to_three_fifths() {
         let moved = |bytes| percent(tick(&mut settled(&[("max_p", Value::Real(0.1))], bytes), None, 0.5));
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(due, [0.5, 1.0, 1.5, 2.0]);
     }
 
-    /// The timer sees the decay of an idle link; the average itself is left alone. A dropped arrival ends an idle time.
+    /// The timer sees the average decayed by idle time, but does not store it. A dropped arrival ends an idle time.
     #[test]
     fn idle_time_counts_since_the_last_arrival() {
         let mut policy = settled(&[("max_p", Value::Real(0.1))], 80_000);
@@ -341,8 +341,8 @@ mod tests {
             Fifo::new(Gate::new(Box::new(settled(&[("max_p", Value::Real(0.1))], 80_000)), tight, false, random));
         let at = Time::from_seconds;
         queue.dequeue(at(0.0), &mut |_, _| {});
-        // There is no room, the link stays idle; the decay up to here has been taken into account. Once it leaves 70.2
-        // kB (1 - 4000/2^15 of 80), twice it would leave 61.7, inside the band.
+        // The arrival finds no room, and the link stays idle; its decay is stored. One decay leaves 70.2 kB (1 -
+        // 4000/2^15 of 80), a second would leave 61.7, inside the band.
         assert!(queue.enqueue(Packet::new(1, 1000), at(0.004), &mut |_, _| {}).is_none());
         queue.on_timer(at(0.004));
         let mut max_p = 0.0;
@@ -354,17 +354,17 @@ mod tests {
         assert!((max_p - 0.11).abs() < 1e-8, "{max_p}");
     }
 
-    /// R is drawn on [0, (max_th - min_th)/max_p) and keeps its size when max_p moves; the next has the new range.
+    /// R is drawn on [0, (max_th - min_th)/max_p) and stays when max_p changes; the next R has the new range.
     #[test]
     fn number_already_drawn_stays() {
-        // avg - min_th = 50000 at 80000. R = 0.49 * 60000/0.1 = 294000: hit at count 6.
+        // At 80000 B avg - min_th is 50000. R = 0.49 * 60000/0.1 = 294000: hit at count 6.
         let hit_at = |policy: &mut LinuxAred| {
             let mut random = Generator::custom(|| 0.49);
             (1..).find(|_| arrive(policy, 80_000, &mut random, false, Ecn::NotEct) != Verdict::Pass).unwrap()
         };
         let fresh = |max_p: f64| {
             let mut policy = settled(&[("max_p", Value::Real(max_p))], 80_000);
-            // Below min_th the count starts again: the next packet above draws R.
+            // Below min_th the count starts again: the next packet between the thresholds draws R.
             for bytes in [0; 200].into_iter().chain([80_000; 200]) {
                 arrive(&mut policy, bytes, &mut Generator::custom(|| 0.49), false, Ecn::NotEct);
             }
@@ -386,7 +386,7 @@ mod tests {
     fn hits_mark_or_drop_by_flag() {
         let verdict = |pairs: &[(&'static str, Value)], bytes, ecn| {
             let mut policy = settled(pairs, bytes);
-            // The first number is small, so that a packet between the thresholds is hit soon.
+            // The first random number is small, so that a packet between the thresholds is hit soon.
             let mut random = Generator::custom(|| 0.0);
             for _ in 0..2000 {
                 let verdict = arrive(&mut policy, bytes, &mut random, ecn, Ecn::NotEct);

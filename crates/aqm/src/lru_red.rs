@@ -13,11 +13,11 @@
 //! ## Differences
 //! 1. The factor by which the probability of high-bandwidth flows is raised could not be read: here `factor` = 2, our
 //!    reconstruction, or count/threshold (`raising = "count"`).
-//! 2. Cache of 20 flows, threshold 125, insertion with 1/50: our choices, of the order that the authors' LRU-FQ uses.
-//! 3. By the paper's rule counts never fall: with no more long flows than places, each ends above the threshold, and
-//!    RED with `factor` p_b for all is left. `ageing = "halve"` halves the counts every `ageing_interval` and lets
-//!    flows below one packet go; it is ours, and off.
-//! 4. It cannot tell unresponsive flows (Wang et al. 2009, section 2): see `sfred`.
+//! 2. Cache of 20 flows, threshold 125, insertion by chance 1/50: our choices, of the order the authors' LRU-FQ uses.
+//! 3. By the paper's rule counts never fall: if the cache has a place for every long flow, each ends above the
+//!    threshold: RED with `factor` p_b for all. `ageing = "halve"` halves the counts every `ageing_interval` and lets
+//!    flows below one packet go; this is ours, and off by default.
+//! 4. LRU-RED cannot tell unresponsive flows (Wang et al. 2009, section 2): see `sfred`.
 //! 5. At every miss a number for the insertion is drawn before RED's, also where `insert_p` is 1.
 //!
 //! ## Example
@@ -30,7 +30,7 @@
 //! let catalogue::Built::Policy(lru) = (catalogue::find("lru_red").unwrap().build)(&Values::new(), &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(lru, limit, false, Generator::stream(1, "queue")));
-//! // Half of the packets are flow 1's, each other one is a flow's of its own; the link takes 19 of 20.
+//! // Half of the packets are flow 1's, the others are of a new flow each; the link takes 19 of 20.
 //! let mut lost = [0, 0];
 //! for i in 0..40_000_u64 {
 //!     let now = Time::from_seconds(i as f64 * 1e-3);
@@ -60,11 +60,11 @@ const COMMON: [Param; SHARED] =
 const OURS: &str = "our reconstruction";
 
 words! {
-    /// By what p_b of a high-bandwidth flow is raised.
+    /// What p_b of a high-bandwidth flow is multiplied by.
     enum Raising {
-        /// By `factor`.
+        /// `factor`.
         Factor = "factor",
-        /// By the flow's count over `threshold`.
+        /// The flow's count over `threshold`.
         Count = "count",
     }
 }
@@ -140,13 +140,13 @@ pub struct LruRed {
     core: EarlyDetection<Linear>,
     /// RED's line, to be raised.
     curve: Linear,
-    /// Packets of each flow in the cache, since it entered.
+    /// Packets of each cached flow since it entered the cache.
     cache: RecentFlows<f64>,
-    /// Probability that a packet puts its flow into the cache.
+    /// Probability that a packet of an unknown flow puts the flow into the cache.
     insert_p: f64,
     /// Packets from which a flow is a high-bandwidth flow.
     threshold: f64,
-    /// `None`: count over threshold.
+    /// What p_b of a high-bandwidth flow is multiplied by; `None`: count over threshold.
     factor: Option<f64>,
     /// When the counts are halved; `None` if never.
     halving: Option<Halving>,
@@ -173,7 +173,7 @@ impl LruRed {
         })
     }
 
-    /// Counts a packet of `flow`; the factor on its p_b if the flow is a high-bandwidth flow.
+    /// Counts a packet of `flow`; returns the factor on its p_b if the flow is a high-bandwidth flow.
     #[inline]
     fn count(&mut self, flow: u64, cx: &mut Context<'_>) -> Option<f64> {
         if let Some(keep) = self.halving.as_mut().and_then(|halving| halving.due(cx.now)) {
@@ -246,7 +246,7 @@ mod tests {
         LruRed::new(&values, &LINK).unwrap()
     }
 
-    /// Packets of `flow` that find `waiting` packets; the last verdict. Every draw is `draw`.
+    /// The last verdict on `times` packets of `flow` that find `waiting` packets, if every random number is `draw`.
     fn arrive(lru: &mut LruRed, now: f64, flow: u64, times: u32, waiting: u64, draw: f64) -> Verdict {
         let (mut random, mut victims) = (Generator::custom(move || draw), Vec::new());
         let queue = QueueView { packets: waiting, bytes: waiting * 1000, idle_since: None, contents: None };
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn high_bandwidth_begins_at_the_threshold() {
-        // w_q = 1 and 10 waiting: RED's p_b is 0.05, twice that 0.1.
+        // w_q = 1 and 10 packets waiting: RED's p_b is 0.05, twice that 0.1.
         for (raise, at_threshold, at_double) in [("factor", 0.1, 0.1), ("count", 0.05, 0.1)] {
             let mut queue =
                 lru(&[("w_q", Value::Real(1.0)), ("insert_p", Value::Real(1.0)), ("raising", Value::Choice(raise))]);
@@ -316,7 +316,7 @@ mod tests {
         }
     }
 
-    /// It counts packets and no losses, so that a flow which loses much is treated as one that loses nothing.
+    /// LRU-RED counts packets, not losses: a flow that loses much is treated as one that loses nothing.
     #[test]
     fn losses_of_a_flow_change_nothing() {
         let counted = |draw| {
@@ -324,13 +324,13 @@ mod tests {
             let lost = (0..300).filter(|_| arrive(&mut queue, 0.0, 1, 1, 10, draw) != Verdict::Pass).count();
             (lost, count(&queue, 1), arrive(&mut queue, 0.0, 1, 1, 4, 0.0))
         };
-        // Draws near 0 signal each packet that may be; draws of 1 signal only where the count leaves no other choice.
+        // Numbers near 0 signal every packet that can be; numbers of 1 only where the count makes it certain.
         let (many, few) = (counted(1e-9), counted(1.0));
         assert!(many.0 > 10 * few.0, "{many:?} and {few:?}");
         assert_eq!((many.1, many.2), (few.1, few.2));
     }
 
-    /// Where every draw is 1 nothing is inserted, and the rest is RED to the bit.
+    /// With random numbers of 1 no flow is inserted, and what is left is RED to the bit.
     #[test]
     fn without_high_bandwidth_flows_it_is_red() {
         let mut plain = EarlyDetection::new(

@@ -21,7 +21,7 @@
 //!    the first two rows only.
 //! 3. An arrival that passes by the first row leaves RED's count alone and draws no number (reconstruction).
 //! 4. Another scheme of this name (Song and others, ICOIN 2001) drives its probability from losses and idle times, like
-//!    BLUE. It is not this one.
+//!    BLUE. It is not meant here.
 //!
 //! ## Example
 //! ```
@@ -97,7 +97,7 @@ pub struct Mred {
     min_th: f64,
     /// Upper threshold, in the unit of the average.
     max_th: f64,
-    /// A queue above max_th that an arrival finds counts as the average, if it is longer (the third row of the table).
+    /// A queue above max_th replaces a smaller average (the third row of the table).
     upper: bool,
 }
 
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
     use crate::prelude::*;
 
-    /// A policy whose average is pinned near `average` packets (the weight is tiny); its numbers hit at any p_b.
+    /// A policy whose average is pinned near `average` packets (the weight is tiny); its draws hit at any p_b.
     fn pinned(average: u64, more: &[(&'static str, Value)]) -> impl FnMut(u64) -> Verdict {
         let link = Link { rate_bps: 10e6, delay_s: 0.02 };
         let mut values =
@@ -154,7 +154,7 @@ mod tests {
             let mut at = pinned(average, &[]);
             assert_eq!([at(0), at(1), at(9)], [Verdict::Pass; 3], "average {average}");
         }
-        // From min_th on it is RED.
+        // From min_th on MRED decides as RED.
         assert_eq!(pinned(15, &[])(10), EARLY);
         assert_eq!(pinned(40, &[])(10), FORCED);
         assert_eq!(pinned(5, &[])(10), Verdict::Pass);
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(pinned(15, &[("upper", Value::Flag(false))])(21), EARLY);
     }
 
-    /// Passing by the first row leaves the count where it was.
+    /// An arrival that passes by the first row leaves the count where it was.
     #[test]
     fn short_queue_does_not_count() {
         let link = Link { rate_bps: 10e6, delay_s: 0.02 };

@@ -59,7 +59,7 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The quadratic curve.
 type Quadratic = Shaped<Square>;
-/// NLRED's curve, by x.
+/// NLRED's curve, as a function of x.
 type Square = Box<dyn Fn(f64) -> f64 + Send>;
 
 fn read(values: &Values, link: &Link) -> Result<(Settings, Quadratic), ParamError> {
@@ -87,7 +87,7 @@ mod tests {
 
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
-    /// Gauges of a discipline after each of 60 arrivals in bursts, of which none is dropped by chance.
+    /// Gauges after each of 60 arrivals in bursts; none is dropped by chance.
     fn gauges(aqm: &str, dialect: &'static str) -> Vec<Vec<(&'static str, f64)>> {
         let mut values =
             Values::of(&[("min_th", Value::Real(2.0)), ("max_th", Value::Real(40.0)), ("max_p", Value::Real(0.01))]);
@@ -116,7 +116,7 @@ mod tests {
             let mut above = 0;
             for (own, red) in gauges("nlred", dialect).iter().zip(gauges("red", dialect)) {
                 for (&(name, value), (_, of_red)) in own.iter().zip(red) {
-                    // x = p_b/max_p under RED, 1.5 max_p x^2 under NLRED.
+                    // RED's p_b is max_p x, NLRED's 1.5 max_p x^2.
                     let expected = if name == "p_b" { 1.5 * of_red * of_red / 0.01 } else { of_red };
                     assert!((value - expected).abs() <= 1e-12 * expected.abs(), "{dialect}: {name} {value} {of_red}");
                     above += usize::from(name == "p_b" && value > 0.0);
@@ -132,7 +132,7 @@ mod tests {
             catalogue::find(aqm).unwrap().params.iter().flat_map(|some| some.iter().map(|p| p.name)).collect()
         };
         let (own, red) = (names("nlred"), names("red"));
-        // Beside `gentle` RED has the words of tc for the parameters of its dialect linux.
+        // RED has two parameters that NLRED lacks: `gentle`, and tc's for the dialect linux.
         let tc: Vec<_> = crate::early_detection::linux::TC.iter().map(|p| p.name).collect();
         let lacking: Vec<_> = red.iter().filter(|name| !own.contains(name) && !tc.contains(name)).copied().collect();
         assert_eq!(lacking, ["gentle"]);

@@ -25,7 +25,7 @@ impl Ecn {
     }
 }
 
-/// A packet as a router sees it, and nothing a router could not see.
+/// A packet as a router sees it, without what a router cannot see.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packet {
     /// Size on the wire, bytes.
@@ -34,7 +34,7 @@ pub struct Packet {
     pub ecn: Ecn,
     /// Traffic class or precedence, 0..=7.
     pub class: u8,
-    /// Time to live when it arrived.
+    /// Time to live when the packet arrived.
     pub ttl: u8,
     /// Time to live as the sender set it, where the sender wrote it into an option (DDRED); 0 if not written.
     pub initial_ttl: u8,
@@ -43,15 +43,15 @@ pub struct Packet {
     pub final_ttl: u8,
     /// Round-trip time as the sender wrote it into the packet (AECN's hint), ms; 0 if not written.
     pub rtt_hint_ms: u16,
-    /// ECN field when it was admitted to the queue, see [`Packet::admit`].
+    /// ECN field when the packet was admitted to the queue, see [`Packet::admit`].
     pub admitted_ecn: Ecn,
     /// The driver's own handle (a buffer slot, a sequence number); queues never read it.
     pub tag: u32,
-    /// Another such handle.
+    /// Another handle of the driver's own; queues never read it.
     pub note: u64,
     /// Flow key: equal for packets of one flow.
     pub flow: u64,
-    /// When it was admitted to the queue, see [`Packet::admit`].
+    /// When the packet was admitted to the queue, see [`Packet::admit`].
     pub enqueued: Time,
 }
 
@@ -74,7 +74,7 @@ impl Packet {
         }
     }
 
-    /// A queue admits it at `now`, perhaps marked already: a driver can see later whether it was marked since.
+    /// A queue admits the packet at `now`, perhaps with a mark; a driver can later see whether a mark was added since.
     #[inline(always)]
     pub fn admit(&mut self, now: Time) {
         self.enqueued = now;

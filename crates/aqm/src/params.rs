@@ -21,7 +21,7 @@ pub struct Link {
 pub enum Unit {
     /// A bare number: a probability, a weight, a factor.
     None,
-    /// A queue length. A bare number counts packets; `"12 packets"`, `"12p"`, `"1500 B"`, `"15 kB"` are texts for it.
+    /// A queue length. A bare number counts packets; `"12 packets"`, `"12p"`, `"1500 B"`, `"15 kB"` are accepted too.
     QueueLength,
     /// Seconds; texts such as `"20 ms"` are accepted.
     Seconds,
@@ -67,7 +67,7 @@ pub enum Kind {
         /// Largest value.
         high: i64,
     },
-    /// `true` or `false`; with `auto`, the dialect or discipline decides unless it is given.
+    /// `true` or `false`; with `auto`, the dialect or discipline decides if nothing is given.
     Flag {
         /// The word `"auto"` is allowed too.
         auto: bool,
@@ -87,7 +87,7 @@ impl Kind {
         Kind::Real { low, high, open_low: true, open_high: false, auto: false }
     }
 
-    /// The same without the largest value.
+    /// This kind without its largest value.
     pub const fn open_high(self) -> Kind {
         match self {
             Kind::Real { low, high, open_low, auto, .. } => Kind::Real { low, high, open_low, open_high: true, auto },
@@ -95,7 +95,7 @@ impl Kind {
         }
     }
 
-    /// The same, or `"auto"`.
+    /// This kind, or `"auto"`.
     pub const fn or_auto(self) -> Kind {
         match self {
             Kind::Real { low, high, open_low, open_high, .. } => {
@@ -136,62 +136,62 @@ impl fmt::Display for Value {
     }
 }
 
-/// One parameter: everything that is ever said about it.
+/// One parameter, with everything that is said about it.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
     /// Name in scenarios and code, the field's own word (`min_th`).
     pub name: &'static str,
     /// Symbol in papers, in LaTeX (`min_{th}`).
     pub symbol: &'static str,
-    /// What it measures.
+    /// What the parameter measures.
     pub unit: Unit,
-    /// Which values it takes.
+    /// Which values the parameter takes.
     pub kind: Kind,
     /// Value when nothing is given.
     pub default: Value,
     /// Where the default comes from.
     pub source: &'static str,
-    /// One sentence.
+    /// What the parameter is, in one sentence.
     pub doc: &'static str,
 }
 
 impl Param {
-    /// A parameter of which [`Param::says`] says the rest.
+    /// A parameter whose source and sentence follow by [`Param::says`].
     pub const fn new(name: &'static str, unit: Unit, kind: Kind, default: Value) -> Param {
         Param { name, symbol: "", unit, kind, default, source: "", doc: "" }
     }
 
-    /// A number.
+    /// A parameter that is a number.
     pub const fn real(name: &'static str, unit: Unit, kind: Kind, default: f64) -> Param {
         Param::new(name, unit, kind, Value::Real(default))
     }
 
-    /// A whole number within bounds.
+    /// A parameter that is a whole number within bounds.
     pub const fn whole(name: &'static str, unit: Unit, (low, high): (i64, i64), default: i64) -> Param {
         Param::new(name, unit, Kind::Whole { low, high }, Value::Whole(default))
     }
 
-    /// `true` or `false`.
+    /// A parameter that is `true` or `false`.
     pub const fn flag(name: &'static str, default: bool) -> Param {
         Param::new(name, Unit::None, Kind::Flag { auto: false }, Value::Flag(default))
     }
 
-    /// `true` or `false`; unless it is given the dialect or the discipline decides.
+    /// A parameter that is `true` or `false`, and chosen by the dialect or the discipline if nothing is given.
     pub const fn switch(name: &'static str) -> Param {
         Param::new(name, Unit::None, Kind::Flag { auto: true }, Value::Auto)
     }
 
-    /// One of some words.
+    /// A parameter that is one of some words.
     pub const fn word(name: &'static str, words: &'static [&'static str], default: &'static str) -> Param {
         Param::new(name, Unit::None, Kind::Choice(words), Value::Choice(default))
     }
 
-    /// Its symbol in papers, in LaTeX.
+    /// Sets the parameter's symbol in papers, in LaTeX.
     pub const fn symbol(self, symbol: &'static str) -> Param {
         Param { symbol, ..self }
     }
 
-    /// Where its default comes from, and what it is.
+    /// Sets where the default comes from, and the sentence that says what the parameter is.
     pub const fn says(self, source: &'static str, doc: &'static str) -> Param {
         Param { source, doc, ..self }
     }
@@ -239,20 +239,20 @@ fn named<'a>(declared: &'a [Param], name: &str) -> &'a Param {
     declared.iter().find(|p| p.name == name).unwrap_or_else(|| panic!("no parameter {name} is declared"))
 }
 
-/// Values by parameter name; what is not given has the declared default.
+/// Values by parameter name; parameters not given have the declared default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Values {
-    /// What was given, by parameter name.
+    /// The values given, by parameter name.
     given: BTreeMap<&'static str, Value>,
 }
 
 impl Values {
-    /// Nothing given: every parameter at its default.
+    /// No value given: every parameter at its default.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// These are given.
+    /// The values `given`.
     pub fn of(given: &[(&'static str, Value)]) -> Self {
         Self { given: given.iter().copied().collect() }
     }
@@ -274,10 +274,10 @@ impl Values {
     }
 
     /// The number of the parameter called `name` among `declared`, in its own unit; NaN for `"auto"` and for a queue
-    /// length written in bytes, which a discipline that takes them reads with [`Values::get`].
+    /// length written in bytes: a discipline that takes these reads them with [`Values::get`].
     ///
     /// # Panics
-    /// If `declared` has no such parameter: a slip in the discipline, not in what a user gave. So do the others.
+    /// If `declared` has no such parameter: a slip in the discipline, not in the values given. So for the others.
     pub fn real(&self, declared: &[Param], name: &str) -> f64 {
         match self.get(named(declared, name)) {
             Value::Real(x) => x,
@@ -326,9 +326,9 @@ impl Values {
     }
 }
 
-/// The words of a parameter as a type: each is written once, and no word that is not among them is taken for another.
+/// The words of a parameter as a type, so that each is written once and a wrong one does not compile.
 pub trait Word: Copy + 'static {
-    /// For [`Kind::Choice`].
+    /// The words, for [`Kind::Choice`].
     const WORDS: &'static [&'static str];
 
     /// What `word` stands for.
@@ -343,7 +343,7 @@ impl Values {
     }
 }
 
-/// An enum that is [`Word`]: each of its values with its word.
+/// An enum that implements [`Word`]: each of its values with its word.
 macro_rules! words {
     ($(#[$about:meta])* $seen:vis enum $name:ident { $($(#[$what:meta])* $value:ident = $word:literal,)+ }) => {
         $(#[$about])*

@@ -15,9 +15,8 @@
 //! 1. k_p = 0.001, k_d = 0.05, the 10 ms between two steps and the bounds 0.01 and 0.5 are as recalled in the
 //!    literature [paper?]. So is the division by the buffer.
 //! 2. The target is half-way between the thresholds [paper?]; `q_target` sets another.
-//! 3. The error before the first is taken as the first, so that the first step has no derivative (reconstruction).
-//! 4. While the link is idle the average decays with the idle time, as in RED, also for the controller
-//!    (reconstruction).
+//! 3. Before the first error counts an equal one, so that the first step has no derivative (reconstruction).
+//! 4. The controller too sees the average decayed by the idle time, as RED does (reconstruction).
 //! 5. max_p starts at 0.1 as in ns-2's ARED (reconstruction). A start outside the bounds is drawn in by the first step.
 //! 6. No gentle part is mentioned. `gentle` adds one; see `gentle_tracks_maxp`.
 //!
@@ -31,7 +30,7 @@
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(red, Limit::Packets(50), false, Generator::stream(1, "queue")));
 //! queue.on_timer(Time::from_seconds(0.01));
-//! // The queue is empty: e = (0 - 10)/50, and max_p falls by 0.001 * 0.2.
+//! // The queue is empty: e = (0 - 10)/50, so max_p falls by 0.001 * 0.2.
 //! queue.gauges(&mut |name, value| if name == "max_p" { assert!((value - 0.0998).abs() < 1e-12) });
 //! ```
 
@@ -176,7 +175,7 @@ mod tests {
         read(&values, &LINK, limit).unwrap()
     }
 
-    /// max_p after an arrival that finds `packets` and a step.
+    /// max_p after an arrival that finds `packets` and one step.
     fn step(policy: &mut PdRed, packets: u64) -> f64 {
         let queue = QueueView { packets, bytes: packets * 500, idle_since: None, contents: None };
         let (mut victims, now, random) = (Vec::new(), Time::ZERO, &mut Generator::stream(1, "pd"));
@@ -190,7 +189,7 @@ mod tests {
         assert!((found - want).abs() < 1e-12, "{found}, not {want}");
     }
 
-    /// e = 0.2, 0.3, 0.3, -0.1, 0 by hand.
+    /// Steps worked by hand for e = 0.2, 0.3, 0.3, -0.1, 0.
     #[test]
     fn steps_by_error_and_change_of_error() {
         for limit in [Limit::Packets(100), Limit::Bytes(50_000)] {
@@ -239,7 +238,7 @@ mod tests {
         assert_eq!(controller(&[], Limit::Packets(100)).next, Time::from_seconds(0.01));
     }
 
-    /// An idle link: 2500 packets/s of 500 B could have been sent.
+    /// On an idle link the average decays for the 2500 packets/s of 500 B that could have been sent.
     #[test]
     fn idle_time_counts() {
         let mut policy = controller(&[("w_q", Value::Real(0.002)), ("k_p", Value::Real(0.01))], Limit::Packets(100));

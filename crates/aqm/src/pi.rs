@@ -6,9 +6,9 @@
 //! `p = p + a e_k - b e_(k-1) + kd (e_k - 2 e_(k-1) + e_(k-2))`, kept in [0, 1], with the error `e_k = q_k - q_ref`.
 //!
 //! Every arrival that finds room is signalled with probability `p`, independently. `p` is steady only at `q = q_ref`,
-//! whatever the load: the integral term `a - b` removes the error that RED needs to drop at all. With `kd`, which is 0
-//! by default, it is PID: the derivative answers to a growing queue before it is too long. The textbook's `k_p`, `t_i`
-//! and `t_d` at a sampling interval of T are `a = k_p (1 + T/t_i)`, `b = k_p` and `kd = k_p t_d/T`.
+//! whatever the load: the integral term `a - b` removes the steady error without which RED would not drop. With `kd`,
+//! which is 0 by default, it is PID: the derivative answers to a growing queue before it is too long. The textbook's
+//! `k_p`, `t_i` and `t_d` at a sampling interval of T are `a = k_p (1 + T/t_i)`, `b = k_p` and `kd = k_p t_d/T`.
 //!
 //! ## Source
 //! C. V. Hollot, V. Misra, D. Towsley, W. Gong, "On designing improved controllers for AQM routers supporting TCP
@@ -52,7 +52,7 @@
 //!     queue.on_timer(due);
 //!     queue.gauges(&mut |name, value| if name == "p" { p.push(value) });
 //! }
-//! // 100 packets too long: each sample after the first adds 100 (a - b).
+//! // 100 packets too long: each sample after the first adds 100 (a - b) to p.
 //! assert!((p[1] - p[0] - 6e-6).abs() < 1e-15 && (p[2] - p[1] - 6e-6).abs() < 1e-15);
 //! ```
 
@@ -66,7 +66,7 @@ const fn gain(name: &'static str, default: f64, doc: &'static str) -> Param {
 }
 
 words! {
-    /// How the limit is tested.
+    /// How the buffer's limit is tested.
     enum Dialect {
         /// N packets or bytes fit.
         Paper = "paper",
@@ -135,7 +135,7 @@ mod tests {
         QueueView { packets, bytes, idle_since: None, contents: None }
     }
 
-    /// One tick with this queue; p after it.
+    /// p after one tick with this queue.
     fn tick(pi: &mut Sampled, queue: &QueueView<'_>) -> f64 {
         let (mut random, mut victims) = (Generator::stream(1, "pi"), Vec::new());
         let now = pi.next_timer().unwrap();
@@ -144,7 +144,7 @@ mod tests {
         pi.control.p()
     }
 
-    /// The answer to an arrival of `size` bytes under the random number `u`, and how many numbers it took.
+    /// The verdict on an arrival of `size` bytes if random numbers are `u`, and how many numbers it took.
     fn arrival(pi: &mut Sampled, size: u32, u: f64, has_room: bool) -> (Verdict, u64) {
         let draws = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
         let count = std::sync::Arc::clone(&draws);
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn bytes_count_as_mean_packets() {
         let (mut packets, mut bytes) = (pi(&[]), pi(&[("unit", Value::Choice("byte"))]));
-        // 150 packets of 1500 B are 450 of 500 B.
+        // 150 packets of 1500 B count as 450 of 500 B.
         let p = tick(&mut packets, &holding(150, 225_000));
         assert!((p - (1.822e-5 * 100.0 + 1.816e-5 * 50.0)).abs() < 1e-15);
         let p = tick(&mut bytes, &holding(150, 225_000));
@@ -243,14 +243,14 @@ mod tests {
         assert_eq!((SPEC.check)(&values, &LINK).err().unwrap().name, "b");
     }
 
-    /// k_p = 1e-4, t_i = 1 s, t_d = 0.1 s at 100 Hz, from a queue that was empty: errors -50, -50, then 50, 50, 50.
+    /// k_p = 1e-4, t_i = 1 s, t_d = 0.1 s at 100 Hz, after an empty queue: errors -50, -50, then 50, 50, 50.
     #[test]
     fn a_ramp_is_answered_by_the_derivative_and_a_constant_error_by_the_integral() {
         let gains = [("a", Value::Real(1.01e-4)), ("b", Value::Real(1e-4)), ("kd", Value::Real(1e-3))];
         let mut pid = pi(&gains);
         let p = [(); 4].map(|()| tick(&mut pid, &holding(100, 0)));
         assert!((p[0] - 1e-4 * (11.01 * 50.0 + 21.0 * 50.0 - 10.0 * 50.0)).abs() < 1e-15);
-        // The kick is taken back by the next sample, the integral stays: 50 k_p T/t_i a sample.
+        // The next sample takes the derivative's step back; the integral adds 50 k_p T/t_i a sample.
         assert!((p[1] - p[0] - 1e-4 * (11.01 * 50.0 - 21.0 * 50.0 - 10.0 * 50.0)).abs() < 1e-15);
         assert!((p[2] - p[1] - 1e-4 * 0.01 * 50.0).abs() < 1e-15);
         assert!((p[3] - p[2] - 1e-4 * 0.01 * 50.0).abs() < 1e-15);

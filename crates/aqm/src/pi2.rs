@@ -18,8 +18,8 @@
 //! Reno's window goes with `1/sqrt(p)` and DCTCP's with `1/p`: the square makes them equals in one queue. To hit, two
 //! random numbers must be below `p/k`. Nothing is signalled while less than two packets of `mtu` wait.
 //!
-//! `dualpi2` has the same controller over two queues, with less delay for the scalable senders. There the probability
-//! of the classic ones is `p'^2` and that of the others `k p'`: `p` here is `k p'` there.
+//! `dualpi2` has the same controller over two queues, with less delay for the scalable senders. Its probability for
+//! classic packets is `p'^2` and for the others `k p'`: `p` here is `k p'` there.
 //!
 //! ## Source
 //! K. De Schepper, O. Bondarenko, I. Tsang, B. Briscoe, "PI2: A linearized AQM for both classic and scalable TCP", ACM
@@ -31,7 +31,7 @@
 //!    it: ECT(1) and CE; ECT(0) is a classic sender's. `all` is the module's, `none` squares for everyone.
 //! 2. The module measures delay as backlog over a measured rate of departures. `latency = "timestamp"` takes the last
 //!    packet's wait, or none after a departure that left the queue empty, as PIE does now.
-//! 3. The module has a second queue and a step for the scalable packets, off by default; `dualpi2` is for that.
+//! 3. The module has a second queue and a step for the scalable packets, off by default; for those there is `dualpi2`.
 //! 4. The module's integers (32 bits of probability, ticks of 64 ns) are doubles here.
 //! 5. A certain classic drop (`p = 1` and `k = 1`) counts as forced, any other as early.
 //!
@@ -47,7 +47,7 @@
 //! let catalogue::Built::Policy(policy) = (catalogue::find("pi2").unwrap().build)(&values, &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "queue")));
-//! // A packet that waited 30 ms, then one update: 0.625 * 10 ms + 6.25 * 30 ms.
+//! // A packet waited 30 ms; one update then gives p = 0.625 * 10 ms + 6.25 * 30 ms.
 //! queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
 //! queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
 //! queue.dequeue(Time::from_seconds(0.03), &mut |_, _| {});
@@ -73,11 +73,11 @@ use std::any::Any;
 words! {
     /// Whose packets are marked without the square.
     enum Scalable {
-        /// Nobody's.
+        /// No sender's.
         None = "none",
-        /// Those with ECT(1) or CE (RFC 9331).
+        /// Packets with ECT(1) or CE (RFC 9331).
         Ect1 = "ect1",
-        /// All that are ECN-capable (`sch_pi2.c`).
+        /// All ECN-capable packets (`sch_pi2.c`).
         All = "all",
     }
 }
@@ -136,14 +136,14 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// When the module's timer runs first (`pi2_init`), s.
 const FIRST_UPDATE: f64 = 0.5;
-/// QUEUE_THRESHOLD: the rate of departures is measured over so many bytes, and only when so many wait.
+/// QUEUE_THRESHOLD, bytes: the rate of departures is measured over so many, and only while as many wait.
 const QUEUE_THRESHOLD: f64 = 10_000.0;
 
 /// The parameters.
 struct Settings {
     /// Delay that the controller aims at, s.
     target: f64,
-    /// Gain on the deviation from it, 1/s.
+    /// Gain on the deviation of the delay from the target, 1/s.
     alpha: f64,
     /// Gain on the change of the delay, 1/s.
     beta: f64,
@@ -155,7 +155,7 @@ struct Settings {
     latency: Latency,
     /// Largest packet, bytes.
     mtu: f64,
-    /// p is in proportion to the packet's size.
+    /// Whether p is in proportion to the packet's size.
     byte_scaling: bool,
 }
 
@@ -168,7 +168,7 @@ struct State {
     qdelay: f64,
     /// How long the last packet waited, s; 0 if it left the queue empty.
     sojourn: f64,
-    /// Start and bytes of the present measurement of the departures.
+    /// Start of the present measurement of the departures, and bytes so far.
     measuring: Option<(Time, f64)>,
     /// avg_dq_rate, bytes/s; 0 if unknown.
     rate: f64,
@@ -262,7 +262,7 @@ impl Policy for Pi2 {
         if cx.can_mark(packet) && self.is_scalable(packet) {
             return if cx.random.uniform() < p { Verdict::Mark } else { Verdict::Pass };
         }
-        // "Think twice to drop": the second number is drawn only if the first is below.
+        // "Think twice to drop": the second number is drawn only if the first is below p/k.
         let root = p / self.set.k;
         if cx.random.uniform() < root && cx.random.uniform() < root {
             return Verdict::Signal(if root < 1.0 { Reason::Early } else { Reason::Forced });
@@ -294,7 +294,7 @@ impl Policy for Pi2 {
         let (delay, old) = (self.delay(queue.bytes), self.state.qdelay);
         let change = self.set.alpha * (delay - self.set.target) + self.set.beta * (delay - old);
         self.state.p = (self.state.p + change).clamp(0.0, 1.0);
-        // A delay of 0 while packets wait is one that is not known yet.
+        // A delay of 0 while packets wait is a delay that is not known yet.
         if delay <= 0.0 && old <= 0.0 && queue.bytes == 0 {
             self.state.p *= 0.98;
         }
@@ -337,7 +337,7 @@ mod tests {
         QueueView { packets: bytes.div_ceil(1000), bytes, idle_since: None, contents: None }
     }
 
-    /// Asks with these random numbers; the answer and how many are left.
+    /// What `act` returns with these random numbers, and how many are left.
     fn ask<T>(numbers: &[f64], ms: f64, act: impl FnOnce(&mut Context<'_>) -> T) -> (T, usize) {
         let left = std::sync::Arc::new(std::sync::Mutex::new(numbers.to_vec()));
         let from = left.clone();
@@ -349,7 +349,7 @@ mod tests {
         (answer, count)
     }
 
-    /// p after an update with this delay, ms.
+    /// p after an update with a delay of `delay_ms`.
     fn update(policy: &mut Pi2, delay_ms: f64, bytes: u64) -> f64 {
         policy.state.sojourn = delay_ms * 1e-3;
         ask(&[], 0.0, |cx| policy.on_timer(&view(bytes), cx));
@@ -366,7 +366,7 @@ mod tests {
         for start in [0.0, 1e-6, 0.01, 0.5] {
             let mut policy = pi2(&[TIMESTAMP]);
             policy.state = State { p: start, qdelay: 0.02, ..State::default() };
-            // 0.625 * 10 ms + 6.25 * 10 ms, then 0.625 * 10 ms alone.
+            // p grows by 0.625 * 10 ms + 6.25 * 10 ms, then by 0.625 * 10 ms alone.
             assert!((update(&mut policy, 30.0, 5000) - (start + 0.06875)).abs() < 1e-12);
             assert!((update(&mut policy, 30.0, 5000) - (start + 0.075)).abs() < 1e-12);
             assert!((update(&mut policy, 20.0, 5000) - (start + 0.0125)).abs() < 1e-12);
@@ -457,7 +457,7 @@ mod tests {
         }
     }
 
-    /// A departure of 1000 B at `ms`, `bytes` left behind.
+    /// A packet of 1000 B leaves at `ms`, with `bytes` behind it.
     fn leave(policy: &mut Pi2, ms: f64, bytes: u64) {
         let packet = Packet { enqueued: Time::ZERO, ..Packet::new(1, 1000) };
         ask(&[], ms, |cx| policy.on_dequeue(Some(&packet), &view(bytes), cx));
@@ -470,7 +470,7 @@ mod tests {
             leave(&mut policy, f64::from(ms), 9999);
         }
         assert_eq!((policy.state.rate, policy.delay(9999)), (0.0, 0.0), "less waits: nothing is measured");
-        // The packet that starts a measurement is counted in it: ten packets, nine times between them.
+        // The packet that starts a measurement is counted in it: ten packets, but nine gaps between them.
         for ms in 100..109 {
             leave(&mut policy, f64::from(ms), 20_000);
             assert_eq!(policy.state.rate, 0.0, "{ms}");
@@ -479,13 +479,13 @@ mod tests {
         let first = 10_000.0 / 0.009;
         assert!((policy.state.rate - first).abs() < 1e-3);
         assert!((policy.delay(5000) - 5000.0 / first).abs() < 1e-9);
-        // The next starts at the same departure, counts from the one after, and has a weight of an eighth.
+        // The next measurement starts at the same departure, counts from the next packet on, and has weight 1/8.
         for step in 1..=10 {
             leave(&mut policy, 109.0 + 2.0 * f64::from(step), 20_000);
         }
         let second = 10_000.0 / 0.02;
         assert!((policy.state.rate - (first * 7.0 / 8.0 + second / 8.0)).abs() < 1e-3);
-        // One that is under way goes on when less waits, and is the last.
+        // With less waiting a measurement under way goes on, and is the last.
         for step in 1..=10 {
             leave(&mut policy, 129.0 + f64::from(step), 100);
         }
@@ -501,7 +501,7 @@ mod tests {
         assert_eq!(policy.delay(0), 0.0);
     }
 
-    /// 200,000 arrivals at p = 0.6: a quarter of 0.36 in drops, six tenths in marks; four standard deviations.
+    /// 200,000 arrivals at p = 0.6: classic drops 0.36/4, scalable marks 0.6; four standard deviations.
     #[test]
     fn the_shares_are_p_and_its_half_squared() {
         for (ecn, share) in [(Ecn::NotEct, 0.09), (Ecn::Ect0, 0.09), (Ecn::Ect1, 0.6)] {

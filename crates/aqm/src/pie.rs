@@ -26,16 +26,16 @@
 //!    |---|---|---|---|
 //!    | nothing is dropped while | `<= 2 mean_packet` bytes wait | `< 2 mean_packet` | `<= 2` packets, or bytes if the limit is in bytes |
 //!    | `mean_packet`, auto | 1000 B | 1514 B | 1000 B |
-//!    | delay is low by | `qdelay_old` | the last sample | `qdelay_old` |
+//!    | the delay that must be low | `qdelay_old` | the last sample | `qdelay_old` |
 //!    | burst allowance at first | 150 ms | 150 ms | 0; set by the first arrival, which is still decided by PIE |
-//!    | it runs out by | the timer | the time between departures | the timer, which holds `p` at 0 meanwhile |
-//!    | it is renewed when | `p = 0` and low delay, at an arrival | the same, by the timer | the same for 1.5 s, by the timer |
+//!    | it shrinks with | the timer | the time between departures | the timer, which holds `p` at 0 meanwhile |
+//!    | it is renewed | at `p = 0` and low delay, by an arrival | as rfc, by the timer | as rfc for 1.5 s, by the timer |
 //!    | marked while | `p < 0.1` | `p <= 0.1` | `p < 0.1` |
 //!    | `derandomise`, `fast_growth`, auto | off, off | on, on | off, off |
 //!    | two updates without delay | `0.98 p` | `p - p/64`, not while packets wait | `0.98 p` |
 //!    | sum of `derandomise` restarts at | drops, random marks | drops, random marks | drops |
-//!    | `byte_scaling` by | `size/mean_packet` | the same, to `mean_packet` bytes | `size/mean_packet`, auto with a limit in bytes |
-//!    | random number | `U < p` | `U < p` | `U <= p` |
+//!    | `byte_scaling` by | `size/mean_packet` | as rfc, to `mean_packet` bytes | `size/mean_packet`, auto with a limit in bytes |
+//!    | a hit, with the random number U | `U < p` | `U < p` | `U <= p` |
 //!    | first update | after `tupdate` (a reconstruction) | 0.5 s | 0 |
 //!    | rate of departures | time of 16 KiB, weight 1/4 | rate, weight 1/8 | rate, weight 1/2 |
 //!
@@ -45,14 +45,14 @@
 //! 3. The cap on an update is optional in RFC 8033 (5.5). Here it is on, as in Linux and ns-3. Derandomisation, in
 //!    appendix B only, is off here unless `linux`. In appendix B `p` decays below half of `qdelay_ref`:
 //!    `decay_when = "below_half"`.
-//! 4. Without room the arrival is dropped before anything is drawn or counted, as in all sources.
+//! 4. If the buffer is full, the arrival is dropped before anything is drawn or counted, as in all sources.
 //! 5. The sums of `derandomise` are compared with 0.85 and 8.5 less 1e-9, because sums of binary fractions fall short:
 //!    with `p = 0.02` the 425th packet is certain, as arithmetic says, and not the 426th.
-//! 6. Linux computes with integers (56 bits of probability, ticks of 64 ns). Here doubles: equal to about 1e-9.
+//! 6. Linux computes with integers (56 bits of probability, ticks of 64 ns). Here doubles, equal to about 1e-9.
 //! 7. The packet that starts a measurement of the rate is counted in it, as in Linux and ns-3 (for rfc a
 //!    reconstruction); the first result is taken whole.
-//! 8. `activity`: RFC 8033's appendix B wakes PIE when a third of the buffer is in use, ns-3 at a delay; both let it
-//!    rest when probability and delay are gone. The third includes the arrival (a reconstruction). Off here.
+//! 8. `activity`: RFC 8033's appendix B wakes PIE when a third of the buffer is in use, ns-3 at a delay; in both it
+//!    rests when probability and delay are gone. The third includes the arrival (a reconstruction). Off here.
 //!
 //! ## Example
 //! ```
@@ -63,7 +63,7 @@
 //! let catalogue::Built::Policy(policy) = (catalogue::find("pie").unwrap().build)(&Values::new(), &link, Limit::Packets(100)).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(policy, Limit::Packets(100), false, Generator::stream(1, "queue")));
-//! // A packet that waited 30 ms, then one update: (0.125 * 15 ms + 1.25 * 30 ms)/2048.
+//! // A packet waited 30 ms; one update then gives p = (0.125 * 15 ms + 1.25 * 30 ms)/2048.
 //! queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
 //! queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
 //! queue.dequeue(Time::from_seconds(0.03), &mut |_, _| {});
@@ -168,10 +168,10 @@ mod tests {
     use super::*;
     use crate::prelude::*;
 
-    /// A PIE that is shown delays, updates and arrivals by hand.
+    /// A PIE to which the test shows delays, updates and arrivals.
     struct Bench {
         pie: Pie,
-        /// The random number of every draw, and how many were drawn.
+        /// The random number of every draw, and the number of draws.
         u: f64,
         draws: std::sync::Arc<std::sync::atomic::AtomicUsize>,
         now: f64,
@@ -225,7 +225,7 @@ mod tests {
             found
         }
 
-        /// At a constant delay, with `p` or a little more, and no burst allowance.
+        /// A bench at a constant delay, with `p` or a little more, and no burst allowance.
         fn at(given: &[(&'static str, Value)], p: f64, ms: f64) -> Bench {
             let mut bench = bench(&[given, &[("max_burst", Value::Real(0.0))]].concat());
             bench.delay(ms);
@@ -281,7 +281,7 @@ mod tests {
             .collect()
     }
 
-    /// A state with this p and this delay: with alpha = 0 and beta as needed, one update leads there.
+    /// A state from which one update, with alpha = 0 and beta as needed, leads to this p and this delay.
     fn starting(p: f64, old: f64) -> PieState {
         let values = Values::of(&[("alpha", Value::Real(0.0)), ("beta", Value::Real(2048.0 * p / (old * 1e-3)))]);
         let set = Settings::read(&values, Dialect::Rfc, Limit::Packets(100));
@@ -313,7 +313,7 @@ mod tests {
         for (found, want) in found.iter().zip(want) {
             assert!((found - want).abs() < 1e-7, "{found} not {want}");
         }
-        // Appendix B: both below 7.5 ms.
+        // Appendix B: both delays below 7.5 ms.
         let below = ("decay_when", Value::Choice("below_half"));
         let found = updates(&[below], 0.05, 7.0, &[7.0]);
         near(&found, &[(0.05 - 0.125 * 0.008 / 2.0) * 0.98]);
@@ -326,13 +326,13 @@ mod tests {
         let off = ("fast_growth", Value::Flag(false));
         near(&updates(&[dialect("linux"), off], 0.2, 300.0, &[300.0]), &[0.22]);
         near(&updates(&[dialect("linux"), off], 0.2, 250.0, &[250.0]), &[0.22]);
-        // No delay, but packets wait: Linux does not decay then.
+        // No delay though packets wait: Linux does not let p decay.
         near(&updates(&[dialect("linux")], 0.05, 15.0, &[0.0, 0.0])[1..], &[0.05 - 0.0103125 - 0.0009375]);
     }
 
     #[test]
     fn derandomised_drops_keep_their_distance() {
-        // p = 0.02 stays, as the delay is qdelay_ref.
+        // p = 0.02 stays, as the delay equals qdelay_ref.
         let set = [("derandomise", Value::Flag(true)), ("max_burst", Value::Real(0.0))];
         // The burst allowance of `starting` runs out first.
         let first_hit = |u: f64| {
@@ -366,7 +366,7 @@ mod tests {
             let verdict = bench.arrive_at(QueueView { packets, bytes: 50_000, ..QUEUE }, Ecn::NotEct);
             assert_eq!(verdict == Verdict::Pass, passes, "ns3 at {packets} packets");
         }
-        // Below half of qdelay_ref, only a p of 0.2 or more drops: by the last update's delay, in linux the last
+        // Below half of qdelay_ref only a p of 0.2 or more drops. The delay is the last update's, in linux the last
         // packet's.
         for (p, drops) in [(0.19, [false, true]), (0.21, [true, true])] {
             for (word, low_first) in [("rfc", false), ("linux", true)] {
@@ -411,7 +411,7 @@ mod tests {
         assert_eq!(bench.gauge("burst_allowance"), 0.15);
         assert_eq!((0..10).map(|_| bench.update()).fold(0.0, f64::max), 0.0, "p is held at 0");
         assert!(bench.update() > 0.0);
-        // Quiet: armed again only after the allowance has run out and 100 updates more.
+        // After quiet the allowance is armed only when it has run out and 100 updates more have passed.
         bench.delay(0.0);
         let mut quiet = 0;
         while bench.gauge("burst_allowance") == 0.0 {
@@ -443,7 +443,7 @@ mod tests {
 
     #[test]
     fn the_rate_is_measured_over_16_kib() {
-        // 1000 B every 1 ms, 20 000 B behind: 17 packets are 17 000 B in 16 ms.
+        // 1000 B leave each ms, 20,000 B wait: 17 packets are 17,000 B in 16 ms.
         for (word, want) in [
             ("rfc", 0.016 * 20.0 / 16.384),
             ("linux", 20_000.0 * 0.016 / 17_000.0),
@@ -473,7 +473,7 @@ mod tests {
         assert_eq!(bench.update(), 0.0, "33 of 100");
         bench.arrive_at(QueueView { packets: 33, ..short }, Ecn::NotEct);
         assert!(bench.update() > 0.0, "34 of 100");
-        // Delay and probability gone: asleep again.
+        // Delay and probability are gone: PIE sleeps again.
         bench.delay(0.0);
         (0..400).for_each(|_| {
             bench.update();

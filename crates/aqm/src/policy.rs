@@ -20,18 +20,18 @@ pub enum Reason {
 /// ECN is on and the packet is ECN-capable, else drops it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing to do.
+    /// The packet passes.
     Pass,
-    /// Mark if possible, else drop.
+    /// Mark the packet if possible, else drop it.
     Signal(Reason),
-    /// Mark if possible, else let it pass (REM's marking at dequeue).
+    /// Mark the packet if possible, else let it pass (REM's marking at dequeue).
     Mark,
-    /// Drop.
+    /// Drop the packet.
     Drop(Reason),
     /// Act on the queued packets whose serial numbers the policy put into [`Context::victims`]: CHOKe's match,
     /// DDRED's nearest source, drop-front.
     Victims {
-        /// Reason to count.
+        /// Reason to count the victims under.
         reason: Reason,
         /// The arrival is dropped too (CHOKe).
         with_arrival: bool,
@@ -43,27 +43,27 @@ pub enum Verdict {
 /// The hard bound of a queue, as the user gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// So many packets.
+    /// At most so many packets.
     Packets(u64),
-    /// So many bytes.
+    /// At most so many bytes.
     Bytes(u64),
 }
 
 /// When an arrival fits into the buffer. Programs differ here by one packet, so the rule is data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// It fits while fewer packets than this are waiting.
+    /// The arrival fits while fewer packets than this wait.
     PacketsBelow(u64),
-    /// It fits while the waiting bytes, with the arrival's, are at most this.
+    /// The arrival fits while the waiting bytes and its own are at most this.
     BytesWithArrivalUpTo(u64),
-    /// It fits while the waiting bytes, with the arrival's, are fewer than this.
+    /// The arrival fits while the waiting bytes and its own are fewer than this.
     BytesWithArrivalBelow(u64),
-    /// It fits while the waiting bytes, without the arrival's, are fewer than this.
+    /// The arrival fits while the waiting bytes, without its own, are fewer than this.
     BytesBelow(u64),
 }
 
 impl Room {
-    /// The plain rule: a limit of N holds N.
+    /// The plain rule: a limit of N holds N packets or bytes.
     pub fn holding(limit: Limit) -> Self {
         match limit {
             Limit::Packets(n) => Room::PacketsBelow(n),
@@ -71,7 +71,7 @@ impl Room {
         }
     }
 
-    /// The most bytes that can wait, if no packet has more than `largest`.
+    /// The most bytes that can wait, if no packet is larger than `largest`.
     pub fn most_bytes(self, largest: u32) -> u64 {
         match self {
             Room::PacketsBelow(n) => n.saturating_mul(u64::from(largest)),
@@ -80,7 +80,7 @@ impl Room {
         }
     }
 
-    /// Whether `packet` fits into a queue of so many packets and bytes.
+    /// Whether `packet` fits into a queue in which `packets` and `bytes` wait.
     #[inline]
     pub fn admits(self, packet: &Packet, packets: u64, bytes: u64) -> bool {
         match self {
@@ -107,7 +107,7 @@ pub struct QueueView<'a> {
     pub packets: u64,
     /// Bytes waiting.
     pub bytes: u64,
-    /// Since when the link has been idle: from a dequeue that found no packet until the next arrival.
+    /// When the link became idle: the time of the dequeue that found no packet; `None` while it is busy.
     pub idle_since: Option<Time>,
     /// The packets waiting, for policies that declare [`Needs::contents`].
     pub contents: Option<&'a Ring>,
@@ -115,12 +115,12 @@ pub struct QueueView<'a> {
 
 /// What a policy is given besides the packet and the queue.
 pub struct Context<'a> {
-    /// Now.
+    /// The present time.
     pub now: Time,
     /// Whether marking is on.
     pub ecn: bool,
-    /// Whether the arrival fits into the buffer. PIE, PI and REM must not draw or count for an arrival that does not;
-    /// RED ignores it. True where there is no arrival.
+    /// Whether the arrival fits into the buffer. PIE, PI and REM must not draw or count for one that does not fit; RED
+    /// ignores this. True if there is no arrival.
     pub has_room: bool,
     /// The policy's own random numbers.
     pub random: &'a mut Generator,
@@ -141,13 +141,13 @@ impl Context<'_> {
 pub struct Needs {
     /// [`Policy::on_dequeue`] must be called, at the moment the link takes a packet or finds none.
     pub dequeue: bool,
-    /// [`QueueView::contents`] must be there, and [`Policy::on_admitted`] is called.
+    /// [`QueueView::contents`] must be there, and [`Policy::on_admitted`] must be called.
     pub contents: bool,
 }
 
 /// The policy of one FIFO. It sees and decides; it never stores packets, reads a clock or draws from a global source.
 pub trait Policy: Any + Send {
-    /// What it needs; constant over its life.
+    /// What the policy needs; constant over its life.
     fn needs(&self) -> Needs {
         Needs::default()
     }
@@ -161,8 +161,8 @@ pub trait Policy: Any + Send {
     fn on_enqueue(&mut self, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict;
 
     /// The buffer is full for `packet`; `earlier` is the verdict of [`Policy::on_enqueue`] on it, or [`Verdict::Pass`]
-    /// after victims that freed too few bytes. The verdict here is a drop, or victims; while these free too few bytes,
-    /// this is called again.
+    /// after victims that freed too few bytes. The answer is a drop, or victims; while they free too few bytes, this is
+    /// called again.
     fn on_overflow(
         &mut self,
         earlier: Verdict,
@@ -172,7 +172,7 @@ pub trait Policy: Any + Send {
     ) -> Verdict {
         match earlier {
             Verdict::Drop(_) => earlier,
-            // It would have been dropped anyway, before the limit is tested.
+            // The packet would have been dropped before the limit is tested.
             Verdict::Signal(reason) if !cx.can_mark(packet) => Verdict::Drop(reason),
             _ => Verdict::Drop(Reason::Overflow),
         }
@@ -206,7 +206,7 @@ pub trait Policy: Any + Send {
     fn on_timer(&mut self, _queue: &QueueView<'_>, _cx: &mut Context<'_>) {}
 
     /// Runs the timers due before `until`, while nothing arrives or leaves, as [`Policy::on_timer`] one after the other
-    /// would; a policy can have a faster way to the same bits. Gives their number and the last one's time; `None` if
+    /// would; a policy can have a faster way to the same bits. Returns their number and the time of the last; `None` if
     /// none is due.
     fn on_timers(&mut self, queue: &QueueView<'_>, until: Time, cx: &mut Context<'_>) -> Option<(u64, Time)> {
         let mut ran = None;
@@ -223,11 +223,11 @@ pub trait Policy: Any + Send {
         None
     }
 
-    /// Named inner values for traces and plots: `avg`, `p_b`, `count`.
+    /// Calls `out` with the name and value of each gauge, for traces and plots: `avg`, `p_b`, `count`.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 
-    /// Takes over the state of `before`, the same policy with other parameters, with its pending timer; whether it
-    /// could. By default no parameter can change while the policy runs.
+    /// Takes over the state of `before`, the same policy with other parameters, and its pending timer; false if it
+    /// cannot. By default no parameter can change while the policy runs.
     fn resume(&mut self, _before: &dyn Any) -> bool {
         false
     }

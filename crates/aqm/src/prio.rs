@@ -1,12 +1,12 @@
 //! # Strict priority
 //!
 //! ## What it does
-//! A FIFO for each of the eight traffic classes of the packets. The link takes from the first class that has any, so
-//! that a class waits until all before it are empty, for ever if need be. By default class 0 is first, all classes
+//! A FIFO for each of the eight traffic classes of the packets. The link takes from the first class that has packets,
+//! so that a class waits until all before it are empty, for ever if need be. By default class 0 is first, all classes
 //! share the buffer, and a full buffer drops the arrival. With `buffer = "each"` every class has an eighth of the limit
-//! for itself, as bands have buffers of their own in Linux's `prio` and `pfifo_fast`. With `first = "high"` and
-//! `victim = "last"` it is `skbprio`: a full buffer drops the newest packet of the class served last, if that class is
-//! behind the arrival's.
+//! for itself, as bands have buffers of their own in Linux's `prio` and `pfifo_fast`. With `first = "high"` and `victim
+//! = "last"` it is `skbprio`: a full buffer drops the newest packet of the class served last, if that class is behind
+//! the arrival's.
 //!
 //! ## Source
 //! Linux 6.1: `net/sched/sch_prio.c` (with `pfifo` below), `pfifo_fast` of `sch_generic.c`, `sch_skbprio.c` (N. Kumar,
@@ -46,9 +46,9 @@ use crate::{Packet, Time};
 words! {
     /// Which class is served first.
     enum First {
-        /// 0.
+        /// Class 0.
         Low = "low",
-        /// 7.
+        /// Class 7.
         High = "high",
     }
 }
@@ -56,9 +56,9 @@ words! {
 words! {
     /// What the limit bounds.
     enum Buffer {
-        /// Each class.
+        /// Each class by itself.
         Each = "each",
-        /// All of them together.
+        /// All classes together.
         Shared = "shared",
     }
 }
@@ -101,7 +101,7 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The classes and their order.
 struct Prio {
-    /// Their packets.
+    /// The packets of each class.
     fifos: ClassFifos,
     /// Which class is served first.
     first: First,
@@ -109,7 +109,7 @@ struct Prio {
     victim: Dropped,
     /// When an arrival fits into the queue.
     room: Room,
-    /// When it fits into its class.
+    /// When an arrival fits into its class.
     room_of_class: Room,
 }
 
@@ -145,7 +145,7 @@ impl Prio {
 impl Schedule for Prio {
     fn arrive(&mut self, packet: Packet, _now: Time, dropped: &mut dyn FnMut(&Packet)) -> bool {
         let class = class_of(&packet);
-        // One that never fits takes nobody's place.
+        // A packet that never fits displaces no other.
         let may_displace = self.victim == Dropped::Last && self.room.admits(&packet, 0, 0);
         while !self.has_room(&packet, class) {
             let mut behind = self.order().rev().take_while(|&other| other != class);
@@ -187,7 +187,7 @@ mod tests {
         Prio::new(&values, limit).unwrap()
     }
 
-    /// What of these packets, by class and size, is dropped in which order, and the classes that are served.
+    /// Which of these packets, by class and size, are dropped, in order, and the classes served.
     fn run(queue: &mut Prio, packets: &[(u8, u32)]) -> (Vec<(u8, u32)>, Vec<u8>) {
         let mut lost = Vec::new();
         for &(class, size) in packets {
@@ -215,7 +215,7 @@ mod tests {
 
     const SKBPRIO: [(&str, &str); 3] = [("first", "high"), ("buffer", "shared"), ("victim", "last")];
 
-    /// Linux, `skbprio_enqueue`: the newest of the lowest priority goes, unless the arrival's is no higher.
+    /// Linux, `skbprio_enqueue`: drops the newest packet of the lowest priority, unless the arrival's is no higher.
     #[test]
     fn as_skbprio_it_drops_the_newest_of_the_lowest_priority() {
         let packets = [(1, 1), (1, 2), (4, 3), (1, 4), (2, 5), (6, 6), (6, 7), (4, 8)];

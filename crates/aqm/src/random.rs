@@ -69,8 +69,8 @@ impl Mrg32k3a {
         Self { first: [u64::from(seed); 3], second: [u64::from(seed); 3] }
     }
 
-    /// Leaves out so many numbers. Each component is a linear map of three numbers, so its power does it in one step
-    /// (L'Ecuyer, Simard, Chen and Kelton, Operations Research 50, 2002, section 2).
+    /// Leaves out `numbers` numbers. Each component is a linear map of three numbers, whose power skips them in one
+    /// step (L'Ecuyer, Simard, Chen and Kelton, Operations Research 50, 2002, section 2).
     pub fn skip(&mut self, numbers: u64) {
         let first = [[0, 1, 0], [0, 0, 1], [Self::M1 - 810_728, 1_403_580, 0]];
         let second = [[0, 1, 0], [0, 0, 1], [Self::M2 - 1_370_589, 0, 527_612]];
@@ -89,7 +89,7 @@ impl Mrg32k3a {
     }
 }
 
-/// `map` applied so many times to `state`, modulo `m` < 2^32.
+/// `map` applied `times` times to `state`, modulo `m` < 2^32.
 fn applied(map: &[[u64; 3]; 3], times: u64, mut state: [u64; 3], m: u64) -> [u64; 3] {
     let sum = |row: &[u64; 3], of: [u64; 3]| row.iter().zip(of).fold(0, |sum, (a, b)| (sum + a * b % m) % m);
     let mut power = *map;
@@ -117,7 +117,7 @@ mod tests {
             skipped.skip(skip);
             assert_eq!((drawn.first, drawn.second), (skipped.first, skipped.second), "{skip}");
         }
-        // In two parts: far more than could be drawn.
+        // A skip in two parts equals one skip, far longer than could be drawn.
         let (mut once, mut twice) = (Mrg32k3a::new(7), Mrg32k3a::new(7));
         once.skip(3 << 60);
         twice.skip(1 << 61);

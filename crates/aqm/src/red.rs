@@ -13,7 +13,7 @@
 //!
 //! ## Differences
 //! 1. The paper's analysis has gaps between drops uniform on 1..1/p_b, its pseudo-code on 1..1/p_b - 1 (it counts
-//!    before it tests). Here the pseudo-code; `count_base = "analysis"` is the other.
+//!    before it tests). Here it is as in the pseudo-code; `count_base = "analysis"` follows the analysis.
 //! 2. ns-2 and ns-3 by default `wait`: no drop before 1/p_b packets have passed. That triples the mean gap of the
 //!    paper's rule. It is off in the paper dialect.
 //! 3. ns-2 since 2005 (`use_mark_p_`) has no certain drop at `max_th`: p_b = 1 goes through the spacing. Setting
@@ -22,15 +22,15 @@
 //! 5. linux: the weight is rounded to a power of two, lengths are bytes, and the curve is evaluated in floating
 //!    point where the kernel compares integers: a decision differs with probability max_p/(max_th - min_th in bytes).
 //! 6. linux: tc makes the table for the idle decay in ticks of 64 ns, the kernel reads it with microseconds, so its
-//!    average decays 15.6 times slower than tc means it to. This is the kernel as it runs. tc is that of iproute2 6.15
-//!    (2025), which rounds the time of a packet up to whole ticks; older ones cut it off to whole microseconds first
-//!    (`tc = "iproute2-6.14"`): 1500 B at 10 Gbit/s take 19 ticks, in older ones 15.
+//!    average decays 15.6 times slower than tc means it to. Here too. tc is that of iproute2 6.15 (2025), which rounds
+//!    a packet's time up to whole ticks; older versions cut it off to whole microseconds first (`tc =
+//!    "iproute2-6.14"`): 1500 B at 10 Gbit/s take 19 ticks, in older versions 15.
 //! 7. The packet in transmission is not part of the queue. An arrival dropped at an idle link ends the idle time; to
-//!    the letter of the 1993 figure the next arrival would count it again.
+//!    the letter of the 1993 figure the next arrival would count that time again.
 //! 8. ns2, ns3: an idle time of more than 2^18 packets decays the average by 2^18 multiplications, as ns-2 does, and by
 //!    one power for the rest, which differs in the last bits. With 500 B and 10 Gbit/s that is 0.1 s.
 //! 9. With ECN and `max_th <= avg` the 1993 figure marks. Here the paper dialect drops, by the advice of RFC 3168,
-//!    section 7; `ecn_over_max = "mark"` is the figure's.
+//!    section 7; `ecn_over_max = "mark"` marks as the figure does.
 //!
 //! Each dialect's rules beside one another, with their tests: `docs/algorithms/dialects.md`.
 //!
@@ -56,7 +56,7 @@ use crate::parts::curve::{probability, Linear};
 const COMMON: [Param; SHARED] =
     params(Defaults { min_th: 5.0, max_th: 15.0, max_p: 0.02, source: "Floyd & Jacobson 1993" });
 
-/// The switch that RED has beside the shared parameters, for disciplines that are RED with something more.
+/// The switch `gentle`, for disciplines that are RED with something more.
 pub(crate) const GENTLE: [Param; 1] = [Param::flag("gentle", false).says(
     "Floyd & Jacobson 1993; on by default in ns-2 since 2001",
     "Between max_th and twice max_th the probability rises from max_p to 1 instead of jumping (not in linux).",

@@ -1,12 +1,12 @@
 //! # RED-PD
 //!
 //! ## What it does
-//! RED with preferential dropping: finds high-bandwidth flows in the history of RED's own drops, and drops packets of
-//! these before they reach RED. With p the average drop rate, an epoch lasts `(X/Y) R/sqrt(1.5 p)`, between 2 R and 10
-//! R: the time in which a TCP flow of round-trip time R at that drop rate loses a packet. A flow that lost packets in X
-//! of the last Y epochs is faster than that flow. At the end of an epoch in which more than `min_drop_rate` was
-//! dropped, each such flow's pre-filter probability rises by its part of the drops, `p drops/(average drops)`, or
-//! doubles if that is less; the first time it is at most 2 p. It falls for flows that lost nothing in Y epochs, until
+//! RED with preferential dropping: finds high-bandwidth flows in the history of RED's own drops, and drops their
+//! packets before RED. With p the average drop rate, an epoch lasts `(X/Y) R/sqrt(1.5 p)`, between 2 R and 10 R: the
+//! time in which a TCP flow of round-trip time R loses a packet at p. A flow that lost packets in X of the last Y
+//! epochs is faster than this TCP flow. At the end of an epoch in which more than `min_drop_rate` was dropped, each
+//! faster flow's pre-filter probability rises by its part of the drops, `p drops/(average drops)`, or doubles if that
+//! is less; the first time it is at most 2 p. It falls for flows that lost nothing in Y epochs, until
 //! they are released. A flow whose rate does not fall when its loss rises is unresponsive: its probability rises faster
 //! and falls slower.
 //!
@@ -15,15 +15,15 @@
 //! implemented in ns-2.35: `queue/red-pd.cc`, `tcl/ex/red-pd/helper.tcl`, `monitoring.tcl`.
 //!
 //! ## Differences
-//! 1. Constants are ns-2's. Its scripts end the first epoch after 10.1 s; here it ends after 10 R, as with p = 0
+//! 1. Constants are ns-2's. Its scripts end the first epoch after 10.1 s; here it ends after 10 R, the length at p = 0
 //!    (`first_epoch`).
 //! 2. ns-2 lowers probabilities 1 ms after it raises others. Three epochs (five for unresponsive flows) must have
-//!    passed since a change; ns-2 counts the next epoch among them. Here both happen at once, and three past epochs
-//!    count. An increase waits for four, also after a release, and any change for `change_interval`.
+//!    passed since a change; ns-2 counts the next epoch among these. Here all changes come at once, and past epochs
+//!    count. An increase waits for four epochs, also after a release, and any change for `change_interval`.
 //! 3. ns-2 keeps every flow it has ever seen. Here the last `flows` that lost a packet, by RED or the pre-filter, are
 //!    kept.
-//! 4. Pre-filtered packets do not reach RED: its average does not see them, and the pre-filter uses the average of the
-//!    arrival before. A packet that it drops at an idle link decays the average; else the idle time would be lost.
+//! 4. Pre-filtered packets do not reach RED: RED's average does not see them, and the pre-filter uses the average of
+//!    the arrival before. A packet dropped by it at an idle link decays the average; else the idle time would be lost.
 //! 5. Probabilities are spaced as RED's, each flow with a count of its own that starts at 0 (the analysis' law). One
 //!    number is drawn for each packet of a monitored flow, also where the queue is too short to drop.
 //! 6. Of flows with equal drops, the list of 50 takes those that lost a packet last.
@@ -115,11 +115,11 @@ pub struct RedPd {
     epoch: u64,
     /// When this epoch started.
     began: Time,
-    /// When it ends.
+    /// When this epoch ends.
     next: Time,
     /// Dropped bytes of the flows of an epoch, to find the largest.
     scratch: Vec<f64>,
-    /// The last arrival did not get past the pre-filter.
+    /// Whether the pre-filter dropped the last arrival.
     filtered: bool,
 }
 
@@ -154,7 +154,7 @@ impl RedPd {
         }
         let p = spacing::uniform(flow.p, f64::from(flow.count));
         let meant = hit(cx.random.uniform(), p);
-        // As in ns-2, more than one packet, or with `unit = "byte"` more than one byte.
+        // As in ns-2: more than one packet waits, or with `unit = "byte"` more than one byte.
         let waiting = self.core.settings().length(queue) > 1.0;
         let allowed = if flow.unresponsive {
             waiting || !self.rules.noidle
@@ -204,7 +204,7 @@ impl RedPd {
         self.next = now + self.epoch_length(average);
     }
 
-    /// The length of the next epoch, s: X/Y of the time between two drops of a TCP flow at this drop rate.
+    /// The length of the next epoch, s: X/Y of the time between two drops of a TCP flow at `drop_rate`.
     fn epoch_length(&self, drop_rate: f64) -> f64 {
         let Rules { target_rtt, regular, epochs, .. } = self.rules;
         if drop_rate == 0.0 {
@@ -214,7 +214,7 @@ impl RedPd {
         length.clamp(2.0 * target_rtt, 10.0 * target_rtt)
     }
 
-    /// Writes this epoch's drops into the flows' notes: of too many flows those with the most dropped bytes.
+    /// Writes this epoch's drops into the flows' notes; of too many flows those with the most dropped bytes are noted.
     fn note_epoch(&mut self) {
         let Rules { list_size, epochs, .. } = self.rules;
         let scratch = &mut self.scratch;
@@ -225,7 +225,7 @@ impl RedPd {
             }
             true
         });
-        // The least number of bytes that is noted, and how many flows with just so many are.
+        // The fewest bytes that are noted, and how many flows have exactly as many.
         let (mut least, mut at_least) = (0.0, 0);
         if scratch.len() > list_size {
             scratch.select_nth_unstable_by(list_size - 1, |a, b| b.total_cmp(a));
@@ -241,7 +241,7 @@ impl RedPd {
         });
     }
 
-    /// Raises the probability of the flows that are noted regularly; `p` is the drop rate to go by.
+    /// Raises the probability of flows noted in enough epochs; `p` is the drop rate to go by.
     fn punish(&mut self, now: Time, elapsed: f64, p: f64) {
         let rules = self.rules;
         let epoch = self.epoch;
@@ -294,14 +294,14 @@ impl RedPd {
                 return true;
             }
             if flow.p == 0.0 {
-                // Of a flow that was released, the last change counts until it may be monitored again.
+                // A released flow is kept until it may be monitored again.
                 return flow.last_change.is_some()
                     && !flow.may_change(epoch, now, MONITORED_AGAIN, rules.change_interval);
             }
             if flow.may_change(epoch, now, if flow.unresponsive { 5 } else { 3 }, rules.change_interval) {
                 match flow.lowered(rules.release_at, rules.most_decrease) {
                     Some(p) => flow.p = p,
-                    // ns-2's `unmonitor-flow`, and the history goes.
+                    // ns-2's `unmonitor-flow`; the history of rates is dropped.
                     None => {
                         *monitored -= 1;
                         (flow.p, flow.unresponsive, flow.remembered) = (0.0, false, 0);

@@ -18,15 +18,15 @@
 //! ## Differences
 //! 1. `alpha` is a constant of 0.1 in ns-2's code. Here it is a parameter with that default.
 //! 2. `mode = "drop"`, ns-2's default, decides at enqueue, with one random number for each arrival that finds room,
-//!    also while `p` is 0. `mode = "mark"` decides at dequeue, with one number for each packet that the link dequeues,
-//!    also where none waits; a packet that cannot be marked then passes. So `"mark"` needs `ecn`.
-//! 3. In drop mode ns-2 drops what is hit. Here the signal goes the way of every other discipline: with `ecn` it is a
-//!    mark if the packet can be marked.
-//! 4. Every arrival counts into `x`, also one that is dropped, early or at a full buffer. The packet in transmission is
+//!    also while `p` is 0. `mode = "mark"` decides at dequeue, with one number each time the link asks, even if no
+//!    packet waits; a packet that cannot be marked passes. So `"mark"` needs `ecn`.
+//! 3. In drop mode ns-2 drops what is hit. Here, as in every discipline, the signal is a mark with `ecn` if the packet
+//!    can be marked.
+//! 4. Every arrival counts into `x`, even if it is dropped, early or at a full buffer. The packet in transmission is
 //!    not part of `b`. Both are ns-2's.
-//! 5. In the dialect ns2 a limit of N holds N - 1 packets (it is tested after adding, with >=), and with
+//! 5. In the dialect ns2 a limit of N holds N - 1 packets (tested after adding, with >=), and with
 //!    `unit = "byte"` a limit in packets means packets of `mean_packet`. In the dialect paper a limit of N holds N.
-//! 6. `unit = "byte"` makes the probability proportional to the packet's size; ns-2 lets it pass 1, which is the same
+//! 6. `unit = "byte"` makes the probability proportional to the packet's size; ns-2 lets it pass 1, to the same effect
 //!    as 1.
 //!
 //! ## Example
@@ -64,7 +64,7 @@ words! {
     enum Mode {
         /// When a packet arrives: it is dropped, or marked.
         Drop = "drop",
-        /// When it leaves: it is marked, or passes.
+        /// When a packet leaves: it is marked, or passes.
         Mark = "mark",
     }
 }
@@ -170,7 +170,6 @@ pub struct Rem {
 }
 
 impl Rem {
-    /// The probability for `packet`.
     fn p_of(&self, packet: &Packet) -> f64 {
         if self.measure.bytes {
             measure::in_proportion(self.p, packet, self.measure.mean_packet)
@@ -181,7 +180,7 @@ impl Rem {
 }
 
 impl Rem {
-    /// The price and the load after an interval that ends with a queue of this length.
+    /// Updates price and load after an interval that ends with a queue of `length`.
     fn update_price(&mut self, length: f64) {
         self.load *= 1.0 - self.w_in;
         self.load += self.measure.in_packets(self.w_in * self.arrived as f64);
@@ -233,7 +232,7 @@ impl Policy for Rem {
         self.ticks.advance();
     }
 
-    /// The same updates; the probability follows from the last price alone.
+    /// [`Policy::on_timer`] one by one; the probability is computed from the last price only.
     fn on_timers(&mut self, queue: &QueueView<'_>, until: Time, _cx: &mut Context<'_>) -> Option<(u64, Time)> {
         let length = self.measure.length(queue);
         let mut ran = None;
@@ -275,7 +274,7 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::Arc;
 
-    /// 2.5 packets of 1000 B in 2 ms.
+    /// The link sends 2.5 packets of 1000 B in 2 ms.
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn rem(pairs: &[(&'static str, Value)]) -> Rem {
@@ -287,7 +286,7 @@ mod tests {
         QueueView { packets, bytes, idle_since: None, contents: None }
     }
 
-    /// What `ask` answers when every random number is `u`, and how many it took.
+    /// What `ask` returns if every random number is `u`, and how many numbers it took.
     fn with<T>(u: f64, has_room: bool, ask: impl FnOnce(&mut Context<'_>) -> T) -> (T, u64) {
         let draws = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&draws);
@@ -314,7 +313,7 @@ mod tests {
     fn one_packet_above_the_reference_at_full_load_adds_1e_4_an_update() {
         let mut rem = rem(&[]);
         let queue = holding(21, 21_000);
-        // Two and three packets in turn are the 2.5 that the link sends.
+        // Two and three packets by turns are the 2.5 that the link sends in an interval.
         let mut price = tick(&mut rem, &holding(1000, 0));
         for _ in 0..500 {
             let before = price;
@@ -358,7 +357,7 @@ mod tests {
         let mut rem = rem(&[("gamma", Value::Real(1.0)), ("phi", Value::Real(2.0)), ("alpha", Value::Real(1.0))]);
         assert_eq!(arrival(&mut rem, 1000, 0.0, true), (Verdict::Pass, 1));
         tick(&mut rem, &holding(23, 0));
-        // 1 arrived, 2.5 could have left: the price is 3 - 1.5.
+        // One packet arrived, 2.5 could have left: the price is 3 - 1.5.
         let p = 1.0 - 2.0_f64.powf(-1.5);
         assert_eq!(arrival(&mut rem, 1000, p - 1e-9, true), (Verdict::Signal(Reason::Early), 1));
         assert_eq!(arrival(&mut rem, 1000, p + 1e-9, true), (Verdict::Pass, 1));
@@ -383,7 +382,7 @@ mod tests {
     fn byte_mode_counts_bytes_and_scales_the_probability() {
         let mut rem = rem(&[("unit", Value::Choice("byte")), ("gamma", Value::Real(1.0)), ("phi", Value::Real(2.0))]);
         arrival(&mut rem, 3500, 1.0, true);
-        // 3.5 packets' worth arrived, 2.5 left; 30 packets' worth wait: 1 + 0.1 * 10.
+        // 3.5 packets' bytes arrived, 2.5 could leave; 30 packets' bytes wait: 1 + 0.1 * 10.
         assert!((tick(&mut rem, &holding(5, 30_000)) - 2.0).abs() < 1e-12);
         assert!((rem.p - 0.75).abs() < 1e-12);
         let small = Packet::new(1, 500);

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 /// A FIFO of packets in which any one can be looked at or removed in constant time.
 ///
-/// Each packet has a serial number, one higher than the packet admitted before it, and no other packet ever gets the
-/// same one. Removing from the middle leaves a hole, so that a victim (CHOKe, DDRED) costs the same in a long queue as
+/// Each packet has a serial number, one higher than the packet admitted before it, and unique. Removing from the middle
+/// leaves a hole, so that a victim (CHOKe, DDRED) costs the same in a long queue as
 /// in a short one. Holes are passed over at the head, and squeezed out when there are more than three for each packet:
 /// memory stays in proportion to what waits, however long the head waits while others come and are removed, and a slot
 /// drawn at random holds a packet at least once in four times. Squeezing costs a constant for each removal, in the
@@ -17,21 +17,21 @@ use std::collections::VecDeque;
 pub struct Ring {
     /// The packets, and holes where some were removed.
     slots: Slots,
-    /// Packets in it.
+    /// Packets in the ring.
     packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     bytes: u64,
     /// Serial number of the next packet.
     next: u64,
     /// Serial number of the first slot.
     first: u64,
     /// Serial numbers of the slots, while they are not consecutive.
-    // Boxed: the ring is smaller, and hardly any ever needs them.
+    // Boxed: that keeps the ring small, and hardly any ring needs them.
     #[allow(clippy::box_collection)]
     names: Option<Box<VecDeque<u64>>>,
 }
 
-/// Holes are squeezed out when there are more slots than this for each packet.
+/// With more slots than this per packet, holes are squeezed out.
 const SLOTS_PER_PACKET: usize = 4;
 
 impl Ring {
@@ -40,7 +40,7 @@ impl Ring {
         Self::default()
     }
 
-    /// An empty queue that takes so many packets before it needs more memory.
+    /// An empty queue with memory for `packets` packets.
     pub fn with_room(packets: usize) -> Self {
         Ring { slots: Slots::with_room(packets), ..Self::default() }
     }
@@ -55,8 +55,8 @@ impl Ring {
         self.bytes
     }
 
-    /// Serial numbers from the oldest packet to one past the newest that was admitted. Many between may belong to
-    /// packets that were removed: [`Ring::iter`] goes over those that wait, [`Ring::at`] draws among them.
+    /// Serial numbers from the oldest packet to one past the newest that was admitted. Many of them may belong to
+    /// removed packets: [`Ring::iter`] goes over those that wait, [`Ring::at`] draws among them.
     pub fn serials(&self) -> std::ops::Range<u64> {
         self.first..self.next
     }
@@ -66,7 +66,7 @@ impl Ring {
         self.slots.len()
     }
 
-    /// The packet in a slot with its serial number, `None` for a hole. Slot 0 is the oldest packet.
+    /// The packet in a slot and its serial number, `None` for a hole. Slot 0 holds the oldest packet.
     pub fn at(&self, slot: usize) -> Option<(u64, &Packet)> {
         let packet = self.slots.get(slot)?.as_ref()?;
         let name = self.names.as_ref().and_then(|names| names.get(slot).copied());
@@ -89,14 +89,14 @@ impl Ring {
         self.slots.get_mut(slot)?.as_mut()
     }
 
-    /// Where the oldest packet lies, if it is `leaving`, or where the next may come to lie: first byte, bytes.
+    /// Where the oldest packet lies (`leaving`), or where the next may come to lie: first byte and length in bytes.
     pub fn memory(&self, leaving: bool, out: &mut dyn FnMut(*const u8, usize)) {
         if let Some(place) = self.slots.memory(!leaving) {
             out(std::ptr::from_ref(place).cast(), size_of::<Option<Packet>>());
         }
     }
 
-    /// Appends a packet; its serial number.
+    /// Appends a packet; returns its serial number.
     #[inline]
     pub fn push(&mut self, packet: Packet) -> u64 {
         let serial = self.next;
@@ -141,7 +141,7 @@ impl Ring {
         }
     }
 
-    /// Keeps the invariants: the first slot is no hole, and not too many others are.
+    /// Restores the invariants: the first slot is no hole, and there are not too many others.
     fn tidy(&mut self) {
         while let Some(None) = self.slots.get(0) {
             self.slots.pop_front();
@@ -165,7 +165,7 @@ impl Ring {
         }
     }
 
-    /// Takes the holes out.
+    /// Takes all holes out.
     fn squeeze(&mut self) {
         let names = self.names.get_or_insert_with(|| Box::new((self.first..self.next).collect()));
         let mut kept = 0;
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!((ring.packets(), ring.bytes()), (0, 0));
     }
 
-    /// Against a list of (number, flow): any mix of arrivals, departures and removals, many of them removals.
+    /// Held against a list of (number, flow): any mix of arrivals, departures and removals, many of them removals.
     #[test]
     fn a_ring_full_of_holes_is_a_list() {
         let mut random = crate::random::Generator::stream(1, "ring");

@@ -9,8 +9,8 @@
 //! | In | of the In packets that wait | `min_th_in`, `max_th_in`, `max_p_in` |
 //! | Out | of all packets that wait | `min_th_out`, `max_th_out`, `max_p_out` |
 //!
-//! Out packets are dropped first, for their thresholds are lower and their average is higher. Who is In is decided
-//! upstream.
+//! Out packets are dropped first, for their thresholds are lower and their average is higher. Which packets are In is
+//! decided upstream.
 //!
 //! ## Source
 //! D. D. Clark, W. Fang, "Explicit allocation of best-effort packet delivery service", IEEE/ACM Transactions on
@@ -22,12 +22,12 @@
 //!    arrivals, so with few In packets Out is tested with an old average: `rio_ns2_bug`.
 //! 2. After an idle time the average of In packets decays from when the link became idle, also if an Out packet came
 //!    between; of several idle periods the first counts. ns-2 counts the last. (reconstruction)
-//! 3. The rule of ns2 and ns3 that two packets must wait for an early drop counts In packets for In, all for Out.
-//! 4. ns-2 has no `use_mark_p` in RIO: past the end of a curve it drops. So does its dialect here, unless
-//!    `ecn_over_max` says otherwise. It does not restart Out's count after a certain drop or an overflow; here it
-//!    restarts, as in RED.
+//! 3. The rule of ns2 and ns3 that two packets must wait for an early drop counts In for In, all packets for Out.
+//! 4. ns-2 has no `use_mark_p` in RIO: past the end of a curve it drops. So does the dialect ns2, unless `ecn_over_max`
+//!    says otherwise. ns-2 does not restart Out's count after a certain drop or an overflow; here the count restarts,
+//!    as in RED.
 //! 5. ns-2 names In by a priority bit or by a flow number other than 0. Here any class above 0 is In.
-//! 6. ns-2 binds `max_p` of Out to `linterm_`, 10, while its own variable for it, 5, is never read: 1/10 it is.
+//! 6. ns-2 binds `max_p` of Out to `linterm_`, 10, while the variable meant for it, 5, is never read: hence 1/10.
 //! 7. A full buffer only ever drops the arrival.
 //!
 //! ## Example
@@ -60,7 +60,7 @@ use crate::{Packet, Time};
 
 const COMMON: [Param; SHARED] = params(Defaults { min_th: 5.0, max_th: 15.0, max_p: 0.1, source: "" });
 
-/// Without the first three, of which each kind has its own, and the last, `overflow_victim`.
+/// The shared parameters without the first three, which each kind has of its own, and the last, `overflow_victim`.
 const SHOWN: &[Param] = COMMON.split_at(3).1.split_at(SHARED - 4).0;
 
 const fn like(common: usize, name: &'static str, default: f64, source: &'static str, doc: &'static str) -> Param {
@@ -113,7 +113,7 @@ fn half(values: &Values, own: &[Param; 3], link: &Link) -> Result<(Settings, Lin
     for (own, common) in own.iter().zip(&COMMON) {
         shared.set(common.name, values.get(own));
     }
-    // RIO drops past the end of the curve, which every dialect can; Linux keeps its own rule, which marks.
+    // RIO drops past the end of the curve, which every dialect can do; the dialect linux keeps its rule, which marks.
     let automatic = values.choice::<OverMax>(&COMMON, "ecn_over_max") == OverMax::Auto;
     if automatic && values.choice::<Dialect>(&COMMON, "dialect") != Dialect::Linux {
         shared.set("ecn_over_max", Value::Choice("drop"));
@@ -144,7 +144,7 @@ pub struct Rio {
     waiting: (u64, u64),
     /// The first idle period that the average of In packets has not seen.
     idle_since: Option<Time>,
-    /// Out packets do not move the average of all packets (an error of ns-2.35).
+    /// Whether Out packets do not move the average of all packets (an error of ns-2.35).
     keep_bug: bool,
 }
 
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn each_kind_is_dropped_from_its_own_threshold_on() {
-        // u = 0 hits as soon as the probability is above 0.
+        // The random number 0 hits as soon as the probability is above 0.
         let mut queue = queue(&[PINNED], 100, 0.0);
         for found in 0..6 {
             assert_eq!(arrive(&mut queue, 0, 0.0), None, "Out finds {found}");
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn averages_decay_while_the_link_is_idle() {
-        // 2500 packets/s of 500 B. Three In packets raise both averages; then 1 ms of silence is two packets.
+        // 2500 packets/s of 500 B. Three In packets raise both averages; the following 1 ms of silence is two packets.
         let idle = |out_between: bool| {
             let given = [("w_q", Value::Real(0.25)), ("min_th_in", Value::Real(20.0))];
             let mut queue = queue(&given, 100, 1.0);
@@ -333,7 +333,7 @@ mod tests {
             arrive(&mut queue, 1, 1.001);
             (before, gauge(&queue, "avg"), gauge(&queue, "avg_in"))
         };
-        // The first arrival finds an idle link, the others one and two packets: 0.25, and then 0.75 * 0.25 + 0.5.
+        // The first arrival finds an idle link, the next two find one and two packets: 0.25, then 0.75 * 0.25 + 0.5.
         let before = (0.6875, 0.6875);
         assert_eq!(idle(false), (before, 0.6875 * 0.5625, 0.6875 * 0.5625));
         assert_eq!(idle(true), (before, 0.6875 * 0.5625, 0.6875 * 0.5625), "an Out packet does not use it up");

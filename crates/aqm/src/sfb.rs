@@ -9,8 +9,8 @@
 //! | none | `p := max(0, p - d2)` |
 //! | `bin_size` or more | `p := min(1, p + d1)` |
 //!
-//! and the least of these probabilities, `p_min`, is the flow's own: a flow that does not respond drives it to 1,
-//! others only if they share a bin with such flows on every level.
+//! and the least of these probabilities, `p_min`, is the flow's own: a flow that does not respond drives its own to 1;
+//! other flows get there only if they share a bin with such flows on every level.
 //!
 //! | what holds, first to last | the arrival is |
 //! |---|---|
@@ -21,7 +21,7 @@
 //! | `r < p_min` | marked, or dropped if it cannot be |
 //!
 //! Every `rehash` seconds the hash functions change; in the last `warmup` seconds before that, flows with `p_min >= 1`
-//! already train the other set of bins.
+//! also train the other set of bins.
 //!
 //! ## Source
 //! W. Feng, D. D. Kandlur, D. Saha, K. G. Shin, "Stochastic Fair Blue: a queue management algorithm for enforcing
@@ -30,20 +30,20 @@
 //! ## Differences
 //! 1. Linux keeps probabilities in 16 bits; here they are real numbers, with Linux's steps, 66/65535 and 11/65535, as
 //!    defaults. From 0 to 1 are 993 steps in both. If none are given, `tc` sends its own steps, 33/65535 and 3/65535
-//!    (iproute2, `q_sfb.c`); the kernel's, the defaults here, are for a queue set up without `tc`.
+//!    (iproute2, `q_sfb.c`); the defaults here are the kernel's, for a queue set up without `tc`.
 //! 2. The paper has 2 levels of 23 bins, moves a bin's `p` at most once a BLUE freeze time, and has a fixed-rate
 //!    penalty box. [paper?] `levels`, `bins`, `freeze` give the first two; Linux has no freeze time.
 //! 3. The penalty: Linux restarts counting time at each arrival that finds less than one token, and rounds tokens down,
 //!    so a flow whose packets come closer than 1/`penalty_rate` gets nothing after its burst. That is the default here;
-//!    `token_rule = "exact"` keeps the fraction of a token, and such a flow gets `penalty_rate`. (reconstruction) A
-//!    `penalty_rate` or `penalty_burst` of 0 admits none of its packets, as in Linux, which tests both before the
-//!    tokens.
-//! 4. Linux takes its limit from the device's queue length; here it is the queue's own limit. It is tested first of
-//!    all.
+//!    `token_rule = "exact"` keeps the fraction of a token, and such a flow gets `penalty_rate`. (reconstruction) With
+//!    a `penalty_rate` or `penalty_burst` of 0 none of its packets is admitted, as in Linux, which tests both before
+//!    the tokens.
+//! 4. Linux takes its limit from the device's queue length; here it is the queue's own limit. It is tested before all
+//!    else.
 //! 5. Hashes are this crate's own (`parts::hash`), 16 bits for each level. Both salts are drawn at the first arrival
 //!    that finds room, a new one at each rehash, and then one random number for each arrival that gets as far as `r`.
 //! 6. Linux keeps the probabilities of a set of bins when it gives the set a new salt, so the warm-up begins with what
-//!    other flows left there ten minutes ago. The same here.
+//!    other flows left there ten minutes ago. Here too.
 //! 7. Drops by `max` and by the penalty count as forced, those by `r` as early.
 //!
 //! ## Example
@@ -56,7 +56,7 @@
 //! let catalogue::Built::Policy(policy) = (catalogue::find("sfb").unwrap().build)(&Values::new(), &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "queue")));
-//! // One flow cannot have more than 25 packets in the queue; another still finds its place.
+//! // One flow cannot have more than 25 packets in the queue; a packet of another flow still fits.
 //! for _ in 0..60 {
 //!     queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {});
 //! }
@@ -80,9 +80,9 @@ const fn real(name: &'static str, unit: Unit, high: f64, default: f64, doc: &'st
 words! {
     /// What becomes of the time counted towards a token when a packet is refused.
     enum TokenRule {
-        /// It is lost (`sfb_rate_limit`).
+        /// The time is lost (`sfb_rate_limit`).
         Linux = "linux",
-        /// It is kept, with the fraction of a token that it is worth.
+        /// The time is kept, with the fraction of a token that it is worth.
         Exact = "exact",
     }
 }
@@ -143,9 +143,9 @@ pub const SPEC: AqmSpec = AqmSpec {
 /// A bin of the Bloom filter.
 #[derive(Clone, Copy, Debug)]
 struct Bin {
-    /// Packets of its flows in the queue.
+    /// Packets in the queue of the bin's flows.
     packets: u32,
-    /// p_m, its marking probability.
+    /// p_m, the bin's marking probability.
     p: f64,
     /// When `p` last changed.
     changed: Option<Time>,
@@ -185,9 +185,9 @@ pub struct Sfb {
     sets: [Bins; 2],
     /// The set that decides.
     active: usize,
-    /// The first salts are drawn.
+    /// Whether the first salts are drawn.
     salted: bool,
-    /// The other set is being trained.
+    /// Whether the other set is being trained.
     doubled: bool,
     /// When the sets last changed roles.
     rehashed: Time,
@@ -197,7 +197,7 @@ pub struct Sfb {
     tokens_since: Time,
     /// p_min of the last arrival, a probability.
     p_min: f64,
-    /// For each packet that waits, oldest first, its hash in each set that counts it.
+    /// For each waiting packet, oldest first, its hash in each set of bins that counts it.
     waiting: VecDeque<[Option<u64>; 2]>,
     /// Packets of a bin from which its probability rises.
     bin_size: u32,
@@ -207,11 +207,11 @@ pub struct Sfb {
     d1: f64,
     /// What an arrival takes off the probability of an empty bin.
     d2: f64,
-    /// Time between two changes of roles, s; 0 for never.
+    /// Time between two changes of the sets' roles, s; 0 for never.
     rehash: f64,
-    /// For how long before a change the other set is trained, s.
+    /// How long before such a change the other set is trained, s.
     warmup: f64,
-    /// What unresponsive flows get together, packets/s.
+    /// What unresponsive flows get in all, packets/s.
     penalty_rate: f64,
     /// Most tokens, packets.
     penalty_burst: u64,
@@ -253,7 +253,7 @@ impl Sfb {
         set.salt = (cx.random.uniform() * (1_u64 << 53) as f64) as u64;
     }
 
-    /// The first salts, and new ones when it is time.
+    /// Draws the first salts, and new ones when it is time.
     fn keep_salts(&mut self, cx: &mut Context<'_>) {
         if !self.salted {
             self.salted = true;
@@ -264,7 +264,7 @@ impl Sfb {
         }
         let age = cx.now - self.rehashed;
         if age > self.rehash {
-            // The set that was trained takes over; the other gets a new salt.
+            // The trained set takes over; the other gets a new salt.
             Self::draw_salt(&mut self.sets[self.active], cx);
             self.active ^= 1;
             self.doubled = false;
@@ -274,7 +274,7 @@ impl Sfb {
         }
     }
 
-    /// Moves the probabilities of the bins of `hash` in one set. Packets in the emptiest bin, and the least
+    /// Moves the probabilities of the bins of `hash` in one set; the packets in the emptiest bin and the least
     /// probability.
     fn touch(&mut self, set: usize, hash: u64, now: Time) -> (u32, f64) {
         let (mut packets, mut p_min) = (u32::MAX, 1.0_f64);
@@ -297,7 +297,7 @@ impl Sfb {
         (packets, p_min)
     }
 
-    /// Whether the tokens of the flows that do not respond are spent.
+    /// Whether unresponsive flows have no token left.
     fn is_spent(&mut self, now: Time) -> bool {
         if self.penalty_rate == 0.0 || self.penalty_burst == 0 {
             return true;
@@ -307,7 +307,7 @@ impl Sfb {
             self.tokens = (libm::floor(earned) as u64).min(self.penalty_burst);
             match self.token_rule {
                 TokenRule::Linux => self.tokens_since = now,
-                // A full bucket keeps no fraction.
+                // Full, the bucket keeps no fraction.
                 TokenRule::Exact if self.tokens == self.penalty_burst => self.tokens_since = now,
                 TokenRule::Exact if self.tokens >= 1 => {
                     let left = (earned - libm::floor(earned)) / self.penalty_rate;
@@ -403,7 +403,7 @@ mod tests {
         Sfb::new(&values)
     }
 
-    /// A packet of `flow` arrives at `now` with ECN and r = `uniform`.
+    /// The verdict on a packet of `flow` that arrives at `now`, with r = `uniform`.
     fn arrive(policy: &mut Sfb, flow: u64, ecn: Ecn, now: f64, uniform: f64) -> Verdict {
         let (mut random, mut victims) = (Generator::custom(move || uniform), Vec::new());
         let now = Time::from_seconds(now);
@@ -499,7 +499,7 @@ mod tests {
         assert_eq!(arrive(&mut policy, 1, Ecn::Ect0, 0.0, 1.0), Verdict::Pass);
     }
 
-    /// Packets of a flow with p_min = 1 that are admitted in 100 s, beyond a burst of 5, when one comes every `gap` s.
+    /// Packets admitted in 100 s, beyond a burst of 5, of a flow with p_min = 1 that sends one every `gap` s.
     fn admitted(rule: &'static str, gap: f64) -> usize {
         let mut policy =
             sfb(&[("token_rule", Value::Choice(rule)), ("penalty_burst", Value::Whole(5)), ("d2", Value::Real(0.0))]);
@@ -521,7 +521,7 @@ mod tests {
     fn the_penalty_box_of_linux_starves_a_fast_flow() {
         assert_eq!(admitted("linux", 1.0 / 64.0), 0, "no arrival finds a tenth of a second gone");
         assert!((950..=1000).contains(&admitted("exact", 1.0 / 1024.0)));
-        // Ten arrivals in 0.99 s: nine would be admitted each second, were it not for the fractions.
+        // Ten arrivals in 0.99 s: without fractions of tokens nine would be admitted each second.
         assert!((990..=1000).contains(&admitted("exact", 0.099)), "{}", admitted("exact", 0.099));
         assert!((450..=500).contains(&admitted("linux", 0.2)), "a slow one has what it sends");
     }
@@ -561,8 +561,8 @@ mod tests {
         assert_eq!(policy.sets.as_ptr(), first);
     }
 
-    /// One flow at twice the link's rate and thirty slow ones, six tenths of the link: they lose nothing, and the fast
-    /// one gets what they leave. DropTail would take the same 62 % from everybody.
+    /// One flow at twice the link's rate and thirty slow flows at six tenths of it together: the slow flows lose
+    /// nothing, and the fast one gets the rest. DropTail would take 62 % from every flow.
     #[test]
     fn a_flow_that_does_not_respond_gets_what_the_others_leave() {
         use crate::discipline::Fifo;
@@ -572,7 +572,7 @@ mod tests {
         let gate = Gate::new(Box::new(sfb(&[])), Limit::Packets(200), false, Generator::stream(1, "queue"));
         let mut queue = Fifo::new(gate);
         let (mut sent, mut lost) = ([0_u32; 2], [0_u32; 2]);
-        // The link takes a packet every ms, the fast flow sends one every half, each slow one every 50 ms.
+        // The link takes a packet each ms; the fast flow sends one each half ms, each slow flow one in 50 ms.
         for half in 0..60_000_u32 {
             let now = Time::from_seconds(f64::from(half) * 0.5e-3);
             let slow = u64::from(half % 100);

@@ -2,7 +2,7 @@
 //!
 //! ## What it does
 //! Stochastic fairness queueing. Flows are hashed into FIFOs that are served in turn, so that a flow gets its share as
-//! long as few others have the same hash. Two dialects:
+//! long as few others have the same hash. It has two dialects:
 //!
 //! | | linux | ns2 |
 //! |---|---|---|
@@ -21,22 +21,22 @@
 //!
 //! ## Differences
 //! 1. The default is linux: it perturbs the hash and drops from the longest queue, as the paper; ns-2 does neither.
-//! 2. Kernels before 6.13 count what a packet pays in units of 8 B, rounded up, and the quantum likewise; later ones
+//! 2. Kernels before 6.13 count what a packet pays in units of 8 B, rounded up, and the quantum likewise; later kernels
 //!    count bytes. `allot_unit` is 8 or 1.
 //! 3. linux: RED inside each flow (`redflowlimit`) is left out. It is off there by default, neither the paper
 //!    nor ns-2 has it, and it is no rule of fairness: a flow's queue has an average and a curve of its own, in bytes.
 //! 4. linux: of flows with equally many packets, the one whose number changed last loses a packet; if all have one
-//!    packet, the one whose turn it is. As in the kernel, the tail goes, or the head with `headdrop`.
+//!    packet, the one whose turn it is. As in the kernel, its newest packet is dropped, with `headdrop` its oldest.
 //! 5. linux: the limit is at most `depth * flows`, and `flows` at most the limit and `divisor`, as in the kernel. The
 //!    kernel needs a power of two as `divisor`; here any number does.
 //! 6. linux: a new salt moves the packets to their new queues in the kernel's order, and drops those that find their
-//!    queue at `depth`. Here that happens at the first arrival or departure after it is due, and once if it was due
-//!    several times. `perturb` has any length here, whole seconds there.
+//!    queue at `depth`. Here a new salt comes at the first arrival or departure after it is due, and once even if it
+//!    was due several times. `perturb` is any time here, whole seconds there.
 //! 7. ns2 hashes source and destination address, here the flow key. Without a salt, the same flows collide in every
 //!    run.
-//! 8. A limit in bytes is ours. linux: while more bytes wait, a packet of the flow with the most packets goes. ns2:
-//!    `used`, `left` and the limit are bytes, `buckets` counts as that many packets of `mean_packet`, and the arrival
-//!    must not exceed `left`.
+//! 8. A limit in bytes is ours. linux: while more bytes wait, a packet of the flow with the most packets is dropped.
+//!    ns2: `used`, `left` and the limit are bytes, `buckets` counts as that many packets of `mean_packet`, and the
+//!    arrival must not exceed `left`.
 //!
 //! ## Example
 //! ```
@@ -48,7 +48,7 @@
 //! let catalogue::Built::Discipline(finish) = (catalogue::find("sfq").unwrap().build)(&values, &link, Limit::Packets(40)).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = finish(false, Generator::stream(1, "queue"));
-//! // One flow alone gets a third of the buffer: it stops where it has half of what is left.
+//! // One flow alone gets a third of the buffer: it is refused once it has half of the places that are left.
 //! let admitted = (0..40).filter(|_| queue.enqueue(Packet::new(1, 1000), Time::ZERO, &mut |_, _| {}).is_some()).count();
 //! assert_eq!(admitted, 13);
 //! ```
@@ -93,7 +93,6 @@ pub const SPEC: AqmSpec = AqmSpec {
     ..AqmSpec::named("sfq", "SFQ", "several queues", 1990)
 };
 
-/// The parameters after checking, those of one dialect.
 enum Rules {
     Linux(linux::Rules),
     Ns2(ns2::Rules),

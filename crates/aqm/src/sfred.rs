@@ -24,24 +24,24 @@
 //! 1. From the text: the list and its upkeep, r = 1 and d = 0 for a new flow, alpha = beta = 0.1, 10 packets for a slow
 //!    flow, the certain drop, RED's values, that both thresholds rise for slow flows. Everything else here is our
 //!    reconstruction, and a parameter: the page `docs/algorithms/sfred.md` gives the reasons and what each choice does.
-//! 2. The fair rate is received packets divided by active flows. `fair_rate`, `throughput`, `active_flows` have other
+//! 2. The fair rate is received packets divided by active flows. `fair_rate`, `throughput`, `active_flows` offer other
 //!    readings.
 //! 3. Margins are relative: an absolute distance of 0.1 from the average would not suit every load. `fast_test` and
-//!    `loss_test` have the absolute ones.
+//!    `loss_test` offer absolute margins.
 //! 4. The raised probability is linear in r_i/F, as the text argues from a throughput that is inversely proportional to
 //!    the loss rate. By the square-root law it would be the square: `boost = "squared"`.
-//! 5. The text never lets a count fall, so that a flow that has ended stays in A for ever. Here all counts are halved
-//!    every `ageing_interval` seconds and flows below one packet leave the list; `ageing = "never"` follows the letter,
-//!    and the fair rate is then taken from the list (`fair_rate = "auto"`), as R includes flows that the list has
+//! 5. The text never lets a count fall, so a flow that has ended stays in A for ever. Here all counts are halved every
+//!    `ageing_interval` seconds and flows below one packet leave the list; `ageing = "never"` follows the letter, and
+//!    the fair rate is then taken from the list (`fair_rate = "auto"`), as R includes flows that the list has
 //!    forgotten.
 //! 6. "All the subsequent packets from the flow are dropped": the text does not say until when. The raised probability
 //!    itself lifts the loss rate of a fast TCP flow over the margin, and a flow that is condemned for good gets
 //!    nothing. Here the test is repeated at each arrival; `release` has other rules. These drops leave RED's count
 //!    alone.
 //! 7. Slow flows share RED's count of packets since the last drop, which an average below their raised min_th resets.
-//!    With `slow_count = "own"` they have one of their own.
-//! 8. The list of N flows has a hash table, and is not searched one by one: a packet costs the same for every N.
-//!    Halving costs N steps, once an interval, at the first arrival after it.
+//!    With `slow_count = "own"` they have a count of their own.
+//! 8. A hash table finds flows in the list, so that a packet costs the same for every N. Halving costs N steps, at the
+//!    first arrival after each interval.
 //! 9. The paper works in packets ("packet mode") and says that all can be computed in bits. `counts = "bits"` does: a
 //!    packet then counts as its part of `mean_packet`, so that a slow flow's 10 are the bits of ten mean packets.
 //!    (reconstruction)
@@ -57,7 +57,7 @@
 //! let catalogue::Built::Policy(sfred) = (catalogue::find("sfred").unwrap().build)(&Values::new(), &link, limit).unwrap()
 //!     else { unreachable!() };
 //! let mut queue = Fifo::new(Gate::new(sfred, limit, false, Generator::stream(1, "queue")));
-//! // Of four packets one is flow 1's and three are flow 2's; the link takes three of the four.
+//! // One packet of four is flow 1's, three are flow 2's; the link takes three of the four.
 //! let mut lost = [0, 0];
 //! for i in 0..20_000_u32 {
 //!     let flow = if i % 4 == 0 { 1 } else { 2 };
@@ -107,24 +107,24 @@ pub const SPEC: AqmSpec = AqmSpec {
 /// What a flow is taken for at one arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kinds {
-    /// Its packet is dropped.
+    /// The flow's packet is dropped.
     Unresponsive,
-    /// It meets RED with `max_p` times this.
+    /// The flow's packet meets RED with `max_p` times this.
     Fast(f64),
-    /// It meets RED with higher thresholds.
+    /// The flow's packet meets RED with higher thresholds.
     Slow,
-    /// It meets RED.
+    /// The flow's packet meets RED.
     Plain,
 }
 
 /// A flow in the list.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
-    /// r_i, packets.
+    /// r_i, packets received.
     received: f64,
-    /// d_i, packets.
+    /// d_i, packets dropped.
     dropped: f64,
-    /// It was found unresponsive and not released yet.
+    /// Whether the flow was found unresponsive and is not released yet.
     condemned: bool,
 }
 
@@ -154,9 +154,9 @@ pub struct Sfred {
     list: RecentFlows<Flow>,
     /// Unresponsive flows, with `release = "never"`.
     condemned: RecentFlows<()>,
-    /// R and D: over all flows.
+    /// R and D, sums over all flows.
     all: Sum,
-    /// Over the flows in the list.
+    /// Sums over the flows in the list.
     listed: Sum,
     /// Averaged share of arrivals whose flow was in the list.
     hit_rate: f64,
@@ -164,7 +164,7 @@ pub struct Sfred {
     halving: Option<Halving>,
     /// What the flow of the last arrival was taken for.
     last: Kinds,
-    /// That flow.
+    /// The flow of the last arrival.
     last_flow: u64,
 }
 
@@ -191,7 +191,7 @@ impl Sfred {
         }
     }
 
-    /// All counts shrink by `keep`; the sums over the list are recomputed.
+    /// Multiplies all counts by `keep`; the sums over the list are recomputed.
     fn age(&mut self, keep: f64) {
         let free = self.rules.release == Release::OnAgeing;
         self.all = Sum { received: self.all.received * keep, dropped: self.all.dropped * keep };
@@ -210,7 +210,7 @@ impl Sfred {
         self.listed = listed;
     }
 
-    /// Counts an arrival of `flow`; its slot in the list.
+    /// Counts an arrival of `packet`'s flow; returns the flow's slot in the list.
     #[inline]
     fn count(&mut self, packet: &Packet) -> u32 {
         let (flow, amount) = (packet.flow, self.rules.amount(packet.size));
@@ -229,8 +229,8 @@ impl Sfred {
         seen.slot
     }
 
-    /// A: the flows in the list. With `active_flows = "hits"` by the share of arrivals that the list knew: of n flows
-    /// with equal rates a list of N knows the share N/n, whichever N of them it holds.
+    /// A, the flows in the list, or with `active_flows = "hits"` an estimate from the share of arrivals that the list
+    /// knew: of n flows with equal rates a list of N knows the share N/n, whichever N of them it holds.
     #[inline]
     fn active_flows(&self) -> f64 {
         let listed = self.list.len() as f64;
@@ -265,7 +265,7 @@ impl Sfred {
         }
     }
 
-    /// What `flow`, in `slot` of the list, is taken for: the table above, line by line.
+    /// What `flow`, in `slot` of the list, is taken for: the lines of the table above.
     #[inline]
     fn classify(&mut self, flow: u64, slot: u32) -> Kinds {
         let Flow { received, dropped, condemned } = *self.list.record(slot);
@@ -313,7 +313,7 @@ impl Sfred {
         })
     }
 
-    /// Counts the drops of `verdict`.
+    /// Counts the drops by `verdict`.
     #[inline]
     fn settle(&mut self, verdict: Verdict, packet: &Packet, queue: &QueueView<'_>, cx: &Context<'_>) {
         losses::charge(verdict, packet, queue, cx, self.rules.count_marks, |flow, size| {
@@ -370,7 +370,7 @@ impl Policy for Sfred {
         queue: &QueueView<'_>,
         cx: &mut Context<'_>,
     ) -> Verdict {
-        // A condemned flow is not admitted, even where another packet would be dropped for it (front and random
+        // A condemned flow's packet is never admitted, not even at the cost of another packet (front and random
         // victims).
         let verdict = match self.last {
             Kinds::Unresponsive => Verdict::Drop(Reason::Forced),

@@ -1,7 +1,7 @@
 //! Slots of a ring: a double-ended list that touches no more of its memory than it needs.
 //!
-//! A ring that wraps around all the memory it once needed touches all of it again and again, however short it is now,
-//! and thousands of queues then fit into no cache. Here a short list wraps around in a window at the start, which is
+//! A ring that wraps around all the memory it once needed touches all of it again and again, however short it is now:
+//! thousands of such queues fit into no cache. Here a short list wraps around in a window at the start, which is
 //! doubled when it is full and halved when it is a quarter full.
 
 use crate::Packet;
@@ -13,24 +13,24 @@ const NARROWEST: u32 = 8;
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Slots {
-    /// Its length is a power of two, or 0.
+    /// The slots' memory; its length is a power of two, or 0.
     memory: Box<[Option<Packet>]>,
     /// Place of the first packet in the window.
     head: u32,
-    /// Packets and holes.
+    /// Number of packets and holes.
     len: u32,
     /// Length of the window, a power of two up to that of the memory, less one.
     mask: u32,
 }
 
 impl Slots {
-    /// An empty list with memory for so many.
+    /// An empty list with memory for `slots` slots.
     pub fn with_room(slots: usize) -> Self {
         let room = slots.next_power_of_two().max(NARROWEST as usize);
         Slots { memory: vec![None; room].into(), mask: NARROWEST - 1, ..Self::default() }
     }
 
-    /// How many there are.
+    /// Number of packets and holes.
     #[inline]
     pub fn len(&self) -> usize {
         self.len as usize
@@ -63,13 +63,13 @@ impl Slots {
         }
     }
 
-    /// Memory of the first slot, or (`end`) of the next that will be appended; `None` before there is any.
+    /// Memory of the first slot, or with `end` of the next to be appended; `None` if there is none yet.
     #[inline]
     pub fn memory(&self, end: bool) -> Option<&Option<Packet>> {
         self.memory.get(self.place(if end { self.len } else { 0 }))
     }
 
-    /// Appends one.
+    /// Appends a slot.
     #[inline]
     pub fn push_back(&mut self, slot: Option<Packet>) {
         let place = self.place(self.len);
@@ -84,7 +84,7 @@ impl Slots {
         self.len += 1;
     }
 
-    /// Takes the first.
+    /// Takes the first slot.
     #[inline]
     pub fn pop_front(&mut self) -> Option<Option<Packet>> {
         if self.len == 0 {
@@ -94,7 +94,7 @@ impl Slots {
         self.head = (self.head + 1) & self.mask;
         self.len -= 1;
         if self.len == 0 {
-            // The next one goes where the first has been, which is in the cache.
+            // The next slot then lies where the first has been, which is in the cache.
             (self.head, self.mask) = (0, NARROWEST - 1);
         } else if self.head == 0 && self.mask >= 4 * self.len.max(NARROWEST / 4) {
             self.mask >>= 1;
@@ -107,12 +107,12 @@ impl Slots {
         self.memory.swap(self.place(a as u32), self.place(b as u32));
     }
 
-    /// Keeps the first `kept` alone; those behind are holes already.
+    /// Keeps the first `kept` slots; those behind are holes already.
     pub fn truncate(&mut self, kept: usize) {
         self.len = self.len.min(kept as u32);
     }
 
-    /// The window is full, or there is no memory yet: doubles it, with more memory where there is no more.
+    /// Doubles a full window, with more memory if all is in use; or gets the first memory.
     #[inline(never)]
     fn widen(&mut self) {
         if self.memory.is_empty() {
@@ -133,7 +133,7 @@ impl Slots {
         self.mask = 2 * self.mask + 1;
     }
 
-    /// Slots that there is memory for.
+    /// Slots for which there is memory.
     #[cfg(test)]
     pub fn capacity(&self) -> usize {
         self.memory.len()
@@ -149,7 +149,7 @@ mod tests {
         Some(Packet::new(number, 100))
     }
 
-    /// Against a `VecDeque`, with lists that become long and short again.
+    /// Held against a `VecDeque`, with lists that become long and short again.
     #[test]
     fn slots_are_a_double_ended_list_in_a_window_that_follows_its_length() {
         let mut random = crate::random::Generator::stream(1, "slots");

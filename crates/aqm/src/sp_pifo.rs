@@ -2,22 +2,22 @@
 //!
 //! ## What it does
 //! Comes near a queue sorted by rank (PIFO) with a few FIFOs of strict priority, as switches have them. Each FIFO has a
-//! bound, 0 at first. An arrival looks for its FIFO from the one that is served last to the one that is served first:
+//! bound, 0 at first. An arrival looks for its FIFO from the one served last to the one served first:
 //!
 //! | | |
 //! |---|---|
-//! | its FIFO | the first whose bound is at most its rank, else the one that is served first |
-//! | push-up | the bound of that FIFO becomes its rank |
+//! | its FIFO | the first whose bound is at most the arrival's rank, else the FIFO served first |
+//! | push-up | the bound of that FIFO becomes the arrival's rank |
 //! | push-down | if that lowers the bound (of the FIFO served first only), all other bounds go down by as much |
 //!
-//! A packet that comes behind one of higher rank in its FIFO is an inversion: push-up keeps the ranks of a FIFO in
-//! order, push-down makes room for low ranks where an inversion has just occurred.
+//! A packet behind one of higher rank in its FIFO is an inversion: push-up keeps the ranks of a FIFO in order,
+//! push-down makes room for low ranks where an inversion has just occurred.
 //!
 //! Ranks are the packets' classes, or (`rank = "start_time"`) start times of start-time fair queueing over the flows,
-//! so that the whole is a fair queue. The link takes from the first FIFO that has any. No random number.
+//! so that the whole is a fair queue. The link takes from the first FIFO that has packets. No random number.
 //!
-//! A flow's packets can overtake each other: when other flows have pushed up the bound of the FIFO in which the first
-//! waits, the next goes to one that is served earlier. TCP takes that for a loss, unless it tolerates reordering.
+//! A flow's packets can overtake each other: when other flows have pushed up the bound of the FIFO in which one
+//! waits, the next goes to a FIFO that is served earlier. TCP takes that for a loss, unless it tolerates reordering.
 //!
 //! ## Source
 //! A. Gran Alcoz, A. Dietmueller, L. Vanbever, "SP-PIFO: Approximating push-in first-out behaviors using
@@ -45,8 +45,8 @@
 //! let limit = Limit::Packets(50);
 //! let catalogue::Built::Discipline(finish) = build(&values, &link, limit).unwrap() else { unreachable!() };
 //! let mut queue = finish(false, Generator::stream(1, "queue"));
-//! // 4 goes to the last FIFO, which then begins at 4; 1, 2 and 3 to the first; 5 behind 4; 0 undercuts the first,
-//! // whose bound was 3: the last begins at 5 - 3.
+//! // Rank 4 goes to the last FIFO, whose bound is then 4; 1, 2, 3 to the first, bound 3; 5 behind 4, bound 5; 0 is 3
+//! // below the first's bound, so that the last's falls to 5 - 3.
 //! for class in [4, 1, 2, 3, 5, 0, 2] {
 //!     queue.enqueue(Packet { class, ..Packet::new(1, 1000) }, Time::ZERO, &mut |_, _| {});
 //! }
@@ -68,7 +68,7 @@ words! {
     enum Buffer {
         /// All FIFOs together.
         Shared = "shared",
-        /// Each.
+        /// Each FIFO by itself.
         Each = "each",
     }
 }
@@ -96,17 +96,17 @@ pub const SPEC: AqmSpec = AqmSpec {
 
 /// The FIFOs, from the one that is served first to the one that is served last.
 struct SpPifo {
-    /// Their packets.
+    /// The packets of each FIFO.
     fifos: ClassFifos,
-    /// The rank of each of them.
+    /// The rank of each waiting packet, by FIFO.
     waiting: Vec<VecDeque<u64>>,
-    /// Their bounds.
+    /// The bound of each FIFO.
     bounds: Vec<i64>,
     /// The ranks of arrivals.
     ranks: Ranks,
     /// When an arrival fits into the queue.
     room: Room,
-    /// When it fits into its FIFO.
+    /// When an arrival fits into its FIFO.
     room_of_fifo: Room,
 }
 
@@ -128,12 +128,12 @@ impl SpPifo {
         }
     }
 
-    /// The FIFO of a packet of this rank.
+    /// The FIFO of a packet of `rank`.
     fn fifo_of(&self, rank: i64) -> usize {
         (1..self.bounds.len()).rev().find(|&fifo| self.bounds[fifo] <= rank).unwrap_or(0)
     }
 
-    /// Whether `packet` fits.
+    /// Whether `packet` fits into the queue and into `fifo`.
     fn has_room(&self, packet: &Packet, fifo: usize) -> bool {
         self.room.admits(packet, self.fifos.packets(), self.fifos.bytes())
             && self.room_of_fifo.admits(packet, self.fifos.packets_of(fifo), self.fifos.bytes_of(fifo))
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn start_times_share_the_link_evenly() {
         let mut queue = queue(&[], Limit::Packets(1000));
-        // Flow 1 has brought 100 packets when the others begin.
+        // Flow 1 has sent 100 packets when the others begin.
         (0..100).for_each(|_| assert!(arrive(&mut queue, 1, 0, 500)));
         let mut left = [0; 4];
         for step in 0..300 {

@@ -2,7 +2,7 @@
 //!
 //! ## What it does
 //! Estimates how many flows are active without keeping a list of them. M "zombies" are flows seen before; each arrival
-//! is compared with one drawn at random. A hit is a packet of the zombie's own flow; after a miss the arrival's flow
+//! is compared with a random zombie. A hit is a packet of the zombie's own flow; after a miss the arrival's flow
 //! takes the zombie's place with probability `overwrite`. The share of hits, `P := (1 - alpha) P + alpha Hit`, is 1/N
 //! with N equal flows. An arrival that finds q waiting in a buffer of B is dropped with probability
 //!
@@ -26,7 +26,7 @@
 //! 5. P = 0 means no hit so far: the factor is 1, as with very many flows.
 //! 6. A public ns-3 port draws the zombie's index from a variable on 0..1, so that it is always the first. The paper's
 //!    list is drawn from evenly.
-//! 7. Random numbers: for the zombie; after a miss, for overwriting; for the drop, if its probability is above 0.
+//! 7. Random numbers: for the zombie; after a miss, for overwriting it; for the drop, if its probability is above 0.
 //!
 //! ## Example
 //! ```
@@ -59,7 +59,7 @@ words! {
     enum Mode {
         /// A hit raises the packet's own probability.
         Full = "full",
-        /// It does not.
+        /// A hit does not raise it.
         Simple = "simple",
     }
 }
@@ -135,7 +135,7 @@ impl Sred {
         }
     }
 
-    /// Compares `flow` with a zombie drawn at random and updates the hit frequency; whether it was a hit.
+    /// Compares `flow` with a zombie drawn at random and updates the hit frequency; true if it was a hit.
     #[inline]
     fn compare(&mut self, flow: u64, cx: &mut Context<'_>) -> bool {
         let met = ((cx.random.uniform() * self.most as f64) as usize).min(self.most - 1);
@@ -147,7 +147,7 @@ impl Sred {
         same
     }
 
-    /// p_sred: by thirds and sixths of the buffer.
+    /// p_sred, by the part of the buffer that is in use.
     #[inline]
     fn by_buffer(&self, queue: &QueueView<'_>) -> f64 {
         let (filled, buffer) = match self.limit {
@@ -221,7 +221,7 @@ mod tests {
         QueueView { packets, bytes, idle_since: None, contents: None }
     }
 
-    /// One arrival of `flow`, with these draws and no others.
+    /// The verdict on an arrival of `flow` that draws exactly these numbers.
     fn arrive(sred: &mut Sred, flow: u64, packets: u64, draws: &[f64]) -> Verdict {
         let mut left: std::collections::VecDeque<f64> = draws.iter().copied().collect();
         let mut random = Generator::custom(move || left.pop_front().expect("no more draws than that"));
@@ -250,7 +250,7 @@ mod tests {
             assert_eq!(arrive(&mut queue, flow, 5, &[]), Verdict::Pass, "no draw either");
         }
         assert_eq!(queue.zombies, [0, 1, 2]);
-        // The third zombie, which is overwritten; P = 0, so p = max_p = 1.
+        // The third zombie is drawn and overwritten; P = 0, so p = max_p = 1.
         assert_eq!(arrive(&mut queue, 7, 5, &[0.7, 0.25, 0.5]), Verdict::Signal(Reason::Forced));
         assert_eq!(queue.zombies, [0, 1, 7]);
         arrive(&mut queue, 8, 0, &[0.7, 0.251]);

@@ -1,9 +1,9 @@
 //! # Step marking
 //!
 //! ## What it does
-//! Marks every packet that meets a queue above one threshold, and no other: no average, no probability, no random
-//! number. The threshold is a length K, tested when a packet arrives, or a time, tested against the sojourn time of a
-//! packet that leaves.
+//! Marks exactly the packets that meet a queue above one threshold: no average, no probability, no random number. The
+//! threshold is a length K, tested when a packet arrives, or a time, tested against the sojourn time of a packet that
+//! leaves.
 //!
 //! | | marks if |
 //! |---|---|
@@ -22,11 +22,11 @@
 //! 1. The length found has neither the arrival nor the packet in transmission. RFC 8257 speaks of the queue length an
 //!    arrival finds; `measure = "after"` counts the arrival.
 //! 2. Many set RED up as a step (min_th = max_th = K, w_q = 1). RED marks from K on, so `rule = "red"` is one packet
-//!    earlier than `dctcp`. Linux' RED cannot have w_q = 1 (tc's least is 1/2), and ns-2's needs its first packet above
-//!    min_th and its rule for queues of 0 or 1 switched off: neither is an exact step.
+//!    earlier than `dctcp`. Linux's RED cannot have w_q = 1 (tc's least is 1/2), and ns-2's needs its first packet
+//!    above min_th and its rule for queues of 0 or 1 switched off: neither is an exact step.
 //! 3. Packets that are not ECN-capable: `non_ect = "drop_at_k"` drops them where others are marked. By default they
 //!    pass (ours), as in a RED that marks only.
-//! 4. With marking off (`ecn = false`) nothing can be marked: it is DropTail, or a queue cut off at K.
+//! 4. With marking off (`ecn = false`) nothing can be marked: what is left is DropTail, or a queue cut off at K.
 //!
 //! ## Example
 //! ```
@@ -54,7 +54,7 @@ words! {
     enum MeasureAt {
         /// The queue that an arrival finds.
         Before = "before",
-        /// The same with the arrival.
+        /// The queue that an arrival finds, and the arrival.
         After = "after",
         /// The sojourn time of a packet that leaves.
         Sojourn = "sojourn",
@@ -62,11 +62,11 @@ words! {
 }
 
 words! {
-    /// Whether the threshold itself is marked.
+    /// Whether a packet exactly at the threshold is marked.
     enum Rule {
-        /// No: above it (RFC 8257, 3.1).
+        /// No: only above the threshold (RFC 8257, 3.1).
         Dctcp = "dctcp",
-        /// Yes: from it on, as RED with min_th = max_th.
+        /// Yes: from the threshold on, as RED with min_th = max_th.
         Red = "red",
     }
 }
@@ -74,9 +74,9 @@ words! {
 words! {
     /// What becomes of packets that cannot be marked.
     enum NonEct {
-        /// They pass until the queue is full.
+        /// Such packets pass until the queue is full.
         OverflowOnly = "overflow_only",
-        /// They are dropped where others are marked.
+        /// Such packets are dropped where others are marked.
         DropAtK = "drop_at_k",
     }
 }
@@ -197,7 +197,7 @@ mod tests {
         Packet { ecn, ..Packet::new(1, 100) }
     }
 
-    /// The lengths at which the first packet is marked, when nothing departs.
+    /// The queue length found by the first packet that is marked, when nothing departs.
     fn first_marked(pairs: &[(&'static str, Value)]) -> u64 {
         let mut queue = queue(pairs, 1000);
         loop {
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn sojourn_time_at_just_below_and_just_above_the_threshold() {
-        // A power of two, so that sums are exact.
+        // A power of two: sums are exact.
         let threshold = 1.0 / 1024.0;
         for (rule, at_threshold) in [("dctcp", false), ("red", true)] {
             let pairs = [

@@ -6,8 +6,8 @@ use std::ops::{Add, Sub};
 /// An instant, in seconds since the start of the run. Never negative, never NaN, so that the bits of two instants
 /// compare like the instants.
 ///
-/// Seconds in a double, not integer nanoseconds: ns-2 keeps time this way, window-clocked arrivals meet departures
-/// exactly, and the rounding of the sums decides which of two packets finds the last place in a queue.
+/// A double holds seconds, not an integer nanoseconds: ns-2 keeps time this way, window-clocked arrivals meet
+/// departures exactly, and the rounding of the sums decides which of two packets finds the last place in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Default)]
 pub struct Time(f64);
 
@@ -51,7 +51,7 @@ impl Sub for Time {
     }
 }
 
-/// The instant some seconds later: one addition in double precision.
+/// The instant so many seconds later: one addition in double precision.
 impl Add<f64> for Time {
     type Output = Time;
     #[inline(always)]

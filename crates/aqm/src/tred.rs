@@ -9,7 +9,7 @@
 //! | moderate | `min_th + D <= avg < min_th + 2 D` | `max_p x`, as RED |
 //! | high | `min_th + 2 D <= avg < max_th` | `9 max_p (x - 1)^3 + max_p` |
 //!
-//! It drops less than RED at light load, the same at moderate load and more at high load.
+//! It drops less than RED at light load, as RED at moderate load and more at high load.
 //!
 //! ## Source
 //! C. Feng, L. Huang, C. Xu, Y. Chang, "Congestion control scheme performance analysis based on nonlinear RED", IEEE
@@ -17,12 +17,12 @@
 //! and tables the study `tred` follows. Averaging, spacing and byte mode are RED's.
 //!
 //! ## Differences
-//! 1. Keerthi's eq. 8 and her summary print `(avg - min_th)` in the third section. Her own eqs. 4 and 7 make it
-//!    `(avg - max_th)`: p2 = a2 (avg - max_th)^3 + c2 through (max_th, max_p) gives c2 = max_p, and through
-//!    (min_th + 2 D, 2 max_p/3) gives a2 = 9 max_p/(max_th - min_th)^3. As printed the curve would jump from 2/3 to
-//!    11/3 of max_p. Here the derivation's; `reading = "printed"` runs eq. 8 as it stands, cut off at 1.
+//! 1. Keerthi's eq. 8 and her summary print `(avg - min_th)` in the third section. Her own eqs. 4 and 7 make it `(avg -
+//!    max_th)`: p2 = a2 (avg - max_th)^3 + c2 through (max_th, max_p) gives c2 = max_p, and through (min_th + 2 D, 2
+//!    max_p/3) gives a2 = 9 max_p/(max_th - min_th)^3. As printed the curve would jump from 2/3 to 11/3 of max_p. Here
+//!    the derived form is used; `reading = "printed"` runs eq. 8 as it stands, cut off at 1.
 //! 2. Her summary gives the second section the interval [min_th, max_th), which would swallow the others; the text
-//!    above it says [min_th + D, min_th + 2 D).
+//!    before it says [min_th + D, min_th + 2 D).
 //!
 //! ## Example
 //! ```

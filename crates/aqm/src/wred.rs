@@ -6,7 +6,7 @@
 //! | average | arrival of precedence i |
 //! |---|---|
 //! | `avg < min_th_i` | admitted |
-//! | `min_th_i <= avg < max_th_i` | dropped with `max_p_i (avg - min_th_i)/(max_th_i - min_th_i)` |
+//! | `min_th_i <= avg < max_th_i` | dropped with probability `max_p_i (avg - min_th_i)/(max_th_i - min_th_i)` |
 //! | `max_th_i <= avg` | dropped |
 //!
 //! The average is `avg := avg (1 - w_q) + q w_q` at every arrival. With ECN, drops between the thresholds are marks.
@@ -18,19 +18,19 @@
 //! others known from the literature. [paper?]
 //!
 //! ## Differences
-//! 1. Cisco gives the exponential weighting constant n, 9 by default: `w_q` = 2^-n. It gives the mark probability
-//!    denominator, 10: `max_p_i` is its reciprocal.
+//! 1. Cisco gives the exponential weighting constant n, 9 by default: `w_q` = 2^-n. Cisco's mark probability
+//!    denominator is 10: `max_p_i` is its reciprocal.
 //! 2. The vendor documents no spacing of drops, so every packet is drawn independently; `spacing = "uniform"` is RED's,
 //!    with a count for each precedence. (reconstruction)
-//! 3. The vendor does not say how the average decays while the link is idle. Here as in ns-2's RED: once per packet of
+//! 3. The vendor does not say how the average decays while the link is idle. Here, as in ns-2's RED, once per packet of
 //!    `mean_packet` bytes that the link could have sent, and then the update with the queue found. (reconstruction)
 //! 4. Routers have a ninth row, min 37, for packets of an RSVP reservation. A packet here carries precedences 0 to 7
 //!    only.
 //! 5. There is no gentle part, and lengths are packets.
 //! 6. The weight of a precedence: routers that keep groups of thresholds (`random-detect-group`, `cos-queue-group`)
 //!    give each group its own constant n. There a group is a queue; here the precedences share one queue, and each
-//!    average with its own weight sees all of it. (reconstruction)
-//! 7. Draws: one random number for each arrival between its thresholds.
+//!    average with its own weight sees the whole queue. (reconstruction)
+//! 7. One random number is drawn for each arrival between its thresholds.
 //!
 //! ## Example
 //! ```
@@ -48,7 +48,7 @@
 //!     let packet = Packet { class, ..Packet::new(1, 1000) };
 //!     queue.enqueue(packet, Time::ZERO, &mut |_, _| {}).is_some()
 //! };
-//! // p reaches 0.05 half way between the thresholds: with 30 waiting for precedence 0, with 38 for precedence 7.
+//! // p reaches the random number 0.05 half-way between the thresholds: at 30 packets for precedence 0, 38 for 7.
 //! assert_eq!((0..40).filter(|_| admitted(0)).count(), 30);
 //! assert_eq!((0..40).filter(|_| admitted(7)).count(), 8);
 //! ```
@@ -121,7 +121,7 @@ const PRECEDENCES: [Param; 3 * CLASSES] = precedences! {
 words! {
     /// How a probability becomes drops.
     enum Spacing {
-        /// Each packet is drawn on its own.
+        /// Each packet is drawn independently.
         Independent = "independent",
         /// By RED's count of packets since the last drop.
         Uniform = "uniform",
@@ -178,9 +178,9 @@ impl Line {
 /// A precedence.
 #[derive(Clone, Copy, Debug)]
 struct Class {
-    /// Its curve.
+    /// The precedence's curve.
     line: Line,
-    /// Its packets since its last drop; -1 below the thresholds.
+    /// Packets of the precedence since its last drop; -1 below its lower threshold.
     count: i64,
 }
 
@@ -188,7 +188,7 @@ struct Class {
 pub struct Wred {
     /// The precedences.
     classes: [Class; CLASSES],
-    /// The average that they share, packets.
+    /// The average that precedences without their own share, packets.
     average: Average,
     /// Averages of precedences with a weight of their own.
     own: Vec<(u8, Average)>,
@@ -206,7 +206,7 @@ struct Rules {
     w_q: f64,
     /// Precedences with a weight of their own.
     weights: Vec<(u8, f64)>,
-    /// What the link can send while it is idle, packets/s.
+    /// What the link can send, packets/s: the average's decay while idle.
     packets_per_second: f64,
     /// How a probability becomes drops.
     spacing: Spacing,
@@ -308,7 +308,7 @@ mod tests {
         Rules::read(&values, &LINK).map(|rules| Wred::new(&rules))
     }
 
-    /// The verdict over a packet of `class` that finds `packets` and draws `uniform`.
+    /// The verdict on a packet of `class` that finds `packets`, with the random number `uniform`.
     fn arrive(policy: &mut Wred, class: u8, packets: u64, uniform: f64) -> Verdict {
         let (mut random, mut victims) = (Generator::custom(move || uniform), Vec::new());
         let mut cx = Context { now: Time::ZERO, ecn: true, has_room: true, random: &mut random, victims: &mut victims };
@@ -361,7 +361,7 @@ mod tests {
     fn uniform_spacing_counts_by_precedence() {
         let given = [("w_q", Value::Real(1.0)), ("spacing", Value::Choice("uniform"))];
         let mut policy = wred(&given).unwrap();
-        // p_b = 0.05 at 30 for precedence 0: with u = 0.09 the tenth packet is hit, p_a = 0.05/(1 - 9 * 0.05).
+        // At 30 packets p_b is 0.05 for precedence 0: u = 0.09 hits the tenth packet, p_a = 0.05/(1 - 9 * 0.05).
         let hit = |policy: &mut Wred| (1..30).find(|_| arrive(policy, 0, 30, 0.09) != Verdict::Pass).unwrap();
         assert_eq!(hit(&mut policy), 10);
         assert_eq!(hit(&mut policy), 9, "the count begins at 0 after a drop and at -1 before the first");
@@ -379,14 +379,14 @@ mod tests {
         let fault = |pairs: &[_]| wred(pairs).err().map(|error| error.name);
         assert_eq!(fault(&[("max_th_3", Value::Real(25.9))]), Some("max_th_3"));
         assert_eq!(fault(&[("min_th_2", Value::QueueBytes(9000.0))]), Some("min_th_2"));
-        // A step: certain drops from 26 on.
+        // A curve that is a step: certain drops from 26 on.
         let mut step = wred(&[("max_th_3", Value::Real(26.0)), ("w_q", Value::Real(1.0))]).unwrap();
         assert_eq!(arrive(&mut step, 3, 25, 0.0), Verdict::Pass);
         assert_eq!(arrive(&mut step, 3, 26, 1.0), Verdict::Drop(Reason::Forced));
     }
 
-    /// Independent draws: with p = 0.05 the number of drops in 100,000 arrivals is binomial, mean 5000, sd 69. Five of
-    /// them: a false alarm once in a million.
+    /// Independent draws: with p = 0.05 the number of drops in 100,000 arrivals is binomial, mean 5000, standard
+    /// deviation 69. Five of these are a false alarm once in a million.
     #[test]
     fn independent_drops_come_at_their_rate() {
         let mut policy = wred(&[("w_q", Value::Real(1.0))]).unwrap();

@@ -14,9 +14,9 @@
 //! ## Differences
 //! The source fixes the share of a class and no more. The rest is our choice:
 //! 1. A class sends the packets of its turn one after another; the cell multiplexer spreads them over the round.
-//! 2. A class that becomes active comes last, as in DRR, whatever its number.
-//! 3. All classes share the queue's limit. Without room the class with the most bytes loses a packet at its head
-//!    (`victim = "longest_head"`, as in DRR) or its tail, or the arrival is dropped.
+//! 2. A class that becomes active joins the end, as in DRR, whatever its number.
+//! 3. All classes share the queue's limit. When the buffer is full, the class with the most bytes loses a packet at its
+//!    head (`victim = "longest_head"`, as in DRR) or its tail, or the arrival is dropped.
 //!
 //! ## Example
 //! ```
@@ -63,7 +63,7 @@ words! {
     enum Dropped {
         /// The oldest packet of the class with the most bytes.
         LongestHead = "longest_head",
-        /// Its newest packet.
+        /// The newest packet of the class with the most bytes.
         LongestTail = "longest_tail",
         /// The arrival.
         Arrival = "arrival",
@@ -166,7 +166,7 @@ mod tests {
         arrive(&mut queue, 0, 1000, 5);
         assert_eq!((take(&mut queue), take(&mut queue)), (Some(2), Some(0)), "2 leaves two packets of its turn unused");
         arrive(&mut queue, 2, 1000, 7);
-        // The turn of 0 is over; 2 has three again, not five.
+        // The turn of class 0 is over; class 2 may send three again, not five.
         assert_eq!(served(&mut queue), [2, 2, 2, 0, 2, 2, 2, 0, 2, 0, 0]);
     }
 

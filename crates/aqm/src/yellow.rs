@@ -1,7 +1,7 @@
 //! # YELLOW
 //!
 //! ## What it does
-//! Compares the load with a capacity that the queue makes smaller. Every `tupdate`, with the load `x` (packets/s) since
+//! Compares the load with a capacity that the queue makes smaller: every `tupdate`, with the load `x` (packets/s) since
 //! the last update and the queue `q`,
 //!
 //! | load factor `z = x/(f(q) C)` | p |
@@ -11,7 +11,7 @@
 //! | `z < 1` | `p = p - step/z` |
 //!
 //! kept in [0, 1]. The queue control function is hyperbolic: `f = gamma alpha q_ref/((alpha - 1) q + q_ref)` up to
-//! `q_ref`, `f = max(qdlf, gamma beta q_ref/((beta - 1) q + q_ref))` above. It is `gamma alpha` for an empty queue,
+//! `q_ref`, `f = max(qdlf, gamma beta q_ref/((beta - 1) q + q_ref))` above. `f` is `gamma alpha` for an empty queue,
 //! `gamma` at `q_ref`, and falls further beyond. Every arrival that finds room is signalled with probability `p`,
 //! independently.
 //!
@@ -27,7 +27,7 @@
 //! 2. (reconstruction) `tupdate = "auto"` is 10 ms or the time of ten packets, whichever is longer; else, on a slow
 //!    link, the load would move in steps of half the capacity.
 //! 3. (reconstruction) `load = "accepted"` counts what joins the queue. With `"offered"`, which counts every arrival, a
-//!    sender above the link's rate that ignores drops takes `p` to 1, and nothing passes any more.
+//!    sender above the link's rate that ignores drops takes `p` to 1, and no packet passes any more.
 //! 4. (reconstruction) `z` is at least 0.05: without arrivals it would be 0, and `step/z` infinite.
 //!
 //! ## Example
@@ -47,7 +47,7 @@
 //! queue.on_timer(queue.next_timer().unwrap());
 //! let (mut p, mut z) = (0.0, 0.0);
 //! queue.gauges(&mut |name, value| match name { "p" => p = value, "z" => z = value, _ => {} });
-//! // Twice the capacity, and 25 waiting make the capacity 1.5 * 10/(0.5 * 25 + 10) of itself.
+//! // The load is twice the capacity; 25 waiting packets leave 1.5 * 10/(0.5 * 25 + 10) of the capacity.
 //! assert!((z - 2.0 * 22.5 / 15.0).abs() < 1e-12 && (p - 0.003 * z).abs() < 1e-12);
 //! ```
 
@@ -68,9 +68,9 @@ const fn real(name: &'static str, symbol: &'static str, range: (f64, f64), defau
 words! {
     /// Which packets the load factor counts.
     enum CountedLoad {
-        /// Those admitted.
+        /// The packets admitted.
         Accepted = "accepted",
-        /// All that arrive.
+        /// All packets that arrive.
         Offered = "offered",
     }
 }
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
     use crate::prelude::*;
 
-    /// 1250 packets of 1000 B a second, 12.5 in 10 ms.
+    /// The link sends 1250 packets of 1000 B a second, 12.5 in 10 ms.
     const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.01 };
 
     fn yellow(pairs: &[(&'static str, Value)]) -> Yellow {
@@ -241,7 +241,7 @@ mod tests {
         yellow.on_enqueue(&Packet::new(1, 1000), &holding(0), &mut cx)
     }
 
-    /// `arrivals` packets that pass, and the update at their end.
+    /// An interval with `arrivals` that pass, and the update at its end.
     fn interval(yellow: &mut Yellow, arrivals: u32, queue: u64) {
         for _ in 0..arrivals {
             arrive(yellow, 1.0, true);
@@ -267,7 +267,7 @@ mod tests {
         }
     }
 
-    /// At the reference f is 1, so z is the load in units of 12.5 packets.
+    /// At `q_ref` f is 1, so z is the load in units of 12.5 packets.
     #[test]
     fn p_moves_only_outside_the_band() {
         let mut yellow = yellow(&[("delta", Value::Real(0.04))]);
@@ -321,7 +321,7 @@ mod tests {
         }
     }
 
-    /// A sender at 1.5 times the link's rate that does not answer: with the offered load nothing passes in the end.
+    /// A sender at 1.5 times the link's rate that ignores drops: with the offered load nothing passes in the end.
     #[test]
     fn an_unresponsive_sender_is_cut_back_and_not_off() {
         for (load, least, most) in [("accepted", 0.85, 1.1), ("offered", 0.0, 0.001)] {

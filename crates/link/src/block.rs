@@ -1,8 +1,8 @@
 //! The addresses of a link: a tree of blocks, so that nested links choose theirs without coordination.
 //!
-//! Links outside of any link's namespace have blocks of 4096 addresses in 100.64.0.0/10, the shared address space
-//! (RFC 6598), which is not routed on the Internet. The first address is the outer end's, the second the inner end's. A
-//! link started behind another takes the upper half of that one's block, the next one there the upper half of the rest,
+//! Links outside of any link's namespace have blocks of 4096 addresses in 100.64.0.0/10, the shared address space (RFC
+//! 6598), which is not routed on the Internet. The first address is the outer end's, the second the inner end's. A link
+//! started behind another takes the upper half of the other's block, the next link there the upper half of the rest,
 //! and so on. The IPv6 addresses are the IPv4 ones in fd65:6172:6c79::/96.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -29,7 +29,7 @@ impl Block {
         Block { base: SPACE.0 | index << (32 - PREFIX), prefix: PREFIX }
     }
 
-    /// The block whose inner end has this address and prefix length, if it is one.
+    /// The block of which this address and prefix length are the inner end's; `None` if there is no such block.
     pub fn of_inner_end(address: Ipv4Addr, prefix: u8) -> Option<Block> {
         let base = address.to_bits().wrapping_sub(2);
         let inside = base >> (32 - SPACE.1) == SPACE.0 >> (32 - SPACE.1);
@@ -43,7 +43,7 @@ impl Block {
         Some(Block { base: self.base | 1 << (32 - prefix), prefix })
     }
 
-    /// Number of blocks inside.
+    /// Number of blocks inside this one.
     pub fn children(self) -> u8 {
         SMALLEST - self.prefix
     }
@@ -82,7 +82,7 @@ impl Block {
         [(Ipv4Addr::from_bits(four).into(), self.prefix), (six.into(), 96 + self.prefix)]
     }
 
-    /// Whether it shares addresses with a network. Default routes do not count.
+    /// Whether the block shares addresses with a network. Default routes do not count.
     pub fn overlaps(self, network: Ipv4Addr, prefix: u8) -> bool {
         if prefix == 0 {
             return false;

@@ -1,6 +1,6 @@
 //! Several packets read or written in one system call (io_uring), for traffic that arrives faster than single calls can
-//! serve. Where entering the kernel is expensive, as in virtual machines, one system call costs as much as all the rest
-//! of a packet's processing.
+//! serve. Where entering the kernel is expensive, as in virtual machines, a system call costs as much as all other work
+//! on a packet.
 //!
 //! Unsafe because the kernel gets addresses of buffers. The caller lends them for one call, which does not return
 //! before the kernel has finished with all of them.
@@ -31,7 +31,7 @@ impl Burst {
     /// lengths, or negative error numbers.
     ///
     /// # Errors
-    /// If the kernel refuses the call, or the device has no non-blocking one (`EOPNOTSUPP`, TUN devices of old
+    /// If the kernel refuses the call, or the device has no non-blocking calls (`EOPNOTSUPP`, TUN devices of old
     /// kernels). Nothing has been read then, and every later call fails too.
     pub fn read(&mut self, from: &OwnedFd, buffers: &mut [Vec<u8>]) -> Result<&[i32]> {
         let from = types::Fd(from.as_raw_fd());
@@ -54,15 +54,15 @@ impl Burst {
 
     /// Submits the first [`MOST`] `entries`, which do not block, and waits until all of them have completed.
     fn submit(&mut self, entries: impl Iterator<Item = squeue::Entry>) -> Result<&[i32]> {
-        // The ring is put back when nothing is pending in it. On every other way out, a panic of `entries` too, it is
-        // dropped, and the kernel never reads what it has not taken.
+        // The ring is put back when nothing is pending in it. On every other way out, even by a panic of `entries`, the
+        // ring is dropped: the kernel never reads entries that it has not taken.
         let mut ring = self.ring.take().ok_or_else(|| Error::other("the ring failed before"))?;
         let mut count = 0;
         {
             let mut queue = ring.submission();
             for entry in entries.take(MOST) {
                 // SAFETY: the buffers stay borrowed until all entries have completed (below), or the ring is dropped
-                // with the entries not taken; those taken have completed then, since none of them blocks.
+                // with the entries not taken; entries taken have completed then, since none blocks.
                 unsafe { queue.push(&entry.user_data(count as u64)) }.map_err(|_| Error::other("the ring is full"))?;
                 count += 1;
             }
@@ -105,7 +105,7 @@ mod tests {
         (a.into(), b.into())
     }
 
-    /// `None` skips a test on a kernel without rings, except where the environment requires all peers.
+    /// The ring; `None` skips a test on a kernel without rings, except where the environment requires all peers.
     fn ring() -> Option<Burst> {
         let ring = Burst::open();
         assert!(ring.is_some() || std::env::var_os("EARLYDROP_REQUIRE_PEERS").is_none(), "this kernel gives no ring");
@@ -147,7 +147,7 @@ mod tests {
         assert!(burst.read(&file, &mut [vec![0; 10]]).is_err());
     }
 
-    /// A caller that panics between two packets has lent the first to the ring: it must never be sent.
+    /// If the caller panics between two packets, the first is lent to the ring already: it must never be sent.
     #[test]
     fn nothing_is_pending_after_a_call_that_failed() {
         let Some(mut burst) = ring() else { return };

@@ -10,25 +10,25 @@ pub const MOST: usize = 4096;
 /// Counters of one flow, in packets unless they say bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flow {
-    /// Its endpoints; `None` for all flows beyond [`MOST`].
+    /// The flow's endpoints; `None` for all flows beyond [`MOST`].
     pub endpoints: Option<Endpoints>,
     /// Arrivals at the queue.
     pub arrivals: u64,
-    /// Bytes of these.
+    /// Bytes of these arrivals.
     pub arrived_bytes: u64,
-    /// Delivered at the other end.
+    /// Packets delivered at the other end.
     pub delivered: u64,
-    /// Bytes of these.
+    /// Bytes of these packets.
     pub delivered_bytes: u64,
-    /// Dropped by the queue.
+    /// Packets dropped by the queue.
     pub drops: u64,
-    /// Marked with CE by the queue.
+    /// Packets marked with CE by the queue.
     pub marks: u64,
-    /// Lost by the loss model.
+    /// Packets lost by the loss model.
     pub lost: u64,
-    /// First arrival, s.
+    /// Time of the first arrival, s.
     pub first: f64,
-    /// Last arrival, s.
+    /// Time of the last arrival, s.
     pub last: f64,
 }
 
@@ -40,7 +40,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// The number of the flow with this key; an unknown one is added, with `now` as its first arrival.
+    /// The number of the flow with this key; an unknown flow is added, with `now` as its first arrival.
     #[inline]
     pub fn number(&mut self, key: u64, endpoints: &Endpoints, now: f64) -> u32 {
         if let Some(&number) = self.known.get(&key) {

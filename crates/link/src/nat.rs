@@ -1,12 +1,11 @@
 //! Address translation (NAT): a command behind a link reaches what this machine reaches.
 //!
 //! Two things are needed. Rules of the firewall translate source addresses and keep the outside from reaching the
-//! command other than by replies; they vanish with the process. And the devices through which replies come must
-//! forward (`net.ipv4.conf.DEVICE.forwarding`). Those that do not are switched on and back off; a file, the claim,
-//! names them as long as they are on, so that what a killed link left on can be switched off: by the keeper, a process
-//! that waits for the end of the link (python/earlydrop/links/keeper.py), or by the next link. IPv6 is
-//! translated only if this machine forwards it already: switching that on would make it forget routes that it learned
-//! from routers.
+//! command other than by replies; they vanish with the process. And the devices through which replies come must forward
+//! (`net.ipv4.conf.DEVICE.forwarding`). Devices that do not are switched on and back off; a file, the claim, names them
+//! while they are on, so that what a killed link left on can be switched off: by the keeper, a process that waits for
+//! the end of the link (python/earlydrop/links/keeper.py), or by the next link. IPv6 is translated only if this machine
+//! forwards it already: switching forwarding on would make it forget routes that it learned from routers.
 
 use std::fs::{self, File};
 use std::io::{Error, ErrorKind, Result};
@@ -22,7 +21,7 @@ use crate::nftables::{Action, Match, Rules};
 use crate::space::start_time;
 use crate::sys;
 
-/// Settings of devices, and of all of them together.
+/// Settings of each device, and of all devices together.
 const DEVICES: &str = "/proc/sys/net/ipv4/conf";
 const ALL: &str = "/proc/sys/net/ipv4/ip_forward";
 const ALL_IPV6: &str = "/proc/sys/net/ipv6/conf/all/forwarding";
@@ -50,7 +49,7 @@ impl Nat {
         let routed = routed().map_err(|error| ("reading the routes".to_string(), error))?;
         let to_command =
             [(vec![Match::To(device), Match::Reply], Action::Accept), (vec![Match::To(device)], Action::Drop)];
-        // Devices that begin to forward do so for replies to commands behind links only.
+        // Devices that begin to forward do so only for replies to commands behind links.
         let from_others = routed.iter().filter(|name| !forwards(name)).flat_map(|name| {
             [vec![Match::From(name), Match::NotTo(OUTER)], vec![Match::From(name), Match::NoReply]]
                 .map(|matches| (matches, Action::Drop))
@@ -69,7 +68,7 @@ impl Nat {
 impl Drop for Nat {
     fn drop(&mut self) {
         if let Some(claim) = self.claim.take() {
-            // What cannot be undone now is left to the next link.
+            // The next link undoes what cannot be undone now.
             drop(claim.give_back());
         }
     }
@@ -173,7 +172,7 @@ impl Registry {
         Ok(found)
     }
 
-    /// Removes a claim, and switches off what no other one needs.
+    /// Removes a claim, and switches off the devices that no other claim needs.
     fn remove(&self, path: &Path, namespace: u64) -> Result<usize> {
         let (mine, others): (Vec<_>, Vec<_>) =
             self.claims(namespace)?.into_iter().partition(|(other, ..)| other == path);
@@ -195,7 +194,7 @@ impl Registry {
 }
 
 impl Claim {
-    /// Lets the devices forward. `None` if all of them do without it.
+    /// Lets the devices forward; `None` if no claim is needed, as all forward already.
     fn take(devices: &[String]) -> std::result::Result<Option<Claim>, (String, Error)> {
         let plain = |error| ("claiming the devices that have to forward".to_string(), error);
         let registry = Registry::open().map_err(plain)?;

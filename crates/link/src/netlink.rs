@@ -34,7 +34,7 @@ impl Netlink {
     /// Opens the socket.
     ///
     /// # Errors
-    /// The kernel's error; the same holds for all methods here.
+    /// The kernel's error; so for all methods here.
     pub fn new() -> Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
@@ -128,7 +128,7 @@ impl Netlink {
         self.set(name, true, Vec::new())
     }
 
-    /// Gives a device an address; the network of that prefix length is then reached through it.
+    /// Gives a device an address; the network of this prefix length is then reached through the device.
     pub fn add_address(&self, name: &str, address: IpAddr, prefix: u8) -> Result<()> {
         let mut message = AddressMessage::default();
         message.header.index = self.index(name)?;

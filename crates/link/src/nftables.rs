@@ -29,7 +29,7 @@ const HOOK_FORWARD: u32 = 2;
 const HOOK_POSTROUTING: u32 = 4;
 /// Priority at which source addresses are translated.
 const SOURCE_NAT: u32 = 100;
-/// The register that rules use; 0 is the verdict's.
+/// The register that rules use; register 0 holds the verdict.
 const REGISTER: u32 = 1;
 const INPUT_NAME: u32 = 6;
 const OUTPUT_NAME: u32 = 7;
@@ -40,23 +40,23 @@ const REPLIES: u32 = 2 | 4;
 /// Bytes of a device name in a register.
 const NAME: usize = 16;
 
-/// Rules in force as long as this exists.
+/// Rules that are in force as long as this exists.
 pub struct Rules {
     _socket: Socket,
 }
 
-/// What a packet must be for a rule.
+/// What a packet must be for a rule to apply.
 #[derive(Clone, Copy, Debug)]
 pub enum Match<'a> {
     /// It came from this device.
     From(&'a str),
     /// It leaves through this device.
     To(&'a str),
-    /// It leaves through a device whose name does not start so.
+    /// It leaves through a device whose name does not begin with this.
     NotTo(&'a str),
-    /// It belongs to, or is about, a connection that exists.
+    /// It belongs to an existing connection, or is about one.
     Reply,
-    /// It does not.
+    /// It neither belongs to an existing connection nor is about one.
     NoReply,
     /// Its source address is in this network.
     Source(IpAddr, u8),
@@ -65,11 +65,11 @@ pub enum Match<'a> {
 /// What a rule does with a packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
-    /// Replaces its source address by one of the device that it leaves through.
+    /// Replaces the packet's source address by one of the device through which it leaves.
     Masquerade,
-    /// Goes on.
+    /// Lets the packet go on.
     Accept,
-    /// Drops it.
+    /// Drops the packet.
     Drop,
 }
 
@@ -77,7 +77,7 @@ impl Rules {
     /// Creates the table `name` with the rules for forwarded packets, and those for packets that leave.
     ///
     /// # Errors
-    /// The kernel's: without the permission, or without nftables.
+    /// The kernel's error: without the permission, or without nftables.
     pub fn new(name: &str, forwarded: &[(Vec<Match>, Action)], leaving: &[(Vec<Match>, Action)]) -> Result<Rules> {
         let mut socket = Socket::new(NETLINK_NETFILTER)?;
         socket.bind_auto()?;
@@ -192,12 +192,12 @@ fn load(name: &str, attributes: &[Vec<u8>]) -> Vec<u8> {
     nested(1, &[text(1, name), nested(2, attributes)])
 }
 
-/// The register is equal to the value (operator 0), or not (1).
+/// An expression that is true if the register is equal to the value (operator 0), or not equal (1).
 fn compare(operator: u32, value: &[u8]) -> Vec<u8> {
     load("cmp", &[number(1, REGISTER), number(2, operator), nested(3, &[attribute(1, value)])])
 }
 
-/// The register and a mask.
+/// An expression that applies a mask to the register.
 fn masked(mask: &[u8]) -> Vec<u8> {
     let (mask, zero) = (attribute(1, mask), attribute(1, &vec![0; mask.len()]));
     let length = number(3, mask.len() as u32 - 4);
@@ -225,12 +225,12 @@ fn nested(kind: u16, attributes: &[Vec<u8>]) -> Vec<u8> {
     attribute(kind | NESTED, &attributes.concat())
 }
 
-/// Messages that the kernel carries out all together or not at all.
+/// Messages that the kernel carries out either all or not at all.
 #[derive(Default)]
 struct Batch {
     bytes: Vec<u8>,
     messages: u32,
-    /// Messages that ask for an acknowledgement.
+    /// Number of messages that ask for an acknowledgement.
     asked: usize,
 }
 
@@ -243,7 +243,7 @@ impl Batch {
         self.bytes.extend(flags.to_ne_bytes());
         self.bytes.extend(self.messages.to_ne_bytes());
         self.bytes.extend([0; 4]);
-        // The batch names the subsystem; other messages have 0 here.
+        // The batch's own messages name the subsystem; others have 0 here.
         let resource = if kind <= BATCH_END { SUBSYSTEM } else { 0 };
         self.bytes.extend([family, 0]);
         self.bytes.extend(resource.to_be_bytes());
@@ -251,7 +251,7 @@ impl Batch {
     }
 }
 
-/// Type and body of the first message, and what follows it.
+/// Type and body of the first message, and the bytes that follow it.
 fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
     let length = u32::from_ne_bytes(*bytes.first_chunk()?) as usize;
     let kind = u16::from_ne_bytes([*bytes.get(4)?, *bytes.get(5)?]);

@@ -27,9 +27,9 @@ pub struct PathSpec {
     pub medium: Option<Medium>,
 }
 
-/// Is notified of what happens to packets at the port, and beyond it.
+/// Is told what happens to packets at the port and beyond it.
 pub trait PathObserver: Observer {
-    /// `packet` was transmitted until `now`, and lost by the loss model.
+    /// `packet` was transmitted until `now`, and is lost by the loss model.
     fn lost(&mut self, _packet: &Packet, _now: Time) {}
 }
 
@@ -84,7 +84,7 @@ pub struct Path {
     port: Port,
     wire: Wire,
     medium: Option<Medium>,
-    /// End of the current transmission, if the port asked for it.
+    /// The end of the current transmission, if the port asked to be told.
     end: Option<Event>,
     /// The discipline's timer.
     timer: Option<Event>,
@@ -306,7 +306,7 @@ mod tests {
         Time::from_seconds(seconds)
     }
 
-    /// DropTail for two packets on 8 Mbit/s and 10 ms: 1000 B take 1 ms.
+    /// DropTail for two packets on a link of 8 Mbit/s (1000 B take 1 ms) and 10 ms.
     fn path(medium: Option<Medium>) -> Path {
         let (link, limit) = (Link { rate_bps: 8e6, delay_s: 0.01 }, Limit::Packets(2));
         let spec = catalogue::find("droptail").expect("a discipline");
@@ -332,7 +332,7 @@ mod tests {
         assert_eq!(seen.dropped, [(3, 1.0, Reason::Overflow)], "one in transmission, two waiting");
         assert_eq!(path.next_delivery(), Some(t(1.0 + (0.001 + 0.01))));
         assert_eq!(deliveries(&mut path, 1.0109), []);
-        // The caller is seconds late.
+        // The caller comes seconds too late.
         path.advance(t(5.0), &mut seen);
         let starts = [1.0, 1.0 + 0.001, 1.0 + 0.001 + 0.001];
         assert_eq!(seen.departed, [(0, starts[0]), (1, starts[1]), (2, starts[2])]);
@@ -360,7 +360,7 @@ mod tests {
         let (mut path, mut seen) = (path(None), Seen::default());
         path.arrive(packet(0), t(0.0), &mut seen);
         path.arrive(packet(1), t(0.0), &mut seen);
-        // The second starts at 1 ms and cannot arrive before 11 ms.
+        // The second packet's transmission starts at 1 ms, so it cannot arrive before 11 ms.
         assert_eq!(path.next_delivery(), Some(t(0.011)));
         path.advance(t(0.011), &mut seen);
         assert_eq!(deliveries(&mut path, 0.011), [(0, 0.011)]);
@@ -394,7 +394,7 @@ mod tests {
             path.port().queued_at_start() + counters.arrivals,
             counters.departures + counters.drops() + path.port().packets()
         );
-        // Two packets for half of the time, then one.
+        // Two packets wait for half of the time, then one.
         assert!((path.port().stats().mean() - 1.5).abs() < 1e-9);
     }
 }

@@ -10,11 +10,11 @@ use crate::path::{Path, PathObserver};
 /// Arrivals in order, with their fates.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// Whether the queue reads headers, and the arrivals have them.
+    /// Whether the queue reads headers, so that the arrivals have them.
     pub reads_headers: bool,
     /// The arrivals.
     pub arrivals: Arrivals,
-    /// Fate of each.
+    /// The fate of each arrival.
     pub fates: Vec<Fate>,
 }
 

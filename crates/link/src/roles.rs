@@ -8,9 +8,9 @@ use crate::header::Endpoints;
 
 /// A control connection has at most this share of the bytes of the connection that it controls.
 const CONTROL_SHARE: f64 = 0.1;
-/// It may fall silent so much before the other one does, s: packets of that one may have waited in the queue.
+/// It may fall silent this much before the connection it controls, s, whose packets may have waited in the queue.
 const CONTROL_SLACK: f64 = 1.0;
-/// Packets of this mean size at most are acknowledgements (headers with time stamps and SACK blocks), B.
+/// Largest mean size of packets that are acknowledgements (headers with time stamps and SACK blocks), B.
 const ACK: f64 = 104.0;
 const TCP: u8 = 6;
 const ICMP: [u8; 2] = [1, 58];
@@ -19,23 +19,23 @@ const DNS: u16 = 53;
 /// What a flow is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Everything that is none of the others.
+    /// Any traffic that has none of the other roles.
     Data,
     /// The direction of a TCP connection in which mostly acknowledgements go.
     Acks,
-    /// A connection beside a larger one between the same two hosts that was there before it and stayed until it ended,
-    /// as those of iperf3 and netperf.
+    /// A connection that begins before a larger one between the same hosts and lasts until that ends, as those of
+    /// iperf3 and netperf.
     Control,
     /// ICMP or ICMPv6.
     Icmp,
-    /// To or from port 53.
+    /// Traffic to or from port 53.
     Dns,
     /// All flows beyond those that are counted one by one.
     Others,
 }
 
 impl Role {
-    /// As results name it.
+    /// The role's name in results.
     pub fn name(self) -> &'static str {
         match self {
             Role::Data => "data",
@@ -106,7 +106,7 @@ pub fn roles(directions: [&[Flow]; 2]) -> [Vec<Role>; 2] {
     })
 }
 
-/// The same for both directions of a connection.
+/// Endpoints that are equal for both directions of a connection.
 fn either_way(endpoints: &Endpoints) -> Endpoints {
     let turned = Endpoints {
         source: endpoints.destination,
@@ -152,7 +152,7 @@ mod tests {
         let times = [(1.0, 9.0), (2.0, 3.0), (0.5, 3.0)];
         let there = [
             flow(true, TCP, (1, 80), 9000, 1500, times[0]),
-            // Later than the large one; earlier, but it ended long before.
+            // One later than the large connection; one earlier, but ended long before.
             flow(true, TCP, (2, 80), 100, 1500, times[1]),
             flow(true, TCP, (3, 80), 100, 1500, times[2]),
         ];

@@ -3,7 +3,7 @@
 /// One second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Second {
-    /// Bytes sent; a packet is divided by the parts of its transmission in each second.
+    /// Bytes sent; a packet counts in each second with the part of its transmission in it.
     pub bytes: f64,
     /// The queue was empty at some time in this second.
     pub was_empty: bool,
@@ -14,7 +14,7 @@ pub struct Second {
 pub struct Seconds {
     begin: f64,
     seconds: Vec<Second>,
-    /// Time at which the queue became empty, if it is.
+    /// When the queue became empty; `None` while it holds packets.
     empty_since: Option<f64>,
     end: f64,
 }
@@ -26,9 +26,9 @@ pub struct Busy {
     pub seconds: usize,
     /// Mean rate, bit/s.
     pub mean_bps: f64,
-    /// Rate in the slowest, bit/s.
+    /// Rate in the slowest of these seconds, bit/s.
     pub least_bps: f64,
-    /// Rate in the fastest, bit/s.
+    /// Rate in the fastest of these seconds, bit/s.
     pub most_bps: f64,
 }
 
@@ -54,7 +54,7 @@ impl Seconds {
         (time - self.begin).max(0.0) as usize
     }
 
-    /// From `now` on the queue holds packets (`waiting`), or is empty.
+    /// From `now` on the queue holds packets (`waiting`) or is empty.
     #[inline]
     pub fn waiting(&mut self, now: f64, waiting: bool) {
         match (self.empty_since, waiting) {
@@ -98,8 +98,8 @@ impl Seconds {
         self.end = now;
     }
 
-    /// The rate over the whole seconds in which the queue was never empty; `None` if there are none. Call it after
-    /// [`Seconds::finish`].
+    /// The rate over the whole seconds in which the queue was never empty; `None` if there are no such seconds. Call it
+    /// after [`Seconds::finish`].
     pub fn busy(&self) -> Option<Busy> {
         let whole = &self.seconds[..self.index(self.end).min(self.seconds.len())];
         let busy: Vec<f64> = whole.iter().filter(|second| !second.was_empty).map(|second| 8.0 * second.bytes).collect();

@@ -1,7 +1,7 @@
 //! The link's namespaces, and the processes in them.
 //!
-//! A network namespace, a mount namespace and a PID namespace hold the command. None has a name: they exist as long as
-//! the thread that created them and the processes in them. The first process of the PID namespace is the link's own;
+//! A network namespace, a mount namespace and a PID namespace hold the command. They have no names, and exist as long
+//! as the thread that created them and the processes in them. The first process of the PID namespace is the link's own;
 //! when it ends, the kernel kills all others there, whatever they did to get away. It ends when the link stops, and
 //! also when the link is killed.
 
@@ -39,7 +39,7 @@ pub struct Space {
     inode: u64,
     /// The first process of the PID namespace.
     init: Pid,
-    /// It ends when this is closed.
+    /// While this is open, `init` lives.
     alive: Option<OwnedFd>,
     /// Inode number of the PID namespace.
     processes: u64,
@@ -47,7 +47,7 @@ pub struct Space {
 
 impl Space {
     /// Creates the namespaces and calls `set_up` in them, on the thread that stays there. `resolv_conf` is the text of
-    /// `/etc/resolv.conf` in them, if it is not this machine's.
+    /// their `/etc/resolv.conf`, if not this machine's.
     ///
     /// # Errors
     /// Without the permission to create them (CAP_SYS_ADMIN), or if `set_up` fails; nothing remains then.
@@ -60,7 +60,7 @@ impl Space {
         let prepare = move || -> Result<_> {
             unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
             let inode = fs::metadata("/proc/thread-self/ns/net")?.ino();
-            // What is mounted outside appears here too, and not the reverse.
+            // What is mounted outside appears in the namespace too, but not the reverse.
             change_mount(None, "/", None, MsFlags::MS_REC | MsFlags::MS_SLAVE)?;
             if let Some(text) = resolv_conf {
                 replace_resolv_conf(&text)
@@ -113,7 +113,7 @@ impl Space {
         self.inode
     }
 
-    /// Ends every process in it: SIGTERM (and SIGCONT, for stopped ones), and after two seconds SIGKILL.
+    /// Ends every process in the namespaces: SIGTERM (and SIGCONT, for stopped ones), and after two seconds SIGKILL.
     pub fn end_processes(&mut self) {
         for signal in [Signal::SIGTERM, Signal::SIGCONT] {
             for pid in self.others() {
@@ -123,10 +123,10 @@ impl Space {
         }
         wait_until(GRACE, || self.others().is_empty());
         self.alive = None;
-        // Its end kills all others. Fails if it has ended already.
+        // The end of `init` kills all others. This fails if it has ended already.
         let _ = kill(self.init, Signal::SIGKILL);
         wait_until(KILL_TIME, || self.others().is_empty());
-        // It becomes a zombie only after whoever started the commands has waited for them.
+        // `init` becomes a zombie only after whoever started the commands has waited for them.
         let init = self.init;
         let reap = move || waitpid(init, None).map(drop);
         drop(thread::Builder::new().name("link-reaper".to_string()).spawn(reap));
@@ -157,7 +157,7 @@ impl Drop for Space {
     }
 }
 
-/// Calls `done` until it holds, for `limit` at most.
+/// Calls `done` until it returns true, for `limit` at most.
 fn wait_until(limit: Duration, mut done: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !done() && begin.elapsed() < limit {
@@ -186,7 +186,7 @@ fn replace_resolv_conf(text: &str) -> Result<()> {
 /// Runs `work` on a new thread in the namespace of this file.
 ///
 /// # Errors
-/// Without the permission to enter it, or if `work` fails.
+/// Without the permission to enter the namespace, or if `work` fails.
 pub fn enter<T: Send + 'static>(namespace: File, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let body = move || {
         setns(&namespace, CloneFlags::CLONE_NEWNET)?;
@@ -201,7 +201,7 @@ pub fn enter<T: Send + 'static>(namespace: File, work: impl FnOnce() -> Result<T
 /// Writes a sysctl (`net.ipv4.tcp_ecn`) of the calling thread's namespace.
 ///
 /// # Errors
-/// If it is not a sysctl of the network, does not exist, or refuses the value.
+/// If `name` is not a sysctl of the network, does not exist, or refuses the value.
 pub fn sysctl(name: &str, value: &str) -> Result<()> {
     let path = name.replace('.', "/");
     let plain = |part: &str| !part.is_empty() && part != "..";
@@ -211,8 +211,8 @@ pub fn sysctl(name: &str, value: &str) -> Result<()> {
     fs::write(Path::new("/proc/sys").join(path), value)
 }
 
-/// Start time of a process, in clock ticks since boot; `None` if it has ended. Process numbers are reused; with the
-/// start time they are not.
+/// Start time of a process, in clock ticks since boot; `None` if it has ended. Process numbers are reused, but not with
+/// the same start time.
 pub fn start_time(pid: Pid) -> Option<u64> {
     start_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
@@ -222,7 +222,7 @@ fn start_in(stat: &str) -> Option<u64> {
     // The program's name, in parentheses, may contain anything.
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_whitespace();
-    // A zombie has ended, and so has one (X) that is on its way out of the table.
+    // A zombie has ended, and so has a process (X) on its way out of the table.
     if matches!(fields.next()?, "Z" | "X") {
         return None;
     }

@@ -111,7 +111,7 @@ pub fn start_init() -> Result<(Pid, OwnedFd)> {
     Err(Error::new(failure.kind(), format!("mounting /proc of the PID namespace behind the link: {failure}")))
 }
 
-/// The life of the first process. `wait` is read until its end; the outcome of the start is written to `report`.
+/// The life of the first process: it reads `wait` until its end, and writes the outcome of its start to `report`.
 fn init(wait: i32, report: i32) -> ! {
     let (first, second) = (wait.min(report) as u32, wait.max(report) as u32);
     // SAFETY: system calls with numbers, with pointers to values on this stack and to constant strings. Nothing is
@@ -140,7 +140,7 @@ fn init(wait: i32, report: i32) -> ! {
         libc::close(report);
         if mounted == 0 {
             let mut byte = 0_u8;
-            // Nothing is ever written to it. Interruptions are impossible: every signal is blocked.
+            // Nobody writes to `wait`. Interruptions are impossible: every signal is blocked.
             libc::read(wait, (&raw mut byte).cast(), 1);
         }
         libc::_exit(0)
@@ -195,7 +195,7 @@ pub fn spawn(mut command: Command, run_as: Option<RunAs>) -> Result<Child> {
     command.spawn()
 }
 
-/// The number of the calling thread's network namespace, which no other one has until the next boot.
+/// The number of the calling thread's network namespace, which no other namespace has until the next boot.
 ///
 /// # Errors
 /// On kernels before 5.14.

@@ -1,5 +1,5 @@
-//! A link that sends packets in aggregates, as Wi-Fi (A-MPDUs) and DOCSIS (grants) do: each aggregate has to wait for
-//! access to the medium, its packets follow without a gap. What comes at an even pace leaves in bursts, and ACKs that
+//! A link that sends packets in aggregates, as Wi-Fi (A-MPDUs) and DOCSIS (grants) do: each aggregate waits for access
+//! to the medium; its packets follow without a gap. So packets that come at an even pace leave in bursts, and ACKs that
 //! cross such a link are compressed.
 
 /// Two times that are equal on a clock of nanoseconds, s.
@@ -10,11 +10,11 @@ const EQUAL: f64 = 2e-9;
 pub struct Aggregation {
     /// Time without transmission before each aggregate, s.
     pub access: f64,
-    /// Packets of an aggregate at most.
+    /// Most packets of an aggregate.
     pub packets: Option<u64>,
-    /// Bytes of an aggregate at most, as they are on the link; a longer packet is one of its own.
+    /// Most bytes of an aggregate, as they are on the link; a longer packet is an aggregate of its own.
     pub bytes: Option<u32>,
-    /// How long an aggregate may take to send, s; a packet that takes longer is one of its own.
+    /// Longest transmission of an aggregate, s; a packet that takes longer is an aggregate of its own.
     pub time: Option<f64>,
 }
 
@@ -22,7 +22,7 @@ pub struct Aggregation {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Aggregate {
     of: Aggregation,
-    /// When it ends unless another packet follows, and by when it must, s.
+    /// When the aggregate ends unless another packet follows, and by when it must end, s.
     end: f64,
     until: f64,
     packets: u64,
@@ -30,13 +30,13 @@ pub(crate) struct Aggregate {
 }
 
 impl Aggregate {
-    /// None is in progress.
+    /// No aggregate is in progress.
     pub fn new(of: Aggregation) -> Self {
         Aggregate { of, end: f64::NEG_INFINITY, until: 0.0, packets: 0, bytes: 0 }
     }
 
-    /// Sends a packet of `bytes` that is ready at `ready`. `transmit` gives the end of a transmission by its start, and
-    /// the arrival.
+    /// Sends a packet of `bytes` that is ready at `ready`. `transmit` gives end and arrival of a transmission by its
+    /// start.
     pub fn send(&mut self, ready: f64, bytes: u32, mut transmit: impl FnMut(f64) -> (f64, f64)) -> (f64, f64) {
         let (packets, total) = (self.packets + 1, self.bytes + u64::from(bytes));
         let fits = self.of.packets.is_none_or(|most| packets <= most)
@@ -60,7 +60,7 @@ impl Aggregate {
 mod tests {
     use super::*;
 
-    /// Ends of the transmissions of packets of 1000 B that are ready at these times, or when the link is, at 8 Mbit/s.
+    /// Ends of transmissions of 1000 B at 8 Mbit/s; packets are ready at these times, or when the link is.
     fn ends(of: Aggregation, ready: &[f64]) -> Vec<f64> {
         let (mut aggregate, mut free) = (Aggregate::new(of), 0.0_f64);
         let mut send = |ready: f64| {

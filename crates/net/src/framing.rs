@@ -1,24 +1,24 @@
 //! What a link layer adds to a packet: headers, a smallest frame, cells.
 //!
-//! The parameters are those of `tc-stab(8)` and `tc-cake(8)`, and so is the order: overhead, smallest size, encoding.
+//! The parameters and their order are those of `tc-stab(8)` and `tc-cake(8)`: overhead, smallest size, encoding.
 
 /// How frames are encoded on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
-    /// As they are.
+    /// Frames are sent as they are.
     #[default]
     Plain,
-    /// In ATM cells of 53 bytes, each of which carries 48; the last is padded (ITU-T I.432, AAL5).
+    /// In ATM cells of 53 bytes, which carry 48 each; the last is padded (ITU-T I.432, AAL5).
     Atm,
-    /// PTM's 64b/65b encoding: one byte more for every 64 or part of them (ITU-T G.992.3, Annex N).
+    /// PTM's 64b/65b encoding: one byte more for each 64 bytes or part of them (ITU-T G.992.3, Annex N).
     Ptm,
 }
 
 impl Encoding {
-    /// All of them.
+    /// All encodings.
     pub const ALL: [Encoding; 3] = [Encoding::Plain, Encoding::Atm, Encoding::Ptm];
 
-    /// Name in scenarios.
+    /// The encoding's name in scenarios.
     pub fn name(self) -> &'static str {
         match self {
             Encoding::Plain => "plain",
@@ -33,9 +33,9 @@ impl Encoding {
 pub struct Framing {
     /// Bytes added to each packet.
     pub overhead: u32,
-    /// Bytes of the smallest frame, overhead included; shorter ones are padded.
+    /// Bytes of the smallest frame, overhead included; shorter frames are padded.
     pub mpu: u32,
-    /// What becomes of the frame.
+    /// How the frame is encoded.
     pub encoding: Encoding,
 }
 

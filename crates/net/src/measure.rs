@@ -1,8 +1,8 @@
-//! Statistics of a queue: exact over time, computed as the run goes, nothing stored per packet; fairness indices.
+//! Statistics of a queue, exact over time and kept without storing packets; fairness indices.
 
 use crate::sojourns::Sojourns;
 
-/// Longest sojourn time that is counted, microseconds (one hour); longer ones are counted as this.
+/// Longest sojourn time that is counted, microseconds (one hour); longer times count as this.
 const LONGEST_US: u64 = 3_600_000_000;
 
 /// Time-weighted length and sojourn times of one queue over the measured window. The fields that every packet changes
@@ -48,7 +48,7 @@ impl QueueStats {
         if cfg!(no_statistics) {
             return;
         }
-        // One instruction, where the conversion of an unsigned number takes six.
+        // As a signed integer: one instruction, where converting an unsigned one takes six.
         let length = length as i64 as f64;
         let weighted = length * (now - self.last);
         self.area += weighted;
@@ -56,7 +56,7 @@ impl QueueStats {
         self.last = now;
     }
 
-    /// The same with the policy's averaged queue, where there is one.
+    /// [`QueueStats::advance`], with the policy's averaged queue too, if it has one.
     #[inline(always)]
     pub fn observe(&mut self, now: f64, length: u64, average: Option<f64>) {
         if cfg!(no_statistics) {
@@ -123,7 +123,7 @@ impl QueueStats {
         self.sojourn_sum / self.departures.max(1) as f64
     }
 
-    /// Quantiles of the sojourn times at these rising fractions, s (to 0.1 % or 1 us).
+    /// Quantiles of the sojourn times, s (to 0.1 % or 1 us), at `fractions`, which rise.
     pub fn sojourn_quantiles<const N: usize>(&self, fractions: [f64; N]) -> [f64; N] {
         self.sojourns.quantiles(fractions).map(|microseconds| microseconds as f64 * 1e-6)
     }
@@ -135,7 +135,7 @@ impl QueueStats {
     }
 }
 
-/// Jain's fairness index of `shares`: 1 if all are equal, 1/n if one has everything; 0 if all are 0.
+/// Jain's fairness index of `shares`: 1 if all are equal, 1/n if one of n has everything; 0 if all are 0.
 pub fn jain(shares: impl Iterator<Item = f64>) -> f64 {
     let (n, sum, squares) = shares.fold((0.0, 0.0, 0.0), |(n, s, q), x| (n + 1.0, s + x, q + x * x));
     if squares > 0.0 {
@@ -145,7 +145,7 @@ pub fn jain(shares: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
-/// Population standard deviation of `values` divided by their mean: 0 if all are equal, sqrt(n - 1) if one has
+/// Population standard deviation of `values` divided by their mean: 0 if all are equal, sqrt(n - 1) if one of n has
 /// everything; `None` if all are 0. Jain's index is 1 / (1 + its square).
 pub fn coefficient_of_variation(values: impl Iterator<Item = f64>) -> Option<f64> {
     let values: Vec<f64> = values.collect();

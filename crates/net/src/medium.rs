@@ -19,21 +19,21 @@ pub enum Rate {
     Constant(f64),
     /// Piecewise constant.
     Schedule {
-        /// Start (s; the first is 0, and they rise) and rate (bit/s; 0 means that the link is down) of each step.
+        /// Start (s; the first is 0, and they rise) and rate (bit/s; 0 if the link is down) of each step.
         steps: Vec<(f64, f64)>,
-        /// Period after which the steps repeat, s; `None` keeps the last rate for ever.
+        /// Period after which the steps repeat, s; with `None` the last rate stays for ever.
         repeat: Option<f64>,
     },
     /// Delivery opportunities of [`OPPORTUNITY_BYTES`] each, as in Mahimahi's traces.
     Opportunities {
-        /// Times, ms, not falling; the last is also the period after which they repeat.
+        /// Times, ms, in order; the last one is also the period after which all repeat.
         at_ms: Vec<u64>,
     },
 }
 
 impl Rate {
-    /// The single rate given to disciplines and shown in pictures, bit/s: the mean over the period, or over the steps
-    /// plus as long again at the last rate; for a trace its mean.
+    /// The single rate given to disciplines and shown in pictures, bit/s: the mean over the period; without one, over
+    /// the steps and as long again at the last rate; for a trace its mean.
     pub fn nominal(&self) -> f64 {
         match self {
             Rate::Constant(rate) => *rate,
@@ -67,20 +67,20 @@ pub struct Jitter {
     pub low: f64,
     /// Upper bound, s.
     pub high: f64,
-    /// Whether packets keep their order: none arrives before the one sent before it.
+    /// Whether packets keep their order: none arrives before a packet that was sent earlier.
     pub keeps_order: bool,
 }
 
-/// Some packets are delayed, so that later ones overtake them.
+/// Extra delay for some packets, so that later ones overtake them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reorder {
-    /// Fraction of the packets.
+    /// Fraction of the packets that are delayed.
     pub probability: f64,
     /// Their extra delay, s.
     pub delay: f64,
 }
 
-/// Everything of a link but its [`Wire`]. Each random choice has a stream of its own.
+/// All of a link but its [`Wire`]. Each random choice has a stream of its own.
 pub struct Medium {
     rate: Varying,
     framing: Framing,
@@ -104,7 +104,7 @@ pub struct Sent {
 }
 
 impl Medium {
-    /// A medium with this `rate`, without loss, jitter or reordering.
+    /// A medium of this `rate`, without loss, jitter or reordering.
     pub fn new(rate: &Rate) -> Medium {
         Medium {
             rate: Varying::new(rate),
@@ -118,13 +118,13 @@ impl Medium {
         }
     }
 
-    /// Adds framing: what is sent of each packet.
+    /// Adds framing, which sets what is sent for each packet.
     pub fn with_framing(mut self, framing: Framing) -> Medium {
         self.framing = framing;
         self
     }
 
-    /// Adds aggregation, to a rate other than a trace.
+    /// Adds aggregation; the rate must not be a trace.
     pub fn with_aggregation(mut self, aggregation: Aggregation) -> Medium {
         self.aggregate = Some(Aggregate::new(aggregation));
         self
@@ -190,7 +190,7 @@ impl Medium {
         Sent { end, arrival: arrival.is_finite().then_some(arrival) }
     }
 
-    /// Mean rate of the link between two times, bit/s; `None` if it is constant.
+    /// Mean rate of the link between two times, bit/s; `None` if the rate is constant.
     pub fn mean_rate(&self, from: f64, to: f64) -> Option<f64> {
         match &self.rate {
             Varying::Constant => None,
@@ -224,7 +224,7 @@ impl Varying {
     fn transmit(&mut self, wire: &Wire, start: f64, bytes: u32) -> (f64, f64) {
         let end = match self {
             Varying::Constant => {
-                // In the wire's order of additions.
+                // The order of the additions is the wire's.
                 let transmission = 8.0 * f64::from(bytes) / wire.rate_bps;
                 return (start + transmission, start + (transmission + wire.delay_s));
             }
@@ -236,7 +236,7 @@ impl Varying {
 }
 
 /// A piecewise constant rate. A transmission continues through a change: each part of the packet is sent at the rate of
-/// its time.
+/// the moment.
 struct Steps {
     /// Start of each step (s, the first 0) and its rate, bit/s.
     steps: Vec<(f64, f64)>,
@@ -247,14 +247,14 @@ struct Steps {
     at: Place,
 }
 
-/// A step of a period.
+/// A step, and the period in which it is.
 #[derive(Clone, Copy, PartialEq)]
 struct Place {
     period: f64,
     step: usize,
 }
 
-/// After so many periods their numbers, as floating-point numbers, no longer tell steps apart: no run gets there.
+/// Period from which on the floating-point numbers of times no longer tell steps apart; no run gets there.
 const LAST_PERIOD: f64 = 1e12;
 
 impl Steps {
@@ -338,7 +338,7 @@ impl Steps {
 }
 
 /// Delivery opportunities of [`OPPORTUNITY_BYTES`] each. Packets share an opportunity, and a packet may need several;
-/// what remains of one when the queue is empty is lost.
+/// what remains of an opportunity when the queue is empty is lost.
 struct Opportunities {
     at_ms: Vec<u64>,
     period_ms: u64,
@@ -370,7 +370,7 @@ impl Opportunities {
     /// Goes on to the first opportunity that is not before `start`.
     fn skip_to(&mut self, start: f64) {
         let period = (start * 1e3 / self.period_ms as f64) as u64;
-        // One period earlier, because the quotient is rounded.
+        // One period less, because the quotient is rounded.
         if period > self.period + 1 {
             (self.period, self.place) = (period - 1, 0);
         }
@@ -448,7 +448,7 @@ mod tests {
         assert_eq!(steps(&[(0.0, 8.0), (2.0, 1.0)], None).bits_until(10.0), 24.0);
     }
 
-    /// Each of these went on for ever: a period below the spacing of floating-point numbers, and rates of next to nothing.
+    /// Each once took for ever: a period below the spacing of floating-point numbers, and rates of next to nothing.
     #[test]
     fn no_time_and_no_rate_is_too_much_for_a_schedule() {
         assert_eq!(steps(&[(0.0, 1000.0), (1e-17, 10.0)], Some(2e-17)).end(5.0, 8000.0), f64::INFINITY);
@@ -464,7 +464,7 @@ mod tests {
         assert_eq!(Opportunities::new(&[1, 2]).end(1e6, 40), 1e6);
     }
 
-    /// A million opportunities in a millisecond, and a packet in each millisecond.
+    /// A million opportunities in each millisecond, but one packet: the search must not go through them.
     #[test]
     fn a_trace_is_searched_and_not_walked() {
         let mut trace = Opportunities::new(&vec![1; 1_000_000]);

@@ -2,8 +2,8 @@
 //!
 //! A port knows neither its link nor the event queue. Its driver calls it in the order of events: [`Port::arrive`] for
 //! each packet, [`Port::on_timer`], and [`Port::on_transmission_end`] with [`Port::dequeue`] at the ends of
-//! transmissions that the port asks for. It asks for none while nothing waits, unless the discipline acts at departures;
-//! before an arrival or a timer the driver therefore calls [`Port::note_idle`].
+//! transmissions that the port asks for. The port asks for no end while nothing waits, unless the discipline acts at
+//! departures; before an arrival or a timer the driver therefore calls [`Port::note_idle`].
 
 use crate::measure::QueueStats;
 use earlydrop_aqm::catalogue::Built;
@@ -12,7 +12,7 @@ use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Discipline, Header, Packet, Time};
 
-/// Is notified of what happens to the packets of a queue, with the times of the events rather than of the call.
+/// Is told what happens to the packets of a queue, with the times of the events, not of the calls.
 pub trait Observer {
     /// The header of an arrival, for disciplines that read it.
     fn header(&self, packet: &Packet) -> Header {
@@ -22,9 +22,9 @@ pub trait Observer {
     fn arrived(&mut self, _packet: &Packet, _now: Time, _length: u64) {}
     /// `packet` is marked, as it is admitted or as it departs.
     fn marked(&mut self, _packet: &Packet, _now: Time) {}
-    /// `packet` is dropped, an arrival or one that waited.
+    /// `packet`, an arrival or one that waited, is dropped.
     fn dropped(&mut self, packet: &Packet, now: Time, reason: Reason);
-    /// The drops of an arrival or departure, if any, are complete: `length` packets are left, with the departing one.
+    /// The drops of an arrival or departure, if any, are complete: `length` packets are left, the departing one too.
     fn remaining(&mut self, _now: Time, _length: u64) {}
     /// The transmission of `packet` starts; its ECN field is final. `length` packets still wait.
     fn departed(&mut self, _packet: &Packet, _now: Time, _length: u64) {}
@@ -37,7 +37,7 @@ pub enum Next {
     Dequeue,
     /// Schedule the end of the current transmission.
     ScheduleEnd,
-    /// Nothing.
+    /// The driver has nothing to do.
     Nothing,
 }
 
@@ -45,12 +45,12 @@ pub enum Next {
 pub struct Departure {
     /// The packet.
     pub packet: Packet,
-    /// Schedule the end of its transmission.
+    /// Whether the driver must schedule the end of the transmission.
     pub wants_end: bool,
 }
 
-/// The discipline of a port. What happens at every packet is called directly for a FIFO, so that it becomes part of the
-/// port's code, and by the table of methods for every other discipline.
+/// The discipline of a port. A FIFO's per-packet methods are called directly, so that they become part of the port's
+/// code; those of every other discipline by the table of methods.
 pub enum Queue {
     /// One FIFO with a policy.
     Fifo(Box<Fifo>),
@@ -82,8 +82,8 @@ impl Queue {
     }
 }
 
-/// A discipline, the state of the link as far as the discipline must know it, and statistics. The fields that every
-/// packet needs come first.
+/// A discipline, the state of the link as far as the discipline must know it, and statistics. Fields that every packet
+/// needs come first.
 #[repr(C)]
 pub struct Port {
     queue: Queue,
@@ -93,13 +93,13 @@ pub struct Port {
 /// All of a port but its discipline.
 #[repr(C)]
 struct State {
-    /// The end of the current transmission is scheduled.
+    /// Whether the end of the current transmission is scheduled.
     end_pending: bool,
-    /// The discipline has been notified that the link found it empty.
+    /// Whether the discipline has been told that the link found it empty.
     idle: bool,
     /// Until when a shaper holds the packets that wait.
     held: Option<Time>,
-    /// The discipline reads headers.
+    /// Whether the discipline reads headers.
     reads_headers: bool,
     stats: QueueStats,
     queued_at_start: u64,
@@ -144,7 +144,7 @@ impl State {
         Next::ScheduleEnd
     }
 
-    /// [`State::arrive`] at an idle link and [`State::dequeue`] in one.
+    /// [`State::arrive`] at an idle link and [`State::dequeue`] in one call.
     #[inline(always)]
     fn pass(&mut self, fifo: &mut Fifo, packet: Packet, now: Time, observer: &mut impl Observer) -> Option<Packet> {
         self.stats.observe(now.seconds(), 0, fifo.average());
@@ -176,7 +176,7 @@ impl State {
         observer.remaining(now, length + u64::from(taken.is_some()));
         let Some(packet) = taken else {
             if self.held.is_some() {
-                // The arrival waits with the others.
+                // The arrival waits with the others, and the drops come later.
                 self.stats.grown(length);
             }
             self.held = discipline.held_until();
@@ -207,8 +207,8 @@ impl Port {
         }
     }
 
-    /// Before an event: notifies the discipline if the link has been ready since the end of its last transmission, found
-    /// the queue empty, and no event has reported it. `free_since` is that end, if it comes before the event.
+    /// Call it before an event: it tells the discipline of an idle link that no event has reported. `free_since` is the
+    /// end of the last transmission, if it comes before the event.
     #[inline(always)]
     pub fn note_idle(&mut self, free_since: impl FnOnce() -> Option<Time>) {
         if self.state.end_pending || self.state.idle {
@@ -238,7 +238,7 @@ impl Port {
         self.state.idle && matches!(&self.queue, Queue::Fifo(fifo) if fifo.may_pass())
     }
 
-    /// `packet` arrives at `now`, after [`Port::note_idle`], and leaves at once unless it is dropped: the same as
+    /// `packet` arrives at `now`, after [`Port::note_idle`], and leaves at once unless it is dropped, as by
     /// [`Port::arrive`] and [`Port::dequeue`]. Only after [`Port::may_pass`].
     #[inline(always)]
     pub fn pass(&mut self, packet: Packet, now: Time, observer: &mut impl Observer) -> Option<Packet> {
@@ -258,14 +258,14 @@ impl Port {
         }
     }
 
-    /// A transmission ends whose end was asked for.
+    /// A transmission ends whose end the port has asked for.
     #[inline(always)]
     pub fn on_transmission_end(&mut self, now: Time) {
         (self.state.end_pending, self.state.held) = (false, None);
         self.state.stats.advance(now.seconds(), self.packets());
     }
 
-    /// After [`Port::dequeue`] gave nothing: a shaper lets no packet leave before this time. The link counts as busy until
+    /// When [`Port::dequeue`] gave no packet: a shaper lets none leave before this time. The link counts as busy until
     /// then, and the driver calls [`Port::on_transmission_end`] and [`Port::dequeue`], unless an arrival has made it
     /// dequeue before.
     pub fn held_until(&self) -> Option<Time> {
@@ -283,7 +283,7 @@ impl Port {
     }
 }
 
-/// What the discipline reads of a packet, and writes.
+/// Headers: what the discipline reads of a packet, and writes.
 impl Port {
     /// Whether arrivals must come with their headers, by [`Observer::header`].
     pub fn reads_headers(&self) -> bool {
@@ -296,7 +296,7 @@ impl Port {
     }
 }
 
-/// Pauses.
+/// Timers while nothing arrives or leaves.
 impl Port {
     /// Whether nothing changes before the next event: the discipline knows that the link is idle, or the end of the
     /// transmission is an event.
@@ -304,8 +304,8 @@ impl Port {
         self.state.idle || self.state.end_pending
     }
 
-    /// Runs all timers of a steady port before `until`, up to which there is no event. Their number, and the time of the last;
-    /// `None` if none is due.
+    /// Runs all timers of a steady port that are due before `until`, up to which there is no event: their number and
+    /// the time of the last; `None` if none is due.
     pub fn on_timers(&mut self, until: Time) -> Option<(u64, Time)> {
         self.queue.get_mut().on_timers(until)
     }
@@ -349,7 +349,7 @@ impl Port {
         self.queue.get().gauges(out);
     }
 
-    /// The discipline goes on as `built`, see [`Discipline::change`].
+    /// Gives the discipline the parameters of `built`, see [`Discipline::change`].
     pub fn change(&mut self, built: Built) -> bool {
         self.queue.get_mut().change(built)
     }
@@ -392,7 +392,7 @@ impl Port {
         std::ptr::from_ref(self.queue.get()).addr()
     }
 
-    /// Visits the discipline's other memory that its next arrival or departure needs.
+    /// Visits the memory that the discipline's next arrival or departure needs besides itself.
     #[inline(always)]
     pub fn memory(&self, leaving: bool, visit: &mut dyn FnMut(*const u8, usize)) {
         self.queue.get().memory(leaving, visit);
@@ -422,7 +422,7 @@ mod tests {
         }
     }
 
-    /// What happened: what, to which packet, when, and packets that wait.
+    /// Events: what happened, to which packet, when, and how many packets waited.
     #[derive(Default)]
     struct Log(Vec<(&'static str, u32, f64, u64)>);
 
@@ -444,7 +444,7 @@ mod tests {
         }
     }
 
-    /// 20,000 packets to a link that can just carry them; how many arrived at [`Port::pass`], the log, the counts.
+    /// Sends 20,000 packets to a link that can just carry them; how many went by [`Port::pass`], the log, the counts.
     fn run(passing: bool) -> (u32, Log, Counters, [f64; 3]) {
         let random = Generator::stream(1, "queue");
         let gate = Gate::new(Box::new(EveryThird(0)), Limit::Packets(5), true, random);

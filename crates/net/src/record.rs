@@ -9,7 +9,7 @@ use earlydrop_aqm::{Ecn, Header, Packet, Time};
 pub struct Arrivals {
     /// Arrival time, and the packet as the queue saw it.
     pub packets: Vec<(Time, Packet)>,
-    /// The header of each, if the queue reads headers; else none.
+    /// The header of each packet if the queue reads headers; else empty.
     pub headers: Vec<Header>,
 }
 
@@ -17,7 +17,7 @@ impl Arrivals {
     /// The header of an arrival, as the queue saw it.
     ///
     /// # Panics
-    /// If there is no arrival of this number, from 0.
+    /// If there is no arrival with this number, counted from 0.
     pub fn header(&self, number: usize) -> Header {
         self.headers.get(number).copied().unwrap_or_else(|| Header::of(&self.packets[number].1))
     }
@@ -26,20 +26,20 @@ impl Arrivals {
 /// Fate of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fate {
-    /// Still in the queue.
+    /// It is still in the queue.
     Queued,
     /// Its transmission has started.
     Departed {
-        /// Time.
+        /// When the transmission started.
         at: Time,
-        /// Its ECN field at that time.
+        /// The packet's ECN field at that time.
         ecn: Ecn,
     },
-    /// Dropped by the queue.
+    /// The queue dropped it.
     Dropped {
-        /// Time.
+        /// When it was dropped.
         at: Time,
-        /// Reason.
+        /// Why it was dropped.
         reason: Reason,
     },
 }

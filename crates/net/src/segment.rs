@@ -1,25 +1,25 @@
 //! TCP segments and ACKs as they travel between hosts, packed into two machine words.
 
-/// Bit of a segment: ECT(1), set by senders with a scalable response to marks.
+/// Bit of a segment: ECT(1), set by senders that respond to marks in proportion.
 pub const ECT1: u8 = 1;
 /// Bit of a segment: ECT(0), set by ECN-capable senders.
 pub const ECT0: u8 = 2;
 /// Both bits of the ECN field: Congestion Experienced (CE).
 pub const CE: u8 = 3;
-/// The segment is a SYN.
+/// Bit of a segment: it is a SYN.
 pub const SYN: u8 = 4;
-/// Congestion Window Reduced (CWR).
+/// Bit of a segment: Congestion Window Reduced (CWR).
 pub const CWR: u8 = 8;
 /// In an ACK: echo of a CE mark. In a SYN: the sender asks for ECN.
 pub const ECE: u8 = 16;
 /// In a data segment, not in a SYN: the last segment of a burst (PSH).
 pub const PSH: u8 = 16;
-/// The ACK has SACK blocks; [`Segment::note`] is their place in the pool.
+/// In an ACK: it has SACK blocks; [`Segment::note`] is their place in the pool.
 pub const SACK: u8 = 32;
 /// On the reverse path: a request of a client.
 pub const REQUEST: u8 = 64;
-/// On the reverse path: feedback of real-time media; [`Segment::note`] is its place. Their packets have [`PSH`] as
-/// RTP's marker bit, in the last of a frame.
+/// On the reverse path: feedback of real-time media; [`Segment::note`] is its place. In media packets [`PSH`] is RTP's
+/// marker bit, set in the last of a frame.
 pub const RTCP: u8 = 64;
 /// In a data segment: the sender has no more data.
 pub const FIN: u8 = 64;
@@ -39,10 +39,10 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Finest resolution of the time stamp, ticks per second (2^26: 15 ns).
+    /// Finest resolution of time stamps, ticks per second (2^26: 15 ns).
     const FINEST: f64 = 67_108_864.0;
 
-    /// Resolution of time stamps in a run of `duration` seconds, ticks per second: the finest power of two with which
+    /// Resolution of time stamps in a run of `duration` seconds, ticks per second: the largest power of two with which
     /// no age wraps around 32 bits.
     pub fn ticks_per_second(duration: f64) -> f64 {
         let mut ticks = Self::FINEST;
@@ -62,7 +62,7 @@ impl Segment {
         }
     }
 
-    /// The same with these [`bits`](Self::bits).
+    /// [`Segment::new`] with these [`bits`](Self::bits).
     #[inline(always)]
     pub fn with(flow: u32, seq: i32, born: u32, size: u16, bits: u8) -> Self {
         let plain = Segment::new(flow, seq, born, size);
@@ -93,7 +93,7 @@ impl Segment {
         (self.what >> 8) as usize & 0xff
     }
 
-    /// ECN field in the two low bits, flags above ([`SYN`] and the following). The highest bit belongs to the event
+    /// ECN field in the two low bits, flags above ([`SYN`] and those after it). The highest bit belongs to the event
     /// queue.
     #[inline(always)]
     pub fn bits(&self) -> u8 {
@@ -112,14 +112,14 @@ impl Segment {
         Segment { what: self.what & !0xff | u64::from(bits), ..self }
     }
 
-    /// Everything but flow and size, in the form in which a queued packet carries it: the sequence number, and the rest
-    /// with 16 free bits for `more`.
+    /// Everything but flow and size, in the form in which a queued packet carries it: the sequence number, and a word
+    /// for the rest with 16 bits left for `more`.
     #[inline(always)]
     pub fn packed(&self, more: u16) -> (u32, u64) {
         ((self.who >> 32) as u32, self.what & !0xffff_0000 | u64::from(more) << 16)
     }
 
-    /// The segment of `flow` and `size` with this [`packed`](Self::packed) rest, and the `more` of it.
+    /// The segment of `flow` and `size` with what [`packed`](Self::packed) gave; and the `more` in that.
     #[inline(always)]
     pub fn unpacked(flow: u32, size: u16, (seq, rest): (u32, u64)) -> (Self, u16) {
         let who = u64::from(seq) << 32 | u64::from(flow);
@@ -160,8 +160,7 @@ impl Segment {
         }
     }
 
-    /// The segment with `note` in place of its time stamp: the place of an ACK's SACK blocks, or the time stamp put
-    /// back.
+    /// The segment with `note` in place of its time stamp: the place of an ACK's SACK blocks, or the time stamp itself.
     #[inline(always)]
     pub fn with_note(self, note: u32) -> Self {
         Segment { what: self.what & 0xffff_ffff | u64::from(note) << 32, ..self }

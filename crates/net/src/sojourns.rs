@@ -3,14 +3,14 @@
 //! The buckets are those of an HDR histogram with three digits: 1 us wide up to 2047 us, then a thousandth of the
 //! value. A network has thousands of queues, whose tables of buckets fit into no cache. So each queue keeps the buckets
 //! of its latest packets in a list and counts them in batches, which touches the table once per batch and not once per
-//! packet. The latest 31 are stored beside the queue's other statistics, which saves access to another page of memory.
+//! packet. The latest 31 buckets lie beside the queue's other statistics: that saves access to another page of memory.
 
 /// Buckets below this power of two are 1 us wide.
 const FINE_BITS: u32 = 11;
 /// Largest batch, and the first capacity of the list.
 const BATCH: usize = 4096;
 const FIRST: usize = 64;
-/// Buckets stored inline; with their number they take 64 bytes.
+/// Buckets stored inline; they and their number take 64 bytes.
 const LATEST: usize = 31;
 
 /// Histogram of the sojourn times of one queue.
@@ -28,9 +28,9 @@ pub struct Sojourns {
 /// Counts by bucket.
 #[derive(Clone, Debug, Default)]
 struct Counted {
-    /// Up to the highest bucket used.
+    /// Counts of buckets, up to the highest bucket used.
     buckets: Vec<u16>,
-    /// A bucket for each time that its count wrapped around.
+    /// A bucket for each time that its 16-bit count wrapped around.
     carries: Vec<u16>,
 }
 
@@ -65,7 +65,7 @@ impl Counted {
 }
 
 impl Sojourns {
-    /// Forgets everything and keeps the memory.
+    /// Forgets all packets, and keeps the memory.
     pub fn clear(&mut self) {
         self.len = 0;
         self.recent.clear();
@@ -119,7 +119,7 @@ impl Sojourns {
         counts.filter(|&(_, packets)| packets > 0).map(|(bucket, packets)| (longest_in(bucket), packets)).collect()
     }
 
-    /// Quantiles at these rising fractions, microseconds (to a thousandth or 1 us); 0 if there are none.
+    /// Quantiles at these rising fractions, microseconds (to a thousandth or 1 us); 0 without packets.
     pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> [u64; N] {
         let counts = self.counts();
         let total: u64 = counts.iter().sum();
@@ -157,7 +157,7 @@ mod tests {
         assert!(first > 3_600_000_000);
     }
 
-    /// Times of every size, so many that a count wraps around, against an HDR histogram.
+    /// Times of every size, so many that a count wraps around, held against an HDR histogram.
     #[test]
     fn quantiles_are_those_of_an_hdr_histogram() {
         let mut random = Generator::stream(3, "sojourns");

@@ -3,10 +3,10 @@
 /// Which packets of a flow tell routers the time to live that they started with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TtlOption {
-    /// All of them.
+    /// All packets.
     All,
     /// Data packets, not ACKs.
     Data,
-    /// None.
+    /// No packets.
     Nothing,
 }

@@ -12,7 +12,7 @@ pub struct Wire {
     pub delay_s: f64,
     /// End of the last transmission, s.
     pub free: f64,
-    /// Start of the last transmission, s; before the first it is before all times.
+    /// Start of the last transmission, s; before the first, a time before all others.
     pub started: f64,
 }
 
@@ -49,16 +49,16 @@ impl Wire {
         start + (transmission + self.delay_s)
     }
 
-    /// Whether a packet that is ready at `ready`, by an event scheduled at `scheduled`, waits for the one before it:
-    /// that is still in transmission, or the event of its end comes later among those of the same time.
+    /// Whether a packet that is ready at `ready`, by an event scheduled at `scheduled`, waits for the packet before it:
+    /// that packet is still in transmission, or its end is a later event of the same time.
     #[inline(always)]
     pub fn waits(&self, ready: f64, scheduled: f64) -> bool {
         self.free > ready || (self.free == ready && self.started > scheduled)
     }
 
-    /// Transmits a packet that is ready at `ready`, by an event scheduled at `scheduled`: immediately, or when the one
-    /// before it has left. Returns start, arrival, and when the event that starts it was scheduled: its own, or the end
-    /// of the transmission before.
+    /// Transmits a packet that is ready at `ready`, by an event scheduled at `scheduled`: at once, or when the packet
+    /// before it has left. Returns start, arrival, and when the event that starts it was scheduled: its own event, or
+    /// the end of the earlier transmission.
     #[inline(always)]
     pub fn relay(&mut self, ready: f64, scheduled: f64, bytes: u16) -> (f64, f64, f64) {
         let (start, cause) = if self.waits(ready, scheduled) { (self.free, self.started) } else { (ready, scheduled) };

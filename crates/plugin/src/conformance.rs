@@ -1,4 +1,4 @@
-//! What every discipline must hold, tried on one: the properties that the catalogue's own are tested for.
+//! Tests of one discipline for what every discipline must hold; the catalogue's own are tested for the same.
 
 use std::cell::Cell;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
@@ -20,23 +20,23 @@ const LIMIT: Limit = Limit::Packets(60);
 /// Seconds a byte takes on the link.
 const BYTE: f64 = 8.0 / LINK.rate_bps;
 
-/// What came of one property.
+/// The result of testing one property.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The property, in a few words.
     pub property: &'static str,
-    /// What it means.
+    /// What the property means.
     pub about: &'static str,
-    /// What failed, with the packet at which it did; `None` if it holds.
+    /// What failed, and at which packet; `None` if the property holds.
     pub failure: Option<String>,
     /// Nanoseconds for each packet, where it was measured.
     pub ns_per_packet: Option<f64>,
 }
 
-/// Tries one property: what failed, or nanoseconds for each packet where it measures them.
+/// Tries one property: an error if it fails, or nanoseconds for each packet where it measures them.
 type Work<'a> = dyn Fn(&Cell<Option<Seen>>) -> Result<Option<f64>, String> + 'a;
 
-/// Tries `spec` on every property; the last with so many `packets`.
+/// Tries `spec` on every property, the last of them with `packets` packets.
 pub fn conformance(spec: &'static AqmSpec, packets: u64) -> Vec<Outcome> {
     let defaults = Values::new();
     let mut outcomes = Vec::new();
@@ -112,10 +112,10 @@ pub fn conformance(spec: &'static AqmSpec, packets: u64) -> Vec<Outcome> {
     outcomes
 }
 
-/// Asks the discipline's own check of `values`, which has a say also where there is no parameter.
+/// The discipline's own check of `values`; it decides even where there is no parameter.
 ///
 /// # Errors
-/// What it allows instead, on the link that all is tried on.
+/// What the check allows instead, on the link of all these tests.
 pub fn fits(spec: &AqmSpec, values: &Values) -> Result<(), String> {
     (spec.check)(values, &LINK).map_err(|error| {
         let Link { rate_bps, delay_s } = LINK;
@@ -151,10 +151,10 @@ struct Trial {
     values: Values,
     limit: Limit,
     ecn: bool,
-    /// No packet is ECN-capable.
+    /// Whether no packet is ECN-capable.
     plain: bool,
     steps: u64,
-    /// Mean time between arrivals, in that of a mean packet on the link; 0 goes through loads.
+    /// Mean time between arrivals, in transmission times of a mean packet; 0 goes through several loads.
     gap: f64,
     start: f64,
     seed: u64,
@@ -169,7 +169,7 @@ impl Trial {
     }
 }
 
-/// What became of each packet: its number, and what happened to it.
+/// What became of each packet, by its number.
 type Decisions = Vec<(u64, &'static str)>;
 
 fn same(once: &Decisions, twice: &Decisions, otherwise: &str) -> Result<Option<f64>, String> {
@@ -193,7 +193,7 @@ struct Player<'a> {
     last_left: Option<u32>,
     timers: Timers,
     one_queue: bool,
-    /// Whether the limit is what it says: ns-2's rule for limits in bytes is another, and Linux's fq has it in each band.
+    /// Whether the limit holds as it stands: ns-2 has another rule for bytes, and Linux's fq a limit in each band.
     strict: bool,
     decisions: Decisions,
 }
@@ -254,7 +254,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Everything that happens until the next packet has arrived.
+    /// Plays everything until the next packet has arrived.
     fn step(&mut self, last: &Cell<Option<Seen>>) -> Result<(), String> {
         let (at, packet) = self.arrival();
         self.until(at)?;
@@ -296,7 +296,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Ends of transmissions and timers up to `at`.
+    /// Plays ends of transmissions and timers up to `at`.
     fn until(&mut self, at: f64) -> Result<(), String> {
         loop {
             let timer = self.queue.next_timer().map(Time::seconds).filter(|&due| due <= at);
@@ -377,7 +377,7 @@ fn play(spec: &'static AqmSpec, trial: &Trial, last: &Cell<Option<Seen>>) -> Res
     Ok(player.decisions)
 }
 
-/// Two queues, a packet for the one, a packet for the other.
+/// Plays two queues, a packet for each by turns.
 fn play_two(
     spec: &'static AqmSpec,
     first: &Trial,
@@ -394,7 +394,7 @@ fn play_two(
     Ok((first.decisions, second.decisions))
 }
 
-/// One packet a second over a link that sends ten thousand.
+/// Sends one packet a second over a link that carries ten thousand.
 fn light_load(spec: &'static AqmSpec, last: &Cell<Option<Seen>>) -> Result<(), String> {
     let trial = Trial::of(&Values::new());
     let mut player = Player::new(spec, &trial)?;

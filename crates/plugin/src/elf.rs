@@ -1,5 +1,5 @@
-//! Whether a library's file is as long as it says. The loader maps the segments that the header names without comparing
-//! them with the file; reading behind its end kills the process (SIGBUS).
+//! Whether a library's file is as long as its header says. The loader maps the segments that the header names without
+//! comparing them with the file; reading behind its end kills the process (SIGBUS).
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -10,7 +10,7 @@ const HEADER: usize = 64;
 const PROGRAM_HEADER: usize = 56;
 
 /// # Errors
-/// It is no regular file, cannot be read, or ends too early.
+/// If it is no regular file, cannot be read, or ends too early.
 pub(crate) fn is_whole(path: &Path) -> Result<(), String> {
     // Asked before it is opened: opening a FIFO would wait.
     let about = std::fs::metadata(path).map_err(|error| error.to_string())?;
@@ -24,7 +24,7 @@ pub(crate) fn is_whole(path: &Path) -> Result<(), String> {
     segments(&mut file, about.len())
 }
 
-/// The program headers of the file, which has `length` bytes, lie inside it, and so does all that they name.
+/// Checks that the program headers of a file of `length` bytes, and all that they name, lie inside it.
 fn segments(file: &mut (impl Read + Seek), length: u64) -> Result<(), String> {
     let header: [u8; HEADER] = read(file, 0, length, "the ELF header")?;
     if !header.starts_with(b"\x7fELF") {

@@ -2,8 +2,8 @@
 //!
 //! This crate is the only door for foreign code. [`library::load`] opens a shared library, [`describe`] takes a
 //! description that lies in memory already (compiled by Python's numba, say); both give an [`AqmSpec`] that scenarios,
-//! links and vectors use like any other. What the foreign code answers is checked; what it writes beyond its own block
-//! of state cannot be.
+//! links and vectors use like any other. What the foreign code answers is checked; what it writes outside its own block
+//! of state cannot be checked.
 #![allow(unsafe_code)]
 
 pub mod conformance;

@@ -7,9 +7,9 @@ use earlydrop_aqm::abi;
 use crate::elf;
 use crate::spec::{describe, Declaration};
 
-/// Loads the discipline in the library at `path`. It is never unloaded.
+/// Loads the discipline in the library at `path`, which is never unloaded.
 ///
-/// Loading runs the library's own code, and so does every call: a library can do all that this process can.
+/// Loading the library and every later call run its code, which can do all that this process can.
 ///
 /// # Errors
 /// What is wrong with the file or its description, with the file's name.
@@ -32,7 +32,7 @@ pub fn load(path: &Path) -> Result<Declaration, String> {
     if description.is_null() {
         return Err(fault(format!("{}() returned NULL", abi::SYMBOL)));
     }
-    // SAFETY: by the header it lives as long as the library, which stays.
+    // SAFETY: by the header the description lives as long as the library, which is never unloaded.
     let declared = unsafe { describe(description) }.map_err(fault)?;
     std::mem::forget(library);
     Ok(declared)

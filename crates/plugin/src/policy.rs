@@ -33,7 +33,7 @@ impl Host<'_> {
 }
 
 /// # Safety
-/// `host` is the [`Host`] of the call that goes on; so for the others here.
+/// `host` is the [`Host`] of the present call; so for the functions below.
 unsafe extern "C" fn random(host: *mut c_void) -> f64 {
     unsafe { &mut *host.cast::<Host<'_>>() }.random.uniform()
 }
@@ -102,7 +102,7 @@ pub(crate) struct Foreign {
     code: Code,
     decide: abi::Decide,
     gauges: &'static [&'static str],
-    /// The block, in units of 16 bytes, to which it is aligned so.
+    /// The block of state, in units of 16 bytes: that aligns it to 16 bytes.
     state: Vec<u128>,
     queue: abi::Queue,
     context: abi::Context,
@@ -187,7 +187,7 @@ impl Foreign {
         }
     }
 
-    /// Ends the run with what is wrong with the timers.
+    /// Ends the run if something is wrong with the timers.
     fn refuse(&self, found: Result<(), String>) {
         self.end_if(found.err());
     }
@@ -226,7 +226,7 @@ impl Foreign {
         }
     }
 
-    /// The time of the next timer, which is later than `now`, the time of the last, in s.
+    /// The time of the policy's next timer, s, which must be later than `now`, the last one's.
     fn next_after(&self, now: Option<f64>) -> Option<Time> {
         let ask = self.code.get().next_timer?;
         // SAFETY: as the header says.

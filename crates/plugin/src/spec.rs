@@ -27,9 +27,9 @@ pub type Declaration = &'static AqmSpec;
 /// What is wrong with the description.
 ///
 /// # Safety
-/// `aqm` points to an `ed_aqm` of the header, whose pointers are as the header says and are valid for ever.
+/// `aqm` points to an `ed_aqm` of the header, whose pointers are valid for ever and as the header says.
 pub unsafe fn describe(aqm: *const abi::Aqm) -> Result<Declaration, String> {
-    // The version first: a library of another one need not have the rest.
+    // The version comes first: a library of another version need not have the rest.
     let version = unsafe { (*aqm).abi };
     if version != abi::VERSION {
         return Err(format!(

@@ -6,7 +6,7 @@ pub const MOST: u32 = 100_000;
 /// The timers of one policy.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timers {
-    /// The second that is counted starts here, s.
+    /// Start of the second that is counted, s.
     since: f64,
     count: u32,
 }
@@ -15,7 +15,7 @@ impl Timers {
     /// Counts the timer of `now`, s.
     ///
     /// # Errors
-    /// There were more than [`MOST`] within a second.
+    /// If there were more than [`MOST`] within a second.
     pub fn count(&mut self, now: f64) -> Result<(), String> {
         if now - self.since >= 1.0 {
             *self = Timers { since: now, count: 0 };
@@ -30,7 +30,7 @@ impl Timers {
     /// What is wrong with a timer at `at` that is asked for at `now`, s.
     ///
     /// # Errors
-    /// It is not later.
+    /// If `at` is not later than `now`.
     pub fn later(at: f64, now: f64) -> Result<(), String> {
         if at > now {
             Ok(())

@@ -1,10 +1,10 @@
 //! Many runs, with their result documents packed into columns for a store of results.
 //!
 //! A column is a field of the result document under its dotted path, as `queues.bottleneck.delay_mean_ms`. The fields
-//! of `flows` (also of those of a queue) are lists with one item per flow: `flows.goodput_mbps`. Other lists of tables
-//! have the index in the path: `traffic.0.goodput_mbps`. Everything recorded over time is one text, `recorded`. Name,
-//! seed, version and cost are no columns, since the caller knows them. The column `digest` is a hash of all others:
-//! runs with equal digests have equal results.
+//! of `flows` (also in `flows` of a queue) are lists with one item per flow: `flows.goodput_mbps`. Other lists of
+//! tables have the index in the path: `traffic.0.goodput_mbps`. Everything recorded over time is one text, `recorded`.
+//! Name, seed, version and cost are no columns, since the caller knows them. The column `digest` is a hash of all
+//! others: runs with equal digests have equal results.
 
 use crate::flow_table::{self, Cell, FlowTable};
 use crate::result::{self, Document};
@@ -23,7 +23,7 @@ pub const NO_WHOLE: i64 = i64::MIN;
 const RECORDED: [&str; 6] = ["series", "rates", "trace", "traces", "variables", "delays"];
 /// Fields that are not columns.
 const LEFT_OUT: [&str; 4] = ["scenario", "seed", "version", "cost"];
-/// Fields with texts or null.
+/// Fields that are texts or null.
 const TEXTS: [&str; 4] = ["aqm", "kind", "name", "tcp"];
 
 /// Values of a column, in the order of its runs. The values of a list are consecutive.
@@ -33,16 +33,16 @@ pub enum Values {
     Whole(Vec<i64>),
     /// Real numbers; NaN for no value.
     Real(Vec<f64>),
-    /// Texts, as indices into the list of distinct ones; [`NO_WHOLE`] for no value.
+    /// Texts, as indices into the list of different texts; [`NO_WHOLE`] for no value.
     Text(Vec<i64>, Vec<String>),
 }
 
 /// A column of the table of runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
-    /// The runs with this field, by position in the batch.
+    /// The runs that have the field, by position in the batch.
     pub runs: Vec<u32>,
-    /// Number of values of each of these runs, if the field is a list.
+    /// Number of values in each of these runs, if the field is a list.
     pub lengths: Option<Vec<u32>>,
     /// The values.
     pub values: Values,
@@ -141,7 +141,7 @@ struct Field {
     runs: Vec<u32>,
     lengths: Vec<u32>,
     is_list: bool,
-    /// Kind of the first value present.
+    /// Kind of the first value that is present.
     kind: Option<Kind>,
     whole: Vec<i64>,
     real: Vec<f64>,
@@ -254,7 +254,7 @@ impl Digest {
 #[derive(Default)]
 struct Table {
     fields: HashMap<String, Field>,
-    /// Of the run being added.
+    /// Digest of the run being added.
     digest: Digest,
 }
 

@@ -6,7 +6,7 @@ use crate::run::{run, Events, Links};
 use crate::scenario::{check, Doc};
 
 const SCENARIOS: &str = include_str!("../../../benches/complexity.toml");
-/// From so few flows to so many.
+/// The two numbers of flows that are compared.
 const FLOWS: [u64; 2] = [300, 1200];
 /// Largest slope of the cost per packet against flows, both as logarithms.
 const SLOPE: f64 = 0.15;
@@ -20,7 +20,7 @@ fn text<'a>(doc: &'a Doc, key: &str) -> &'a str {
     }
 }
 
-/// Comparisons, with events in their unit, per packet of an entry with so many flows.
+/// Comparisons per packet, events counted as comparisons, of an entry with `flows` flows.
 fn cost(network: &str, entry: &str, flows: u64, at_once: bool, events: Events) -> f64 {
     let (start, duration) = if at_once { ("'0 s'", "1 s") } else { ("{ uniform = ['0 s', '1 s'] }", "2 s") };
     let values = [

@@ -1,18 +1,18 @@
-//! Fields of result documents, each declared once, as a row; `table` stands there for the kind of what is no value. From the row follow its place in documents, the columns of
-//! tables and their dictionary, its line in the documentation, and the kind of measure with its margin.
+//! Fields of result documents, each declared once as a row; kind `table` is for what is no value. From its row follow a
+//! field's place in documents, its table columns and dictionary, its documentation line, its kind and margin.
 
 use serde_json::{json, Map, Value};
 
-/// What values a measure can take, and how small a difference of it is none: `python/earlydrop/analysis/measures.py`.
+/// What values a measure can take, and how small a difference counts as none: `python/earlydrop/analysis/measures.py`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// No value, but a table or a list of them.
+    /// No value: a table or a list of tables.
     Table,
-    /// Without a margin: texts, numbers of anything that no other kind is of.
+    /// A text, or a number of things that no other kind is for; without a margin.
     Number,
     /// Packets and bytes delivered, and their rates.
     Throughput,
-    /// Of a link.
+    /// Utilisation of a link.
     Utilisation,
     /// Delays and times.
     Delay,
@@ -20,9 +20,9 @@ pub enum Kind {
     Queue,
     /// Packets dropped, marked or lost.
     Loss,
-    /// The same as a fraction.
+    /// Packets dropped, marked or lost, as a fraction.
     LossRate,
-    /// Of fairness, and other shares of a whole.
+    /// An index of fairness, or another share of a whole.
     Index,
     /// How much something varies.
     Spread,
@@ -47,16 +47,16 @@ impl Kind {
 
 /// A field; `F` is the function that reads its value.
 pub struct Field<F> {
-    /// Its name in documents, with its unit.
+    /// The field's name in documents, with its unit.
     pub name: &'static str,
     unit: &'static str,
     kind: Kind,
     about: &'static str,
-    /// Reads its value.
+    /// Reads the field's value.
     pub of: F,
 }
 
-/// The fields of a part.
+/// The fields of a part of the document.
 pub type Fields<F> = &'static [Field<F>];
 
 /// A field that `of` reads.
@@ -64,7 +64,7 @@ pub const fn field<F>(name: &'static str, unit: &'static str, kind: Kind, about:
     Field { name, unit, kind, about, of }
 }
 
-/// Rows of fields that are written by code of their own, because they are tables or stand in lists: `fields.tsv`.
+/// Rows of fields that other code writes, because they are tables or stand in lists: `fields.tsv`.
 pub fn tables() -> Vec<Value> {
     let row = |line: &str| {
         let [part, name, unit, kind, about]: [&str; 5] = line.split('\t').collect::<Vec<_>>().try_into().ok()?;
@@ -73,19 +73,19 @@ pub fn tables() -> Vec<Value> {
     include_str!("fields.tsv").lines().filter_map(row).collect()
 }
 
-/// A table with these fields; `read` calls the function of one.
+/// A table with these fields; `read` calls the function of a field.
 pub fn table<F: Copy>(fields: &[Field<F>], read: impl Fn(F) -> Value) -> Value {
     fields.iter().map(|field| (field.name.to_string(), read(field.of))).collect::<Map<_, _>>().into()
 }
 
-/// Adds them to a table.
+/// Adds these fields to a table.
 pub fn add<F: Copy>(to: &mut Value, fields: &[Field<F>], read: impl Fn(F) -> Value) {
     for field in fields {
         to[field.name] = read(field.of);
     }
 }
 
-/// Rows for documentation: the part of documents that has them, `name`, `unit`, `kind` and `about`.
+/// Rows for documentation: `part` (of the document), `name`, `unit`, `kind` and `about`.
 pub fn rows<F>(part: &str, fields: &[Field<F>]) -> Vec<Value> {
     let row = |one: &Field<F>| json!({ "part": part, "name": one.name, "unit": one.unit, "kind": one.kind.name(), "about": one.about });
     fields.iter().map(row).collect()

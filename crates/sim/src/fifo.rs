@@ -14,7 +14,7 @@ impl<T: Copy + Default> Fifo<T> {
         Fifo { slots: vec![T::default(); 16].into(), head: 0, len: 0 }
     }
 
-    /// In the ring, which is never empty.
+    /// The place of an item in the ring, which is never empty.
     #[inline(always)]
     fn place_of(&self, index: usize) -> usize {
         index & self.slots.len().wrapping_sub(1)
@@ -41,14 +41,14 @@ impl<T: Copy + Default> Fifo<T> {
         self.slots.get(self.place_of(self.head + index))
     }
 
-    /// The first item if there is one; else an arbitrary older one.
+    /// The first item if there is one; else an arbitrary earlier item.
     #[inline(always)]
     pub fn front(&self) -> &T {
         // SAFETY: `place_of` is less than the length of the ring, a power of two. The comparison costs 1 % of a run.
         unsafe { self.slots.get_unchecked(self.place_of(self.head)) }
     }
 
-    /// The ring, and the position in it `ahead` places after the first.
+    /// The ring, and the place in it of the item `ahead` places after the first.
     pub fn place(&self, ahead: usize) -> (&[T], usize) {
         (&self.slots, self.place_of(self.head + ahead))
     }
@@ -59,7 +59,7 @@ impl<T: Copy + Default> Fifo<T> {
         self.push_within(usize::MAX, item);
     }
 
-    /// Appends an item unless there are `most` already, a power of two from 16 on; whether it did.
+    /// Appends an item unless there are `most` already, a power of two from 16 on; true if it did.
     #[inline(always)]
     pub fn push_within(&mut self, most: usize, item: T) -> bool {
         if self.len == self.slots.len() {

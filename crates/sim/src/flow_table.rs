@@ -174,7 +174,7 @@ impl<'a> FlowTable<'a> {
         self.outcome.flows.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no flows.
     pub fn is_empty(&self) -> bool {
         self.outcome.flows.is_empty()
     }
@@ -186,7 +186,7 @@ impl<'a> FlowTable<'a> {
         (1..).zip(kinds).zip(&self.outcome.flows).map(move |((id, traffic), flow)| Row { id, traffic, flow, width })
     }
 
-    /// The columns that some flow has, those that all have first, the others in the order of their first flows.
+    /// The columns that some flow has: first those that all flows have, then others in the order of their first flows.
     pub fn columns(self) -> Vec<&'static Column> {
         let first = |column: &&Column| self.rows().position(|row| (column.field.of)(&row) != Cell::Absent);
         let mut columns: Vec<_> = COLUMNS.iter().filter_map(|column| Some((first(&column)?, column))).collect();
@@ -204,7 +204,7 @@ impl<'a> FlowTable<'a> {
         self.rows().map(table).collect()
     }
 
-    /// The same as JSON, without a value for each.
+    /// [`FlowTable::values`] as JSON text, without a tree of values.
     pub fn write(self, text: &mut Vec<u8>) {
         let mut mark = b'[';
         for row in self.rows() {
@@ -234,7 +234,7 @@ impl<'a> FlowTable<'a> {
         text.extend(if mark == b'[' { &b"[]"[..] } else { b"]" });
     }
 
-    /// For each traffic entry and each measure how it is distributed over the entry's flows.
+    /// For each traffic entry and each measure, how the measure is distributed over the entry's flows.
     pub fn summaries(self) -> Vec<Value> {
         let mut rows = self.rows();
         let entry = |traffic: &Traffic| {

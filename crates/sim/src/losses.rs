@@ -42,7 +42,7 @@ pub struct GapsTogether {
 }
 
 impl GapsTogether {
-    /// Over these flows; `None` if none of them lost two packets.
+    /// The gaps of these flows; `None` if none of them lost two packets.
     pub fn of<'a>(flows: impl Iterator<Item = &'a Gaps>) -> Option<Self> {
         let mut gaps = histogram();
         let (mut sum, mut count) = (0.0, 0);
@@ -50,7 +50,7 @@ impl GapsTogether {
             let Some(of_flow) = &flow.gaps else { continue };
             sum += flow.last - flow.first;
             count += flow.count - 1;
-            // Both grow as needed.
+            // Both histograms grow as needed.
             let added = gaps.add(&**of_flow);
             debug_assert!(added.is_ok());
         }
@@ -63,21 +63,21 @@ impl GapsTogether {
 pub struct FlowLosses {
     /// Packets sent by its sender.
     pub sent: i64,
-    /// Packets lost of these.
+    /// Packets of these that were lost, and the gaps between losses.
     pub gaps: Gaps,
 }
 
 /// The flows that lose packets in the same loss event at a queue.
 ///
-/// A loss event starts with a packet loss and lasts one RTT: it includes all losses less than that after the first. A
-/// flow is active in it if one of its packets arrives or is lost meanwhile. Only packets of senders count, not ACKs.
+/// A loss event starts with a packet loss and lasts one RTT: it includes all losses within one RTT of the first. A flow
+/// is active in it if one of its packets arrives or is lost meanwhile. Only packets of senders count, not ACKs.
 #[derive(Clone, Debug)]
 pub struct Synchronisation {
     /// Length of a loss event, s.
     rtt: f64,
-    /// By flow: links of its forward path.
+    /// By flow: number of links of the forward path.
     out: Arc<[u8]>,
-    /// Start of the current event, s, and its number, from 1.
+    /// Start of the current event, s, and the event's number, from 1.
     began: f64,
     number: u32,
     /// By flow: the last event in which it was active, and in which it lost packets.
@@ -90,7 +90,7 @@ pub struct Synchronisation {
 }
 
 impl Synchronisation {
-    /// No loss yet. `rtt` is the length of an event, s; `out` the number of links of each flow's forward path.
+    /// No loss yet. `rtt` is the length of an event, s; `out` is by flow the number of links of the forward path.
     pub fn new(rtt: f64, out: Arc<[u8]>) -> Self {
         let seen = vec![(0, 0); out.len()];
         Synchronisation {
@@ -116,7 +116,7 @@ impl Synchronisation {
         hop < usize::from(self.out[flow as usize])
     }
 
-    /// A packet of `flow` arrives at `now`, at `hop` of the flow's route.
+    /// A packet of `flow` arrives at `now`, at the `hop`-th link of the flow's route.
     pub fn arrived(&mut self, now: f64, flow: u32, hop: usize) {
         if now - self.began < self.rtt && self.is_data(flow, hop) {
             self.see(flow);
@@ -195,7 +195,7 @@ mod tests {
         for (q, us) in [(0.5, 500_000), (0.51, 2_500_000)] {
             assert!(found.gaps.value_at_quantile(q).abs_diff(us) <= us / 1000);
         }
-        // With a flow that lost at 0 and 0.1 s, and one that lost once: three gaps, 3.1 s in total.
+        // Together with a flow that lost at 0 and 0.1 s, and one that lost once: three gaps, 3.1 s in total.
         let flows = [one, gaps(&[0.0, 0.1]), gaps(&[7.0])];
         let found = GapsTogether::of(flows.iter()).expect("three gaps");
         assert!((found.mean - 3.1 / 3.0).abs() < 1e-12 && found.gaps.len() == 3);
@@ -207,8 +207,8 @@ mod tests {
         Synchronisation::new(rtt, Arc::from(&[1, 1, 1, 1][..]))
     }
 
-    /// One event from 1 s on with three active flows of which two lose packets, one of them twice; one of a single
-    /// loss.
+    /// One event from 1 s on with three active flows of which two lose packets, one of them twice; then an event of a
+    /// single loss.
     #[test]
     fn two_events_by_hand() {
         let mut queue = four_flows(0.1);
@@ -221,7 +221,7 @@ mod tests {
         queue.lost(1.04, 0, 0);
         queue.arrived(1.05, 3, 1);
         queue.lost(1.06, 3, 1);
-        // The second starts one RTT after the first.
+        // The second event starts one RTT after the first.
         queue.lost(1.1, 1, 0);
         queue.finish();
         assert_eq!((queue.events(), queue.mean()), (2, Some((2.0 / 3.0 + 1.0) / 2.0)));
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn an_event_lasts_less_than_a_round_trip() {
         let mut queue = four_flows(0.25);
-        // Losses half an RTT after the first are in its event; one a quarter after that is not, though close to it.
+        // Losses less than an RTT after the first are in its event; a loss one RTT after it is not.
         for (now, flow) in [(0.0, 0), (0.125, 1), (0.249, 2), (0.25, 3)] {
             queue.lost(now, flow, 0);
         }

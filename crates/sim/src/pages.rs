@@ -1,18 +1,18 @@
-//! Large tables on large pages. With small ones nearly every access to a table of some hundred megabytes misses the
-//! translation of its address too. No result depends on it.
+//! Large tables on large pages. On small pages nearly every access to a table of some hundred megabytes also misses the
+//! cache of address translations. No result depends on it.
 #![allow(unsafe_code)]
 
 /// Tables below this many bytes stay as they are.
 const LARGE: usize = 4 << 20;
 
-/// Space for so many rows.
+/// An empty table with memory for `rows` rows.
 pub fn space<T>(rows: usize) -> Vec<T> {
     let space = Vec::with_capacity(rows);
     prefer_large(&space);
     space
 }
 
-/// Asks the system for large pages where `rows` will be, if that is much.
+/// Asks the system for large pages for the memory of `rows`, if that is large.
 pub fn prefer_large<T>(rows: &Vec<T>) {
     let bytes = rows.capacity().saturating_mul(std::mem::size_of::<T>());
     #[cfg(all(target_os = "linux", not(miri)))]
@@ -27,8 +27,8 @@ pub fn prefer_large<T>(rows: &Vec<T>) {
     let _ = (bytes, LARGE);
 }
 
-/// From now on each table of a megabyte or more has pages of its own, which it can give back. glibc would put those of up to
-/// 32 MB between others once one has been freed, and with a million flows 30 MB stay where such tables have been.
+/// From now on each table of a megabyte or more has pages of its own, which it can give back. Once one is freed, glibc
+/// would put tables of up to 32 MB between others, and with a million flows 30 MB would remain in use.
 pub fn keep_apart() {
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     // SAFETY: it has no precondition.
@@ -37,7 +37,7 @@ pub fn keep_apart() {
     }
 }
 
-/// Gives memory that is free back to the system: what the set-up has needed.
+/// Gives free memory, which the set-up has needed, back to the system.
 pub fn give_back_free() {
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     // SAFETY: it has no precondition.

@@ -1,6 +1,6 @@
 //! Bytes by flow and interval, reported as average rates.
 
-/// A last interval shorter than this fraction of the others is rounding, and is merged with the one before.
+/// A last interval shorter than this fraction of the others is rounding, and is merged with the interval before.
 const ROUNDING: f64 = 1e-9;
 
 /// Bytes of some flows in each interval of a run.
@@ -10,12 +10,12 @@ pub struct Rates {
     duration: f64,
     /// Recorded flows in rising order, each with its row.
     rows: Vec<(u32, u32)>,
-    /// By recorded flow, in the order asked for: bytes by interval.
+    /// Bytes of each recorded flow, in the order asked for, by interval.
     bytes: Vec<Vec<u64>>,
 }
 
 impl Rates {
-    /// Nothing counted. `flows` are numbered from 0, each once.
+    /// Rates before any bytes are counted. `flows` are numbered from 0, each once.
     pub fn new(interval: f64, duration: f64, flows: &[u32]) -> Self {
         let count = (duration / interval * (1.0 - ROUNDING)).ceil().max(1.0) as usize;
         let mut rows: Vec<(u32, u32)> = flows.iter().copied().zip(0..).collect();
@@ -29,7 +29,7 @@ impl Rates {
         let Ok(found) = self.rows.binary_search_by_key(&flow, |&(flow, _)| flow) else { return };
         let row = &mut self.bytes[self.rows[found].1 as usize];
         let mut at = (now / self.interval) as usize;
-        // The quotient is rounded; an interval starts at its number times the length.
+        // The quotient is rounded; interval n starts at exactly n times the length.
         if at as f64 * self.interval > now {
             at -= 1;
         } else if (at + 1) as f64 * self.interval <= now {
@@ -45,12 +45,12 @@ impl Rates {
         (0..count).map(|at| at as f64 * self.interval).collect()
     }
 
-    /// Bytes by recorded flow, in the order asked for, and by interval.
+    /// Bytes by recorded flow, in the order asked for, then by interval.
     pub fn bytes(&self) -> &[Vec<u64>] {
         &self.bytes
     }
 
-    /// The same as rates, Mbit/s; the last interval ends with the run.
+    /// [`Rates::bytes`] as rates, Mbit/s; the last interval ends with the run.
     pub fn mbps(&self) -> Vec<Vec<f64>> {
         let rate = |bytes: u64, length: f64| bytes as f64 * 8.0 / length / 1e6;
         let of_flow = |row: &Vec<u64>| {

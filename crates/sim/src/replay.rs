@@ -11,7 +11,7 @@ use earlydrop_net::record::Arrivals;
 use earlydrop_net::source::{Distribution, Poisson, Source};
 
 /// Replays `arrivals` at a port of `kind` in front of `link`, idle and empty at time 0, until `until` seconds.
-/// [`PortOutcome::fates`] has the fate of each.
+/// [`PortOutcome::fates`] has the fate of each arrival.
 ///
 /// Simultaneous arrivals keep the order of the list, after all other events of their time.
 ///

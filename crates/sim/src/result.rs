@@ -19,10 +19,10 @@ use serde_json::{json, Map, Value};
 /// The version in every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// A result document whose flows are not yet written out: with many, a tree of values takes more memory than their run.
+/// A result document whose flows are not yet written out: with many, a tree of values takes more memory than the run.
 pub struct Document<'a> {
     fields: Map<String, Value>,
-    /// The flows in the place of the empty field `flows`.
+    /// The flows, to be written in the place of the empty field `flows`.
     table: Option<FlowTable<'a>>,
 }
 
@@ -32,18 +32,18 @@ impl<'a> Document<'a> {
         &self.fields
     }
 
-    /// The flows that belong in the place of the empty field `flows`.
+    /// The flows, to be written in the place of the empty field `flows`.
     pub fn table(&self) -> Option<FlowTable<'a>> {
         self.table
     }
 
-    /// Without some of its fields.
+    /// The document without some of its fields.
     pub fn without(mut self, names: &[String]) -> Self {
         self.fields.retain(|name, _| !names.contains(name));
         self
     }
 
-    /// As a tree of values.
+    /// The document as a tree of values.
     pub fn into_value(mut self) -> Value {
         if let Some(table) = self.table {
             self.fields["flows"] = table.values().into();
@@ -51,7 +51,7 @@ impl<'a> Document<'a> {
         self.fields.into()
     }
 
-    /// As JSON.
+    /// The document as JSON.
     pub fn to_text(&self) -> String {
         let mut text = Vec::new();
         for (name, value) in &self.fields {
@@ -74,7 +74,7 @@ pub fn document(scenario: &Scenario, seed: u64, outcome: &Outcome, wall_s: f64) 
     parts(scenario, seed, outcome, wall_s, scenario.record.flows).into_value()
 }
 
-/// The same in parts, with `flows` in the place of what the scenario says.
+/// The document in parts, with `flows` in place of what the scenario says of flows.
 pub fn parts<'a>(
     scenario: &'a Scenario,
     seed: u64,
@@ -154,13 +154,13 @@ pub fn parts<'a>(
 
 /// Totals of some flows.
 struct Totals {
-    /// Mbit/s.
+    /// Goodput, Mbit/s.
     goodput: f64,
-    /// Mbit/s.
+    /// Throughput, Mbit/s.
     throughput: f64,
     /// Mean one-way delay of all segments received, s; `None` without any.
     delay: Option<f64>,
-    /// Goodputs of those that can send, Mbit/s.
+    /// Goodputs of the flows that can send, Mbit/s.
     shares: Vec<f64>,
 }
 
@@ -193,7 +193,7 @@ fn in_ms(seconds: f64) -> Value {
     (seconds * 1e3).into()
 }
 
-/// Null where there is none.
+/// A time in ms; null for `None`.
 fn given_ms(seconds: Option<f64>) -> Value {
     seconds.map(|seconds| seconds * 1e3).into()
 }
@@ -208,7 +208,7 @@ const TOTALS: Fields<fn(&Totals) -> Value> = &[
     field("power", "Mbit/s per s", Number, "`throughput_total_mbps` over the mean one-way delay in seconds (the \"global power\" of the AQM-QOS paper)", |all| all.delay.map(|seconds| all.throughput / seconds).into()),
 ];
 
-/// Fields of a queue that only some flows pass, over these.
+/// Fields of a queue that only some flows pass: totals of these flows.
 const PASSING: Fields<fn(&Totals) -> Value> = &[
     field("goodput_mbps", "Mbit/s", Throughput, "sum over the flows", |some| some.goodput.into()),
     field("throughput_mbps", "Mbit/s", Throughput, "sum over the flows", |some| some.throughput.into()),
@@ -241,7 +241,7 @@ pub fn reference() -> Vec<Value> {
     .concat()
 }
 
-/// Of each recorded flow, when its packets were sent and how long they took, in the order of arrival.
+/// For each recorded flow, when its packets were sent and how long they took, in the order of arrival.
 fn delays(scenario: &Scenario, outcome: &Outcome) -> Value {
     let of_flow = |(&flow, delays): (&u64, &PacketDelays)| {
         let (sent, took): (Vec<f64>, Vec<f64>) = delays.iter().map(|&(sent, took)| (sent, took * 1e3)).unzip();
@@ -357,11 +357,11 @@ const LOSS_EVENTS: Fields<fn(&Synchronisation) -> Value> = &[
 
 /// What is known of one queue, simulated or real.
 pub struct QueueRow<'a> {
-    /// Its discipline.
+    /// The queue's discipline.
     pub aqm: &'a str,
-    /// Of the link, bit/s.
+    /// Rate of the link, bit/s.
     pub rate_bps: f64,
-    /// Of the window, s.
+    /// Width of the window, s.
     pub width: f64,
     /// Packets by what happened to them.
     pub counters: &'a Counters,
@@ -374,7 +374,7 @@ pub struct QueueRow<'a> {
 }
 
 impl QueueRow<'_> {
-    /// Its entry.
+    /// The queue's entry in the document.
     pub fn entry(&self) -> Value {
         let quantiles = self.stats.sojourn_quantiles(QUANTILES);
         table(QUEUE, |of| of(self, &quantiles))
@@ -391,7 +391,7 @@ impl QueueRow<'_> {
 
 const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
-/// Fields of a queue, simulated or real, from what is known of it and its sojourn times' quantiles.
+/// Fields of a queue, simulated or real, from its row and its sojourn times' quantiles.
 const QUEUE: Fields<fn(&QueueRow<'_>, &[f64; 3]) -> Value> = &[
     field("aqm", "", Number, "the discipline", |row, _| row.aqm.into()),
     field("throughput_mbps", "Mbit/s", Throughput, "bits that left the queue for the link, headers included, over the width of the window", |row, _| (row.throughput() / 1e6).into()),
@@ -479,7 +479,7 @@ fn utilisation(share: &Share, rate_bps: f64, width: f64) -> f64 {
     share.departed_bytes as f64 * 8.0 / width / rate_bps
 }
 
-/// Fields of a share of a queue, from it, the link's rate (bit/s) and the width of the window (s).
+/// Fields of a share of a queue, from the share, the link's rate (bit/s) and the width of the window (s).
 const SHARE: Fields<fn(&Share, f64, f64) -> Value> = &[
     field("throughput_mbps", "Mbit/s", Throughput, "bits that left for the link", |of, _, width| {
         (of.departed_bytes as f64 * 8.0 / width / 1e6).into()
@@ -515,7 +515,7 @@ const SOJOURN: Fields<fn(&Histogram<u32>) -> Value> = &[
     field("delay_p99_ms", "ms", Delay, "99 % quantile of the sojourn time", |of| quantile_of(of, 0.99)),
 ];
 
-/// A quantile of a histogram of microseconds, in ms; null if it is empty.
+/// A quantile of a histogram of microseconds, in ms; null if the histogram is empty.
 fn quantile_of(histogram: &Histogram<u32>, q: f64) -> Value {
     (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64 / 1e3).into()
 }
@@ -554,13 +554,13 @@ fn pdv(of: &Option<DelaySpread>, q: f64) -> Value {
     of.as_ref().map_or(Value::Null, |of| quantile_of(&of.pdv, q))
 }
 
-/// The same of flows alone.
+/// Fields of flows only, with `record.jitter`.
 const LAST_JITTER: Fields<fn(&Variation) -> Value> =
     &[field("interarrival_jitter_ms", "ms", Spread, "J after the last packet; in `flows` only", |of| {
         given_ms(of.interarrival_jitter())
     })];
 
-/// Packets that some flows sent and lost, and the times between losses, where two were lost.
+/// Packets that some flows sent and lost, and the times between losses, if any flow lost two.
 struct Lost {
     sent: i64,
     lost: u64,
@@ -582,7 +582,7 @@ fn gap(of: &Lost, q: f64) -> Value {
     of.together.as_ref().map_or(Value::Null, |of| quantile_of(&of.gaps, q))
 }
 
-/// Adds what these flows sent and lost.
+/// Adds the fields of what these flows sent and lost.
 fn add_losses(to: &mut Value, flows: &[FlowLosses]) {
     let sent: i64 = flows.iter().map(|flow| flow.sent).sum();
     let lost: u64 = flows.iter().map(|flow| flow.gaps.count()).sum();

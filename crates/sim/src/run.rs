@@ -18,7 +18,7 @@ mod starts;
 const BOTTLENECK: u32 = 0;
 const REVERSE: u32 = 1;
 
-/// How links are run. Has no effect on results.
+/// How links are run. Results do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Links {
     /// Analytic where the graph allows it.
@@ -28,13 +28,13 @@ pub enum Links {
     Stepped,
 }
 
-/// Implementation of the event queue. Has no effect on results.
+/// Implementation of the event queue. Results do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Events {
     /// Lanes in front of a timing wheel.
     #[default]
     Lanes,
-    /// The same with prefetching, which `Lanes` chooses itself where the state of the network exceeds the caches.
+    /// `Lanes` with prefetching, which `Lanes` chooses itself where the state of the network exceeds the caches.
     Large,
     /// The standard library's heap.
     Heap,
@@ -43,7 +43,7 @@ pub enum Events {
 /// Runs `scenario` with `seed`.
 ///
 /// # Errors
-/// If a discipline cannot be built from its parameters; a scenario that passed the checker can be.
+/// If a discipline cannot be built from its parameters, which the checker has excluded.
 pub fn run(scenario: &Scenario, seed: u64, links: Links, events: Events) -> Result<Outcome, ScenarioError> {
     let mut network = build(scenario, seed)?;
     let plan = plan(scenario, &network, links);
@@ -81,7 +81,7 @@ pub(crate) fn plan(scenario: &Scenario, network: &Network, links: Links) -> Plan
 pub(crate) fn settings(scenario: &Scenario, network: &Network) -> Settings {
     let record = &scenario.record;
     let traced = |port: &&PortSpec| record.trace_queues.contains(&port.name);
-    // By default the first queue.
+    // By default rates are recorded at the first queue.
     let recorded = |at: u32, port: &PortSpec| match &record.rate_queues[..] {
         [] => at == 0,
         names => names.contains(&port.name),
@@ -189,7 +189,7 @@ fn build_graph(scenario: &Scenario, graph: &Graph, seed: u64) -> Result<Network,
     Ok(network)
 }
 
-/// Adds the links of the next flow, there and back, to an empty list; returns how many lead there.
+/// Adds the links of the next flow, out and back, to an empty list; returns how many lead out.
 type Route<'a> = dyn FnMut(&mut Vec<u32>) -> Result<usize, ScenarioError> + 'a;
 
 /// Adds the flows of all traffic entries.
@@ -268,7 +268,7 @@ fn add_links(network: &mut Network, scenario: &Scenario, graph: &Graph, seed: u6
 /// The discipline of the port called `name` in front of `link`, with random numbers derived from `seed`.
 ///
 /// # Errors
-/// If it cannot be built from its parameters; one that passed the checker can be.
+/// If the discipline cannot be built from its parameters, which the checker has excluded.
 pub fn port_kind(
     name: &str,
     queue: &Queue,
@@ -290,7 +290,7 @@ pub fn port_kind(
     Ok(PortKind::Discipline(counting((spec.build)(values, link, children?), parents)))
 }
 
-/// The discipline, which counts `header` bytes more, alone or with its marker.
+/// The discipline alone or with its marker; it counts `header` bytes more of each packet.
 fn without_parent(name: &str, queue: &Queue, link: &Link, header: i32, seed: u64) -> Result<PortKind, ScenarioError> {
     let (path, queue) = (queue.path(), &queue.spec);
     let built = (queue.spec.build)(&queue.values, &queue.link(link), queue.limit).map_err(|e| {

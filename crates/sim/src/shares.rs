@@ -10,7 +10,7 @@ pub fn histogram() -> Histogram<u32> {
     Histogram::new_with_bounds(1, LONGEST_US, 3).expect("bounds are valid")
 }
 
-/// Seconds per unit of [`histogram`].
+/// Adds a time in seconds to a histogram of microseconds.
 #[inline]
 pub fn record(histogram: &mut Histogram<u32>, seconds: f64) {
     histogram.saturating_record((seconds * 1e6 + 0.5) as i64 as u64);
@@ -21,15 +21,15 @@ pub fn record(histogram: &mut Histogram<u32>, seconds: f64) {
 pub struct Share {
     /// Packets that arrived, including dropped ones.
     pub arrivals: u64,
-    /// Bytes of these.
+    /// Bytes of these arrivals.
     pub arrived_bytes: u64,
     /// Packets departed.
     pub departures: u64,
-    /// Bytes of these.
+    /// Bytes of these departures.
     pub departed_bytes: u64,
     /// Packets dropped.
     pub drops: u64,
-    /// Bytes of these.
+    /// Bytes of these drops.
     pub dropped_bytes: u64,
     /// Packets marked.
     pub marks: u64,
@@ -64,16 +64,16 @@ impl Share {
 /// Shares of all flows in one queue.
 #[derive(Clone, Debug)]
 pub struct Shares {
-    /// By flow.
+    /// The share of each flow.
     pub flows: Vec<Share>,
-    /// Traffic entry by flow.
+    /// The traffic entry of each flow.
     pub entry_of: Vec<u16>,
     /// Sojourn times by traffic entry, microseconds.
     pub sojourn: Vec<Histogram<u32>>,
 }
 
 impl Shares {
-    /// Nothing counted. `entry_of` is the traffic entry of each flow.
+    /// Shares before any packet. `entry_of` is the traffic entry of each flow.
     pub fn new(entry_of: &[u16]) -> Self {
         let entries = entry_of.iter().map(|&entry| usize::from(entry) + 1).max().unwrap_or(0);
         Shares {

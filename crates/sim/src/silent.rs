@@ -28,11 +28,11 @@ impl Why {
     }
 }
 
-/// The flows of a run, each with why it cannot send, if it cannot.
+/// For each flow of a run why it cannot send, if it cannot.
 pub struct Silent(Vec<Option<Why>>);
 
 impl Silent {
-    /// Of each flow of this run.
+    /// The silent flows of this run.
     pub fn of(scenario: &Scenario, outcome: &Outcome) -> Self {
         let kinds = scenario.traffic.iter().flat_map(|one| std::iter::repeat_n(one, one.flows() as usize));
         Silent(kinds.zip(&outcome.flows).map(|(traffic, flow)| why(scenario, traffic, flow)).collect())
@@ -47,7 +47,7 @@ impl Silent {
         flows.iter().zip(&self.0[first..]).filter(|(_, why)| why.is_none()).map(|(flow, _)| flow)
     }
 
-    /// Those that cannot, neighbours of one kind together: first and last number, from 1, and the reason.
+    /// The flows that cannot send, neighbours of one kind together: first and last number, from 1, and the reason.
     pub fn table(&self) -> Option<Value> {
         let same = self.0.chunk_by(|one, other| one == other);
         let mut from = 1;
@@ -63,7 +63,7 @@ impl Silent {
 }
 
 fn why(scenario: &Scenario, traffic: &Traffic, flow: &FlowOutcome) -> Option<Why> {
-    // Flows of a browser wait for objects.
+    // Flows of a browser wait for objects, so they can send.
     if matches!(traffic.load, Load::Web(_) | Load::Pages(_)) {
         return None;
     }
@@ -77,7 +77,7 @@ fn why(scenario: &Scenario, traffic: &Traffic, flow: &FlowOutcome) -> Option<Why
             let before = transfers.ever_completed - transfers.completed;
             return (u64::from(before) >= number).then_some(Why::Complete);
         }
-        // What is on its way when it stops is still sent.
+        // Data on their way when the flow stops are still sent.
         Load::Ftp(Ftp { lifetime: Some(lifetime), .. }) => {
             return (flow.start + lifetime <= scenario.warmup && flow.received == 0).then_some(Why::Stopped)
         }
@@ -96,7 +96,7 @@ mod tests {
     use crate::scenario::{check, Doc};
     use serde_json::{json, Value};
 
-    /// The result of these entries, from 4 s to 10 s.
+    /// The result for these entries, with the window from 4 s to 10 s.
     fn result(traffic: &str) -> Value {
         let text = format!(
             "name = 'w'\nduration = '10 s'\nwarmup = '4 s'\n[topology]\nkind = 'dumbbell'\npairs = 8\n\
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!((&found["jain"], &found["traffic"][0]["jain"]), (&json!(1.0), &json!(1.0)));
         assert_eq!(found["cov"], 0.0);
         assert_eq!(found["traffic"][1]["jain"], 0.0, "none of these can send");
-        // Where some do not pass, those that do.
+        // If some flows cannot pass a queue, only those that can count.
         let apart = result(&format!("{CBR}count = 2\n{CBR}start = '10 s'\n{CBR}direction = 'reverse'\n"));
         assert_eq!(apart["queues"]["bottleneck"]["passing"]["jain"], 1.0);
         assert_eq!(apart["queues"]["bottleneck"]["passing"]["flows"], 3);
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn flows_that_can_send_count_even_if_they_do_not() {
-        // The link is full with the first; the others are able to send, or have sent in the window.
+        // The first flow fills the link; the others are able to send, or have sent in the window.
         let found = result(&format!(
             "[[traffic]]\nkind = 'cbr'\nrate = '9 Mbit/s'\n{CBR}start = '9.999 s'\n{CBR}stop = '4.001 s'\n\
              [[traffic]]\nkind = 'transfers'\nsize = '10 kB'\nnumber = 2\nthink = '4 s'\nstack = 'rfc'\n"

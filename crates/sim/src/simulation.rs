@@ -1,4 +1,4 @@
-//! A run in steps: up to a time, then look at queues and flows or set a parameter, and on.
+//! A run in steps: run up to a time, look at queues and flows or set a parameter, and go on.
 
 use crate::engine::packet_log::PacketLog;
 use crate::engine::{Engine, FlowState, Outcome, QueueState, Series};
@@ -32,13 +32,13 @@ use serde_json::json;
 /// # Ok::<(), scenario::ScenarioError>(())
 /// ```
 ///
-/// A discipline that breaks ([`earlydrop_aqm::fault::Fault`]) unwinds out of a step; the simulation is then of no use.
+/// A discipline that breaks ([`earlydrop_aqm::fault::Fault`]) unwinds out of a step, and ends the simulation.
 pub struct Simulation {
     scenario: Scenario,
     seed: u64,
     engine: Engine<Lanes>,
     now: f64,
-    /// How far [`Simulation::run_some`] runs between two looks at the number of events, s.
+    /// How far [`Simulation::run_some`] runs between two checks of the number of events, s.
     slice: f64,
     ports: Vec<At>,
     changes: Vec<Change>,
@@ -63,8 +63,8 @@ struct Change {
 }
 
 impl Simulation {
-    /// `scenario` with `seed`, at time zero. With [`Links::Stepped`] all that is read is exact. With [`Links::Auto`], which
-    /// is faster, queues are exact, but flows may be ahead of the time by what their links hold.
+    /// `scenario` with `seed`, at time zero. With [`Links::Stepped`] all that can be read is exact. With
+    /// [`Links::Auto`], which is faster, queues are exact, but flows may be ahead of the time by what their links hold.
     ///
     /// # Errors
     /// As [`run::run`].
@@ -85,7 +85,7 @@ impl Simulation {
         Ok(Simulation { scenario, seed, engine, now: 0.0, slice, ports, changes: Vec::new() })
     }
 
-    /// The time up to which it has run, s.
+    /// The time up to which the simulation has run, s.
     pub fn now(&self) -> f64 {
         self.now
     }
@@ -95,7 +95,7 @@ impl Simulation {
         &self.scenario
     }
 
-    /// Runs every event before `time`, s. Nothing happens if that is past; the end of the run is the latest.
+    /// Runs every event before `time`, s, or before the end of the run. Nothing happens if that is past.
     pub fn run_until(&mut self, time: f64) {
         if time > self.now {
             self.engine.run_until(time);
@@ -103,7 +103,7 @@ impl Simulation {
         }
     }
 
-    /// The same, but stops earlier once about `events` events have run; whether it reached the time.
+    /// [`Simulation::run_until`], but stops earlier once about `events` events have run; true if it reached the time.
     pub fn run_some(&mut self, time: f64, events: u64) -> bool {
         let time = time.min(self.scenario.duration);
         let mut left = events;
@@ -124,7 +124,7 @@ impl Simulation {
         true
     }
 
-    /// Runs the next event, and those at the same time; whether there was one.
+    /// Runs the next event, and others at the same time; true if there was one.
     pub fn run_next(&mut self) -> bool {
         let next = self.engine.next_time();
         // The first time after it.
@@ -137,7 +137,7 @@ impl Simulation {
         self.engine.next_time()
     }
 
-    /// Events so far. Links run by arithmetic have none.
+    /// Number of events so far. Links run by arithmetic have none.
     pub fn events(&self) -> u64 {
         self.engine.events()
     }
@@ -163,8 +163,8 @@ impl Simulation {
         self.port(name).map(|port| &self.ports[port].queue.spec)
     }
 
-    /// p_b of the queue called `name` at an averaged queue in packets, by its parameters as they are now; `None` without
-    /// a drop curve.
+    /// p_b at an averaged queue in packets, by the present parameters of the queue called `name`; `None` without a drop
+    /// curve.
     pub fn curve(&self, name: &str, average: f64) -> Option<f64> {
         let At { queue, link, .. } = &self.ports[self.port(name)?];
         queue.spec.spec.curve.map(|curve| curve(&queue.spec.values, &queue.spec.link(link), average))
@@ -184,7 +184,7 @@ impl Simulation {
         Some(self.engine.sojourns(port, self.now))
     }
 
-    /// From now on keeps the latest `capacity` packet events at the queue called `name`; whether there is such a queue.
+    /// From now on keeps the latest `capacity` packet events at the queue called `name`; false if there is none.
     pub fn watch(&mut self, name: &str, capacity: usize) -> bool {
         let port = self.port(name);
         port.inspect(|&port| self.engine.watch(port, capacity)).is_some()
@@ -196,7 +196,7 @@ impl Simulation {
         self.engine.packets(port, self.now)
     }
 
-    /// Flow number `flow`, from 1, now; `None` if there is no such flow.
+    /// The present state of flow number `flow`, from 1; `None` if there is no such flow.
     pub fn flow(&self, flow: usize) -> Option<FlowState> {
         let flow = flow.checked_sub(1)?;
         (flow < self.engine.flows()).then(|| self.engine.flow_state(flow))
@@ -208,8 +208,8 @@ impl Simulation {
         self.engine.series()
     }
 
-    /// Sets a parameter of the discipline of `queue`, which goes on from where it is: averages, probabilities, timers and
-    /// packets stay. The buffer, ECN and the link stay what they are.
+    /// Sets a parameter of the discipline of `queue`, which goes on from its present state: averages, probabilities,
+    /// timers and packets stay. So do the buffer, ECN and the link.
     ///
     /// # Errors
     /// If there is no such queue or parameter, the value is out of range or does not fit the others, or the discipline
@@ -240,8 +240,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Runs to the end; the result document, with `wall_s` in its cost. If parameters were set, its `changes` say when
-    /// and to what.
+    /// Runs to the end and returns the result document, with `wall_s` in its cost. If parameters were set, its
+    /// `changes` say when and to what.
     pub fn finish(self, wall_s: f64) -> serde_json::Value {
         let Simulation { scenario, seed, mut engine, ports, changes, .. } = self;
         engine.run_until(scenario.duration);

@@ -8,12 +8,12 @@ const GAIN: f64 = 1.0 / 16.0;
 /// Upper bound of the histograms, microseconds (one hour).
 const LONGEST_US: f64 = 3.6e9;
 
-/// A histogram of times in microseconds, to 0.1 %, that grows with the longest of them.
+/// A histogram of times in microseconds, to 0.1 %, that grows up to the longest of them.
 pub fn histogram() -> Histogram<u32> {
     Histogram::new(3).expect("three digits are valid")
 }
 
-/// Seconds per unit of [`histogram`].
+/// Adds a time in seconds to a histogram of microseconds.
 pub fn record(histogram: &mut Histogram<u32>, seconds: f64) {
     // A growing histogram of 64-bit values accepts every value.
     let counted = histogram.record(microseconds(seconds));
@@ -43,7 +43,7 @@ pub struct Variation {
 }
 
 impl Variation {
-    /// No packet yet. Delays are in ticks, and none is below `floor` seconds.
+    /// No packet yet. Delays are in ticks; none is below `floor` seconds.
     pub fn new(floor: f64, ticks_per_second: f64) -> Self {
         Variation {
             ticks_per_second,
@@ -60,10 +60,10 @@ impl Variation {
         }
     }
 
-    /// The next packet arrived, so many ticks after it was sent.
+    /// Adds the next packet, which arrived `ticks` ticks after it was sent.
     pub fn record(&mut self, ticks: u32) {
         if self.count > 0 {
-            // The difference of transit times is the difference between receiver and sender spacing.
+            // The change of transit time is the difference between receiver and sender spacing.
             let difference = f64::from(ticks) - f64::from(self.last);
             self.jitter += (difference.abs() - self.jitter) * GAIN;
             self.jitter_sum += self.jitter;
@@ -100,7 +100,7 @@ impl Variation {
     }
 }
 
-/// Delay variation of some flows, each relative to its own flow.
+/// Delay variation of some flows, each relative to its own delays.
 pub struct Spread {
     /// Minimum delay, s.
     pub least: f64,
@@ -115,7 +115,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Over all packets of these flows; `None` without packets.
+    /// The variation over all packets of these flows; `None` without packets.
     pub fn of<'a>(flows: impl Iterator<Item = &'a Variation>) -> Option<Spread> {
         let mut pdv = histogram();
         let (mut packets, mut pairs, mut least, mut ticks_per_second) = (0, 0, u32::MAX, 1.0);
@@ -129,7 +129,7 @@ impl Spread {
             above += (flow.sum - u128::from(flow.count) * u128::from(flow.least)) as f64;
             jitter += flow.jitter_sum;
             let (low, high) = (flow.above_floor(flow.least), flow.above_floor(flow.most));
-            // Between upper ends of cells, so that delays in the cell of the minimum count as 0.
+            // Measured between upper ends of cells, so that delays in the cell of the minimum count as 0.
             let origin = flow.above.highest_equivalent(low);
             for cell in flow.above.iter_recorded() {
                 let value = cell.value_iterated_to().saturating_sub(origin).min(high - low);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     /// Delays of 20, 24, 21 and 35 ms. Mean 25 ms; squared distances 25 + 1 + 16 + 100 = 142, of which a quarter is
-    /// 35.5. Above the minimum: 0, 4, 1, 15, mean 5 ms.
+    /// 35.5. Above the minimum the delays are 0, 4, 1, 15, mean 5 ms.
     #[test]
     fn four_packets_by_hand() {
         let flow = of(0.01, 1000.0, &[20, 24, 21, 35]);
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(flow.interarrival_jitter(), Some(0.0));
     }
 
-    /// A flow with 10 and 14 ms, and one with 100, 100 and 103: each relative to its own mean and minimum.
+    /// Flows with delays of 10 and 14 ms, and of 100, 100 and 103: each relative to its own mean and minimum.
     #[test]
     fn flows_together_are_each_held_against_themselves() {
         let flows = [of(0.0, 1000.0, &[10, 14]), of(0.0, 1000.0, &[]), of(0.0, 1000.0, &[100, 100, 103])];

@@ -33,7 +33,7 @@ pub fn vectors(name: &str) -> Option<String> {
     Subject::all().into_iter().find(|subject| subject.name() == name).map(recorded)
 }
 
-/// The vectors of any discipline, also of one that the catalogue does not have.
+/// The vectors of any discipline, even one that the catalogue does not have.
 pub fn vectors_of(spec: &'static AqmSpec) -> String {
     recorded(Subject::Aqm(spec))
 }
@@ -69,13 +69,13 @@ fn header_of(packet: &Packet) -> Header {
 struct Recorder<'a> {
     queue: Box<dyn Discipline>,
     draws: Arc<Mutex<Vec<f64>>>,
-    /// Takes a line; whether it wants more.
+    /// Takes a line; returns whether it wants more.
     write: &'a mut dyn FnMut(Json) -> bool,
-    /// A shaper holds back what waits.
+    /// Whether a shaper holds back what waits.
     held: bool,
-    /// No more lines are wanted.
+    /// Whether no more lines are wanted.
     ended: bool,
-    /// Steps list the class of a packet that leaves.
+    /// Whether steps list the class of a packet that leaves.
     shows_class: bool,
 }
 
@@ -126,15 +126,15 @@ fn plain(value: Value) -> Json {
     }
 }
 
-/// Ten significant digits.
+/// `x` with ten significant digits.
 fn rounded(x: f64) -> Json {
     let short: f64 = format!("{x:.9e}").parse().unwrap_or(x);
     Json::from(short)
 }
 
 impl Recorder<'_> {
-    /// A link behind the queue: it dequeues at the end of a transmission, and after an arrival while it is idle.
-    /// Simultaneous events have the order: end of transmission, timer, arrival.
+    /// A link behind the queue: it dequeues at the end of a transmission, and after an arrival while it is idle. The
+    /// order of simultaneous events is end of transmission, timer, arrival.
     fn run(&mut self, kind: script::Kind, arrivals: usize) {
         let mut script = Script::new(kind);
         let mut busy_until: Option<u64> = None;
@@ -186,7 +186,7 @@ impl Recorder<'_> {
         self.write(step, &dropped);
     }
 
-    /// End of the transmission that starts now.
+    /// Dequeues a packet; the end of the transmission that starts now.
     fn dequeue(&mut self, now_us: u64) -> Option<u64> {
         let now = Time::from_seconds(seconds(now_us));
         let mut dropped = Vec::new();
@@ -198,7 +198,7 @@ impl Recorder<'_> {
             step["class"] = packet.map(|p| p.class).into();
         }
         self.write(step, &dropped);
-        // 8 us a byte; or when a shaper lets the next packet go, in the microsecond after.
+        // 8 us a byte; or, if a shaper holds the next packet, the first microsecond at which it may leave.
         let held = self.queue.held_until().map(|until| (until.seconds() * 1e6).ceil() as u64);
         self.held = packet.is_none() && held.is_some();
         packet.map(|packet| now_us + 8 * u64::from(packet.size)).or(held.map(|until| until.max(now_us + 1)))

@@ -18,11 +18,11 @@ _TC: dict[str, str] = {
     "red": "red limit {bytes} avpkt 1500 bandwidth {rate}",
     "linux_ared": "red limit {bytes} avpkt 1500 bandwidth {rate} adaptive",
     "choke": "choke limit {limit} bandwidth {rate}",
-    # The kernel's steps; tc's defaults are half and a quarter of them.
+    # Linux's own steps of SFB's probabilities; tc's defaults are half and a quarter of them.
     "sfb": "sfb limit {limit} increment 0.00101 decrement 0.00017",
     "dualpi2": "dualpi2 limit {limit}",
 }
-"""One for each of `model.CONFIGURABLE`."""
+"""The discipline as `tc` takes it, one text for each of `model.CONFIGURABLE`."""
 
 
 SQM = ("codel", "pie", "fq_codel", "fq_pie", "sfq", "cake")
@@ -35,17 +35,17 @@ def shaped_bps(home: Home, up: bool) -> float:
 
 
 def kbit(bps: float) -> int:
-    """Whole kbit/s, rounded down."""
+    """A rate in whole kbit/s, rounded down."""
     return int(bps / 1e3 + 1e-6)
 
 
 def device(home: Home) -> str:
-    """The router's device towards the modem: an example of its name."""
+    """An example of a name for the router's device towards the modem."""
     return "ppp0" if home.framing.ppp else "eth0"
 
 
 def seen_overhead(home: Home) -> int:
-    """Overhead in bytes beside what Linux counts at the device: there the Ethernet header is a part of the packet."""
+    """Overhead in bytes beside what Linux counts at the device: it counts an Ethernet header as part of the packet."""
     own = home.framing
     if not own.overhead:
         return 0
@@ -154,7 +154,7 @@ def sqm_config(home: Home, aqm: str) -> str:
     }
     if layer != "none":
         options |= {"overhead": overhead, "linklayer_advanced": 1, "tcMPU": own.mpu}
-    # OpenWrt's web page shows what follows only with these two.
+    # OpenWrt's web page shows the settings below only with these two.
     options |= {"qdisc_advanced": 1, "qdisc_really_really_advanced": 1}
     if aqm == "cake":
         options |= {"iqdisc_opts": "nat wash ingress", "eqdisc_opts": "nat"}

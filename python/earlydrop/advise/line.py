@@ -11,7 +11,7 @@ from ..errors import EarlydropError
 Encoding = Literal["plain", "atm", "ptm"]
 
 SHAPED = 0.95
-"""The shaper's share of the line's rate. It must be below 1, so that the queue builds up in the router."""
+"""The shaper's share of the line's rate: below 1, so that the queue builds up in the router."""
 ETHERNET = 14
 """Bytes of an Ethernet header, which Linux counts into a packet's length at an Ethernet device."""
 RTT_FLOOR_MS = 2.0
@@ -54,7 +54,7 @@ LINKS = {
     "fiber": Framing("fibre or Ethernet", "ethernet", 38, 84),
     "lte": Framing("LTE or 5G", "raw", 0),
 }
-"""Kinds of lines."""
+"""Kinds of lines, by name."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def home(down: str, up: str, rtt: str = "30ms", link: str = "fiber", buffer: str
     A range of round-trip times stands for its two ends.
 
     Raises:
-        AdviseError: one of them is not as it should be.
+        AdviseError: one of the texts is not as it should be.
     """
     if link not in LINKS:
         raise AdviseError(f'--link: given "{link}"; allowed {", ".join(LINKS)}')

@@ -41,17 +41,17 @@ CONFIGURABLE = (
 )
 """Disciplines that `tc` sets up with one line. DRR is not among them: it needs a class for each flow."""
 RUNNABLE = (*CONFIGURABLE, "cake")
-"""These and CAKE, whose line holds the shaper too."""
+"""Disciplines that can be recommended: `CONFIGURABLE`, and CAKE, whose line in `tc` holds the shaper too."""
 LINUX = ("codel", "pie", "cobalt", "fq_codel", "red", "choke")
 """Disciplines that are run in their dialect `linux`; the others have one form only, or Linux's by default."""
 
 MEASURED_S, LEAST_S = 30.0, 5.0
 BITS = 6e9
-"""A fast line is measured for less than 30 s: until it has carried this many bits both ways, at least for 5 s."""
+"""A line is measured until it has carried this many bits both ways: at least 5 s, less than 30 s on a fast line."""
 NEVER = "1000000 s"
 
 Index = dict[str, int]
-"""Where an entry is among the scenario's traffic, by its name."""
+"""Place of each traffic entry in the scenario's list, by the entry's name."""
 
 
 def times(home: Home) -> tuple[float, float]:
@@ -116,19 +116,19 @@ def control_times(rate_bps: float) -> tuple[float, float]:
 
 
 def limit_packets(aqm: str) -> int:
-    """The catalogue's default limit; a device's, if the catalogue's is no number of packets."""
+    """The discipline's default limit in the catalogue; a device's, if that is no number of packets."""
     found = [re.match(r"(\d+) packets", discipline_names.find(name)["limit"]["default"]) for name in (aqm, "droptail")]
     return next(int(one[1]) for one in found if one)
 
 
 def settings(aqm: str, rate_bps: float) -> Document:
-    """Settings of a discipline behind a shaper of this rate: Linux's, as far as it has the discipline."""
+    """Settings of a discipline behind a shaper of this rate: Linux's, if Linux has the discipline."""
     known = {p["name"]: p for p in discipline_names.find(aqm)["parameters"]}
     found: Document = {"aqm": aqm, "limit": f"{limit_packets(aqm)} packets"}
     if aqm in LINUX:
         found["dialect"] = "linux"
     if aqm == "cake":
-        # As the line that is printed; the framing is the link's, which is as fast.
+        # CAKE shapes as in the printed line; the framing is the link's, which is as fast.
         found |= {"diffserv": "besteffort", "bandwidth": f"{rate_bps:.0f} bit/s"}
     if {"target", "interval"} <= set(known):
         target, interval = control_times(rate_bps)
@@ -146,7 +146,7 @@ def _traffic(home: Home, loaded: bool) -> list[Document]:
     segment = home.framing.mtu - HEADER
     tcp: Document = {"stack": STACK, "segment": f"{segment} B", "header": f"{HEADER} B"}
     start = {"uniform": ["0 s", "1 s"]} if loaded else NEVER
-    # Of a call at most a fifth of the line, frames every 40 ms.
+    # Video takes at most a fifth of the line, a frame every 40 ms.
     video = min(1.5e6, 0.2 * home.up_bps, 0.2 * home.down_bps)
     frame: Document = {"frame": f"{max(200, round(video * 0.04 / 8))} B", "segment": "1200 B"}
 
@@ -163,7 +163,7 @@ def _traffic(home: Home, loaded: bool) -> list[Document]:
         entry("voice_up", "voip", up=True, off="0 s"),
         entry("video_down", "video", **frame),
         entry("video_up", "video", up=True, **frame),
-        # 2 MB in 50 objects over six connections.
+        # A page of the web has 2 MB in 50 objects over six connections.
         entry(
             "page",
             "pages",
@@ -186,11 +186,11 @@ MEASURES = {
     "voice_up": ("delay_min_ms", "pdv_p95_ms", "loss_ratio"),
     "page": ("transfers.time_mean_s",),
 }
-"""Fields of the result that are kept, by the name of the traffic entry."""
+"""Fields of the result that are kept, by the traffic entry's name."""
 
 
 def measure_id(entry: str, field: str) -> str:
-    """The name of such a field as a measure of the sweep."""
+    """The name of a traffic entry's field as a measure of the sweep."""
     return f"{entry}_{field.replace('.', '_')}"
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Times = dict[str, list[float]]
-"""By direction, `down` and `up`."""
+"""Values by direction, `down` and `up`."""
 BEFORE, AFTER = (look.colour for look in plotting.LOOKS[:2])
 BITS = 1e9
 """The line carries about this many in the recorded run, which lasts from 3 to 16 s."""
@@ -58,7 +58,7 @@ def calls(advice: Advice, progress: Progress = no_progress) -> list[Call]:
 
 
 def _voice(document: Document) -> Any:
-    """What reduces a result to the times of the voice packets."""
+    """A function that reduces a result to the times of the voice packets."""
     flows, number = {}, 1
     for entry in document["traffic"]:
         if entry["name"].startswith("voice_"):
@@ -92,7 +92,7 @@ def _voice(document: Document) -> Any:
 
 
 def _note_load(ax: Axes, time: float) -> None:
-    """Names the line at which the load begins."""
+    """Label the time at which the load begins."""
     ax.annotate(
         "load begins",
         (time, 1.0),
@@ -189,7 +189,7 @@ def ranking(advice: Advice) -> Figure:
 
 
 def before_and_after(both: Sequence[Call]) -> Figure:
-    """Both directions over time and the distribution beside each other, for one file."""
+    """One figure with both directions over time and the distribution beside each other."""
     with plotting.styled():
         drawing = plotting.figure(plotting.PAGE, 2.6)
         axes = drawing.subplots(1, 2, sharey=True)

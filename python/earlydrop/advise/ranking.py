@@ -25,12 +25,12 @@ NOTICED_MS = 1.0
 """A smaller difference in latency counts as none: a packet of 1500 B takes longer at 10 Mbit/s."""
 LOSS = 0.05
 """Fraction of voice packets that a call may lose. By ITU-T G.107, G.711 with concealment has R = 77 there; with twice
-as many it is below 70, where many users are dissatisfied."""
+this loss R is below 70, where many users are dissatisfied."""
 PREFERRED = ("fq_codel", "fq_pie", "pie", "codel", "sfq", "cake")
-"""Which of several equal disciplines is configured: the first of these, because it is the most widely installed."""
+"""Disciplines by preference, the most widely installed first: of several equal ones the first is configured."""
 
 Column = list[float]
-"""One value per seed."""
+"""Values of a measure, one per seed."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Rank:
 
     @property
     def lossy(self) -> bool:
-        """Whether it loses clearly more voice packets than `LOSS`: the interval lies above it."""
+        """Whether it clearly loses more voice packets than `LOSS`: the interval lies above."""
         return self.loss.lower is not None and self.loss.lower > LOSS
 
     @property
     def place(self) -> str:
-        """`1`, or `1-3`."""
+        """The range of ranks as text: `1`, or `1-3`."""
         if not self.first:
             return ""
         return f"{self.first}" if self.first == self.last else f"{self.first}-{self.last}"
@@ -87,7 +87,7 @@ class Advice:
 
     @property
     def shared(self) -> list[str]:
-        """The disciplines that none is better than."""
+        """The disciplines of the best rank: no other is better."""
         return [r.queue for r in self.ranks if r.first == 1]
 
     def of(self, queue: str) -> Rank:
@@ -95,12 +95,12 @@ class Advice:
         return next(r for r in self.ranks if r.queue == queue)
 
     def gained(self, name: str) -> Difference:
-        """A column of the discipline that is configured minus that of today's line, seed by seed."""
+        """A measure with the configured discipline minus that with today's line, seed by seed."""
         return statistics.paired(self.columns[name][self.use], self.columns[name][TODAY])
 
 
 def advise(home: Home, outcome: Outcome) -> Advice:
-    """What the runs say.
+    """The advice that follows from the runs.
 
     Raises:
         AdviseError: a run failed.
@@ -134,7 +134,7 @@ def advise(home: Home, outcome: Outcome) -> Advice:
 
 
 def _columns(home: Home, outcome: Outcome, queue: str) -> dict[str, list[Column]]:
-    """Of each figure one column for each round-trip time."""
+    """For each measure, one column for each round-trip time."""
     _, measured = times(home)
     found: dict[str, list[Column]] = {name: [] for name in ("delay", "least", "loss", "page", "down", "up")}
     for k, point in enumerate(outcome.sweep.points):
@@ -160,7 +160,7 @@ def _columns(home: Home, outcome: Outcome, queue: str) -> dict[str, list[Column]
         found["least"].append(least)
         found["delay"].append([a + b for a, b in zip(least, both("pdv_p95_ms"), strict=True)])
         found["loss"].append([value / 2 for value in both("loss_ratio")])
-        # Where no page was loaded in time, one took longer than that.
+        # If no page was loaded within the measured time, a page took longer than that.
         pages = got["page", "transfers.time_mean_s"]
         found["page"].append([measured if value is None else value for value in pages])
         found["down"].append(bulk("down"))

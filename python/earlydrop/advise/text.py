@@ -33,7 +33,7 @@ def line_text(home: Home) -> str:
 
 
 def load_text(advice: Advice) -> str:
-    """What ran on it."""
+    """What traffic ran on the line, in a sentence."""
     _, measured = model.times(advice.home)
     return (
         f"Load: a download ({advice.home.downloads} CUBIC, 1 BBR), an upload (1 CUBIC, 1 BBR) with Linux's TCP, a call "
@@ -93,14 +93,14 @@ def verdict(advice: Advice) -> list[str]:
 
 
 def _change(advice: Advice, name: str, unit: str) -> str:
-    """`5.9 s (3.3 to 8.6) less`; empty where the interval holds zero."""
+    """A difference as text, `5.9 s (3.3 to 8.6) less`; empty where the interval holds zero."""
     change = advice.gained(name)
     way = "less" if change.estimate.mean < 0 else "more"
     return f"{_around(change.estimate, unit, size=True)} {way}" if change.clear else ""
 
 
 def _around(found: Estimate, unit: str, size: bool = False) -> str:
-    """`29 ms (25 to 34)`; with `size` without the sign."""
+    """A mean with its interval, `29 ms (25 to 34)`; with `size` without the sign."""
     mean = abs(found.mean) if size else found.mean
     return words.amount(mean, found.half_width, Quantity("", "", unit, "", 1), signed=True)
 
@@ -220,7 +220,7 @@ RANKING = (
 
 
 def _joined(text: str) -> str:
-    """The text with numbers that are not parted from their units."""
+    """The text with numbers joined to their units by spaces that do not break."""
     return re.sub(r"(?<=\d) (?=(?:ms|s|B|MB|Mbit/s|seeds?)\b|%)", "\u00a0", text)
 
 

@@ -19,7 +19,7 @@ _SECTIONS = {
     "sfb": "StochasticFairBlue",
     "sfq": "StochasticFairnessQueueing",
 }
-"""Section of a discipline."""
+"""Name of the unit's section for a discipline."""
 DEVICE = "eth0"
 
 
@@ -55,7 +55,7 @@ def _shaper(home: Home, aqm: str, up: bool) -> str:
         lines.append(f"OverheadBytes={seen_overhead(home)}")
     lines += ["", f"[{_SECTIONS[aqm]}]", "Parent=1:1"]
     if aqm == "sfq":
-        # networkd has no key for SFQ's limit: Linux's default of 127 packets holds.
+        # networkd has no key for SFQ's limit: Linux's default of 127 packets applies.
         lines.append("PerturbPeriodSec=0")
     else:
         lines.append(f"PacketLimit={limit_packets(aqm)}")

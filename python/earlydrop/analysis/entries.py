@@ -22,16 +22,16 @@ class Entry:
     """One discipline of a comparison."""
 
     aqm: str
-    """Its name in scenarios."""
+    """The discipline's name in scenarios."""
     settings: Document = field(default_factory=dict)
     whole: bool = False
-    """Whether no other settings count: of the scenario's queue then only `limit` and `ecn`."""
+    """Whether the entry has all settings: of the scenario's queue then only `limit` and `ecn` are kept."""
     given: tuple[tuple[str, str], ...] = ()
     """Further settings as `--set` has them: names and values as TOML or bare words."""
     digest: str | None = None
-    """Of the code of a discipline from outside."""
+    """Digest of the code of a discipline from outside."""
     id: str = ""
-    """Its name in the results: that of the discipline, and what tells it from others of that name."""
+    """Its name in the results: the discipline's name, and what tells it from other entries of that name."""
     title: str = ""
 
 
@@ -73,7 +73,7 @@ def _entry(item: Queue | type[Queue] | Entry, where: str) -> Entry:
 
 
 def _of_text(text: str, where: str, folder: str | None) -> list[Entry]:
-    # A list such as `red,pie` may be empty within; a name that is empty as a whole is a variable without a value.
+    # A list such as `red,pie` may have empty parts; a list that is empty as a whole is a variable without a value.
     if not text.strip(", "):
         raise CompareError(f'{where}: given "{text}"; allowed a discipline such as red or "codel target=5ms"')
     try:
@@ -96,13 +96,13 @@ def _named(one: Entry, made: Sequence[Entry], known: Catalogue) -> Entry:
     same = [other for other in same if not other.given]
     apart = _apart(one, same)
     if [_apart(other, same) for other in same].count(apart) > 1:
-        # Versions of one's own discipline: the code is what differs.
+        # For versions of one's own discipline, the digest of the code tells them apart.
         apart = f"{apart} {(one.digest or '')[:6]}".strip()
     return replace(one, id=f"{one.aqm} {apart}".strip(), title=f"{title} {apart}".strip())
 
 
 def _apart(one: Entry, same: Sequence[Entry]) -> str:
-    """The settings that not all of these have."""
+    """The settings in which these entries differ."""
     return _text(
         {k: v for k, v in one.settings.items() if any(k not in o.settings or o.settings[k] != v for o in same)}
     )

@@ -107,15 +107,15 @@ _KINDS = (
     Kind("number", "what has no margin: slopes, logarithms, numbers of anything else", None, low=-math.inf),
 )
 KINDS = {kind.name: kind for kind in _KINDS}
-"""By name."""
+"""Kinds of measures, by name."""
 NUMBER = KINDS["number"]
 
 SCATTER = KINDS["spread"].margin
-"""For how much the levels of an axis differ, whatever the measure."""
+"""How much the levels of an axis may differ and still count as equal, whatever the measure."""
 
 
 class FieldError(EarlydropError):
-    """A field that no part of a result document has."""
+    """No part of a result document has a field of this name."""
 
 
 @cache
@@ -130,7 +130,7 @@ def kind_of(field: str) -> Kind:
     """The kind of a field of a result document: of the last step of its path that the engine declares.
 
     Raises:
-        FieldError: it declares none of them.
+        FieldError: the engine declares none of the steps.
     """
     declared = _declared()
     for name in reversed(field.split(".")):
@@ -142,7 +142,7 @@ def kind_of(field: str) -> Kind:
 # ---- steps ---------------------------------------------------------------------------------------------------------
 
 PACKET = ("departures", "departed_bytes", "utilisation", "throughput_mbps")
-"""What a queue's result has that tells how long one of its packets takes to send."""
+"""Fields of a queue's result from which the time to send one packet follows."""
 
 
 def sending_ms(departures: Any, departed_bytes: Any, utilisation: Any, throughput_mbps: Any) -> Any:

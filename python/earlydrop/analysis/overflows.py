@@ -30,7 +30,7 @@ def never_acted(run: Document, scenario: Document) -> list[str]:
 
 USE = ("departures", "departed_bytes", "throughput_mbps", "utilisation", "delay_mean_ms")
 NOT_FULL = 0.95
-"""A link that is used more may have had a queue now and then."""
+"""Utilisation above which a link may have had a queue now and then."""
 
 
 def no_queue(queue: Document) -> bool:

@@ -37,7 +37,7 @@ class Quantity:
     scale: float = 1.0
     drawn: bool = False
     passing: str = ""
-    """Replaces `field` where a result has it: of the flows that pass the queue, not of all."""
+    """A field that replaces `field` where a result has it: of the flows that pass the queue, not of all."""
 
     def at(self, queue: str) -> Quantity:
         """This quantity with the name of the queue in its fields."""
@@ -49,7 +49,7 @@ class Quantity:
         return (self.passing, self.field) if self.passing else (self.field,)
 
     def value(self, document: Document) -> float | None:
-        """Its value in a result, in its unit."""
+        """The quantity's value in a result, in its unit."""
         found = self._found(document)
         return None if found is None else found[1] * self.scale
 
@@ -94,7 +94,7 @@ QUANTITIES = (
 )
 
 COMPARED = tuple(q for q in QUANTITIES if q.id != "throughput")
-"""Quantities of a comparison's tables: what arrives twice or out of order says nothing that goodput does not."""
+"""Quantities of a comparison's tables: throughput only adds to goodput what arrives twice or out of order."""
 
 
 @dataclass
@@ -115,13 +115,13 @@ class Comparison:
     warmups: dict[str, Window] = field(default_factory=dict)
     """What is known of the measured window, by discipline."""
     target: Stopping | None = None
-    """How narrow the intervals were to be, where that decided the number of seeds."""
+    """How narrow the intervals were to be, if that decided the number of seeds."""
     fixed: tuple[str, ...] = ()
     """Disciplines with which every seed gave the same run."""
     about: tuple[str, ...] = ()
-    """What the scenario says and its author may not have meant."""
+    """Parts of the scenario that its author may not have meant, in sentences."""
     idle: tuple[str, ...] = ()
-    """Disciplines that never acted at the compared queue: what is found of them is found of a full buffer."""
+    """Disciplines that never acted at the compared queue: their figures are those of a full buffer."""
     base: Document = field(default_factory=dict)
     """The scenario; its compared queue is each discipline's in turn."""
 
@@ -144,7 +144,7 @@ class Comparison:
         return statistics.paired(mine, first, same_run=fixed, step=self._step((aqm, self.aqms[0]), measure))
 
     def _step(self, aqms: Iterable[str], measure: str) -> float:
-        """What one packet changes in a measure, in the run where that is most."""
+        """What one packet changes in a measure, in the run where this is most."""
         (quantity,) = (m for m in self.measures if m.id == measure)
         steps = (quantity.step(d, self.queue) for (aqm, _), d in self.runs.items() if aqm in aqms)
         return max(steps, default=0.0)
@@ -273,7 +273,7 @@ def compare(
     from .. import discipline_names
 
     if isinstance(source, Path):
-        # What is named here is trusted; a scenario that names the same code then finds it.
+        # Code that the disciplines name is trusted; a scenario that names the same code then finds it.
         discipline_names.load_sources([item for item in aqms if isinstance(item, str)])
         checked = _core.Scenario.load(str(source), list(sets))
         named = entries(aqms, where, str(source.parent))
@@ -368,11 +368,11 @@ def measured_queue(checked: _core.Scenario, queue: str) -> str:
 
 
 TARGETS = ("goodput", "queue_delay")
-"""What is to be known well enough before no more seeds are run."""
+"""Quantities whose intervals must be narrow before seeds stop."""
 
 
 def _wanted(result: Comparison, target: Stopping) -> int:
-    """How many seeds to run before looking again."""
+    """How many seeds to run before checking the intervals again."""
     series = (result.series(aqm, m) for aqm in result.aqms for m in TARGETS)
     return max((target.wanted(values) for values in series if values), default=len(result.seeds))
 
@@ -423,7 +423,7 @@ def tabulate(
 
 
 def passing_note(queue: str, measures: Iterable[Quantity], whose: str = "the flows") -> str:
-    """Which of these measures count only flows that pass a queue, where not all do."""
+    """A note that names those of the measures which count only flows that pass a queue, if not all flows do."""
     names = [m.title if m.id == "jain" else m.title.lower().replace(",", "") for m in measures if m.passing]
     if not names:
         return ""

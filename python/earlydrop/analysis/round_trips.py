@@ -18,7 +18,7 @@ def seconds(given: object, where: str = "rtt") -> float:
     """A round-trip time such as `"20 ms"`, in seconds.
 
     Raises:
-        CompareError: it is none, or not above 0.
+        CompareError: the text is no time, or not above 0.
     """
     found = _TIME.fullmatch(given.strip()) if isinstance(given, str) else None
     if found is None or float(found[1]) <= 0:
@@ -30,9 +30,9 @@ def propagation(document: Mapping[str, Any], queue: str) -> float:
     """The round-trip propagation delay, s: the mean over the TCP flows that pass `queue` (its name in results).
 
     Raises:
-        CompareError: there is none.
+        CompareError: no such flow has a propagation delay.
     """
-    # The engine reports base RTTs with the transmission of a packet in them. That part stays when delays double.
+    # The engine reports base RTTs with a packet's transmission times in them, which stay when delays double.
     once, twice = (_base_rtt(scaled(document, factor), queue) for factor in (1.0, 2.0))
     found = 0.0 if once is None or twice is None else round(twice - once, 12)
     if found <= 0:
@@ -52,7 +52,7 @@ def base(document: Mapping[str, Any], queue: str, sets: Sequence[tuple[str, str]
     try:
         return _base_rtt(normal, queue)
     except _core.ScenarioError:
-        # Of very many flows it is not measured.
+        # With very many flows the engine does not measure it.
         return None
 
 
@@ -88,7 +88,7 @@ def _scaled(value: Any, factor: float) -> Any:
         return [_scaled(one, factor) for one in value]
     if not isinstance(value, dict):
         return value
-    # A delay within what happens to single packets, such as one that is overtaken, is none of the path.
+    # A delay in a link's effects on single packets, such as an overtaken packet's, is no part of the path's.
     kept = effects(value)
     rest = {k: _delay(v, factor) if k == "delay" else _scaled(v, factor) for k, v in value.items() if k not in kept}
     return {k: kept.get(k, rest.get(k)) for k in value}

@@ -59,7 +59,7 @@ class Means:
         self._a = np.where(spread > 0, (RAISED[0] + RAISED[1] / n) * skewness / math.sqrt(n), 0.0)
 
     def _inverse(self, h: float | Array) -> Array:
-        """The t whose h(t) this is."""
+        """The value t at which h(t) has the given value."""
         a = np.where(np.abs(self._a) < 1e-9, 1.0, self._a)
         found: Array = np.where(a == self._a, 3 / a * (np.cbrt(1 + a * (h - a / 6)) - 1), h)
         return found
@@ -91,7 +91,7 @@ class Means:
 
 @lru_cache(4096)
 def _quantile(freedom: int, tail: float) -> float:
-    """What Student's t exceeds with this probability."""
+    """The value that Student's t exceeds with this probability."""
     from scipy.special import stdtrit
 
     return -float(stdtrit(freedom, tail))
@@ -109,7 +109,7 @@ def _detectable(n: int, tail: float, power: float) -> float:
     # PCG64's raw output is promised to stay. Each draw is used with both signs.
     raw = np.random.PCG64(21).random_raw(DRAWS * n).reshape(DRAWS, n)
     draws = ndtri(((raw >> np.uint64(11)) + 0.5) * 2.0**-53)
-    # The interval moves with the values: what its lower end must be moved by to reach zero.
+    # The interval moves with the values: find by how much its lower end must move to reach zero.
     needed = -np.concatenate([Means(draws).lower(tail), Means(-draws).lower(tail)])
     return float(brentq(lambda shift: float((needed < shift).mean()) - power, 0, float(needed.max()), xtol=1e-3))
 
@@ -131,13 +131,13 @@ class Sample(ABC):
     """What the runs of some seeds say of one number."""
 
     centre: float
-    """Its estimate."""
+    """Estimate of the number."""
     deviation: float
-    """Standard deviation of what one run says of it."""
+    """Standard deviation of one run's estimate of the number."""
 
     @abstractmethod
     def ends(self, alpha: float = ALPHA) -> tuple[float, float]:
-        """Its interval, which leaves out the truth with this probability at most."""
+        """The number's interval, which leaves out the truth with this probability at most."""
 
     def p(self, edge: float) -> float:
         """Two-sided p value of an edge: the alpha at which its interval reaches the edge."""
@@ -171,7 +171,7 @@ class Mean(Sample):
 
 
 class Ratio(Sample):
-    """A ratio of two numbers: that k at which the first, less k times the second, is zero.
+    """A ratio of two numbers: the k at which the first less k times the second is zero.
 
     The mean of a seed's ratios is another number, which depends on how much the second varies.
     """
@@ -227,22 +227,22 @@ class Extreme:
 
     @property
     def at(self) -> tuple[int, int]:
-        """Where it lies in the means."""
+        """Row and column of the means at which the extreme lies."""
         row = int(self._means.min(axis=1).argmax())
         return row, int(self._means[row].argmin())
 
     def __add__(self, other: Extreme) -> Extreme:
-        """The sum of two is the largest over pairs of the smallest over pairs."""
+        """The sum of two extremes: the largest over pairs of the smallest over pairs."""
         n = self.values.shape[-1]
         sums = self.values[:, None, :, None, :] + other.values[None, :, None, :, :]
         rows, columns = (a * b for a, b in zip(self.values.shape[:2], other.values.shape[:2], strict=True))
         return Extreme(sums.reshape(rows, columns, n), self.several * other.several, self.each * other.each)
 
     def times(self, factor: float) -> Extreme:
-        """`factor` times it."""
+        """The extreme of the numbers times `factor`."""
         if factor >= 0:
             return Extreme(factor * self.values, self.several, self.each)
-        # With a single alternative of one kind; of several of both the order would matter.
+        # Only with a single alternative of one kind: with several of both the order would matter.
         assert 1 in self.values.shape[:2]
         return Extreme(np.swapaxes(factor * self.values, 0, 1), self.each, self.several)
 
@@ -261,7 +261,7 @@ def spanned(levels: Array) -> Extreme:
     """The range of the levels: the largest difference of two."""
     order = levels[np.argsort(levels.mean(axis=-1), kind="stable")]
     first, second = np.tril_indices(len(order), -1)
-    # The other way round each difference is negative and never the largest.
+    # A difference in the other order is negative and never the largest.
     return Extreme((order[first] - order[second])[:, None, :], 2 * len(first), 1)
 
 
@@ -284,20 +284,20 @@ class Extremes(Sample):
 
 
 class Spread:
-    """How much levels vary about their mean: a deviation, or relative to the mean, averaged over columns as squares."""
+    """How much levels vary about their mean: a deviation, or relative to the mean; the mean square over columns."""
 
     def __init__(self, columns: Sequence[Array], relative: bool) -> None:
         """Each column holds values by level and seed."""
         found = [_variance(column, relative) for column in columns]
         self.squares = np.mean([pseudo for pseudo, _ in found], axis=0)
-        """One value per seed, whose mean is the square."""
+        """Values per seed, whose mean is the square of the spread."""
         self.plain = math.sqrt(np.mean([plain for _, plain in found]))
         """The spread of the means, which noise makes larger."""
         self.size = math.sqrt(max(0.0, float(self.squares.mean())))
 
     @cached_property
     def roots(self) -> Array:
-        """One value per seed, whose mean is the spread."""
+        """Values per seed, whose mean is the spread."""
         away = self.squares - self.squares.mean()
         found: Array = self.size + (away / (2 * self.plain) if self.plain > 0 else away)
         return found

@@ -9,7 +9,7 @@ NAMED = 4
 
 
 def named(run: Mapping[str, Any]) -> list[str]:
-    """`flow 7 starts after the window`, and so on, for one run."""
+    """The flows of one run that cannot send, each as `flow 7 starts after the window` and so on."""
     found = []
     for one in run.get("cannot_send", ()):
         first, last = one["flows"]
@@ -19,7 +19,7 @@ def named(run: Mapping[str, Any]) -> list[str]:
 
 
 def note(runs: Iterable[Mapping[str, Any]]) -> str:
-    """Whom the index of these runs leaves out; empty if nobody. Where runs differ, those of the first that has any."""
+    """Flows that the index of these runs leaves out; empty if none. Where runs differ, the first run with any."""
     every = list(runs)
     each = [named(run) for run in every]
     first = next((k for k, texts in enumerate(each) if texts), None)

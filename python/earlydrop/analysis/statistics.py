@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 ALPHA = 0.05
-"""Below it a p value counts as clear."""
+"""A p value below this counts as clear."""
 POWER = 0.8
 CLEAR = 3
 """Pairs that a difference needs to be called clear: two that agree say nearly nothing of what a third would be."""
 ALL_RUNS = "in all runs"
-"""What is said where runs that differ in other things all have the same value."""
+"""Said of runs that differ in other things and all have the same value."""
 Interval = Literal["t", "bootstrap"]
 
 
@@ -65,10 +65,10 @@ class Estimate:
     mean: float
     half_width: float | None
     n: int
-    """Seeds."""
+    """Number of seeds."""
     deviation: float | None = None
     same_run: bool = False
-    """Every seed gave the same run: there is one replication."""
+    """Whether every seed gave the same run: then there is one replication."""
 
     @property
     def replicates(self) -> int:
@@ -260,7 +260,7 @@ def benjamini_hochberg_array(p_values: numpy.ndarray[Any, Any]) -> numpy.ndarray
 
 
 def corrected(method: Callable[[Sequence[float]], list[float]], p_values: Sequence[float | None]) -> list[float | None]:
-    """p values after `holm` or `benjamini_hochberg`; what has none counts as a test that found nothing."""
+    """p values after `holm` or `benjamini_hochberg`; a missing one counts as a test that found nothing."""
     found = method([1.0 if p is None else p for p in p_values])
     return [None if p is None else q for p, q in zip(p_values, found, strict=True)]
 
@@ -332,7 +332,7 @@ class Difference:
         return found.lower > 0 or found.upper < 0
 
     def stars(self, p_holm: float | None) -> int:
-        """1 if it is clear, 2 if it is so after Holm's correction too."""
+        """1 if the difference is clear, 2 if it is so after Holm's correction too."""
         return 0 if not self.clear or p_holm is None else 1 + (p_holm < ALPHA)
 
     def around(self, confidence: float) -> tuple[float, float] | None:
@@ -413,7 +413,7 @@ def paired(
 
 
 def subtracted(first: Sequence[float], second: Sequence[float], times: float = 1.0) -> list[float]:
-    """The first less `times` times the second, value by value; all equal where only rounding tells them apart."""
+    """The first list less `times` times the second, value by value; all equal where only rounding tells them apart."""
     found = [a - times * b for a, b in zip(first, second, strict=True)]
     size = max((abs(x) for a, b in zip(first, second, strict=True) for x in (a, times * b)), default=0.0)
     if found and max(found) - min(found) <= 8 * math.ulp(size):

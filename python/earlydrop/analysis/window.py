@@ -34,7 +34,7 @@ WATCHED = 5
 SAMPLES = 2000
 """Samples of a queue in a run."""
 INTERVALS = 400
-"""Intervals over which the goodput of a flow is averaged, of up to `FLOWS` flows; of more, at least `FEWEST`."""
+"""Intervals over which a flow's goodput is averaged with up to `FLOWS` flows; with more flows, at least `FEWEST`."""
 FLOWS = 50
 """With more flows, those of a traffic entry are judged together."""
 FEWEST = 40
@@ -44,23 +44,23 @@ MOST_FLOWS = 10_000
 LEVEL = 0.01
 """Parts of a window count as different below this p value, corrected for their number."""
 ALONE = 4.0
-"""With one run or two, from this many standard errors within the run."""
+"""With one run or two, parts differ from this many standard errors within the run."""
 TOGETHER = 2.0
-"""With more, from this many too: seeds may move in step."""
+"""With more runs, parts must differ by this many standard errors too: seeds may move in step."""
 MATTERS = 0.02
 """A difference below this fraction of the mean is none."""
 TIMES = 8
 """A window of fewer autocorrelation times is too short."""
 WANTED_TIMES = 20
-"""What is recommended instead."""
+"""Autocorrelation times of the window that is recommended instead."""
 ROUND_TRIPS = 20
 """A window of fewer round-trip times is too short."""
 LEAST = 20
-"""With fewer samples in the window nothing is said."""
+"""With fewer samples in the window nothing is said of it."""
 FINE = 100
-"""With fewer, nothing of the autocorrelation."""
+"""With fewer samples, nothing is said of the autocorrelation."""
 LONGER = 20
-"""A window that shows no end of what moves in it should be this many times as long."""
+"""A window in which a movement shows no end should be this many times as long."""
 
 
 # ---- what is recorded ----------------------------------------------------------------------------------------------
@@ -97,9 +97,9 @@ class Track:
     step_s: float
     values: Array
     least: float = 0.0
-    """A mean below it counts as this: two per cent of almost nothing are nothing."""
+    """The least mean to compare with: two per cent of almost nothing are nothing."""
     shared: bool = False
-    """One of several flows, whose shares vary together."""
+    """Whether it is one of several flows, whose shares vary together."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def recording(run: Document, queue: str) -> Recording:
 
 
 def few_round_trips(run: Document, queue: str, round_trip_s: float | None) -> bool:
-    """Whether the window of a run is below the round-trip times that it should have, those without queues given."""
+    """Whether the window of a run is below `ROUND_TRIPS` round-trip times, which are given without queues."""
     if not round_trip_s:
         return False
     trip = round_trip_s + (lookup(run, f"queues.{queue}.delay_mean_ms") or 0) / 1e3
@@ -178,15 +178,15 @@ class Reason:
     kind: str
     """`start`, `parts`, `memory` or `round trips`."""
     of: str
-    """The quantity."""
+    """Name of the quantity."""
     size: float
-    """A difference as a fraction of the mean, between parts or without the start; or the number of such times."""
+    """A difference as a fraction of the mean, between parts or without the start; or the times in the window."""
     time_s: float | None = None
-    """The time."""
+    """The autocorrelation or round-trip time, s."""
 
     @property
     def excess(self) -> float:
-        """How far beyond the bound, as a factor."""
+        """How far the size is beyond its bound, as a factor."""
         if self.kind in ("start", "parts"):
             return self.size / MATTERS
         return (TIMES if self.kind == "memory" else ROUND_TRIPS) / self.size
@@ -214,12 +214,12 @@ class Window:
     """What is known of a scenario's window."""
 
     chosen_s: float
-    """The warm-up: where it begins."""
+    """The warm-up: where the window begins."""
     duration_s: float
-    """Where it ends."""
+    """Where the window ends."""
     seeds: int
     reasons: tuple[Reason, ...] = ()
-    """Why it is too short, the worst first; empty if nothing speaks against it."""
+    """Why the window is too short, the worst first; empty if nothing speaks against it."""
     needed_s: float | None = None
     """A warm-up to use instead."""
     needed_duration_s: float | None = None
@@ -227,7 +227,7 @@ class Window:
 
     @property
     def short(self) -> bool:
-        """Whether its figures may be those of the moment."""
+        """Whether the window's figures may be those of a moment."""
         return bool(self.reasons)
 
     @property
@@ -300,7 +300,7 @@ def judge(runs: Sequence[Recording], round_trip_s: float | None = None) -> Windo
     tests = [
         (track, full, p, size)
         for track, full, inside in tracks
-        # What a flow gets in one run is one draw.
+        # A flow's share in one run is a single draw.
         if not track.shared or len(inside) > 2
         for p, size in _parts(inside, track.least)
     ]
@@ -345,18 +345,18 @@ def judge(runs: Sequence[Recording], round_trip_s: float | None = None) -> Windo
 
 
 def _ends(goodput: Array) -> bool:
-    """Whether the traffic ends within the window: the figures are then totals and no means of something steady."""
+    """Whether the traffic ends within the window: figures are then totals, no means of a steady state."""
     last = max(1, goodput.shape[1] // 20)
     return bool(goodput.any() and not goodput[:, -last:].any())
 
 
 def _inside(full: Array, track: Track, warmup_s: float) -> Array:
-    """What lies in the window."""
+    """The samples that lie in the window."""
     return full[:, math.ceil(warmup_s / track.step_s - 1e-6) :]
 
 
 def _different(values: Sequence[Array]) -> Array:
-    """One row per run; runs that are the same count once."""
+    """Samples with one row per run; runs that are the same count once."""
     import numpy as np
 
     return np.array(list({row.tobytes(): row for row in values}.values()))
@@ -384,10 +384,10 @@ def _parts(inside: Array, least: float) -> list[tuple[float, float]]:
         if runs < 3:
             p = 0.0 if size > ALONE * within / math.sqrt(runs) else 1.0
         elif size <= TOGETHER * within:
-            # Seeds that move in step agree on it, and yet another window would not show it.
+            # Seeds that move in step agree on the difference, and yet another window would not show it.
             p = 1.0
         else:
-            # Takes as long to load as a small run takes.
+            # Loading scipy takes as long as a small run.
             from scipy.special import stdtr
 
             error = float(each.std(ddof=1)) / math.sqrt(runs)
@@ -397,7 +397,7 @@ def _parts(inside: Array, least: float) -> list[tuple[float, float]]:
 
 
 def _grouped(tracks: Sequence[tuple[Track, Array, Array]]) -> list[tuple[Track, Array, Array]]:
-    """The tracks with the flows as one: how long shares last is a question to all flows."""
+    """The tracks, with all flows' tracks as one: how long shares last is a question to all flows."""
     import numpy as np
 
     found = [one for one in tracks if not one[0].shared]
@@ -444,14 +444,14 @@ def _advice(
             times = WANTED_TIMES if rest.shape[1] >= TIMES / 2 * memory else 2 * WANTED_TIMES
             window = max(window, times * memory * track.step_s)
         elif rest.shape[1] < TIMES * memory:
-            # Nothing here shows the end of it.
+            # Nothing here shows the end of the movement.
             warmup, window = max(warmup, run.duration_s), max(window, LONGER * width)
         elif cut is not None and cut * track.step_s > run.warmup_s:
-            # It settles within the run.
+            # The quantity settles within the run.
             warmup = max(warmup, cut * track.step_s)
             window = max(window, WANTED_TIMES * memory * track.step_s)
         else:
-            # Small beside what varies anyway.
+            # The shift at the start is small beside what varies anyway.
             warmup, window = max(warmup, run.warmup_s + width / 2), max(window, 4 * width)
     return _up(warmup), window
 
@@ -459,7 +459,7 @@ def _advice(
 BATCH = 5
 """Samples to a batch of MSER-5."""
 EXCESS = 1.5
-"""A start counts from this many times the least squared standard error: near that it hardly depends on the cut."""
+"""A start counts from this many times the least squared standard error: below, it hardly depends on the cut."""
 
 
 def _errors(samples: Sequence[float] | Array) -> Array:
@@ -468,7 +468,7 @@ def _errors(samples: Sequence[float] | Array) -> Array:
 
     count = len(samples) // BATCH
     batches = np.asarray(samples[: count * BATCH], float).reshape(count, BATCH).mean(axis=1)
-    # Sums over what is left; centred, so that squares do not cancel.
+    # Sums over the batches that are left; centred, so that squares do not cancel.
     rest = batches - batches.mean()
     left = np.arange(count, 0, -1)
     sums, squares = rest[::-1].cumsum()[::-1], (rest**2)[::-1].cumsum()[::-1]
@@ -499,7 +499,7 @@ def _outlasts(samples: Array, begin: int) -> int | None:
 
 
 def _up(seconds: float) -> float:
-    """Rounded up to two figures."""
+    """The number rounded up to two figures."""
     if seconds <= 0:
         return 0.0
     unit = 10.0 ** (math.floor(math.log10(seconds)) - 1)

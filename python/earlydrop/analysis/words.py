@@ -58,7 +58,7 @@ class Finding:
 
 
 def finding(difference: Difference, quantity: Quantity, p_holm: float | None, statements: int) -> Finding:
-    """What this difference lets be said, as one of several statements; `p_holm` is its corrected p value."""
+    """What may be said of this difference, as one of several statements; `p_holm` is its corrected p value."""
     return Finding(_found(difference, quantity, p_holm, statements), quantity, difference)
 
 
@@ -188,7 +188,7 @@ def points_opposite(mean: Difference, tail: Difference) -> bool:
 
 
 def way(difference: float) -> str:
-    """`lower` or `higher`."""
+    """The direction of a difference: `lower` or `higher`."""
     return "lower" if difference < 0 else "higher"
 
 
@@ -255,7 +255,7 @@ def _alone(results: Sequence[tuple[str, Comparison]]) -> str:
 
 
 def _pair(result: Comparison, found: Sequence[Finding]) -> str:
-    """One sentence on one discipline against another."""
+    """A sentence on one discipline against another."""
     mine, control = result.titles[result.aqms[1]], result.titles[result.aqms[0]]
     if not found:
         return f"{mine} and {control} have no measure in common."
@@ -372,7 +372,7 @@ def listing(items: Iterable[str]) -> str:
 
 
 def within(one: Finding) -> str:
-    """`within 2 %`: the margin of a measure."""
+    """The margin of a measure in words: `within 2 %`."""
     margin = one.quantity.kind.margin_in(one.quantity.unit)
     return f"within {margin}"
 
@@ -400,7 +400,7 @@ def amount(
     """
     unit = f" {quantity.unit}" if signed and quantity.unit == "%" else _unit(quantity)
     if not half_width:
-        # One replication, or runs that all have the same value.
+        # A single replication, or runs that all have the same value.
         return f"{mean:.{quantity.digits}f}{unit}" + ("" if half_width is None else f" ({ALL_RUNS})")
     ends = ends or (mean - half_width, mean + half_width)
     digits = _digits(half_width, ends, quantity)
@@ -408,7 +408,7 @@ def amount(
 
 
 def _digits(half_width: float, ends: tuple[float, float], quantity: Quantity) -> int:
-    """Two figures of the half-width; as many as it takes to show that an end is not zero."""
+    """Digits for two figures of the half-width, or enough to show that an end is not zero."""
     if half_width <= 0:
         return quantity.digits
     digits = min(max(0, 1 - math.floor(math.log10(half_width))), PRECISION)

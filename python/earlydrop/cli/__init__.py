@@ -15,7 +15,7 @@ from .exits import DONE, FAILED, INTERNAL, INTERRUPTED, LINK_FAILED, NOT_FOUND, 
 try:
     from .entry import main
 except KeyboardInterrupt:
-    # Ctrl-C while the modules load; `main` handles it from then on.
+    # Ctrl-C came while the modules load; `main` handles later ones.
     print("interrupted: nothing was written", file=sys.stderr)
     raise SystemExit(INTERRUPTED) from None
 

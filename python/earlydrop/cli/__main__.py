@@ -1,4 +1,4 @@
-"""`python -m earlydrop.cli`."""
+"""Runs the command line: `python -m earlydrop.cli`."""
 
 import sys
 

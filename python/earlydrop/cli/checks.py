@@ -56,7 +56,7 @@ def check_name(what: str, name: str, known: Sequence[str]) -> str:
 
 def check_seed(seed: int | None) -> None:
     """A seed within the engine's range."""
-    # What a scenario can hold too, so that every run can be written down as one.
+    # A scenario can hold no larger seed, and every run can be written down as one.
     top = 2**63 - 1
     if seed is not None and not 0 <= seed <= top:
         raise InputError(f"--seed: given {seed}; allowed 0 to {top}", given=str(seed), allowed=f"0 to {top}")

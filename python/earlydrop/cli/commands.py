@@ -34,7 +34,7 @@ app = App(
     help_epilogue=FIRST,
     default_parameter=Parameter(show_default=shown_default, converter=exactly),
 )
-# A command's name, and the function behind it where that has another one.
+# A command's name, and the function behind it where the function has another name.
 COMMANDS = {
     "list": "list_",
     "init": "init",
@@ -67,7 +67,7 @@ for _name, _function in COMMANDS.items():
     app.command(f"{_module}:{_function}", name=_name, **_below)
 
 LISTED = {"reproduce": "studies", "show": "aqms", "vectors": "aqms"}
-"""What lists the names that a command's first word may be."""
+"""Kinds of `earlydrop list` that name what a command's first word may be."""
 
 
 def run(tokens: Sequence[str]) -> int:
@@ -78,7 +78,7 @@ def run(tokens: Sequence[str]) -> int:
     """
     helps = bool({"--help", "-h"} & set(tokens))
     if not tokens or tokens[0] not in {*COMMANDS, "--version"}:
-        # Help has what each command says of itself.
+        # The help of each command is its own text.
         for name in COMMANDS:
             app[name]
         helps = True
@@ -100,14 +100,14 @@ def run(tokens: Sequence[str]) -> int:
 
 
 def _console() -> Any:
-    """What help is printed to: it has colours of its own, and nothing from files."""
+    """The console that help is printed to: it has colours of its own, and nothing from files."""
     from rich.console import Console
 
     return Console(file=raw(sys.stdout))
 
 
 def _said(error: CycloptsError) -> str:
-    """What a wrong command line is answered with."""
+    """The answer to a wrong command line."""
     command = error.command_chain[0] if error.command_chain else ""
     argument = error.argument
     missing = isinstance(error, MissingArgumentError) and error.keyword is None

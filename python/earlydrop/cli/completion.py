@@ -25,7 +25,7 @@ OPTIONS = {
     "--against": "stacks",
     "--set": "settings",
 }
-"""Options whose values are names, and of what; `--aqm` takes several, and a value follows a setting."""
+"""Kinds of names that an option's value may be; `--aqm` takes several names, and a setting's value may follow."""
 FOLDERS = ("report", "diff")
 """Commands whose words are folders of results."""
 FIRST: dict[str, Sequence[str]] = {
@@ -35,11 +35,11 @@ FIRST: dict[str, Sequence[str]] = {
     "vectors": ("aqms",),
     **dict.fromkeys(("run", "compare", "sweep", "tune", "trace", "crosscheck"), ()),
 }
-"""What a command's first word may name beside a file."""
+"""Kinds of names, beside a file, that a command's first word may be."""
 
 
 def _names(kinds: Sequence[str]) -> str:
-    """All names of these kinds, with a space between them."""
+    """All names of the given kinds, with a space between them."""
     from .. import stacks, study
     from ..aqm import entries
     from ..schema import choices
@@ -59,7 +59,7 @@ def _settings() -> list[str]:
     import earlydrop._core as _core
 
     document = tomllib.loads(_core.template("example", "dumbbell"))
-    # With the parameters of its discipline, which the file has as comments.
+    # `--set` may name the parameters of the scenario's discipline, which the file has as comments.
     document["queue"] = json.loads(_core.Scenario.parse(document, []).to_json())["queue"]
     return [f"{path}=" for path in _paths(document) if path != "name"]
 

@@ -17,14 +17,14 @@ from .failures import failed
 from .printing import version
 
 AT_ONCE: dict[tuple[str, ...], Callable[[], str]] = {("--version",): version}
-"""Command lines that are answered before what reads all others is loaded, which takes longer."""
+"""Command lines that are answered at once, before the slower parser of all others is loaded."""
 INTERRUPTION = "interrupted: nothing was written"
 LOOKS_S = 0.05
 """Interval of the check whether an interruption has to wait, or was lost."""
 
 
 class KeyboardInterrupted(KeyboardInterrupt):
-    """What a signal raises: weak references can be made to it, and its name has that by which panics are known."""
+    """The exception that a signal raises: it takes weak references, and has the name by which panics are recognised."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             code = _guarded(tokens, first)
         ended.append(code)
     except KeyboardInterrupt:
-        # Just as it ended.
+        # The exit code of an interruption that ends a command in the usual way.
         code = INTERRUPTED
     if argv is None:
         heard()
@@ -94,7 +94,7 @@ def _stops_once(first: list[int], ended: Sequence[int], waits: bool) -> None:
 
     def again(number: int, frame: FrameType | None) -> None:
         # Destructors, and extensions that import modules, may drop an exception, also the one that a signal raised.
-        # While it is on its way out somebody holds it, or handles another in its place.
+        # While the exception is on its way out somebody holds it, or handles another in its place.
         if _interrupting():
             return
         if raised and raised[-1]() is None:
@@ -108,7 +108,7 @@ def _stops_once(first: list[int], ended: Sequence[int], waits: bool) -> None:
 
     sys.unraisablehook = unraised
     signal.signal(signal.SIGTERM, interrupted)
-    # Whoever started it may have made it deaf to Ctrl-C, or to the end of the terminal (`nohup`).
+    # The process that started this one may have made it deaf to Ctrl-C, or to the terminal's end (`nohup`).
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupted)
     for name in () if waits else ("SIGHUP", "SIGQUIT"):
@@ -118,7 +118,7 @@ def _stops_once(first: list[int], ended: Sequence[int], waits: bool) -> None:
 
 
 def heard() -> None:
-    """An interruption has come to where it is meant to end."""
+    """Note that an interruption has come to where it is meant to end."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -141,7 +141,7 @@ def _guarded(tokens: list[str], first: Sequence[int]) -> int:
         print(str(stop) or INTERRUPTION, file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has seen enough.
+        # The reader of the output has closed it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except Exception as error:  # the one place where everything ends

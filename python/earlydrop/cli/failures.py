@@ -48,12 +48,12 @@ def failed(error: Exception, words: Sequence[str]) -> int:
 
 
 def own(words: Sequence[str]) -> Sequence[str]:
-    """The command line without what follows `--`: the words of another command."""
+    """This program's part of the command line: what follows `--` are the words of another command."""
     return words[: words.index("--")] if "--" in words else words
 
 
 def _internal(error: Exception, message: str, words: Sequence[str]) -> str:
-    """What is said of a mistake of ours. A file beside the output, or in the current folder, has where it happened."""
+    """The message of a mistake of ours. A file beside the output, or in the current folder, has where it happened."""
     import platform
     import traceback
 

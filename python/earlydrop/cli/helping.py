@@ -9,7 +9,7 @@ FIRST = """Begin with:
   earlydrop compare first.toml --aqm droptail fq_codel
 
 `earlydrop COMMAND --help` has options and examples; the documentation's page "Command line" has more."""
-"""Below the list of commands."""
+"""The text below the list of commands."""
 
 EXAMPLES = {
     "list": ("earlydrop list aqms", "earlydrop list studies"),
@@ -50,12 +50,12 @@ EXAMPLES = {
 
 
 def examples(command: str) -> str:
-    """What stands below a command's options."""
+    """The examples below a command's options."""
     return "\n".join(["Examples:", *(f"  {line}" for line in EXAMPLES.get(command, ()))])
 
 
 def shown_default(value: object) -> str | None:
-    """How a default is shown: not at all where the option is simply not given."""
+    """How a default is shown: not at all where leaving the option out means that it has no value."""
     return None if value in (False, [], None) else str(value)
 
 

@@ -10,7 +10,7 @@ from .failures import InputError
 
 
 def of_scenario(file: str | None) -> str:
-    """What is likely behind a scenario that cannot be read: another name, or a file of another kind."""
+    """The likely mistake behind a scenario that cannot be read: another name, or a file of another kind."""
     if file is None:
         return ""
     path = Path(file)
@@ -38,7 +38,7 @@ def check_sweep(file: Path) -> None:
 
 
 def _near(path: Path) -> str:
-    """A file beside it whose name is near: `first.toml` for `first`, `frist.toml`."""
+    """A file in the same folder whose name is near: `first.toml` for `first`, `frist.toml`."""
     from ..strict_toml import nearest
 
     try:

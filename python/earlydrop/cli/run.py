@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ..document import Document
 
 JUDGED = 300_000
-"""With this many events all of the window is judged: loading what that needs takes as long as a smaller run. With
-fewer, only its number of round-trip times is."""
+"""With this many events all of the window is judged: loading the code for it takes as long as a smaller run. With fewer
+events, only its number of round-trip times is."""
 
 
 def run(
@@ -55,7 +55,7 @@ def run(
     seen, added = window.watched(checked, completed) if few else (checked, ())
     made = runner.outcome(seen, seed)
     recorded = completed["record"].get("flows", True)
-    # The list of all flows only where it is kept.
+    # The list of all flows is written only where it is kept.
     document = parse_json(made.summary() if recorded is True and out is None else made.text())
     said = [*never_acted(document, completed), *_windows(document, completed)]
     for name in added:

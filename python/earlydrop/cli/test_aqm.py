@@ -30,7 +30,7 @@ def conformance(
     if not 1 <= packets <= MOST:
         raise InputError(f"--packets: given {packets}; allowed 1 to {MOST}", given=str(packets), allowed=f"1 to {MOST}")
     known = discipline_names.own(aqm)
-    # In a thread, so that code that never returns can be interrupted.
+    # The tests run in a thread, so that code that never returns can be interrupted.
     outcomes = ThreadPoolExecutor(1).submit(known.native.conformance, packets).result()
     failed = sum(failure is not None for _, _, failure, _ in outcomes)
     if json:

@@ -21,7 +21,7 @@ from ..terminal import number, paragraph, signed, table
 from .planning import NO_QUEUE
 
 PORT = 5301
-"""Port of the first iperf3 server; each has flows for one client."""
+"""Port of the first iperf3 server; each server has flows for one client."""
 
 MOST_STREAMS = 100
 """Flows of one iperf3 process (it takes 128)."""
@@ -30,10 +30,10 @@ KERNEL = {
     "ns2-2.35": {"tahoe": "reno", "reno": "reno", "newreno": "reno", "sack": "reno"},
     "rfc": {"reno": "reno", "sack": "reno", "cubic": "cubic", "bbr": "bbr"},
 }
-"""By stack, the kernel's congestion control nearest to each of the scenario's."""
+"""For each stack, the kernel's congestion control nearest to each of the scenario's."""
 
 LINUX = "linux-6.18"
-"""The stack of the kernels that links were measured with."""
+"""The stack of the kernel with which links were measured."""
 
 MEASURES = (
     ("throughput_mbps", "Throughput (Mbit/s)", 1, 3),
@@ -60,7 +60,7 @@ REASONS = {
         "All real flows begin at once, whatever start the scenario gives them. The warm-up should outlast it.",
     ),
 }
-"""By stack, why the two can differ, in order of weight."""
+"""For each stack, why simulator and link can differ, in order of weight."""
 
 
 class CrosscheckError(EarlydropError):
@@ -68,7 +68,7 @@ class CrosscheckError(EarlydropError):
 
 
 SPREAD = "On the link all flows have one round-trip time, the mean of the scenario's."
-"""A reason where they differ in the scenario."""
+"""Why both can differ where the scenario's flows differ in round-trip time."""
 
 
 @dataclass(frozen=True)
@@ -83,22 +83,22 @@ class Crosscheck:
     """Flows in the reverse direction."""
     control: str
     stack: str
-    """`rfc` also for the stacks of Linux and QUIC."""
+    """The key of the stack in `REASONS`: `rfc` also for the stacks of Linux and QUIC."""
     window: tuple[float, float]
     simulated: list[dict[str, Any]]
     """Queue entries of the result documents, one a seed."""
     real: dict[str, Any]
-    """That of the link."""
+    """The link's queue entry."""
     spread: bool = False
     """Whether the scenario's round-trip times differ."""
 
     @property
     def reasons(self) -> list[str]:
-        """Why the two can differ."""
+        """Why simulator and link can differ."""
         return [*([SPREAD] if self.spread else []), *REASONS[self.stack]]
 
     def simulated_mean(self, measure: str) -> float | None:
-        """Mean over the seeds."""
+        """The simulator's mean over the seeds."""
         values = [one[measure] for one in self.simulated if one[measure] is not None]
         return sum(values) / len(values) if values else None
 
@@ -399,13 +399,13 @@ def _server(address: str, port: int) -> Iterator[None]:
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Wait until a process listens there, without connecting to it."""
+    """Wait until a process listens at a port, without connecting to it."""
     wanted = f":{port:04X} "
     for _ in range(500):
         for name in ("tcp", "tcp6"):
             with contextlib.suppress(OSError):
                 lines = Path(f"/proc/thread-self/net/{name}").read_text(encoding="ascii").splitlines()
-                # Column 4: 0A is listening.
+                # In column 4, 0A means listening.
                 if any(wanted in line and line.split()[3] == "0A" for line in lines[1:]):
                     return
         if process.poll() is not None:

@@ -37,15 +37,15 @@ FIGURES = {
     "ping_p50": ("Ping, median", "ms", 1),
     "ping_p95": ("Ping, 95 %", "ms", 1),
 }
-"""What is compared: title, unit, digits."""
+"""Title, unit and digits of each figure that is compared."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """What a Flent file does not say: the user does."""
+    """The link, which a Flent file does not describe: the user does."""
 
     rate: str
-    """Of the download's direction."""
+    """Rate of the download's direction."""
     queue: str
     up_rate: str | None = None
     up_queue: str | None = None
@@ -59,7 +59,7 @@ class Figure:
 
     recorded: float
     simulated: float
-    """Mean over the seeds."""
+    """Mean over the simulator's seeds."""
     low: float
     high: float
     """95 % prediction interval of a single simulated run."""
@@ -161,7 +161,7 @@ class Recorded:
 
     @property
     def window(self) -> tuple[float, float]:
-        """Where the streams run, s."""
+        """Begin and end of the time in which the streams run, s."""
         return self.edge, self.total - self.edge
 
 
@@ -171,7 +171,7 @@ def crosscheck(
     """Compare a recorded run with the simulator.
 
     Raises:
-        FlentError: it is no Flent file, or one of a test without streams or pings that are known here.
+        FlentError: the file is no Flent file, or its test has no streams or pings that are known here.
         OptionError: an option of the link is wrong.
     """
     content = flent.read(path)
@@ -363,7 +363,7 @@ def _queue(option: str, spec: str, name: str) -> Iterator[tuple[str, str, Any]]:
 
 
 def _base_rtt(recorded: Recorded, link: Link) -> tuple[float, str]:
-    """The round-trip time of the empty path, s, and where it is from."""
+    """The round-trip time of the empty path, s, and the source of this value."""
     if link.rtt is not None:
         found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|ms|us)", link.rtt)
         if found is None:
@@ -381,7 +381,7 @@ def _segment(about: Mapping[str, Any]) -> int:
 
 
 def _control(about: Mapping[str, Any], base: str, link: Link) -> tuple[str, str]:
-    """The congestion control of a direction, and where it is from."""
+    """The congestion control of a direction, and the source of this value."""
     if link.tcp is not None:
         if link.tcp not in CONTROLS:
             raise OptionError(f"--tcp: given {link.tcp}; allowed {', '.join(CONTROLS)}")
@@ -404,7 +404,7 @@ def _control(about: Mapping[str, Any], base: str, link: Link) -> tuple[str, str]
 
 
 def _as_option(error: _core.ScenarioError, file: Path) -> str:
-    """The checker's message with the option in the place of the field, or the file if no option says that."""
+    """The checker's message, which names the option instead of the field; if no option stands for it, the file."""
     options = {
         "queue.bottleneck": "--queue",
         "queue.reverse": "--up-queue",

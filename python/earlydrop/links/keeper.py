@@ -39,11 +39,11 @@ class Keeper:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         if not sys.executable:
-            # Python is part of another program: the next link undoes what this one leaves.
+            # Python is embedded in another program: the next link undoes what this one leaves.
             return
         words = [sys.executable, "-I", "-S", "-c", _CODE, str(_core.__file__), str(os.getpid())]
         null = subprocess.DEVNULL
-        # Away from the terminal, whose Ctrl-C is the link's.
+        # Its session is its own: Ctrl-C at the terminal is for the link.
         self._process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=null, stderr=null, cwd="/", start_new_session=True
         )

@@ -31,7 +31,7 @@ MTU_IPV6 = 1280
 """Smallest MTU with which a link has IPv6 addresses, B (RFC 8200, section 5)."""
 
 NO_QUEUE = "unlimited buffer"
-"""What stands for the discipline of a direction without a queue."""
+"""The name of the discipline of a direction without a queue."""
 
 SEGMENT = 65_000
 """Largest segment of a scenario, B."""
@@ -56,14 +56,14 @@ class Way:
     """One direction of a link."""
 
     name: str
-    """Of its queue in results."""
+    """Name of the direction's queue in results."""
     aqm: str
     rate: str
     delay: str
     ecn: bool = False
 
     def __str__(self) -> str:
-        # What it is for is to mark.
+        # DualPI2 is there to mark packets.
         drops = (
             " (without ecn=true: L4S packets are dropped, not marked)" if self.aqm == "dualpi2" and not self.ecn else ""
         )
@@ -162,7 +162,7 @@ _OPTIONS = (
 
 
 def _as_option(error: _core.ScenarioError, alike: bool) -> OptionError:
-    """The checker's message with the option in the place of the field; `alike`: --queue holds in both directions."""
+    """The checker's message with the option in place of the field; `alike`: --queue holds in both directions."""
     path = error.path or ""
     for field_path, option in _OPTIONS:
         option = "--queue" if alike and option == "--reverse-queue" else option
@@ -231,7 +231,7 @@ def plan(
             (_, aqm), *settings_of_queue = queue_settings(spec, f"queue.{name}")
         except OptionError as error:
             raise OptionError(f"{option}: {error}") from None
-        # Not among `sets`: the checker drops unknown parameters of a discipline that is set, and refuses them here.
+        # `aqm` is not in `sets`: of a discipline there the checker drops unknown parameters; here it refuses them.
         queues[name] = {"aqm": aqm}
         sets += settings_of_queue
     try:
@@ -261,7 +261,7 @@ def from_scenario(scenario: _core.Scenario, at: str | None = None, seed: int | N
     places = list(network["queue"])
     # A queue at a single link is named by itself, others by their links.
     known = [name if names.count(name) == 1 else place for place, name in network["queue"].items()]
-    # The other directions of their links, where there is room for everything.
+    # Add the other directions of the links, where there is room for everything.
     pairs = [(one["name"], one["reverse"]["name"]) for one in network["link"] if one["reverse"]]
     others = [b if a in places else a for a, b in pairs if (a in places) != (b in places)]
     if at is None:

@@ -46,9 +46,9 @@ HEADERS = {
     "sack_blocks": "u1",
     "sack": "(8,)<u4",
 }
-"""Of queues that read headers, such as CAKE."""
+"""Columns of headers, for queues that read them, such as CAKE."""
 SETTLED = ("fate", "settled_s", "ecn_out")
-"""What the queue made of an arrival; the other columns are the arrival."""
+"""Columns with what the queue made of an arrival; the others describe the arrival."""
 
 
 def arrays(columns: Mapping[str, bytes]) -> dict[str, np.ndarray[Any, Any]]:

@@ -62,7 +62,7 @@ class User:
         """The user of that name or number.
 
         Raises:
-            OptionError: there is none.
+            OptionError: there is no such user.
         """
         import pwd
 
@@ -93,7 +93,7 @@ class Command:
 
     @property
     def pid(self) -> int:
-        """Its process number."""
+        """Process number of the command."""
         return self._child.pid
 
     def poll(self) -> int | None:
@@ -133,7 +133,7 @@ class Running:
         self.plan = plan
         self.ends = ends
         self.commands: list[str] = []
-        """What was started behind the link, as a shell would read it."""
+        """Commands that were started behind the link, as a shell would read them."""
         self.result: Result | None = None
         """The result, once the link has stopped."""
         self.records: dict[str, dict[str, np.ndarray[Any, Any]]] = {}
@@ -174,7 +174,7 @@ class Running:
 
     @property
     def outer6(self) -> str:
-        """IPv6 address there."""
+        """IPv6 address of the near end."""
         return self._address(0, 1)
 
     @property
@@ -184,7 +184,7 @@ class Running:
 
     @property
     def inner6(self) -> str:
-        """IPv6 address there."""
+        """IPv6 address behind the link."""
         return self._address(1, 1)
 
     def _address(self, end: int, family: int) -> str:
@@ -212,7 +212,7 @@ class Running:
         """What commands behind the link reach, in a sentence."""
         here = f"the command reaches this machine at {self.outer} ($EARLYDROP_OUTER)"
         if not self.plan.nat and "EARLYDROP_BASE" in os.environ:
-            # Behind another link, whose namespace forwards.
+            # This link runs behind another link, whose namespace forwards.
             return f"{here} and what is reached from here, through the link around this one"
         if not self.plan.nat:
             return f"{here} and nothing beyond it; with --nat it reaches what this machine reaches"
@@ -222,7 +222,7 @@ class Running:
         return f"{here} and what this machine reaches{families} (NAT); {resolved}"
 
     def shape(self) -> str:
-        """What the link is, in a sentence."""
+        """The link's rates, delays and queues, in a sentence."""
         there, back = self.plan.ways()
         if str(there) == str(back):
             return f"each way {there}"
@@ -415,7 +415,7 @@ def supervise(running: Running, command: Command | None, caught: list[int], pane
                 return code if code >= 0 else 128 - code
             while caught:
                 number = caught.pop(0)
-                # The terminal has sent these to the command already.
+                # The terminal has sent the command these signals already.
                 if number not in (signal.SIGINT, signal.SIGQUIT) or not _in_foreground():
                     command.send_signal(number)
         if panel is not None:

@@ -66,12 +66,12 @@ class VerdictClassType(types.Type):  # type: ignore[misc]
 
 
 class AnswerType(types.Type):  # type: ignore[misc]
-    """A verdict."""
+    """The type of a verdict in compiled code."""
 
 
 @register_model(AnswerType)
 class AnswerModel(models.PrimitiveModel):  # type: ignore[misc]
-    """Its code, in 64 bits."""
+    """The representation of a verdict: its code, in 64 bits."""
 
     def __init__(self, manager: Any, of: Any) -> None:
         super().__init__(manager, of, ir.IntType(64))
@@ -342,7 +342,7 @@ def _say_fault(typing_context: Any, cx: Any, message: Any) -> Any:
 _SCALARS = {"float": (_DOUBLE, "f64"), "int": (_INT, "i64"), "bool": (types.boolean, "i64")}
 _PARAMETERS = {"real": _SCALARS["float"], "whole": _SCALARS["int"], "flag": _SCALARS["bool"]}
 _kept: list[object] = []
-"""Compiled functions are called as long as the process lives."""
+"""Compiled functions are kept, as they are called as long as the process lives."""
 
 
 def compile_policy(definition: Definition) -> tuple[dict[str, int], int]:
@@ -434,7 +434,7 @@ def _state(definition: Definition) -> tuple[StatePointer, int, dict[str, tuple[i
         scalar = _DOUBLE if field.scalar == "float" else _INT
         _array_attribute(cls, field.name, offset, field.length, scalar)
         offset += 8 * field.length
-    # Two classes of one name have different types: each compilation has an identity of its own.
+    # Two classes of one name have different types: each compilation numbers its own.
     made = cls(f"{definition.title}#{len(_kept)}", layout, frozenset(p.name for p in definition.parameters))
     _kept.append(made)
     return made, offset, arrays
@@ -475,7 +475,7 @@ def _init_body(definition: Definition, arrays: dict[str, tuple[int, int]]) -> st
         convert = {"real": "{}", "whole": "int({})", "flag": "{} != 0.0"}[parameter.kind]
         lines.append(f"        new.{parameter.name} = {convert.format(f'given[{i}]')}")
     for field in definition.fields:
-        # An array is zero already.
+        # An array needs no start value: the state is zero.
         if field.length is None:
             lines.append(f"        self.{field.name} = {_literal(field.initial)}")
     if "on_start" in definition.methods:

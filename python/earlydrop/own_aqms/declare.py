@@ -153,7 +153,7 @@ class Field:
     scalar: Scalar
     initial: float | int | bool = 0
     length: int | None = None
-    """Of an array."""
+    """Length of an array; None for a single value."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class Definition:
     parameters: tuple[Parameter, ...]
     fields: tuple[Field, ...]
     methods: Mapping[str, Callable[..., Any]]
-    """Those of the class and its bases, by name, without `check`."""
+    """Methods of the class and its bases, by name, without `check`."""
     gauges: tuple[str, ...]
     check: Callable[..., Any] | None = None
     curve: Callable[..., Any] | None = None

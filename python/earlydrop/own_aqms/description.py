@@ -61,7 +61,7 @@ class EdAqm(Structure):
 
 
 _kept: list[object] = []
-"""Descriptions are read as long as the process lives."""
+"""Descriptions that are kept, as the engine reads them as long as the process lives."""
 
 
 def describe(definition: Definition, functions: dict[str, int], state_size: int = 0) -> int:
@@ -107,5 +107,5 @@ def _param(parameter: Parameter) -> EdParam:
 
 
 def _texts(texts: tuple[str, ...]) -> ctypes.Array[c_char_p]:
-    """The texts, and NULL at the end."""
+    """The texts as an array that ends with NULL."""
     return (c_char_p * (len(texts) + 1))(*(text.encode() for text in texts), None)

@@ -13,14 +13,14 @@ from .declare import Definition
 
 INSTEAD = {"exp": "cx.exp(x)", "log": "cx.log(x)", "log1p": "cx.log1p(x)", "pow": "cx.pow(x, y)"}
 EXACT = {"sqrt", "floor", "ceil", "fabs", "trunc", "isnan", "isinf", "isfinite", "copysign", "inf", "nan", "pi", "e"}
-"""Of the module math: rounded in one way only, or no functions."""
+"""Functions of the module math that round in one way only, and its names that are no functions."""
 
 
 def inexact(definition: Definition) -> Iterator[str]:
     """A sentence for each use of mathematics whose last bit is not the same everywhere."""
     for name, method in definition.methods.items():
         if name == "curve" and not any("curve" in other.__code__.co_names for other in definition.methods.values()):
-            continue  # It decides nothing.
+            continue  # A curve that no method calls decides nothing.
         try:
             tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
         except (OSError, SyntaxError):

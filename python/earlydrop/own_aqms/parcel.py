@@ -23,9 +23,9 @@ class Parcel:
     digest: str
     source: str
     content: bytes
-    """A library, or a class pickled with its code."""
+    """The bytes of a library, or a class pickled with its code."""
     suffix: str
-    """Of a library's file; empty for a class."""
+    """Suffix of a library's file; empty for a class."""
     jit: bool
 
 
@@ -89,5 +89,5 @@ def _opened(parcel: Parcel) -> tuple[Any, Any]:
     except ValueError as error:
         raise PolicyError(f"{parcel.source}: {error}") from error
     finally:
-        # What is loaded stays, without its file.
+        # A loaded library stays without its file.
         Path(file).unlink()

@@ -106,7 +106,7 @@ class Instance:
                 setattr(self._policy, field.name, value)
 
     def explain(self, error: BaseException, place: TracebackType | None) -> str:
-        """What went wrong where, in a line."""
+        """An error in a line: what went wrong, and where."""
         own = [
             frame
             for frame in traceback.extract_tb(place)
@@ -123,6 +123,6 @@ class Instance:
 
 
 def factory(definition: Definition) -> Callable[[list[float], Any, Any], Instance]:
-    """What makes an instance for each queue."""
+    """A function that makes an instance for each queue."""
     cls = runtime(definition)
     return lambda values, queue, cx: Instance(definition, cls, values, queue, cx)

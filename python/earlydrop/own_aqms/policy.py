@@ -73,7 +73,7 @@ def _make(cls: type, jit: bool, name: str | None) -> type[Policy]:
     tried = _core.Aqm.at(described, check, plain.factory(definition), curve)
     if jit:
         try:
-            # Compiled code says neither which line failed nor that a field got another type.
+            # Once compiled, code says neither which line failed nor that a field got another type.
             tried.vectors()
         except RuntimeError as error:
             raise PolicyError(str(error)) from error
@@ -108,7 +108,7 @@ def _make(cls: type, jit: bool, name: str | None) -> type[Policy]:
 
 
 def _given(definition: Definition, values: list[float]) -> Any:
-    """What `check` and `curve` are called on: the parameters, from the numbers that the engine hands over."""
+    """The object that `check` and `curve` are called on: parameters, from the numbers that the engine hands over."""
     given: Any = object.__new__(definition.cls)
     for parameter, value in zip(definition.parameters, values, strict=True):
         setattr(given, parameter.name, parameter.plain(value))
@@ -129,7 +129,7 @@ def _curve(definition: Definition) -> Callable[[list[float], float], float]:
 
 
 def _checker(definition: Definition) -> Callable[[list[float]], tuple[str | None, str] | None]:
-    """The class's own check, over the numbers that the engine hands over."""
+    """A function that runs the class's own check on the numbers that the engine hands over."""
 
     def check(values: list[float]) -> tuple[str | None, str] | None:
         assert definition.check is not None

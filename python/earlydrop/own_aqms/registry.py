@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LIBRARIES = (".so", ".dylib", ".dll")
 CONFIGURATION = "earlydrop.toml"
 GROUP = "earlydrop.aqms"
-"""Entry points of installed packages."""
+"""The group of entry points in which installed packages name disciplines."""
 
 
 def get_include() -> str:
@@ -43,22 +43,22 @@ class Known:
     native: _core.Aqm
     digest: str
     source: str
-    """Where it came from: `mine.py:MyRed`, `libmine.so`, or the module that declares it."""
+    """Source of its code: `mine.py:MyRed`, `libmine.so`, or the module that declares it."""
 
     policy: Any = None
-    """The class, where it is one."""
+    """The policy's class; None for a library."""
 
 
 _by_digest: dict[tuple[str, str], Known] = {}
 _latest: dict[str, Known] = {}
-"""The last one of each name."""
+"""The discipline of each name that was registered last."""
 _trusted_files: set[str] = set()
 _trust: ContextVar[bool] = ContextVar("trust", default=False)
 
 
 @contextmanager
 def trusting(trust: bool = True) -> Iterator[None]:
-    """While it lasts, code that scenarios name is loaded without asking."""
+    """Within the block code that scenarios name is loaded without asking."""
     token = _trust.set(trust or _trust.get())
     try:
         yield
@@ -83,7 +83,7 @@ def known() -> list[Known]:
 
 
 def find(name: str, digest: str | None = None) -> Known | None:
-    """The discipline of that name: the last one, or the one with that digest."""
+    """The discipline of that name: the one with the digest, or without a digest the last one."""
     return _latest.get(name) if digest is None else _by_digest.get((name, digest))
 
 
@@ -98,7 +98,7 @@ def load(source: str | os.PathLike[str], folder: str | None = None) -> Known:
     What the user names so is trusted from then on, wherever it is named again.
 
     Raises:
-        PolicyError: there is none, or it is broken.
+        PolicyError: there is no discipline at `source`, or it is broken.
     """
     text = os.fspath(source)
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
@@ -119,7 +119,7 @@ def _library(path: Path) -> Known:
     if kept is not None and kept[0] == digest:
         return kept[1]
     if kept is not None:
-        # The loader gives a library of a path that it knows without looking at the file.
+        # The loader takes a library from a path it has seen without looking at the file.
         copy = path.with_name(f".{path.stem}-{digest}{path.suffix}")
         copy.write_bytes(path.read_bytes())
         try:
@@ -159,7 +159,7 @@ def _python(path: Path, name: str) -> Known:
 
 @contextmanager
 def _staying() -> Iterator[None]:
-    """While a module of somebody else's is loaded: one that would end the process is broken."""
+    """While a module of somebody else's is loaded, its attempt to end the process is an error."""
     try:
         yield
     except SystemExit as error:
@@ -203,7 +203,7 @@ def _classes(path: Path, key: str) -> dict[str, Known]:
 
 
 def known_of(policy: Any, source: str | None = None) -> Known:
-    """A policy's entry."""
+    """The discipline that a policy's class is registered as."""
     return Known(policy.native, policy.digest, source or f"{policy.__module__}:{policy.__name__}", policy)
 
 
@@ -225,7 +225,7 @@ def resolve(
         source, digest = entry.get("source"), entry.get("digest")
         there = find(name, digest)
         if source is not None and digest is None:
-            # Also where this process knows one of that name: the scenario says which it means.
+            # The source is read even if this process knows a discipline of the name: the scenario says which it means.
             there = _asked(source, folder, f"aqms.{name}", file)
             if there.native.name != name:
                 raise _wrong(file, f"aqms.{name}", f"{source} declares itself as {there.native.name}")
@@ -289,7 +289,7 @@ def _asked(source: str, folder: str | None, path: str, file: str | None) -> Know
 
 
 def _full(source: str, folder: str | None) -> str:
-    """The file of a source."""
+    """The full path of a source's file."""
     return os.path.realpath(Path(folder or ".", source.rpartition(":")[0] if ".py:" in source else source))
 
 
@@ -309,7 +309,7 @@ class Listed:
 
     @property
     def folder(self) -> str:
-        """Where relative sources start."""
+        """The folder where relative sources start."""
         return str(self.file.parent)
 
     @property
@@ -326,7 +326,7 @@ class Listed:
         """Load it, if the user trusts it.
 
         Raises:
-            PolicyError: it is not trusted, or broken.
+            PolicyError: the discipline is not trusted, or broken.
         """
         try:
             made = _asked(self.source, self.folder, f"aqms.{self.name}", self.shown)
@@ -360,7 +360,7 @@ def installed(point: EntryPoint) -> Known:
     """The discipline behind an entry point: a class, or the path of a library.
 
     Raises:
-        PolicyError: it is broken.
+        PolicyError: the discipline is broken.
     """
     where = f"{point.value}, entry point {point.name} of {GROUP}"
     try:

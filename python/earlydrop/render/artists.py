@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 8
-"""Processes; each takes about 100 MB."""
+"""Most processes; each takes about 100 MB."""
 MATPLOTLIB = (f"{__package__}.drawing", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg")
-"""What every figure needs: layouts are measured by agg."""
+"""Modules that every figure needs: layouts are measured by agg."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Sketch:
     draw: Callable[..., Figure]
     """A function of a module."""
     of: tuple[Any, ...]
-    """Its arguments."""
+    """The function's arguments."""
     text: str = ""
-    """Said below the figure."""
+    """Text below the figure."""
 
 
 @dataclass(frozen=True)
@@ -106,10 +106,10 @@ class _Processes(Executor):
         self._begun = self._threads.submit(self._begin, count, modules)
 
     def _begin(self, count: int, modules: Sequence[str]) -> None:
-        # Not by a fork server: its socket lies in a folder of its own, which stays when the command is killed.
+        # Spawned, not forked by a server: its socket has a folder of its own, which stays when the command is killed.
         context = multiprocessing.get_context("spawn")
         if os.name == "posix":
-            # It is started with the first process otherwise, and leaves this thread without its mask.
+            # The tracker otherwise starts with the first process, and leaves this thread without its mask.
             resource_tracker = import_module("multiprocessing.resource_tracker")
             resource_tracker.ensure_running()
             _leave_signals()
@@ -119,7 +119,7 @@ class _Processes(Executor):
                 context.Process(target=_draw, args=(there, modules), daemon=True).start()
                 there.close()
             except Exception as error:
-                # Whoever asks for a figure hears of it.
+                # Whoever asks for a figure gets the error.
                 self._idle.put(error)
             else:
                 self._ends.append(here)

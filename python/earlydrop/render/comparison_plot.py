@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 COLUMNS = 3
 ALONE = 4.6
-"""Width of a figure with one panel, in inches."""
+"""Width of a figure with a single panel, in inches."""
 SPREAD, STEP = 0.6, 0.09
-"""How far apart disciplines stand beside each other, of the distance between two conditions: all together, and two."""
+"""Distances of disciplines side by side, as shares of that of two conditions: of all together, and of neighbours."""
 
 
 def drawn_measures(results: Sequence[Comparison], measures: Sequence[str] | None) -> list[Quantity]:

@@ -27,14 +27,14 @@ SAID: foreign.Shape = {
     "left_out": {"*": [str]},
 }
 FILES = {"comparison.json": SAID, "scenario.json": dict}
-"""What the page needs of them."""
+"""The shape of what the page needs of the folder's files."""
 
 
 def renew(folder: Path) -> Path:
     """Write `report.html` of a folder that `compare` wrote once more.
 
     Raises:
-        ForeignError: its files cannot be read.
+        ForeignError: the folder's files cannot be read.
     """
     from ..analysis.paired import tabulate
 
@@ -62,7 +62,7 @@ def _write(folder: Path, context: Mapping[str, Any]) -> Path:
 def _context(
     result: Comparison, base: Mapping[str, Any], summary: list[str], warnings: list[str], version: str
 ) -> dict[str, Any]:
-    """What the page shows."""
+    """The values that the page's template shows."""
     means, differences = result_text.comparison_tables(result)
     clear = [[result.stars(aqm, m.id) == 2 for aqm in result.aqms[1:]] for m in result.measures]
     return {

@@ -8,7 +8,7 @@ from typing import Any
 
 def carried(document: Mapping[str, Any], name: str) -> str:
     """What passed a queue of a real link: "sent" or "received" by the command, or "A > B" between two namespaces."""
-    # Links of before do not say it: the first of their queues is the one that the command sends through.
+    # Results of earlier versions do not say it: the first of their queues is the one that the command sends through.
     first = next(iter(document["queues"]))
     sent = document["queues"][name].get("carried", "sent" if name == first else "received") == "sent"
     if between := document.get("between"):

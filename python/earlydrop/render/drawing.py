@@ -8,11 +8,11 @@ from typing import Any
 from matplotlib.figure import Figure
 
 SHARPNESS = 2
-"""Dots of the image for one of the page, for screens with many."""
+"""Dots of the image for one dot of the page, for screens with many."""
 
 
 class Drawing(Figure):
-    """matplotlib's figure; where it is the value of a notebook's cell, it appears below."""
+    """matplotlib's figure, which appears below a notebook's cell whose value it is."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, Any]]:
         out = io.BytesIO()

@@ -27,7 +27,7 @@ SHOWN_FLOWS = 8
 """Flows of each direction in the panel, those with the highest rates first, and in the summary of both."""
 
 HISTORY = 60
-"""Queue lengths in the little chart, the latest last."""
+"""Queue lengths in the small chart, the latest last."""
 
 _BARS = " ▁▂▃▄▅▆▇█"
 
@@ -149,7 +149,7 @@ class Panel:
 
     @property
     def output(self) -> int | None:
-        """Where the command should print to: a descriptor."""
+        """A descriptor to which the command should print."""
         return None if self._pipe is None else self._pipe[1]
 
     def _copy(self) -> None:
@@ -170,7 +170,7 @@ class Panel:
             self._live.stop()
 
     def update(self) -> None:
-        """Draws what there is now."""
+        """Draw the current state."""
         if self._live is not None:
             self._live.update(self._drawn())
 
@@ -191,7 +191,7 @@ class Panel:
         return Frame(Group(*parts), title=self.title)
 
     def of_queue(self, name: str, view: Mapping[str, Any]) -> str:
-        """One direction in some lines."""
+        """The lines about one direction."""
         before = self._before.get(name)
         lengths = self._lengths.setdefault(name, deque(maxlen=HISTORY))
         rates = self._rates.setdefault(name, {})
@@ -205,7 +205,7 @@ class Panel:
             for flow_name, flow in flows.items():
                 if flow_name in earlier:
                     now = (flow["delivered_bytes"] - earlier[flow_name]) * 8e-6 / since
-                    # An average over about a second.
+                    # A moving average over about a second.
                     rates[flow_name] = rates.get(flow_name, now) + 0.2 * (now - rates.get(flow_name, now))
         average = "" if view["average"] is None else f", average {view['average']:.1f}"
         lines = [

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ROUTER, HOST, QUEUE = "#0072B2", "#444444", "#D55E00"
 LABELLED = 60
-"""Most nodes that have their names beside them; of more nodes the routers, if these are at most as many."""
+"""Most nodes with their names beside them; of more nodes the routers are named, if these are at most as many."""
 CROWD = 300
 """With this many links, lines are thin and queues left out."""
 SHOWN = 12
@@ -262,7 +262,7 @@ def _free_direction(angles: Sequence[float]) -> float:
     ordered = sorted(angle % (2 * math.pi) for angle in angles)
     gaps = [(b - a, a) for a, b in zip(ordered, [*ordered[1:], ordered[0] + 2 * math.pi], strict=True)]
     width = max(gap for gap, _ in gaps)
-    # Of equally wide gaps the one that looks most upwards.
+    # Of equally wide gaps, take the one that looks most upwards.
     middles = [a + gap / 2 for gap, a in gaps if gap > width - 1e-6]
     return max(middles, key=math.sin)
 
@@ -298,7 +298,7 @@ def _labels(axes: Axes, links: Sequence[Any], at: Mapping[str, Any], routers: se
 
 
 def _alike(links: Sequence[Any]) -> str:
-    """What links have in common: one rate with the range of their delays, or what most of them are."""
+    """The property that links have in common: one rate with the range of their delays, or what most of them have."""
     if len(links) < 2:
         return ""
     words = [_words(link).replace("\n", ", ") for link in links]

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Style:
-    """Sizes in inches, and what changes in the common settings of matplotlib."""
+    """A style: sizes in inches, and changes of the common settings of matplotlib."""
 
     name: str
     single: float
     """Width of a figure with one panel."""
     full: float
-    """Width of a figure with several."""
+    """Width of a figure with several panels."""
     panel: float
     """Height of a panel."""
     row: float
-    """Height of a row with a name."""
+    """Height of a row with a name beside it."""
     columns: int
     """Panels beside one another."""
     settings: tuple[tuple[str, Any], ...] = ()
@@ -114,7 +114,7 @@ def share_labels(axes: Sequence[Axes]) -> None:
 
 
 def entries(axes: Sequence[Axes]) -> dict[str, Any]:
-    """What a legend of these panels has: the first handle of each label."""
+    """Entries of a legend for these panels: the first handle of each label."""
     named: dict[str, Any] = {}
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
@@ -144,7 +144,7 @@ def legend(drawing: Figure, named: Mapping[str, Any]) -> None:
 
 
 def legend_of_several(drawing: Figure, axes: Sequence[Axes]) -> None:
-    """The legend of these panels, if there is something to tell apart."""
+    """The legend of these panels, if they have several labels."""
     named = entries(axes)
     if len(named) > 1:
         legend(drawing, named)

@@ -57,7 +57,7 @@ STYLE: dict[str, Any] = {
     "lines.markersize": 4,
     "figure.dpi": 110,
     "savefig.dpi": 220,
-    # Each figure asks for it: with this on, matplotlib lays out, and so draws, once more for each format.
+    # Each figure asks for it itself: with this on, matplotlib lays out, and so draws, once more for each format.
     "figure.constrained_layout.use": False,
     "figure.constrained_layout.w_pad": 0.08,
     "figure.constrained_layout.h_pad": 0.05,
@@ -132,7 +132,7 @@ def save(drawing: Figure, base: Path, note: str = "", formats: Sequence[str] = (
 
 
 def files(drawing: Figure, note: str, formats: Sequence[str]) -> list[bytes]:
-    """What `save` writes, without the files."""
+    """The contents of the files that `save` writes."""
     with styled():
         _settle(drawing, note)
         return [_bytes(drawing, name) for name in formats]
@@ -433,7 +433,7 @@ def entries(document: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
         if flows:
             parts = (str(entry["entry"]), entry["kind"], entry.get("tcp"))
             found.setdefault(entry["name"] or ", ".join(filter(None, parts)), []).extend(flows)
-    # Flows of entries that do not say how many they have.
+    # Entries with flows of unknown numbers.
     return found if at == len(all_flows) else {"": list(all_flows)}
 
 
@@ -442,10 +442,10 @@ def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
         ax.set_axis_off()
         ax.text(0.5, 0.5, NO_FLOWS, ha="center", va="center", transform=ax.transAxes)
         return
-    # A real link sees packets, not what the receivers make of them.
+    # A real link sees packets, not the goodput that receivers make of them.
     real = document.get("kind") == "link"
     of = "throughput_mbps" if real else "goodput_mbps"
-    # And each connection twice, once in each direction, with control connections and ICMP among them.
+    # It also sees each connection twice, once in each direction, with control connections and ICMP among them.
     titles = _queue_names(document)
     first = next(iter(titles), "")
     flows = [f for f in document["flows"] if not real or (f["queue"] == first and f.get("role", "data") == "data")]
@@ -456,7 +456,7 @@ def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
         ranked = sorted(filter(math.isfinite, known), reverse=True)
         ranks = range(len(goodputs) + 1, len(goodputs) + len(ranked) + 1)
         goodputs += ranked
-        # No queue's colour, except that flows on a link are those of its first queue.
+        # Flows have no queue's colour, except that flows on a link are those of its first queue.
         own = look(0 if real else len(titles) + k)
         marker = own.marker if len(flows) <= 60 else ""
         ax.plot(ranks, ranked, color=own.colour, marker=marker, linewidth=1, label=name)
@@ -477,7 +477,7 @@ def _goodputs(ax: Axes, document: Mapping[str, Any]) -> None:
         )
     ax.set_ylim(0, 1.08 * max(goodputs, default=0.0) or 1)
     if len(goodputs) == 1:
-        # Room for one whole number on the axis.
+        # Room for a whole number on the axis.
         ax.set_xlim(0, 2)
     each = " in its entry" if len(groups) > 1 else ""
     ax.set_xlabel("Data flow, by rank" if real else f"Flow, by rank{each}")

@@ -9,7 +9,7 @@ from ..terminal import number
 
 
 def queue_table(document: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Head and rows: what `run` prints of each queue."""
+    """The queues' table that `run` prints: head and rows."""
     head = ["queue", "aqm", "Mbit/s", "util %", "queue", "max", "avg", "delay ms", "p99 ms", "drop %", "marks"]
     body = []
     for name, q in document["queues"].items():

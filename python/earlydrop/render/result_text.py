@@ -53,7 +53,7 @@ def comparison_text(result: Comparison, *, said: bool = True) -> str:
 
 
 def replication(result: Comparison) -> str:
-    """What stands behind the numbers of a table."""
+    """The replications behind the numbers of a table."""
     n = len(result.seeds)
     if n == 1:
         return "one seed"
@@ -61,22 +61,22 @@ def replication(result: Comparison) -> str:
 
 
 MARK = "(!)"
-"""Behind the title of a discipline whose window is too short."""
+"""The mark after the title of a discipline whose window is too short."""
 
 
 def marked(result: Comparison, means: Sequence[list[str]]) -> list[list[str]]:
-    """A table of means with (!) in its head."""
+    """A table of means whose head has (!) after the titles of the disciplines whose windows are too short."""
     short = {result.titles[aqm] for aqm, judged in result.warmups.items() if judged.short}
     return [[f"{title} {MARK}" if title in short else title for title in means[0]], *means[1:]]
 
 
 def mark_note(rows: Sequence[Sequence[str]]) -> str:
-    """What a table of means says of its (!); empty where it has none."""
+    """A table's note on its (!); empty where it has none."""
     return f"{MARK}: the window is too short for its means" if any(MARK in cell for cell in rows[0]) else ""
 
 
 def cut_note(rows: Sequence[Sequence[str]]) -> str:
-    """What a table of means says of intervals that are cut at a bound; empty where it has none."""
+    """A table's note on intervals that are cut at a bound; empty where it has none."""
     return CUT if any("[" in cell for row in rows[1:] for cell in row[1:]) else ""
 
 
@@ -178,7 +178,7 @@ def write_parquet(path: Path, rows: Sequence[Mapping[str, Any]], described: colu
 
 
 def _plain(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The columns that have one value in each row, and no table of their own."""
+    """The columns with one value in each row and no table of their own."""
     nested = {k for row in rows for k, v in row.items() if isinstance(v, (Mapping, list))}
     return [{k: v for k, v in row.items() if k not in nested} for row in rows]
 
@@ -204,7 +204,7 @@ def latex_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int, c
 
 
 def latex_head(head: Sequence[str], left: int, caption: str) -> str:
-    """What stands before the rows of such a table."""
+    """The lines before the rows of a LaTeX table."""
     lines = [
         "% Needs \\usepackage{booktabs}.",
         r"\begin{table}",
@@ -239,7 +239,7 @@ def latex_comparison(results: Sequence[tuple[str, Comparison]], measures: Sequen
 
 
 def latex_row(row: Sequence[str]) -> str:
-    """A row of such a table."""
+    """A row of a LaTeX table."""
     return " & ".join(_latex(cell) for cell in row) + " \\\\\n"
 
 

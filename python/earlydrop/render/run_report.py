@@ -15,7 +15,7 @@ from . import directions, link_status, plotting
 from .template import render
 
 FLOWS = 200
-"""The most flows that are shown: those with most throughput."""
+"""The most flows that are shown, those with the highest throughput."""
 
 QUEUE_ROWS = (
     ("delivered_mbps", "Delivered (Mbit/s)", 1, 3),
@@ -46,7 +46,7 @@ QUEUE_ROWS = (
     ("over_memory", "Beyond the link's memory (packets)", 1, 0),
     ("device_overruns", "Dropped by the kernel before the link read them (packets)", 1, 0),
 )
-"""Field of a queue's entry, label, factor, digits; what no queue has is left out."""
+"""Field of a queue's entry, label, factor and digits; fields that no queue has are left out."""
 
 FLOW_COLUMNS = (
     ("name", "Flow", 1, 0),
@@ -63,10 +63,10 @@ FLOW_COLUMNS = (
     ("retransmits", "Sent again", 1, 0),
     ("timeouts", "Timeouts", 1, 0),
 )
-"""The same for a flow's entry."""
+"""Field of a flow's entry, label, factor and digits."""
 
 ENTRY = ("entry", "Entry", 1, 0)
-"""Of which traffic entry a flow is, where there are several."""
+"""The column with a flow's traffic entry, where there are several entries."""
 
 
 _TEXTS = dict.fromkeys(("name?", "role?", "queue?", "kind?", "tcp?"), (str, None))
@@ -95,7 +95,7 @@ RESULT: foreign.Shape = {
     **dict.fromkeys(("between?", "commands?"), (None, [str])),
     **dict.fromkeys(("goodput_total_mbps?", "throughput_total_mbps?", "delay_mean_ms?", "jain?", "power?"), NUMBER),
 }
-"""What the page and the figures of a run need of its document."""
+"""The shape of what the page and the figures of a run need of its document."""
 FILES = {"result.json": RESULT, "scenario.json": dict}
 
 
@@ -108,7 +108,7 @@ def renew(folder: Path) -> Path:
     """Write `report.html` into a folder that `run` or `link` wrote.
 
     Raises:
-        ForeignError: its files cannot be read.
+        ForeignError: the folder's files cannot be read.
     """
     with foreign.fitting(folder):
         return write(folder, *(foreign.checked(folder / name, shape, folder) for name, shape in FILES.items()))
@@ -122,7 +122,7 @@ def write(folder: Path, document: Mapping[str, Any], scenario: Mapping[str, Any]
 
 
 def context(document: Mapping[str, Any], scenario: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page shows."""
+    """The values that the page's template shows."""
     queues = directions.main_first(document)
     link, listed = document.get("kind") == "link", "flows" in document
     rows, zeros = _queue_rows([q for _, q in queues])
@@ -213,7 +213,7 @@ def _carried(document: Mapping[str, Any]) -> str:
 
 
 def _totals(document: Mapping[str, Any]) -> list[str]:
-    """What all flows of a simulated run had."""
+    """The totals of all flows of a simulated run."""
     return [
         f"{label} {number(document[key], digits)}{unit}"
         for key, label, digits, unit in (

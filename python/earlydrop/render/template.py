@@ -51,5 +51,5 @@ def prose(given: str) -> Any:
 
 
 def minus(given: str) -> str:
-    """Numbers with a minus sign instead of a hyphen, and not parted from what belongs to them."""
+    """Numbers with a minus sign instead of a hyphen, and with spaces that keep them beside their units."""
     return re.sub(r"(?<![\w.])-(?=[\d.])", MINUS, given).replace(" %", "\u00a0%").replace("n = ", "n\u00a0=\u00a0")

@@ -50,7 +50,7 @@ class Claims:
             finally:
                 os.close(file)
             if not alive:
-                # Its process is gone. Windows removes no open file.
+                # The process of this claim is gone. Windows removes no open file.
                 path.unlink(missing_ok=True)
         return found
 
@@ -59,11 +59,11 @@ class Claims:
         return any(name != self._name for name in self._files.names("claims"))
 
     def add(self, runs: Collection[Run]) -> None:
-        """Claim these too. Call it under the store's lock."""
+        """Claim these runs too. Call it under the store's lock."""
         self._write(runs, anew=False)
 
     def set(self, runs: Collection[Run]) -> None:
-        """Claim these and no others. Call it under the store's lock."""
+        """Claim these runs and no others. Call it under the store's lock."""
         self._write(runs, anew=True)
 
     def _write(self, runs: Collection[Run], *, anew: bool) -> None:
@@ -74,7 +74,7 @@ class Claims:
                 self._file = disk.system.open(self._folder / self._name, flags)
                 lock(self._file)
             if anew:
-                # In place, because the lock is on this file and would not be on another.
+                # The file is rewritten in place, as the lock would not hold for another file.
                 disk.system.truncate(self._file)
             left = memoryview((json.dumps([list(run) for run in runs]) + "\n").encode())
             while left:

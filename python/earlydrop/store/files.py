@@ -75,7 +75,7 @@ class Folder:
         self.url = str(path)
 
     def _within(self, name: str) -> Path:
-        """Where a file or folder of the store is."""
+        """The full path of the store's file or folder."""
         path = self.path / name
         if path.parent != self.path and path.parent.is_symlink():
             raise OSError(errno.EPERM, f"{path.parent.name} is a link, which no store has")
@@ -142,7 +142,7 @@ class Folder:
 
 
 class Memory:
-    """Files in memory: for what nobody asked to keep."""
+    """Files in memory: for runs that nobody asked to keep."""
 
     url = "memory"
 
@@ -211,7 +211,7 @@ class Remote:
         return io.BytesIO(self.read(name))
 
     def write(self, name: str, content: bytes, *, lasting: bool = True) -> None:
-        # Object stores show a file when it is whole. Elsewhere it takes its name in one step at the end.
+        # Object stores show a file when it is whole. Elsewhere the file takes its name in one step at the end.
         folder, _, last = name.rpartition("/")
         part = self._at(f"{folder}/{PARTIAL}{secrets.token_hex(8)}-{last}")
         try:

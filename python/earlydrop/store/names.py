@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars
 
 Words: TypeAlias = "np.ndarray[Any, np.dtype[np.uint64]]"
-"""Digests: a row each, of two words."""
+"""Digests as an array with a row of two words for each."""
 Numbers: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 
 
@@ -20,7 +20,7 @@ def words(digests: Sequence[str]) -> Words:
     """Digests that are given as 32 hexadecimal digits each.
 
     Raises:
-        ValueError: one is something else.
+        ValueError: a digest is something else.
     """
     content = bytes.fromhex("".join(digests))
     if len(content) != 16 * len(digests):
@@ -72,7 +72,7 @@ def of_runs(frame: polars.DataFrame) -> Words:
 
 
 def firsts(digests: Words) -> Numbers:
-    """Of each digest, where the same one stands first."""
+    """For each digest, the position at which the same digest stands first."""
     count = len(digests)
     order = np.lexsort((digests[:, 1], digests[:, 0]))
     ordered = digests[order]
@@ -88,8 +88,8 @@ class Index:
     """Numbers below 2^32 by digest. Of a digest that was put in twice, one of the numbers is found."""
 
     def __init__(self) -> None:
-        # Sorted by the first word. Each is more than twice as long as the next one, so few are searched, and the time
-        # for merging them grows hardly faster than their length.
+        # Pieces sorted by the first word. Each is more than twice as long as the next one, so few are searched, and the
+        # time for merging them grows hardly faster than their length.
         self._pieces: list[tuple[Words, Words, np.ndarray[Any, np.dtype[np.uint32]]]] = []
 
     def __len__(self) -> int:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars
 
 LARGE, ROWS = 64 << 20, 50_000
-"""Bytes and runs beyond which a part need not grow."""
+"""Size in bytes and number of runs beyond which a part need not grow."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Damaged:
-    """A part that is not what was written."""
+    """A part that differs from what was written."""
 
     name: str
     what: str
@@ -48,7 +48,7 @@ class Part:
     written: str
 
     def packed(self) -> bytes:
-        """The manifest's file, with a digest of its own."""
+        """The content of the manifest's file, with a digest of itself."""
         values = (self.name, self.rows, self.size, self.engines, self.written)
         document = dict(zip(_FIELDS, values, strict=True))
         return _line({**document, _CHECK: digest(_line(document))})
@@ -58,7 +58,7 @@ class Part:
         """What a manifest's file says.
 
         Raises:
-            ValueError: it is not what was written.
+            ValueError: the file is not what was written.
         """
         d = foreign.parsed(content)
         if not isinstance(d, dict):
@@ -79,7 +79,7 @@ def _line(document: Mapping[str, Any]) -> bytes:
 
 
 def complaint(schema: Mapping[str, Any]) -> str:
-    """What is wrong with the columns of a part, in words; nothing if they may be a part's."""
+    """The fault in a part's columns, in words; empty if they may be a part's."""
     import polars as pl
 
     wanted = {

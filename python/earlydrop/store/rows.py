@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from ..document import Document
 
 RECORDED = ("series", "rates", "trace", "traces", "variables", "delays")
-"""Fields that were recorded over time: one text, `recorded`."""
+"""Fields that were recorded over time: one text in the column `recorded`."""
 FLOWS = "flows"
 """A list of tables whose fields are a list each."""
 MOST = 100_000
-"""Positions in a list of a result."""
+"""Most positions in a list of a result."""
 _NO_FIELDS = (*KEYS, "scenario", COST, DIGEST)
 
 

@@ -41,14 +41,14 @@ class Store:
     numbers: dict[str, int] = field(default_factory=dict)
     """Numbers of the parts that are indexed."""
     _names: Index | None = None
-    """Index from the name of a run to the number of its part."""
+    """The number of the part that has a run, by the run's name."""
     _last: int = 0
     _tidy: bool = False
     """Whether this process has removed what killed writers left."""
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The store's address."""
         return self.files.url
 
     # ---- finding and reading -------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class Store:
         try:
             content = self.files.read(file)
         except FileNotFoundError:
-            # Replaced by a larger part since.
+            # The part was replaced by a larger one meanwhile.
             return None
         except OSError as error:
             raise refused(self.url, file, "read", error) from error
@@ -128,7 +128,7 @@ class Store:
         return keys
 
     def _set_aside(self, damaged: Sequence[Damaged]) -> NoReturn:
-        """Move parts to where they are not read, and say so."""
+        """Move damaged parts to where they are not read, and report them."""
         lines = []
         for one in damaged:
             self.files.move(f"parts/{one.name}.parquet", f"{upkeep.ASIDE}/{one.name}.parquet")
@@ -267,7 +267,7 @@ class Store:
         """Add runs that the store does not have, and return their number.
 
         Raises:
-            StoreError: they cannot be written; the store is as it was.
+            StoreError: the runs cannot be written; the store is as it was.
         """
         with self.alone():
             self._tidy_up()

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from .run_store import Store
 
 ASIDE = "damaged"
-"""The folder of parts that are not what was written. Nothing reads it."""
+"""The folder of damaged parts, which nothing reads."""
 MERGE = "merge.json"
-"""A note of the parts that gc is merging."""
+"""The note that names the parts which gc is merging."""
 
 
 def verify(store: Store) -> list[Problem]:
-    """All problems, and files that are left over."""
+    """All problems of a store, and its left-over files."""
     import polars as pl
 
     problems: list[Problem] = []
@@ -86,7 +86,7 @@ def gc(store: Store, keep: Sequence[str] | None) -> dict[str, int]:
 
     def flush() -> None:
         # The merged part is written before the old ones are removed: an interruption leaves copies, no loss. A note
-        # says which ones, so that whoever writes next removes them.
+        # names the old ones, so that whoever writes next removes them.
         nonlocal pile, rows, size, kept_parts
         if pile:
             names = [name for name, _ in pile]

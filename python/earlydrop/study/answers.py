@@ -19,9 +19,9 @@ from .claim_results import (
 from .model import Study
 
 FIRST = 2
-"""Main claims of a study that names none: the first that can be tested."""
+"""Number of main claims of a study that names none: the first that can be tested."""
 NAMED = 6
-"""The most claims that are named by their ids."""
+"""The most claims that the answer names by their ids."""
 SAID = {
     SUPPORTED: "is supported",
     CONTRADICTED: "is contradicted",
@@ -53,7 +53,7 @@ def listed(words: Sequence[str], comma: str = ", ") -> str:
 
 
 def beside_text(result: ClaimResult) -> str:
-    """What stands beside the verdict of a preview: that of the full run."""
+    """Text beside the verdict of a preview: the full run's verdict."""
     found = result.preview
     if found is None:
         return ""
@@ -76,7 +76,7 @@ def _quoted(result: ClaimResult) -> str:
 
 
 def _effect(study: Study, judged: Judged) -> str:
-    """The effect of the part that decides."""
+    """The effect of the part that decides the verdict."""
     part = next((p for p in judged.parts if p.verdict == judged.verdict), None)
     if part is None:
         return ""

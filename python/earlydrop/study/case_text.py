@@ -15,13 +15,13 @@ from .verdicts import EVERY_SEED
 
 SAME_RUN = "one run: every seed gives the same, so there is no interval"
 MOST_NAMED = 12
-"""More levels of an axis than these are not named one by one."""
+"""With more levels than this, an axis is not named level by level."""
 FEW = 3
-"""If there are more other readings, only their verdicts are counted."""
+"""With more other readings than this, only their verdicts are counted."""
 
 
 def percent(value: float | None, digits: int = 2) -> str:
-    """`+1.23 %`."""
+    """A share as text: `+1.23 %`."""
     return "-" if value is None else f"{signed(100 * value, digits)} %"
 
 
@@ -61,7 +61,7 @@ def _needed(case: Case, scale: float) -> int:
     if case.lower is None or case.upper is None:
         return 0
     halves = [abs(x) for x in (case.upper - case.effect, case.effect - case.lower) if math.isfinite(x)]
-    # An end that is zero but for rounding is zero.
+    # An end that only rounding keeps from zero is zero.
     ends = [abs(x) for x in (case.lower, case.upper) if math.isfinite(x) and abs(x) > 1e-3 * max(halves, default=0.0)]
     return max((_shows(abs(scale) * x) for x in (*halves, *ends) if x > 1e-9 * abs(case.effect)), default=0)
 
@@ -101,13 +101,13 @@ def runs_text(n: int) -> str:
 
 
 def levels_text(case: Case) -> str:
-    """At how many levels of the axes that a case is averaged over its means agree: `at 5 of 7 levels of the load`."""
+    """At how many levels of the axes that a case is averaged over the means agree: `at 5 of 7 levels of the load`."""
     found = [f"{x.holding} of {x.of} levels of {in_sentence(x.title)}" for x in case.levels]
     return f"at {' and '.join(found)}" if found else ""
 
 
 def limit_text(study: Study, words: _Words, case: Case) -> str:
-    """The bound of the interval, where that is not zero."""
+    """The bound of the predicate, where it is not zero."""
     part = words.part
     unit = f" {words.unit}" if words.unit else ""
     if part.expect == "equal":
@@ -126,7 +126,7 @@ def limit_text(study: Study, words: _Words, case: Case) -> str:
 
 
 def margin_text(words: _Words, case: Case) -> str:
-    """The margin within which the sides count as equal, where it decides."""
+    """The margin within which the sides count as equal, where it decides the verdict."""
     decides = case.verdict == EQUIVALENT or (
         words.part.expect in {"at_least", "at_most"} and case.verdict == SUPPORTED and case.slack <= 0
     )
@@ -225,7 +225,7 @@ def doubt_text(study: Study, part: Part, case: Case) -> str:
 
 
 def published_text(study: Study, part: Part, cases: Sequence[Case]) -> str:
-    """What the paper's own figures say about a part, and how far ours are from there."""
+    """The paper's own figures about a part, and how far ours are from them."""
     if any(c.fitted for c in cases):
         return "published: was used to choose this reading, and is not compared"
     found = [c for c in cases if c.published is not None]

@@ -22,7 +22,7 @@ VERDICTS = (SUPPORTED, CONTRADICTED, EQUIVALENT, UNDECIDED, DEPENDS, NOT_TESTABL
 
 
 Reading = Mapping[str, str]
-"""Readings that are off their base; empty for the base."""
+"""Levels of the readings that are off their base, by reading; empty for the base."""
 
 
 @dataclass(frozen=True)
@@ -64,16 +64,16 @@ class Case:
     reason: str = ""
     """Why nothing could be judged."""
     effect: float = 0.0
-    """Mean over the seeds: the difference of the two sides, their ratio, or the one side itself."""
+    """Mean over the seeds of the two sides' difference, of their ratio, or of the only side."""
     lower: float | None = None
     upper: float | None = None
-    """Its 95 % interval, cut at the values the measure can take; None where all runs are equal."""
+    """The 95 % interval of the effect, cut at the values the measure can take; None where all runs are equal."""
     n: int = 0
-    """Seeds."""
+    """Number of seeds."""
     same_run: bool = False
-    """Every seed gave the same run: one replication, no interval."""
+    """Whether every seed gave the same run: one replication, no interval."""
     equal_runs: bool = False
-    """Runs that differ in other things all have this number: no interval, no p value."""
+    """Whether runs that differ in other things all have this number: no interval, no p value."""
     levels: tuple[AtLevels, ...] = ()
     tested: Tested | None = None
     low: float | None = None
@@ -98,7 +98,7 @@ class Case:
     fitted: bool = False
     """The published values were used to choose the reading, and judge nothing."""
     cells: frozenset[tuple[str, Cell]] = frozenset()
-    """The cells it was evaluated on."""
+    """The cells that the case was evaluated on."""
 
     @property
     def relative(self) -> float | None:
@@ -112,7 +112,7 @@ class Case:
 
     @property
     def slack(self) -> float:
-        """Distance of that number from the nearest bound; negative outside the bounds."""
+        """Distance of the predicate's number from the nearest bound; negative outside the bounds."""
         sides = [self.number - x for x in (self.low,) if x is not None]
         sides += [x - self.number for x in (self.high,) if x is not None]
         return min(sides, default=0.0)
@@ -166,7 +166,7 @@ class Judged:
 
     @property
     def numbers(self) -> tuple[object, ...]:
-        """All numbers found: readings that change nothing have the same."""
+        """All numbers of this result: readings that change nothing have the same."""
         cases = [c for part in self.parts for c in part.cases]
         return tuple((c.effect, c.lower, c.upper, c.control, c.n, c.reason and c.cells) for c in cases)
 
@@ -203,13 +203,13 @@ class ClaimResult:
     verdict: str
     base: Judged
     tried: tuple[Judged, ...] = ()
-    """The readings off the base."""
+    """The claim judged in each reading off the base."""
     literal: Reading | None = None
-    """The reading that the paper's words mean, where that is not the base."""
+    """The reading that the paper's words mean, where it is not the base."""
     corrected: float | None = None
     """p value of the base's verdict after Holm's correction for all claims of the study."""
     preview: Preview | None = None
-    """For the verdict of a quick run."""
+    """The full run's part in the verdict of a quick run; None for a full run."""
 
     def __repr__(self) -> str:
         return f"<Claim {self.claim.id}: {self.word}>"
@@ -280,7 +280,7 @@ def claim_document(result: ClaimResult) -> Document:
 
 
 def preview_document(result: ClaimResult) -> Document:
-    """That a verdict is a preview, and what the full run says; nothing for a full run."""
+    """The note in the document that a verdict is a preview, with the full run's; empty for a full run."""
     found = result.preview
     return {} if found is None else {"preview": True, "full_run": found.full, "withheld": found.withheld}
 
@@ -341,5 +341,5 @@ def _case_document(case: Case) -> Document:
 
 
 def _finite(end: float | None) -> float | None:
-    """The end of an interval; None where it has none on this side."""
+    """An end of an interval; None where the interval has none on this side."""
     return end if end is None or math.isfinite(end) else None

@@ -16,7 +16,7 @@ from .runs import Outcome
 from .select import average_cells
 
 MOST = 1000
-"""Rows of an automatic table."""
+"""Most rows of an automatic table."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Block:
     corner: str
     groups: tuple[Group, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]
-    """Label and cells."""
+    """Label and cells of each row."""
     n: int
     averaged: str = ""
-    """Over what the values are means, besides the seeds."""
+    """The axes over which the values are means, besides the seeds."""
     left_out: int = 0
-    """Rows that are not shown."""
+    """Number of rows that are not shown."""
     fixed: bool = False
-    """Some values have no interval, because every seed gave the same run."""
+    """Whether some values have no interval, because every seed gave the same run."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class _Entry:
 
 
 def replication(block: Block) -> str:
-    """What stands behind the numbers of a table."""
+    """The replications behind the numbers of a table."""
     if block.n < 2:
         return "one seed"
     cells = [cell for _, row in block.rows for cell in row]
@@ -242,7 +242,7 @@ def _texts(entry: _Entry, printed: bool) -> tuple[str, ...]:
 
 
 def _digits_of(value: float | None, digits: int) -> int:
-    """As many digits as the paper prints, where it prints more than we do."""
+    """As many digits as the paper prints, where these are more than our own."""
     if value is None:
         return digits
     _, _, behind = f"{value:.12g}".partition(".")
@@ -250,12 +250,12 @@ def _digits_of(value: float | None, digits: int) -> int:
 
 
 def mean_text(found: Estimate | None, measure: Measure) -> str:
-    """Mean and interval."""
+    """A mean and its interval as text."""
     return with_interval(found, measure.digits, measure.bounds)
 
 
 def distance(ours: Estimate | None, theirs: float | None, digits: int) -> str:
-    """How far ours is from theirs, in per cent of theirs."""
+    """The distance of our value from the paper's, in per cent of the paper's."""
     if ours is None or theirs is None:
         return "-"
     if theirs == 0:

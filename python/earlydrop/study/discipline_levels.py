@@ -19,7 +19,7 @@ NUMBERS = frozenset({"real", "whole"})
 
 
 def catalogue() -> dict[str, dict[str, Any]]:
-    """Name -> what is declared of a discipline."""
+    """The declarations of all disciplines, by name."""
     import earlydrop._core as _core
 
     return {entry["name"]: entry for entry in json.loads(_core.catalogue())}
@@ -100,7 +100,7 @@ def settings(t: StudyTable, base: Mapping[str, Any], before: Sequence[Axis]) -> 
         try:
             whole = json.loads(_core.Scenario.parse(document, []).to_json())["queue"]
         except (_core.ScenarioError, KeyError):
-            # What is wrong with the scenario is said when it is planned.
+            # A fault in the scenario is reported when the study is planned.
             continue
         here: Any = {"queue": whole}
         for step in queue.split("."):
@@ -131,7 +131,7 @@ def settings(t: StudyTable, base: Mapping[str, Any], before: Sequence[Axis]) -> 
 
 
 def vary_factor(t: StudyTable, value: Any) -> float:
-    """A factor: a number above 0 that is not 1."""
+    """A factor for a parameter: a number above 0 that is not 1."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0 or value == 1:
         raise t.fault(f"factors must be numbers above 0, not {value!r}")
     return float(value)

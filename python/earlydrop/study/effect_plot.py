@@ -64,7 +64,7 @@ def _draw(study: Study, lines: Sequence[Line]) -> Drawing:
                 va="center",
                 fontsize=7,
                 color="#555555",
-                # All are equally wide: one of them is enough to make room for all.
+                # All lines have equally wide labels: one of them is enough to make room for all.
                 in_layout=k == 0,
             )
         values = _effects(ax, ours, LOOKS[1], 5.0, "ours") + _effects(ax, beside, LOOKS[4], 3.5, other_name)
@@ -93,7 +93,7 @@ def _draw(study: Study, lines: Sequence[Line]) -> Drawing:
 
 def _effects(ax: Axes, cases: Sequence[tuple[Case, float]], own: Look, size: float, label: str) -> list[float]:
     """Draw the effects of these cases at their heights; the ends of their intervals."""
-    # Those that look the same are drawn at once: one after the other they take several times as long.
+    # Effects that look the same are drawn at once: one after the other they take several times as long.
     alike: dict[tuple[bool, bool], list[tuple[float, float, float]]] = {}
     for case, y in cases:
         assert case.relative is not None
@@ -134,7 +134,7 @@ def _spread(ax: Axes, values: Sequence[float]) -> None:
 
         ax.set_xscale("symlog", linthresh=max(1.0, 10 ** math.floor(math.log10(middle))))
         ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}".replace("-", "\u2212")))
-        # The margins that were taken on the straight axis are nothing on this one.
+        # The margins that were set on the linear axis do not fit the logarithmic one.
         low, high = (ax.transData.transform((v, 0))[0] for v in (min(values), max(values)))
         room = 0.05 * (high - low)
         back = ax.transData.inverted()

@@ -18,7 +18,7 @@ Settings = Mapping[str, Any]
 
 
 Selection = Mapping[str, tuple[str, ...]]
-"""Axis -> ids of its levels."""
+"""Ids of the chosen levels, by axis."""
 
 
 Cell = tuple[str, ...]
@@ -43,14 +43,14 @@ class Level:
     title: str
     set: Settings = field(default_factory=dict)
     value: float | None = None
-    """The number itself, on a numeric axis."""
+    """The number itself, where the axis is numeric."""
     text: str = ""
     published: bool = True
-    """Whether the paper's figures belong to it."""
+    """Whether the paper's figures belong to this level."""
     fitted: tuple[str, ...] = ()
-    """Measures whose published values were used to choose this level: they are not used to judge it."""
+    """Measures whose published values were used to choose this level: they do not judge it."""
     only: Selection = field(default_factory=dict)
-    """It is run only together with these levels of other axes."""
+    """Levels of other axes together with which alone this level is run."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class Axis:
     unit: str = ""
     reading: bool = False
     base: str = ""
-    """Of a reading: the level that all other readings are varied from."""
+    """Of a reading, the level that all other readings are varied from."""
     literal: str = ""
-    """Of a reading: the level that the paper's words mean; the base unless the study says otherwise."""
+    """Of a reading, the level that the paper's words mean; the base unless the study says otherwise."""
     why: str = ""
-    """Why the base is the base."""
+    """Why this level is the base."""
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ class Experiment:
     title: str
     summary: str
     scenario: Document
-    """The base, with the experiment's own overlay on it."""
+    """The base scenario, with the experiment's own overlay on it."""
     seeds: int
     first_seed: int
     axes: tuple[Axis, ...]
@@ -119,11 +119,11 @@ class Experiment:
     skip: tuple[Selection, ...] = ()
     quick: Settings = field(default_factory=dict)
     shortened: tuple[Settings, ...] = ()
-    """What --quick lays over every scenario."""
+    """Overlays of --quick, on every scenario."""
     assumed: tuple[Settings, ...] = ()
-    """What --assume lays over every scenario, last."""
+    """Overlays of --assume, on every scenario and after all others."""
     rescaled: bool = False
-    """A quick run changes the sizes of what is measured: the paper's figures are left out."""
+    """Whether a quick run changes the sizes of what is measured: the paper's figures are then left out."""
 
     @cached_property
     def _by_id(self) -> Mapping[str, Axis]:
@@ -155,7 +155,7 @@ class Experiment:
 
     @cached_property
     def cell_set(self) -> frozenset[Cell]:
-        """The cells, to look up in."""
+        """The cells as a set, for look-up."""
         return frozenset(self.cells)
 
     def _few_readings(self) -> Iterator[Cell]:
@@ -212,18 +212,18 @@ class Measure:
     extraction: Extraction | None = None
     formula: Formula | None = None
     against: Mapping[str, str] = field(default_factory=dict)
-    """Levels: a run is compared with that of the cell that has these levels: two lists entry by entry, or a number as
-    a part of the other."""
+    """Levels of the cell whose run each run is compared with: two lists entry by entry, or a number as a part of the
+    other's."""
     pairing: str = ""
-    """How they are compared."""
+    """How the two runs are compared."""
     kind: Kind | None = None
-    """What values it can take, and which differences are none; None if that is not known."""
+    """The values that the measure can take, and which differences are none; None if that is not known."""
     margin: Margin | None = None
     """How far apart two values may be and still count as equal."""
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The smallest and the largest value it can take."""
+        """The smallest and the largest value that the measure can take."""
         return (-math.inf, math.inf) if self.kind is None else self.kind.bounds(self.unit)
 
     @property

@@ -33,7 +33,7 @@ def _deviation(values: Sequence[float]) -> float | None:
 
 def _quantile(share: float) -> Callable[[Sequence[float]], float | None]:
     def quantile(values: Sequence[float]) -> float | None:
-        # The smallest value that so many of them do not exceed, as in result documents.
+        # The smallest value that at least this share of the values does not exceed, as in result documents.
         return sorted(values)[max(0, math.ceil(share * len(values)) - 1)] if values else None
 
     return quantile
@@ -62,12 +62,12 @@ REDUCTIONS: dict[str, Callable[[Sequence[float]], float | None]] = {
 }
 
 TOGETHER = "together"
-"""Of several series: how far they rise and fall together."""
+"""A reduction of several series: how far they rise and fall together."""
 
 
 def _together(series: Sequence[Sequence[float]]) -> float | None:
     """The mean correlation of two of the series, each pair weighted by the product of its deviations: 1 where all move
-    as one, 0 where none knows of another or none moves. It is what the variance of their sum says beside their own."""
+    as one, 0 where none knows of another or none moves. It follows from the variance of their sum beside their own."""
     deviations = [_deviation(one) or 0.0 for one in series]
     own = math.fsum(x * x for x in deviations)
     pairs = math.fsum(deviations) ** 2 - own
@@ -82,7 +82,7 @@ def _smaller(of: Sequence[float], to: Sequence[float]) -> list[float]:
 
 
 RATIO = "ratio"
-"""A number of a run over that of the other run with the same seed."""
+"""A pairing: a number of a run over that of the other run with the same seed."""
 
 PAIRINGS: dict[str, Callable[[Sequence[float], Sequence[float]], float]] = {
     "below": lambda of, to: float(len(_smaller(of, to))),
@@ -134,7 +134,7 @@ class Extraction:
 
     @property
     def columns(self) -> list[list[str]]:
-        """The columns of a store's rows that it needs, as `store.rows.columns_of` has them."""
+        """The store's columns that the extraction needs, as `store.rows.columns_of` has them."""
         own = columns_of(self.field)
         if self.reduce in packet_records.REDUCTIONS:
             return [own]
@@ -159,7 +159,7 @@ class Extraction:
         if not isinstance(values, list):
             raise ExtractionError(f"{self.field} is no list, and cannot be reduced to its {self.reduce}")
         if self.reduce == "list":
-            # Numbers alike, whether a store has them as whole ones or not.
+            # Numbers are alike, whether a store has them as whole ones or not.
             return [None if x is MISSING or x is None else float(x) if isinstance(x, int) else x for x in values]
         for field, wanted in self.when:
             other = self._beside(document, field, values)
@@ -244,7 +244,7 @@ def _within(time: float, period: float) -> float:
 
 
 def _times_of(document: Mapping[str, Any], field: str, count: int) -> list[str]:
-    """Where the times of a series stand: the nearest `time_s` above it that has as many entries."""
+    """The field with the times of a series: the nearest `time_s` above it that has as many entries."""
     steps = field.split(".")
     for depth in range(len(steps) - 1, 0, -1):
         place = [*steps[:depth], "time_s"]

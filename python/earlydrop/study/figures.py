@@ -25,9 +25,9 @@ class Curve:
 
     title: str
     look: int
-    """Position of its level on the axis: the same level looks the same in every figure."""
+    """Position of the curve's level on the axis: the same level looks the same in every figure."""
     of: int
-    """How many such levels there are."""
+    """Number of levels on the axis."""
     xs: Sequence[float]
     ys: Sequence[float]
     lows: Sequence[float] = ()
@@ -37,9 +37,9 @@ class Curve:
     role: str = ""
     """In a time series: "average" for a slow line, "moving" for the fast one that it is the average of."""
     centre: tuple[float, float] | None = None
-    """In a plane: the medians."""
+    """In a plane, the medians."""
     outline: tuple[Sequence[float], Sequence[float]] = ((), ())
-    """In a plane: the ellipse of the Gaussian that fits the points."""
+    """In a plane, the ellipse of the Gaussian that fits the points."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Panel:
     y_label: str
     curves: tuple[Curve, ...]
     words: str = ""
-    """Said beside the curves."""
+    """Text beside the curves."""
     x_label: str = ""
-    """Of its own axis, where panels differ."""
+    """Label of the panel's own axis, where panels differ."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ class Data:
     """Places and names on an axis without numbers."""
     columns: int = 1
     text: str = ""
-    """Said below the figure."""
+    """Text below the figure."""
     bars: bool = field(default=False)
 
 
 def data(outcome: Outcome, figure: Figure) -> Data:
-    """What a figure shows."""
+    """The data that a figure shows."""
     make = {
         "lines": _lines,
         "bars": _bars,
@@ -401,7 +401,7 @@ def _differences(outcome: Outcome, figure: Figure, e: Experiment) -> Data:
 
 
 def difference_words(pairs: Sequence[float], missing: int, names: Sequence[str]) -> str:
-    """How many are smaller and larger, and the surfaces on either side of zero."""
+    """How many values are smaller and larger, and the surfaces on either side of zero."""
     below, above = [-d for d in pairs if d < 0], [d for d in pairs if d > 0]
     text = (
         f"{names[0]} smaller than {names[1]} in {len(below)} (surface {sum(below):.0f}), "

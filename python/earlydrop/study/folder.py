@@ -21,7 +21,7 @@ from .runs import Outcome
 
 
 def document(outcome: Outcome, results: Sequence[ClaimResult], version: str) -> Document:
-    """Everything that was found, as plain values. Without `cost` it is the same on every repetition."""
+    """Everything that was found, as plain values. Without `cost` every repetition gives the same document."""
     study = outcome.study
     fits = [found for t in study.tables if (found := fit(outcome, t)) is not None]
     return {

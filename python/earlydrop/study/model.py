@@ -50,7 +50,7 @@ class Part:
     reduce: str = "mean"
     each: tuple[str, ...] = ()
     published: Settings = field(default_factory=dict)
-    """What the paper says, given by hand."""
+    """What the paper says of this, given by hand."""
     title: str = ""
 
     @property
@@ -114,13 +114,13 @@ class Statement:
 
     where: str
     text: str
-    """What it says, in our words."""
+    """The sentence in our words."""
     claims: tuple[str, ...] = ()
-    """Ids of the claims that put it to the test."""
+    """Ids of the claims that put the sentence to the test."""
     tests: tuple[str, ...] = ()
-    """Of a definition, which no run can deny: the tests that hold the code to it, each as `FILE::NAME`."""
+    """Of a definition, which no run can deny, the tests that hold the code to it, each as `FILE::NAME`."""
     untestable: str = ""
-    """Why neither does."""
+    """Why neither claims nor tests do."""
 
 
 @dataclass(frozen=True)
@@ -145,11 +145,11 @@ class Assumption:
     paths: tuple[str, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
     experiments: tuple[str, ...] = ()
-    """Empty: all."""
+    """The experiments that it concerns; empty for all."""
 
     @property
     def open(self) -> bool:
-        """Whether another value can be tried."""
+        """Whether another value of the assumption can be tried."""
         return bool(self.paths or self.alternatives)
 
 
@@ -187,9 +187,9 @@ class Shown:
     to: Selection = field(default_factory=dict)
     note: str = ""
     lost: str = ""
-    """Why nothing of the paper's own numbers is left."""
+    """Why none of the paper's own numbers is left."""
     unreproduced: str = ""
-    """Why it cannot be made."""
+    """Why the table or figure cannot be made."""
     printed: tuple[Printed, ...] = ()
 
 
@@ -200,9 +200,9 @@ class Table(Shown):
     rows: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     facts: tuple[tuple[str, ...], ...] = ()
-    """A table that needs no runs: its head, then its rows, each of which begins with the id of a level."""
+    """Rows of a table that needs no runs: its head, then rows that begin with the id of a level."""
     fit: str = ""
-    """A reading: the table is shown for each of its levels, and the one that fits best is named."""
+    """A reading: the table is shown for each of its levels, and the best fit is named."""
 
 
 @dataclass(frozen=True)
@@ -234,18 +234,18 @@ class Figure(Shown):
     seed: int | None = None
     extraction: Extraction | None = None
     label: str = ""
-    """What the values of `field` are, for the axis."""
+    """The axis label for the values of `field`."""
     scale: float = 1.0
     series: tuple[Line, ...] = ()
     planes: tuple[Plane, ...] = ()
     epsilon: float = 0.0
     """An ellipse of a plane holds 1 - epsilon of the Gaussian that fits its points."""
     only: str = ""
-    """Where it is shown: "pages" of single levels, the "report" on all of them; both where it is empty."""
+    """Where the figure is shown: "pages" of single levels, the "report" on all of them; both where it is empty."""
     log: str = ""
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     set: Settings = field(default_factory=dict)
-    """Laid over the scenario in runs made for this figure alone."""
+    """Overlays on the scenario in runs made for this figure alone."""
     curves: tuple[Mapping[str, Any], ...] = ()
     options: Settings = field(default_factory=dict)
 
@@ -286,11 +286,11 @@ class Study:
     summary: str = ""
     """What the paper proposes."""
     headline: tuple[str, ...] = ()
-    """The claims that answer the question, by their ids."""
+    """Ids of the claims that answer the question."""
     quick_options: Settings = field(default_factory=dict)
     quick: bool = False
     fixed_seeds: bool = False
-    """The user chose the number of seeds."""
+    """Whether the user chose the number of seeds."""
     assuming: Mapping[str, str] = field(default_factory=dict)
     """Assumptions that were exchanged, and the values taken."""
     choice: Choice | None = None
@@ -320,7 +320,7 @@ class Study:
 
     @property
     def paper(self) -> bool:
-        """Whether it is a paper's; else it is one of our own."""
+        """Whether the study is a paper's; else it is one of our own."""
         return bool(self.source.get("paper"))
 
     @property

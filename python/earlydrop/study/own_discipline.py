@@ -85,6 +85,6 @@ def _level(one: Asked, queues: Mapping[str, Sequence[Mapping[str, Any]]]) -> Lev
 
 
 def _most(values: Sequence[Any]) -> Any:
-    """The value that most have; None for none."""
+    """The value that most queues have; None if there is none."""
     counted = Counter(json.dumps(value) for value in values)
     return json.loads(counted.most_common(1)[0][0]) if counted else None

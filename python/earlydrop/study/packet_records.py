@@ -32,7 +32,7 @@ def _repair(rows: Sequence[Row], flow: int | None, _: float) -> float | None:
 
 
 def _followed(rows: Sequence[Row], flow: int | None, within_ms: float) -> float | None:
-    """The fraction of drops that came so soon after the one before."""
+    """The fraction of drops that followed the drop before within the time of a burst."""
     times = [time for time, event, of, _ in rows if event == "d" and flow in (None, of)]
     close = sum(1e3 * (b - a) <= within_ms for a, b in pairwise(times))
     return close / len(times) if times else None
@@ -41,7 +41,7 @@ def _followed(rows: Sequence[Row], flow: int | None, within_ms: float) -> float 
 def _hit(rows: Sequence[Row], flow: int | None, _: float) -> float | None:
     """The fraction of the drops made while this flow had a packet waiting that hit it."""
     waiting = drops = hits = 0
-    # The last arrival, as long as it has neither been dropped nor joined those that wait.
+    # The last arrival, until it is dropped or joins the waiting packets.
     arrived: tuple[int, int] | None = None
     for _time, event, of, seq in rows:
         if event == "d":

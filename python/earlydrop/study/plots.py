@@ -72,7 +72,7 @@ def _legend(drawing: Drawing, axes: Sequence[Axes]) -> None:
     if list(named) == ["ours"]:
         return
     if PUBLISHED in named:
-        # One entry, in the colour of no line, for the open marks of all of them; it stands last.
+        # One entry, in no line's colour, stands for the open marks of all lines; it comes last.
         from matplotlib.lines import Line2D
 
         del named[PUBLISHED]
@@ -224,7 +224,7 @@ def _step(ax: Axes, curve: Curve) -> None:
 
 def _thin(ax: Axes, curve: Curve) -> None:
     own = _look(curve)
-    # Of a queue and its average the one that moves fast lies below, thin and pale.
+    # Of a queue and its average, the fast one lies below, thin and pale.
     colour, dashes, wide, alpha = {
         "average": ("#000000", "-", 1.2, 1.0),
         "moving": (LOOKS[1].colour, "-", 0.7, 0.6),

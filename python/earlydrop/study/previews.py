@@ -38,7 +38,7 @@ KEPT = {
         }
     ]
 }
-"""What of the stored verdicts is read."""
+"""The shape of what is read of the stored verdicts."""
 
 
 def judge(outcome: Outcome) -> list[ClaimResult]:
@@ -53,7 +53,7 @@ def judge(outcome: Outcome) -> list[ClaimResult]:
 
 
 def stored(folder: Path) -> dict[str, Any]:
-    """What is stored of the full run of the study in a folder; empty without one."""
+    """The stored verdicts of the full run of the study in a folder; empty without any."""
     path = folder / STORED
     found: dict[str, Any] = foreign.checked(path, KEPT) if path.exists() else {}
     return found
@@ -63,7 +63,7 @@ def stored(folder: Path) -> dict[str, Any]:
 
 
 def digest(claim: Claim) -> str:
-    """A name for what a claim says and how it is tested: another one when either has changed."""
+    """A digest of what a claim says and how it is tested: another one when either has changed."""
     parts = [
         {f.name: value for f in fields(p) if (value := getattr(p, f.name)) and f.name not in {"published", "title"}}
         for p in claim.parts
@@ -96,7 +96,7 @@ def _preview(result: ClaimResult, kept: Kept | None) -> ClaimResult:
     tried = tuple(_judged(j, readings.get(_reading(j.reading)), ()) for j in result.tried)
     held = replace(result, base=base, tried=tried)
     first, *others = (j.verdict for j in held.voices)
-    # What follows from verdicts that are held back is held back, too.
+    # A verdict that follows from verdicts held back is held back, too.
     follows = headline(first, others) == result.verdict
     verdict = _held(result.verdict, kept["verdict"]) if follows else UNDECIDED
     return replace(
@@ -116,11 +116,11 @@ def _held(verdict: str, full: str | None) -> str:
     return verdict if full in (None, verdict) else UNDECIDED
 
 
-# Where a verdict is held back, so are those that it follows from.
+# Where a verdict is held back, so are the verdicts that it follows from.
 
 
 def _judged(judged: Judged, full: str | None, kept: Sequence[Kept]) -> Judged:
-    """A claim in one reading, held to that of the full run; its parts, too, where those are stored."""
+    """A claim in one reading, held to the full run's; its parts too, where those are stored."""
     known = kept if len(kept) == len(judged.parts) else [{}] * len(judged.parts)
     parts = tuple(_part(p, one) for p, one in zip(judged.parts, known, strict=True))
     found = conjunction([p.verdict for p in parts]) if parts else judged.verdict

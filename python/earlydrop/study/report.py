@@ -26,9 +26,9 @@ from .published_values import fit
 from .runs import Outcome
 
 FOLDED = 30
-"""With this many rows a table is folded."""
+"""A table with this many rows is folded."""
 MARKS = {SUPPORTED: "+", CONTRADICTED: MINUS, EQUIVALENT: "=", UNDECIDED: "?"}
-"""How the map of the readings shows verdicts."""
+"""The signs of verdicts in the map of the readings."""
 PAGES = "pages"
 """Folder of the pages of single levels."""
 
@@ -57,7 +57,7 @@ def begin(
     """
     figures = folder / "figures"
     disk.make_folder(figures)
-    # A first look is had on the page; other formats take as long again to write.
+    # A quick study is first looked at on the page; other formats take as long again to write.
     formats = ("svg",) if outcome.study.quick else ("png", "pdf", "svg")
     gallery = _Gallery(figures, " ".join(text.notes(outcome.study)), formats, artists or Here(), stop)
     pages = [Page(folder / "report.html", _context(outcome, results, scenarios, gallery, version), gallery)]
@@ -72,7 +72,7 @@ def begin(
 
 def write(pages: Sequence[Page]) -> Path:
     """Write pages around their figures; the path of the first."""
-    # Compiled while the figures are drawn.
+    # The template is compiled while the figures are drawn.
     template = load("study.html.j2")
     for page in pages:
         page.gallery.hang()
@@ -112,7 +112,7 @@ def _level_page(
     concerned = [r for r in results if _concerns(study, r, choice.axis, level.id)]
     first = {e.id: first_scenario(narrowed, e) for e in experiments}
     context = _context(replace(outcome, study=narrowed), [], first, gallery, version, level=level)
-    # A claim speaks of other levels too.
+    # A claim may speak of other levels too.
     claims = [claim_row(study, r) for r in concerned]
     return {**context, "claims": claims, "beside": " and ".join(others)}
 
@@ -332,7 +332,7 @@ def _context(
 ) -> dict[str, Any]:
     study = outcome.study
     notes = text.notes(study)
-    # Figures first, the largest of them before the others: they are drawn while the tables are made.
+    # Figures come first, the largest before the others: they are drawn while the tables are made.
     overview = effect_plot.sketch(study, results) if level is None else None
     effects = gallery(overview, "effects") if overview is not None else None
     figures = [f for f in study.figures if level is not None or f.only != "pages"]

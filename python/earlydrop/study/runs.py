@@ -59,7 +59,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Drawn:
-    """One scenario of a figure: which cell it is, the seeds it needs."""
+    """One scenario of a figure: its cell, and the seeds it needs."""
 
     cell: Cell
     planned: Planned
@@ -213,18 +213,18 @@ class Outcome:
 
     study: Study
     values: dict[str, dict[Cell, dict[str, Values]]]
-    """By experiment, cell, measure."""
+    """Values by experiment, cell and measure."""
     fixed: frozenset[tuple[str, Cell]] = frozenset()
-    """Cells of which every seed gave the same run."""
+    """Cells in which every seed gave the same run."""
     drawn: dict[str, dict[Cell, list[tuple[int, Kept]]]] = field(default_factory=dict)
-    """By figure and cell: seeds and their extracted values."""
+    """Seeds and their extracted values, by figure and cell."""
     cost: dict[str, float] = field(default_factory=dict)
     runs: int = 0
     warmups: dict[str, Window] = field(default_factory=dict)
     """What is known of the measured windows, by experiment and cell."""
 
     def series(self, e: Experiment, cell: Cell, measure: str) -> Values:
-        """One value per seed."""
+        """A measure's values, one per seed."""
         return self.values[e.id][cell][measure]
 
     def same_run(self, e: Experiment, cells: Sequence[Cell]) -> bool:
@@ -293,7 +293,7 @@ class Runs:
         return self.outcome()
 
     def _run(self, wanted: Wanted, executor: Executor, report: Callable[[int], None]) -> None:
-        """Run what the store does not have."""
+        """Make the runs that the store does not have."""
         todo = _scenarios(wanted)
         runs = execute.Runs(todo, self.store, executor, lambda tally: report(tally.done))
         tally = runs.make()
@@ -358,7 +358,7 @@ class Runs:
         raise StudyError(f"{place}: {users[0] if users else ''}results of {whose} have no field {extraction.field}")
 
     def _lacking(self, extractions: Extractions, runs: Sequence[Run]) -> list[Extraction]:
-        """The values that no finished run of these has."""
+        """The values that none of these finished runs has."""
         made = [run for run in runs if run in self._kept]
         return [t for t in extractions if all(self._kept[run].get(t, MISSING) is MISSING for run in made)]
 

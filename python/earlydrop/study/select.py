@@ -30,12 +30,12 @@ class Row:
 
     @property
     def cells(self) -> set[Cell]:
-        """All cells it needs."""
+        """All cells of both sides."""
         return {cell for column in (*self.of, *self.to) for cell in column}
 
 
 def levels_of(e: Experiment, name: str, chosen: Selection, reading: Mapping[str, str]) -> tuple[str, ...]:
-    """The levels of an axis that a selection means."""
+    """The ids of the levels of an axis that a selection chooses."""
     axis = e.axis(name)
     if name in chosen:
         return tuple(i for i in axis.ids if i in chosen[name])
@@ -111,10 +111,10 @@ ALONG: dict[str, Callable[[Sequence[float], Sequence[float]], float]] = {
     "correlation": _correlation,
     "positive": lambda xs, ys: sum(y > 0 for y in ys) / len(ys),
 }
-"""How the values along an axis become one number: of the levels' numbers and of the values there."""
+"""Functions that make one number of the values along an axis, from the levels' numbers and the values there."""
 
 ALONE = frozenset({"mean", "min", "max"})
-"""What one level is enough for."""
+"""Functions for which one level is enough."""
 
 
 def along(e: Experiment, part: Part, column: Column, values: Sequence[float]) -> float:

@@ -9,7 +9,7 @@ from .previews import judge
 from .runs import Outcome
 
 ROWS = 24
-"""Of a table."""
+"""Most rows of a table."""
 
 
 class Reproduced(Outcome):
@@ -38,5 +38,5 @@ class Reproduced(Outcome):
 
 
 def shown(outcome: Outcome) -> Reproduced:
-    """The same results, with what people look at."""
+    """The same results as an object that shows itself."""
     return Reproduced(**vars(outcome))

@@ -61,7 +61,7 @@ def sizes(results: Sequence[ClaimResult]) -> str:
 
 
 def together(results: Sequence[ClaimResult]) -> str:
-    """What the number of claims means for their verdicts."""
+    """What the number of claims means for their verdicts, in a sentence."""
     known = [r for r in results if r.claim.parts]
     decided = [r for r in known if r.base.verdict in (SUPPORTED, CONTRADICTED, EQUIVALENT)]
     if len(known) < 2 or not decided:
@@ -129,7 +129,7 @@ def headline_text(study: Study, result: ClaimResult) -> str:
 
 
 def _with_full_run(result: ClaimResult, readings: str) -> str:
-    # Of a verdict that is held back the readings say nothing.
+    # For a verdict that is held back, the readings tell nothing.
     if readings and result.preview is not None:
         words = readings.removeprefix("so in ").removeprefix("in ")
         said = words if words == readings else f"{result.verdict} in {words}"
@@ -178,7 +178,7 @@ def counts(words: Sequence[str]) -> str:
 
 
 def counted_text(one: Counted) -> str:
-    """What was counted, and how much it varies."""
+    """What was counted, and how much it varies, in words."""
     ends = f"{min(one.values):g} to {max(one.values):g}{' ' if one.unit else ''}{one.unit}"
     return f"{one.title}: {ends}, ratio {one.ratio:.3f}; bound {one.factor:g} (counted, not sampled)"
 

@@ -132,15 +132,15 @@ class Sides:
     to: Sequence[float]
     columns_of: Sequence[Sequence[Array]] = ()
     columns_to: Sequence[Sequence[Array]] = ()
-    """By row the columns: values by level and seed, where the sides are extremes or the variation of levels."""
+    """Columns by row: values by level and seed, where the sides are extremes or the variation of levels."""
 
     @property
     def whole(self) -> bool:
-        """Whether both sides are themselves what a seed says, and not made of several levels' means."""
+        """Whether both sides are numbers of a seed, not made of several levels' means."""
         return not self.columns_of
 
     def less(self, times: float) -> list[float]:
-        """For each seed the one side less `times` times the other."""
+        """For each seed, the one side less `times` times the other."""
         return statistics.subtracted(self.of, self.to, times) if self.to else list(self.of)
 
     def equal_runs(self, times: float | None) -> bool:
@@ -262,7 +262,7 @@ def margin_of(
         margin = SCATTER
     elif part.along and part.reduce == "slope":
         if control is None and margin is not None and axis is not None:
-            # A change over the whole axis that is within the margin of the measure.
+            # The change over the whole axis that is within the margin of the measure.
             places = [axis.place(i) for i in axis.ids]
             return margin.around(level) / (max(places) - min(places))
         margin = SCATTER
@@ -310,7 +310,7 @@ class _Place:
         return margin_of(part, self.study.measure(part.measure).margin, axis, control, level)
 
     def bounds(self) -> tuple[float, float]:
-        """The range of possible effects."""
+        """The range of effects that are possible."""
         if self.part.to is not None:
             return -math.inf, math.inf
         return self._side_bounds()
@@ -336,11 +336,11 @@ class _Place:
         return low - self.part.times * high, high - self.part.times * low
 
     def sample(self, sides: Sides, times: float) -> Sample:
-        """What the runs say of the one side less `times` times the other."""
+        """The sample of the one side less `times` times the other."""
         return sample_of(self.part.reduce, sides, times)
 
     def tested(self, sides: Sides) -> Sample:
-        """What they say of the number that the predicate tests."""
+        """The sample of the number that the predicate tests."""
         part = self.part
         if part.to is None or not part.ratio:
             return self.sample(sides, part.times)
@@ -349,13 +349,13 @@ class _Place:
 
 
 SPREADS = ("deviation", "range", "cv")
-"""What is zero of levels that are equal."""
+"""Reductions that are zero where levels are equal."""
 OF_MEANS = {*SPREADS, "min", "max"}
-"""What is made of the levels' means over the seeds, because made seed by seed it would count their noise."""
+"""Reductions that are made of the levels' means over the seeds: made seed by seed they would count the noise."""
 
 
 def sample_of(reduce: str, sides: Sides, times: float) -> Sample:
-    """What the runs say of the one side less `times` times the other, of levels that are reduced in this way."""
+    """The sample of the one side less `times` times the other, of levels that are reduced in this way."""
     if sides.whole:
         return samples.Mean(sides.less(times))
     if reduce in ("deviation", "cv"):
@@ -511,7 +511,7 @@ def _p(
     """Two-sided p value of the test behind a verdict, against the bound of the predicate."""
     low, high = limits
     if verdict == UNDECIDED or part.some_seed:
-        # The best seed is found by looking, not by a test.
+        # The best seed is a choice, and no test finds it.
         return 1.0
     if low is not None and high is not None:
         # Inside is away from both bounds, outside is away from the nearer one.

@@ -15,7 +15,7 @@ from .runs import Plan
 CELLS = 8
 """The most cells that are looked at."""
 FEWEST = 3
-"""The fewest, of a study that has them."""
+"""The fewest cells that are looked at, of a study that has them."""
 SHARE = 300
 """Runs for each further cell, so that looking costs little beside them."""
 

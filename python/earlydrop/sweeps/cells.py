@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cell:
-    """A measure at a point; None where a run has no such value, no interval for a single replication."""
+    """A measure at a point; None where a run lacks the value, no interval for a single replication."""
 
     mean: float | None
     lower: float | None = None
@@ -27,13 +27,13 @@ class Cell:
     half_width: float | None = None
     """Half-width of the interval before it is cut."""
     n: int = 0
-    """Seeds."""
+    """Number of seeds."""
     replicates: int = 0
-    """Independent values: 1 where every seed gave the same run."""
+    """Number of independent values: 1 where every seed gave the same run."""
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """Both ends of the interval."""
+        """Lower and upper end of the interval."""
         return None if self.lower is None or self.upper is None else (self.lower, self.upper)
 
     def document(self) -> dict[str, float | int | None]:
@@ -55,13 +55,13 @@ class Tests:
     """The t tests of all differences."""
 
     places: Sequence[int]
-    """Number of the pair times the number of measures, plus that of the measure."""
+    """Place of each tested difference: the pair's number times the number of measures, plus the measure's number."""
     holm: Array
-    """p values after Holm."""
+    """p values after Holm's correction."""
     benjamini_hochberg: Array
-    """p values after Benjamini and Hochberg. NaN in both where a single replication leaves nothing to test."""
+    """p values after Benjamini and Hochberg's. NaN in both where a single replication leaves nothing to test."""
     clear: Array
-    """Whether the interval excludes zero."""
+    """Whether the interval of each difference excludes zero."""
 
     @property
     def tested(self) -> int:
@@ -84,9 +84,9 @@ class Row:
     """One column per measure, one value per seed; NaN where it is missing."""
     measures: tuple[str, ...]
     same_run: bool = False
-    """Every seed gave the same run."""
+    """Whether every seed gave the same run."""
     sending_ms: float = 0.0
-    """The time that a packet takes to send at the compared queue, of the run where that is most; 0 if not known."""
+    """Time to send a packet at the compared queue, ms, of the run where it is longest; 0 if not known."""
 
     def column(self, measure: str) -> list[float]:
         """The values of a measure, one per seed; NaN where it is missing."""
@@ -99,5 +99,5 @@ class Row:
 
 
 def complete(values: list[float]) -> list[float]:
-    """The values; none if any is missing."""
+    """The values; None if any is missing."""
     return [] if any(map(math.isnan, values)) else values

@@ -35,7 +35,7 @@ def check_levels(base: Document, factors: Sequence[Factor], mistakes: Mistakes) 
             if error is None or _rescued(base, factor, level, factors):
                 continue
             place = f"factor {factor.name}"
-            # What is wrong with a path is wrong with all its levels.
+            # A fault in a path is a fault in all its levels.
             reason = (error.path, error.message, error.given)
             if reason in seen:
                 continue
@@ -46,16 +46,16 @@ def check_levels(base: Document, factors: Sequence[Factor], mistakes: Mistakes) 
 
 
 def _spelt(level: Level) -> object:
-    """What levels that are one value under two spellings share: `20 ms` and `0.02 s`, `fq_codel` and `FQ-CoDel`."""
+    """A spelling that equal values share: `20 ms` and `0.02 s`, `fq_codel` and `FQ-CoDel`."""
     found = _core.quantity(level.name)
     if found is not None:
         number, _, factor, kind = found
         return f"{number * factor:.12g}", kind
-    # Units that are no unit by themselves: `1.0 bdp`.
+    # Units that have a meaning only in a scenario: `1.0 bdp`.
     other = re.fullmatch(r"([0-9.]+) *([A-Za-z]+)", level.name)
     if other is not None and other[1].count(".") < 2 and other[1] != ".":
         return f"{float(other[1]):.12g}", other[2]
-    # Names of factors with numbers are as short as they can be told apart.
+    # Names of levels that are numbers are as short as the numbers can be told apart.
     return letters(level.name) if isinstance(level.value, str) else level.name
 
 
@@ -116,7 +116,7 @@ def check_fields(base: Document, measures: Sequence[Quantity], mistakes: Mistake
     names = {path for path, *_ in columns}
     numbers = [path for path, kind, _, lengths, *_ in columns if kind != "text" and lengths is None]
     for m in measures:
-        # Which queue there is may depend on a factor.
+        # A factor may decide which queues there are.
         if m.field not in names:
             near = nearest(m.field, numbers)
             mistakes.add(f"measure {m.id}", f'a result has no field "{m.field}"' + (f"; {near}" if near else ""))

@@ -23,9 +23,9 @@ CLASSES = {
     "pbs": "dask_jobqueue.PBSCluster",
     "kubernetes": "dask_kubernetes.operator.KubeCluster",
 }
-"""Words that `--cluster` takes, and Dask's class of each."""
+"""Dask's class for each word that `--cluster` takes."""
 EXTRAS = {"distributed": "cluster", "dask_jobqueue": "jobqueue", "dask_kubernetes": "kubernetes"}
-"""The extra of earlydrop that installs a package."""
+"""The extra of earlydrop that installs each package."""
 WANTED = f"a scheduler's address such as tcp://host:8786, {', '.join(CLASSES)} (with :N for N jobs), or FILE.toml"
 KEYS = ("kind", "class", "jobs", "options")
 
@@ -35,9 +35,9 @@ class Request:
     """A cluster to start."""
 
     asked: str
-    """What `--cluster` was given, for messages."""
+    """The text that `--cluster` was given, for messages."""
     path: str
-    """Dask's class, with its module."""
+    """The path of Dask's class, with its module."""
     jobs: int = 1
     """Jobs of a queueing system, pods, or processes."""
     options: dict[str, Any] = field(default_factory=dict)
@@ -45,10 +45,10 @@ class Request:
 
 
 def request(asked: str) -> Request | None:
-    """What is to be started; None for the address of a scheduler that runs.
+    """The cluster to start; None for the address of a scheduler that runs.
 
     Raises:
-        SweepError: it is neither, or the file is wrong.
+        SweepError: the text is neither a cluster nor an address, or the file is wrong.
     """
     if asked.endswith(".toml"):
         return _from_file(Path(asked))
@@ -99,7 +99,7 @@ def start(wanted: Request) -> Any:
     """The running cluster, an object of Dask's. Its workers come when the queueing system lets them.
 
     Raises:
-        SweepError: its package is missing, or it cannot be started here.
+        SweepError: the cluster's package is missing, or the cluster cannot be started here.
     """
     made = _class(wanted)
     submit = getattr(getattr(made, "job_cls", None), "submit_command", None)

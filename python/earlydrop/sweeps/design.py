@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import numpy
 
 MOST = 1_000_000
-"""Points of a sweep."""
+"""Most points of a sweep."""
 KEPT = 64
-"""Points that are kept, because several tables ask for each."""
+"""Number of points that are kept, because several tables ask for each."""
 
 
 def size(kind: Design, factors: Sequence[Factor], points: int, cross: Sequence[str]) -> int:
@@ -63,7 +63,7 @@ def _combination(factors: Sequence[Factor], number: int) -> tuple[Level, ...]:
 
 
 def chosen(points: Sequence[Point], numbers: Iterable[int]) -> Sequence[Point]:
-    """Some of the points; of each only its number is kept."""
+    """Some of the points, of which only the numbers are kept."""
     kept = array("I", numbers)
     return Lazy(len(kept), lambda k: points[kept[k]])
 
@@ -81,6 +81,6 @@ def _shares(kind: Design, count: int, dimensions: int, seed: int) -> numpy.ndarr
     from scipy.stats import qmc
 
     sequence = qmc.Sobol(dimensions, scramble=True, rng=np.random.default_rng(seed))
-    # A power of two keeps the sequence balanced; the first points of it are taken.
+    # A power of two keeps the sequence balanced; its first `count` points are taken.
     found: numpy.ndarray[Any, Any] = sequence.random_base2(max(0, (count - 1).bit_length()))[:count]
     return found

@@ -30,12 +30,12 @@ class Change:
     measure: str
     difference: Difference
     equal: bool
-    """Whether every run gave the same number."""
+    """Whether every run gave the same number in both results."""
 
 
 @dataclass
 class Comparison:
-    """Both results side by side."""
+    """The comparison of two results, side by side."""
 
     first: dict[str, Any]
     second: dict[str, Any]

@@ -25,7 +25,7 @@ TASK_S, SHARE = 7e-3, 0.25
 """Processor time that a batch costs the calling process and Dask's scheduler, s, and the share of their time that
 batches may take: with many workers batches last longer. docs/clusters.md has the measurement."""
 MOST_RUNS = 5000
-"""Runs of a batch."""
+"""Most runs of a batch."""
 FLUSH_S, FLUSH_BYTES = 5.0, 8 << 20
 """Time and number of bytes after which finished runs are written to the store together."""
 PILOTS = 16
@@ -50,13 +50,13 @@ class Tally:
     """Progress of a sweep."""
 
     total: int
-    """Runs of the sweep; equal runs count once."""
+    """Number of runs of the sweep; equal runs count once."""
     found: int = 0
-    """Runs found in the store."""
+    """Number of runs found in the store."""
     made: int = 0
-    """Runs made by this process."""
+    """Number of runs made by this process."""
     shared: int = 0
-    """Runs that other processes added to the store meanwhile."""
+    """Number of runs that other processes added to the store meanwhile."""
     failed: int = 0
     failures: list[Failure] = field(default_factory=list)
     engine_s: float = 0.0
@@ -124,7 +124,7 @@ class Runs:
         for start, keys, seeds in self._rows.pieces():
             self._state[start : start + len(seeds)][store.find(keys, seeds) >= 0] = DONE
         self.missing = int(np.count_nonzero(self._state == OPEN))
-        """Runs that the store lacked."""
+        """Number of runs that the store lacked."""
         self._open = self.missing
         self.tally = Tally(self._rows.total, found=self._rows.total - self.missing)
         self._others_put = False
@@ -160,7 +160,7 @@ class Runs:
         except Stop:
             self._flush()
         except KeyboardInterrupt:
-            # Finished runs are kept.
+            # Finished runs are stored all the same.
             with contextlib.suppress(Exception):
                 self._flush()
             raise
@@ -226,7 +226,7 @@ class Runs:
         got, skipped = 0, True
         for rows in self._open_rows():
             if skipped:
-                # All rows before these are made or claimed.
+                # All earlier rows are made or claimed.
                 self._next, skipped = int(rows[0]), False
             for start in range(0, len(rows), count):
                 free = self._free(rows[start : start + count], others)[: count - got]
@@ -237,7 +237,7 @@ class Runs:
         return np.concatenate(found) if found else np.empty(0, np.int64)
 
     def _free(self, rows: Array, others: set[Run]) -> Array:
-        """The rows of these that no process has made or is making; runs that others stored are marked."""
+        """The given rows that no process has made or is making; runs that others stored are marked."""
         if self._others_put:
             points, seeds = self._rows.of(rows)
             there = self.store.find(self.plan.words[points], seeds) >= 0
@@ -331,7 +331,7 @@ class Runs:
     def _fail(self, row: int, reason: str) -> None:
         self._mark(np.array([row]), FAILED)
         self.tally.failed += 1
-        # In the order of points and seeds, not of completion.
+        # Failures are in the order of points and seeds, not of completion.
         failures = self.tally.failures
         point, seed = (int(of[0]) for of in self._rows.of(np.array([row])))
         one = Failure(point, seed, reason)

@@ -20,7 +20,7 @@ from . import clusters, work
 from .model import SweepError
 
 Finished = tuple[int, work.Done | BaseException]
-"""Number of a batch, and what it gave or why it gave nothing."""
+"""A batch's number, and its result or the error that it ended with."""
 
 
 SILENCE_S = 5.0
@@ -38,7 +38,7 @@ class Executor(Protocol):
         """Have a batch made."""
 
     def next(self, timeout_s: float) -> Finished | None:
-        """A batch that is done; None if none was within the time."""
+        """A batch that is done; None if none was done within the time."""
 
     def close(self) -> None:
         """Stop; batches that have not begun are not made."""
@@ -98,7 +98,7 @@ class Cluster:
             raise
         address = where if self._started is None else str(self._started.scheduler_address)
         try:
-            # Without types of its own: Any.
+            # The package has no types of its own: Any.
             client: Any = distributed.Client
             self._client: Any = client(address, timeout=patience_s, name="earlydrop-sweep", set_as_default=False)
         except (OSError, ValueError, TimeoutError, ImportError) as error:
@@ -109,7 +109,7 @@ class Cluster:
         self._futures: dict[int, Any] = {}
         self._slots, self._looked = 0, 0.0
         try:
-            # Jobs may wait for long in the queue of the machine.
+            # Jobs may wait for long in the queueing system.
             there = self._wait_for_workers(patience_s if wanted is None else math.inf)
         except BaseException:
             self.close()
@@ -184,7 +184,7 @@ class Cluster:
 
 
 def _near(done: work.Done) -> work.Done:
-    """What a far worker gave, if it has the same engine."""
+    """The result of a remote worker, if it has the same engine."""
     if done.engine != engine():
         raise SweepError(
             f"a worker of the cluster has the engine {done.engine}, here it is {engine()}; install the same earlydrop"

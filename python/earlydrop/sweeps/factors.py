@@ -20,7 +20,7 @@ from .sweep_table import SweepTable
 
 FACTOR_KEYS = ("name", "title", "unit", "path", "paths", "values", "levels", "range", "steps", "log", "whole", "format")
 TOP = ("duration", "warmup", "topology", "node", "link", "aqms", "queue", "traffic", "record", "rtt")
-"""Paths of one word."""
+"""Paths of a single word."""
 RESERVED = ("seed", "name")
 """Keys of a scenario that a sweep sets itself."""
 FEW = 256
@@ -33,7 +33,7 @@ TITLES = (
     (r"topology\.bottleneck\.delay", "Delay of the bottleneck"),
     (r"topology\.pairs", "Senders"),
 )
-"""What tables and figures call a factor that has no title, by the key that it varies."""
+"""Titles in tables and figures for factors that have none, by the key that a factor varies."""
 
 
 def titled(name: str, paths: Sequence[str]) -> str:
@@ -90,7 +90,7 @@ def _parse_factor(number: int, t: SweepTable, folder: Path) -> Factor | None:
     form = t.text("format", "{}")
     samples = t.raw("values" if ways == ["values"] else "range") if ways != ["levels"] else [1]
     whole = ways != ["range"] or t.raw("whole") is True
-    # A range that is not of whole numbers gives numbers with a fraction.
+    # A range without `whole` gives numbers with a fraction.
     for value in samples if isinstance(samples, list) else [1]:
         said = formless(form, value if whole or not is_number(value) else float(value))
         if said is not None:
@@ -195,7 +195,7 @@ def _with_range(t: SweepTable, factor: Factor) -> Factor | None:
 
 
 def _without_equals(t: SweepTable, factor: Factor) -> Factor:
-    """The factor; levels with the same name are reported."""
+    """The factor itself; its levels with the same name are reported."""
     first = firsts(of_texts(level.name for level in factor.levels))
     for k in dict.fromkeys(first[first != range(len(first))].tolist()):
         t.report("", f"has the level {factor.levels[k].name} twice")

@@ -51,12 +51,12 @@ class Drawn:
 
     @property
     def height(self) -> float:
-        """What lines are sorted by: their mean."""
+        """Value by which lines are sorted: their mean."""
         return float(np.mean(self.means))
 
     @property
     def median(self) -> float:
-        """What distributions are sorted by."""
+        """Value by which distributions are sorted."""
         return next((x for x, share in zip(self.xs, self.means, strict=True) if share >= 0.5), self.xs[-1])
 
 
@@ -64,7 +64,7 @@ def parse(text: str, data: Data) -> PlotSpec:
     """Read a plot's text for a sweep.
 
     Raises:
-        SweepError: it cannot be read, or names what the sweep does not have.
+        SweepError: the text cannot be read, or names what the sweep does not have.
     """
     factors = {f["name"]: (data.numeric(f["name"]), data.levels(f["name"])) for f in data.factors}
     return parse_plot(text, list(data.document["measures"]), factors)
@@ -141,7 +141,7 @@ def _title(data: Data, name: str | None, level: Any) -> str:
         return _name(level)
     factor = next(f for f in data.factors if f["name"] == name)
     called = "RTT" if name == "rtt" else str(factor["title"])
-    # A panel is narrow.
+    # The panel is narrow.
     return f"{called if len(called) <= 12 else name} {_name(level)} {factor['unit']}".strip()
 
 

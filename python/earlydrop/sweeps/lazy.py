@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Lazy(Sequence[T]):
-    """`count` items; `make` gives the one at a place. Of those that were asked for last, `kept` are kept."""
+    """`count` items; `make` gives the item at a place. The `kept` items that were asked for last are kept."""
 
     def __init__(self, count: int, make: Callable[[int], T], kept: int = 0) -> None:
         self._count = count

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Design = Literal["grid", "list", "random", "sobol"]
 DESIGNS: tuple[Design, ...] = ("grid", "list", "random", "sobol")
 Sets = tuple[tuple[str, str], ...]
-"""Paths and values as TOML, to lay over a scenario."""
+"""Paths with their values as TOML, to lay over a scenario."""
 
 
 class SweepError(EarlydropError):
@@ -34,7 +34,7 @@ class Level:
 
     name: str
     value: float | str | bool
-    """What conditions and axes take it for."""
+    """The level's value in conditions and on axes."""
     sets: Sets
 
 
@@ -46,10 +46,10 @@ class Factor:
     title: str
     unit: str
     levels: Sequence[Level]
-    """Empty for a factor that only has a range."""
+    """The levels; empty for a factor that only has a range."""
     paths: tuple[str, ...] = ()
     form: str = "{}"
-    """How a number becomes a value of the scenario."""
+    """The form in which a number becomes a value of the scenario."""
     low: float = 0.0
     high: float = 0.0
     log: bool = False
@@ -57,7 +57,7 @@ class Factor:
 
     @property
     def ranged(self) -> bool:
-        """Whether it is a range."""
+        """Whether the factor is a range."""
         return not self.levels
 
     @property
@@ -103,7 +103,7 @@ class Point:
 
     @property
     def sets(self) -> Sets:
-        """What it changes of the scenario; the later factor wins."""
+        """The changes of the scenario; the later factor wins."""
         return tuple(pair for level in self.levels for pair in level.sets)
 
 
@@ -119,7 +119,7 @@ class Sweep:
     factors: tuple[Factor, ...]
     design: Design
     points: Sequence[Point]
-    """Made when they are asked for; see `design`."""
+    """The points, made when they are asked for; see `design`."""
     seeds: int
     first_seed: int
     stop: Stopping | None
@@ -127,7 +127,7 @@ class Sweep:
     common: tuple[str, ...] | None
     """Factors across which seeds are the same; None for all."""
     control: Mapping[str, str]
-    """A level's name by factor: what the other levels of that factor are compared with."""
+    """A level's name by factor: the level that the factor's other levels are compared with."""
     measures: tuple[Quantity, ...]
     queue: str
     interval: Interval
@@ -135,7 +135,7 @@ class Sweep:
     store: str
     warmup_s: float
     text: str
-    """The file as it was read."""
+    """The text of the file as it was read."""
 
     def factor(self, name: str) -> Factor:
         """A factor by name."""
@@ -158,7 +158,7 @@ class Sweep:
         return Lazy(len(groups), lambda k: self.first_seed + int(groups[k]) * self.most)
 
     def groups(self) -> numpy.ndarray[Any, Any] | None:
-        """By point: the number of its group, in which all have the same seeds; None if all points are one group."""
+        """For each point the number of its group, whose points have the same seeds; None if all are one group."""
         if self.common is None:
             return None
         import numpy as np
@@ -174,15 +174,15 @@ class Sweep:
 
     @cached_property
     def numeric(self) -> tuple[bool, ...]:
-        """By factor: whether its values are numbers at all points."""
+        """For each factor whether its values are numbers at all points."""
         found = []
         for k, factor in enumerate(self.factors):
-            # Points of a list may have values that are no level.
+            # A design by list may have values that are no level.
             known = self.design != "list" and all(is_number(level.value) for level in factor.levels)
             found.append(known or all(is_number(p.levels[k].value) for p in self.points))
         return tuple(found)
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a number, and no flag."""
+    """Whether a value is a number, and no flag."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

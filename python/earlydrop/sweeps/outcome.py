@@ -38,9 +38,9 @@ NOTHING = Cell(None)
 
 
 PIECE, KEPT = 8192, 4
-"""Runs that are read as one piece, and pieces that are kept."""
+"""Runs that are read as one piece, and number of pieces that are kept."""
 IDLE_POINTS = 1000
-"""The most points counted at which a discipline never acted."""
+"""The most points that are looked at for disciplines that never acted."""
 
 
 @dataclass
@@ -60,18 +60,18 @@ class Outcome:
     passing: bool = False
     """Whether there is a run in which not all flows pass the measured queue."""
     idle: tuple[str, ...] = ()
-    """Which disciplines never acted, and where."""
+    """Disciplines that never acted and where, in sentences."""
     unused: Array | None = None
-    """By point: whether in no run of it a queue formed."""
+    """For each point whether no queue formed in any of its runs."""
     _pieces: OrderedDict[tuple[int, int], tuple[Array, Array]] = field(default_factory=OrderedDict, repr=False)
 
     @property
     def sweep(self) -> Sweep:
-        """What was asked for."""
+        """The sweep that was asked for."""
         return self.plan.sweep
 
     def source(self) -> list[str | bytes]:
-        """What everything said of the results follows from."""
+        """The data from which every statement on the results follows."""
         plan, sweep = self.plan, self.plan.sweep
         given = [sweep.text, json.dumps(sweep.document, sort_keys=True), self.version, *plan.warnings]
         return [*given, *(a.tobytes() for a in (plan.words, plan.first, plan.counts)), self.table.digest()]
@@ -133,7 +133,7 @@ class Outcome:
 
     @property
     def values(self) -> dict[str, Sequence[list[float | None]]]:
-        """By measure and point: one value per seed, in the order of the seeds."""
+        """For each measure and point, one value per seed, in the order of the seeds."""
         return {m.id: self._lazy(partial(self._values, m.id)) for m in self.sweep.measures}
 
     def _values(self, measure: str, point: int) -> list[float | None]:
@@ -141,7 +141,7 @@ class Outcome:
 
     @property
     def seeds(self) -> Sequence[list[int]]:
-        """By point: the seeds that are there."""
+        """The seeds of each point that have a run."""
         return self._lazy(lambda k: self.row(k).seeds)
 
     def _lazy(self, make: Callable[[int], T]) -> Lazy[T]:
@@ -153,14 +153,14 @@ class Outcome:
 
     @property
     def cells(self) -> dict[str, Sequence[Cell]]:
-        """By measure and point."""
+        """Cells by measure and point."""
         return {m.id: self._lazy(partial(self._cell, m.id)) for m in self.sweep.measures}
 
     def _cell(self, measure: str, point: int) -> Cell:
         return self.cell(self.row(point), measure)
 
     def row_cells(self, row: Row) -> dict[str, Cell]:
-        """By measure: the cell of a point."""
+        """The cell of a point for each measure."""
         return {m.id: self.cell(row, m.id) for m in self.sweep.measures}
 
     def cell(self, row: Row, measure: str) -> Cell:
@@ -172,7 +172,7 @@ class Outcome:
         ends = found.within(self.sweep.measure(measure).bounds)
         half = found.half_width
         if self.sweep.interval == "bootstrap" and ends is not None:
-            # Lies between the smallest and the largest value that was seen.
+            # A bootstrap interval lies between the smallest and the largest value that was seen.
             ends = statistics.bootstrap(values)
             half = None if ends is None else (ends[1] - ends[0]) / 2
         lower, upper = ends or (None, None)
@@ -182,14 +182,14 @@ class Outcome:
 
     @cached_property
     def pairs(self) -> Sequence[Pair]:
-        """Each point with its control, factor by factor."""
+        """Each point paired with its control, factor by factor."""
         sweep = self.sweep
         if not sweep.control:
             return ()
         names = [f.name for f in sweep.factors]
         levels = of_texts(repr([level.name for level in p.levels]) for p in sweep.points)
         first = firsts(levels)
-        # Of points with the same levels the last one.
+        # Of points with the same levels the last one counts.
         last = np.empty(len(first), np.int64)
         last[first] = np.arange(len(first))
         index = Index()
@@ -258,7 +258,7 @@ class Outcome:
 
     @property
     def differences(self) -> Sequence[tuple[Pair, str, Difference]]:
-        """Each pair and measure, over the seeds that both points have."""
+        """Differences for each pair and measure, over the seeds that both points have."""
         places, measures = self.tests.places, self.sweep.measures
         before: dict[int, list[Difference | None]] = {}
 
@@ -350,7 +350,7 @@ class Outcome:
         return {**self.head(), "points": points, "differences": differences, **self.tail()}
 
     def head(self) -> Document:
-        """What stands before the points."""
+        """The part of the document before the points."""
         sweep = self.sweep
         return {
             "kind": "sweep",
@@ -382,7 +382,7 @@ class Outcome:
         }
 
     def tail(self) -> Document:
-        """What stands after the differences."""
+        """The part of the document after the differences."""
         sweep = self.sweep
         return {
             "warmup": [{"point": k, **w.document()} for k, w in self.warmups.items()],
@@ -493,7 +493,7 @@ def _first_of(names: Iterable[str], found: polars.DataFrame) -> polars.Expr:
 
 
 def _everywhere(plan: Plan, there: Array, found: Array) -> Array:
-    """By point: whether it is so in all its runs that were made."""
+    """For each point whether it holds in all of the point's runs that were made."""
     held = []
     for k in range(len(plan.sweep.points)):
         start, end = plan.rows.at(k)
@@ -503,7 +503,7 @@ def _everywhere(plan: Plan, there: Array, found: Array) -> Array:
 
 
 def _never_acted(plan: Plan, there: Array, never: Array) -> list[str]:
-    """What to say of disciplines that acted in no run of a point; of many such points the first are looked at."""
+    """Sentences on disciplines that acted in no run of a point; of many such points the first are looked at."""
     import earlydrop._core as _core
 
     if not never.any():
@@ -528,12 +528,12 @@ def wanted_seeds(outcome: Outcome) -> Array:
     for k, row in enumerate(outcome.rows()):
         now = int(counts[k])
         series = [row.series(m) for m in sweep.stop_measures]
-        # A point of which runs fail is not run for ever.
+        # A point whose runs fail is not run for ever.
         wanted = [sweep.stop.wanted(v) for v in series if len(v) >= now]
         counts[k] = max(now, max(wanted, default=now))
     return counts
 
 
 def finite(value: float | None) -> bool:
-    """Whether there is a number."""
+    """Whether the value is a finite number."""
     return value is not None and math.isfinite(value)

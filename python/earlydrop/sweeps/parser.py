@@ -85,7 +85,7 @@ class _Parser:
         self.mistakes = Mistakes(path)
         self.top = SweepTable(document, "", self.mistakes)
         self.without_set: Document | None = None
-        """The scenario without `set`, if that is given."""
+        """The scenario without `set`, if the sweep has a `set`."""
 
     def parse(self, text: str, store: str | None) -> Sweep:
         top, wrong = self.top, self.mistakes
@@ -187,7 +187,7 @@ class _Parser:
         try:
             return _core.Scenario.parse(base, [])
         except _core.ScenarioError as error:
-            # What is right without `set` is wrong because of it.
+            # A scenario that is right without `set` is wrong because of it.
             blamed = self.without_set is not None and checker_error(self.without_set, []) is None
             self.top.report("set" if blamed else "scenario", one_line(error))
             return None
@@ -234,7 +234,7 @@ class _Parser:
         return kind, count, table.whole("seed", 0, 2**31, 1), cross
 
     def _listed(self, factors: Sequence[Factor]) -> Sequence[Point]:
-        # By point and factor the number of the level; -1 for a value that is no level of the factor.
+        # The number of each factor's level at each point; -1 for a value that is no level of the factor.
         levels, own = array("i"), {}
         named = []
         for factor in factors:
@@ -302,7 +302,7 @@ class _Parser:
         except ExpressionError as error:
             said = str(error)
             if isinstance(error.__cause__, TypeError):
-                # Python's own words speak of its types.
+                # Python's own words, which speak of its types, are left out.
                 said = said.removesuffix(str(error.__cause__)) + "it compares or adds a text and a number"
             self.top.report("where", said)
             return ()
@@ -342,7 +342,7 @@ class _Parser:
             table.place = f"measure {number}"
             table.only(("id", "title", "unit", "field", "digits", "scale"))
             name = table.text("id", f"measure_{number}")
-            # Tables and documents have one column for each id: of two measures one would be missing without a word.
+            # Tables and documents have one column for each id: of two measures with one id, one would be missing.
             if name in known:
                 table.report("id", f'given "{name}", as one of the built-in `measures`; allowed another id')
             elif name in places:

@@ -34,21 +34,21 @@ class Plan:
 
     sweep: Sweep
     words: Words
-    """By point: the scenario's key as 16 bytes."""
+    """The scenario's key of each point, as 16 bytes."""
     first: Array
-    """By point: its first seed."""
+    """The first seed of each point."""
     counts: Array
-    """By point: its number of seeds."""
+    """The number of seeds of each point."""
     warnings: tuple[str, ...] = ()
     """Warnings about the scenario of the first point."""
 
     @property
     def keys(self) -> Sequence[str]:
-        """By point: the scenario's key."""
+        """The scenario's key of a point."""
         return Lazy(len(self.words), lambda k: self.words[k].tobytes().hex())
 
     def source(self, point: int) -> Source:
-        """What to run at a point."""
+        """The changes of the base scenario at a point."""
         return self.sweep.points[point].sets
 
     @property
@@ -58,7 +58,7 @@ class Plan:
 
     @cached_property
     def rows(self) -> Rows:
-        """The runs, equal ones once."""
+        """The runs, where equal ones are one row."""
         return Rows(self)
 
     def finder(self) -> Callable[[Words, Array], Array]:
@@ -81,30 +81,30 @@ class Plan:
 
 
 class Points(Protocol):
-    """Scenarios and their seeds."""
+    """What is run: scenarios and their seeds."""
 
     @property
     def words(self) -> Words:
-        """By point: the scenario's key as 16 bytes."""
+        """The scenario's key of each point, as 16 bytes."""
 
     @property
     def first(self) -> Array:
-        """By point: its first seed."""
+        """The first seed of each point."""
 
     @property
     def counts(self) -> Array:
-        """By point: its number of seeds."""
+        """The number of seeds of each point."""
 
     @property
     def keys(self) -> Sequence[str]:
-        """By point: the scenario's key."""
+        """The scenario's key of a point."""
 
     @property
     def rows(self) -> Rows:
-        """The runs, equal ones once."""
+        """The runs, where equal ones are one row."""
 
     def source(self, point: int) -> Source:
-        """What to run at a point."""
+        """The scenario, or its changes, at a point."""
 
 
 @dataclass(eq=False)
@@ -118,16 +118,16 @@ class Scenarios:
 
     @cached_property
     def keys(self) -> Sequence[str]:
-        """By scenario: its key."""
+        """The key of a scenario."""
         return [scenario_key(text) for text in self.texts]
 
     @cached_property
     def words(self) -> Words:
-        """By scenario: its key as 16 bytes."""
+        """The key of each scenario, as 16 bytes."""
         return words(self.keys)
 
     def source(self, point: int) -> Source:
-        """What to run."""
+        """The text of a scenario."""
         return self.texts[point]
 
     @cached_property

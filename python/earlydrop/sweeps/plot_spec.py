@@ -12,7 +12,7 @@ from .model import Sweep, SweepError
 
 Kind = Literal["lines", "points", "box", "ellipse", "cdf", "ccdf", "time"]
 NAMED_KINDS = ("box", "cdf", "ccdf", "time")
-"""Kinds that a text names; the others follow from its axes."""
+"""Kinds of figures that a text names; the others follow from the figure's axes."""
 DELAY, QUEUE = "delay", "queue"
 FORM = '"[box] MEASURE [vs FACTOR or MEASURE] [by FACTOR] [in FACTOR] [at FACTOR=LEVEL]", "cdf delay by FACTOR"'
 
@@ -74,7 +74,7 @@ def parse_plot(text: str, measures: Collection[str], factors: Mapping[str, tuple
     _known(text, measure, measures, "measure")
     kind: Kind = "points"
     if x is not None:
-        # A factor and a measure may have the same name; the axis then is the factor.
+        # A factor and a measure may have the same name; the axis is then the factor.
         _known(text, x, [*factors, *measures], "factor or measure")
         kind = "ellipse" if x not in factors else "lines" if factors[x][0] else "points"
     if named == "box":

@@ -47,7 +47,7 @@ class Column:
     def add(self, value: Any) -> None:
         """The next point's level."""
         if self.numeric and not is_number(value):
-            # Names after all.
+            # Some levels are names.
             self.numeric = False
             self._codes.extend(self._code(self._plain(k)) for k in range(len(self._numbers)))
         if self.numeric:
@@ -92,12 +92,12 @@ class Data:
                 mean = point["cells"][name]["mean"]
                 values.append(math.nan if mean is None else mean)
         self.means = {name: np.asarray(values) for name, values in means.items()}
-        """By measure: the mean at each point, NaN for none."""
+        """For each measure, the mean at each point, NaN where there is none."""
         self._levels = {name: column.values() for name, column in self._columns.items()}
 
     @property
     def factors(self) -> list[Document]:
-        """The factors as the document has them."""
+        """The factors as the sweep's document has them."""
         return list(self.document["factors"])
 
     def levels(self, name: str) -> list[Any]:
@@ -105,7 +105,7 @@ class Data:
         return self._levels[name][0]
 
     def places(self, name: str) -> Array:
-        """By point: the place of its level among the factor's."""
+        """For each point the place of its level among the factor's levels."""
         return self._levels[name][1]
 
     def numeric(self, name: str) -> bool:
@@ -169,7 +169,7 @@ def spread(items: Sequence[T], most: int) -> Sequence[T]:
 
 
 def delay_and_goodput(data: Data) -> tuple[str, str] | None:
-    """The measures of the plane, if there are such."""
+    """The two measures of the plane, if the sweep has them."""
     measures = data.document["measures"]
     delays, goodputs = SPOKEN
     delay = next((m for m in (*delays, "queue_delay_p99") if m in measures), None)
@@ -199,7 +199,7 @@ def plane(data: Data) -> Figure | None:
             points = data.points_at(**({by: level} if by else {}))
             points = points[drawn[points]]
             if along:
-                # Lines go along that factor, one for each choice of levels of the others.
+                # Lines go along this factor, one for each choice of levels of the others.
                 points = points[np.lexsort([data.places(n)[points] for n in (along, *reversed(others))])]
             before: tuple[int, ...] | None = None
             line: list[tuple[float, float]] = []
@@ -305,7 +305,7 @@ def curves(data: Data) -> Figure | None:
 
 
 def series_by_seed(data: Data, cells: Sequence[Array], measure: str) -> list[list[float]]:
-    """By cell, which is some points: one value per seed, the mean over the points, of seeds that all of them have."""
+    """For each cell, which is some points, one value per seed that all of them have: the mean over the points."""
     import polars as pl
 
     place = np.full(data.count, -1, np.int32)
@@ -350,7 +350,7 @@ def maps(data: Data, measure: str) -> Figure | None:
         points = data.points_at(**({by: level} if by else {}))
         cell = data.places(y)[points] * shape[1] + data.places(x)[points]
         number = np.bincount(cell, minlength=shape[0] * shape[1])
-        # A point without a mean leaves its field white.
+        # A point without a mean leaves its place in the map white.
         total = np.bincount(cell, data.means[measure][points], minlength=len(number))
         grid = np.where(number > 0, total / np.maximum(number, 1), np.nan).reshape(shape)
         grids.append(grid)

@@ -45,10 +45,10 @@ def write_report(folder: Path, outcome: Outcome, artists: Executor | None = None
 
 
 def renew(folder: Path) -> Path:
-    """Write `report.html` of a folder that `sweep` wrote once more.
+    """Write `report.html` once more in a folder that `sweep` wrote.
 
     Raises:
-        SweepError: it is no such folder.
+        SweepError: `sweep` did not write this folder.
     """
     with result_file.reading(folder):
         return _write(folder, read_data(folder), Here())
@@ -85,7 +85,7 @@ def read_data(folder: Path) -> Data:
 
 def _write(folder: Path, data: Data, artists: Executor) -> Path:
     path = folder / "report.html"
-    # What `advise` has concluded from the sweep, if this is one of its folders.
+    # The conclusion of `advise` from the sweep, if this is one of its folders.
     advice = folder / "advice.txt"
     said = foreign.text(advice, inside=folder).rstrip() if advice.is_file() else ""
     text = render("sweep.html.j2", {**context(data, artists), "advice": said})
@@ -94,13 +94,13 @@ def _write(folder: Path, data: Data, artists: Executor) -> Path:
 
 
 def context(data: Data, artists: Executor) -> dict[str, Any]:
-    """What the page shows."""
+    """The values that the page's template shows."""
     d = data.document
 
     def ask(draw: Callable[..., Figure | None], *of: Any) -> Asked:
         return artists.submit(svg, draw, *of)
 
-    # The runs are made while the processes that draw start; what is asked for is drawn while the tables are made.
+    # Single runs are made while the drawing processes start; the figures are drawn while the tables are made.
     runs = _single(data)
     figures = [
         (
@@ -156,7 +156,7 @@ SCATTER_TEXT = "Each point is the mean over its seeds."
 
 
 def _drawn(count: int, most: int, what: str) -> str:
-    """What a caption adds if not everything is drawn."""
+    """The addition to a caption if not everything is drawn."""
     return f" Of {count:,} {what} {most:,} are drawn, spread over all." if count > most else ""
 
 

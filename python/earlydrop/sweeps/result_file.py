@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars
 
 LISTS = ("points", "differences")
-"""What may be long: read item by item."""
+"""Lists in the document that may be long, and are read item by item."""
 LEVEL: Shape = (float, str, bool)
 HEAD: Shape = {
     "name": str,
@@ -47,7 +47,7 @@ DIFFERENCE: Shape = {
     **dict.fromkeys(("relative", "t_test_p", "t_test_p_holm", "t_test_p_bh", "wilcoxon_p"), NUMBER),
 }
 COLUMNS = ("point", "seed")
-"""What the table of runs has besides factors and measures."""
+"""Columns of the table of runs besides factors and measures."""
 
 
 @contextmanager
@@ -72,10 +72,10 @@ def reading(*folders: Path) -> Iterator[None]:
 
 
 def check(folder: Path) -> None:
-    """Nothing, if the document and the table of runs have what their readers need.
+    """Check that the document and the table of runs have what their readers need.
 
     Raises:
-        SweepError: they do not.
+        SweepError: the document or the table is wrong; the message names what is missing.
     """
     found = head(folder)
     factors = {f["name"]: LEVEL for f in found["factors"]}

@@ -26,9 +26,9 @@ class Table:
 
     def __init__(self, rows: int, columns: int) -> None:
         self._rows = rows
-        # A number before the others says whether the row is there: 0 where nothing was written.
+        # A number before the row's values says whether the row is there: 0 where nothing was written.
         self._width = columns + 1
-        # Windows reads and writes only where the file stands.
+        # Windows reads and writes only at the file's position.
         self._moving = threading.Lock()
         try:
             self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - it lives as long as the table
@@ -57,7 +57,7 @@ class Table:
                 left = left[self._file.write(left) :]
 
     def get(self, start: int, end: int) -> tuple[Array, Array]:
-        """Which of the rows are there, and the values of all, NaN where one is missing."""
+        """For each of these rows whether it is there, and its values, NaN where one is missing."""
         count = max(0, min(end, self._rows) - start)
         content = bytearray()
         with self._moving:
@@ -71,7 +71,7 @@ class Table:
         return found[:, 0] == 1, found[:, 1:]
 
     def digest(self) -> bytes:
-        """Of all of it."""
+        """A digest of the whole table."""
         found = hashlib.sha256()
         for start in range(0, self._rows, PIECE):
             for part in self.get(start, start + PIECE):

@@ -85,7 +85,7 @@ def judge_warmups(planned: Plan, workers: int | None = None) -> dict[int, Window
     try:
         made: list[Recording] = runner.run_all(jobs, workers=workers)
     except runner.RunError:
-        # A run that fails is reported where it counts.
+        # The sweep reports a run that fails.
         return {}
     found: dict[int, Window] = {}
     for k in chosen:

@@ -108,7 +108,7 @@ class Swept(Outcome):
             levels = [level.name for level in sweep.points[row.number].levels]
             cells = [text.cell_text(self.cell(row, m.id), m.digits, sweep.interval) for m in chosen]
             rows.append([*levels, *cells])
-        # Levels such as "20 ms" say their unit themselves.
+        # Levels such as "20 ms" have their unit in the name.
         factors = [f.title if any(str(v.name) != str(v.value) for v in f.levels) else f.label for f in sweep.factors]
         return [*factors, *(m.label for m in chosen)], rows
 
@@ -139,6 +139,6 @@ class Swept(Outcome):
 
 
 def shown(outcome: Outcome) -> Swept:
-    """The same results, with what people look at."""
+    """The same results as an object that shows itself."""
     parts = (outcome.plan, outcome.table, outcome.tally, outcome.version, outcome.warmups)
     return Swept(*parts, passing=outcome.passing, idle=outcome.idle, unused=outcome.unused)

@@ -26,7 +26,7 @@ class Mistakes:
         return bool(self.found)
 
     def error(self) -> SweepError:
-        """All of them as one error."""
+        """All mistakes as one error."""
         lines = list(self.found)
         if len(lines) == 1:
             return SweepError(f"{self.file}: {lines[0]}")

@@ -22,11 +22,11 @@ from .plan import Plan, label, point_values
 SHOWN_POINTS, SHOWN_DIFFERENCES, SHOWN_FAILURES = 40, 30, 5
 SHOWN_MEASURES = 5
 GROUP = 20_000
-"""Runs of a row group in `runs.parquet`."""
+"""Runs in each row group of `runs.parquet`."""
 
 
 def plan_text(plan: Plan) -> str:
-    """What is going to be run."""
+    """A description of the runs before they are made."""
     sweep = plan.sweep
     seeds = f"{sweep.stop.least} to {sweep.stop.most} seeds" if sweep.stop else counted(sweep.seeds, "seed")
     factors = ", ".join(f"{f.name} ({'range' if f.ranged else len(f.levels)})" for f in sweep.factors)
@@ -37,12 +37,12 @@ def plan_text(plan: Plan) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """`1 run`, `2,000 runs`."""
+    """A count with its noun: `1 run`, `2,000 runs`."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def estimate_text(estimate: Estimate) -> str:
-    """What it will cost."""
+    """The estimated cost of the runs, as text."""
     if not estimate.missing:
         return "all runs are in the store"
     there = estimate.runs - estimate.missing
@@ -68,7 +68,7 @@ def _size(size: float) -> str:
 
 
 def _short(x: float) -> str:
-    """Two digits of an estimate, never with an exponent: 1.2, 35, 120."""
+    """An estimate with two digits, never with an exponent: 1.2, 35, 120."""
     return f"{float(f'{x:.2g}'):,.10g}"
 
 
@@ -105,7 +105,7 @@ def outcome_text(outcome: Outcome) -> str:
 
 
 def replication(outcome: Outcome) -> str:
-    """What stands behind the numbers of a table."""
+    """The replications behind the numbers of a table."""
     if len(outcome.fixed) == len(outcome.sweep.points):
         return "one run of each point (all its seeds give the same)"
     return f"mean over seeds ± {'bootstrap' if outcome.sweep.interval == 'bootstrap' else '95 %'} half-width"
@@ -135,7 +135,7 @@ def _point_line(outcome: Outcome, row: Row, cells: Mapping[str, Cell]) -> list[s
 
 def cell_text(cell: Cell, digits: int, interval: str = "t") -> str:
     """A cell of the table of points."""
-    # A bootstrap interval lies to both sides as it will, and is never cut.
+    # A bootstrap interval is not symmetric about the mean, and is never cut.
     ends = cell.ends if interval == "t" or cell.mean is None or cell.half_width is None else _even(cell)
     return interval_text(cell.mean, cell.half_width, ends, digits)
 
@@ -147,7 +147,7 @@ def _even(cell: Cell) -> tuple[float, float]:
 
 
 def _differences(outcome: Outcome) -> list[str]:
-    """The differences with a star, the clearest first; all of them where nothing could be tested."""
+    """The differences with a star, the clearest first; all differences where nothing could be tested."""
     sweep, tests = outcome.sweep, outcome.tests
     if not outcome.differences:
         return []

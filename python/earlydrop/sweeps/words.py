@@ -34,19 +34,19 @@ if TYPE_CHECKING:
     from .outcome import Outcome
 
 FACTORS = 2
-"""The most factors with a control that sentences are about."""
+"""The most factors with a control that sentences speak of."""
 
 
 @dataclass
 class Group:
-    """What was found of one measure of one level against the control, at all points."""
+    """The findings on one measure of one level against the control, at all points."""
 
     counts: Counter[Found] = field(default_factory=Counter)
     ends: dict[Found, tuple[tuple[Finding, str], tuple[Finding, str]]] = field(default_factory=dict)
-    """By what was found: the smallest and the largest difference, and where."""
+    """For each kind of finding the smallest and the largest difference, and where these are."""
 
     def add(self, one: Finding, where: str) -> None:
-        """Take in one point."""
+        """Add the finding at a point."""
         self.counts[one.found] += 1
         low, high = self.ends.get(one.found, ((one, where), (one, where)))
         if one.size < low[0].size:
@@ -62,7 +62,7 @@ class Group:
 
     @property
     def some(self) -> Finding:
-        """Any of them."""
+        """Any of the findings."""
         return next(iter(self.ends.values()))[0][0]
 
 
@@ -147,7 +147,7 @@ def _spoken(outcome: Outcome) -> list[Quantity]:
 
 
 def _groups(outcome: Outcome, factor: str) -> Iterator[tuple[Quantity, dict[str, Group]]]:
-    """By measure and level: what was found against the control of a factor."""
+    """The findings by measure and level, against the control of a factor."""
     sweep, spoken = outcome.sweep, _spoken(outcome)
     names = [f.name for f in sweep.factors]
     at = names.index(factor)
@@ -182,7 +182,7 @@ def _listed(outcome: Outcome, factor: str, groups: dict[str, Group]) -> str:
 
 
 def _alike(shown: list[tuple[str, Group]]) -> list[str]:
-    """Levels of which the same was found at every point, together."""
+    """Levels of which the same was found at every point, in groups."""
     parts = []
     for kind in ORDER:
         same = [(name, group) for name, group in shown if list(group.counts) == [kind]]

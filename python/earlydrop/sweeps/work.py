@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 Sets = tuple[tuple[str, str], ...]
 Source = Sets | str
-"""What a point changes of the base scenario; or a whole checked scenario as JSON, without name and seed of its own."""
+"""The changes of the base at a point; or a whole checked scenario as JSON, without name and seed of its own."""
 Task = tuple[Source, tuple[int, ...]]
 """A scenario, and the seeds to run it with."""
 
 
 @dataclass
 class Done:
-    """What a batch gave, as the engine packed it. Runs are in the order of the tasks and their seeds."""
+    """The results of a batch, as the engine packed them. Runs are in the order of the tasks and their seeds."""
 
     columns: Sequence[Packed]
     keys: list[str]
@@ -37,16 +37,16 @@ class Done:
     scenarios: dict[str, str]
     """The checked scenario of each key."""
     wall_s: list[float]
-    """What each run took, s; 0 for one that failed."""
+    """Time that each run took, s; 0 for one that failed."""
     failed: set[int]
-    """Runs that failed, by their position among those above."""
+    """Positions of the runs that failed, in the order above."""
     failures: list[tuple[int, int, str]]
-    """Of every run that failed: position of its task, seed, reason."""
+    """Position of its task, seed and reason for each run that failed."""
     engine: str
 
     @property
     def size(self) -> int:
-        """Bytes, roughly."""
+        """Rough size of the results in bytes."""
         return sum(len(values) for _, _, _, _, values, _ in self.columns) + sum(map(len, self.scenarios.values()))
 
 
@@ -118,7 +118,7 @@ def frame(batches: Sequence[Done]) -> polars.DataFrame:
         columns = [column for _, column in pieces]
         if any(column[3] is not None for column in columns):
             lengths = np.concatenate([numbers(column[3] or b"", np.uint32) for column in columns])
-            # In its place among the others.
+            # The column takes its place among the others.
             table[path] = alike.setdefault((rows.tobytes(), lengths.tobytes()), {})[path] = series(columns)
         else:
             table[path] = series(columns, None if len(rows) == count else rows, count)

@@ -28,7 +28,7 @@ SECOND_SEEDS, FRESH_SEEDS = 1_000_001, 2_000_001
 
 @dataclass(frozen=True)
 class Trial:
-    """Parameters that were tried, and what they gave on average."""
+    """Parameters that were tried, and their mean scores."""
 
     number: int
     values: dict[str, float]
@@ -41,7 +41,7 @@ class Trial:
 
 @dataclass
 class Found:
-    """What a search found."""
+    """The result of a search."""
 
     scenario: str
     aqm: str
@@ -50,14 +50,14 @@ class Found:
     objectives: tuple[Objective, ...]
     baseline: dict[str, Any]
     start: tuple[float, ...]
-    """Scores of the baseline on the seeds of the search."""
+    """Scores of the baseline, on the seeds of the search."""
     trials: list[Trial]
     refused: int
     seeds: int
     confirmed: int
     best: Trial | None = None
     same_run: bool = False
-    """All fresh seeds gave the same run, so nothing is confirmed."""
+    """Whether all fresh seeds gave the same run, so that nothing is confirmed."""
     differences: list[Difference] = field(default_factory=list)
     """The best minus the baseline on fresh seeds, by objective."""
 
@@ -70,7 +70,7 @@ class Found:
 
     @property
     def note(self) -> str:
-        """Why the differences have no intervals; empty where they have."""
+        """Why the differences have no intervals; empty where they have them."""
         return statistics.same_run_note(self.confirmed) if self.same_run else ""
 
     @property
@@ -117,7 +117,7 @@ class Runs:
         self._executor: Executor | None = None
         self.failed = 0
         self.same_run = False
-        """Of the last choices, every one gave the same run with all seeds."""
+        """Whether every choice run last gave the same run with all seeds."""
 
     def close(self) -> None:
         """Stop the executor."""
@@ -127,7 +127,7 @@ class Runs:
     def __call__(
         self, choices: Sequence[Mapping[str, float] | None], seeds: int, first: int
     ) -> list[list[list[float]]]:
-        """By choice (None is the baseline) and objective: one value per seed; no values where a run failed."""
+        """Values by choice (None is the baseline) and objective, one per seed; no values where a run failed."""
         levels = [
             {"name": f"c{k}", "set": {} if choice is None else self.problem.sets(choice)}
             for k, choice in enumerate(choices)
@@ -150,7 +150,7 @@ class Runs:
         return [[s if len(s := outcome.series(m, k)) == seeds else [] for m in measures] for k in range(len(choices))]
 
     def _tell(self, tally: Tally) -> None:
-        """Progress is told by trial."""
+        """Report progress trial by trial."""
 
 
 def tune(

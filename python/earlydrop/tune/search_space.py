@@ -32,15 +32,15 @@ ALIASES = {"fairness": "jain", "delay": "queue_delay"}
 
 
 LARGER = frozenset({"goodput", "throughput", "utilisation", "jain"})
-"""Measures of which more is better; of the others less."""
+"""Measures of which more is better; of the other measures, less is."""
 
 
 SPAN = 8.0
-"""A parameter is searched from what it is over this to what it is times this."""
+"""A parameter is searched from its value over this factor to its value times this factor."""
 
 
 UNSEARCHED = frozenset({"mean_packet", "max_packet", "mark_p", "mark_ecnth", "quantum", "memory_limit"})
-"""Numbers that describe the packets, or matter only to marks; `--param` searches them too."""
+"""Parameters that describe packets, or matter only to marks; only `--param` has them searched."""
 
 
 RATIO = (1.2, 6.0)
@@ -53,7 +53,7 @@ class TuneError(EarlydropError):
 
 @dataclass(frozen=True)
 class Parameter:
-    """What is searched: a parameter and its range."""
+    """A parameter to search, and its range."""
 
     name: str
     low: float
@@ -62,7 +62,7 @@ class Parameter:
     whole: bool
     form: str = "{}"
     of: str | None = None
-    """The parameter that this one is a multiple of, for the search."""
+    """The parameter of which this one is a multiple in the search."""
 
     def shown(self) -> str:
         """The range for people."""
@@ -79,7 +79,7 @@ class Objective:
 
     @property
     def direction(self) -> Literal["minimize", "maximize"]:
-        """What Optuna calls it."""
+        """Optuna's word for the direction."""
         return "maximize" if self.larger else "minimize"
 
     def better(self, difference: Difference) -> bool:
@@ -104,7 +104,7 @@ class Problem:
         return {f"queue.{self.queue}.{p.name}": formed(p, values[p.name]) for p in self.parameters}
 
     def refusal(self, values: Mapping[str, float]) -> str | None:
-        """Why the checker refuses a choice, if it does."""
+        """Why the checker refuses a choice of parameters; None if it does not."""
         found = checker_error(self.base, [(path, toml_value(v)) for path, v in self.sets(values).items()])
         return None if found is None else one_line(found)
 
@@ -209,7 +209,7 @@ def _bounds(declared: Document) -> tuple[float, float]:
 
 
 def _default(declared: Mapping[str, Document], checked: Document) -> list[Parameter]:
-    """Every parameter that is a number above zero, from an eighth of what it is to eight times it."""
+    """Every parameter above zero, with a range from an eighth of its value to eight times its value."""
     found: list[Parameter] = []
     for name, p in declared.items():
         value = checked.get(name)
@@ -266,18 +266,18 @@ def _asked(text: str, declared: Mapping[str, Document], aqm: str, place: str, ba
 
 
 EXAMPLES = {"s": "1ms..100ms", "bit/s": "1Mbit/s..10Mbit/s"}
-"""Ranges of parameters in `NEEDED_UNITS`."""
+"""Examples of ranges for the units in `NEEDED_UNITS`."""
 
 
 class _NoUnit(ValueError):
-    """A number without the unit that it needs."""
+    """A range's end has no unit, but needs one."""
 
 
 def _ends(low: str, high: str, unit: str) -> tuple[float, float]:
     """Both ends of a range in a unit; the lower one may leave out the unit of the other, as `1..100ms`.
 
     Raises:
-        ValueError: they are no quantities of this kind.
+        ValueError: the ends are no quantities of this kind.
     """
     import earlydrop._core as _core
 
@@ -302,7 +302,7 @@ def _linked(parameters: list[Parameter]) -> list[Parameter]:
 
 
 def resolved(parameters: Sequence[Parameter], values: Mapping[str, float]) -> dict[str, float]:
-    """The values themselves: multiples multiplied out, whole numbers whole."""
+    """The parameters' own values: multiples multiplied out, whole numbers whole."""
     found = dict(values)
     for p in parameters:
         if p.of is not None:

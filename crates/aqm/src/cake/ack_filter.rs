@@ -18,7 +18,7 @@ pub(super) struct Queued<'a> {
     pub tcp: Option<&'a TcpHeader>,
 }
 
-/// The place of the ACK to drop, if any, now that `new` of `flow` is at the tail; `queued` are those before it.
+/// The place of the ACK to drop, if any, now that `new` of `flow` is at the tail; `queued` are the packets before it.
 pub(super) fn redundant<'a>(
     filter: AckFilter,
     flow: u64,
@@ -28,13 +28,13 @@ pub(super) fn redundant<'a>(
     if filter == AckFilter::Off || !new.acknowledges {
         return None;
     }
-    // The eligible ACK nearest to the head, its flags, and how many are eligible since.
+    // The eligible ACK nearest to the head, its flags, and how many eligible ones follow it.
     let (mut found, mut flags, mut count) = (None, 0, 0);
     let mut length = 0;
     for old in queued {
         length = old.place + 1;
         let Some(tcp) = old.tcp.filter(|_| old.flow == flow) else { continue };
-        // ECE or CWR has changed since: that ACK must stay.
+        // ECE or CWR has changed: the ACK before the change must stay.
         if found.is_some() && tcp.ecn_flags != flags {
             found = None;
             count -= 1;
@@ -55,7 +55,7 @@ pub(super) fn redundant<'a>(
             return found;
         }
     }
-    // One alone goes in the aggressive mode, if it is next to the new one and no flag would be lost.
+    // In aggressive mode a single eligible ACK goes too, if it is next to the new one and no flag would be lost.
     found.filter(|&place| filter == AckFilter::Aggressive && place + 1 == length && flags == new.ecn_flags)
 }
 
@@ -73,9 +73,9 @@ fn may_drop(old: &TcpHeader, new: &TcpHeader) -> bool {
 enum Sacks {
     /// The old ACK says something that the new one does not.
     Needed,
-    /// Both say the same.
+    /// Both SACK the same bytes.
     Equal,
-    /// The new one says more.
+    /// The new ACK SACKs more.
     Less,
 }
 

@@ -11,11 +11,11 @@ pub(super) struct Times {
     pub mtu_time: u64,
 }
 
-/// What an overflow adds to p_drop, and an empty queue takes off (`p_inc`, `p_dec`), in 32 bits after the point.
+/// What an overflow adds to p_drop, and an empty queue takes off (`p_inc`, `p_dec`), as 32-bit fractions.
 const INCREMENT: u32 = 1 << 24;
 const DECREMENT: u32 = 1 << 20;
 
-/// COBALT's state of a queue (`struct cobalt_vars`): zeroed memory at first, 1/sqrt(count) included.
+/// COBALT's state of a queue (`struct cobalt_vars`); all zero at first, 1/sqrt(count) too.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cobalt {
     pub drop_next: i64,
@@ -38,11 +38,11 @@ pub(super) struct Verdict {
 impl Cobalt {
     /// cobalt_control: `from` + interval/sqrt(count).
     fn control(&self, from: i64, interval: u64) -> i64 {
-        // reciprocal_scale takes 32 bits of the interval, 4.29 s.
+        // reciprocal_scale takes 32 bits of the interval: it wraps at 4.29 s.
         from + ((u64::from(interval as u32) * u64::from(self.root)) >> 32) as i64
     }
 
-    /// cobalt_invsqrt, and the next time of a signal.
+    /// cobalt_invsqrt; then moves drop_next on by interval/sqrt(count).
     fn reschedule(&mut self, interval: u64) {
         self.root = match TABLE.get(self.count as usize) {
             Some(&root) => root,
@@ -51,7 +51,7 @@ impl Cobalt {
         self.drop_next = self.control(self.drop_next, interval);
     }
 
-    /// cobalt_queue_full: whether BLUE began.
+    /// cobalt_queue_full: true if BLUE became active.
     pub fn full(&mut self, times: &Times, now: i64) -> bool {
         let mut began = false;
         if now - self.blue_timer > times.target as i64 {
@@ -65,7 +65,7 @@ impl Cobalt {
         began
     }
 
-    /// cobalt_queue_empty: whether BLUE ended.
+    /// cobalt_queue_empty: true if BLUE became inactive.
     pub fn empty(&mut self, times: &Times, now: i64) -> bool {
         let mut ended = false;
         if self.p_drop > 0 && now - self.blue_timer > times.target as i64 {
@@ -81,8 +81,8 @@ impl Cobalt {
         ended
     }
 
-    /// cobalt_should_drop for a packet that was `enqueued` then, while `bulk_flows` (0 but for ingress) have a backlog.
-    /// `can_mark`: a signal is a mark. `draw` gives 32 random bits.
+    /// cobalt_should_drop for a packet `enqueued` at that time, while `bulk_flows` queues (0 but for ingress) have a
+    /// backlog. With `can_mark` a signal is a mark. `draw` gives 32 random bits.
     pub fn step(
         &mut self,
         times: &Times,
@@ -140,7 +140,7 @@ mod tests {
 
     const TIMES: Times = Times { interval: 1000, target: 50, mtu_time: 10 };
 
-    /// BLUE's probability moves once in more than a target.
+    /// BLUE's probability moves only if more than a target has passed since it last moved.
     #[test]
     fn blue_moves_after_more_than_the_target() {
         let mut cobalt = Cobalt::default();
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!([152, 153, 203, 204].map(|now| cobalt.empty(&TIMES, now)), [false, false, false, true]);
     }
 
-    /// A packet is late past the target, past two packets of each bulk flow and past four packets.
+    /// A packet is late if it waited longer than the target, than two packets of each bulk flow and than four packets.
     #[test]
     fn lateness_has_three_bounds() {
         let late = |times: &Times, sojourn: i64, bulk_flows: u32| {
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!([6, 7, 8].map(chance), [true, false, false]);
     }
 
-    /// In time, the signals that are due are forgotten one by one; late, one is given, also at its very time.
+    /// Packets in time make CoDel forget the signals that are due, one by one; a late packet gets the signal.
     #[test]
     fn signals_are_due_from_their_time_on() {
         let at = |now: i64, sojourn: i64| {

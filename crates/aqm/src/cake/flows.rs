@@ -1,10 +1,10 @@
-//! The queues of a tin: a hash with eight places for each key, hosts with their number of busy flows, and the lists in
+//! The queues of a tin: a hash with eight places for each key, hosts with their number of bulk queues, and the lists in
 //! which queues take turns.
 
 use super::cobalt::Cobalt;
 use super::parameters::{FlowMode, QUEUES, WAYS};
 
-/// No packet.
+/// Stands for no packet.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Where a queue stands (`CAKE_SET_*`).
@@ -15,11 +15,11 @@ pub(super) enum Set {
     None,
     /// Has sent less than its turn.
     Sparse,
-    /// Counts as sparse, but has used up its turn and takes turns with the bulk queues.
+    /// Has no backlog, but has used up its turn and takes turns with the bulk queues.
     SparseWait,
     /// Has a backlog.
     Bulk,
-    /// Empty, and stays on a list until COBALT is at rest.
+    /// Empty, and stays on a list until COBALT's count and probability are 0.
     Decaying,
 }
 
@@ -27,16 +27,16 @@ pub(super) enum Set {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
     pub cobalt: Cobalt,
-    /// Places of its oldest and newest packet in the pool.
+    /// Places of the queue's oldest and newest packet in the pool.
     pub first: u32,
     pub last: u32,
-    /// Bytes that it may still send in its turn.
+    /// Bytes that the queue may still send in its turn.
     pub deficit: i32,
     /// Bytes that wait.
     pub backlog: u32,
-    /// The key of its last packet.
+    /// The hash key of the queue's last packet.
     tag: u32,
-    /// Places of its hosts.
+    /// Places of the source and destination in the table of hosts.
     pub source: u16,
     pub destination: u16,
     pub set: Set,
@@ -45,9 +45,9 @@ pub(super) struct Flow {
 /// A host (`struct cake_host`), as a source and as a destination.
 #[derive(Clone, Copy, Debug, Default)]
 struct Host {
-    /// Its keys.
+    /// The host's keys, by side.
     tags: [u32; 2],
-    /// Its bulk queues.
+    /// The host's bulk queues, by side.
     busy: [u16; 2],
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Keys {
 /// What the hash found.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ways {
-    /// In another place of the set; in a place that was free; in none, so that two share a queue.
+    /// Keys found in another place of the set; keys that took a free place; keys that found none and share a queue.
     pub hits: u64,
     pub misses: u64,
     pub collisions: u64,
@@ -85,7 +85,7 @@ pub(super) struct Ways {
 pub(super) struct Flows {
     pub all: Vec<Flow>,
     hosts: Vec<Host>,
-    /// The neighbours before and behind on a list; the heads come last.
+    /// The neighbours before and behind a queue on its list; the heads of the lists come last.
     links: Vec<(u16, u16)>,
     fair: [bool; 2],
     pub ways: Ways,
@@ -125,7 +125,7 @@ impl Flows {
         self.search(keys, direct)
     }
 
-    /// The rest of cake_hash, where the place of the key is not its own.
+    /// cake_hash for a key that does not find itself in its first place.
     fn search(&mut self, keys: Keys, direct: usize) -> usize {
         let base = direct - direct % WAYS;
         let place = |i: usize| base + (direct + i) % WAYS;
@@ -159,7 +159,7 @@ impl Flows {
         queue
     }
 
-    /// The place of a host with this key: its own in the set, else one without bulk queues, else the first.
+    /// The place of a host with this key: the one that has it in the set, else one without bulk queues, else the first.
     fn host(&mut self, side: usize, key: u32, busy: bool) -> u16 {
         let direct = key as usize % QUEUES;
         let base = direct - direct % WAYS;
@@ -189,7 +189,7 @@ impl Flows {
         self.count(DESTINATION, destination.into(), true);
     }
 
-    /// It no longer is.
+    /// A queue of these hosts is no longer a bulk queue.
     #[inline]
     pub fn less_busy(&mut self, queue: usize) {
         let Flow { source, destination, .. } = self.all[queue];

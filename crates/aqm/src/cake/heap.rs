@@ -1,8 +1,8 @@
 //! The heap that finds the longest queue when the memory limit is passed.
 //!
-//! It is Linux's, step by step, because queues of equal or nearly equal length lose packets in its order: an element that
-//! sinks is compared with its children's old parent and so sinks one level only, and the heap is built again only after
-//! 65535 departures without an overflow or when its top turns out empty.
+//! It is Linux's heap, step by step, because it decides which of several nearly equally long queues loses a packet: an
+//! element that sinks is compared with its children's old parent and so sinks one level only, and the heap is built
+//! again only after 65535 departures without an overflow or when its top turns out empty.
 
 use super::parameters::{QUEUES, TINS};
 
@@ -11,27 +11,27 @@ const PLACES: usize = QUEUES * TINS;
 /// The heap of all queues of all tins, and where each queue is in it. Empty until the first overflow.
 #[derive(Debug, Default)]
 pub(super) struct Heap {
-    /// Queue and tin in each place, as `queue * TINS + tin`.
+    /// Each element as `queue * TINS + tin`.
     places: Vec<u16>,
-    /// The place of each.
+    /// The place of each queue, by its number.
     place_of: Vec<u16>,
     /// overflow_timeout: departures until the heap counts as stale; 0: stale.
     timeout: u16,
 }
 
-/// Number of a queue in the heap.
+/// The number of a queue in the heap.
 fn number(tin: usize, queue: usize) -> usize {
     queue * TINS + tin
 }
 
 impl Heap {
-    /// Whether changes of a queue's length must be told.
+    /// Whether the heap must be told when a queue's length changes.
     #[inline]
     pub fn is_used(&self) -> bool {
         self.timeout > 0
     }
 
-    /// The top must not be trusted any more.
+    /// The top turned out wrong: the heap is stale.
     pub fn is_wrong(&mut self) {
         self.timeout = 0;
     }
@@ -87,7 +87,7 @@ impl Heap {
     }
 
     fn sink_at(&mut self, mut place: usize, length: &impl Fn(usize, usize) -> u32) {
-        // Linux keeps this maximum from level to level, where the sinking element's own length was meant.
+        // Linux keeps this maximum from level to level, where the length of the sinking element was meant.
         let mut most = self.at(place, length);
         loop {
             let mut largest = place;

@@ -6,15 +6,15 @@ use crate::policy::Limit;
 words! {
     /// The tins.
     pub(super) enum Diffserv {
-        /// One.
+        /// One tin.
         Besteffort = "besteffort",
-        /// Eight, by the upper three bits.
+        /// Eight tins, by the upper three bits of the code point.
         Precedence = "precedence",
-        /// Three.
+        /// Three tins.
         Diffserv3 = "diffserv3",
-        /// Four.
+        /// Four tins.
         Diffserv4 = "diffserv4",
-        /// Eight, by the meaning of the code point.
+        /// Eight tins, by the meaning of the code point.
         Diffserv8 = "diffserv8",
     }
 }
@@ -32,11 +32,11 @@ words! {
         Hosts = "hosts",
         /// A queue for each flow.
         Flows = "flows",
-        /// The same, and sources share fairly.
+        /// A queue for each flow; sources share fairly.
         DualSrchost = "dual-srchost",
-        /// The same, and destinations share fairly.
+        /// A queue for each flow; destinations share fairly.
         DualDsthost = "dual-dsthost",
-        /// The same, and both do.
+        /// A queue for each flow; sources and destinations share fairly.
         TripleIsolate = "triple-isolate",
     }
 }
@@ -62,7 +62,7 @@ impl FlowMode {
         matches!(self, Self::Srchost | Self::Hosts)
     }
 
-    /// The destination is.
+    /// The destination is a part of a host queue's key.
     pub fn keeps_destination(self) -> bool {
         matches!(self, Self::Dsthost | Self::Hosts)
     }
@@ -73,9 +73,9 @@ words! {
     pub(super) enum Framing {
         /// `overhead` and `mpu` only.
         None = "noatm",
-        /// Cells of 53 bytes for each 48.
+        /// Cells of 53 bytes for each 48 bytes.
         Atm = "atm",
-        /// One byte for each 64.
+        /// One byte more for each 64.
         Ptm = "ptm",
     }
 }
@@ -83,11 +83,11 @@ words! {
 words! {
     /// Which ACKs are dropped.
     pub(super) enum AckFilter {
-        /// None.
+        /// No ACK.
         Off = "off",
-        /// All but the last two of a queue.
+        /// All ACKs but the last two of a queue.
         On = "on",
-        /// All but the last one.
+        /// All ACKs but the last of a queue.
         Aggressive = "aggressive",
     }
 }
@@ -154,7 +154,7 @@ pub(super) const PARAMS: [Param; 15] = [
         .says("Linux skb->truesize", "What the memory limit counts: a packet's buffer in Linux, or its size."),
 ];
 
-/// Queues of a tin, and those of a set.
+/// Queues of a tin, and places of a set.
 pub(super) const QUEUES: usize = 1024;
 pub(super) const WAYS: usize = 8;
 pub(super) const TINS: usize = 8;
@@ -170,8 +170,8 @@ pub(super) struct Settings {
     /// interval and target, us.
     pub interval_us: u64,
     pub target_us: u64,
-    /// What is added to an IP packet's size, if not to the packet as it is; and what is taken off before, besides the
-    /// link layer's header.
+    /// What is added to an IP packet's size, `None` to keep the packet's own size; and the bytes before the IP header
+    /// besides those of the link layer.
     pub overhead: Option<i64>,
     pub offset: i64,
     pub mpu: i64,
@@ -183,12 +183,12 @@ pub(super) struct Settings {
     pub memory: Memory,
     /// buffer_config_limit: the memory limit as given, bytes; 0 is none.
     pub given_memory: u64,
-    /// sch->limit: packets that the memory is worth at most.
+    /// sch->limit: the number of packets up to which the memory suffices.
     pub packets: u64,
 }
 
 impl Settings {
-    /// The settings among `values`, under `limit`: bytes are `memlimit`, packets bound the memory as Linux's 10240 do.
+    /// The settings among `values`, under `limit`: bytes are `memlimit`; packets bound the memory too.
     pub fn read(values: &Values, limit: Limit) -> Result<Self, ParamError> {
         let number = |name| values.real(&PARAMS, name);
         let rtt = number("rtt");
@@ -230,8 +230,8 @@ impl Settings {
         self.packets.saturating_mul(self.mtu.into()).max(self.given_memory)
     }
 
-    /// Bytes of memory of an IP packet. Linux: the buffer with headroom and its trailer in a power of two, and 256 bytes of
-    /// `sk_buff`, as for a datagram that this machine sends.
+    /// Bytes of memory of an IP packet. Linux: a buffer with headroom and trailer, rounded up to a power of two, and
+    /// 256 bytes of `sk_buff`, as for a datagram that this machine sends.
     #[inline]
     pub fn memory_of(&self, size: u32) -> u32 {
         match self.memory {

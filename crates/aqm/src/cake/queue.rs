@@ -15,11 +15,11 @@ use crate::policy::{Limit, Reason};
 use crate::random::Generator;
 use crate::{Discipline, Packet, Time};
 
-/// A machine has been up for long when its queue is set up: the clock starts at one hour, ns.
+/// Where the clock starts, ns: a machine has been up for an hour when its queue is set up.
 const START: i64 = 3_600_000_000_000;
 const SECOND: u64 = 1_000_000_000;
 
-/// Nanoseconds of Linux's clock, rounded to the nearest.
+/// `now` in Linux's whole nanoseconds, rounded to the nearest.
 #[inline]
 fn clock(now: Time) -> i64 {
     START + (now.seconds() * 1e9 + 0.5) as i64
@@ -59,7 +59,7 @@ pub(super) struct Cake {
     /// cur_tin.
     tin: usize,
     shaper: Shaper,
-    /// When the shaper lets the next packet go, if it held one back last.
+    /// When the shaper lets the next packet go, if the last call held it back.
     held: Option<Time>,
     pool: Vec<Slot>,
     free: u32,
@@ -117,7 +117,7 @@ impl Cake {
         let set = &self.set;
         let limit = match (set.given_memory, rate) {
             (0, 0) => u64::from(u32::MAX),
-            // Four intervals, in 32 bits.
+            // What four intervals send, in 32 bits.
             (0, rate) => u64::from((rate.wrapping_mul(set.interval_us) / 250_000) as u32).max(4 << 20),
             (given, _) => given,
         };
@@ -140,7 +140,7 @@ impl Cake {
         over || self.memory > self.memory_limit
     }
 
-    /// The keys of cake_hash, from two salts: Linux's differ from one boot to the next.
+    /// The keys of cake_hash, from two salts that differ from run to run, as Linux's from boot to boot.
     #[inline]
     fn keys(&self, flow: u64, header: &Header) -> Keys {
         let mode = self.set.flow_mode;
@@ -153,7 +153,7 @@ impl Cake {
             keys.source = (hash::mix(header.source, self.salts[1]) >> 32) as u32;
         }
         if mode.fair_destinations() || mode.keeps_destination() {
-            // The low half: one host is another key as a destination.
+            // The low half of the hash: as a destination a host has another key than as a source.
             keys.destination = hash::mix(header.destination, self.salts[1]) as u32;
         }
         if !by_flow {
@@ -179,7 +179,7 @@ impl Cake {
         place
     }
 
-    /// Takes the head of a queue (cake_dequeue_one, but for the heap): its place, where it stays until the next arrival.
+    /// Takes a queue's head (cake_dequeue_one, but for the heap); its place in the pool is valid until an arrival.
     #[inline]
     fn take(&mut self, tin: usize, queue: usize) -> Option<usize> {
         let at = &mut self.tins[tin];
@@ -199,7 +199,7 @@ impl Cake {
         Some(place as usize)
     }
 
-    /// A packet is gone from its place.
+    /// The packet has left its place in the pool.
     #[inline]
     fn forget(&mut self, place: usize) {
         let Slot { packet, memory, .. } = &self.pool[place];
@@ -208,7 +208,7 @@ impl Cake {
         self.bytes -= u64::from(packet.size);
     }
 
-    /// The place of a queued ACK that the queue's tail makes redundant, and of the packet before it.
+    /// The places of a queued ACK that the queue's tail makes redundant, and of the packet before that ACK.
     fn redundant(&self, tin: usize, queue: usize) -> Option<(u32, u32)> {
         let flow = &self.tins[tin].flows.all[queue];
         let new = self.headers[flow.last as usize].as_ref()?;
@@ -227,7 +227,7 @@ impl Cake {
         }
     }
 
-    /// Drops such an ACK: its bytes.
+    /// Drops a queued ACK that the queue's tail makes redundant; its bytes, or 0.
     fn filter(&mut self, tin: usize, queue: usize, now: i64, on_drop: &mut OnDrop<'_>) -> u32 {
         let Some((place, before)) = self.redundant(tin, queue) else { return 0 };
         let slot = &mut self.pool[place as usize];
@@ -287,7 +287,7 @@ impl Cake {
         let Cake { heap, tins, .. } = self;
         let length = |tin: usize, queue: usize| tins.get(tin).map_or(0, |tin| tin.flows.all[queue].backlog);
         let (tin, queue) = heap.top(length);
-        // A heap that is not quite one may have a queue without packets at its top.
+        // Linux's heap can be wrong and have a queue without packets at its top.
         let taken = if tin < self.tins.len() { self.take(tin, queue) } else { None };
         let Some(place) = taken else {
             self.heap.is_wrong();
@@ -311,7 +311,7 @@ impl Cake {
     #[inline]
     fn choose(&mut self, now: i64) -> Option<usize> {
         if self.tins[0].share.rate_ns > 0 {
-            // The last of those that are on schedule, else the one whose time comes first.
+            // The last of the tins that are on schedule, else the one whose time comes first.
             let mut best = None;
             let mut best_time = i64::MAX;
             for (i, tin) in self.tins.iter().enumerate().filter(|(_, tin)| tin.is_active()) {
@@ -345,7 +345,7 @@ impl Cake {
         }
     }
 
-    /// The queue whose turn it is in a tin; `first`: decaying queues come first, one of them.
+    /// The queue whose turn it is in a tin; with `first` a decaying queue comes before all others.
     #[inline]
     fn turn(&mut self, tin: usize, mut first: bool) -> Option<usize> {
         let at = &mut self.tins[tin];
@@ -523,7 +523,7 @@ impl Discipline for Cake {
             heap.longer(tin, queue, |tin, queue| tins.get(tin).map_or(0, |tin| tin.flows.all[queue].backlog));
         }
         if self.set.autorate {
-            // An ACK that was dropped for this one does not count; Linux's sum of 64 bits wraps around.
+            // Bytes of an ACK dropped for this packet do not count; Linux's 64-bit sum wraps around.
             self.estimate.window_bytes =
                 self.estimate.window_bytes.wrapping_add(u64::from(packet.size)).wrapping_sub(less.into());
             self.estimate(now);
@@ -548,7 +548,7 @@ impl Discipline for Cake {
         while self.over() {
             self.overflow(now, on_drop);
         }
-        // It was the last of its queue: if it is gone, all are.
+        // The arrival was the last packet of its queue: if it is gone, the queue is empty.
         (self.tins[tin].flows.all[queue].first != NONE).then_some(Admitted(false))
     }
 

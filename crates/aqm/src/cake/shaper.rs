@@ -17,24 +17,23 @@ pub(super) fn on_link(set: &Settings, size: u32, offset: i32) -> u32 {
     bytes.min(i64::from(u32::MAX)) as u32
 }
 
-/// The state of the shaper as a whole, ns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shaper {
     /// time_next_packet.
     pub next: i64,
-    /// failsafe_next_packet: what dropped packets do not postpone, at two thirds of the rate.
+    /// failsafe_next_packet: advances at two thirds of the rate, and not for dropped packets.
     pub failsafe: i64,
 }
 
 impl Shaper {
-    /// An empty queue's first packet arrives: the time without packets is not made up for.
+    /// The first packet of an empty queue arrives: idle time earns no credit.
     pub fn refresh(&mut self, now: i64) {
         if self.next < now {
             *self = Shaper { next: now, failsafe: now };
         }
     }
 
-    /// When the next packet may leave, if not `now`.
+    /// When the next packet may leave; `None` if `now`.
     #[inline]
     pub fn held(&self, now: i64) -> Option<i64> {
         (self.next > now && self.failsafe > now).then_some(self.next.min(self.failsafe))
@@ -68,7 +67,7 @@ mod tests {
         Settings { framing, ..Settings::read(&Values::new(), Limit::Packets(100)).unwrap() }
     }
 
-    /// ATM: cells of 48 bytes that take 53; PTM: a byte for each 64.
+    /// ATM: 53 bytes for each 48; PTM: one byte more for each 64. Full cells and blocks cost no more.
     #[test]
     fn cells_and_blocks_that_are_full_cost_no_more() {
         let on = |framing, size| on_link(&settings(framing), size, 0);
@@ -86,7 +85,7 @@ mod tests {
         assert_eq!((shaper.next, shaper.failsafe), (6, 6));
     }
 
-    /// A tin's next packet is due a packet's time after the last, but no more than that from now on.
+    /// A tin's next packet is due one packet's time after its last; a tin behind schedule makes up for one packet only.
     #[test]
     fn a_tin_makes_up_for_one_packet_only() {
         let share = tins::shares(&settings(Framing::None), 1_000_000).remove(0);

@@ -41,7 +41,7 @@ fn shares(queue: &mut dyn Discipline, packets: usize) -> Vec<f64> {
     bytes
 }
 
-/// Serves all until `end` through the shaper on a link without a rate; times and packets.
+/// Serves the queue through its shaper until `end`, on a link without a rate: the times and packets that left.
 fn serve(queue: &mut dyn Discipline, end: f64) -> Vec<(f64, Packet)> {
     let (mut now, mut seen) = (0.0, Vec::new());
     while now < end {
@@ -71,7 +71,7 @@ fn statistic(queue: &dyn Discipline, group: usize, name: &str) -> f64 {
 
 #[test]
 fn the_shaper_spaces_packets_by_what_they_take_on_the_link() {
-    // 1000 B at 8 Mbit/s, with 38 B; in 22 cells; with 17 B of PTM; at least 1500 B; Ethernet's 14 B instead of 38.
+    // 1000 B at 8 Mbit/s: with 38 B of overhead; in 22 cells; with 17 B of PTM; as 1500 B; 38 B for Ethernet's 14.
     let rate = ("bandwidth", Value::Real(8e6));
     let overhead = ("overhead", Value::Real(38.0));
     for (given, bytes) in [
@@ -102,7 +102,7 @@ fn an_idle_shaper_saves_nothing_up() {
     arrive(&mut *queue, 1, Header::default(), 1000, 0.0);
     assert!(queue.dequeue(at(0.0), &mut |_, _| {}).is_some());
     assert!(queue.dequeue(at(0.0), &mut |_, _| {}).is_none() && queue.held_until().is_none(), "nothing waits");
-    // Before the last packet is through, and long after.
+    // One arrival before the last packet is through, one long after.
     arrive(&mut *queue, 1, Header::default(), 1000, 0.5e-3);
     assert!(queue.dequeue(at(0.5e-3), &mut |_, _| {}).is_none());
     assert_eq!(queue.held_until(), Some(at(1e-3)));
@@ -116,7 +116,7 @@ fn an_idle_shaper_saves_nothing_up() {
 #[test]
 fn thresholds_and_targets_are_linuxs() {
     let queue = build(&[("bandwidth", Value::Real(10e6)), word("diffserv", "diffserv4")], UNBOUNDED);
-    // As `tc -s qdisc` prints them at 10 Mbit/s: bulk, best effort, video, voice.
+    // Target and interval as `tc -s qdisc` prints them at 10 Mbit/s, for bulk, best effort, video and voice.
     for (group, (rate, target_us, interval_us)) in
         [(625e3, 29_068.0, 124_068.0), (10e6, 5000.0, 100_000.0), (5e6, 5000.0, 100_000.0), (2.5e6, 7267.0, 102_267.0)]
             .into_iter()
@@ -132,14 +132,14 @@ fn thresholds_and_targets_are_linuxs() {
 
 #[test]
 fn a_tin_has_priority_up_to_its_threshold() {
-    // Voice may have a quarter of 10 Mbit/s before best effort; with more it shares with it by thresholds.
+    // Voice goes before best effort up to a quarter of 10 Mbit/s; above, the two share by their thresholds.
     let mut queue = build(&[("bandwidth", Value::Real(10e6))], UNBOUNDED);
     for _ in 0..2000 {
         arrive(&mut *queue, 1, Header { dscp: 46, ..Header::default() }, 1000, 0.0);
         arrive(&mut *queue, 2, Header::default(), 1000, 0.0);
         arrive(&mut *queue, 3, Header { dscp: 8, ..Header::default() }, 1000, 0.0);
     }
-    // Not for so long that COBALT empties a queue.
+    // Short enough that COBALT empties no queue.
     let seen = serve(&mut *queue, 0.4);
     let share = |flow| seen.iter().filter(|(_, packet)| packet.flow == flow).count() as f64 / seen.len() as f64;
     let (voice, best, bulk) = (share(1), share(2), share(3));
@@ -149,7 +149,7 @@ fn a_tin_has_priority_up_to_its_threshold() {
 
 #[test]
 fn hosts_share_fairly_when_they_are_told_to() {
-    // Source 1 has six flows to six destinations, source 2 two to one of them.
+    // Source 1 has six flows to six destinations, source 2 two flows to one more.
     for (mode, of_source_1, of_flow_6) in [
         ("flows", 0.75, 0.125),
         ("dual-srchost", 0.5, 0.25),
@@ -196,7 +196,7 @@ fn a_sparse_flow_goes_first_and_the_last_packet_is_never_dropped() {
     assert!((0..5).all(|_| queue.dequeue(at(0.0), &mut |_, _| {}).is_some_and(|packet| packet.flow == 1)));
     arrive(&mut *queue, 2, Header::default(), 100, 0.0);
     assert_eq!(queue.dequeue(at(0.0), &mut |_, _| {}).map(|packet| packet.flow), Some(2));
-    // All are late for ever: the queue is drained by drops and departures, its last packet departs.
+    // All packets are late: drops and departures drain the queue, and its last packet departs.
     let (mut now, mut dropped, mut left) = (1.0, 0, 0);
     while queue.packets() > 0 {
         left += u32::from(
@@ -279,7 +279,7 @@ fn the_ack_filter_keeps_what_says_something() {
         change(header.tcp.as_mut().expect("TCP"));
         header
     };
-    // The first of three: a duplicate ACK, data, SYN or FIN, an unknown option, a newer time stamp, a higher number.
+    // The first ACK of three stays: a duplicate, data, SYN or FIN, an unknown option, a newer time stamp or number.
     let later = || [ack(1000), ack(1000)];
     let [a, b] = later();
     assert_eq!(filtered("aggressive", &[ack(1000), a, b]), [0, 1, 2], "duplicate ACKs");
@@ -293,7 +293,7 @@ fn the_ack_filter_keeps_what_says_something() {
     ] {
         assert_eq!(filtered("aggressive", &[first, ack(3000)]), [0, 1], "{what}");
     }
-    // One that SACKs more takes the place of one that SACKs less, at the same number.
+    // An ACK that SACKs more replaces one of the same number that SACKs less.
     let sack = |end: u32| {
         let mut header = ack(1000);
         let tcp = header.tcp.as_mut().expect("TCP");
@@ -307,12 +307,12 @@ fn the_ack_filter_keeps_what_says_something() {
         filtered("aggressive", &[with(|tcp| (tcp.blocks[0], tcp.block_count) = ((1, 900), 1)), ack(3000)]),
         [0, 1]
     );
-    // ECE stays where it changes.
+    // An ACK with ECE stays if the next has none.
     let ece = with(|tcp| tcp.ecn_flags = 1);
     assert_eq!(filtered("aggressive", &[ece, ack(2000)]), [0, 1]);
     assert_eq!(filtered("on", &[ece, ack(2000), ack(3000)]), [0, 1, 2]);
     assert_eq!(filtered("on", &[ece, ack(2000), ack(3000), ack(4000)]), [0, 2, 3]);
-    // Numbers wrap around.
+    // ACK numbers wrap around.
     assert_eq!(filtered("aggressive", &[ack(u32::MAX - 10), ack(5)]), [1]);
 }
 
@@ -334,7 +334,7 @@ fn ingress_counts_what_it_drops() {
 #[test]
 fn the_rate_follows_arrivals() {
     let mut queue = build(&[("bandwidth", Value::Real(2e6)), ("autorate_ingress", Value::Flag(true))], UNBOUNDED);
-    // 8 Mbit/s, in pairs of packets: the longer gaps are the ends of windows.
+    // 8 Mbit/s, in pairs of packets: windows of the estimate end at the longer gaps.
     for i in 0..20_000_u32 {
         let now = 1.0 + f64::from(i / 2) * 2e-3 + f64::from(i % 2) * 0.5e-3;
         arrive(&mut *queue, 1, Header::default(), 1000, now);
@@ -349,7 +349,7 @@ fn code_points_have_statistics_of_their_own() {
     let mut queue = build(&[word("diffserv", "diffserv4"), ("wash", Value::Flag(true))], UNBOUNDED);
     let packet = Packet { class: 5, ..Packet::new(1, 700) };
     queue.enqueue_with(packet, &Header { dscp: 46, ..Header::default() }, at(0.0), &mut |_, _| {});
-    // Without a header the class selector of the class: CS5 is voice too.
+    // A packet without a header gets the class selector of its class: CS5 is voice too.
     queue.enqueue(packet, at(0.0), &mut |_, _| {});
     assert_eq!(statistic(&*queue, 3, "packets"), 2.0);
     assert_eq!(statistic(&*queue, 3, "largest_packet_bytes"), 700.0);

@@ -10,14 +10,14 @@ use crate::random::Generator;
 pub(super) struct Tin {
     pub share: Share,
     pub flows: Flows,
-    /// time_next_packet, ns.
+    /// time_next_packet: when the tin's next packet is due, ns.
     pub next: i64,
     /// tin_deficit: bytes of its turn in the unlimited mode.
     pub deficit: i32,
-    /// Bytes that wait, and those of them that precede IP headers.
+    /// Bytes that wait, and how many of them precede IP headers.
     pub backlog: u64,
     pub offsets: i64,
-    /// Queues that count as sparse, bulk and decaying.
+    /// Numbers of sparse, bulk and decaying queues.
     pub sparse: u32,
     pub bulk: u32,
     pub decaying: u32,
@@ -34,7 +34,7 @@ pub(super) struct Seen {
     pub ack_drops: u64,
     /// Queues in which BLUE is active.
     pub unresponsive: u64,
-    /// The largest packet.
+    /// Bytes of the largest packet.
     pub largest: u32,
     /// Moving averages of the sojourn time, ns.
     pub average_delay: u64,

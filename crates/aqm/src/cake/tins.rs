@@ -8,8 +8,8 @@ const SECOND: u64 = 1_000_000_000;
 /// The slowest rate of a tin, B/s (cake_set_rate).
 const SLOWEST: u64 = 64;
 
-/// Where the code points lead (`diffserv8`, `diffserv4`, `diffserv3`): those that are not named go to the first tin,
-/// or with eight tins to the third. A row is a tin, and its code points.
+/// Where the code points lead (`diffserv8`, `diffserv4`, `diffserv3`): unnamed ones go to the first tin, with eight
+/// tins to the third. A row is a tin and its code points.
 const EIGHT: (u8, &[(u8, &[u8])]) = (
     2,
     &[
@@ -65,14 +65,14 @@ pub(super) fn shown(diffserv: Diffserv) -> &'static [usize] {
 /// What a tin may send.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Share {
-    /// Threshold, B/s; 0 is unlimited.
+    /// The tin's threshold, B/s; 0 is unlimited.
     pub rate: u64,
-    /// Nanoseconds a byte, shifted left by `shift`; 0 is unlimited.
+    /// Nanoseconds per byte, shifted left by `shift`; 0 is unlimited.
     pub rate_ns: u64,
     pub shift: u32,
-    /// Bytes of a flow's turn.
+    /// Bytes that a flow of the tin may send in a turn.
     pub flow_quantum: u32,
-    /// Bytes of the tin's turn, in the unlimited mode.
+    /// Bytes that the tin may send in a turn, in the unlimited mode.
     pub quantum: i32,
     pub times: Times,
 }
@@ -93,7 +93,7 @@ impl Share {
         let mtu_time = (u64::from(set.mtu) * rate_ns) >> shift;
         let (given_target, given_interval) = (set.target_us * 1000, set.interval_us * 1000);
         let target = (mtu_time * 3 / 2).max(given_target);
-        // Linux subtracts without a sign: the sum stays right.
+        // Linux subtracts without a sign; the result is right all the same.
         let interval = given_interval.wrapping_add(target).wrapping_sub(given_target).max(target * 2);
         Share { rate, rate_ns, shift, flow_quantum, quantum, times: Times { interval, target, mtu_time } }
     }
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(Vec::from_iter(found.iter().map(|share| share.quantum)), [256, 224, 196, 171, 149, 130, 113, 98]);
     }
 
-    /// At 10 kB/s a packet of 1514 B takes 151.4 ms: the target is one and a half of it, the interval two targets.
+    /// At 10 kB/s a packet of 1514 B takes 151.4 ms: the target is 1.5 times as long, the interval two targets.
     #[test]
     fn slow_tins_have_times_of_their_packets() {
         let set = Settings::read(&Values::new(), Limit::Packets(100)).unwrap();

@@ -14,7 +14,7 @@ words! {
 }
 
 words! {
-    /// Which packet is dropped at a full queue, as a parameter.
+    /// Which packet an overflow drops, as a parameter.
     enum Overflow {
         /// As the dialect has it.
         Auto = "auto",
@@ -74,7 +74,7 @@ pub(super) const PARAMS: [Param; 12] = [
         ),
 ];
 
-/// Those that one queue of ns-3's FQ-COBALT has.
+/// The parameters of each queue in ns-3's FQ-COBALT.
 pub(crate) const NS3_PARAMS: [Param; 8] =
     [PARAMS[1], PARAMS[2], PARAMS[3], PARAMS[4], PARAMS[8], PARAMS[9], PARAMS[10], PARAMS[11]];
 

@@ -37,7 +37,7 @@ impl Bench {
         })
     }
 
-    /// A departure after which much is left: whether it was hit.
+    /// Whether a packet that departs from a long queue is hit.
     fn hit(&mut self, ms: f64, sojourn: f64) -> bool {
         self.leave(ms, sojourn, 100, Ecn::NotEct) != Verdict::Pass
     }
@@ -64,7 +64,7 @@ fn signals_come_after_an_interval_over_the_root_of_the_count() {
         bench.hit(-1.0, 1.0);
         let mut signals = Vec::new();
         let mut counts = Vec::new();
-        // A little longer than a millisecond, so that rounding decides nothing.
+        // Each millisecond is a little too long, so that rounding decides nothing.
         for ms in 0..=1500 {
             let sojourn = if ms <= 600 { 20.0 } else { 1.0 };
             if bench.hit(f64::from(ms) * 1.000_001, sojourn) {
@@ -93,7 +93,7 @@ fn blue_moves_once_per_target() {
     let mut bench = bench(&[]);
     (0..=100).for_each(|ms| bench.full(f64::from(ms)));
     assert_eq!(bench.cobalt.p_blue, 17.0 / 256.0);
-    // The last move was at 96 ms.
+    // BLUE last moved at 96 ms.
     bench.empty(100.5);
     assert_eq!(bench.cobalt.p_blue, 17.0 / 256.0);
     bench.empty(101.5);
@@ -117,7 +117,7 @@ fn a_signal_long_overdue_does_not_bring_others() {
     bench.ecn = true;
     bench.hit(-1.0, 1.0);
     let marks = [0.0, 400.0, 401.0, 402.0, 403.0].map(|ms| bench.leave(ms, 20.0, 100, Ecn::Ect0) != Verdict::Pass);
-    // Due at 100, then 170.7, which has passed too: now. Then 57.7 ms after 400.
+    // Due at 100 ms, then at 170.7 ms, which has passed: so now, at 400 ms. The next comes 57.7 ms after 400 ms.
     assert_eq!(marks, [false, true, true, false, false]);
 }
 
@@ -148,7 +148,7 @@ fn the_roots_are_good_to_three_places() {
 
 #[test]
 fn at_target_exactly_a_packet_is_not_late() {
-    // Powers of two: no rounding.
+    // Powers of two are not rounded.
     let mut bench = bench(&[("target", Value::Real(0.0078125))]);
     bench.hit(0.0, 7.8125);
     assert!(!bench.cobalt.dropping);
@@ -160,7 +160,7 @@ fn at_target_exactly_a_packet_is_not_late() {
 fn linux_counts_in_packets_of_the_link_too() {
     let slow = Link { rate_bps: 1514.0 * 8.0 * 100.0, delay_s: 0.0 };
     let set = Settings::read(&Values::new(), &slow).unwrap();
-    // 10 ms a packet: target 15 ms, interval 110 ms, late above 40 ms.
+    // A packet takes 10 ms: target 15 ms, interval 110 ms, late above 40 ms.
     assert!((set.target - 0.015).abs() < 1e-12 && (set.interval - 0.11).abs() < 1e-12);
     assert!((set.floor - 0.04).abs() < 1e-12);
     let set = Settings::read(Values::new().set("dialect", Value::Choice("ns3")), &slow).unwrap();
@@ -176,7 +176,7 @@ fn a_signal_is_a_mark_where_it_can_be_and_blue_never_is() {
         bench.leave(1.0, 20.0, 100, Ecn::Ect0);
         (bench.cobalt.p_blue, bench.u) = (p_blue, 0.1);
         assert_eq!(bench.leave(102.0, 20.0, 100, Ecn::Ect0), want);
-        // Not due: BLUE alone, by chance.
+        // No signal is due: only BLUE can drop, by chance.
         let alone = if p_blue > 0.0 { Verdict::Drop(Reason::Early) } else { Verdict::Pass };
         assert_eq!(bench.leave(103.0, 20.0, 100, Ecn::Ect0), alone);
     }

@@ -33,9 +33,9 @@ words! {
     enum LCombine {
         /// As the dialect has it.
         Auto = "auto",
-        /// Each decides on its own.
+        /// L's own AQM and the coupling decide apart.
         Separate = "separate",
-        /// The larger probability decides.
+        /// The larger of the two probabilities decides.
         Max = "max",
     }
 }
@@ -140,7 +140,7 @@ pub(super) enum LAqm {
 pub(super) enum Scheduler {
     /// Weighted round robin.
     Wrr,
-    /// The queue whose head is older; L's counts as so much older, s.
+    /// The queue whose head is older, with `tshift` seconds added to the age of L's.
     TsFifo { tshift: f64 },
 }
 
@@ -161,7 +161,7 @@ pub(super) struct Settings {
     pub k: f64,
     /// L's own AQM.
     pub l_aqm: LAqm,
-    /// One decision over an L packet, with the larger of the coupled probability and that of L's own AQM.
+    /// Whether one decision over an L packet takes the larger of the coupled probability and L's own.
     pub combined: bool,
     /// Packets that an arrival must find in L for the step to apply to it.
     pub min_qlen_step: u64,
@@ -183,7 +183,7 @@ pub(super) struct Settings {
     pub limit: Limit,
 }
 
-/// A gain that Linux takes in 1/256 Hz and rounds to its integers: nanoseconds of delay times this, by 64, are
+/// A gain that Linux takes in 1/256 Hz and rounds to its integers: nanoseconds of delay times the integer, by 64, are a
 /// probability in units of 1/(2^32 - 1).
 fn linux_gain(per_256_hz: f64) -> f64 {
     const ONE: f64 = u32::MAX as f64;

@@ -36,7 +36,7 @@ fn fill(queue: &mut DualPi2, ecn: Ecn, size: u32, packets: u32, now: f64) {
     }
 }
 
-/// 'L', 'C'; in lower case if marked. Drops are '-'.
+/// Queues of the packets served, 'L' or 'C', in lower case if marked; '-' for a drop.
 fn served(queue: &mut DualPi2, packets: usize, now: f64) -> String {
     let mut order = String::new();
     for _ in 0..packets {
@@ -68,7 +68,7 @@ fn coupling() {
     }
 }
 
-/// Ages of the older head 20, 20, 25, 15, 10 ms.
+/// p' after updates at which the older head's age is 20, 20, 25, 15, 10 ms.
 #[test]
 fn timer() {
     let gains = [("alpha", Value::Real(0.16)), ("beta", Value::Real(3.2))];
@@ -81,7 +81,7 @@ fn timer() {
         for (i, (age, want)) in [0.02, 0.02, 0.025, 0.015, 0.01].into_iter().zip(want).enumerate() {
             let now = 1.0 + i as f64;
             (queue.l, queue.c) = (Ring::new(), Ring::new());
-            // The older head is in the one queue and then in the other.
+            // C and L have the older head by turns.
             let (older, younger) = if i % 2 == 0 { (&mut queue.c, &mut queue.l) } else { (&mut queue.l, &mut queue.c) };
             older.push(Packet { enqueued: at(now - age), ..Packet::new(1, 100) });
             older.push(Packet { enqueued: at(now), ..Packet::new(1, 100) });
@@ -183,7 +183,7 @@ fn weighted_round_robin() {
         queue
     };
     let mut equal = backlogged(1500);
-    // The credit starts at -80 MTU, and L is served while it is not positive: 80*1514/(10*1500) = 8.07 packets.
+    // The credit starts at -80 MTU; L is served while it is not positive: 80*1514/(10*1500) = 8.07 packets.
     assert_eq!(served(&mut equal, 30, 0.0), "LLLLLLLLLCLLLLLLLLLCLLLLLLLLLC");
     let mut small = backlogged(500);
     assert_eq!(served(&mut small, 22, 0.0), "LLLLLLLLLCLLLCLLLCLLLC");
@@ -212,7 +212,7 @@ fn time_shifted_fifo() {
     }
 }
 
-/// What becomes of one C packet and one L packet with given draws, in Linux' dialect.
+/// What becomes of one C packet and one L packet with given random numbers, in Linux's dialect.
 #[test]
 fn draws_in_order() {
     let enough = ("min_backlog", Value::Real(0.0));
@@ -247,7 +247,7 @@ fn draws_in_order() {
 
 #[test]
 fn nothing_happens_to_a_short_queue_but_the_step() {
-    // Two packets of 1514 B behind it are enough for linux, a byte less is not.
+    // Two MTUs of 1514 B behind a packet are enough for a coupled drop in linux, a byte less is not.
     for (behind, order) in [(3028, "-C"), (3027, "C")] {
         let mut queue = dual(&[], Limit::Packets(9));
         queue.p = 1.0;
@@ -272,7 +272,7 @@ fn rfc_combines_both_probabilities_in_one_decision() {
     let mut queue = dual(&[RFC, ("derandomise", Value::Flag(false))], Limit::Packets(99));
     queue.p = 0.3;
     fill(&mut queue, Ecn::Ect1, 100, 6, 0.0);
-    // 1 ms: the ramp says 0.5, the coupling 0.6. 1.1 ms: 0.75.
+    // After 1 ms the ramp says 0.5, the coupling 0.6; after 1.1 ms the ramp says 0.75.
     scripted(&mut queue, &[0.61, 0.59, 0.74, 0.76]);
     assert_eq!(served(&mut queue, 2, 0.001) + &served(&mut queue, 2, 0.0011), "LllL");
     queue.p = 0.5;
@@ -301,8 +301,8 @@ fn a_packet_that_both_mark_counts_once() {
 
 #[test]
 fn room() {
-    // rfc keeps an MTU of 1514 B free: the last of eleven finds 1500 B of 3120 B. A larger packet must fit all the
-    // same.
+    // rfc keeps an MTU of 1514 B free: the last of eleven packets finds 1500 B of 3120 B. A packet larger than the MTU
+    // must fit too.
     for (pairs, held) in [(&[][..], 20), (&[RFC][..], 11), (&[RFC, ("mtu", Value::Whole(100))][..], 20)] {
         let mut queue = dual(pairs, Limit::Bytes(3120));
         let mut lost = 0;

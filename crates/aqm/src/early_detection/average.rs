@@ -1,5 +1,5 @@
-//! The averaged queue: an exponentially weighted moving average that decays while the link is idle. How each dialect
-//! reads the idle time is in its file; with worked figures in `docs/algorithms/average.md`.
+//! The averaged queue: an exponentially weighted moving average that decays while the link is idle. How a dialect reads
+//! the idle time is in its file; `docs/algorithms/average.md` has worked figures.
 
 use super::{linux, ns2, paper};
 use crate::policy::QueueView;
@@ -35,8 +35,8 @@ impl Average {
         Average::Linux(Box::new(state))
     }
 
-    /// An arrival at `now` finds `length` waiting, at a link that has been idle since `idle_since`. The average after
-    /// it, as the drop test compares it: Linux compares whole bytes.
+    /// An arrival at `now` finds `length` waiting, at a link that has been idle since `idle_since`. Returns the average
+    /// after the arrival as the drop test compares it (Linux: in whole bytes).
     #[inline(always)]
     pub fn observe(&mut self, length: f64, idle_since: Option<Time>, now: Time) -> f64 {
         match self {
@@ -56,8 +56,8 @@ impl Average {
         }
     }
 
-    /// The average as a timer at `now` sees it: decayed by the idle time, without storing that, and, like
-    /// [`Average::observe`], as it is compared.
+    /// The average as the drop test of a timer at `now` sees it: decayed by the idle time, which is not stored (Linux:
+    /// in whole bytes).
     pub fn seen_at(&self, queue: &QueueView<'_>, now: Time) -> f64 {
         match (self, queue.idle_since) {
             (Average::Paper(average), None) => average.value(),
@@ -69,7 +69,7 @@ impl Average {
         }
     }
 
-    /// Takes over the value of `before`, kept with another weight; whether the dialect is the same.
+    /// Takes over the value of `before`, kept with another weight; false if the dialects differ.
     pub fn resume(&mut self, before: &Average) -> bool {
         match (self, before) {
             (Average::Paper(average), Average::Paper(before)) => average.resume(before),

@@ -1,4 +1,4 @@
-//! Steps that several dialects take.
+//! Steps that several dialects share.
 
 use super::given::OverMax;
 use crate::policy::{Context, Reason, Verdict};
@@ -18,8 +18,7 @@ pub(super) fn past_the_end(over_max: OverMax) -> Verdict {
     }
 }
 
-/// Why `packet` is dropped where RED stands before a FIFO that has no room: an arrival that RED drops never gets as
-/// far, one that it admits or marks is rejected by the FIFO.
+/// Why `packet` is dropped where RED stands before a FIFO without room: the FIFO rejects only what RED admits or marks.
 pub(super) fn rejected_behind(earlier: Verdict, packet: &Packet, cx: &Context<'_>) -> Reason {
     match earlier {
         Verdict::Drop(reason) => reason,
@@ -30,15 +29,15 @@ pub(super) fn rejected_behind(earlier: Verdict, packet: &Packet, cx: &Context<'_
 
 /// `average` times (1 - `weight`)^`times` in closed form, with the same bits on every platform.
 pub fn decay_at_once(average: f64, weight: f64, times: u64) -> f64 {
-    // Weight 1 gives log 0 = -inf, and 0 times that is not a number.
+    // With weight 1 the logarithm is -inf, and 0 times -inf is not a number.
     if times == 0 {
         return average;
     }
     average * libm::exp(times as f64 * libm::log1p(-weight))
 }
 
-/// [`decay_at_once`] without its logarithm while the weight stays, and without its power where `times` is as before,
-/// which is frequent: packets come to an idle link at the pace of the slower one before it.
+/// [`decay_at_once`], but the logarithm is computed only for a new weight and the power only for new `times`: packets
+/// often come to an idle link at the pace of the slower link before it.
 #[derive(Clone, Debug)]
 pub struct Decay {
     weight: f64,
@@ -50,7 +49,6 @@ pub struct Decay {
 }
 
 impl Decay {
-    /// Nothing has decayed.
     pub fn new(weight: f64) -> Self {
         Decay { weight, log: libm::log1p(-weight), times: 0, factor: 1.0 }
     }

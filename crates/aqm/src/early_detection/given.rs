@@ -18,7 +18,7 @@ words! {
 }
 
 words! {
-    /// In what the average and the thresholds are measured.
+    /// In which unit the average and the thresholds are measured.
     pub(super) enum MeasuredIn {
         /// As the dialect has it.
         Auto = "auto",
@@ -30,7 +30,7 @@ words! {
 }
 
 words! {
-    /// Which gaps the count makes.
+    /// Which gaps between drops the count makes.
     pub(super) enum CountBase {
         /// Uniform on 1..1/p_b - 1.
         Pseudocode = "pseudocode",
@@ -58,9 +58,9 @@ words! {
     pub(super) enum Victim {
         /// The arrival.
         Tail = "tail",
-        /// The one at the front.
+        /// The packet at the front.
         Front = "front",
-        /// Any that waits.
+        /// Any packet that waits.
         Random = "random",
     }
 }
@@ -74,7 +74,7 @@ pub struct Defaults {
     pub max_th: f64,
     /// Probability at the upper threshold.
     pub max_p: f64,
-    /// Where these come from.
+    /// Where these defaults come from.
     pub source: &'static str,
 }
 
@@ -183,8 +183,8 @@ pub const fn without_linux(shared: [Param; SHARED]) -> [Param; SHARED] {
     replacing(shared, "dialect", dialect)
 }
 
-/// Those of the shared parameters that a discipline has, by name and in this order, where it does not have all.
-/// [`super::Settings::read`] still takes the whole list: what is left out has its default.
+/// The shared parameters called `names`, for a discipline that does not have all. [`super::Settings::read`] still takes
+/// the whole list: parameters left out have their defaults.
 pub const fn only<const N: usize>(all: &[Param; SHARED], names: [&str; N]) -> [Param; N] {
     let mut some = [all[0]; N];
     let mut n = 0;
@@ -195,7 +195,7 @@ pub const fn only<const N: usize>(all: &[Param; SHARED], names: [&str; N]) -> [P
     some
 }
 
-/// The shared parameters as they were given or have their default, each in its own type.
+/// The shared parameters as given or by default, each in its own type.
 pub(super) struct Given {
     /// Lower threshold: a number in packets, a length in bytes, or `Auto`.
     pub min_th: Value,
@@ -209,11 +209,11 @@ pub(super) struct Given {
     pub dialect: Dialect,
     /// ns-2's and ns-3's `wait`; `None` for `"auto"`.
     pub wait: Option<bool>,
-    /// In what the average is measured.
+    /// In which unit the average is measured.
     pub unit: MeasuredIn,
     /// Whether the drop probability is in proportion to the packet's size.
     pub byte_scaling: bool,
-    /// Which gaps the count makes, in the paper dialect.
+    /// Which gaps between drops the count makes, in the paper dialect.
     pub count_base: CountBase,
     /// What to do past the end of the curve.
     pub ecn_over_max: OverMax,
@@ -225,7 +225,7 @@ pub(super) struct Given {
     pub max_packet: f64,
     /// Which packet is dropped when the buffer is full.
     pub overflow_victim: Victim,
-    /// Whose table for the idle decay, in linux.
+    /// Which version of tc makes the table for the idle decay, in linux.
     pub tc: Tc,
 }
 
@@ -253,7 +253,7 @@ impl Given {
         }
     }
 
-    /// For dialects that do not wait.
+    /// Refuses `wait`, for dialects that do not have it.
     pub fn refuse_wait(&self) -> Result<(), ParamError> {
         if self.wait == Some(true) {
             return Err(ParamError::new("wait", true, "false or \"auto\" here: only the dialects ns2 and ns3 wait"));
@@ -261,7 +261,7 @@ impl Given {
         Ok(())
     }
 
-    /// `ecn_over_max` in the dialects without `mark_p`, where `"auto"` is `auto`.
+    /// `ecn_over_max` in the dialects without `mark_p`, where `"auto"` means `auto`.
     pub fn over_max_but_mark_p(&self, auto: OverMax) -> Result<OverMax, ParamError> {
         match self.ecn_over_max {
             OverMax::Auto => Ok(auto),

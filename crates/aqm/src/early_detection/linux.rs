@@ -13,9 +13,9 @@
 //! qdisc_enqueue: the child has room or not             Spacing::on_overflow
 //! ```
 //!
-//! qth_min, qth_max and max_P are the curve's. It is evaluated in floating point; the kernel compares the integer
-//! (qavg - qth_min) qcount with an integer from [0, (qth_max - qth_min)/max_P), see `docs/algorithms/dialects.md`. All
-//! lengths are bytes.
+//! qth_min, qth_max and max_P are the curve's. The curve is evaluated in floating point; the kernel compares the
+//! integer (qavg - qth_min) qcount with an integer from [0, (qth_max - qth_min)/max_P), see
+//! `docs/algorithms/dialects.md`. All lengths are bytes.
 
 use super::common::{hit, past_the_end, rejected_behind};
 use super::given::{Given, MeasuredIn, OverMax};
@@ -28,9 +28,9 @@ use crate::{Packet, Time};
 
 /// The fixed-point average: 2^-Wlog as weight, with the decay during idle time read from a table of shifts.
 ///
-/// tc makes the table for idle times in ticks of 64 ns. The kernel has looked it up with microseconds since it keeps
-/// idle times as `ktime`, so the average decays 15.625 times slower than tc meant. This is the kernel as it runs. How
-/// tc rounds the time of a packet depends on its version ([`Tc`]).
+/// tc makes the table for idle times in ticks of 64 ns. The kernel looks idle times up in microseconds since it keeps
+/// them as `ktime`, so the average decays 15.625 times slower than tc meant. Here too. How tc rounds the time of a
+/// packet depends on its version ([`Tc`]).
 #[derive(Clone, Debug)]
 pub struct Average {
     /// `qavg`: the averaged queue in units of 2^-Wlog bytes.
@@ -44,7 +44,7 @@ pub struct Average {
 }
 
 impl Average {
-    /// Seconds in the unit with which the kernel looks it up.
+    /// The kernel looks idle times up in this unit, s.
     const MICROSECOND: f64 = 1e-6;
 
     /// An empty average for packets of `mean_packet` bytes on a link of `rate_bps` (`tc_red_eval_idle_damping`).
@@ -83,8 +83,8 @@ impl Average {
         })
     }
 
-    /// `red_calc_qavg`: an arrival at `now` finds `backlog` bytes waiting. The average after it, bytes, as it is
-    /// compared: whole.
+    /// `red_calc_qavg`: an arrival at `now` finds `backlog` bytes waiting. Returns the average after it, in whole
+    /// bytes, as it is compared.
     #[inline]
     pub fn observe(&mut self, backlog: f64, idle_since: Option<Time>, now: Time) -> f64 {
         match idle_since {
@@ -113,7 +113,7 @@ impl Average {
         }
     }
 
-    /// Takes over the value of `before`, whose weight is another: `qavg` has `wlog` bits after the point.
+    /// Takes over the value of `before`, which has another weight: `qavg` has `wlog` bits after the point.
     pub(super) fn resume(&mut self, before: &Average) {
         self.qavg = (i128::from(before.qavg) << self.wlog >> before.wlog) as i64;
     }
@@ -137,11 +137,11 @@ impl Average {
     }
 }
 
-/// The weight where it is left to tc: it lets tc's default burst pass, which follows from the thresholds and the mean
-/// packet, all in bytes.
+/// The weight that tc chooses: tc's default burst, which follows from the thresholds and the mean packet (all in
+/// bytes), can pass.
 ///
 /// # Errors
-/// Where no weight does.
+/// If no weight lets the burst pass.
 pub(super) fn automatic_weight(min_th: f64, max_th: f64, mean_packet: f64) -> Result<f64, ParamError> {
     let burst = (2.0 * min_th + max_th) / (3.0 * mean_packet);
     let wlog = Average::wlog_for_burst(min_th, burst, mean_packet).ok_or_else(|| {
@@ -153,19 +153,19 @@ pub(super) fn automatic_weight(min_th: f64, max_th: f64, mean_packet: f64) -> Re
 /// What a user can choose in this dialect beside the curve.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// What becomes of an arrival above qth_max: a drop with `harddrop`.
+    /// What becomes of an arrival above qth_max: it is dropped with `harddrop`, else marked.
     forced: Verdict,
-    /// Whether each packet is drawn on its own, without spacing; not in Linux.
+    /// Whether each packet is drawn independently, without spacing; not in Linux.
     pub(super) independent: bool,
-    /// Whose table for the idle decay.
+    /// Which version of tc makes the table for the idle decay.
     pub(super) tc: Tc,
 }
 
 impl Rules {
-    /// What `given` says.
+    /// The rules that `given` describes.
     ///
     /// # Errors
-    /// Where it asks for what this dialect does not have.
+    /// If `given` asks for what this dialect does not have.
     pub(super) fn read(given: &Given, rate_bps: f64) -> Result<Self, ParamError> {
         if given.unit == MeasuredIn::Packets {
             return Err(ParamError::new("unit", "packet", "\"byte\" or \"auto\": linux measures its queue in bytes"));
@@ -202,12 +202,12 @@ impl Spacing {
         Spacing { rules, qcount: -1, q_r: 0.0, p_b: 0.0 }
     }
 
-    /// Takes over the state of `before`, whose rules are others.
+    /// Takes over the state of `before`, which has other rules.
     pub(super) fn resume(&mut self, before: &Spacing) {
         *self = Spacing { rules: self.rules, ..before.clone() };
     }
 
-    /// `red_action`: decides with the average `qavg` (bytes) that the arrival has just made.
+    /// `red_action`: decides with `qavg`, the average after the arrival, bytes.
     #[inline]
     pub(super) fn decide(&mut self, curve: &impl Curve, qavg: f64, random: &mut Generator) -> Verdict {
         if qavg < curve.start() {
@@ -236,21 +236,21 @@ impl Spacing {
         self.rules.forced
     }
 
-    /// `red_mark_probability`: one number is drawn for each hit, and each packet since then takes its part of it.
+    /// `red_mark_probability`: one number is drawn for each hit; each packet since then brings the hit nearer.
     #[inline]
     fn mark_probability(&self) -> bool {
-        // Written as in the kernel: not below the number drawn.
+        // As in the kernel: not below the number drawn.
         self.p_b * (self.qcount as f64) >= self.q_r
     }
 
     /// max_P has become `factor` times what it was. The kernel draws qR from [0, (qth_max - qth_min)/max_P) and keeps
-    /// it, so the probability that it stands for changes by the same factor.
+    /// qR, so the probability that qR stands for changes by `factor` too.
     pub(super) fn max_p_moved(&mut self, factor: f64) {
         self.q_r *= factor;
     }
 
-    /// No room in the child for `packet`, of which the decision was `earlier`; why it is dropped. That leaves RED's
-    /// state alone.
+    /// Why `packet`, on which the decision was `earlier`, is dropped when the child has no room. RED's state stays as
+    /// it is.
     pub(super) fn on_overflow(&self, earlier: Verdict, packet: &Packet, cx: &Context<'_>) -> Reason {
         rejected_behind(earlier, packet, cx)
     }
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!((average.stab[0], average.stab[255]), (0, 31));
     }
 
-    /// Ticks by the arithmetic of both versions: 1500 B at 1 Gbit/s are 12 us, at 10 Gbit/s 1.2 us.
+    /// Ticks of both versions: 1500 B at 1 Gbit/s are 12 us, at 10 Gbit/s 1.2 us.
     #[test]
     fn an_older_tc_cuts_off_to_microseconds() {
         let ticks = |size, rate| [Tc::Since615, Tc::Until614].map(|tc| tc.transmission(size, rate));
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(ticks(700.0, 1e9), [88.0, 78.0]);
         assert_eq!(ticks(1500.0, 10e9), [19.0, 15.0]);
         assert_eq!(ticks(500.0, 10e9), [7.0, 0.0]);
-        // The weight 2^-9: -ln(1 - 2^-9)/19 and /15 of the average a tick.
+        // The weight 2^-9: per tick -ln(1 - 2^-9)/19 and /15 of the average.
         let shifts = |tc| Average::new(9, 1500.0, 10e9, tc);
         let (new, old) = (shifts(Tc::Since615), shifts(Tc::Until614));
         assert_eq!((new.scell_log, old.scell_log), (10, 9));

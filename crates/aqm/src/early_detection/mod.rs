@@ -1,12 +1,11 @@
-//! Random early detection for any drop curve, in four dialects, each of which is one file in the order of its program:
-//! [`paper`], [`ns2`], [`ns3`], [`linux`]. [`EarlyDetection`] puts the average and the decision of a dialect around a
-//! curve.
+//! Random early detection for any drop curve, in four dialects. Each is a file in the order of its program: [`paper`],
+//! [`ns2`], [`ns3`], [`linux`]. [`EarlyDetection`] puts the average and the decision of a dialect around a curve.
 //!
 //! | | paper (1993) | ns2 (2.35) | ns3 | linux (`sch_red`) |
 //! |---|---|---|---|---|
 //! | average after idle | decays only | decays, then adds w*q | as ns2 | decays by a table of shifts |
-//! | queue of 0 or 1 | tested as any | never dropped early | as ns2 | tested as any |
-//! | first packet above min_th | tested | admitted, starts the count | as ns2 | admitted, draws R |
+//! | arrival that finds 0 or 1 packets | tested | never dropped early | as ns2 | tested |
+//! | first arrival that finds the average above min_th | tested | admitted, starts the count | as ns2 | admitted, draws R |
 //! | count moves | between the thresholds | at every arrival | at every arrival | between the thresholds |
 //! | spacing | p_b/(1 - count p_b) | `wait`: nothing before 1/p_b | as ns2 | one random number per drop |
 //! | above max_th | dropped | spaced with p_b = 1 | dropped | marked if it can be |
@@ -64,7 +63,7 @@ impl Spacing {
         }
     }
 
-    /// Takes over the state of `before`; whether it is of the same dialect.
+    /// Takes over the state of `before`; false if the dialects differ.
     fn resume(&mut self, before: &Spacing) -> bool {
         match (self, before) {
             (Spacing::Paper(red), Spacing::Paper(before)) => red.resume(before),
@@ -96,10 +95,10 @@ impl Spacing {
         }
     }
 
-    /// Decides on `curve` over a packet of `size` bytes, which finds `length` waiting (in the unit of the average) and
-    /// has just moved the average to `average`.
-    // Inlined into each discipline's curve, here and in [`EarlyDetection::on_enqueue`]: with `#[inline]` RED takes 3 %
-    // more instructions a packet.
+    /// Decides by `curve` over a packet of `size` bytes that has found `length` waiting (in the unit of the average)
+    /// and moved the average to `average`.
+    // Inlined into each discipline's curve, here and in [`EarlyDetection::on_enqueue`]: with plain `#[inline]` RED
+    // takes 3 % more instructions a packet.
     #[inline(always)]
     pub fn decide(
         &mut self,
@@ -117,7 +116,7 @@ impl Spacing {
         }
     }
 
-    /// No room for `packet`, of which the decision was `earlier`; why it is dropped.
+    /// Why `packet`, on which the decision was `earlier`, is dropped when the buffer has no room.
     pub fn on_overflow(&mut self, earlier: Verdict, packet: &Packet, cx: &Context<'_>) -> Reason {
         match self {
             Spacing::Paper(red) => red.on_overflow(earlier, packet, cx),
@@ -128,17 +127,17 @@ impl Spacing {
     }
 }
 
-/// Average, spacing and decision, around one drop curve: in this order, so that an arrival that finds a short queue
+/// Average, spacing and decision around one drop curve. In this order of fields an arrival that finds a short queue
 /// needs two cache lines.
 #[repr(C, align(64))]
 pub struct EarlyDetection<C> {
-    /// What the parameters say.
+    /// What follows from the parameters.
     set: Settings,
     /// The averaged queue, in the unit of the thresholds.
     average: Average,
     /// What the dialect remembers between arrivals.
     spacing: Spacing,
-    /// p_b by the average.
+    /// The drop curve: p_b at an average.
     curve: C,
 }
 
@@ -148,18 +147,18 @@ impl<C: Curve> EarlyDetection<C> {
         EarlyDetection { curve, average: set.average(), spacing: Spacing::new(&set), set }
     }
 
-    /// Takes over the average and the spacing of `before`; whether it is of the same dialect and unit. A curve that
-    /// moves is not taken over.
+    /// Takes over the average and the spacing of `before`; false if dialect or unit differ. A curve that moves is not
+    /// taken over.
     pub fn resume(&mut self, before: &Self) -> bool {
         self.set.same_unit(&before.set) && self.spacing.resume(&before.spacing) && self.average.resume(&before.average)
     }
 
-    /// [`Settings::room`].
+    /// When an arrival finds space in the buffer: [`Settings::room`].
     pub fn room(&self, limit: Limit) -> Room {
         self.set.room(limit)
     }
 
-    /// Whether queued packets may have to be removed.
+    /// Whether queued packets may have to be removed, to make space for the arrival.
     pub fn needs_contents(&self) -> bool {
         self.set.victim != Victim::Tail
     }
@@ -217,7 +216,7 @@ impl<C: Curve> EarlyDetection<C> {
         self.spacing.decide(&self.curve, average, packet.size, self.set.length(queue), cx.random)
     }
 
-    /// As [`EarlyDetection::decide`], on a curve of this packet's own: SFRED's differs from flow to flow.
+    /// [`EarlyDetection::decide`] with a curve of this packet's own: SFRED's differs from flow to flow.
     #[inline]
     pub fn decide_on(
         &mut self,
@@ -238,7 +237,7 @@ impl<C: Curve> EarlyDetection<C> {
         self.spacing.decide(&self.curve, average, packet.size, length, cx.random)
     }
 
-    /// No room: the reason by [`Spacing::on_overflow`], the victim by the settings.
+    /// The buffer has no room: the reason is that of [`Spacing::on_overflow`], the victim that of the settings.
     pub fn on_overflow(
         &mut self,
         earlier: Verdict,
@@ -262,7 +261,7 @@ impl<C: Curve> EarlyDetection<C> {
 }
 
 impl EarlyDetection<Linear> {
-    /// Moves max_p.
+    /// Gives the curve another max_p.
     pub fn set_max_p(&mut self, max_p: f64) {
         if let Spacing::Linux(red) = &mut self.spacing {
             red.max_p_moved(max_p / self.curve.max_p());
@@ -271,8 +270,8 @@ impl EarlyDetection<Linear> {
     }
 }
 
-/// Implements [`crate::policy::Policy`] for a discipline around early detection, its field `core`. With nothing
-/// more it is early detection with a curve; what differs (`on_enqueue` and `gauges`, perhaps a timer) goes into braces.
+/// Implements [`crate::policy::Policy`] for a discipline with early detection in its field `core`. Braces hold what the
+/// discipline does otherwise (`on_enqueue` and `gauges`, perhaps a timer).
 #[macro_export]
 macro_rules! early_detection_policy {
     ($name:ty) => {

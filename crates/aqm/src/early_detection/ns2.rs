@@ -42,7 +42,7 @@ impl Average {
     }
 
     /// The average after an arrival at `now` that finds `length` (packets or bytes) waiting: one step of decay for each
-    /// of the m packets that the link could have sent while it was idle, one for this arrival, then the sample.
+    /// of the m packets that the link could have sent while it was idle, one step for this arrival, then the sample.
     #[inline(always)]
     pub fn observe(&mut self, length: f64, idle_since: Option<Time>, now: Time) -> f64 {
         let m = match idle_since {
@@ -53,7 +53,7 @@ impl Average {
         self.v_ave
     }
 
-    /// Takes over the value of `before`, whose weight is another.
+    /// Takes over the value of `before`, which has another weight.
     pub(super) fn resume(&mut self, before: &Average) {
         self.v_ave = before.v_ave;
     }
@@ -82,13 +82,13 @@ pub fn estimator(v_ave: f64, q_w: f64, m: u64, queue: f64) -> f64 {
     decayed * (1.0 - q_w) + q_w * queue
 }
 
-/// Most multiplications of one arrival: a third of a millisecond of computing. The others are made at once.
+/// Most multiplications of one arrival, a third of a millisecond of computing; the rest is done by one power.
 const MULTIPLICATIONS: u64 = 1 << 18;
 
 /// Multiplies `average` by (1 - `weight`) `times` times, one multiplication after the other for the first 2^18.
 ///
-/// ns-2 makes all of them so, and a closed power differs from that in the last bits. It stops where multiplying changes
-/// nothing any more: at 0, or at the smallest number there is, which never becomes 0.
+/// ns-2 multiplies one by one throughout; a power differs in the last bits. The loop ends where a product changes
+/// nothing any more: at 0, or at the smallest positive number, which never becomes 0.
 pub fn decay_repeatedly(mut average: f64, weight: f64, times: u64) -> f64 {
     let keep = 1.0 - weight;
     for _ in 0..times.min(MULTIPLICATIONS) {
@@ -101,14 +101,14 @@ pub fn decay_repeatedly(mut average: f64, weight: f64, times: u64) -> f64 {
     decay_at_once(average, weight, times.saturating_sub(MULTIPLICATIONS))
 }
 
-/// `q_weight_` where it is left to ns-2 (`initParams`): 1 - exp(-1/(10 rtt C)), with the round trip `rtt` of three
-/// times the link's delay and a packet's time, at least 100 ms, and C = `ptc` packets per second.
+/// `q_weight_` where ns-2 chooses it (`initParams`): 1 - exp(-1/(10 rtt C)), where `rtt` is three times the link's
+/// delay plus a packet's time, at least 100 ms, and C = `ptc` packets per second.
 pub(super) fn automatic_weight(link: &Link, ptc: f64) -> f64 {
     let rtt = (3.0 * (link.delay_s + 1.0 / ptc)).max(0.1);
     1.0 - libm::exp(-1.0 / (10.0 * rtt * ptc))
 }
 
-/// When an arrival finds room: in byte mode a limit in packets is multiplied by the mean packet size, bytes, and ns-2
+/// When an arrival finds room: in byte mode a limit in packets is multiplied by the mean packet size in bytes, and ns-2
 /// tests before it adds the arrival.
 pub(super) fn room(limit: Limit, byte_mode: bool, mean_pktsize: f64) -> Room {
     match limit {
@@ -127,20 +127,20 @@ pub struct Rules {
     mark_p: f64,
     /// `wait_`: no drop before 1/p_b packets have passed since the last one.
     wait: bool,
-    /// `bytes_`: the drop probability goes with the size of the packet.
+    /// `bytes_`: the drop probability is in proportion to the packet's size.
     bytes: bool,
     /// `use_mark_p_`: past the curve p_b = 1 goes through the spacing; without it every arrival there is hit.
     use_mark_p: bool,
     /// What becomes of an arrival past the curve without `use_mark_p`.
     forced: Verdict,
-    /// Whether that starts the count again; not in ns-3.
+    /// Whether a forced drop past the curve starts the count again; not in ns-3.
     forced_restarts: bool,
     /// Whether p_a is p_b, without spacing; not in ns-2.
     pub(super) independent: bool,
 }
 
 impl Rules {
-    /// What `given` says.
+    /// The rules that `given` describes.
     pub(super) fn read(given: &Given) -> Self {
         let over_max = match given.ecn_over_max {
             OverMax::Auto => OverMax::MarkBelowMarkP,
@@ -158,7 +158,7 @@ impl Rules {
         }
     }
 
-    /// The same in ns-3, where `forced` is what becomes of an arrival past the curve.
+    /// The rules that `given` describes in ns-3; `forced` is what becomes of an arrival past the curve.
     pub(super) fn of_ns3(given: &Given, forced: Verdict) -> Self {
         Rules { use_mark_p: false, forced, forced_restarts: false, ..Rules::read(given) }
     }
@@ -175,7 +175,7 @@ pub struct Spacing {
     count_bytes: u64,
     /// `v_prob1`: p_b of the last arrival that was tested, a probability.
     pub(super) v_prob1: f64,
-    /// `old`: an earlier arrival has already found the average above th_min.
+    /// `old`: whether an earlier arrival has found the average above th_min.
     old: bool,
 }
 
@@ -185,13 +185,13 @@ impl Spacing {
         Spacing { rules, count: 0, count_bytes: 0, v_prob1: 0.0, old: false }
     }
 
-    /// Takes over the state of `before`, whose rules are others.
+    /// Takes over the state of `before`, which has other rules.
     pub(super) fn resume(&mut self, before: &Spacing) {
         *self = Spacing { rules: self.rules, ..before.clone() };
     }
 
-    /// `enque`: decides over a packet of `size` bytes, which finds `qlen` (packets or bytes) waiting, with the average
-    /// `qavg` that it has just made.
+    /// `enque`: decides over a packet of `size` bytes that has found `qlen` (packets or bytes) waiting and moved the
+    /// average to `qavg`.
     #[inline(always)]
     pub(super) fn decide(
         &mut self,
@@ -264,7 +264,7 @@ impl Spacing {
         p
     }
 
-    /// No room: that overrides what the early test said, and starts the count again.
+    /// The buffer has no room: that overrides the early test and starts the count again.
     pub(super) fn on_overflow(&mut self) -> Reason {
         self.count = 0;
         self.count_bytes = 0;
@@ -283,7 +283,7 @@ mod tests {
         Spacing { v_prob1, ..Spacing::new(rules) }.modify_p(size)
     }
 
-    /// A probability that is not certain goes with the packet's size, up to certainty.
+    /// A probability below 1 grows with the packet's size, up to 1.
     #[test]
     fn small_packets_are_spared_unless_a_drop_is_certain() {
         assert_eq!([100, 1000, 3000].map(|size| probability(0.5, size)), [0.05, 0.5, 1.0]);

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! m_minTh, m_maxTh, m_curMaxP and `Gentle` (`CalculatePNew`) are the curve's; `ARED`, `FengAdaptive` and `NLRED` are
-//! other disciplines here. That the count starts again after a forced drop is `Ns1Compat`, which is not here.
+//! other disciplines here. `Ns1Compat`, with which the count starts again after a forced drop, is not here.
 
 use super::common::past_the_end;
 use super::given::{Given, OverMax};
@@ -27,7 +27,7 @@ use crate::random::Generator;
 /// What a user can choose: `UseHardDrop`, `Wait` and `MeanPktSize`.
 ///
 /// # Errors
-/// Where it asks for what this dialect does not have.
+/// If `given` asks for what this dialect does not have.
 pub(super) fn rules(given: &Given) -> Result<Rules, ParamError> {
     Ok(Rules::of_ns3(given, past_the_end(given.over_max_but_mark_p(OverMax::Drop)?)))
 }

@@ -25,7 +25,7 @@
 //! ```
 //!
 //! [`Average::observe`] is the first half, `Spacing::decide` the second. The curve has min_th, max_th and p_b. Section
-//! 4 of the paper scales p_b by the size of the packet, and counts so that gaps are one packet longer than here.
+//! 4 of the paper scales p_b by the size of the packet, and counts so that gaps are one packet longer than in Fig. 2.
 
 use super::common::{decay_at_once, hit, idle_packets, past_the_end, rejected_behind, Decay};
 use super::given::{CountBase, Given, OverMax};
@@ -45,9 +45,9 @@ pub struct Average {
     w_q: f64,
     /// f(t) = t times this: packets that the link can send in a second.
     packets_per_second: f64,
-    /// The last arrival, if it found the link idle.
+    /// Time of the last arrival, if it found the link idle.
     last: Option<Time>,
-    /// Until when that arrival counted the idle time, s.
+    /// Until when the last arrival counted the idle time, s.
     counted_until: f64,
     // Boxed: a busy link does not need it, and the average stays in two cache lines with what it does.
     decay: Box<Decay>,
@@ -79,11 +79,11 @@ impl Average {
         self.avg
     }
 
-    /// From when on the time of a link that has been idle since `since` has not been counted, s.
+    /// From when on the idle time of a link that is idle since `since` has not been counted, s.
     ///
-    /// An arrival that is dropped at an idle link leaves it idle. What it has not counted, less than a packet's time,
-    /// the next one counts: else arrivals that come faster than packets could be sent would never count any, and an
-    /// average above max_th would stay there for ever.
+    /// An arrival that is dropped at an idle link leaves the link idle. The next arrival counts what is left of the
+    /// idle time, less than a packet's time: else arrivals faster than the link would never count any, and an average
+    /// above max_th would stay there for ever.
     fn q_time(&self, since: Time) -> f64 {
         if self.last == Some(since) {
             self.counted_until
@@ -92,7 +92,7 @@ impl Average {
         }
     }
 
-    /// Takes over the value of `before`, whose weight is another.
+    /// Takes over the value of `before`, which has another weight.
     pub(super) fn resume(&mut self, before: &Average) {
         *self = Average { w_q: self.w_q, packets_per_second: self.packets_per_second, ..before.clone() };
     }
@@ -118,7 +118,7 @@ impl Average {
 /// What a user can choose in this dialect beside the curve.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// The largest packet, bytes, where p_b goes with the size of the packet.
+    /// Bytes of the largest packet, where p_b is in proportion to the packet's size.
     max_packet: Option<f64>,
     /// What count is set to by a drop, packets: 0 in the figure, -1 for the gaps of the analysis.
     count_after_drop: i64,
@@ -129,10 +129,10 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// What `given` says.
+    /// The rules that `given` describes.
     ///
     /// # Errors
-    /// Where it asks for what this dialect does not have.
+    /// If `given` asks for what this dialect does not have.
     pub(super) fn read(given: &Given) -> Result<Self, ParamError> {
         given.refuse_wait()?;
         Ok(Rules {
@@ -164,12 +164,12 @@ impl Spacing {
         Spacing { rules, count: -1, p_b: 0.0 }
     }
 
-    /// Takes over the state of `before`, whose rules are others.
+    /// Takes over the state of `before`, which has other rules.
     pub(super) fn resume(&mut self, before: &Spacing) {
         *self = Spacing { rules: self.rules, ..before.clone() };
     }
 
-    /// Decides over a packet of `size` bytes with the average `avg` that it has just made.
+    /// Decides over a packet of `size` bytes that has moved the average to `avg`.
     #[inline]
     pub(super) fn decide(&mut self, curve: &impl Curve, avg: f64, size: u32, random: &mut Generator) -> Verdict {
         if avg < curve.start() {
@@ -194,8 +194,8 @@ impl Spacing {
         self.rules.forced
     }
 
-    /// No room for `packet`, of which the decision was `earlier`; why it is dropped. The figure does not say: as if the
-    /// FIFO stood behind RED.
+    /// Why `packet`, on which the decision was `earlier`, is dropped when the buffer has no room. The figure does not
+    /// say: here as if a FIFO stood behind RED.
     pub(super) fn on_overflow(&self, earlier: Verdict, packet: &Packet, cx: &Context<'_>) -> Reason {
         rejected_behind(earlier, packet, cx)
     }

@@ -7,7 +7,7 @@ use crate::default_limit::automatic_threshold;
 use crate::params::{Link, Param, ParamError, Value, Values};
 use crate::policy::{Limit, QueueView, Room};
 
-/// Settings after checking, in the unit in which the average is kept; last what every arrival needs.
+/// Settings after checking, in the unit in which the average is kept. What every arrival needs comes last.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Settings {
@@ -41,7 +41,7 @@ pub(super) enum Rules {
 }
 
 impl Settings {
-    /// Reads the shared parameters; `declared` is the discipline's [`super::params`]. Without `max_p` among them, it is
+    /// Reads the shared parameters; `declared` is the discipline's [`super::params`]. Without `max_p` in it, max_p is
     /// 1.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl Settings {
         }
     }
 
-    /// Whether both keep the average in the same unit.
+    /// Whether both settings keep the average in the same unit.
     pub(super) fn same_unit(&self, other: &Settings) -> bool {
         self.bytes == other.bytes
     }
@@ -123,10 +123,10 @@ impl Settings {
         }
     }
 
-    /// A further queue length of the discipline's own, in the unit in which the average is kept; `auto` for the word.
+    /// The discipline's own queue length `name`, in the unit in which the average is kept; `auto` stands for `"auto"`.
     ///
     /// # Errors
-    /// If it was written in bytes and the average counts packets.
+    /// If the length is in bytes and the average in packets.
     pub fn queue_length(&self, name: &'static str, value: Value, auto: f64) -> Result<f64, ParamError> {
         length_given(name, value, self.bytes, self.mean_packet, auto)
     }
@@ -149,7 +149,7 @@ impl Settings {
         (if self.bytes { queue.bytes } else { queue.packets }) as i64 as f64
     }
 
-    /// When an arrival finds room.
+    /// When an arrival finds space in the buffer.
     pub fn room(&self, limit: Limit) -> Room {
         match self.rules {
             Rules::Ns2(_) => ns2::room(limit, self.bytes, self.mean_packet),
@@ -157,7 +157,7 @@ impl Settings {
         }
     }
 
-    /// `length`, in the unit in which the average is kept, in packets.
+    /// `length`, given in the unit of the average, in packets.
     #[inline]
     pub fn in_packets(&self, length: f64) -> f64 {
         if self.bytes {
@@ -167,7 +167,7 @@ impl Settings {
         }
     }
 
-    /// An average that has seen nothing, in the dialect's own way.
+    /// An average that has seen nothing, of the chosen dialect.
     pub fn average(&self) -> Average {
         let packets_per_second = packets_per_second(self.rate_bps, self.mean_packet);
         match self.rules {
@@ -186,7 +186,7 @@ fn packets_per_second(rate_bps: f64, mean_packet: f64) -> f64 {
     rate_bps / (8.0 * mean_packet)
 }
 
-/// `value` of the queue length called `name`, in the unit in which the average is kept; `auto` for the word.
+/// `value` of the queue length called `name`, in the unit in which the average is kept; `auto` stands for `"auto"`.
 fn length_given(name: &'static str, value: Value, bytes: bool, mean_packet: f64, auto: f64) -> Result<f64, ParamError> {
     match value {
         Value::Real(x) if bytes => Ok(x * mean_packet),

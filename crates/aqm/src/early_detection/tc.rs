@@ -2,11 +2,11 @@
 
 use crate::params::{words, Param, Word};
 
-/// Ticks of the packet scheduler's clock, for which tc makes the table, in a microsecond (`tick_in_usec`).
+/// Ticks of the packet scheduler's clock in a microsecond (`tick_in_usec`); tc makes the table for ticks.
 const TICKS: f64 = 15.625;
 
 words! {
-    /// Whose table for the idle decay, by the version of iproute2.
+    /// Which version of iproute2's tc makes the table for the idle decay.
     pub enum Tc {
         /// From 6.15 (2025) on, the time of a packet is rounded up to whole ticks.
         Since615 = "iproute2-6.15",
@@ -26,7 +26,7 @@ impl Tc {
     }
 }
 
-/// The parameter for the disciplines that tc sets up.
+/// The parameter `tc`, for disciplines that tc sets up.
 pub const TC: [Param; 1] = [Param::word("tc", Tc::WORDS, "iproute2-6.15").says(
     "iproute2, tc_calc_xmittime",
     "linux: whose table for the idle decay; iproute2 up to 6.14 cuts a packet's time off to whole microseconds.",

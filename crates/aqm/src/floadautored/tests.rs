@@ -48,7 +48,7 @@ fn the_three_cases_at_their_ends() {
 #[test]
 fn delta_is_a_step_of_0_003_at_the_rate_it_was_made_for() {
     assert!((load(&[LITERAL], 3750.0).step - 0.003).abs() < 1e-15);
-    // 1 Mbit/s and 10 Mbit/s with 1000 B.
+    // 125 and 1250 packets/s: 1 and 10 Mbit/s of 1000 B.
     assert!((load(&[LITERAL], 125.0).step - 0.09).abs() < 1e-15);
     assert!((load(&[LITERAL], 1250.0).step - 0.009).abs() < 1e-15);
     for capacity in [125.0, 1250.0] {
@@ -64,7 +64,7 @@ fn literal_reading_at_the_rates_where_it_has_no_value() {
     assert_eq!(literal.load_factor(1000.0, 0.0), LARGEST_Z);
     assert!(literal.shift(LARGEST_Z, 1000.0) > 1.0, "a certain drop");
     assert_eq!(literal.shift(literal.load_factor(0.0, 0.0), 0.0), 0.0, "p_a is left alone");
-    // The intended reading takes z = 0.05 then.
+    // Where nothing arrives, the intended reading takes z = 0.05.
     let intended = load(&[], 1000.0);
     assert!((intended.shift(intended.load_factor(0.0, 0.0), 0.0) + 0.06).abs() < 1e-15);
 }
@@ -80,7 +80,7 @@ fn a_changed_probability_stays_one() {
     assert_eq!(curve.final_probability(0.5), 0.25);
 }
 
-/// 1000 packets/s, gamma = 0.2/s, slots of 10 ms: at lambda = 1100 the virtual capacity loses 0.2 * 120 * 0.01.
+/// 1000 packets/s, gamma = 0.2/s, slots of 10 ms: at lambda = 1100 the virtual capacity loses 0.2 * 120 * 0.01 a slot.
 #[test]
 fn virtual_capacity_moves_towards_rho_of_the_load() {
     let mut load = load(&[("rate_weight", Value::Real(1.0))], 1000.0);
@@ -97,7 +97,7 @@ fn virtual_capacity_moves_towards_rho_of_the_load() {
         slot(&mut load, n);
     }
     assert_eq!(load.virtual_capacity, 500.0, "kappa C");
-    // A second of silence: 1.96 a slot.
+    // In a second of silence it gains 1.96 a slot.
     load.end_slots(30.991, 0.0);
     assert!((load.virtual_capacity - 696.0).abs() < 1e-6, "{}", load.virtual_capacity);
     load.end_slots(1e6, 0.0);
@@ -122,7 +122,7 @@ fn yellow_asks_for_less_as_the_queue_grows() {
     assert!((capacity.load_factor(900.0, 300.0) - 0.9).abs() < 1e-12);
 }
 
-/// Three slots at 1.2 C, then two at 0.5 C: 3 * 1.2 * 0.003, and 2 * 0.003/0.5 less.
+/// Three slots at 1.2 C add 1.2 * 0.003 each, two at 0.5 C take off 0.003/0.5 each.
 #[test]
 fn accumulated_probability_moves_once_a_slot() {
     let pairs =
@@ -154,7 +154,7 @@ const SET: [(&str, Value); 4] = [
     ("mean_packet", Value::Real(1000.0)),
 ];
 
-/// Averages and verdicts of 5000 arrivals that swing about the link's rate, with pauses.
+/// Averages and verdicts of 5000 arrivals whose rate swings about the link's, with pauses.
 fn run(queue: &mut Fifo) -> Vec<(u64, bool)> {
     let mut random = Generator::stream(9, "arrivals");
     let (mut now, mut free) = (0.0, 0.0);
@@ -205,7 +205,7 @@ fn an_idle_time_decays_with_the_smallest_weight() {
     }
     let before = queue.average().unwrap();
     while queue.dequeue(Time::from_seconds(0.006), &mut |_, _| {}).is_some() {}
-    // 100 whole packets of a millisecond.
+    // Idle for 100 whole packets' times of a millisecond.
     queue.enqueue(Packet::new(1, 1000), Time::from_seconds(0.1065), &mut |_, _| {});
     assert!(before > 0.3);
     assert!((queue.average().unwrap() - before * 0.99_f64.powi(100)).abs() < 1e-12);
@@ -217,7 +217,7 @@ fn linux_is_no_dialect_of_it() {
     assert!(!dialect.allows(Value::Choice("linux")) && dialect.allows(Value::Choice("ns2")));
 }
 
-/// Up to this stage, with thresholds of `min_th` and 6; the average is the queue found, RED's own drops out of reach.
+/// A queue with stages up to `stage` and thresholds `min_th` and 6; the average is the queue found, RED never drops.
 fn threshold(stage: &'static str, raise: &'static str, min_th: f64, limit: u64) -> Fifo {
     let pairs = [
         ("stage", Value::Choice(stage)),
@@ -233,14 +233,14 @@ fn threshold(stage: &'static str, raise: &'static str, min_th: f64, limit: u64) 
 
 #[test]
 fn drops_from_the_raised_threshold_on() {
-    // One: at 7. Band: floor(8.8) = 8.
+    // `"one"` raises the threshold to 7, `"band"` to floor(8.8) = 8.
     for (raise, held) in [("one", 7), ("band", 8)] {
         let mut queue = threshold("two_levels", raise, 2.0, 10);
         for found in 0..held {
             assert_eq!(arrive(&mut queue, 1), [], "{raise}: {found} wait");
         }
         assert_eq!(arrive(&mut queue, 1), [Reason::Forced], "{raise}: {held} wait");
-        // 6 of 10 wait: not calm yet, and raised already.
+        // 6 of 10 wait, too many for the lower level: the threshold stays raised.
         while queue.packets() > 6 {
             queue.dequeue(Time::ZERO, &mut |_, _| {});
         }
@@ -280,7 +280,7 @@ fn one_flow_meets_itself_from_min_th_on() {
     assert_eq!(queue.packets(), 2);
 }
 
-/// In a buffer of 100 the threshold stays at 6; in one of 10, it is raised to 7.
+/// In a buffer of 100 the threshold stays at 6; in a buffer of 10 it is raised to 7.
 #[test]
 fn strangers_are_dropped_from_the_upper_threshold_on() {
     for (limit, held) in [(100, 6), (10, 7)] {
@@ -308,7 +308,7 @@ fn a_match_leaves_the_count_alone() {
     assert_eq!(gauge(&queue, "count"), before + 1.0);
 }
 
-/// Each stage has the inner values of those before it and its own.
+/// Each stage shows its own gauges and those of the stages before it.
 #[test]
 fn a_stage_shows_what_it_has() {
     for (stage, has) in [("auto", [false; 3]), ("two_levels", [true, false, false]), ("match", [true, true, false])] {

@@ -5,10 +5,10 @@
 //! |---|---|---|
 //! | `token_bucket` | CIR, CBS | green if it fits, else red |
 //! | `srtcm` (RFC 2697) | CBS, and EBS filled by what CBS spills, both at CIR | green if it fits into the first, yellow into the second, else red |
-//! | `trtcm` (RFC 2698) | PIR with PBS, CIR with CBS | red if it does not fit into the first, else yellow if not into the second (and it takes from the first), else green (and it takes from both) |
+//! | `trtcm` (RFC 2698) | PIR with PBS, CIR with CBS | red if it does not fit into the first; else yellow, taken from the first, if it does not fit into the second; else green, taken from both |
 //!
-//! With `refill` the tokens of `token_bucket` come all at once, at each multiple of that time: with a bucket of five
-//! packets, a rate of ten packets/s and a `refill` of 0.5 s, the first five packets of each half second are green.
+//! With `refill` `token_bucket` gets its tokens all at once, at multiples of that time: with a bucket of five packets,
+//! a rate of ten packets/s and a `refill` of 0.5 s, the first five packets of each half second are green.
 //!
 //! With `colour_aware` a packet's class gives its present colour, and it never gets a better one: yellow packets do not
 //! try for green, red ones stay red.
@@ -118,9 +118,9 @@ struct Bucket {
     rate: f64,
     /// Most bytes.
     size: f64,
-    /// Bytes in it.
+    /// Bytes in the bucket.
     tokens: f64,
-    /// When they were last added.
+    /// When tokens were last added.
     filled: Time,
 }
 
@@ -130,14 +130,14 @@ impl Bucket {
         Bucket { rate: values.real(declared, rate) / 8.0, size, tokens: size, filled: Time::ZERO }
     }
 
-    /// Adds the tokens of the time since the last call; what did not fit, bytes.
+    /// Adds the tokens of the time since the last call; returns the bytes that did not fit.
     fn fill(&mut self, now: Time) -> f64 {
         let earned = self.rate * (now - self.filled);
         self.filled = now;
         self.add(earned)
     }
 
-    /// Adds `bytes`; what did not fit.
+    /// Adds `bytes`; returns those that did not fit.
     fn add(&mut self, bytes: f64) -> f64 {
         let tokens = self.tokens + bytes;
         self.tokens = tokens.min(self.size);
@@ -151,7 +151,7 @@ impl Bucket {
 
 struct Single {
     bucket: Bucket,
-    /// Time between two refills, s; 0 if it fills all the time.
+    /// Time between two refills, s; 0 if the bucket fills all the time.
     refill: f64,
     /// Refills so far.
     refills: f64,
@@ -176,9 +176,9 @@ impl Meter for Single {
 }
 
 struct SingleRate {
-    /// Tc.
+    /// Tc, the committed bucket.
     committed: Bucket,
-    /// Te, filled by what Tc spills.
+    /// Te, the excess bucket: what Tc spills.
     excess: Bucket,
 }
 
@@ -200,9 +200,9 @@ impl Meter for SingleRate {
 }
 
 struct TwoRates {
-    /// Tp.
+    /// Tp, the peak bucket.
     peak: Bucket,
-    /// Tc.
+    /// Tc, the committed bucket.
     committed: Bucket,
 }
 
@@ -245,7 +245,7 @@ mod tests {
         at.iter().map(&mut colour).collect()
     }
 
-    /// 8 kbit/s are 1000 B/s.
+    /// The rate of 8 kbit/s is 1000 B/s.
     #[test]
     fn a_bucket_is_full_at_first_and_holds_just_its_size() {
         let mut one = meter("token_bucket", &[("cir", 8e3), ("cbs", 1500.0)]);
@@ -253,14 +253,14 @@ mod tests {
         assert_eq!(colours(&mut *one, None, &at), [Green, Red, Red, Green, Red, Red, Green]);
     }
 
-    /// The first two packets of each half second, whatever came before.
+    /// The first two packets of each half second are green, whatever came before.
     #[test]
     fn a_bucket_that_is_refilled_at_intervals_passes_the_first_packets_of_each() {
         let mut one = meter("token_bucket", &[("cir", 32e3), ("cbs", 2000.0), ("refill", 0.5)]);
         let at = [0.1, 0.2, 0.3, 0.499, 0.5, 0.9, 0.999, 1.2, 1.7, 1.8, 1.9].map(|t| (t, 1000));
         let found = colours(&mut *one, None, &at);
         assert_eq!(found, [Green, Green, Red, Red, Green, Green, Red, Green, Green, Green, Red]);
-        // 500 B each half second, and room for four times as much: after the first 2000 B nothing but these.
+        // Refills are 500 B, a quarter of the bucket: after its first 2000 B only refills are green.
         let mut slow = meter("token_bucket", &[("cir", 8e3), ("cbs", 2000.0), ("refill", 0.5)]);
         let at = [(0.1, 2000), (0.6, 500), (0.7, 1), (1.1, 501), (1.2, 500), (1.3, 1)];
         assert_eq!(colours(&mut *slow, None, &at), [Green, Green, Red, Red, Green, Red]);
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn excess_tokens_are_what_the_committed_bucket_spills() {
         let mut sr = meter("srtcm", &[("cir", 8e3), ("cbs", 1000.0), ("ebs", 500.0)]);
-        // Both full; then 500 B come back, all to the first; then 1500 B, of which 500 fill the second.
+        // Both buckets are full; then 500 B come, all for the first; then 1500 B, of which 500 B fill the second.
         let at = [(0.0, 1000), (0.0, 500), (0.0, 1), (0.5, 500), (0.5, 1), (2.0, 1000), (2.0, 500), (2.0, 1)];
         assert_eq!(colours(&mut *sr, None, &at), [Green, Yellow, Red, Green, Red, Green, Yellow, Red]);
         let mut aware = meter("srtcm", &[("cir", 8e3), ("cbs", 1000.0), ("ebs", 500.0)]);

@@ -11,17 +11,16 @@ use std::collections::BTreeMap;
 
 /// A discipline whose arrivals get their class from a marker.
 pub struct Conditioned {
-    /// The discipline.
     queue: Box<dyn Discipline>,
     /// Makes the meter of a new flow.
     build: Build,
     /// The marker's parameters.
     values: Values,
-    /// The meter of each flow; one, of flow 0, for the aggregate.
+    /// The meter of each flow; of flow 0 only, if all packets share it.
     meters: BTreeMap<u64, Box<dyn Meter>>,
     /// Whether all packets share one meter.
     aggregate: bool,
-    /// Whether a packet's class bounds its colour.
+    /// Whether a packet's class before the marker bounds its colour.
     aware: bool,
     /// The class of green, yellow and red packets.
     classes: [u8; 3],
@@ -45,7 +44,7 @@ impl Conditioned {
         }
     }
 
-    /// Gives `packet` the class of its colour.
+    /// Meters `packet` and gives it the class of its colour.
     fn mark(&mut self, packet: &mut Packet, now: Time) {
         let before = self.aware.then(|| self.colour_of(packet.class));
         let key = if self.aggregate { 0 } else { packet.flow };
@@ -132,8 +131,8 @@ mod tests {
     use crate::markers::find;
     use crate::prelude::*;
 
-    /// RIO with Out's thresholds far below In's, behind a bucket of two packets for each flow, or for both: packets of
-    /// two flows that are admitted of eight each, all at once.
+    /// Packets of two flows that are admitted, of eight each at once, by RIO with Out's thresholds far below In's,
+    /// behind a bucket of two packets for each flow or for both.
     fn admitted(meter: &'static str, class: u8, aware: bool) -> [usize; 2] {
         let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
         let mut rio = Values::new();

@@ -24,7 +24,7 @@ pub fn find(name: &str) -> Option<&'static MarkerSpec> {
     all().iter().find(|spec| spec.name == name)
 }
 
-/// What the files say about the rules and where they differ from their sources, in Markdown.
+/// The files' own words on their rules and differences from the sources, in Markdown.
 pub fn documentation() -> String {
     let lines = |file: &'static str| -> String {
         let comment = text(&file.as_bytes()[..opening(file)]);

@@ -9,13 +9,13 @@ use crate::{Packet, Time};
 pub enum Colour {
     /// Inside the committed profile.
     Green,
-    /// Beyond it, within what is tolerated.
+    /// Beyond the committed profile, but within what is tolerated.
     Yellow,
-    /// Beyond both.
+    /// Beyond what is tolerated.
     Red,
 }
 
-/// A meter: what it has seen of the packets that it colours.
+/// A meter, with what it remembers of the packets that it has coloured.
 pub trait Meter: Send {
     /// The colour of `packet`, which arrives at `now`; `before` is the colour it has, for a meter that is colour-aware.
     fn colour(&mut self, packet: &Packet, before: Option<Colour>, now: Time, random: &mut Generator) -> Colour;
@@ -32,11 +32,11 @@ pub struct MarkerSpec {
     pub title: &'static str,
     /// Year of publication.
     pub year: u16,
-    /// One line.
+    /// What the marker does, in one line.
     pub summary: &'static str,
-    /// Authors, title, place.
+    /// Authors, title and place of the publication.
     pub source: &'static str,
-    /// Its own parameters; those of [`SHARED`] that concern it come after them.
+    /// The marker's own parameters; those of [`SHARED`] that concern it come after them.
     pub(super) own: &'static [Param],
     /// Whether it has three colours, or green and red only.
     pub(super) yellow: bool,

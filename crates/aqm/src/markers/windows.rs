@@ -68,11 +68,11 @@ struct Window {
     committed: f64,
     /// PTR, bytes a second; `None` with two colours.
     peak: Option<f64>,
-    /// AVG_INTERVAL, s.
+    /// AVG_INTERVAL: the window, s.
     length: f64,
-    /// avg-rate, bytes a second.
+    /// avg-rate: the measured rate, bytes a second.
     average: f64,
-    /// t-front, the last packet.
+    /// t-front: when the last packet arrived.
     front: Time,
 }
 
@@ -108,8 +108,8 @@ mod tests {
     use super::*;
     use crate::markers::find;
 
-    /// Shares of green, yellow and red among 100,000 packets of 1000 B at `rate` times 125 a second, in profile at 1
-    /// Mbit/s and 2 Mbit/s.
+    /// Shares of green, yellow and red among 100,000 packets of 1000 B at `rate` times 125 a second, where 1 Mbit/s are
+    /// committed and 2 Mbit/s are the peak.
     fn shares(name: &str, rate: f64) -> [f64; 3] {
         let mut meter = (find(name).unwrap().build)(&Values::new());
         let mut random = Generator::stream(1, "marker");
@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    /// RFC 2859, section 3: from 125,000 B/s, 1000 B half a second later: (125,000 + 1000)/1.5.
+    /// RFC 2859, section 3: a rate of 125,000 B/s becomes (125,000 + 1000)/1.5 by 1000 B half a second later.
     #[test]
     fn the_window_slides() {
         let mut window = Window::new(&Values::new(), &TWO_COLOURS, None);

@@ -1,25 +1,25 @@
 //! ## HTB
 //!
 //! Hierarchical token bucket of two levels: the root with `rate`, and up to eight classes below, each with a child of
-//! its own. A class is sure of its `rate_N` and may borrow from the root up to `ceil_N`. A packet's class is its
-//! number, as in WRR; numbers from `classes` on count as the last class. Of classes that may send, the lowest `prio_N`
-//! is first; equals take turns of a `quantum`.
+//! its own. A class is sure of its `rate_N` and may borrow from the root up to `ceil_N`. A packet's class number names
+//! its class, as in WRR; numbers from `classes` on count as the last class. Of classes that may send, the lowest
+//! `prio_N` is first; equals take turns of a `quantum`.
 //!
 //! Each class, and the root, has two buckets: one of `burst` bytes for its rate, one of `cburst` bytes for its ceil. A
-//! packet may take them below 0; the debt is then refilled over time.
+//! packet may take a bucket below 0; time pays the debt off.
 //!
 //! | event | rule (`net/sched/sch_htb.c`) |
 //! |---|---|
-//! | ceil's bucket is below 0 | the class cannot send (`htb_class_mode`) |
-//! | else rate's bucket is below 0 | it may borrow |
-//! | else | it can send |
-//! | arrival | goes to its class's child; a class that had none waiting becomes active (`htb_activate`) |
+//! | the ceil's bucket is below 0 | the class cannot send (`htb_class_mode`) |
+//! | else the rate's bucket is below 0 | the class may borrow |
+//! | else | the class can send |
+//! | arrival | goes to its class's child; a class without waiting packets becomes active (`htb_activate`) |
 //! | departure | classes that can send, then those that may borrow if the root can send; lowest `prio` first (`htb_dequeue`) |
 //! | turn | a class is served until its deficit is below 0, then earns a quantum, and the next number is served (`htb_dequeue_tree`) |
 //! | a class that borrows leaves the turn | its place is remembered: the same number, or the next above, goes on (`htb_lookup_leaf`) |
 //! | packet of a class that can send | is taken from both its buckets and both of the root's (`htb_charge_class`) |
 //! | packet of a class that borrows | is taken from its ceil's bucket and both of the root's |
-//! | nothing may leave | the queue is held until a bucket is at 0, at most 5 s (`htb_do_events`) |
+//! | no packet may leave | the queue is held until a bucket is at 0, at most 5 s (`htb_do_events`) |
 //!
 //! ### Source
 //! Linux 6.1, `net/sched/sch_htb.c` (M. Devera, 2001); defaults of iproute2's `tc`, `q_htb.c`.
@@ -30,9 +30,9 @@
 //! 3. Unless given, `rate_N` is an equal share of the root's rate, `ceil_N` the root's rate. `tc` wants a rate; its
 //!    ceil is that rate.
 //! 4. Sizes are TBF's. There is no hysteresis, as by default in Linux.
-//! 5. A child that has run empty is asked once more, as a link asks, so that RED's average decays while it is idle. Linux
-//!    asks no empty child: its RED forgets nothing there.
-//! 6. `overlimits` counts requests in vain. Linux also asks when a bucket fills for which nobody waits.
+//! 5. A child that has run empty is asked once more, as a link asks, so that a RED child's average decays while idle.
+//!    Linux asks no empty child: its RED's average does not decay.
+//! 6. `overlimits` counts requests in vain. Linux also asks when a bucket fills up while no packet waits for it.
 
 mod buckets;
 mod parameters;
@@ -77,11 +77,11 @@ struct Class {
     buckets: Buckets,
     prio: usize,
     quantum: i64,
-    /// What it may still send in its turn, bytes: of its own rate, and borrowed.
+    /// What the class may still send in its turn, bytes: of its own rate, and borrowed.
     deficit: [i64; 2],
-    /// Whether it is in a turn: something waited when it was last looked at.
+    /// Whether the class is in a turn: something waited when it was last looked at.
     active: bool,
-    /// Whether its child knows that it is idle.
+    /// Whether the child knows that it is idle.
     idle: bool,
     lends: u64,
     borrows: u64,
@@ -94,7 +94,7 @@ const BORROWED: usize = 1;
 struct Htb {
     classes: Vec<Class>,
     root: Buckets,
-    /// Who can send by its own rate, and who by the root's, by priority.
+    /// Classes that can send, and those that may borrow, by priority.
     turns: [[Turn; CLASSES]; 2],
     held: Option<Time>,
     counters: Counters,
@@ -129,7 +129,7 @@ impl Htb {
         }
     }
 
-    /// The turn in which a class is if it is active.
+    /// The turn to which a class belongs if it is active.
     fn turn(&mut self, class: usize) -> Option<(usize, &mut Turn)> {
         let Class { buckets, prio, .. } = &self.classes[class];
         let level = match buckets.mode {
@@ -163,7 +163,7 @@ impl Htb {
         self.classes[class].active = false;
     }
 
-    /// The mode of a class after so much time, and how long it lasts. Its turn changes with it.
+    /// Sets a class's mode after `passed` ns, and moves it to the turn of that mode; how long the mode lasts.
     fn change_mode(&mut self, class: usize, passed: i64) -> i64 {
         let (mode, wait) = self.classes[class].buckets.mode(passed);
         if mode != self.classes[class].buckets.mode {
@@ -179,7 +179,7 @@ impl Htb {
         wait
     }
 
-    /// Modes that are due change (`htb_do_events`).
+    /// Changes modes whose time has come (`htb_do_events`).
     fn update(&mut self, now: i64) {
         for class in 0..self.classes.len() {
             let buckets = &self.classes[class].buckets;
@@ -195,7 +195,7 @@ impl Htb {
         }
     }
 
-    /// A packet of `class` is paid for, at `level` (`htb_charge_class`).
+    /// Pays for a packet that `class` sends at `level` (`htb_charge_class`).
     fn charge(&mut self, class: usize, level: usize, bytes: u32, now: i64) {
         let borrows = level == BORROWED;
         let payer = &mut self.classes[class];
@@ -216,7 +216,7 @@ impl Htb {
         }
     }
 
-    /// The next packet of a turn (`htb_dequeue_tree`), and its class.
+    /// The next packet of a turn and its class (`htb_dequeue_tree`).
     fn serve(&mut self, level: usize, prio: usize, now: Time, on_drop: &mut OnDrop<'_>) -> Option<(usize, Packet)> {
         let mut start = None;
         loop {
@@ -239,7 +239,7 @@ impl Htb {
         }
     }
 
-    /// An arrival, which `enter` offers to its class's child.
+    /// An arrival; `enter` offers it to its class's child.
     fn arrive(
         &mut self,
         packet: Packet,
@@ -263,7 +263,7 @@ impl Htb {
         admitted
     }
 
-    /// When to look again, while packets wait: at the next change of a mode, or when a child lets one go.
+    /// Sets when to look again while packets wait: at the next change of a mode, or when a child lets a packet go.
     fn wait(&mut self, now: Time) {
         let ns = clock(now);
         self.overlimits += 1;

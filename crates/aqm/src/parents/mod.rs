@@ -1,7 +1,7 @@
 //! Parents: shapers with a discipline of their own inside, their child, as Linux's classful queues have them.
 //!
 //! A parent is declared once, in [`all`], as disciplines are. It decides when a packet leaves and, with several
-//! children, from which; the child decides which packet.
+//! children, from which child; the child decides which packet.
 
 mod htb;
 mod ratecfg;
@@ -22,7 +22,7 @@ pub fn find(name: &str) -> Option<&'static ParentSpec> {
     all().iter().find(|spec| spec.name == name)
 }
 
-/// What the files say about the rules and where they differ from their sources, in Markdown.
+/// The files' own words on their rules and differences from the sources, in Markdown.
 pub fn documentation() -> String {
     const FILES: [&str; 3] = [include_str!("tbf.rs"), include_str!("htb.rs"), include_str!("wifi.rs")];
     let comment = |file: &'static str| {

@@ -2,15 +2,15 @@
 
 use crate::Time;
 
-/// A machine has been up for long when its queue is set up: the clock starts at one hour, ns.
+/// Where the clock starts, ns: a machine has been up for an hour when its queue is set up.
 pub(super) const START: i64 = 3_600_000_000_000;
 
-/// Nanoseconds of Linux's clock, rounded to the nearest.
+/// `now` in Linux's whole nanoseconds, rounded to the nearest.
 pub(super) fn clock(now: Time) -> i64 {
     START + (now.seconds() * 1e9 + 0.5) as i64
 }
 
-/// The time of [`clock`] at which it shows `ns`.
+/// The time at which [`clock`] shows `ns`.
 pub(super) fn time(ns: i64) -> Time {
     Time::from_seconds((ns - START) as f64 / 1e9)
 }
@@ -23,7 +23,7 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// psched_ratecfg_precompute: at so many bits a second, counted in whole bytes.
+    /// psched_ratecfg_precompute: the cost at `rate_bps`, cut off to whole bytes a second.
     pub(super) fn at(rate_bps: f64) -> Self {
         let rate = ((rate_bps / 8.0) as u64).max(1);
         let (mut factor, mut shift) = (1_000_000_000_u64, 0);
@@ -37,7 +37,7 @@ impl Cost {
         }
     }
 
-    /// psched_l2t_ns.
+    /// psched_l2t_ns: the time of `bytes`, ns.
     pub(super) fn of(self, bytes: u32) -> i64 {
         ((u64::from(bytes) * self.mult) >> self.shift) as i64
     }
@@ -56,7 +56,7 @@ mod tests {
         }
         assert_eq!([Cost::at(8e6).of(1500), Cost::at(1e9).of(1), Cost::at(1e9).of(1500)], [1_500_000, 8, 12_000]);
         assert_eq!([1, 2, 8].map(|bytes| Cost { mult: 7, shift: 3 }.of(bytes)), [0, 1, 7], "rounded down");
-        // 41,666 B/s: 23,999.2 ns a byte exactly.
+        // 41,666 B/s: exactly 23,999.2 ns a byte.
         assert_eq!(Cost::at(333_333.0).of(1500), 36_000_576);
         assert_eq!(Cost::at(64.0).of(1500), 187_500_000_000);
     }

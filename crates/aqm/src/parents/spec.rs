@@ -5,7 +5,7 @@ use crate::gate::Counters;
 use crate::params::{Link, Param, ParamError, Value, Values};
 use crate::Discipline;
 
-/// Puts children behind a parent with checked values at a link.
+/// Builds a parent with checked values at a link, in front of its children.
 pub type Build = fn(&Values, &Link, Vec<Box<dyn Discipline>>) -> Box<dyn Discipline>;
 
 /// The declaration of a parent.
@@ -16,13 +16,13 @@ pub struct ParentSpec {
     pub title: &'static str,
     /// Year of publication.
     pub year: u16,
-    /// One line.
+    /// What the parent does, in one line.
     pub summary: &'static str,
-    /// Authors, title, place.
+    /// Authors, title and place of the publication.
     pub source: &'static str,
-    /// Parameters.
+    /// The parameters.
     pub params: &'static [Param],
-    /// Whether it counts the link layer's header ([`crate::link_layer`]), as Linux's queues do.
+    /// Whether the parent counts the link layer's header ([`crate::link_layer`]), as Linux's queues do.
     pub linux: bool,
     /// Checks values against one another and the link.
     pub check: fn(&Values, &Link) -> Result<(), ParamError>,
@@ -30,20 +30,20 @@ pub struct ParentSpec {
     pub rate: fn(&Values, &Link) -> f64,
     /// The largest packet that is not dropped, bytes.
     pub largest: fn(&Values) -> u32,
-    /// How many children it has, all of one discipline.
+    /// How many children the parent has, all of one discipline.
     pub children: fn(&Values) -> usize,
-    /// Builds it, with that many children.
+    /// Builds the parent with its children.
     pub build: Build,
 }
 
 impl ParentSpec {
-    /// The link as the child sees it.
+    /// The link that the child seems to serve.
     pub fn link(&self, values: &Values, link: &Link) -> Link {
         Link { rate_bps: link.rate_bps.min((self.rate)(values, link)), ..*link }
     }
 }
 
-/// What `call` does with a child, whose drops and marks count in the parent's `counters`, too.
+/// Calls `call` with a child, whose drops and marks count in the parent's `counters` too.
 pub(super) fn counted<T>(
     counters: &mut Counters,
     child: &mut dyn Discipline,
@@ -59,7 +59,7 @@ pub(super) fn counted<T>(
     result
 }
 
-/// Refuses parameters of missing classes: `names` are those of each class, and `what` counts classes.
+/// Refuses parameters of missing classes: `names` are those of each class; `what` is the parameter that counts classes.
 pub(super) fn beyond<const N: usize>(
     values: &Values,
     names: &[[&'static str; N]],

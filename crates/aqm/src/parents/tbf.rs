@@ -1,8 +1,8 @@
 //! ## TBF
 //!
-//! A token bucket in front of the link. Time fills it at `rate` up to `burst`; a packet leaves when it holds the
-//! packet's bytes, and takes them out. With `peakrate` a second bucket of `mtu` bytes must hold them too, which spaces
-//! a burst's packets. Packets wait in the child: it marks and drops, and chooses which leaves next.
+//! A token bucket in front of the link. Time fills it at `rate` up to `burst`; a packet leaves when the bucket holds
+//! the packet's bytes, and takes them out. With `peakrate` a second bucket, of `mtu` bytes, must hold them too: that
+//! spaces a burst's packets. Packets wait in the child, which marks, drops and chooses the next.
 //!
 //! | event | rule (`net/sched/sch_tbf.c`) |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | arrival larger than a bucket | dropped (`tbf_enqueue`) |
 //! | other arrival | goes to the child (`tbf_enqueue`) |
 //! | departure | the child's next packet is taken and kept until both buckets have its bytes, whatever arrives (`tbf_dequeue`) |
-//! | a bucket lacks bytes | the queue is held until it has them (`tbf_dequeue`) |
+//! | a bucket lacks bytes | the queue is held until the bucket has them (`tbf_dequeue`) |
 //!
 //! Buckets count nanoseconds: a packet costs `bytes * mult >> shift`, with the largest `mult` of 32 bits for the rate
 //! in whole bytes a second (`psched_ratecfg_precompute`).
@@ -19,9 +19,9 @@
 //! Linux 6.1, `net/sched/sch_tbf.c` (A. Kuznetsov, D. Torokhov, 2001).
 //!
 //! ### Differences
-//! 1. `overhead`, `mpu` and `linklayer` are not here, nor are packets larger than a link's (GSO).
+//! 1. `overhead`, `mpu` and `linklayer` are not here, nor are packets larger than the link's MTU (GSO).
 //! 2. The child has its own `limit`. In Linux the parent's `limit` is that of its first child, a FIFO.
-//! 3. Unless given, `rate` is the link's, `burst` ten packets of 1514 B. Linux wants both.
+//! 3. Unless given, `rate` is the link's, `burst` ten packets of 1514 B. Linux wants both given.
 
 use super::ratecfg::{clock, time, Cost, START};
 use super::spec::{counted, ParentSpec};
@@ -80,7 +80,7 @@ fn rate_of(values: &Values, link: &Link) -> f64 {
     values.number(PARAMS, "rate").unwrap_or(link.rate_bps)
 }
 
-/// A bucket: its size and what is in it, ns.
+/// A bucket: its size and what is in it, ns of transmission.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     cost: Cost,
@@ -95,7 +95,7 @@ impl Bucket {
         Bucket { cost, size, tokens: size }
     }
 
-    /// What is left after so many nanoseconds and bytes; a debt below 0.
+    /// What is left after `passed` ns and a packet of `bytes`; negative for a debt.
     fn after(&self, passed: i64, bytes: u32) -> i64 {
         (passed + self.tokens).min(self.size) - self.cost.of(bytes)
     }
@@ -112,9 +112,9 @@ struct Tbf {
     filled: i64,
     /// The child's packet that leaves next.
     next: Option<Packet>,
-    /// Until when that one waits, or those of the child.
+    /// Until when `next` waits, or the child's packets.
     held: Option<Time>,
-    /// Of the whole: the child's, and what was too large.
+    /// Counts of the whole: the child's, and packets that were too large.
     counters: Counters,
     too_large: u64,
     /// How often a packet could not leave.
@@ -139,7 +139,7 @@ impl Tbf {
         }
     }
 
-    /// An arrival, which `enter` offers to the child.
+    /// An arrival; `enter` offers it to the child.
     fn arrive(
         &mut self,
         packet: Packet,
@@ -158,10 +158,10 @@ impl Tbf {
             counted(&mut self.counters, &mut *self.child, on_drop, enter)
         };
         if self.next.is_some() {
-            // Linux tries at each arrival whether the packet may leave.
+            // Linux tries at each arrival whether `next` may leave.
             self.overlimits += u64::from(self.held.is_some() && admitted.is_some());
         } else {
-            // The child may hold its packets too; an arrival may leave before those.
+            // The child may hold its packets too; an arrival may leave before they do.
             self.held = self.held.and(self.child.held_until());
         }
         admitted
@@ -296,7 +296,7 @@ mod tests {
         queue.dequeue(Time::from_seconds(now), &mut |_, _| {}).is_some()
     }
 
-    /// 1 MB/s: a byte is 1 us.
+    /// 8 Mbit/s: a byte takes 1 us.
     const RATE: (&str, Value) = ("rate", Value::Real(8e6));
 
     #[test]
@@ -311,7 +311,7 @@ mod tests {
             assert!(!leaves(&mut queue, due));
         }
         assert_eq!((queue.packets(), queue.held_until()), (0, None));
-        // The bucket is full again after 3 ms, and holds no more.
+        // After 3 ms the bucket is full again, and fills no further.
         arrive(&mut queue, 6, 1000, 10.0);
         assert_eq!((0..6).filter(|_| leaves(&mut queue, 10.0)).count(), 3);
     }
@@ -329,7 +329,7 @@ mod tests {
             }
             now = queue.held_until().map_or(now, Time::seconds);
         }
-        // 0.5 ms apart while the bucket of 3000 B has enough, then 1 ms.
+        // Packets leave 0.5 ms apart while the bucket of 3000 B has enough, then 1 ms apart.
         assert_eq!(left, [0.0, 500.0, 1000.0, 1500.0, 2000.0, 3000.0]);
     }
 
@@ -367,7 +367,7 @@ mod tests {
         assert_eq!([found["overlimits"], found["sent_packets"], found["child_sent_packets"]], [2.0, 4.0, 4.0]);
     }
 
-    /// A child that holds its own packets: CAKE at half the rate. An arrival of another flow of `fq_pacing` goes first.
+    /// The child CAKE holds its own packets, at half the rate; in `fq_pacing` an arrival of another flow goes first.
     #[test]
     fn a_child_may_hold_packets_too() {
         let mut cake = Values::new();

@@ -2,20 +2,20 @@
 //!
 //! An access point's service: packets leave in aggregates of one station, each at the station's own rate, after a time
 //! without transmission for access to the medium. A packet's station is its class. The link behind the parent carries
-//! packets on, at least as fast as any station.
+//! packets on, and must be at least as fast as any station.
 //!
 //! With `fair = "airtime"` stations share the time on air, as in Linux; with `"turns"` each sends an aggregate in turn,
 //! so that a slow station takes most of the time (the performance anomaly). With `queues = "shared"` all stations wait
-//! in one child, and packets of one station that follow each other leave together, as before Linux 4.10. mac80211 has
-//! `fq_codel` as the child of each station.
+//! in one child, and only neighbours of one station share an aggregate, as before Linux 4.10. mac80211 has `fq_codel`
+//! as the child of each station.
 //!
 //! | event | rule (`net/mac80211/tx.c`, and ath9k's `xmit.c`) |
 //! |---|---|
-//! | arrival | goes to its station's child; a station that had none waiting is next (`__ieee80211_schedule_txq`) |
-//! | the medium is free | the first station whose deficit is not below 0; those before it earn a quantum and go to the end (`ieee80211_next_txq`) |
+//! | arrival | goes to its station's child; a station without waiting packets is next (`__ieee80211_schedule_txq`) |
+//! | the medium is free | the first station whose deficit is not below 0 sends; those before it earn a quantum and go to the end (`ieee80211_next_txq`) |
 //! | aggregate | the station's packets, while there are any, up to `packets`, `bytes` and `time` (`ath_tx_form_aggr`) |
-//! | transmission | `access`, then the packets one after the other; each goes on when it has been sent |
-//! | its time | is taken from the station's deficit (`ieee80211_register_airtime`); the station stays first until that is below 0 |
+//! | transmission | `access`, then the packets one after the other; each leaves for the link when it has been sent |
+//! | the transmission's time | is taken from the station's deficit (`ieee80211_register_airtime`); the station stays first until the deficit is below 0 |
 //!
 //! ### Source
 //! Linux 6.1, `net/mac80211`; T. Hoeiland-Joergensen, M. Kazior, D. Taht, P. Hurtig, A. Brunstrom, "Ending the Anomaly:
@@ -23,7 +23,7 @@
 //!
 //! ### Differences
 //! 1. What stations send, collisions, retries and rate control are not here; `access` is the same for each aggregate.
-//! 2. Time is charged when an aggregate starts; Linux charges it when sent, and bounds what is under way (AQL).
+//! 2. Time is charged when an aggregate starts; Linux charges it after sending, and bounds what is under way (AQL).
 //! 3. mac80211 has one limit of packets for all stations, and drops from the longest flow. Here each child has its own.
 //! 4. A new station is first, and a deficit is kept while a station is silent, as in Linux 6.1; weights are equal.
 //! 5. With `queues = "shared"` a child that clears the class (CAKE's `wash`) leaves all packets to station 0.
@@ -41,7 +41,7 @@ use crate::{Packet, Time};
 use std::collections::VecDeque;
 
 words! {
-    /// What stations have alike.
+    /// In what stations are treated alike.
     enum Fair {
         Airtime = "airtime",
         Turns = "turns",
@@ -154,9 +154,9 @@ fn check(values: &Values, link: &Link) -> Result<(), ParamError> {
 #[derive(Clone, Copy, Debug)]
 struct Station {
     rate_bps: f64,
-    /// Time on air that it may still take, s.
+    /// Time on air that the station may still take, s.
     deficit: f64,
-    /// Whether it is among those that wait.
+    /// Whether the station is among those that wait.
     waits: bool,
     sent: u64,
     sent_bytes: u64,
@@ -176,7 +176,7 @@ struct Limits {
 /// An access point and its children.
 struct Wifi {
     children: Vec<Box<dyn Discipline>>,
-    /// A child's packet that did not fit into the last aggregate: first of its next.
+    /// By child, a packet that did not fit into its last aggregate and begins the next.
     spilt: Vec<Option<Packet>>,
     stations: Vec<Station>,
     /// Children with packets, in the order of service.
@@ -185,9 +185,9 @@ struct Wifi {
     shared: bool,
     quantum: f64,
     limits: Limits,
-    /// The aggregate on air: its packets, and when each has been sent, s.
+    /// The packets of the aggregate on air, each with the time when it has been sent, s.
     aggregate: VecDeque<(Packet, f64)>,
-    /// Its station.
+    /// The station whose aggregate is on air.
     on_air: usize,
     held: Option<Time>,
     counters: Counters,
@@ -244,10 +244,10 @@ impl Wifi {
         counted(&mut self.counters, &mut *self.children[child], on_drop, |child, on_drop| child.dequeue(now, on_drop))
     }
 
-    /// Fills an aggregate with packets of a child, all of one station: its number, and the time on air.
+    /// Fills an aggregate with packets of a child, all of one station; the station and the time on air.
     fn fill(&mut self, child: usize, now: Time, on_drop: &mut OnDrop<'_>) -> Option<(usize, f64)> {
         let first = self.take(child, now, on_drop)?;
-        // A child may have changed the class (CAKE's `wash`).
+        // Not the class where each station has a child: the child may have changed it (CAKE's `wash`).
         let station_of = |wifi: &Self, packet: &Packet| if wifi.shared { wifi.station_of(packet) } else { child };
         let station = station_of(self, &first);
         let Limits { access, packets, bytes, time } = self.limits;
@@ -268,12 +268,12 @@ impl Wifi {
         Some((station, end - now.seconds()))
     }
 
-    /// The medium is free: the next aggregate (`ieee80211_next_txq`).
+    /// Starts the next aggregate on the free medium (`ieee80211_next_txq`).
     fn begin(&mut self, now: Time, on_drop: &mut OnDrop<'_>) {
         let mut in_vain = 0;
         while let Some(&child) = self.order.front() {
             if !self.has_packets(child) {
-                // It learns that it is idle.
+                // The child learns that it is idle.
                 self.take(child, now, on_drop);
                 self.order.pop_front();
                 self.stations[child].waits = false;
@@ -286,7 +286,7 @@ impl Wifi {
                 continue;
             }
             let Some((station, airtime)) = self.fill(child, now, on_drop) else {
-                // A child may hold its packets.
+                // The child holds its packets: the next one is asked.
                 self.order.rotate_left(1);
                 in_vain += 1;
                 if in_vain > self.order.len() {
@@ -306,7 +306,7 @@ impl Wifi {
         }
     }
 
-    /// An arrival, which `enter` offers to its child.
+    /// An arrival; `enter` offers it to its child.
     fn arrive(
         &mut self,
         packet: Packet,

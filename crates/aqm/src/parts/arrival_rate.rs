@@ -5,20 +5,20 @@
 pub struct ArrivalRate {
     /// The estimate when it last moved, packets/s.
     rate: f64,
-    /// How it moves.
+    /// How the estimate moves.
     rule: Rule,
 }
 
 /// How an estimate moves.
 #[derive(Clone, Debug)]
 enum Rule {
-    /// Packets counted in slots of `seconds`, each averaged in by `weight`; `count` in the present slot.
+    /// Packets counted in slots of `seconds`, each averaged in by `weight`; `count` packets in the present slot.
     Slots { weight: f64, seconds: f64, count: f64 },
-    /// Exponential average with the time constant `window`, s; `last` packet at, s.
+    /// Exponential average with the time constant `window`, s; the last packet came at `last`, s.
     Exponential { window: f64, last: f64 },
 }
 
-/// Below this, packets/s, a rate is 0: nothing has come for a very long time.
+/// Rates below this, packets/s, count as 0: nothing has come for a very long time.
 const NOTHING: f64 = 1e-9;
 
 impl ArrivalRate {
@@ -33,7 +33,7 @@ impl ArrivalRate {
         ArrivalRate { rate: 0.0, rule: Rule::Exponential { window, last: 0.0 } }
     }
 
-    /// A packet counts at `now`, s.
+    /// Counts a packet at `now`, s.
     #[inline]
     pub fn count(&mut self, now: f64) {
         match &mut self.rule {
@@ -41,7 +41,7 @@ impl ArrivalRate {
             Rule::Exponential { window, last } => {
                 let gap = now - *last;
                 *last = now;
-                // (1 - e^-x)/d becomes 1/K as d = x K goes to 0.
+                // As d = x K goes to 0, (1 - e^-x)/d becomes 1/K.
                 let x = gap / *window;
                 let one = if x > 1e-9 { -libm::expm1(-x) / gap } else { 1.0 / *window };
                 self.rate = one + libm::exp(-x) * self.rate;
@@ -49,7 +49,7 @@ impl ArrivalRate {
         }
     }
 
-    /// A slot has ended at `now`, s; the rate then.
+    /// A slot has ended at `now`, s; returns the new rate.
     #[inline]
     pub fn end_slot(&mut self, now: f64) -> f64 {
         if let Rule::Slots { weight, seconds, count } = &mut self.rule {
@@ -62,7 +62,7 @@ impl ArrivalRate {
         self.at(now)
     }
 
-    /// The rate at `now`, s, not before the last packet that counted.
+    /// The rate at `now`, s, which is not before the last packet counted.
     #[inline]
     pub fn at(&self, now: f64) -> f64 {
         match self.rule {

@@ -14,7 +14,7 @@ use crate::{Packet, Time};
 const ALL: [Param; SHARED] =
     params(Defaults { min_th: 100.0, max_th: 200.0, max_p: 0.02, source: "FLoadAutoRED, Table 6.2" });
 
-/// RED's parameters, but for the weight; linux is left out, whose weight is fixed.
+/// RED's parameters without the weight; the dialect linux is left out, as its weight is fixed.
 pub const RED: [Param; 13] = {
     let mut some = only(
         &ALL,
@@ -40,7 +40,7 @@ pub const RED: [Param; 13] = {
     some
 };
 
-/// The settings of RED and its line.
+/// RED's settings and its drop curve, a line.
 ///
 /// # Errors
 /// Where values do not fit together.
@@ -54,14 +54,14 @@ pub fn red(values: &Values, link: &Link) -> Result<(Settings, Linear), ParamErro
 /// Whether the values of these stages fit together.
 ///
 /// # Errors
-/// Where they do not.
+/// If they do not.
 pub fn check(values: &Values, link: &Link) -> Result<(), ParamError> {
     red(values, link)?;
     auto_weight::Settings::read(values)?;
     Ok(())
 }
 
-/// p_b at an averaged queue in packets, while the upper threshold is where it starts.
+/// p_b at an averaged queue in packets, while the upper threshold is at its start value.
 pub fn curve(values: &Values, link: &Link, average: f64) -> f64 {
     red(values, link).map_or(f64::NAN, |(set, line)| crate::parts::curve::probability(&line, set.in_unit(average)))
 }
@@ -76,12 +76,12 @@ pub struct AutoRed<C> {
     part_taken: f64,
     /// The weight of the next sample.
     weight: AutoWeight,
-    /// The threshold that moves, if it does.
+    /// The upper threshold of two levels, with that stage.
     levels: Option<TwoLevels>,
 }
 
 impl<C: Movable> AutoRed<C> {
-    /// With a threshold that stays where it is.
+    /// AutoRED with an upper threshold that stays where it is.
     ///
     /// # Errors
     /// Where values do not fit together.
@@ -91,23 +91,23 @@ impl<C: Movable> AutoRed<C> {
         Ok(AutoRed { red: EarlyDetection::new(set, curve), occupancy, part_taken: 0.0, weight, levels: None })
     }
 
-    /// With a threshold of two levels.
+    /// Adds an upper threshold of two levels.
     pub fn with_two_levels(self, values: &Values) -> Self {
         let mean_packet = values.real(&ALL, "mean_packet");
         let levels = TwoLevels::new(values, self.red.settings(), &self.occupancy, mean_packet);
         AutoRed { levels: Some(levels), ..self }
     }
 
-    /// Takes over the average, its weight and the spacing of `before`; whether it can. A threshold that moves is not
-    /// taken over.
+    /// Takes over the average, its weight and the spacing of `before`; false if it cannot: a threshold that moves is
+    /// not taken over.
     pub fn resume(&mut self, before: &Self) -> bool {
         self.weight.resume(&before.weight);
         self.part_taken = before.part_taken;
         self.levels.is_none() && before.levels.is_none() && self.red.resume(&before.red)
     }
 
-    /// Moves the threshold and updates the average with the queue that an arrival finds; gives the average, in the unit
-    /// of the thresholds.
+    /// Moves the threshold and updates the average with the queue that an arrival finds; returns the average, in the
+    /// unit of the thresholds.
     #[inline]
     pub fn observe(&mut self, queue: &QueueView<'_>, now: Time) -> f64 {
         self.part_taken = self.occupancy.of(queue);
@@ -126,8 +126,8 @@ impl<C: Movable> AutoRed<C> {
         self.red.decide(average, packet, queue, cx)
     }
 
-    /// Decides behind CHOKe's test from min_th on: an arrival that meets its own flow is dropped with the packet it
-    /// met, and `matched` counts it; RED's count stays.
+    /// With CHOKe's test first, from min_th on: an arrival that meets its own flow is dropped with the packet it met,
+    /// and `matched` counts it; RED's count stays.
     #[inline]
     pub fn decide_behind_match(
         &mut self,
@@ -146,7 +146,7 @@ impl<C: Movable> AutoRed<C> {
         self.red.decide(average, packet, queue, cx)
     }
 
-    /// RED's answer at a full queue.
+    /// RED's verdict when the buffer is full.
     pub fn on_overflow(
         &mut self,
         earlier: Verdict,
@@ -157,7 +157,7 @@ impl<C: Movable> AutoRed<C> {
         self.red.on_overflow(earlier, packet, queue, cx)
     }
 
-    /// When an arrival finds room.
+    /// When an arrival finds space in the buffer.
     pub fn room(&self, limit: Limit) -> Room {
         self.red.room(limit)
     }
@@ -173,7 +173,7 @@ impl<C: Movable> AutoRed<C> {
         self.red.settings()
     }
 
-    /// The curve.
+    /// RED's drop curve.
     #[inline]
     pub fn curve_mut(&mut self) -> &mut C {
         self.red.curve_mut()

@@ -9,7 +9,7 @@ use crate::policy::{Limit, QueueView};
 pub struct Occupancy(Limit);
 
 impl Occupancy {
-    /// Of a buffer with this limit.
+    /// The occupancy of a buffer with this limit.
     pub fn new(limit: Limit) -> Self {
         Occupancy(limit)
     }
@@ -77,7 +77,7 @@ pub struct Settings {
     rule: Rule,
     /// The smallest weight, in (0, 1].
     low: f64,
-    /// The largest weight; with `scaled` that of a buffer half full.
+    /// The largest weight; with `scaled` the weight at a buffer half full.
     high: f64,
     /// The weight before the first arrival.
     first: f64,
@@ -88,7 +88,7 @@ pub struct Settings {
 pub struct AutoWeight {
     /// The parameters.
     set: Settings,
-    /// ln(Q + 1) of the arrival before.
+    /// ln(Q + 1) at the arrival before.
     previous: f64,
     /// ln(Q + 1) for short queues, by Q.
     logarithms: Box<[f64]>,
@@ -117,14 +117,14 @@ impl Settings {
 }
 
 impl AutoWeight {
-    /// Nothing has arrived.
+    /// The weight before the first arrival.
     pub fn new(set: Settings) -> Self {
         let short = if set.rule == Rule::Traffic { SHORT } else { 0 };
         let logarithms = (0..short).map(|q| libm::log((q + 1) as f64)).collect();
         AutoWeight { set, previous: 0.0, logarithms, weight: set.first }
     }
 
-    /// The weight for an arrival that finds `packets` waiting, which take the part `occupancy` of the buffer.
+    /// The weight for an arrival that finds `packets` waiting, which fill the part `occupancy` of the buffer.
     #[inline]
     pub fn next(&mut self, packets: u64, occupancy: f64) -> f64 {
         let spread = occupancy * (1.0 - occupancy);
@@ -146,7 +146,7 @@ impl AutoWeight {
         self.weight
     }
 
-    /// Takes over the arrival before and the last weight of `before`, whose parameters are others.
+    /// Takes over the last weight and logarithm of `before`, which has other parameters.
     pub fn resume(&mut self, before: &AutoWeight) {
         self.previous = before.previous;
         if self.set.rule != Rule::Constant {
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn traffic_weight_follows_the_change_of_the_queue() {
         let found = weights("traffic", &[0, 30, 31, 31, 24, 80]);
-        // |ln(31/1)| counts as 1; ln(32/31), 0, ln(25/32), and ln(81/25), which counts as 1 too.
+        // |ln| of 31/1 counts as 1; then of 32/31, of 1, of 25/32; and of 81/25, which counts as 1 too.
         let expected = [0.0005, 0.105, 0.10695 * (32.0_f64 / 31.0).ln(), 0.0005, 0.0912 * (32.0_f64 / 25.0).ln(), 0.08];
         for (w, want) in found.iter().zip(expected) {
             assert!((w - want).abs() < 1e-12, "{found:?}");

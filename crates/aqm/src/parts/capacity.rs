@@ -7,18 +7,18 @@ use crate::Packet;
 words! {
     /// How many packets a limit of N holds.
     enum Capacity {
-        /// N.
+        /// N packets.
         N = "n",
-        /// N - 1, as ns-2.35 tests it.
+        /// N - 1 packets, as ns-2.35 tests it.
         NMinus1 = "n_minus_1",
     }
 }
 
-/// The parameter.
+/// The parameter `capacity_rule`.
 pub const CAPACITY_RULE: Param = Param::word("capacity_rule", Capacity::WORDS, "n")
     .says("ns-3, Linux; n_minus_1: ns-2.35", "How many packets a limit of N holds: N, or N - 1 as in ns-2.");
 
-/// When an arrival finds room under `limit`, by the rule in `values`.
+/// When an arrival finds space under `limit`, by the rule in `values`.
 pub fn room(values: &Values, limit: Limit) -> Room {
     match values.choice(&[CAPACITY_RULE], CAPACITY_RULE.name) {
         Capacity::N => Room::holding(limit),
@@ -26,7 +26,7 @@ pub fn room(values: &Values, limit: Limit) -> Room {
     }
 }
 
-/// ns-2's rule: it tests after the arrival has joined, so that a limit of N holds N - 1.
+/// ns-2's rule: a limit of N holds N - 1, since ns-2 tests with the arrival included.
 pub fn n_minus_1(limit: Limit) -> Room {
     match limit {
         Limit::Packets(n) => Room::PacketsBelow(n.saturating_sub(1)),
@@ -34,7 +34,7 @@ pub fn n_minus_1(limit: Limit) -> Room {
     }
 }
 
-/// A full buffer drops the oldest packet if the arrival can ever fit, else the arrival (ns-2's `drop_front_`).
+/// A full buffer drops its oldest packet for an arrival that can ever fit, else the arrival (ns-2's `drop_front_`).
 pub fn oldest_gives_way(room: Room, packet: &Packet, queue: &QueueView<'_>, cx: &mut Context<'_>) -> Verdict {
     match queue.contents.and_then(|ring| ring.at(0)) {
         Some((serial, _)) if room.admits(packet, 0, 0) => {

@@ -1,4 +1,4 @@
-//! One FIFO for each class of a discipline, with packets and bytes counted by class and in all.
+//! One FIFO for each class of a discipline, with packets and bytes counted for each class and for all.
 
 use crate::policy::Limit;
 use crate::Packet;
@@ -16,9 +16,9 @@ pub enum End {
 /// The FIFO of one class.
 #[derive(Debug, Default)]
 struct Class {
-    /// Its packets, oldest first.
+    /// The packets of the class, oldest first.
     waiting: VecDeque<Packet>,
-    /// Their bytes.
+    /// The bytes of these packets.
     bytes: u64,
 }
 
@@ -74,7 +74,7 @@ impl ClassFifos {
         self.classes[class].waiting.front()
     }
 
-    /// Appends `packet` to `class`; the first number not in use makes a new class.
+    /// Appends `packet` to `class`; the number of classes, as `class`, makes a new one.
     pub fn push(&mut self, class: usize, packet: Packet) {
         if class == self.classes.len() {
             self.classes.push(Class::default());

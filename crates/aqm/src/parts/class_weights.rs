@@ -3,10 +3,10 @@
 use crate::params::{Param, Unit, Values};
 use crate::Packet;
 
-/// Classes a packet can have.
+/// Number of classes that a packet can have.
 pub const CLASSES: usize = 8;
 
-/// The parameters; `doc` says what a weight means in this discipline.
+/// The parameters `weight_0` to `weight_7`; `doc` says what a weight means in the discipline.
 pub const fn params(doc: &'static str) -> [Param; CLASSES] {
     const fn weight(name: &'static str, symbol: &'static str, doc: &'static str) -> Param {
         Param::whole(name, Unit::None, (1, 10_000), 1).symbol(symbol).says("ours: equal shares", doc)
@@ -28,7 +28,7 @@ pub fn read(values: &Values, declared: &[Param; CLASSES]) -> [u64; CLASSES] {
     declared.map(|param| values.whole(declared, param.name) as u64)
 }
 
-/// The class of `packet`; a number that does not exist counts as the last.
+/// The class of `packet`; numbers that do not exist count as the last class.
 pub fn class_of(packet: &Packet) -> usize {
     usize::from(packet.class).min(CLASSES - 1)
 }

@@ -7,7 +7,7 @@ use crate::{Discipline, Packet, Time};
 
 /// Where arrivals go, and which packet is next. Packets are dropped only when the buffer is full.
 pub trait Schedule: Send {
-    /// `packet` arrives, its time of admission set to `now`; whether it stays. Every dropped packet, this one or
+    /// `packet` arrives, its time of admission set to `now`; true if it stays. Every dropped packet, `packet` or
     /// another, is reported to `dropped`.
     fn arrive(&mut self, packet: Packet, now: Time, dropped: &mut dyn FnMut(&Packet)) -> bool;
 
@@ -25,7 +25,7 @@ pub trait Schedule: Send {
         false
     }
 
-    /// Named inner values.
+    /// Calls `out` with the name and value of each gauge.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 
@@ -38,7 +38,7 @@ pub struct Classful<S> {
 }
 
 impl<S: Schedule> Classful<S> {
-    /// The discipline of `schedule`.
+    /// The discipline that `schedule` makes.
     pub fn new(schedule: S) -> Self {
         Classful { schedule, counters: Counters::default() }
     }

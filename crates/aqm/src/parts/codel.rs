@@ -1,5 +1,5 @@
 //! CoDel's decision over one packet that has just been taken from the head of its queue (RFC 8289, 5). The single queue
-//! and every queue of FQ-CoDel ask it.
+//! of CoDel and every queue of FQ-CoDel use it.
 //!
 //! RFC 8289 writes the drops of one dequeue as a loop. Here each packet is one call: after a drop the caller takes the
 //! next packet and calls again at the same instant, and the state remembers where the loop was left.
@@ -78,18 +78,18 @@ pub struct Settings {
     target: f64,
     /// INTERVAL.
     interval: f64,
-    /// maxpacket: no more than this may wait for a queue to be left alone, bytes.
+    /// maxpacket: a queue with no more bytes than this is left alone.
     max_packet: f64,
-    /// 1/sqrt(count) by a Newton step in 16 bits.
+    /// Whether 1/sqrt(count) is computed by Newton steps in 16 bits.
     newton: bool,
     /// Sojourn time above which every packet is marked.
     ce_threshold: f64,
-    /// L4S packets see `ce_threshold` alone.
+    /// Whether L4S packets see `ce_threshold` alone.
     l4s: bool,
 }
 
 impl Settings {
-    /// Whether the state of a CoDel with `other` means the same here.
+    /// Whether a state kept with `other` means the same with these settings.
     pub fn same_states(&self, other: &Settings) -> bool {
         self.dialect == other.dialect && self.newton == other.newton
     }
@@ -128,8 +128,7 @@ impl Settings {
         self.dialect
     }
 
-    /// Time in `packet`'s queue until `now`. Linux takes the difference of two readings of its clock, ns-3 the reading
-    /// of the difference.
+    /// Time in `packet`'s queue until `now`. Linux subtracts two readings of its clock; ns-3 cuts off the difference.
     fn sojourn(&self, packet: &Packet, now: Time) -> f64 {
         if self.dialect == Dialect::Linux {
             length(self.dialect, now.seconds()) - length(self.dialect, packet.enqueued.seconds())
@@ -138,7 +137,7 @@ impl Settings {
         }
     }
 
-    /// Whether the packet's queue is so short that it must not be touched.
+    /// Whether the packet's queue is so short that it is left alone.
     fn small(&self, backlog: u64) -> bool {
         if self.dialect == Dialect::Ns3 {
             (backlog as f64) < self.max_packet
@@ -148,7 +147,7 @@ impl Settings {
     }
 }
 
-/// Seconds in the dialect's clock: Linux and ns-3 shift nanoseconds right by 10.
+/// `seconds` in the units of the dialect's clock: Linux and ns-3 shift nanoseconds right by 10.
 fn length(dialect: Dialect, seconds: f64) -> f64 {
     if dialect == Dialect::Rfc {
         seconds
@@ -160,30 +159,30 @@ fn length(dialect: Dialect, seconds: f64) -> f64 {
 /// Where the loop of one dequeue was left when its last packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LeftOff {
-    /// It was not dropped.
+    /// The last packet was not dropped.
     Nowhere,
-    /// On entering the dropping state.
+    /// While entering the dropping state.
     Entering,
-    /// In the dropping state.
+    /// Within the dropping state.
     InLoop,
 }
 
-/// The state of one queue. Times are in the clock of [`Settings`].
+/// The state of CoDel in one queue. Times are in the clock of [`Settings`].
 #[derive(Clone, Debug)]
 pub struct CodelState {
-    /// first_above_time_: when the sojourn time will have been above target for an interval; `None` below target.
+    /// first_above_time_: when an interval above target ends, if the sojourn time stays there; `None` below it.
     first_above: Option<f64>,
     /// drop_next_: time of the next drop.
     drop_next: f64,
     /// count_: packets dropped since the dropping state was entered.
     count: u32,
-    /// lastcount_: `count` when it was entered last.
+    /// lastcount_: `count` when the dropping state was last entered.
     last_count: u32,
     /// dropping_: whether CoDel is in the dropping state.
     dropping: bool,
     /// Where the loop of one dequeue was left.
     left_off: LeftOff,
-    /// rec_inv_sqrt: 1/sqrt(count) in 16 bits after the point.
+    /// rec_inv_sqrt: 1/sqrt(count) as a 16-bit fraction.
     invsqrt: u16,
 }
 
@@ -202,9 +201,9 @@ impl Default for CodelState {
 }
 
 impl CodelState {
-    /// Decides over `packet`, just taken from the head of its queue; `None` if that was empty. `backlog` is what waits
-    /// behind it, bytes; `can_mark`, whether a signal on it would be a mark. After [`Verdict::Signal`] on a packet that
-    /// cannot be marked, the next call must be for the next packet at the same instant.
+    /// Decides over `packet`, just taken from the head of its queue; `None` if the queue was empty. `backlog` is the
+    /// bytes that wait behind it; `can_mark` is whether a signal on it would be a mark. After [`Verdict::Signal`] on a
+    /// packet that cannot be marked, the next call must be for the next packet at the same instant.
     pub fn step(
         &mut self,
         set: &Settings,
@@ -216,8 +215,8 @@ impl CodelState {
         let left_off = std::mem::replace(&mut self.left_off, LeftOff::Nowhere);
         let sojourn = packet.map(|packet| set.sojourn(packet, now));
         if left_off == LeftOff::Nowhere && set.dialect != Dialect::Rfc && packet.is_none() {
-            // ns-3 returns before it tests. So did Linux, until it reset first_above_time here too (6.1.192 has it): in
-            // FQ-CoDel a sparse flow, whose queue is empty after each packet, lost packets for what came long before.
+            // ns-3 returns before the test, and so did Linux until it reset first_above_time here (6.1.192 does): in
+            // FQ-CoDel a sparse flow, whose queue is empty after each packet, lost packets for lateness long past.
             if set.dialect == Dialect::Linux {
                 self.first_above = None;
             }
@@ -244,7 +243,7 @@ impl CodelState {
             }
             LeftOff::Nowhere => {}
         }
-        // Having entered, the next signal comes at the next dequeue at the earliest.
+        // After the packet that enters the state, the next signal comes at the next dequeue at the earliest.
         if left_off != LeftOff::Entering && self.dropping && clock >= self.drop_next {
             self.count = self.count.saturating_add(1);
             self.invsqrt = newton_step(self.invsqrt, self.count);
@@ -262,7 +261,7 @@ impl CodelState {
         Verdict::Pass
     }
 
-    /// `packets` were dropped from this queue at the limit (in Linux they add to CoDel's count).
+    /// Notes that `packets` were dropped from this queue at the limit (in Linux they add to CoDel's count).
     pub fn overflowed(&mut self, packets: u32) {
         self.count = self.count.saturating_add(packets);
     }
@@ -283,7 +282,7 @@ impl CodelState {
         }
     }
 
-    /// Enters the dropping state, at the rate of the last time if that is not long ago.
+    /// Enters the dropping state; if the last one is not long ago, at the rate that it had reached.
     fn enter(&mut self, set: &Settings, clock: f64) {
         self.dropping = true;
         let delta = self.count.saturating_sub(self.last_count);
@@ -316,8 +315,8 @@ impl CodelState {
     }
 }
 
-/// One Newton step from 1/sqrt of an earlier count towards 1/sqrt(`count`), in 16 bits after the point, with the wrap
-/// of unsigned 64-bit arithmetic that both sources have: a jump of count (Linux' overflow) can throw it far off.
+/// One Newton step from 1/sqrt of an earlier count towards 1/sqrt(`count`), as 16-bit fractions. As in both sources,
+/// 64-bit arithmetic wraps around: a jump of count (Linux's overflow) can throw the result far off.
 fn newton_step(invsqrt: u16, count: u32) -> u16 {
     let root = u64::from(invsqrt) << 16;
     let square = (root * root) >> 32;
@@ -358,7 +357,7 @@ mod tests {
 
     #[test]
     fn one_newton_step_is_far_off_for_small_counts() {
-        // Exact: 0.7071, 0.5774, 0.5, 0.4472, 0.4082, 0.3780, 0.3536.
+        // Exact values: 0.7071, 0.5774, 0.5, 0.4472, 0.4082, 0.3780, 0.3536.
         let mut root = u16::MAX;
         for (count, want) in [(2, 0.5), (3, 0.5625), (4, 0.4878), (5, 0.4415), (6, 0.4041), (7, 0.3752), (8, 0.3515)] {
             root = newton_step(root, count);

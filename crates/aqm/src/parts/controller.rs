@@ -16,7 +16,7 @@ pub struct Controller {
     gains: [f64; 3],
     /// The queue aimed at, packets.
     q_ref: f64,
-    /// The last two errors, the later one first.
+    /// The last two errors, the latest first.
     errors: [f64; 2],
     /// The probability.
     p: f64,
@@ -28,7 +28,7 @@ impl Controller {
         Controller { gains, q_ref, errors: [-q_ref; 2], p: 0.0 }
     }
 
-    /// One sample of the queue, in the unit of `q_ref`.
+    /// Takes one sample of the queue, in the unit of `q_ref`.
     pub fn sample(&mut self, queue: f64) {
         let [a, b, d] = self.gains;
         let error = queue - self.q_ref;
@@ -62,14 +62,14 @@ pub struct Sampled {
     ticks: Ticks,
     /// Packets or bytes.
     measure: Measure,
-    /// The probability is in proportion to the packet's size.
+    /// Whether the probability is in proportion to the packet's size.
     byte_scaling: bool,
-    /// The limit is tested as in ns-2.
+    /// Whether the limit is tested as in ns-2.
     room_as_ns2: bool,
 }
 
 impl Sampled {
-    /// With gains `[a, b, d]`; `q_ref`, `tupdate`, `unit`, `mean_packet` and `byte_scaling` are among `declared`.
+    /// Of gains `[a, b, d]`; `q_ref`, `tupdate`, `unit`, `mean_packet` and `byte_scaling` are among `declared`.
     ///
     /// # Errors
     /// If `q_ref` is in bytes while the queue is measured in packets.
@@ -84,7 +84,7 @@ impl Sampled {
         })
     }
 
-    /// The limit is tested before the arrival is added, and is in packets of `mean_packet` where bytes are measured.
+    /// Tests the limit before the arrival is added, in packets of `mean_packet` if bytes are measured, as ns-2 does.
     pub fn with_room_as_ns2(self) -> Self {
         Sampled { room_as_ns2: true, ..self }
     }
@@ -158,7 +158,7 @@ mod tests {
     fn the_derivative_term_reaches_two_samples_back() {
         let mut control = Controller::new([0.02, 0.03, 0.01], 1.0);
         control.sample(2.0);
-        // 0.02 * 1 + 0.03 * 1 - 0.01 * 1.
+        // Errors 1, 1, 1: 0.02 * 1 + 0.03 * 1 - 0.01 * 1.
         assert!((control.p() - 0.04).abs() < 1e-15);
         control.sample(2.0);
         // 0.02 - 0.03 - 0.01: two samples ago the queue was empty.

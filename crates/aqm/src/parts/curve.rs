@@ -12,8 +12,8 @@ pub trait Curve: Send {
     /// The average from which every packet is dropped.
     fn end(&self) -> f64;
 
-    /// What becomes of p_a, the spaced probability of one packet, before the draw: FLoadAutoRED's second stage moves
-    /// it with the load. The linux dialect, which has no p_a, does not call it.
+    /// What becomes of p_a, the spaced probability of one packet, before the draw: FLoadAutoRED's load stage moves p_a.
+    /// The dialect linux, which has no p_a, does not call this.
     #[inline]
     fn final_probability(&self, p_a: f64) -> f64 {
         p_a
@@ -29,7 +29,7 @@ pub fn probability(curve: &impl Curve, average: f64) -> f64 {
     }
 }
 
-/// RED's straight line from 0 at `min_th` to `max_p` at `max_th`; with `gentle`, on to 1 at twice `max_th`.
+/// RED's straight line from 0 at `min_th` to `max_p` at `max_th`; with `gentle`, a second line to 1 at twice `max_th`.
 ///
 /// The arithmetic is ns-2's (`red.cc`, `calculate_p_new`): slope and offset are formed once.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub struct Linear {
     max_p: f64,
     /// `v_c` and `v_d`: slope and offset of p_b from max_th to twice max_th; `None` if p_b jumps to 1.
     gentle: Option<(f64, f64)>,
-    /// The gentle part moves with max_p.
+    /// Whether the gentle line moves with max_p.
     gentle_tracks: bool,
 }
 
@@ -71,7 +71,7 @@ impl Linear {
         }
     }
 
-    /// This line with a gentle part that stays when max_p moves: ns-2 and ns-3 form it once.
+    /// This line, with a gentle line that stays when max_p moves: ns-2 and ns-3 form it once.
     pub fn with_gentle_fixed(self) -> Self {
         Linear { gentle_tracks: false, ..self }
     }
@@ -93,7 +93,7 @@ impl Linear {
 
 /// A curve whose upper threshold moves (AutoREDwithRED).
 pub trait Movable: Curve {
-    /// From now on the curve ends at `max_th`.
+    /// Moves the end of the curve to `max_th`.
     fn set_max_th(&mut self, max_th: f64);
 }
 

@@ -1,8 +1,8 @@
 //! Deficit round robin: classes take turns, each earning a quantum a turn and paying for what it sends.
 //!
 //! M. Shreedhar, G. Varghese, "Efficient fair queuing using deficit round robin", IEEE/ACM Transactions on Networking
-//! 4(3), 1996, in the form of ns-2.35's `queue/drr.cc`: a class that becomes active comes last; the packet to drop is
-//! taken from the class with the most bytes, of equal classes from that whose turn is first.
+//! 4(3), 1996, in the form of ns-2.35's `queue/drr.cc`: a class that becomes active goes last; a drop hits the class
+//! with the most bytes, of equal classes the one whose turn is first.
 
 use crate::parts::class_fifos::{ClassFifos, End};
 use crate::parts::classful::Schedule;
@@ -15,9 +15,9 @@ use std::cmp::Reverse;
 /// What a class pays for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Price {
-    /// Its size, bytes.
+    /// The packet's size, bytes.
     Bytes,
-    /// One.
+    /// 1 for each packet.
     Packets,
 }
 
@@ -26,18 +26,18 @@ pub enum Price {
 pub enum Victim {
     /// The arrival.
     Arrival,
-    /// A packet of the class with the most bytes, the arrival's counted.
+    /// A packet of the class with the most bytes, which the arrival is counted in.
     Longest(End),
 }
 
 /// What one class may spend.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
-    /// What it earns in a turn, bytes or packets.
+    /// What the class earns in a turn, bytes or packets.
     quantum: u64,
-    /// What it has left to spend, bytes or packets.
+    /// What the class has left to spend, bytes or packets.
     deficit: u64,
-    /// The quantum of this turn has been added.
+    /// Whether the quantum of this turn has been added.
     credited: bool,
 }
 
@@ -46,7 +46,7 @@ struct Turn {
 pub struct DeficitRound {
     /// The packets of each class.
     fifos: ClassFifos,
-    /// The classes with packets, in turn.
+    /// The classes with packets, in the order of their turns.
     round: Round,
     /// What each class may spend.
     turns: Vec<Turn>,
@@ -79,7 +79,7 @@ impl DeficitRound {
         self.round.len()
     }
 
-    /// `packet` of `class` arrives; whether it stays.
+    /// `packet` of `class` arrives; true if it stays.
     pub fn arrive(&mut self, class: usize, packet: Packet, dropped: &mut dyn FnMut(&Packet)) -> bool {
         if self.victim == Victim::Arrival
             && !Room::holding(self.limit).admits(&packet, self.fifos.packets(), self.fifos.bytes())
@@ -100,17 +100,17 @@ impl DeficitRound {
             dropped(&victim);
             let emptied = self.fifos.packets_of(loser) == 0;
             if emptied {
-                // ns-2 leaves `credited` as it is: a class that is emptied in its turn misses one when it comes back.
+                // ns-2 leaves `credited` as it is: a class emptied by drops in its turn earns nothing in its next turn.
                 self.round.leave(loser);
             }
             self.weigh(loser);
-            // The arrival is the newest packet of its class: the first to go from the tail, the last from the head.
+            // The arrival is its class's newest packet: from the tail it is dropped first, from the head last.
             admitted &= loser != class || (end == End::Head && !emptied);
         }
         admitted
     }
 
-    /// The next packet.
+    /// Takes the next packet.
     pub fn take(&mut self) -> Option<Packet> {
         let mut passed = 0;
         loop {
@@ -141,8 +141,8 @@ impl DeficitRound {
         }
     }
 
-    /// A whole round has passed without a packet. Adds the quanta of all the rounds that would end so too, at once,
-    /// so that a packet costs O(active classes) however small the quantum.
+    /// A whole round has passed without a packet. Adds the quanta of all further such rounds in one step, so that a
+    /// packet costs O(active classes) however small the quantum.
     fn skip_rounds(&mut self) {
         let rounds = |class: usize| {
             let turn = &self.turns[class];
@@ -162,7 +162,7 @@ impl DeficitRound {
         }
     }
 
-    /// Keeps the order by bytes.
+    /// Keeps `longest` in order after a change in `class`.
     fn weigh(&mut self, class: usize) {
         if matches!(self.victim, Victim::Longest(_)) {
             match self.fifos.packets_of(class) {
@@ -181,9 +181,9 @@ impl DeficitRound {
     }
 }
 
-/// Which queue of a [`Rounds`] a packet joins.
+/// The rule that says which queue of a [`Rounds`] a packet joins.
 pub trait Place: Send {
-    /// Its number.
+    /// The number of the packet's queue.
     fn place(&self, packet: &Packet) -> usize;
 }
 
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn many_empty_rounds_are_skipped_without_changing_the_order() {
         let classes = [(0, 500, 3), (1, 200, 5), (2, 1000, 1), (3, 40, 4)];
-        // A quantum of a byte or three takes hundreds of rounds a packet.
+        // Quanta of one to three bytes take hundreds of rounds for a packet.
         let mut small = round(&[1, 2, 1, 3], Price::Bytes);
         fill(&mut small, &classes);
         let mut by_hand = String::new();
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(round.fifos().bytes_of(0), 500);
         fill(&mut round, &[(2, 500, 1)]);
         lost.clear();
-        // All have 500 B but the arrival's class; the turn is at 0 now.
+        // All classes have 500 B but the arrival's; the turn is at class 0.
         assert!(round.arrive(2, Packet::new(2, 0), &mut |_| panic!("there is room")));
         assert!(round.arrive(1, Packet::new(1, 0), &mut |_| panic!("there is room")));
         round.limit = Limit::Bytes(1499);

@@ -28,11 +28,11 @@ pub const PARAMS: [Param; 3] = [
 words! {
     /// What a packet without TTL_i counts as.
     enum NoOption {
-        /// Just sent.
+        /// As just sent.
         Nearest = "nearest",
-        /// From farthest away.
+        /// As sent from farthest away.
         Farthest = "farthest",
-        /// From the next of 32, 64, 128 and 255 above its TTL.
+        /// As sent with the next of 32, 64, 128 and 255 above its TTL.
         Guess = "guess",
     }
 }
@@ -40,13 +40,13 @@ words! {
 /// How distances are measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Distance {
-    /// Method 2: the share of the route made, not the hops made.
+    /// Whether distance is the share of the route (method 2), not the hops.
     share: bool,
     /// What a packet without TTL_i counts as.
     no_option: NoOption,
 }
 
-/// Hops are 0..=255, and so are the two numbers of a share.
+/// Values of a hop count, 0..=255.
 const HOPS: usize = 256;
 
 impl Distance {
@@ -67,7 +67,7 @@ impl Distance {
         let hops = initial.saturating_sub(packet.ttl);
         match (self.share, packet.final_ttl) {
             (false, _) => (hops, 1),
-            // A SYN's sender does not know the route yet, and losing it costs a whole timeout.
+            // A SYN's sender does not know the route yet, and the loss of a SYN costs a whole timeout.
             (true, 0) => (1, 1),
             (true, last) if last >= initial => (hops, 1),
             (true, last) => (hops, initial - last),
@@ -80,8 +80,7 @@ impl Distance {
         f64::from(hops) / f64::from(route)
     }
 
-    /// The place of the packet's distance in the order of all distances: less for a shorter way, equal for an equal
-    /// way.
+    /// The rank of the packet's distance among all distances: lower for a shorter way, equal for an equal one.
     #[inline]
     pub fn rank(self, packet: &Packet) -> u32 {
         let (hops, route) = self.fraction(packet);
@@ -102,13 +101,13 @@ impl Distance {
     }
 }
 
-/// Whether a packet of rank `older` dies rather than one of rank `newer`.
+/// Whether the packet of rank `older` is dropped rather than the one of rank `newer`.
 #[inline]
 fn gives_way(older: u32, newer: u32, tie: Tie) -> bool {
     older < newer || older == newer && tie == Tie::Oldest
 }
 
-/// The order of all fractions of two bytes.
+/// The order of all fractions hops/route of two bytes.
 struct Shares {
     /// The rank of hops over route, at hops * 256 + route.
     ranks: Box<[u16]>,
@@ -119,8 +118,8 @@ struct Shares {
 fn shares() -> &'static Shares {
     static SHARES: OnceLock<Shares> = OnceLock::new();
     SHARES.get_or_init(|| {
-        // Two different fractions with denominators up to 255 are at least 1/255^2 apart, which is more than 2^-16: 17
-        // binary places, rounded down, keep them apart, and are exact about which are equal.
+        // Two different fractions with denominators up to 255 differ by at least 1/255^2, more than 2^-16: cut off to
+        // 17 binary places they still differ, and equal fractions stay equal.
         let key = |i: usize| ((i / HOPS) << 17) / (i % HOPS);
         let is_fraction = |i: &usize| !i.is_multiple_of(HOPS);
         let mut keys: Vec<usize> = (0..HOPS * HOPS).filter(is_fraction).map(key).collect();
@@ -143,7 +142,7 @@ pub struct Nearest {
 }
 
 impl Nearest {
-    /// No packets.
+    /// An index of no packets.
     pub fn new(values: &Values) -> Self {
         let distance = Distance::read(values);
         let tie = values.choice(&PARAMS, "tie");
@@ -161,13 +160,13 @@ impl Nearest {
         self.index.advance(ring.serials().start);
     }
 
-    /// `packet` has joined the tail under the number `serial`.
+    /// `packet` has joined the tail with the serial number `serial`.
     #[inline]
     pub fn insert(&mut self, packet: &Packet, serial: u64) {
         self.index.insert(serial, self.distance.rank(packet));
     }
 
-    /// The packet with this number, the nearest of those that wait, is no candidate any more.
+    /// The packet `serial`, the nearest of those that wait, is no candidate any more.
     pub fn remove(&mut self, packet: &Packet, serial: u64) {
         self.index.remove_first(serial, self.distance.rank(packet));
     }
@@ -177,14 +176,13 @@ impl Nearest {
         self.index.least().map(|(_, serial)| serial)
     }
 
-    /// The packet that gives way to `arrival`; `None` if the arrival itself has come the shortest way. The arrival is
-    /// the newest of all.
+    /// The packet that is dropped instead of `arrival`, the newest of all; `None` if the arrival itself is nearest.
     pub fn nearer_than(&mut self, arrival: &Packet) -> Option<u64> {
         let (rank, serial) = self.index.least()?;
         gives_way(rank, self.distance.rank(arrival), self.tie).then_some(serial)
     }
 
-    /// [`Nearest::nearer_than`] among `some` packets, newest first, one by one.
+    /// [`Nearest::nearer_than`] among the packets of `some` only, newest first, compared one by one.
     pub fn nearest_of<'a>(&self, some: impl Iterator<Item = (u64, &'a Packet)>, arrival: &Packet) -> Option<u64> {
         let (mut least, mut nearest) = (self.distance.rank(arrival), None);
         for (serial, packet) in some {
@@ -243,7 +241,7 @@ mod tests {
         assert_eq!(distance(2, "guess").value(&packet(0, 50, 24)), 0.35);
     }
 
-    /// Cross-multiplied, in whole numbers: every pair of neighbours in the order, and every fraction against a few.
+    /// Every pair of neighbours in the order, and every fraction against a few, cross-multiplied in whole numbers.
     #[test]
     fn ranks_are_the_order_of_the_fractions() {
         let rank = |(a, b): (usize, usize)| shares().ranks[a * HOPS + b];

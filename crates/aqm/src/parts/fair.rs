@@ -3,7 +3,7 @@
 //!
 //! A queue is in exactly one of three lists: new, old, or idle (the RFCs' inactive). All packets lie in one pool, so
 //! that memory follows the packets that wait, not the largest length of each queue. Every step costs the same whatever
-//! the number of queues; only [`FairQueues::fattest`] looks at a few times sqrt(queues) numbers.
+//! the number of queues; only [`FairQueues::fattest`] takes a few times sqrt(queues) steps.
 
 use crate::discipline::OnDrop;
 use crate::gate::Counters;
@@ -22,17 +22,17 @@ words! {
         Hash = "hash",
         /// Among the 8 queues of its hash: its own, else an idle one (ns-3 `EnableSetAssociativeHash`).
         SetAssociative = "set_associative",
-        /// One of its own while there are enough.
+        /// A queue of its own while there are enough.
         Perfect = "perfect",
     }
 }
 
 words! {
-    /// What is halved when the limit is passed.
+    /// What the fattest queue halves when the limit is passed.
     enum BatchRule {
-        /// As the program has it.
+        /// As the program (RFC, Linux or ns-3) has it.
         Auto = "auto",
-        /// The fattest queue's bytes.
+        /// Its bytes.
         Bytes = "bytes",
         /// Its packets.
         Packets = "packets",
@@ -65,7 +65,7 @@ pub const PARAMS: [Param; 5] = [
         ),
 ];
 
-/// Queues that a flow may choose from with `set_associative` (ns-3 SetWays).
+/// Queues among which a flow may choose with `set_associative` (ns-3 SetWays).
 const WAYS: usize = 8;
 
 /// The settings of the scheduler.
@@ -79,9 +79,9 @@ pub struct Settings {
     quantum: i64,
     /// Most packets that are dropped at once.
     drop_batch: u64,
-    /// When the limit is passed the fattest queue loses half its packets, not half its bytes.
+    /// Whether the fattest queue, when the limit is passed, loses half its packets, not half its bytes.
     half_the_packets: bool,
-    /// An empty new queue becomes an old one even if no old queue waits.
+    /// Whether an empty new queue becomes an old one even if no old queue waits.
     always_through_old: bool,
 }
 
@@ -90,9 +90,9 @@ pub struct Settings {
 pub struct Rules {
     /// Bytes that a queue may send in its turn.
     quantum: f64,
-    /// When the limit is passed the fattest queue loses half its packets, not half its bytes.
+    /// Whether the fattest queue, when the limit is passed, loses half its packets, not half its bytes.
     half_the_packets: bool,
-    /// An empty new queue becomes an old one even if no old queue waits.
+    /// Whether an empty new queue becomes an old one even if no old queue waits.
     always_through_old: bool,
 }
 
@@ -106,7 +106,7 @@ impl Rules {
 }
 
 impl Settings {
-    /// The settings among `values`, declared as [`PARAMS`]; `rules` where they leave it open.
+    /// The settings among `values`, declared as [`PARAMS`]; `rules` where `values` leave them open.
     ///
     /// # Errors
     /// If the queues cannot be divided into sets (`set_associative`).
@@ -150,36 +150,36 @@ enum Which {
 /// No queue, or no place of the pool.
 const NONE: u32 = u32::MAX;
 
-/// A list of queues.
+/// A list of queues, by its ends.
 #[derive(Clone, Copy, Debug)]
 struct List {
-    /// Its first queue, or `NONE`.
+    /// The first queue, or `NONE`.
     first: u32,
-    /// Its last queue, or `NONE`.
+    /// The last queue, or `NONE`.
     last: u32,
-    /// How many queues it holds.
+    /// How many queues the list holds.
     length: u32,
 }
 
 /// A list without queues.
 const EMPTY: List = List { first: NONE, last: NONE, length: 0 };
 
-/// One queue, and its place on a list.
+/// A queue and its place on a list.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
-    /// Its oldest packet's place in the pool, or `NONE`.
+    /// Place of the oldest packet in the pool, or `NONE`.
     first: u32,
-    /// Its newest packet's place in the pool, or `NONE`.
+    /// Place of the newest packet in the pool, or `NONE`.
     last: u32,
-    /// Packets in it.
+    /// Packets in the queue.
     packets: u64,
-    /// Its byte credits (RFC 8290), bytes.
+    /// What the queue may still send (the byte credits of RFC 8290).
     deficit: i64,
-    /// The list that it is on.
+    /// The list that the queue is on.
     list: Which,
-    /// The queue before it on that list, or `NONE`.
+    /// The queue before it on the list, or `NONE`.
     before: u32,
-    /// The queue behind it on that list, or `NONE`.
+    /// The queue behind it on the list, or `NONE`.
     after: u32,
 }
 
@@ -235,7 +235,7 @@ pub struct FairQueues {
 }
 
 impl FairQueues {
-    /// Empty queues. One number is drawn: the salt of the hash.
+    /// Empty queues. Draws one random number: the salt of the hash.
     pub fn new(set: Settings, random: &mut Generator) -> Self {
         let owners = vec![None; set.queues];
         let classifier = match set.classify {
@@ -299,24 +299,24 @@ impl FairQueues {
         self.queues.len()
     }
 
-    /// Never: there is at least one queue.
+    /// False: there is at least one queue.
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty()
     }
 
-    /// Queues on the list of new, and of old queues.
+    /// Numbers of queues on the list of new and on that of old queues.
     pub fn new_and_old(&self) -> (u32, u32) {
         (self.lists[Which::New as usize].length, self.lists[Which::Old as usize].length)
     }
 
-    /// Named inner values: the lengths of both lists.
+    /// Gauges: the lengths of both lists.
     pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         let (new, old) = self.new_and_old();
         out("new_queues", f64::from(new));
         out("old_queues", f64::from(old));
     }
 
-    /// The queue of `flow`, and whether it had another flow before, whose history must not be held against this one
+    /// The queue of `flow`, and whether the queue had another flow before, whose history must not count for `flow`
     /// (`perfect` only; the hashes keep a queue's state, as Linux and ns-3 do).
     pub fn classify(&mut self, flow: u64) -> (usize, bool) {
         let by_hash = |queues| hash::bucket(flow, self.salt, queues);
@@ -335,7 +335,7 @@ impl FairQueues {
                 if let Some(&queue) = queue_of.get(&flow) {
                     return (queue as usize, false);
                 }
-                // The queue that has been idle longest, first of all those that never had a flow.
+                // The queue that has been idle longest; queues that never had a flow come first.
                 let queue = self.lists[Which::Idle as usize].first;
                 if queue == NONE {
                     return (by_hash(self.queues.len()), false);
@@ -352,7 +352,7 @@ impl FairQueues {
         }
     }
 
-    /// An idle queue becomes the last of the new ones, with a fresh quantum.
+    /// Makes an idle queue the last of the new ones, with a fresh quantum.
     pub fn activate(&mut self, queue: usize) {
         if self.queues[queue].list == Which::Idle {
             self.unlink(queue);
@@ -366,7 +366,7 @@ impl FairQueues {
         self.push_noted(queue, packet, false);
     }
 
-    /// The same with a `note`, see [`FairQueues::note`].
+    /// [`FairQueues::push`] with a `note`, see [`FairQueues::note`].
     #[inline(always)]
     pub fn push_noted(&mut self, queue: usize, packet: Packet, note: bool) {
         self.activate(queue);
@@ -390,7 +390,7 @@ impl FairQueues {
         }
     }
 
-    /// What was noted of the head of `queue`; false if it is empty.
+    /// The note on the head of `queue`; false if the queue is empty.
     pub fn note(&self, queue: usize) -> bool {
         match self.queues[queue].first {
             NONE => false,
@@ -420,8 +420,8 @@ impl FairQueues {
         Some(packet)
     }
 
-    /// The queue whose turn it is: the first of the new, else of the old, that has not used up its quantum. If it turns
-    /// out empty, call [`FairQueues::emptied`] and ask again.
+    /// The queue whose turn it is: the first of the new, else of the old queues that has not used up its quantum. If it
+    /// is empty, call [`FairQueues::emptied`] and ask again.
     pub fn turn(&mut self) -> Option<usize> {
         loop {
             let first = match self.lists[Which::New as usize].first {
@@ -432,7 +432,7 @@ impl FairQueues {
                 return None;
             }
             let queue = first as usize;
-            // "Negative" in RFC 8290; Linux and ns-3 test for zero too.
+            // RFC 8290 says "negative"; Linux and ns-3 end the turn at zero too.
             if self.queues[queue].deficit > 0 {
                 return Some(queue);
             }
@@ -442,7 +442,7 @@ impl FairQueues {
         }
     }
 
-    /// `queue` has sent so many bytes in its turn.
+    /// `queue` has sent `bytes` in its turn.
     pub fn charge(&mut self, queue: usize, bytes: u32) {
         self.queues[queue].deficit -= i64::from(bytes);
     }
@@ -461,8 +461,8 @@ impl FairQueues {
         self.sizes.largest()
     }
 
-    /// The limit is passed: drops half of the fattest queue from its head, at most a batch and at least one packet,
-    /// counted and reported. Gives the queue and the number of packets; `None` if nothing waits.
+    /// Drops half of the fattest queue from its head when the limit is passed, at least one packet and at most a batch,
+    /// counted and reported; the queue and the number of packets; `None` if nothing waits.
     pub fn drop_batch(&mut self, counters: &mut Counters, on_drop: &mut OnDrop<'_>) -> Option<(usize, u32)> {
         let queue = self.fattest()?;
         let (packets, bytes) = (self.packets_in(queue) / 2, self.bytes_in(queue) / 2);
@@ -507,7 +507,7 @@ impl FairQueues {
     }
 }
 
-/// The queues' bytes, in blocks of which each has a bound: no queue of the block has more. The bound is exact until the
+/// The bytes of each queue, in blocks. No queue of a block has more than the block's bound, which is exact until the
 /// queue that set it shrinks.
 #[derive(Debug)]
 struct Sizes {
@@ -702,7 +702,7 @@ mod tests {
         assert_eq!(sorted, (0..16).collect::<Vec<_>>());
         assert_eq!(fair.classify(3), (queues[3], false), "and they keep theirs");
         (1..16).for_each(|flow| fair.push(queues[flow as usize], Packet::new(flow, 100)));
-        // Only flow 0's queue is idle: a new flow gets it, and the one after that shares.
+        // Only flow 0's queue is idle: a new flow gets it, and the next new flow shares a queue.
         assert_eq!(fair.classify(99), (queues[0], true));
         fair.push(queues[0], Packet::new(99, 100));
         assert!(!fair.classify(100).1);
@@ -720,7 +720,7 @@ mod tests {
             assert_eq!(fair.classify(flow).0, queue);
             taken.push(queue);
         }
-        // The first one empties: flow 5 stays where its packets are.
+        // The first queue becomes idle: flow 5 stays in the queue that has its packets.
         fair.pop(0);
         fair.emptied(0);
         fair.emptied(0);

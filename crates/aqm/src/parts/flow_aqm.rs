@@ -1,4 +1,4 @@
-//! An AQM in every queue of [`FairQueues`]: what FQ-CoDel, FQ-PIE and FQ-COBALT are beside that AQM.
+//! An AQM in every queue of [`FairQueues`]: all of FQ-CoDel, FQ-PIE and FQ-COBALT but that AQM.
 
 use super::fair::{self, FairQueues};
 use crate::discipline::{Admitted, Built, OnDrop};
@@ -22,7 +22,7 @@ pub struct Queues {
 }
 
 impl Queues {
-    /// Whether `packet` fits into `queue`, which it activates in any case: so ns-3 has it.
+    /// Whether `packet` fits into `queue`, which becomes active either way, as in ns-3.
     pub fn activates_and_fits(&mut self, queue: usize, packet: &Packet) -> bool {
         self.fair.activate(queue);
         self.fair.fits(queue, packet, self.limit)
@@ -31,13 +31,13 @@ impl Queues {
 
 /// The AQM.
 pub trait FlowAqm: Send {
-    /// What it remembers of a queue.
+    /// What the AQM remembers of a queue.
     type State: Clone + Send;
 
-    /// What it remembers of a queue without a past.
+    /// The state of a queue without a past.
     fn fresh(&self) -> Self::State;
 
-    /// `packet`, with this DSCP, arrives at `queue`: what is noted of it ([`FairQueues::note`]), or why it is dropped.
+    /// `packet`, with this DSCP, arrives at `queue`: the note on it ([`FairQueues::note`]), or why it is dropped.
     fn arrive(
         &mut self,
         state: &mut Self::State,
@@ -48,7 +48,7 @@ pub trait FlowAqm: Send {
         queues: &mut Queues,
     ) -> Result<bool, Reason>;
 
-    /// Takes the next packet of `queue`, marked perhaps; with the reason if it is dropped instead of sent.
+    /// Takes the next packet of `queue`, perhaps marked, and the reason if it is dropped instead of sent.
     fn leave(
         &mut self,
         state: &mut Self::State,
@@ -57,20 +57,20 @@ pub trait FlowAqm: Send {
         queues: &mut Queues,
     ) -> Option<(Packet, Option<Reason>)>;
 
-    /// Whether more waits than is allowed, so that the fattest queue must lose packets.
+    /// Whether the limit is passed, so that the fattest queue must lose packets.
     fn over(&self, queues: &Queues) -> bool {
         queues.fair.exceeds(queues.limit)
     }
 
-    /// The fattest queue has lost so many packets.
+    /// The fattest queue has lost `dropped` packets.
     fn overflowed(&self, _state: &mut Self::State, _dropped: u32) {}
 
-    /// Whether it must know the DSCP of arrivals.
+    /// Whether the AQM must know the DSCP of arrivals.
     fn reads_dscp(&self) -> bool {
         false
     }
 
-    /// When its timer must run next.
+    /// When the AQM's timer must run next.
     fn next_timer(&self) -> Option<Time> {
         None
     }
@@ -78,7 +78,7 @@ pub trait FlowAqm: Send {
     /// The timer has expired.
     fn on_timer(&mut self, _states: &mut [Self::State], _fair: &FairQueues) {}
 
-    /// Named inner values.
+    /// Calls `out` with the name and value of each gauge.
     fn gauges(&self, _states: &[Self::State], _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 
@@ -86,9 +86,9 @@ pub trait FlowAqm: Send {
 pub struct FlowQueues<A: FlowAqm> {
     /// The AQM.
     pub aqm: A,
-    /// What it remembers of each queue.
+    /// What the AQM remembers of each queue.
     pub states: Vec<A::State>,
-    /// The rest.
+    /// The queues and what they share.
     pub queues: Queues,
 }
 
@@ -100,7 +100,7 @@ impl<A: FlowAqm + 'static> FlowQueues<A> {
         FlowQueues { aqm, states, queues: Queues { fair, limit, ecn, random, counters: Counters::default() } }
     }
 
-    /// The same, ready to run.
+    /// [`FlowQueues::new`], ready to run.
     pub fn built(aqm: A, fair: fair::Settings, limit: Limit) -> Built {
         Built::Discipline(Box::new(move |ecn, random| Box::new(Self::new(aqm, fair, limit, ecn, random))))
     }
@@ -131,7 +131,7 @@ impl<A: FlowAqm + 'static> FlowQueues<A> {
             let Some((fattest, dropped)) = batch else { break };
             aqm.overflowed(&mut states[fattest], dropped);
         }
-        // It was the last of its queue: if it is gone, all are.
+        // The arrival was the last packet of its queue: if it is gone, the queue is empty.
         (queues.fair.packets_in(queue) > 0).then_some(Admitted(packet.ecn != before))
     }
 }

@@ -1,11 +1,11 @@
-//! From flow keys to slots: the flows that are known at the moment have small numbers, which are used again.
+//! From flow keys to slots: each known flow has a small number; numbers of forgotten flows are used again.
 
 use crate::parts::hash;
 
 const FREE: u32 = u32::MAX;
 
-/// The known flows. Finding, adding and forgetting one costs O(1) on average, and nothing depends on the order of the
-/// table.
+/// The known flows. Finding, adding and forgetting one costs O(1) on average, and no result depends on the table's
+/// order.
 #[derive(Debug)]
 pub struct FlowIndex {
     /// Open addressing with linear probing; the length is a power of two, at most half of it in use.
@@ -25,7 +25,7 @@ impl Default for FlowIndex {
 }
 
 impl FlowIndex {
-    /// No flows.
+    /// An index of no flows.
     pub fn new() -> Self {
         Self::default()
     }
@@ -40,8 +40,8 @@ impl FlowIndex {
         self.known == 0
     }
 
-    /// The slot of `flow`, and whether it was not known before. A slot of a forgotten flow is used again; otherwise it
-    /// is the number of slots so far.
+    /// The slot of `flow`, and whether the flow is new. A new flow gets the slot of a forgotten one, if any, else the
+    /// next number.
     pub fn slot(&mut self, flow: u64) -> (usize, bool) {
         let place = self.place(flow);
         if self.table[place].1 != FREE {
@@ -66,7 +66,7 @@ impl FlowIndex {
         let mut hole = self.place(self.keys[slot]);
         self.free.push(slot as u32);
         self.known -= 1;
-        // Entries behind the hole that would not be found any more move up.
+        // Entries behind the hole that a search would no longer find move up.
         let mask = self.table.len() - 1;
         let mut at = hole;
         loop {
@@ -88,7 +88,7 @@ impl FlowIndex {
         hash::mix(flow, 0) as usize & (self.table.len() - 1)
     }
 
-    /// Where `flow` is, or would be put.
+    /// Where `flow` is in the table, or would be put.
     fn place(&self, flow: u64) -> usize {
         let mut at = self.home(flow);
         while self.table[at].1 != FREE && self.table[at].0 != flow {

@@ -7,14 +7,14 @@ use crate::Packet;
 /// How a waiting packet is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draw {
-    /// Each with the same probability.
+    /// Each packet with the same probability.
     Even,
-    /// As Linux' `sch_choke` does: three slots, then the oldest packet.
+    /// As Linux's `sch_choke`: from three slots at random, else the oldest packet.
     Linux,
 }
 
-/// Draws `draws` packets, each among all that wait, and names those of `packet`'s flow as victims. The verdict if
-/// there is one: they and the arrival are dropped, never marked. An empty queue costs no random number.
+/// Draws `draws` packets, each among all that wait, and names those of `packet`'s flow as victims. The verdict, if any
+/// is named: victims and arrival are dropped, never marked. An empty queue costs no random number.
 #[inline]
 pub fn drop_pair(
     packet: &Packet,

@@ -2,7 +2,7 @@
 
 use crate::parts::hash;
 
-/// No slot.
+/// Stands for no slot.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Records of flows, found by key in constant expected time.
@@ -12,7 +12,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// salt: the same packets give the same run on every machine.
 #[derive(Clone, Debug)]
 pub struct FlowTable<T> {
-    /// First slot of each bucket; as many as a power of two.
+    /// First slot of each bucket; the number of buckets is a power of two.
     buckets: Vec<u32>,
     /// The records, with free slots among them.
     slots: Vec<Slot<T>>,
@@ -27,9 +27,9 @@ pub struct FlowTable<T> {
 struct Slot<T> {
     /// The flow.
     flow: u64,
-    /// Next slot of the bucket, or of the freed ones.
+    /// Next slot of the bucket, or next freed slot.
     next: u32,
-    /// What is kept of it.
+    /// What is kept of the flow.
     record: T,
 }
 
@@ -39,12 +39,12 @@ impl<T: Copy> FlowTable<T> {
         FlowTable { buckets: vec![NONE; 16], slots: Vec::new(), free: NONE, len: 0 }
     }
 
-    /// How many flows it holds.
+    /// How many flows the table holds.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it holds none.
+    /// Whether the table holds no flow.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -68,7 +68,7 @@ impl<T: Copy> FlowTable<T> {
         None
     }
 
-    /// Puts in `flow`, which must not be there yet; its slot.
+    /// Puts in `flow`, which must not be there yet; returns its slot.
     pub fn insert(&mut self, flow: u64, record: T) -> u32 {
         if self.len == self.buckets.len() {
             self.grow();
@@ -89,7 +89,7 @@ impl<T: Copy> FlowTable<T> {
         slot
     }
 
-    /// Takes out the flow in `slot`; its record.
+    /// Takes out the flow in `slot`; returns its record.
     pub fn remove(&mut self, slot: u32) -> T {
         let Slot { flow, next, record } = self.slots[slot as usize];
         let bucket = self.bucket(flow);
@@ -126,7 +126,7 @@ impl<T: Copy> FlowTable<T> {
         &mut self.slots[slot as usize].record
     }
 
-    /// Twice as many buckets. The table is full then: no slot is free.
+    /// Doubles the number of buckets. The table is full then: no slot is free.
     fn grow(&mut self) {
         let buckets = self.buckets.len() * 2;
         self.buckets.clear();
@@ -188,7 +188,7 @@ mod tests {
                 std::iter::from_fn(|| (slot != NONE).then(|| slot = table.slots[slot as usize].next)).count()
             })
             .max();
-        // 4096 balls in 4096 urns: more than 9 in one has a chance of 5e-4.
+        // 4096 balls in 4096 urns: some urn has more than 9 with a probability of 5e-4.
         assert!(longest <= Some(9), "{longest:?}");
     }
 }

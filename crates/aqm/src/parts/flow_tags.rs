@@ -6,14 +6,14 @@ use crate::parts::flow_table::FlowTable;
 use crate::Packet;
 use std::collections::VecDeque;
 
-/// The last tag of each flow while it lies in the future: a tag that virtual time has reached says as much as none.
+/// The last tag of each flow while it lies in the future: a tag that virtual time has reached has no effect.
 ///
-/// Memory follows the packets whose tags lie in the future, since each is looked at once when time has passed it.
+/// Memory follows the packets whose tags lie in the future, since each tag is looked at once when time has passed it.
 #[derive(Clone, Debug)]
 pub struct FlowTags {
     /// The last tag of each flow, B.
     last: FlowTable<u64>,
-    /// Flows and their tags in the order of their coming.
+    /// Flows and their tags, oldest first.
     order: VecDeque<(u64, u64)>,
 }
 
@@ -24,7 +24,7 @@ impl Default for FlowTags {
 }
 
 impl FlowTags {
-    /// No flows.
+    /// Tags of no flows.
     pub fn new() -> Self {
         FlowTags { last: FlowTable::new(), order: VecDeque::new() }
     }
@@ -34,7 +34,7 @@ impl FlowTags {
         self.last.find(flow).map_or(now, |slot| now.max(*self.last.record(slot)))
     }
 
-    /// The last tag of `flow` is `tag`.
+    /// Notes `tag` as the last tag of `flow`.
     pub fn set(&mut self, flow: u64, tag: u64) {
         match self.last.find(flow) {
             Some(slot) => *self.last.record_mut(slot) = tag,
@@ -45,7 +45,7 @@ impl FlowTags {
         self.order.push_back((flow, tag));
     }
 
-    /// Virtual time is `now`: forgets tags that it has reached.
+    /// Virtual time has become `now`: forgets the tags that it has reached.
     pub fn pass(&mut self, now: u64) {
         while let Some(&(flow, tag)) = self.order.front().filter(|&&(_, tag)| tag <= now) {
             self.order.pop_front();
@@ -66,7 +66,7 @@ words! {
     }
 }
 
-/// The parameter that says what ranks are; `source` names the program.
+/// The parameter `rank`, which says what ranks are; `source` names the program that has the default.
 pub const fn rank(source: &'static str) -> Param {
     Param::word("rank", Rank::WORDS, "start_time").says(
         source,
@@ -74,7 +74,7 @@ pub const fn rank(source: &'static str) -> Param {
     )
 }
 
-/// The ranks of packets: of start-time fair queueing (Goyal, Vin, Cheng 1996) with equal weights, or their classes.
+/// The ranks of packets: start times of fair queueing (Goyal, Vin, Cheng 1996) with equal weights, or classes.
 #[derive(Clone, Debug)]
 pub struct Ranks {
     /// The finish time of each flow's last packet; `None` if classes are ranks.
@@ -86,7 +86,7 @@ pub struct Ranks {
 }
 
 impl Ranks {
-    /// Ranks as the parameter [`rank`] says, by its word.
+    /// Ranks of the kind `rank`.
     pub fn new(rank: Rank) -> Self {
         Ranks { finish: (rank == Rank::StartTime).then(FlowTags::new), now: 0, latest: 0 }
     }

@@ -3,17 +3,17 @@
 use crate::Time;
 
 /// By how much all counts have shrunk since the last arrival. Between two arrivals the counts are not read, so no timer
-/// is needed: halvings that fell due in between are applied together, with the same bits.
+/// is needed: halvings that fell due in between are applied together, with the bits of single ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Halving {
     /// Time between two halvings, s.
     interval: f64,
-    /// When the next one is due.
+    /// When the next halving is due.
     next: Time,
 }
 
 impl Halving {
-    /// The first one is due at `interval`, s.
+    /// Halvings every `interval` s; the first is due at `interval`.
     pub fn every(interval: f64) -> Self {
         Halving { interval, next: Time::ZERO + interval }
     }
@@ -31,7 +31,7 @@ impl Halving {
         if self.next <= now {
             self.next = now + self.interval;
         }
-        // 2^-1000 of any count is nothing, and still a number.
+        // No more than 2^-1000: to any count that is nothing, and the result is still a number.
         libm::exp2(-passed.min(1000.0))
     }
 }

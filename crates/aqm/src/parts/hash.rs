@@ -1,14 +1,14 @@
 //! From a flow key to a queue or a bin: a salted hash that is the same on every machine.
 
-/// 64 well mixed bits of `flow` under `salt` (the finaliser of splitmix64, twice). Equal flows give equal bits;
-/// another salt gives unrelated ones.
+/// 64 well mixed bits of `flow` under `salt` (the finaliser of splitmix64, twice). Equal flows give equal bits; another
+/// salt gives unrelated bits.
 #[inline]
 pub fn mix(flow: u64, salt: u64) -> u64 {
     finalise(flow ^ finalise(salt.wrapping_add(0x9e37_79b9_7f4a_7c15)))
 }
 
-/// One of `buckets` for `flow`: the high bits of the hash times the number, so that no division is needed and every
-/// number of buckets is served evenly (`reciprocal_scale` in Linux).
+/// The bucket of `flow`: the high bits of the hash times `buckets`, which fills any number of buckets evenly without a
+/// division (`reciprocal_scale` in Linux).
 #[inline]
 pub fn bucket(flow: u64, salt: u64, buckets: usize) -> usize {
     (((mix(flow, salt) >> 32) * buckets as u64) >> 32) as usize
@@ -33,7 +33,7 @@ mod tests {
             filled[bucket(flow, 7, 100)] += 1;
             stayed += u32::from(bucket(flow, 7, 100) == bucket(flow, 8, 100));
         }
-        // 1000 each; five standard deviations are 158.
+        // Each bucket expects 1000; five standard deviations are 158.
         assert!(filled.iter().all(|&n| (842..=1158).contains(&n)), "{filled:?}");
         assert!((842..=1158).contains(&stayed), "{stayed}");
     }

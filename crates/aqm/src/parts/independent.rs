@@ -1,8 +1,8 @@
-//! Independent draws: every arrival is hit with the probability in force, whatever became of the ones before.
+//! Independent draws: every arrival is hit with the probability in force, whatever became of earlier arrivals.
 
 use crate::policy::{Context, Reason, Verdict};
 
-/// Draws one number, always, and signals with probability `p`: by chance below 1, for certain from there on.
+/// Draws one number, always, and signals with probability `p`; the reason is chance if `p` is below 1, else certain.
 #[inline]
 pub fn draw(p: f64, cx: &mut Context<'_>) -> Verdict {
     if hit(p, cx) {
@@ -12,7 +12,7 @@ pub fn draw(p: f64, cx: &mut Context<'_>) -> Verdict {
     }
 }
 
-/// Draws one number, always; whether it hits. The comparison is ns-2's, `u <= p`, but probability 0 never hits.
+/// Draws one number, always; true if it hits. The comparison is ns-2's, `u <= p`, but probability 0 never hits.
 #[inline]
 pub fn hit(p: f64, cx: &mut Context<'_>) -> bool {
     let u = cx.random.uniform();

@@ -6,7 +6,7 @@ use crate::Packet;
 /// Calls `charge` with the flow and the size of every packet that `verdict` on `packet` drops: the arrival, or the
 /// victims named in `cx`. With `marks`, a marked packet counts too.
 ///
-/// For an arrival without room, charge the answer of `on_overflow`, not the first verdict.
+/// For an arrival without room, pass the verdict of `on_overflow`, not the first verdict.
 #[inline]
 pub fn charge(
     verdict: Verdict,
@@ -16,7 +16,7 @@ pub fn charge(
     marks: bool,
     charge: impl FnMut(u64, u32),
 ) {
-    // Most packets pass, and they pay for this one comparison only.
+    // Most packets pass, and cost this one comparison only.
     if verdict != Verdict::Pass {
         charge_the_dead(verdict, packet, queue, cx, marks, charge);
     }

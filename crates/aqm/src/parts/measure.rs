@@ -6,7 +6,7 @@ use crate::policy::{Limit, QueueView};
 use crate::Packet;
 
 words! {
-    /// What load and queue count.
+    /// What load and queue are counted in.
     enum MeasuredIn {
         Packets = "packet",
         Bytes = "byte",
@@ -31,14 +31,14 @@ pub const fn byte_scaling(source: &'static str) -> Param {
     Param::flag("byte_scaling", false).says(source, "Probability in proportion to the packet's size.")
 }
 
-/// A parameter that is the queue aimed at.
+/// A parameter for the queue length aimed at.
 pub const fn q_ref(symbol: &'static str, default: f64, source: &'static str) -> Param {
     Param::real("q_ref", Unit::QueueLength, Kind::above(0.0, 1e6), default)
         .symbol(symbol)
         .says(source, "Queue aimed at.")
 }
 
-/// A parameter that is the time between two updates.
+/// A parameter for the time between two updates.
 pub const fn tupdate(symbol: &'static str, default: Value, auto: bool, source: &'static str) -> Param {
     Param::new(
         "tupdate",
@@ -50,7 +50,7 @@ pub const fn tupdate(symbol: &'static str, default: Value, auto: bool, source: &
     .says(source, "Time between two updates; the first comes this long after the start.")
 }
 
-/// How a discipline measures.
+/// How a discipline measures load and queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measure {
     /// Bytes, not packets.
@@ -60,13 +60,13 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// From the parameters `unit` and `mean_packet` among `declared`.
+    /// Reads the parameters `unit` and `mean_packet`, which are among `declared`.
     pub fn read(values: &Values, declared: &[Param]) -> Self {
         let bytes = values.choice::<MeasuredIn>(declared, "unit") == MeasuredIn::Bytes;
         Measure { bytes, mean_packet: values.real(declared, "mean_packet") }
     }
 
-    /// The queue length called `name` among `declared`, packets.
+    /// The parameter called `name` among `declared`, a queue length, in packets.
     ///
     /// # Errors
     /// If it was given in bytes while the queue is measured in packets.
@@ -97,7 +97,7 @@ impl Measure {
         }
     }
 
-    /// What `packet` counts for, packets or bytes.
+    /// What `packet` counts as: 1 packet, or its bytes.
     #[inline]
     pub fn amount(&self, packet: &Packet) -> u64 {
         if self.bytes {
@@ -107,7 +107,7 @@ impl Measure {
         }
     }
 
-    /// `limit` in what is counted, packets or bytes; converted by the mean packet if need be.
+    /// `limit` in packets or bytes, as counted here; converted by the mean packet if need be.
     pub fn buffer(&self, limit: Limit) -> f64 {
         match (limit, self.bytes) {
             (Limit::Packets(n), true) => n as f64 * self.mean_packet,

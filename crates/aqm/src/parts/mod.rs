@@ -1,7 +1,7 @@
-//! What several disciplines share; a discipline is a short file that composes these.
+//! What several disciplines share: a discipline is a short file that composes these parts.
 //!
 //! - The RED family: the drop curve, the formulas of spacing, and what moves max_p, the weight or a threshold. The rest
-//!   of it is [`crate::early_detection`].
+//!   of the family is in [`crate::early_detection`].
 //! - Schemes that know flows: the hash, tables of flows, who loses a packet, which waiting packet is drawn or nearest.
 //! - Schemes of load and queue length: how they measure, the controller, independent draws, ticks.
 //! - Sojourn time: the decisions of CoDel and PIE.

@@ -4,7 +4,7 @@ use crate::early_detection::{Dialect, Settings};
 use crate::params::{Param, Values};
 use crate::parts::curve::Linear;
 
-/// The switches of the gentle part of the line, which is on by default if `on` is, as `source` has it.
+/// The switches of the gentle line above max_th; `on` is the default, and `source` says where it comes from.
 pub const fn gentle_params(on: bool, source: &'static str) -> [Param; 2] {
     [
         Param::flag("gentle", on).says(source, "Between max_th and twice max_th the probability rises from max_p to 1 instead of jumping."),
@@ -16,7 +16,7 @@ pub const fn gentle_params(on: bool, source: &'static str) -> [Param; 2] {
     ]
 }
 
-/// The straight line of `set`, with the gentle part that `values` ask for; `declared` holds [`gentle_params`].
+/// The straight line of `set`, and the gentle line if `values` ask for it; `declared` holds [`gentle_params`].
 pub fn line(set: &Settings, values: &Values, declared: &[Param]) -> Linear {
     let line = Linear::new(set.min_th, set.max_th, set.max_p, values.flag(declared, "gentle"));
     let tracks = values.switch(declared, "gentle_tracks_maxp");

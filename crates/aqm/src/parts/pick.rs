@@ -4,11 +4,11 @@ use crate::random::Generator;
 use crate::ring::Ring;
 use crate::Packet;
 
-/// How many slots are drawn before the search goes on by hand. At least one slot in four holds a packet, so this is
-/// reached once in 10^16 draws, or when the numbers come from a script.
+/// How many slots are drawn before the search goes on by hand. At least one slot in four holds a packet, so so many
+/// holes come once in 10^16 draws, or with numbers from a script.
 const TRIES: usize = 128;
 
-/// A waiting packet with its serial number, each with the same probability; `None` if none waits.
+/// A waiting packet and its serial number, all with the same probability; `None` if none waits.
 ///
 /// A number u names slot floor(u n) of the n slots in use, holes among them; a hole costs another number. At most four
 /// numbers are needed in the mean, however many packets have been removed: see [`Ring::slots`].
@@ -17,8 +17,8 @@ pub fn any<'a>(ring: &'a Ring, random: &mut Generator) -> Option<(u64, &'a Packe
     within(ring, random, TRIES).or_else(|| (0..=draw(ring, random)?).rev().find_map(|slot| ring.at(slot)))
 }
 
-/// [`any`] as in Linux' `sch_choke`: after `tries` holes the oldest packet is taken, which is thus a little likelier
-/// than the others.
+/// [`any`] as in Linux' `sch_choke`: after `tries` holes it takes the oldest packet, which is thus a little likelier
+/// than others.
 #[inline]
 pub fn any_or_oldest<'a>(ring: &'a Ring, random: &mut Generator, tries: usize) -> Option<(u64, &'a Packet)> {
     within(ring, random, tries).or_else(|| ring.at(0))
@@ -29,11 +29,11 @@ fn within<'a>(ring: &'a Ring, random: &mut Generator, tries: usize) -> Option<(u
     (0..tries).map_while(|_| draw(ring, random)).find_map(|slot| ring.at(slot))
 }
 
-/// A slot drawn at random; no number is drawn if there is none.
+/// A slot drawn at random; if there is none, no number is drawn.
 #[inline]
 fn draw(ring: &Ring, random: &mut Generator) -> Option<usize> {
     let last = ring.slots().checked_sub(1)?;
-    // A script may give 1.
+    // A script may give the number 1.
     Some(((random.uniform() * ring.slots() as f64) as usize).min(last))
 }
 
@@ -84,7 +84,7 @@ mod tests {
     }
 
     /// Chi-square over 20 packets among 60 slots: the statistic stays below 60.4, its quantile at 1 - 1e-5 with 19
-    /// degrees of freedom. Linux' way takes the head 7 times as often and is rejected.
+    /// degrees of freedom. Linux's way takes the head 7 times as often and fails the test.
     #[test]
     fn every_packet_is_as_likely_as_the_next_however_many_holes_there_are() {
         let pattern: Vec<bool> = (0..60).map(|i| i % 3 == 0).collect();

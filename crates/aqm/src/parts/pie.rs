@@ -1,5 +1,5 @@
-//! PIE's three functions (RFC 8033): what the timer does, what an arrival does, what a departure does. The single queue
-//! and every queue of FQ-PIE have such a state.
+//! PIE's three functions (RFC 8033): what the timer does, what an arrival does, what a departure does. PIE's single
+//! queue and every queue of FQ-PIE have such a state.
 
 use crate::params::{words, Kind, Param, Unit, Value, Values, Word};
 use crate::policy::{Context, Limit, Reason, Verdict};
@@ -28,27 +28,27 @@ words! {
 }
 
 words! {
-    /// After which delays the probability decays.
+    /// After which two delays the probability decays.
     enum DecayWhen {
-        /// None at all, twice (RFC 8033, 4.2).
+        /// After two of zero (RFC 8033, 4.2).
         Zero = "zero",
-        /// Less than half of qdelay_ref, twice (RFC 8033, appendix B).
+        /// After two below half of qdelay_ref (RFC 8033, appendix B).
         BelowHalf = "below_half",
     }
 }
 
 words! {
-    /// When PIE works.
+    /// When PIE is active.
     enum ActiveWhen {
         Always = "always",
-        /// Since a third of the limit waited (RFC 8033, appendix B).
+        /// Once a third of the limit has waited (RFC 8033, appendix B).
         Backlog = "backlog",
-        /// Since the delay reached `active_threshold` (ns-3 `ActiveThreshold`).
+        /// Once the delay has reached `active_threshold` (ns-3 `ActiveThreshold`).
         Delay = "delay",
     }
 }
 
-/// The parameters of one PIE, its dialect apart.
+/// The parameters of one PIE, without its dialect.
 pub const PARAMS: [Param; 19] = [
     Param::real("qdelay_ref", Unit::Seconds, Kind::above(0.0, 1e6), 0.015).says("RFC 8033, 4.2", "Queueing delay that the control aims at."),
     Param::real("tupdate", Unit::Seconds, Kind::real(0.001, 1e6), 0.015).says("RFC 8033, 4.2", "Time from one update of the probability to the next."),
@@ -128,19 +128,19 @@ pub struct Settings {
     latency: Latency,
     /// DQ_THRESHOLD, bytes.
     dq_threshold: f64,
-    /// A departure that leaves the queue empty counts as no delay.
+    /// Whether a departure that leaves the queue empty counts as no delay.
     zero_when_empty: bool,
-    /// From p = 0.1 on, one update adds 0.02 at most (RFC 8033, 5.5).
+    /// Whether from p = 0.1 on one update adds 0.02 at most (RFC 8033, 5.5).
     cap: bool,
-    /// Drops are spread evenly (RFC 8033, 5.4).
+    /// Whether drops are spread evenly (RFC 8033, 5.4).
     derandomise: bool,
-    /// Each update adds 0.02 while the delay is above 250 ms.
+    /// Whether each update adds 0.02 while the delay is above 250 ms.
     fast_growth: bool,
-    /// The probability decays after two delays below this, s, or of zero.
+    /// The delay, s, below which two delays let the probability decay; 0: delays of zero.
     decay_below: f64,
-    /// The probability is in proportion to the packet's size.
+    /// Whether the probability is in proportion to the packet's size.
     byte_scaling: bool,
-    /// When PIE works.
+    /// When PIE is active.
     activity: Activity,
     /// Quiet updates after which a burst is allowed again (ns-3).
     resets_after: u32,
@@ -148,13 +148,13 @@ pub struct Settings {
     limit: Limit,
 }
 
-/// When PIE works.
+/// When PIE is active.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Activity {
     Always,
-    /// Since a third of the limit waited.
+    /// Once a third of the limit has waited.
     Backlog,
-    /// Since the delay reached this, s.
+    /// Once the delay has reached this, s.
     Delay(f64),
 }
 
@@ -202,7 +202,7 @@ impl Settings {
         }
     }
 
-    /// Whether the state of a PIE with `other` means the same here.
+    /// Whether a state kept with `other` means the same with these settings.
     pub fn same_states(&self, other: &Settings) -> bool {
         let same_activity = match (self.activity, other.activity) {
             (Activity::Delay(_), Activity::Delay(_)) => true,
@@ -229,7 +229,7 @@ impl Settings {
         }
     }
 
-    /// `p` for a packet of `size` bytes; Linux leaves packets above its MTU alone.
+    /// `p` scaled for a packet of `size` bytes; Linux does not scale for packets above its MTU.
     fn scaled(&self, p: f64, size: u32) -> f64 {
         let factor = f64::from(size) / self.mean_packet;
         if !self.byte_scaling || self.dialect == Dialect::Linux && factor > 1.0 {
@@ -243,7 +243,7 @@ impl Settings {
 /// Sums of binary fractions fall a little short of 0.85 and 8.5.
 const SLACK: f64 = 1e-9;
 
-/// By what an update is divided at probability `p` (RFC 8033, 4.2): small steps at small `p`.
+/// The divisor of an update at probability `p` (RFC 8033, 4.2): small steps at small `p`.
 fn tuning(p: f64) -> f64 {
     const STEPS: [(f64, f64); 6] =
         [(0.1, 1.0), (0.01, 2.0), (0.001, 8.0), (0.0001, 32.0), (0.00001, 128.0), (0.000_001, 512.0)];
@@ -253,15 +253,15 @@ fn tuning(p: f64) -> f64 {
 /// ns-3's three states of the burst allowance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Burst {
-    /// NO_BURST.
+    /// NO_BURST: no burst is allowed.
     None,
-    /// IN_BURST_PROTECTING.
+    /// IN_BURST_PROTECTING: a burst passes.
     Protecting,
-    /// IN_BURST.
+    /// IN_BURST: the allowance has run out.
     Over,
 }
 
-/// The state of one queue.
+/// The state of PIE in one queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PieState {
     /// PIE->drop_prob_.
@@ -272,7 +272,7 @@ pub struct PieState {
     qdelay_old: f64,
     /// PIE->burst_allowance_, s.
     burst_allowance: f64,
-    /// ns-3's state of the allowance.
+    /// ns-3's state of the burst allowance.
     burst: Burst,
     /// Quiet updates since a burst (ns-3).
     quiet_updates: u32,
@@ -282,9 +282,9 @@ pub struct PieState {
     active: bool,
     /// When a packet last left.
     last_departure: Option<Time>,
-    /// Start and bytes of the present measurement of the departures.
+    /// Start of the present measurement of the departures, and bytes so far.
     measuring: Option<(Time, f64)>,
-    /// The last result: for rfc the time that dq_threshold bytes take, s, else the rate, bytes/s; 0 if unknown.
+    /// The measured departures: for rfc the time that dq_threshold bytes take, s, else the rate, bytes/s; 0 if unknown.
     measured: f64,
 }
 
@@ -306,8 +306,7 @@ impl PieState {
         }
     }
 
-    /// The timer (RFC 8033, 4.2; Linux: `pie_calculate_probability`): moves the probability. `bytes` wait in this
-    /// queue.
+    /// The timer (RFC 8033, 4.2; Linux: `pie_calculate_probability`) moves the probability, while `bytes` wait here.
     pub fn update(&mut self, set: &Settings, bytes: u64) {
         if set.latency == Latency::Rate {
             self.qdelay = match set.dialect {
@@ -337,7 +336,7 @@ impl PieState {
         let quiet = |delay: f64| delay == 0.0 || delay < set.decay_below;
         if quiet(qdelay) && quiet(old) {
             match set.dialect {
-                // No delay, but packets: a sample too small to go by.
+                // No delay though packets wait: the sample is too small to go by.
                 Dialect::Linux if qdelay == 0.0 && bytes != 0 => {}
                 Dialect::Linux => p -= p / 64.0,
                 _ => p *= 0.98,
@@ -360,7 +359,7 @@ impl PieState {
         self.qdelay_old = qdelay;
     }
 
-    /// So much of the burst allowance is used up. A remainder below a nanosecond is a rounding error.
+    /// Uses up `seconds` of the burst allowance. A remainder below a nanosecond is a rounding error.
     fn pass(&mut self, seconds: f64) {
         self.burst_allowance -= seconds;
         if self.burst_allowance < 1e-9 {
@@ -388,7 +387,7 @@ impl PieState {
         }
     }
 
-    /// An arrival that finds `packets` and `bytes` in this queue; [`Verdict::Signal`] only if it can be marked.
+    /// Decides over an arrival that finds `packets` and `bytes` here; [`Verdict::Signal`] only if it can be marked.
     pub fn arrive(
         &mut self,
         set: &Settings,
@@ -402,7 +401,7 @@ impl PieState {
             return Verdict::Drop(Reason::Overflow);
         }
         let verdict = if self.active { self.decide(set, packet, packets, bytes, cx) } else { Verdict::Pass };
-        // A drop needs a probability: where there is something to wake or to send to sleep, the arrival was admitted.
+        // If PIE is asleep, or p is 0 so that it may fall asleep, this arrival was not dropped.
         match set.activity {
             Activity::Always => {}
             Activity::Backlog => {
@@ -412,7 +411,7 @@ impl PieState {
                 };
                 self.wake_or_sleep(set, third, cx.now, |delay| delay == 0.0);
             }
-            // ns-3 compares whole milliseconds with zero.
+            // ns-3 cuts delays off to whole milliseconds: below 1 ms they are 0.
             Activity::Delay(threshold) => {
                 self.wake_or_sleep(set, self.qdelay >= threshold, cx.now, |delay| delay < 0.001);
             }
@@ -420,7 +419,7 @@ impl PieState {
         verdict
     }
 
-    /// RFC 8033, appendix B: PIE becomes active when it is `needed`, and inactive when there was no delay for a while.
+    /// RFC 8033, appendix B: PIE wakes up when it is `needed`, and sleeps when p and the last two delays are 0.
     fn wake_or_sleep(&mut self, set: &Settings, needed: bool, now: Time, none: impl Fn(f64) -> bool) {
         if !self.active && needed {
             self.active = true;
@@ -443,7 +442,7 @@ impl PieState {
             return Verdict::Pass;
         }
         if set.dialect == Dialect::Ns3 && self.burst == Burst::None {
-            // The decision on this arrival goes on.
+            // The allowance starts with the next arrival: this one is still decided.
             self.burst = Burst::Protecting;
             self.burst_allowance = set.max_burst;
         }
@@ -496,8 +495,8 @@ impl PieState {
         }
     }
 
-    /// RFC 8033, 5.2: how long dq_threshold bytes take to leave, as long as that many wait. The length of a measurement
-    /// that has ended, s; else 0.
+    /// RFC 8033, 5.2: measures how long dq_threshold bytes take to leave, while that many wait; the seconds of a
+    /// measurement that has just ended, else 0.
     fn measure(&mut self, set: &Settings, packet: &Packet, bytes: u64, now: Time) -> f64 {
         let many = bytes as f64 >= set.dq_threshold;
         if self.measuring.is_none() && many {
@@ -573,7 +572,7 @@ mod tests {
         assert!(read(Dialect::Ns3, &[backlog]).same_states(&read(Dialect::Ns3, &[backlog])));
     }
 
-    /// RFC 8033, appendix B: a third of the buffer with the arrival, packets or bytes.
+    /// RFC 8033, appendix B: PIE wakes up when queue and arrival are a third of the buffer, in packets or bytes.
     #[test]
     fn it_wakes_at_a_third_of_the_buffer() {
         let values = Values::of(&[("activity", Value::Choice("backlog"))]);
@@ -582,7 +581,7 @@ mod tests {
             let (mut random, mut victims) = (Generator::custom(|| 1.0), Vec::new());
             let mut cx =
                 Context { now: Time::ZERO, ecn: false, has_room: true, random: &mut random, victims: &mut victims };
-            // A delay keeps it awake.
+            // A delay keeps PIE awake.
             let mut pie = PieState { qdelay: 0.1, ..PieState::new(&set) };
             pie.arrive(&set, &Packet::new(1, 1000), packets, bytes, &mut cx);
             pie.active

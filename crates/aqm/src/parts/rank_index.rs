@@ -2,9 +2,8 @@
 //! time per packet however long the queue is.
 //!
 //! Packets of one rank form a list in the order of their arrival; a bitmap of bitmaps finds the least rank in use.
-//! Departures cost nothing: a packet that has left the queue at its head is known by its serial number, and its entry
-//! is passed over when it is met or when its place is needed again. The index has no more places than the queue had
-//! slots.
+//! Departures cost nothing: an entry whose serial number shows that its packet has left is passed over when it is met
+//! or when its place is needed again. The index has no more places than the queue had slots.
 
 use crate::params::words;
 
@@ -13,9 +12,9 @@ const NONE: u64 = u64::MAX;
 words! {
     /// Which of several packets of the same rank comes first.
     pub enum Tie {
-        /// The one that joined the queue last.
+        /// The packet that joined the queue last.
         Newest = "newest",
-        /// The one that joined the queue first.
+        /// The packet that joined the queue first.
         Oldest = "oldest",
     }
 }
@@ -23,13 +22,13 @@ words! {
 /// A packet's place in the list of its rank.
 #[derive(Clone, Copy, Debug, Default)]
 struct Node {
-    /// How far the serial number of the next in the list is away; 0 for the last.
+    /// How far away the serial number of the next packet in the list is; 0 for the last.
     next: u32,
-    /// Its rank.
+    /// The packet's rank.
     rank: u16,
 }
 
-/// The list of a rank: the packet that comes first, and, where that is the oldest, the newest one.
+/// The list of a rank: its first packet and, if that is the oldest, its newest.
 #[derive(Clone, Copy, Debug)]
 struct List {
     /// Serial number of the packet that comes first, or `NONE`.
@@ -45,7 +44,7 @@ const EMPTY: List = List { first: NONE, last: NONE };
 pub struct RankIndex {
     /// Which packet of a rank comes first.
     tie: Tie,
-    /// The packet with serial number s has place s modulo their number, a power of two.
+    /// The places: the packet with serial number s has place s modulo their number, a power of two.
     nodes: Vec<Node>,
     /// Packets below this serial number have left.
     start: u64,
@@ -68,8 +67,8 @@ impl RankIndex {
         self.start = oldest;
     }
 
-    /// Adds the newest packet of the queue. Serial numbers may be left out, and those of packets that were removed at
-    /// the tail may come again.
+    /// Adds the newest packet of the queue. Serial numbers may be left out; numbers of packets removed at the tail may
+    /// come again.
     #[inline]
     pub fn insert(&mut self, serial: u64, rank: u32) {
         if serial - self.start >= self.nodes.len() as u64 {
@@ -77,7 +76,7 @@ impl RankIndex {
         }
         let place = self.place(serial);
         if self.tie == Tie::Oldest {
-            // The packet that had this place has left, and may still link its list.
+            // The packet that had this place has left, but its list may still lead here.
             self.settle(usize::from(self.nodes[place].rank));
         }
         let list = &mut self.lists[rank as usize];
@@ -129,12 +128,12 @@ impl RankIndex {
         serial as usize & (self.nodes.len() - 1)
     }
 
-    /// Takes packets that have left off the front of a list.
+    /// Takes packets that have left the queue off the front of a list.
     #[inline]
     fn settle(&mut self, rank: usize) {
         while self.lists[rank].first < self.start {
             if self.tie == Tie::Newest {
-                // What comes after it is older still.
+                // The packets after it are older still, and have left too.
                 self.lists[rank] = EMPTY;
                 self.used.clear(rank);
             } else {
@@ -143,7 +142,7 @@ impl RankIndex {
         }
     }
 
-    /// Takes the first packet of a list off it.
+    /// Takes the first packet off a list.
     #[inline]
     fn step(&mut self, rank: usize) {
         let first = self.lists[rank].first;
@@ -170,8 +169,8 @@ impl RankIndex {
     }
 }
 
-/// A set of small numbers that knows its least one: a bit for each, and above them a bit for each 64 that are not
-/// empty.
+/// A set of small numbers that finds its least: a bit for each number, above them a bit for each 64 that are not all 0,
+/// and so on.
 #[derive(Debug)]
 struct Bits {
     /// The bits by level: the numbers themselves first, the top level last.
@@ -235,7 +234,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// Arrivals, departures at the head and removals of the first, against a sorted map.
+    /// Arrivals, departures at the head and removals of the first packet of a rank, held against a sorted map.
     #[test]
     fn agrees_with_a_sorted_map() {
         for (ranks, tie, every) in [
@@ -257,7 +256,7 @@ mod tests {
             };
             let (mut longest, mut removed) = (0, 0);
             for i in 0..40_000 {
-                // Short queues first, then ones for which the index must grow.
+                // Short queues first, then queues for which the index must grow.
                 let most = if i < 20_000 { 10 } else { 400 };
                 let start = waiting.first_key_value().map_or(end, |(&serial, _)| serial);
                 index.advance(start);
@@ -269,7 +268,7 @@ mod tests {
                 assert_eq!(index.least(), want);
                 match any(10) {
                     0..=5 if waiting.len() < most => {
-                        // Like the ring: a number whose packet was removed at the tail is given again.
+                        // As in the ring, the number of a packet removed at the tail is given again.
                         end = waiting.last_key_value().map_or(end, |(&serial, _)| serial + 1);
                         let rank = (any(every) == 0).then(|| any(ranks as u64) as u32);
                         if let Some(rank) = rank {

@@ -2,7 +2,7 @@
 
 use crate::parts::flow_table::{FlowTable, NONE};
 
-/// At most so many flows, each with a record, ordered by when they were last seen. SFRED calls it the most recently
+/// A bounded number of flows, each with a record, ordered by when they were last seen. SFRED calls it the most recently
 /// used list (MRUL), LRU-RED a cache.
 ///
 /// A hash table finds a flow, a doubly linked list over the same slots keeps the order: the cost of a packet does not
@@ -15,9 +15,9 @@ pub struct RecentFlows<T> {
     links: Vec<Link>,
     /// Slot of the flow seen last, or `NONE`.
     newest: u32,
-    /// Slot of the flow seen first, or `NONE`.
+    /// Slot of the flow not seen for longest, or `NONE`.
     oldest: u32,
-    /// How many flows it may hold.
+    /// How many flows the list may hold.
     most: usize,
 }
 
@@ -53,7 +53,7 @@ impl<T: Copy> RecentFlows<T> {
         self.table.len()
     }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()
     }
@@ -96,13 +96,13 @@ impl<T: Copy> RecentFlows<T> {
         self.table.record_mut(slot)
     }
 
-    /// Takes out the flow in `slot`; its record.
+    /// Takes out the flow in `slot`; returns its record.
     pub fn remove(&mut self, slot: u32) -> T {
         self.unlink(slot);
         self.table.remove(slot)
     }
 
-    /// Goes through the flows, the latest first, and takes out those for which `keep` says no.
+    /// Goes through the flows, the latest first, and takes out those for which `keep` returns false.
     pub fn retain(&mut self, mut keep: impl FnMut(u64, &mut T) -> bool) {
         let mut slot = self.newest;
         while slot != NONE {
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(order(&mut list), [(3, 30)]);
     }
 
-    /// Held against a plain vector that is searched from the front.
+    /// Held against a plain vector that is searched from its front.
     #[test]
     fn does_what_a_linear_list_does() {
         for most in [1, 2, 7, 40] {

@@ -1,8 +1,8 @@
-//! The classes that take turns: a ring with a current one.
+//! The classes that take turns, as a ring; one of them has the turn.
 
 const NOBODY: u32 = u32::MAX;
 
-/// A ring of numbered classes. One that joins comes last, right before the current one. Every change costs O(1).
+/// A ring of numbered classes. A class that joins comes last, right before the current one. Every change costs O(1).
 #[derive(Debug)]
 pub struct Round {
     /// The class after each class in the ring, or `NOBODY`.
@@ -31,17 +31,17 @@ impl Round {
         self.classes == 0
     }
 
-    /// Whose turn it is.
+    /// The class whose turn it is.
     pub fn current(&self) -> Option<usize> {
         (self.current != NOBODY).then_some(self.current as usize)
     }
 
-    /// The classes in the order in which they come, the current one first.
+    /// The classes in the order of their turns, the current one first.
     pub fn in_order(&self) -> impl Iterator<Item = usize> + '_ {
         std::iter::successors(self.current(), |&class| Some(self.next[class] as usize)).take(self.classes)
     }
 
-    /// `class`, which is not in the ring, becomes the last.
+    /// Puts `class`, which is not in the ring, at its end.
     pub fn join(&mut self, class: usize) {
         let number = class as u32;
         if self.current == NOBODY {
@@ -54,7 +54,7 @@ impl Round {
         self.classes += 1;
     }
 
-    /// `class`, which is in the ring, leaves it. If it is the current one, the next becomes current.
+    /// Takes `class`, which is in the ring, out. If it is the current one, the next becomes current.
     pub fn leave(&mut self, class: usize) {
         let (next, previous) = (self.next[class], self.previous[class]);
         self.next[previous as usize] = next;

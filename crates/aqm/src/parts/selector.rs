@@ -9,7 +9,7 @@ const fn byte(name: &'static str, source: &'static str, doc: &'static str) -> Pa
     Param::whole(name, Unit::None, (0, 255), 0).says(source, doc)
 }
 
-/// The parameters.
+/// The parameters of the selector.
 pub const PARAMS: [Param; 2] = [
     byte(
         "ce_threshold_selector",
@@ -27,14 +27,14 @@ pub const PARAMS: [Param; 2] = [
 /// Which packets CoDel's `ce_threshold` marks.
 #[derive(Clone, Copy, Debug)]
 pub struct Selector {
-    /// Their DSCP and ECN field under the mask.
+    /// The DSCP and ECN field, under the mask, of packets that are marked.
     value: u8,
     /// The bits that are compared.
     mask: u8,
 }
 
 impl Selector {
-    /// Every packet.
+    /// Selects every packet.
     pub const ALL: Selector = Selector { value: 0, mask: 0 };
 
     /// The selector among `values`, declared as [`PARAMS`] beside those of CoDel.
@@ -66,7 +66,7 @@ impl Selector {
         self.mask >> 2 != 0
     }
 
-    /// Whether `packet`, as it arrives with this DSCP, is selected.
+    /// Whether `packet`, which arrives with this DSCP, is selected.
     #[inline]
     pub fn selects(self, packet: &Packet, dscp: u8) -> bool {
         (dscp << 2 | packet.ecn as u8) & self.mask == self.value

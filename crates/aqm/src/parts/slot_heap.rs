@@ -1,4 +1,4 @@
-//! A heap of numbered slots in which any slot can be moved or removed: the smallest finish time, the longest queue.
+//! A heap of numbered slots in which any slot can be moved or removed; it finds, say, the longest queue.
 
 const ABSENT: u32 = u32::MAX;
 
@@ -23,12 +23,12 @@ impl<K: Ord + Copy> SlotHeap<K> {
         Self::default()
     }
 
-    /// Number of slots in it.
+    /// Number of slots in the heap.
     pub fn len(&self) -> usize {
         self.heap.len()
     }
 
-    /// Whether no slot is in it.
+    /// Whether the heap is empty.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
@@ -43,12 +43,12 @@ impl<K: Ord + Copy> SlotHeap<K> {
         self.heap.iter().skip(1).take(2).map(|&(key, _)| key).min()
     }
 
-    /// Whether `slot` is in it.
+    /// Whether `slot` is in the heap.
     pub fn contains(&self, slot: usize) -> bool {
         self.place.get(slot).is_some_and(|&place| place != ABSENT)
     }
 
-    /// Puts `slot` in with `key`, or gives it this key.
+    /// Puts `slot` into the heap with `key`, or changes its key.
     pub fn set(&mut self, slot: usize, key: K) {
         if slot >= self.place.len() {
             self.place.resize(slot + 1, ABSENT);
@@ -69,7 +69,7 @@ impl<K: Ord + Copy> SlotHeap<K> {
         }
     }
 
-    /// Takes `slot` out, if it is in.
+    /// Takes `slot` out of the heap, if it is there.
     pub fn remove(&mut self, slot: usize) {
         let Some(place) = self.place.get_mut(slot).filter(|place| **place != ABSENT) else { return };
         let hole = std::mem::replace(place, ABSENT) as usize;

@@ -1,7 +1,7 @@
-//! Spacing: from the base probability p_b to the probability p_a of this packet, so that drops come neither in
-//! clumps nor far apart. The gap laws are derived in `docs/algorithms/spacing.md`.
+//! Spacing turns the base probability p_b into the probability p_a of this packet, so that drops come neither in clumps
+//! nor far apart. The gap laws are derived in `docs/algorithms/spacing.md`.
 
-/// p_b/(1 - count p_b), and 1 once the denominator is used up (Floyd & Jacobson 1993, section 4).
+/// p_b/(1 - count p_b), or 1 where the denominator is not positive (Floyd & Jacobson 1993, section 4).
 ///
 /// p_b may rise between two drops, so count * p_b can pass 1; p_a is then 1, not negative.
 #[inline]
@@ -13,7 +13,7 @@ pub fn uniform(p_b: f64, count: f64) -> f64 {
     }
 }
 
-/// ns-2's `wait_`: no drop before 1/p_b packets have passed, then one for certain within the next 1/p_b.
+/// ns-2's `wait_`: no drop before 1/p_b packets have passed, then a certain one within the next 1/p_b.
 #[inline]
 pub fn uniform_after_wait(p_b: f64, count: f64) -> f64 {
     let progress = count * p_b;

@@ -3,45 +3,45 @@
 use crate::policy::{Context, Policy, QueueView};
 use crate::Time;
 
-/// When a discipline that updates itself at fixed intervals is due.
+/// When the next update is due of a discipline that updates itself at fixed intervals.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticks {
-    /// The tick to come.
+    /// The next tick.
     next: Time,
     /// Time between two ticks, s.
     period: f64,
 }
 
 impl Ticks {
-    /// The first tick comes `period` seconds after the start of the run.
+    /// Ticks `period` seconds apart; the first is a period after the start of the run.
     pub fn every(period: f64) -> Self {
         Ticks::from(Time::ZERO + period, period)
     }
 
-    /// The first tick comes at `first`.
+    /// Ticks `period` seconds apart; the first is at `first`.
     pub fn from(first: Time, period: f64) -> Self {
         Ticks { next: first, period }
     }
 
-    /// The tick to come.
+    /// The time of the next tick.
     pub fn next(&self) -> Time {
         self.next
     }
 
-    /// The tick has come; the next is a period later, by one addition, as in ns-2.
+    /// The tick has come: the next is a period later, by one addition, as in ns-2.
     pub fn advance(&mut self) {
         self.next = self.next + self.period;
     }
 
-    /// Advances past all ticks before `until`, to the same bits as one [`Ticks::advance`] after the other; their
-    /// number, and the last of them.
+    /// Advances past all ticks before `until`, to the same bits as single [`Ticks::advance`] calls; the number of ticks
+    /// passed, and the last.
     pub fn skip(&mut self, until: Time) -> (u64, Time) {
         let (mut count, mut last) = (0, self.next);
         while self.next < until {
             let [one, two] = [self.next + self.period, self.next + self.period + self.period].map(Time::seconds);
             let step = one - self.next.seconds();
-            // Up to the next power of two the sums are rounded to multiples of one number, so that two equal steps are
-            // followed by the same, and products with them are exact.
+            // Up to the next power of two all sums are rounded to multiples of one number: once two steps are equal,
+            // all are, and products with the step are exact.
             let end = until.seconds().min(2.0 * power_of_two(self.next.seconds()));
             let steps = ((end - self.next.seconds()) / step) - 2.0;
             if step == two - one && steps >= 1.0 {
@@ -56,7 +56,7 @@ impl Ticks {
         (count, last)
     }
 
-    /// Takes the next tick of `before`; its own period starts there.
+    /// Takes over the next tick of `before`; from there on its own period counts.
     pub fn resume(&mut self, before: &Ticks) {
         self.next = before.next;
     }
@@ -67,7 +67,7 @@ impl Ticks {
     }
 }
 
-/// Steps at once: their number is exact as a double, and as an integer.
+/// Most ticks in one step: their number is exact as a double and as an integer.
 const MOST_STEPS: f64 = 4_503_599_627_370_496.0;
 
 /// The largest power of two up to `x`, which is a normal number.
@@ -76,9 +76,9 @@ fn power_of_two(x: f64) -> f64 {
 }
 
 /// Runs the timers of a policy with `ticks` that are due before `until`, while nothing arrives or leaves, to the same
-/// bits as one [`Policy::on_timer`] after the other: once a timer has left the `state` as it was, all further ones do.
-/// For policies whose timers depend on nothing but the queue and this state. Gives their number and the time of the
-/// last; `None` if none is due.
+/// bits as single [`Policy::on_timer`] calls: once a timer leaves `state` as it was, all later ones do. For policies
+/// whose timers depend on the queue and `state` only. The number of timers and the time of the last; `None` if none is
+/// due.
 pub fn run<P: Policy, S: PartialEq>(
     policy: &mut P,
     queue: &QueueView<'_>,
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn skipped_ticks_are_the_same_sums() {
         let mut random = crate::random::Generator::stream(28, "ticks");
-        // Among them periods whose sums are ties, in a binade or in all.
+        // Among them periods whose sums are ties of rounding, in some binades or in all.
         let ties = [0.5, 0.75, 1.0 + f64::EPSILON, 2.0 + 3.0 * f64::EPSILON, 0.1, 0.002, 3.0, 1e-4, 1e6];
         for round in 0..200 {
             let period = ties.get(round).copied().unwrap_or_else(|| 10.0_f64.powf(6.0 * random.uniform() - 4.0));

@@ -5,9 +5,9 @@ use crate::early_detection::Settings;
 use crate::params::{words, Param, Values, Word};
 use crate::parts::auto_weight::Occupancy;
 
-/// The buffer below this part counts as calm (Table 6.1).
+/// Below this part of the buffer the queue counts as calm (Table 6.1).
 const CALM: f64 = 0.550;
-/// The buffer above this part is left to the limit (Table 6.1).
+/// From this part of the buffer on the threshold is not raised (Table 6.1).
 const NEARLY_FULL: f64 = 0.880;
 
 /// The parameter of the threshold.
@@ -38,7 +38,7 @@ pub struct TwoLevels {
 }
 
 impl TwoLevels {
-    /// At `max_th` of `set`, with the raised level that [`PARAMS`] ask for. Lengths are in the unit of `set`.
+    /// A threshold at `max_th` of `set`, with the raised level of [`PARAMS`]. Lengths are in the unit of `set`.
     pub fn new(values: &Values, set: &Settings, occupancy: &Occupancy, mean_packet: f64) -> Self {
         let raised = match values.choice(&PARAMS, "raising") {
             Raising::One => set.max_th + set.in_unit(1.0),
@@ -49,8 +49,8 @@ impl TwoLevels {
         TwoLevels { initial: set.max_th, raised, current: set.max_th }
     }
 
-    /// An arrival finds a queue of `length`, which takes the part `occupancy` of the buffer. The threshold, if it
-    /// moves.
+    /// An arrival finds a queue of `length`, which fills the part `occupancy` of the buffer. Returns the threshold if
+    /// it moves.
     #[inline]
     pub fn update(&mut self, occupancy: f64, length: f64) -> Option<f64> {
         let next = if occupancy < CALM && length < self.initial {

@@ -15,31 +15,31 @@ pub(super) struct Flow {
     pub lost: f64,
     /// Bytes that the pre-filter dropped in this epoch.
     pub filtered: f64,
-    /// Bytes dropped in each remembered epoch, the present one at 0; 0 where the flow was not noted.
+    /// Bytes dropped in each remembered epoch, the present one first; 0 where the flow was not noted.
     pub noted: [f64; EPOCHS],
     /// Pre-filter probability; 0 if the flow is not monitored.
     pub p: f64,
-    /// Packets passed since the pre-filter last dropped.
+    /// Packets of the flow since the pre-filter last dropped one.
     pub count: u32,
-    /// It was found not to respond to drops.
+    /// Whether the flow was found not to respond to drops.
     pub unresponsive: bool,
-    /// The epoch at whose end the probability last changed, and when that was.
+    /// The epoch at whose end the probability last changed, and the time.
     pub last_change: Option<(u64, Time)>,
     /// Rate (bytes/s) and loss when the probability was raised, the latest first.
     pub history: [(f64, f64); HISTORY],
-    /// How many of these there are.
+    /// How many entries of `history` are in use.
     pub remembered: usize,
 }
 
 impl Flow {
-    /// Whether the probability may change at the end of epoch `epoch`: not before `epochs` of them and `interval`
-    /// seconds have passed since it last did.
+    /// Whether the probability may change at the end of `epoch`: `epochs` epochs and `interval` seconds must have
+    /// passed since its last change.
     pub fn may_change(&self, epoch: u64, now: Time, epochs: u64, interval: f64) -> bool {
         // Five epochs of 80 ms must be 0.4 s, whatever the rounding of their sum.
         self.last_change.is_none_or(|(then, at)| epoch - then >= epochs && now - at > interval - 1e-9)
     }
 
-    /// Remembered epochs in which it was noted.
+    /// Number of remembered epochs in which the flow was noted.
     pub fn times_noted(&self) -> usize {
         self.noted.iter().filter(|&&bytes| bytes > 0.0).count()
     }
@@ -70,7 +70,7 @@ impl Flow {
     pub fn raised(&self, share: f64) -> f64 {
         let times = if self.unresponsive { 3.0 } else { 2.0 };
         let p = if share > self.p { times * self.p } else { self.p + (times - 1.0) * share };
-        // Past 1, what passes is halved instead, or divided by three.
+        // Past 1, the part that passes is divided by two or three instead.
         if p > 1.0 {
             1.0 - (1.0 - self.p) / times
         } else {

@@ -69,7 +69,7 @@ pub(super) const COUNT_MARKS: [Param; 1] = [Param::flag("count_marks", true)
 /// The parameters after checking.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    /// R, the round-trip time of the TCP flow that bounds what a flow may send, s.
+    /// R, the round-trip time, s, of the TCP flow whose rate others may not exceed.
     pub target_rtt: f64,
     /// X, epochs with drops that make a flow high-bandwidth.
     pub regular: usize,
@@ -77,7 +77,7 @@ pub(super) struct Rules {
     pub epochs: usize,
     /// Most flows that one epoch notes.
     pub list_size: usize,
-    /// Most flows of which anything is known.
+    /// Most flows with a drop history.
     pub flows: usize,
     /// Weight of an epoch in the average drop rate.
     pub drop_weight: f64,
@@ -95,7 +95,7 @@ pub(super) struct Rules {
     pub first_epoch: f64,
     /// Whether flows are tested for not responding.
     pub unresponsive_test: bool,
-    /// Packets of unresponsive flows pass too while no more than one packet waits.
+    /// Whether packets of unresponsive flows pass too while no more than one packet waits.
     pub noidle: bool,
     /// Whether a mark counts as a drop.
     pub count_marks: bool,

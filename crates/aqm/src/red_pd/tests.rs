@@ -14,7 +14,7 @@ fn red_pd(pairs: &[(&'static str, Value)]) -> RedPd {
     RedPd::new(&values, &LINK).unwrap()
 }
 
-/// A packet of `flow` that finds `waiting` packets, with room or without; every draw is `draw`.
+/// A packet of `flow` that finds `waiting` packets, with or without room; every random number is `draw`.
 fn arrive(pd: &mut RedPd, flow: u64, waiting: u64, has_room: bool, draw: f64) -> Verdict {
     let (mut random, mut victims) = (Generator::custom(move || draw), Vec::new());
     let queue = QueueView { packets: waiting, bytes: waiting * 1000, idle_since: None, contents: None };
@@ -32,7 +32,7 @@ fn flow(pd: &RedPd, flow: u64) -> Flow {
     pd.flows.find(flow).map_or(Flow::default(), |slot| *pd.flows.record(slot))
 }
 
-/// One epoch in which each flow's packets pass, and some of them find no room, until the epoch is over.
+/// One epoch with these (flow, packets that pass, packets that find no room), up to its end.
 fn epoch(pd: &mut RedPd, flows: &[(u64, u32, u32)]) {
     for &(flow, passed, lost) in flows {
         for i in 0..passed + lost {
@@ -58,7 +58,7 @@ fn epochs_last_as_long_as_a_tcp_flow_between_two_losses() {
     assert_eq!(red_pd(&[("first_epoch", Value::Real(10.1))]).next.seconds(), 10.1);
 }
 
-/// Every second flow loses packets in each epoch; the third time it is monitored.
+/// Every second flow loses packets in each epoch; it is monitored after the third.
 #[test]
 fn three_epochs_with_drops_make_a_flow_high_bandwidth() {
     let mut pd = red_pd(&[]);
@@ -69,7 +69,7 @@ fn three_epochs_with_drops_make_a_flow_high_bandwidth() {
         assert_eq!(pd.drop_rate, Some(0.05));
         assert_eq!((flow(&pd, 1).times_noted(), flow(&pd, 2).times_noted()), (round, 0));
     }
-    // It is the only one: its share is the whole drop rate.
+    // The flow is the only one: its share is the whole drop rate.
     assert!((flow(&pd, 1).p - 0.05).abs() < 1e-12 && pd.monitored == 1);
     assert_eq!((flow(&pd, 1).history[0], flow(&pd, 1).remembered), ((100_000.0 / length, 0.1), 1));
     let mut gaps = red_pd(&[]);
@@ -91,7 +91,7 @@ fn shares_are_in_proportion_to_drops_and_at_most_double() {
     for _ in 0..3 {
         epoch(&mut pd, &[(1, 24, 6), (2, 39, 1), (3, 29, 1)]);
     }
-    // p = 8/100; on average 8/3 drops a flow; 6 and 1 of them, and at most twice p.
+    // p = 8/100; 8/3 drops a flow on average, 6 and 1 for these two; at most twice p.
     assert!((flow(&pd, 1).p - 0.16).abs() < 1e-12, "0.18 is more than 2 p: {}", flow(&pd, 1).p);
     assert!((flow(&pd, 2).p - 0.03).abs() < 1e-12);
     let mut calm = red_pd(&[("min_drop_rate", Value::Real(0.08))]);
@@ -114,7 +114,7 @@ fn drop_rate_is_averaged_by_halves() {
         epoch(&mut pd, &[(1, 100 - lost, lost)]);
         assert!((pd.drop_rate.unwrap() - want).abs() < 1e-12, "{:?}", pd.drop_rate);
     }
-    // In the fourth epoch the flow was noted for the third time.
+    // In the fourth epoch the flow is noted for the third time.
     assert!((flow(&pd, 1).p - 0.1625).abs() < 1e-12, "{}", flow(&pd, 1).p);
 }
 
@@ -159,7 +159,7 @@ fn changes_wait_for_four_epochs_and_releases_for_silence() {
             changes.push(round);
         }
     }
-    // Epochs of 80 ms: 0.4 s are five of them.
+    // Epochs of 80 ms: five are 0.4 s.
     assert_eq!(changes, [3, 8]);
     let mut short = red_pd(&[("change_interval", Value::Real(0.0))]);
     let mut changes = Vec::new();
@@ -171,7 +171,7 @@ fn changes_wait_for_four_epochs_and_releases_for_silence() {
         }
     }
     assert_eq!(changes, [3, 7, 11]);
-    // Five silent epochs later it is noted nowhere; then it gets less every 0.4 s and goes.
+    // After five silent epochs the flow is noted in none; then its p falls every 0.4 s until it is released.
     let mut released = 0;
     while pd.monitored > 0 {
         epoch(&mut pd, &[(2, 100, 0)]);
@@ -179,7 +179,7 @@ fn changes_wait_for_four_epochs_and_releases_for_silence() {
         assert!(released < 60);
     }
     assert!(released > 8, "{released}");
-    // Its last change counts for 0.4 s more, an epoch of 0.4 s and the next.
+    // The flow's last change counts for 0.4 s more: an epoch of 0.4 s and the next.
     (0..4).for_each(|_| epoch(&mut pd, &[(2, 100, 0)]));
     assert!(pd.flows.is_empty(), "nothing is left of it");
 }
@@ -205,15 +205,15 @@ fn rates_that_do_not_fall_with_the_root_of_the_loss_are_unresponsive() {
         flow.history[..pairs.len()].copy_from_slice(pairs);
         flow.does_not_respond()
     };
-    // Constant rate: of three losses, three pairs.
+    // A constant rate at three losses: three bad pairs.
     assert!(with(&[(1e5, 0.1), (1e5, 0.2), (1e5, 0.4)]));
     assert!(!with(&[(1e5, 0.1), (1e5, 0.2)]), "one pair is not enough");
-    // Rate in proportion to 1/sqrt(loss), a little below.
+    // A rate a little below proportion to 1/sqrt(loss).
     assert!(!with(&[(1e5, 0.1), (0.7e5, 0.2), (0.49e5, 0.4)]));
     assert!(!with(&[(1e5, 0.01), (1e5, 0.2), (1e5, 0.4)]), "differences of tenfold and more do not count");
     assert!(!with(&[]));
     assert!(!with(&[(0.0, 0.1), (1e5, 0.2), (1e5, 0.4)]), "nothing arrived at the least loss");
-    // Four bad pairs for each good one: at 0.5 the roots are 0.447, 0.632 and 0.894.
+    // Four bad pairs for each good pair: at 0.5 the roots are 0.447, 0.632 and 0.894.
     let constant = [(1e5, 0.1), (1e5, 0.2), (1e5, 0.4)];
     let and = |rate: f64| [constant[0], constant[1], constant[2], (rate, 0.5)];
     assert!(with(&and(0.95e5)), "six bad");
@@ -230,7 +230,7 @@ fn the_pre_filter_spares_short_queues_unless_the_flow_is_unresponsive() {
         pd
     };
     let filtered = Verdict::Drop(Reason::Early);
-    // The average is that of the arrival before: 3 is enough, 2 is not.
+    // The average is that of the arrival before: 3 is enough for the pre-filter, 2 is not.
     for (before, waiting, responsive, unresponsive, spared) in [
         (3, 2, filtered, filtered, filtered),
         (2, 2, Verdict::Pass, filtered, filtered),
@@ -250,7 +250,7 @@ fn the_pre_filter_spares_short_queues_unless_the_flow_is_unresponsive() {
     }
 }
 
-/// The gap of a pre-filter with p = 1/4: uniform on 1..4, as the count begins at 0.
+/// Gaps of a pre-filter with p = 1/4 are uniform on 1..4, as the count begins at 0.
 #[test]
 fn pre_filter_gaps_are_uniform() {
     let mut pd = red_pd(&[]);
@@ -305,7 +305,7 @@ fn three_of_two_epochs_are_refused() {
     assert_eq!(RedPd::new(&values, &LINK).err().unwrap().name, "regular");
 }
 
-/// As in ns-2, one packet is more than one byte: with `unit = "byte"` one that waits is enough for the pre-filter.
+/// As in ns-2, one packet is more than one byte: with `unit = "byte"` the pre-filter needs one waiting packet only.
 #[test]
 fn in_bytes_one_waiting_packet_is_enough_for_the_pre_filter() {
     for (unit, fate) in [("packet", Verdict::Pass), ("byte", Verdict::Drop(Reason::Early))] {
@@ -317,8 +317,8 @@ fn in_bytes_one_waiting_packet_is_enough_for_the_pre_filter() {
     }
 }
 
-/// A flow that is released keeps its last change, so that four epochs and 0.4 s pass until it is monitored again;
-/// before that its record would have been forgotten.
+/// A released flow keeps its last change, so that four epochs and 0.4 s pass until it is monitored again; until then
+/// its record stays.
 #[test]
 fn a_released_flow_waits_before_it_is_monitored_again() {
     let drops = [(7, 4, 4), (8, 4, 1)];
@@ -337,7 +337,7 @@ fn a_released_flow_waits_before_it_is_monitored_again() {
         })
         .collect();
     assert_eq!(monitored_at, [5, 6, 7], "released at the end of epoch 1");
-    // One that stays away is forgotten when it may be monitored again.
+    // A flow that stays away is forgotten when it may be monitored again.
     let mut pd = red_pd(&[]);
     pd.flows.see(7, seen);
     pd.monitored = 1;

@@ -12,13 +12,13 @@ use crate::random::Generator;
 use crate::{Packet, Time};
 use std::cmp::Reverse;
 
-/// No FIFO, or no entry (`SFQ_EMPTY_SLOT`).
+/// Stands for no FIFO, or no entry (`SFQ_EMPTY_SLOT`).
 const NONE: u32 = u32::MAX;
 
 /// The parameters of this dialect.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    /// FIFOs.
+    /// Number of FIFOs.
     flows: u64,
     /// Entries of the hash table.
     divisor: usize,
@@ -26,9 +26,9 @@ pub(super) struct Rules {
     depth: u64,
     /// What a flow may send in a turn, in units of `unit` bytes.
     quantum: i64,
-    /// Bytes of a unit.
+    /// Bytes of a `unit`.
     unit: u32,
-    /// Which end of a flow loses a packet.
+    /// At which end a flow loses a packet.
     end: End,
     /// Time between changes of the hash, s; 0 for never.
     perturb: f64,
@@ -54,15 +54,15 @@ impl Rules {
 pub(super) struct Linux {
     /// The packets of each flow.
     pub(super) fifos: ClassFifos,
-    /// The flows with packets, in turn.
+    /// The flows with packets, in the order of their turns.
     round: Round,
-    /// The longest first, and of equally long ones the one that changed last.
+    /// The FIFOs by length, the longest first, of equally long ones the last to change.
     longest: SlotHeap<(Reverse<u64>, Reverse<u64>)>,
-    /// Changes of a FIFO so far.
+    /// Changes of FIFOs so far.
     changes: u64,
-    /// Which FIFO each entry of the hash table has.
+    /// The FIFO of each entry of the hash table.
     pub(super) table: Vec<u32>,
-    /// Which entry each FIFO belongs to.
+    /// The entry of each FIFO.
     pub(super) entry: Vec<u32>,
     /// slot->allot: what each FIFO may still send in its turn, units.
     allotment: Vec<i64>,
@@ -76,7 +76,7 @@ pub(super) struct Linux {
     quantum: i64,
     /// Bytes of a unit.
     unit: u32,
-    /// Which end of a flow loses a packet.
+    /// At which end a flow loses a packet.
     end: End,
     /// q->perturbation: the salt of the hash.
     pub(super) salt: u64,
@@ -126,7 +126,7 @@ impl Linux {
         }
     }
 
-    /// The FIFO of `flow`, a free one if it has none yet; nothing if there is none.
+    /// The FIFO of `flow`, or a free one for it; `None` if none is free.
     fn slot(&mut self, flow: u64) -> Option<usize> {
         let entry = hash::bucket(flow, self.salt, self.table.len());
         if self.table[entry] == NONE {
@@ -147,7 +147,7 @@ impl Linux {
         self.changed(slot);
     }
 
-    /// A packet leaves the FIFO in `slot`, which is free when it was the last.
+    /// A packet leaves the FIFO in `slot`, which becomes free if the packet was its last.
     fn remove(&mut self, slot: usize, end: End) -> Option<Packet> {
         let packet = self.fifos.take(slot, end);
         self.changed(slot);
@@ -168,7 +168,7 @@ impl Linux {
         }
     }
 
-    /// sfq_rehash: a new salt if it is time, and every packet goes to the FIFO it has now.
+    /// sfq_rehash: draws a new salt if it is time, and moves every packet to its new FIFO.
     pub(super) fn perturb(&mut self, now: Time, dropped: &mut dyn FnMut(&Packet)) {
         if self.perturb == 0.0 || now < self.next_salt {
             return;
@@ -217,7 +217,7 @@ impl Schedule for Linux {
             let loser = if packets == 1 { self.round.current().unwrap_or(longest) } else { longest };
             let Some(victim) = self.remove(loser, self.end) else { break };
             dropped(&victim);
-            // The arrival is the newest packet of its flow: the first to go from the tail, the last from the head.
+            // The arrival is its flow's newest packet: from the tail it is dropped first, from the head last.
             admitted &= loser != slot || (self.end == End::Head && self.fifos.packets_of(slot) > 0);
         }
         admitted
@@ -260,9 +260,9 @@ impl Schedule for Linux {
 }
 
 impl Linux {
-    /// A whole round has passed without a packet. Adds at once what all the rounds would add that end so too.
+    /// A whole round has passed without a packet. Adds the allotments of all further such rounds in one step.
     fn skip_rounds(&mut self) {
-        // A FIFO passes until its allotment is at least 1.
+        // A FIFO is passed over until its allotment is at least 1.
         let rounds = |slot: usize| ((1 - self.allotment[slot]).max(0) + self.quantum - 1) / self.quantum;
         let idle = self.round.in_order().map(rounds).min().unwrap_or(0);
         for slot in self.round.in_order() {

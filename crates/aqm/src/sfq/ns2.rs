@@ -12,9 +12,9 @@ use crate::{Packet, Time};
 /// The parameters of this dialect.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    /// FIFOs.
+    /// Number of FIFOs.
     pub buckets: usize,
-    /// Size of a packet where the rule for packets meets a limit in bytes.
+    /// Bytes of a packet, for the rule for packets under a limit in bytes.
     pub mean_packet: f64,
 }
 
@@ -28,13 +28,13 @@ impl Rules {
 pub(super) struct Ns2 {
     /// The packets of each bucket.
     fifos: ClassFifos,
-    /// The buckets with packets, in turn.
+    /// The buckets with packets, in the order of their turns.
     round: Round,
     /// How many buckets there are.
     buckets: usize,
     /// Packets or bytes of all buckets.
     limit: Limit,
-    /// Bytes of a packet under a limit in bytes.
+    /// Bytes of a packet, under a limit in bytes.
     mean_packet: f64,
 }
 
@@ -52,7 +52,7 @@ impl Ns2 {
         };
         let left = limit.saturating_sub(waiting);
         let scarce = (left as f64) < self.buckets as f64 * packet;
-        // Where packets are counted, half of what is left is more than none.
+        // In packets, half of what is left is more than `used` only if something is left.
         let room = matches!(self.limit, Limit::Packets(_)) || left >= u64::from(size);
         used < left / 2 && !(scarce && used > limit / self.buckets as u64) && room
     }

@@ -17,7 +17,7 @@ fn ns2(pairs: &[(&'static str, Value)], limit: Limit) -> Ns2 {
     Ns2::new(&ns2::Rules::read(&values(pairs)), limit)
 }
 
-/// Arrivals of `flow`, numbered on; the tags of what is dropped.
+/// Sends packets of `flow` with these tags; the tags of the packets dropped.
 fn arrive(queue: &mut impl Schedule, flow: u64, size: u32, tags: std::ops::Range<u32>) -> Vec<u32> {
     let mut lost = Vec::new();
     for tag in tags {
@@ -44,7 +44,7 @@ fn apart(buckets: usize) -> (u64, u64) {
     (0, other.unwrap())
 }
 
-/// ns-2's rule with its defaults, nothing departs: one flow is admitted 13 times, two in turn 10 times each.
+/// ns-2's rule with its defaults, no departures: one flow alone gets 13 packets in, two flows by turns 10 each.
 #[test]
 fn ns2_admits_13_of_one_flow_and_10_each_of_two() {
     let mut queue = ns2(&[], Limit::Packets(40));
@@ -59,7 +59,7 @@ fn ns2_admits_13_of_one_flow_and_10_each_of_two() {
 /// With fewer places left than buckets, a bucket with more than its share of the buffer is refused.
 #[test]
 fn ns2_when_places_are_scarce() {
-    // 16 buckets share 40 places: 2 each. 24 taken by others leave 16, 25 leave 15.
+    // 16 buckets share 40 places, 2 each. 24 packets of other flows leave 16 places, 25 leave 15.
     for (others, admitted) in [(24, 4), (25, 3)] {
         let mut queue = ns2(&[], Limit::Packets(40));
         let mine = (0..).find(|&flow| hash::bucket(flow, 0, 16) == 3).unwrap();
@@ -76,7 +76,7 @@ fn ns2_when_places_are_scarce() {
         let flow = (0..).find(|&flow| hash::bucket(flow, 0, 16) == bucket).unwrap();
         assert!(arrive(&mut queue, flow, 100, 0..2).is_empty());
     }
-    // 24 wait and 16 places are left: three find used = 0, 1, 2; then 13 are left, and 3 is more than 2.
+    // 24 wait and 16 places are left: three packets find used = 0, 1, 2; then 13 are left, and 3 is more than 2.
     let mine = (0..).find(|&flow| hash::bucket(flow, 0, 16) == 0).unwrap();
     assert_eq!(arrive(&mut queue, mine, 100, 0..5), [3, 4]);
 }
@@ -93,7 +93,7 @@ fn ns2_serves_one_packet_a_turn_and_the_newest_flow_last() {
 
 #[test]
 fn ns2_with_a_limit_in_bytes() {
-    // 1000 B of a packet of 1000 B each: the same as packets.
+    // With mean_packet 1000 and packets of 1000 B bytes decide as packets do.
     let in_bytes = [("mean_packet", Value::Real(1000.0))];
     let mut queue = ns2(&in_bytes, Limit::Bytes(40_000));
     assert_eq!(arrive(&mut queue, 1, 1000, 0..40).len(), 40 - 14, "14 kB of 40 still find more than 13 kB free");
@@ -152,13 +152,13 @@ fn linux_has_so_many_flows() {
     assert_eq!(limited.limit, Limit::Packets(6));
 }
 
-/// With 1514 B a turn, 1500 B leave 14 B (2 units of 8 B), so that a second packet goes out in the first turn.
+/// Of 1514 B for a turn, a packet of 1500 B leaves 14 B (2 units of 8 B): a second packet leaves in the first turn.
 #[test]
 fn linux_spends_an_allotment() {
     let mut queue = linux(&[], 100);
     arrive(&mut queue, 1, 1500, 0..4);
     arrive(&mut queue, 2, 500, 4..10);
-    // 190 units. A: 190, 2, -186 | B: 190, 127, 64, 1, -62 | A: -186 + 190 = 4, -184 | B: 128, 65, 0 | A: 6.
+    // 190 units a turn. A: 190, 2, -186 | B: 190, 127, 64, 1, -62 | A: -186 + 190 = 4, -184 | B: 128, 65, 0 | A: 6.
     assert_eq!(served(&mut queue), [1, 1, 2, 2, 2, 2, 1, 2, 2, 1]);
 }
 
@@ -169,7 +169,7 @@ fn linux_adds_many_small_quanta_at_once() {
     for (flow, size, packets) in [(1, 600, 5), (2, 1200, 3), (3, 300, 9)] {
         arrive(&mut queue, flow, size, 0..packets);
     }
-    // By hand in bytes, 7 a turn.
+    // The order by hand, in bytes, 7 B a turn.
     let mut left = [(1, 600, 5, 7_i64), (2, 1200, 3, 7), (3, 300, 9, 7)];
     let mut by_hand = Vec::new();
     while left.iter().any(|&(_, _, packets, _)| packets > 0) {

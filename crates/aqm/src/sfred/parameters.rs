@@ -12,7 +12,7 @@ pub(super) const COMMON: [Param; SHARED] =
 words! {
     /// How the fair share F is computed, as a parameter.
     enum FairRateWord {
-        /// `Received`, and `List` if nothing ages.
+        /// `Received`, or `List` if counts do not age.
         Auto = "auto",
         Received = "received",
         Accepted = "accepted",
@@ -27,16 +27,16 @@ pub(super) enum FairRate {
     Received,
     /// (R - D)/A.
     Accepted,
-    /// The mean of r over the list.
+    /// The mean of r_i over the list.
     List,
 }
 
 words! {
     /// A flow's throughput T.
     pub(super) enum Throughput {
-        /// r.
+        /// r_i.
         Received = "received",
-        /// r - d.
+        /// r_i - d_i.
         Accepted = "accepted",
     }
 }
@@ -46,7 +46,7 @@ words! {
     pub(super) enum ActiveFlows {
         /// The flows in the list.
         List = "list",
-        /// Estimated by the share of hits.
+        /// An estimate from the share of hits.
         Hits = "hits",
     }
 }
@@ -74,7 +74,7 @@ words! {
 }
 
 words! {
-    /// By what max_p of a fast flow is multiplied.
+    /// The factor on max_p of a fast flow.
     pub(super) enum Boost {
         /// T/F.
         Linear = "linear",
@@ -88,9 +88,9 @@ words! {
 words! {
     /// When a fast flow is unresponsive, by its loss rate l.
     pub(super) enum LossTest {
-        /// l > (1 + beta) average.
+        /// l > (1 + beta) times the average loss rate.
         Relative = "relative",
-        /// l > average + beta.
+        /// l > average loss rate + beta.
         Absolute = "absolute",
     }
 }
@@ -100,7 +100,7 @@ words! {
     pub(super) enum AverageLoss {
         /// D/R.
         All = "all",
-        /// The sum of d by the sum of r over the list.
+        /// The sum of d_i over the sum of r_i, both over the list.
         List = "list",
     }
 }
@@ -118,9 +118,9 @@ words! {
 words! {
     /// Which count of packets since the last drop slow flows use.
     pub(super) enum SlowCount {
-        /// RED's.
+        /// RED's count.
         Shared = "shared",
-        /// One of their own.
+        /// A count of their own.
         Own = "own",
     }
 }
@@ -128,9 +128,9 @@ words! {
 words! {
     /// What becomes of all counts every `ageing_interval`.
     enum Ageing {
-        /// They are halved.
+        /// The counts are halved.
         Halve = "halve",
-        /// They are kept.
+        /// The counts are kept.
         Never = "never",
     }
 }
@@ -142,7 +142,7 @@ words! {
         EachArrival = "each_arrival",
         /// At the next halving.
         OnAgeing = "on_ageing",
-        /// When it leaves the list.
+        /// When the flow leaves the list.
         OnEviction = "on_eviction",
         /// Never.
         Never = "never",
@@ -226,13 +226,13 @@ pub(super) struct Rules {
     pub loss_margin: f64,
     /// theta, packets up to which a flow without a drop is slow.
     pub slow_packets: f64,
-    /// Whether theta itself is slow.
+    /// Whether a flow of exactly theta packets is slow.
     pub slow_test: SlowTest,
-    /// Which count slow flows use.
+    /// Which count of packets since the last drop slow flows use.
     pub slow_count: SlowCount,
     /// How F is computed.
     pub fair_rate: FairRate,
-    /// Bytes that count as one packet; `None` if each packet does.
+    /// Bytes that count as one packet; `None` if each packet counts as one.
     pub packet_bytes: Option<f64>,
     /// How T is computed.
     pub throughput: Throughput,
@@ -242,7 +242,7 @@ pub(super) struct Rules {
     pub hit_weight: f64,
     /// When a flow is fast.
     pub fast_test: FastTest,
-    /// By what max_p of a fast flow is multiplied.
+    /// The factor on max_p of a fast flow.
     pub boost: Boost,
     /// When a fast flow is unresponsive.
     pub loss_test: LossTest,
@@ -257,7 +257,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// As what a packet of `size` bytes counts.
+    /// What a packet of `size` bytes counts as, packets.
     #[inline]
     pub fn amount(&self, size: u32) -> f64 {
         self.packet_bytes.map_or(1.0, |bytes| f64::from(size) / bytes)

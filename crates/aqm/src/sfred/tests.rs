@@ -29,7 +29,7 @@ fn built(values: &Values) -> Sfred {
     Sfred::new(rules, curve)
 }
 
-/// Packets of `flow` that find `waiting` packets at a busy link at `now`; the last verdict. Every draw is `draw`.
+/// The last verdict on `times` packets of `flow` at a busy link with `waiting` packets; all random numbers are `draw`.
 fn arrive(sfred: &mut Sfred, now: f64, flow: u64, times: u32, waiting: u64, draw: f64) -> Verdict {
     let mut random = Generator::custom(move || draw);
     let queue = QueueView { packets: waiting, bytes: waiting * 1000, idle_since: None, contents: None };
@@ -70,20 +70,20 @@ fn ten_packets_without_a_drop_are_slow_and_eleven_are_not() {
 
 #[test]
 fn fast_begins_above_eleven_tenths_of_the_fair_share() {
-    // 21 flows' worth of packets in a list of two: with r packets of flow 1 and s of flow 2, F = (r + s)/2.
+    // A list of two flows: with r packets of flow 1 and s of flow 2, F = (r + s)/2.
     let last = |alpha: f64, r: u32, s: u32, test: &'static str| {
         let mut queue = sfred(&[("fast_margin", Value::Real(alpha)), word("fast_test", test)]);
         arrive(&mut queue, 0.0, 2, s, 0, 1.0);
         arrive(&mut queue, 0.0, 1, r, 0, 1.0);
         queue.last
     };
-    // 0.25 and 0.5 are exact in binary: r = 5, s = 3 gives F = 4 and a limit of exactly 5.
+    // alpha 0.25 is exact in binary: r = 5, s = 3 give F = 4 and a limit of exactly 5.
     assert_eq!(last(0.25, 5, 3, "relative"), Slow, "exactly at the limit");
     assert_eq!(last(0.25, 6, 3, "relative"), Fast(6.0 / 4.5));
     assert_eq!(last(0.25, 50, 31, "relative"), Plain, "50 < 50.6");
     assert_eq!(last(0.25, 50, 30, "relative"), Plain, "exactly 50");
     assert_eq!(last(0.25, 51, 30, "relative"), Fast(51.0 / 40.5));
-    // The default: 55 of 100 is the limit, which 1.1 times 50 passes by a rounding error upwards.
+    // By default the limit is 55 of 100; 1.1 * 50 is rounded to a little above.
     assert_eq!(last(0.1, 55, 45, "relative"), Plain);
     assert_eq!(last(0.1, 56, 45, "relative"), Fast(56.0 / 50.5));
     // T - F > alpha R: 0.25 of 80 is 20.
@@ -101,7 +101,7 @@ fn boosts_are_linear_squared_and_one_more() {
         arrive(&mut queue, 0.0, 2, 10, 0, 1.0);
         arrive(&mut queue, 0.0, 1, 30, 0, 1.0);
         assert_eq!(queue.last, Fast(factor));
-        // avg 10 between 5 and 15 with w_q 1: half of max_p, on the raised line.
+        // The average 10 is half-way between 5 and 15 with w_q 1: half of max_p, on the raised line.
         let mut values = chosen(&[word("boost", boost), ("w_q", Value::Real(1.0))]);
         for (max_p, p_b) in [(0.1, 0.05 * factor), (0.9, 0.5)] {
             values.set("max_p", Value::Real(max_p));
@@ -131,12 +131,12 @@ fn unresponsive_is_a_fast_flow_that_loses_more_than_the_average() {
         arrive(&mut queue, 0.0, 1, 1, 0, 1.0);
         queue.last
     };
-    // 60 and 20 packets. Losses of 15 and 1: 15/60 = 0.25 against 1.25 * 16/80 = 0.25.
+    // 60 and 20 packets, of which 15 and 1 are lost: 15/60 = 0.25 equals 1.25 * 16/80.
     assert_eq!(with(&[], [15.0, 1.0]), Fast(1.5), "exactly at the limit");
     assert_eq!(with(&[], [15.0, 0.0]), Unresponsive, "0.25 > 1.25 * 0.1875");
     assert_eq!(with(&[], [15.0, 2.0]), Fast(1.5));
     assert_eq!(with(&[], [0.0, 0.0]), Fast(1.5), "no loss at all");
-    // 30/60 = 0.5 against 0.375 + 0.25 and, relative, 1.25 * 0.375.
+    // 30/60 = 0.5 is not above 0.375 + 0.25, but above 1.25 * 0.375.
     assert_eq!(with(&[], [30.0, 0.0]), Unresponsive);
     assert_eq!(with(&[word("loss_test", "absolute")], [30.0, 0.0]), Fast(1.5));
     let strict = [word("loss_test", "absolute"), ("loss_margin", Value::Real(0.125))];
@@ -168,7 +168,7 @@ fn counts_are_halved_every_interval_and_flows_below_one_packet_leave() {
     arrive(&mut queue, 2.0, 3, 1, 0, 1.0);
     assert_eq!((flow(&queue, 1), flow(&queue, 2), flow(&queue, 3)), (Some((6.0, 2.0)), None, Some((1.0, 0.0))));
     assert_eq!((queue.all.received, queue.all.dropped, queue.listed.received), (7.5, 2.0, 7.0));
-    // At 4, 6 and 8 s nothing arrives: three halvings at once, 6 to 0.75.
+    // Nothing arrives at 4, 6 and 8 s: three halvings in one step, from 6 to 0.75.
     arrive(&mut queue, 9.0, 4, 1, 0, 1.0);
     assert_eq!((flow(&queue, 1), flow(&queue, 3), queue.all.received), (None, None, 7.5 / 8.0 + 1.0));
     arrive(&mut queue, 10.0, 4, 1, 0, 1.0);
@@ -193,7 +193,7 @@ fn a_long_silence_empties_the_list_and_leaves_no_nan() {
     assert_eq!(seen, 10);
 }
 
-/// A fast flow that has lost much is condemned; then another flow catches up, so that it is fast no more.
+/// A fast flow that has lost much is condemned; then another flow catches up, so that the first is fast no more.
 #[test]
 fn releases_come_when_they_are_said_to() {
     let after = |release: &'static str| {
@@ -201,7 +201,7 @@ fn releases_come_when_they_are_said_to() {
         arrive(&mut queue, 0.0, 2, 20, 0, 1.0);
         arrive(&mut queue, 0.0, 1, 30, 0, 1.0);
         assert_eq!(queue.last, Fast(1.2));
-        // The first drop is for want of room, the second because of it.
+        // The first packet is dropped for want of room, the second because of that loss.
         arrive(&mut queue, 0.0, 1, 1, 50, 1.0);
         assert_eq!(arrive(&mut queue, 0.0, 1, 1, 0, 1.0), Verdict::Drop(Reason::Forced));
         assert_eq!(flow(&queue, 1), Some((32.0, 2.0)));
@@ -225,7 +225,7 @@ fn releases_come_when_they_are_said_to() {
 
 #[test]
 fn slow_flows_meet_thresholds_higher_by_the_bonus() {
-    // w_q = 1: the average is the queue found. A draw of 1e-9 hits wherever there is a chance but a rounding error.
+    // w_q = 1: the average is the queue found. The number 1e-9 hits any probability but a rounding error.
     let pairs = [("w_q", Value::Real(1.0)), ("slow_bonus", Value::Real(7.0))];
     for (waiting, slow, plain) in [
         (5, Verdict::Pass, Verdict::Pass),
@@ -244,7 +244,7 @@ fn slow_flows_meet_thresholds_higher_by_the_bonus() {
     }
 }
 
-/// A slow flow's packet below its own min_th starts the shared count again; a count of its own leaves it alone.
+/// A slow flow's packet below its own min_th starts the shared count again, but leaves RED's alone if it has its own.
 #[test]
 fn slow_flows_share_the_count_unless_they_have_their_own() {
     for (rule, count) in [("shared", 0), ("own", 3)] {
@@ -277,7 +277,7 @@ fn fair_rates_follow_their_definitions() {
         }
         (queue.fair_rate(), queue.average_loss())
     };
-    // 10, 18 and 26 packets, of which 2 each are lost; flow 1 has left the list.
+    // The flows have 10, 18 and 26 packets, of which 2 each are lost; flow 1 has left the list.
     assert_eq!(fair(&[word("fair_rate", "received")]), (27.0, 6.0 / 54.0));
     assert_eq!(fair(&[]), (27.0, 6.0 / 54.0));
     assert_eq!(fair(&[word("fair_rate", "accepted")]), (24.0, 6.0 / 54.0));
@@ -285,7 +285,7 @@ fn fair_rates_follow_their_definitions() {
     assert_eq!(fair(&[word("ageing", "never")]), (22.0, 6.0 / 54.0));
 }
 
-/// Forty equal flows and a list of ten: the list's length says ten, the share of hits forty.
+/// Forty equal flows, a list of ten: the list holds ten, the share of hits says forty.
 #[test]
 fn hits_count_more_flows_than_the_list_holds() {
     let mut queue = sfred(&[("list_size", Value::Whole(10)), word("active_flows", "hits")]);
@@ -298,8 +298,8 @@ fn hits_count_more_flows_than_the_list_holds() {
             sum += queue.hit_rate;
         }
     }
-    // The share is 0.25; its mean over 40,000 arrivals strays by sqrt(0.25 * 0.75/40,000) = 0.0022, and 4.5 times
-    // that is a false alarm once in 150,000 seeds.
+    // The share is 0.25; its mean over 40,000 arrivals has a standard deviation of sqrt(0.25 * 0.75/40,000) = 0.0022.
+    // 4.5 of them are a false alarm once in 150,000 seeds.
     let active = 10.0 / (sum / 40_000.0);
     assert!((active - 40.0).abs() < 1.6, "{active}");
     assert_eq!(queue.list.len(), 10);
@@ -318,8 +318,8 @@ fn marks_count_as_drops_unless_told_otherwise() {
     }
 }
 
-/// A full queue where a queued packet gives way: its flow is charged, not the arrival's. A condemned flow gets no
-/// place that way.
+/// A full queue drops a queued packet for the arrival: the queued packet's flow is charged, not the arrival's. A
+/// condemned flow gets no place that way.
 #[test]
 fn the_victim_of_an_overflow_is_charged() {
     let mut queue = sfred(&[word("overflow_victim", "front"), word("dialect", "ns2")]);
@@ -360,8 +360,8 @@ fn values_that_do_not_fit_are_refused() {
     assert_eq!(error(&[]), None);
 }
 
-/// A flow of 1500 B and one of 40 B send as many packets. In packets neither exceeds the fair share, in bits the first
-/// has nearly twice as much.
+/// A flow of 1500 B and one of 40 B send as many packets. Counted in packets, neither exceeds the fair share; in bits,
+/// the first has nearly twice the share.
 #[test]
 fn in_bits_a_flow_of_large_packets_is_fast() {
     for (counts, fast) in [("packets", false), ("bits", true)] {
@@ -379,7 +379,7 @@ fn in_bits_a_flow_of_large_packets_is_fast() {
     }
 }
 
-/// What is recorded of an arrival: its flow beside the class that the flow was taken for.
+/// Gauges name the flow of the last arrival beside the class that it was taken for.
 #[test]
 fn gauges_name_the_flow_of_the_class() {
     let mut queue = sfred(&[]);

@@ -10,9 +10,9 @@ use super::Header;
 pub struct Fragment {
     /// Identification of the datagram.
     pub id: u32,
-    /// It is the first, which holds the ports.
+    /// Whether it is the first fragment, which holds the ports.
     pub first: bool,
-    /// More follow.
+    /// Whether more fragments follow.
     pub more: bool,
 }
 
@@ -70,10 +70,10 @@ impl fmt::Display for Endpoints {
     }
 }
 
-/// What hashes begin with.
+/// Start value of the hashes.
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A hash of words: the finalizer of SplitMix64 after each.
+/// A hash of words: the finalizer of SplitMix64 after each word.
 struct Mixer(u64);
 
 impl Mixer {
@@ -97,8 +97,8 @@ impl Mixer {
 
 /// The ports of recently fragmented datagrams, so that every fragment is counted to its flow.
 ///
-/// A fragment that arrives before the first of its datagram, or long after it, has the flow key of its addresses and
-/// protocol alone.
+/// A fragment that arrives before its datagram's first fragment, or long after it, has the flow key of its addresses
+/// and protocol alone.
 pub struct Fragments {
     known: Vec<Option<(Endpoints, u32)>>,
     next: usize,
@@ -108,7 +108,7 @@ impl Fragments {
     /// Datagrams whose ports are kept.
     pub const KEPT: usize = 64;
 
-    /// None kept yet.
+    /// No datagrams yet.
     pub fn new() -> Self {
         Fragments { known: vec![None; Self::KEPT], next: 0 }
     }

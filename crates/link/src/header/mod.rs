@@ -1,7 +1,7 @@
 //! What a queue reads from an IP packet, and what it may write: CE, or DSCP 0 (RFC 791, 2474, 3168, 8200).
 //!
-//! Nothing here trusts the packet. One without a usable IP header is [`Malformed`]; the link drops and counts it as a
-//! router would. Everything else is forwarded, whatever follows that header.
+//! Nothing here trusts the packet. A packet without a usable IP header is [`Malformed`]; the link drops and counts it
+//! as a router would. Every other packet is forwarded, whatever follows its IP header.
 
 mod flow;
 mod tcp;
@@ -26,15 +26,15 @@ const INITIAL_TTLS: [u8; 4] = [32, 64, 128, 255];
 /// Why a packet cannot be forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// It has no bytes.
+    /// The packet has no bytes.
     Empty,
-    /// It is neither IPv4 nor IPv6.
+    /// The packet is neither IPv4 nor IPv6.
     Version,
     /// A length field is smaller than the header.
     HeaderLength,
-    /// It is shorter than its header.
+    /// The packet is shorter than its header.
     TruncatedHeader,
-    /// It is shorter than its length field says.
+    /// The packet is shorter than its length field says.
     Truncated,
 }
 
@@ -119,7 +119,7 @@ impl Header {
         })
     }
 
-    /// The packet as a queue sees it; `size` in bytes on the wire, `key` its flow key.
+    /// The packet as a queue sees it; `size` is its bytes on the wire, `key` its flow key.
     ///
     /// The class is the IP precedence (DSCP / 8). No header field holds the initial time to live, so it is taken to be
     /// the next of 32, 64, 128 and 255, for disciplines that use the number of hops behind a packet.
@@ -128,8 +128,8 @@ impl Header {
         Packet { ecn: self.ecn, class: self.dscp >> 3, ttl: self.ttl, initial_ttl: initial, ..Packet::new(key, size) }
     }
 
-    /// The header as a queue sees it that reads headers; `packet` is what [`Header::read`] has read. Fragments have no
-    /// TCP header.
+    /// The header for a queue that reads headers; `packet` is what [`Header::read`] has read. Fragments have no TCP
+    /// header.
     pub fn for_queue(&self, packet: &[u8]) -> Read {
         let tcp = (self.endpoints.protocol == TCP.0 && self.fragment.is_none())
             .then(|| LaxIpSlice::from_slice(packet).ok().and_then(|(ip, _)| tcp::read(ip.payload().payload)))
@@ -161,7 +161,7 @@ fn check_ipv6(packet: &[u8]) -> Result<(), Malformed> {
     if packet.len() < IPV6_HEADER {
         return Err(Malformed::TruncatedHeader);
     }
-    // A length of 0 means that a jumbo payload option has it (RFC 2675).
+    // A length of 0 means that a jumbo payload option holds the length (RFC 2675).
     let payload = usize::from(u16::from_be_bytes([packet[4], packet[5]]));
     if IPV6_HEADER + payload > packet.len() {
         return Err(Malformed::Truncated);
@@ -170,7 +170,7 @@ fn check_ipv6(packet: &[u8]) -> Result<(), Malformed> {
 }
 
 /// Which fragment an IPv6 packet is. The library's iterator over extension headers is not used: it goes on behind the
-/// last sound one, and reads memory outside of a truncated packet.
+/// last sound header, and reads memory outside of a truncated packet.
 fn fragment(extensions: &Ipv6ExtensionsSlice<'_>) -> Option<Fragment> {
     let (mut next, mut rest) = (extensions.first_header()?, extensions.slice());
     loop {
@@ -231,7 +231,7 @@ pub fn clear_dscp(packet: &mut [u8]) {
 }
 
 /// Changes the eight bits of DSCP and ECN. The IPv4 checksum is updated by the difference (RFC 1624), so that a wrong
-/// one stays wrong.
+/// checksum stays wrong.
 fn change_traffic_class(packet: &mut [u8], change: impl Fn(u8) -> u8) {
     match packet {
         [first, second, rest @ ..] if *first >> 4 == 4 && rest.len() >= 10 => {

@@ -3,12 +3,12 @@
 use earlydrop_aqm::header::{TcpHeader, MOST_BLOCKS};
 use etherparse::TcpHeaderSlice;
 
-/// Kinds of options.
+/// Kinds of TCP options.
 const END: u8 = 0;
 const NOTHING: u8 = 1;
 const SACK: u8 = 5;
 const TIME_STAMPS: u8 = 8;
-/// A signature says nothing that a later ACK would have to repeat.
+/// Signature option, which says nothing that a later ACK would have to repeat.
 const MD5: u8 = 19;
 
 /// Reads the header of a segment; `None` if it is not there whole.
@@ -33,14 +33,14 @@ pub(super) fn read(segment: &[u8]) -> Option<TcpHeader> {
                 option(&mut seen, kind, &options[2..length]);
                 &options[length..]
             }
-            // Linux stops there, too.
+            // Linux stops at such options too.
             _ => break,
         };
     }
     Some(seen)
 }
 
-/// An option of this kind has this content.
+/// Notes an option of this kind with this content.
 fn option(seen: &mut TcpHeader, kind: u8, content: &[u8]) {
     let word = |at: usize| u32::from_be_bytes([content[at], content[at + 1], content[at + 2], content[at + 3]]);
     match (kind, content.len()) {

@@ -176,7 +176,7 @@ fn flow_keys_differ_and_do_not_depend_on_the_run() {
     assert_eq!(of(1, 2), GOLDEN);
     let keys: std::collections::BTreeSet<u64> = (0..1000).flat_map(|from| [of(from, 80), of(80, from)]).collect();
     assert_eq!(keys.len(), 2000 - 1, "only 80 to 80 is there twice");
-    // A discipline may use the low bits alone.
+    // A discipline may use only the low bits of a key.
     let low: std::collections::BTreeSet<u64> = keys.iter().map(|key| key % 1024).collect();
     assert!(low.len() > 800, "{}", low.len());
 }
@@ -249,7 +249,7 @@ fn a_queue_sees_acks() {
     }
 }
 
-/// A reserved bit, which accurate ECN uses, makes an ACK one that must stay; a fragment and a short header have none.
+/// A reserved bit, which accurate ECN uses, makes an ACK stay; fragments and short headers have no ACK.
 #[test]
 fn where_there_is_no_plain_ack() {
     let mut bytes = tcp6();
@@ -284,7 +284,7 @@ fn extension_headers_beyond_the_packet_are_not_read() {
     }
 }
 
-/// A fragment header is found behind others.
+/// A fragment header is found behind other extension headers.
 #[test]
 fn a_fragment_header_behind_other_extensions_is_found() {
     let extensions =

@@ -25,10 +25,10 @@ const BURST_TIME: f64 = 100e-6;
 const MAX_PACKET: usize = 65_535;
 /// Longest interval between two looks at the requests, s.
 const POLL_INTERVAL: f64 = 0.02;
-/// With real-time priority the loop wakes before a delivery is due and polls the devices until then: by as much as this
-/// machine wakes it late, but by at most this, s. Without the priority it would take processor time from others.
+/// With real-time priority the loop wakes before a delivery is due and polls the devices until then: early by as much
+/// as this machine wakes it late, at most by this, s. Without the priority polling would take time from others.
 const MAX_EARLY: f64 = 30e-6;
-/// After this many punctual wake-ups half of a measured delay is forgotten.
+/// Number of punctual wake-ups after which half of a measured delay is forgotten.
 const HALF_LIFE: f64 = 64.0;
 
 /// Both directions and what they share.
@@ -40,7 +40,7 @@ pub(super) struct EventLoop {
     series: Option<f64>,
     next_sample: f64,
     next_poll: f64,
-    /// Time by which it wakes before a delivery, s, and the upper bound of it.
+    /// How long before a delivery the loop wakes, s, and the upper bound of that.
     early: f64,
     max_early: f64,
     /// Restarts already done.
@@ -64,7 +64,7 @@ impl EventLoop {
             early: max_early,
             max_early,
             restarts: 0,
-            // Zeroed one by one: the kernel maps their pages only when a packet needs them. Clones would be written.
+            // Zeroed one by one: the kernel maps a page only when a packet needs it. Clones would be written at once.
             buffers: (0..burst::MOST).map(|_| vec![0; MAX_PACKET + 1]).collect(),
             burst: Burst::open(),
         }
@@ -139,8 +139,8 @@ impl EventLoop {
         Ok(true)
     }
 
-    /// Reads a burst of packets; all get the time at which the last of them was read as arrival time. Returns whether
-    /// there may be more, or `None` if this machine has no bursts, which are then switched off.
+    /// Reads a burst of packets; the arrival time of all is the time at which the last was read. Returns whether there
+    /// may be more, or `None` if this machine has no bursts, which are then switched off.
     fn read_burst(&mut self, at: usize) -> Result<Option<bool>> {
         let Some(burst) = &mut self.burst else { return Ok(None) };
         let direction = &mut self.directions[at];

@@ -19,7 +19,7 @@ use crate::header::{clear_dscp, set_ce, Fragments, Header, Malformed};
 use crate::path::{Delivery, Path, PathObserver};
 use crate::record::Record;
 
-/// Up to this many deliveries are written one at a time; more that are due together are written as a burst.
+/// Up to this many due deliveries are written one at a time; more are written as a burst.
 const SINGLY: usize = 3;
 /// Upper bound of the lateness histogram, ns.
 const LATEST_NS: u64 = 60_000_000_000;
@@ -87,7 +87,7 @@ impl Ledger {
         self.held += PLACE + slot.bytes.capacity() as u64;
     }
 
-    /// The packet in the slot is gone.
+    /// Frees the slot: its packet is gone.
     fn release(&mut self, tag: u32) {
         let bytes = &mut self.slots[tag as usize].bytes;
         let size = bytes.capacity() as u64;
@@ -100,7 +100,7 @@ impl Ledger {
         self.free.push(tag);
     }
 
-    /// Whether `packet` carries CE and arrived without.
+    /// Whether `packet` carries CE now and arrived without.
     fn is_marked(&self, packet: &Packet) -> bool {
         packet.ecn == Ecn::Ce && self.slots[packet.tag as usize].ecn != Ecn::Ce
     }
@@ -190,7 +190,7 @@ impl Forwarder {
         }
     }
 
-    /// A packet was read at `now`.
+    /// Takes a packet that was read at `now`.
     pub(super) fn arrive(&mut self, bytes: &[u8], now: Time) {
         let header = match Header::read(bytes) {
             Ok(header) => header,

@@ -29,7 +29,7 @@ pub use outcome::{DeviceLosses, PathOutcome, Series, View};
 /// Real-time priority: in the middle of the range, below the kernel's own threads.
 const PRIORITY: i32 = 50;
 
-/// How to run.
+/// How a link runs.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Run with real-time priority (SCHED_FIFO).
@@ -58,20 +58,20 @@ pub struct Running {
 /// Requests to the loop, and its answers.
 #[derive(Default)]
 struct Shared {
-    /// Stop now.
+    /// Asks the loop to stop now.
     stop: AtomicBool,
-    /// Stop as soon as no packet is queued or in flight.
+    /// Asks the loop to stop as soon as no packet is queued or in flight.
     drain: AtomicBool,
     /// How often a new measured window was requested.
     restarts: AtomicU64,
-    /// Keep `view` up to date.
+    /// Asks the loop to keep `view` up to date.
     watched: AtomicBool,
     view: Mutex<Option<[View; 2]>>,
 }
 
 impl Shared {
     fn view(&self) -> MutexGuard<'_, Option<[View; 2]>> {
-        // A view is replaced as a whole, so one left behind by a panic is consistent.
+        // A view is replaced as a whole: even if a panic left it behind, it is consistent.
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -115,7 +115,7 @@ impl Running {
         Ok(Running { shared, thread: Some(thread), clock })
     }
 
-    /// Seconds since it started.
+    /// Seconds since the link started.
     pub fn time(&self) -> f64 {
         self.clock.now().seconds()
     }
@@ -139,7 +139,7 @@ impl Running {
     /// Stops the loop once no packet is queued or in flight, or after `patience`; returns what it measured.
     ///
     /// # Errors
-    /// If it has ended before: a device was taken away, a policy could not go on, or by a panic.
+    /// If the loop has ended before: a device was taken away, a policy could not go on, or it panicked.
     pub fn stop(&mut self, patience: Duration) -> Result<[PathOutcome; 2]> {
         self.shared.drain.store(true, Ordering::Release);
         let start = Instant::now();

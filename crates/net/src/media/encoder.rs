@@ -5,15 +5,15 @@ use earlydrop_aqm::random::Generator;
 /// How an encoder makes frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Encoding {
-    /// From frame to frame, s.
+    /// Time from frame to frame, s.
     pub interval: f64,
     /// Time constant with which the encoded rate follows the target, s.
     pub lag: f64,
-    /// Mean absolute deviation of a frame's size from its expected one, relative to that.
+    /// Mean absolute deviation of a frame's size from the expected size, relative to the latter.
     pub variation: f64,
-    /// Frames of a group, the first of which is a key frame; 0: no key frames.
+    /// Frames of a group, which a key frame starts; 0: no key frames.
     pub group: u32,
-    /// Size of a key frame, in other frames.
+    /// Size of a key frame, as a multiple of other frames.
     pub key_factor: f64,
 }
 
@@ -27,7 +27,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// One that has encoded nothing.
+    /// An encoder that has encoded nothing.
     pub fn new(encoding: Encoding) -> Self {
         Encoder { encoding, rate: 0.0, frames: 0 }
     }
@@ -79,7 +79,7 @@ mod tests {
         let mut encoder = Encoder::new(Encoding { lag: 0.1, ..STEADY });
         assert_eq!(encoder.frame(1e6, &mut none), 2500.0);
         let sizes: Vec<f64> = (0..5).map(|_| encoder.frame(2e6, &mut none)).collect();
-        // After one time constant 63 % of the step.
+        // After one time constant the rate has made 63 % of the step.
         assert!((sizes[4] - 2500.0 * (2.0 - libm::exp(-1.0))).abs() < 1e-9, "{sizes:?}");
         assert!(sizes.windows(2).all(|two| two[0] < two[1]));
     }
@@ -101,7 +101,7 @@ mod tests {
         let sizes: Vec<f64> = (0..20_000).map(|_| encoder.frame(1e6, &mut random) / 2500.0).collect();
         let mean = sizes.iter().sum::<f64>() / 2e4;
         let deviation = sizes.iter().map(|size| (size - 1.0).abs()).sum::<f64>() / 2e4;
-        // Four standard errors: that of the mean is 0.0015, that of the deviation 0.0011.
+        // Four standard errors: one is 0.0015 for the mean, 0.0011 for the deviation.
         assert!((mean - 1.0).abs() < 0.006 && (deviation - 0.15).abs() < 0.0045, "{mean} {deviation}");
     }
 }

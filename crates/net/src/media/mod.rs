@@ -11,10 +11,10 @@
 //!
 //! ## Differences
 //! 1. No retransmission, no forward error correction and no dependence between frames: a frame with a lost packet is
-//!    lost, and the next one can be shown.
-//! 2. One stream, without the sharing of a rate among several (priorities).
+//!    lost, and the next frame can be shown.
+//! 2. There is one stream, and no rate that several streams share (priorities).
 //! 3. Sequence numbers have 32 bits and do not wrap; both hosts have the same clock.
-//! 4. Those of a control are in its file.
+//! 4. The differences of a control are in its file.
 
 mod encoder;
 mod gcc;
@@ -62,7 +62,7 @@ impl Control {
         }
     }
 
-    /// Packets leave in groups, one in such a time, s; 0: one by one.
+    /// Time for each of which the packets leave in one group, s; 0: one by one.
     fn burst(&self) -> f64 {
         match self {
             Control::Scream(_) => 0.0,
@@ -78,7 +78,7 @@ impl Control {
         }
     }
 
-    /// A frame of so many bytes, headers included, is queued, and the oldest packet before it has waited so long, s.
+    /// A frame of `bytes`, headers included, is queued; the oldest packet before it has waited `waited` s.
     fn on_frame(&mut self, bytes: f64, waited: f64) {
         if let Control::Scream(scream) = self {
             scream.on_frame(bytes, waited);
@@ -104,7 +104,7 @@ mod tests {
     use super::settings::Acked;
     use super::*;
 
-    /// 0.1 to 10 Mbit/s from 1 Mbit/s on, 25 frames a second, packets of 1200 B.
+    /// Rates from 0.1 to 10 Mbit/s, 1 Mbit/s at first, 25 frames a second, packets of 1200 B.
     pub fn settings(algorithm: Algorithm) -> Settings {
         let encoding = Encoding { interval: 0.04, lag: 0.0, variation: 0.0, group: 0, key_factor: 1.0 };
         let (min_rate, max_rate, start_rate) = (1e5, 1e7, 1e6);

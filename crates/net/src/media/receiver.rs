@@ -2,28 +2,28 @@
 
 use std::collections::VecDeque;
 
-/// A report is sent after so many packets (draft-ietf-ccwg-rfc8298bis-screamv2-01, 5).
+/// Number of packets after which a report is sent (draft-ietf-ccwg-rfc8298bis-screamv2-01, 5).
 const PACKETS: u32 = 16;
-/// Or so long after the first packet that it has to report, s (the same).
+/// Longest time from the first unreported packet to its report, s (section 5 too).
 const LONGEST: f64 = 0.04;
-/// Arrival times are in such fractions of a second before the report (RFC 8888, 3.1).
+/// Units per second of arrival times, which are counted back from the report (RFC 8888, 3.1).
 const PER_SECOND: f64 = 1024.0;
-/// Bytes of IPv4 and UDP; header, both SSRCs, first number and count of packets, time of the report (RFC 8888, 3.1).
+/// Bytes of a report without packets: IPv4 and UDP; header, both SSRCs, first number, count, time (RFC 8888, 3.1).
 const EMPTY: u32 = 28 + 4 + 4 + 4 + 4 + 4;
 
 /// A report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Feedback {
-    /// When it was made, s.
+    /// When the report was made, s.
     pub at: f64,
-    /// Number of the first packet.
+    /// Number of the first packet that the report covers.
     pub first: u32,
-    /// For this packet and those behind it: the time of arrival, and whether it was marked; `None` if it is missing.
+    /// For each packet from `first` on: the time of arrival, and whether it was marked; `None` if it is missing.
     pub packets: Vec<Option<(f64, bool)>>,
 }
 
 impl Feedback {
-    /// Size on the wire, bytes: two for each packet, filled up to four.
+    /// Bytes on the wire: two for each packet, filled up to a multiple of four.
     pub fn size(&self) -> u16 {
         (EMPTY + 4 * (self.packets.len() as u32).div_ceil(2)).min(u32::from(u16::MAX)) as u16
     }
@@ -32,7 +32,7 @@ impl Feedback {
 /// A receiver.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    /// Number of the first packet in `packets`, and what has arrived from there on.
+    /// Number of the first packet in `packets`, which holds the arrivals from there on.
     first: u32,
     packets: VecDeque<Option<(f64, bool)>>,
     /// The next number that no report has covered.
@@ -49,7 +49,7 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    /// A packet arrives; `last` of its frame. Returns whether to report at once.
+    /// Takes packet `number`; `last` of its frame. Returns whether to report at once.
     pub fn take(&mut self, number: u32, now: f64, marked: bool, last: bool) -> bool {
         let Some(at) = number.checked_sub(self.first) else { return false };
         while self.packets.len() <= at as usize {
@@ -67,8 +67,8 @@ impl Receiver {
         self.due
     }
 
-    /// Fills a report. It covers what is new and what the report before covered first, so that one lost report is made
-    /// up for (6: "overlapping RTCP feedback").
+    /// Fills a report. It covers new packets and those that the last report covered first, which makes up for one lost
+    /// report (6: "overlapping RTCP feedback").
     pub fn report(&mut self, now: f64, to: &mut Feedback) {
         (to.at, to.first) = (now, self.first);
         to.packets.clear();
@@ -122,7 +122,7 @@ mod tests {
         receiver.take(4, 1.05, false, true);
         let third = report(&mut receiver, 1.05);
         assert_eq!((third.first, third.packets.len()), (3, 2));
-        // Too late to be reported.
+        // The packet comes too late to be reported.
         assert!(!receiver.take(2, 1.06, false, true));
     }
 }

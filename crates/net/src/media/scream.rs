@@ -3,7 +3,7 @@
 //! ## What it does
 //! Keeps a reference window of bytes in flight, from which the encoder's target rate follows. Marks reduce the window
 //! in proportion to their fraction (L4S) or by a fifth (classic ECN), a loss by 30 %, and a queueing delay above half
-//! of its target as marks would. It grows by a segment a round trip, and faster the longer congestion is past.
+//! of its target as marks would. The window grows by a segment a round trip, and faster the longer congestion is past.
 //!
 //! ## Source
 //! draft-ietf-ccwg-rfc8298bis-screamv2-01, sections 4.1 to 4.4, with the recommended constants. "Code" is
@@ -11,9 +11,9 @@
 //!
 //! ## Differences
 //! 1. The options are left out: REDUCE_JITTER (so `ref_wnd_delay_scale` is 1), 4.5.1 to 4.5.4 (clock drift, losses of
-//!    links and policers, undershoot, competing flows: beside loss-based TCP in a deep FIFO it yields).
+//!    links and policers, undershoot, competing flows: beside loss-based TCP in a deep FIFO SCReAM yields).
 //! 2. The draft starts at 3000 B; here the window starts at what the first target rate needs, as the code's parameter
-//!    `cwnd` allows. Before the first round-trip time it is taken to be 50 ms, as in the code.
+//!    `cwnd` allows. Until the first is measured, the round-trip time is taken to be 50 ms, as in the code.
 //! 3. The queueing delay is that of the last packet reported; its base is the minimum of ten minutes (RFC 6817).
 //! 4. Sizes include all headers, so PACKET_OVERHEAD counts them again: the target is 2 % lower than needed.
 //! 5. The reordering window starts at 0 (the draft has no value), and MSS is the largest packet of the flow.
@@ -21,34 +21,34 @@
 use super::settings::{Ecn, News, Settings};
 use crate::tcp::rfc::control::Delays;
 
-/// s (4.2.2).
+/// VIRTUAL_RTT, s (4.2.2).
 const VIRTUAL_RTT: f64 = 0.025;
 const QDELAY_TARGET: f64 = 0.06;
-/// Bytes.
+/// Smallest reference window, bytes.
 const MIN_REF_WND: f64 = 3000.0;
 const BYTES_IN_FLIGHT_HEAD_ROOM: f64 = 1.5;
 const BETA_LOSS: f64 = 0.7;
 const BETA_ECN: f64 = 0.8;
 const POST_CONGESTION_DELAY_RTTS: f64 = 100.0;
 const MUL_INCREASE_FACTOR: f64 = 0.02;
-/// 4.2.1.3.
+/// Gain of `l4s_alpha` when it rises (4.2.1.3).
 const L4S_AVG_G_UP: f64 = 1.0 / 8.0;
 const L4S_AVG_G_DOWN: f64 = 1.0 / 128.0;
-/// 4.2.1.4.
+/// Gain of `qdelay_avg` when it rises (4.2.1.4).
 const QDELAY_AVG_G: f64 = 1.0 / 4.0;
 /// 4.3.1: `ref_wnd_overhead` where `ref_wnd_delay_scale` is 1.
 const REF_WND_OVERHEAD_MAX: f64 = 3.0;
-/// 4.3.2; bit/s.
+/// Least pacing rate, bit/s (4.3.2).
 const RATE_PACE_MIN: f64 = 50_000.0;
 const PACKET_PACING_HEADROOM: f64 = 1.5;
 const MAX_RELAXED_PACING_FACTOR: f64 = 4.0;
 const RELAXED_PACING_LIMIT_LOW: f64 = 0.8;
-/// 4.4; bytes.
+/// Overhead of a packet, bytes (4.4).
 const PACKET_OVERHEAD: f64 = 20.0;
 const RATE_ADJUST_GAIN: f64 = 1.0 / 16.0;
 const FRAME_SIZE_DEV_ALPHA: f64 = 1.0 / 64.0;
 const TARGET_MARGIN: f64 = 1.2;
-/// Round-trip time before there is one, s (code: `sRtt`).
+/// Round-trip time before one is measured, s (code: `sRtt`).
 const FIRST_RTT: f64 = 0.05;
 
 /// Its state, with the draft's names.
@@ -75,7 +75,7 @@ pub struct Scream {
     marked: u32,
     last_congestion_detected: f64,
     last_reaction: f64,
-    /// Since the last reaction.
+    /// Whether a loss was detected since the last reaction.
     loss_detected: bool,
     units_marked: bool,
     rate_adjust_factor: f64,
@@ -85,7 +85,7 @@ pub struct Scream {
 }
 
 impl Scream {
-    /// One that has no feedback.
+    /// A control that has had no feedback.
     pub(super) fn new(settings: &Settings) -> Self {
         let mut scream = Scream {
             l4s: settings.ecn == Ecn::L4s,
@@ -107,7 +107,7 @@ impl Scream {
             last_update_l4s_alpha: 0.0,
             delivered: 0,
             marked: 0,
-            // The code's times start at 0 while its clock is the wall's.
+            // The code's times start at 0, which its wall clock has long passed.
             last_congestion_detected: f64::NEG_INFINITY,
             last_reaction: f64::NEG_INFINITY,
             loss_detected: false,
@@ -131,12 +131,12 @@ impl Scream {
         self.target
     }
 
-    /// 4.3.1.
+    /// Bytes that may be in flight (4.3.1).
     pub(super) fn window(&self) -> f64 {
         self.ref_wnd * REF_WND_OVERHEAD_MAX
     }
 
-    /// 4.3.2.
+    /// Rate at which packets leave, bit/s (4.3.2).
     pub(super) fn pacing_rate(&self) -> f64 {
         let nominal = self.target / self.max_rate;
         let relaxed = ((nominal - RELAXED_PACING_LIMIT_LOW) / (1.0 - RELAXED_PACING_LIMIT_LOW)).min(1.0);
@@ -144,7 +144,7 @@ impl Scream {
         self.target.max(RATE_PACE_MIN) * PACKET_PACING_HEADROOM / scale
     }
 
-    /// 4.4, for each frame.
+    /// Adapts to a frame's size (4.4).
     pub(super) fn on_frame(&mut self, bytes: f64, waited: f64) {
         let error = (waited - self.frame_period / 4.0) / self.frame_period;
         self.rate_adjust_factor = (self.rate_adjust_factor + error * RATE_ADJUST_GAIN).clamp(0.0, 0.5);
@@ -221,7 +221,7 @@ impl Scream {
         self.last_update_qdelay_avg = news.now;
     }
 
-    /// 4.2.2.1.
+    /// Reduces the window (4.2.2.1).
     fn reduce(&mut self, now: f64, srtt: f64, scl: f64) {
         let (loss, ce) = (self.loss_detected, self.units_marked && !self.loss_detected);
         let virtual_ce = !loss && !ce && self.qdelay_avg > QDELAY_TARGET / 2.0;
@@ -255,7 +255,7 @@ impl Scream {
         (self.loss_detected, self.units_marked) = (false, false);
     }
 
-    /// 4.2.2.2.
+    /// Increases the window (4.2.2.2).
     fn increase(&mut self, news: &News<'_>, scl: f64) {
         let since = news.now - self.last_congestion_detected;
         let past = (since / (POST_CONGESTION_DELAY_RTTS * news.srtt.max(VIRTUAL_RTT))).clamp(0.0, 1.0);
@@ -276,7 +276,7 @@ impl Scream {
         (self.mss / self.ref_wnd).min(1.0)
     }
 
-    /// 4.4.
+    /// Sets the target rate (4.4).
     fn update_target(&mut self, srtt: f64) {
         let mut factor = 1.0 - (self.ref_wnd_ratio() - 0.1).clamp(0.0, 0.2);
         factor *= self.mss / (self.mss + PACKET_OVERHEAD);

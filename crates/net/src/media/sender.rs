@@ -7,19 +7,19 @@ use std::collections::VecDeque;
 
 /// Round-trip time before the first feedback, s (`sRtt` in ScreamV2Tx.cpp).
 const FIRST_RTT: f64 = 0.05;
-/// After so long without a packet sent all in flight are given up, s (`isOkToTransmit` in ScreamV2Tx.cpp).
+/// Time without a packet sent after which all packets in flight are given up, s (`isOkToTransmit` in ScreamV2Tx.cpp).
 const STALL: f64 = 0.5;
-/// How long a lost packet is remembered, s: should it arrive after all, it was reordered.
+/// How long a lost packet is remembered, s: if it arrives after all, it was reordered.
 const MEMORY: f64 = 1.0;
 
 /// A packet that leaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packet {
-    /// Its number; those of a frame are consecutive.
+    /// The packet's number; the numbers of a frame are consecutive.
     pub number: u32,
     /// Bytes, headers included.
     pub size: u32,
-    /// The last of its frame (RTP's marker bit).
+    /// Whether it is the last of its frame (RTP's marker bit).
     pub last: bool,
 }
 
@@ -35,7 +35,7 @@ struct Queued {
 struct Sent {
     at: f64,
     size: u32,
-    /// Bytes sent up to its end.
+    /// Bytes sent up to the packet's end.
     end: u64,
     state: State,
 }
@@ -44,9 +44,9 @@ struct Sent {
 enum State {
     InFlight,
     Acked,
-    /// A later one was reported first at this time.
+    /// A later packet was reported first at this time.
     Missing(f64),
-    /// The same, and it is taken for lost.
+    /// A later packet was reported first at this time, and this one is taken for lost.
     Lost(f64),
 }
 
@@ -59,17 +59,17 @@ pub struct Sender {
     queue: VecDeque<Queued>,
     /// Number of the next packet to be queued.
     next: u32,
-    /// Sent packets that may still be reported, and the number of the first.
+    /// Sent packets that may still be reported; `first` is the number of the first of them.
     sent: VecDeque<Sent>,
     first: u32,
-    /// Bytes sent, and those up to the highest number reported.
+    /// Bytes sent in all, and up to the highest number reported.
     bytes: u64,
     reported: u64,
-    /// The number behind the highest reported.
+    /// The number after the highest reported.
     behind: u32,
     srtt: f64,
     measured: bool,
-    /// Time for which a missing packet may only be late, s.
+    /// For this time a missing packet may only be late, s.
     reordering: f64,
     last_sent: f64,
     /// Start of the current group of packets, the end of their transmission at the pacing rate, and the earliest time
@@ -81,7 +81,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// One that has sent nothing.
+    /// A sender that has sent nothing.
     pub fn new(settings: Settings) -> Self {
         Sender {
             settings,
@@ -105,7 +105,7 @@ impl Sender {
         }
     }
 
-    /// Its settings.
+    /// The sender's settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -125,7 +125,7 @@ impl Sender {
         self.bytes - self.reported
     }
 
-    /// A frame is captured and queued. Returns the number of its first packet, its packets, and its payload in bytes.
+    /// Captures a frame and queues it. Returns the number of its first packet, its packets, and its payload in bytes.
     pub fn capture(&mut self, now: f64, random: &mut Generator) -> (u32, u32, u64) {
         let Settings { segment, header, .. } = self.settings;
         let wanted = self.encoder.frame(self.target(), random);
@@ -157,7 +157,7 @@ impl Sender {
         fits.then_some(self.earliest)
     }
 
-    /// The next packet leaves at `now`, if one may.
+    /// Sends the next packet at `now`, if one may leave.
     pub fn send(&mut self, now: f64) -> Option<Packet> {
         if self.next_send()? > now {
             return None;
@@ -174,7 +174,7 @@ impl Sender {
         let burst = self.control.burst();
         self.earliest = match burst {
             0.0 => self.paced,
-            // The next group starts when this one would have ended, in whole bursts.
+            // The next group starts a whole number of bursts later, where this group's transmission would have ended.
             _ => self.group + ((self.paced - self.group) / burst).floor() * burst,
         };
         Some(packet)
@@ -190,7 +190,7 @@ impl Sender {
             let Some(sent) = place.and_then(|place| self.sent.get_mut(place)) else { continue };
             match sent.state {
                 State::Acked => continue,
-                // screamv2-01, 4.2.1.1: from when it was missing to when it was reported after all.
+                // screamv2-01, 4.2.1.1: the time from the first report without this packet to its own.
                 State::Missing(since) | State::Lost(since) => self.reordering = self.reordering.max(now - since),
                 State::InFlight => {}
             }
@@ -220,7 +220,7 @@ impl Sender {
     }
 
     /// Packets before the highest number reported that have been missing for the reordering window (4.2.1.1); returns
-    /// how many are lost since. Forgets what needs no more memory.
+    /// how many of them are now lost. Forgets old packets.
     fn find_losses(&mut self, now: f64) -> u32 {
         let mut lost = 0;
         for sent in self.sent.iter_mut().take((self.behind - self.first.min(self.behind)) as usize) {
@@ -286,7 +286,7 @@ mod tests {
             }
             times
         };
-        // screamv2-01, 4.3.2: 1.5 times the target rate; the window of 9000 B is no limit here.
+        // screamv2-01, 4.3.2: 1.5 times the target rate; the window of 9000 B does not limit this.
         let gap = 9600.0 / 1.5e6;
         assert!(times(Algorithm::Scream).iter().zip(0..).all(|(at, i)| (at - gap * f64::from(i)).abs() < 1e-12));
         // gcc-02, 4: a group takes 5 ms at the pacing rate of 2.5 Mbit/s, which is 1562 B.
@@ -304,10 +304,10 @@ mod tests {
         assert_eq!(sender.in_flight(), 5000);
         sender.on_feedback(0.1, &feedback(0.09, 0, &[Some(0.04), None, Some(0.05)]));
         assert_eq!(sender.in_flight(), 1400);
-        // Sent at 0.005, arrived at 0.05, reported 40 ms later.
+        // The packet was sent at 0.005 s, arrived at 0.05 s, and was reported 40 ms later.
         assert!((sender.srtt().unwrap() - (0.1 - 0.005 - 0.04)).abs() < 1e-12);
         assert_eq!(sender.sent.front().map(|sent| sent.state), Some(State::Lost(0.1)));
-        // It comes after all: from now on packets may be so late.
+        // The missing packet comes after all: from now on packets may be as late as this one.
         sender.on_feedback(0.13, &feedback(0.12, 1, &[Some(0.12), Some(0.05), Some(0.06), Some(0.06)]));
         assert!((sender.reordering - 0.03).abs() < 1e-12);
         assert_eq!((sender.in_flight(), sender.sent.len()), (0, 0));

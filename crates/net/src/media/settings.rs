@@ -2,7 +2,7 @@
 
 use super::encoder::Encoding;
 
-/// What sets the rate.
+/// The control that sets the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Algorithm {
     /// SCReAMv2.
@@ -16,26 +16,26 @@ pub enum Algorithm {
 pub enum Ecn {
     /// Not-ECT.
     Off,
-    /// ECT(0): a mark is as a loss, but milder.
+    /// ECT(0): a mark counts as a loss, but less.
     Classic,
     /// ECT(1): the response is in proportion to the fraction of marks.
     L4s,
 }
 
-/// A sender.
+/// The settings of a sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// The control.
     pub algorithm: Algorithm,
-    /// ECN.
+    /// ECN field of the packets.
     pub ecn: Ecn,
-    /// Smallest, largest and first target rate, headers included, bit/s.
+    /// Smallest target rate, headers included, bit/s.
     pub min_rate: f64,
-    /// See [`min_rate`](Self::min_rate).
+    /// Largest target rate, headers included, bit/s.
     pub max_rate: f64,
-    /// See [`min_rate`](Self::min_rate).
+    /// First target rate, headers included, bit/s.
     pub start_rate: f64,
-    /// The encoder.
+    /// How the encoder makes frames.
     pub encoding: Encoding,
     /// Largest payload of a packet, bytes.
     pub segment: u32,
@@ -53,11 +53,11 @@ impl Settings {
 /// A packet that feedback reports for the first time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Acked {
-    /// Bytes, headers included.
+    /// Bytes of the packet, headers included.
     pub(super) size: u32,
     pub(super) sent: f64,
     pub(super) arrived: f64,
-    /// Congestion Experienced.
+    /// Whether it carries Congestion Experienced.
     pub(super) ce: bool,
 }
 
@@ -65,11 +65,11 @@ pub(super) struct Acked {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct News<'a> {
     pub(super) now: f64,
-    /// In the order of their numbers.
+    /// Packets reported for the first time, in the order of their numbers.
     pub(super) acked: &'a [Acked],
     /// Packets that are now taken for lost.
     pub(super) lost: u32,
-    /// Bytes by which the highest number reported has advanced, lost ones included, and those of them marked.
+    /// Bytes by which the highest number reported has advanced, lost packets included, and those of them marked.
     pub(super) advanced: u64,
     pub(super) advanced_ce: u64,
     /// Bytes sent after the highest number reported.

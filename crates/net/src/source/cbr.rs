@@ -4,11 +4,11 @@ use super::distribution::Distribution;
 use super::emission::{as_payload, payloads, Emission};
 use earlydrop_aqm::random::Generator;
 
-/// Packets at a constant bit rate: the first at the start, each next one after the transmission time of the last at
+/// Packets at a constant bit rate: the first at the start, each later one after the last one's transmission time at
 /// that rate.
 ///
-/// With `jitter` (ns-2's `random_`) every interval changes by up to half of it either way, uniformly; the number is
-/// drawn after the packet has been sent.
+/// With `jitter` (ns-2's `random_`) every interval changes by up to half of itself either way, uniformly; the random
+/// number is drawn after the packet has been sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cbr {
     /// Rate, headers included, in bit/s.
@@ -19,7 +19,7 @@ pub struct Cbr {
     pub header: u32,
     /// Whether the intervals are random.
     pub jitter: bool,
-    /// Interval after the last packet; `None` before the first.
+    /// Interval since the last packet; `None` before the first.
     interval: Option<f64>,
 }
 
@@ -46,7 +46,7 @@ impl Cbr {
         8.0 * f64::from(payload + self.header) / self.rate_bps
     }
 
-    /// The interval, in seconds, if it is constant.
+    /// The interval, in seconds; `None` if it is random.
     pub fn interval(&self) -> Option<f64> {
         let sizes = payloads(&self.payload)?;
         (sizes.len() == 1 && !self.jitter).then(|| self.time_of(sizes[0]))

@@ -28,7 +28,7 @@ pub enum Distribution {
         mean: f64,
         /// Shape, above 1; the variance is infinite up to 2.
         shape: f64,
-        /// Larger values are set to this; infinity for none.
+        /// Larger values are set to this; infinity: none are.
         max: f64,
     },
     /// Log-normal.
@@ -37,10 +37,10 @@ pub enum Distribution {
         median: f64,
         /// Standard deviation of the logarithm.
         sigma: f64,
-        /// Larger values are set to this; infinity for none.
+        /// Larger values are set to this; infinity: none are.
         max: f64,
     },
-    /// Geometric on 1, 2, 3...: trials up to and including the first success.
+    /// Geometric on 1, 2, 3...: the number of trials up to the first success.
     Geometric {
         /// Mean, at least 1.
         mean: f64,
@@ -49,8 +49,8 @@ pub enum Distribution {
     Sample(Vec<f64>),
     /// One of these values with these weights, which need not sum to 1. Never empty.
     Mix(Vec<(f64, f64)>),
-    /// A distribution function through these points (value, probability), linear between them. The first value has its
-    /// whole probability as a point mass; the last probability is 1.
+    /// A distribution function through these points (value, probability), linear between them. The first value is a
+    /// point mass of its probability; the last probability is 1.
     Cdf(Vec<(f64, f64)>),
 }
 
@@ -84,7 +84,7 @@ impl Distribution {
         }
     }
 
-    /// The mean; for a truncated distribution, that before truncation.
+    /// The mean; for a truncated distribution, the mean before truncation.
     pub fn mean(&self) -> f64 {
         match self {
             Distribution::Fixed(value) => *value,
@@ -136,7 +136,7 @@ fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, 0.0), |(low, high), x| (low.min(x), high.max(x)))
 }
 
-/// A uniform number above 0, as logarithms need it; of its 2^53 values only 0 is replaced.
+/// A uniform number above 0, as logarithms need it: only 0 of the 2^53 values is replaced.
 fn positive(random: &mut Generator) -> f64 {
     const SMALLEST: f64 = 1.0 / (1_u64 << 53) as f64;
     random.uniform().max(SMALLEST)

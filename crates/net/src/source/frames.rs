@@ -4,7 +4,7 @@ use super::distribution::Distribution;
 use super::emission::Emission;
 use earlydrop_aqm::random::Generator;
 
-/// Frames of a video. The packets of a frame leave together; the last has the remainder.
+/// Frames of a video. The packets of a frame leave together; the last one has the remaining bytes.
 ///
 /// Frame sizes come from one distribution, times a factor for the frame's position in the group of pictures (large for
 /// intra-coded frames, small for predicted ones).

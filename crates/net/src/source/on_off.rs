@@ -7,7 +7,7 @@ use earlydrop_aqm::random::Generator;
 /// Packets at a constant rate during a burst, nothing during a pause.
 ///
 /// As in ns-2, a source starts with a pause, a burst is a whole number of packets (the drawn number rounded, at least
-/// one), an interval precedes each of its packets, and the size of a burst is drawn before its pause.
+/// one), each packet comes an interval after what precedes it, and the size of a burst is drawn before its pause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OnOff {
     /// Time between two packets of a burst, in seconds.
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn the_mean_rate_is_on_over_on_and_off() {
-        // 20,000 bursts: the standard error of either mean is 0.7 %, of their ratio 1 %; within 4 %, false alarm 1e-4.
+        // 20,000 bursts: standard errors are 0.7 % of a mean and 1 % of the ratio; false alarm beyond 4 %: 1e-4.
         for mut source in [OnOff::exponential(0.02, 200, 1.0, 1.35), OnOff::pareto(0.02, 200, 1.0, 1.35, 4.0)] {
             let mut random = Generator::stream(2, "test.on_off");
             let (mut time, mut packets, mut bursts) = (0.0, 0.0, 0);

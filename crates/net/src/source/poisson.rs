@@ -46,7 +46,7 @@ mod tests {
         let n = seconds as f64;
         let mean = counts.iter().sum::<f64>() / n;
         let variance = counts.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-        // Standard errors: sqrt(20 / n) of the mean, about 20 sqrt(2 / n) of the variance. Within 3.5 each.
+        // Standard errors: sqrt(20 / n) of the mean, about 20 sqrt(2 / n) of the variance; 3.5 of each are allowed.
         assert!((mean - 20.0).abs() < 3.5 * (20.0 / n).sqrt(), "{mean}");
         assert!((variance - 20.0).abs() < 3.5 * 20.0 * (2.0 / n).sqrt(), "{variance}");
     }

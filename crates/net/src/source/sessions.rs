@@ -1,7 +1,7 @@
 //! Web sessions: sessions arrive by a Poisson process, each with some pages, each page with some objects.
 //!
 //! The structure is that of ns-2's `PagePool/WebTraf` and of Feldmann et al., SIGCOMM 1999. Times run from start to
-//! start and do not wait for transfers to end: the slower the network, the more sessions are active.
+//! start, whether or not transfers have ended: the slower the network, the more sessions are active.
 
 use super::distribution::Distribution;
 use earlydrop_aqm::random::Generator;
@@ -20,7 +20,7 @@ pub struct Object {
 /// The next object of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Visit {
-    /// Request time as the bits of a non-negative number: they have its order.
+    /// Request time as the bits of a number that is not negative: they sort as the times do.
     at: u64,
     number: u64,
     objects: u64,
@@ -123,7 +123,7 @@ mod tests {
             objects += 1.0;
         }
         // 40,000 sessions of 20 objects on average (variance 600 by the law of total variance): the standard error of
-        // the count is sqrt(40,000 (600 + 400)) = 6,325, or 0.8 %. Within 3.3 of them.
+        // the count is sqrt(40,000 (600 + 400)) = 6,325, or 0.8 %. 3.3 of these are allowed.
         assert!((objects / 800_000.0 - 1.0_f64).abs() < 0.026, "{objects}");
     }
 

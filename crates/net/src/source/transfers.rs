@@ -6,18 +6,18 @@ use earlydrop_aqm::random::Generator;
 /// A finite transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
-    /// Time since the end of the previous one, or since the start for the first, in seconds.
+    /// Time since the end of the previous transfer, or since the start for the first, in seconds.
     pub after: f64,
     /// Data, in bytes; 0 only opens the connection.
     pub bytes: u64,
 }
 
-/// The transfers of one flow: their size, the think time between two, their number.
+/// The transfers of one flow: their size, the think time between them, their number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfers {
-    /// Size, in bytes.
+    /// Size of a transfer, in bytes.
     pub size: Distribution,
-    /// Time from the end of one to the start of the next, in seconds.
+    /// Time from the end of a transfer to the start of the next, in seconds.
     pub think: Distribution,
     /// Transfers left; `None` for infinitely many.
     left: Option<u64>,
@@ -47,8 +47,8 @@ impl Transfers {
     }
 }
 
-/// Number of segments for `bytes` in payloads of `segment` bytes; the last may be partly filled. At most as many as a
-/// sender can number.
+/// Number of segments for `bytes` in payloads of `segment` bytes; the last may be partly filled. The result is at most
+/// what a sender can number.
 pub fn segments(bytes: u64, segment: u32) -> i32 {
     bytes.div_ceil(u64::from(segment)).min(i32::MAX as u64 - 2) as i32
 }

@@ -30,7 +30,7 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    /// All of them.
+    /// All flavours.
     pub const ALL: [Flavour; 12] = [
         Flavour::Tahoe,
         Flavour::Reno,
@@ -46,10 +46,10 @@ impl Flavour {
         Flavour::Prague,
     ];
 
-    /// Those of ns-2.
+    /// The flavours of ns-2.
     pub const NS2: [Flavour; 5] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack, Flavour::Vegas];
 
-    /// Those of [`rfc`](super::rfc).
+    /// The flavours of [`rfc`](super::rfc).
     pub const RFC: [Flavour; 10] = [
         Flavour::Reno,
         Flavour::NewReno,
@@ -68,7 +68,7 @@ impl Flavour {
         Self::ALL.into_iter().find(|flavour| flavour.name() == name)
     }
 
-    /// Its name in scenarios.
+    /// The flavour's name in scenarios.
     pub fn name(self) -> &'static str {
         match self {
             Flavour::Tahoe => "tahoe",
@@ -86,17 +86,17 @@ impl Flavour {
         }
     }
 
-    /// Whether its receiver sends SACK blocks in ns-2.
+    /// Whether the flavour's receiver sends SACK blocks in ns-2.
     pub fn uses_sack(self) -> bool {
         self == Flavour::Sack
     }
 
-    /// Whether it responds to ECN marks. ns-2's Vegas sends segments without ECN.
+    /// Whether the flavour responds to ECN marks. ns-2's Vegas sends segments without ECN.
     pub fn knows_ecn(self) -> bool {
         self != Flavour::Vegas
     }
 
-    /// Whether its first segment is a SYN without payload. ns-2's Vegas starts with a data segment.
+    /// Whether the flavour's first segment is a SYN without payload. ns-2's Vegas starts with a data segment.
     pub fn has_bare_syn(self) -> bool {
         self != Flavour::Vegas
     }

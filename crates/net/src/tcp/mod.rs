@@ -19,9 +19,9 @@ pub use output::{Output, Sent, Timer, Variable};
 /// A sender.
 #[derive(Clone, Debug)]
 pub enum Sender {
-    /// As ns-2.
+    /// A sender as in ns-2.
     Ns2(ns2::Sender),
-    /// As the RFCs.
+    /// A sender as in the RFCs.
     Rfc(Box<rfc::Connection>),
 }
 
@@ -36,7 +36,7 @@ impl Sender {
     }
 
     /// The application writes `bytes`, which are sent in segments with `payload` bytes; 0 bytes open a connection that
-    /// is not open. `last`: it will write no more. Returns the number of the first byte or segment of the data.
+    /// is not open. `last`: these are the last. Returns the number of the first byte or segment of the data.
     pub fn offer_bytes(&mut self, now: f64, bytes: u64, payload: u32, last: bool, out: &mut Output) -> i64 {
         match self {
             Sender::Ns2(sender) => sender.offer_bytes(now, bytes, payload, out),
@@ -56,7 +56,7 @@ impl Sender {
         }
     }
 
-    /// The timer expires.
+    /// The sender's timer expires.
     pub fn on_timeout(&mut self, now: f64, out: &mut Output) {
         match self {
             Sender::Ns2(sender) => sender.on_timeout(now, out),
@@ -97,7 +97,7 @@ impl Sender {
         }
     }
 
-    /// The highest segment or byte sent; -1 before the SYN, which is 0.
+    /// The highest segment or byte sent; -1 before the SYN, which is number 0.
     pub fn highest_sent(&self) -> i64 {
         match self {
             Sender::Ns2(sender) => i64::from(sender.core.max_sent),
@@ -157,9 +157,9 @@ impl Sender {
 /// A receiver.
 #[derive(Clone, Debug)]
 pub enum Receiver {
-    /// As ns-2.
+    /// A receiver as in ns-2.
     Ns2(ns2::Receiver),
-    /// As the RFCs.
+    /// A receiver as in the RFCs.
     Rfc(Box<rfc::Receiver>),
 }
 

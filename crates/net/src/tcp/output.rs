@@ -2,7 +2,7 @@
 
 use super::rfc::wire::Feedback;
 
-/// A traced variable of a sender; in backquotes ns-2's name.
+/// A traced variable of a sender; ns-2's names are in backquotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variable {
     /// `cwnd_`, segments.
@@ -30,20 +30,20 @@ pub enum Variable {
 /// A segment to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// Sequence number: of the segment with [`ns2`](super::ns2), of its first byte with [`rfc`](super::rfc).
+    /// Number of the segment with [`ns2`](super::ns2), of its first byte with [`rfc`](super::rfc).
     pub seq: u32,
     /// Payload, bytes; 0 with [`ns2`](super::ns2), whose segments have one size.
     pub payload: u16,
-    /// Its [`Segment::bits`](crate::Segment::bits): ECN field, SYN, ECE, CWR...
+    /// The segment's [`Segment::bits`](crate::Segment::bits): ECN field, SYN, ECE, CWR...
     pub bits: u8,
 }
 
 /// When a sender must be called again, unless an ACK arrives before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Timer {
-    /// The retransmission timer, (re)armed: seconds from now.
+    /// The retransmission timer is (re)armed for this many seconds from now.
     After(f64),
-    /// The earliest of all timers: seconds since the start of the run; infinite if none runs.
+    /// The earliest of all timers, in seconds since the start of the run; infinite if none runs.
     At(f64),
 }
 

@@ -32,7 +32,7 @@ const CASES: [(&str, Case); 5] = [
     ("F", (100_000, 10e9, 2.0, 120_000, 30_000.0, 90_000.0)),
 ];
 
-/// Routers, flows per router, and duration in s; the cases have packet counts of the same order of magnitude.
+/// Routers, flows per router, and duration in s. The numbers of packets are of one order of magnitude.
 const NETWORKS: [(&str, (usize, usize, f64)); 5] = [
     ("N10", (10, 10, 100.0)),
     ("N100", (100, 10, 10.0)),
@@ -211,7 +211,7 @@ fn build(
     (network, Settings { duration, ..Settings::default() })
 }
 
-/// Delay of a sender's access link where all differ: 5 to 10 ms by the golden ratio, in whole nanoseconds.
+/// Delay of a sender's access link with `--spread`: 5 to 10 ms by the golden ratio, in whole nanoseconds.
 fn spread_delay(sender: usize) -> f64 {
     let milliseconds = 5.0 + 5.0 * ((sender + 1) as f64 * 0.618_033_988_749_894_9).fract();
     (milliseconds * 1e6).round() / 1e6 * 1e-3

@@ -23,7 +23,7 @@ pub(super) struct Agents<'a> {
     index: usize,
     seed: u64,
     phases: Times<'a>,
-    /// Web clients to which the flows belong, the current ones last.
+    /// Web clients to which the flows belong, the current client last.
     web_clients: Vec<WebSpec>,
 }
 

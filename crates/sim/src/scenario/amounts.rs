@@ -1,4 +1,4 @@
-//! Traffic that no run could carry: so many packets that it would not end, or so many web objects that memory would.
+//! Traffic that no run could carry: so many packets that the run would not end, or web objects beyond all memory.
 
 use super::bounds;
 use super::error::ScenarioError;
@@ -7,12 +7,12 @@ use super::traffic::{Load, Traffic};
 
 /// What an entry sends at its own pace.
 struct Amount {
-    /// The key that says how fast.
+    /// The key that says how fast it sends.
     key: &'static str,
     what: &'static str,
-    /// Mean number in a run.
+    /// Mean number of packets or objects in a run.
     number: f64,
-    /// Most of them.
+    /// Largest number that is allowed.
     most: f64,
 }
 
@@ -62,12 +62,12 @@ fn amount(entry: &Traffic, duration: f64) -> Option<Amount> {
             let number = duration / load.session_gap * load.pages.mean() * load.objects.mean();
             Some(Amount { key: "session_gap", what: "objects", number, most: bounds::OBJECTS })
         }
-        // Those wait for their answers; see `round_trips_take_time`.
+        // Transfers wait for their answers; see `round_trips_take_time`.
         Load::Ftp(_) | Load::Transfers(_) | Load::Requests(_) | Load::Pages(_) => None,
     }
 }
 
-/// Packets a second in bursts of this mean length and interval, s, with such pauses; a burst has one at least.
+/// Packets a second in bursts of mean length `on`, one each `interval`, with pauses `off`; at least one a burst.
 fn in_bursts(interval: f64, on: f64, off: f64) -> f64 {
     let burst = (on / interval).max(1.0);
     burst / (burst * interval + off)

@@ -1,9 +1,9 @@
-//! `limit = "2 bdp"`: a buffer of so many bandwidth-delay products.
+//! `limit = "2 bdp"`: a buffer given in bandwidth-delay products.
 //!
-//! The bandwidth is the nominal rate of the queue's link, or its parent's if that is less; the delay the largest base RTT of the TCP flows that pass the
-//! link with data or ACKs: the propagation delays of all links there and back. A drawn delay counts with its upper end
-//! and drawn pairs are those of seed 1, so that the buffer does not depend on the run's seed. A queue of several links has
-//! the largest of theirs. The limit is in bytes, rounded up.
+//! The bandwidth is the nominal rate of the queue's link, or its parent's if that is less; the delay is the largest
+//! base RTT of the TCP flows that pass the link with data or ACKs: the propagation delays of all links there and back.
+//! A drawn delay counts with its upper end and drawn pairs are those of seed 1, so that the buffer does not depend on
+//! the run's seed. A queue at several links has the largest of their products. The limit is in bytes, rounded up.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::topology::{Dumbbell, Graph, LinkSpec, Routes};
 
 const SEED: u64 = 1;
 
-/// Fills in the limits of the queues that have a number of products.
+/// Fills in the limits of queues whose limit is a number of products.
 pub(super) fn fill_in(scenario: &mut Scenario, products: &[Option<f64>]) -> Checked<()> {
     if products.iter().all(Option::is_none) {
         return Ok(());
@@ -43,7 +43,7 @@ pub(super) fn fill_in(scenario: &mut Scenario, products: &[Option<f64>]) -> Chec
     Ok(())
 }
 
-/// For each queue the bandwidth-delay product, bytes; `None` where no TCP flow passes.
+/// The bandwidth-delay product of each queue, bytes; `None` if no TCP flow passes it.
 pub(super) fn largest(scenario: &Scenario) -> Vec<Option<f64>> {
     if let Some(dumbbell) = scenario.pairs_alone() {
         return largest_of_pairs(scenario, dumbbell);
@@ -70,7 +70,7 @@ pub(super) fn largest(scenario: &Scenario) -> Vec<Option<f64>> {
     products(scenario, &graph, |link| rtts[link as usize])
 }
 
-/// The same of a dumbbell, without the graph of its hosts: every flow passes the bottleneck there or back.
+/// [`largest`] for a dumbbell, without the graph of its hosts: every flow passes the bottleneck in some direction.
 fn largest_of_pairs(scenario: &Scenario, dumbbell: &Dumbbell) -> Vec<Option<f64>> {
     let mut dumbbell = dumbbell.clone();
     upper(&mut dumbbell.senders);
@@ -78,7 +78,7 @@ fn largest_of_pairs(scenario: &Scenario, dumbbell: &Dumbbell) -> Vec<Option<f64>
     let (there, back) = (dumbbell.bottleneck.mean_delay(), dumbbell.reverse.mean_delay());
     let access: Vec<[f64; 2]> = dumbbell.access_delays(SEED).collect();
     let flows = scenario.pairs_of_flows(dumbbell.pairs).filter(|(traffic, ..)| traffic.tcp().is_some());
-    // In the order of the links, so that the sum is rounded as in any other network.
+    // The links are added in their order, so that the sum is rounded as in any other network.
     let rtts = flows.map(|(_, pair, direction)| {
         let [sender, receiver] = access[pair as usize];
         match direction {
@@ -92,7 +92,7 @@ fn largest_of_pairs(scenario: &Scenario, dumbbell: &Dumbbell) -> Vec<Option<f64>
     products(scenario, &dumbbell.shared(), |_| longest)
 }
 
-/// For each queue the largest product of its links in `graph`, bytes, where `rtt` is the longest of the flows of a link.
+/// For each queue the largest product of its links in `graph`, bytes; `rtt` is the longest of the flows over a link.
 fn products(scenario: &Scenario, graph: &Graph, rtt: impl Fn(u32) -> Option<f64>) -> Vec<Option<f64>> {
     let mut found = vec![None; scenario.queues.len()];
     for port in scenario.ports(graph) {
@@ -106,7 +106,7 @@ fn products(scenario: &Scenario, graph: &Graph, rtt: impl Fn(u32) -> Option<f64>
     found
 }
 
-/// A drawn delay becomes its upper end.
+/// Sets a drawn delay to its upper end.
 fn upper(link: &mut LinkSpec) {
     if let Delays::Uniform(_, high) = link.delay {
         link.delay = Delays::Same(high);
@@ -151,9 +151,9 @@ mod tests {
         let queue = |limit: &str| format!("[queue.bottleneck]\naqm = 'red'\nlimit = '{limit}'");
         assert_eq!(limit(&queue("1 bdp"), "kind = 'ftp'"), Limit::Bytes(100_000));
         assert_eq!(limit(&queue("0.5bdp"), "kind = 'ftp'"), Limit::Bytes(50_000));
-        // Only the first pair, whose receiver is at 5 ms.
+        // Only the first pair counts, whose receiver is at 5 ms.
         assert_eq!(limit(&queue("1 bdp"), "kind = 'ftp'\npairs = [1]"), Limit::Bytes(90_000));
-        // Written in full it is the same scenario, whatever the seed.
+        // Written in full it is an equal scenario, whatever the seed.
         let one = scenario(DUMBBELL, &queue("1 bdp"), "kind = 'ftp'").unwrap();
         assert_eq!(one.to_json()["queue"]["bottleneck"]["limit"], "100000 B");
     }

@@ -51,7 +51,7 @@ pub(super) const PRODUCTS: Interval =
     Interval { low: 0.0, high: 1000.0, open_low: true, open_high: false, unit: "bdp" };
 /// Most recorded events.
 pub(super) const TRACE: u64 = 10_000_000;
-/// Inner values that a discipline is reckoned to have at most, where their samples are counted.
+/// Number of inner values assumed for a discipline where its samples are counted in advance.
 pub(super) const GAUGES: usize = 32;
 /// Most numbers in a recorded series.
 pub(super) const SAMPLES: f64 = 1e7;
@@ -77,9 +77,9 @@ pub(super) const START: Interval = seconds(0.0, 1e6, false);
 pub(super) const ROUNDS: f64 = 1e11;
 /// Most packets of a traffic entry without feedback in a run: hours of simulation.
 pub(super) const PACKETS: f64 = 1e11;
-/// Most packets of an entry of media in a run: those of a flow are numbered.
+/// Most packets of a media entry in a run: packets of a flow are numbered.
 pub(super) const NUMBERED: f64 = 2e9;
-/// Most objects of a web entry in a run, on average: those that wait for a connection are kept in memory.
+/// Most objects of a web entry in a run, on average: objects that wait for a connection are kept in memory.
 pub(super) const OBJECTS: f64 = 1e7;
 /// Propagation delays.
 pub(super) const DELAY: Interval = seconds(0.0, 1e4, false);
@@ -110,7 +110,7 @@ pub(super) const RATE: Interval = Interval { low: 0.0, high: 1e15, open_low: tru
 pub(super) const RATE_OR_DOWN: Interval = Interval { open_low: false, ..RATE };
 /// Time for access to a medium, and of an aggregate.
 pub(super) const ACCESS: Interval = seconds(0.0, 10.0, true);
-/// Packets of an aggregate, or its bytes.
+/// Most packets, or bytes, of an aggregate.
 pub(super) const AGGREGATE: u32 = 1_000_000_000;
 /// Period of a schedule of rates.
 pub(super) const REPEAT: Interval = seconds(0.0, 1e6, true);

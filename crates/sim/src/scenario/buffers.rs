@@ -1,4 +1,4 @@
-//! Buffers that pass nothing of what a scenario sends.
+//! Refuses buffers that pass nothing of what a scenario sends.
 
 use earlydrop_aqm::cake;
 use earlydrop_aqm::params::Values;
@@ -16,10 +16,10 @@ use super::queue::misfit;
 use super::traffic::{Direction as Way, Traffic};
 use super::whole::Scenario;
 
-/// A buffer smaller than one packet passes nothing, nor does a discipline that drops it while it is empty.
+/// A buffer smaller than one packet passes nothing, nor does a discipline that drops the packet while it is empty.
 pub(super) fn check(scenario: &Scenario) -> Checked<()> {
     let acks = u32::from(ACK_BYTES);
-    // Where all traffic is between the pairs of a dumbbell, each queue gets the packets of one direction.
+    // If all traffic is between the pairs of a dumbbell, each queue gets the packets of one direction.
     let by_pairs =
         matches!(scenario.topology, Topology::Dumbbell(_)) && scenario.ends.iter().all(|ends| ends.between.is_none());
     let ways = [Way::Forward, Way::Reverse].map(|way| scenario.largest_packet(way));
@@ -55,7 +55,7 @@ pub(super) fn check(scenario: &Scenario) -> Checked<()> {
             holds(path.clone(), bytes, spec.counts_header(values))?;
         }
         if spec.name == cake::SPEC.name {
-            // It drops what its memory does not hold, and counts the buffer that Linux has for a packet.
+            // CAKE drops packets that its memory does not hold, and counts for a packet the buffer that Linux has.
             let [takes, has] = cake::memory(values, *limit, packet).map_err(|error| misfit(&queue.path(), error))?;
             if takes > has {
                 let (given, least) = match *limit {
@@ -88,7 +88,7 @@ pub(super) fn check(scenario: &Scenario) -> Checked<()> {
 }
 
 /// The key with which a discipline drops packets of this size, of any of these classes, although nothing waits, and its
-/// value; `aqm` if it does so without any. `None` if it takes one.
+/// value; `aqm` if no key is the reason. `None` if it takes such a packet.
 fn key_that_refuses(
     queue: &QueueSpec,
     link: &Link,
@@ -99,7 +99,7 @@ fn key_that_refuses(
     let QueueSpec { spec, values, limit, .. } = queue;
     let link = queue.link(link);
     let takes = |values: &Values, limit: Limit| {
-        // Some have no limit in bytes, and say so when the run is built.
+        // Some disciplines take no limit in bytes, and say so when the run is built.
         let Ok(built) = (spec.build)(values, &link, limit) else { return true };
         let mut fresh = built.queue(limit, queue.ecn, Generator::stream(0, "check"));
         let ecn = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
@@ -133,8 +133,8 @@ fn key_that_refuses(
     })
 }
 
-/// Of each queue a link that it is in front of, and the bytes of the header that it counts if it follows Linux: the
-/// largest of its links.
+/// For each queue a link behind it, and the bytes of the header that it counts if it follows Linux: the largest header
+/// of its links.
 fn links_behind(scenario: &Scenario) -> Vec<(Option<Link>, u32)> {
     let graph = scenario.topology.with_queues();
     let mut found = vec![(None, 0); scenario.queues.len()];

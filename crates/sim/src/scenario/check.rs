@@ -130,7 +130,7 @@ fn warmup(fields: &Fields<'_>, duration: f64) -> Checked<f64> {
     }
 }
 
-/// Refuses a round trip of almost no time over TCP: over fast links without delay a run would have too many packets to
+/// Refuses TCP over a round trip of almost no time: over fast links without delay a run would have too many packets to
 /// simulate, or events that the clock cannot separate.
 fn round_trips_take_time(scenario: &Scenario) -> Checked<()> {
     let least = scenario.duration / bounds::ROUNDS;
@@ -180,7 +180,7 @@ fn least_time(link: &LinkSpec) -> f64 {
     let fastest = match &link.rate {
         Rate::Constant(rate) => *rate,
         Rate::Schedule { steps, .. } => steps.iter().map(|&(_, rate)| rate).fold(0.0, f64::max),
-        // A millisecond has no more packets than the trace lists.
+        // The trace lists how many packets a millisecond has.
         Rate::Opportunities { .. } => return f64::INFINITY,
     };
     8.0 * f64::from(ACK_BYTES) / fastest + link.least_delay()
@@ -261,7 +261,7 @@ fn end_to_end(fields: &Fields<'_>, key: &str, scenario: &Scenario) -> Checked<bo
     Ok(wanted)
 }
 
-/// Flows of which every packet's delay is recorded.
+/// Reads the flows of which every packet's delay is recorded.
 fn delay_flows(fields: &Fields<'_>, scenario: &Scenario) -> Checked<Vec<u64>> {
     let Some(field) = fields.optional("delay_flows") else { return Ok(Vec::new()) };
     let flows = flow_list(&field, scenario, any_flow)?;
@@ -283,7 +283,7 @@ fn loss_rtt(fields: &Fields<'_>) -> Checked<Option<f64>> {
     }
 }
 
-/// Queues by their names in results, or "all".
+/// Reads queues by their names in results, or "all".
 fn queue_list(field: &Field<'_>, scenario: &Scenario) -> Checked<Vec<String>> {
     const WANTED: &str = "\"all\", or a list of queues by their names in results";
     let graph = scenario.topology.with_queues();
@@ -319,7 +319,7 @@ fn series(fields: &Fields<'_>, duration: f64, rows: usize) -> Checked<Option<f64
     Ok(Some(interval))
 }
 
-/// How many inner values of disciplines the series may have; `None` if they have none.
+/// Number of inner values of disciplines that the series may have; `None` if they are not recorded.
 fn gauges(fields: &Fields<'_>, scenario: &Scenario) -> Checked<Option<usize>> {
     if !fields.optional("gauges").map_or(Ok(false), |field| field.flag())? {
         return Ok(None);
@@ -331,7 +331,7 @@ fn gauges(fields: &Fields<'_>, scenario: &Scenario) -> Checked<Option<usize>> {
     Ok(Some(bounds::GAUGES.saturating_mul(ports)))
 }
 
-/// The fields of a record that are about rates; the others are at their defaults.
+/// Reads the fields of a record that are about rates; the others are at their defaults.
 fn rates(fields: &Fields<'_>, scenario: &Scenario) -> Checked<Record> {
     const WANTED: &str = "the length of the intervals, such as \"10 s\"";
     let (flows, queues) = (fields.optional("rate_flows"), fields.optional("rate_queues"));

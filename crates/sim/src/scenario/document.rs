@@ -18,7 +18,7 @@ const SHOWN: usize = 3;
 
 /// A document from TOML, JSON or Python, not yet checked.
 ///
-/// Whoever builds one by hand keeps it no deeper than [`MAX_DEPTH`], as [`Doc::from_toml`] and [`Doc::from_json`] do.
+/// A document built by hand must be no deeper than [`MAX_DEPTH`]; [`Doc::from_toml`] and [`Doc::from_json`] check that.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Doc {
     /// Keys and values, in the order they were written.
@@ -58,7 +58,7 @@ impl Doc {
         from_value(value, 0).ok()
     }
 
-    /// A document from JSON; a null is as if its key were not there.
+    /// A document from JSON; a key whose value is null counts as missing.
     pub fn from_json(json: &Json) -> Result<Doc, ScenarioError> {
         from_json(json, 0).ok_or_else(|| ScenarioError::new("", depth_message()))
     }
@@ -100,20 +100,20 @@ impl Doc {
     }
 }
 
-/// What there is at a path.
+/// What is found at a path.
 pub(super) enum Contents {
     /// The bytes of a regular file.
     Whole(Vec<u8>),
     /// No regular file: reading it may never end.
     Special,
-    /// A file of more bytes than are read: so many, at least.
+    /// A file larger than what is read: at least this many bytes.
     Larger(u64),
 }
 
-/// What is said of what [`Contents::Special`] is.
+/// What a message says of [`Contents::Special`].
 pub(super) const NOT_REGULAR: &str = "is not a regular file";
 
-/// Reads a regular file of at most so many bytes.
+/// Reads a regular file of at most `most` bytes.
 pub(super) fn contents(path: &Path, most: u64) -> std::io::Result<Contents> {
     let about = fs::metadata(path)?;
     if !about.is_file() {
@@ -166,7 +166,7 @@ fn depth_message() -> String {
     format!("tables and lists nest deeper than {MAX_DEPTH}")
 }
 
-/// `line 3, column 5` of a byte offset.
+/// A byte offset as `line 3, column 5`.
 fn place(text: &str, at: usize) -> String {
     let before = &text.as_bytes()[..at.min(text.len())];
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -175,7 +175,7 @@ fn place(text: &str, at: usize) -> String {
     format!("line {line}, column {column}")
 }
 
-/// The tree, or where it becomes too deep.
+/// The tree; as an error the offset at which it becomes too deep.
 fn from_table(table: DeTable<'_>, depth: usize) -> Result<Doc, usize> {
     let mut entries: Vec<_> = table.into_iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
@@ -196,12 +196,12 @@ fn from_value(value: Spanned<DeValue<'_>>, depth: usize) -> Result<Doc, usize> {
         DeValue::Integer(number) => whole(&number),
         DeValue::Float(number) => Doc::Float(number.as_str().parse().unwrap_or(f64::NAN)),
         DeValue::Boolean(flag) => Doc::Bool(flag),
-        // No field takes a date. As a text it is refused where the field's name is known.
+        // No field takes a date. As a text it is refused by the check of the field.
         DeValue::Datetime(date) => Doc::String(date.to_string()),
     })
 }
 
-/// A whole number; one beyond 64 bits becomes a real number, which the field at hand accepts or refuses.
+/// A whole number; beyond 64 bits it becomes a real number, which the field accepts or refuses.
 fn whole(number: &DeInteger<'_>) -> Doc {
     match i64::from_str_radix(number.as_str(), number.radix()) {
         Ok(x) => Doc::Integer(x),

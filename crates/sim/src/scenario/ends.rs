@@ -52,34 +52,33 @@ pub(super) const WANTED: &str = "a node's name, a pattern such as \"s*\", or a l
 pub struct Ends {
     /// Names and patterns of the senders and of the receivers; `None` leaves it to the topology's pairs.
     pub between: Option<(Vec<String>, Vec<String>)>,
-    /// Time to live that hosts give their packets.
+    /// Time to live that hosts give to their packets.
     pub ttl: u8,
-    /// Which packets carry it, and the time to live at the destination once the sender knows it, as DDRED needs it.
+    /// Which packets carry this time to live, and that at the destination once the sender knows it (for DDRED).
     pub ttl_option: TtlOption,
 }
 
 impl Ends {
-    /// The same the other way.
+    /// These ends in the other direction.
     fn reversed(&self) -> Ends {
         let between = self.between.clone().map(|(from, to)| (to, from));
         Ends { between, ..*self }
     }
 
-    /// The nodes of `graph` that senders and receivers are, each list in the order of the names, a pattern's in the
-    /// order of the nodes.
+    /// The nodes of `graph` that senders and receivers are, each list in the order of the names; matches of a pattern
+    /// are in the order of the nodes.
     pub fn nodes(&self, graph: &Graph) -> Option<(Vec<u32>, Vec<u32>)> {
         let names = |patterns: &[String]| patterns.iter().flat_map(|pattern| matching(graph, pattern)).collect();
         self.between.as_ref().map(|(from, to)| (names(from), names(to)))
     }
 }
 
-/// `others` and the keys of the ends.
+/// The keys `others`, and those of the ends.
 pub(super) fn with_ends(others: &[&'static str]) -> Vec<&'static str> {
     others.iter().copied().chain(keys::names(ENDS)).collect()
 }
 
-/// Reads the ends of each entry of `[[traffic]]`, `reverse_of` has the entry that each goes the
-/// other way of.
+/// Reads the ends of each entry of `[[traffic]]`; `reverse_of` says of which entry, if any, it is the other way.
 pub(super) fn read(field: &Field<'_>, reverse_of: &[Option<usize>]) -> Checked<Vec<Ends>> {
     let entries = field.items("one or more tables [[traffic]]")?;
     let mut all: Vec<Ends> = entries.iter().map(one).collect::<Checked<_>>()?;
@@ -116,7 +115,7 @@ fn one(entry: &Field<'_>) -> Checked<Ends> {
     Ok(Ends { between, ttl: TTL.read(&fields)? as u8, ttl_option: TTL_OPTION.read(&fields)? })
 }
 
-/// Adds the ends as a document has them.
+/// Adds the keys of the ends, as a document has them.
 pub(super) fn write(ends: &Ends, map: &mut Map<String, Json>) {
     if let Some((from, to)) = &ends.between {
         FROM.write(from, map);
@@ -154,7 +153,7 @@ pub(super) fn matching<'a>(graph: &'a Graph, pattern: &'a str) -> impl Iterator<
         .map(|(_, at)| at)
 }
 
-/// Whether `name` is `pattern` with any text in the place of each `*`.
+/// Whether `name` is `pattern` with some text in place of each `*`.
 fn glob(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or("");

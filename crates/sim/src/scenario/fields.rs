@@ -30,7 +30,7 @@ impl<'a> Field<'a> {
         ScenarioError::new(self.path.clone(), message).given(self.doc.describe())
     }
 
-    /// The value is of the wrong type; `wanted` is what it should be.
+    /// The error for a value of the wrong type; `wanted` is what it should be.
     pub fn wrong_type(&self, wanted: impl Into<String>) -> ScenarioError {
         let message = match self.doc {
             Doc::Table(_) => "cannot be a table",
@@ -43,7 +43,7 @@ impl<'a> Field<'a> {
         self.error(message).allowed(wanted)
     }
 
-    /// A table with no other keys than `keys`.
+    /// The value as a table that has no other keys than `keys`.
     pub fn table(&self, keys: &[&str]) -> Checked<Fields<'a>> {
         let Doc::Table(entries) = self.doc else {
             return Err(self.wrong_type(format!("a table with the keys {}", keys.join(", "))));
@@ -53,7 +53,7 @@ impl<'a> Field<'a> {
         Ok(fields)
     }
 
-    /// A table whose keys are checked elsewhere.
+    /// The value as a table whose keys are checked elsewhere.
     pub fn any_table(&self, wanted: &str) -> Checked<Fields<'a>> {
         match self.doc {
             Doc::Table(entries) => Ok(Fields { entries, path: self.path.clone() }),
@@ -61,7 +61,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The items of a list that is not empty.
+    /// The items of the value, a list that is not empty.
     pub fn items(&self, wanted: &str) -> Checked<Vec<Field<'a>>> {
         match self.doc {
             Doc::Array(items) if items.is_empty() => Err(self.error("is an empty list").allowed(wanted)),
@@ -74,7 +74,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A text.
+    /// The value as a text.
     pub fn text(&self, wanted: &str) -> Checked<&'a str> {
         match self.doc {
             Doc::String(text) => Ok(text),
@@ -82,7 +82,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A name that can be printed on one line.
+    /// The value as a name that can be printed on one line.
     pub fn name(&self) -> Checked<String> {
         let wanted = format!("a text of 1..{} characters", bounds::NAME);
         let text = self.text(&wanted)?;
@@ -95,7 +95,7 @@ impl<'a> Field<'a> {
         Ok(text.to_string())
     }
 
-    /// One of `words`; an error suggests the nearest.
+    /// The value as one of `words`; an error suggests the nearest.
     pub fn word<'w>(&self, words: impl Iterator<Item = &'w str> + Clone) -> Checked<&'w str> {
         let allowed = || quoted_list(words.clone());
         let Doc::String(text) = self.doc else {
@@ -107,7 +107,7 @@ impl<'a> Field<'a> {
             .ok_or_else(|| self.error(format!("is unknown{}", suggestion(text, words.clone()))).allowed(allowed()))
     }
 
-    /// `true` or `false`.
+    /// The value as `true` or `false`.
     pub fn flag(&self) -> Checked<bool> {
         match self.doc {
             Doc::Bool(flag) => Ok(*flag),
@@ -115,7 +115,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A whole number from `low` to `high`; `40.0` is one too.
+    /// The value as a whole number from `low` to `high`; `40.0` is one too.
     pub fn whole(&self, low: u64, high: u64) -> Checked<u64> {
         let wanted = || whole_form(low, high);
         let x = match self.doc {
@@ -130,13 +130,13 @@ impl<'a> Field<'a> {
         x.filter(|x| (low..=high).contains(x)).ok_or_else(|| self.error("is out of range").allowed(wanted()))
     }
 
-    /// A number with its unit, within an interval.
+    /// The value as a number with its unit, within an interval.
     pub fn measure(&self, measure: &Measure, within: Interval) -> Checked<f64> {
         let x = self.number(measure)?;
         if !within.contains(x) {
             return Err(self.error("is out of range").allowed(within.to_string()));
         }
-        // -0.0 passes as 0 and must not differ from it later.
+        // -0.0 passes as 0, and must not differ from 0 later.
         Ok(if x == 0.0 { 0.0 } else { x })
     }
 
@@ -157,12 +157,12 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The whole number that a real one is exactly, if real numbers near it are exact.
+/// `x` as a whole number, if it is one and real numbers near it are exact.
 pub(super) fn as_whole(x: f64) -> Option<i64> {
     (x.fract() == 0.0 && x.abs() <= 9_007_199_254_740_992.0).then_some(x as i64)
 }
 
-/// `a whole number 1..200000`.
+/// The form of a whole number in messages: `a whole number 1..200000`.
 pub(super) fn whole_form(low: u64, high: u64) -> String {
     format!("a whole number {low}..{high}")
 }

@@ -125,11 +125,11 @@ impl Read for Bytes {
 pub(super) struct Quantity {
     measure: &'static Measure,
     within: Interval,
-    /// What is asked for where it is missing.
+    /// What a message asks for if the key is missing.
     wanted: &'static str,
-    /// What it is called in documentation.
+    /// What documentation calls it.
     kind: &'static str,
-    /// Unit of what is written; without one it is a plain number.
+    /// Unit in which the value is written; empty for a plain number.
     unit: &'static str,
 }
 
@@ -149,12 +149,12 @@ impl Quantity {
         Self { measure: &NUMBERS, within, wanted: NUMBERS.form, kind: "number", unit: "" }
     }
 
-    /// The same, asked for in other words where it is missing.
+    /// This form, asked for in other words if the key is missing.
     pub const fn wanted(self, wanted: &'static str) -> Self {
         Self { wanted, ..self }
     }
 
-    /// The same, read in another way.
+    /// This form, read in another way.
     pub const fn read_as(self, measure: &'static Measure) -> Self {
         Self { measure, ..self }
     }
@@ -240,7 +240,7 @@ impl<T: Copy + Sync> Read for OneOf<T> {
     }
 }
 
-/// A name; `wanted` asks for it where it is missing.
+/// A name; the text is what a message asks for if the key is missing.
 pub(super) struct Name(pub &'static str);
 
 impl Form for Name {
@@ -273,7 +273,7 @@ impl Read for Name {
     }
 }
 
-/// How a form of its own is read from its field alone.
+/// Reads a form of its own from the field alone.
 pub(super) type Reader<T> = fn(&Field<'_>) -> Checked<T>;
 
 /// The allowed values of a form of its own.
@@ -283,7 +283,7 @@ pub(super) enum Range {
     Words(&'static str),
 }
 
-/// A form that one key alone has. `R` is `()` where the value is read with more than its field.
+/// A form that only one key has. `R` is `()` if reading needs more than the field.
 pub(super) struct Own<T, R = Reader<T>> {
     pub kind: &'static str,
     pub range: Range,
@@ -327,7 +327,7 @@ impl<T> Read for Own<T> {
     }
 }
 
-/// The schema of a table, beside another form that stands for it.
+/// The schema of a table, or of another form that stands for it.
 pub(super) fn or_table(other: Json, rows: Rows) -> Json {
     serde_json::json!({ "anyOf": [other, keys::table(rows)] })
 }

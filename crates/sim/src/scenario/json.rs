@@ -42,10 +42,10 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// The network in full, whatever its kind: `node` and `link` as a scenario has them, and under `queue` the names that
-    /// the queues at links have in results, by the links' names. Drawn delays are those of the scenario's seed.
+    /// The network in full, whatever its kind: `node` and `link` as a scenario has them, and under `queue` the names
+    /// that queues have in results, by the names of their links. Drawn delays are those of the scenario's seed.
     ///
-    /// Text, written item by item: as a tree of values, 200,000 pairs of hosts take gigabytes.
+    /// It is text, written item by item: as a tree of values, 200,000 pairs of hosts take gigabytes.
     pub fn network_text(&self) -> String {
         let graph = self.topology.drawn(self.seed);
         let ports = self.ports(&graph);

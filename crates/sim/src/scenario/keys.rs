@@ -15,13 +15,13 @@ pub(super) trait Form: Sync {
     /// The value as a document has it.
     fn write(&self, value: &Self::Value) -> Json;
 
-    /// Its JSON schema.
+    /// The form's JSON schema.
     fn schema(&self) -> Json;
 
     /// What belongs there, for the message that the key is missing.
     fn wanted(&self) -> String;
 
-    /// Its type, for documentation: "time".
+    /// The type, for documentation: "time".
     fn kind(&self) -> String;
 
     /// The allowed values, for documentation; empty where the type is enough.
@@ -30,7 +30,7 @@ pub(super) trait Form: Sync {
     }
 }
 
-/// A form that is read without knowing anything else of the scenario.
+/// A form that is read from the field alone.
 pub(super) trait Read: Form {
     /// The value of a field.
     fn read(&self, field: &Field<'_>) -> Checked<Self::Value>;
@@ -40,23 +40,23 @@ pub(super) trait Read: Form {
 pub(super) enum Default<T> {
     /// The key must be given.
     Required,
-    /// This value.
+    /// This value is the default.
     Is(T),
-    /// What this makes, where the value is no constant.
+    /// The default is what this makes, if it is no constant.
     Made(fn() -> T),
-    /// What these words say, after "by default"; the code that reads the key decides.
+    /// What these words say after "by default"; the code that reads the key decides.
     Else(&'static str),
 }
 
 /// A key of a table.
 pub(super) struct Key<F: Form> {
-    /// Its name in scenarios.
+    /// The key's name in scenarios.
     pub name: &'static str,
-    /// What its value looks like.
+    /// What the key's value looks like.
     pub form: F,
-    /// What holds without it.
+    /// What holds without the key.
     pub default: Default<F::Value>,
-    /// What it means: a sentence, or more.
+    /// What the key means: a sentence, or more.
     pub about: &'static str,
 }
 
@@ -71,22 +71,22 @@ impl<F: Form> Key<F> {
         Self { name, form, default: Default::Is(default), about }
     }
 
-    /// A key without which holds what `otherwise` says.
+    /// A key without which the words of `otherwise` hold.
     pub const fn optional(name: &'static str, form: F, otherwise: &'static str, about: &'static str) -> Self {
         Self { name, form, default: Default::Else(otherwise), about }
     }
 
-    /// Its field, if given.
+    /// The key's field, if given.
     pub fn field<'a>(&self, fields: &Fields<'a>) -> Option<Field<'a>> {
         fields.optional(self.name)
     }
 
-    /// The error that it is missing.
+    /// The error that the key is missing.
     pub fn missing(&self, fields: &Fields<'_>) -> ScenarioError {
         fields.missing(self.name).allowed(self.form.wanted())
     }
 
-    /// Its field, or what holds without it.
+    /// The key's field, or what holds without it.
     pub fn field_or_default<'a>(&self, fields: &Fields<'a>) -> Checked<Result<Field<'a>, F::Value>>
     where
         F::Value: Clone,
@@ -99,7 +99,7 @@ impl<F: Form> Key<F> {
         }
     }
 
-    /// Its default as a document has it.
+    /// The key's default as a document has it.
     fn written_default(&self) -> Option<Json> {
         match &self.default {
             Default::Is(value) => Some(self.form.write(value)),
@@ -122,17 +122,17 @@ impl<F: Form> Key<F> {
 }
 
 impl<F: Read> Key<F> {
-    /// The value, if given.
+    /// The key's value, if given.
     pub fn given(&self, fields: &Fields<'_>) -> Checked<Option<F::Value>> {
         self.field(fields).map(|field| self.form.read(&field)).transpose()
     }
 
-    /// The value, or `default` in place of the declared one.
+    /// The key's value, or `default` in place of the declared default.
     pub fn read_or(&self, fields: &Fields<'_>, default: F::Value) -> Checked<F::Value> {
         Ok(self.given(fields)?.unwrap_or(default))
     }
 
-    /// The value, or its default.
+    /// The key's value, or its default.
     pub fn read(&self, fields: &Fields<'_>) -> Checked<F::Value>
     where
         F::Value: Clone,
@@ -146,17 +146,17 @@ impl<F: Read> Key<F> {
 
 /// A key of any form, as tables list it.
 pub(super) trait Row: Sync {
-    /// Its name in scenarios.
+    /// The key's name in scenarios.
     fn name(&self) -> &'static str;
 
-    /// Whether it must be given.
+    /// Whether the key must be given.
     fn is_required(&self) -> bool;
 
-    /// Its JSON schema, with default and description.
+    /// The key's JSON schema, with default and description.
     fn schema(&self) -> Json;
 
-    /// Its row in the documentation: `key`, `type`, `default` (a value), `otherwise` (words in its place), `allowed`
-    /// and `about`.
+    /// The key's row in the documentation: `key`, `type`, `default` (a value), `otherwise` (words in its place),
+    /// `allowed` and `about`.
     fn doc(&self) -> Json;
 }
 
@@ -204,17 +204,17 @@ where
 /// Keys of one table.
 pub(super) type Rows = &'static [&'static dyn Row];
 
-/// Their names.
+/// The names of the keys.
 pub(super) fn names<'a>(rows: &'a [&'static dyn Row]) -> impl Iterator<Item = &'static str> + 'a {
     rows.iter().map(|row| row.name())
 }
 
-/// Their rows in the documentation.
+/// The keys' rows in the documentation.
 pub(super) fn docs(rows: &[&'static dyn Row]) -> Json {
     rows.iter().map(|row| row.doc()).collect()
 }
 
-/// Adds their schemas to those of a table.
+/// Adds the keys' schemas to those of a table.
 pub(super) fn properties(rows: &[&'static dyn Row], map: &mut Map<String, Json>) {
     map.extend(rows.iter().map(|row| (row.name().to_string(), row.schema())));
 }
@@ -228,7 +228,7 @@ pub(super) fn table(rows: &[&'static dyn Row]) -> Json {
 }
 
 impl<'a> Field<'a> {
-    /// A table with no other keys than these.
+    /// The value as a table with no other keys than these.
     pub fn rows(&self, rows: &[&'static dyn Row]) -> Checked<Fields<'a>> {
         self.table(&names(rows).collect::<Vec<_>>())
     }
@@ -238,7 +238,7 @@ impl<'a> Field<'a> {
 mod tests {
     use crate::scenario::{check, ends, reference, traffic, Doc};
 
-    /// Every table of keys: whose it is, and its keys.
+    /// Every table of keys: what has it, and its keys.
     fn tables() -> Vec<(String, Vec<serde_json::Value>)> {
         let tables = reference();
         let list = |keys: &serde_json::Value| keys.as_array().cloned().unwrap_or_default();
@@ -261,7 +261,7 @@ mod tests {
         }
     }
 
-    /// A default in the documentation is a value that may be given, and that makes no difference.
+    /// Every default in the documentation may be given, and makes no difference.
     #[test]
     fn defaults_can_be_given() {
         let check = |doc: &serde_json::Value| {

@@ -31,7 +31,7 @@ static RATE: Key<Own<Rate, ()>> = Key::required(
     "A rate; or `{ schedule = [[time, rate], ...], repeat = time }` for one that changes, or `{ trace = \"FILE\" \
      }` for a trace in Mahimahi's form.",
 );
-/// The delay of a link of which there is one.
+/// The delay of a single link.
 pub(super) static DELAY: Key<Delay> = Key::required("delay", Delay::One, "Propagation delay.");
 /// The delay of a link between two nodes.
 pub(super) static DRAWN_DELAY: Key<Delay> = Key::required(
@@ -54,14 +54,14 @@ pub(super) static LINK_LAYER: Key<OneOf<LinkLayer>> = Key::or(
     "With `ethernet`, queues that follow Linux count the 14 bytes of its header with each packet; with `ip`, for PPP and TUN devices, they do not.",
 );
 
-/// A key for what happens to packets on a link.
+/// A key for an effect on packets on a link.
 struct Effect {
     row: &'static dyn Row,
     read: fn(&Fields<'_>, &mut Effects) -> Checked<()>,
     write: fn(&Effects, &mut Map<String, Json>),
 }
 
-/// Keys for what happens to packets on a link, each with the field of [`Effects`] that it gives.
+/// Declares keys for effects on packets on a link, each with the field of [`Effects`] that it gives.
 macro_rules! effects {
     ($($name:ident: $kind:ty = $key:expr;)*) => {
         static EFFECTS: &[Effect] = &[$({
@@ -166,12 +166,12 @@ effects! {
     );
 }
 
-/// Names of the keys for what happens to packets on a link, besides rate and delay.
+/// Names of the keys for effects on packets on a link, besides rate and delay.
 pub fn effects() -> Vec<&'static str> {
     EFFECTS.iter().map(|effect| effect.row.name()).collect()
 }
 
-/// Keys of a link, whose delay is one of the three.
+/// Keys of a link, with one of the three delays.
 pub(super) fn rows(delay: &'static Key<Delay>) -> Vec<&'static dyn Row> {
     let plain: [&dyn Row; 3] = [&RATE, delay, &LINK_LAYER];
     plain.into_iter().chain(EFFECTS.iter().map(|effect| effect.row)).collect()
@@ -204,7 +204,7 @@ static PROBABILITY: Key<Quantity> = Key::required(
     Quantity::number(bounds::PROBABILITY).wanted("a number from 0 to 1").read_as(&bounds::PROBABILITIES),
     "",
 );
-/// In the place of [`EVERY`].
+/// The probability of a loss, given in place of [`EVERY`].
 static LOSS_PROBABILITY: Key<Quantity> = Key::optional(
     "probability",
     Quantity::number(bounds::PROBABILITY).read_as(&bounds::PROBABILITIES),
@@ -236,7 +236,7 @@ const REORDER_KEYS: Rows = &[&PROBABILITY, &LATE];
 const RATE_FORM: &str =
     "a rate such as \"10 Mbit/s\", { schedule = [[\"0 s\", \"10 Mbit/s\"], ...] } or { trace = \"FILE\" }";
 
-/// Reads links; knows in which folder traces are, and how long a run lasts.
+/// Reads links, with the folder of traces and the duration of a run.
 #[derive(Clone, Copy)]
 pub(super) struct Links<'a> {
     /// The folder of the scenario's file.
@@ -246,7 +246,7 @@ pub(super) struct Links<'a> {
 }
 
 impl Links<'_> {
-    /// A link of which there is one.
+    /// A single link.
     pub fn one(&self, field: &Field<'_>) -> Checked<LinkSpec> {
         self.spec(&field.rows(&rows(&DELAY))?, &DELAY, None)
     }
@@ -265,7 +265,7 @@ impl Links<'_> {
         }
     }
 
-    /// The link of a table that may have other keys too; what it leaves out is taken from `default`.
+    /// The link of a table that may have other keys too; missing keys are taken from `default`.
     pub fn spec(&self, fields: &Fields<'_>, delay: &Key<Delay>, default: Option<&LinkSpec>) -> Checked<LinkSpec> {
         let rate = match (RATE.field(fields), default) {
             (Some(field), _) => self.rate(&field)?,
@@ -313,7 +313,7 @@ impl Links<'_> {
         }
     }
 
-    /// A list of milliseconds, or a file with one a line, as Mahimahi's `mm-link` reads it.
+    /// A trace: a list of milliseconds, or a file with one on each line, as Mahimahi's `mm-link` reads it.
     fn trace(&self, field: &Field<'_>) -> Checked<Vec<u64>> {
         const WANTED: &str = "whole milliseconds that never fall and end above 0";
         let at_ms = match field.doc {
@@ -374,11 +374,11 @@ impl Links<'_> {
 
 /// What a delay may be.
 pub(super) enum Delay {
-    /// One time.
+    /// One time only.
     One,
-    /// One time, or drawn.
+    /// One time, or a drawn one.
     Drawn,
-    /// One time, a list, or drawn.
+    /// One time, a list, or drawn times.
     Listed,
 }
 
@@ -420,7 +420,7 @@ impl Read for Delay {
     }
 }
 
-/// `[["0 s", "100 Mbit/s"], ["20 s", "10 Mbit/s"]]`, perhaps repeated.
+/// Reads `[["0 s", "100 Mbit/s"], ["20 s", "10 Mbit/s"]]`, perhaps repeated.
 fn schedule(fields: &Fields<'_>, field: &Field<'_>, duration: f64) -> Checked<Rate> {
     const WANTED: &str =
         "a list of [time, rate] from \"0 s\" on, such as [[\"0 s\", \"10 Mbit/s\"], [\"20 s\", \"1 Mbit/s\"]]";
@@ -463,7 +463,7 @@ fn schedule(fields: &Fields<'_>, field: &Field<'_>, duration: f64) -> Checked<Ra
     Ok(Rate::Schedule { steps, repeat })
 }
 
-/// `0.01`, `{ probability = 0.01 }` or `{ every = 100 }`.
+/// Reads `0.01`, `{ probability = 0.01 }` or `{ every = 100 }`.
 fn loss(field: &Field<'_>) -> Checked<Loss> {
     let Doc::Table(_) = field.doc else {
         return Ok(Loss { pattern: LossPattern::Random(PROBABILITY.form.read(field)?), random: None });
@@ -495,7 +495,7 @@ fn two_times(field: &Field<'_>) -> Checked<[f64; 2]> {
     Ok([low, high])
 }
 
-/// `"5 ms"` for up to that much, or `{ uniform = ["1 ms", "5 ms"], keep_order = true }`.
+/// Reads `"5 ms"` (up to that much) or `{ uniform = ["1 ms", "5 ms"], keep_order = true }`.
 fn jitter(field: &Field<'_>) -> Checked<Jitter> {
     let Doc::Table(_) = field.doc else {
         return Ok(Jitter { low: 0.0, high: field.measure(&TIMES, bounds::DELAY)?, keeps_order: false });

@@ -8,9 +8,9 @@ use std::fmt;
 pub(super) struct Interval {
     pub low: f64,
     pub high: f64,
-    /// `low` itself is excluded.
+    /// Whether `low` itself is excluded.
     pub open_low: bool,
-    /// `high` itself is excluded.
+    /// Whether `high` itself is excluded.
     pub open_high: bool,
     /// Unit of both ends.
     pub unit: &'static str,
@@ -48,6 +48,6 @@ pub(super) struct Measure {
     pub read: fn(&str) -> Result<f64, Complaint>,
     /// What such a text looks like.
     pub form: &'static str,
-    /// A number without a unit is allowed too, and counts the base unit.
+    /// Whether a number without a unit is allowed too; it counts the base unit.
     pub bare: bool,
 }

@@ -1,4 +1,4 @@
-//! What a checked scenario is made of, but its traffic: plain typed data in SI units (seconds, bits per second, bytes).
+//! What a checked scenario consists of, except traffic: plain typed data in SI units (seconds, bit/s, bytes).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,7 +18,7 @@ use earlydrop_aqm::Link;
 pub enum Topology {
     /// Pairs of hosts that share one bottleneck.
     Dumbbell(Box<Dumbbell>),
-    /// Any other, in full.
+    /// Any other network, in full.
     Graph(Graph),
 }
 
@@ -31,7 +31,7 @@ impl Topology {
         }
     }
 
-    /// The same with every drawn delay drawn.
+    /// The network in full, with every drawn delay drawn.
     pub fn drawn(&self, seed: u64) -> Cow<'_, Graph> {
         match self {
             Topology::Graph(graph) if !graph.draws() => Cow::Borrowed(graph),
@@ -39,7 +39,7 @@ impl Topology {
         }
     }
 
-    /// The part of the network that has all its queues, under the same numbers: of a dumbbell what its pairs share.
+    /// The part of the network that has all queues, with unchanged numbers: for a dumbbell what its pairs share.
     pub fn with_queues(&self) -> Cow<'_, Graph> {
         match self {
             Topology::Dumbbell(dumbbell) => Cow::Owned(dumbbell.shared()),
@@ -47,7 +47,7 @@ impl Topology {
         }
     }
 
-    /// All its links, to change them.
+    /// All links, to change them.
     pub(super) fn links_mut(&mut self) -> Box<dyn Iterator<Item = &mut LinkSpec> + '_> {
         match self {
             Topology::Dumbbell(dumbbell) => {
@@ -66,7 +66,7 @@ impl Topology {
         }
     }
 
-    /// Number of flows with one for each pair of hosts.
+    /// Number of flows if there is one for each pair of hosts.
     pub fn pairs(&self) -> u32 {
         match self {
             Topology::Dumbbell(dumbbell) => dumbbell.pairs,
@@ -87,14 +87,14 @@ impl Topology {
 /// A table `[queue.KEY]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Queue {
-    /// Its key.
+    /// The table's key.
     pub key: String,
-    /// What it is; each of its links has one of its own.
+    /// What the queue is; each of its links has one of its own.
     pub spec: QueueSpec,
 }
 
 impl Queue {
-    /// Where a document has its discipline: `queue.NAME`, or the child there.
+    /// The path of the discipline in a document: `queue.NAME`, or that of the child there.
     pub fn path(&self) -> String {
         join("queue", &self.key) + self.spec.inside()
     }
@@ -103,7 +103,7 @@ impl Queue {
 /// A queue at a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortAt {
-    /// Name in results and of its random stream: the key where one link has it, else the link's name.
+    /// Name in results and of its random stream: the key if only one link has the queue, else the link's name.
     pub name: String,
     /// Number of the link.
     pub link: u32,
@@ -116,17 +116,17 @@ pub struct PortAt {
 pub struct QueueSpec {
     /// The discipline.
     pub spec: &'static AqmSpec,
-    /// The digest of its code, if the catalogue does not have it.
+    /// The digest of the discipline's code, if the catalogue does not have it.
     pub own: Option<String>,
-    /// Its parameters, as far as they were given.
+    /// The parameters that were given.
     pub values: Values,
     /// The buffer.
     pub limit: Limit,
-    /// Marks instead of dropping where the packet allows it.
+    /// Whether packets are marked instead of dropped where they allow it.
     pub ecn: bool,
     /// Random numbers from elsewhere, to follow another simulator's run.
     pub random: Option<InjectedRandom>,
-    /// What gives arrivals their class.
+    /// The traffic conditioner that gives arrivals their class.
     pub marker: Option<Marker>,
     /// The shaper that has this queue as its child.
     pub parent: Option<Parent>,
@@ -137,7 +137,7 @@ pub struct QueueSpec {
 pub struct Parent {
     /// The shaper.
     pub spec: &'static ParentSpec,
-    /// Its parameters, as far as they were given.
+    /// The parameters that were given.
     pub values: Values,
 }
 
@@ -146,11 +146,11 @@ pub struct Parent {
 pub struct Marker {
     /// The marker.
     pub spec: &'static MarkerSpec,
-    /// Its parameters, as far as they were given.
+    /// The parameters that were given.
     pub values: Values,
 }
 
-/// What of a [`QueueSpec`] can be compared and printed.
+/// The parts of a [`QueueSpec`] that can be compared and printed.
 type Parts<'a> = (
     (&'static str, Option<&'a str>, &'a Values, Limit, bool, Option<InjectedRandom>),
     [Option<(&'static str, &'a Values)>; 2],
@@ -162,12 +162,12 @@ impl QueueSpec {
         self.parent.as_ref().map_or("", |_| ".child")
     }
 
-    /// The link as the discipline sees it: a parent has its own rate.
+    /// The link as the discipline sees it: behind a parent, with the parent's rate.
     pub fn link(&self, link: &Link) -> Link {
         self.parent.as_ref().map_or(*link, |parent| parent.spec.link(&parent.values, link))
     }
 
-    /// What can be compared and printed; a discipline is its name.
+    /// The parts that can be compared and printed; the discipline is its name.
     fn parts(&self) -> Parts<'_> {
         let own = (self.spec.name, self.own.as_deref(), &self.values, self.limit, self.ecn, self.random);
         let marker = self.marker.as_ref().map(|marker| (marker.spec.name, &marker.values));
@@ -193,10 +193,10 @@ pub use earlydrop_net::tcp::Flavour as Tcp;
 /// What a result says of each flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlowRecord {
-    /// All there is.
+    /// All that is measured.
     #[default]
     Each,
-    /// Nothing, but how the flows of each traffic entry are distributed.
+    /// Only how the flows of each traffic entry are distributed.
     Summary,
     /// Nothing.
     Nothing,
@@ -215,7 +215,7 @@ pub struct Record {
     pub cwnd_flows: Vec<u64>,
     /// Number of events to keep of each traced queue.
     pub trace: u64,
-    /// Queues whose events are kept, by name; none keeps those of the first.
+    /// Queues whose events are kept, by name; if empty, the first queue's are.
     pub trace_queues: Vec<String>,
     /// Whether traced events have the packets' ECN field and TCP flags.
     pub trace_headers: bool,
@@ -225,20 +225,20 @@ pub struct Record {
     pub transfers: bool,
     /// Whether the histogram of each queue's delays is kept.
     pub delay_histogram: bool,
-    /// Counts every queue by flow and by traffic entry, and measures round-trip times.
+    /// Whether every queue is counted by flow and by traffic entry, and round-trip times are measured.
     pub by_flow: bool,
     /// Length of the intervals over which rates are averaged, in seconds; `None` records none.
     pub rates: Option<f64>,
     /// Flows whose rates are recorded, numbered from 1.
     pub rate_flows: Vec<u64>,
-    /// Queues at which they are recorded, by name; none means the first.
+    /// Queues at which rates are recorded, by name; if empty, at the first.
     pub rate_queues: Vec<String>,
-    /// Whether it is measured how the flows' delays vary.
+    /// Whether the variation of the flows' delays is measured.
     pub jitter: bool,
     /// Flows of which every packet's delay is recorded, numbered from 1.
     pub delay_flows: Vec<u64>,
-    /// Whether it is measured how far apart losses are, and how many flows lose at once.
+    /// Whether the times between losses are measured, and how many flows lose at once.
     pub losses: bool,
-    /// How long a loss event lasts, in seconds; `None` takes the mean base RTT of the flows at a queue.
+    /// Length of a loss event, in seconds; `None` takes the mean base RTT of the flows at a queue.
     pub loss_rtt: Option<f64>,
 }

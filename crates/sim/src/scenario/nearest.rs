@@ -1,9 +1,9 @@
-//! Which known word a mistyped one was meant to be.
+//! Which known word a mistyped word was meant to be.
 
 /// Words longer than this are not compared.
 const LONGEST: usize = 40;
 
-/// The candidate nearest to `word`, if one is near enough to suggest: a third of its letters may be wrong.
+/// The candidate nearest to `word`, if near enough to suggest: a third of its letters may be wrong.
 pub(super) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = fold(word)?;
     let limit = (letters.len() / 3).max(1);
@@ -16,7 +16,7 @@ pub(super) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a s
         .map(|(_, candidate)| candidate)
 }
 
-/// How keys begin that others have replaced, and what to write.
+/// Beginnings of keys that others have replaced, and what to write instead.
 const REPLACED: [(&str, &str); 5] = [
     ("bbr_", "bbr = \"linux\" for Linux's rules"),
     ("cubic_clock", "cubic = \"linux\", which counts ticks"),
@@ -25,7 +25,7 @@ const REPLACED: [(&str, &str); 5] = [
     ("saved_", "careful_resume = { saved_rtt = ..., saved_cwnd = ... }"),
 ];
 
-/// `; did you mean "WORD"?`, what replaces a word, or nothing.
+/// `; did you mean "WORD"?`, or what replaces a key, or nothing.
 pub(super) fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     if let Some((_, now)) = REPLACED.iter().find(|(old, _)| word.starts_with(old)) {
         return format!("; write {now}");
@@ -33,14 +33,14 @@ pub(super) fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'
     nearest(word, candidates).map_or(String::new(), |found| format!("; did you mean \"{found}\"?"))
 }
 
-/// Lower-case letters with `-` read as `_`; `None` for a word too long to be a slip.
+/// The lower-case letters of a word, `-` read as `_`; `None` for a word too long to be a slip.
 fn fold(word: &str) -> Option<Vec<char>> {
     let plain = |c: char| if c == '-' { '_' } else { c.to_ascii_lowercase() };
     let letters: Vec<char> = word.chars().take(LONGEST + 1).map(plain).collect();
     (letters.len() <= LONGEST).then_some(letters)
 }
 
-/// Letters to insert, delete, replace or swap with their neighbour (optimal string alignment).
+/// Number of letters to insert, delete, replace or swap with their neighbour (optimal string alignment).
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=b.len()).collect();

@@ -5,8 +5,8 @@ pub const MAX_DEPTH: usize = 32;
 
 /// Byte offset at which `text` nests deeper than [`MAX_DEPTH`], if it does anywhere.
 ///
-/// Brackets nest, and so does every dot in a key (`a.b.c = 1`). Strings and comments are skipped. In a text that
-/// is no TOML the answer may be off by a level or two; the parser complains about such a text itself.
+/// Brackets nest, and so does every dot in a key (`a.b.c = 1`). Strings and comments are skipped. In a text that is not
+/// TOML the answer may be off by a level or two; the parser refuses such a text itself.
 pub fn too_deep(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut outer = Vec::new(); // depth outside each open bracket

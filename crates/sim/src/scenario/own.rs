@@ -1,5 +1,5 @@
-//! `[aqms]`: disciplines that the catalogue does not have. Whoever reads the scenario has loaded them; the scenario names
-//! them, and the digest of their code where it was completed.
+//! `[aqms]`: disciplines that the catalogue does not have. Whoever reads the scenario has loaded them; the scenario has
+//! their names, and if completed the digests of their code.
 
 use earlydrop_aqm::catalogue::{self, AqmSpec};
 
@@ -13,7 +13,7 @@ use super::nearest::some_of;
 pub struct OwnAqm {
     /// Its declaration.
     pub spec: &'static AqmSpec,
-    /// Says which code it is: other text for other code.
+    /// Identifies the code: other code has another digest.
     pub digest: String,
 }
 
@@ -31,14 +31,14 @@ impl<'a> Aqms<'a> {
         exact.or_else(|| catalogue::meant(name).map(|spec| (spec, None))).or_else(|| own(&|spec| spec.is_meant(name)))
     }
 
-    /// Every one.
+    /// All of these disciplines.
     pub fn all(self) -> impl Iterator<Item = &'static AqmSpec> + Clone + 'a {
         catalogue::all().iter().copied().chain(self.0.iter().map(|own| own.spec))
     }
 }
 
-/// Checks `[aqms]`: a name that one of `queues` has is a discipline that was loaded, with the digest that is given, if one
-/// is. What no queue names may be needed by other points of a sweep.
+/// Checks `[aqms]`: a discipline named in `queues` was loaded, and has the digest given, if any. Others may be needed
+/// by other points of a sweep.
 pub(super) fn check(field: &Field<'_>, queues: Option<&Doc>, aqms: Aqms<'_>) -> Checked<()> {
     const WANTED: &str = "a source such as \"mine.py:MyRed\" or \"libmine.so\", or a table with digest";
     let Doc::Table(entries) = field.doc else { return Err(field.wrong_type("a table [aqms]")) };

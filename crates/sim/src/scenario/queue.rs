@@ -27,10 +27,10 @@ pub(super) const COMMON: &[&str] = &["aqm", "limit", "ecn", "random", "marker"];
 pub(super) const LIMIT_FORM: &str =
     "packets, bytes or bandwidth-delay products, such as \"120 packets\", \"120p\", \"15 kB\" or \"2 bdp\"";
 
-/// A queue, and how many bandwidth-delay products its limit is to be: that is known when the traffic is.
+/// A queue, and the number of bandwidth-delay products of its limit, which are known only with the traffic.
 pub(super) type Read = (QueueSpec, Option<f64>);
 
-/// Reads a queue that is in front of each of `links`: a discipline, or a parent with one as its child.
+/// Reads a queue in front of each of `links`: a discipline, or a parent with a discipline as its child.
 pub(super) fn read(field: &Field<'_>, links: &[Link], aqms: Aqms<'_>) -> Checked<Read> {
     let Some(doc) = field.doc.get("parent") else { return only(field, links, aqms) };
     let word = Field { doc, path: join(&field.path, "parent") }.word(parents::all().iter().map(|spec| spec.name))?;
@@ -54,7 +54,7 @@ pub(super) fn read(field: &Field<'_>, links: &[Link], aqms: Aqms<'_>) -> Checked
     Ok((QueueSpec { parent: Some(Parent { spec, values }), ..queue }, products))
 }
 
-/// Those of `params` that a table has.
+/// The values of those `params` that a table has.
 fn values_of(fields: &Fields<'_>, params: &'static [Param], bare: bool) -> Checked<Values> {
     let mut values = Values::new();
     for (key, field) in fields.iter() {
@@ -114,7 +114,7 @@ fn marker(field: &Field<'_>) -> Checked<Marker> {
     let params = || found.into_iter().flat_map(|spec: &MarkerSpec| spec.all_params());
     let keys: Vec<_> = std::iter::once("kind").chain(params().map(|param| param.name)).collect();
     let Some(spec) = found else {
-        // Without a kind, its absence is the error, whatever else there is.
+        // Without a kind, that is the error, whatever else is wrong.
         let Doc::Table(_) = field.doc else { return Err(field.wrong_type("a table with a kind")) };
         return Err(ScenarioError::new(join(&field.path, "kind"), "is missing").allowed(quoted_list(names())));
     };
@@ -130,7 +130,7 @@ fn marker(field: &Field<'_>) -> Checked<Marker> {
     Ok(Marker { spec, values })
 }
 
-/// The discipline's own limit: the largest for the links.
+/// The discipline's own limit: the largest over the links.
 fn default_limit(spec: &AqmSpec, values: &Values, links: &[Link]) -> Limit {
     let limits = links.iter().map(|link| spec.default_limit(values, link));
     let largest = limits.max_by_key(|limit| match limit {
@@ -142,7 +142,7 @@ fn default_limit(spec: &AqmSpec, values: &Values, links: &[Link]) -> Limit {
     }
 }
 
-/// `N` of `"N bdp"`.
+/// The N of `"N bdp"`.
 fn products(field: &Field<'_>) -> Checked<Option<f64>> {
     let Doc::String(text) = field.doc else { return Ok(None) };
     let Some(number) = text.trim_end().strip_suffix("bdp") else { return Ok(None) };
@@ -155,14 +155,14 @@ fn products(field: &Field<'_>) -> Checked<Option<f64>> {
 
 /// Removes the parameters of other disciplines from `queue.NAME`, or from a child (`NAME.child`), so that one scenario serves many disciplines.
 ///
-/// Keys that no discipline knows stay, and the checker refuses them. Nothing happens where the queue or its
-/// discipline is missing or unknown.
+/// Keys that no discipline knows stay, and the checker refuses them. Nothing happens if the queue or its discipline is
+/// missing or unknown.
 pub fn retain_known(doc: &mut Doc, queue: &str) {
     retain_known_with(doc, queue, &[], &[]);
 }
 
 /// [`retain_known`], with disciplines beside the catalogue's. `sets` are the paths that were set together with the
-/// discipline: what they say was meant for it, and stays for the checker to refuse.
+/// discipline: they were meant for it, and stay for the checker to refuse.
 pub fn retain_known_with(doc: &mut Doc, queue: &str, own: &[OwnAqm], sets: &[&str]) {
     let aqms = Aqms(own);
     let Some(queues) = doc.get_mut("queue") else { return };
@@ -214,7 +214,7 @@ fn known_keys(spec: Option<&'static AqmSpec>, aqms: Aqms<'_>) -> Vec<&'static st
     keys
 }
 
-/// A key that is spelt right but belongs to another discipline, or to `tc`, deserves a better answer than "unknown".
+/// A key that is spelt right but belongs to another discipline, or to `tc`, gets a better message than "unknown".
 fn refuse_others_parameters(field: &Field<'_>, spec: &'static AqmSpec, aqms: Aqms<'_>) -> Checked<()> {
     let Doc::Table(entries) = field.doc else { return Ok(()) };
     let own = known_keys(Some(spec), aqms);
@@ -231,10 +231,10 @@ fn refuse_others_parameters(field: &Field<'_>, spec: &'static AqmSpec, aqms: Aqm
     Ok(())
 }
 
-/// The parameter of `spec` called `name`, given as `doc` at `path`: its own name, and its value.
+/// The parameter of `spec` called `name`, given as `doc` at `path`: its name in the catalogue, and its value.
 ///
 /// # Errors
-/// If there is none of that name, or it does not take the value.
+/// If there is no parameter of that name, or it does not take the value.
 pub(crate) fn parameter_of(
     spec: &'static AqmSpec,
     path: &str,
@@ -251,14 +251,14 @@ pub(crate) fn parameter_of(
     Ok((param.name, value(param, &Field { doc, path: path.to_string() }, false)?))
 }
 
-/// Whether a table has every key, as a completed scenario has it: then numbers without a unit are in base units.
+/// Whether a table has every key, as a completed scenario has: then numbers without a unit are in base units.
 fn is_complete(fields: &Fields<'_>, spec: &AqmSpec) -> bool {
     let infinite = |param: &&Param| matches!(param.default, Value::Real(x) if !x.is_finite());
     let names = spec.all_params().filter(|param| !infinite(param)).map(|param| param.name);
     names.chain(["limit", "ecn"]).all(|name| fields.optional(name).is_some())
 }
 
-/// A parameter's value: right type, right unit, in range. `bare`: times and rates may be without one.
+/// A parameter's value: of the right type and unit, in range. `bare`: times and rates may be without a unit.
 fn value(param: &Param, field: &Field<'_>, bare: bool) -> Checked<Value> {
     if !bare {
         needs_unit(param, field)?;
@@ -280,7 +280,7 @@ fn value(param: &Param, field: &Field<'_>, bare: bool) -> Checked<Value> {
     }
 }
 
-/// Refuses a time or rate without a unit: 15 was hardly meant as 15 s. Zero is the same in any.
+/// Refuses a time or rate without a unit: 15 was hardly meant as 15 s. Zero needs no unit.
 fn needs_unit(param: &Param, field: &Field<'_>) -> Checked<()> {
     let x = match field.doc {
         Doc::Integer(x) => *x as f64,
@@ -295,7 +295,7 @@ fn needs_unit(param: &Param, field: &Field<'_>) -> Checked<()> {
     if x == 0.0 {
         return Ok(());
     }
-    // Probably the unit with which the value is nearest to the default.
+    // The unit meant is probably that with which the value is nearest to the default.
     let usual = match param.default {
         Value::Real(default) if default > 0.0 && default.is_finite() => default,
         _ => usual,
@@ -396,7 +396,7 @@ mod tests {
     use crate::run::{run, Events, Links};
     use crate::scenario::{check, Doc, Scenario};
 
-    /// The same flows at a queue of these tables.
+    /// One scenario's flows at a queue of these tables.
     fn at_queue(tables: &str) -> Result<Scenario, String> {
         let head = "[queue.bottleneck]\naqm = \"rio\"\n";
         let text = text("").replace("            ", "").replace(head, tables);
@@ -425,7 +425,7 @@ mod tests {
         let queue = queue_of(&scenario, Links::Auto, Events::Lanes);
         assert_eq!(queue, queue_of(&scenario, Links::Auto, Events::Heap));
         assert_eq!(queue["aqm"], "pie");
-        // 20 s of 1 Mbit/s, and a burst, of packets that count 14 bytes more.
+        // 20 s of 1 Mbit/s, and a burst, in packets that count 14 bytes more.
         let sent = queue["departed_bytes"].as_f64().expect("bytes");
         assert!((sent - 2.5e6 * 1000.0 / 1014.0).abs() <= 3000.0, "{sent}");
         let number = |of: &serde_json::Value| of.as_f64().expect("a number");
@@ -436,7 +436,7 @@ mod tests {
         assert!(parent("overlimits") > 2000.0 && drops[0] > 100.0);
     }
 
-    /// Two flows of 2 Mbit/s at 3 Mbit/s, each held to 0.5 Mbit/s: arrivals of the one need not wait for the other.
+    /// Two flows of 2 Mbit/s at 3 Mbit/s, each held to 0.5 Mbit/s: arrivals of one flow need not wait for the other.
     #[test]
     fn flows_that_are_paced_share_a_link_that_is_not_full() {
         let paced = "[queue.bottleneck]\naqm = \"fq_pacing\"\nmaxrate = \"500 kbit/s\"\n";
@@ -539,7 +539,7 @@ mod tests {
         }
     }
 
-    /// RIO behind a profile of 1 Mbit/s for each flow: less is dropped than with every packet in Out, and a run repeats.
+    /// RIO behind a profile of 1 Mbit/s for each flow: fewer drops than with every packet Out, and a repeatable run.
     #[test]
     fn rio_behind_a_marker_drops_out_packets() {
         let drops = |marker: &str| {

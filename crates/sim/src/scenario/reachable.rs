@@ -64,7 +64,7 @@ pub(super) fn check(field: &Field<'_>, graph: &Graph, ends: &[Ends], traffic: &[
     Ok(())
 }
 
-/// An entry that leaves its ends to the topology.
+/// Checks an entry that leaves its ends to the topology.
 fn check_pairs(
     entry: &Field<'_>,
     graph: &Graph,

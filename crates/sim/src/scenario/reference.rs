@@ -38,8 +38,8 @@ pub fn reference() -> Json {
 }
 
 /// A discipline of the catalogue with its parameters: `name`, `title`, `family`, `year`, `summary`, `source`, `doc`,
-/// `limit`, `parameters`, and other names in Linux's `tc`, of it (`tc_names`) and of parameters (`tc_options`). A parameter
-/// has `name`, `symbol`, `unit`, `kind`, `range`, `choices`, `default`, `source` and `doc`.
+/// `limit`, `parameters`, and Linux `tc`'s other names for it (`tc_names`) and its parameters (`tc_options`). A
+/// parameter has `name`, `symbol`, `unit`, `kind`, `range`, `choices`, `default`, `source` and `doc`.
 pub fn discipline(spec: &AqmSpec) -> Json {
     let (names, options) = tc::of(spec);
     json!({
@@ -58,7 +58,7 @@ pub fn discipline(spec: &AqmSpec) -> Json {
 }
 
 /// The schemes that are a setting of a discipline: `name`, `title`, `year`, `summary`, `of` (the discipline), `values`
-/// (its parameters) and `setting`, what a scenario's queue says to have it.
+/// (its parameters) and `setting`, what a scenario's queue has to say.
 pub fn folded() -> Json {
     let value = |value: &Value| match value {
         Value::Real(x) => Json::from(*x),

@@ -1,6 +1,6 @@
 //! The JSON schema of a scenario, for editors and forms.
 //!
-//! It is made from the tables the checker reads: bounds, units and the catalogue's declarations. What a schema
+//! It is made from the tables that the checker reads: bounds, units and the catalogue's declarations. What a schema
 //! cannot say (`min_th` below `max_th`, the flows' sum, different names) only the checker knows.
 
 use earlydrop_aqm::catalogue::{self, AqmSpec};
@@ -96,7 +96,7 @@ fn parent(spec: &ParentSpec) -> Json {
     about(object(&["parent", "child"], own.into_iter().chain(params).collect::<Map<_, _>>().into()), spec.title)
 }
 
-/// A queue whose discipline the catalogue does not have.
+/// A queue with a discipline that the catalogue does not have.
 fn own_queue() -> Json {
     let known: Vec<&str> = catalogue::all().iter().map(|spec| spec.name).collect();
     json!({
@@ -163,7 +163,7 @@ fn real(kind: Kind) -> Json {
     schema
 }
 
-/// The number, or a text with its unit, or "auto".
+/// The schema of a number, or a text with its unit, or "auto".
 fn with_text(number: Json, unit: Unit, auto: bool) -> Json {
     let mut forms = vec![number];
     match unit {

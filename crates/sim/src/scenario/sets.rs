@@ -20,7 +20,7 @@ pub fn apply_sets(doc: &mut Doc, sets: &[(String, String)]) -> Result<(), Scenar
     Ok(())
 }
 
-/// The value at `path`, made if it is missing.
+/// The value at `path`, created if it is missing.
 fn find<'a>(doc: &'a mut Doc, path: &str) -> Result<&'a mut Doc, ScenarioError> {
     let keys: Vec<&str> = path.split('.').take(MAX_DEPTH + 1).collect();
     let shown = || quoted(path);
@@ -39,7 +39,7 @@ fn find<'a>(doc: &'a mut Doc, path: &str) -> Result<&'a mut Doc, ScenarioError> 
     Ok(place)
 }
 
-/// One key further from `place`, which `before` leads to.
+/// Goes from `place`, which `before` leads to, one key further.
 fn step<'a>(place: &'a mut Doc, key: &str, before: &[&str]) -> Result<&'a mut Doc, ScenarioError> {
     let here = || before.join(".");
     let (entries, at) = match place {

@@ -1,4 +1,4 @@
-//! Names of Linux's `tc` that are others here, for error messages. `docs/coming-from.md` lists them too.
+//! Linux `tc`'s names that differ from those here, for error messages. `docs/coming-from.md` lists them too.
 
 use earlydrop_aqm::catalogue::AqmSpec;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 const RED: &[&str] = &["red", "linux_ared", "choke"];
 const PIE: &[&str] = &["pie", "fq_pie"];
 
-/// Options: of which disciplines, there, here.
+/// Options: the disciplines that have them, tc's name, the name here.
 const OPTIONS: [(&[&str], &str, &str); 16] = [
     (RED, "min", "min_th"),
     (RED, "max", "max_th"),
@@ -26,7 +26,7 @@ const OPTIONS: [(&[&str], &str, &str); 16] = [
     (&["sfb"], "decrement", "d2"),
 ];
 
-/// Qdiscs: there, here.
+/// Qdiscs: tc's name, the name here.
 const QDISCS: [(&str, &str); 8] = [
     ("pfifo", "droptail"),
     ("bfifo", "droptail"),
@@ -38,19 +38,19 @@ const QDISCS: [(&str, &str); 8] = [
     ("qfq", "fq"),
 ];
 
-/// Of an option of `spec`: `; tc's NAME is NAME here`.
+/// For an option of `spec` by tc's name: `; tc's NAME is NAME here`.
 pub(super) fn option(spec: &AqmSpec, name: &str) -> Option<String> {
     let known = OPTIONS.iter().find(|(aqms, there, _)| aqms.contains(&spec.name) && *there == name);
     known.map(|(_, there, here)| format!("; tc's {there} is {here} here"))
 }
 
-/// The same of a qdisc.
+/// For a qdisc by tc's name: `; tc's NAME is NAME here`.
 pub(super) fn qdisc(name: &str) -> Option<String> {
     let known = QDISCS.iter().find(|(there, _)| *there == name);
     known.map(|(there, here)| format!("; tc's {there} is {here} here"))
 }
 
-/// What `tc` calls this discipline, where that is another name, and its options: there and here.
+/// tc's names for this discipline, if they differ, and for its options: tc's name and the name here.
 pub(super) fn of(spec: &AqmSpec) -> (Vec<&'static str>, BTreeMap<&'static str, &'static str>) {
     let qdiscs = QDISCS.iter().filter(|(_, here)| *here == spec.name).map(|(there, _)| *there);
     let options = OPTIONS.iter().filter(|(aqms, ..)| aqms.contains(&spec.name)).map(|&(_, there, here)| (there, here));

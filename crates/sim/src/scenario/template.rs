@@ -20,7 +20,7 @@ pub fn template(name: &str) -> String {
     written(name, &NETWORKS[0])
 }
 
-/// The same with a topology of this kind.
+/// [`template`] with a topology of this kind.
 ///
 /// # Errors
 /// If there is no such kind.
@@ -47,7 +47,7 @@ fn written(name: &str, network: &Network) -> String {
     [&head, network.topology, &queue, &parameters(), upwards[0], &tail].concat()
 }
 
-/// Without control characters only two characters need a backslash.
+/// `text` in quotes. Without control characters only two characters need a backslash.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
@@ -191,11 +191,11 @@ AGAINST
 struct Network {
     kind: &'static str,
     topology: &'static str,
-    /// Key of its queue.
+    /// Key of the topology's queue.
     queue: &'static str,
     about_queue: &'static str,
     flows: u32,
-    /// Where flows go, if the topology lists no pairs or need not.
+    /// Where flows go, if the topology lists no pairs or not necessarily.
     ends: &'static str,
 }
 
@@ -410,7 +410,7 @@ delay = "1 ms"
     },
 ];
 
-/// For a topology with pairs.
+/// For topologies with pairs.
 const AGAINST: &str = "#direction = \"reverse\"       # against the others\n";
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ pub enum QueueLength {
 /// Why a text is not a value; the caller adds the field and the allowed form.
 pub type Complaint = String;
 
-/// A number has no text form.
+/// Refuses a text where only a plain number is allowed.
 pub(super) fn number(_: &str) -> Result<f64, Complaint> {
     Err("cannot be a text".to_string())
 }
@@ -159,7 +159,7 @@ fn wrong_unit<'a>(unit: &str, units: impl Iterator<Item = &'a (&'static str, f64
         );
     }
     let message = format!("has the wrong unit {}", super::error::quoted(unit));
-    // Bits are not bytes: only the case of other letters is a slip.
+    // A slip of case is allowed except between bits and bytes.
     let meant = |name: &&str| name.eq_ignore_ascii_case(unit) && name.contains('B') == unit.contains('B');
     match units.map(|(name, _)| *name).find(meant) {
         Some(name) => format!("{message}; did you mean \"{name}\"?"),
@@ -177,7 +177,7 @@ fn split(text: &str) -> Result<(f64, &str), Complaint> {
     }
 }
 
-/// Length of the decimal number that `text` starts with. An `e` belongs to it only when digits follow.
+/// Length of the decimal number with which `text` starts. An `e` belongs to it only if digits follow.
 fn number_length(text: &[u8]) -> usize {
     let sign = |at: usize| usize::from(matches!(text.get(at), Some(b'+' | b'-')));
     let digits = |at: usize| text[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -21,7 +21,7 @@ const RANDOM_KEYS: Rows = &[&GENERATOR, &SEED, &SKIP];
 pub(super) static RANDOM: Key<Own<InjectedRandom>> =
     Key::optional("random", INJECTED, "none", "Another simulator's random numbers, to follow its run.");
 
-/// Their form.
+/// The form of injected random numbers.
 pub(super) const INJECTED: Own<InjectedRandom> = Own {
     kind: "table",
     range: Range::Words("`{ generator, seed, skip }`"),

@@ -10,11 +10,11 @@ use super::model::{Delays, Queue};
 use super::traffic::{Direction, Load, Starts, Traffic};
 use super::whole::Scenario;
 
-/// A threshold of less than so much of the buffer that a link needs is far below it.
+/// A threshold below this part of the buffer that a link needs is far below it.
 const FAR_BELOW: f64 = 0.25;
-/// One of more than so many bandwidth-delay products is far above, if it also takes ten times [`LONG`] to send.
+/// A threshold of more bandwidth-delay products than this is far above, if it also takes ten times [`LONG`] to send.
 const FAR_ABOVE: f64 = 10.0;
-/// s.
+/// A long time for a queue to be sent, s.
 const LONG: f64 = 0.1;
 /// A random start, as documents write it.
 const RANDOM: &str = r#"start = { uniform = ["0 s", "1 s"] }"#;
@@ -40,7 +40,7 @@ impl Scenario {
         found
     }
 
-    /// TCP flows that start at the same moment, which nothing drew.
+    /// TCP flows that start at the same moment without random times.
     fn together(&self) -> Option<String> {
         let mut at: BTreeMap<u64, u64> = BTreeMap::new();
         for traffic in &self.traffic {
@@ -74,7 +74,7 @@ impl Scenario {
         })
     }
 
-    /// A TCP flow that starts at the same moment with every seed, and no other that does not.
+    /// A TCP flow that starts at the same moment with every seed, if all others do too.
     fn fixed(&self) -> Option<String> {
         let over_tcp = |(_, traffic): &(usize, &Traffic)| traffic.tcp().is_some();
         let mut entries = self.traffic.iter().enumerate().filter(over_tcp);
@@ -103,7 +103,7 @@ impl Scenario {
         Some(format!("starts at {start} s, but stops at {stop} s: it sends nothing"))
     }
 
-    /// Marks that nobody answers, or senders that nobody marks.
+    /// Marks that no sender answers, or senders whose packets no queue marks.
     fn ecn_on_one_side(&self) -> Option<String> {
         let capable = self.traffic.iter().position(|traffic| traffic.sends_ecn());
         let marking = self.queues.iter().find(|queue| queue.spec.ecn);
@@ -122,7 +122,7 @@ impl Scenario {
     }
 
     /// A threshold far below what the link needs, or far above: probably made for another rate or round-trip time.
-    /// `product`: the bandwidth-delay product, bytes.
+    /// `product` is the bandwidth-delay product, bytes.
     ///
     /// n flows need a buffer of about the product divided by the root of n (Appenzeller et al. 2004).
     fn threshold_far_off(&self, queue: &Queue, product: f64) -> Option<String> {
@@ -166,7 +166,7 @@ impl Scenario {
         rates.fold(f64::INFINITY, f64::min)
     }
 
-    /// A step of DualPI2 that every packet exceeds while it is being sent.
+    /// A step of DualPI2 that every packet exceeds during its own transmission.
     fn step_below_a_packet(&self, queue: &Queue) -> Option<String> {
         let (spec, values) = (queue.spec.spec, &queue.spec.values);
         let word = |name: &str| spec.param(name).map(|param| values.get(param));
@@ -235,7 +235,7 @@ mod tests {
         assert!(warnings("[[traffic]]\nkind = \"web\"\nsession_gap = \"1 s\"\n").is_empty());
     }
 
-    /// With this rate of the bottleneck and this queue. The RTT is 24 ms.
+    /// Warnings with this rate of the bottleneck and this queue. The RTT is 24 ms.
     fn of_queue(rate: &str, queue: &str, traffic: &str) -> Vec<String> {
         let text = format!(
             "name = \"w\"\nduration = \"10 s\"\n[topology]\nkind = \"dumbbell\"\npairs = 4\n\
@@ -252,7 +252,7 @@ mod tests {
         assert!(of("ecn = true", "ecn = true").is_empty() && of("", "").is_empty());
         assert!(of("ecn = true", "")[0].starts_with("queue.bottleneck: ecn = true, but no traffic is ECN-capable"));
         assert!(of("", "ecn = true")[0].starts_with("traffic[0]: ecn = true, but no queue marks"));
-        // DCTCP has it by itself.
+        // DCTCP is ECN-capable by itself.
         assert!(of("ecn = true", "tcp = \"dctcp\"").is_empty());
         assert_eq!(of("", "tcp = \"dctcp\"").len(), 1);
     }
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn thresholds_of_another_network_are_named() {
         let red = "aqm = \"red\"";
-        // 150 kB, for four flows 75 kB; 15 packets are 15.6 kB.
+        // The product is 150 kB, for four flows 75 kB; 15 packets are 15.6 kB.
         let found = of_queue("50 Mbit/s", red, "");
         assert_eq!(
             found,

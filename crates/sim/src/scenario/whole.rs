@@ -26,7 +26,7 @@ pub struct Scenario {
     pub queues: Vec<Queue>,
     /// What is sent, in the order of the document.
     pub traffic: Vec<Traffic>,
-    /// Between which hosts, one for each of [`Scenario::traffic`].
+    /// The ends of the flows of each entry of [`Scenario::traffic`].
     pub ends: Vec<Ends>,
     /// What is recorded besides the statistics.
     pub record: Record,
@@ -38,12 +38,12 @@ impl Scenario {
         self.traffic.iter().map(Traffic::flows).sum()
     }
 
-    /// The queue of that key.
+    /// The queue with that key.
     pub fn queue(&self, key: &str) -> Option<&QueueSpec> {
         self.queues.iter().find(|queue| queue.key == key).map(|queue| &queue.spec)
     }
 
-    /// The same over links without a link layer, as between TUN devices.
+    /// The scenario over links without a link layer, as between TUN devices.
     #[must_use]
     pub fn over_ip(&self) -> Scenario {
         let mut scenario = self.clone();
@@ -78,17 +78,17 @@ impl Scenario {
         largest.map_or((0, String::new()), |(at, (bytes, key))| (bytes, format!("traffic[{at}].{key}")))
     }
 
-    /// The dumbbell, if it is one and all flows go between its pairs.
+    /// The dumbbell, if the topology is one and all flows go between its pairs.
     pub(crate) fn pairs_alone(&self) -> Option<&Dumbbell> {
         self.topology.dumbbell().filter(|_| self.ends.iter().all(|ends| ends.between.is_none()))
     }
 
-    /// Of each flow between `pairs` pairs of hosts, those of its traffic entry or all in order: its traffic entry, the
-    /// number of its pair, and which way it sends.
+    /// For each flow between `pairs` pairs of hosts (those of its traffic entry, or all in order) its traffic entry,
+    /// its pair's number, and which way it sends.
     pub(crate) fn pairs_of_flows(&self, pairs: u32) -> impl Iterator<Item = (&Traffic, u32, Way)> {
         let (mut dealt, mut firsts) = (0, Vec::with_capacity(self.traffic.len()));
         self.traffic.iter().flat_map(move |traffic| {
-            // The other way in connections has their pairs.
+            // Flows that go the other way in connections have the pairs of those.
             let before = traffic.reverse_of().map_or(dealt, |at| firsts[at]);
             firsts.push(before);
             dealt += if traffic.takes_pairs() { traffic.flows() } else { 0 };

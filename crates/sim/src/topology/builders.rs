@@ -11,7 +11,7 @@ pub const BOTTLENECK: &str = "bottleneck";
 /// The key of the queues in the other direction.
 pub const REVERSE: &str = "reverse";
 
-/// `link` for host number `index`: its own delay where they are listed.
+/// `link` for host number `index`: with the host's own delay if delays are listed.
 pub(super) fn nth(link: &LinkSpec, index: u32) -> LinkSpec {
     match &link.delay {
         Delays::List(delays) => LinkSpec { delay: Delays::Same(delays[index as usize % delays.len()]), ..link.clone() },
@@ -42,26 +42,26 @@ fn name_edge(graph: &mut Graph, edge: usize, names: [String; 2], queues: [Option
     }
 }
 
-/// What a parking lot is made of.
+/// The parts of a parking lot.
 #[derive(Clone, Debug)]
 pub struct ParkingLot {
     /// Bottlenecks in a row.
     pub bottlenecks: u32,
-    /// Pairs of hosts whose flows pass all of them.
+    /// Pairs of hosts whose flows pass all bottlenecks.
     pub pairs: u32,
-    /// Pairs of hosts at each bottleneck whose flows pass it alone.
+    /// Pairs of hosts at each bottleneck whose flows pass only that one.
     pub cross: u32,
-    /// Link of every host.
+    /// The link of every host.
     pub access: LinkSpec,
-    /// Each bottleneck.
+    /// The link of each bottleneck.
     pub bottleneck: LinkSpec,
-    /// Its other direction.
+    /// The other direction of each bottleneck.
     pub reverse: LinkSpec,
 }
 
 /// Routers `r1`, `r2`, ... in a row with a bottleneck after each: `bottleneck1`, ..., and back `reverse1`, .... Hosts
-/// `s1`, ... and `d1`, ... at its ends; `c1.1`, ... and `e1.1`, ... on either side of bottleneck 1, and so on. The flows that
-/// pass all bottlenecks come first.
+/// `s1`, ... and `d1`, ... are at the ends of the row; `c1.1`, ... and `e1.1`, ... on either side of bottleneck 1, and
+/// so on. The flows that pass all bottlenecks come first.
 pub fn parking_lot(parts: &ParkingLot) -> Graph {
     let mut graph = Graph::default();
     let routers: Vec<u32> =
@@ -160,8 +160,8 @@ pub fn bus(routers: u32, core: &LinkSpec, access: &LinkSpec) -> Graph {
     graph
 }
 
-/// DDRED's flower: `petals` core routers in a ring, and at each of them a loop of `petal` more routers whose both ends
-/// are joined to it; each router with a workstation. Core routers come first: `r1`, ..., then loop after loop.
+/// DDRED's flower: `petals` core routers in a ring, and at each of them a loop of `petal` more routers, both ends of
+/// which are joined to it; each router has a workstation. Core routers come first: `r1`, ..., then loop after loop.
 pub fn flower(petals: u32, petal: u32, core: &LinkSpec, access: &LinkSpec) -> Graph {
     let mut graph = Graph::default();
     let heart = 1.0 + 0.25 * f64::from(petals);
@@ -184,7 +184,7 @@ pub fn flower(petals: u32, petal: u32, core: &LinkSpec, access: &LinkSpec) -> Gr
     for (i, &place) in places.iter().enumerate() {
         graph.router(format!("r{}", i + 1), place);
     }
-    // A ring of two routers is one link, of one router none.
+    // A ring of two routers is one link; a ring of one is none.
     let ring = if petals == 2 { 1 } else { petals };
     for i in (0..ring).filter(|_| petals > 1) {
         graph.join(i, (i + 1) % petals, core);
@@ -200,7 +200,7 @@ pub fn flower(petals: u32, petal: u32, core: &LinkSpec, access: &LinkSpec) -> Gr
         }
     }
     for (i, &[x, y]) in places.iter().enumerate() {
-        // Core routers' workstations inside, the others outside their loop.
+        // Workstations of core routers are inside the ring, the others outside their loop.
         let (cx, cy, step) = if i < petals as usize {
             (0.0, 0.0, -0.45)
         } else {
@@ -217,8 +217,8 @@ pub fn flower(petals: u32, petal: u32, core: &LinkSpec, access: &LinkSpec) -> Gr
     graph
 }
 
-/// DDRED's two flows: `s1` - `r1` - `r2` - `d` and `s2` - `r2`. `first` is the link of `s1`, `link` every other; the
-/// queue is at `r2` towards `d`.
+/// DDRED's two flows: `s1` - `r1` - `r2` - `d` and `s2` - `r2`. `first` is the link of `s1`, `link` is every other
+/// link; the queue is at `r2` towards `d`.
 pub fn two_flow(first: &LinkSpec, link: &LinkSpec) -> Graph {
     let mut graph = Graph::default();
     let [s1, r1, r2, d, s2] = [
@@ -301,7 +301,7 @@ mod tests {
         let graph = flower(5, 8, &link(), &link());
         assert_eq!(graph.hosts().len(), 45);
         assert_eq!(graph.edges.len(), 5 + 5 * 9 + 45);
-        // Out of the first petal over the ring into the third: round the shorter side.
+        // Out of the first petal over the ring into the third, by the shorter way.
         assert_eq!(
             way(&graph, "h7", "h28"),
             "h7>r7 r7>r6 r6>r1 r1>r2 r2>r3 r3>r29 r29>r28 r28>h28",

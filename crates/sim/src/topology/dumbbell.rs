@@ -24,7 +24,7 @@ pub type Access = LinkSpec;
 
 impl Dumbbell {
     /// The network: `s1`, `s2`, ... at router `r1`, `d1`, `d2`, ... at router `r2`. Delays that are drawn come from
-    /// `seed`, those of the senders and of the receivers each from a stream of their own.
+    /// `seed`; senders' and receivers' delays each have a stream of their own.
     pub fn graph(&self, seed: u64) -> Graph {
         let mut graph = self.shared();
         let with_delay = |link: &LinkSpec, delay: f64| LinkSpec { delay: Delays::Same(delay), ..link.clone() };
@@ -58,7 +58,7 @@ impl Dumbbell {
         graph
     }
 
-    /// The delays of each pair's links: the sender's, the receiver's, s.
+    /// The delays of each pair's links, the sender's and the receiver's, s.
     pub(crate) fn access_delays(&self, seed: u64) -> impl Iterator<Item = [f64; 2]> + '_ {
         let mut senders = Times::new(&self.senders.delay, seed, "topology.senders.delay");
         let mut receivers = Times::new(&self.receivers.delay, seed, "topology.receivers.delay");
@@ -66,8 +66,8 @@ impl Dumbbell {
     }
 }
 
-/// The numbers of a pair's links in a dumbbell: the sender's to the router and back, the receiver's from the router and
-/// back.
+/// The numbers of a pair's links in a dumbbell: from the sender to the router and back, from the router to the receiver
+/// and back.
 pub(crate) fn access_links(pair: u32) -> [u32; 4] {
     let first = 2 + 4 * pair;
     [first, first + 1, first + 2, first + 3]
@@ -80,12 +80,12 @@ pub(crate) struct Times<'a> {
 }
 
 impl<'a> Times<'a> {
-    /// Draws from the stream `name` of `seed`.
+    /// Values of `of`, drawn from the stream `name` of `seed`.
     pub fn new(of: &'a Delays, seed: u64, name: &str) -> Self {
         Times { of, random: Generator::stream(seed, name) }
     }
 
-    /// The value for place `index`; drawn ones come in the order of the calls.
+    /// The value for place `index`; drawn values come in the order of the calls.
     pub fn get(&mut self, index: usize) -> f64 {
         match self.of {
             Delays::Same(value) => *value,
@@ -101,8 +101,8 @@ impl Graph {
         self.links().any(|(_, direction, ..)| matches!(direction.link.delay, Delays::Uniform(..)))
     }
 
-    /// The graph with every drawn delay drawn: one for both directions of a link where they are drawn from the same
-    /// times, from the stream `link.NAME.delay` of `seed`.
+    /// The graph with every drawn delay drawn, from the stream `link.NAME.delay` of `seed`: once for both directions of
+    /// a link if they have equal times.
     pub fn drawn(mut self, seed: u64) -> Graph {
         for edge in &mut self.edges {
             let Delays::Uniform(..) = edge.there.link.delay else { continue };

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 pub struct Node {
     /// Name, different from all others.
     pub name: String,
-    /// Whether it is a router. Traffic without ends of its own goes between the others, the hosts.
+    /// Whether the node is a router; others are hosts. Traffic without ends of its own goes between hosts.
     pub router: bool,
-    /// Its place in a picture.
+    /// The node's place in a picture.
     pub place: Option<[f64; 2]>,
 }
 
@@ -21,9 +21,9 @@ pub struct Edge {
     pub from: u32,
     /// The other end.
     pub to: u32,
-    /// From the one to the other.
+    /// The direction from `from` to `to`.
     pub there: Direction,
-    /// The other direction; `None` for a link in one direction alone.
+    /// The other direction; `None` for a link in one direction only.
     pub back: Option<Direction>,
 }
 
@@ -34,17 +34,17 @@ pub struct Direction {
     pub name: String,
     /// Rate, delay and the rest.
     pub link: LinkSpec,
-    /// The queue in front of it, by the key of its `[queue.KEY]`; without one its buffer is unlimited.
+    /// The queue in front of the link, by the key of its `[queue.KEY]`; without one its buffer is unlimited.
     pub queue: Option<String>,
 }
 
-/// Which hosts flows go between where their traffic does not say.
+/// Between which hosts flows go if their traffic does not say.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Pairs {
-    /// Traffic must say.
+    /// None: traffic must say.
     #[default]
     None,
-    /// These, assigned to flows in order.
+    /// These pairs, assigned to flows in order.
     Listed(Vec<(u32, u32)>),
     /// For each flow two different hosts, drawn from all hosts alike with the run's seed.
     Drawn,
@@ -77,7 +77,7 @@ impl Graph {
         self.nodes.len() as u32 - 1
     }
 
-    /// Joins two nodes by a link that is the same in both directions and has no queues; its index among the edges.
+    /// Joins two nodes by a link that is equal in both directions and has no queues; returns its index among the edges.
     pub fn join(&mut self, from: u32, to: u32, link: &LinkSpec) -> usize {
         let direction = |graph: &Graph, a: u32, b: u32| Direction {
             name: default_name(&graph.nodes[a as usize].name, &graph.nodes[b as usize].name),
@@ -89,7 +89,7 @@ impl Graph {
         self.edges.len() - 1
     }
 
-    /// The index of the node of that name.
+    /// The index of the node with that name.
     pub fn node(&self, name: &str) -> Option<u32> {
         self.nodes.iter().position(|node| node.name == name).map(|at| at as u32)
     }
@@ -99,7 +99,7 @@ impl Graph {
         self.nodes.iter().zip(0..).map(|(node, at)| (node.name.as_str(), at)).collect()
     }
 
-    /// The hosts, in order; all nodes where no node is a host.
+    /// The hosts, in order; all nodes if no node is a host.
     pub fn hosts(&self) -> Vec<u32> {
         let hosts: Vec<u32> = (0..self.nodes.len() as u32).filter(|&at| !self.nodes[at as usize].router).collect();
         if hosts.is_empty() {

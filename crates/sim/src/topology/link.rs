@@ -13,7 +13,7 @@ pub enum InjectedRandom {
     Mrg32k3a {
         /// The seed.
         seed: u32,
-        /// Numbers that others have drawn before.
+        /// How many numbers others have drawn before.
         skip: u64,
     },
 }
@@ -25,13 +25,13 @@ pub struct LinkSpec {
     pub rate: Rate,
     /// Propagation delay, s.
     pub delay: Delays,
-    /// What Linux's queues count of each packet.
+    /// The link layer, whose header Linux's queues count with each packet.
     pub link_layer: LinkLayer,
-    /// What else happens to packets on it.
+    /// What else happens to packets on the link.
     pub effects: Effects,
 }
 
-/// Random numbers by what they are for.
+/// Random streams, by purpose.
 type Streams<'a> = dyn Fn(&str) -> Generator + 'a;
 
 /// Declares what may happen to packets on a link, and how its medium does it. The key in scenarios has the same name.
@@ -42,7 +42,7 @@ macro_rules! effects {
         pub struct Effects { $($(#[$about])* pub $name: Option<$kind>,)* }
 
         impl Effects {
-            /// None of it.
+            /// No effects.
             pub const NONE: Effects = Effects { $($name: None,)* };
 
             fn apply(&self, mut medium: Medium, streams: &Streams<'_>) -> Medium {
@@ -86,7 +86,7 @@ impl LinkSpec {
         LinkSpec { rate, delay, link_layer: LinkLayer::Ethernet, effects: Effects::NONE }
     }
 
-    /// Delay where it is one value, and otherwise the mean of what it is drawn from, s.
+    /// The delay if it is one value; else the mean of what it is drawn from, s.
     pub fn mean_delay(&self) -> f64 {
         match &self.delay {
             Delays::Same(delay) => *delay,
@@ -104,13 +104,13 @@ impl LinkSpec {
         }
     }
 
-    /// Its changing rate and its effects, with random streams named after it; `None` for a plain link.
+    /// The link's changing rate and effects, with random streams named after the link; `None` for a plain link.
     pub fn medium(&self, name: &str, seed: u64) -> Option<Medium> {
         let streams = |what: &str| Generator::stream(seed, &format!("link.{name}.{what}"));
         (!self.is_plain()).then(|| self.effects.apply(Medium::new(&self.rate), &streams))
     }
 
-    /// Whether it sends packets as they are, at one rate, in order of arrival, without loss.
+    /// Whether the link sends packets as they are, at one rate, in order of arrival, without loss.
     pub fn is_plain(&self) -> bool {
         matches!(self.rate, Rate::Constant(_)) && self.effects == Effects::NONE
     }
@@ -119,9 +119,9 @@ impl LinkSpec {
 /// Times in seconds, one for each link, pair or flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Delays {
-    /// All the same.
+    /// One time for all.
     Same(f64),
-    /// Used in order, starting again at the end of the list. Never empty.
+    /// Times used in order, starting again at the end of the list. Never empty.
     List(Vec<f64>),
     /// Drawn uniformly between the two.
     Uniform(f64, f64),
@@ -130,7 +130,7 @@ pub enum Delays {
 /// Loss on the wire: the packet is sent and never arrives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loss {
-    /// Which packets.
+    /// Which packets are lost.
     pub pattern: LossPattern,
     /// Random numbers from elsewhere, to follow another simulator's run.
     pub random: Option<InjectedRandom>,

@@ -7,7 +7,7 @@ use earlydrop_aqm::random::Generator;
 use std::collections::BTreeSet;
 use std::f64::consts::TAU;
 
-/// What a random network is made of.
+/// The parts of a random network.
 #[derive(Clone, Debug)]
 pub struct Random {
     /// Routers.
@@ -16,9 +16,9 @@ pub struct Random {
     pub degree: f64,
     /// Hosts at each router.
     pub hosts: u32,
-    /// Between routers.
+    /// Links between routers.
     pub core: LinkSpec,
-    /// Between a router and its hosts.
+    /// Links between a router and its hosts.
     pub access: LinkSpec,
     /// Seed of the graph; it does not depend on the run's seed.
     pub seed: u64,
@@ -27,8 +27,8 @@ pub struct Random {
 /// Routers `r1`, `r2`, ... connected at random into one network, with hosts `h1`, `h2`, ... assigned to them in order
 /// and a queue at every output of a router. Flows go between hosts drawn at random.
 ///
-/// Each router but the first is joined to one drawn from those before it; then pairs of routers are drawn and joined
-/// until the degree is reached.
+/// Each router but the first is joined to one drawn from the earlier routers; then pairs of routers are drawn and
+/// joined until the degree is reached.
 pub fn random(parts: &Random) -> Graph {
     let mut graph = Graph::default();
     let mut draw = Generator::stream(parts.seed, "topology.random");

@@ -12,9 +12,9 @@ const NONE: u32 = u32::MAX;
 /// Two nodes without a route from one to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreachable {
-    /// Where the route should begin.
+    /// The node where the route should begin.
     pub from: u32,
-    /// Where it should end.
+    /// The node where it should end.
     pub to: u32,
 }
 
@@ -24,12 +24,12 @@ pub struct Unreachable {
 /// so that its cost depends on routers, not on hosts.
 pub struct Routes<'a> {
     graph: &'a Graph,
-    /// By node: its links out and in, and the nodes at their other ends.
+    /// By node: its links in both directions, and the nodes at their other ends.
     out: Lists,
     into: Lists,
-    /// The links in between nodes that are no leaves: what a search walks along.
+    /// The links in between nodes that are no leaves: a search goes along these only.
     trunk: Lists,
-    /// By leaf: its link out and its link in, or none; no leaf has both missing.
+    /// By leaf: its link out and its link in, of which one may be missing.
     leaf: Vec<Option<Leaf>>,
     /// By node: the link to take towards `towards`, and the hops to it.
     next: Vec<u32>,
@@ -64,7 +64,7 @@ impl<'a> Routes<'a> {
             })
         };
         let mut leaves: Vec<Option<Leaf>> = (0..nodes).map(leaf).collect();
-        // Two nodes that have only each other: one of them must be where the other is a leaf of.
+        // Of two nodes that have only each other, one must be the node of which the other is a leaf.
         for node in 0..nodes {
             if let Some(Leaf { neighbour, .. }) = leaves[node] {
                 if leaves[neighbour as usize].is_some() {
@@ -106,7 +106,7 @@ impl<'a> Routes<'a> {
         found.into_iter().enumerate().map(|(at, route)| route.ok_or_else(|| unreachable(at))).collect()
     }
 
-    /// The router of `node`: itself, or the neighbour of a leaf.
+    /// The node itself, or for a leaf its neighbour.
     fn core(&self, node: u32) -> u32 {
         self.leaf[node as usize].map_or(node, |leaf| leaf.neighbour)
     }

@@ -22,11 +22,11 @@ const LIVELY: [(&str, Value); 12] = [
     ("persistent_target", Value::Real(0.05)),
     ("persistent_interval", Value::Real(0.1)),
 ];
-/// Arrivals of the first case, and of each other case.
+/// Arrivals of the first case; below, of each other case.
 const ARRIVALS: usize = 2500;
 const FEWER_ARRIVALS: usize = 300;
 
-/// The cases of the subject as it is, then of each of its [`SETTINGS`], whose names end in it.
+/// The cases of the subject as it is, then of each of its [`SETTINGS`]; their names end in the setting.
 pub fn cases(spec: Subject) -> Vec<Case> {
     let mut lively = Values::new();
     for (name, value) in LIVELY {
@@ -60,13 +60,13 @@ pub fn cases(spec: Subject) -> Vec<Case> {
     cases
 }
 
-/// Settings of a discipline that have cases as a discipline of their own has.
+/// Settings of a discipline that have cases like a discipline of their own.
 struct Setting {
     /// The discipline.
     aqm: &'static str,
     /// What is set, as in [`MORE`].
     text: &'static str,
-    /// The parameters whose other values decide.
+    /// The parameters that are varied.
     varied: &'static [&'static str],
 }
 
@@ -77,7 +77,7 @@ const SETTINGS: &[Setting] = &[
     Setting { aqm: "pi", text: "a=9.11000660938532e-4 kd=9.08e-3", varied: &["unit", "byte_scaling"] },
 ];
 
-/// A case with signals as marks.
+/// A case whose signals are marks.
 fn case(spec: Subject, name: &str, values: &Values, arrivals: usize) -> Case {
     // Behind a marker nothing is dropped, so that every colour shows.
     let limit = Limit::Packets(if matches!(spec, Subject::Marker(_)) { 2000 } else { 120 });
@@ -110,7 +110,7 @@ fn ordinary(spec: Subject, lively: &Values, varied: &[&Param]) -> Vec<Case> {
     cases
 }
 
-/// A case of a discipline: its name, that of the case, and what it sets.
+/// A case: the name of the discipline, the name of the case, and what it sets.
 type Further = (&'static str, &'static str, &'static [(&'static str, Value)]);
 
 /// Cases of several parameters together: what one alone would not show.
@@ -155,7 +155,7 @@ const FURTHER: &[Further] = &[
 ];
 
 /// Cases in which every option decides: floods, packets without options, small buffers, silence. First the discipline
-/// as it is, then the dialects that RED's family shares in bytes, then what [`MORE`] has for it, or for its `setting`.
+/// as it is, then in bytes with each dialect of RED's family, then what [`MORE`] has for it, or for its `setting`.
 fn harder(spec: Subject, lively: &Values, setting: &str) -> Vec<Case> {
     let shared = spec.param("byte_scaling").is_some_and(|param| spec.shares(param));
     let of_family: &[&str] = if shared {
@@ -187,7 +187,7 @@ fn hostile(spec: Subject, lively: &Values, text: &str) -> Option<Case> {
             "arrivals" => case.arrivals = number as usize,
             "silence" => case.script = Arrivals::Hostile { silence_s: number as u32 },
             _ => {
-                // What the family shares a discipline may lack.
+                // A discipline may lack parameters that the family shares.
                 let Some(param) = spec.param(name) else { continue };
                 case.values.set(param.name, read(param, value, number)?);
             }
@@ -196,7 +196,7 @@ fn hostile(spec: Subject, lively: &Values, text: &str) -> Option<Case> {
     spec.takes(&case.values).then_some(case)
 }
 
-/// The value that `text` is for `param`; `number` is the same as a number.
+/// The value of `param` written as `text`; `number` is the text as a number.
 fn read(param: &Param, text: &str, number: f64) -> Option<Value> {
     let value = match param.kind {
         _ if text == "auto" && param.allows(Value::Auto) => Value::Auto,

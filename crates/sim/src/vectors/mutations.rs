@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// What decides over an option.
+/// Where an option decides.
 #[derive(Clone)]
 struct Decided {
-    /// The value in the case, and what takes its place.
+    /// The value in the case, and the value that takes its place.
     values: (Value, Value),
     /// The case.
     case: String,
@@ -51,7 +51,7 @@ impl Cases {
         differs.or((place != own.len() + 1).then_some(place))
     }
 
-    /// Where `param` decides with a value of the case as it is and another in its place.
+    /// Where `param` decides, with a value of the case and another in its place.
     fn decided(&mut self, param: &Param, pairs: impl Fn(&Values) -> Vec<Value>) -> Option<Decided> {
         for case in 0..self.cases.len() {
             let given = self.cases[case].values.clone();
@@ -92,8 +92,8 @@ fn neighbours(value: Value, kind: Kind) -> Vec<Value> {
     }
 }
 
-/// The options that `param` stands for, each with its value: of a word or switch of its own every value that is not the
-/// default, else the parameter.
+/// The options that `param` stands for, each with its value: for a word or switch of the discipline's own every value
+/// but the default, else the parameter.
 fn options_of(spec: Subject, param: &Param) -> Vec<(String, Option<Value>)> {
     let words = words_of(param);
     if words.is_empty() || spec.shares(param) {
@@ -111,7 +111,7 @@ fn words_of(param: &Param) -> Vec<Value> {
     }
 }
 
-/// Every option of `spec` with what decides over it.
+/// Every option of `spec`, with where it decides.
 fn options(spec: Subject) -> Vec<(String, Option<Decided>)> {
     let mut cases = Cases::new(spec);
     let mut found = Vec::new();
@@ -121,7 +121,7 @@ fn options(spec: Subject) -> Vec<(String, Option<Decided>)> {
             let others = |given: &Values| match (given.get(param), word) {
                 (now, None) if words.is_empty() => neighbours(now, param.kind),
                 (_, None) => words.clone(),
-                // A case with this word, and the default in its place, or what "auto" may stand for.
+                // A case with this word; in its place the default, or what "auto" may stand for.
                 (now, Some(word)) if now != word => Vec::new(),
                 _ if matches!(param.default, Value::Auto | Value::Choice("auto")) => {
                     [&[param.default], &words[..]].concat()
@@ -134,7 +134,7 @@ fn options(spec: Subject) -> Vec<(String, Option<Decided>)> {
     found
 }
 
-/// The rows of these, and the options over which no case decides. Two threads, for this is the longest test of the crate.
+/// The rows of these subjects, and options that decide in no case. Two threads: it is the crate's longest test.
 fn rows(all: &[Subject]) -> (String, Vec<String>) {
     let of = |all: &[Subject]| all.iter().map(|&subject| (subject.name(), options(subject))).collect::<Vec<_>>();
     let (first, second) = all.split_at(all.len() / 2);
@@ -190,7 +190,7 @@ fn the_table_is_what_a_search_finds() {
     assert_eq!(stored, found, "EARLYDROP_BLESS=1 make test-more SUITE=vectors writes it");
 }
 
-/// The table with its rows in the order of what they are of.
+/// The table with its rows in the order of their subjects.
 fn in_order(text: &str) -> String {
     let order: Vec<&str> = Subject::all().iter().map(Subject::name).collect();
     let mut lines: Vec<&str> = text.lines().skip(1).collect();
@@ -198,7 +198,7 @@ fn in_order(text: &str) -> String {
     std::iter::once(HEAD.trim_end()).chain(lines).map(|line| format!("{line}\n")).collect()
 }
 
-/// The value of `param` that a row shows as `text`.
+/// The value of `param` that a row writes as `text`.
 fn shown(param: &Param, text: &str) -> Value {
     match param.kind {
         _ if text == "auto" && param.allows(Value::Auto) => Value::Auto,
@@ -209,7 +209,7 @@ fn shown(param: &Param, text: &str) -> Value {
     }
 }
 
-/// The rows of the table one by one: none is missing, and the step that it names is the first that differs.
+/// The rows of the table one by one: none is missing, and the step in it is the first that differs.
 #[test]
 fn each_option_decides_in_some_case() {
     let text = stored();
@@ -234,7 +234,7 @@ fn each_option_decides_in_some_case() {
     }
 }
 
-/// Names and values that the table of settings has are those of the disciplines: a case that is refused is left out.
+/// Names and values in the table of settings are those of the disciplines: a refused case would be left out.
 #[test]
 fn every_setting_is_a_case() {
     for (of, text) in super::cases::MORE {

@@ -8,23 +8,23 @@ use earlydrop_aqm::{Ecn, Packet};
 pub enum Kind {
     /// Eight flows at loads between 0 and 2, all packets with the options that disciplines read.
     Plain,
-    /// Floods, hundreds of flows, packets without options, and so many seconds of silence between them.
+    /// Floods, hundreds of flows, packets without options, and silence between them.
     Hostile {
         /// Silence at the end of each cycle, s.
         silence_s: u32,
     },
 }
 
-/// A script, and where it stands.
+/// A script, and the place reached in it.
 pub enum Script {
-    /// [`Kind::Plain`].
+    /// The script of [`Kind::Plain`].
     Plain(Plain),
-    /// [`Kind::Hostile`].
+    /// The script of [`Kind::Hostile`].
     Hostile(Hostile),
 }
 
 impl Script {
-    /// From its first arrival.
+    /// The script from its first arrival on.
     pub fn new(kind: Kind) -> Self {
         match kind {
             Kind::Plain => Script::Plain(Plain::new()),
@@ -32,7 +32,7 @@ impl Script {
         }
     }
 
-    /// Time in microseconds, and the packet.
+    /// The next arrival: time in microseconds, and the packet.
     pub fn next(&mut self, id: u32) -> (u64, Packet) {
         match self {
             Script::Plain(script) => script.next(id),
@@ -53,7 +53,7 @@ pub struct Plain {
 
 const CYCLE_US: u64 = 8_000_000;
 const BURST_AT_US: u64 = 3_700_000;
-/// At a load of 1: the mean packet has 904 B.
+/// Mean time between packets at a load of 1: the mean packet has 904 B.
 const MEAN_GAP_US: f64 = 7232.0;
 
 impl Plain {
@@ -61,7 +61,7 @@ impl Plain {
         Plain { random: Generator::stream(1, "vectors.script"), now_us: 0, burst: 0, bursts: 0 }
     }
 
-    /// Time in microseconds, and the packet.
+    /// The next arrival: time in microseconds, and the packet.
     fn next(&mut self, id: u32) -> (u64, Packet) {
         let phase = self.now_us % CYCLE_US;
         if self.burst > 0 {
@@ -134,7 +134,7 @@ pub struct Hostile {
     place: u32,
 }
 
-/// Packets of each part of a cycle.
+/// Packets in the parts of a cycle.
 const FLOOD: u32 = 240;
 const SINGLES: u32 = 20;
 const AT_ONCE: u32 = 60;
@@ -146,7 +146,7 @@ impl Hostile {
         Hostile { random, now_us: 0, silence_us: u64::from(silence_s) * 1_000_000, place: 0 }
     }
 
-    /// Time in microseconds, and the packet.
+    /// The next arrival: time in microseconds, and the packet.
     fn next(&mut self, id: u32) -> (u64, Packet) {
         let place = self.place;
         self.place = (place + 1) % (FLOOD + SINGLES + AT_ONCE + BUSY);

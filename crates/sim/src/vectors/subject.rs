@@ -1,4 +1,4 @@
-//! What vectors are of, and in which setting: a discipline; a parent with a DropTail in each of its classes; a marker in front of one.
+//! What vectors are of: a discipline; a parent with a DropTail in each class; a marker in front of a DropTail.
 
 use super::script::Kind as Arrivals;
 use earlydrop_aqm::catalogue::{self, AqmSpec, Built};
@@ -17,7 +17,7 @@ pub const LINK: Link = Link { rate_bps: 1e6, delay_s: 0.01 };
 /// One setting of a discipline.
 #[derive(Clone)]
 pub struct Case {
-    /// Its name.
+    /// The case's name.
     pub name: String,
     /// Parameters that are given.
     pub values: Values,
@@ -25,7 +25,7 @@ pub struct Case {
     pub limit: Limit,
     /// Whether signals mark.
     pub ecn: bool,
-    /// What arrives.
+    /// The script of arrivals.
     pub script: Arrivals,
     /// How many packets.
     pub arrivals: usize,
@@ -59,7 +59,7 @@ impl Subject {
         }
     }
 
-    /// What the head of a case calls it.
+    /// What the head of a case says of the subject.
     pub fn head(&self) -> Vec<(&'static str, &'static str)> {
         match self {
             Aqm(spec) => vec![("aqm", spec.name)],
@@ -91,7 +91,7 @@ impl Subject {
         }
     }
 
-    /// Whether `param` is one of those that RED's family shares, which RED's own cases vary: they have its doc sentence.
+    /// Whether `param` is one of those that RED's family shares, which RED's own cases vary: by RED's doc sentence.
     pub fn shares(&self, param: &Param) -> bool {
         let of_red = catalogue::find("red").and_then(|red| red.param(param.name));
         matches!(self, Aqm(spec) if spec.name != "red") && of_red.is_some_and(|other| other.doc == param.doc)

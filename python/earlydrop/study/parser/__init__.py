@@ -60,7 +60,7 @@ KEYS = (
 
 
 def _parse(folder: Path, top: StudyTable) -> Study:
-    # First, as a table with another name is missed by all that refer to it.
+    # Unknown keys come first, as a table with another name is missed by all that refer to it.
     top.only(KEYS)
     context = Context(folder)
     seeds = top.whole("seeds", 1, SEEDS)
@@ -102,7 +102,7 @@ def _parse(folder: Path, top: StudyTable) -> Study:
     )
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", study.name):
         raise top.fault(f'name = "{study.name}": allowed are letters, digits, ".", "-" and "_"')
-    # Their files.
+    # Names of files for experiments and figures.
     for kind, ids in (("experiment", list(context.experiments)), ("figure", [f.id for f in figures])):
         named: dict[str, str] = {}
         for one in ids:

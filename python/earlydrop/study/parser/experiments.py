@@ -83,7 +83,7 @@ def parse_experiment(
     if not e.cells:
         raise t.fault("skips every combination")
     for cell in e.cells:
-        # A path that leads nowhere is found here, what the scenario's checker has to say before the first run.
+        # A path that leads nowhere is found here, the scenario checker's errors before the first run.
         try:
             e.document(cell, "check")
         except (KeyError, TypeError, AttributeError) as error:
@@ -237,7 +237,7 @@ def parse_axis(
 
 
 def _with_copies(level: Level, path: str, others: Sequence[str]) -> Level:
-    """A level that sets elsewhere too what it sets at a path or below it."""
+    """A level that also sets elsewhere what it sets at a path or below it."""
     found = dict(level.set)
     for key, value in level.set.items():
         if key == path or key.startswith(f"{path}."):

@@ -96,7 +96,7 @@ def parse_extraction(t: StudyTable, reduce: str = "") -> Extraction:
 
 
 def _parse_kind(t: StudyTable, extraction: Extraction | None, against: Mapping[str, str]) -> Kind | None:
-    """What a measure says of its kind, or what its field says."""
+    """The kind that a measure names, or that its field has."""
     if t.has("kind"):
         return KINDS[t.word("kind", KINDS)]
     if extraction is None or against or extraction.reduce in ("count", "jain", "cov", "deviation"):
@@ -110,7 +110,7 @@ def _parse_kind(t: StudyTable, extraction: Extraction | None, against: Mapping[s
 
 
 def _parse_margin(t: StudyTable, measure: Measure) -> Margin | None:
-    """The margin of a measure: that of its kind, or one of its own with its reason."""
+    """The margin of a measure: its kind's, or one of its own with its reason."""
     given = t.table("margin")
     if given is None:
         return None if measure.kind is None else measure.kind.margin_in(measure.unit)

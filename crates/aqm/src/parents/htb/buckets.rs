@@ -5,10 +5,10 @@ use crate::params::Values;
 use crate::parents::ratecfg::{clock, Cost};
 use crate::Time;
 
-/// Most that a debt or a pause counts, ns (`mbuffer`).
+/// Largest debt or pause that counts, ns (`mbuffer`).
 const MOST: i64 = 60_000_000_000;
 
-/// A bucket: what its bytes cost, its size and what is in it, ns.
+/// A bucket: what a byte costs, the bucket's size and what is in it, ns.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     cost: Cost,
@@ -23,7 +23,7 @@ impl Bucket {
         Bucket { cost, size, tokens: size }
     }
 
-    /// Fills up for so long and pays for a packet (`htb_accnt_tokens`).
+    /// Fills up for `passed` ns and pays for a packet (`htb_accnt_tokens`).
     fn pay(&mut self, passed: i64, bytes: u32) {
         let left = (self.tokens + passed).min(self.size) - self.cost.of(bytes);
         self.tokens = left.max(1 - MOST);
@@ -43,10 +43,10 @@ pub(super) enum Mode {
 pub(super) struct Buckets {
     rate: Bucket,
     ceil: Bucket,
-    /// When they were last filled, ns.
+    /// When the buckets were last filled, ns.
     filled: i64,
     pub(super) mode: Mode,
-    /// When the mode is to change, ns; `None` of one that can send.
+    /// When the mode is to change, ns; `None` for a class that can send.
     pub(super) due: Option<i64>,
 }
 
@@ -61,7 +61,7 @@ impl Buckets {
         (now - self.filled).min(MOST)
     }
 
-    /// The mode after so much time, and how long until it changes (`htb_class_mode`).
+    /// The mode after `passed` ns, and how long it lasts (`htb_class_mode`).
     pub(super) fn mode(&self, passed: i64) -> (Mode, i64) {
         let (rate, ceil) = (self.rate.tokens + passed, self.ceil.tokens + passed);
         match (ceil < 0, rate < 0) {
@@ -71,7 +71,7 @@ impl Buckets {
         }
     }
 
-    /// Pays for a packet, of which another pays the rate if `borrows`.
+    /// Pays for a packet; if the class `borrows`, only from the ceil's bucket.
     pub(super) fn pay(&mut self, now: i64, bytes: u32, borrows: bool) {
         let passed = self.passed(now);
         if borrows {
@@ -83,7 +83,7 @@ impl Buckets {
         self.filled = now;
     }
 
-    /// When a mode that lasts `wait` from now on ends; later than now (`htb_add_to_wait_tree`).
+    /// Notes when the mode ends, `wait` from now on but later than now (`htb_add_to_wait_tree`).
     pub(super) fn wait(&mut self, now: i64, wait: i64) {
         self.due = (self.mode != Mode::Can).then(|| now + wait.max(1));
     }

@@ -1,4 +1,4 @@
-//! Parameters of HTB, and what they are of each class.
+//! Parameters of HTB and of its classes.
 
 use crate::params::{Kind, Link, Param, ParamError, Unit, Value, Values};
 use crate::parents::spec::beyond;
@@ -54,7 +54,7 @@ pub(super) const PARAMS: &[Param] = &[
     prio("prio_7", "Priority of class 7."),
 ];
 
-/// Of each class, by its number.
+/// Names of each class's parameters, by its number.
 pub(super) const OF_CLASS: [[&str; 3]; CLASSES] = [
     ["rate_0", "ceil_0", "prio_0"],
     ["rate_1", "ceil_1", "prio_1"],

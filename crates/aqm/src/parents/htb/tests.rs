@@ -3,7 +3,7 @@ use crate::prelude::*;
 
 const LINK: Link = Link { rate_bps: 100e6, delay_s: 0.0 };
 
-/// 1 MB/s: a byte is 1 us.
+/// 8 Mbit/s: a byte takes 1 us.
 const RATE: (&str, Value) = ("rate", Value::Real(8e6));
 
 fn values(given: &[(&'static str, Value)]) -> Values {
@@ -25,7 +25,7 @@ fn arrive(queue: &mut Htb, class: u8, packets: u32, now: f64) {
     (0..packets).for_each(|_| assert!(queue.enqueue(packet, Time::from_seconds(now), &mut |_, _| {}).is_some()));
 }
 
-/// Classes and times (ms) of what leaves until then, a link that asks when it may.
+/// Classes and times (ms) of packets that leave until `until`, on a link that asks as soon as the queue allows.
 fn leaves(queue: &mut Htb, mut now: f64, until: f64) -> Vec<(u8, f64)> {
     let mut left = Vec::new();
     while now <= until {
@@ -51,12 +51,11 @@ fn a_class_has_its_rate_and_borrows_what_others_leave() {
     let mut queue = htb(&given, "droptail", 10_000);
     [0, 1, 2].into_iter().for_each(|class| arrive(&mut queue, class, 1000, 0.0));
     let left = leaves(&mut queue, 0.0, 1.0);
-    // 1000 packets in all; half of them of class 0.
-    // Each class may be ahead by its burst and a packet.
+    // 1000 packets in all, half of them of class 0. Each class may be ahead by its burst and a packet.
     assert!(left.len().abs_diff(1000) <= 8, "{}", left.len());
     let shares = [0, 1, 2].map(|class| share(&left, class, 0.0));
     assert!(shares.iter().zip([500, 250, 250]).all(|(&one, other)| one.abs_diff(other) <= 3), "{shares:?}");
-    // Class 1 alone: it borrows all there is, unless its ceil is lower.
+    // Class 1 alone borrows all there is, unless its ceil is lower.
     for (ceil, packets) in [(8e6, 1000), (3e6, 375)] {
         let mut queue = htb(&[&given[..], &[("ceil_1", Value::Real(ceil))]].concat(), "droptail", 10_000);
         arrive(&mut queue, 1, 2000, 0.0);
@@ -79,7 +78,7 @@ fn the_lowest_priority_takes_what_is_left() {
     let mut queue = htb(&[&given[..], &[("prio_0", Value::Whole(1))]].concat(), "droptail", 10_000);
     [0, 1].into_iter().for_each(|class| arrive(&mut queue, class, 2000, 0.0));
     let left = leaves(&mut queue, 0.0, 1.0);
-    // An eighth for class 0, which is sure of it, and seven for class 1.
+    // An eighth for class 0, which is its own rate, and seven eighths for class 1.
     assert!(share(&left, 0, 0.0).abs_diff(125) <= 3 && share(&left, 1, 0.0).abs_diff(875) <= 3);
 }
 
@@ -88,14 +87,14 @@ fn a_debt_is_waited_off_to_the_nanosecond() {
     let given = [RATE, ("classes", Value::Whole(1)), ("burst", Value::Real(1000.0)), ("cburst", Value::Real(1000.0))];
     let mut queue = htb(&given, "droptail", 100);
     arrive(&mut queue, 0, 4, 0.0);
-    // The first empties the bucket, the second leaves 1000 B of debt: 1 ms, and so on.
+    // The first packet empties the bucket, the second leaves a debt of 1000 B, which takes 1 ms; and so on.
     assert_eq!(leaves(&mut queue, 0.0, 1.0), [(0, 0.0), (0, 0.0), (0, 1.0), (0, 2.0)]);
     assert_eq!((queue.packets(), queue.held_until()), (0, None));
     arrive(&mut queue, 0, 3, 10.0);
     assert_eq!(leaves(&mut queue, 10.0, 11.0).last(), Some(&(0, 10_001.0)));
 }
 
-/// RED's average falls while its class is idle, so that a burst later meets no drops of one before.
+/// RED's average falls while its class is idle, so that a later burst meets no drops for an earlier one.
 #[test]
 fn a_child_learns_that_it_is_idle() {
     let mut queue = htb(&[RATE, ("classes", Value::Whole(2))], "red", 1000);
@@ -126,7 +125,7 @@ fn values_fit_together() {
     assert_eq!(refused(&[("classes", Value::Whole(2)), ("rate_2", Value::Real(2e3))]), "rate_2");
     assert_eq!(refused(&[("classes", Value::Whole(2)), ("prio_7", Value::Whole(2))]), "prio_7");
     assert!(check(&values(&[("classes", Value::Whole(2)), ("rate_2", Value::Auto)]), &LINK).is_ok());
-    // Shares of the rate, tc's burst, and Linux's quantum.
+    // The rate in equal shares, tc's burst, and Linux's quantum.
     let queue = htb(&[RATE, ("classes", Value::Whole(4))], "droptail", 100);
     let class = &queue.classes[3];
     assert_eq!(
@@ -165,7 +164,7 @@ fn every_discipline_can_be_a_child() {
     }
 }
 
-/// Only the class whose child washes does.
+/// A class washes only if its child does.
 #[test]
 fn a_class_washes_as_its_child_does() {
     let values = values(&[RATE, ("classes", Value::Whole(2))]);

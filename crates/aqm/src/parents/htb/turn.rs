@@ -1,23 +1,23 @@
 //! Round robin in HTB.
 
-/// Classes of one priority that take turns. They are bits by number.
+/// Classes of one priority that take turns, as a set of bits by class number.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Turn {
     pub(super) members: u8,
-    /// Whose turn it is; `None`: the first number's.
+    /// The class whose turn it is; `None`: the lowest number.
     pub(super) next: Option<usize>,
-    /// Who was next and left, so that its place is kept (`last_ptr_id`).
+    /// The class that had the turn and left: its place is kept (`last_ptr_id`).
     pub(super) left: Option<usize>,
 }
 
 impl Turn {
-    /// The first member from `number` on.
+    /// The first class of the turn from `number` on.
     fn from(&self, number: usize) -> Option<usize> {
         let rest = u32::from(self.members) >> number;
         (rest != 0).then(|| number + rest.trailing_zeros() as usize)
     }
 
-    /// The member whose turn it is (`htb_lookup_leaf`).
+    /// The class whose turn it is (`htb_lookup_leaf`).
     pub(super) fn current(&mut self) -> Option<usize> {
         if self.members == 0 {
             return None;

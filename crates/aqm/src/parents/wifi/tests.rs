@@ -19,7 +19,7 @@ fn arrive(queue: &mut Wifi, class: u8, size: u32, now: f64) -> bool {
     queue.enqueue(packet, Time::from_seconds(now), &mut |_, _| {}).is_some()
 }
 
-/// Classes and times (us) of what goes on, a link that asks when it may.
+/// Classes and times (us) of packets that leave until `until`, on a link that asks as soon as the queue allows.
 fn leaves(queue: &mut Wifi, mut now: f64, until: f64) -> Vec<(u8, f64)> {
     let mut left = Vec::new();
     while now <= until {
@@ -46,7 +46,7 @@ fn packets_of_one_station_follow_each_other_after_one_access() {
     for class in [0, 0, 0, 0, 1] {
         assert!(arrive(&mut queue, class, 1250, 0.0));
     }
-    // Station 1 came last and is first; then aggregates of three and one.
+    // Station 1 arrived last and is first; then station 0 sends aggregates of three and one.
     let times = [(1, 2000.0), (0, 3100.0), (0, 3200.0), (0, 3300.0), (0, 4400.0)];
     assert_eq!(leaves(&mut queue, 0.0, 1.0), times);
     assert_eq!((queue.packets(), queue.bytes(), queue.held_until()), (0, 0, None));
@@ -88,11 +88,11 @@ fn the_anomaly_and_its_end() {
     let share = 100.0 * slow / (2.0 * fast + slow);
     assert!((shares[2] - share).abs() < 1.0, "{shares:?} {share}");
     assert!((sent[0] as f64 / 43.0 - 1.0 / (2.0 * fast + slow)).abs() < 2.0);
-    // In one queue a packet of each follows the other: the slow one takes nearly all.
+    // In one queue, packets of the stations alternate: the slow one takes nearly all of the time.
     let (shares, mixed) = saturated(&[("queues", Value::Choice("shared"))]);
     let each = [144.4e6, 144.4e6, 7.2e6].map(|rate| 12e3 / rate + 200e-6);
     assert!((shares[2] - 100.0 * each[2] / each.iter().sum::<f64>()).abs() < 1.0, "{shares:?}");
-    // A third of the time each, up to one aggregate in a second.
+    // Each has a third of the time, up to one aggregate in a second.
     let (shares, fair) = saturated(&[]);
     assert!(shares.iter().all(|share| (share - 100.0 / 3.0).abs() < 1.0), "{shares:?}");
     let ideal = 43.0 / fast / 3.0;
@@ -149,7 +149,7 @@ fn every_discipline_can_be_a_child() {
     }
 }
 
-/// A child that clears the class: its packets are its station's all the same.
+/// A child that clears the class does not change its packets' station.
 #[test]
 fn a_washing_child_keeps_its_station() {
     let values =

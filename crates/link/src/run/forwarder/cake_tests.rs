@@ -136,7 +136,7 @@ fn simulated(words: Words<'_>, arrivals: Arrivals) -> Vec<Fate> {
     earlydrop_sim::replay::replay(kind, &LINK, None, arrivals, UNTIL).fates.expect("a replay")
 }
 
-/// The settings with each word and each switch of CAKE's, one at a time.
+/// The settings with each word and each switch of CAKE's parameters, one at a time.
 fn modes() -> Vec<(&'static str, Value)> {
     let params = catalogue::find("cake").expect("a discipline").params;
     let mut modes = vec![("overhead", Value::Real(38.0)), ("mpu", Value::Real(84.0)), ("rtt", Value::Real(0.02))];
@@ -150,7 +150,7 @@ fn modes() -> Vec<(&'static str, Value)> {
     modes
 }
 
-/// Whether the simulator decides as the link did; in the second place, whether it does without the recorded headers.
+/// Whether the simulator decides as the link did; and whether it does so without the recorded headers.
 fn same(words: Words<'_>) -> (bool, bool) {
     let record = linked(words).record.expect("a record");
     let bare = Arrivals { headers: Vec::new(), ..record.arrivals.clone() };
@@ -181,7 +181,7 @@ fn headers_decide_in_the_modes_that_read_them() {
     for word in ["srchost", "dsthost", "hosts", "dual-srchost", "dual-dsthost", "triple-isolate"] {
         assert_eq!(same(&[diffserv("besteffort"), mode(word)]), (true, false), "{word}");
     }
-    // The precedence is the class, which packets without headers have, too.
+    // The precedence is the class, which packets without headers have too.
     assert_eq!(same(&[diffserv("precedence"), mode("flows")]), (true, true));
     for word in ["diffserv3", "diffserv4", "diffserv8"] {
         assert_eq!(same(&[diffserv(word), mode("flows")]), (true, false), "{word}");
@@ -192,7 +192,7 @@ fn headers_decide_in_the_modes_that_read_them() {
     }
 }
 
-/// The packets that each host had sent of those that departed.
+/// Packets sent by each host among those that departed.
 fn shares(flow_mode: &'static str) -> [usize; 3] {
     let words = [("diffserv", Value::Choice("besteffort")), ("flow_mode", Value::Choice(flow_mode))];
     let record = linked(&words).record.expect("a record");
@@ -209,7 +209,7 @@ fn shares(flow_mode: &'static str) -> [usize; 3] {
     shares
 }
 
-/// One host has five of the seven flows; the others one each.
+/// Host 0 has five of the seven flows, hosts 1 and 2 one each.
 #[test]
 fn hosts_share_where_the_mode_says_so() {
     let ([_, by_flow, _], [_, by_host, most]) = (shares("flows"), shares("triple-isolate"));

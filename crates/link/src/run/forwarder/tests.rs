@@ -7,7 +7,7 @@ use earlydrop_aqm::params::Values;
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 
-/// No rate limit, half a second of delay.
+/// A direction without a rate limit, with half a second of delay.
 fn long_line() -> Forwarder {
     let (link, limit) = (Link { rate_bps: 1e12, delay_s: 0.5 }, Limit::Packets(1_000_000));
     let spec = catalogue::find("droptail").expect("a discipline");
@@ -35,7 +35,7 @@ fn memory_is_bounded_and_what_exceeds_it_is_counted() {
     assert_eq!((line.path.in_flight(), line.device_losses.over_memory), (100, 50));
     assert_eq!(line.path.port().counters().arrivals, 100, "the queue saw no other");
     assert!(line.ledger.held <= line.ledger.max_held);
-    // What has been delivered makes room.
+    // Delivered packets free their memory.
     let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null").expect("a file").into();
     let start = std::time::Instant::now().checked_sub(std::time::Duration::from_secs(1));
     line.deliver(&nothing, Clock(start.expect("a second ago")), &mut None);

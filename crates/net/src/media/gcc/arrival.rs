@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Packets sent within such a time are a group, s (5.6).
+/// Packets sent within this time are a group, s (5.6).
 pub const BURST_TIME: f64 = 0.005;
 /// State noise variance, ms^2, and the first error covariance (5.6).
 const Q: f64 = 1e-3;
@@ -11,17 +11,17 @@ const FIRST_E: f64 = 0.1;
 const CHI: f64 = 0.01;
 /// First noise variance, ms^2 (libwebrtc).
 const FIRST_VARIANCE: f64 = 50.0;
-/// K: groups whose highest rate counts; the draft has no value.
+/// K: number of groups whose highest rate counts; the draft has no value.
 const GROUPS: usize = 60;
 
-/// How the delay changes, at the end of a group.
+/// How the delay changes, known at the end of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     /// When the group's last packet arrived, s.
     pub at: f64,
-    /// m(i), ms.
+    /// m(i), the estimated change of the delay, ms.
     pub mean: f64,
-    /// i, from 1.
+    /// i, the group's number, from 1.
     pub number: u32,
 }
 
@@ -33,7 +33,7 @@ struct Group {
     arrived: f64,
 }
 
-/// The filter.
+/// The groups and the Kalman filter.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     current: Option<Group>,
@@ -54,7 +54,7 @@ impl Default for Arrivals {
 }
 
 impl Arrivals {
-    /// A packet; returns what the group that it ends shows.
+    /// Takes a packet; if it ends a group, returns what that group shows.
     pub fn take(&mut self, sent: f64, arrived: f64) -> Option<Change> {
         let Some(group) = &mut self.current else {
             self.current = Some(Group { first_sent: sent, sent, arrived });
@@ -79,7 +79,7 @@ impl Arrivals {
         Some(Change { at: ended.arrived, mean: self.m, number: self.number })
     }
 
-    /// The Kalman filter of 5.3 takes d(i), ms.
+    /// Feeds d(i), ms, to the Kalman filter of 5.3.
     fn filter(&mut self, d: f64, departure: f64) {
         self.departures.push_back(departure);
         if self.departures.len() > GROUPS {
@@ -105,17 +105,17 @@ mod tests {
     #[test]
     fn packets_sent_together_or_arriving_in_a_burst_are_a_group() {
         let mut arrivals = Arrivals::default();
-        // Within 5 ms of the first.
+        // The packets within 5 ms of the first are its group.
         assert!([0.0, 0.002, 0.005].iter().all(|&sent| arrivals.take(sent, sent + 0.05).is_none()));
-        // A second group, and its end.
+        // The first packet of the second group ends the first.
         assert_eq!(arrivals.take(0.03, 0.08), None);
-        // Behind an outage: sent 20 ms later, arrives 1 ms later.
+        // After an outage: sent 20 ms later, the packet arrives 1 ms later.
         assert_eq!(arrivals.take(0.05, 0.081), None);
         let change = arrivals.take(0.09, 0.14).expect("the second group ends");
         assert_eq!((change.number, change.at), (1, 0.081));
         // d = (81 - 55) - (50 - 5) = -19 ms.
         assert!(change.mean < 0.0);
-        // Out of order.
+        // A packet out of order is ignored.
         assert_eq!(arrivals.take(0.08, 0.2), None);
     }
 
@@ -123,7 +123,7 @@ mod tests {
     fn the_filter_is_the_scalar_kalman_filter_of_the_draft() {
         let mut arrivals = Arrivals::default();
         arrivals.filter(2.0, 40.0);
-        // alpha = 0.99^(30*40/1000); z = 2; all by hand.
+        // Worked by hand: alpha = 0.99^(30*40/1000); z = 2.
         let alpha = 0.99_f64.powf(1.2);
         let variance = alpha * 50.0 + (1.0 - alpha) * 4.0;
         let gain = 0.101 / (variance + 0.101);

@@ -2,16 +2,16 @@
 
 use super::arrival::Change;
 
-/// ms (5.6).
+/// First threshold, ms (5.6).
 const FIRST_THRESHOLD: f64 = 12.5;
 const OVERUSE_TIME: f64 = 10.0;
 const K_UP: f64 = 0.01;
 const K_DOWN: f64 = 0.00018;
-/// A threshold is not adapted to an excess beyond this, ms (5.4).
+/// Excess over the threshold beyond which it is not adapted, ms (5.4).
 const SPIKE: f64 = 15.0;
 /// The threshold's range, ms (5.4).
 const RANGE: (f64, f64) = (6.0, 600.0);
-/// Groups by which the mean is multiplied, at most (libwebrtc: `kMinNumDeltas`).
+/// Largest factor of the mean, a number of groups (libwebrtc: `kMinNumDeltas`).
 const DELTAS: u32 = 60;
 /// Longest step of the adaptation, ms (libwebrtc: `kMaxTimeDeltaMs`).
 const LONGEST_STEP: f64 = 100.0;
@@ -30,7 +30,7 @@ pub struct Detector {
     threshold: f64,
     last: f64,
     mean: f64,
-    /// Since when the estimate is above the threshold, s.
+    /// When the estimate rose above the threshold, s; `None` below it.
     over_since: Option<f64>,
     usage: Usage,
 }
@@ -42,12 +42,12 @@ impl Default for Detector {
 }
 
 impl Detector {
-    /// What it found last.
+    /// What the detector found last.
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// A group ends.
+    /// Takes the change that a group shows.
     pub fn update(&mut self, change: Change) -> Usage {
         let trend = change.mean * f64::from(change.number.min(DELTAS));
         if trend > self.threshold {
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(detector.update(change(1.009, 14.0)), Usage::Normal);
         assert_eq!(detector.update(change(1.011, 13.5)), Usage::Normal);
         assert_eq!(detector.update(change(1.02, 14.0)), Usage::Over);
-        // At the threshold it is normal, far below it is under-use.
+        // An estimate at the threshold is normal, one far below it is under-use.
         assert_eq!(detector.update(change(1.03, 0.0)), Usage::Normal);
         assert_eq!(detector.update(change(1.04, -14.0)), Usage::Under);
     }
@@ -115,7 +115,7 @@ mod tests {
         assert!((after(12.5, -22.5, 0.01) - (12.5 + 10.0 * 0.01 * 10.0)).abs() < 1e-9);
         assert!((after(12.5, 2.5, 0.01) - (12.5 - 10.0 * 0.00018 * 10.0)).abs() < 1e-9);
         assert_eq!(after(12.5, 12.5 + 15.1, 0.01), 12.5);
-        // Within its range, and 100 ms at most.
+        // The threshold stays within its range, and a step counts 100 ms at most.
         assert_eq!(after(6.0, 0.0, 1.0), 6.0);
         assert!((after(100.0, 0.0, 5.0) - 100.0 * (1.0 - 100.0 * 0.00018)).abs() < 1e-9);
     }

@@ -10,7 +10,7 @@
 //!
 //! ## Differences
 //! 1. The draft compares m(i) with the threshold, in milliseconds; the code, from which the threshold's values come,
-//!    compares min(i, 60) m(i) (`kMinNumDeltas`). With the draft's words a queue grows by 12.5 ms a group before any
+//!    compares min(i, 60) m(i) (`kMinNumDeltas`). By the draft's words a queue could grow by 12.5 ms a group without a
 //!    response, so this follows the code.
 //! 2. Packets leave at 2.5 times the target rate, as in the code (`kDefaultPaceMultiplier`), in the draft's groups of
 //!    5 ms: at the target rate itself the sender's queue would never drain.
@@ -18,7 +18,7 @@
 //!    starts from the delay-based rate if that is less.
 //! 4. The variance of the rate at over-use is normalised and kept within [0.4, 2.5] kbit/s, the first noise variance is
 //!    50 ms^2, and a step of the threshold counts at most 100 ms, all as in the code; the draft has no values.
-//! 5. No bandwidth probes, so the start rate matters: 8 % a second are a doubling in 9 s.
+//! 5. There are no bandwidth probes, so the start rate matters: at 8 % a second the rate doubles in 9 s.
 
 mod arrival;
 mod detector;

@@ -7,7 +7,7 @@ fn news(now: f64, acked: &[Acked], lost: u32) -> News<'_> {
     News { now, acked, lost, advanced: 0, advanced_ce: 0, in_flight: 0, srtt: 0.05 }
 }
 
-/// The loss-based rate after a report with so many of a hundred packets lost.
+/// The loss-based rate after a report with `lost` of a hundred packets lost.
 fn after_losses(lost: u32) -> f64 {
     let mut gcc = Gcc::new(&settings(Algorithm::Gcc));
     let received = vec![acked(0.0, 0.05, false); 100 - lost as usize];
@@ -60,7 +60,7 @@ fn a_growing_queue_is_over_use() {
     }
     let (frame, target) = found.expect("over-use");
     assert!((31..56).contains(&frame), "{frame}");
-    // A packet of 1200 B every 42 ms: 11 to 13 are in half a second.
+    // A packet of 1200 B every 42 ms: half a second has 11 to 13 of them.
     let packets = target / (0.85 * 8.0 * 1200.0 * 2.0);
     assert!((11.0..=13.0).contains(&packets), "{packets}");
 }

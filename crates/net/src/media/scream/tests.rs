@@ -1,4 +1,4 @@
-//! Each rule with its section of draft-ietf-ccwg-rfc8298bis-screamv2-01.
+//! Each rule of draft-ietf-ccwg-rfc8298bis-screamv2-01, with its section.
 
 use super::super::settings::{Acked, News};
 use super::super::tests::{acked, settings};
@@ -7,13 +7,13 @@ use super::*;
 
 const RTT: f64 = 0.05;
 
-/// A control that is long past its start, with this window.
+/// A control long after its start, with this window.
 fn scream(ecn: Ecn, ref_wnd: f64) -> Scream {
     let mut scream = Scream::new(&Settings { ecn, ..settings(Algorithm::Scream) });
     scream.measured = true;
     scream.ref_wnd = ref_wnd;
     (scream.max_bytes_in_flight, scream.max_bytes_in_flight_prev) = (100_000, 100_000);
-    // Not in the same round trip.
+    // The last reaction was in another round trip.
     scream.last_round = 10.0;
     scream.last_reaction = 9.0;
     scream.last_congestion_detected = 9.0;
@@ -39,7 +39,7 @@ fn alpha_rises_by_an_eighth_and_falls_by_a_128th() {
     let mut scream = scream(Ecn::L4s, 50_000.0);
     scream.average_marks(&news(10.0, &marked(4, 2), 0));
     assert_eq!(scream.l4s_alpha, 0.5 / 8.0);
-    // Not before 10 ms are over; then both reports count.
+    // Nothing moves before 10 ms are over; then both reports count.
     scream.average_marks(&news(10.009, &marked(4, 4), 0));
     assert_eq!(scream.l4s_alpha, 0.5 / 8.0);
     scream.average_marks(&news(10.011, &marked(4, 0), 0));
@@ -70,10 +70,10 @@ fn a_loss_leaves_seventy_percent_and_only_once_a_virtual_round_trip() {
     assert_eq!((scream.ref_wnd_i, scream.last_congestion_detected), (50_000.0, 10.0));
     scream.on_feedback(&news(10.024, &[], 1));
     assert_eq!(scream.ref_wnd, 35_000.0);
-    // It is remembered until then.
+    // The loss is remembered until a round trip is over.
     scream.on_feedback(&news(10.025, &[], 0));
     assert_eq!(scream.ref_wnd, 24_500.0);
-    // Without an increase between them, the inflection point stays.
+    // Without an increase between two reductions, the inflection point stays.
     assert_eq!(scream.ref_wnd_i, 50_000.0);
 }
 
@@ -99,27 +99,27 @@ fn l4s_marks_reduce_by_half_of_alpha() {
         scream.ref_wnd
     };
     assert!((reduced(|_| {}) - 50_000.0 * 0.9).abs() < 1e-9);
-    // At the last known maximum a quarter of that.
+    // At the last known maximum the reduction is a quarter of that.
     assert!((reduced(|scream| scream.ref_wnd_i = 50_000.0) - 50_000.0 * 0.975).abs() < 1e-9);
-    // Unless the queue is long: more than a quarter of its target.
+    // It is not, if the queue is long: more than a quarter of its target.
     let long = reduced(|scream| {
         scream.ref_wnd_i = 50_000.0;
         scream.delays.note(0.0, 10.0);
     });
     assert!((long - 50_000.0 * 0.9).abs() < 1e-9);
-    // After a hundred round trips without congestion, first down to what was in flight.
+    // After a hundred round trips without congestion the window first falls to what was in flight.
     let old = reduced(|scream| {
         scream.last_reaction = 4.9;
         scream.max_bytes_in_flight_prev = 20_000;
     });
     assert!((old - 20_000.0 * 0.9).abs() < 1e-9);
-    // Never below 3000 B.
+    // The window never falls below 3000 B.
     assert_eq!(reduced(|scream| scream.ref_wnd = 3000.0), 3000.0);
 }
 
 #[test]
 fn a_delay_above_half_of_its_target_reduces_as_marks_would() {
-    // 4.2.1.4: l4s_alpha_v is 0 at 30 ms, 1 at 60 ms; halved, and over 2 for the RTT.
+    // 4.2.1.4: l4s_alpha_v is 0 at 30 ms, 1 at 60 ms; the reduction is half of that, and another half for the RTT.
     let reduced = |qdelay_avg: f64| {
         let mut scream = scream(Ecn::Off, 50_000.0);
         (scream.qdelay_avg, scream.last_update_qdelay_avg) = (qdelay_avg, 10.0);
@@ -134,7 +134,7 @@ fn a_delay_above_half_of_its_target_reduces_as_marks_would() {
 
 #[test]
 fn the_window_grows_by_a_segment_a_round_trip_and_faster_with_time() {
-    // 4.2.2.2. A window's worth of bytes, with the last congestion just now.
+    // 4.2.2.2: a window of bytes acknowledged, just after congestion.
     let grown = |change: fn(&mut Scream)| {
         let mut scream = scream(Ecn::Off, 12_000.0);
         scream.last_congestion_detected = 10.0;
@@ -143,10 +143,10 @@ fn the_window_grows_by_a_segment_a_round_trip_and_faster_with_time() {
         scream.ref_wnd - 12_000.0
     };
     assert!((grown(|_| {}) - 1200.0).abs() < 1e-9);
-    // A hundred round trips later (5 s): times 1 + 0.02 ref_wnd/MSS.
+    // A hundred round trips (5 s) later: 1 + 0.02 ref_wnd/MSS times as much.
     assert!((grown(|scream| scream.last_congestion_detected = 5.0) - 1200.0 * 1.2).abs() < 1e-9);
     assert!((grown(|scream| scream.last_congestion_detected = 7.5) - 1200.0 * 1.1).abs() < 1e-9);
-    // Not beyond a segment and 1.5 times the bytes in flight, nor at the largest rate.
+    // At most a segment, 1.5 times the bytes in flight, and what the largest rate needs.
     let in_flight = |scream: &mut Scream, bytes| {
         (scream.max_bytes_in_flight, scream.max_bytes_in_flight_prev) = (bytes, 0);
     };
@@ -185,7 +185,7 @@ fn the_target_follows_from_window_and_round_trip_time() {
     let whole = 8.0 * 30_000.0 / RTT * 1200.0 / 1220.0;
     assert!((target(|_| {}) - whole / 1.2).abs() < 1e-6);
     assert!((target(|scream| scream.rate_adjust_factor = 0.3) - whole / 1.5).abs() < 1e-6);
-    // A window of 4000 B is 3.3 segments: 20 % less.
+    // A window of 4000 B is 3.3 segments: the target is 20 % less.
     let small = 8.0 * 4000.0 / RTT * 1200.0 / 1220.0;
     assert!((target(|scream| scream.ref_wnd = 4000.0) - small * 0.8 / 1.2).abs() < 1e-6);
     assert_eq!(target(|scream| scream.ref_wnd = 1e7), 1e7);

@@ -5,7 +5,7 @@
 pub struct Block {
     /// First segment.
     pub start: i32,
-    /// One past the last.
+    /// The segment after the block's last.
     pub end: i32,
 }
 
@@ -15,7 +15,7 @@ impl Block {
         self.end - self.start
     }
 
-    /// Whether it is empty.
+    /// Whether the block is empty.
     pub fn is_empty(&self) -> bool {
         self.end <= self.start
     }
@@ -26,9 +26,9 @@ impl Block {
 pub struct Ack<'a> {
     /// Highest segment received in order; -1 before the SYN.
     pub number: i32,
-    /// Whether it echoes a mark (ECE).
+    /// Whether the ACK echoes a mark (ECE).
     pub echo: bool,
-    /// Its SACK blocks. A reference keeps the value in two registers.
+    /// The ACK's SACK blocks. A reference keeps the value in two registers.
     pub blocks: &'a Blocks,
 }
 
@@ -39,7 +39,7 @@ impl Ack<'static> {
     }
 }
 
-/// Most SACK blocks in an ACK (`maxSackBlocks_`).
+/// Largest number of SACK blocks in an ACK (`maxSackBlocks_`).
 pub const MOST_BLOCKS: usize = 3;
 
 /// The SACK blocks of an ACK.
@@ -59,7 +59,7 @@ impl Blocks {
         self.count += 1;
     }
 
-    /// As a slice.
+    /// The blocks as a slice.
     pub fn as_slice(&self) -> &[Block] {
         &self.blocks[..usize::from(self.count)]
     }
@@ -70,7 +70,7 @@ impl Blocks {
 pub struct Answer {
     /// Highest segment received in order; -1 before the SYN.
     pub number: i32,
-    /// Whether it echoes a mark (ECE).
+    /// Whether the ACK echoes a mark (ECE).
     pub echo: bool,
     /// SACK blocks, the newest first.
     pub blocks: Blocks,

@@ -1,8 +1,8 @@
 //! TCP as in ns-2.35: segments instead of bytes, coarse ticks, no handshake.
 //!
 //! What the congestion controls have in common (sequence numbers, retransmission timer, RTT estimate, window, ECN) is
-//! in [`core::Core`]. A congestion control is one file that reacts to ACKs and timeouts on it, with its own state if it
-//! needs any. A call takes an [`Ack`] and fills an [`Output`].
+//! in [`core::Core`]. A congestion control is one file that reacts to ACKs and timeouts by calls to `Core`, with its
+//! own state if needed. A call takes an [`Ack`] and fills an [`Output`].
 
 mod ack;
 pub mod core;
@@ -58,8 +58,8 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender that has sent nothing, with unlimited data. `window` is the receiver's, in segments (at least 1), and
-    /// the initial ssthresh; `clock_phase` shifts its 10 ms RTT clock (ns-2's `boot_time_`), in seconds.
+    /// A sender that has sent nothing, with unlimited data. `window` is the receiver's window, in segments (at least
+    /// 1), and the initial ssthresh; `clock_phase` shifts the 10 ms RTT clock (ns-2's `boot_time_`), in seconds.
     ///
     /// # Panics
     /// If ns-2 does not have this congestion control ([`Flavour::NS2`]).
@@ -75,12 +75,12 @@ impl Sender {
         Sender { core: Core::new(window, clock_phase), control }
     }
 
-    /// The application has written nothing yet; data come by [`offer`](Self::offer).
+    /// Makes the sender wait: the application has written nothing yet, and data come by [`offer`](Self::offer).
     pub fn wait_for_data(&mut self) {
         self.core.limit = -1;
     }
 
-    /// Whether its first segment is a SYN without payload.
+    /// Whether the first segment is a SYN without payload.
     fn has_bare_syn(&self) -> bool {
         !matches!(self.control, Control::Vegas(_))
     }
@@ -98,7 +98,7 @@ impl Sender {
 
     /// The application writes `segments` more, and the sender sends what the window allows.
     ///
-    /// A bare SYN ([`Flavour::has_bare_syn`]) is added to the first ones.
+    /// A bare SYN ([`Flavour::has_bare_syn`]) counts as one more segment the first time.
     pub fn offer(&mut self, now: f64, segments: u32, out: &mut Output) {
         if segments > 0 {
             let first = self.core.limit < 0 && self.has_bare_syn();

@@ -45,7 +45,7 @@ fn on_partial(core: &mut Core, now: f64, ack: i32, out: &mut Output) {
         core.dupwnd -= acked - 1;
     } else {
         core.set_cwnd(core.cwnd - f64::from(acked - core.dupwnd), out);
-        // Not 0, which would mean that recovery is over.
+        // 0 would mean that recovery is over.
         core.dupwnd = 1;
     }
     if core.cwnd < 1.0 {
@@ -81,14 +81,14 @@ mod tests {
     #[test]
     fn partial_ack_retransmits_and_deflates() {
         let (mut sender, mut out) = established(Flavour::NewReno, 4);
-        // 15..=30 are in flight; 15 and 20 are lost: 14 duplicates.
+        // 15..=30 are in flight; 15 and 20 are lost, so 14 duplicate ACKs come.
         let sent = acks(&mut sender, &mut out, 0.6, &[14; 14]);
         assert_eq!(sent[..3], [31, 32, 15]);
         assert_eq!((sender.core.cwnd, sender.core.dupwnd, sender.core.recover), (8.0, 14, 32));
         let max = sender.core.max_sent;
         out.timer = None;
         assert_eq!(acks(&mut sender, &mut out, 0.7, &[19]), [20, 37]);
-        // Five segments have left, one is retransmitted: the window allows one more new one.
+        // Five segments have left, one is retransmitted: the window allows one new segment.
         assert_eq!((sender.core.cwnd, sender.core.dupwnd), (8.0, 10));
         assert_eq!(19 + 8 + 10, max + 1);
         assert!(out.timer.is_some(), "the first partial ACK restarts the timer");
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!((sender.core.cwnd, sender.core.dupwnd), (8.0, 3));
         acks(&mut sender, &mut out, 0.7, &[16]);
         out.timer = None;
-        // Eight acknowledged, two of them from the inflation.
+        // Eight segments are acknowledged, two of them taken from the inflation.
         assert_eq!(acks(&mut sender, &mut out, 0.8, &[24])[0], 25);
         assert_eq!((sender.core.cwnd, sender.core.dupwnd), (2.0, 1));
         assert!(out.timer.is_none());

@@ -1,4 +1,4 @@
-//! The receiver: acknowledges segments with the highest one received in order (ns-2.35 `tcp-sink.cc`).
+//! The receiver: acknowledges segments with the number of the highest one received in order (ns-2.35 `tcp-sink.cc`).
 //!
 //! A plain one answers every segment immediately ([`Receiver::receive`]); SACK, delayed ACKs and ECN are in
 //! [`Receiver::take`].
@@ -25,7 +25,7 @@ impl Extra {
     }
 }
 
-/// Bits for segments farther apart than a word has bits: a power of two of words.
+/// Bits for segments farther apart than a word has bits; the number of words is a power of two.
 #[derive(Clone, Debug)]
 struct Far(Vec<u64>);
 
@@ -34,7 +34,7 @@ struct Far(Vec<u64>);
 pub struct Receiver {
     next: i32,
     pending: u32,
-    /// Segments received above `next`, one bit each at `seq` modulo 64; with `far` in that, modulo its length.
+    /// Segments received above `next`, one bit each: at `seq` modulo 64, or with `far` there, modulo its length.
     near: u64,
     far: Option<Box<Far>>,
     pub(super) extra: Option<Box<Extra>>,
@@ -43,7 +43,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Nothing received yet; every segment is acknowledged immediately.
+    /// A receiver that has received nothing and acknowledges every segment immediately.
     pub fn new() -> Self {
         Self::default()
     }

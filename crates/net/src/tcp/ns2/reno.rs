@@ -1,7 +1,7 @@
 //! TCP Reno: fast retransmit and fast recovery that ends with the first new ACK (ns-2.35 `tcp-reno.cc`).
 //!
 //! Differences from RFC 5681, all ns-2's: cwnd is halved at entry and the inflation kept apart (`dupwnd`); at exit cwnd
-//! stays halved, and the ACK grows it; fast retransmit requires `ack > recover`.
+//! stays halved, and the ACK that ends recovery grows it; fast retransmit requires `ack > recover`.
 
 use super::ack::Ack;
 use super::core::{Action, Core};

@@ -6,14 +6,14 @@ use crate::tcp::output::{Output, Timer};
 
 /// Default of the smallest retransmission timeout before backoff, ms (`minrto_`).
 pub const MIN_RTO_MS: u16 = 200;
-/// The same, s.
+/// [`MIN_RTO_MS`] in seconds.
 pub const MIN_RTO: f64 = MIN_RTO_MS as f64 / 1000.0;
 /// Largest retransmission timeout, s (`maxrto_`).
 const MAX_RTO: f64 = 60.0;
 /// Retransmission timeout before the first sample, s (`rtxcur_init_`).
 pub const INITIAL_RTO: f64 = 3.0;
 
-/// The upper 33 bits of a tick and the rest: products of either with whole numbers below 2^20 are exact.
+/// The upper 33 bits of a tick, and the rest: products of either with whole numbers below 2^20 are exact.
 const TICK_HIGH: f64 = f64::from_bits(TICK.to_bits() & !0xf_ffff);
 const TICK_LOW: f64 = TICK - TICK_HIGH;
 
@@ -51,7 +51,7 @@ impl Core {
         (self.rto * f64::from(self.backoff)).clamp(2.0 * TICK, MAX_RTO)
     }
 
-    /// `rto`, s, with the minimum, which applies before the backoff (`rfc2988_`).
+    /// `rto`, s, but at least the minimum, which applies before the backoff (`rfc2988_`).
     fn at_least(&self, rto: f64) -> f64 {
         rto.max(f64::from(self.min_rto_ms) / 1000.0)
     }
@@ -87,7 +87,7 @@ impl Core {
                 self.set_rttvar(1, out);
             }
         }
-        // rttvar has two fraction bits and counts four times: srtt + 4 rttvar in whole ticks.
+        // rttvar has two fraction bits and counts four times: rto is srtt + 4 rttvar in whole ticks.
         self.rto = self.at_least(f64::from(((self.rttvar << 3) + self.srtt) >> 3) * TICK);
     }
 
@@ -110,11 +110,11 @@ mod tests {
 
     #[test]
     fn rtt_estimate_follows_the_integer_rules() {
-        // transport: samples 0.1, 0.2, 0.1, 0.1 s at phase 0 give these (srtt, rttvar, rto) in ticks.
+        // From a run of transport: samples 0.1, 0.2, 0.1, 0.1 s at phase 0 give these (srtt, rttvar, rto) in ticks.
         let mut core = Core::new(20, 0.0);
         let mut out = Output::default();
         for (rtt, want) in [(0.1, (80, 20, 30)), (0.2, (90, 25, 36)), (0.1, (89, 20, 31)), (0.1, (88, 16, 27))] {
-            // Sent at time zero, so that the phase of the clock adds nothing.
+            // The segment was sent at time zero, so that the clock's phase adds nothing.
             core.sample_rtt(rtt, rtt + 1e-12, &mut out);
             assert_eq!((core.srtt, core.rttvar, (core.rto / TICK).round() as i32), want);
         }

@@ -16,9 +16,9 @@ pub(super) struct Sack {
     board: Scoreboard,
     /// Estimate of the segments in flight.
     pipe: i32,
-    /// In fast recovery.
+    /// Whether the sender is in fast recovery.
     recovering: bool,
-    /// No new data acknowledged since a timeout.
+    /// Whether no new data has been acknowledged since a timeout.
     after_timeout: bool,
 }
 
@@ -154,7 +154,7 @@ mod tests {
         out.segments.drain(..).map(|sent| sent.seq as i32).collect()
     }
 
-    /// 15..=30 are in flight, cwnd 16; 15, 18 and 19 are lost.
+    /// A sender with cwnd 16 and segments 15..=30 in flight, of which 15, 18 and 19 are lost.
     fn in_recovery() -> (Sender, Output) {
         let (mut sender, mut out) = established(Flavour::Sack, 4);
         assert_eq!(sacks(&mut sender, &mut out, 14, &[(16, 17)]), [31]);
@@ -167,8 +167,8 @@ mod tests {
     #[test]
     fn pipe_estimates_the_segments_in_flight() {
         let (mut sender, mut out) = in_recovery();
-        // 18 sent and not acknowledged, three of them arrived: pipe is 15, and each ACK subtracts one until it is below
-        // 8.
+        // 18 segments are sent and not acknowledged, three of them have arrived: pipe is 15, and each ACK subtracts one
+        // until it is below 8.
         for end in 22..=28 {
             assert_eq!(sacks(&mut sender, &mut out, 14, &[(20, end), (16, 18)]), [], "{end}");
         }

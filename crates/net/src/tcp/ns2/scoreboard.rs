@@ -34,14 +34,14 @@ impl Scoreboard {
             self.low = ack + 1;
             if !self.blocks.is_empty() {
                 self.trim_below_low();
-                // Even if nothing was removed, as in ns-2.
+                // An ACK changes the scoreboard even if nothing was removed, as in ns-2.
                 changed = true;
             }
         }
         for &block in blocks {
             self.merge(block);
         }
-        // Compares with the total before the removal, as in ns-2.
+        // The total is compared with that before the removal, as in ns-2.
         changed || before != self.total
     }
 
@@ -89,7 +89,7 @@ impl Scoreboard {
         Some(hole)
     }
 
-    /// `seq` is retransmitted.
+    /// Notes that `seq` is retransmitted.
     pub(super) fn mark(&mut self, seq: i32) {
         self.hint = self.hint.max(seq + 1);
     }

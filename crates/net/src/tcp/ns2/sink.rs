@@ -68,7 +68,7 @@ impl Receiver {
         (bits & CE != 0 && self.unanswered_mark) || bits & (SYN | ECE) == SYN | ECE
     }
 
-    /// SACK blocks for the ACK of `seq`: the block around it, then recent ones that it does not cover.
+    /// SACK blocks for the ACK of `seq`: the block around it, then recent blocks that it does not cover.
     fn report(&self, extra: &mut Extra, seq: i32, known: bool) -> Blocks {
         let number = self.next() - 1;
         let mut report = Blocks::default();
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(receiver.take(3, 0), Reply::Later(0.1));
         assert_eq!(receiver.on_timer().map(|answer| answer.number), Some(3));
         assert!(!receiver.holds_an_ack());
-        // Out of order, filling part of a gap, filling the rest of it: immediate ACKs.
+        // A segment out of order, one that fills part of the gap, and one that fills the rest: immediate ACKs.
         assert_eq!(now(&mut receiver, 6), (3, vec![]));
         assert_eq!(now(&mut receiver, 4), (4, vec![]));
         assert_eq!(now(&mut receiver, 5), (6, vec![]));

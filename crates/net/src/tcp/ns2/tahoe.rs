@@ -1,7 +1,7 @@
 //! TCP Tahoe: fast retransmit, then slow start from the first unacknowledged segment (ns-2.35 `tcp.cc`).
 //!
-//! ns-2's choices: the count of duplicate ACKs survives a timeout; every ACK, also an old one, is followed by an
-//! attempt to send; an ECN echo halves cwnd, and only a loss sets it to 1.
+//! ns-2's choices: the count of duplicate ACKs survives a timeout; after every ACK, even an old one, the sender tries
+//! to send; an ECN echo halves cwnd, and only a loss sets it to 1.
 
 use super::ack::Ack;
 use super::core::{Action, Core};
@@ -27,7 +27,7 @@ fn on_duplicate(core: &mut Core, now: f64, out: &mut Output) {
             go_back(core, out);
         }
         3 if core.action == Action::Ecn => {
-            // An echo has reduced ssthresh for this window.
+            // An echo has reduced ssthresh for this window already.
             core.reduce_to_one(out);
             go_back(core, out);
         }

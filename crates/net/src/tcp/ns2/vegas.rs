@@ -13,11 +13,11 @@ use super::ack::Ack;
 use super::core::{Action, Core};
 use crate::tcp::output::Output;
 
-/// With fewer segments in the queue: grow (`v_alpha_`).
+/// With fewer segments than this in the queue the window grows (`v_alpha_`).
 const ALPHA: i32 = 1;
-/// With more: shrink (`v_beta_`).
+/// With more segments than this in the queue the window shrinks (`v_beta_`).
 const BETA: i32 = 3;
-/// With more, slow start ends (`v_gamma_`).
+/// With more segments than this in the queue slow start ends (`v_gamma_`).
 const GAMMA: i32 = 1;
 /// cwnd after a timeout (`v_slowstart_`).
 const AFTER_TIMEOUT: f64 = 2.0;
@@ -37,11 +37,11 @@ pub(super) struct Vegas {
     /// Start of the sender's own clock, s.
     began: f64,
     answered: bool,
-    /// By sequence number modulo the receiver's window.
+    /// The records by sequence number modulo the receiver's window.
     records: Vec<Record>,
     /// Min RTT (BaseRTT).
     base_rtt: f64,
-    /// Smoothed RTT, times eight; its deviation, times four.
+    /// Smoothed RTT, times eight, and its deviation, times four.
     smooth: f64,
     deviation: f64,
     fine_timeout: f64,
@@ -52,7 +52,7 @@ pub(super) struct Vegas {
     sum: f64,
     /// Increment of cwnd per ACK in this interval.
     increment: f64,
-    /// Slow start grows in this interval.
+    /// Whether slow start grows the window in this interval.
     grows: bool,
     /// cwnd without the inflation by duplicate ACKs.
     saved: f64,
@@ -315,7 +315,7 @@ mod tests {
     use super::*;
     use crate::tcp::flavour::Flavour;
 
-    /// RTTs of 0.1 s in which every segment of the window is acknowledged; cwnd after each.
+    /// cwnd after each of `count` RTTs of 0.1 s in which every segment of the window is acknowledged.
     fn rounds(sender: &mut Sender, out: &mut Output, count: i32, rtt: f64) -> Vec<f64> {
         let mut now = 0.0;
         sender.start(now, out);
@@ -343,7 +343,7 @@ mod tests {
         let mut out = Output::default();
         rounds(&mut sender, &mut out, 7, 0.1);
         sender.core.set_ssthresh(2, &mut out);
-        // Four times the min RTT: three quarters of the segments count as queued.
+        // At four times the min RTT three quarters of the segments count as queued.
         for sent in std::mem::take(&mut out.segments) {
             sender.on_ack(1.1, Ack::plain(sent.seq as i32), &mut out);
         }

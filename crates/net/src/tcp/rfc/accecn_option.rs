@@ -5,19 +5,19 @@ use crate::segment::{CE, ECT0, ECT1};
 
 /// The byte counters at first, in the order of [`place`] (3.2.1).
 pub(super) const FIRST_BYTES: [u64; 3] = [1, 1, 0];
-/// Counters in order 0 (kind 172) and order 1 (kind 174).
+/// The counters' places in order 0 (kind 172) and order 1 (kind 174).
 pub(super) const ORDERS: [[usize; 3]; 2] =
     [[place(ECT0), place(CE), place(ECT1)], [place(ECT1), place(CE), place(ECT0)]];
 
-/// The place of a byte counter: ECT(1), ECT(0), CE.
+/// The place of a byte counter among ECT(1), ECT(0), CE.
 pub(super) const fn place(ecn: u8) -> usize {
     (ecn & CE) as usize - 1
 }
 
-/// The option, or none.
+/// The option of an ACK, or none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccecnOption {
-    /// 0 without the option, else one more than the fields.
+    /// 0 without the option, else one more than its number of fields.
     size: u8,
     order: u8,
     fields: [[u8; 3]; 3],
@@ -27,8 +27,8 @@ impl AccecnOption {
     /// No option.
     pub const NONE: AccecnOption = AccecnOption { size: 0, order: 0, fields: [[0; 3]; 3] };
 
-    /// The option with these fields, at most three, of which the lower 24 bits are sent. `order`: 0 is ECT(0), CE,
-    /// ECT(1), and 1 is ECT(1), CE, ECT(0).
+    /// The option with these fields, at most three, of each of which the lower 24 bits are sent. Order 0 is ECT(0), CE,
+    /// ECT(1), order 1 is ECT(1), CE, ECT(0).
     pub fn new(order: u8, values: &[u64]) -> Self {
         let mut option = AccecnOption { size: 1 + values.len().min(3) as u8, order: order & 1, ..AccecnOption::NONE };
         for (field, value) in option.fields.iter_mut().zip(values) {
@@ -38,17 +38,17 @@ impl AccecnOption {
         option
     }
 
-    /// That of a SYN-ACK: the counters at first (3.2.3.2.1).
+    /// The option of a SYN-ACK: the counters' first values (3.2.3.2.1).
     pub fn first() -> Self {
         AccecnOption::new(0, &ORDERS[0].map(|at| FIRST_BYTES[at]))
     }
 
-    /// Whether there is one.
+    /// Whether there is an option.
     pub fn is_present(&self) -> bool {
         self.size > 0
     }
 
-    /// 0 or 1.
+    /// The order of the fields, 0 or 1.
     pub fn order(&self) -> u8 {
         self.order
     }
@@ -64,7 +64,7 @@ impl AccecnOption {
         ORDERS[usize::from(self.order)].into_iter().zip(self.values())
     }
 
-    /// Bytes in an ACK, beside SACK blocks or not: their two bytes of padding can be saved.
+    /// Bytes in an ACK; beside SACK blocks their two bytes of padding can be saved.
     pub fn bytes(&self, beside_blocks: bool) -> u16 {
         match self.size {
             0 => 0,
@@ -72,7 +72,7 @@ impl AccecnOption {
         }
     }
 
-    /// Bytes by which it lengthens a SYN-ACK, beside MSS, SACK permitted and window scale (9 bytes; 19 with time stamps).
+    /// Bytes that it adds to a SYN-ACK, beside MSS, SACK permitted and window scale (9 bytes; 19 with time stamps).
     pub fn syn_bytes(&self, timestamps: bool) -> u16 {
         let (others, alone) = if timestamps { (19, SYN_OPTIONS_WITH_STAMPS) } else { (9, SYN_OPTIONS) };
         match self.size {
@@ -86,7 +86,7 @@ fn unpadded(fields: u8) -> u16 {
     2 + 3 * u16::from(fields)
 }
 
-/// As in Linux (`tcp_options_fit_accecn`).
+/// Bytes of the option with its padding, as in Linux (`tcp_options_fit_accecn`).
 pub(super) fn padded(fields: u8, beside_blocks: bool) -> u16 {
     let bytes = unpadded(fields);
     if beside_blocks && bytes % 4 <= 2 {
@@ -113,11 +113,11 @@ mod tests {
     #[test]
     fn bytes_with_padding() {
         let bytes = |beside| [0, 1, 2, 3].map(|fields| AccecnOption::new(0, &[0; 3][..fields]).bytes(beside));
-        // Unpadded 2, 5, 8, 11.
+        // Without padding 2, 5, 8, 11.
         assert_eq!(bytes(false), [4, 8, 8, 12]);
         assert_eq!(bytes(true), [0, 4, 8, 12]);
         let option = AccecnOption::new(0, &[1, 0, 1]);
-        // 9 + 11 = 20 in place of 12; 19 + 11 = 30, padded 32, in place of 20.
+        // 9 + 11 = 20 in place of 12; 19 + 11 = 30, padded to 32, in place of 20.
         assert_eq!([option.syn_bytes(false), option.syn_bytes(true)], [8, 12]);
         assert_eq!([AccecnOption::NONE.bytes(true), AccecnOption::NONE.syn_bytes(true)], [0, 0]);
     }

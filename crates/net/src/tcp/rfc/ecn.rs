@@ -14,21 +14,21 @@ pub(super) struct Ecn {
     /// What the SYN asks for, and what the SYN-ACK has agreed on.
     asks: Feedbacks,
     feedback: Feedbacks,
-    /// The congestion control is scalable: all its segments are ECN-capable.
+    /// Whether the congestion control is scalable: all its segments are ECN-capable.
     scalable: bool,
     /// The ECN field of ECN-capable segments.
     ect: u8,
-    /// Retransmissions are ECN-capable with any feedback, and SYNs with accurate ECN.
+    /// Whether retransmissions are ECN-capable with any feedback, and SYNs with accurate ECN.
     plus: bool,
-    /// The handshake has agreed on ECN.
+    /// Whether the handshake has agreed on ECN.
     pub agreed: bool,
-    /// The next new segment carries CWR.
+    /// Whether the next new segment carries CWR.
     cwr: bool,
     /// The reading of accurate ECN, or of its three bits alone ([`Feedbacks::Counter`]).
     reading: Option<Box<Reading>>,
     /// The reduction of the CWR state, if a mark reduces cwnd over a round trip.
     pub reduction: Option<Prr>,
-    /// A mark was echoed at a cwnd of 1: nothing is sent before the timer expires (RFC 3168, 6.1.2).
+    /// Whether a mark was echoed at a cwnd of 1: nothing is sent before the timer expires (RFC 3168, 6.1.2).
     pub halted: bool,
 }
 
@@ -48,13 +48,13 @@ impl Ecn {
         }
     }
 
-    /// Bits of a SYN after so many timeouts. RFC 3168, 6.1.1: one that asks for ECN has ECE and CWR and is not
+    /// Bits of a SYN after `timeouts` timeouts. RFC 3168, 6.1.1: a SYN that asks for ECN has ECE and CWR and is not
     /// ECN-capable itself.
     pub fn syn_bits(&self, timeouts: u32) -> u8 {
         let accurate = self.asks == Feedbacks::Accecn;
         let ask = match self.asks {
             Feedbacks::None => return 0,
-            // RFC 9768, 3.1.4.1: the second SYN asks again, the third not.
+            // RFC 9768, 3.1.4.1: the second SYN asks again, the third does not.
             Feedbacks::Accecn if timeouts > 1 => return 0,
             Feedbacks::Accecn | Feedbacks::Counter => ECE | CWR | AE,
             Feedbacks::Classic | Feedbacks::Dctcp => ECE | CWR,
@@ -63,7 +63,7 @@ impl Ecn {
         ask | if first && (self.scalable || (accurate && self.plus)) { self.ect } else { 0 }
     }
 
-    /// The SYN-ACK, after so many timeouts. Whether it reports that the SYN was marked.
+    /// Takes the SYN-ACK, after `timeouts` timeouts. Returns whether it reports that the SYN was marked.
     pub fn on_syn_ack(&mut self, syn_ack: &Feedback, timeouts: u32) -> bool {
         let mut arrived = None;
         self.feedback = match self.asks {
@@ -81,7 +81,7 @@ impl Ecn {
             // Not ECT(1), which promises a scalable response (RFC 9331, 4.3).
             Feedbacks::Classic => self.ect = ECT0,
             Feedbacks::Accecn => {
-                // The answer to one of several SYNs does not say to which.
+                // After several SYNs the answer does not say which of them it answers.
                 let sent = (timeouts == 0).then(|| self.syn_bits(0) & CE);
                 let reading = Reading::new(sent.zip(arrived), &syn_ack.accecn);
                 if !reading.sends_capable {
@@ -106,14 +106,14 @@ impl Ecn {
         }
     }
 
-    /// Nothing is known of how the SYN arrived.
+    /// Starts to read accurate ECN without knowing how the SYN arrived.
     fn read_without_handshake(&mut self) {
         self.reading = Some(Box::new(Reading::new(None, &AccecnOption::NONE)));
     }
 
     /// The passive end: the last ACK of the handshake, without data, reports how the SYN-ACK arrived (RFC 9768,
-    /// 3.2.2.1; Linux, `tcp_accecn_third_ack`). That was not ECN-capable: anything else is a network that changes the
-    /// field, and a zeroed counter one that changes flags.
+    /// 3.2.2.1; Linux, `tcp_accecn_third_ack`). The SYN-ACK was not ECN-capable: any other field is a network's change
+    /// of the field, a zeroed counter one of flags.
     pub fn on_third_ack(&mut self, ack: &Feedback) {
         let changed = matches!(understood(ack.ace), (Feedbacks::Accecn, Some(arrived)) if !is_valid(0, arrived));
         if self.feedback == Feedbacks::Accecn && (changed || ack.ace == 0) {
@@ -126,14 +126,14 @@ impl Ecn {
         self.feedback
     }
 
-    /// Whether an ACK counts marks that are not known, or has the option of accurate ECN.
+    /// Whether an ACK counts marks that are not known yet, or has the option of accurate ECN.
     pub fn is_behind(&self, ack: &Feedback) -> bool {
         self.reading
             .as_ref()
             .is_some_and(|reading| u64::from(ack.ace) != reading.marks().0 % 8 || ack.accecn.is_present())
     }
 
-    /// Bits of a retransmission: of an empty segment, unless retransmissions are ECN-capable (ECN++).
+    /// Bits of a retransmission: as those of an empty segment, unless retransmissions are ECN-capable (ECN++).
     #[inline(always)]
     pub fn repeat_bits(&self) -> u8 {
         if self.plus {
@@ -163,7 +163,7 @@ impl Ecn {
         }
     }
 
-    /// CWR in the first new segment after a reduction (RFC 3168, 6.1).
+    /// CWR for the first new segment after a reduction (RFC 3168, 6.1).
     #[inline(always)]
     pub fn take_cwr(&mut self) -> u8 {
         if self.agreed && std::mem::take(&mut self.cwr) {
@@ -175,7 +175,7 @@ impl Ecn {
 
     /// cwnd has been reduced for a loss: the receiver need not echo earlier marks.
     pub fn reduced_for_loss(&mut self) {
-        // RFC 9768, 3.1.5: the flag is part of a counter.
+        // RFC 9768, 3.1.5: with accurate ECN the flag is part of a counter.
         self.cwr = self.agreed && self.feedback != Feedbacks::Accecn;
     }
 

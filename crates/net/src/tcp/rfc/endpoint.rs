@@ -2,7 +2,7 @@
 //!
 //! Every segment but the first SYN acknowledges what has come the other way. At an arrival the order is Linux's
 //! (`tcp_rcv_established`): the data are taken in, then the acknowledgement, then new data are sent; only if there are
-//! none, a pure ACK, without data, is sent or delayed.
+//! none, an ACK without data is sent or delayed.
 
 use super::accecn::answered;
 use super::connection::Connection;
@@ -13,12 +13,12 @@ use crate::segment::SYN;
 use crate::tcp::output::Output;
 
 /// One end of a connection with data both ways. Its calls, and [`carry`](Self::carry) after each call of the sender,
-/// fill [`Output::acks`]. They return what becomes of the timer of a delayed ACK: it goes on (`None`), or expires after
-/// so many seconds (infinite: never).
+/// fill [`Output::acks`]. They return after how many seconds the timer of a delayed ACK expires (infinite: never);
+/// `None` if it goes on.
 pub struct Endpoint<'a> {
-    /// Of the data that leave.
+    /// Sender of the data that leave.
     pub sender: &'a mut Connection,
-    /// Of the data that come.
+    /// Receiver of the data that come.
     pub receiver: &'a mut Receiver,
 }
 
@@ -44,7 +44,7 @@ impl Endpoint<'_> {
         }
     }
 
-    /// The passive end answers a SYN; an open one repeats its acknowledgement (RFC 9293, 3.10.7.4).
+    /// The passive end answers a SYN; an end that is open repeats its acknowledgement (RFC 9293, 3.10.7.4).
     fn take_syn(&mut self, arrived: &Arrived, out: &mut Output) -> Option<f64> {
         if self.sender.is_open() {
             out.segments.push(self.sender.pure_ack(arrived.now));
@@ -82,7 +82,7 @@ impl Endpoint<'_> {
         self.carry_out(now, reply, out)
     }
 
-    /// The sender has been called: what it sends acknowledges what has come.
+    /// The sender has been called: what it sends acknowledges what has arrived.
     pub fn carry(&mut self, now: f64, out: &mut Output) -> Option<f64> {
         self.carry_out(now, Reply::Nothing, out)
     }

@@ -6,10 +6,10 @@ pub const HEADER_BYTES: u16 = 40;
 pub const STAMP_BYTES: u16 = 12;
 /// Options of a SYN and its answer without time stamps: MSS, window scale, SACK permitted, padded.
 pub const SYN_OPTIONS: u16 = 12;
-/// With time stamps, which share the padding.
+/// Options of a SYN and its answer with time stamps, which share the padding.
 pub const SYN_OPTIONS_WITH_STAMPS: u16 = 20;
 
-/// Bytes of the options of an ACK with so many SACK blocks (RFC 2018, section 3, padded).
+/// Bytes of the options of an ACK with `count` SACK blocks (RFC 2018, section 3, padded).
 pub const fn block_bytes(count: u8) -> u16 {
     if count == 0 {
         0

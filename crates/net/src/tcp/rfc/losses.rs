@@ -10,7 +10,7 @@ use super::tlp::Tlp;
 /// Added to RACK's timer before it is rounded up to ticks, s (Linux, `TCP_TIMEOUT_MIN_US`).
 const RACK_MARGIN: f64 = 2e-3;
 
-/// One of the three methods.
+/// The method of a connection, one of three.
 #[derive(Clone, Debug)]
 pub(super) enum LossDetection {
     /// Three duplicate ACKs: the first segment is lost (RFC 6582).
@@ -30,7 +30,7 @@ impl LossDetection {
         }
     }
 
-    /// RACK-TLP, if it is that.
+    /// The state of RACK-TLP, if that is the method.
     #[inline(always)]
     pub fn by_time(&self) -> Option<&RackTlp> {
         match self {
@@ -39,7 +39,7 @@ impl LossDetection {
         }
     }
 
-    /// The same to change.
+    /// The state of RACK-TLP, to be changed, if that is the method.
     #[inline(always)]
     pub fn by_time_mut(&mut self) -> Option<&mut RackTlp> {
         match self {
@@ -54,8 +54,8 @@ impl LossDetection {
         self.by_time().is_none_or(|time| !time.tlp.is_out() && time.rack.allows_fast_path(scoreboard))
     }
 
-    /// Marks segments lost by SACK, after an ACK that newly SACKs so many sequence numbers. Newly lost sequence
-    /// numbers.
+    /// Marks segments lost by SACK, after an ACK that newly SACKs `sacked` sequence numbers. Returns the number newly
+    /// lost.
     #[inline]
     pub fn find_by_sack(scoreboard: &mut Scoreboard, sacked: u64) -> u64 {
         if sacked > 0 {
@@ -75,9 +75,9 @@ pub(super) struct RackTlp {
     pub reorder_at: f64,
     /// When a probe is due, s; infinite if none is.
     pub probe_at: f64,
-    /// RACK's timer runs a little longer, in whole ticks.
+    /// Whether RACK's timer runs a little longer, in whole ticks.
     ticks: bool,
-    /// A lost retransmission was detected last: after how many reductions of cwnd it was sent.
+    /// If a lost retransmission was detected last: after how many reductions of cwnd it had been sent.
     pub lost_retransmission: Option<u32>,
 }
 
@@ -93,7 +93,7 @@ impl RackTlp {
         }
     }
 
-    /// Marks late segments lost and sets the reordering timer. Newly lost sequence numbers.
+    /// Marks late segments lost and sets the reordering timer. Returns how many sequence numbers are newly lost.
     pub fn find(&mut self, scoreboard: &mut Scoreboard, now: f64, recovering: bool, rtt: &Rtt) -> u64 {
         let reo_wnd = self.rack.reo_wnd(scoreboard, recovering, rtt.min, rtt.smoothed());
         let losses = self.rack.find_losses(scoreboard, now, reo_wnd);
@@ -107,7 +107,7 @@ impl RackTlp {
         losses.lost
     }
 
-    /// At a timeout segments sent longer ago than this are lost (RFC 8985, 6.3), s.
+    /// At a timeout, segments that were sent longer ago than this, s, are lost (RFC 8985, 6.3).
     pub fn late_after(&self, scoreboard: &Scoreboard, rtt: &Rtt) -> f64 {
         self.rack.rtt() + self.rack.reo_wnd(scoreboard, true, rtt.min, rtt.smoothed())
     }

@@ -3,14 +3,14 @@
 use super::clock::SLOW;
 use super::settings::Settings;
 
-/// Spaces departures.
+/// When segments depart.
 #[derive(Clone, Debug)]
 pub(super) struct Pacer {
     /// Whether departures are paced at all.
     pub on: bool,
-    /// Segments of a burst, where the rate is not slow.
+    /// Segments of a burst, unless the rate is slow.
     burst: u32,
-    /// A late departure shortens the time to the next by its lateness, to half at least (Linux,
+    /// Whether a late departure shortens the time to the next by its lateness, at most by half (Linux,
     /// `tcp_update_skb_after_send`).
     makes_up: bool,
     mss: f64,
@@ -18,13 +18,13 @@ pub(super) struct Pacer {
     pub next_at: f64,
     /// The earliest departure of the next segment, s.
     pub released: f64,
-    /// The burst in progress: the time it adds, s, and its segments.
+    /// The burst in progress: the time that its segments take, s, and their number.
     owed: f64,
     together: u32,
 }
 
 impl Pacer {
-    /// `by_model`: the congestion control sets the rate, so departures are always paced.
+    /// A pacer; with `by_model` the congestion control sets the rate, so departures are always paced.
     pub fn new(settings: &Settings, by_model: bool) -> Self {
         Pacer {
             on: settings.pacing.on || by_model,
@@ -38,7 +38,7 @@ impl Pacer {
         }
     }
 
-    /// Whether a segment may leave now; if not, it does at [`Pacer::next_at`].
+    /// Whether a segment may leave now; if not, it leaves at [`Pacer::next_at`].
     #[inline(always)]
     pub fn may_release(&mut self, now: f64) -> bool {
         if now >= self.released {
@@ -48,7 +48,7 @@ impl Pacer {
         false
     }
 
-    /// So many segments have left, the pacing rate is `rate` segments/s, and a burst has `burst` segments.
+    /// Notes that `segments` have left; the pacing rate is `rate` segments/s, and a burst has `burst` segments.
     #[inline(always)]
     pub fn sent(&mut self, now: f64, segments: f64, rate: f64, burst: u32) {
         self.owed += segments / rate;
@@ -72,7 +72,7 @@ impl Pacer {
         self.together > 0
     }
 
-    /// Segments of a burst at `rate` segments/s: one where that is slow (Linux, `bbr_min_tso_segs`).
+    /// Segments of a burst at `rate` segments/s: one if that is slow (Linux, `bbr_min_tso_segs`).
     #[inline(always)]
     pub fn burst(&self, rate: f64) -> u32 {
         if rate * self.mss < SLOW {

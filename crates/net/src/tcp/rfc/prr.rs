@@ -1,19 +1,19 @@
 //! Proportional rate reduction (RFC 9937, which obsoletes RFC 6937): how much to send on each ACK of a recovery.
 //!
-//! All in full-sized segments. Data are sent in whole segments, so the proportional part is rounded up to one.
+//! Units are full-sized segments. Whole segments are sent, so the proportional part is rounded up.
 
 /// What bounds sending once pipe is below ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// Conservative reduction bound: as much as was delivered (CRB; RFC 6937, section 3).
     Conservative,
-    /// Slow start reduction bound: one segment an ACK more (SSRB; RFC 6937, section 3).
+    /// Slow start reduction bound: one segment more on each ACK than was delivered (SSRB; RFC 6937, section 3).
     SlowStart,
     /// SSRB for an ACK that advances the window and reports no loss (`SafeACK`), else CRB (RFC 9937).
     SafeAck,
 }
 
-/// One recovery.
+/// The state of one recovery.
 #[derive(Clone, Debug)]
 pub struct Prr {
     delivered: f64,
@@ -23,13 +23,13 @@ pub struct Prr {
 }
 
 impl Prr {
-    /// A recovery starts with so many segments to deliver (`RecoverFS`).
+    /// A recovery that starts with `flight` segments to deliver (`RecoverFS`).
     pub fn new(flight: f64, bound: Bound) -> Self {
         Prr { delivered: 0.0, out: 0.0, recover_fs: flight.max(1.0), bound }
     }
 
-    /// An ACK newly delivers `delivered` segments, with `pipe` in flight: how many may be sent (`sndcnt`). `safe`: it
-    /// advances the window, and reports no loss.
+    /// An ACK newly delivers `delivered` segments, with `pipe` in flight: returns how many may be sent (`sndcnt`).
+    /// `safe`: the ACK advances the window and reports no loss.
     pub fn on_ack(&mut self, delivered: f64, pipe: f64, ssthresh: f64, safe: bool) -> f64 {
         self.delivered += delivered;
         let count = if pipe > ssthresh {
@@ -46,7 +46,7 @@ impl Prr {
         count.max(0.0)
     }
 
-    /// The least that is sent: one segment until one has been (RFC 9937, 6).
+    /// The least that is sent: one segment until one has been sent (RFC 9937, 6).
     pub fn least(&self) -> f64 {
         if self.out > 0.0 {
             0.0
@@ -55,7 +55,7 @@ impl Prr {
         }
     }
 
-    /// So many segments have been sent or retransmitted (`prr_out`).
+    /// Notes that `segments` have been sent or retransmitted (`prr_out`).
     pub fn sent(&mut self, segments: f64) {
         self.out += segments;
     }
@@ -65,11 +65,11 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// One segment of 20 is lost, limited transmit has sent two new ones, and every ACK SACKs one more. The ACKs (by
-    /// segments delivered) on which segments are sent, with this `RecoverFS`.
+    /// One segment of 20 is lost, limited transmit has sent two, and every ACK SACKs one more. Returns the ACKs (by
+    /// segments delivered) that send, with `flight` as `RecoverFS`.
     fn sent_at(flight: u32, ssthresh: f64, acks: u32) -> Vec<u32> {
         let mut prr = Prr::new(f64::from(flight), Bound::SlowStart);
-        // 22 outstanding, less the lost one and the two SACKed before.
+        // 22 are outstanding, less the lost one and two SACKed before.
         let mut pipe = 19.0;
         let mut at = Vec::new();
         for delivered in 1..=acks {
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn half_the_rate_for_a_halved_cwnd() {
-        // ssthresh 10: every second ACK sends, the first the retransmission.
+        // With ssthresh 10 every second ACK sends; the first sends the retransmission.
         assert_eq!(sent_at(20, 10.0, 15), [1, 3, 5, 7, 9, 11, 13, 15]);
         assert_eq!(sent_at(22, 10.0, 15), [1, 3, 5, 7, 9, 12, 14]);
     }

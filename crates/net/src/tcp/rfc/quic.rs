@@ -18,13 +18,13 @@ const PERSISTENT_THRESHOLD: f64 = 3.0;
 pub const LEAST_WINDOW: f64 = 2.0;
 /// N: the pacing rate over cwnd/SRTT (7.7).
 pub const PACING_GAIN: f64 = 1.25;
-/// Packets that an expired PTO sends at most (6.2.4).
+/// Most packets that an expired PTO sends (6.2.4).
 pub const PROBES: usize = 2;
-/// Doublings of the PTO at most, so that it stays finite.
+/// Most doublings of the PTO, so that it stays finite.
 const MOST_DOUBLINGS: u32 = 30;
-/// Sums of times differ by less, s, if they are equal.
+/// Equal sums of times differ by less than this, s.
 const ROUNDING: f64 = 1e-9;
-/// Time stamps differ by less from the time of sending, s.
+/// Time stamps differ from the time of sending by less than this, s.
 const STAMP_ERROR: f64 = 1e-6;
 
 /// What is known of a packet.
@@ -32,7 +32,7 @@ const STAMP_ERROR: f64 = 1e-6;
 enum State {
     InFlight,
     Acked,
-    /// Declared lost, or not needed any more.
+    /// Declared lost, or no longer needed.
     Gone,
 }
 
@@ -41,7 +41,7 @@ enum State {
 struct Packet {
     /// First sequence number of its data.
     start: u64,
-    /// s.
+    /// Time of sending, s.
     sent: f64,
     state: State,
 }
@@ -49,9 +49,9 @@ struct Packet {
 /// A packet that was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// Its number.
+    /// The packet's number.
     pub number: u64,
-    /// s.
+    /// Time of sending, s.
     pub at: f64,
 }
 
@@ -62,7 +62,7 @@ pub struct Lost {
     pub bytes: u64,
     /// The number of the last lost packet.
     pub last: Option<u64>,
-    /// The longest time between two of them without an acknowledged packet between, after the first RTT sample, s.
+    /// The longest time between two lost packets without an acknowledged packet between, after the first RTT sample, s.
     pub span: f64,
 }
 
@@ -70,7 +70,7 @@ pub struct Lost {
 #[derive(Clone, Debug)]
 pub struct Quic {
     packets: VecDeque<Packet>,
-    /// Number of the first of them.
+    /// Number of the first of these packets.
     first: u64,
     /// The largest acknowledged number.
     largest: Option<u64>,
@@ -90,7 +90,6 @@ pub struct Quic {
 }
 
 impl Quic {
-    /// Nothing sent.
     pub fn new() -> Self {
         Quic {
             packets: VecDeque::new(),
@@ -105,12 +104,12 @@ impl Quic {
         }
     }
 
-    /// The handshake has given an RTT sample.
+    /// Notes that the handshake has given an RTT sample.
     pub fn handshake_sample(&mut self, now: f64, rtt: f64) {
         (self.latest_rtt, self.sampled_at) = (rtt, now);
     }
 
-    /// A packet has been sent whose data start here.
+    /// Notes a packet that has been sent, whose data begin at `start`.
     pub fn sent(&mut self, start: u64, now: f64) {
         self.packets.push_back(Packet { start, sent: now, state: State::InFlight });
         self.last_sent = now;
@@ -127,13 +126,13 @@ impl Quic {
         same.clone().position(|packet| packet.start == start).map(|at| from + at)
     }
 
-    /// Data are newly delivered by an ACK whose largest packet was sent at `stamp`. The packet that has brought them, and
-    /// whether its number is the largest so far. One that is forgotten, as it was declared lost, counts as the first.
+    /// Data are newly delivered by an ACK whose largest packet was sent at `stamp`. Returns the packet that brought
+    /// them, and whether its number is the largest so far. A packet declared lost and forgotten counts as the first.
     pub fn delivered(&mut self, delivered: &Delivered, stamp: f64) -> (Sent, bool) {
         let Record { start, sent, .. } = delivered.record;
         let mut at = self.place(start, sent);
         if delivered.record.is_retransmitted() && stamp < sent - STAMP_ERROR {
-            // Sent after the largest acknowledged one: an earlier transmission has arrived.
+            // If that is after the largest acknowledged packet, an earlier transmission has arrived.
             if let Some(at) = at {
                 self.packets[at].state = State::Gone;
             }
@@ -150,14 +149,14 @@ impl Quic {
         (Sent { number, at: self.packets[at].sent }, is_largest)
     }
 
-    /// The receiver has got data twice: no transmission of them is lost.
+    /// The receiver has got data twice: no transmission of these data is lost.
     pub fn duplicate(&mut self, (start, end): Range) {
         let within = |packet: &&mut Packet| (start..end).contains(&packet.start) && packet.state == State::InFlight;
         self.packets.iter_mut().filter(within).for_each(|packet| packet.state = State::Acked);
     }
 
-    /// An RTT sample of `rtt` seconds, of which the receiver has delayed its ACK by `delay`, `most` at most (5.3): what
-    /// counts for SRTT and RTTVAR.
+    /// An RTT sample of `rtt` seconds, of which the receiver has delayed its ACK by `delay`, `most` at most (5.3):
+    /// returns what counts for SRTT and RTTVAR.
     pub fn sample(&mut self, now: f64, rtt: f64, delay: f64, most: f64, min_rtt: f64) -> f64 {
         self.latest_rtt = rtt;
         if self.sampled_at == f64::INFINITY {
@@ -177,7 +176,7 @@ impl Quic {
         self.ptos = 0;
     }
 
-    /// Declares packets lost that were sent before the largest acknowledged one (6.1), and says when the next will be.
+    /// Declares packets lost that were sent before the largest acknowledged one (6.1), and sets when the next is late.
     pub fn find_losses(&mut self, board: &mut Scoreboard, now: f64, srtt: f64) -> Lost {
         self.late_at = f64::INFINITY;
         let Some(largest) = self.largest else { return Lost::default() };
@@ -188,7 +187,7 @@ impl Quic {
             match packet.state {
                 State::Acked => run = None,
                 State::Gone => {}
-                // Both sides as the timer computes them, so that no rounding makes it expire early.
+                // Computed as the timer is, so that rounding never makes it expire early.
                 State::InFlight
                     if largest >= self.first + at as u64 + PACKET_THRESHOLD || packet.sent + wait <= now =>
                 {
@@ -210,7 +209,7 @@ impl Quic {
         lost
     }
 
-    /// Newly lost sequence numbers: none if the data of the packet have arrived, or have been sent again.
+    /// Newly lost sequence numbers: none if the packet's data have arrived or have been sent again.
     fn lose(board: &mut Scoreboard, packet: &Packet) -> u64 {
         let index = board.index_of(packet.start);
         match board.get(index).filter(|record| record.start == packet.start && !record.is_sacked()) {
@@ -220,7 +219,7 @@ impl Quic {
         }
     }
 
-    /// Nothing is in flight any more: everything has been acknowledged.
+    /// Forgets all packets: everything has been acknowledged.
     pub fn clear(&mut self) {
         self.first += self.packets.len() as u64;
         self.packets.clear();

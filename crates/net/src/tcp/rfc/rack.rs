@@ -1,46 +1,46 @@
-//! RACK (RFC 8985): loss detection by time. A segment is lost if one sent later is delivered and it is not, some time
-//! after.
+//! RACK (RFC 8985): loss detection by time. A segment is lost if it is not delivered some time after a segment sent
+//! later.
 //!
-//! Segments sent once are in the order of sending, and retransmitted ones have a queue of their own, so losses are at
-//! either front.
+//! Segments sent once are in the order of sending, retransmitted ones in a queue of their own, so losses are at the
+//! front of either.
 
 use super::scoreboard::{Delivered, Scoreboard, DUP_THRESH};
 use super::settings::Settings;
 use std::collections::VecDeque;
 
-/// Recoveries for which a larger reordering window lasts (RFC 8985, 6.2, step 4).
+/// Number of recoveries for which a larger reordering window lasts (RFC 8985, 6.2, step 4).
 const PERSIST: u32 = 16;
-/// Most segments by which one is overtaken that are remembered (Linux, `tcp_max_reordering`).
+/// Largest remembered number of segments that overtook one (Linux, `tcp_max_reordering`).
 const MOST_OVERTAKEN: u64 = 300;
 
 /// RACK's state (RFC 8985, 5.2 to 5.4).
 #[derive(Clone, Debug)]
 pub struct Rack {
-    /// Of the last sent segment that is delivered: departure time, s, end, RTT, s.
+    /// The delivered segment that was sent last: departure time, s, end, RTT, s.
     sent: f64,
     end: u64,
     rtt: f64,
-    /// One behind the highest delivered number.
+    /// The number after the highest delivered one.
     fack: u64,
     reordering_seen: bool,
     reo_wnd_mult: f64,
     reo_wnd_persist: u32,
-    /// Until this is acknowledged duplicates do not count again.
+    /// Until this number is acknowledged, duplicates do not count again.
     dsack_round: Option<u64>,
-    /// Below this no segment that was sent once is undecided.
+    /// Below this number no segment that was sent once is undecided.
     judged: u64,
     /// Retransmitted segments, in order of retransmission.
     retransmissions: VecDeque<Retransmission>,
-    /// A SACKed retransmission is delivered, whatever time stamp is echoed.
+    /// Whether a SACKed retransmission counts as delivered, whatever time stamp is echoed.
     trusts_sacks: bool,
-    /// The tolerance of reordering adapts as in Linux.
+    /// Whether the tolerance of reordering adapts as in Linux.
     adapts: bool,
     mss: u64,
-    /// Most segments by which one was overtaken (Linux, `reordering`).
+    /// Largest number of segments that overtook one (Linux, `reordering`).
     overtaken: u64,
 }
 
-/// A retransmitted segment: its first number, when, and after how many reductions of the window.
+/// A retransmitted segment: its first number, the time, and the number of reductions of cwnd before it.
 #[derive(Clone, Copy, Debug)]
 struct Retransmission {
     start: u64,
@@ -51,12 +51,12 @@ struct Retransmission {
 /// Newly detected losses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Losses {
-    /// Sequence numbers.
+    /// Number of sequence numbers newly lost.
     pub lost: u64,
     /// When the reordering timer expires, s: once all undecided segments are late (6.2, step 5); infinite if none is
     /// undecided.
     pub again: f64,
-    /// With a lost retransmission: after how many reductions of cwnd the last one was sent.
+    /// If a retransmission is lost: after how many reductions of cwnd the last one was sent.
     pub lost_retransmission: Option<u32>,
 }
 
@@ -87,15 +87,15 @@ fn sent_after(sent: f64, end: u64, than_sent: f64, than_end: u64) -> bool {
 }
 
 impl Rack {
-    /// Nothing delivered. An ACK that SACKs beyond a hole echoes the time stamp of the segment before the hole, so it
-    /// does not tell which transmission of a SACKed segment has arrived (RFC 8985, 6.2, step 2). With
-    /// `rack_repeats_reported` the retransmission has, if it took the min RTT at least (Linux, `tcp_sacktag_one`).
+    /// No segment delivered yet. An ACK that SACKs beyond a hole echoes the time stamp of the segment before the hole,
+    /// so it does not tell which transmission of a SACKed segment has arrived (RFC 8985, 6.2, step 2). With
+    /// `rack_repeats_reported` it is the retransmission, if that took at least the min RTT (Linux, `tcp_sacktag_one`).
     pub fn new(settings: &Settings) -> Self {
         let (trusts_sacks, adapts) = (settings.rack.repeats_reported, settings.rack.reordering_adapts);
         Rack { trusts_sacks, adapts, mss: u64::from(settings.mss), ..Rack::default() }
     }
 
-    /// The segment that starts here was overtaken (Linux, `tcp_check_sack_reordering`).
+    /// Notes that the segment that starts here was overtaken (Linux, `tcp_check_sack_reordering`).
     pub fn reordered(&mut self, start: u64) {
         if start >= self.fack {
             return;
@@ -107,12 +107,12 @@ impl Rack {
         }
     }
 
-    /// Whether segments have been overtaken by so many that cwnd grows with SACKs too (Linux, `tcp_may_raise_cwnd`).
+    /// Whether a segment was overtaken by so many that cwnd grows with SACKs too (Linux, `tcp_may_raise_cwnd`).
     pub fn is_reordering_high(&self) -> bool {
         self.overtaken > u64::from(DUP_THRESH)
     }
 
-    /// The timer has expired outside of a recovery, though so many segments are SACKed: they did not show reordering
+    /// The timer has expired outside of a recovery, though `sacked` segments are SACKed: they did not show reordering
     /// (Linux, `tcp_enter_loss`).
     pub fn timed_out(&mut self, sacked: usize) {
         if sacked >= DUP_THRESH as usize {
@@ -120,12 +120,12 @@ impl Rack {
         }
     }
 
-    /// A segment has been retransmitted, after so many reductions of cwnd.
+    /// Notes a segment retransmitted after `reductions` reductions of cwnd.
     pub fn retransmitted(&mut self, start: u64, now: f64, reductions: u32) {
         self.retransmissions.push_back(Retransmission { start, sent: now, reductions });
     }
 
-    /// A segment is newly delivered (6.2, steps 2 and 3). `echo` is the time stamp that the ACK echoes, if any.
+    /// Takes a newly delivered segment (6.2, steps 2 and 3). `echo` is the time stamp that the ACK echoes, if any.
     pub fn delivered(&mut self, delivered: &Delivered, now: f64, echo: Option<f64>, min_rtt: f64) {
         let record = &delivered.record;
         if record.end() >= self.fack {
@@ -135,7 +135,7 @@ impl Rack {
         }
         let took = now - record.sent;
         if record.is_retransmitted() {
-            // The first transmission may have arrived. Time stamps have a granularity.
+            // If the echo is older, the first transmission has arrived. Time stamps have a granularity.
             let before = echo.is_some_and(|echo| echo < record.sent - 1e-6);
             if (before && !(delivered.by_sack && self.trusts_sacks)) || took < min_rtt {
                 return;
@@ -148,8 +148,8 @@ impl Rack {
         }
     }
 
-    /// Whether no outstanding segment was sent before the last delivered one, and none is undecided: an ACK of the
-    /// first detects no loss.
+    /// Whether no outstanding segment was sent before the last delivered one, and none is undecided, so that an ACK of
+    /// the first outstanding one detects no loss.
     pub fn allows_fast_path(&self, board: &Scoreboard) -> bool {
         self.retransmissions.is_empty()
             && board.front().is_none_or(|front| {
@@ -157,8 +157,8 @@ impl Rack {
             })
     }
 
-    /// A DSACK (6.2, step 4): the reordering window grows. `probe`: of a tail loss probe, which in Linux does not count
-    /// (`tcp_dsack_seen`).
+    /// A DSACK (6.2, step 4): the reordering window grows. `probe`: the DSACK is of a tail loss probe, which in Linux
+    /// does not count (`tcp_dsack_seen`).
     pub fn duplicate(&mut self, una: u64, next: u64, probe: bool) {
         if self.adapts && (probe || !self.reordering_seen) {
             return;
@@ -189,7 +189,7 @@ impl Rack {
         (self.reo_wnd_mult * min_rtt / 4.0).min(srtt)
     }
 
-    /// RTT of the last sent segment that is delivered, s.
+    /// RTT of the delivered segment that was sent last, s.
     pub fn rtt(&self) -> f64 {
         self.rtt
     }
@@ -236,7 +236,7 @@ impl Rack {
         Losses { lost, again, lost_retransmission }
     }
 
-    /// When the last segment was sent that is undecided, of those sent once from `index` on, s.
+    /// When the last undecided segment among those sent once was sent, from `index` on, s.
     fn last_undecided(&self, board: &Scoreboard, index: usize) -> f64 {
         let mut last = f64::NEG_INFINITY;
         for record in (index..).map_while(|index| board.get(index)) {
@@ -250,7 +250,7 @@ impl Rack {
         last
     }
 
-    /// The same of retransmitted segments.
+    /// When the last undecided retransmission was sent, s.
     fn last_undecided_retransmission(&self, board: &Scoreboard) -> f64 {
         let undecided = |repeat: &&Retransmission| {
             let record = board.get(board.index_of(repeat.start));
@@ -268,7 +268,7 @@ impl Rack {
 mod tests {
     use super::*;
 
-    /// Segments of 100 bytes, one each millisecond from 0 on.
+    /// Segments of 100 bytes, sent one each millisecond from 0 on.
     fn board(count: u64) -> Scoreboard {
         let mut board = Scoreboard::new(100);
         for i in 0..count {
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn the_third_report_ends_the_wait() {
-        // RTTs are 100 ms; 1 is lost.
+        // RTTs are 100 ms; segment 1 is lost.
         let (mut rack, mut board) = (Rack::default(), board(10));
         for (segment, ms) in [(2, 101.0), (3, 102.0)] {
             let now = ms * 1e-3;
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn the_timer_waits_for_the_last_undecided_segment() {
-        // 1, 3 and 5 are undecided; 7 was sent after the last delivered one.
+        // 1, 3 and 5 are undecided; 7 was sent after the delivered segment that was sent last.
         let (mut rack, mut board) = (Rack::default(), board(8));
         for segment in [2, 4, 6] {
             report(&mut rack, &mut board, segment, segment, 0.1 + 1e-3 * (segment - 1) as f64);
@@ -328,11 +328,11 @@ mod tests {
         assert_eq!(lost, 0);
         // 5 left at 4 ms, with an RTT of 100 ms and a window of 25 ms.
         assert!((again - 0.129).abs() < 1e-9, "{again}");
-        // An ACK in between finds the first late.
+        // An ACK before that finds the first segment late.
         assert_eq!(rack.find_losses(&mut board, 0.1255, 0.025).lost, 100);
         let found = rack.find_losses(&mut board, again, 0.025);
         assert_eq!((found.lost, found.again), (200, f64::INFINITY));
-        // Two of them sent again, 10 ms apart, and 8 delivered, which was sent later than both.
+        // 1 and 5 are sent again, 10 ms apart; then 8 is delivered, which was sent later than both.
         for (index, ms) in [(0, 130.0), (2, 140.0)] {
             board.retransmitted(index, ms * 1e-3, true);
             rack.retransmitted(1 + 100 * index as u64, ms * 1e-3, 0);
@@ -340,7 +340,7 @@ mod tests {
         board.sent(801, 100, false, 0.15);
         report(&mut rack, &mut board, 9, 9, 0.25);
         let found = rack.find_losses(&mut board, 0.25, 0.025);
-        // 7 and 8 are late, and the first retransmission's time ends at 255 ms, the second's at 265.
+        // 7 and 8 are late; the time of the first retransmission ends at 255 ms, that of the second at 265 ms.
         assert_eq!(found.lost, 200);
         assert!((found.again - 0.265).abs() < 1e-9, "{}", found.again);
     }

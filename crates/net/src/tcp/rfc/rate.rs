@@ -6,15 +6,15 @@ use std::collections::VecDeque;
 /// A segment is newly marked lost.
 #[derive(Clone, Copy, Debug)]
 pub struct LostSegment {
-    /// s.
+    /// The present time, s.
     pub now: f64,
-    /// Its number in the connection.
+    /// The segment's number in the connection.
     pub number: u64,
-    /// In flight when it was sent, it included, and segments lost since, it included.
+    /// Segments in flight when it was sent, it included.
     pub tx_in_flight: f64,
-    /// See above.
+    /// Segments lost since it was sent, it included.
     pub lost_since_sent: f64,
-    /// Sending was application-limited when it was sent.
+    /// Whether sending was application-limited when it was sent.
     pub app_limited: bool,
     /// Segments delivered on the connection so far.
     pub delivered: f64,
@@ -28,7 +28,7 @@ struct Mark {
     first_sent: f64,
     sent: f64,
     app_limited: bool,
-    /// Segments in flight then, this one included, and lost until then.
+    /// Segments in flight then, this one included, and segments lost until then.
     in_flight: f64,
     lost: f64,
 }
@@ -36,13 +36,13 @@ struct Mark {
 /// A rate sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Segments/s; `None` if the interval is too short.
+    /// The rate, segments/s; `None` if the interval is too short.
     pub rate: Option<f64>,
-    /// Segments delivered when the sampled segment was sent, and now.
+    /// Segments delivered when the sampled segment was sent.
     pub prior_delivered: f64,
-    /// See above.
+    /// Segments delivered now.
     pub delivered: f64,
-    /// Sending was application-limited then.
+    /// Whether sending was application-limited when the sampled segment was sent.
     pub app_limited: bool,
 }
 
@@ -52,20 +52,20 @@ pub struct Rate {
     delivered: f64,
     delivered_at: f64,
     first_sent: f64,
-    /// Application-limited until so many segments are delivered; 0 if not.
+    /// Number of delivered segments until which sending counts as application-limited; 0 if it does not.
     limited_until: f64,
-    /// For each outstanding segment, from number `first` on.
+    /// The mark of each outstanding segment, from number `first` on.
     marks: VecDeque<Mark>,
     first: u64,
     best: Option<Mark>,
-    /// Segments marked lost, and those of the last sample: in flight when it was sent, lost until then.
+    /// Segments marked lost; below, for the last sample's segment: in flight when it was sent, and lost until then.
     lost: f64,
     last: (f64, f64),
 }
 
 impl Rate {
-    /// Segment `number` of the connection is sent or retransmitted, with `pipe` segments in flight. With none, sampling
-    /// restarts.
+    /// Segment `number` of the connection is sent or retransmitted, with `pipe` segments in flight; if that is 0,
+    /// sampling restarts.
     pub fn sent(&mut self, number: u64, now: f64, pipe: f64) {
         if pipe <= 0.0 {
             self.first_sent = now;
@@ -87,7 +87,7 @@ impl Rate {
         }
     }
 
-    /// The application has no more data, with `pipe` segments in flight.
+    /// The application has no more data to send, while `pipe` segments are in flight.
     pub fn app_limited(&mut self, pipe: f64) {
         self.limited_until = (self.delivered + pipe).max(f64::MIN_POSITIVE);
     }
@@ -97,7 +97,7 @@ impl Rate {
         self.limited_until > 0.0
     }
 
-    /// A segment has been delivered, which counts as so many full ones.
+    /// A segment has been delivered that counts as `segments` full segments.
     pub fn arrived(&mut self, delivered: &Delivered, segments: f64, now: f64) {
         self.delivered += segments;
         self.delivered_at = now;
@@ -123,13 +123,13 @@ impl Rate {
         })
     }
 
-    /// Of the segment whose sample was taken last: how many were in flight when it was sent, and have been lost since.
+    /// For the segment sampled last: how many were in flight when it was sent, and how many have been lost since.
     pub fn since_sent(&self) -> (f64, f64) {
         let (in_flight, lost) = self.last;
         (in_flight, self.lost - lost)
     }
 
-    /// Segments before `number` are acknowledged.
+    /// Forgets the segments before `number`, which are acknowledged.
     pub fn forget_before(&mut self, number: u64) {
         while self.first < number && self.marks.pop_front().is_some() {
             self.first += 1;
@@ -144,7 +144,7 @@ impl Rate {
         if self.delivered > self.limited_until {
             self.limited_until = 0.0;
         }
-        // The longer of send and ACK interval: bursts of ACKs would overestimate the rate.
+        // The longer of send and ACK interval is taken: bursts of ACKs would overestimate the rate.
         let interval = (mark.sent - mark.first_sent).max(self.delivered_at - mark.delivered_at);
         let rate = (interval > 0.0 && interval >= min_rtt * (1.0 - 1e-9))
             .then(|| (self.delivered - mark.delivered) / interval);
@@ -157,7 +157,7 @@ mod tests {
     use super::super::scoreboard::Scoreboard;
     use super::*;
 
-    /// Segments sent every `gap`, delivered every `apart` seconds, the first after 100 ms.
+    /// Rates of segments sent every `gap` and delivered every `apart` seconds, the first after 100 ms.
     fn samples(count: u64, gap: f64, apart: f64) -> Vec<f64> {
         let (mut rate, mut board) = (Rate::default(), Scoreboard::new(1));
         for i in 0..count {
@@ -185,7 +185,7 @@ mod tests {
         assert!(found.iter().all(|&rate| rate <= 500.0 + 1e-6));
     }
 
-    /// One segment in flight at a time, sent `gap` seconds after the ACK of the one before: the last rate.
+    /// The last rate with one segment in flight at a time, sent `gap` seconds after the previous one's ACK.
     fn alone(gap: f64) -> f64 {
         let (mut rate, mut board, mut now, mut last) = (Rate::default(), Scoreboard::new(1), 1.0, 0.0);
         for i in 0..20 {
@@ -202,13 +202,13 @@ mod tests {
 
     #[test]
     fn a_pause_between_segments_does_not_count() {
-        // An RTT of 0.1 s: 10 segments/s.
+        // An RTT of 0.1 s gives 10 segments/s.
         for gap in [0.1, 0.3] {
             assert!((alone(gap) - 10.0).abs() < 1e-9);
         }
     }
 
-    /// Two that were sent before anything arrived, and arrive with one ACK: the sample is of the one sent later.
+    /// Two segments sent before anything arrived, and acknowledged together: the sample is of the one sent later.
     #[test]
     fn of_marks_with_equally_much_delivered_the_later_one_counts() {
         let (mut rate, mut board) = (Rate::default(), Scoreboard::new(1));

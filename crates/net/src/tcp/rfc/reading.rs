@@ -3,16 +3,16 @@
 /// How an application reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
-    /// How fast, bytes/s; infinite: at once.
+    /// How fast the application reads, bytes/s; infinite: at once.
     pub rate: f64,
-    /// The period, s; infinite without pauses.
+    /// The period of pauses, s; infinite without pauses.
     pub every: f64,
     /// How long it pauses at the end of each period, s.
     pub pause: f64,
 }
 
 impl Reading {
-    /// Reads immediately.
+    /// The application reads immediately.
     pub const AT_ONCE: Reading = Reading { rate: f64::INFINITY, every: f64::INFINITY, pause: 0.0 };
 
     /// Seconds of reading up to `time`, s since the start.
@@ -24,7 +24,7 @@ impl Reading {
         periods * reads + (time - periods * self.every).min(reads)
     }
 
-    /// When it has read for so many seconds.
+    /// The time at which the application has read for `active` seconds.
     pub(super) fn after(&self, active: f64) -> f64 {
         if self.every == f64::INFINITY {
             return active;

@@ -13,11 +13,11 @@ pub(super) enum Phase {
     Loss,
 }
 
-/// A fast recovery.
+/// State of a fast recovery.
 #[derive(Clone, Debug)]
 pub(super) struct FastRecovery {
     pub prr: Option<Prr>,
-    /// A partial ACK has come (RFC 6582, 3.2: only the first restarts the timer).
+    /// Whether a partial ACK has come (RFC 6582, 3.2: only the first restarts the timer).
     pub partial: bool,
     /// A rescue retransmission may be made once the window has advanced beyond this (RFC 6675, `RescueRxt`).
     pub rescue_from: u64,
@@ -28,9 +28,9 @@ pub(super) struct FastRecovery {
 pub(super) struct Recovery {
     pub phase: Phase,
     /// Next number to send when the last recovery started, or the timer last expired: once all below is acknowledged,
-    /// it is over (RFC 6582, `recover`; RFC 6675, `RecoveryPoint`).
+    /// the recovery is over (RFC 6582, `recover`; RFC 6675, `RecoveryPoint`).
     pub point: u64,
-    /// Next number to send at the last reduction of cwnd of any kind, and how many there were.
+    /// Next number to send at the last reduction of cwnd of any kind, and how many reductions there were.
     pub reduced: u64,
     pub reductions: u32,
     /// First number not acknowledged at the last timeout.
@@ -41,7 +41,7 @@ pub(super) struct Recovery {
     pub limited: u64,
     /// Segments that may be sent whatever cwnd is.
     pub forced: u32,
-    /// This ACK sends no retransmissions.
+    /// Whether this ACK sends no retransmissions.
     pub new_only: bool,
 }
 
@@ -60,19 +60,19 @@ impl Recovery {
         }
     }
 
-    /// No loss is known.
+    /// Whether no loss is known.
     #[inline(always)]
     pub fn is_open(&self) -> bool {
         matches!(self.phase, Phase::Open)
     }
 
-    /// In a fast recovery.
+    /// Whether the sender is in a fast recovery.
     #[inline(always)]
     pub fn is_fast(&self) -> bool {
         matches!(self.phase, Phase::Fast(_))
     }
 
-    /// After a timeout.
+    /// Whether the sender is in the recovery after a timeout.
     #[inline(always)]
     pub fn is_loss(&self) -> bool {
         matches!(self.phase, Phase::Loss)
@@ -92,7 +92,7 @@ impl Recovery {
         }
     }
 
-    /// cwnd has been reduced with `next` the next number to send: not again for segments sent before.
+    /// cwnd has been reduced when `next` was the next number to send: not again for segments sent before.
     pub fn note_reduction(&mut self, next: u64) {
         self.reduced = next;
         self.reductions += 1;

@@ -4,13 +4,13 @@
 
 use super::settings::Settings;
 
-/// A round-trip time below the saved one by this factor, or above by that, is another path ("Confirming the path").
+/// A round-trip time below the saved one by this factor, or above by the next, is another path ("Confirming the path").
 const SHORTER: f64 = 2.0;
 const LONGER: f64 = 10.0;
-/// Parameters are of use from so many initial windows on ("Observing Phase").
+/// Number of initial windows from which on parameters are worth saving ("Observing Phase").
 const WORTH: f64 = 4.0;
-/// The jump goes to this part of the saved window, at most a half ("Setting the jump_cwnd"); a retreat to this part of
-/// what has been delivered ("Re-initializing CC").
+/// The jump goes to this part of the saved window, at most a half ("Setting the jump_cwnd"); a retreat to the second
+/// part of what has been delivered ("Re-initializing CC").
 const JUMP: f64 = 0.5;
 const RETREAT: f64 = 0.5;
 
@@ -23,14 +23,14 @@ pub struct Saved {
     pub cwnd: f64,
 }
 
-/// Its phases.
+/// The phases of Careful Resume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// The initial window looks at the path.
     Reconnaissance,
     /// cwnd has jumped; what is sent is paced over a round trip.
     Unvalidated,
-    /// What was sent then is being acknowledged.
+    /// Data sent after the jump are being acknowledged.
     Validating,
     /// Congestion followed the jump.
     SafeRetreat,
@@ -38,14 +38,14 @@ pub(super) enum Stage {
     Normal,
 }
 
-/// Its state.
+/// The state of Careful Resume.
 #[derive(Clone, Debug)]
 pub(super) struct Resume {
     pub stage: Stage,
     saved: Option<Saved>,
     /// Segments known to fit into the path (PipeSize).
     pub pipe_size: f64,
-    /// The first number sent after the jump, and one behind the last that nothing validated before.
+    /// The first number sent after the jump; below, the number after the last sent unvalidated.
     pub first: u64,
     pub last: u64,
     /// When the jump was, s, and its pacing rate, segments/s.
@@ -61,7 +61,7 @@ pub(super) struct Resume {
 }
 
 impl Resume {
-    /// `None` without the option.
+    /// The state; `None` if the option is off.
     pub fn new(settings: &Settings) -> Option<Box<Self>> {
         let given = settings.resume.saved_cwnd.filter(|_| settings.resume.saved_rtt > 0.0);
         settings.resume.on.then(|| {
@@ -82,12 +82,12 @@ impl Resume {
         })
     }
 
-    /// These parameters are known of an earlier connection.
+    /// Takes the parameters of an earlier connection.
     pub fn remember(&mut self, saved: Saved) {
         self.saved = Some(saved);
     }
 
-    /// What the next connection may know: of this one if it has used enough, else what this one knew.
+    /// What the next connection may know: from this one if it has used enough, else what this one knew.
     pub fn saved(&self, rtt: f64) -> Option<Saved> {
         if self.most >= WORTH * self.initial && rtt.is_finite() {
             return Some(Saved { rtt, cwnd: self.most });
@@ -95,7 +95,7 @@ impl Resume {
         self.saved
     }
 
-    /// An ACK delivers so many segments; everything below `una` is acknowledged, below `next` sent.
+    /// An ACK delivers `segments`; everything below `una` is acknowledged, everything below `next` sent.
     pub fn observe(&mut self, una: u64, next: u64, segments: f64) {
         self.delivered += segments;
         if una >= self.round_end {
@@ -104,25 +104,25 @@ impl Resume {
         }
     }
 
-    /// The window to jump to, segments; `None` if there is none, or the path with this round-trip time is another.
+    /// The window to jump to, segments; `None` if there is none, or if this round-trip time shows another path.
     pub fn jump(&self, rtt: f64) -> Option<f64> {
         let saved = self.saved.filter(|saved| saved.cwnd >= WORTH * self.initial)?;
         let same = saved.rtt <= SHORTER * rtt && rtt <= LONGER * saved.rtt;
         same.then(|| (saved.cwnd * JUMP).floor())
     }
 
-    /// Whether the window has not been shown to fit.
+    /// Whether the window has not yet been shown to fit the path.
     pub fn is_at_risk(&self) -> bool {
         matches!(self.stage, Stage::Unvalidated | Stage::Validating)
     }
 
-    /// While cwnd has jumped everything is paced, segments/s.
+    /// The rate, segments/s, at which everything is paced while cwnd has jumped.
     pub fn pacing_rate(&self) -> Option<f64> {
         (self.stage == Stage::Unvalidated).then_some(self.rate)
     }
 
-    /// There is congestion, which the congestion control answers with this ssthresh. The window of a retreat, if this
-    /// starts one ("Safe Retreat Phase": the parameters are removed).
+    /// The congestion control answers congestion with this ssthresh. Returns the window of a retreat, if that starts
+    /// one ("Safe Retreat Phase": the parameters are removed).
     pub fn retreat(&mut self, ssthresh: f64, next: u64) -> Option<f64> {
         if self.stage == Stage::Reconnaissance {
             self.stage = Stage::Normal;

@@ -4,7 +4,7 @@
 pub const INITIAL_RTO: f64 = 1.0;
 /// The timeout of data after a timeout of the SYN, s (RFC 6298, 5.7).
 pub const RTO_AFTER_LOST_SYN: f64 = 3.0;
-/// The longest timeout, s (RFC 6298, 2.5: at least 60 s), and Linux's (`TCP_RTO_MAX`).
+/// The longest timeout, s (RFC 6298, 2.5: at least 60 s); below, Linux's (`TCP_RTO_MAX`).
 const LONGEST: f64 = 60.0;
 const LONGEST_IN_LINUX: f64 = 120.0;
 /// Clock granularity, s: a lower bound of what RTTVAR adds (RFC 6298, 2.3, `G`).
@@ -24,8 +24,8 @@ pub struct Rto {
 }
 
 impl Rto {
-    /// Before the first sample. `least` is the smallest timeout, s (RFC 6298, 2.4: 1 s). With `linux` it is the least
-    /// that RTTVAR adds to SRTT (`tcp_rto_min`), and timeouts may be longer.
+    /// The timer before the first sample. `least` is the smallest timeout, s (RFC 6298, 2.4: 1 s); with `linux`, the
+    /// least that RTTVAR adds to SRTT (`tcp_rto_min`), and timeouts may be longer.
     pub fn new(least: f64, linux: bool) -> Self {
         let (granularity, longest) = match linux {
             true => (least.max(GRANULARITY), LONGEST_IN_LINUX),
@@ -41,7 +41,7 @@ impl Rto {
     }
 
     fn estimate(&self) -> f64 {
-        // Neither is NaN, for which `f64::max` would test.
+        // Neither is NaN, for which `f64::max` would have to test.
         let larger = |one: f64, other: f64| if other > one { other } else { one };
         let value = larger(self.srtt + larger(self.granularity, 4.0 * self.rttvar), self.least);
         if value > self.longest {
@@ -80,7 +80,7 @@ impl Rto {
         self.value
     }
 
-    /// What doubles the timeout reaches at most, s.
+    /// The longest timeout that doubling reaches, s.
     pub fn longest(&self) -> f64 {
         self.longest
     }

@@ -5,7 +5,7 @@ use super::scoreboard::Delivered;
 use super::settings::{ControlKind, Settings};
 use super::wire::Feedback;
 
-/// Time from `then` to `now` by time stamps in whole milliseconds, 1 ms at least, s.
+/// Time from `then` to `now` by time stamps in whole milliseconds, at least 1 ms, s.
 fn whole_milliseconds(then: f64, now: f64) -> f64 {
     1e-3 * ((1e3 * now).floor() - (1e3 * then).floor()).max(1.0)
 }
@@ -27,18 +27,18 @@ pub(super) struct Rtt {
     pub rto: Rto,
     /// Min RTT of segments, s.
     pub min: f64,
-    /// Segments carry time stamps.
+    /// Whether segments carry time stamps.
     stamps: bool,
-    /// By segments: samples are taken of segments from this number on; else beyond all numbers.
+    /// Number of the first segment of which samples are taken; above all numbers if samples are by time stamps.
     sampled_from: u64,
-    /// The first segment gives the sample with time stamps too, if it was sent once (Linux, `tcp_ack_update_rtt`).
+    /// Whether the first segment gives the sample, time stamps or not, if sent once (Linux, `tcp_ack_update_rtt`).
     by_segments: bool,
-    /// Congestion control takes RTT samples from SACKed segments, or from time stamps in whole milliseconds.
+    /// Whether congestion control takes RTT samples from SACKed segments, or from time stamps in whole milliseconds.
     coarse: bool,
 }
 
 impl Rtt {
-    /// `by_model`: the congestion control models the path.
+    /// The estimates before the first sample; `by_model`: the congestion control models the path.
     pub fn new(settings: &Settings, by_model: bool) -> Self {
         let by_segments = settings.control == ControlKind::Prague;
         Rtt {
@@ -124,9 +124,9 @@ impl Rtt {
 
 /// Departure times, s, of the segments that an ACK covers.
 pub(super) struct Measured {
-    /// The latest of those that were sent once.
+    /// The latest departure of segments that were sent once.
     newest: Option<f64>,
-    /// The first from this number on, if it was sent once.
+    /// The first segment from this number on, if it was sent once.
     first: u64,
     of_first: Option<f64>,
     /// By SACK: the latest that was SACKed and sent once, the last that was acknowledged and sent once, and whether a

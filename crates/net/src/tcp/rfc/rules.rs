@@ -9,7 +9,7 @@ use crate::segment::{ECT0, ECT1};
 /// What a loss reduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// FlightSize (RFC 5681, equation 4).
+    /// The FlightSize (RFC 5681, equation 4).
     Flight,
     /// cwnd, and ssthresh is a whole number, as in Linux (RFC 9438, 4.6 allows it).
     Cwnd,
@@ -18,9 +18,9 @@ pub enum Base {
 /// Which ACKs of new data restart the retransmission timer during a fast recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
-    /// Every one (RFC 6298, 5.3).
+    /// Every ACK (RFC 6298, 5.3).
     Every,
-    /// The first alone (RFC 6582, section 4, the impatient variant).
+    /// Only the first (RFC 6582, section 4, the impatient variant).
     First,
 }
 
@@ -29,35 +29,35 @@ pub enum Restart {
 pub enum IdleRestart {
     /// cwnd restarts from the initial window (RFC 5681, 4.1).
     Initial,
-    /// It is halved once for each timeout, down to the initial window (RFC 2861; Linux, `tcp_cwnd_restart`).
+    /// cwnd is halved once for each timeout, down to the initial window (RFC 2861; Linux, `tcp_cwnd_restart`).
     Halved,
-    /// Nothing: a model of the path sets the window and the pacing rate.
+    /// cwnd stays: a model of the path sets the window and the pacing rate.
     None,
 }
 
 /// How a receiver echoes CE marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feedbacks {
-    /// Not at all: data are not ECN-capable.
+    /// It does not echo them: data are not ECN-capable.
     None,
-    /// ECE until CWR (RFC 3168).
+    /// By ECE until CWR (RFC 3168).
     Classic,
-    /// ECE says whether the last segment was marked (RFC 8257, 3.2).
+    /// By ECE as the mark of the last segment (RFC 8257, 3.2).
     Dctcp,
-    /// A counter of marked packets, modulo 8, and nothing else of accurate ECN; data are ECT(1).
+    /// By a counter of marked packets, modulo 8, without the rest of accurate ECN; data are ECT(1).
     Counter,
-    /// Accurate ECN (RFC 9768).
+    /// By accurate ECN (RFC 9768).
     Accecn,
 }
 
-/// What ECN the receiver's end is able to give.
+/// Which ECN the receiver's end is able to give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerEcn {
     /// What the sender asks for.
     Same,
-    /// RFC 3168's.
+    /// The ECN of RFC 3168.
     Classic,
-    /// None.
+    /// No ECN.
     None,
 }
 
@@ -81,18 +81,18 @@ impl Feedbacks {
 /// The retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RtoRules {
-    /// Smallest retransmission timeout (RFC 6298, 2.4: 1 s).
+    /// Smallest retransmission timeout, s (RFC 6298, 2.4: 1 s).
     pub min: f64,
-    /// It bounds what the RTT variation adds to SRTT, as in Linux, not the timeout.
+    /// Whether `min` bounds what the RTT variation adds to SRTT, as in Linux, not the timeout.
     pub min_for_variation: bool,
     /// Which ACKs restart the timer during a recovery; `None`: every one with SACK, the first without.
     pub restart: Option<Restart>,
-    /// The first timeout of data after a lost SYN follows from a sample by time stamps, if there is one, as in Linux; it is
-    /// not 3 s.
+    /// Whether the first timeout of data after a lost SYN follows from a sample by time stamps, if there is one, as in
+    /// Linux, and is not 3 s.
     pub lost_syn_sampled: bool,
-    /// So many timeouts of the SYN do not double the next one (Linux, `tcp_syn_linear_timeouts`).
+    /// Number of timeouts of the SYN that do not double the next one (Linux, `tcp_syn_linear_timeouts`).
     pub syn_linear_timeouts: u32,
-    /// Retransmitting the first outstanding segment restarts the retransmission timer (Linux,
+    /// Whether retransmitting the first outstanding segment restarts the retransmission timer (Linux,
     /// `tcp_xmit_retransmit_queue`), unless RACK's timer runs.
     pub repair_restarts: bool,
 }
@@ -113,50 +113,50 @@ impl Default for RtoRules {
 /// RACK and tail loss probes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RackRules {
-    /// RACK and tail loss probes (RFC 8985); needs SACK.
+    /// Whether RACK and tail loss probes are on (RFC 8985); needs SACK.
     pub on: bool,
-    /// RACK's timer runs a little longer, in whole ticks ([`TICK`](super::TICK); Linux, `tcp_rack_mark_lost`).
+    /// Whether RACK's timer runs a little longer, in whole ticks ([`TICK`](super::TICK); Linux, `tcp_rack_mark_lost`).
     pub timer_ticks: bool,
-    /// RACK takes a SACKed retransmission as delivered, whatever time stamp is echoed (Linux).
+    /// Whether RACK takes a SACKed retransmission as delivered, whatever time stamp is echoed (Linux).
     pub repeats_reported: bool,
     /// A tail loss probe waits for two RTTs and the least timeout with one segment in flight, 2 ms with more (Linux).
     pub probe_waits_min_rto: bool,
-    /// The tolerance of reordering adapts as in Linux: a DSACK enlarges RACK's window only where reordering was seen, and
-    /// cwnd grows with SACKs too once segments have been overtaken by more than three.
+    /// Whether the tolerance of reordering adapts as in Linux: a DSACK enlarges RACK's window only where reordering was
+    /// seen, and cwnd grows with SACKs too once segments have been overtaken by more than three.
     pub reordering_adapts: bool,
 }
 
 /// Detection of spurious losses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UndoRules {
-    /// F-RTO detects spurious timeouts (RFC 5682).
+    /// Whether F-RTO detects spurious timeouts (RFC 5682).
     pub frto: bool,
-    /// Echoed time stamps detect spurious losses (RFC 3522); needs time stamps.
+    /// Whether echoed time stamps detect spurious losses (RFC 3522); needs time stamps.
     pub eifel: bool,
-    /// DSACKs of all retransmissions detect spurious losses (RFC 3708).
+    /// Whether DSACKs of all retransmissions detect spurious losses (RFC 3708).
     pub dsack: bool,
 }
 
 /// Reductions and recoveries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecoveryRules {
-    /// New segments on the first two duplicate ACKs (RFC 3042).
+    /// Whether the first two duplicate ACKs send new segments (RFC 3042).
     pub limited_transmit: bool,
     /// What a loss reduces.
     pub ssthresh: Base,
     /// Proportional rate reduction with this bound (RFC 9937); `None` is RFC 6675's own rule.
     pub prr: Option<Bound>,
-    /// That reduces cwnd, as in Linux, not the flight.
+    /// Whether proportional rate reduction reduces cwnd, as in Linux, not the flight.
     pub prr_base_cwnd: bool,
-    /// The ACK that ends a fast recovery grows the window as well.
+    /// Whether the ACK that ends a fast recovery grows the window as well.
     pub exit_ack_grows: bool,
-    /// A timeout leaves a cwnd of one segment more than what is in flight, and RACK's reordering window does not count
-    /// for what is late then (Linux, `tcp_enter_loss`, `tcp_timeout_mark_lost`).
+    /// Whether a timeout leaves a cwnd of one segment more than is in flight, without RACK's reordering window for what
+    /// is late then (Linux, `tcp_enter_loss`, `tcp_timeout_mark_lost`).
     pub timeout_window_in_flight: bool,
-    /// A lost retransmission that RACK detects does not reduce cwnd once more, as RFC 5681, 4.3, has it for those sent
-    /// since the last reduction.
+    /// Whether a lost retransmission that RACK detects does not reduce cwnd again; by RFC 5681, 4.3, it does if it was
+    /// sent since the last reduction.
     pub lost_retransmit_cut_none: bool,
-    /// A lost retransmission after a timeout starts a fast recovery (Linux, `tcp_fastretrans_alert`).
+    /// Whether a lost retransmission after a timeout starts a fast recovery (Linux, `tcp_fastretrans_alert`).
     pub lost_retransmission_recovers: bool,
 }
 
@@ -182,10 +182,10 @@ pub struct GrowthRules {
     pub initial_window: Option<u32>,
     /// HyStart++ (RFC 9406), or classic HyStart.
     pub hystart: HyStart,
-    /// Segments that an ACK adds to the window in slow start, at most (RFC 3465, `L`).
+    /// Most segments that an ACK adds to the window in slow start (RFC 3465, `L`).
     pub abc_limit: f64,
-    /// cwnd grows by all newly delivered segments, SACKed ones too, as in Linux, not by the cumulative ACK up to a
-    /// limit.
+    /// Whether cwnd grows by all newly delivered segments, SACKed ones too, as in Linux, not by the cumulative ACK up
+    /// to a limit.
     pub arrived: bool,
     /// How ACKs are counted in congestion avoidance.
     pub avoidance: Counting,
@@ -215,16 +215,16 @@ impl Default for GrowthRules {
 pub struct EcnRules {
     /// How marks are echoed, as the congestion control has it.
     pub feedback: Feedbacks,
-    /// With ECN: by accurate ECN instead.
+    /// Whether ECN, if it is on, is accurate ECN.
     pub accecn: bool,
-    /// What the receiver can do of that.
+    /// Which ECN the receiver's end is able to give.
     pub server: ServerEcn,
-    /// With [`Feedbacks::Classic`] or accurate ECN: retransmissions are ECN-capable too, and with accurate ECN also SYNs
-    /// (ECN++).
+    /// Whether retransmissions are ECN-capable too, with [`Feedbacks::Classic`] or accurate ECN, and with the latter
+    /// SYNs (ECN++).
     pub plus: bool,
-    /// ABE: a smaller reduction for marks (RFC 8511).
+    /// Whether marks reduce cwnd less than losses (ABE, RFC 8511).
     pub abe: bool,
-    /// A mark reduces cwnd over one round trip by proportional rate reduction (CWR state), not at once.
+    /// Whether a mark reduces cwnd over one round trip by proportional rate reduction (CWR state), not at once.
     pub mark_cut_round_trip: bool,
 }
 
@@ -244,21 +244,21 @@ impl Default for EcnRules {
 /// Departure times and bursts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacingRules {
-    /// Pacing over the RTT.
+    /// Whether sending is paced over the RTT.
     pub on: bool,
     /// Segments of a burst where sending is paced.
     pub burst: u32,
-    /// A late departure shortens the inter-departure time behind it by its lateness, to half at least (Linux,
+    /// Whether a late departure shortens the next inter-departure time by its lateness, at most by half (Linux,
     /// `tcp_update_skb_after_send`).
     pub late_made_up: bool,
-    /// A lone new segment waits for the next ACK, to leave in a burst of two (Linux, `tcp_tso_should_defer`).
+    /// Whether a lone new segment waits for the next ACK, to leave in a burst of two (Linux, `tcp_tso_should_defer`).
     pub pairs: bool,
-    /// With [`PacingRules::pairs`]: only if that ACK is due within a millisecond (Linux since 6.18).
+    /// With [`PacingRules::pairs`]: whether it waits only if that ACK is due within a millisecond (Linux since 6.18).
     pub pair_wait_due: bool,
-    /// Bursts have as many segments as leave in a little less than 1 ms, and more at short RTTs (Linux,
+    /// Whether bursts have as many segments as leave in a little less than 1 ms, and more at short RTTs (Linux,
     /// `tcp_tso_autosize`).
     pub autosized: bool,
-    /// The sender's own queue is bounded (Linux, `tcp_small_queue_check`).
+    /// Whether the sender's own queue is bounded (Linux, `tcp_small_queue_check`).
     pub small_queue: bool,
 }
 
@@ -279,17 +279,17 @@ impl Default for PacingRules {
 /// Single congestion controls.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ControlRules {
-    /// CUBIC is computed as in Linux, not as in RFC 9438.
+    /// Whether CUBIC is computed as in Linux, not as in RFC 9438.
     pub cubic_linux: bool,
     /// BBR's mechanisms, the draft's or Linux's.
     pub bbr: BbrRules,
-    /// DCTCP in integers, as Linux computes it (`dctcp_update_alpha`, `dctcp_ssthresh`).
+    /// Whether DCTCP is computed in integers, as in Linux (`dctcp_update_alpha`, `dctcp_ssthresh`).
     pub dctcp_linux: bool,
-    /// DCTCP's segments are ECT(1), for L4S queues.
+    /// Whether DCTCP's segments are ECT(1), for L4S queues.
     pub dctcp_ect1: bool,
-    /// Prague competes as CUBIC would where marks seem to come from a classic queue.
+    /// Whether Prague reduces as CUBIC would if marks seem to come from a classic queue.
     pub prague_fallback: bool,
-    /// The RTT that shorter ones count as in an old flow of Prague, s.
+    /// The RTT that shorter RTTs count as in an old flow of Prague, s.
     pub prague_rtt_target: f64,
 }
 
@@ -309,12 +309,12 @@ impl Default for ControlRules {
 /// Careful Resume (RFC 9959).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ResumeRules {
-    /// A connection resumes at half of what an earlier one used (RFC 9959, Careful Resume); with those parameters of an
-    /// earlier one, or of the flow's last.
+    /// Whether a connection resumes at half of what an earlier one used: with the parameters below, or those of the
+    /// flow's last connection.
     pub on: bool,
-    /// Its RTT, s; 0: not known.
+    /// RTT of the earlier connection, s; 0: not known.
     pub saved_rtt: f64,
-    /// Its cwnd, segments.
+    /// cwnd of the earlier connection, segments.
     pub saved_cwnd: Option<u32>,
 }
 
@@ -323,34 +323,33 @@ pub struct ResumeRules {
 pub struct ReceiverRules {
     /// The receiver's window; the largest if it is autotuned.
     pub window: u64,
-    /// It is autotuned (Linux, `tcp_rcv_space_adjust`).
+    /// Whether the window is autotuned (Linux, `tcp_rcv_space_adjust`).
     pub window_tuned: bool,
-    /// The first one then (half of Linux's `tcp_rmem[1]` of 128 kB).
+    /// The first window if it is autotuned (half of Linux's `tcp_rmem[1]` of 128 kB).
     pub first_window: u64,
     /// The window's share of the buffer once a full segment has come (`scaling_ratio`).
     pub window_share: f64,
-    /// How long the receiver delays an ACK; `None`: not at all.
+    /// How long the receiver delays an ACK, s; `None`: not at all.
     pub delay: Option<f64>,
-    /// The receiver immediately acknowledges the first mark, the segment behind it and each CWR, as Linux does.
+    /// Whether the receiver immediately acknowledges the first mark, the segment after it and each CWR, as Linux does.
     pub mark_ack_at_once: bool,
-    /// SACK compression: from the fourth SACK of a loss on, the receiver delays them by 1 ms (Linux,
+    /// Whether SACKs are compressed: from the fourth of a loss on the receiver delays them by 1 ms (Linux,
     /// `tcp_comp_sack_delay_ns`).
     pub compressed: bool,
-    /// The last segment of a burst gets an immediate ACK (Linux: `__tcp_transmit_skb` sets PSH in it, to which
+    /// Whether the last segment of a burst gets an immediate ACK (Linux: `__tcp_transmit_skb` sets PSH in it, to which
     /// `tcp_cleanup_rbuf` replies when the application reads).
     pub push_ack_at_once: bool,
-    /// The receiver's first ACKs, and those after a pause or old data, are immediate (Linux, `tcp_event_data_recv`).
+    /// Whether the first ACKs, and those after a pause or old data, are immediate (Linux, `tcp_event_data_recv`).
     pub first_ack_at_once: bool,
-    /// The delay of ACKs follows the time between segments (Linux, `tcp_event_data_recv`, `tcp_send_delayed_ack`).
+    /// Whether ACKs are delayed by the time between segments (Linux, `tcp_event_data_recv`, `tcp_send_delayed_ack`).
     pub ack_wait_adapts: bool,
     /// The receiver takes segments that come within this time of each other as one (GRO), s; 0: not at all.
     pub gro: f64,
     /// How the receiver's application reads; `None`: immediately.
     pub reading: Option<Reading>,
-    /// With QUIC: packets that may wait for an ACK, and how many packets later a missing one is reported at once; 0:
-    /// never (draft-ietf-quic-ack-frequency).
+    /// With QUIC: packets that may wait for an ACK (draft-ietf-quic-ack-frequency).
     pub ack_threshold: u32,
-    /// See above.
+    /// With QUIC: after how many later packets a missing one is reported at once; 0: never.
     pub reordering_threshold: u32,
 }
 

@@ -10,32 +10,32 @@ use super::rules::{
     RtoRules, ServerEcn, UndoRules,
 };
 
-/// Which congestion control.
+/// The congestion control of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ControlKind {
-    /// RFC 5681.
+    /// NewReno (RFC 5681).
     NewReno,
-    /// RFC 9438.
+    /// CUBIC (RFC 9438).
     Cubic,
-    /// RFC 8257.
+    /// DCTCP (RFC 8257).
     Dctcp,
     /// BBR, version 1.
     Bbr,
     /// BBR, version 3.
     Bbr3,
-    /// RFC 6817, with its target, s, and gain.
+    /// LEDBAT (RFC 6817).
     Ledbat {
-        /// Queueing delay that it keeps, s.
+        /// Target: the queueing delay that it keeps, s.
         target: f64,
-        /// Segments a round trip at most.
+        /// Gain: largest growth, segments a round trip.
         gain: f64,
     },
-    /// LEDBAT++, with its target.
+    /// LEDBAT++.
     LedbatPlusPlus {
-        /// Queueing delay that it keeps, s.
+        /// Target: the queueing delay that it keeps, s.
         target: f64,
     },
-    /// Scalable, for L4S.
+    /// TCP Prague, scalable, for L4S.
     Prague,
 }
 
@@ -46,13 +46,13 @@ pub struct Settings {
     pub control: ControlKind,
     /// Payload of a full segment (SMSS).
     pub mss: u32,
-    /// Selective acknowledgements (RFC 2018, 6675); without them NewReno's recovery (RFC 6582).
+    /// Whether ACKs are selective (RFC 2018, 6675); if not, recovery is NewReno's (RFC 6582).
     pub sack: bool,
-    /// Time stamps in every segment (RFC 7323).
+    /// Whether every segment has time stamps (RFC 7323).
     pub timestamps: bool,
-    /// Finite data end with a FIN.
+    /// Whether finite data end with a FIN.
     pub fin: bool,
-    /// Packet numbers, loss detection and recovery of QUIC (RFC 9002) in place of TCP's.
+    /// Whether packet numbers, loss detection and recovery are QUIC's (RFC 9002), not TCP's.
     pub quic: bool,
     /// The retransmission timeout.
     pub rto: RtoRules,
@@ -128,7 +128,7 @@ impl Settings {
         matches!(self.asks(), Feedbacks::Counter | Feedbacks::Accecn)
     }
 
-    /// SACK blocks in an ACK, at most (RFC 2018, section 3).
+    /// Most SACK blocks in an ACK (RFC 2018, section 3).
     pub fn blocks(&self) -> u8 {
         match (self.sack, self.timestamps) {
             (false, _) => 0,

@@ -2,40 +2,40 @@
 
 use std::collections::VecDeque;
 
-/// Bytes at most (Linux, `tcp_limit_output_bytes`), and what leaves in so many seconds at the pacing rate
-/// (`sk_pacing_shift`).
+/// Most bytes (Linux, `tcp_limit_output_bytes`); below, the seconds in which at most that much leaves at the pacing
+/// rate (`sk_pacing_shift`).
 const MOST: f64 = 4_194_304.0;
 const TIME: f64 = 1.0 / 1024.0;
-/// Packets that may always wait.
+/// Number of packets that may always wait.
 const PACKETS: f64 = 2.0;
 
-/// What waits, or is being sent, at the sender's first link.
+/// What waits or is being sent at the sender's first link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SmallQueue {
     /// Payload, bytes (`sk_wmem_alloc`).
     queued: u64,
-    /// Of those whose transmission has started: its end, s, and the payload.
+    /// For packets whose transmission has started: its end, s, and the payload.
     leaving: VecDeque<(f64, u64)>,
-    /// More is sent once some has left (`TSQ_THROTTLED`).
+    /// Whether more is sent once some has left (`TSQ_THROTTLED`).
     throttled: bool,
 }
 
 impl SmallQueue {
-    /// So many bytes are handed to the link.
+    /// Notes `payload` bytes handed to the link.
     pub fn add(&mut self, payload: u64) {
         self.queued += payload;
     }
 
-    /// So many bytes leave at this time, s.
+    /// Notes `payload` bytes that leave at this time, s.
     pub fn leaves(&mut self, at: f64, payload: u64) {
         match self.leaving.front() {
-            // Dropped, while others are still sent.
+            // These are dropped while others are still sent.
             Some(&(first, _)) if at < first => self.leaving.push_front((at, payload)),
             _ => self.leaving.push_back((at, payload)),
         }
     }
 
-    /// What is there, bytes.
+    /// Bytes that wait or are being sent at `now`.
     pub fn queued(&mut self, now: f64) -> u64 {
         while let Some(&(_, payload)) = self.leaving.front().filter(|&&(at, _)| at <= now) {
             self.leaving.pop_front();
@@ -44,12 +44,12 @@ impl SmallQueue {
         self.queued
     }
 
-    /// Whether more was to be sent than there is room for.
+    /// Notes whether more was to be sent than may wait.
     pub fn throttle(&mut self, full: bool) {
         self.throttled = full;
     }
 
-    /// When it may be tried again, s; infinite if nothing waits, or nothing is known to leave.
+    /// When sending may be tried again, s; infinite if nothing waits, or nothing is known to leave.
     pub fn release_at(&self) -> f64 {
         self.leaving.front().map_or(f64::INFINITY, |&(at, _)| if self.throttled { at } else { f64::INFINITY })
     }
@@ -61,8 +61,8 @@ impl SmallQueue {
         due
     }
 
-    /// Bytes that may wait: two packets of `packet` bytes, or what leaves in a millisecond at `rate` bytes/s (without
-    /// one any number); twice as many for retransmissions (`tcp_small_queue_check`).
+    /// Bytes that may wait: two packets of `packet` bytes, or what leaves in a millisecond at `rate` bytes/s (without a
+    /// rate any number); twice as many for retransmissions (`tcp_small_queue_check`).
     pub fn limit(packet: f64, rate: Option<f64>, repeats: bool) -> f64 {
         let limit = (PACKETS * packet).max(rate.map_or(f64::INFINITY, |rate| (rate * TIME).floor())).min(MOST);
         if repeats {

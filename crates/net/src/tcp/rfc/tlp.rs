@@ -1,16 +1,16 @@
 //! Tail loss probes (RFC 8985, section 7): sent when ACKs are missing, before the retransmission timer expires.
 
-/// Without an RTT sample, s (RFC 8985, 7.2).
+/// Probe timeout without an RTT sample, s (RFC 8985, 7.2).
 const WITHOUT_SRTT: f64 = 1.0;
-/// Linux, with more than one segment in flight, s (`TCP_TIMEOUT_MIN_US`).
+/// Linux: what is added to two RTTs with more than one segment in flight, s (`TCP_TIMEOUT_MIN_US`).
 pub const LEAST_MARGIN: f64 = 2e-3;
 
 /// A probe in flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Probe {
-    /// `SND.NXT` when it was sent (`TLP.end_seq`).
+    /// `SND.NXT` when the probe was sent (`TLP.end_seq`).
     end: u64,
-    /// It was a retransmission (`TLP.is_retrans`).
+    /// Whether the probe was a retransmission (`TLP.is_retrans`).
     again: bool,
 }
 
@@ -27,7 +27,7 @@ pub enum Verdict {
 #[derive(Clone, Debug)]
 pub struct Tlp {
     probe: Option<Probe>,
-    /// There was an RTT sample since the last probe.
+    /// Whether there was an RTT sample since the last probe.
     sampled: bool,
 }
 
@@ -46,7 +46,7 @@ pub fn timeout(srtt: Option<f64>, margin: f64) -> f64 {
 }
 
 impl Tlp {
-    /// Whether a probe may be sent (7.3): none is in flight, and there was an RTT sample since the last.
+    /// Whether a probe may be sent (7.3): none is in flight, and there was an RTT sample since the last probe.
     pub fn may_probe(&self) -> bool {
         self.probe.is_none() && self.sampled
     }
@@ -72,13 +72,13 @@ impl Tlp {
         self.sampled = false;
     }
 
-    /// There is an RTT sample.
+    /// Notes an RTT sample.
     pub fn sampled(&mut self) {
         self.sampled = true;
     }
 
-    /// An ACK of everything below `ack` (7.4); `duplicate`: with a DSACK of the probe; `bare`: a duplicate ACK without
-    /// SACK blocks.
+    /// Takes an ACK of everything below `ack` (7.4); `duplicate`: with a DSACK of the probe; `bare`: a duplicate ACK
+    /// without SACK blocks.
     pub fn on_ack(&mut self, ack: u64, duplicate: bool, bare: bool) -> Verdict {
         let Some(probe) = self.probe.filter(|probe| ack >= probe.end) else { return Verdict::Nothing };
         if !probe.again || duplicate {

@@ -1,35 +1,35 @@
 //! TCP segmentation offload (TSO) as in Linux, which hands bursts of segments to the device.
 //!
-//! Segments are simulated one by one, with these effects of TSO: bursts have a size (`tcp_tso_autosize`); a part of one
-//! may wait for the rest (`tcp_tso_should_defer`); and the last segment of a burst carries PSH, which gets an immediate
-//! ACK (`__tcp_transmit_skb`, `tcp_cleanup_rbuf`). What leaves at one time enters the first queue back to back.
+//! Segments are simulated one by one, with these effects of TSO: bursts have a size (`tcp_tso_autosize`); a part
+//! may wait for the rest of its burst (`tcp_tso_should_defer`); a burst's last segment carries PSH, which gets an ACK
+//! at once (`__tcp_transmit_skb`, `tcp_cleanup_rbuf`). What leaves at one time enters the first queue back to back.
 
 use super::clock::LARGEST_BURST;
 use super::settings::Settings;
 use crate::segment::PSH;
 use crate::tcp::output::Sent;
 
-/// A segment waits for another only if the last one left so recently, s (Linux, `tcp_tso_should_defer`).
+/// A segment waits for another only if the last one left within this time, s (Linux, `tcp_tso_should_defer`).
 const RECENT: f64 = 1e-3;
-/// A burst is what leaves in so many seconds (Linux, `sk_pacing_shift`).
+/// A burst is what leaves within this time, s (Linux, `sk_pacing_shift`).
 const BURST_TIME: f64 = 1.0 / 1024.0;
 /// Segments of a burst with [`Tso::autosized`] off.
 pub(super) const PAIR: u32 = 2;
-/// What halves the largest burst's part in a burst of a short RTT, s (`tcp_tso_rtt_log`).
+/// Each doubling of the RTT beyond this, s, halves the largest burst's part in a burst (`tcp_tso_rtt_log`).
 const HALVES: f64 = 512e-6;
 
 /// Which of the effects are on.
 #[derive(Clone, Debug)]
 pub(super) struct Tso {
-    /// Less than a burst of new segments waits for the next ACK.
+    /// Whether less than a burst of new segments waits for the next ACK.
     pub pairs: bool,
-    /// Bursts have the size of Linux; else they are pairs.
+    /// Whether bursts have Linux's size; else they are pairs.
     pub autosized: bool,
-    /// Only if that ACK is due within a millisecond (Linux since 6.18).
+    /// Whether it waits only if that ACK is due within a millisecond (Linux since 6.18).
     only_if_due: bool,
-    /// The last segment of a burst carries PSH.
+    /// Whether the last segment of a burst carries PSH.
     pub pushes: bool,
-    /// New segments below this number are done.
+    /// Number below which new segments have been considered for PSH.
     pushed: u64,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Lone {
     /// cwnd and its free part, segments.
     pub cwnd: f64,
     pub free: f64,
-    /// When the last segment left, and the first of those in flight, s.
+    /// When the last segment left; below, when the first of those in flight left, s.
     pub last_sent: f64,
     pub first_sent: f64,
     pub srtt: f64,
@@ -62,7 +62,7 @@ impl Tso {
         !self.pairs && !self.pushes && !self.autosized
     }
 
-    /// Whether less than a burst waits until cwnd has space for all of it: a segment has just left, so an ACK will
+    /// Whether less than a burst waits until cwnd has space for a whole burst: a segment has just left, so an ACK will
     /// come, and there is space for less than a third of cwnd.
     pub fn waits(&self, now: f64, lone: &Lone) -> bool {
         let Lone { burst, cwnd, free, last_sent, first_sent, srtt } = *lone;
@@ -72,8 +72,8 @@ impl Tso {
         free < burst - 1e-9 && free < cwnd / 3.0 && recent && (!self.only_if_due || due())
     }
 
-    /// The new data, up to the number `next`, that no PSH has been set in yet: the first number and how many segments, if
-    /// they are two at least.
+    /// The new data, up to the number `next`, not yet considered for PSH: the first number and the number of segments,
+    /// if at least two.
     #[inline(always)]
     pub fn unpushed(&mut self, next: u64, mss: u32) -> Option<(u64, usize)> {
         let before = std::mem::replace(&mut self.pushed, next);
@@ -93,7 +93,7 @@ impl Tso {
         }
     }
 
-    /// Segments of a burst at `rate` segments/s where sending is not paced: two at least (`tcp_tso_autosize`).
+    /// Segments of a burst at `rate` segments/s where sending is not paced, at least two (`tcp_tso_autosize`).
     pub fn burst(rate: f64) -> usize {
         ((rate * BURST_TIME) as usize).max(2)
     }

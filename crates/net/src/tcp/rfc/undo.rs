@@ -17,24 +17,24 @@ pub(super) struct Undo {
     with_frto: bool,
     with_stamps: bool,
     with_dsacks: bool,
-    /// First number not acknowledged when it started (`undo_marker`); none if there is nothing to undo.
+    /// First number not acknowledged when the episode started (`undo_marker`); none if there is nothing to undo.
     marker: Option<u64>,
     /// Retransmissions that no DSACK has reported (`undo_retrans`); none before the first.
     unreported: Option<u64>,
-    /// When its first retransmission was sent, s (`retrans_stamp`).
+    /// When the episode's first retransmission was sent, s (`retrans_stamp`).
     first_repeat: Option<f64>,
-    /// cwnd and ssthresh before it (`prior_cwnd`, `prior_ssthresh`); none if the reduction stays.
+    /// cwnd and ssthresh before the episode (`prior_cwnd`, `prior_ssthresh`); none if the reduction stays.
     before: Option<Window>,
-    /// Segments that DSACKs have reported, on the connection.
+    /// Segments that DSACKs have reported on the whole connection.
     reported: u64,
-    /// F-RTO is under way (`frto`).
+    /// Whether F-RTO is under way (`frto`).
     pub frto: bool,
 }
 
 /// What an ACK means for sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sends {
-    /// All that cwnd allows.
+    /// All data that cwnd allows.
     All,
     /// New data only, and no segment counts as lost by this ACK: an original segment has arrived.
     NewOnly,
@@ -43,7 +43,7 @@ pub(super) enum Sends {
 }
 
 impl Undo {
-    /// None if no detection is on.
+    /// The state; none if no detection is on.
     pub fn new(settings: &Settings) -> Option<Box<Undo>> {
         let with_stamps = settings.undo.eifel && settings.timestamps;
         let any = settings.undo.frto || with_stamps || settings.undo.dsack;
@@ -62,7 +62,7 @@ impl Undo {
         })
     }
 
-    /// An episode starts, with everything below `una` acknowledged and so many retransmissions in flight.
+    /// An episode starts when everything below `una` is acknowledged and `repeats` retransmissions are in flight.
     pub fn start(&mut self, una: u64, repeats: u64, before: Option<Window>) {
         self.marker = Some(una);
         self.unreported = (repeats > 0).then_some(repeats);
@@ -87,7 +87,7 @@ impl Undo {
         self.unreported = Some(self.unreported.unwrap_or(0) + 1);
     }
 
-    /// A DSACK of so many segments that end at `end`, where `repeats` have been retransmitted on the connection.
+    /// A DSACK reports `segments` segments that end at `end`; `repeats` have been retransmitted on the connection.
     pub fn duplicated(&mut self, end: u64, segments: u64, repeats: u64) {
         self.reported += segments;
         let ours = self.reported <= repeats;
@@ -107,13 +107,13 @@ impl Undo {
         self.with_dsacks && self.marker.is_some() && self.unreported == Some(0)
     }
 
-    /// Whether an ACK that advances the window and echoes this time stamp is of an original segment: it was sent before
-    /// the first retransmission, or there is none yet (Linux, `tcp_packet_delayed`).
+    /// Whether an ACK that advances the window and echoes this time stamp is of an original segment: one sent before
+    /// the first retransmission, if there is any (Linux, `tcp_packet_delayed`).
     pub fn original_arrived(&self, echo: f64) -> bool {
         self.with_stamps && self.marker.is_some() && self.first_repeat.is_none_or(|sent| echo < sent - SAME_STAMP)
     }
 
-    /// The episode was spurious: what an undo restores, if it may.
+    /// The episode was spurious: returns what an undo restores, if an undo is allowed.
     pub fn take(&mut self) -> Option<Window> {
         (self.marker, self.frto) = (None, false);
         self.before.take()

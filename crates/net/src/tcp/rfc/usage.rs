@@ -5,22 +5,22 @@ use super::control::Window;
 
 /// What is outstanding.
 pub(super) struct Data {
-    /// Segments, SACKed and lost ones included.
+    /// Segments outstanding, SACKed and lost ones included.
     pub outstanding: f64,
-    /// First sequence number not acknowledged, and next to send.
+    /// First sequence number not acknowledged; below, the next to send.
     pub una: u64,
     pub next: u64,
 }
 
-/// Its state.
+/// State of cwnd's use.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Usage {
-    /// cwnd has limited sending in this window of data.
+    /// Whether cwnd has limited sending in this window of data.
     limited: bool,
-    /// Most segments outstanding in it, and its end.
+    /// Most segments outstanding in this window of data, and its end.
     most: f64,
     end: u64,
-    /// Most segments outstanding since `stamp`, s, when cwnd limited last.
+    /// Most segments outstanding since `stamp`, s, when cwnd last limited sending.
     used: f64,
     stamp: f64,
 }
@@ -36,8 +36,8 @@ impl Usage {
         (self.used, self.stamp) = (0.0, now);
     }
 
-    /// New data have been sent, or not because cwnd `limited`. If cwnd has not limited for a timeout of `rto` seconds:
-    /// the most segments outstanding since then.
+    /// New data have been sent, or cwnd has `limited` sending. If cwnd has not limited for a timeout of `rto` seconds,
+    /// returns the most segments outstanding since.
     pub fn note(&mut self, now: f64, limited: bool, data: &Data, window: &Window, rto: f64) -> Option<f64> {
         if data.una >= self.end || limited || (!self.limited && data.outstanding > self.most) {
             (self.limited, self.most, self.end) = (limited, data.outstanding, data.next);

@@ -3,12 +3,12 @@
 use super::control::Window;
 use crate::tcp::output::{Output, Variable};
 
-/// Windows are in segments of full size, with fractions.
+/// The variables. Windows are in segments of full size, with fractions.
 #[derive(Clone, Debug)]
 pub(super) struct Vars {
     pub cwnd: f64,
     pub ssthresh: f64,
-    /// ssthresh is a whole number, as in Linux.
+    /// Whether ssthresh is a whole number, as in Linux.
     pub whole_ssthresh: bool,
     /// Duplicate ACKs, as last traced.
     dupacks: u32,
@@ -18,7 +18,7 @@ pub(super) struct Vars {
     pub timeouts: u32,
     /// Reductions undone.
     pub undos: u32,
-    /// Changes of variables go to [`Output::changes`].
+    /// Whether changes of variables go to [`Output::changes`].
     pub traced: bool,
 }
 

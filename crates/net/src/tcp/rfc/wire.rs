@@ -3,17 +3,17 @@
 use super::accecn_option::AccecnOption;
 use super::header::block_bytes;
 
-/// A range of sequence numbers: the first, and one behind the last.
+/// A range of sequence numbers: the first, and the number after the last.
 pub type Range = (u64, u64);
 
-/// Sequence number `wire` of a connection that started with `first`, counted from the SYN (0): the one closest to
-/// `near`; `None` from before the connection (RFC 9293, 3.4: arithmetic modulo 2^32).
+/// Sequence number `wire` of a connection that started with `first`, counted from the SYN (0): the number closest to
+/// `near`; `None` if it is from before the connection (RFC 9293, 3.4: arithmetic modulo 2^32).
 pub fn unwrap(wire: u32, first: u32, near: u64) -> Option<u64> {
     let distance = wire.wrapping_sub(first).wrapping_sub(near as u32) as i32;
     near.checked_add_signed(i64::from(distance))
 }
 
-/// Its 32 bits on the wire.
+/// The 32 bits of `number` on the wire.
 pub fn wrap(number: u64, first: u32) -> u32 {
     first.wrapping_add(number as u32)
 }
@@ -25,7 +25,7 @@ pub struct Arrived {
     pub seq: u32,
     /// Payload, bytes.
     pub payload: u32,
-    /// Its [`Segment::bits`](crate::Segment::bits).
+    /// The segment's [`Segment::bits`](crate::Segment::bits).
     pub bits: u8,
     /// When it was sent, s: its time stamp (RFC 7323, `TSval`).
     pub stamp: f64,
@@ -35,13 +35,13 @@ pub struct Arrived {
     pub ack: u32,
 }
 
-/// SACK blocks in an ACK, at most: four fit into the options, three beside time stamps (RFC 2018, section 3).
+/// Most SACK blocks in an ACK: four fit into the options, three beside time stamps (RFC 2018, section 3).
 pub const MOST_BLOCKS: usize = 4;
 
 /// A segment's time of sending is rounded to a tick, by less than this, s.
 pub(super) const ROUNDED: f64 = 1e-6;
 
-/// In place of the bytes of a window: it is the connection's, as ever.
+/// Stands for the bytes of a window that never changes: the connection's.
 pub const SAME_WINDOW: u32 = u32::MAX;
 
 /// An ACK.
@@ -49,11 +49,11 @@ pub const SAME_WINDOW: u32 = u32::MAX;
 pub struct Feedback {
     /// The next sequence number expected, on the wire.
     pub ack: u32,
-    /// It acknowledges a SYN (SYN-ACK).
+    /// Whether it acknowledges a SYN (SYN-ACK).
     pub syn: bool,
-    /// Bytes of data that it comes with.
+    /// Bytes of data in the same segment.
     pub carried: u16,
-    /// The first block is a DSACK (RFC 2883).
+    /// Whether the first block is a DSACK (RFC 2883).
     pub duplicate: bool,
     /// ECE: a marked segment has arrived (RFC 3168); in the SYN-ACK agreement on ECN.
     pub echo: bool,
@@ -67,7 +67,7 @@ pub struct Feedback {
     pub blocks: [(u32, u32); MOST_BLOCKS],
     /// Bytes from [`ack`](Self::ack) on that the receiver has room for, or [`SAME_WINDOW`].
     pub window: u32,
-    /// `TSval`: when it was sent, s, if the receiver's window is autotuned.
+    /// `TSval`: when the ACK was sent, s, if the receiver's window is autotuned.
     pub sent: f64,
     /// `TSecr`: when the segment that it echoes was sent, s; in QUIC the largest packet that it acknowledges.
     pub stamp: f64,
@@ -108,12 +108,12 @@ impl Feedback {
         (ranges, count)
     }
 
-    /// Bytes of its options beside time stamps, padded; not of a SYN-ACK.
+    /// Bytes of the ACK's options beside time stamps, padded; not for a SYN-ACK.
     pub fn option_bytes(&self) -> u16 {
         block_bytes(self.count) + self.accecn.bytes(self.count > 0)
     }
 
-    /// The same in the next segment: what is told once is not told again.
+    /// The ACK for the next segment: what is told once is not told again.
     pub fn again(mut self) -> Self {
         if self.duplicate {
             self.duplicate = false;
@@ -124,8 +124,8 @@ impl Feedback {
         self
     }
 
-    /// The same with options that fit into so many bytes: SACK blocks give way from the last on, after the option of
-    /// accurate ECN.
+    /// The ACK with options that fit into `bytes`: SACK blocks give way from the last on, after the option of accurate
+    /// ECN.
     pub fn within(mut self, bytes: u16) -> Self {
         if self.option_bytes() > bytes {
             self.accecn = AccecnOption::NONE;
@@ -170,7 +170,7 @@ mod tests {
         let (ranges, count) = feedback.ranges(7, 20);
         assert_eq!(&ranges[..count], [(0, 5), (10, 15), (20, 25)]);
         assert_eq!(feedback.option_bytes(), 28);
-        // The padding of blocks is room for two bytes of accurate ECN's five; alone these are padded.
+        // The padding of blocks has space for two of accurate ECN's five bytes; alone the five are padded.
         feedback.accecn = AccecnOption::new(0, &[1]);
         let alone = Feedback { count: 0, ..feedback };
         assert_eq!([feedback.option_bytes(), alone.option_bytes()], [32, 8]);

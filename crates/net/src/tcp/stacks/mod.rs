@@ -23,7 +23,7 @@ pub fn named(name: &str) -> Option<&'static Stack> {
 }
 
 impl Stack {
-    /// The row for an option under a TCP.
+    /// The stack's row for an option under a TCP.
     pub fn row(&self, key: &str, tcp: &str) -> Option<&'static Row> {
         let own = |rows: &'static [Row]| {
             rows.iter().find(|row| row.key == key && (row.only.is_empty() || row.only.contains(&tcp)))
@@ -36,7 +36,7 @@ impl Stack {
     ///
     /// # Errors
     ///
-    /// Those of `given`.
+    /// The errors of `given`.
     pub fn settings<E>(
         &self,
         tcp: &str,
@@ -52,7 +52,7 @@ impl Stack {
                 None if opt.lacks(&settings).is_some() => None,
                 None => self.row(opt.key, tcp).map(|row| in_bytes(opt, row.value, mss)),
             };
-            // What follows from options above is written down too.
+            // The values that follow from earlier options are written down too.
             if let Some(value) = value.or_else(|| opt.get(&settings)) {
                 let fits = opt.set(&mut settings, value);
                 debug_assert!(fits.is_ok(), "{}: {value:?}", opt.key);
@@ -61,7 +61,7 @@ impl Stack {
         Ok(settings)
     }
 
-    /// The defaults.
+    /// The settings with the stack's defaults.
     pub fn plain(&self, tcp: &str, mss: u32, ecn: bool) -> Settings {
         match self.settings::<std::convert::Infallible>(tcp, mss, ecn, |_, _| Ok(None)) {
             Ok(settings) => settings,
@@ -70,7 +70,7 @@ impl Stack {
     }
 }
 
-/// A window in segments, in bytes.
+/// A value that is a window in segments, in bytes.
 fn in_bytes(opt: &Opt, value: Value, mss: u32) -> Value {
     match (&opt.values, value) {
         (Values::Window(..), Value::Whole(segments)) => Value::Whole(segments * u64::from(mss)),

@@ -7,25 +7,25 @@ use std::fmt;
 pub struct Row {
     /// The option's key.
     pub key: &'static str,
-    /// Its value. A window is in segments.
+    /// The option's value. A window is in segments.
     pub value: Value,
     /// The TCPs that have this default; empty: all.
     pub only: &'static [&'static str],
-    /// Its source: a section of an RFC, a function of the kernel.
+    /// The value's source: a section of an RFC, a function of the kernel.
     pub source: &'static str,
 }
 
 /// A TCP stack.
 pub struct Stack {
-    /// Its name.
+    /// The stack's name.
     pub name: &'static str,
     /// A one-sentence description.
     pub about: &'static str,
-    /// The TCPs that it has.
+    /// The TCPs that the stack has.
     pub tcps: &'static [&'static str],
-    /// Its defaults, where they differ from those of [`super::rfc::STACK`].
+    /// The stack's defaults, where they differ from those of [`super::rfc::STACK`].
     pub rows: &'static [Row],
-    /// Whether it is ns-2's, which does not use [`super::options`] ([`crate::tcp::ns2`]).
+    /// Whether the stack is ns-2's, which does not use [`super::options`] ([`crate::tcp::ns2`]).
     pub is_ns2: bool,
 }
 

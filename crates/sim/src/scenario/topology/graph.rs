@@ -81,9 +81,9 @@ static OTHER_WAY: Key<Own<Direction, ()>> = Key::optional(
     "the same rate, delay and link layer",
     "The other direction; `false` for a link in one direction alone.",
 );
-/// Keys of a link between two nodes, those of every link left out.
+/// Keys of a link between two nodes, without those of every link.
 pub(in crate::scenario) const JOINS: Rows = &[&FROM, &TO, &LINK_NAME, &QUEUE, &OTHER_WAY];
-/// Keys of a link's other direction, those of every link left out.
+/// Keys of a link's other direction, without those of every link.
 const BACK: Rows = &[&LINK_NAME, &QUEUE];
 
 /// Any graph, from `[[node]]` and `[[link]]`.
@@ -164,7 +164,7 @@ pub(in crate::scenario) fn write_edge(graph: &Graph, edge: &Edge) -> Json {
         None => drop(map.insert(OTHER_WAY.name.into(), false.into())),
     }
     if let (Some(back), Some(Json::Object(way))) = (&edge.back, map.get_mut(OTHER_WAY.name)) {
-        // It is what this one is unless it says so.
+        // The other direction has this link layer unless it says otherwise.
         if back.link.link_layer != edge.there.link.link_layer {
             LINK_LAYER.write(&back.link.link_layer, way);
         }
@@ -206,7 +206,7 @@ pub(in crate::scenario) fn edge_schema() -> Json {
     keys::table(&[JOINS, &link::rows(&DRAWN_DELAY)].concat())
 }
 
-/// The schema of its other direction, in which nothing must be given.
+/// The schema of a link's other direction, in which no key is required.
 fn back_schema() -> Json {
     let mut schema = keys::table(&[BACK, &link::rows(&DRAWN_DELAY)].concat());
     schema["required"] = json!([]);
@@ -218,9 +218,9 @@ fn back_schema() -> Json {
 struct Nodes {
     nodes: Vec<Node>,
     at: BTreeMap<String, u32>,
-    /// Whether each is a router, as given in `[[node]]`.
+    /// Whether each node is a router, as given in `[[node]]`.
     said: Vec<Option<bool>>,
-    /// Links may name no others.
+    /// Whether links may name only nodes that are listed.
     listed: bool,
 }
 
@@ -264,7 +264,7 @@ impl Nodes {
         crate::topology::default_name(&self.nodes[from as usize].name, &self.nodes[to as usize].name)
     }
 
-    /// Nodes; by default those with two neighbours or more are routers.
+    /// The nodes; by default those with two or more neighbours are routers.
     fn finish(mut self, edges: &[Edge]) -> Vec<Node> {
         let mut neighbours = vec![BTreeSet::new(); self.nodes.len()];
         for edge in edges {
@@ -286,7 +286,7 @@ fn place(field: &Field<'_>) -> Checked<[f64; 2]> {
     place.try_into().map_err(|_| field.error("is no place").allowed(WANTED))
 }
 
-/// `pairs = "random"` or a list of `[from, to]`.
+/// Reads `pairs = "random"` or a list of `[from, to]`.
 fn pairs(fields: &Fields<'_>, graph: &Graph) -> Checked<Pairs> {
     const WANTED: &str = PAIRS_WANTED;
     let Some(field) = PAIRS.field(fields) else { return Ok(Pairs::None) };

@@ -17,13 +17,13 @@ use serde_json::{json, Map, Value as Json};
 
 /// A kind of topology.
 pub(in crate::scenario) struct Kind {
-    /// Its name in scenarios.
+    /// The kind's name in scenarios.
     pub name: &'static str,
-    /// Its name for people.
+    /// The kind's name for people.
     pub title: &'static str,
-    /// What it is.
+    /// What the kind is.
     pub about: &'static str,
-    /// Its keys, `kind` left out.
+    /// The kind's keys, without `kind`.
     pub keys: Rows,
     build: fn(&Build<'_>) -> Checked<Topology>,
 }
@@ -48,7 +48,7 @@ impl Kind {
     }
 }
 
-/// A link in one table: a link of which there is one, or one for each of many hosts.
+/// A link in one table: a single link, or one for each of many hosts.
 pub(in crate::scenario) struct Link {
     many: bool,
 }
@@ -78,12 +78,12 @@ impl Form for Link {
     }
 }
 
-/// How many hosts there are whose links have no queues, from `low` on.
+/// The number of hosts whose links have no queues, from `low` on.
 const fn hosts(low: u64) -> Whole {
     Whole { low, high: bounds::HOSTS }
 }
 
-/// How many routers there are, or hosts behind a queue each, from `low` on.
+/// The number of routers, or of hosts behind a queue each, from `low` on.
 const fn routers(low: u64) -> Whole {
     Whole { low, high: bounds::ROUTERS }
 }
@@ -283,7 +283,7 @@ impl Build<'_> {
         Ok(Dumbbell { pairs, senders, receivers, bottleneck, reverse })
     }
 
-    /// `access` for both sides, or `senders` and `receivers` apart.
+    /// `access` for both sides, or `senders` and `receivers`.
     fn both_sides(&self) -> Checked<(LinkSpec, LinkSpec)> {
         const WANTED: &str = "access for both sides, or senders and receivers apart";
         let fields = &self.fields;

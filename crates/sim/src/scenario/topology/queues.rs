@@ -14,8 +14,8 @@ use super::super::queue;
 use crate::topology::LinkSpec;
 
 /// Reads `[queue.NAME]` and finds the queue of each link of `topology`: the one with the link's name, else the one with
-/// its key. `written`: links name their queues in the document. With the queues, the bandwidth-delay products that their
-/// limits are to be, where that is how they are given.
+/// its key. `written`: links name their queues in the document. Returns with each queue the number of bandwidth-delay
+/// products of its limit, if given so.
 pub(in crate::scenario) fn queues(
     field: Option<Field<'_>>,
     topology: &mut Topology,
@@ -83,7 +83,7 @@ pub(in crate::scenario) fn queues(
         let with_key = sites.iter().zip(&chosen).filter(move |(site, _)| site.key.as_deref() == Some(wanted));
         with_key.clone().all(|(_, chosen)| chosen.is_none()).then(|| with_key.map(|(site, _)| site).next()).flatten()
     };
-    // Where the topology puts its queues, its main one must be there; where links name queues, all of them.
+    // If the topology places its queues, its main one must be there; if links name queues, all of them must.
     for key in &keys[..if written { keys.len() } else { keys.len().min(1) }] {
         let Some(site) = without(key) else { continue };
         if !written {
@@ -122,7 +122,7 @@ struct Site {
     name: String,
     key: Option<String>,
     link: Link,
-    /// In the document, where it is written there.
+    /// The link's path in the document, if it is written there.
     path: String,
 }
 

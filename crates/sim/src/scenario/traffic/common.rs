@@ -58,12 +58,12 @@ pub(super) static RANDOM: Key<Own<InjectedRandom>> = Key::optional(
     "none",
     "Another simulator's random numbers, to follow its run; only with `count = 1`.",
 );
-/// Keys of every entry over UDP; `kind` is left out.
+/// Keys of every entry over UDP, without `kind`.
 const COMMON: Rows = &[&NAME, &COUNT, &START, &CLASS, &DSCP, &DIRECTION, &PAIRS, &RANDOM];
-/// Keys of every entry over TCP; `kind` and the keys of TCP are left out.
+/// Keys of every entry over TCP, without `kind` and the keys of TCP.
 const COMMON_TCP: Rows = &[&NAME, &COUNT_PAIRS, &START, &CLASS, &DSCP, &DIRECTION, &PAIRS, &RANDOM];
 
-/// Keys of every entry over TCP, or over UDP.
+/// Keys of every entry over TCP, or of every entry over UDP.
 pub(in crate::scenario) fn keys(over_tcp: bool) -> Rows {
     if over_tcp {
         COMMON_TCP

@@ -13,13 +13,13 @@ use super::super::keys::{Form, Key, Read};
 use super::super::schemas::{object, reference};
 use super::super::units;
 
-/// What a distribution is of: how its values are read and written.
+/// What a distribution is of, as its values are read and written.
 pub(super) struct Of {
     measure: &'static Measure,
     /// A value with its unit.
     write: fn(f64) -> Json,
     form: &'static str,
-    /// The schema of one value, and of the distribution.
+    /// Names of the schemas of a value, and of the distribution.
     pub value: &'static str,
 }
 
@@ -80,7 +80,7 @@ const CHANCE: Interval = Interval { low: 0.0, high: 1.0, open_low: false, open_h
 const WEIGHT: Interval = Interval { low: 0.0, high: 1e9, open_low: false, open_high: false, unit: "" };
 const NUMBER: Measure = Measure { read: |_| Err("is not a number".to_string()), form: "a number", bare: true };
 
-/// A document whose distributions name their files from this folder.
+/// The document with the paths of its distributions' files starting from this folder.
 pub(super) fn with_files_in(doc: &Doc, folder: Option<&Path>) -> Doc {
     match (doc, folder) {
         (Doc::Table(entries), Some(_)) => {
@@ -207,8 +207,8 @@ fn rising(points: Vec<(f64, f64)>) -> Option<Distribution> {
     (rises && points.last().is_some_and(|last| last.1 == 1.0)).then_some(Distribution::Cdf(points))
 }
 
-/// A file of lines with a value in base units and the probability up to it; a `#` begins a comment. Its path starts
-/// from the scenario's folder.
+/// A file of lines with a value in base units and the probability up to it; a `#` begins a comment. The file's path
+/// starts from the scenario's folder.
 fn cdf_file(field: &Field<'_>, within: Interval) -> Checked<Distribution> {
     const WANTED: &str = "a text file, each line a value and the probability up to it, both rising, the last 1";
     let name = field.text(WANTED)?;
@@ -227,7 +227,7 @@ fn cdf_file(field: &Field<'_>, within: Interval) -> Checked<Distribution> {
         match numbers[..] {
             [] => {}
             [value, chance] if within.contains(value) && CHANCE.contains(chance) => points.push((value, chance)),
-            // The file may be anyone's: none of its text goes into a message.
+            // The file may be another user's: none of its text goes into a message.
             _ => return Err(fail("has a line that is no pair").given(format!("line {}", number + 1))),
         }
     }
@@ -237,7 +237,7 @@ fn cdf_file(field: &Field<'_>, within: Interval) -> Checked<Distribution> {
     rising(points).ok_or_else(|| fail("is no distribution function"))
 }
 
-/// The distribution as it would be written.
+/// The distribution as a scenario writes it.
 pub(super) fn write(distribution: &Distribution, of: &Of) -> Json {
     let one = |x: &f64| (of.write)(*x);
     let two = |parts: &[(f64, f64)]| parts.iter().map(|(x, p)| json!([one(x), p])).collect::<Json>();
@@ -262,7 +262,7 @@ pub(super) fn write(distribution: &Distribution, of: &Of) -> Json {
     }
 }
 
-/// The schema of the table form.
+/// The schema of a distribution written as a table.
 pub(super) fn schema(of: &Of) -> Json {
     let value = || if of.value == "number" { json!({ "type": "number" }) } else { reference(of.value) };
     let number = json!({ "type": "number", "minimum": 0 });
@@ -351,7 +351,7 @@ impl Form for Data {
     }
 }
 
-/// Reads an amount of data; a packet has `segment` bytes of it.
+/// Reads an amount of data; a packet holds `segment` bytes.
 pub(super) fn read_data(fields: &Fields<'_>, key: &Key<Data>, segment: u32) -> Checked<Distribution> {
     let field = fields.required(key.name, key.form.wanted())?;
     if let Doc::String(text) = field.doc {

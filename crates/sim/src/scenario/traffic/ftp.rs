@@ -40,8 +40,7 @@ fn read(fields: &Fields<'_>) -> Checked<Load> {
     Ok(Load::Ftp(Ftp { tcp, lifetime: LIFETIME.given(fields)?, reverse_of: None }))
 }
 
-/// The entry whose connections the flows of the entry with these fields use the other way, by its place among those
-/// `above`.
+/// The entry in whose connections the flows of the entry with these fields send the other way, by its place in `above`.
 pub(super) fn other_way(fields: &Fields<'_>, above: &[Traffic]) -> Checked<Option<usize>> {
     let (Some(field), Some(name)) = (REVERSE_OF.field(fields), REVERSE_OF.given(fields)?) else { return Ok(None) };
     let ftp = |traffic: &Traffic| matches!(&traffic.load, Load::Ftp(load) if load.reverse_of.is_none());

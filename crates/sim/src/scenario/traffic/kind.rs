@@ -13,27 +13,27 @@ use super::{common, tcp};
 
 /// A kind of traffic.
 pub(in crate::scenario) struct Kind {
-    /// Its name in scenarios.
+    /// The kind's name in scenarios.
     pub name: &'static str,
-    /// Its name for people.
+    /// The kind's name for people.
     pub title: &'static str,
-    /// What it sends.
+    /// What the kind sends.
     pub about: &'static str,
-    /// Over TCP an entry has the keys of TCP, and without a count one flow a pair; else one flow.
+    /// Whether it is over TCP: then an entry has the keys of TCP, and without a count one flow a pair; else one flow.
     pub over_tcp: bool,
-    /// Keys of its own.
+    /// The kind's own keys.
     pub keys: Rows,
     pub read: fn(&Fields<'_>) -> Checked<Load>,
 }
 
 impl Kind {
-    /// All keys of an entry of this kind, but those of its ends.
+    /// All keys of an entry of this kind, without those of its ends.
     pub fn all_keys(&self) -> Vec<&'static str> {
         let common = std::iter::once("kind").chain(keys::names(common::keys(self.over_tcp)));
         common.chain(keys::names(self.tcp())).chain(keys::names(self.keys)).collect()
     }
 
-    /// The keys of TCP, over TCP.
+    /// The keys of TCP, if the kind is over TCP.
     fn tcp(&self) -> Rows {
         if self.over_tcp {
             tcp::KEYS
@@ -58,7 +58,7 @@ impl Kind {
     }
 }
 
-/// A number of transfers without end.
+/// The word for a number of transfers without end.
 pub(super) const ENDLESS: &str = "endless";
 
 /// A whole number from 1, or `"endless"`: `None`.
@@ -103,7 +103,7 @@ pub(super) const fn number(default: Option<u64>, about: &'static str) -> Key<Num
     Key::or("number", Number, default, about)
 }
 
-/// A mean length of bursts or pauses, exponential unless the kind says otherwise.
+/// A mean length of bursts or pauses, exponentially distributed unless the kind says otherwise.
 pub(super) const fn period(name: &'static str, within: Interval, default: f64, about: &'static str) -> Key<Quantity> {
     Key::or(name, Quantity::time(within), default, about)
 }

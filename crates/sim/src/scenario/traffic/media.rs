@@ -11,7 +11,7 @@ use super::kind::Kind;
 use super::model::{Load, Media};
 use super::packets::{self, STOP};
 
-/// Above, a frame would have a million packets.
+/// Target rates. Above 1 Gbit/s a frame could have a million packets.
 const RATE: Interval = Interval { low: 1e3, high: 1e9, open_low: false, open_high: false, unit: "bit/s" };
 const FRAMES: Interval = Interval { low: 1.0, high: 1000.0, open_low: false, open_high: false, unit: "" };
 const LAG: Interval = Interval { low: 0.0, high: 10.0, open_low: false, open_high: false, unit: "s" };

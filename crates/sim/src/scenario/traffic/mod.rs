@@ -115,7 +115,7 @@ fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>, above: &
     let fields = field.table(&own)?;
     let other_way = ftp::other_way(&fields, above)?;
     if other_way.is_some() {
-        // Its own, so that all that is wrong below is a key of the named entry's, read with other defaults than there.
+        // Read here for its errors: what is wrong further down is a key of the named entry, read with other defaults.
         ftp::LIFETIME.given(&fields)?;
     }
     let others = |error| match other_way {
@@ -149,7 +149,7 @@ fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>, above: &
     Ok(traffic)
 }
 
-/// Refuses keys with which an entry that is the other way of connections, read on its `own`, would be another than
+/// Refuses keys with which an entry that is the other way of connections, read on its `own`, would have others than
 /// `these`.
 fn same_connections(fields: &Fields<'_>, own: &Traffic, these: &Traffic) -> Checked<()> {
     let written = [own, these].map(|traffic| write_own(traffic, &[]));
@@ -174,18 +174,18 @@ fn of_the_named(error: ScenarioError) -> ScenarioError {
     ScenarioError { message, ..error }.allowed("no such key")
 }
 
-/// The entry in full, as it would be written among `all`.
+/// The entry in full, as a document writes it among `all`.
 pub(super) fn write(traffic: &Traffic, ends: &Ends, all: &[Traffic]) -> Json {
     let mut map = write_own(traffic, all);
     if ends.between.is_some() || traffic.reverse_of().is_some() {
-        // They say it, or the entry that it names.
+        // The ends say the direction, or the entry that this one names.
         map.shift_remove(DIRECTION.name);
     }
     ends::write(ends, &mut map);
     map.into()
 }
 
-/// The same without its ends.
+/// The entry in full, without its ends.
 fn write_own(traffic: &Traffic, all: &[Traffic]) -> Map<String, Json> {
     let mut map = Map::new();
     map.insert("kind".into(), traffic.kind().into());
@@ -247,7 +247,7 @@ fn pairs(fields: &Fields<'_>, topology: &Topology) -> Checked<Option<Vec<u32>>> 
     }
 }
 
-/// A key that is allowed only with the listed pairs of a topology.
+/// A key that is allowed only if the topology lists pairs.
 fn between_pairs<'a>(fields: &Fields<'a>, key: &str, topology: &Topology) -> Checked<Option<Field<'a>>> {
     let Some(field) = fields.optional(key) else { return Ok(None) };
     if fields.optional("from").is_some() || fields.optional("to").is_some() {
@@ -274,12 +274,12 @@ pub(super) fn size_schema() -> Json {
     distribution::schema(&distribution::SIZE)
 }
 
-/// See [`size_schema`].
+/// Schema of a distribution of times.
 pub(super) fn time_schema() -> Json {
     distribution::schema(&distribution::TIME)
 }
 
-/// See [`size_schema`].
+/// Schema of a distribution of counts.
 pub(super) fn count_schema() -> Json {
     distribution::schema(&distribution::COUNT)
 }

@@ -18,7 +18,7 @@ pub struct Traffic {
     pub start: Starts,
     /// Class of the packets, for disciplines that tell classes apart.
     pub class: u8,
-    /// DSCP of the packets; `None` is the class selector of their class.
+    /// DSCP of the packets; `None` is the class selector of `class`.
     pub dscp: Option<u8>,
     /// Direction of the data between pairs.
     pub direction: Direction,
@@ -85,7 +85,7 @@ impl Traffic {
         }
     }
 
-    /// The entry in whose connections the flows send the other way, by its place among all.
+    /// The entry in whose connections the flows send the other way, by its place among all entries.
     pub fn reverse_of(&self) -> Option<usize> {
         match &self.load {
             Load::Ftp(load) => load.reverse_of,
@@ -106,7 +106,7 @@ impl Traffic {
         }
     }
 
-    /// Its kind, as scenarios name it.
+    /// The kind's name in scenarios.
     pub fn kind(&self) -> &'static str {
         match &self.load {
             Load::Ftp(_) => "ftp",
@@ -123,7 +123,7 @@ impl Traffic {
         }
     }
 
-    /// Its TCP, if it has one.
+    /// The entry's TCP, if it has one.
     pub fn tcp_spec(&self) -> Option<&TcpSpec> {
         match &self.load {
             Load::Ftp(load) => Some(&load.tcp),
@@ -135,17 +135,17 @@ impl Traffic {
         }
     }
 
-    /// Its congestion control, if it has one.
+    /// The entry's congestion control, if it has one.
     pub fn tcp(&self) -> Option<Tcp> {
         self.tcp_spec().map(|spec| spec.tcp)
     }
 
-    /// Whether something comes back from its receivers: ACKs, or feedback.
+    /// Whether the entry's receivers send something back: ACKs, or feedback.
     pub fn has_feedback(&self) -> bool {
         self.tcp_spec().is_some() || matches!(self.load, Load::Media(_))
     }
 
-    /// Whether its data are ECN-capable.
+    /// Whether the entry's data are ECN-capable.
     pub fn sends_ecn(&self) -> bool {
         match &self.load {
             Load::Media(load) => load.ecn != Ecn::Off,
@@ -153,7 +153,7 @@ impl Traffic {
         }
     }
 
-    /// Whether its data are for the L queue of a coupled pair (RFC 9331).
+    /// Whether the entry's data are for the L queue of a coupled pair (RFC 9331).
     pub fn is_scalable(&self) -> bool {
         match &self.load {
             Load::Media(load) => load.ecn == Ecn::L4s,
@@ -161,12 +161,12 @@ impl Traffic {
         }
     }
 
-    /// Whether it has transfers that can be complete.
+    /// Whether the entry has transfers that can be complete.
     pub fn is_finite(&self) -> bool {
         matches!(self.load, Load::Transfers(_) | Load::Requests(_) | Load::Web(_) | Load::Pages(_))
     }
 
-    /// Size of its clients' requests on the wire, in bytes; they travel against the data.
+    /// Size of the clients' requests on the wire, in bytes; they travel against the data.
     pub fn request(&self) -> u32 {
         match &self.load {
             Load::Requests(load) => load.request,
@@ -203,7 +203,7 @@ pub enum Starts {
     Every {
         /// Time from flow to flow.
         gap: f64,
-        /// Of the first flow.
+        /// Start of the first flow.
         from: f64,
     },
     /// One after the other with exponential times between them: a Poisson process from `from` on.
@@ -220,17 +220,17 @@ pub enum Starts {
 /// Direction of the data between the pairs of a topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From the first to the second of a pair; over a dumbbell through `bottleneck`.
+    /// From the first to the second host of a pair; over a dumbbell through `bottleneck`.
     Forward,
-    /// From the second to the first; over a dumbbell through `reverse`.
+    /// From the second to the first host of a pair; over a dumbbell through `reverse`.
     Reverse,
 }
 
 impl Direction {
-    /// Both.
+    /// Both directions.
     pub const ALL: [Direction; 2] = [Direction::Forward, Direction::Reverse];
 
-    /// The other one.
+    /// The other direction.
     pub fn other(self) -> Direction {
         match self {
             Direction::Forward => Direction::Reverse,
@@ -271,9 +271,9 @@ pub struct TcpSpec {
 pub struct Ftp {
     /// The TCP.
     pub tcp: TcpSpec,
-    /// How long after its start a flow has data to send, in seconds; `None` for ever.
+    /// How long after its start a flow has data to send, in seconds; `None`: for ever.
     pub lifetime: Option<f64>,
-    /// The entry in whose connections the flows send the other way, by its place among all.
+    /// The entry in whose connections the flows send the other way, by its place among all entries.
     pub reverse_of: Option<usize>,
 }
 
@@ -287,7 +287,7 @@ pub enum Connection {
 }
 
 impl Connection {
-    /// Both.
+    /// Both values.
     pub const ALL: [Connection; 2] = [Connection::New, Connection::Same];
 
     /// Name in scenarios.
@@ -304,12 +304,12 @@ impl Connection {
 pub enum Completion {
     /// When the sender has the acknowledgement of its last segment.
     Acknowledged,
-    /// When the receiver has all of it.
+    /// When the receiver has all of its data.
     Received,
 }
 
 impl Completion {
-    /// Both.
+    /// Both values.
     pub const ALL: [Completion; 2] = [Completion::Acknowledged, Completion::Received];
 
     /// Name in scenarios.
@@ -326,15 +326,15 @@ impl Completion {
 pub struct Transfers {
     /// The TCP.
     pub tcp: TcpSpec,
-    /// Size, in bytes.
+    /// Size of a transfer, in bytes.
     pub size: Distribution,
-    /// Transfers of a flow; `None` without end.
+    /// Transfers of a flow; `None`: without end.
     pub number: Option<u64>,
-    /// From the end of a transfer to the start of the next, in seconds.
+    /// Time from the end of a transfer to the start of the next, in seconds.
     pub think: Distribution,
-    /// Whether each has a connection of its own.
+    /// Whether each transfer has a connection of its own.
     pub connection: Connection,
-    /// When one is complete.
+    /// When a transfer is complete.
     pub completion: Completion,
 }
 
@@ -347,11 +347,11 @@ pub struct Requests {
     pub request: u32,
     /// Size of an answer, in bytes.
     pub size: Distribution,
-    /// Requests of a flow; `None` without end.
+    /// Requests of a flow; `None`: without end.
     pub number: Option<u64>,
-    /// From the end of an answer to the next request, in seconds.
+    /// Time from the end of an answer to the next request, in seconds.
     pub think: Distribution,
-    /// Time without any of the answer after which a request is retransmitted, in seconds; it doubles each time.
+    /// Time without any part of the answer after which a request is retransmitted, in seconds; it doubles each time.
     pub retry: f64,
     /// Whether each answer has a connection of its own.
     pub connection: Connection,
@@ -366,15 +366,15 @@ pub struct Web {
     pub session_gap: f64,
     /// Pages of a session.
     pub pages: Distribution,
-    /// From page to page, in seconds.
+    /// Time from page to page, in seconds.
     pub page_gap: Distribution,
     /// Objects of a page.
     pub objects: Distribution,
-    /// From object to object, in seconds.
+    /// Time from object to object, in seconds.
     pub object_gap: Distribution,
     /// Size of an object, in bytes.
     pub size: Distribution,
-    /// When one is complete.
+    /// When an object is complete.
     pub completion: Completion,
 }
 
@@ -391,11 +391,11 @@ pub struct Pages {
     pub size: Distribution,
     /// Size of a request on the wire, in bytes: one packet.
     pub request: u32,
-    /// From the end of a page to the start of the next, in seconds.
+    /// Time from the end of a page to the start of the next, in seconds.
     pub think: Distribution,
-    /// Pages of each; `None` without end.
+    /// Pages of each browser; `None`: without end.
     pub number: Option<u64>,
-    /// Time without any of the answer after which a request is retransmitted, in seconds; it doubles each time.
+    /// Time without any part of the answer after which a request is retransmitted, in seconds; it doubles each time.
     pub retry: f64,
     /// Whether each object has a connection of its own.
     pub connection: Connection,
@@ -408,7 +408,7 @@ pub struct Packets {
     pub segment: Distribution,
     /// Headers of a packet, in bytes.
     pub header: u32,
-    /// When the source falls silent, in seconds; `None` never.
+    /// When the source falls silent, in seconds; `None`: never.
     pub stop: Option<f64>,
 }
 
@@ -445,9 +445,9 @@ pub struct OnOff {
     pub on: f64,
     /// Mean length of a pause, in seconds.
     pub off: f64,
-    /// Distribution of both.
+    /// Distribution of bursts and pauses.
     pub law: Law,
-    /// When the source falls silent, in seconds; `None` never.
+    /// When the source falls silent, in seconds; `None`: never.
     pub stop: Option<f64>,
 }
 
@@ -463,7 +463,7 @@ pub struct Poisson {
 /// Speech.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Voip {
-    /// From packet to packet, in seconds.
+    /// Time from packet to packet, in seconds.
     pub interval: f64,
     /// Payload of a packet, in bytes.
     pub segment: u32,
@@ -473,14 +473,14 @@ pub struct Voip {
     pub on: f64,
     /// Mean length of silence, in seconds.
     pub off: f64,
-    /// When the source falls silent for good, in seconds; `None` never.
+    /// When the source falls silent for good, in seconds; `None`: never.
     pub stop: Option<f64>,
 }
 
 /// Frames at even intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Video {
-    /// From frame to frame, in seconds.
+    /// Time from frame to frame, in seconds.
     pub interval: f64,
     /// Size of a frame, in bytes.
     pub frame: Distribution,
@@ -490,7 +490,7 @@ pub struct Video {
     pub segment: u32,
     /// Headers of a packet, in bytes.
     pub header: u32,
-    /// When the source falls silent, in seconds; `None` never.
+    /// When the source falls silent, in seconds; `None`: never.
     pub stop: Option<f64>,
 }
 
@@ -503,30 +503,30 @@ pub struct Media {
     pub ecn: Ecn,
     /// Smallest target rate, headers included, in bit/s.
     pub min_rate: f64,
-    /// Largest target rate.
+    /// Largest target rate, headers included, in bit/s.
     pub max_rate: f64,
-    /// Target rate before the first feedback.
+    /// Target rate before the first feedback, headers included, in bit/s.
     pub start_rate: f64,
     /// Frames per second.
     pub frame_rate: f64,
     /// Time constant with which the encoded rate follows the target rate, in seconds.
     pub lag: f64,
-    /// Mean absolute deviation of a frame's size, relative to the expected one.
+    /// Mean absolute deviation of a frame's size, relative to the expected size.
     pub variation: f64,
-    /// Frames from key frame to key frame; 0: none.
+    /// Frames from key frame to key frame; 0: no key frames.
     pub key_interval: u32,
-    /// Size of a key frame, in other frames.
+    /// Size of a key frame, as a multiple of other frames.
     pub key_factor: f64,
     /// Largest payload of a packet, in bytes.
     pub segment: u32,
     /// Headers of a packet, in bytes.
     pub header: u32,
-    /// When the source falls silent, in seconds; `None` never.
+    /// When the source falls silent, in seconds; `None`: never.
     pub stop: Option<f64>,
 }
 
 impl Media {
-    /// As the sender has it.
+    /// The settings of the sender.
     pub fn settings(&self) -> Settings {
         let encoding = Encoding {
             interval: 1.0 / self.frame_rate,

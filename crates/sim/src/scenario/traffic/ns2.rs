@@ -58,13 +58,13 @@ pub(super) static CLOCK_PHASE: Key<Own<Vec<f64>>> = Key::optional(
     "drawn",
     "Phases of the senders' clock ticks, in seconds (ns-2's `boot_time_`).",
 );
-/// All of them.
+/// All options of ns-2's TCPs.
 pub(super) const OPTIONS: Rows = &[&DELAYED_ACK, &LIMITED_TRANSMIT, &MIN_RTO, &CLOCK_PHASE];
 
 /// Longest delay of an ACK with `delayed_ack = true`, s (ns-2's `interval_`).
 const DEFAULT_ACK_DELAY: f64 = 0.1;
 
-/// `true`, `false`, or how long an ACK may wait.
+/// Reads `true`, `false`, or how long an ACK may wait.
 fn delayed_ack(field: &Field<'_>) -> Checked<Option<f64>> {
     match field.doc {
         Doc::Bool(false) => Ok(None),
@@ -73,7 +73,7 @@ fn delayed_ack(field: &Field<'_>) -> Checked<Option<f64>> {
     }
 }
 
-/// In whole milliseconds, as the sender keeps it.
+/// Reads the timeout in whole milliseconds, as the sender keeps it.
 fn min_rto(field: &Field<'_>) -> Checked<u16> {
     let seconds = field.measure(&TIMES, bounds::SHORTEST_RTO)?;
     Ok((seconds * 1000.0).round() as u16)

@@ -39,7 +39,7 @@ pub(super) static SEGMENT: Key<Payload> = Key::or(
     Distribution::Fixed(DEFAULT_SEGMENT as f64),
     "Payload of a packet; with `mix` a mix of sizes.",
 );
-/// Their headers.
+/// Headers of packets whose sizes may differ.
 pub(super) static HEADER: Key<Bytes> = Key::or(
     "header",
     Bytes { low: 0, high: bounds::PACKET },
@@ -100,7 +100,7 @@ pub(super) fn segment_and_header(
     Ok((segment, header))
 }
 
-/// An IP packet holds payload and headers.
+/// Refuses payload and headers that do not fit an IP packet.
 pub(super) fn fits(fields: &Fields<'_>, segment: f64, header: u32) -> Checked<()> {
     if segment + f64::from(header) <= f64::from(bounds::PACKET) {
         return Ok(());
@@ -111,7 +111,7 @@ pub(super) fn fits(fields: &Fields<'_>, segment: f64, header: u32) -> Checked<()
         .allowed(format!("{} B together", bounds::PACKET)))
 }
 
-/// Payloads, headers, and an end.
+/// Reads payloads, headers, and an end.
 pub(super) fn read(fields: &Fields<'_>) -> Checked<Packets> {
     let header = HEADER.read(fields)?;
     let segment = SEGMENT.read(fields)?;
@@ -121,7 +121,7 @@ pub(super) fn read(fields: &Fields<'_>) -> Checked<Packets> {
     Ok(Packets { segment, header, stop: STOP.given(fields)? })
 }
 
-/// The interval from packet to packet must be long enough for the engine's clock.
+/// Refuses intervals from packet to packet that are too short for the engine's clock.
 pub(super) fn not_too_fast(fields: &Fields<'_>, key: &Key<Quantity>, rate: f64, bytes: f64) -> Checked<()> {
     let shortest = bounds::CBR_INTERVAL;
     if 8.0 * bytes / rate >= shortest {

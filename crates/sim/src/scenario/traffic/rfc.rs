@@ -18,10 +18,10 @@ use earlydrop_net::tcp::stacks::{self, Stack};
 
 /// Options of time stamps in every segment, bytes (RFC 7323, appendix A).
 pub(super) const STAMPS: u32 = earlydrop_net::tcp::rfc::STAMP_BYTES as u32;
-/// The one option that stands in the entry itself.
+/// The only option that stands in the entry itself.
 const WINDOW: &str = "window";
 
-/// An error about a key that ns-2's TCPs do not have.
+/// The error for a key that ns-2's TCPs do not have.
 pub(super) fn not_in_ns2(field: &Field<'_>) -> ScenarioError {
     let (ns2, rfc) = (stacks::ns2_2_35::STACK.name, stacks::rfc::STACK.name);
     field.error(format!("is no option of stack = {ns2:?}")).allowed(format!("no such key, or stack = {rfc:?}"))
@@ -46,7 +46,7 @@ pub(super) fn rules<'a>(fields: &Fields<'a>, stack: &Stack) -> Checked<Fields<'a
     field.table(&known)
 }
 
-/// The settings of `tcp` with segments of `mss` bytes of payload. What has no effect is refused.
+/// The settings of `tcp` with segments of `mss` bytes of payload. Options without effect are refused.
 pub(super) fn read(fields: &Fields<'_>, stack: &'static Stack, tcp: Tcp, mss: u32, ecn: bool) -> Checked<Settings> {
     let rules = rules(fields, stack)?;
     for opt in options::all().filter(|opt| !opt.is_for(tcp.name())) {
@@ -132,18 +132,18 @@ pub(super) fn wants_ecn(tcp: Tcp) -> bool {
     matches!(tcp, Tcp::Dctcp | Tcp::Prague)
 }
 
-/// Whether data are ECN-capable.
+/// Whether data are ECN-capable with these settings.
 pub(super) fn ecn(settings: &Settings) -> bool {
     settings.ecn.feedback != Feedbacks::None
 }
 
 impl TcpSpec {
-    /// Whether its data are ECN-capable.
+    /// Whether the data of this TCP are ECN-capable.
     pub fn sends_ecn(&self) -> bool {
         self.options.rfc.as_ref().map_or(self.options.ecn, |settings| ecn(settings))
     }
 
-    /// Whether its data are for the L queue of a coupled pair (RFC 9331).
+    /// Whether the data of this TCP are for the L queue of a coupled pair (RFC 9331).
     pub fn is_scalable(&self) -> bool {
         wants_ecn(self.tcp)
     }

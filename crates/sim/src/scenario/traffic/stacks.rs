@@ -9,7 +9,7 @@ use earlydrop_net::tcp::stacks::options::{self, Opt};
 use earlydrop_net::tcp::stacks::{Stack, STACKS};
 use earlydrop_net::tcp::TcpOptions;
 
-/// A segment of which whole numbers of bytes are whole numbers of segments.
+/// A segment size with which any number of bytes is a whole number of segments.
 const MSS: u32 = 1;
 
 /// All stacks and all options.
@@ -57,7 +57,7 @@ fn values(stack: &'static Stack, tcp: &str) -> Json {
 }
 
 impl TcpSpec {
-    /// The rules that differ from its stack.
+    /// The rules of a TCP that differ from its stack.
     pub fn differing(&self) -> Json {
         let plain = self.options.rfc.as_ref().map_or_else(
             || ns2::write(&TcpSpec { options: TcpOptions::default(), clock_phase: None, ..self.clone() }),

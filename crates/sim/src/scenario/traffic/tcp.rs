@@ -98,8 +98,8 @@ pub(super) const KEYS: Rows = &[&TCP, &STACK, &SEGMENT, &HEADER, &WINDOW, &ECN, 
 const DEFAULT_HEADER: u32 = 40;
 const DEFAULT_VEGAS_HEADER: u32 = 0;
 
-/// Refuses options of TCP that stand in an entry itself, which has the keys `own`, and `profile`, for which it has
-/// `stack`. The error has the lines to write.
+/// Refuses options of TCP that stand in an entry itself, which has the keys `own`, and the key `profile`, which is
+/// `stack` now. The error has the lines to write.
 pub(super) fn refuse_in_entry(entry: &Field<'_>, own: &[&str]) -> Checked<()> {
     const PROFILE: &str = "profile";
     let Doc::Table(given) = entry.doc else { return Ok(()) };
@@ -115,7 +115,7 @@ pub(super) fn refuse_in_entry(entry: &Field<'_>, own: &[&str]) -> Checked<()> {
     let has_ns2 = Tcp::NS2.iter().any(|tcp| tcp.name() == word(TCP.name).unwrap_or(Tcp::Reno.name()));
     let stack = match word(PROFILE) {
         Some("ns2") => Some(stacks::ns2_2_35::STACK.name),
-        // Without a stack they would be refused as none of ns-2's.
+        // Without a stack they would be refused as unknown to ns-2.
         None if !has_ns2 || options.iter().all(|(key, _)| is_ns2(key)) => None,
         _ => Some(stacks::rfc::STACK.name),
     };
@@ -225,7 +225,7 @@ fn stack(fields: &Fields<'_>, tcp: Tcp) -> Checked<&'static Stack> {
     Ok(stack)
 }
 
-/// Reads for `every - pause`, then pauses.
+/// A reader that reads for `every - pause` and then pauses.
 fn reading(field: &Field<'_>) -> Checked<Reading> {
     let fields = field.rows(READING_KEYS)?;
     let rate = READ_RATE.given(&fields)?.map_or(f64::INFINITY, |rate| rate / 8.0);

@@ -1,7 +1,7 @@
 //! What ns-2's senders have in common: ns-2.35 `tcp/tcp.cc`, rule by rule.
 //!
-//! Names are the field's; in brackets ns-2's. Segments are numbered from 0, the SYN. The RTT estimate and the
-//! retransmission timer are in `rtt`, the setters of traced variables in `variables`.
+//! Names are those that the field uses; ns-2's are in brackets. Segments are numbered from 0, the SYN. The RTT estimate
+//! and the retransmission timer are in `rtt`, the setters of traced variables in `variables`.
 
 #[cfg(test)]
 mod tests;
@@ -41,7 +41,7 @@ pub struct Core {
     /// Congestion window, segments.
     pub cwnd: f64,
     pub(super) timed_at: f64,
-    /// At least the minimum, without backoff, s.
+    /// Retransmission timeout before backoff, at least the minimum, s.
     pub(super) rto: f64,
     pub(super) clock_phase: f64,
     /// Slow start threshold, segments.
@@ -77,7 +77,7 @@ pub struct Core {
     pub(super) timing: bool,
     pub(super) timer_pending: bool,
     initial_window: u8,
-    /// See [`Core::set_min_rto`].
+    /// The smallest retransmission timeout, see [`Core::set_min_rto`], ms.
     pub(super) min_rto_ms: u16,
     /// Whether changes of variables are added to [`Output::changes`].
     pub traced: bool,
@@ -85,9 +85,9 @@ pub struct Core {
     pub limited_transmit: bool,
     /// Bits of the next segment: ECT(0) if the sender uses ECN (`ecn_`), CWR after a reduction (`cong_action_`).
     bits: u8,
-    /// The receiver has answered the SYN with an echo (`ect_`).
+    /// Whether the receiver has answered the SYN with an echo (`ect_`).
     pub(super) ecn_agreed: bool,
-    /// The last ECN echo found cwnd at 1 (`ecn_backoff_`).
+    /// Whether the last ECN echo found cwnd at 1 (`ecn_backoff_`).
     pub(super) ecn_backoff: bool,
 }
 
@@ -97,7 +97,7 @@ impl Core {
         self.clock_phase
     }
 
-    /// Nothing sent; cwnd 1 for the SYN.
+    /// A sender that has sent nothing; cwnd is 1 for the SYN.
     pub fn new(window: i32, clock_phase: f64) -> Self {
         Core {
             cwnd: 1.0,
@@ -144,7 +144,7 @@ impl Core {
         self.bits & ECT0 != 0
     }
 
-    /// The application writes `segments` more after `given`; more than 2^31 - 2 in total are unlimited.
+    /// The application writes `segments` more after `given`; totals above 2^31 - 2 are unlimited.
     pub(super) fn extend(&mut self, given: i32, segments: u32) {
         let more = i32::try_from(segments).unwrap_or(i32::MAX);
         self.limit = given.saturating_add(more).min(ENDLESS);
@@ -153,11 +153,11 @@ impl Core {
     /// Usable window, segments: cwnd plus its inflation, at most the receiver's window (`window()`).
     #[inline(always)]
     pub fn usable_window(&self) -> i32 {
-        // In 64 bits no sum overflows.
+        // In 64 bits, where no sum overflows.
         (i64::from(self.cwnd as i32) + i64::from(self.dupwnd)).min(i64::from(self.window)) as i32
     }
 
-    /// The same without rounding (`windowd()`).
+    /// [`Core::usable_window`] without rounding (`windowd()`).
     #[inline(always)]
     fn usable_window_exact(&self) -> f64 {
         (self.cwnd + f64::from(self.dupwnd)).min(f64::from(self.window))
@@ -236,7 +236,7 @@ impl Core {
             self.next = ack.number + 1;
         }
         if self.timing && ack.number >= self.timed_seq {
-            // The backoff is kept while echoes find cwnd at 1.
+            // While echoes find cwnd at 1, the backoff stays.
             if !(ack.echo && self.ecn_agreed && self.ecn_backoff) {
                 self.set_backoff(1, out);
                 self.ecn_backoff = false;
@@ -358,7 +358,7 @@ impl Core {
             self.initial_window = 1;
         }
         if self.ack == self.max_sent {
-            // Idle (`restart_bugfix_`). ns-2 arms the timer again; here the next segment does.
+            // Idle (`restart_bugfix_`). ns-2 arms the timer again; here the next segment arms it.
             self.reduce_to_one(out);
         } else {
             self.timeouts += 1;

@@ -7,7 +7,7 @@ use crate::tcp::flavour::Flavour;
 
 const WITH_ECN: [Flavour; 4] = [Flavour::Tahoe, Flavour::Reno, Flavour::NewReno, Flavour::Sack];
 
-/// 15..=30 are in flight, cwnd 16, ECN agreed.
+/// A sender with cwnd 16, segments 15..=30 in flight, and ECN agreed.
 fn with_ecn(flavour: Flavour) -> (Sender, Output) {
     let mut sender = Sender::new(flavour, 1000, 0.0);
     sender.core.use_ecn();
@@ -108,7 +108,7 @@ fn a_transfer_ends_with_its_data() {
         sender.offer(0.0, 0, &mut out);
         assert!(sender.finished() && out.segments.is_empty(), "nothing to send");
         sender.offer(0.0, 10, &mut out);
-        // The first segment is a bare SYN, or data.
+        // The first segment is a bare SYN or carries data.
         let last = if flavour.has_bare_syn() { 10 } else { 9 };
         let mut acked = -1;
         while !out.segments.is_empty() {

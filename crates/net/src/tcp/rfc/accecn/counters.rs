@@ -7,12 +7,12 @@ use crate::tcp::rfc::accecn_option::{padded, place, AccecnOption, FIRST_BYTES, O
 use crate::tcp::rfc::header::{block_bytes, STAMP_BYTES};
 use crate::tcp::rfc::wire::Feedback;
 
-/// Marked packets since the last ACK that are acknowledged at once ("n").
+/// Marked packets since the last ACK with which the next one is sent at once ("n").
 const MOST_UNTOLD: u8 = 2;
 
 /// Most bytes of a TCP header's options.
 const OPTION_SPACE: u16 = 40;
-/// Blocks that the option may not displace (3.2.3.3: room for two SACK blocks).
+/// Blocks that the option may not displace (3.2.3.3: it leaves room for two SACK blocks).
 const BLOCKS_KEPT: u8 = 2;
 
 /// What has arrived, by ECN field.
@@ -22,23 +22,22 @@ pub struct Counters {
     cep: u64,
     /// Payload, bytes (`r.e1b`, `r.e0b`, `r.ceb`).
     bytes: [u64; 3],
-    /// Which of them have changed since the last option, and ever.
+    /// Which of these have changed since the last option, and which ever.
     changed: [bool; 3],
     ever: [bool; 3],
-    /// The last packet was marked.
+    /// Whether the last packet was marked.
     marked: bool,
     /// Marked packets since the last ACK.
     untold: u8,
 }
 
 impl Counters {
-    /// Nothing has arrived.
     pub fn new() -> Self {
         Counters { cep: FIRST_CEP, bytes: FIRST_BYTES, changed: [false; 3], ever: [false; 3], marked: false, untold: 0 }
     }
 
-    /// A packet arrives with this ECN field and so many bytes of payload; not a SYN. Whether it is acknowledged at once
-    /// if it has payload: marks begin, or two have not been told.
+    /// Counts a packet, not a SYN, with this ECN field and `payload` bytes. Returns whether a packet with payload is
+    /// acknowledged at once: marks begin, or two have not been told.
     pub fn count(&mut self, ecn: u8, payload: u32) -> bool {
         let marked = ecn == CE;
         if ecn != 0 && payload > 0 {
@@ -58,9 +57,9 @@ impl Counters {
         (self.cep % 8) as u8
     }
 
-    /// Adds the option to an ACK, if a counter has changed since the last one and there is room, for which the last
-    /// SACK blocks may give way (3.2.3.3). All counters that have ever changed are sent if they fit, those that have
-    /// changed since in any case.
+    /// Adds the option to an ACK, if a counter has changed since the last option and there is room, for which the last
+    /// SACK blocks may give way (3.2.3.3). Counters that have changed since are sent in any case, those that ever
+    /// changed if they fit.
     pub fn add_option(&mut self, ack: &mut Feedback, timestamps: bool) {
         if !self.changed.contains(&true) {
             return;
@@ -81,7 +80,7 @@ impl Counters {
         self.changed = [false; 3];
     }
 
-    /// All of `r.cep`, and of `r.ceb`.
+    /// The whole of `r.cep`, and of `r.ceb`.
     #[cfg(test)]
     pub fn marks(&self) -> (u64, u64) {
         (self.cep, self.bytes[place(CE)])
@@ -119,7 +118,7 @@ mod tests {
         assert_eq!((counters.ace(), counters.bytes, counters.changed), (6, FIRST_BYTES, [false; 3]));
     }
 
-    /// SACK blocks and fields of an ACK with so many blocks to send, after these bytes of ECT(1), ECT(0) and CE.
+    /// SACK blocks and fields of an ACK that has `blocks` to send, after these bytes of ECT(1), ECT(0) and CE.
     fn sent(timestamps: bool, blocks: u8, arrived: [u32; 3]) -> (u8, Vec<u32>) {
         let mut counters = Counters::new();
         for (ecn, bytes) in [ECT1, ECT0, CE].into_iter().zip(arrived) {

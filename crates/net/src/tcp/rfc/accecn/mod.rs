@@ -19,12 +19,12 @@ pub(super) fn flags(bits: u8) -> u8 {
     u8::from(bits & AE != 0) << 2 | u8::from(bits & CWR != 0) << 1 | u8::from(bits & ECE != 0)
 }
 
-/// The feedback that a server gives which can give `able`, after a SYN with these flags (3.1.2, 3.1.3).
+/// The feedback of a server that can give `able`, after a SYN with these flags (3.1.2, 3.1.3).
 pub(super) fn served(able: Feedbacks, flags: u8) -> Feedbacks {
     match (able, flags) {
         (Feedbacks::None, _) | (_, 0) => Feedbacks::None,
         (Feedbacks::Accecn, 0b011) => Feedbacks::Classic,
-        // Also to combinations that have no meaning yet.
+        // Combinations that have no meaning yet are answered too.
         (Feedbacks::Accecn, _) => Feedbacks::Accecn,
         // Earlier servers ignore AE (RFC 3168, 6.1.1).
         (able, flags) if flags & 0b011 == 0b011 => able,
@@ -52,7 +52,7 @@ pub(super) fn understood(flags: u8) -> (Feedbacks, Option<u8>) {
         0b011 => (Feedbacks::Accecn, Some(ECT1)),
         0b100 => (Feedbacks::Accecn, Some(ECT0)),
         0b110 => (Feedbacks::Accecn, Some(CE)),
-        // Reserved, formerly of ECN nonces: as if the SYN's field had not changed (3.1.3).
+        // Reserved, formerly for ECN nonces: counts as if the SYN's field had not changed (3.1.3).
         0b101 => (Feedbacks::Accecn, None),
         CLASSIC_ANSWER => (Feedbacks::Classic, None),
         // No ECN; or all flags reflected by a broken server.
@@ -60,7 +60,7 @@ pub(super) fn understood(flags: u8) -> (Feedbacks, Option<u8>) {
     }
 }
 
-/// Whether a network may change the ECN field so (3.2.2.3; RFC 3168, 18).
+/// Whether a network may change the ECN field from `sent` to `arrived` (3.2.2.3; RFC 3168, 18).
 pub(super) fn is_valid(sent: u8, arrived: u8) -> bool {
     sent == arrived || (sent != 0 && sent != CE && arrived != 0)
 }

@@ -7,34 +7,34 @@ use crate::tcp::rfc::accecn_option::{place, AccecnOption, FIRST_BYTES};
 
 /// Packets that an ACK can deliver without the three bits having wrapped around.
 const CERTAIN: u64 = 7;
-/// Marked packets that bring the three bits to zero at first.
+/// Number of marked packets that first brings the three bits to zero.
 const WRAPPED: u64 = 8 - FIRST_CEP;
-/// Packets an ACK delivers on average above which ACKs are taken to be thinned out, so that the bits have probably not
-/// wrapped around (A.2.1; Linux, `ACK_COMP_THRESH`), and the weight of the newest ACK (`PKTS_ACKED_WEIGHT`).
+/// If ACKs deliver more packets than this on average, they are taken to be thinned out, so that the bits have probably
+/// not wrapped around (A.2.1; Linux, `ACK_COMP_THRESH`), and the weight of the newest ACK (`PKTS_ACKED_WEIGHT`).
 const THINNED: f64 = 4.0;
 const WEIGHT: f64 = 1.0 / 64.0;
 
 /// Whether options come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Options {
-    /// None has come (3.2.3.2.3).
+    /// No option has come (3.2.3.2.3).
     Absent,
-    /// They have.
+    /// Options have come.
     Come,
-    /// They come, but a middlebox has zeroed them (3.2.3.2.4).
+    /// Options come, but a middlebox has zeroed them (3.2.3.2.4).
     Zeroed,
 }
 
 /// What an ACK newly delivers.
 #[derive(Clone, Copy, Debug)]
 pub struct Newly {
-    /// Packets.
+    /// Packets newly delivered.
     pub packets: u64,
-    /// Bytes.
+    /// Bytes newly delivered.
     pub bytes: u64,
-    /// Its cumulative number is below that of an earlier ACK.
+    /// Whether the ACK's cumulative number is below an earlier one's.
     pub old: bool,
-    /// The time stamp that it echoes, s; 0 without time stamps.
+    /// The time stamp that the ACK echoes, s; 0 without time stamps.
     pub stamp: f64,
 }
 
@@ -46,24 +46,24 @@ pub struct Reading {
     /// Payload by ECN field (`s.e1b`, `s.e0b`, `s.ceb`), bytes.
     bytes: [u64; 3],
     options: Options,
-    /// `cep` at the last option, and `s.ceb` then.
+    /// `cep` and `s.ceb` at the last option.
     told: (u64, u64),
-    /// Packets and bytes delivered since.
+    /// Packets and bytes delivered since the last option.
     since: (u64, u64),
     /// Average packets delivered by an ACK; 0 before the first.
     per_ack: f64,
     /// The newest time stamp echoed, s.
     newest: f64,
-    /// An ACK after the handshake has come.
+    /// Whether an ACK after the handshake has come.
     begun: bool,
-    /// The path leaves the ECN field alone, as far as is known: segments are ECN-capable.
+    /// Whether segments are ECN-capable: the path leaves the ECN field alone, as far as is known.
     pub sends_capable: bool,
-    /// The feedback is genuine, as far as is known.
+    /// Whether marks are responded to: the feedback is genuine, as far as is known.
     responds: bool,
 }
 
 impl Reading {
-    /// After the SYN-ACK with this option. `syn`: ECN fields of the SYN as it was sent and as it arrived, if known.
+    /// The counters after the SYN-ACK with this option. `syn`: ECN field of the SYN as sent and as arrived, if known.
     pub fn new(syn: Option<(u8, u8)>, option: &AccecnOption) -> Self {
         let mut reading = Reading {
             cep: FIRST_CEP,
@@ -89,7 +89,7 @@ impl Reading {
         }
     }
 
-    /// Newly marked packets by an ACK with these three bits and this option, of segments with `mss` bytes.
+    /// Number of newly marked packets by an ACK with these three bits and this option, of segments of `mss` bytes.
     pub fn on_ack(&mut self, ace: u8, option: &AccecnOption, newly: &Newly, mss: u32) -> u64 {
         // Superseded by another ACK that came earlier (A.1).
         if newly.old || (newly.packets == 0 && newly.stamp <= self.newest) {
@@ -120,8 +120,8 @@ impl Reading {
         }
     }
 
-    /// A.2.1: without an option the largest number that the bits and the delivered packets allow, unless ACKs are
-    /// thinned out. More marks than delivered packets are of packets without payload.
+    /// A.2.1: without an option the largest number of new marks that the bits and the delivered packets allow, unless
+    /// ACKs are thinned out. More marks than delivered packets are of packets without payload.
     fn by_bits(&mut self, ace: u8, packets: u64) -> u64 {
         let least = apart(ace, self.cep);
         let certain = packets <= CERTAIN || least > packets || self.per_ack > THINNED;
@@ -130,14 +130,14 @@ impl Reading {
         marked
     }
 
-    /// With an option: the least number since the last one that the bits and the marked bytes allow. It is exact for
-    /// full segments, and corrects what [`Self::by_bits`] has counted too much.
+    /// With an option: the least number of marks since the last option that bits and marked bytes allow. It is exact
+    /// for full segments, and corrects what [`Self::by_bits`] has overcounted.
     fn by_option(&mut self, ace: u8, option: &AccecnOption, mss: u32) -> u64 {
         let mut bytes = self.bytes;
         for (at, value) in option.counters() {
             let change = difference(value, bytes[at]);
             if change < 0 {
-                // An ACK that came late.
+                // This ACK came late.
                 return 0;
             }
             bytes[at] += change as u64;

@@ -1,4 +1,4 @@
-//! The congestion control of a connection: one of all.
+//! The congestion control of a connection, as one of all controls.
 
 use super::{Acked, Control, Window};
 use super::{Bbr, Bbr3, Cubic, Dctcp, Ledbat, LedbatPlusPlus, LinuxCubic, NewReno, Prague};
@@ -6,23 +6,23 @@ use super::{Bbr, Bbr3, Cubic, Dctcp, Ledbat, LedbatPlusPlus, LinuxCubic, NewReno
 /// The congestion control of a connection.
 #[derive(Clone, Debug)]
 pub enum Algorithm {
-    /// RFC 5681.
+    /// NewReno (RFC 5681).
     NewReno(NewReno),
-    /// RFC 9438.
+    /// CUBIC (RFC 9438).
     Cubic(Cubic),
     /// CUBIC as Linux computes it.
     LinuxCubic(LinuxCubic),
-    /// RFC 8257.
+    /// DCTCP (RFC 8257).
     Dctcp(Dctcp),
     /// BBR, version 1.
     Bbr(Box<Bbr>),
     /// BBR, version 3.
     Bbr3(Box<Bbr3>),
-    /// RFC 6817.
+    /// LEDBAT (RFC 6817).
     Ledbat(Ledbat),
     /// LEDBAT++.
     LedbatPlusPlus(LedbatPlusPlus),
-    /// Scalable, for L4S.
+    /// TCP Prague, scalable, for L4S.
     Prague(Box<Prague>),
 }
 
@@ -45,7 +45,7 @@ impl Algorithm {
         }
     }
 
-    /// Through the trait.
+    /// The control, by its trait.
     #[inline]
     pub fn control(&mut self) -> &mut dyn Control {
         match self {
@@ -61,7 +61,7 @@ impl Algorithm {
         }
     }
 
-    /// The same, read only.
+    /// The control, by its trait, read only.
     #[inline]
     pub fn view(&self) -> &dyn Control {
         match self {

@@ -1,23 +1,23 @@
-//! TCP Prague's detection of a classic AQM, which marks as it drops: its queue is longer and varies more than that of an
-//! L4S queue (`prague_classic_ecn_detection`, `prague_classic_ecn_fallback`; Briscoe and Ahmed, TCP Prague Fall-back on
-//! Detection of a Classic ECN AQM, 2019).
+//! TCP Prague's detection of a classic AQM, which marks where it would drop: its queue is longer and varies more than
+//! that of an L4S queue (`prague_classic_ecn_detection`, `prague_classic_ecn_fallback`; Briscoe and Ahmed, TCP Prague
+//! Fall-back on Detection of a Classic ECN AQM, 2019).
 
 /// Weights of the RTT's deviation and of the queue's depth.
 const DEVIATION_WEIGHT: f64 = 0.5;
 const DEPTH_WEIGHT: f64 = 0.5;
-/// The deviation and the depth that say neither, s.
+/// Deviation and depth that point neither to a classic nor to an L4S queue, s.
 const DEVIATION: f64 = 750e-6;
 const DEPTH: f64 = 2e-3;
 /// The score below which the queue is an L4S one, and above which it is classic; its largest value.
 const L4S: f64 = 8.0;
 const CLASSIC: f64 = L4S + 1.0;
 const MOST: f64 = CLASSIC + L4S;
-/// The marked fraction that a mark of a classic queue counts as: a reduction to 0.69, near CUBIC's.
+/// The fraction of marks that a mark of a classic queue counts as: a reduction to 0.69, near CUBIC's.
 const CLASSIC_ALPHA: f64 = 0.625;
 /// The deviation before the first RTT, s.
 const FIRST_DEVIATION: f64 = 1e-6;
 
-/// Its state: slow averages of the RTT and its deviation, s, and the score.
+/// State of the detection: slow averages of the RTT and its deviation, s, and the score.
 #[derive(Clone, Debug, Default)]
 pub struct ClassicEcn {
     srtt: f64,
@@ -26,7 +26,7 @@ pub struct ClassicEcn {
 }
 
 impl ClassicEcn {
-    /// An RTT sample. Its gain falls with the window of the last reduction, to see past the variation of one round trip.
+    /// Takes an RTT sample. Its gain falls with the window of the last reduction, to see past one round trip's swing.
     pub fn on_rtt(&mut self, rtt: f64, ssthresh: f64) {
         let shift = if ssthresh < 1e5 { libm::floor(libm::log2(ssthresh.max(1.0))) } else { 11.0 };
         let gain = libm::exp2(-(shift + libm::floor(shift / 2.0) + 1.0).min(18.0));
@@ -39,7 +39,7 @@ impl ClassicEcn {
         self.mdev += gain / 2.0 * (error.abs() - self.mdev);
     }
 
-    /// A round trip has ended.
+    /// Moves the score at the end of a round trip.
     pub fn on_round(&mut self, min_rtt: f64) {
         if self.srtt == 0.0 || min_rtt == f64::INFINITY {
             return;
@@ -52,7 +52,7 @@ impl ClassicEcn {
         self.score = self.score.clamp(0.0, MOST);
     }
 
-    /// The fraction that reduces cwnd, with an average of `alpha`.
+    /// The fraction of marks that reduces cwnd, if the average is `alpha`.
     pub fn at_least(&self, alpha: f64) -> f64 {
         alpha.max(CLASSIC_ALPHA * (self.score.min(CLASSIC) - L4S))
     }
@@ -62,7 +62,7 @@ impl ClassicEcn {
 mod tests {
     use super::*;
 
-    /// The fraction with an average of 0.05, after `rounds` of ten RTTs that swing by `swing` seconds above 20 ms.
+    /// That fraction with an average of 0.05, after `rounds` of ten RTTs that swing by `swing` seconds above 20 ms.
     fn after(rounds: u32, swing: f64) -> f64 {
         let mut classic = ClassicEcn::default();
         for round in 0..rounds {
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(after(2000, 0.0005), 0.05);
     }
 
-    /// The gain is 2^-(s + floor(s/2) + 1) for a ssthresh of 2^s, half of it for the deviation.
+    /// The gain for the RTT is 2^-(s + floor(s/2) + 1) at a ssthresh of 2^s, for the deviation half of it.
     #[test]
     fn averages_by_hand() {
         for (ssthresh, shift) in [(1.0, 1), (16.0, 7), (31.0, 7), (32.0, 8), (1e6, 17)] {
@@ -93,7 +93,7 @@ mod tests {
         }
     }
 
-    /// Half the logarithm of each over what says neither: the deviation is four times, the depth twice as much.
+    /// The score moves by half the logarithms of deviation and depth over neutral values: 4 and 2 times these here.
     #[test]
     fn a_round_by_hand() {
         let score = |srtt: f64, mdev: f64| {

@@ -7,13 +7,13 @@ use super::{Acked, Control, Idle, Window, LEAST_SSTHRESH};
 const C: f64 = 0.4;
 /// Multiplicative decrease for a loss (4.6).
 const BETA: f64 = 0.7;
-/// The same for a mark with ABE (RFC 8511, section 3).
+/// Multiplicative decrease for a mark with ABE (RFC 8511, section 3).
 const ABE_BETA: f64 = 0.85;
 /// Growth of the Reno-friendly window, segments per cwnd (4.3): 3 (1 - beta) / (1 + beta).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// cwnd that a mark leaves at least (4.6, figure 5); ssthresh is two segments at least.
+/// Least cwnd after a mark (4.6, figure 5); ssthresh is at least two segments.
 const LEAST_AFTER_MARK: f64 = 1.0;
-/// The target is at most so many times cwnd (4.2).
+/// Largest target, as a multiple of cwnd (4.2).
 const MOST: f64 = 1.5;
 
 /// A congestion avoidance epoch, from its first ACK on.
@@ -24,7 +24,7 @@ struct Epoch {
     w_est: f64,
 }
 
-/// Its state; the names are those of RFC 9438, 4.1.2.
+/// The state of CUBIC; the names are those of RFC 9438, 4.1.2.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     slow_start: SlowStart,
@@ -53,12 +53,12 @@ fn w_cubic(t: f64, k: f64, w_max: f64) -> f64 {
 }
 
 impl Cubic {
-    /// No reduction yet.
+    /// CUBIC before any reduction.
     pub fn new(slow_start: SlowStart, abe: bool) -> Self {
         Cubic { slow_start, epoch: None, w_max: 0.0, cwnd_prior: 0.0, abe, last_ack: 0.0, before: None }
     }
 
-    /// `least`: segments that are left at least.
+    /// Reduces the window by `beta`, to at least `least` segments.
     fn reduce(&mut self, window: &Window, flight: f64, beta: f64, least: f64) -> f64 {
         self.slow_start.end();
         self.before = Some((self.epoch.take(), self.w_max, self.cwnd_prior));
@@ -98,7 +98,7 @@ impl Control for Cubic {
             }
         }
         let epoch = self.epoch.get_or_insert_with(|| {
-            // 4.2. After a timeout (4.8) and after slow start without a loss `w_max` is not above cwnd.
+            // 4.2: after a timeout (4.8), or slow start without a loss, `w_max` is not above cwnd.
             if self.w_max <= window.cwnd {
                 self.w_max = window.cwnd;
             }
@@ -223,7 +223,7 @@ mod tests {
         let k = k(100.0, 70.0);
         for (round, &cwnd) in windows.iter().enumerate() {
             let t = 0.1 * (round + 1) as f64;
-            // A round trip ahead, and as far behind.
+            // W_cubic a round trip earlier and a round trip later.
             let (low, high) = (w_cubic(t - 0.1, k, 100.0), w_cubic(t + 0.1, k, 100.0));
             assert!(cwnd >= low - 0.5 && cwnd <= high + 0.5, "{cwnd} after {t} s, between {low} and {high}");
         }
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_short_round_trip_is_friendly_to_reno() {
-        // W_est grows by 0.5294 a round trip from 70, so reaches 100 after 56.7 of them and goes on by 1.
+        // W_est grows by 0.5294 a round trip from 70: it reaches 100 after 56.7 of them, and then grows by 1.
         let windows = trajectory(70);
         let reno = |round: f64| if round <= 56.67 { 70.0 + ALPHA * round } else { 100.0 + (round - 56.67) };
         for round in [57, 60, 65, 69] {

@@ -18,7 +18,7 @@ pub struct Fraction {
     acked: f64,
     marked: f64,
     window_end: u64,
-    /// In integers, as Linux (`dctcp_update_alpha`).
+    /// Whether it is computed in integers, as in Linux (`dctcp_update_alpha`).
     integers: bool,
 }
 
@@ -34,10 +34,10 @@ impl Fraction {
         self.alpha
     }
 
-    /// An ACK.
+    /// Takes an ACK.
     pub fn on_ack(&mut self, ack: &Acked) {
         if self.integers && ack.una >= self.window_end {
-            // Before this ACK is counted.
+            // Linux ends the window before this ACK is counted.
             self.end_window_in_integers();
             self.window_end = ack.next;
         }
@@ -53,7 +53,7 @@ impl Fraction {
         }
     }
 
-    /// A sixteenth less, or nothing below 16/1024, and the new fraction.
+    /// Takes a sixteenth off the estimate, or nothing below 16/1024, and adds the new fraction.
     fn end_window_in_integers(&mut self) {
         let units = self.alpha * UNITS;
         let sixteenth = libm::floor(units * G);
@@ -73,7 +73,7 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
-    /// Nothing marked yet.
+    /// DCTCP before any mark.
     pub fn new(slow_start: SlowStart, avoidance: Avoidance) -> Self {
         let reno = NewReno::new(slow_start, avoidance, false);
         Dctcp { reno, fraction: Fraction::default() }
@@ -126,7 +126,7 @@ mod tests {
     use super::super::{Counting, HyStart};
     use super::*;
 
-    /// ACKs of so many windows of 10 segments, `marked` of them marked.
+    /// Takes `count` windows of ACKs of 10 segments, `marked` of them marked.
     fn windows(fraction: &mut Fraction, count: u64, marked: f64) {
         let mut una = fraction.window_end;
         for _ in 0..count {
@@ -183,20 +183,20 @@ mod tests {
         let dctcp =
             || Dctcp::new(SlowStart::new(1.0, HyStart::Off), Avoidance::new(Counting::Window)).in_integers(true);
         let units = |dctcp: &Dctcp| dctcp.alpha() * UNITS;
-        // The first ACK ends a window without data: 1024 - 64.
+        // The first ACK ends a window without data: 1024 - 64 is left of alpha.
         let mut one = dctcp();
         one.fraction.on_ack(&Acked { una: 0, next: 10, ..acked(0.0) });
         assert_eq!(units(&one), 960.0);
-        // A window of 37 with 5 marks: 960 - 60 + 5 * 64 / 37, rounded down; the ACK that ends it is of the next one.
+        // A window of 37 with 5 marks: 960 - 60 + 5 * 64 / 37, rounded down; the ACK that ends it counts for the next.
         one.fraction.on_ack(&Acked { una: 5, next: 40, marked: 5.0, ..acked(37.0) });
         one.fraction.on_ack(&Acked { una: 10, next: 50, ..acked(1.0) });
         assert_eq!(units(&one), 908.0);
         assert_eq!((one.fraction.acked, one.fraction.window_end), (1.0, 50));
-        // Below a sixteenth of 1/16 nothing is left.
+        // An alpha below 1/16 of 16/1024 falls to 0.
         one.fraction.alpha = 15.0 / UNITS;
         one.fraction.on_ack(&Acked { una: 50, next: 60, ..acked(1.0) });
         assert_eq!(units(&one), 0.0);
-        // 36 segments, 166/1024: 2.9 of them, rounded down, and not the fraction of a segment that cwnd has grown by.
+        // 36 segments, alpha 166/1024: the cut is 2.9, rounded down; the fraction that cwnd has grown by is dropped.
         one.fraction.alpha = 166.0 / UNITS;
         assert_eq!(one.on_mark(&Window { cwnd: 36.7, ssthresh: 20.0 }, 36.0, 0.0), 34.0);
         one.fraction.alpha = 1.0;

@@ -3,25 +3,25 @@
 use super::{Acked, Control, Window, LEAST_SSTHRESH};
 use std::collections::VecDeque;
 
-/// Minutes whose minima count (RFC 6817, 2.5: `BASE_HISTORY`).
+/// Number of minutes whose minima count (RFC 6817, 2.5: `BASE_HISTORY`).
 const BASE_HISTORY: usize = 10;
-/// The current delay is the smallest of so many samples (`CURRENT_FILTER`).
+/// Number of samples of which the smallest is the current delay (`CURRENT_FILTER`).
 const CURRENT_FILTER: usize = 4;
 /// Segments by which cwnd may exceed FlightSize (`ALLOWED_INCREASE`).
 const ALLOWED_INCREASE: f64 = 1.0;
 /// Smallest cwnd, segments (`MIN_CWND`).
 const MIN_CWND: f64 = 2.0;
 
-/// Delays of the last minutes, from which follows that of queues.
+/// One-way delays of the last minutes, which give the queueing delay.
 #[derive(Clone, Debug, Default)]
 pub struct Delays {
-    /// The smallest by minute, s, the newest last, and the minute of that.
+    /// The smallest delay of each minute, s, the newest last; and the number of the newest minute.
     minutes: VecDeque<f64>,
     minute: f64,
     current: VecDeque<f64>,
 }
 
-/// Its state.
+/// The state of LEDBAT.
 #[derive(Clone, Debug)]
 pub struct Ledbat {
     target: f64,
@@ -30,7 +30,7 @@ pub struct Ledbat {
 }
 
 impl Ledbat {
-    /// Keeps `target` seconds of queueing delay (RFC 6817: at most 0.1), with this gain (at most 1).
+    /// LEDBAT with a queueing delay of `target` seconds (RFC 6817: at most 0.1) and this gain (at most 1).
     pub fn new(target: f64, gain: f64) -> Self {
         Ledbat { target, gain, delays: Delays::default() }
     }
@@ -41,7 +41,7 @@ fn least(delays: &VecDeque<f64>) -> f64 {
 }
 
 impl Delays {
-    /// A delay at this time, s.
+    /// Notes a delay at this time, s.
     pub fn note(&mut self, delay: f64, now: f64) {
         let minute = (now / 60.0).floor();
         match self.minutes.back_mut() {
@@ -60,12 +60,12 @@ impl Delays {
         }
     }
 
-    /// Whether there is one.
+    /// Whether a delay is known.
     pub fn known(&self) -> bool {
         !self.current.is_empty()
     }
 
-    /// The smallest one, s.
+    /// The smallest delay, s.
     pub fn base(&self) -> f64 {
         least(&self.minutes)
     }
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn cwnd_by_hand() {
-        // Target 100 ms, ten segments, one acknowledged.
+        // A target of 100 ms, ten segments, one of them acknowledged.
         for (queueing, expected) in [(0.0, 0.1), (0.1, 0.0), (0.15, -0.05)] {
             assert!((change(queueing) - expected).abs() < 1e-9, "{queueing}: {}", change(queueing));
         }

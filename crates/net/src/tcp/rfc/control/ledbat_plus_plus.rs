@@ -8,27 +8,27 @@ use super::{Acked, Control, Window, LEAST_SSTHRESH};
 const LARGEST_DIVISOR: f64 = 16.0;
 /// Share of the target at which the first slow start ends (4.1).
 const FIRST_EXIT: f64 = 0.75;
-/// Segments in flight during a slowdown, and its length in round trips, which is also the time between slow start and
-/// the first one (4.4).
+/// Segments in flight during a slowdown, and its length in round trips, which is also the time from slow start to the
+/// first slowdown (4.4).
 const LEAST: f64 = 2.0;
 const ROUND_TRIPS: f64 = 2.0;
 /// Time between slowdowns, in lengths of the last one (4.4).
 const PERIOD: f64 = 9.0;
 
-/// Where it is in the cycle of slowdowns.
+/// The phase in the cycle of slowdowns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     /// In the first slow start.
     First,
-    /// Until the next slowdown, at this time, s.
+    /// Normal operation until the next slowdown, at this time, s.
     Usual(f64),
-    /// cwnd is two segments: when that has begun, and when it ends, s.
+    /// A slowdown, in which cwnd is two segments: when it has begun, and when it ends, s.
     Slow(f64, f64),
-    /// In the slow start back to the window of before; when the slowdown has begun, s.
+    /// The slow start back to the window before the slowdown; when the slowdown has begun, s.
     Return(f64),
 }
 
-/// Its state.
+/// The state of LEDBAT++.
 #[derive(Clone, Debug)]
 pub struct LedbatPlusPlus {
     target: f64,
@@ -37,17 +37,17 @@ pub struct LedbatPlusPlus {
 }
 
 impl LedbatPlusPlus {
-    /// Keeps up to `target` seconds of queueing delay (the draft: 0.06).
+    /// LEDBAT++ with at most `target` seconds of queueing delay (the draft: 0.06).
     pub fn new(target: f64) -> Self {
         LedbatPlusPlus { target, delays: Delays::default(), phase: Phase::First }
     }
 
-    /// Growth in segments a round trip; of NewReno's in slow start (4.2).
+    /// Growth in segments a round trip; in slow start as a part of NewReno's (4.2).
     fn gain(&self) -> f64 {
         1.0 / (2.0 * self.target / self.delays.base()).ceil().clamp(1.0, LARGEST_DIVISOR)
     }
 
-    /// The next phase, if it has come.
+    /// Starts the next phase, if its time has come.
     fn turn(&mut self, window: &mut Window, ack: &Acked) {
         match self.phase {
             Phase::First => {
@@ -102,7 +102,7 @@ impl Control for LedbatPlusPlus {
     }
 
     fn on_loss(&mut self, window: &Window, _: f64, now: f64) -> f64 {
-        // A loss in a slowdown ends it; what it shrinks is the window of before.
+        // A loss ends a slowdown, and shrinks the window of before.
         if let Phase::Slow(begun, _) | Phase::Return(begun) = self.phase {
             self.phase = Phase::Usual(now + PERIOD * (now - begun));
             return (window.ssthresh / 2.0).max(LEAST_SSTHRESH);
@@ -123,7 +123,7 @@ mod tests {
         Acked { now, rtt: Some(BASE + queueing), srtt: BASE, ..acked(segments) }
     }
 
-    /// After slow start at time 0, with the base known, and this window.
+    /// A control after slow start at time 0, with the base delay known, and this window.
     fn usual(cwnd: f64) -> (LedbatPlusPlus, Window) {
         let mut control = LedbatPlusPlus::new(TARGET);
         let mut window = Window { cwnd, ssthresh: cwnd };
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_gain_by_hand() {
-        // Base RTT in ms, and the divisor: ceil(120 / base), 16 at most.
+        // Base RTT in ms, and the divisor: ceil(120 / base), at most 16.
         for (ms, divisor) in
             [(1.0, 16.0), (7.5, 16.0), (8.0, 15.0), (20.0, 6.0), (60.0, 2.0), (120.0, 1.0), (300.0, 1.0)]
         {
@@ -158,14 +158,14 @@ mod tests {
         };
         assert_eq!(step(0.0), (4.0, true), "a sixth of twelve segments");
         assert_eq!(step(0.045), (6.0, true));
-        // The smallest of four samples is above from the fourth on.
+        // From the fourth sample on the smallest of four is above.
         assert!(!step(0.0451).1);
         assert_eq!(control.phase, Phase::Usual(2.0 * BASE));
     }
 
     #[test]
     fn changes_in_a_round_trip_by_hand() {
-        // 100 segments: growth by 1/6 up to the target, a decrease by a tenth with a tenth more, by half at most.
+        // 100 segments: growth by 1/6 up to the target; at a tenth above it a decrease by a tenth, at most by half.
         for (queueing, expected) in [(0.0, 1.0 / 6.0), (0.06, 1.0 / 6.0), (0.066, 1.0 / 6.0 - 10.0), (0.6, -50.0)] {
             let (mut control, mut window) = usual(100.0);
             for _ in 0..4 {

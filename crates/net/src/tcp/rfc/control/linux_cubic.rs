@@ -16,10 +16,10 @@ const C: f64 = 410.0 / 1024.0;
 const BETA: f64 = 717.0 / 1024.0;
 /// Acknowledged segments per segment of Reno-friendly growth, over cwnd (`beta_scale` over 8).
 const FRIENDLY: f64 = 15.0 / 8.0;
-/// `cnt` is at most this before the first loss, and at least this ever.
+/// `cnt` is at most the first before the first loss, and never below the second.
 const MOST_BEFORE_LOSS: f64 = 20.0;
 const LEAST: f64 = 2.0;
-/// With cwnd unchanged, `cnt` is not updated again before, s (`HZ / 32`).
+/// While cwnd is unchanged, `cnt` is not updated again within this time, s (`HZ / 32`).
 const PAUSE: f64 = 1.0 / 32.0;
 /// RTTs within this time after the start of an epoch do not count for the min RTT, s.
 const UNTRUSTED: f64 = 1.0;
@@ -33,7 +33,7 @@ struct Epoch {
     friendly: f64,
 }
 
-/// Its state.
+/// The state of Linux's CUBIC.
 #[derive(Clone, Debug)]
 pub struct LinuxCubic {
     slow_start: SlowStart,
@@ -46,7 +46,7 @@ pub struct LinuxCubic {
 }
 
 impl LinuxCubic {
-    /// No reduction yet.
+    /// CUBIC before any reduction.
     pub fn new(slow_start: SlowStart) -> Self {
         LinuxCubic {
             slow_start,
@@ -181,7 +181,7 @@ mod tests {
         let (cubic, window) = reduced(100.0);
         assert_eq!((window.cwnd, cubic.last_max), (70.0, 100.0));
         let (mut cubic, _) = reduced(100.0);
-        // 1741/2048 of 80 (fast convergence).
+        // Fast convergence: 1741/2048 of 80.
         assert_eq!((cubic.on_loss(&Window { cwnd: 80.0, ssthresh: 70.0 }, 0.0, 1.0), cubic.last_max), (56.0, 68.0));
     }
 
@@ -208,9 +208,9 @@ mod tests {
             cubic.grow(window, &Acked { now, ..acked(segments) });
             (window.cwnd, cubic.cnt)
         };
-        // 98.1 ms are 25 ticks, as 0.1 s above; 5.003 s is in the tick that starts at 5 s.
+        // 98.1 ms are 25 ticks, as 0.1 s above; 5.003 s lies in the tick that starts at 5 s.
         assert_eq!(at(5.003, 23.0, &mut window), (71.0, 23.0));
-        // A cwnd of 71 gives 71/2, but not in the same tick.
+        // A cwnd of 71 would give 71/2, but not in the same tick.
         assert_eq!(at(5.0035, 1.0, &mut window), (71.0, 23.0));
         assert_eq!(at(5.0045, 1.0, &mut window), (71.0, 35.0));
     }
@@ -259,7 +259,7 @@ mod tests {
                 now += 0.01 / acks as f64;
             }
         }
-        // From 14, 8/15 a round trip: 21.3 more in 40, also beyond 20, where RFC 9438 goes on by 1.
+        // From 14 the window grows by 8/15 a round trip: 21.3 in 40, even beyond 20, where RFC 9438 goes on by 1.
         assert!((window.cwnd - (14.0 + 40.0 * 8.0 / 15.0)).abs() <= 3.0, "{}", window.cwnd);
     }
 

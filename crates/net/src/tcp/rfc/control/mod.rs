@@ -54,7 +54,7 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// The pacing rate for it, segments/s. PRR may reduce cwnd to nothing, which counts as one segment: else nothing
+    /// The pacing rate for this window, segments/s. PRR may reduce cwnd to 0, which counts as one segment: else nothing
     /// would follow what a timer sends.
     pub fn pacing_rate(&self, srtt: f64) -> f64 {
         let factor = if self.cwnd < self.ssthresh / 2.0 { PACING_IN_SLOW_START } else { PACING_IN_AVOIDANCE };
@@ -65,7 +65,7 @@ impl Window {
 /// An ACK, and the state of the connection with it.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
-    /// s.
+    /// When the ACK arrives, s.
     pub now: f64,
     /// Segments newly acknowledged by the cumulative ACK.
     pub segments: f64,
@@ -77,9 +77,9 @@ pub struct Acked {
     pub srtt: f64,
     /// Smallest RTT, s; infinite before the first sample.
     pub min_rtt: f64,
-    /// Outstanding before the ACK, segments.
+    /// Segments outstanding before the ACK.
     pub flight_before: f64,
-    /// In flight after it, segments.
+    /// Segments in flight after the ACK.
     pub pipe: f64,
     /// First sequence number not acknowledged.
     pub una: u64,
@@ -89,9 +89,9 @@ pub struct Acked {
     pub marked: f64,
     /// Whether cwnd limited sending.
     pub window_limited: bool,
-    /// Whether the sender is in a recovery, and whether in that after a timeout.
+    /// Whether the sender is in a recovery.
     pub recovering: bool,
-    /// See above.
+    /// Whether the sender is in the recovery after a timeout.
     pub timed_out: bool,
     /// Whether sending is paced.
     pub paced: bool,
@@ -103,34 +103,33 @@ pub struct Acked {
     pub departs_in: f64,
     /// Sample of the delivery rate; see [`Acked::pipe_before`].
     pub rate: Option<Sample>,
-    /// In flight when the segment of the rate sample was sent, it included, and segments lost since; see
-    /// [`Acked::pipe_before`].
+    /// Segments in flight when the segment of the rate sample was sent, it included; see [`Acked::pipe_before`].
     pub tx_in_flight: f64,
-    /// See above.
+    /// Segments lost since that segment was sent; see [`Acked::pipe_before`].
     pub lost_since_sent: f64,
     /// One-way delay of the acknowledged segment, s, with an unknown offset; needs time stamps.
     pub one_way: Option<f64>,
 }
 
-/// A segment is about to be sent with nothing in flight.
+/// The state when a segment is about to be sent with nothing in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Idle {
-    /// s.
+    /// The present time, s.
     pub now: f64,
-    /// Since the last segment, s.
+    /// Time since the last segment, s.
     pub time: f64,
-    /// Sending was limited by the application before, not by the window.
+    /// Whether sending was limited by the application before, not by the window.
     pub app_limited: bool,
 }
 
 /// A congestion control.
 pub trait Control {
-    /// Whether it models the path and sets cwnd on every ACK, in a recovery too, where no other rule does.
+    /// Whether it models the path and sets cwnd on every ACK, even in a recovery, where no other rule then sets it.
     fn owns_window(&self) -> bool {
         false
     }
 
-    /// Its own pacing rate, segments/s.
+    /// The control's own pacing rate, segments/s.
     fn pacing_rate(&self) -> Option<f64> {
         None
     }
@@ -159,37 +158,37 @@ pub trait Control {
     /// The handshake has ended, with an RTT of `rtt` seconds and an initial window, segments.
     fn on_open(&mut self, _window: f64, _rtt: f64, _now: f64) {}
 
-    /// Every ACK of the connection: after loss detection, before the reaction to marks and growth.
+    /// Takes every ACK of the connection: after loss detection, before the reaction to marks and growth.
     fn on_any_ack(&mut self, _window: &mut Window, _ack: &Acked) {}
 
-    /// The last losses were spurious, and so was the reduction, before which the window was `before`.
+    /// Undoes the last reduction, before which the window was `before`: the losses were spurious.
     fn on_undo(&mut self, window: &mut Window, before: &Window) {
         window.cwnd = window.cwnd.max(before.cwnd);
         window.ssthresh = window.ssthresh.max(before.ssthresh);
     }
 
-    /// A timer has marked so many segments lost; `expired`: the retransmission timer, after [`Control::on_timeout`].
+    /// A timer has marked `lost` segments lost; `expired`: the retransmission timer, after [`Control::on_timeout`].
     fn on_timer_loss(&mut self, _lost: f64, _expired: bool) {}
 
     /// A segment is about to be sent with nothing in flight.
     fn on_idle_send(&mut self, _window: &mut Window, _idle: &Idle) {}
 
-    /// Its estimates, for traces.
+    /// Calls `note` with the control's estimates, for traces.
     fn gauges(&self, _note: &mut dyn FnMut(Variable, f64)) {}
 
-    /// An ACK of new data that may grow cwnd: outside of recoveries, without a mark, with sending limited by cwnd.
+    /// Grows cwnd by an ACK of new data: outside of recoveries, without a mark, with sending limited by cwnd.
     fn grow(&mut self, window: &mut Window, ack: &Acked);
 
-    /// A loss, at most once in a window: the new ssthresh. `flight` is FlightSize, segments.
+    /// The new ssthresh after a loss, asked at most once in a window. `flight` is FlightSize, segments.
     fn on_loss(&mut self, window: &Window, flight: f64, now: f64) -> f64;
 
-    /// An ECN echo, at most once in a window (RFC 3168, 6.1.2: as for a loss): the new ssthresh, which cwnd becomes
-    /// too. Less than two segments are for cwnd alone.
+    /// The new ssthresh after an ECN echo, asked at most once in a window (RFC 3168, 6.1.2: as for a loss); cwnd
+    /// becomes the same. Values below two segments are for cwnd alone.
     fn on_mark(&mut self, window: &Window, flight: f64, now: f64) -> f64 {
         self.on_loss(window, flight, now)
     }
 
-    /// The retransmission timer has expired: the new ssthresh; cwnd becomes 1.
+    /// The new ssthresh after the retransmission timer has expired; cwnd becomes 1.
     fn on_timeout(&mut self, window: &Window, flight: f64, now: f64) -> f64 {
         self.on_loss(window, flight, now)
     }
@@ -226,12 +225,12 @@ pub struct Avoidance {
 }
 
 impl Avoidance {
-    /// Nothing acknowledged.
+    /// Nothing has been acknowledged yet.
     pub fn new(counting: Counting) -> Self {
         Avoidance { counting, acked: 0.0 }
     }
 
-    /// So many segments are newly acknowledged.
+    /// Grows cwnd by `segments` newly acknowledged segments.
     pub fn grow(&mut self, window: &mut Window, segments: f64) {
         let wanted = match self.counting {
             Counting::PerAck => {
@@ -247,7 +246,7 @@ impl Avoidance {
         }
     }
 
-    /// cwnd has been reduced.
+    /// Resets the count: cwnd has been reduced.
     pub fn reset(&mut self) {
         self.acked = 0.0;
     }
@@ -257,7 +256,7 @@ impl Avoidance {
 mod tests {
     use super::*;
 
-    /// An ACK of so many segments.
+    /// An ACK of `segments` segments.
     pub fn acked(segments: f64) -> Acked {
         Acked {
             now: 0.0,

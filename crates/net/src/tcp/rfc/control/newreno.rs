@@ -6,7 +6,7 @@ use super::{Acked, Avoidance, Control, Window, LEAST_SSTHRESH};
 /// Multiplicative decrease for a mark with ABE (RFC 8511, section 3).
 const ABE_BETA: f64 = 0.8;
 
-/// Its state.
+/// The state of NewReno.
 #[derive(Clone, Debug)]
 pub struct NewReno {
     slow_start: SlowStart,
@@ -15,12 +15,12 @@ pub struct NewReno {
 }
 
 impl NewReno {
-    /// `abe`: a smaller reduction for a mark than for a loss (RFC 8511).
+    /// NewReno; with `abe` a mark reduces cwnd less than a loss (RFC 8511).
     pub fn new(slow_start: SlowStart, avoidance: Avoidance, abe: bool) -> Self {
         NewReno { slow_start, avoidance, abe }
     }
 
-    /// cwnd has been reduced: slow start is over, and avoidance resets its count.
+    /// Ends slow start and resets avoidance's count: cwnd has been reduced.
     pub(super) fn enter_avoidance(&mut self) {
         self.slow_start.end();
         self.avoidance.reset();
@@ -44,7 +44,7 @@ impl Control for NewReno {
     }
 
     fn on_mark(&mut self, window: &Window, flight: f64, now: f64) -> f64 {
-        // RFC 8511: in congestion avoidance only.
+        // RFC 8511: ABE is for congestion avoidance only.
         if self.abe && !window.slow_start() {
             self.avoidance.reset();
             return (ABE_BETA * flight).max(LEAST_SSTHRESH);

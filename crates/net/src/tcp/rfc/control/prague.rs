@@ -2,9 +2,9 @@
 //! of which functions are named), with the fractional window of the draft
 //! (draft-briscoe-iccrg-prague-congestion-control).
 //!
-//! Its segments are ECT(1), marks are counted by accurate ECN, sending is paced at a window of packets per SRTT. Marks reduce cwnd
-//! by half of their average fraction, a loss halves it; an ACK grows it by its unmarked segments. Once a flow is old, it
-//! acts as if its RTT were 25 ms (`rtt_target`), if it is shorter. Reductions take effect by one segment an ACK.
+//! Its segments are ECT(1), marks are counted by accurate ECN, sending is paced at a window of packets per SRTT. Marks
+//! reduce cwnd by half of their average fraction, a loss halves it; an ACK grows it by its unmarked segments. An old
+//! flow whose RTT is below 25 ms (`rtt_target`) acts as if it were 25 ms. Reductions take effect by one segment an ACK.
 
 use super::classic_ecn::ClassicEcn;
 use super::slow_start::SlowStart;
@@ -17,10 +17,10 @@ const G: f64 = 1.0 / 16.0;
 const LOSS_BETA: f64 = 0.5;
 /// Round trips after slow start from which on a flow is independent of the RTT (`prague_rtt_transition`).
 const TRANSITION_ROUNDS: u32 = 500;
-/// Smallest cwnd, segments (`MIN_CWND`). Below it the pacing rate alone falls, to this, bytes/s (ours: 100 kbit/s).
+/// Smallest cwnd, segments (`MIN_CWND`). Below it only the pacing rate falls, to the next, bytes/s (ours: 100 kbit/s).
 const LEAST_CWND: f64 = 2.0;
 const LEAST_RATE: f64 = 12_500.0;
-/// Pacing rate over that of a window per SRTT below half of ssthresh, and above (`prague_update_pacing_rate`).
+/// Pacing rate over that of a window per SRTT: below half of ssthresh, and above (`prague_update_pacing_rate`).
 const PACING_IN_SLOW_START: f64 = 2.0;
 const PACING: f64 = 1.0;
 
@@ -31,14 +31,14 @@ struct Round {
     next: u64,
 }
 
-/// Its state.
+/// The state of Prague.
 #[derive(Clone, Debug)]
 pub struct Prague {
     /// Bytes of a segment, and of its packet.
     mss: f64,
     mtu: f64,
     slow_start: SlowStart,
-    /// The RTT that shorter ones count as, s.
+    /// Shorter RTTs count as this, s.
     rtt_target: f64,
     /// Average of the marked fraction; 1 until a first mark shows that there is an AQM on the path (`saw_ce`).
     alpha: f64,
@@ -47,30 +47,30 @@ pub struct Prague {
     delivered: f64,
     marked: f64,
     round_end: u64,
-    /// The round that the last ACK has ended. It is taken in with the next ACK, as reductions come first.
+    /// The round that the last ACK has ended. It is processed with the next ACK, as reductions come first.
     ended: Option<Round>,
     alpha_stamp: f64,
     /// Round trips since the end of slow start.
     rounds: u32,
     last_cut: f64,
     srtt: f64,
-    /// The window with fractions, segments; cwnd is that, or two. `cwnd` is what was set last.
+    /// The window with fractions, segments: cwnd is that, at least two. `cwnd` is its last setting.
     window: f64,
     cwnd: f64,
     ssthresh: f64,
-    /// In flight, segments.
+    /// Segments in flight.
     in_flight: f64,
-    /// What is still to be reduced, segments (`cwnd_cnt`).
+    /// Segments by which the window is still to be reduced (`cwnd_cnt`).
     owed: f64,
     classic: Option<ClassicEcn>,
 }
 
 impl Prague {
-    /// The RTT that shorter ones count as by default, s (`prague_rtt_target`).
+    /// Shorter RTTs count as this by default, s (`prague_rtt_target`).
     pub const RTT_TARGET: f64 = 0.025;
 
-    /// Nothing marked yet; segments have `mss` bytes, their packets `mtu`, RTTs below `rtt_target` s count as that. With
-    /// `fallback` it competes as CUBIC would where marks seem to come from a classic queue.
+    /// Prague before any mark; segments have `mss` bytes, their packets `mtu`, RTTs below `rtt_target` s count as that.
+    /// With `fallback` it reduces as CUBIC would if marks seem to come from a classic queue.
     pub fn new(mss: f64, mtu: f64, slow_start: SlowStart, rtt_target: f64, fallback: bool) -> Self {
         Prague {
             mss,
@@ -96,7 +96,7 @@ impl Prague {
         }
     }
 
-    /// Whether it acts as if its RTT were at least the target (`prague_is_rtt_indep`).
+    /// Whether the flow acts as if its RTT were at least the target (`prague_is_rtt_indep`).
     fn is_rtt_independent(&self) -> bool {
         self.cwnd >= self.ssthresh && self.rounds >= TRANSITION_ROUNDS
     }
@@ -152,9 +152,9 @@ impl Prague {
 impl Control for Prague {
     fn pacing_rate(&self) -> Option<f64> {
         let factor = if self.cwnd < self.ssthresh / 2.0 { PACING_IN_SLOW_START } else { PACING };
-        // Below the least cwnd the rate alone falls.
+        // Below the least cwnd only the rate falls.
         let window = if self.window < LEAST_CWND { self.window } else { self.window.max(self.in_flight) };
-        // The rate is of packets, by which payload is paced (`tcp_update_skb_after_send`). Without an ACK of data the
+        // The rate counts packets, by which payload is paced (`tcp_update_skb_after_send`). Without an ACK of data the
         // first window is a burst.
         (self.srtt > 0.0 && self.window > 0.0).then(|| factor * self.mtu / self.mss * window / self.srtt)
     }
@@ -178,7 +178,7 @@ impl Control for Prague {
         if self.owed > 0.0 && !ack.recovering {
             self.pay();
             self.set(window);
-            // Else the reduction would lead into slow start.
+            // A larger ssthresh would make the reduction lead into slow start.
             self.ssthresh = self.cwnd;
             window.ssthresh = self.cwnd;
         }
@@ -251,7 +251,7 @@ mod tests {
         Acked { now, una: number, next: number + 40, srtt, marked: f64::from(u8::from(marked)), ..acked(1.0) }
     }
 
-    /// `rounds` round trips of 40 unmarked segments, from segment `first` and time `from` on: the next segment and time.
+    /// `rounds` round trips of 40 unmarked segments, from segment `first` and time `from` on; returns the next of both.
     fn rounds(prague: &mut Prague, window: &mut Window, rounds: u64, first: u64, from: f64, srtt: f64) -> (u64, f64) {
         let mut now = from;
         for number in first..first + 40 * rounds {
@@ -273,7 +273,7 @@ mod tests {
             prague.on_any_ack(&mut window, &ack(number + k, now, 0.1, false));
         }
         assert_eq!(window.cwnd, 20.0);
-        // That round trip has one mark among 40 segments, the two behind it have none.
+        // That round trip has one mark among 40 segments, the two after it have none.
         rounds(&mut prague, &mut window, 2, number + 30, now, 0.1);
         assert!((prague.alpha - (15.0 / 16.0 + 1.0 / 640.0) * (15.0_f64 / 16.0).powi(2)).abs() < 1e-9);
     }
@@ -303,7 +303,7 @@ mod tests {
         let (number, now) = rounds(&mut prague, &mut window, 150, number, now, 0.0125);
         prague.grow(&mut window, &ack(number, now, 0.0125, false));
         assert_eq!(window.cwnd, 40.0 + 0.25 / 40.0);
-        // Neither the average nor a reduction comes twice in 25 ms.
+        // Neither average nor window moves twice in 25 ms.
         let stamp = prague.alpha_stamp;
         prague.on_any_ack(&mut window, &ack(number, now, 0.0125, true));
         assert!(prague.on_mark(&window, 40.0, now) < window.cwnd);
@@ -367,7 +367,7 @@ mod tests {
         }
         let least = LEAST_RATE / 1448.0;
         assert!(window.cwnd == 2.0 && (prague.pacing_rate().unwrap() - least).abs() < 1e-9, "100 kbit/s");
-        // A recovery that ends with two segments does not raise it.
+        // A recovery that ends at two segments does not raise the window.
         window.ssthresh = prague.on_loss(&window, 2.0, 70.0);
         window.cwnd = window.ssthresh;
         prague.on_any_ack(&mut window, &ack(4000, 70.0, 0.1, false));

@@ -3,10 +3,10 @@
 use super::Acked;
 use std::collections::VecDeque;
 
-/// A window is so many round trips of the beginning long, in so many bins (the draft's `WINDOW_SIZE`, `W`).
+/// Length of a window in round trips of the start, and its number of bins (the draft's `WINDOW_SIZE`, `W`).
 const WINDOW: f64 = 3.5;
 const BINS: usize = 10;
-/// Bins kept beyond a window, so that one can be compared with that of a round trip earlier (`EXTRA_BINS`; 35 in the
+/// Bins kept beyond a window, so that it can be compared with the window a round trip earlier (`EXTRA_BINS`; 35 in the
 /// authors' code).
 const EXTRA: usize = 35;
 /// The missing share of a window that ends slow start (`THRESH`; 0.26 in the authors' code, 0.35 in early versions).
@@ -19,20 +19,20 @@ struct Bin {
     sent: u64,
 }
 
-/// Its state. Nothing has been acknowledged without a duration.
+/// The state of SEARCH. While `duration` is 0, nothing has been acknowledged.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
     /// Length of a bin, s.
     duration: f64,
-    /// When the current one ends, s.
+    /// When the current bin ends, s.
     end: f64,
-    /// The newest last.
+    /// The bins, the newest last.
     bins: VecDeque<Bin>,
     last_rtt: f64,
 }
 
 impl Search {
-    /// An ACK in slow start. Whether slow start ends.
+    /// Takes an ACK in slow start. Returns whether slow start ends.
     pub fn is_over(&mut self, ack: &Acked) -> bool {
         self.last_rtt = ack.rtt.unwrap_or(self.last_rtt);
         let rtt = self.last_rtt;
@@ -63,7 +63,7 @@ impl Search {
         self.missing(rtt).is_some_and(|share| share >= THRESHOLD)
     }
 
-    /// Begins anew with the next ACK.
+    /// Starts anew with the next ACK.
     pub fn restart(&mut self) {
         *self = Search::default();
     }
@@ -81,14 +81,14 @@ impl Search {
         }
     }
 
-    /// Of what was sent in the window that ended `rtt` ago, the share not delivered in the last window.
+    /// The share of what was sent in the window that ended `rtt` ago and not delivered in the last window.
     fn missing(&self, rtt: f64) -> Option<f64> {
         let newest = self.bins.len() - 1;
         let (back, fraction) = ((rtt / self.duration).floor(), rtt / self.duration % 1.0);
         if back > (newest as f64 - BINS as f64 - 1.0) {
             return None;
         }
-        // Between two bins by interpolation.
+        // Interpolates between two bins.
         let sent = |back: usize| {
             let [older, newer] = [back + 1, back].map(|back| self.bins[newest - back].sent as f64);
             newer - fraction * (newer - older)
@@ -106,8 +106,8 @@ mod tests {
 
     const RTT: f64 = 0.1;
 
-    /// When it ends, in round trips: every millisecond comes an ACK; `sent` and `delivered` are numbers by the time, in
-    /// round trips.
+    /// When slow start ends, in round trips, with an ACK each millisecond; `sent` and `delivered` are numbers as
+    /// functions of time in round trips.
     fn end(sent: impl Fn(f64) -> f64, delivered: impl Fn(f64) -> f64, rtt: impl Fn(f64) -> f64) -> Option<f64> {
         let mut search = Search::default();
         (1..=3000).map(|n| f64::from(n) / 100.0).find(|&t| {
@@ -124,9 +124,9 @@ mod tests {
 
     #[test]
     fn a_rate_that_is_reached_ends_it_once_a_quarter_of_a_window_is_missing() {
-        // Sent doubles each round trip; from the eighth on the rate of delivery is that of then. What is missing follows
-        // by hand: with x = t - 8 round trips at the limit, delivered in 3.5 of them is 2^7 (1 - 2^(x - 3.5)) + 2^7 ln 2 x,
-        // sent 2^(t - 1) (1 - 2^-3.5).
+        // Sent doubles each round trip; from the eighth on the rate of delivery stays. What is missing follows by hand:
+        // with x = t - 8 round trips at the limit, delivered in 3.5 of them is 2^7 (1 - 2^(x - 3.5)) + 2^7 ln 2 x, sent
+        // 2^(t - 1) (1 - 2^-3.5).
         let sent = |t: f64| 1e6 * t.exp2();
         let limited = |t: f64| if t < 8.0 { sent(t - 1.0) } else { sent(7.0) * (1.0 + (t - 8.0) * 2f64.ln()) };
         let share = |x: f64| {
@@ -135,13 +135,13 @@ mod tests {
         };
         let by_hand = (0..3500).map(|n| f64::from(n) / 1000.0).find(|&x| share(x) >= THRESHOLD).unwrap();
         let found = end(sent, limited, |_| RTT).unwrap() - 8.0;
-        // A decision a bin, of 0.35 round trips.
+        // One decision for each bin of 0.35 round trips.
         assert!(found >= by_hand && found < by_hand + 0.36, "{found}, by hand {by_hand}");
     }
 
     #[test]
     fn a_growing_round_trip_compares_with_what_was_sent_earlier() {
-        // The queue grows: what arrives now was sent two round trips ago, and all of it arrives.
+        // The queue grows: what arrives was sent two round trips ago, but all of it arrives.
         let sent = |t: f64| 1e4 * (1.0 + t);
         assert_eq!(end(sent, |t| sent(t - 1.0 - t / 30.0), |t| RTT * (1.0 + t / 30.0)), None);
     }

@@ -13,7 +13,7 @@ const RISE_DIVISOR: f64 = 8.0;
 /// Conservative slow start: divisor of growth, and rounds (4.3: `CSS_GROWTH_DIVISOR`, `CSS_ROUNDS`).
 const GROWTH_DIVISOR: f64 = 4.0;
 const ROUNDS: u32 = 5;
-/// Segments that an ACK adds without pacing, at most (4.3: `L`).
+/// Most segments that an ACK adds without pacing (4.3: `L`).
 const LIMIT: f64 = 8.0;
 
 /// Classic HyStart (Ha and Rhee 2011; Linux, `hystart_update`): the smallest cwnd, samples that a round needs, the
@@ -21,7 +21,7 @@ const LIMIT: f64 = 8.0;
 const LEAST_WINDOW: f64 = 16.0;
 const CLASSIC_SAMPLES: u32 = 8;
 const TRAIN_GAP: f64 = 2e-3;
-/// ACKs may be late by so many of the largest bursts at the pacing rate, and by so long at most, s
+/// ACKs may be late by this many of the largest bursts at the pacing rate, but at most by the time below, s
 /// (`hystart_ack_delay`).
 const LATE_BURSTS: f64 = 4.0;
 const MOST_ACK_DELAY: f64 = 1e-3;
@@ -29,12 +29,12 @@ const MOST_ACK_DELAY: f64 = 1e-3;
 /// How slow start ends before a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing.
+    /// Only a loss ends it.
     Off,
     /// HyStart++ (RFC 9406).
     PlusPlus,
-    /// Classic HyStart as in Linux: ends slow start at once, by delay or by the length of an ACK train, after a timeout
-    /// too.
+    /// Classic HyStart as in Linux: ends slow start at once, by delay or by the length of an ACK train, even after a
+    /// timeout.
     Classic,
     /// SEARCH (draft-chung-ccwg-search).
     Search,
@@ -51,7 +51,7 @@ pub struct SlowStart {
 }
 
 impl SlowStart {
-    /// An ACK adds up to `most` segments (RFC 5681: 1; RFC 3465's `L`), or HyStart++'s limit.
+    /// Slow start in which an ACK adds up to `most` segments (RFC 5681: 1; RFC 3465's `L`), or HyStart++'s limit.
     pub fn new(most: f64, hystart: Kind) -> Self {
         SlowStart {
             most,
@@ -62,12 +62,12 @@ impl SlowStart {
         }
     }
 
-    /// With bursts of so many segments at most, which ACKs may wait for.
+    /// Sets the size of the largest bursts, which ACKs may wait for, segments.
     pub fn in_bursts_of(self, largest_burst: f64) -> Self {
         SlowStart { largest_burst, ..self }
     }
 
-    /// An ACK that may grow cwnd, which is below ssthresh. Its segments that remain once ssthresh is reached.
+    /// Grows cwnd, which is below ssthresh, by an ACK; returns its segments that are left when ssthresh is reached.
     pub fn grow(&mut self, window: &mut Window, ack: &Acked) -> f64 {
         if self.classic.as_mut().is_some_and(|classic| classic.is_over(window, ack, self.largest_burst))
             || self.search.as_mut().is_some_and(|search| search.is_over(ack))
@@ -107,13 +107,13 @@ impl SlowStart {
     }
 }
 
-/// Classic HyStart.
+/// State of classic HyStart.
 #[derive(Clone, Debug)]
 struct Classic {
     round_end: u64,
     begun: f64,
     last: f64,
-    /// Min RTT of this round, and of all, s.
+    /// Min RTT of this round, and of all rounds, s.
     current: f64,
     least: f64,
     samples: u32,
@@ -128,7 +128,7 @@ impl Default for Classic {
 }
 
 impl Classic {
-    /// An ACK in slow start. Whether slow start ends.
+    /// Takes an ACK in slow start. Returns whether slow start ends.
     fn is_over(&mut self, window: &Window, ack: &Acked, largest_burst: f64) -> bool {
         let Some(rtt) = ack.rtt.filter(|_| !self.found) else { return false };
         self.least = self.least.min(rtt);
@@ -157,11 +157,11 @@ impl Classic {
     }
 }
 
-/// HyStart++.
+/// State of HyStart++.
 #[derive(Clone, Debug)]
 struct HyStart {
     window_end: u64,
-    /// Min RTT of the last round and of this one, s.
+    /// Min RTT of the last round, and of this round, s.
     last: f64,
     current: f64,
     samples: u32,
@@ -177,7 +177,7 @@ impl Default for HyStart {
 }
 
 impl HyStart {
-    /// An ACK in slow start. Whether growth is conservative.
+    /// Takes an ACK in slow start. Returns whether growth is conservative.
     fn on_ack(&mut self, ack: &Acked) -> bool {
         if let Some(rtt) = ack.rtt {
             self.current = self.current.min(rtt);
@@ -202,7 +202,7 @@ impl HyStart {
             self.current = f64::INFINITY;
             self.samples = 0;
             self.window_end = ack.next;
-            // The round in which it started counts.
+            // The round in which conservative slow start began counts.
             self.rounds += u32::from(conservative);
         }
         conservative
@@ -218,7 +218,7 @@ mod tests {
     use super::super::tests::acked;
     use super::*;
 
-    /// cwnd after each of these rounds of so many one-segment ACKs, with RTTs in ms.
+    /// cwnd after each round of `acks` one-segment ACKs, with these RTTs in ms.
     fn rounds(times: &[f64], acks: u64) -> (Vec<f64>, Window) {
         let (mut start, mut window) =
             (SlowStart::new(1.0, Kind::PlusPlus), Window { cwnd: 10.0, ssthresh: f64::INFINITY });
@@ -284,8 +284,8 @@ mod tests {
         assert_eq!(window.cwnd, 60.0, "all of them if sending is paced");
     }
 
-    /// A round of ACKs of one segment, `gap` seconds apart with this RTT, s, from `from` on: cwnd
-    /// at which slow start ended, if it did.
+    /// cwnd at which slow start ended, if it did, in a round of ACKs of one segment from `from` on, `gap` seconds apart
+    /// with this RTT, s.
     fn classic(start: &mut SlowStart, window: &mut Window, round: u64, from: f64, gap: f64, rtt: f64) -> Option<f64> {
         for i in 0..20 {
             let now = from + gap * i as f64;
@@ -302,7 +302,7 @@ mod tests {
     fn a_train_of_half_the_round_trip_ends_classic_slow_start() {
         let mut window = Window { cwnd: 20.0, ssthresh: f64::INFINITY };
         let mut start = SlowStart::new(1.0, Kind::Classic);
-        // 1 ms apart, 20 ms there and back: over once 10.5 ms have passed.
+        // ACKs 1 ms apart, with an RTT of 20 ms: over once 10.5 ms have passed.
         assert_eq!(classic(&mut start, &mut window, 0, 1.0, 1e-3, 0.02), Some(31.0));
         let mut window = Window { cwnd: 20.0, ssthresh: f64::INFINITY };
         let mut start = SlowStart::new(1.0, Kind::Classic);
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn at_a_high_rate_acks_are_less_late() {
-        // Four bursts of 45 segments, of which 400 leave in 1 ms: 0.45 ms, so the train is over after 0.725 ms.
+        // Four bursts of 45 segments at 400 a millisecond take 0.45 ms, so the train is over after 0.725 ms.
         let mut window = Window { cwnd: 200.0, ssthresh: f64::INFINITY };
         let mut start = SlowStart::new(0.0, Kind::Classic).in_bursts_of(45.0);
         assert_eq!(classic(&mut start, &mut window, 0, 1.0, 0.72e-3 / 19.0, 1e-3), None);

@@ -4,30 +4,30 @@ use super::quick::Quick;
 use super::segment::Came;
 use super::settings::ReceiverSettings;
 
-/// Immediate ACKs of a loss, then the most segments whose SACK is compressed (Linux, `TCP_FASTRETRANS_THRESH`,
-/// `tcp_comp_sack_nr`).
+/// Number of immediate ACKs of a loss; below, the most segments whose SACK is compressed (Linux,
+/// `TCP_FASTRETRANS_THRESH`, `tcp_comp_sack_nr`).
 const FIRST_SACKS: u8 = 3;
 const MOST_WAITING: u8 = 44;
 /// Delay of compressed SACKs, s (Linux, `tcp_comp_sack_delay_ns`).
 pub const SACK_WAIT: f64 = 1e-3;
-/// Immediate ACKs when marks start (Linux, `tcp_enter_quickack_mode` in `tcp_ecn_check_ce`).
+/// Number of immediate ACKs when marks start (Linux, `tcp_enter_quickack_mode` in `tcp_ecn_check_ce`).
 const QUICK: u8 = 2;
 
 /// A segment whose ACK is delayed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
-    /// Its one-way delay, s.
+    /// The segment's one-way delay, s.
     pub one_way: f64,
-    /// The next sequence number expected after it.
+    /// The next sequence number expected after the segment.
     pub next: u64,
 }
 
-/// When its ACK is sent.
+/// When the ACK of a segment is sent.
 pub(super) enum When {
     Now,
-    /// So many seconds later, unless another is sent before.
+    /// After so many seconds, unless another ACK is sent before.
     After(f64),
-    /// With one that is delayed already.
+    /// With an ACK that is delayed already.
     WithAnother,
 }
 
@@ -36,11 +36,11 @@ pub(super) enum When {
 pub(super) struct AckPolicy {
     /// How long an ACK may be delayed, s.
     delay: Option<f64>,
-    /// The first mark, the segment behind it and each CWR get an immediate ACK.
+    /// Whether the first mark, the segment after it and each CWR get an immediate ACK.
     quick_marks: bool,
-    /// From the fourth on, SACKs of a loss are compressed.
+    /// Whether SACKs of a loss are compressed from the fourth on.
     compressed: bool,
-    /// Every ACK is that of a single segment, whose window never changes; every such ACK is immediate.
+    /// Whether every segment has its own immediate ACK, and the window never changes.
     single: bool,
     plain: bool,
     /// Quick ACKs at the start, and the delay that follows the segments.
@@ -82,19 +82,19 @@ impl AckPolicy {
         self.held.is_some()
     }
 
-    /// Whether no ACK ever is.
+    /// Whether no ACK is ever delayed.
     #[inline(always)]
     pub fn answers_all_at_once(&self) -> bool {
         self.plain
     }
 
-    /// Whether every ACK is that of a single segment, and its window never changes.
+    /// Whether every segment has its own immediate ACK, and the window never changes.
     #[inline(always)]
     pub fn answers_single_segments(&self) -> bool {
         self.single
     }
 
-    /// The delayed ACK is sent now.
+    /// The delayed ACK, which is sent now.
     pub fn release(&mut self) -> Option<Held> {
         self.held.take()
     }
@@ -122,14 +122,14 @@ impl AckPolicy {
         }
     }
 
-    /// A SYN is answered.
+    /// Notes that a SYN is answered.
     pub fn on_syn(&mut self, now: f64) {
         if let Some(linux) = &mut self.linux {
             linux.on_syn(now);
         }
     }
 
-    /// A segment behind the SYN has arrived.
+    /// Notes that a segment after the SYN has arrived.
     pub fn on_any(&mut self, now: f64) {
         if let Some(linux) = &mut self.linux {
             linux.on_any(now);
@@ -151,21 +151,21 @@ impl AckPolicy {
         }
     }
 
-    /// Data have been sent.
+    /// Notes that data have been sent.
     pub fn on_data_sent(&mut self, now: f64) {
         if let Some(linux) = &mut self.linux {
             linux.on_data_sent(now);
         }
     }
 
-    /// RTT and timeout of the end's own data, s.
+    /// Takes over RTT and timeout of the end's own data, s.
     pub fn follow(&mut self, rtt: f64, rto: f64) {
         if let Some(linux) = &mut self.linux {
             linux.follow(rtt, rto);
         }
     }
 
-    /// Whether data leave soon after others have come, so that their ACKs can wait.
+    /// Whether data leave soon after others have come, so that ACKs can wait for them.
     pub fn is_interactive(&self) -> bool {
         self.linux.as_ref().is_some_and(|linux| linux.interactive)
     }

@@ -9,7 +9,7 @@ use crate::tcp::rfc::rules::Feedbacks;
 use crate::tcp::rfc::wire::{unwrap, Arrived, Feedback, ROUNDED};
 
 impl Receiver {
-    /// Of the end that sent the first SYN: its answer has come, which agrees on this feedback.
+    /// For the end that sent the first SYN: the answer has come, and agrees on this feedback.
     pub fn opened(&mut self, syn_ack: &Arrived, feedback: Feedbacks) {
         (self.next, self.acked, self.recent) = (1, 1, syn_ack.stamp);
         self.settings.feedback = feedback;
@@ -38,7 +38,7 @@ impl Receiver {
         }
     }
 
-    /// RTT and timeout of the end's own data, s, as far as they are known.
+    /// Takes over RTT and timeout of the end's own data, s, as far as they are known.
     pub fn follow(&mut self, rtt: Option<f64>, rto: f64) {
         if let Some(rtt) = rtt {
             self.policy.follow(rtt, rto);
@@ -60,10 +60,10 @@ impl Receiver {
         ack.option_bytes()
     }
 
-    /// The ACK that data carry which leave now.
+    /// The ACK that data leaving now carry.
     pub fn carried(&mut self, now: f64) -> Feedback {
         self.read(now);
-        // What came as one is acknowledged with it.
+        // Segments that came as one are acknowledged with it.
         self.flush(now);
         self.note_ack_at(f64::INFINITY);
         self.policy.on_carried();

@@ -1,16 +1,15 @@
 //! Generic receive offload (GRO) as in Linux: TCP takes several segments as one, and so acknowledges them once (a
 //! stretch ACK).
 //!
-//! The model: segments join as in `tcp_gro_receive` while each comes no later than a fixed time behind the one before,
-//! which stands for the interrupts and polls of a device. Data reach the application when they come; only their ACK
-//! waits.
+//! The model: segments join as in `tcp_gro_receive` while each comes within a fixed time of the one before; this time
+//! stands for a device's interrupts and polls. Data reach the application when they come; only their ACK waits.
 
 use super::segment::Came;
 use super::settings::ReceiverSettings;
 use crate::segment::{CE, CWR, FIN, PSH};
 use crate::tcp::rfc::wire::{Arrived, Range};
 
-/// Bytes of a packet, its headers included (Linux, `GRO_LEGACY_MAX_SIZE`), and those headers: IP, TCP, time stamps.
+/// Most bytes of a packet, headers included (Linux, `GRO_LEGACY_MAX_SIZE`); below, those headers: IP, TCP, time stamps.
 const MOST: u64 = 65_536;
 const HEADERS: u64 = 52;
 
@@ -18,16 +17,16 @@ const HEADERS: u64 = 52;
 #[derive(Clone, Debug)]
 pub(super) struct Burst {
     pub came: Came,
-    /// Those of its numbers that had come before.
+    /// Those of the burst's numbers that had come before.
     pub repeated: Option<Range>,
-    /// Its numbers.
+    /// The burst's numbers.
     span: Range,
     /// ECN field and time stamp of its segments.
     ecn: u8,
     stamp: u64,
-    /// What they acknowledge, with data both ways.
+    /// What the segments acknowledge, with data both ways.
     ack: u32,
-    /// When it ends unless another segment joins, s.
+    /// When the burst ends unless another segment joins, s.
     until: f64,
 }
 
@@ -57,7 +56,7 @@ impl Gro {
         })
     }
 
-    /// Its time stamp as the wire has it, in milliseconds.
+    /// The segment's time stamp as on the wire, in milliseconds.
     fn stamp(&self, arrived: &Arrived) -> u64 {
         if self.timestamps {
             (arrived.stamp * 1e3) as u64
@@ -66,7 +65,7 @@ impl Gro {
         }
     }
 
-    /// Whether a segment that starts with `start` joins those before.
+    /// Whether a segment that begins at `start` joins those before.
     pub fn joins(&self, arrived: &Arrived, start: u64) -> bool {
         self.burst.as_ref().is_some_and(|burst| {
             start == burst.span.1
@@ -79,7 +78,7 @@ impl Gro {
         })
     }
 
-    /// Adds a segment with the numbers `span` that [`joins`](Self::joins), or starts a burst. Whether that ends it.
+    /// Adds a segment with the numbers `span` that [`joins`](Self::joins), or starts a burst; true if the burst ends.
     pub fn add(&mut self, came: Came, arrived: &Arrived, span: Range) -> bool {
         let (bits, short) = (arrived.bits, arrived.payload < self.mss);
         let (stamp, repeats) = (self.stamp(arrived), came.duplicate);

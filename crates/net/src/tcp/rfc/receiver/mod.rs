@@ -1,5 +1,5 @@
 //! The receiver: contents of its ACKs (RFC 9293), with SACK and DSACK (RFC 2018, RFC 2883), the echoed time stamp (RFC
-//! 7323), and ECN (RFC 3168, RFC 8257, RFC 9768). [`ack_policy`] decides when they are sent, [`gro`] which segments
+//! 7323), and ECN (RFC 3168, RFC 8257, RFC 9768). [`ack_policy`] decides when ACKs are sent, [`gro`] which segments
 //! come as one.
 //!
 //! The application reads data immediately, so that the offered window is constant, or as [`reader`] says; or the window
@@ -33,7 +33,7 @@ pub use settings::ReceiverSettings;
 use tuning::Sizes;
 
 impl Reply {
-    /// Immediate ACKs, and after how many seconds the timer expires (infinite: never); `None`: it goes on.
+    /// The immediate ACKs, and after how many seconds the timer expires (infinite: never); `None`: the timer goes on.
     pub(super) fn parts(self) -> ([Option<Feedback>; 2], Option<f64>) {
         match self {
             Reply::Nothing => ([None, None], None),
@@ -46,7 +46,7 @@ impl Reply {
 }
 
 impl Settings {
-    /// For a sender with these settings, whose connection starts with the number `first`.
+    /// The receiver for a sender with these settings, whose connection starts with the number `first`.
     pub fn receiver(&self, first: u32) -> Receiver {
         Receiver::new(self.receiver_settings(first))
     }
@@ -72,24 +72,24 @@ fn reader(settings: &ReceiverSettings) -> Option<Box<Reader>> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant)]
 pub enum Reply {
-    /// None: the segment is empty, or its ACK is delayed with another.
+    /// No ACK: the segment is empty, or its ACK is delayed with another.
     Nothing,
     /// An immediate ACK; the timer is cancelled.
     Now(Feedback),
-    /// Two immediate ACKs, in this order, and a timer in so many seconds; infinite: none.
+    /// Two immediate ACKs, in this order, and after how many seconds the timer expires (infinite: never).
     Both(Feedback, Feedback, f64),
-    /// Delayed by so many seconds ([`Receiver::on_timer`]).
+    /// An ACK delayed by so many seconds ([`Receiver::on_timer`]).
     Later(f64),
-    /// An immediate ACK of earlier segments; that of this one is delayed by so many seconds.
+    /// An immediate ACK of earlier segments; the ACK of this one is delayed by so many seconds.
     NowAndLater(Feedback, f64),
 }
 
-/// The reply to the segment that was next.
+/// The reply to the next segment expected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Next {
     /// An immediate ACK; the timer is cancelled.
     Now(Feedback),
-    /// Delayed by so many seconds.
+    /// An ACK delayed by so many seconds.
     Later(f64),
 }
 
@@ -102,9 +102,9 @@ pub struct Receiver {
     /// Disjoint ranges received beyond it, the newest first.
     beyond: Vec<Range>,
     policy: AckPolicy,
-    /// QUIC's ACKs, in its place.
+    /// QUIC's ACKs, in place of `policy`.
     quic: Option<Box<Acks>>,
-    /// Receive offload, if there is any.
+    /// Receive offload, if it is on.
     gro: Option<Box<Gro>>,
     /// The application, unless it reads immediately.
     reader: Option<Box<Reader>>,
@@ -112,15 +112,15 @@ pub struct Receiver {
     recent: f64,
     acked: u64,
     ecn: bool,
-    /// A marked segment has arrived, and no CWR since (RFC 3168, 6.1.3).
+    /// Whether a marked segment has arrived, and no CWR since (RFC 3168, 6.1.3).
     unanswered_mark: bool,
-    /// The last segment was marked (RFC 8257, 3.2: `DCTCP.CE`).
+    /// Whether the last segment was marked (RFC 8257, 3.2: `DCTCP.CE`).
     marked: bool,
-    /// Marked packets that have arrived, from 5 on ([`Feedbacks::Counter`]).
+    /// Marked packets that have arrived, plus 5 ([`Feedbacks::Counter`]).
     count: u64,
-    /// Those of accurate ECN.
+    /// The counters of accurate ECN.
     counters: Option<Box<Counters>>,
-    /// One behind the FIN, once that has arrived.
+    /// The number after the FIN, once that has arrived.
     fin_at: Option<u64>,
     /// One-way delay of the last segment, s.
     one_way: f64,
@@ -129,7 +129,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Nothing received.
+    /// A receiver that has received nothing.
     pub fn new(settings: ReceiverSettings) -> Self {
         Receiver {
             policy: AckPolicy::new(&settings),
@@ -215,7 +215,7 @@ impl Receiver {
         Some(Next::Now(self.quick_answer(arrived)))
     }
 
-    /// The same for the next segment behind the newest range, if it touches no other: the first SACK block grows.
+    /// The fast path for the segment after the newest range, if it touches no other: the first SACK block grows.
     #[inline]
     pub fn take_beyond(&mut self, arrived: &Arrived) -> Option<Feedback> {
         let &(_, start) = self.beyond.first()?;
@@ -255,13 +255,13 @@ impl Receiver {
         let end = start + u64::from(arrived.payload) + u64::from(arrived.bits & FIN != 0);
         self.read(arrived.now);
         if self.reader.is_some() && end == start && start < self.acked {
-            // A probe of the window: no acceptable segment, so an ACK answers (RFC 9293, 3.10.7.4).
+            // A probe of the window is no acceptable segment, so an ACK answers (RFC 9293, 3.10.7.4).
             let first = self.flush(arrived.now);
             let answer = self.release(arrived.now);
             return self.reply(arrived.now, first, Some(answer));
         }
         if self.next == 0 || end == start {
-            // Before the SYN, the last segment of the handshake, or a pure ACK.
+            // A segment before the SYN, the last segment of the handshake, or a pure ACK.
             self.policy.on_any(arrived.now);
             match &mut self.counters {
                 Some(counters) => {
@@ -356,7 +356,7 @@ impl Receiver {
         }
     }
 
-    /// A packet of QUIC's with these data.
+    /// Takes a packet of QUIC's with these data.
     #[inline(never)]
     fn take_packet(&mut self, arrived: &Arrived, data: Range, duplicate: bool) -> Reply {
         if !duplicate {
@@ -381,7 +381,7 @@ impl Receiver {
         let Some(quic) = &mut self.quic else { return Reply::Nothing };
         let when = quic.on_packet(&packet, has_all);
         if self.gro.is_some() {
-            // The application lags.
+            // The application reads later: its window may have changed.
             let answer = match when {
                 quic::When::WithAnother => None,
                 quic::When::After(delay) => {
@@ -412,7 +412,7 @@ impl Receiver {
 
     fn take_syn(&mut self, arrived: &Arrived) -> Reply {
         if arrived.seq != self.settings.first {
-            // From an earlier connection.
+            // The segment is from an earlier connection.
             return Reply::Nothing;
         }
         let mut accecn = AccecnOption::NONE;
@@ -424,7 +424,7 @@ impl Receiver {
             self.ecn = self.settings.feedback != Feedbacks::None;
             if self.settings.feedback == Feedbacks::Accecn {
                 self.counters = Some(Box::new(Counters::new()));
-                // Not in answer to a second SYN, as the option may have been the reason (RFC 9768, 3.2.3.2.2).
+                // Not in answer to a second SYN: the option may have been its reason (RFC 9768, 3.2.3.2.2).
                 accecn = AccecnOption::first();
             }
         }
@@ -483,7 +483,7 @@ impl Receiver {
         }
     }
 
-    /// Ends the segments that come as one: their ACK, if it is immediate.
+    /// Ends the segments that come as one; returns their ACK, if it is immediate.
     fn flush(&mut self, now: f64) -> Option<Feedback> {
         let burst = self.gro.as_mut()?.take()?;
         match self.policy.on_segment(&burst.came) {
@@ -500,14 +500,14 @@ impl Receiver {
         }
     }
 
-    /// The application reads until now.
+    /// Lets the application read until `now`.
     fn read(&mut self, now: f64) {
         if let Some(reader) = &mut self.reader {
             reader.advance(now, self.next);
         }
     }
 
-    /// An ACK that tells of the window, of a delayed one's segment too.
+    /// An ACK that tells of the window, and acknowledges the segment of a delayed ACK too.
     fn release(&mut self, now: f64) -> Feedback {
         self.note_ack_at(f64::INFINITY);
         if self.quic.is_some() {
@@ -523,7 +523,7 @@ impl Receiver {
         }
     }
 
-    /// With receive offload: up to two immediate ACKs, and when the next timer expires.
+    /// The reply with receive offload: up to two immediate ACKs, and when the next timer expires.
     fn reply(&self, now: f64, first: Option<Feedback>, second: Option<Feedback>) -> Reply {
         let update = self.reader.as_ref().map_or(f64::INFINITY, |reader| reader.update_at());
         let wait = self.gro.as_ref().map_or(f64::INFINITY, |gro| gro.wake()).min(update).max(now) - now;
@@ -546,8 +546,8 @@ impl Receiver {
         feedback
     }
 
-    /// RFC 3168, 6.1.3: ECE from a mark on until CWR, which is processed first. Whether that is to be told
-    /// at once.
+    /// RFC 3168, 6.1.3: ECE from a mark on until CWR, which is processed first. Returns whether the sender is to be
+    /// told at once.
     fn note_mark(&mut self, arrived: &Arrived) -> bool {
         let bits = arrived.bits;
         if let Some(counters) = &mut self.counters {
@@ -568,7 +568,7 @@ impl Receiver {
         let answers_cwr = self.settings.rules.mark_ack_at_once && bits & CWR != 0;
         match self.settings.feedback {
             Feedbacks::Dctcp => self.marked != before || answers_cwr,
-            // Immediate when marks start.
+            // The ACK is immediate when marks start.
             Feedbacks::Counter => self.marked && !before,
             Feedbacks::Classic => answers_cwr,
             Feedbacks::None | Feedbacks::Accecn => false,

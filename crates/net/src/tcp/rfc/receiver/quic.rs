@@ -1,45 +1,45 @@
 //! When QUIC's receiver sends ACKs (RFC 9000, 13.2.1), and how a sender may change that (draft-ietf-quic-ack-frequency).
 //!
-//! Packets are ordered by their time of sending, then by their data. A gap is one in the data.
+//! Packets are ordered by their time of sending, then by their data. A gap is a gap in the data.
 
 use super::settings::ReceiverSettings;
 use crate::tcp::rfc::wire::{Feedback, Range};
 
 /// A packet that has arrived.
 pub struct Packet {
-    /// s.
+    /// When the packet arrived, s.
     pub now: f64,
-    /// When it was sent, s.
+    /// When the packet was sent, s.
     pub sent: f64,
-    /// Its data.
+    /// The packet's data.
     pub data: Range,
-    /// It carries a CE mark.
+    /// Whether it carries a CE mark.
     pub marked: bool,
-    /// It ends the data.
+    /// Whether it ends the data.
     pub fin: bool,
-    /// All of its data had arrived before.
+    /// Whether all of its data had arrived before.
     pub duplicate: bool,
 }
 
-/// When its ACK is sent.
+/// When the ACK of a packet is sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum When {
     Now,
-    /// So many seconds later, unless another is sent before.
+    /// After so many seconds, unless another ACK is sent before.
     After(f64),
-    /// With one that is delayed already.
+    /// With an ACK that is delayed already.
     WithAnother,
 }
 
-/// The receiver's state.
+/// State of the receiver's ACKs.
 #[derive(Clone, Debug)]
 pub struct Acks {
     delay: Option<f64>,
-    /// Packets that may wait for an ACK, and by how many one may be overtaken; 0: by any number.
+    /// Packets that may wait for an ACK; below, by how many a packet may be overtaken (0: by any number).
     threshold: u32,
     reordering: u32,
     mss: u64,
-    /// When the largest packet was sent and its data ended; when it arrived, s.
+    /// The largest packet: when it was sent and where its data ended; below, when it arrived, s.
     largest: (f64, u64),
     arrived: f64,
     /// Start of the data that came furthest, and of those acknowledged last.
@@ -53,7 +53,7 @@ pub struct Acks {
 }
 
 impl Acks {
-    /// For a connection with these settings, if it is QUIC's.
+    /// The state for a connection with these settings, if it is QUIC's.
     pub fn new(settings: &ReceiverSettings) -> Option<Box<Self>> {
         settings.quic.then(|| {
             Box::new(Acks {
@@ -72,7 +72,7 @@ impl Acks {
         })
     }
 
-    /// A packet has arrived. `has_all`: whether all data of a range have.
+    /// A packet has arrived. `has_all` says whether all data of a range have.
     pub fn on_packet(&mut self, packet: &Packet, has_all: impl Fn(u64, u64) -> bool) -> When {
         let order = (packet.sent, packet.data.1);
         let overtaken = order < self.largest;
@@ -91,7 +91,7 @@ impl Acks {
         let reordered = match u64::from(self.reordering) {
             0 => false,
             by => {
-                // A packet is missing that is `by` before this one, or before one that waits.
+                // A packet is missing that is `by` before this packet, or before one that waits.
                 let back = (by - 1) * self.mss;
                 let (from, to) = (self.reported.saturating_sub(back), self.furthest.saturating_sub(back));
                 (by == 1 && overtaken) || (from < to && !has_all(from, to))

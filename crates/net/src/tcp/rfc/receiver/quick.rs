@@ -6,7 +6,7 @@ use super::segment::Came;
 use super::settings::ReceiverSettings;
 use crate::tcp::rfc::rto::Rto;
 
-/// Immediate ACKs in a row (Linux, `TCP_MAX_QUICKACKS`).
+/// Most immediate ACKs in a row (Linux, `TCP_MAX_QUICKACKS`).
 const MOST: u64 = 16;
 /// The longest delay, s (Linux, `TCP_DELACK_MAX`).
 const LONGEST: f64 = 0.2;
@@ -14,7 +14,7 @@ const LONGEST: f64 = 0.2;
 /// What a receiver notes of the times of its segments.
 #[derive(Clone, Debug)]
 pub(super) struct Quick {
-    /// Immediate ACKs where there is reason for them; 0: there never is.
+    /// Number of immediate ACKs that a reason for them starts; 0: no reason counts.
     count: u8,
     /// The least delay of an ACK, s (Linux, `TCP_ATO_MIN`), and the delay now (`ato`), if it adapts.
     least: f64,
@@ -24,16 +24,16 @@ pub(super) struct Quick {
     /// RTT of the handshake, and the timeout by it, s.
     rtt: f64,
     rto: f64,
-    /// Without a sample.
+    /// The timeout without a sample.
     timer: Rto,
-    /// Data leave soon after others have come (`pingpong`): no ACK is immediate for these reasons.
+    /// Whether data leave soon after others have come (`pingpong`): then no reason makes ACKs immediate.
     pub interactive: bool,
     /// When the last SYN was answered, s; NaN once its ACK has come.
     answered: f64,
 }
 
 impl Quick {
-    /// An ACK waits for `least` seconds at least.
+    /// The state of a receiver whose ACKs wait for at least `least` seconds.
     pub fn new(settings: &ReceiverSettings, least: f64) -> Self {
         // tcp_incr_quickack.
         let count = match settings.rules.window / (2 * u64::from(settings.mss)) {
@@ -55,17 +55,17 @@ impl Quick {
         }
     }
 
-    /// Whether there ever is reason for immediate ACKs.
+    /// Whether there is ever a reason for immediate ACKs.
     pub fn gives_quick_acks(&self) -> bool {
         self.count > 0
     }
 
-    /// A SYN is answered.
+    /// Notes that a SYN is answered.
     pub fn on_syn(&mut self, now: f64) {
         self.answered = now;
     }
 
-    /// A segment behind the SYN has arrived: the first gives the RTT.
+    /// Notes that a segment after the SYN has arrived: the first gives the RTT.
     pub fn on_any(&mut self, now: f64) {
         if self.answered.is_nan() {
             return;
@@ -75,7 +75,7 @@ impl Quick {
         self.rto = self.timer.clone().after(self.rtt);
     }
 
-    /// A segment with data has arrived: how many immediate ACKs it starts.
+    /// Notes that a segment with data has arrived; returns how many immediate ACKs it starts.
     pub fn on_segment(&mut self, came: &Came) -> u8 {
         if came.old {
             // tcp_enter_quickack_mode.
@@ -93,24 +93,24 @@ impl Quick {
         } else if gap < ato {
             self.set((ato / 2.0 + gap).min(self.rto).min(LONGEST.max(least)));
         } else if gap.is_nan() || gap > self.rto {
-            // The first of all, or the first for a long time.
+            // The first segment of all, or the first for a long time.
             return self.count;
         }
         0
     }
 
-    /// Data have been sent (`tcp_event_data_sent`).
+    /// Notes that data have been sent (`tcp_event_data_sent`).
     pub fn on_data_sent(&mut self, now: f64) {
-        // False before anything has come.
+        // Stays false before anything has come.
         self.interactive |= now - self.last < self.ato.unwrap_or(self.least);
     }
 
-    /// RTT and timeout of the end's own data, s.
+    /// Takes over RTT and timeout of the end's own data, s.
     pub fn follow(&mut self, rtt: f64, rto: f64) {
         (self.rtt, self.rto) = (rtt, rto);
     }
 
-    /// The immediate ACKs are over.
+    /// Ends the immediate ACKs.
     pub fn deflate(&mut self) {
         self.set(self.least);
     }

@@ -6,7 +6,7 @@
 use super::tuning::{Queues, Sizes, Tuning};
 use crate::tcp::rfc::reading::Reading;
 
-/// A time that is surely after the other, s, however they are rounded; so many bytes too.
+/// A time later by this, s, is surely later, however times are rounded; for bytes alike.
 const LATER: f64 = 1e-9;
 const MORE: f64 = 1.0;
 
@@ -14,12 +14,12 @@ const MORE: f64 = 1.0;
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
     of: Reading,
-    /// Bytes: the buffer, and the least by which the edge moves.
+    /// Bytes of the buffer, and the least by which the window's edge moves.
     buffer: u64,
     step: u64,
-    /// An ACK tells of so many bytes at most.
+    /// Most bytes of window that an ACK tells of.
     limit: u64,
-    /// The application never lags.
+    /// Whether the application never lags.
     reads_at_once: bool,
     /// The buffer's autotuning, if it has any.
     tuning: Option<Box<Tuning>>,
@@ -29,7 +29,7 @@ pub(super) struct Reader {
     /// When the connection opened; the last event, s since then.
     start: f64,
     now: f64,
-    /// Bytes in order that are not read, and the next number expected, at that time.
+    /// Bytes in order that are not read, and the next number expected, both at the last event.
     unread: f64,
     next: u64,
     /// The right edge of the window.
@@ -37,7 +37,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Nothing received; the buffer has `window` bytes.
+    /// Nothing has been received; the buffer has `window` bytes.
     pub fn new(of: Reading, window: u64, mss: u32) -> Self {
         let step = u64::from(mss).min(window / 2).max(1);
         Reader {
@@ -57,7 +57,7 @@ impl Reader {
         }
     }
 
-    /// The same with an autotuned buffer.
+    /// [`Reader::new`] with an autotuned buffer.
     pub fn tuned(of: Reading, sizes: Sizes) -> Self {
         let tuning = Tuning::new(sizes);
         let mut reader = Reader::new(of, tuning.clamp(), sizes.mss);
@@ -83,7 +83,7 @@ impl Reader {
         }
     }
 
-    /// A segment has come, before it is taken in.
+    /// A segment has come: called before it is taken in.
     pub fn before_segment(&mut self, payload: u32) {
         let all_read = self.unread == 0.0;
         if let Some(tuning) = &mut self.tuning {
@@ -91,8 +91,8 @@ impl Reader {
         }
     }
 
-    /// It has been taken in, and the application has read. `highest` is one behind the highest number that has come,
-    /// and so many bytes have come out of order. Whether it opens the window.
+    /// The segment has been taken in, and the application has read. `highest` is the number after the highest that has
+    /// come; `beyond` bytes are out of order. Returns whether the segment opens the window.
     pub fn after_segment(&mut self, payload: u32, in_order: bool, highest: u64, beyond: u64) -> bool {
         let queues = self.queues(highest);
         let Some(tuning) = &mut self.tuning else { return false };
@@ -115,7 +115,7 @@ impl Reader {
         }
     }
 
-    /// Time passes, and the next number expected is `next` now.
+    /// Time passes to `now`, when the next number expected is `next`.
     pub fn advance(&mut self, now: f64, next: u64) {
         self.clock = now;
         if self.reads_at_once {
@@ -142,7 +142,7 @@ impl Reader {
         within >= self.of.every - self.of.pause
     }
 
-    /// Whether the application reads immediately, and there is a window twice as large as ACKs tell of.
+    /// Whether the application reads immediately and the window is twice what ACKs have told of.
     pub fn has_doubled(&self) -> bool {
         self.reads_at_once && {
             let window = self.edge.saturating_sub(self.next);

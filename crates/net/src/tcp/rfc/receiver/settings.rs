@@ -8,21 +8,21 @@ use super::super::settings::Settings;
 pub struct ReceiverSettings {
     /// First sequence number on the wire.
     pub first: u32,
-    /// SACK blocks in an ACK, at most; 0 without SACK.
+    /// Most SACK blocks in an ACK; 0 without SACK.
     pub blocks: u8,
-    /// How marks can be echoed; once there is a connection, how they are.
+    /// How marks can be echoed; in a connection, how they are.
     pub feedback: Feedbacks,
-    /// Time stamps take room of other options.
+    /// Whether time stamps take space of other options.
     pub timestamps: bool,
-    /// ACKs are QUIC's, with its two thresholds (`ack_threshold`, `reordering_threshold`).
+    /// Whether ACKs are QUIC's, with its two thresholds (`ack_threshold`, `reordering_threshold`).
     pub quic: bool,
     /// Payload of a full segment, bytes.
     pub mss: u32,
     /// The least retransmission timeout, s.
     pub min_rto: f64,
-    /// That is for what its variation adds.
+    /// Whether that bounds what the RTT variation adds, not the timeout.
     pub min_rto_for_variation: bool,
-    /// What it does where there is a choice.
+    /// What the receiver does where there is a choice.
     pub rules: ReceiverRules,
 }
 

@@ -19,7 +19,7 @@ fn send(receiver: &mut Receiver, seq: u32, payload: u32, bits: u8) -> Reply {
     receiver.take(&Arrived { seq, payload, bits, stamp: 0.0, now: 0.05, ack: 0 })
 }
 
-/// Segment `n` (from 1) of 100 bytes; the immediate ACK, in segments.
+/// The immediate ACK, in segments, of segment `n` (from 1) of 100 bytes.
 fn now(receiver: &mut Receiver, n: u32) -> (u32, Vec<(u32, u32)>) {
     let Reply::Now(ack) = send(receiver, 1 + 100 * (n - 1), 100, 0) else { panic!("{n} waits") };
     let segment = |seq: u32| (seq - 1) / 100;
@@ -29,7 +29,7 @@ fn now(receiver: &mut Receiver, n: u32) -> (u32, Vec<(u32, u32)>) {
 
 #[test]
 fn blocks_as_in_rfc_2018() {
-    // RFC 2018, section 4: the newest first, then earlier blocks.
+    // RFC 2018, section 4: the newest block first, then earlier blocks.
     let mut receiver = receiver(3, None);
     assert_eq!(now(&mut receiver, 1), (1, vec![]));
     assert_eq!(now(&mut receiver, 3), (1, vec![(3, 3)]));
@@ -73,7 +73,7 @@ fn every_second_segment_is_acknowledged() {
     assert_eq!(receiver.on_timer(0.1), Reply::Nothing);
     assert_eq!(send(&mut receiver, 201, 100, 0), Reply::Later(0.2));
     assert!(matches!(receiver.on_timer(0.3), Reply::Now(Feedback { ack: 301, .. })));
-    // Immediate (RFC 5681, 4.2): out of order, part of a gap, the rest of it, duplicate.
+    // ACKs are immediate (RFC 5681, 4.2): out of order, part of a gap, the rest of it, duplicate.
     assert_eq!(now(&mut receiver, 6), (3, vec![(6, 6)]));
     assert_eq!(now(&mut receiver, 4), (4, vec![(6, 6)]));
     assert_eq!(now(&mut receiver, 5), (6, vec![]));
@@ -91,8 +91,8 @@ fn an_empty_segment_gets_no_ack() {
 
 #[test]
 fn the_earliest_time_stamp_is_echoed() {
-    // RFC 7323, 4.3: (A) delayed ACKs echo the first, (B) a hole the last in order, (C) a filled hole the filling
-    // one.
+    // RFC 7323, 4.3: echoed are (A) by delayed ACKs the first segment, (B) at a hole the last in order, (C) at a filled
+    // hole the filling one.
     let mut receiver = receiver(3, Some(0.2));
     let mut take = |n: u32, stamp: f64| {
         let arrived = Arrived { seq: 1 + 100 * (n - 1), payload: 100, bits: 0, stamp, now: 9.0, ack: 0 };

@@ -10,14 +10,14 @@
 
 /// The window's share of the buffer before a full segment has come (Linux, `TCP_DEFAULT_SCALING_RATIO`).
 const FIRST_SHARE: f64 = 0.5;
-/// The largest first window: that of a SYN-ACK is not scaled (RFC 7323, 2.2).
+/// The largest first window, bytes: that of a SYN-ACK is not scaled (RFC 7323, 2.2).
 const UNSCALED: u64 = 65_535;
 /// Segments copied in a round trip before the first measurement (Linux, `TCP_INIT_CWND`).
 const FIRST_SPACE: u64 = 10;
-/// Segments that open the window have this many bytes at least (Linux, `tcp_event_data_recv`).
+/// Least bytes of segments that open the window (Linux, `tcp_event_data_recv`).
 const LEAST: u32 = 128;
 
-/// Its settings.
+/// The sizes of a window that is autotuned.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
     /// Payload of a full segment, the first window and the largest, bytes.
@@ -26,7 +26,7 @@ pub(super) struct Sizes {
     pub most: u64,
     /// The window's share of the buffer once a full segment has come.
     pub share: f64,
-    /// ACKs of what comes out of order have SACK blocks.
+    /// Whether ACKs of segments out of order have SACK blocks.
     pub sack: bool,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Queues {
     /// The next number expected, and the first that the application has not read.
     pub next: u64,
     pub copied: u64,
-    /// One behind the highest number that has come; [`Self::next`] if nothing is missing.
+    /// The number after the highest that has come; [`Self::next`] if nothing is missing.
     pub highest: u64,
     /// The window that the last ACK told of, bytes.
     pub window: u64,
@@ -54,14 +54,14 @@ pub(super) struct Tuning {
     /// The buffer, and the most that it becomes, bytes (`sk_rcvbuf`, `tcp_rmem[2]`).
     buffer: f64,
     most: f64,
-    /// The most that an ACK tells of (`rcv_ssthresh`).
+    /// The largest window that an ACK tells of (`rcv_ssthresh`).
     limit: u64,
     /// The round-trip time, s; 0 without a sample (`rcv_rtt_est`).
     rtt: f64,
-    /// Once this number is reached, a window's data have come since then, s.
+    /// Once this number is reached, a window's data have come since the time below, s.
     window_end: u64,
     window_start: f64,
-    /// When the ACK left that the segment at hand echoes, s; NaN if it echoes none. The last one used.
+    /// When the ACK left that the present segment echoes, s; NaN if it echoes none. Below, the last one used.
     echo: f64,
     used_echo: f64,
     /// The most copied in a round trip, bytes, and the count in progress: from this number and time on (`rcvq_space`).
@@ -113,7 +113,7 @@ impl Tuning {
         self.echo = sent.unwrap_or(f64::NAN);
     }
 
-    /// A segment has come, before it is taken in: a full one measures the round-trip time by its echo
+    /// A segment has come, and is not yet taken in: a full one measures the round-trip time by its echo
     /// (`tcp_rcv_rtt_measure_ts`). Clocks count milliseconds.
     pub fn before_segment(&mut self, now: f64, payload: u32, all_read: bool) {
         let echo = std::mem::replace(&mut self.echo, f64::NAN);
@@ -136,7 +136,7 @@ impl Tuning {
         }
     }
 
-    /// The segment has been taken in. Whether it opens the window.
+    /// The segment has been taken in. Returns whether it opens the window.
     pub fn after_segment(&mut self, payload: u32, in_order: bool, queues: &Queues) -> bool {
         if payload >= self.mss && self.share != self.measured_share {
             // tcp_measure_rcv_mss.

@@ -5,7 +5,7 @@ use crate::tcp::rfc::wire::MOST_BLOCKS;
 
 impl Scoreboard {
     /// Marks lost segments by `IsLost` (RFC 6675, section 4): three discontiguous SACKed ranges are above, or more than
-    /// two full segments. Newly lost sequence numbers.
+    /// two full segments. Returns how many sequence numbers are newly lost.
     #[inline]
     pub fn find_losses(&mut self) -> u64 {
         let mut index = self.index_near(self.highest_sacked.saturating_sub(1), self.highest);
@@ -38,7 +38,7 @@ impl Scoreboard {
         newly
     }
 
-    /// Marks the segment at `index` lost unless it is SACKed. Its length if it is newly lost.
+    /// Marks the segment at `index` lost unless it is SACKed. Returns its length if it is newly lost, else 0.
     pub fn mark_lost(&mut self, index: usize) -> u64 {
         let record = &mut self.records[index];
         if record.flags & (SACKED | LOST) != 0 {
@@ -58,7 +58,7 @@ impl Scoreboard {
         }
     }
 
-    /// Marks the segment at `index` lost, or its retransmission. Its length if it is newly lost.
+    /// Marks the segment at `index`, or its retransmission, lost. Returns its length if it is newly lost, else 0.
     pub fn mark_retransmission_lost(&mut self, index: usize) -> u64 {
         let record = &mut self.records[index];
         if record.flags & (SACKED | IN_FLIGHT_AGAIN) != IN_FLIGHT_AGAIN {
@@ -75,8 +75,8 @@ impl Scoreboard {
         len
     }
 
-    /// No segment counts as lost any more. `timed_out`: SACKs decide again on all of them; else not on those that were
-    /// lost before.
+    /// Makes no segment count as lost any more. With `timed_out` SACKs decide again on all segments; else not on those
+    /// that were lost before.
     pub fn forget_losses(&mut self, timed_out: bool) {
         self.records.iter_mut().for_each(|record| record.flags &= !LOST);
         self.lost = 0;
@@ -85,8 +85,8 @@ impl Scoreboard {
         }
     }
 
-    /// The retransmission timer has expired: the first segment is lost, and all not SACKed that were last sent at
-    /// `since` or before. SACKs are kept unless the receiver has reneged, so that the first segment is SACKed and not
+    /// The retransmission timer has expired: the first segment is lost, and every segment not SACKed that was last sent
+    /// at `since` or before. SACKs are kept unless the receiver has reneged: then the first segment is SACKed and not
     /// acknowledged (RFC 2018, section 8).
     pub fn mark_all_lost(&mut self, since: f64) {
         if self.records.front().is_some_and(Record::is_sacked) {

@@ -10,59 +10,59 @@ mod sack;
 use super::wire::{Range, MOST_BLOCKS};
 use std::collections::VecDeque;
 
-/// SACKed.
+/// The segment is SACKed.
 const SACKED: u8 = 1;
-/// Marked lost.
+/// The segment is marked lost.
 const LOST: u8 = 2;
-/// Retransmitted since it was marked lost (or by rule 3 of `NextSeg`), and the retransmission is not known to be lost.
+/// Retransmitted since it was marked lost (or by rule 3 of `NextSeg`), and the retransmission not known to be lost.
 const IN_FLIGHT_AGAIN: u8 = 4;
-/// Sent more than once.
+/// The segment was sent more than once.
 const RETRANSMITTED: u8 = 8;
-/// Its last sequence number is the FIN.
+/// The segment's last sequence number is the FIN.
 const FIN: u8 = 16;
 
-/// Duplicate ACKs, or discontiguous ranges, that say that a segment is lost (RFC 6675, `DupThresh`).
+/// Number of duplicate ACKs, or discontiguous ranges, that make a segment count as lost (RFC 6675, `DupThresh`).
 pub const DUP_THRESH: u32 = 3;
 
 /// A segment that has been sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
-    /// Its first sequence number.
+    /// First sequence number.
     pub start: u64,
     /// When it was sent last, s.
     pub sent: f64,
-    /// Sequence numbers that it takes.
+    /// Number of sequence numbers.
     pub len: u32,
     flags: u8,
 }
 
 impl Record {
-    /// One behind its last sequence number.
+    /// The number after the segment's last.
     pub fn end(&self) -> u64 {
         self.start + u64::from(self.len)
     }
 
-    /// Whether it is SACKed.
+    /// Whether the segment is SACKed.
     pub fn is_sacked(&self) -> bool {
         self.flags & SACKED != 0
     }
 
-    /// Whether it is marked lost.
+    /// Whether the segment is marked lost.
     pub fn is_lost(&self) -> bool {
         self.flags & LOST != 0
     }
 
-    /// Whether it was retransmitted since it was marked lost, so that it is in flight.
+    /// Whether the segment was retransmitted since it was marked lost, so that it is in flight.
     pub fn is_in_flight_again(&self) -> bool {
         self.flags & IN_FLIGHT_AGAIN != 0
     }
 
-    /// Whether it was sent more than once.
+    /// Whether the segment was sent more than once.
     pub fn is_retransmitted(&self) -> bool {
         self.flags & RETRANSMITTED != 0
     }
 
-    /// Whether it ends the connection.
+    /// Whether the segment ends the connection.
     pub fn is_fin(&self) -> bool {
         self.flags & FIN != 0
     }
@@ -76,11 +76,11 @@ impl Record {
 /// A newly delivered segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivered {
-    /// Its record as it was.
+    /// The segment's record before the delivery.
     pub record: Record,
-    /// Its number in the connection, from 0 on.
+    /// The segment's number in the connection, from 0 on.
     pub number: u64,
-    /// By a SACK block, not by the cumulative ACK.
+    /// Whether a SACK block delivers it, not the cumulative ACK.
     pub by_sack: bool,
 }
 
@@ -91,36 +91,36 @@ pub struct Scoreboard {
     /// Number of the first record, counted over the connection.
     first: u64,
     mss: u64,
-    /// Sequence numbers that are SACKed, lost, and in flight again.
+    /// Numbers of sequence numbers that are SACKed, lost, and in flight again.
     sacked: u64,
     lost: u64,
     in_flight_again: u64,
     outstanding: u64,
-    /// Segments that are SACKed, and that were sent more than once.
+    /// Number of segments that are SACKed; below, of those sent more than once.
     sacked_segments: usize,
     retransmitted_segments: usize,
-    /// One behind the highest SACKed number.
+    /// The number after the highest SACKed.
     highest_sacked: u64,
-    /// Below this every segment is SACKed or marked lost.
+    /// Below this number every segment is SACKed or marked lost.
     loss_edge: u64,
-    /// Below this all lost segments are retransmitted; number of the first that may not be.
+    /// Below this number all lost segments are retransmitted; below, the number of the first segment that may not be.
     waiting_from: u64,
     waiting: u64,
-    /// The SACK blocks of the last ACK, and as on the wire; their number, 0 if they are obsolete.
+    /// The SACK blocks of the last ACK, as ranges and as on the wire, and their number (0 if they are obsolete).
     known: [Range; MOST_BLOCKS],
     on_wire: [(u32, u32); MOST_BLOCKS],
     blocks: u8,
-    /// Numbers of the segment SACKed last, of the highest SACKed, and of the one that starts at `loss_edge`, where
-    /// searches start.
+    /// Numbers of the segment SACKed last, of the highest SACKed, and of the segment at `loss_edge`: searches start
+    /// there.
     last_sacked: u64,
     highest: u64,
     edge: u64,
-    /// Numbers of the segments newly marked lost, if they are asked for.
+    /// Numbers of the segments newly marked lost, if the caller asks for them.
     newly_lost: Option<Vec<u64>>,
 }
 
 impl Scoreboard {
-    /// Nothing outstanding. Most segments have `mss` bytes of payload.
+    /// A scoreboard without segments. Most segments will have `mss` bytes of payload.
     pub fn new(mss: u32) -> Self {
         Scoreboard {
             records: VecDeque::new(),
@@ -176,7 +176,7 @@ impl Scoreboard {
         self.lost
     }
 
-    /// Sequence numbers in flight again.
+    /// Number of sequence numbers in flight again.
     pub fn in_flight_again(&self) -> u64 {
         self.in_flight_again
     }
@@ -191,7 +191,7 @@ impl Scoreboard {
         self.lost == 0 && self.in_flight_again == 0
     }
 
-    /// Whether in addition none is SACKed or retransmitted.
+    /// Whether, in addition, no segment is SACKed or retransmitted.
     pub fn is_plain(&self) -> bool {
         self.is_whole() && self.sacked_segments == 0 && self.retransmitted_segments == 0
     }
@@ -206,7 +206,7 @@ impl Scoreboard {
         self.records.len()
     }
 
-    /// Whether none is.
+    /// Whether no segment is outstanding.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
@@ -221,13 +221,13 @@ impl Scoreboard {
         self.first + index as u64
     }
 
-    /// A new segment has been sent.
+    /// Adds a new segment that has been sent.
     pub fn sent(&mut self, start: u64, len: u32, fin: bool, now: f64) {
         self.records.push_back(Record { start, sent: now, len, flags: if fin { FIN } else { 0 } });
         self.outstanding += u64::from(len);
     }
 
-    /// The segment at `index` has been retransmitted. `counts`: as one more in flight.
+    /// Notes that the segment at `index` has been retransmitted; `counts`: it counts as one more in flight.
     pub fn retransmitted(&mut self, index: usize, now: f64, counts: bool) {
         let record = &mut self.records[index];
         record.sent = now;
@@ -239,8 +239,8 @@ impl Scoreboard {
         }
     }
 
-    /// Removes the segments that a cumulative ACK covers; those not SACKed before go to `delivered`. Their sequence
-    /// numbers.
+    /// Removes the segments that a cumulative ACK covers; those not SACKed before go to `delivered`. Returns how many
+    /// sequence numbers those have.
     pub fn acknowledge(&mut self, ack: u64, mut delivered: impl FnMut(Delivered)) -> u64 {
         let mut fresh = 0;
         while let Some(&record) = self.records.front() {
@@ -312,7 +312,7 @@ impl Scoreboard {
         }
     }
 
-    /// The same, with the likely number of that segment.
+    /// [`Scoreboard::index_of`], with the likely number of that segment.
     #[inline]
     fn index_near(&self, seq: u64, number: u64) -> usize {
         let index = number.wrapping_sub(self.first) as usize;

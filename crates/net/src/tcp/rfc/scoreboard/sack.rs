@@ -3,11 +3,11 @@
 use super::{Delivered, Scoreboard, FIN, IN_FLIGHT_AGAIN, LOST, RETRANSMITTED, SACKED};
 use crate::tcp::rfc::wire::{Feedback, Range, MOST_BLOCKS};
 
-/// By how many sequence numbers a block may have grown since the last ACK.
+/// Most sequence numbers by which a block may have grown since the last ACK.
 const MOST_MORE: u64 = 1 << 30;
 
 impl Scoreboard {
-    /// Whether an ACK has the blocks of the last one.
+    /// Whether the blocks of an ACK are those of the last one.
     pub fn knows(&self, feedback: &Feedback) -> bool {
         let count = usize::from(feedback.count);
         !feedback.duplicate && feedback.count == self.blocks && feedback.blocks[..count] == self.on_wire[..count]
@@ -36,8 +36,8 @@ impl Scoreboard {
         Some(self.sack_from(index, from, end, &mut delivered))
     }
 
-    /// Takes in the blocks of an ACK; newly SACKed segments go to `delivered`. Their sequence numbers. `on_wire` has
-    /// the same blocks for comparison with the next ACK's ([`sack_more`](Self::sack_more)).
+    /// Takes in the blocks of an ACK; newly SACKed segments go to `delivered`; returns how many sequence numbers they
+    /// have. `on_wire` has the blocks for comparison with the next ACK's ([`sack_more`](Self::sack_more)).
     pub fn sack(&mut self, blocks: &[Range], on_wire: Option<&Feedback>, mut delivered: impl FnMut(Delivered)) -> u64 {
         self.blocks = 0;
         let Some(front) = self.records.front().map(|record| record.start) else {
@@ -54,7 +54,7 @@ impl Scoreboard {
             if start >= end {
                 continue;
             }
-            // The last ACK may have SACKed most of it.
+            // The last ACK may have SACKed most of the block.
             let inside = known.into_iter().find(|&(from, to)| start <= from.max(front) && to <= end && from < to);
             match inside {
                 Some((from, to)) => {

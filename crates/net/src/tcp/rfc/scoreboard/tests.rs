@@ -4,7 +4,7 @@ use crate::tcp::rfc::wire::Feedback;
 use crate::tcp::rfc::{Arrived, Receiver, ReceiverRules, ReceiverSettings, Reply, Settings};
 use earlydrop_aqm::random::Generator;
 
-/// Segments of 100 bytes from 1 on.
+/// A scoreboard of segments of 100 bytes from 1 on.
 fn board(count: u64) -> Scoreboard {
     let mut board = Scoreboard::new(100);
     for i in 0..count {
@@ -58,7 +58,7 @@ fn a_timeout_takes_note_of_what_was_not_lost_before() {
     assert_eq!(board.take_newly_lost(), [0, 5], "the retransmission and the last");
 }
 
-/// The state of a scoreboard that does not depend on the path taken.
+/// What of a scoreboard's state does not depend on the path taken.
 fn state(board: &Scoreboard) -> String {
     let Scoreboard {
         records,
@@ -88,7 +88,7 @@ fn the_fast_path_for_a_grown_first_block_equals_the_slow_path() {
         let (mut short, mut long, mut next) = (Scoreboard::new(100), Scoreboard::new(100), 1);
         for step in 0..400 {
             let now = f64::from(step);
-            // New data or a retransmission.
+            // Sends new data, or a retransmission.
             let start = if short.is_empty() || (random.uniform() < 0.8 && short.len() < 40) {
                 let len = if random.uniform() < 0.1 { 60 } else { 100 };
                 short.sent(next, len, false, now);

@@ -73,7 +73,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         .about("DCTCP's segments are ECT(0), or ECT(1), which L4S queues take."),
 ];
 
-/// Target, s, and gain.
+/// The target, s, and the gain of a LEDBAT.
 fn ledbat(control: ControlKind) -> (f64, f64) {
     match control {
         ControlKind::Ledbat { target, gain } => (target, gain),

@@ -35,7 +35,7 @@ pub enum Group {
 }
 
 impl Group {
-    /// All, in the order of the documentation.
+    /// All groups, in the order of the documentation.
     pub const ALL: [Group; 12] = [
         Group::Handshake,
         Group::Timer,
@@ -51,7 +51,7 @@ impl Group {
         Group::Bbr,
     ];
 
-    /// Its heading.
+    /// The group's heading.
     pub fn title(self) -> &'static str {
         match self {
             Group::Handshake => "Handshake and header",
@@ -88,7 +88,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The number that it is.
+    /// The value as a number, if it is one.
     pub fn number(self) -> Option<f64> {
         match self {
             Value::Whole(number) => Some(number as f64),
@@ -109,19 +109,19 @@ pub enum Values {
     Either([&'static str; 2], fn(&mut Settings) -> &mut bool),
     /// One of several words, by their number; the first is the RFC's.
     Words(&'static [&'static str], Get<usize>, Set<usize>),
-    /// The same, where `true` stands for the first and `false` for the last.
+    /// One of several words, by their number; `true` stands for the first and `false` for the last.
     WordsOrFlag(&'static [&'static str], Get<usize>, Set<usize>),
     /// `false`, `true` or a word: 0, 1, and from 2 on the words in order.
     Switch(&'static [&'static str], Get<usize>, Set<usize>),
-    /// A whole number from the first to the second; `None` is a default without a number.
+    /// A whole number within two bounds; `None` is a default without a number.
     Whole(u64, u64, Get<Option<u64>>, Set<u64>),
-    /// A time from the first to the second, s.
+    /// A time within two bounds, s.
     Seconds(f64, f64, Get<f64>, Set<f64>),
-    /// A number from the first to the second.
+    /// A number within two bounds.
     Number(f64, f64, Get<f64>, Set<f64>),
-    /// `false`, `true` for [`ACK_DELAY`], or a time above 0 up to this, s.
+    /// `false`, `true` for [`ACK_DELAY`], or a time above 0 up to the bound, s.
     Wait(f64, Get<Option<f64>>, Set<Option<f64>>),
-    /// Segments up to the first, or bytes up to the second. Counted in bytes.
+    /// Segments up to the first bound, or bytes up to the second. Counted in bytes.
     Window(u64, f64, Get<u64>, Set<u64>),
     /// As [`Values::Either`], or a table of numbers that go with the second word.
     Table([&'static str; 2], fn(&mut Settings) -> &mut bool, &'static [Part; 2]),
@@ -129,11 +129,11 @@ pub enum Values {
 
 /// A part of an option that is a table.
 pub struct Part {
-    /// Its key in the table.
+    /// The part's key in the table.
     pub key: &'static str,
-    /// Its values: [`Values::Whole`], [`Values::Seconds`], [`Values::Number`] or [`Values::Window`].
+    /// The part's values: [`Values::Whole`], [`Values::Seconds`], [`Values::Number`] or [`Values::Window`].
     pub values: Values,
-    /// Whether the table must have it.
+    /// Whether the table must have the part.
     pub needed: bool,
 }
 
@@ -192,7 +192,7 @@ impl Values {
         })
     }
 
-    /// The value that this number is.
+    /// The value that stands for this number.
     pub fn of_number(&self, number: f64) -> Value {
         match self {
             Values::Whole(..) | Values::Window(..) => Value::Whole(number as u64),
@@ -201,7 +201,7 @@ impl Values {
         }
     }
 
-    /// Sets it in `settings`. Numbers must be within the bounds.
+    /// Sets the value in `settings`. Numbers must be within the bounds.
     ///
     /// # Errors
     ///
@@ -246,67 +246,67 @@ impl Values {
 /// A condition without which an option has no effect.
 #[derive(Clone, Copy)]
 pub struct Need {
-    /// As a scenario would write it.
+    /// The condition as a scenario would write it.
     pub says: &'static str,
-    /// Whether it holds.
+    /// Whether the condition holds.
     pub holds: fn(&Settings) -> bool,
 }
 
 /// An option.
 pub struct Opt {
-    /// Its key.
+    /// The option's key.
     pub key: &'static str,
-    /// Its subject.
+    /// The option's subject.
     pub group: Group,
-    /// Its values.
+    /// The option's values.
     pub values: Values,
-    /// The TCPs that have it; empty: all.
+    /// The TCPs that have the option; empty: all.
     pub controls: &'static [&'static str],
-    /// Its conditions.
+    /// The option's conditions.
     pub needs: &'static [Need],
-    /// Source of its values: a section of an RFC, a function of Linux.
+    /// Source of the values: a section of an RFC, a function of Linux.
     pub source: &'static str,
-    /// What it does.
+    /// What the option does.
     pub about: &'static str,
 }
 
 impl Opt {
-    /// One of every TCP, without conditions.
+    /// An option of every TCP, without conditions.
     pub(super) const fn new(key: &'static str, group: Group, values: Values) -> Opt {
         Opt { key, group, values, controls: &[], needs: &[], source: "", about: "" }
     }
 
-    /// Of these TCPs alone.
+    /// The option, for these TCPs only.
     pub(super) const fn only(self, controls: &'static [&'static str]) -> Opt {
         Opt { controls, ..self }
     }
 
-    /// With these conditions.
+    /// The option, with these conditions.
     pub(super) const fn needs(self, needs: &'static [Need]) -> Opt {
         Opt { needs, ..self }
     }
 
-    /// With this source.
+    /// The option, with this source.
     pub(super) const fn source(self, source: &'static str) -> Opt {
         Opt { source, ..self }
     }
 
-    /// With this sentence.
+    /// The option, with this sentence.
     pub(super) const fn about(self, about: &'static str) -> Opt {
         Opt { about, ..self }
     }
 
-    /// Whether `tcp` has it.
+    /// Whether `tcp` has the option.
     pub fn is_for(&self, tcp: &str) -> bool {
         self.controls.is_empty() || self.controls.contains(&tcp)
     }
 
-    /// Its value; `None` for a default without a number.
+    /// The option's value; `None` for a default without a number.
     pub fn get(&self, settings: &Settings) -> Option<Value> {
         self.values.get(settings)
     }
 
-    /// Sets it. Numbers must be within the bounds.
+    /// Sets the option. Numbers must be within the bounds.
     ///
     /// # Errors
     ///
@@ -315,23 +315,23 @@ impl Opt {
         self.values.set(settings, value)
     }
 
-    /// Its words.
+    /// The option's words.
     pub fn words(&self) -> &[&'static str] {
         self.values.words()
     }
 
-    /// Its allowed values, as text.
+    /// The option's allowed values, as text.
     pub fn allowed(&self) -> String {
         self.values.allowed()
     }
 
-    /// The first condition that does not hold.
+    /// The first condition of the option that does not hold.
     pub fn lacks(&self, settings: &Settings) -> Option<&'static Need> {
         self.needs.iter().find(|need| !(need.holds)(settings))
     }
 }
 
-/// Number of `value` in `all`, which has it.
+/// The place of `value` in `all`, which contains it.
 pub(super) fn place<T: PartialEq>(value: &T, all: &[T]) -> usize {
     all.iter().position(|one| one == value).unwrap_or(0)
 }

@@ -3,10 +3,10 @@
 use super::option::{Group::*, Opt, Values::*, QUIC};
 use crate::tcp::rfc::Settings;
 
-/// The TCPs that have it.
+/// The TCPs that have these options.
 const CONTROLS: &[&str] = &["reno", "sack", "cubic", "bbr", "bbr3"];
 
-/// What TCP has by default and QUIC never goes with it.
+/// Chooses the word, and switches off what TCP has by default and QUIC never.
 fn choose(settings: &mut Settings, word: usize) {
     settings.quic = word == 1;
     if settings.quic {

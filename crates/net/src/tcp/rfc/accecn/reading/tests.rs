@@ -1,4 +1,4 @@
-//! The sender's counts beside the receiver's, whatever happens to ACKs.
+//! The sender's counts held against the receiver's, whatever happens to ACKs.
 
 use super::super::Counters;
 use super::*;
@@ -11,18 +11,18 @@ const MSS: u32 = 1000;
 /// Marked packets and marked bytes.
 type Marks = (u64, u64);
 
-/// What a run does with packets and their ACKs. Chances of each packet or ACK.
+/// What a path does to packets and their ACKs: chances for each packet or ACK.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     marked: f64,
     acks_lost: f64,
     acks_late: f64,
     options: bool,
-    /// Packets for an ACK, at most.
+    /// Most packets that an ACK acknowledges.
     together: u64,
 }
 
-/// An ACK on its way, and the receiver's counts then.
+/// An ACK on its way, with the receiver's counts when it was sent.
 struct Sent {
     packets: u64,
     ace: u8,
@@ -30,8 +30,8 @@ struct Sent {
     marks: Marks,
 }
 
-/// Compares counts after every ACK of 3000 packets: `check(reading, the receiver's counts at the ACK, and now)`. An ACK
-/// that was overtaken is not compared.
+/// Compares counts after every ACK of 3000 packets: `check(reading, the receiver's counts at the ACK, and now)`. ACKs
+/// that were overtaken are left out.
 fn run(seed: u64, path: Path, check: &mut dyn FnMut(&Reading, Marks, Marks)) {
     let mut random = Generator::stream(seed, "accecn");
     let mut chance = |p: f64| random.uniform() < p;
@@ -127,7 +127,7 @@ fn without_options_lost_acks_never_hide_marks_unless_acks_are_thinned_out() {
 
 #[test]
 fn an_option_ends_what_lost_acks_have_left_open() {
-    // ACKs without options lose their way, then one with an option comes.
+    // ACKs without options are lost, then one with an option comes.
     for seed in 0..50 {
         let mut random = Generator::stream(seed, "accecn");
         let (mut counters, mut reading) = (Counters::new(), Reading::new(None, &AccecnOption::new(0, &[1, 0, 1])));
@@ -153,7 +153,7 @@ fn an_option_ends_what_lost_acks_have_left_open() {
 fn fields_wrap_around_24_bits() {
     let mut reading = Reading::new(None, &AccecnOption::new(0, &[1, 0, 1]));
     let newly = Newly { packets: 7, bytes: 7000, old: false, stamp: 0.0 };
-    // 20 MB, 7 packets of 1000 B an ACK, all marked.
+    // 20 MB in packets of 1000 B, all marked, 7 to an ACK.
     for k in 1..=20_000_u64 / 7 {
         let ace = ((FIRST_CEP + 7 * k) % 8) as u8;
         assert_eq!(reading.on_ack(ace, &AccecnOption::new(1, &[1, 7000 * k]), &newly, MSS), 7);

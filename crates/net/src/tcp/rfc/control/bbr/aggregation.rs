@@ -5,7 +5,7 @@ use super::rules::BbrRules;
 use crate::tcp::rfc::control::Acked;
 
 /// The largest excess of the last five to ten round trips counts (`bbr_extra_acked_win_rtts`), up to what the bandwidth
-/// delivers in so many seconds (`bbr_extra_acked_max_us`).
+/// delivers in this many seconds (`bbr_extra_acked_max_us`).
 const WINDOW_ROUNDS: u32 = 5;
 const MAX_TIME: f64 = 0.1;
 
@@ -58,7 +58,7 @@ impl AckAggregation {
         self.extra_acked[self.current] = self.extra_acked[self.current].max(extra);
     }
 
-    /// An ACK epoch starts.
+    /// Starts an ACK epoch.
     pub fn restart(&mut self, now: f64) {
         (self.epoch_start, self.epoch_acked) = (now, 0.0);
     }

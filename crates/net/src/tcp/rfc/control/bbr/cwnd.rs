@@ -26,7 +26,7 @@ impl Bbr {
         (gain * self.bandwidth() * self.min_rtt.rtt).ceil()
     }
 
-    /// `cwnd` with Linux's headroom, if that is what there is.
+    /// `cwnd` with Linux's headroom, if the rules have it.
     fn with_headroom(&self, cwnd: f64) -> f64 {
         if self.rules.quantization_budget && cwnd < f64::INFINITY {
             linux::with_quantization_budget(cwnd, self.tso_burst(), self.is_probing())
@@ -35,7 +35,7 @@ impl Bbr {
         }
     }
 
-    /// What is in flight where a phase with this gain ends, segments.
+    /// Segments in flight at which a phase with this gain ends.
     pub(super) fn in_flight_target(&self, gain: f64) -> f64 {
         self.with_headroom(self.bdp(gain))
     }
@@ -47,7 +47,7 @@ impl Bbr {
         self.with_headroom(self.bdp(gain) + aggregation)
     }
 
-    /// Before a recovery or ProbeRTT.
+    /// Saves cwnd before a recovery or ProbeRTT.
     pub(super) fn save_cwnd(&mut self, window: &Window) {
         let inside = self.recovery.active || matches!(self.mode, Mode::ProbeRtt { .. });
         self.recovery.prior_cwnd = if inside { self.recovery.prior_cwnd.max(window.cwnd) } else { window.cwnd };
@@ -88,7 +88,7 @@ impl Bbr {
         }
     }
 
-    /// Packet conservation for a round trip.
+    /// Starts packet conservation for a round trip.
     fn start_recovery(&mut self, window: &mut Window, ack: &Acked) {
         self.recovery.after_timeout &= !self.recovery.restarts(ack);
         self.recovery.active = true;

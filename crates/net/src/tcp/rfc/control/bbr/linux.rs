@@ -4,9 +4,9 @@ use crate::tcp::rfc::clock::SLOW;
 use crate::tcp::rfc::control::Acked;
 use crate::tcp::rfc::rate::Sample;
 
-/// Headroom for hosts that process segments in batches: so many TSO bursts (`bbr_quantization_budget`).
+/// Headroom, in TSO bursts, for hosts that process segments in batches (`bbr_quantization_budget`).
 const BUDGET_BURSTS: f64 = 3.0;
-/// A TSO burst is what leaves in so many seconds, at least one segment below [`SLOW`](crate::tcp::rfc::clock::SLOW),
+/// A TSO burst is what leaves in this many seconds, at least one segment below [`SLOW`](crate::tcp::rfc::clock::SLOW),
 /// else two, and at most 127 (`bbr_tso_segs_goal`).
 const BURST_TIME: f64 = 1.0 / 1024.0;
 const MAX_BURST: f64 = 127.0;
@@ -23,8 +23,8 @@ const LT_BW_MAX_ROUNDS: u32 = 48;
 /// Shortest sampling interval, s.
 const LT_MIN_INTERVAL: f64 = 1e-3;
 
-/// A windowed maximum by three estimates (`lib/win_minmax.c`): the largest rate, the largest since, and the largest
-/// since that. The first expires after `window` rounds; the second is replaced after a quarter of them, the third after
+/// A windowed maximum by three estimates (`lib/win_minmax.c`): the largest rate, the largest after it, and the largest
+/// after that. The first expires after `window` rounds; the second is replaced after a quarter of them, the third after
 /// half. Rates between are not kept, so the exact maximum may be larger.
 #[derive(Clone, Debug, Default)]
 pub struct RunningMax(Option<[(u64, f64); 3]>);
@@ -79,7 +79,7 @@ pub struct LongTermBandwidth {
     last: Evidence,
     is_sampling: bool,
     use_lt_bw: bool,
-    /// Segments/s; 0 before the first interval.
+    /// Long-term bandwidth, segments/s; 0 before the first interval.
     lt_bw: f64,
     rounds: u32,
     /// Start of the interval, s, and segments delivered and lost by then.
@@ -98,7 +98,7 @@ impl LongTermBandwidth {
         self.use_lt_bw.then_some(self.lt_bw)
     }
 
-    /// Segments have been lost.
+    /// Notes that segments have been lost.
     pub fn on_loss(&mut self, lost: f64) {
         self.lost += lost;
     }
@@ -113,12 +113,12 @@ impl LongTermBandwidth {
         self.reset(self.last);
     }
 
-    /// A timeout counts as a round with losses. The value as of [`LongTermBandwidth::on_sample`].
+    /// Counts a timeout as a round with losses; returns what [`LongTermBandwidth::on_sample`] returns.
     pub fn on_timeout(&mut self, in_probe_bw: bool) -> bool {
         self.take(Evidence { app_limited: false, lossy: true, ..self.last }, true, in_probe_bw)
     }
 
-    /// An ACK with a sample. Whether the rate has been used for long enough: ProbeBW starts again.
+    /// Takes an ACK with a sample. Returns whether the rate has been used long enough, so that ProbeBW starts again.
     pub fn on_sample(&mut self, ack: &Acked, sample: &Sample, round_start: bool, in_probe_bw: bool) -> bool {
         let (delivered, app_limited) = (sample.delivered, sample.app_limited);
         self.last = Evidence { now: ack.now, delivered, app_limited, lossy: ack.lost > 0.0 };
@@ -210,14 +210,14 @@ mod tests {
     fn in_flight_when_the_next_segment_departs() {
         let rules = BbrRules { in_flight_at_departure: true, quantization_budget: true, ..BbrRules::default() };
         let mut bbr = warm(rules);
-        // Of 833 segments/s two arrive in 3 ms. While probing a burst of two departs.
+        // At 833 segments/s two arrive in 3 ms. While probing a burst of two departs.
         bbr.mode = Mode::ProbeBw { phase: 1, since: 0.0 };
         let found = [(40.0, 0.0), (40.0, 3e-3), (1.0, 3e-3)].map(|(pipe, time)| bbr.in_flight_at_departure(pipe, time));
         assert_eq!(found, [40.0, 38.0, 0.0]);
         bbr.mode = Mode::ProbeBw { phase: 0, since: 0.0 };
         assert_eq!(bbr.in_flight_at_departure(40.0, 3e-3), 40.0);
-        // The phase that probes ends at a product of 42 segments, a budget of 6 and 2 more. The burst counts towards
-        // it.
+        // The probing phase ends at a product of 42 segments, a budget of 6, and 2 more, which the burst counts
+        // towards.
         for (in_flight_at_departure, expected) in [(false, [0, 1]), (true, [1, 1])] {
             bbr.rules.in_flight_at_departure = in_flight_at_departure;
             let next = [48.0, 50.0].map(|pipe| {
@@ -232,8 +232,8 @@ mod tests {
 
     #[test]
     fn the_running_maximum_forgets_rates_between_its_estimates() {
-        // 100 in round 1 counts up to round 11. 90 in round 3 comes before a quarter of the window is over and is not
-        // kept: the second estimate is that of round 4.
+        // The rate 100 of round 1 counts up to round 11. The 90 of round 3 comes before a quarter of the window is over
+        // and is not kept: the second estimate is that of round 4.
         let rates = [100.0, 60.0, 90.0, 70.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0, 60.0];
         for (running_max, expected) in [(false, [100.0, 90.0, 90.0]), (true, [100.0, 100.0, 70.0])] {
             let bandwidth = [10, 11, 12].map(|rounds| {

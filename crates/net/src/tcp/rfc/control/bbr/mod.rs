@@ -107,7 +107,7 @@ impl Control for Bbr {
     }
 
     fn on_undo(&mut self, _: &mut Window, _: &Window) {
-        // `bbr_undo_cwnd`: a spurious slow-down. The end of the recovery restores cwnd.
+        // `bbr_undo_cwnd`: the slow-down was spurious. The end of the recovery restores cwnd.
         self.full_pipe.restart();
         if let Some(long_term) = &mut self.long_term {
             long_term.restart();
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn cwnd_and_pacing_rate_by_hand() {
-        // 10 Mbit/s, 40 ms, 1500 B: 833.33 segments/s, a bandwidth-delay product of 33.3.
+        // 10 Mbit/s, 40 ms, 1500 B: 833.33 segments/s, a bandwidth-delay product of 33.3 segments.
         let mut bbr = warm(BbrRules::default());
         assert_eq!((bbr.bdp(1.0), bbr.bdp(2.0)), (34.0, 67.0));
         for (phase, mbps) in [(0, 12.375), (1, 7.425), (2, 9.9)] {

@@ -6,11 +6,11 @@ use crate::tcp::rfc::control::Acked;
 use crate::tcp::rfc::rate::Sample;
 use std::collections::VecDeque;
 
-/// Round trips over which the bandwidth is a maximum.
+/// Round trips over which the maximum of the bandwidth is taken.
 pub const BW_WINDOW: u64 = 10;
 /// How long a min RTT is valid, s.
 const MIN_RTT_WINDOW: f64 = 10.0;
-/// The pipe is full if the bandwidth has not grown by this factor in so many round trips.
+/// The pipe is full if the bandwidth has not grown by this factor in `FULL_PIPE_ROUNDS` round trips.
 const FULL_PIPE_GROWTH: f64 = 1.25;
 const FULL_PIPE_ROUNDS: u32 = 3;
 
@@ -18,10 +18,10 @@ const FULL_PIPE_ROUNDS: u32 = 3;
 #[derive(Clone, Debug)]
 pub struct Rounds {
     pub count: u64,
-    /// The round ends with the ACK of a segment that was sent when so many segments had been delivered.
+    /// The round ends with the ACK of a segment sent after this many segments had been delivered.
     pub next_round_delivered: f64,
     pub round_start: bool,
-    /// This ACK has started the round; a timeout may start one too.
+    /// Whether this ACK has started the round; a timeout may start one too.
     pub started_by_ack: bool,
     by_rate_samples: bool,
 }
@@ -37,7 +37,7 @@ impl Rounds {
         }
     }
 
-    /// The ACK's sample, if it counts for rounds.
+    /// The ACK's rate sample, if the ACK counts for rounds.
     pub fn on_ack(&mut self, ack: &Acked) -> Option<Sample> {
         (self.round_start, self.started_by_ack) = (false, false);
         let sample = ack.rate.filter(|sample| !self.by_rate_samples || sample.rate.is_some())?;
@@ -50,7 +50,7 @@ impl Rounds {
         Some(sample)
     }
 
-    /// A round starts with the segments that are sent from now on.
+    /// Starts a round with the segments that are sent from now on.
     pub fn restart(&mut self, ack: &Acked) {
         self.next_round_delivered = ack.rate.map_or(self.next_round_delivered, |sample| sample.delivered);
     }
@@ -59,9 +59,9 @@ impl Rounds {
 /// How the maximum of the rate samples is kept.
 #[derive(Clone, Debug)]
 enum MaxFilter {
-    /// The exact maximum: rounds and rates that are larger than all later ones.
+    /// The exact maximum: rounds and rates of samples larger than all later ones.
     Exact(VecDeque<(u64, f64)>),
-    /// An approximation.
+    /// Linux's approximation.
     Running(linux::RunningMax),
 }
 
@@ -104,9 +104,9 @@ impl BtlBw {
 /// The min RTT (RTprop).
 #[derive(Clone, Debug)]
 pub struct MinRtt {
-    /// s; infinite before the first sample.
+    /// The min RTT, s; infinite before the first sample.
     pub rtt: f64,
-    /// When it was measured, s.
+    /// When the min RTT was measured, s.
     pub stamp: f64,
     equal_renews: bool,
 }
@@ -116,7 +116,7 @@ impl MinRtt {
         MinRtt { rtt: f64::INFINITY, stamp: 0.0, equal_renews: !rules.equal_rtt_ignored }
     }
 
-    /// Takes in an ACK's RTT. Whether the min RTT known before has expired.
+    /// Takes in an ACK's RTT. Returns whether the min RTT known before has expired.
     pub fn update(&mut self, ack: &Acked) -> bool {
         let expired = ack.now > self.stamp + MIN_RTT_WINDOW;
         if let Some(rtt) = ack.rtt {
@@ -138,12 +138,12 @@ pub struct FullPipe {
 }
 
 impl FullPipe {
-    /// The growth of the bandwidth counts anew.
+    /// Starts to count the growth of the bandwidth anew.
     pub fn restart(&mut self) {
         (self.full_bw, self.full_bw_count) = (0.0, 0);
     }
 
-    /// A round trip has ended with this bandwidth.
+    /// Takes the bandwidth at the end of a round trip.
     pub fn on_round(&mut self, btl_bw: f64) {
         if btl_bw >= FULL_PIPE_GROWTH * self.full_bw {
             (self.full_bw, self.full_bw_count) = (btl_bw, 0);
@@ -206,7 +206,7 @@ mod tests {
             bbr.on_open(10.0, 0.04, 0.0);
             round(&mut bbr, &mut window, 1.0, 50.0);
             assert_eq!(bbr.min_rtt(), expected);
-            // It expires after ten seconds.
+            // The min RTT expires after ten seconds.
             round(&mut bbr, &mut window, 101.5, 50.0);
             assert_eq!(bbr.min_rtt(), 0.1);
         }

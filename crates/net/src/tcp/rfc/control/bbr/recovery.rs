@@ -1,4 +1,4 @@
-//! Recoveries.
+//! BBR's recoveries, fast or after a timeout.
 
 use super::rules::BbrRules;
 use crate::tcp::rfc::control::Acked;
@@ -6,7 +6,7 @@ use crate::tcp::rfc::control::Acked;
 /// A recovery, fast or after a timeout.
 #[derive(Clone, Debug)]
 pub struct Recovery {
-    /// Linux: four segments are the least outside of packet conservation alone.
+    /// Linux: the minimum of four segments holds outside of packet conservation only.
     pub small_conserving_cwnd: bool,
     /// Linux: after a timeout a lost retransmission starts a fast recovery.
     pub lost_retransmission_recovers: bool,

@@ -1,6 +1,6 @@
-//! Which mechanisms a BBR has: those of the draft, or Linux's. The tests switch them one by one.
+//! Which mechanisms a BBR has, the draft's or Linux's. Tests switch them one by one.
 
-/// What BBR does otherwise than the draft. All false: the draft; all true: Linux ([`BbrRules::LINUX`]).
+/// What BBR does otherwise than the draft: all false is the draft, all true is Linux ([`BbrRules::LINUX`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BbrRules {
     /// The handshake's RTT is the first sample of the min RTT (Linux, `bbr_init`), not that of the first data.
@@ -22,7 +22,7 @@ pub struct BbrRules {
     /// The long-term bandwidth also counts losses that timers detect, and a timeout as a round with losses
     /// (`bbr_set_state`).
     pub timer_losses: bool,
-    /// Phases end by what is in flight when the next paced segment departs, not by what is now
+    /// Phases end by what is in flight when the next paced segment departs, not by what is in flight now
     /// (`bbr_packets_in_net_at_edt`).
     pub in_flight_at_departure: bool,
     /// Packet conservation may bring cwnd below four segments (`bbr_set_cwnd`).

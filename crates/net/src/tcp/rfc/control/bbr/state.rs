@@ -12,11 +12,11 @@ pub const HIGH_GAIN: f64 = 2.0 / std::f64::consts::LN_2;
 pub const MIN_CWND: f64 = 4.0;
 /// Pacing rate as a part of the bandwidth, so that queues drain (Linux, `bbr_pacing_margin_percent`).
 pub const PACING_MARGIN: f64 = 0.99;
-/// Pacing gains of the ProbeBW cycle, one for each phase; cwnd gain in all of them.
+/// Pacing gains of the ProbeBW cycle, one for each phase; below, the cwnd gain in all phases.
 pub const PACING_GAINS: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 const CWND_GAIN: f64 = 2.0;
 
-/// A state.
+/// A state of BBR.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
     Startup,
@@ -27,7 +27,7 @@ pub enum Mode {
         since: f64,
     },
     ProbeRtt {
-        /// End of the time at the smallest cwnd, s, once in flight is as small.
+        /// End of the time at the smallest cwnd, s, once so little is in flight.
         until: Option<f64>,
         round_done: bool,
     },
@@ -49,14 +49,14 @@ pub struct Bbr {
     pub(super) long_term: Option<LongTermBandwidth>,
     pub(super) aggregation: AckAggregation,
     pub(super) recovery: Recovery,
-    /// Segments/s.
+    /// Pacing rate, segments/s.
     pub(super) pacing_rate: Option<f64>,
-    /// Sending has restarted from idle since the last ACK.
+    /// Whether sending has restarted from idle since the last ACK.
     pub(super) idle_restart: bool,
 }
 
 impl Bbr {
-    /// Before the first ACK; segments have `mss` bytes.
+    /// BBR before the first ACK; segments have `mss` bytes.
     pub fn new(rules: BbrRules, mss: f64, sack: bool) -> Self {
         Bbr {
             rules,
@@ -75,7 +75,7 @@ impl Bbr {
         }
     }
 
-    /// The same, in a connection where a lost retransmission after a timeout starts a fast recovery, or does not.
+    /// This BBR, in a connection where a lost retransmission after a timeout starts a fast recovery, or does not.
     pub fn recovering_again(mut self, recovers: bool) -> Self {
         self.recovery.lost_retransmission_recovers = recovers;
         self

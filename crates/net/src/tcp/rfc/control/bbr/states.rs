@@ -7,8 +7,8 @@ use super::{Acked, Bbr, Sample, Window};
 const PROBE_RTT_TIME: f64 = 0.2;
 
 impl Bbr {
-    /// ProbeBW starts in any phase but the one that drains. Flows that arrive at different times start in different
-    /// ones.
+    /// Starts ProbeBW, in any phase but the one that drains. Flows that arrive at different times start in different
+    /// phases.
     pub(super) fn enter_probe_bw(&mut self, now: f64) {
         let draw = now.to_bits().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let phase = [0, 2, 3, 4, 5, 6, 7][(draw % 7) as usize];
@@ -19,7 +19,7 @@ impl Bbr {
     pub(super) fn update_cycle_phase(&mut self, ack: &Acked) {
         let Mode::ProbeBw { phase, since } = self.mode else { return };
         let full_length = ack.now - since > self.min_rtt.rtt;
-        // What was in flight before this ACK, as in Linux.
+        // In flight before this ACK, as in Linux.
         let in_flight = if self.rules.in_flight_at_departure {
             self.in_flight_at_departure(ack.pipe_before, ack.departs_in)
         } else {
@@ -56,7 +56,7 @@ impl Bbr {
         }
     }
 
-    /// Takes in the RTT; ProbeRTT starts when the min RTT has expired, and ends.
+    /// Takes in the RTT. Starts ProbeRTT when the min RTT has expired, and ends it.
     pub(super) fn update_min_rtt(&mut self, window: &mut Window, ack: &Acked) {
         let expired = self.min_rtt.update(ack);
         let idle_restart = std::mem::take(&mut self.idle_restart);
@@ -91,7 +91,7 @@ impl Bbr {
         }
     }
 
-    /// Linux's long-term bandwidth takes in an ACK with a sample.
+    /// Takes an ACK with a sample into Linux's long-term bandwidth.
     #[inline]
     pub(super) fn sample_long_term(&mut self, ack: &Acked, sample: &Sample) {
         let in_probe_bw = matches!(self.mode, Mode::ProbeBw { .. });
@@ -102,7 +102,7 @@ impl Bbr {
         }
     }
 
-    /// The same for losses that a timer detects, and for a timeout.
+    /// Takes losses that a timer detects, and a timeout, into Linux's long-term bandwidth.
     pub(super) fn count_timer_losses(&mut self, lost: f64, timeout: bool) {
         let in_probe_bw = matches!(self.mode, Mode::ProbeBw { .. });
         self.rounds.round_start |= timeout;
@@ -156,7 +156,7 @@ mod tests {
             let idle = Idle { now: 25.0, time: 12.0, app_limited };
             bbr.on_idle_send(&mut window, &idle);
             assert_eq!((bbr.pacing_rate, window.cwnd), (Some(rate), 50.0));
-            // Its ACK renews the min RTT, which has expired; ProbeRTT is not due, since the queue was empty.
+            // The ACK renews the min RTT, which has expired; ProbeRTT is not due, since the queue was empty.
             bbr.on_any_ack(&mut window, &Acked { now: 25.1, rtt: Some(0.2), srtt: 0.1, pipe: 40.0, ..acked(1.0) });
             assert_eq!((matches!(bbr.mode, Mode::ProbeRtt { .. }), bbr.min_rtt()), (!app_limited, 0.2));
             // A ProbeRTT that is over ends.

@@ -3,7 +3,7 @@
 pub(super) use super::super::tests::acked;
 use super::{Acked, Bbr, BbrRules, Control, Sample, Window};
 
-/// Before the first ACK, with a cwnd of ten segments of 960 B.
+/// BBR before the first ACK, with a cwnd of ten segments of 960 B.
 pub fn started(rules: BbrRules) -> (Bbr, Window) {
     (Bbr::new(rules, 960.0, true), Window { cwnd: 10.0, ssthresh: f64::INFINITY })
 }
@@ -16,7 +16,7 @@ pub fn round(bbr: &mut Bbr, window: &mut Window, number: f64, rate: f64) {
     bbr.on_any_ack(window, &ack);
 }
 
-/// After 20 rounds at 833.33 segments/s of 1448 B, with a min RTT of 40 ms.
+/// BBR after 20 rounds at 833.33 segments/s of 1448 B, with a min RTT of 40 ms.
 pub fn warm(rules: BbrRules) -> Bbr {
     let (mut bbr, mut window) = (Bbr::new(rules, 1448.0, true), started(rules).1);
     for i in 0..20 {
@@ -26,14 +26,14 @@ pub fn warm(rules: BbrRules) -> Bbr {
     bbr
 }
 
-/// Out of Startup, at 100 segments/s with a min RTT of 0.1 s.
+/// BBR after Startup, at 100 segments/s with a min RTT of 0.1 s.
 pub fn full(rules: BbrRules) -> (Bbr, Window) {
     let (mut bbr, window) = started(rules);
     fill(&mut bbr);
     (bbr, window)
 }
 
-/// Startup is over, at 100 segments/s with a min RTT of 0.1 s.
+/// Ends Startup, at 100 segments/s with a min RTT of 0.1 s.
 pub fn fill(bbr: &mut Bbr) {
     bbr.btl_bw.update(0, 100.0);
     (bbr.full_pipe.filled, bbr.min_rtt.rtt) = (true, 0.1);

@@ -1,16 +1,16 @@
-//! BBRv3's reactions to losses and marks: the long-term bound while it probes, the short-term ones while it does not
+//! BBRv3's reactions to losses and marks: the long-term bound moves while it probes, else the short-term ones do
 //! ("Updating the Model Upon Packet Loss", "Exiting Startup Based on Packet Loss").
 
 use super::state::{State, MIN_PIPE_CWND};
 use super::{Acked, Bbr3, LostSegment, Window};
 
-/// Loss rate above which what was in flight was too much.
+/// Loss rate above which too much was in flight.
 const LOSS_THRESH: f64 = 0.02;
-/// Multiplicative decrease at most.
+/// Largest multiplicative decrease.
 const BETA: f64 = 0.7;
 /// Part of the long-term bound that is left to others.
 const HEADROOM: f64 = 0.15;
-/// Separate losses in a round trip that end Startup.
+/// Number of separate losses in a round trip that end Startup.
 const STARTUP_FULL_LOSSES: u32 = 6;
 
 impl Bbr3 {
@@ -68,12 +68,12 @@ impl Bbr3 {
         (self.bw_shortterm, self.inflight_shortterm) = (f64::INFINITY, f64::INFINITY);
     }
 
-    /// `IsInflightTooHigh`, with so many segments lost since one was sent with so many in flight.
+    /// `IsInflightTooHigh`, with `lost` segments lost since one was sent with `in_flight` in flight.
     fn is_inflight_too_high(&self, lost: f64, in_flight: f64) -> bool {
         lost > in_flight * LOSS_THRESH || (lost > 0.0 && !self.has_sack)
     }
 
-    /// The same for the segment that an ACK delivers.
+    /// `IsInflightTooHigh` for the segment that an ACK delivers.
     pub(super) fn is_inflight_of_ack_too_high(&self, ack: &Acked) -> bool {
         self.is_inflight_too_high(ack.lost_since_sent, ack.tx_in_flight)
     }
@@ -117,7 +117,7 @@ impl Bbr3 {
         }
     }
 
-    /// A mark, once in a window of data (RFC 3168, 6.1.2): as losses above the threshold.
+    /// A mark, once in a window of data (RFC 3168, 6.1.2), acts as losses above the threshold.
     pub(super) fn handle_mark(&mut self, window: &Window, now: f64) {
         self.note_loss();
         if self.state == State::Startup && !self.full_bw_reached {
@@ -156,7 +156,7 @@ impl Bbr3 {
     }
 }
 
-/// `InflightAtLoss`: what was in flight when losses exceeded the threshold, of a segment sent with so many in flight.
+/// `InflightAtLoss`: what was in flight when losses exceeded the threshold, for a segment sent with `tx_in_flight`.
 fn inflight_at_loss(tx_in_flight: f64, lost: f64) -> f64 {
     let (before, lost_before) = (tx_in_flight - 1.0, lost - 1.0);
     let prefix = (LOSS_THRESH * before - lost_before) / (1.0 - LOSS_THRESH);

@@ -1,12 +1,12 @@
 //! BBR, version 3 (draft-ietf-ccwg-bbr, "BBR Congestion Control", as of August 2026; its section titles are named).
 //!
 //! A model of the path: the bandwidth that it delivers, its min RTT, and bounds of what may be in flight: a long-term
-//! one, above which losses were too many, and a short-term one, after losses while it does not probe. Functions have the
+//! bound, above which losses were too many, and a short-term bound after losses while not probing. Functions have the
 //! draft's names; windows are in segments, rates in segments/s. The parts: [`state`] (parameters, states and gains),
 //! [`signals`] (round trips, bandwidth, aggregation, full pipe), [`bounds`] (reactions to losses and marks),
 //! [`probe_bw`] and [`probe_rtt`] (the state machine), [`undo`], and this file (order of the steps, pacing rate, cwnd).
 //!
-//! What the draft leaves open is decided so. The times between probes are drawn from the simulated time. A segment is a
+//! Left open by the draft: the times between probes are drawn from the simulated time. A segment is a
 //! quantum; the offload budget is three of them, and one under QUIC. A mark (RFC 3168) counts as a loss above the threshold.
 
 mod bounds;

@@ -4,9 +4,9 @@
 use super::state::{AckPhase, State};
 use super::{Acked, Bbr3, Window};
 
-/// Drain lasts for so many round trips at most.
+/// Largest number of round trips of Drain.
 const DRAIN_ROUNDS: u64 = 3;
-/// Time between probes, s, to which up to a second is added, and round trips at most.
+/// Least time between probes, s, to which up to a second is added; and the most round trips.
 const PROBE_WAIT: f64 = 2.0;
 const MOST_PROBE_ROUNDS: f64 = 63.0;
 /// The growth of the long-term bound doubles with each round trip up to this power of two.

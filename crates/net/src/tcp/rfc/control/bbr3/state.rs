@@ -7,18 +7,18 @@ const STARTUP_PACING_GAIN: f64 = 4.0 * std::f64::consts::LN_2;
 const DRAIN_PACING_GAIN: f64 = 0.5;
 const DOWN_PACING_GAIN: f64 = 0.9;
 const UP_PACING_GAIN: f64 = 1.25;
-/// cwnd gains.
+/// Gains of cwnd.
 const CWND_GAIN: f64 = 2.0;
 const UP_CWND_GAIN: f64 = 2.25;
 pub const PROBE_RTT_CWND_GAIN: f64 = 0.5;
-/// Pacing rate over the bandwidth, with a gain of 1.
+/// Pacing rate as a part of the bandwidth, at a gain of 1.
 pub const PACING_MARGIN: f64 = 0.99;
 /// Smallest cwnd, segments.
 pub const MIN_PIPE_CWND: f64 = 4.0;
-/// Without an RTT of the handshake, s (`InitPacingRate`).
+/// RTT to start with if the handshake gave none, s (`InitPacingRate`).
 pub const INITIAL_RTT: f64 = 1e-3;
 
-/// A state.
+/// A state of BBRv3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Startup,
@@ -62,11 +62,11 @@ pub enum AckPhase {
     ProbeStopping,
 }
 
-/// Its state; the names are the draft's.
+/// The state of BBRv3; the names are the draft's.
 #[derive(Clone, Debug)]
 pub struct Bbr3 {
     pub(super) state: State,
-    /// Segments for what the host holds back to send in bursts (`offload_budget`), and the initial window.
+    /// Segments that the host may hold back to send in bursts (`offload_budget`), and the initial window.
     pub(super) offload_budget: f64,
     pub(super) initial_cwnd: f64,
     /// Whether losses are known segment by segment.
@@ -81,7 +81,7 @@ pub struct Bbr3 {
     pub(super) next_round_delivered: f64,
     pub(super) round_start: bool,
     pub(super) delivered: f64,
-    /// cwnd was used up in this round trip, and in the one before.
+    /// Whether cwnd was used up in this round trip, and in the one before.
     pub(super) limited: [bool; 2],
     /// Largest rate samples of the last ProbeBW cycle and of this one, segments/s.
     pub(super) max_bw: [f64; 2],
@@ -95,7 +95,7 @@ pub struct Bbr3 {
     pub(super) full_bw: f64,
     pub(super) full_bw_count: u32,
     pub(super) drain_start_round: u64,
-    /// Congestion in this round trip, and what was delivered in it at most.
+    /// End of the round trip for congestion signals, and the most that was delivered in it.
     pub(super) loss_round_delivered: f64,
     pub(super) loss_round_start: bool,
     pub(super) is_loss_in_round: bool,
@@ -107,7 +107,7 @@ pub struct Bbr3 {
     pub(super) bw_shortterm: f64,
     pub(super) inflight_shortterm: f64,
     pub(super) inflight_longterm: f64,
-    /// The same before losses, for an undo.
+    /// State and bounds before losses, for an undo.
     pub(super) saved: Saved,
     /// The ProbeBW cycle.
     pub(super) ack_phase: AckPhase,
@@ -132,7 +132,7 @@ pub struct Bbr3 {
 }
 
 impl Bbr3 {
-    /// Before the first ACK (`OnInit`), with this offload budget, segments.
+    /// BBRv3 before the first ACK (`OnInit`), with this offload budget, segments.
     pub fn new(offload_budget: f64, has_sack: bool) -> Self {
         Bbr3 {
             state: State::Startup,
@@ -194,12 +194,12 @@ impl Bbr3 {
         self.max_bw[0].max(self.max_bw[1])
     }
 
-    /// The bandwidth that bounds leave (`BoundBWForModel`), segments/s.
+    /// The bandwidth, limited by the bounds (`BoundBWForModel`), segments/s.
     pub fn bw(&self) -> f64 {
         self.max_bandwidth().min(self.bw_shortterm)
     }
 
-    /// Of the state.
+    /// The pacing gain of the state.
     pub(super) fn pacing_gain(&self) -> f64 {
         match self.state {
             State::Startup => STARTUP_PACING_GAIN,
@@ -210,7 +210,7 @@ impl Bbr3 {
         }
     }
 
-    /// Of the state.
+    /// The cwnd gain of the state.
     pub(super) fn cwnd_gain(&self) -> f64 {
         match self.state {
             State::ProbeBwUp => UP_CWND_GAIN,

@@ -8,7 +8,7 @@ use crate::tcp::rfc::rate::Sample;
 use crate::tcp::rfc::rules::PacingRules;
 use crate::tcp::rfc::settings::{ControlKind, Settings};
 
-/// A path of 1000 segments/s and 0.1 s: a bandwidth-delay product of 100.
+/// A path of 1000 segments/s and 0.1 s, whose bandwidth-delay product is 100 segments.
 const RATE: f64 = 1000.0;
 const RTT: f64 = 0.1;
 
@@ -27,7 +27,7 @@ impl Flow {
         Flow { bbr, window: Window { cwnd: 10.0, ssthresh: f64::INFINITY }, delivered: 0.0, now: 0.0 }
     }
 
-    /// An ACK that ends a round trip, with this rate sample and so many segments in flight.
+    /// An ACK that ends a round trip, with this rate sample and `pipe` segments in flight.
     fn round(&mut self, rate: f64, pipe: f64) {
         let prior_delivered = self.delivered;
         self.delivered += 100.0;
@@ -35,7 +35,7 @@ impl Flow {
         self.ack(prior_delivered, Some(rate), pipe, 1.0, &acked(1.0));
     }
 
-    /// An ACK with the rest as in `like`.
+    /// An ACK with these values, and the rest as in `like`.
     fn ack(&mut self, prior_delivered: f64, rate: Option<f64>, pipe: f64, delivered: f64, like: &Acked) {
         let sample = Sample { rate, prior_delivered, delivered: self.delivered, app_limited: false };
         let ack = Acked {
@@ -52,7 +52,7 @@ impl Flow {
         self.bbr.on_any_ack(&mut self.window, &ack);
     }
 
-    /// Through Startup and Drain, to ProbeBW_DOWN.
+    /// A flow that has passed Startup and Drain and is in ProbeBW_DOWN.
     fn full() -> Self {
         let mut flow = Flow::new();
         flow.round(RATE, 400.0);
@@ -68,7 +68,7 @@ impl Flow {
         flow
     }
 
-    /// To ProbeBW_UP, with 95 segments in flight.
+    /// A flow in ProbeBW_UP, with 95 segments in flight.
     fn up() -> Self {
         let mut flow = Flow::full();
         flow.now += 3.1;
@@ -118,7 +118,7 @@ fn startup_ends_after_three_round_trips_without_growth_by_a_quarter() {
         flow.round(rate, 400.0);
         assert_eq!(flow.bbr.state, State::Startup);
     }
-    // 1000 was the last growth by a quarter; the third round trip after it follows.
+    // The rate last grew by a quarter at 1000; this is the third round trip after that.
     flow.round(1100.0, 400.0);
     assert_eq!((flow.bbr.state, flow.bbr.full_bw_reached), (State::Drain, true));
 }
@@ -137,7 +137,7 @@ fn application_limited_samples_neither_fill_the_pipe_nor_lower_the_bandwidth() {
     assert_eq!((flow.bbr.state, flow.bbr.bw()), (State::Startup, RATE));
 }
 
-/// Six separate losses, each with this rate, in a round trip of a recovery in Startup.
+/// A flow after `ranges` separate losses, each at this rate, in a round trip of a recovery in Startup.
 fn lossy_startup(lost: f64, ranges: u64) -> Flow {
     let mut flow = Flow::new();
     flow.round(RATE, 200.0);
@@ -180,7 +180,7 @@ fn the_cycle_by_wall_clock() {
     let mut flow = Flow::full();
     let wait = flow.bbr.bw_probe_wait;
     assert!((2.0..3.0).contains(&wait), "{wait}");
-    // DOWN until in flight is below the bandwidth-delay product, then CRUISE.
+    // DOWN lasts until in flight is below the bandwidth-delay product; then comes CRUISE.
     flow.round(RATE, 101.0);
     assert_eq!(flow.bbr.state, State::ProbeBwDown);
     flow.round(RATE, 100.0);
@@ -192,7 +192,7 @@ fn the_cycle_by_wall_clock() {
         flow.round(RATE, 100.0);
     }
     assert!(flow.bbr.state == State::ProbeBwRefill && flow.now > start + wait);
-    // A round trip later UP, until three round trips have not raised the rate.
+    // A round trip later comes UP, which lasts until three round trips have not raised the rate.
     flow.round(RATE, 100.0);
     assert_eq!(flow.bbr.state, State::ProbeBwUp);
     for _ in 0..2 {
@@ -208,7 +208,7 @@ fn a_flow_with_a_small_window_probes_as_often_as_reno_would() {
     let mut flow = Flow::full();
     flow.bbr.max_bw = [0.0, 80.0];
     flow.bbr.bw_probe_wait = f64::INFINITY;
-    // 8 segments: 8 round trips, of which 0 or 1 is given.
+    // A window of 8 segments gives 8 round trips, of which 0 or 1 has passed.
     flow.bbr.rounds_since_probe_up = 0;
     for _ in 0..7 {
         flow.round(80.0, 6.0);
@@ -221,7 +221,7 @@ fn a_flow_with_a_small_window_probes_as_often_as_reno_would() {
 #[test]
 fn the_bandwidth_is_that_of_the_last_two_cycles() {
     let mut flow = Flow::full();
-    // The ACK that starts DOWN starts a round trip, and advances the filter.
+    // The ACK that starts DOWN also starts a round trip, and advances the filter.
     assert_eq!(flow.bbr.max_bw, [RATE, 0.0]);
     flow.round(700.0, 95.0);
     assert_eq!((flow.bbr.max_bw, flow.bbr.max_bandwidth()), ([RATE, 700.0], RATE));
@@ -238,12 +238,12 @@ fn losses_above_two_percent_end_a_probe_and_set_the_long_term_bound() {
     assert_eq!(flow.bbr.state, State::ProbeBwUp, "two percent of 200");
     flow.lose(501, 200.0, 5.0);
     assert_eq!((flow.bbr.state, flow.bbr.prev_probe_too_high), (State::ProbeBwDown, true));
-    // In flight before it 199, lost before it 4: (0.02 199 - 4) / 0.98 = -0.02 more.
+    // Before it 199 were in flight and 4 lost: (0.02 199 - 4) / 0.98 = -0.02 more.
     assert!((flow.bbr.inflight_longterm - 198.98).abs() < 0.01, "{}", flow.bbr.inflight_longterm);
     let bound = flow.bbr.inflight_longterm;
     flow.lose(502, 100.0, 50.0);
     assert_eq!(flow.bbr.inflight_longterm, bound, "once in a probe");
-    // CRUISE leaves 15 % of it to others.
+    // CRUISE leaves 15 % of the bound to others.
     assert!((flow.bbr.inflight_with_headroom() - 0.85 * bound).abs() < 1e-9);
     let mut flow = Flow::up();
     flow.lose(500, 30.0, 5.0);
@@ -263,7 +263,7 @@ fn after_a_probe_that_went_too_high_the_next_stops_at_the_bound_and_then_goes_on
     assert_eq!(flow.bbr.state, State::ProbeBwUp);
     flow.round(RATE, bound);
     assert_eq!((flow.bbr.state, flow.bbr.prev_probe_precautionary), (State::ProbeBwDown, true));
-    // A round trip without too many losses: at once again.
+    // After a round trip without too many losses it probes at once again.
     flow.round(RATE, 90.0);
     assert_eq!((flow.bbr.state, flow.bbr.prev_probe_precautionary), (State::ProbeBwRefill, false));
 }
@@ -273,7 +273,7 @@ fn the_long_term_bound_grows_while_it_limits_by_one_two_four_segments_a_cwnd() {
     let mut flow = Flow::up();
     flow.bbr.inflight_longterm = 100.0;
     flow.window.cwnd = 100.0;
-    // bw_probe_up_rounds is 1 by now: a cwnd of ACKs for a segment.
+    // bw_probe_up_rounds is 1 by now: ACKs for a whole cwnd raise the bound by a segment.
     flow.bbr.probe_up_acked_per_inc = 100.0;
     for _ in 0..99 {
         flow.ack(flow.delivered - 200.0, None, 99.0, 1.0, &acked(1.0));
@@ -298,7 +298,7 @@ fn losses_outside_of_probes_lower_the_short_term_bounds_once_in_a_round_trip() {
     flow.window.cwnd = 200.0;
     flow.lose(900, 100.0, 1.0);
     flow.round(850.0, 95.0);
-    // Loss marks the start of a round; the bounds follow at its end.
+    // The loss starts a round; the bounds follow at the round's end.
     assert_eq!(flow.bbr.bw(), RATE);
     flow.round(850.0, 95.0);
     assert!((flow.bbr.bw() - RATE).abs() < 1e-9 || flow.bbr.bw() >= 850.0, "{}", flow.bbr.bw());
@@ -309,7 +309,7 @@ fn losses_outside_of_probes_lower_the_short_term_bounds_once_in_a_round_trip() {
     }
     assert!(flow.bbr.bw_shortterm < RATE && flow.bbr.bw_shortterm >= 0.7 * 0.7 * RATE, "{}", flow.bbr.bw_shortterm);
     assert!(flow.bbr.inflight_shortterm < 200.0 && flow.window.cwnd <= flow.bbr.inflight_shortterm);
-    // REFILL forgets them.
+    // REFILL forgets the short-term bounds.
     flow.now += 3.1;
     flow.round(500.0, 95.0);
     assert_eq!((flow.bbr.state, flow.bbr.bw_shortterm), (State::ProbeBwRefill, f64::INFINITY));
@@ -326,7 +326,7 @@ fn probe_rtt_every_five_seconds_with_half_the_product_for_200_ms_and_a_round_tri
     flow.round(RATE, 95.0);
     assert_eq!((flow.bbr.state, flow.window.cwnd), (State::ProbeRtt, 50.0));
     assert!(flow.bbr.is_app_limited());
-    // Its clock starts once only half the product is in flight.
+    // ProbeRTT's clock starts only when half the product is in flight.
     flow.round(RATE, 50.0);
     let done = flow.bbr.probe_rtt_done_stamp.expect("started");
     assert!((done - flow.now - 0.2).abs() < 1e-9);
@@ -401,7 +401,7 @@ fn the_offload_budget_is_three_quanta_and_one_under_quic() {
         };
         let Algorithm::Bbr3(bbr) = settings.algorithm() else { panic!("not BBRv3") };
         assert_eq!(bbr.offload_budget, budget);
-        // The bandwidth-delay product is below it.
+        // The bandwidth-delay product is below the budget.
         assert_eq!(bbr.quantization_budget(2.0), budget);
     }
 }
