@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
@@ -18,6 +19,13 @@ from earlydrop import study as studies
 # A busy machine is no fault of the code; the same examples every time.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded stays, and is not looked through again each time that a test makes many objects."""
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
+
 
 GOLDEN = Path(__file__).parent / "golden"
 
