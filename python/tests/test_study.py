@@ -49,6 +49,7 @@ def only(study: studies.Study, **kept: list[str]) -> studies.Study:
 
 
 Judged = Callable[[float], list[ClaimResult]]
+Whole = tuple[studies.Outcome, list[ClaimResult]]
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def judged(simulations: studies.Study) -> Judged:
 
 
 @pytest.fixture(scope="module")
-def whole(tred: studies.Study) -> tuple[studies.Outcome, list[ClaimResult]]:
+def whole(tred: studies.Study) -> Whole:
     """The whole study under the paper's effects, judged."""
     found = outcome(tred)
     return found, studies.judge(found)
@@ -164,8 +165,7 @@ def test_the_papers_effects_give_the_papers_verdicts(judged: Judged) -> None:
 def test_without_an_effect_nothing_directional_is_supported(simulations: studies.Study, judged: Judged) -> None:
     assert set(directions(judged(0)).values()) == {EQUIVALENT}
     # Under noise so large that the interval leaves the margin, nothing can be said.
-    noisy = studies.judge(outcome(simulations, effect=0, noise=300))
-    assert set(directions(noisy).values()) <= {UNDECIDED, DEPENDS}
+    assert set(directions(studies.judge(outcome(simulations, effect=0, noise=300))).values()) <= {UNDECIDED, DEPENDS}
 
 
 def test_identical_disciplines_are_equivalent(simulations: studies.Study) -> None:
@@ -220,7 +220,7 @@ def test_a_strong_dependence_on_the_buffer_contradicts_t6(simulations: studies.S
     assert case_text.case_text(simulations, delay.part, delay.worst) == "80 flows, RED"
 
 
-def test_the_pairing_unit_is_the_seed(whole: tuple[studies.Outcome, list[ClaimResult]]) -> None:
+def test_the_pairing_unit_is_the_seed(whole: Whole) -> None:
     assert {case.n for r in whole[1] for p in r.base.parts for case in p.cases} == {20}
 
 
@@ -239,7 +239,7 @@ def test_the_other_readings_are_judged_too(judged: Judged) -> None:
     assert all(c.published is None for j in others for p in j.parts for c in p.cases)
 
 
-def test_what_the_papers_own_tables_say(tred: studies.Study, whole: tuple[studies.Outcome, list[ClaimResult]]) -> None:
+def test_what_the_papers_own_tables_say(tred: studies.Study, whole: Whole) -> None:
     found = {r.claim.id: r for r in whole[1]}
     for claim, relative in (("T-1", 0.0297), ("T-4", -0.0491), ("T-5b", -0.0712)):
         published = found[claim].base.parts[0].worst.published
@@ -263,9 +263,7 @@ def test_a_level_can_be_replaced_in_secret(tred: studies.Study) -> None:
     assert e.axis("aqm").level("tred").set["queue.bottleneck"]["aqm"] == "tred"
 
 
-def test_a_measure_that_a_discipline_lacks_is_left_out(
-    tred: studies.Study, whole: tuple[studies.Outcome, list[ClaimResult]]
-) -> None:
+def test_a_measure_that_a_discipline_lacks_is_left_out(tred: studies.Study, whole: Whole) -> None:
     found, results = whole
     e = tred.experiment("T")
     assert found.estimate(e, [at(e, load="low", aqm="droptail", buffer="150")], "average") is None
