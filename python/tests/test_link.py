@@ -547,16 +547,7 @@ class TestInNamespaces:
         assert found["changed"], "and the link was there meanwhile"
         assert found["result"]["kind"] == "link"
 
-    def test_every_discipline_on_real_packets_decides_as_in_the_simulator(self) -> None:
-        found = linking("every_discipline", 0.3, timeout=300)
-        assert set(found) == {entry["name"] for entry in json.loads(_core.catalogue())}
-        for name, one in found.items():
-            assert one["differing"] == 0, f"{name}: {one['first']}"
-            assert one["arrivals"] >= one["delivered"] > 100, name
-            assert one["kept"], name
-            assert one["gap"] < 0.5, name
-
-    def test_disciplines_of_one_s_own_do_so_too(self, tmp_path: Path) -> None:
+    def test_disciplines_of_one_s_own_decide_as_in_the_simulator_too(self, tmp_path: Path) -> None:
         root = Path(__file__).resolve().parents[2]
         library, source = tmp_path / "libc_red.so", root / "crates/plugin/tests/red.c"
         include = f"-I{root / 'crates/aqm/include'}"
