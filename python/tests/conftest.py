@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import random
@@ -179,6 +180,11 @@ def outcome(study: studies.Study, *, effect: float = 1.0, noise: float = 1.0) ->
     return studies.Outcome(study, values, cost={"runs": 0.0, "made": 0.0, "run_wall_s": 0.0})
 
 
+@functools.cache
+def _normal(of: str) -> float:
+    return random.Random(of).gauss(0, 1)
+
+
 def _value(measure: str, at: dict[str, str], seed: int, effect: float, noise: float) -> float | None:
     load, aqm = at.get("load", "moderate"), at["aqm"]
     if measure == "average" and aqm == "droptail":
@@ -187,7 +193,7 @@ def _value(measure: str, at: dict[str, str], seed: int, effect: float, noise: fl
         own, red = (_value("throughput", {**at, "aqm": one}, seed, effect, noise) for one in (aqm, "red"))
         return 100 * (own / red - 1) if own and red else None
     level = LEVELS.get(measure, {}).get(load, 40.0)
-    shared = random.Random(f"{at['network']} {load} {measure} {seed}").gauss(0, 0.002)
-    own = random.Random(f"{' '.join(at.values())} {measure} {seed}").gauss(0, 0.001)
+    shared = 0.002 * _normal(f"{at['network']} {load} {measure} {seed}")
+    own = 0.001 * _normal(f"{' '.join(at.values())} {measure} {seed}")
     moved = effect * EFFECTS.get(measure, {}).get(load, 0.0) if aqm == "tred" else 0.0
     return level * (1 + shared + noise * own) + moved

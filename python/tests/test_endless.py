@@ -71,21 +71,21 @@ def test_a_long_check_ends_with_a_signal(command: str, number: signal.Signals, t
     assert (process.returncode, out, err) == (128 + number, "", "interrupted: nothing was written\n")
 
 
+def refused(folder: Path, *words: str) -> str:
+    """What a command says that ends with 2, and soon."""
+    command = [sys.executable, "-m", "earlydrop", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2, done.stderr
+    return done.stderr
+
+
 @pytest.mark.parametrize("command", ["check", "run", "show", "play", "trace"])
 def test_a_pipe_is_no_trace(command: str, tmp_path: Path) -> None:
     assert "trace" in TRACED
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "scenario.toml").write_text(TRACED, encoding="utf-8")
     more = ["x.tr"] if command == "trace" else []
-    done = subprocess.run(
-        [sys.executable, "-m", "earlydrop", command, "scenario.toml", *more],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 2, done.stderr
-    assert "rate.trace: is not a regular file" in done.stderr
+    assert "rate.trace: is not a regular file" in refused(tmp_path, command, "scenario.toml", *more)
 
 
 @pytest.mark.parametrize(
@@ -93,15 +93,7 @@ def test_a_pipe_is_no_trace(command: str, tmp_path: Path) -> None:
 )
 def test_a_pipe_is_no_sweep_and_no_study(command: str, says: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "study.toml")
-    done = subprocess.run(
-        [sys.executable, "-m", "earlydrop", command, "study.toml" if command != "reproduce" else "."],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 2, done.stderr
-    assert says in done.stderr
+    assert says in refused(tmp_path, command, "study.toml" if command != "reproduce" else ".")
 
 
 def test_a_thousand_million_skipped_numbers_take_no_time() -> None:
