@@ -180,9 +180,7 @@ def outcome(study: studies.Study, *, effect: float = 1.0, noise: float = 1.0) ->
     return studies.Outcome(study, values, cost={"runs": 0.0, "made": 0.0, "run_wall_s": 0.0})
 
 
-@functools.cache
-def _normal(of: str) -> float:
-    return random.Random(of).gauss(0, 1)
+_normal = functools.cache(lambda of: random.Random(of).gauss(0, 1))
 
 
 def _value(measure: str, at: dict[str, str], seed: int, effect: float, noise: float) -> float | None:

@@ -286,10 +286,7 @@ def prague(queue: dict[str, Any], acks: dict[str, Any], rules: dict[str, Any], s
             "warmup": f"{network.get('since', 15)} s",
             "topology": {"kind": "graph"},
             "link": [link],
-            "queue": {
-                "bottleneck": queue,
-                "back": network.get("filters", DROPTAIL),
-            },
+            "queue": {"bottleneck": queue, "back": network.get("filters", DROPTAIL)},
             "traffic": [entry | start for entry in traffic],
         }
     )
