@@ -82,7 +82,8 @@ demo: build
 	@echo "open $(abspath demo/report.html) in a browser"
 
 # Two halves side by side, each of which leaves cores idle for part of its time: first what is fetched and compiled,
-# then what runs. Real links keep real time, so nothing runs beside them. Targets with a dot are steps of these.
+# then what runs. Real links keep real time, so nothing runs beside them but other links, which mostly wait. Targets with
+# a dot are steps of these.
 test: | $(BIN)/python
 	+@$(MAKE) --no-print-directory --jobs=2 --output-sync=line .ready-python .ready-rust
 	+@$(MAKE) --no-print-directory test-link
@@ -119,7 +120,7 @@ test-rust:
 	+$(CARGO) test --quiet --no-fail-fast
 
 test-link: build $(VENV)/.requirements-dev
-	$(BIN)/python -m pytest python/tests/test_link.py python/tests/test_link_pages.py
+	$(BIN)/python -m pytest -n 2 --dist loadfile python/tests/test_link.py python/tests/test_link_pages.py
 
 test-python: build $(VENV)/.requirements-dev
 	@$(BIN)/python python/tests/page_runner.py

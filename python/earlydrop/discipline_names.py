@@ -9,6 +9,7 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from .errors import EarlydropError
@@ -108,13 +109,18 @@ def split(text: str) -> list[str]:
     return [text] if "=" in text or " " in text else [name for name in text.split(",") if name]
 
 
+@cache
+def _built_in() -> dict[str, dict[str, Any]]:
+    import earlydrop._core as _core
+
+    return {entry["name"]: entry for entry in json.loads(_core.catalogue())}
+
+
 def catalogue() -> dict[str, dict[str, Any]]:
     """The catalogue's disciplines by name, and those from outside that this process has loaded."""
-    import earlydrop._core as _core
     from .own_aqms import registry
 
-    entries = {entry["name"]: entry for entry in json.loads(_core.catalogue())}
-    return entries | {known.native.name: json.loads(known.native.entry()) for known in registry.known()}
+    return _built_in() | {known.native.name: json.loads(known.native.entry()) for known in registry.known()}
 
 
 def find(name: str, folder: str | None = None) -> dict[str, Any]:

@@ -195,12 +195,12 @@ def awk(program: str, file: Path, **variables: str) -> float:
 
 def test_published_figures_are_recomputed_from_the_file_by_awk(tmp_path: Path) -> None:
     """AQM-QOS, Table 2 (queueing delay of a source) and Table 3 (packets), and DDRED's Table I (rate of a flow)."""
-    from test_by_hand import cell, one_run
+    from test_by_hand import SHORTER, cell, one_run
 
     def traced(study: str, experiment: str, levels: dict[str, str], seed: int) -> tuple[Path, dict[str, float]]:
-        _, values = one_run(study, experiment, levels, seed)
+        _, values = one_run(study, experiment, levels, seed, SHORTER.get(study, {}))
         file, scenario = tmp_path / f"{experiment}.tr", tmp_path / f"{experiment}.toml"
-        document = cell(study, experiment, levels, {})
+        document = cell(study, experiment, levels, SHORTER.get(study, {}))
         document.pop("record")
         scenario.write_text(toml_writer.to_toml(document), encoding="utf-8")
         command = ["trace", str(scenario), str(file), "--seed", str(seed), "--events", "10000000"]

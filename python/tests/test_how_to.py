@@ -21,8 +21,8 @@ GUIDES = ROOT / "docs/how-to"
 AS_ROOT = {"real-programs"}
 """Run by test_link, in a network namespace."""
 PAGES_HERE = sorted(path.stem for path in GUIDES.glob("*.md") if path.stem not in {*AS_ROOT, "README"})
-INSTEAD = {"slurm:20": "local:2 --plan"}
-"""No queueing system is here: what two processes would do in place of its jobs is planned."""
+SKIPS = ["--cluster slurm:20"]
+"""No queueing system is here; test_clusters has one of its own."""
 FIRST = {
     "docs/columns.md": ["run first.toml --out out"],
     "docs/moving.md": ["run first.toml --out out/run"],
@@ -45,15 +45,15 @@ values = ["red", "codel"]
 def test_a_guide_runs_line_by_line(guide: str, tmp_path: Path) -> None:
     if guide == "packets":
         peer("tshark")
-    ran = page_runner.run(GUIDES / f"{guide}.md", tmp_path, changes=list(INSTEAD.items()))
-    assert len(ran.done) >= 4
+    ran = page_runner.run(GUIDES / f"{guide}.md", tmp_path, skips=SKIPS)
+    assert len(ran.done) >= 3
 
 
 def test_what_a_package_index_shows_runs_and_links_nowhere(tmp_path: Path) -> None:
     page = ROOT / "python/README.md"
     assert tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["readme"] == name(page)
     assert "](" not in page.read_text(encoding="utf-8")
-    page_runner.run(page, tmp_path, changes=[*INSTEAD.items(), ("reproduce tred --quick", "list studies")])
+    page_runner.run(page, tmp_path, skips=SKIPS, changes=[("reproduce tred --quick", "list studies")])
 
 
 def test_every_guide_has_a_question_that_leads_to_it() -> None:

@@ -547,16 +547,7 @@ class TestInNamespaces:
         assert found["changed"], "and the link was there meanwhile"
         assert found["result"]["kind"] == "link"
 
-    def test_every_discipline_on_real_packets_decides_as_in_the_simulator(self) -> None:
-        found = linking("every_discipline", 0.3, timeout=300)
-        assert set(found) == {entry["name"] for entry in json.loads(_core.catalogue())}
-        for name, one in found.items():
-            assert one["differing"] == 0, f"{name}: {one['first']}"
-            assert one["arrivals"] >= one["delivered"] > 100, name
-            assert one["kept"], name
-            assert one["gap"] < 0.5, name
-
-    def test_disciplines_of_one_s_own_do_so_too(self, tmp_path: Path) -> None:
+    def test_disciplines_of_one_s_own_decide_as_in_the_simulator_too(self, tmp_path: Path) -> None:
         root = Path(__file__).resolve().parents[2]
         library, source = tmp_path / "libc_red.so", root / "crates/plugin/tests/red.c"
         include = f"-I{root / 'crates/aqm/include'}"
@@ -809,44 +800,20 @@ class TestInNamespaces:
             for key in ("early_drops", "forced_drops", "overflow_drops")
         )
         assert len(dropped) > 0
-        names = sorted(path.name for path in out.iterdir())
-        tables = [
-            "columns.json",
-            "flows.csv",
-            "flows.parquet",
-            "log.parquet",
-            "manifest.json",
-            "queues.csv",
-            "queues.parquet",
-        ]
-        assert names == [
-            *tables,
-            "result.json",
-            "result.pdf",
-            "result.png",
-            "result.txt",
-            "scenario.json",
-            "series.parquet",
-        ]
+        made = {kind: {path.stem for path in out.glob(f"*.{kind}")} for kind in ("csv", "json", "parquet")}
+        assert made["csv"] == {"flows", "queues"}
+        assert made["json"] == {"columns", "manifest", "result", "scenario"}
+        assert made["parquet"] == {"flows", "log", "queues", "series"}
+        others = {path.name for path in out.iterdir() if path.suffix[1:] not in made}
+        assert others == {"result.pdf", "result.png", "result.txt"}
 
     @pytest.mark.parametrize("control", ["reno", "cubic"])
     def test_the_rate_is_kept(self, control: str) -> None:
         peer("iperf3")
-        script = f"iperf3 -c $EARLYDROP_OUTER -C {control} -t 10 -J"
+        script = f"iperf3 -c $EARLYDROP_OUTER -C {control} -t 5 -J"
         server = "iperf3 -s -1 -D >/dev/null; until ss -tln | grep -q :5201; do sleep 0.05; done; exec "
-        command = [
-            sys.executable,
-            "-m",
-            "earlydrop",
-            "link",
-            "--rate",
-            "10Mbit/s",
-            "--delay",
-            "5ms",
-            "--quiet",
-            "--realtime",
-        ]
-        words = " ".join([*command, "--queue", "'droptail limit=100p'", "--json", "--", "sh", "-c", f"'{script}'"])
+        words = f"{sys.executable} -m earlydrop link --rate 10Mbit/s --delay 5ms --quiet --realtime --json"
+        words += f" --queue 'droptail limit=100p' -- sh -c '{script}'"
         ended = inside("sh", "-c", f"ip link set lo up; {server}{words}")
         assert ended.returncode == 0, ended.stderr
         queue = json.loads(ended.stdout)["queues"]["bottleneck"]

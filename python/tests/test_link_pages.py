@@ -1,4 +1,7 @@
-"""The pages on real links, line by line: commands and programs, in a network namespace with servers of its own."""
+"""The pages on real links, line by line: commands and programs, in a network namespace with servers of its own.
+
+And every discipline on a link. All of it mostly waits, and runs beside test_link.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from pathlib import Path
 
 import page_runner
 import pytest
-from test_link import inside, privileged  # noqa: F401 - a fixture
+from test_link import inside, linking, privileged  # noqa: F401 - a fixture
+
+from earlydrop import _core
 
 PAGES = {
     "docs/link.md": 4,
@@ -45,6 +50,17 @@ def test_a_page_on_real_links_runs_line_by_line(page: str, tmp_path: Path) -> No
     ended = inside(sys.executable, __file__, page, tmp_path, timeout=300)
     assert ended.returncode == 0, ended.stderr
     assert len(json.loads(ended.stdout.splitlines()[-1])) >= PAGES[page]
+
+
+@pytest.mark.usefixtures("privileged")
+def test_every_discipline_on_real_packets_decides_as_in_the_simulator() -> None:
+    found = linking("every_discipline", 0.2, timeout=300)
+    assert set(found) == {entry["name"] for entry in json.loads(_core.catalogue())}
+    for name, one in found.items():
+        assert one["differing"] == 0, f"{name}: {one['first']}"
+        assert one["arrivals"] >= one["delivered"] > 100, name
+        assert one["kept"], name
+        assert one["gap"] < 0.5, name
 
 
 @contextmanager

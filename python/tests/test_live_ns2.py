@@ -76,19 +76,9 @@ START = {"uniform": ["0 s", "1 s"]}
 
 def test_unequal_distances(tmp_path: Path) -> None:
     delays = ["1ms", "10ms", "30ms", "80ms"]
-    options = {
-        "flows": 4,
-        "tcp": "Newreno",
-        "access_rate": "20Mb",
-        "access_delay": "3ms",
-        "sender_delay": " ".join(delays),
-        "rate": "4Mb",
-        "delay": "7ms",
-        "queue": "RED",
-        "min_th": 10,
-        "max_th": 30,
-        "limit": 60,
-    }
+    options = {"flows": 4, "tcp": "Newreno", "queue": "RED", "min_th": 10, "max_th": 30, "limit": 60}
+    options |= {"access_rate": "20Mb", "access_delay": "3ms", "rate": "4Mb", "delay": "7ms"}
+    options["sender_delay"] = " ".join(delays)
     document = {
         "topology": {
             "kind": "dumbbell",
@@ -105,20 +95,9 @@ def test_unequal_distances(tmp_path: Path) -> None:
 
 def test_packets_of_many_sizes(tmp_path: Path) -> None:
     sizes = [1500, 600, 250]
-    options = {
-        "flows": 9,
-        "tcp": "Sack1",
-        "wire_bytes": " ".join(map(str, sizes)),
-        "access_rate": "50Mb",
-        "access_delay": "5ms",
-        "rate": "6Mb",
-        "delay": "12ms",
-        "queue": "RED",
-        "gentle": "true",
-        "min_th": 8,
-        "max_th": 24,
-        "limit": 80,
-    }
+    options = {"flows": 9, "tcp": "Sack1", "wire_bytes": " ".join(map(str, sizes))}
+    options |= {"access_rate": "50Mb", "access_delay": "5ms", "rate": "6Mb", "delay": "12ms"}
+    options |= {"queue": "RED", "gentle": "true", "min_th": 8, "max_th": 24, "limit": 80}
     access = {"rate": "50 Mbit/s", "delay": "5 ms"}
     ftp = {"kind": "ftp", "count": 3, "tcp": "sack", "start": START}
     document = {

@@ -54,12 +54,10 @@ def measures(value: Any, at: Path_ = ()) -> Iterator[Path_]:
         yield at
 
 
-def with_value(document: Document, at: Path_, value: float | None) -> Document:
-    """The document with another value at a place."""
-    found = inner = copy.deepcopy(document)
-    for key in at[:-1]:
-        inner = inner[key]  # type: ignore[index]
-    inner[at[-1]] = value  # type: ignore[index]
+def with_value(document: Any, at: Path_, value: float | None) -> Any:
+    """The document with another value at a place; what holds no part of the place is not copied."""
+    found = copy.copy(document)
+    found[at[0]] = with_value(document[at[0]], at[1:], value) if at[1:] else value
     return found
 
 

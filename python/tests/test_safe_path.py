@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -52,20 +53,7 @@ COMMANDS = {
     "report": ["report", "run"],
     "link": ["link", "--rate", "10Mbit/s", "--", "true"],
     "play": ["play", "first.toml", "--no-browser"],
-    "advise": [
-        "advise",
-        "--down",
-        "5mbit",
-        "--up",
-        "1mbit",
-        "--seeds",
-        "2",
-        "--aqm",
-        "droptail",
-        "pie",
-        "--out",
-        "advise",
-    ],
+    "advise": shlex.split("advise --down 5mbit --up 1mbit --seeds 2 --aqm droptail pie --out advise"),
 }
 INSTALLED = Path(sys.executable).with_name("earlydrop")
 

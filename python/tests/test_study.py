@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from string import ascii_lowercase
@@ -47,16 +48,33 @@ def only(study: studies.Study, **kept: list[str]) -> studies.Study:
     return study.with_experiments(tuple(cut(e) for e in study.experiments))
 
 
+Judged = Callable[[float], list[ClaimResult]]
+Whole = tuple[studies.Outcome, list[ClaimResult]]
+
+
+@pytest.fixture(scope="module")
+def judged(simulations: studies.Study) -> Judged:
+    """The verdicts on the three simulations under so many times the paper's effects; each is judged once."""
+    return functools.cache(lambda effect: studies.judge(outcome(simulations, effect=effect)))
+
+
+@pytest.fixture(scope="module")
+def whole(tred: studies.Study) -> Whole:
+    """The whole study under the paper's effects, judged."""
+    found = outcome(tred)
+    return found, studies.judge(found)
+
+
 DIRECTIONS = ("T-1", "T-2a", "T-2b", "T-4", "T-5a", "T-5b")
 """Claims of the three simulations that one discipline has more than the other."""
 
 
-def verdicts(found: studies.Outcome) -> dict[str, str]:
-    return {r.claim.id: r.verdict for r in studies.judge(found)}
+def verdicts(results: list[ClaimResult]) -> dict[str, str]:
+    return {r.claim.id: r.verdict for r in results}
 
 
-def directions(found: studies.Outcome) -> dict[str, str]:
-    return {k: v for k, v in verdicts(found).items() if k in DIRECTIONS}
+def directions(results: list[ClaimResult]) -> dict[str, str]:
+    return {k: v for k, v in verdicts(results).items() if k in DIRECTIONS}
 
 
 def test_tred_is_the_experiment_of_the_paper(tred: studies.Study) -> None:
@@ -131,8 +149,8 @@ def test_quick_is_smaller_and_says_so(tred: studies.Study) -> None:
     assert text.notes(tred) == []
 
 
-def test_the_papers_effects_give_the_papers_verdicts(simulations: studies.Study) -> None:
-    assert directions(outcome(simulations)) == {
+def test_the_papers_effects_give_the_papers_verdicts(judged: Judged) -> None:
+    assert directions(judged(1)) == {
         "T-1": SUPPORTED,
         # Its tables say the opposite of its closing words.
         "T-2a": CONTRADICTED,
@@ -144,10 +162,10 @@ def test_the_papers_effects_give_the_papers_verdicts(simulations: studies.Study)
     }
 
 
-def test_without_an_effect_nothing_directional_is_supported(simulations: studies.Study) -> None:
-    assert set(directions(outcome(simulations, effect=0)).values()) == {EQUIVALENT}
+def test_without_an_effect_nothing_directional_is_supported(simulations: studies.Study, judged: Judged) -> None:
+    assert set(directions(judged(0)).values()) == {EQUIVALENT}
     # Under noise so large that the interval leaves the margin, nothing can be said.
-    assert set(directions(outcome(simulations, effect=0, noise=300)).values()) <= {UNDECIDED, DEPENDS}
+    assert set(directions(studies.judge(outcome(simulations, effect=0, noise=300))).values()) <= {UNDECIDED, DEPENDS}
 
 
 def test_identical_disciplines_are_equivalent(simulations: studies.Study) -> None:
@@ -156,17 +174,18 @@ def test_identical_disciplines_are_equivalent(simulations: studies.Study) -> Non
     for cell in list(values):
         if levels(e, cell)["aqm"] == "tred":
             values[cell] = values[at(e, **{**levels(e, cell), "aqm": "red"})]
-    found = verdicts(same)
+    results = studies.judge(same)
+    found = verdicts(results)
     assert {found[k] for k in DIRECTIONS} == {EQUIVALENT}
     # "At least as large" holds for equal values.
     assert found["T-3b"] == SUPPORTED
-    part = next(r for r in studies.judge(same) if r.claim.id == "T-1").base.parts[0]
+    part = next(r for r in results if r.claim.id == "T-1").base.parts[0]
     case = part.worst
     assert (case.effect, case.equal_runs, case.lower, case.p) == (0.0, True, None, None)
 
 
-def test_reversed_effects_are_contradicted(simulations: studies.Study) -> None:
-    assert directions(outcome(simulations, effect=-1)) == {
+def test_reversed_effects_are_contradicted(judged: Judged) -> None:
+    assert directions(judged(-1)) == {
         "T-1": CONTRADICTED,
         "T-2a": SUPPORTED,
         "T-2b": CONTRADICTED,
@@ -176,15 +195,15 @@ def test_reversed_effects_are_contradicted(simulations: studies.Study) -> None:
     }
 
 
-def test_better_at_most_buffers_is_counted(simulations: studies.Study) -> None:
+def test_better_at_most_buffers_is_counted(judged: Judged) -> None:
     """By 0.4 %, which is within the margin of a mean; without an effect it is chance at how many of them."""
-    paper, none, reversed_ = (verdicts(outcome(simulations, effect=effect))["T-3a"] for effect in (1, 0, -1))
+    paper, none, reversed_ = (verdicts(judged(effect))["T-3a"] for effect in (1, 0, -1))
     assert (paper, reversed_) == (SUPPORTED, CONTRADICTED)
     assert none in {UNDECIDED, DEPENDS}
 
 
 def test_one_seed_decides_nothing(tred: studies.Study) -> None:
-    assert set(verdicts(outcome(tred.with_seeds(1))).values()) == {UNDECIDED}
+    assert set(verdicts(studies.judge(outcome(tred.with_seeds(1)))).values()) == {UNDECIDED}
 
 
 def test_a_strong_dependence_on_the_buffer_contradicts_t6(simulations: studies.Study) -> None:
@@ -201,13 +220,13 @@ def test_a_strong_dependence_on_the_buffer_contradicts_t6(simulations: studies.S
     assert case_text.case_text(simulations, delay.part, delay.worst) == "80 flows, RED"
 
 
-def test_the_pairing_unit_is_the_seed(tred: studies.Study) -> None:
-    assert {case.n for r in studies.judge(outcome(tred)) for p in r.base.parts for case in p.cases} == {20}
+def test_the_pairing_unit_is_the_seed(whole: Whole) -> None:
+    assert {case.n for r in whole[1] for p in r.base.parts for case in p.cases} == {20}
 
 
-def test_the_other_readings_are_judged_too(simulations: studies.Study) -> None:
+def test_the_other_readings_are_judged_too(judged: Judged) -> None:
     # Gentle RED is run in two of them.
-    results = [r for r in studies.judge(outcome(simulations)) if r.claim.id != "T-14o"]
+    results = [r for r in judged(1) if r.claim.id != "T-14o"]
     tried = [
         {"network": "T-literal"}, {"network": "15"}, {"network": "20"}, {"red": "gentle"},
         *({"rules": r} for r in ("no-wait", "paper", "ns3", "linux")), {"unit": "byte"},
@@ -220,8 +239,8 @@ def test_the_other_readings_are_judged_too(simulations: studies.Study) -> None:
     assert all(c.published is None for j in others for p in j.parts for c in p.cases)
 
 
-def test_what_the_papers_own_tables_say(tred: studies.Study) -> None:
-    found: dict[str, ClaimResult] = {r.claim.id: r for r in studies.judge(outcome(tred))}
+def test_what_the_papers_own_tables_say(tred: studies.Study, whole: Whole) -> None:
+    found = {r.claim.id: r for r in whole[1]}
     for claim, relative in (("T-1", 0.0297), ("T-4", -0.0491), ("T-5b", -0.0712)):
         published = found[claim].base.parts[0].worst.published
         assert published is not None
@@ -244,12 +263,12 @@ def test_a_level_can_be_replaced_in_secret(tred: studies.Study) -> None:
     assert e.axis("aqm").level("tred").set["queue.bottleneck"]["aqm"] == "tred"
 
 
-def test_a_measure_that_a_discipline_lacks_is_left_out(tred: studies.Study) -> None:
-    found = outcome(tred)
+def test_a_measure_that_a_discipline_lacks_is_left_out(tred: studies.Study, whole: Whole) -> None:
+    found, results = whole
     e = tred.experiment("T")
     assert found.estimate(e, [at(e, load="low", aqm="droptail", buffer="150")], "average") is None
     assert found.estimate(e, [at(e, load="low", aqm="red", buffer="150")], "average") is not None
-    cells = folder.document(found, studies.judge(found), "0")["experiments"][0]["cells"]
+    cells = folder.document(found, results, "0")["experiments"][0]["cells"]
     assert {c["average"] is None for c in cells if c["aqm"] == "droptail"} == {True}
     assert {c["average"] is None for c in cells if c["aqm"] == "red"} == {False}
 

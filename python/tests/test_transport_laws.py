@@ -76,7 +76,7 @@ def test_prague_has_its_law_and_one_rate_at_all_short_round_trips(p: float) -> N
 def test_dctcp_over_a_step_is_a_sawtooth_by_alizadeh(flows: int, rate: float, rtt: float, k: int) -> None:
     """Alpha, amplitude and top of the queue of synchronized flows (SIGCOMM 2010, section 3.3)."""
     wire = SEGMENT + 52
-    seconds = min(30, 6000 / rate)
+    seconds = min(15, 6000 / rate)
     network = {
         "kind": "dumbbell",
         "pairs": flows,
@@ -286,10 +286,7 @@ def prague(queue: dict[str, Any], acks: dict[str, Any], rules: dict[str, Any], s
             "warmup": f"{network.get('since', 15)} s",
             "topology": {"kind": "graph"},
             "link": [link],
-            "queue": {
-                "bottleneck": queue,
-                "back": network.get("filters", DROPTAIL),
-            },
+            "queue": {"bottleneck": queue, "back": network.get("filters", DROPTAIL)},
             "traffic": [entry | start for entry in traffic],
         }
     )
@@ -301,14 +298,14 @@ DROPTAIL = {"aqm": "droptail", "limit": "100 packets"}
 DUALPI2 = {"aqm": "dualpi2", "ecn": True}
 
 
-@pytest.mark.parametrize(("queue", "beside"), [(DROPTAIL, []), (DUALPI2, []), (DUALPI2, ["cubic"])])
-def test_late_acks_hardly_move_prague(queue: dict[str, Any], beside: list[str]) -> None:
+@pytest.mark.parametrize(("queue", "beside", "seeds"), [(DROPTAIL, [], 2), (DUALPI2, [], 2), (DUALPI2, ["cubic"], 5)])
+def test_late_acks_hardly_move_prague(queue: dict[str, Any], beside: list[str], seeds: int) -> None:
     """By 4 % with accurate ECN's option; the bits alone come within 3 % of that while few ACKs are overtaken."""
-    whole = {acks: prague(queue, late, {}, 5, beside=beside) for acks, late in LATE.items()}
+    whole = {acks: prague(queue, late, {}, seeds, beside=beside) for acks, late in LATE.items()}
     for acks, goodput in whole.items():
         assert goodput == pytest.approx(whole["in order"], rel=0.04), acks
     for acks in ("in order", "jitter 1 ms", "5 % late"):
-        bits = prague(queue, LATE[acks], {"feedback": "by_tcp"}, 5, beside=beside)
+        bits = prague(queue, LATE[acks], {"feedback": "by_tcp"}, seeds, beside=beside)
         assert bits == pytest.approx(whole[acks], rel=0.03), acks
 
 
@@ -316,4 +313,4 @@ def test_late_acks_hardly_move_prague(queue: dict[str, Any], beside: list[str]) 
 def test_thinned_acks_leave_prague_its_rate(rules: dict[str, Any]) -> None:
     """An ACK of many packets is no wrapped counter where most are. (The first 80 s are for cwnd to grow.)"""
     way = {"rate": "100 Mbit/s", "back": "100 kbit/s", "filters": {"aqm": "cake", "ack_filter": "aggressive"}}
-    assert prague(DROPTAIL, {}, rules, 2, **way, since=100, until=150) > 36
+    assert prague(DROPTAIL, {}, rules, 1, **way, since=100, until=120) > 36

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 from typing import Any
@@ -182,6 +183,7 @@ LINK = {
 BUFFERS = ["droptail limit=417", "droptail limit=833"]
 
 
+@functools.cache
 def over(begin: float, end: float) -> paired.Comparison:
     """Half a bandwidth-delay product against a whole one, from the one time to the other."""
     return paired.compare({**LINK, "warmup": f"{begin} s", "duration": f"{end} s"}, BUFFERS, seeds=5, workers=2)

@@ -20,11 +20,17 @@ use serde_json::Value;
 use draw::*;
 
 /// The complete outcome without its cost: the document, and every event at the ports.
-fn everything(scenario: &Scenario, outcome: &Outcome) -> (String, Vec<QueueEvent>) {
-    let mut document = result::document(scenario, scenario.seed, outcome, 0.0);
+fn everything(scenario: &Scenario, mut outcome: Outcome) -> (String, Vec<QueueEvent>) {
+    let events = events(&mut outcome);
+    let mut document = result::document(scenario, scenario.seed, &outcome, 0.0);
     document.as_object_mut().expect("an object").shift_remove("cost");
-    let events = outcome.ports.iter().filter_map(|port| port.trace.as_ref()).flat_map(|trace| trace.events.clone());
-    (serde_json::to_string(&document).expect("JSON"), events.collect())
+    (serde_json::to_string(&document).expect("JSON"), events)
+}
+
+/// The events at the ports, taken out of the outcome: as text they take longer than the run.
+fn events(outcome: &mut Outcome) -> Vec<QueueEvent> {
+    let traces = outcome.ports.iter_mut().filter_map(|port| port.trace.as_mut());
+    traces.flat_map(|trace| std::mem::take(&mut trace.events)).collect()
 }
 
 fn conserved(outcome: &Outcome, text: &str) {
@@ -94,7 +100,7 @@ fn agree(text: &str, scenario: &Scenario) -> (Plan, u64) {
         let outcome = run(scenario, scenario.seed, links, events).expect("runs");
         conserved(&outcome, text);
         packets += outcome.ports[0].counters.arrivals;
-        answers.push((links, events, everything(scenario, &outcome)));
+        answers.push((links, events, everything(scenario, outcome)));
     }
     recording_changes_nothing(text, scenario);
     for (links, events, answer) in &answers[1..] {
@@ -142,7 +148,8 @@ fn recording_changes_nothing(text: &str, scenario: &Scenario) {
         Record { rates, rate_flows, jitter: true, delay_flows: vec![1], losses: true, ..scenario.record.clone() };
     let [without, with] = [without, with].map(|record| {
         let scenario = Scenario { record, ..scenario.clone() };
-        let outcome = run(&scenario, scenario.seed, Links::Auto, Events::Lanes).expect("runs");
+        let mut outcome = run(&scenario, scenario.seed, Links::Auto, Events::Lanes).expect("runs");
+        let events = events(&mut outcome);
         let mut document = result::document(&scenario, scenario.seed, &outcome, 0.0);
         let document = document.as_object_mut().expect("an object");
         let rates = document.shift_remove("rates");
@@ -154,10 +161,11 @@ fn recording_changes_nothing(text: &str, scenario: &Scenario) {
         }
         let queues = document["queues"].as_object_mut().expect("an object");
         queues.values_mut().for_each(remove_end_to_end);
-        (rates.is_some(), serde_json::to_string(&document).expect("JSON"))
+        (rates.is_some(), serde_json::to_string(&document).expect("JSON"), events)
     });
     assert!(!without.0 && with.0);
     assert_eq!(without.1, with.1, "what is recorded of\n{text}");
+    assert!(without.2 == with.2, "events of\n{text}");
 }
 
 fn rounds(usual: u64) -> u64 {
