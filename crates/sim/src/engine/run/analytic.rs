@@ -29,15 +29,23 @@ impl<Q: EventQueue> Engine<Q> {
     /// Forwards a segment through every hop that needs no event.
     #[inline(always)]
     pub(super) fn forward(&mut self, route: Route, segment: Segment, hop: Hop) {
+        match self.watches {
+            true => self.forward_watched(route, segment, hop),
+            false => self.forward_by::<false>(route, segment, hop),
+        }
+    }
+
+    /// The same past links that are passed, and to hosts ahead of time, with numbers that say so.
+    #[inline(never)]
+    fn forward_watched(&mut self, route: Route, segment: Segment, hop: Hop) {
         let mark = self.mark & !self.counter;
         self.counter += mark;
-        self.forward_ahead(route, segment, hop);
+        self.forward_by::<true>(route, segment, hop);
         self.counter -= mark;
     }
 
-    /// The same with numbers of events that are scheduled ahead of time.
     #[inline(always)]
-    fn forward_ahead(&mut self, route: Route, mut segment: Segment, mut hop: Hop) {
+    fn forward_by<const WATCHED: bool>(&mut self, route: Route, mut segment: Segment, mut hop: Hop) {
         let mut place = route.place(segment.hop());
         loop {
             // SAFETY: `place` is a hop of the route, and the last one of a route leads to a host, where this returns.
@@ -50,7 +58,7 @@ impl<Q: EventQueue> Engine<Q> {
                 }
                 Action::Fold => hop = self.relay_fold(route.fold(&step), hop, segment.size()),
                 Action::SlowFold => hop = self.relay_slow_fold(route.fold(&step), hop, &segment),
-                Action::Receiver if step.passes() && !self.receiver_reaches(segment.flow(), hop) => {
+                Action::Receiver if WATCHED && step.passes() && !self.receiver_reaches(segment.flow(), hop) => {
                     return self.keep_waiting(segment, hop, DATA);
                 }
                 Action::Receiver => {
@@ -69,7 +77,7 @@ impl<Q: EventQueue> Engine<Q> {
                     }
                     hop = Hop { order: 0, ..self.relay(link, hop, segment.size()) };
                 }
-                Action::SenderAhead if self.mark > 0 => {
+                Action::SenderAhead if WATCHED && self.mark > 0 => {
                     if !self.sender_reaches(segment.flow(), hop) {
                         return self.keep_waiting(segment, hop, ACKS);
                     }
@@ -82,7 +90,7 @@ impl<Q: EventQueue> Engine<Q> {
                     let key = Key { now: hop.arrival, scheduled: hop.start, number: self.counter };
                     return self.answer(segment, key);
                 }
-                Action::AtEvent if step.passes() => {
+                Action::AtEvent if WATCHED && step.passes() => {
                     let link = route.link(&step);
                     let Some(passed) = self.pass(link, hop, segment.size()) else {
                         self.counter += 1;

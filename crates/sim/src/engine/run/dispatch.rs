@@ -10,7 +10,7 @@ use crate::engine::state::link::NONE;
 use crate::engine::state::order::{Hop, Key, AHEAD};
 use crate::engine::state::packets::packet;
 use crate::engine::state::routes::{Action, Step};
-use crate::events::{EventQueue, Kind};
+use crate::events::{Event, EventQueue, Kind};
 use earlydrop_net::segment::CE;
 use earlydrop_net::Segment;
 
@@ -36,9 +36,7 @@ impl<Q: EventQueue> Engine<Q> {
         let until = end.max(0.0).to_bits();
         while let Some(event) = self.queue.pop_before(until, &mut self.net) {
             self.events += 1;
-            let ties = self.instant.begins(&event, self.counter);
-            if self.contradicted || (ties && self.mark > 0) {
-                self.contradicted = true;
+            if self.watches && self.begins(&event) {
                 return;
             }
             if Q::LARGE {
@@ -51,6 +49,14 @@ impl<Q: EventQueue> Engine<Q> {
                 other => self.on_other(other, event.segment, now, scheduled, event.number),
             }
         }
+    }
+
+    /// An event begins where its place among others is watched; whether the run contradicts its plan.
+    #[inline(always)]
+    fn begins(&mut self, event: &Event) -> bool {
+        let ties = self.instant.begins(event, self.counter);
+        self.contradicted |= ties && self.mark > 0;
+        self.contradicted
     }
 
     /// Every event but those of packets.
@@ -100,7 +106,7 @@ impl<Q: EventQueue> Engine<Q> {
             Action::AtEvent | Action::Ahead => {
                 // SAFETY: of a hop.
                 let at = unsafe { self.net.links.get_unchecked(step.link as usize) };
-                if number & AHEAD != 0 && at.wire.free == now && at.wire.started == scheduled {
+                if self.watches && number & AHEAD != 0 && (at.wire.free, at.wire.started) == (now, scheduled) {
                     self.contradicted |= self.mark > 0;
                 }
                 // Most events of a network that is run event by event.

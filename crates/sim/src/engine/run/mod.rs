@@ -55,6 +55,8 @@ pub struct Engine<Q> {
     counter: u64,
     events: u64,
     instant: Instant,
+    /// Some links are passed, or hosts run ahead: the place of events among others matters.
+    watches: bool,
     /// Added to the numbers of what is scheduled ahead of time; 0 where no host runs ahead.
     mark: u64,
     /// Two events tied where hosts run ahead: only the other plans give the right order.

@@ -81,6 +81,7 @@ impl<Q: EventQueue> Engine<Q> {
             disciplines.extend(ports.iter().map(Port::discipline_address));
         }
         let hosts_ahead = plan.hosts_ahead;
+        let watches = hosts_ahead || plan.modes.contains(&Mode::Passed);
         drop((network.links, rows, plan));
         let own_links =
             [links.links.len(), links.folds.len()].map(|rows| (rows / flow_count.max(1)).min(OWN_LINKS) as u32);
@@ -117,6 +118,7 @@ impl<Q: EventQueue> Engine<Q> {
             counter: timers,
             events: 0,
             instant: Instant::default(),
+            watches,
             mark: if hosts_ahead { AHEAD } else { 0 },
             contradicted: false,
             waiting: vec![Default::default(); if hosts_ahead { flow_count } else { 0 }],
