@@ -48,7 +48,8 @@ pub fn run(scenario: &Scenario, seed: u64, links: Links, events: Events) -> Resu
     let mut network = build(scenario, seed)?;
     let plan = plan(scenario, &network, links);
     let settings = settings(scenario, &network);
-    let may_be_ahead = links == Links::Auto && !settings.losses;
+    // A sampled cwnd, and the order of losses among flows, are of one time.
+    let may_be_ahead = links == Links::Auto && !settings.losses && settings.cwnd_flows.is_empty();
     if let Some(ahead) = plan.with_hosts_ahead(&network).filter(|_| may_be_ahead) {
         if let Some(outcome) = go(network, ahead, settings.clone(), events) {
             return Ok(outcome);

@@ -47,7 +47,7 @@ fn network(number: u64, in_step: bool) -> String {
          senders = {{ rate = \"{}\", delay = {senders} }}\nreceivers = {{ rate = \"{}\", delay = {} }}\n\
          bottleneck = {{ rate = \"{}\", delay = \"{}\"{} }}\nreverse = {{ rate = \"{}\", delay = \"4 ms\" }}\n",
         draw.of(&["0 s", "1 s", "2.5 s"]),
-        draw.of(&["", "series = \"50 ms\"\ncwnd_flows = [1]\n", "by_flow = true\n", "rates = \"0.5 s\"\njitter = true\n"]),
+        draw.of(&["", "series = \"50 ms\"\n", "cwnd_flows = [1]\nseries = \"50 ms\"\n", "by_flow = true\n", "rates = \"0.5 s\"\njitter = true\n"]),
         draw.of(&["", "trace_flow = 1\n", "delay_flows = [1]\n"]),
         draw.of(&["10 Mbit/s", "100 Mbit/s", "1 Gbit/s"]),
         draw.of(&["10 Mbit/s", "1 Gbit/s"]),

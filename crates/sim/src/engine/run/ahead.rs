@@ -1,36 +1,132 @@
-//! Hosts ahead of time: what reaches a host of one flow, and its timers before that, it processes as soon as the arrival
-//! is known (`docs/engine.md`, "Hosts ahead of time").
+//! Hosts ahead of time: what reaches a host, and its timers before that, it processes as soon as the arrival is known
+//! (`docs/engine.md`, "Hosts ahead of time").
 
 use super::analytic::arrival;
 use super::Engine;
+use crate::engine::network::Network;
+use crate::engine::plan::{Mode, Plan};
 use crate::engine::state::order::{Hop, Key};
-use crate::events::EventQueue;
+use crate::engine::state::routes::Action;
+use crate::events::{Event, EventQueue};
 use earlydrop_net::Segment;
+use std::collections::{BTreeMap, VecDeque};
 
-/// What waits for its time: at the receiver, and at the sender.
-pub(super) const DATA: usize = 0;
-pub(super) const ACKS: usize = 1;
+/// A host that runs ahead of time.
+#[derive(Default)]
+pub(super) struct Host {
+    /// Its first flow, and whether it is its sender.
+    one: (u32, bool),
+    /// All of them, if it has several.
+    flows: Vec<(u32, bool)>,
+    /// When they start, s, the last first.
+    starts: Vec<f64>,
+    /// What must wait for its time.
+    waiting: VecDeque<Event>,
+}
+
+/// The hosts, and by flow those of its receiver and sender.
+#[derive(Default)]
+pub(super) struct Hosts {
+    of: Vec<[u32; 2]>,
+    all: Vec<Host>,
+}
+
+impl Hosts {
+    pub fn new(network: &Network, plan: &Plan) -> Hosts {
+        let mut hosts = Hosts::default();
+        if !plan.hosts_ahead {
+            return hosts;
+        }
+        let mut known = BTreeMap::new();
+        for flow in 0..network.flows() {
+            let (forward, reverse) = network.route(flow);
+            let of = [(reverse, false), (forward, true)].map(|(route, sends)| {
+                let Some(&out) = route.first().filter(|&&out| plan.modes[out as usize] == Mode::Fold) else {
+                    return u32::MAX;
+                };
+                let host = *known.entry(out).or_insert_with(|| {
+                    hosts.all.push(Host { one: (flow as u32, sends), ..Host::default() });
+                    hosts.all.len() - 1
+                });
+                let at = &mut hosts.all[host];
+                at.flows.push((flow as u32, sends));
+                at.starts.push(network.specs.start(flow as u32));
+                host as u32
+            });
+            hosts.of.push(of);
+        }
+        for host in &mut hosts.all {
+            host.starts.sort_unstable_by(|a, b| b.total_cmp(a));
+            if host.flows.len() == 1 {
+                host.flows.clear();
+            }
+        }
+        hosts
+    }
+}
 
 impl<Q: EventQueue> Engine<Q> {
-    /// Whether the receiver of `flow` may process a segment now that arrives by `hop`: nothing waits before it, and the
-    /// measured window starts or ends on the same side of both times. Its timer runs first if it expires before.
+    /// Whether the host may process a segment now that arrives by `hop`, at the receiver of `flow` or the sender: else it
+    /// waits for its time.
     #[inline(always)]
-    pub(super) fn receiver_reaches(&mut self, flow: u32, hop: Hop) -> bool {
-        self.waiting[flow as usize][DATA].is_empty() && self.receiver_may(flow, hop)
+    pub(super) fn reaches(&mut self, segment: Segment, sends: bool, hop: Hop) -> bool {
+        let host = self.hosts.of[segment.flow() as usize][usize::from(sends)] as usize;
+        let ahead =
+            self.hosts.all[host].waiting.is_empty() && self.may_be_ahead(host, segment.flow(), sends, hop.arrival);
+        if !ahead {
+            self.keep_waiting(host, segment, hop);
+        }
+        ahead
     }
 
+    /// Whether nothing else can happen to the host up to `time`; its timers run if they expire before. The measured window
+    /// must start or end on the same side of both times, and connections open at their time.
     #[inline(always)]
-    fn receiver_may(&mut self, flow: u32, hop: Hop) -> bool {
-        if hop.arrival >= self.answers_until {
+    fn may_be_ahead(&mut self, host: usize, flow: u32, sends: bool, time: f64) -> bool {
+        if time >= self.answers_until
+            || (sends && !self.net.flows[flow as usize].sender.is_open())
+            || (!self.hosts.all[host].starts.is_empty() && self.starts_up_to(host, time))
+        {
             return false;
         }
-        while let Some(timer) = self.ack_timers.get(flow as usize) {
-            if hop.arrival <= timer.deadline {
-                return hop.arrival < timer.deadline;
+        loop {
+            let Host { one, flows, .. } = &self.hosts.all[host];
+            let (mut first, mut of, mut ties) = (self.deadline(*one), *one, false);
+            for &other in flows.iter().skip(1) {
+                let deadline = self.deadline(other);
+                ties = deadline == first || (ties && deadline > first);
+                if deadline < first {
+                    (first, of) = (deadline, other);
+                }
             }
-            self.expire_ack_timer(flow);
+            if time < first {
+                return true;
+            }
+            if time == first || ties {
+                return false;
+            }
+            match of {
+                (flow, true) => self.expire_timer(flow),
+                (flow, false) => self.expire_ack_timer(flow),
+            }
         }
-        true
+    }
+
+    /// When the timer of the sender of a flow, or of its receiver, expires.
+    #[inline(always)]
+    fn deadline(&self, (flow, sends): (u32, bool)) -> f64 {
+        match sends {
+            true => self.net.flows[flow as usize].deadline,
+            false => self.ack_timers.get(flow as usize).map_or(f64::INFINITY, |timer| timer.deadline),
+        }
+    }
+
+    /// Whether a flow of the host starts from now on up to `time`.
+    #[inline(never)]
+    fn starts_up_to(&mut self, host: usize, time: f64) -> bool {
+        let (now, starts) = (f64::from_bits(self.instant.now()), &mut self.hosts.all[host].starts);
+        while starts.pop_if(|start| *start < now).is_some() {}
+        starts.last().is_some_and(|&start| start <= time)
     }
 
     /// The delayed-ACK timer of a receiver expires ahead of time. Its entry in the event queue stays, and finds it moved.
@@ -43,24 +139,7 @@ impl<Q: EventQueue> Engine<Q> {
         self.delayed_ack(segment, key);
     }
 
-    /// The same for the sender and an ACK.
-    #[inline(always)]
-    pub(super) fn sender_reaches(&mut self, flow: u32, hop: Hop) -> bool {
-        self.waiting[flow as usize][ACKS].is_empty() && self.sender_may(flow, hop)
-    }
-
-    #[inline(always)]
-    fn sender_may(&mut self, flow: u32, hop: Hop) -> bool {
-        if hop.arrival >= self.answers_until || !self.net.flows[flow as usize].sender.is_open() {
-            return false;
-        }
-        while self.net.flows[flow as usize].deadline < hop.arrival {
-            self.expire_timer(flow);
-        }
-        hop.arrival < self.net.flows[flow as usize].deadline
-    }
-
-    /// The timer of a sender expires ahead of time.
+    /// The same for the timer of a sender.
     #[inline(never)]
     fn expire_timer(&mut self, flow: u32) {
         let state = &self.net.flows[flow as usize];
@@ -70,36 +149,37 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// A segment waits for its time of arrival. One event, of the first that waits, is enough.
     #[inline(never)]
-    pub(super) fn keep_waiting(&mut self, segment: Segment, hop: Hop, side: usize) {
+    fn keep_waiting(&mut self, host: usize, segment: Segment, hop: Hop) {
         self.counter += 1;
         let event = arrival(segment, hop, self.counter);
-        let waiting = &mut self.waiting[segment.flow() as usize][side];
+        let waiting = &mut self.hosts.all[host].waiting;
         waiting.push_back(event);
         if waiting.len() == 1 {
             self.queue.push(event, 3);
         }
     }
 
-    /// The first that waits has come: it is processed, and those behind it that need not wait any longer.
+    /// The first segment that waits has come: the host processes it, and those behind it that need not wait any longer.
     #[inline(never)]
-    pub(super) fn catch_up(&mut self, flow: u32, side: usize) {
+    pub(super) fn catch_up(&mut self, flow: u32, sends: bool) {
+        let host = self.hosts.of[flow as usize][usize::from(sends)] as usize;
         let mark = self.mark & !self.counter;
         self.counter += mark;
         let mut comes = true;
-        while let Some(&event) = self.waiting[flow as usize][side].front() {
-            let (arrival, start) = (f64::from_bits(event.time), f64::from_bits(event.scheduled));
-            let hop = Hop { arrival, start, cause: f64::from_bits(event.cause), order: 0 };
-            let may = comes || if side == DATA { self.receiver_may(flow, hop) } else { self.sender_may(flow, hop) };
-            if !may {
+        while let Some(&event) = self.hosts.all[host].waiting.front() {
+            let (segment, now, scheduled) =
+                (event.segment, f64::from_bits(event.time), f64::from_bits(event.scheduled));
+            let sends = self.net.step(segment.flow(), segment.hop(), Q::LARGE).action() == Action::SenderAhead;
+            if !comes && !self.may_be_ahead(host, segment.flow(), sends, now) {
                 self.queue.push(event, 3);
                 break;
             }
             comes = false;
-            self.waiting[flow as usize][side].pop_front();
-            if side == ACKS {
-                self.answer(event.segment, Key { now: arrival, scheduled: start, number: event.number });
-            } else if let Some(ack) = self.receive(event.segment, arrival, start, event.number) {
-                self.forward_from(ack, arrival, start, 0.0);
+            self.hosts.all[host].waiting.pop_front();
+            if sends {
+                self.answer(segment, Key { now, scheduled, number: event.number });
+            } else if let Some(ack) = self.receive(segment, now, scheduled, event.number) {
+                self.forward_from(ack, now, scheduled, 0.0);
             }
         }
         self.counter -= mark;

@@ -1,7 +1,6 @@
 //! Analytic links: a segment goes on to its next hop in the same call, through merges also ahead of time.
 #![allow(unsafe_code)]
 
-use super::ahead::{ACKS, DATA};
 use super::prefetching::{FAR, NEAR};
 use super::Engine;
 use crate::engine::state::link::NONE;
@@ -58,9 +57,7 @@ impl<Q: EventQueue> Engine<Q> {
                 }
                 Action::Fold => hop = self.relay_fold(route.fold(&step), hop, segment.size()),
                 Action::SlowFold => hop = self.relay_slow_fold(route.fold(&step), hop, &segment),
-                Action::Receiver if WATCHED && step.passes() && !self.receiver_reaches(segment.flow(), hop) => {
-                    return self.keep_waiting(segment, hop, DATA);
-                }
+                Action::Receiver if WATCHED && step.passes() && !self.reaches(segment, false, hop) => return,
                 Action::Receiver => {
                     let Some(ack) = self.receive(segment, hop.arrival, hop.start, 0) else { return };
                     segment = ack;
@@ -78,8 +75,8 @@ impl<Q: EventQueue> Engine<Q> {
                     hop = Hop { order: 0, ..self.relay(link, hop, segment.size()) };
                 }
                 Action::SenderAhead if WATCHED && self.mark > 0 => {
-                    if !self.sender_reaches(segment.flow(), hop) {
-                        return self.keep_waiting(segment, hop, ACKS);
+                    if !self.reaches(segment, true, hop) {
+                        return;
                     }
                     self.counter += 1;
                     let key = Key { now: hop.arrival, scheduled: hop.start, number: self.counter };

@@ -1,7 +1,6 @@
 //! The run loop: what each event does, and each segment at its next hop.
 #![allow(unsafe_code)]
 
-use super::ahead::{ACKS, DATA};
 use super::Engine;
 use crate::engine::outcome::Outcome;
 use crate::engine::plan::Mode;
@@ -116,7 +115,7 @@ impl<Q: EventQueue> Engine<Q> {
                 self.arrive_at(step, segment, now, scheduled, number)
             }
             Action::Sender => self.answer_at(segment, now, scheduled, number),
-            Action::SenderAhead if self.mark > 0 => self.catch_up(segment.flow(), ACKS),
+            Action::SenderAhead if self.mark > 0 => self.catch_up(segment.flow(), true),
             Action::SenderAhead => {
                 self.net.flows[segment.flow() as usize].acks_coming -= 1;
                 self.answer_at(segment, now, scheduled, number);
@@ -125,7 +124,7 @@ impl<Q: EventQueue> Engine<Q> {
                 let Some(ack) = self.receive(segment, now, scheduled, number) else { return };
                 self.arrive_at(self.net.step_of(route, ack.hop()), ack, now, scheduled, number);
             }
-            Action::Receiver if step.passes() => self.catch_up(segment.flow(), DATA),
+            Action::Receiver if step.passes() => self.catch_up(segment.flow(), false),
             // Links without events are next.
             Action::Own | Action::Receiver | Action::Through | Action::Fold | Action::SlowFold => {
                 self.forward_from(segment, now, scheduled, 0.0);

@@ -21,6 +21,7 @@ mod stepped;
 mod transfers;
 mod web;
 
+use ahead::Hosts;
 pub use reading::{FlowState, QueueState};
 pub use set_up::is_large;
 
@@ -46,7 +47,6 @@ use earlydrop_net::record::Arrivals;
 use earlydrop_net::tcp::Output;
 use earlydrop_net::Segment;
 use hdrhistogram::Histogram;
-use std::collections::VecDeque;
 use std::ops::Range;
 
 /// A running network.
@@ -61,8 +61,8 @@ pub struct Engine<Q> {
     mark: u64,
     /// Two events tied where hosts run ahead: only the other plans give the right order.
     contradicted: bool,
-    /// By flow whose hosts may run ahead: what they must still process at its time, data and ACKs.
-    waiting: Vec<[VecDeque<Event>; 2]>,
+    /// Those that run ahead.
+    hosts: Hosts,
     /// Up to which time it runs at present, s.
     end: f64,
     settings: Settings,

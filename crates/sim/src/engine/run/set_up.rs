@@ -1,5 +1,6 @@
 //! Builds the state of a network from its description and schedules the first events.
 
+use super::ahead::Hosts;
 use super::Engine;
 use crate::engine::network::{Network, FLOWS_IN_CACHE};
 use crate::engine::outcome::Series;
@@ -54,6 +55,7 @@ impl<Q: EventQueue> Engine<Q> {
         let flow_count = network.flows();
         let times_to_live = (0..flow_count).map(|flow| network.time_to_live(flow));
         let times_to_live = TimesToLive::new(times_to_live.map(|time| (time.initial, time.last)));
+        let hosts = Hosts::new(&network, &plan);
         // Many flows: the network and the engine's state together would be the most memory of a run.
         network.forget_routes();
         let mut port_links = vec![0; network.ports.len()];
@@ -121,7 +123,7 @@ impl<Q: EventQueue> Engine<Q> {
             watches,
             mark: if hosts_ahead { AHEAD } else { 0 },
             contradicted: false,
-            waiting: vec![Default::default(); if hosts_ahead { flow_count } else { 0 }],
+            hosts,
             end: 0.0,
             net: Net {
                 links: links.links.into(),

@@ -115,6 +115,12 @@ impl Default for Instant {
 }
 
 impl Instant {
+    /// Bits of the time.
+    #[inline(always)]
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
     /// An event begins. Whether only numbers order it after the one before, and one of them was scheduled ahead of time.
     #[inline(always)]
     pub fn begins(&mut self, event: &Event, counter: u64) -> bool {
