@@ -98,7 +98,6 @@ fn hosts_ahead_of_time_give_the_same_result() {
             tried += 1;
             held += usize::from(outcome.links == ahead.count());
         }
-        println!("{tried} of {all} tried, {held} held, {packets} packets");
         assert!(packets > 100_000, "the networks are alive: {packets}");
         assert!(held as f64 >= least * all as f64, "{held} of {tried} runs ahead of time were not contradicted");
         assert!(!in_step || held < tried, "some are contradicted: {held} of {tried}");

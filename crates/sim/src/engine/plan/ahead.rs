@@ -2,7 +2,7 @@
 
 use super::mode::Mode;
 use super::Plan;
-use crate::engine::network::Network;
+use crate::engine::network::{Network, FLOWS_IN_CACHE};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of a link that may lead from a host or to it.
@@ -27,7 +27,7 @@ impl End {
 /// A host may run ahead if all its flows have endless data, and its two links lead from and to nothing else.
 pub fn ahead(network: &Network, plan: &Plan) -> Option<Plan> {
     let modern = (network.specs.kinds()).iter().any(|spec| spec.options.rfc.is_some());
-    if plan.count().0 > 0 && !modern {
+    if (plan.count().0 > 0 && !modern) || network.flows() > FLOWS_IN_CACHE {
         return None;
     }
     let finite = network.transfers.iter().map(|&(flow, _)| flow);
