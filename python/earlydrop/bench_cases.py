@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+
+from . import foreign
 
 
 @dataclass(frozen=True)
 class Case:
-    """A network to run. RED (max_p 0.1, w_q 0.002), access links of 100 Mbit/s, starts in 0..1 s.
+    """A network to run: a scenario of its `own`, or Reno through RED (max_p 0.1, w_q 0.002), starts in 0..1 s.
 
-    `shape`: a `dumbbell`; `lean`, one bare queue between two hosts; a `chain` of `queues` in a row; or `random`, a
-    network of `routers`, four links at each on average and a queue at each of their outputs. Arrivals are those at all
-    queues together.
+    `shape`: a `dumbbell` with access links of 100 Mbit/s; `lean`, one bare queue between two hosts; a `chain` of
+    `queues` in a row; or `random`, a network of `routers`, four links at each on average and a queue at each of their
+    outputs. Arrivals are those at all queues together.
     """
 
     name: str
-    flows: int
-    rate_mbps: int
-    duration_s: int
-    limit: int
-    min_th: int
-    max_th: int
+    duration_s: float
+    shape: str = "dumbbell"
+    flows: int = 0
+    rate_mbps: int = 0
+    limit: int = 0
+    min_th: int = 0
+    max_th: int = 0
     spread: bool = False
     stepped: bool = False
     routers: int = 0
-    shape: str = "dumbbell"
     queues: int = 1
     access_ms: float = 5
     delay_ms: float = 20
-    stack: str | None = None
+    own: Callable[[], dict[str, Any]] | None = None
 
     @property
     def base(self) -> str:
@@ -39,15 +43,15 @@ class Case:
     @property
     def built_in(self) -> bool:
         """Whether `earlydrop-engine` has the network under this name."""
-        return self.base in ("A", "B", "C", "N10", "N100", "N1000") and self.stack is None
+        return self.base in ("A", "B", "C", "N10", "N100", "N1000")
 
     def hops(self, arrivals: int, drops: int) -> float:
-        """Transmissions over a link, of data and ACKs; in a random network packets at queues.
+        """Transmissions over a link, of data and ACKs; in random networks and scenarios of their own packets at queues.
 
         A dropped packet has passed the links before its queue. In a row nearly all drops are at the first queue.
         """
         accepted = arrivals - drops
-        if self.shape == "random":
+        if self.shape in ("random", "own"):
             return arrivals
         if self.shape == "lean":
             return 2 * accepted
@@ -66,18 +70,16 @@ class Case:
         return [round(5 + 5 * ((i + 1) * golden % 1), 6) for i in range(self.flows)]
 
     def document(self) -> dict[str, Any]:
-        """The scenario for earlydrop."""
-        if self.shape == "random":
-            return self._network()
+        """The scenario for earlydrop, without warm-up: every packet counts."""
+        made = self.own or (self._network if self.shape == "random" else self._red)
+        return {**made(), "name": self.name, "duration": f"{self.duration_s:g} s", "warmup": "0 s"}
+
+    def _red(self) -> dict[str, Any]:
         topology = {"dumbbell": self._dumbbell, "lean": self._lean, "chain": self._chain}[self.shape]()
         traffic = {"kind": "ftp", "count": self.flows, "start": {"uniform": ["0 s", "1 s"]}}
-        segments = {"segment": "960 B", "header": "40 B", "window": 1000}
-        tcp = {"stack": self.stack, "tcp": "cubic"} if self.stack else {"tcp": "reno", **segments}
+        tcp = {"tcp": "reno", "segment": "960 B", "header": "40 B", "window": 1000}
         ends = {"from": "a", "to": "b"} if self.shape == "lean" else {}
         return {
-            "name": self.name,
-            "duration": f"{self.duration_s} s",
-            "warmup": "0 s",
             "seed": 1,
             **topology,
             "queue": {
@@ -128,8 +130,6 @@ class Case:
     def _network(self) -> dict[str, Any]:
         queue = {"aqm": "red", "dialect": "ns2", "limit": self.limit, "min_th": self.min_th, "max_th": self.max_th}
         return {
-            "name": self.name,
-            "duration": f"{self.duration_s} s",
             "topology": {
                 "kind": "random",
                 "routers": self.routers,
@@ -142,26 +142,87 @@ class Case:
 
 
 BASES = (
-    Case("A", 100, 10, 200, 120, 30, 90),
-    Case("B", 100, 100, 100, 1200, 300, 900),
-    Case("C", 1000, 1000, 10, 12000, 3000, 9000),
+    Case("A", 200, flows=100, rate_mbps=10, limit=120, min_th=30, max_th=90),
+    Case("B", 100, flows=100, rate_mbps=100, limit=1200, min_th=300, max_th=900),
+    Case("C", 10, flows=1000, rate_mbps=1000, limit=12000, min_th=3000, max_th=9000),
 )
+
+
+def _home(tcp: str = "cubic", aqm: str = "fq_codel") -> dict[str, Any]:
+    """What `earlydrop init` writes, also with another TCP or discipline."""
+    import earlydrop._core as _core
+
+    home = foreign.parsed_toml(_core.template("home", "dumbbell"))
+    for entry in home["traffic"]:
+        entry["tcp"] = tcp
+    for queue in home["queue"].values():
+        queue["aqm"] = aqm
+    return home
+
+
+def _call() -> dict[str, Any]:
+    home = _home()
+    linux = {"stack": "linux-6.18", "tcp": "cubic"}
+    pages = {"size": {"pareto": "10 kB", "shape": 1.2, "max": "1 MB"}, "think": {"exponential": "5 s"}}
+    traffic = [
+        {"kind": "media", "name": "call", "count": 1, "control": "scream"},
+        {"kind": "media", "name": "call_back", "count": 1, "control": "scream", "direction": "reverse"},
+        {**home["traffic"][0], "name": "downloads", "count": 2},
+        {"kind": "pages", "count": 6, **linux, **pages},
+    ]
+    return {"topology": home["topology"], "queue": home["queue"], "traffic": traffic}
+
+
+_ACCESS = [(80, "linux-6.18", "cubic"), (60, "linux-6.18", "bbr"), (60, "linux-6.18", "reno")]
+_L4S = [(5, "rfc", "prague"), (5, "linux-6.18", "cubic")]
+"""Number, stack, TCP."""
+
+
+def _today(pairs: int, rate: str, queue: dict[str, Any], flows: Sequence[tuple[int, str, str]]) -> dict[str, Any]:
+    """Endless flows from senders near and far through `queue`."""
+    shared = {"kind": "ftp", "segment": "1448 B", "start": {"uniform": ["0 s", "1 s"]}, "ecn": queue.get("ecn", False)}
+    return {
+        "topology": {
+            "kind": "dumbbell",
+            "pairs": pairs,
+            "senders": {"rate": "10 Gbit/s", "delay": {"uniform": ["2 ms", "40 ms"]}},
+            "receivers": {"rate": "10 Gbit/s", "delay": "1 ms"},
+            "bottleneck": {"rate": rate, "delay": "2 ms"},
+        },
+        "queue": {"bottleneck": queue},
+        "traffic": [{**shared, "count": count, "stack": stack, "tcp": tcp} for count, stack, tcp in flows],
+    }
+
+
+def _loss() -> dict[str, Any]:
+    flows = {"kind": "ftp", "stack": "linux-6.18", "tcp": "cubic", "start": {"uniform": ["0 s", "1 s"]}}
+    return {**BASES[0].document(), "traffic": [flows]}
+
 
 CASES: dict[str, Case] = {
     case.name: case
     for case in (
+        Case("home", 60, "own", own=_home),
+        Case("access", 6, "own", own=partial(_today, 200, "1 Gbit/s", {"aqm": "cake"}, _ACCESS)),
+        Case("l4s", 30, "own", own=partial(_today, 10, "100 Mbit/s", {"aqm": "dualpi2", "ecn": True}, _L4S)),
+        Case("call", 60, "own", own=_call),
+        Case("quic", 30, "own", own=partial(_today, 20, "100 Mbit/s", {"aqm": "codel"}, [(20, "quic", "cubic")])),
+        Case("loss", 50, "own", own=_loss),
+        Case("N1000", 2, "random", 10000, 10, 60, 10, 30, routers=1000),
+        Case("home-bbr", 60, "own", own=partial(_home, tcp="bbr")),
+        Case("home-codel", 60, "own", own=partial(_home, aqm="codel")),
         *BASES,
         *(replace(c, name=f"{c.name}-spread", spread=True) for c in BASES),
         *(replace(c, name=f"{c.name}-stepped", stepped=True) for c in BASES),
-        replace(BASES[0], name="A-linux", stack="linux-6.18"),
         replace(BASES[1], name="lean", shape="lean", delay_ms=30),
-        Case("chain", 40, 20, 100, 120, 20, 60, shape="chain", queues=5, access_ms=2, delay_ms=4),
-        Case("N10", 100, 10, 100, 60, 10, 30, shape="random", routers=10),
-        Case("N100", 1000, 10, 10, 60, 10, 30, shape="random", routers=100),
-        Case("N1000", 10000, 10, 2, 60, 10, 30, shape="random", routers=1000),
-        Case("flows100k", 100_000, 10_000, 2, 120_000, 30_000, 90_000),
-        Case("flows1m", 1_000_000, 100_000, 1, 1_200_000, 300_000, 900_000),
+        Case("chain", 100, "chain", 40, 20, 120, 20, 60, queues=5, access_ms=2, delay_ms=4),
+        Case("N10", 100, "random", 100, 10, 60, 10, 30, routers=10),
+        Case("N100", 10, "random", 1000, 10, 60, 10, 30, routers=100),
+        Case("flows100k", 2, "dumbbell", 100_000, 10_000, 120_000, 30_000, 90_000),
+        Case("flows1m", 1, "dumbbell", 1_000_000, 100_000, 1_200_000, 300_000, 900_000),
     )
 }
-"""A, B, C; with `-spread` every access delay differs, with `-stepped` earlydrop runs every hop as events, `A-linux` has
-CUBIC of Linux. N10 to N1000 are random networks of 10 to 1000 routers."""
+"""The first seven are the headline. A, B, C: with `-spread` every access delay differs, with `-stepped` earlydrop runs
+every hop as events. N10 to N1000 are random networks of 10 to 1000 routers."""
+HEADLINE = tuple(CASES)[:7]
+HOME = ("home", "home-bbr", "home-codel")

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .bench_cases import Case
+from .bench_cases import HOME, Case
 from .errors import EarlydropError
 from .toml_writer import to_toml
 
@@ -95,16 +95,19 @@ class Engine(Runner):
         super().__init__(core)
         self.program = program
 
-    def measure(self, case: Case) -> dict[str, Any]:
+    def command(self, case: Case, scratch: str) -> list[str | Path]:
+        """What runs it; the scenario lies in `scratch`."""
         links = ["--links", "stepped"] if case.stepped else []
         if case.built_in:
             spread = ["--spread"] if case.spread else []
-            output, _, peak = self.process([self.program, case.base, *links, *spread])
-        else:
-            with tempfile.TemporaryDirectory(prefix="earlydrop-bench-") as scratch:
-                file = Path(scratch, "case.toml")
-                file.write_text(to_toml(case.document()), encoding="utf-8")
-                output, _, peak = self.process([self.program, file, *links])
+            return [self.program, case.base, "--duration", str(case.duration_s), *links, *spread]
+        file = Path(scratch, f"{case.name}.toml")
+        file.write_text(to_toml(case.document()), encoding="utf-8")
+        return [self.program, file, *links]
+
+    def measure(self, case: Case) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory(prefix="earlydrop-bench-") as scratch:
+            output, _, peak = self.process(self.command(case, scratch))
         return {"peak_rss_mb": peak, **json.loads(output)}
 
 
@@ -115,7 +118,7 @@ class Bare(Engine):
     note = "earlydrop built without statistics of queues and receivers"
 
     def runs(self, case: Case) -> bool:
-        return case.shape in ("dumbbell", "lean", "chain") and case.stack is None and case.flows <= MOST_NS_FLOWS
+        return case.shape in ("dumbbell", "lean", "chain") and case.flows <= MOST_NS_FLOWS
 
 
 class PythonModule(Runner):
@@ -145,7 +148,7 @@ class Ns2(Runner):
         self.counted: dict[str, dict[str, int]] = {}
 
     def runs(self, case: Case) -> bool:
-        return case.shape == "dumbbell" and case.stack is None and case.flows <= MOST_NS_FLOWS
+        return case.shape == "dumbbell" and case.flows <= MOST_NS_FLOWS
 
     def _command(self, case: Case, **changes: object) -> list[str]:
         options: dict[str, object] = {
@@ -202,33 +205,44 @@ class Ns2(Runner):
 
 
 class Ns3(Runner):
-    """ns-3 as packaged (release build, logging compiled in)."""
+    """ns-3 as packaged (release build, logging compiled in), with its own CUBIC and BBR and the settings of Linux."""
 
     name = "ns3"
-    note = "ns-3 as packaged, NewReno with selective acknowledgements; set-up measured inside"
+    note = "ns-3 as packaged; set-up measured inside"
+    linux = "--payload=1448 --window=4000 --initial-cwnd=10 --granularity=1 --timestamps=true --ack-every=2".split()
 
     def __init__(self, core: int | None, program: Path) -> None:
         super().__init__(core)
         self.program = program
 
     def runs(self, case: Case) -> bool:
-        return case.shape == "dumbbell" and case.stack is None and case.flows <= MOST_NS_FLOWS
+        return case.name in HOME
 
     def measure(self, case: Case) -> dict[str, Any]:
+        import earlydrop._core as _core
+
+        scenario = _core.Scenario.parse(case.document(), [])
+        whole, links = json.loads(scenario.to_json()), json.loads(scenario.network())["link"]
+        sides, queues, (down, up) = whole["topology"], whole["queue"], whole["traffic"]
+        limit, reverse = (round(float(q["limit"].split()[0]) / 1500) for q in (queues["bottleneck"], queues["reverse"]))
         options = {
-            "flows": case.flows,
-            "access-rate": "100Mbps",
-            "access-delay": "5ms",
-            "rate": f"{case.rate_mbps}Mbps",
-            "delay": "20ms",
-            "limit": case.limit,
-            "min-th": case.min_th,
-            "max-th": case.max_th,
+            "flows": down["count"],
+            "uploads": up["count"],
+            "starts": down["start"]["uniform"][1].split()[0],
+            "tcp": down["tcp"].capitalize(),
+            "queue": queues["bottleneck"]["aqm"],
+            "limit": limit,
+            "reverse-limit": reverse,
+            "rate": sides["bottleneck"]["rate"],
+            "reverse-rate": sides["reverse"]["rate"],
+            "delay": sides["bottleneck"]["delay"],
+            "access-rate": sides["receivers"]["rate"],
+            "access-delay": sides["receivers"]["delay"],
+            "sender-delays": ",".join(link["delay"] for link in links if link["to"] == "r1"),
             "duration": case.duration_s,
         }
-        if case.spread:
-            options["sender-delays"] = ",".join(f"{d:g}ms" for d in case.sender_delays_ms())
-        output, _, peak = self.process([self.program, *(f"--{key}={value}" for key, value in options.items())])
+        words = [f"--{key}={value}".replace(" ", "").replace("bit/s", "bps") for key, value in options.items()]
+        output, _, peak = self.process([self.program, *words, *self.linux])
         return {"peak_rss_mb": peak, **json.loads(output)}
 
 
@@ -243,7 +257,7 @@ class Htsim(Runner):
         self.program = program
 
     def runs(self, case: Case) -> bool:
-        return case.shape in ("dumbbell", "lean", "chain") and case.stack is None and case.flows <= MOST_HTSIM_FLOWS
+        return case.shape in ("dumbbell", "lean", "chain") and case.flows <= MOST_HTSIM_FLOWS
 
     def measure(self, case: Case) -> dict[str, Any]:
         options: dict[str, object] = {

@@ -21,7 +21,14 @@ def bench(
         Parameter(name="--against", negative="", consume_multiple=True, help="Run the same cases in these tools too."),
     ] = [],  # noqa: B006
     case: Annotated[
-        list[str], Parameter(name="--case", negative="", consume_multiple=True, help="Cases (default: A, B, C).")
+        list[str],
+        Parameter(
+            name="--case",
+            negative="",
+            consume_multiple=True,
+            help="Cases (default: home, access, l4s, call, quic, loss, N1000; with --against the tools' own: A, B, C of"
+            " ns2, htsim and bare, home, home-bbr, home-codel of ns3).",
+        ),
     ] = [],  # noqa: B006
     htsim: Annotated[
         Path | None, Parameter(name="--htsim", negative="", help="A checkout of csg-htsim, to build that tool from.")
@@ -34,7 +41,7 @@ def bench(
 
     check_count("--runs", runs)
     with terminal.Progress() as progress:
-        found = benching.run([str(a) for a in against], case or ["A", "B", "C"], runs, progress, htsim)
+        found = benching.run([str(a) for a in against], case, runs, progress, htsim)
     if json:
         print_json(found)
     else:
