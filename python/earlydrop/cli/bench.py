@@ -13,6 +13,9 @@ from .exits import DONE
 from .options import Json
 from .printing import print_json
 
+CASES = """Cases (default: home, access, l4s, call, quic, loss, N1000; beside ns2, htsim and bare A, B, C;
+beside ns3 home, home-bbr, home-codel)."""
+
 
 def bench(
     *,
@@ -20,16 +23,7 @@ def bench(
         list[Literal["ns2", "ns3", "htsim", "bare"]],
         Parameter(name="--against", negative="", consume_multiple=True, help="Run the same cases in these tools too."),
     ] = [],  # noqa: B006
-    case: Annotated[
-        list[str],
-        Parameter(
-            name="--case",
-            negative="",
-            consume_multiple=True,
-            help="Cases (default: home, access, l4s, call, quic, loss, N1000; with --against the tools' own: A, B, C of"
-            " ns2, htsim and bare, home, home-bbr, home-codel of ns3).",
-        ),
-    ] = [],  # noqa: B006
+    case: Annotated[list[str], Parameter(name="--case", negative="", consume_multiple=True, help=CASES)] = [],  # noqa: B006
     htsim: Annotated[
         Path | None, Parameter(name="--htsim", negative="", help="A checkout of csg-htsim, to build that tool from.")
     ] = None,
