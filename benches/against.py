@@ -1,9 +1,9 @@
 """Speed beside ns-2, ns-3 and htsim, as the table of docs/performance.md.
 
-python benches/against.py [--runs 9] [--against bare ns2 htsim] [--htsim FOLDER] [--write PAGE] [CASE ...]
+python benches/against.py [--runs 9] [--against bare ns2 ns3 htsim] [--htsim FOLDER] [--write PAGE] [CASE ...]
 
 It builds the engines and prints the table; with --write it replaces the one in that page, and all rows in
-data/against.csv beside it. What is measured, and how: benches/README.md.
+data/against.csv beside it, where htsim's stay if it is not measured. What is measured, and how: benches/README.md.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ sys.path.insert(0, str(ROOT / "python"))
 
 from earlydrop import bench, terminal  # noqa: E402
 
-CASES = ["A", "B", "C", "A-spread", "A-stepped", "A-linux", "lean", "chain", "N100", "N1000", "flows100k", "flows1m"]
+LEFT_OUT = {"B-spread", "B-stepped", "C-spread", "C-stepped", "N10"}
+CASES = [case for case in bench.CASES if case not in LEFT_OUT]
 OURS = ("earlydrop", "bare")
 BEGIN = "<!-- against: made by benches/against.py -->"
 END = "<!-- /against -->"
 DATA = "data/against.csv"
 """Beside the page: all rows, those of `bare` among them."""
+HEAD = ["case", "tool", "s", "packets/s", "ns a hop", "events a packet", "peak, MB", "ratio", "ratio to bare", "date"]
 
 
 def rows(found: dict[str, Any]) -> list[list[str]]:
-    """All rows, their head first."""
-    lines = [["case", "tool", "s", "packets/s", "ns a hop", "peak, MB", "ratio", "ratio to bare"]]
+    """What was measured."""
+    lines = []
     for case in found["cases"]:
         ours = {row["tool"]: row for row in case["tools"] if row["tool"] in OURS}
         counts = {tuple(row[count] for count in ("arrivals", "drops", "events")) for row in ours.values()}
@@ -43,8 +45,20 @@ def rows(found: dict[str, Any]) -> list[list[str]]:
             to_bare = f"{row['user_s'] / bare:.1f}" if bare and row["tool"] not in OURS else ""
             ratio = "" if row.get("ratio") is None else f"{row['ratio']:.1f}"
             numbers = (f"{row['user_s']:.3g}", f"{row['packets_per_s']:.0f}", f"{row['ns_per_hop']:.0f}")
-            lines.append([case["case"], row["tool"], *numbers, f"{row['peak_rss_mb']:.0f}", ratio, to_bare])
+            events, peak = f"{row['events_per_packet']:.2f}", f"{row['peak_rss_mb']:.0f}"
+            today = date.today().isoformat()
+            lines.append([case["case"], row["tool"], *numbers, events, peak, ratio, to_bare, today])
     return lines
+
+
+def with_htsim(lines: list[list[str]], stored: Path) -> list[list[str]]:
+    """`lines`, with htsim's stored rows if it is not among them: its folder was not named."""
+    if not stored.exists() or any(line[1] == "htsim" for line in lines):
+        return lines
+    with stored.open(encoding="utf-8", newline="") as file:
+        kept = [[row[name] for name in HEAD] for row in csv.DictReader(file) if row["tool"] == "htsim"]
+    order = list(dict.fromkeys(line[0] for line in lines))
+    return sorted(lines + [line for line in kept if line[0] in order], key=lambda line: order.index(line[0]))
 
 
 def build() -> None:
@@ -55,28 +69,29 @@ def build() -> None:
     subprocess.run([*command, "--target-dir", "target/bare"], cwd=ROOT, check=True, env=bare)
 
 
-def table(found: dict[str, Any], load: float) -> str:
+def table(found: dict[str, Any], lines: list[list[str]], load: float) -> str:
     """The page's table."""
     machine = found["machine"]
     compiler = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=False).stdout.strip()
-    lines = [
+    text = [
         f"{date.today():%-d %B %Y}, {machine['processor']}, {machine['cores']} cores, load {load:.0f}.",
         f"{compiler}. Medians of {found['runs']} runs in turns, each on one core.",
         "",
-        *shown(rows(found)),
+        *shown(lines),
         "",
         f"With packets/s and `bare`'s own rows:\n\n[{DATA}]({DATA})",
     ]
-    return "\n".join([*lines, *("\n" + note for note in found["notes"])])
+    return "\n".join([*text, *("\n" + note for note in found["notes"])])
 
 
 def shown(lines: list[list[str]]) -> list[str]:
-    """The rows that stand on the page."""
-    made = ["| case | tool | s | ns a hop | peak, MB | ratio |", "|---|---|---|---|---|---|"]
-    for case, tool, user_s, _, per_hop, peak, ratio, to_bare in lines[1:]:
+    """The rows that stand on the page; a row of another day has its date."""
+    made = ["| case | tool | s | ns a hop | events a packet | peak, MB | ratio |", "|---|---|---|---|---|---|---|"]
+    for case, tool, user_s, _, per_hop, events, peak, ratio, to_bare, day in lines:
         if tool != "bare":
             both = f"{ratio} ({to_bare})" if to_bare else ratio
-            made.append(f"| {case} | {tool} | {user_s} | {per_hop} | {peak} | {both} |")
+            name = tool if day == date.today().isoformat() else f"{tool}, {day}"
+            made.append(f"| {case} | {name} | {user_s} | {per_hop} | {events} | {peak} | {both} |")
     return made
 
 
@@ -84,7 +99,7 @@ def main() -> int:
     """Measures, prints, and writes if asked to."""
     parser = argparse.ArgumentParser(description="Speed beside other simulators.")
     parser.add_argument("cases", nargs="*", default=CASES, metavar="CASE", help=f"of {', '.join(bench.CASES)}")
-    parser.add_argument("--against", nargs="*", default=["bare", "ns2", "htsim"], choices=bench.PEERS)
+    parser.add_argument("--against", nargs="*", default=list(bench.PEERS), choices=bench.PEERS)
     parser.add_argument("--htsim", type=Path, help="a checkout of csg-htsim")
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--write", type=Path, help="the page whose table is replaced")
@@ -92,16 +107,18 @@ def main() -> int:
     build()
     with terminal.Progress() as progress:
         found = bench.run(given.against, given.cases, given.runs, progress, given.htsim)
-    text = table(found, os.getloadavg()[2])
+    stored = (given.write or ROOT / "docs" / "performance.md").parent / DATA
+    lines = with_htsim(rows(found), stored)
+    text = table(found, lines, os.getloadavg()[2])
     print(text)
     if given.write:
         page = given.write.read_text(encoding="utf-8")
         before, rest = page.split(BEGIN)
         _, after = rest.split(END)
         given.write.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
-        (given.write.parent / DATA).parent.mkdir(exist_ok=True)
-        with (given.write.parent / DATA).open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(rows(found))
+        stored.parent.mkdir(exist_ok=True)
+        with stored.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([HEAD, *lines])
     return 0
 
 

@@ -18,9 +18,8 @@ import csv
 import json
 import math
 import os
-import re
 import shutil
-import subprocess
+import statistics
 import sys
 import tempfile
 import tomllib
@@ -28,7 +27,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from instructions import ROOT, engine
+from instructions import ROOT, counted, engine
 
 SCENARIOS = ROOT / "benches" / "complexity.toml"
 FLOWS = [1000, 10_000, 100_000]
@@ -56,26 +55,18 @@ def scenario(network: str, entry: str, flows: int, at_once: bool) -> str:
     return text
 
 
-def per_packet(program: Path, text: str, events: str = "lanes") -> float:
+def per_packet(program: Path, text: str) -> float:
     """Instructions of a run for each packet that arrives at the bottleneck."""
     with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
         file.write(text)
         file.flush()
-        grind = ["valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={os.devnull}"]
-        command = [*grind, str(program), file.name, "--events", events]
-        told = subprocess.run(command, check=True, capture_output=True, text=True)
-    found = re.search(r"I\s+refs:\s+([\d,]+)", told.stderr)
-    if not found:
-        raise SystemExit(f"valgrind counted nothing: {told.stderr.strip()}")
-    return float(int(found[1].replace(",", ""))) / int(json.loads(told.stdout)["arrivals"])
+        instructions, told = counted([program, file.name])
+    return instructions / int(json.loads(told)["arrivals"])
 
 
 def slope(flows: list[int], costs: list[float]) -> float:
     """Slope of the logarithms, by least squares."""
-    x, y = [math.log(n) for n in flows], [math.log(cost) for cost in costs]
-    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
-    upper = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True))
-    return upper / sum((a - mean_x) ** 2 for a in x)
+    return statistics.linear_regression([math.log(n) for n in flows], [math.log(cost) for cost in costs]).slope
 
 
 def summary(table: Sequence[Sequence[str]]) -> str:

@@ -17,15 +17,14 @@ that do not say.
 from __future__ import annotations
 
 import csv
-import os
 import random
-import re
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from instructions import ROOT, counted
+
 COSTS = ROOT / "studies" / "sfred" / "cost.csv"
 PACKETS = 20_000
 """At least so many in a pass."""
@@ -121,20 +120,9 @@ def instructions(program: Path, aqm: str, buffer: int, flows: int, places: int) 
     """Of an arrival and its departure; and of how many flows it keeps something."""
     packets = max(PACKETS, 2 * buffer, 8 * places)
 
-    def counted(passes: int) -> tuple[int, str]:
-        given = [str(x) for x in (program, aqm, buffer, flows, places, packets, passes)]
-        told = subprocess.run(
-            ["valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={os.devnull}", *given],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        found = re.search(r"I\s+refs:\s+([\d,]+)", told.stderr)
-        assert found, told.stderr
-        return int(found[1].replace(",", "")), told.stdout.strip()
-
-    (more, kept), (less, _) = counted(6), counted(2)
-    return (more - less) / (4 * packets), kept
+    given = [str(x) for x in (program, aqm, buffer, flows, places, packets)]
+    (more, kept), (less, _) = counted([*given, "6"]), counted([*given, "2"])
+    return (more - less) / (4 * packets), kept.strip()
 
 
 def visited(flows: int, places: int) -> tuple[int, float]:

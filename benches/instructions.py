@@ -22,36 +22,46 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "python"))
+
+from earlydrop import bench_cases, bench_tools  # noqa: E402
+
 TABLE = ROOT / "benches" / "instructions.csv"
 COLUMNS = ["case", "million_instructions", "toolchain"]
 
-RECEIVERS = 3000
-STAR = "star.toml"
-"""A file that is made where the case runs: a sender, a queue, and so many receivers behind it. The run is short, so
-this counts the set-up, which must grow as the flows do."""
 
+def star() -> dict[str, Any]:
+    """A sender, a queue, and 3000 receivers behind it. The run is short, so this counts the set-up, which must grow as
+    the flows do.
+    """
+    rate = "100 Mbit/s"
+    link = [{"from": "s", "to": "r", "rate": rate, "delay": "5 ms", "queue": "q"}]
+    link += [{"from": "r", "to": f"d{n}", "rate": rate, "delay": f"{1000 + n} us"} for n in range(3000)]
+    return {
+        "topology": {"kind": "graph"},
+        "link": link,
+        "queue": {"q": {"aqm": "droptail", "limit": "100 packets"}},
+        "traffic": [{"kind": "ftp", "count": 3000, "from": "s", "to": "d*"}],
+    }
+
+
+LEFT_OUT = {"home-bbr", "home-codel", "B-spread", "B-stepped", "C-spread", "C-stepped", "flows1m"}
+SHORTER = {"N10": 10, "N100": 2, "N1000": 0.6, "flows100k": 0.5}
+"""Of the cases of `earlydrop bench`: those not counted, and those simulated for so many seconds instead."""
 CASES = {
-    "A": ["A"],
-    "A-spread": ["A", "--spread"],
-    "A-linux": [str(ROOT / "benches" / "linux.toml")],
-    "A-stepped": ["A", "--links", "stepped"],
-    "B": ["B"],
-    "C": ["C"],
-    "lean": [str(ROOT / "benches" / "lean.toml")],
-    "setup": [STAR],
-    "N10": ["N10", "--duration", "10"],
-    "N100": ["N100", "--duration", "2"],
-    "N1000": ["N1000", "--duration", "0.6"],
-    "chain": [str(ROOT / "benches" / "chain.toml")],
-    "F": ["F", "--duration", "0.5"],
+    name: replace(case, duration_s=SHORTER.get(name, case.duration_s))
+    for name, case in bench_cases.CASES.items()
+    if name not in LEFT_OUT
 }
-"""What `earlydrop-engine` is given."""
+CASES["setup"] = bench_cases.Case("setup", 0.001, own=star)
 
 MOST = 0.03
-GATED = {"A", "B", "C", "chain", "A-linux"}
+GATED = {*bench_cases.HEADLINE, "A", "B", "C", "chain"} - {"N1000"}
 MOST_GATED = 0.02
 """By what part a case may become dearer unnoticed, and the cases that people compare."""
 
@@ -76,35 +86,18 @@ def toolchain() -> str:
 
 def millions(program: Path, case: str) -> float:
     """Instructions of a run, in millions."""
-    arguments = CASES[case]
     with tempfile.TemporaryDirectory() as folder:
-        if arguments == [STAR]:
-            made = Path(folder) / STAR
-            made.write_text(star(), encoding="utf-8")
-            arguments = [str(made)]
-        return _counted(program, arguments)
+        return round(counted(bench_tools.Engine(None, program).command(CASES[case], folder))[0] / 1e6, 1)
 
 
-def star() -> str:
-    """The scenario of `STAR`."""
-    link = "[[link]]\nfrom = '{}'\nto = '{}'\nrate = '100 Mbit/s'\ndelay = '{} us'\n"
-    receivers = "".join(link.format("r", f"d{n}", 1000 + n) for n in range(RECEIVERS))
-    return (
-        "name = 'star'\nduration = '1 ms'\n[topology]\nkind = 'graph'\n"
-        + link.format("s", "r", "5000").replace("delay", "queue = 'q'\ndelay")
-        + receivers
-        + "[queue.q]\naqm = 'droptail'\nlimit = '100 packets'\n"
-        + f"[[traffic]]\nkind = 'ftp'\ncount = {RECEIVERS}\nfrom = 's'\nto = 'd*'\n"
-    )
-
-
-def _counted(program: Path, arguments: Sequence[str]) -> float:
+def counted(command: Sequence[str | Path]) -> tuple[int, str]:
+    """Instructions of a program, and what it printed."""
     grind = ["valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={os.devnull}"]
-    told = subprocess.run([*grind, str(program), *arguments], check=True, capture_output=True, text=True)
+    told = subprocess.run([*grind, *command], check=True, capture_output=True, text=True)
     found = re.search(r"I\s+refs:\s+([\d,]+)", told.stderr)
     if not found:
         raise SystemExit(f"valgrind counted nothing: {told.stderr.strip()}")
-    return round(int(found[1].replace(",", "")) / 1e6, 1)
+    return int(found[1].replace(",", "")), told.stdout
 
 
 def stored() -> dict[str, dict[str, str]]:

@@ -1,8 +1,8 @@
 """Speed of earlydrop, and of ns-2, ns-3 and htsim on the same networks where they are installed.
 
-A case is a network of TCP flows through RED queues, run without traces. What counts is the user time of the
-run without its set-up. Every run is a fresh process on one pinned core; the tools take turns, so that whatever
-else the machine does falls on all of them.
+A case is a network of today's transports and queues, or of TCP through RED, run without traces. What counts is the user
+time of the run without its set-up. Every run is a fresh process on one pinned core; the tools take turns, so that
+whatever else the machine does falls on all of them.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .bench_cases import CASES, Case
+from .bench_cases import BASES, CASES, HEADLINE, HOME, Case
 from .bench_tools import BenchError, Runner, ours, peer
 from .runner import Progress, no_progress
 
-PEERS = ("ns2", "ns3", "htsim", "bare")
+RENO = tuple(case.name for case in BASES)
+PEERS = {"ns2": RENO, "ns3": HOME, "htsim": RENO, "bare": RENO}
+"""The tools to compare with, each with the cases that it runs by default."""
 SLOW_S = 20.0
 """A peer whose run took longer than this, s, is run once: the spread does not matter to the ratio."""
 
@@ -65,14 +67,14 @@ def _tools(against: Sequence[str], htsim: Path | None) -> Iterator[tuple[list[Ru
 
 def run(
     against: Sequence[str] = (),
-    cases: Sequence[str] = ("A", "B", "C"),
+    cases: Sequence[str] = (),
     runs: int = 5,
     progress: Progress = no_progress,
     htsim: Path | None = None,
 ) -> dict[str, Any]:
     """Measure `cases` `runs` times here and in the tools of `against`; a tool that is not installed gives a note.
 
-    `htsim`: a checkout of csg-htsim to build that tool from.
+    By default the headline, or the cases of `against`. `htsim`: a checkout of csg-htsim to build that tool from.
     """
     if not hasattr(os, "wait4"):
         raise BenchError(f"bench needs the processor time of a process, which {platform.system()} does not tell")
@@ -80,10 +82,11 @@ def run(
         if name not in PEERS:
             raise BenchError(f"cannot run against {name!r}; there are {', '.join(PEERS)}")
     known = {name.lower(): name for name in CASES}
-    names = [known.get(case.lower(), case) for case in cases or ("A", "B", "C")]
-    for name, given in zip(names, cases, strict=False):
+    default = dict.fromkeys(name for peer in against for name in PEERS[peer]) or HEADLINE
+    names = [known.get(case.lower(), case) for case in cases or default]
+    for name in names:
         if name not in CASES:
-            raise BenchError(f"no case named {given!r}; there are {', '.join(CASES)}")
+            raise BenchError(f"no case named {name!r}; there are {', '.join(CASES)}")
     if runs < 1:
         raise BenchError(f"runs must be at least 1, not {runs}")
     with _tools(list(dict.fromkeys(against)), htsim) as (tools, notes):
@@ -107,21 +110,22 @@ def _take_turns(
 ) -> dict[str, list[dict[str, Any]]]:
     """A B A B: each round runs every tool once."""
     taken: dict[str, list[dict[str, Any]]] = {tool.name: [] for tool in tools}
-    failed: set[str] = set()
+    failed = [tool.name for tool in tools if not tool.runs(case)]
+    notes += [f"case {case.name}: not one of {name}'s" for name in failed]
     for _ in range(runs):
         for tool in tools:
             progress(done, total, f"case {case.name}, {tool.name}")
             done += 1
             before = taken[tool.name]
             slow = tool.name in PEERS and before and before[-1]["user_s"] + before[-1]["setup_user_s"] > SLOW_S
-            if slow or tool.name in failed or not tool.runs(case):
+            if slow or tool.name in failed:
                 continue
             try:
                 before.append(tool.measure(case))
             except BenchError as error:
                 if tool is tools[0]:
                     raise
-                failed.add(tool.name)
+                failed.append(tool.name)
                 notes.append(f"case {case.name}: {tool.name} failed: {error}")
     return taken
 
@@ -151,6 +155,7 @@ def _case_report(case: Case, tools: Sequence[Runner], taken: dict[str, list[dict
                 "arrivals": runs[0]["arrivals"],
                 "drops": runs[0]["drops"],
                 "events": runs[0]["events"],
+                "events_per_packet": runs[0]["events"] / runs[0]["arrivals"],
                 "packets_per_s": runs[0]["arrivals"] / user if user > 0 else None,
                 "ns_per_hop": user * 1e9 / hops if hops else None,
                 "peak_rss_mb": max(r["peak_rss_mb"] for r in runs),
@@ -160,19 +165,7 @@ def _case_report(case: Case, tools: Sequence[Runner], taken: dict[str, list[dict
     for row in rows[1:]:
         row["ratio"] = row["user_s"] / ours["user_s"] if min(row["user_s"], ours["user_s"]) > 0 else None
         row["memory_ratio"] = row["peak_rss_mb"] / ours["peak_rss_mb"]
-    return {
-        "case": case.name,
-        "flows": case.flows,
-        "rate_mbps": case.rate_mbps,
-        "duration_s": case.duration_s,
-        "limit": case.limit,
-        "min_th": case.min_th,
-        "max_th": case.max_th,
-        "shape": case.shape,
-        "spread": case.spread,
-        "stepped": case.stepped,
-        "tools": rows,
-    }
+    return {"case": case.name, "scenario": case.document(), "stepped": case.stepped, "tools": rows}
 
 
 def render(report: dict[str, Any]) -> str:
@@ -182,8 +175,8 @@ def render(report: dict[str, Any]) -> str:
     where = f"{machine['processor']}, " + ("not pinned" if pinned is None else f"pinned to core {pinned}")
     lines = [f"User time of the run without set-up, median; {where}", ""]
     lines.append(
-        f"{'case':12}{'tool':12}{'runs':>5}{'user s':>10}{'packets/s':>13}{'ns/hop':>8}{'peak MB':>10}"
-        f"{'ratio':>9}{'set-up s':>10}"
+        f"{'case':12}{'tool':12}{'runs':>5}{'user s':>10}{'packets/s':>13}{'ns/hop':>8}{'events':>8}"
+        f"{'peak MB':>10}{'ratio':>9}{'set-up s':>10}"
     )
     for case in report["cases"]:
         for index, row in enumerate(case["tools"]):
@@ -192,9 +185,9 @@ def render(report: dict[str, Any]) -> str:
             ratio = f"{row['ratio']:.1f}" if row.get("ratio") is not None else ""
             lines.append(
                 f"{case['case'] if index == 0 else '':12}{row['tool']:12}{row['runs']:5d}{row['user_s']:10.3f}"
-                f"{speed:>13}{hop:>8}{row['peak_rss_mb']:10.1f}{ratio:>9}{row['setup_user_s']:10.3f}"
+                f"{speed:>13}{hop:>8}{row['events_per_packet']:8.2f}{row['peak_rss_mb']:10.1f}{ratio:>9}{row['setup_user_s']:10.3f}"
             )
-    lines.append("")
+    lines += ["", "events: for each arrival at a queue"]
     hows = {row["tool"]: row["how"] for case in report["cases"] for row in case["tools"]}
     lines += [f"{tool}: {how}" for tool, how in hows.items()]
     lines += [f"note: {note}" for note in report["notes"]]

@@ -2,52 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+
+from . import foreign
+
+_SOON = {"uniform": ["0 s", "1 s"]}
 
 
 @dataclass(frozen=True)
 class Case:
-    """A network to run. RED (max_p 0.1, w_q 0.002), access links of 100 Mbit/s, starts in 0..1 s.
+    """A network to run: a scenario of its `own`, or Reno through RED (max_p 0.1, w_q 0.002), starts in 0..1 s.
 
-    `shape`: a `dumbbell`; `lean`, one bare queue between two hosts; a `chain` of `queues` in a row; or `random`, a
-    network of `routers`, four links at each on average and a queue at each of their outputs. Arrivals are those at all
-    queues together.
+    `shape`: a `dumbbell` with access links of 100 Mbit/s; `lean`, one bare queue between two hosts; or a `chain` of
+    `queues` in a row. Arrivals are those at all queues together.
     """
 
     name: str
-    flows: int
-    rate_mbps: int
-    duration_s: int
-    limit: int
-    min_th: int
-    max_th: int
+    duration_s: float
+    shape: str = "own"
+    flows: int = 0
+    rate_mbps: int = 0
+    limit: int = 0
+    min_th: int = 0
+    max_th: int = 0
     spread: bool = False
     stepped: bool = False
-    routers: int = 0
-    shape: str = "dumbbell"
     queues: int = 1
     access_ms: float = 5
     delay_ms: float = 20
-    stack: str | None = None
-
-    @property
-    def base(self) -> str:
-        """The case that this one is a variant of."""
-        return self.name.partition("-")[0]
-
-    @property
-    def built_in(self) -> bool:
-        """Whether `earlydrop-engine` has the network under this name."""
-        return self.base in ("A", "B", "C", "N10", "N100", "N1000") and self.stack is None
+    own: Callable[[], dict[str, Any]] | None = None
 
     def hops(self, arrivals: int, drops: int) -> float:
-        """Transmissions over a link, of data and ACKs; in a random network packets at queues.
+        """Transmissions over a link, of data and ACKs; in a scenario of its own packets at queues.
 
         A dropped packet has passed the links before its queue. In a row nearly all drops are at the first queue.
         """
         accepted = arrivals - drops
-        if self.shape == "random":
+        if self.own:
             return arrivals
         if self.shape == "lean":
             return 2 * accepted
@@ -66,102 +60,117 @@ class Case:
         return [round(5 + 5 * ((i + 1) * golden % 1), 6) for i in range(self.flows)]
 
     def document(self) -> dict[str, Any]:
-        """The scenario for earlydrop."""
-        if self.shape == "random":
-            return self._network()
-        topology = {"dumbbell": self._dumbbell, "lean": self._lean, "chain": self._chain}[self.shape]()
-        traffic = {"kind": "ftp", "count": self.flows, "start": {"uniform": ["0 s", "1 s"]}}
-        segments = {"segment": "960 B", "header": "40 B", "window": 1000}
-        tcp = {"stack": self.stack, "tcp": "cubic"} if self.stack else {"tcp": "reno", **segments}
+        """The scenario for earlydrop, without warm-up: every packet counts."""
+        return {**(self.own or self._red)(), "name": self.name, "duration": f"{self.duration_s:g} s", "warmup": "0 s"}
+
+    def _red(self) -> dict[str, Any]:
+        link = {"rate": f"{self.rate_mbps} Mbit/s", "delay": f"{self.delay_ms:g} ms"}
+        access = {"rate": "100 Mbit/s", "delay": f"{self.access_ms:g} ms"}
+        senders = {**access, "delay": [f"{d:g} ms" for d in self.sender_delays_ms()]} if self.spread else access
         ends = {"from": "a", "to": "b"} if self.shape == "lean" else {}
-        return {
-            "name": self.name,
-            "duration": f"{self.duration_s} s",
-            "warmup": "0 s",
-            "seed": 1,
-            **topology,
-            "queue": {
-                "bottleneck": {
-                    "aqm": "red",
-                    "dialect": "ns2",
-                    "limit": f"{self.limit} packets",
-                    "min_th": self.min_th,
-                    "max_th": self.max_th,
-                    "max_p": 0.1,
-                    "w_q": 0.002,
-                    "mean_packet": "1000 B",
-                    "gentle": False,
-                }
-            },
-            "traffic": [{**traffic, **tcp, **ends}],
+        pairs = {"pairs": self.flows, "bottleneck": link}
+        row = {**pairs, "bottlenecks": self.queues, "cross": 0, "access": access}
+        networks: dict[str, dict[str, Any]] = {
+            "dumbbell": {"topology": {"kind": "dumbbell", **pairs, "senders": senders, "receivers": access}},
+            "lean": {"topology": {"kind": "graph"}, "link": [{**ends, **link, "queue": "bottleneck"}]},
+            "chain": {"topology": {"kind": "parking_lot", **row}},
         }
-
-    def _lean(self) -> dict[str, Any]:
-        link = {"from": "a", "to": "b", "rate": f"{self.rate_mbps} Mbit/s", "delay": f"{self.delay_ms:g} ms"}
-        return {"topology": {"kind": "graph"}, "link": [{**link, "queue": "bottleneck"}]}
-
-    def _chain(self) -> dict[str, Any]:
-        return {
-            "topology": {
-                "kind": "parking_lot",
-                "bottlenecks": self.queues,
-                "pairs": self.flows,
-                "cross": 0,
-                "access": {"rate": "100 Mbit/s", "delay": f"{self.access_ms:g} ms"},
-                "bottleneck": {"rate": f"{self.rate_mbps} Mbit/s", "delay": f"{self.delay_ms:g} ms"},
-            }
-        }
-
-    def _dumbbell(self) -> dict[str, Any]:
-        delays = [f"{d:g} ms" for d in self.sender_delays_ms()]
-        receivers = {"rate": "100 Mbit/s", "delay": "5 ms"}
-        sides = {"senders": {"rate": "100 Mbit/s", "delay": delays}, "receivers": receivers}
-        return {
-            "topology": {
-                "kind": "dumbbell",
-                "pairs": self.flows,
-                **(sides if self.spread else {"access": receivers}),
-                "bottleneck": {"rate": f"{self.rate_mbps} Mbit/s", "delay": "20 ms"},
-            }
-        }
-
-    def _network(self) -> dict[str, Any]:
-        queue = {"aqm": "red", "dialect": "ns2", "limit": self.limit, "min_th": self.min_th, "max_th": self.max_th}
-        return {
-            "name": self.name,
-            "duration": f"{self.duration_s} s",
-            "topology": {
-                "kind": "random",
-                "routers": self.routers,
-                "core": {"rate": f"{self.rate_mbps} Mbit/s", "delay": "5 ms"},
-                "access": {"rate": "100 Mbit/s", "delay": "1 ms"},
-            },
-            "queue": {"routers": {**queue, "max_p": 0.1, "mean_packet": "1040 B"}},
-            "traffic": [{"kind": "ftp", "count": self.flows, "start": {"uniform": ["0 s", "1 s"]}}],
-        }
+        limits = {"limit": f"{self.limit} packets", "min_th": self.min_th, "max_th": self.max_th}
+        red = {"aqm": "red", "dialect": "ns2", **limits, "max_p": 0.1, "w_q": 0.002, "mean_packet": "1000 B"}
+        tcp = {"tcp": "reno", "segment": "960 B", "header": "40 B", "window": 1000}
+        traffic = [{"kind": "ftp", "count": self.flows, "start": _SOON, **tcp, **ends}]
+        queues = {"bottleneck": {**red, "gentle": False}}
+        return {"seed": 1, **networks[self.shape], "queue": queues, "traffic": traffic}
 
 
 BASES = (
-    Case("A", 100, 10, 200, 120, 30, 90),
-    Case("B", 100, 100, 100, 1200, 300, 900),
-    Case("C", 1000, 1000, 10, 12000, 3000, 9000),
+    Case("A", 200, "dumbbell", 100, 10, 120, 30, 90),
+    Case("B", 100, "dumbbell", 100, 100, 1200, 300, 900),
+    Case("C", 10, "dumbbell", 1000, 1000, 12000, 3000, 9000),
 )
+
+
+def _home(tcp: str = "cubic", aqm: str = "fq_codel") -> dict[str, Any]:
+    """What `earlydrop init` writes, also with another TCP or discipline."""
+    import earlydrop._core as _core
+
+    home = foreign.parsed_toml(_core.template("home", "dumbbell"))
+    for entry in home["traffic"]:
+        entry["tcp"] = tcp
+    for queue in home["queue"].values():
+        queue["aqm"] = aqm
+    return home
+
+
+def _call() -> dict[str, Any]:
+    home = _home()
+    media = {"kind": "media", "count": 1, "control": "scream"}
+    pages = {"size": {"pareto": "10 kB", "shape": 1.2, "max": "1 MB"}, "think": {"exponential": "5 s"}}
+    traffic = [
+        {**media, "name": "call"},
+        {**media, "name": "call_back", "direction": "reverse"},
+        {**home["traffic"][0], "name": "downloads", "count": 2},
+        {"kind": "pages", "count": 6, "stack": "linux-6.18", "tcp": "cubic", **pages},
+    ]
+    return {**home, "traffic": traffic}
+
+
+_ACCESS = [(80, "linux-6.18", "cubic"), (60, "linux-6.18", "bbr"), (60, "linux-6.18", "reno")]
+_L4S = [(5, "rfc", "prague"), (5, "linux-6.18", "cubic")]
+"""Number, stack, TCP."""
+
+
+def _today(pairs: int, rate: str, queue: dict[str, Any], flows: Sequence[tuple[int, str, str]]) -> dict[str, Any]:
+    """Endless flows from senders near and far through `queue`."""
+    senders = {"rate": "10 Gbit/s", "delay": {"uniform": ["2 ms", "40 ms"]}}
+    sides = {"senders": senders, "receivers": {"rate": "10 Gbit/s", "delay": "1 ms"}}
+    shared = {"kind": "ftp", "segment": "1448 B", "start": _SOON, "ecn": queue.get("ecn", False)}
+    return {
+        "topology": {"kind": "dumbbell", "pairs": pairs, **sides, "bottleneck": {"rate": rate, "delay": "2 ms"}},
+        "queue": {"bottleneck": queue},
+        "traffic": [{**shared, "count": count, "stack": stack, "tcp": tcp} for count, stack, tcp in flows],
+    }
+
+
+def _loss() -> dict[str, Any]:
+    return {**BASES[0].document(), "traffic": [{"kind": "ftp", "stack": "linux-6.18", "tcp": "cubic", "start": _SOON}]}
+
+
+def _network(routers: int) -> dict[str, Any]:
+    """A random network: four links at each router on average, a RED queue at each of their outputs, ten flows each."""
+    links = {"core": {"rate": "10 Mbit/s", "delay": "5 ms"}, "access": {"rate": "100 Mbit/s", "delay": "1 ms"}}
+    red = {"aqm": "red", "dialect": "ns2", "limit": 60, "min_th": 10, "max_th": 30, "max_p": 0.1}
+    return {
+        "topology": {"kind": "random", "routers": routers, **links},
+        "queue": {"routers": {**red, "mean_packet": "1040 B"}},
+        "traffic": [{"kind": "ftp", "count": 10 * routers, "start": _SOON}],
+    }
+
 
 CASES: dict[str, Case] = {
     case.name: case
     for case in (
+        Case("home", 60, own=_home),
+        Case("access", 6, own=partial(_today, 200, "1 Gbit/s", {"aqm": "cake"}, _ACCESS)),
+        Case("l4s", 30, own=partial(_today, 10, "100 Mbit/s", {"aqm": "dualpi2", "ecn": True}, _L4S)),
+        Case("call", 60, own=_call),
+        Case("quic", 30, own=partial(_today, 20, "100 Mbit/s", {"aqm": "codel"}, [(20, "quic", "cubic")])),
+        Case("loss", 50, own=_loss),
+        Case("N1000", 2, own=partial(_network, 1000)),
+        Case("home-bbr", 60, own=partial(_home, tcp="bbr")),
+        Case("home-codel", 60, own=partial(_home, aqm="codel")),
         *BASES,
         *(replace(c, name=f"{c.name}-spread", spread=True) for c in BASES),
         *(replace(c, name=f"{c.name}-stepped", stepped=True) for c in BASES),
-        replace(BASES[0], name="A-linux", stack="linux-6.18"),
         replace(BASES[1], name="lean", shape="lean", delay_ms=30),
-        Case("chain", 40, 20, 100, 120, 20, 60, shape="chain", queues=5, access_ms=2, delay_ms=4),
-        Case("N10", 100, 10, 100, 60, 10, 30, shape="random", routers=10),
-        Case("N100", 1000, 10, 10, 60, 10, 30, shape="random", routers=100),
-        Case("N1000", 10000, 10, 2, 60, 10, 30, shape="random", routers=1000),
-        Case("flows100k", 100_000, 10_000, 2, 120_000, 30_000, 90_000),
-        Case("flows1m", 1_000_000, 100_000, 1, 1_200_000, 300_000, 900_000),
+        Case("chain", 100, "chain", 40, 20, 120, 20, 60, queues=5, access_ms=2, delay_ms=4),
+        Case("N10", 100, own=partial(_network, 10)),
+        Case("N100", 10, own=partial(_network, 100)),
+        Case("flows100k", 2, "dumbbell", 100_000, 10_000, 120_000, 30_000, 90_000),
+        Case("flows1m", 1, "dumbbell", 1_000_000, 100_000, 1_200_000, 300_000, 900_000),
     )
 }
-"""A, B, C; with `-spread` every access delay differs, with `-stepped` earlydrop runs every hop as events, `A-linux` has
-CUBIC of Linux. N10 to N1000 are random networks of 10 to 1000 routers."""
+"""The first seven are the headline. A, B, C: with `-spread` every access delay differs, with `-stepped` earlydrop runs
+every hop as events."""
+HEADLINE = tuple(CASES)[:7]
+HOME = ("home", "home-bbr", "home-codel")

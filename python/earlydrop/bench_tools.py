@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .bench_cases import Case
+from .bench_cases import HOME, Case
 from .errors import EarlydropError
 from .toml_writer import to_toml
 
@@ -39,8 +39,9 @@ class Runner:
     name = ""
     note = ""
 
-    def __init__(self, core: int | None) -> None:
+    def __init__(self, core: int | None, program: str | Path = sys.executable) -> None:
         self.core = core
+        self.program = program
 
     def runs(self, case: Case) -> bool:
         """Whether the tool can run this case."""
@@ -91,20 +92,16 @@ class Engine(Runner):
     name = "earlydrop"
     note = "engine alone (earlydrop-engine)"
 
-    def __init__(self, core: int | None, program: Path) -> None:
-        super().__init__(core)
-        self.program = program
+    def command(self, case: Case, scratch: str) -> list[str | Path]:
+        """What runs it; the scenario lies in `scratch`."""
+        links = ["--links", "stepped"] if case.stepped else []
+        file = Path(scratch, f"{case.name}.toml")
+        file.write_text(to_toml(case.document()), encoding="utf-8")
+        return [self.program, file, *links]
 
     def measure(self, case: Case) -> dict[str, Any]:
-        links = ["--links", "stepped"] if case.stepped else []
-        if case.built_in:
-            spread = ["--spread"] if case.spread else []
-            output, _, peak = self.process([self.program, case.base, *links, *spread])
-        else:
-            with tempfile.TemporaryDirectory(prefix="earlydrop-bench-") as scratch:
-                file = Path(scratch, "case.toml")
-                file.write_text(to_toml(case.document()), encoding="utf-8")
-                output, _, peak = self.process([self.program, file, *links])
+        with tempfile.TemporaryDirectory(prefix="earlydrop-bench-") as scratch:
+            output, _, peak = self.process(self.command(case, scratch))
         return {"peak_rss_mb": peak, **json.loads(output)}
 
 
@@ -115,7 +112,7 @@ class Bare(Engine):
     note = "earlydrop built without statistics of queues and receivers"
 
     def runs(self, case: Case) -> bool:
-        return case.shape in ("dumbbell", "lean", "chain") and case.stack is None and case.flows <= MOST_NS_FLOWS
+        return case.shape in ("dumbbell", "lean", "chain") and case.flows <= MOST_NS_FLOWS
 
 
 class PythonModule(Runner):
@@ -127,7 +124,7 @@ class PythonModule(Runner):
     def measure(self, case: Case) -> dict[str, Any]:
         package = str(Path(__file__).resolve().parent.parent)
         path = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
-        output, _, peak = self.process([sys.executable, "-P", "-m", "earlydrop.bench", case.name], {"PYTHONPATH": path})
+        output, _, peak = self.process([self.program, "-P", "-m", "earlydrop.bench", case.name], {"PYTHONPATH": path})
         return {"peak_rss_mb": peak, **json.loads(output)}
 
 
@@ -138,14 +135,13 @@ class Ns2(Runner):
     note = "ns-2, lean headers, static routes; user time less that of a run which ends at 0.1 ms"
 
     def __init__(self, core: int | None, program: str, script: Path, scratch: Path) -> None:
-        super().__init__(core)
-        self.program = program
+        super().__init__(core, program)
         self.script = script
         self.scratch = scratch
         self.counted: dict[str, dict[str, int]] = {}
 
     def runs(self, case: Case) -> bool:
-        return case.shape == "dumbbell" and case.stack is None and case.flows <= MOST_NS_FLOWS
+        return case.shape == "dumbbell" and case.flows <= MOST_NS_FLOWS
 
     def _command(self, case: Case, **changes: object) -> list[str]:
         options: dict[str, object] = {
@@ -165,7 +161,7 @@ class Ns2(Runner):
             "statistics": 0,
             **changes,
         }
-        words = [self.program, str(self.script)]
+        words = [str(self.program), str(self.script)]
         for key, value in options.items():
             words += [f"-{key}", str(value)]
         return words
@@ -202,33 +198,43 @@ class Ns2(Runner):
 
 
 class Ns3(Runner):
-    """ns-3 as packaged (release build, logging compiled in)."""
+    """ns-3 as packaged (release build, logging compiled in), with its own CUBIC and BBR.
+
+    BBR starves with ns-3's samples of the rate (docs/tcp-rfc.md), so it gets those of Linux.
+    """
 
     name = "ns3"
-    note = "ns-3 as packaged, NewReno with selective acknowledgements; set-up measured inside"
-
-    def __init__(self, core: int | None, program: Path) -> None:
-        super().__init__(core)
-        self.program = program
+    note = "ns-3 as packaged; set-up measured inside"
+    linux = "--payload=1448 --window=4000 --initial-cwnd=10 --granularity=1 --timestamps=1 --ack-every=2"
 
     def runs(self, case: Case) -> bool:
-        return case.shape == "dumbbell" and case.stack is None and case.flows <= MOST_NS_FLOWS
+        return case.name in HOME
 
     def measure(self, case: Case) -> dict[str, Any]:
+        import earlydrop._core as _core
+
+        scenario = _core.Scenario.parse(case.document(), [])
+        whole, links = json.loads(scenario.to_json()), json.loads(scenario.network())["link"]
+        sides, queues, (down, up) = whole["topology"], whole["queue"], whole["traffic"]
         options = {
-            "flows": case.flows,
-            "access-rate": "100Mbps",
-            "access-delay": "5ms",
-            "rate": f"{case.rate_mbps}Mbps",
-            "delay": "20ms",
-            "limit": case.limit,
-            "min-th": case.min_th,
-            "max-th": case.max_th,
+            "flows": down["count"],
+            "uploads": up["count"],
+            "starts": down["start"]["uniform"][1].split()[0],
+            "tcp": down["tcp"].capitalize(),
+            "queue": queues["bottleneck"]["aqm"],
+            "limit": round(float(queues["bottleneck"]["limit"].split()[0]) / 1500),
+            "reverse-limit": round(float(queues["reverse"]["limit"].split()[0]) / 1500),
+            "rate": sides["bottleneck"]["rate"],
+            "reverse-rate": sides["reverse"]["rate"],
+            "delay": sides["bottleneck"]["delay"],
+            "access-rate": sides["receivers"]["rate"],
+            "access-delay": sides["receivers"]["delay"],
+            "sender-delays": ",".join(link["delay"] for link in links if link["to"] == "r1"),
             "duration": case.duration_s,
+            "fresh-samples": int(down["tcp"] == "bbr"),
         }
-        if case.spread:
-            options["sender-delays"] = ",".join(f"{d:g}ms" for d in case.sender_delays_ms())
-        output, _, peak = self.process([self.program, *(f"--{key}={value}" for key, value in options.items())])
+        words = [f"--{key}={value}".replace(" ", "").replace("bit/s", "bps") for key, value in options.items()]
+        output, _, peak = self.process([self.program, *words, *self.linux.split()])
         return {"peak_rss_mb": peak, **json.loads(output)}
 
 
@@ -238,12 +244,8 @@ class Htsim(Runner):
     name = "htsim"
     note = "csg-htsim, NewReno without selective acknowledgements, no statistics; set-up measured inside"
 
-    def __init__(self, core: int | None, program: Path) -> None:
-        super().__init__(core)
-        self.program = program
-
     def runs(self, case: Case) -> bool:
-        return case.shape in ("dumbbell", "lean", "chain") and case.stack is None and case.flows <= MOST_HTSIM_FLOWS
+        return case.shape in ("dumbbell", "lean", "chain") and case.flows <= MOST_HTSIM_FLOWS
 
     def measure(self, case: Case) -> dict[str, Any]:
         options: dict[str, object] = {
@@ -292,37 +294,27 @@ def peer(name: str, core: int | None, scratch: Path, htsim: Path | None) -> Runn
         if script is None:
             return "validation/peers/ns2/dumbbell.tcl is not here; run from a checkout of earlydrop"
         return Ns2(core, program, script, scratch)
-    if name == "htsim":
-        return _htsim(core, scratch, htsim)
     if name == "bare":
         engine = upward("target/bare/release/earlydrop-engine")
         return Bare(core, engine) if engine else "there is no engine without statistics; `benches/against.py` builds it"
-    build = upward("validation/peers/ns3/build.sh")
+    if name == "ns3":
+        return _built(Ns3, core, scratch)
+    if htsim is None:
+        return "name a checkout of csg-htsim (https://github.com/Broadcom/csg-htsim) with --htsim"
+    return _built(Htsim, core, scratch, htsim)
+
+
+def _built(tool: type[Runner], core: int | None, scratch: Path, *sources: Path) -> Runner | str:
+    script = f"validation/peers/{tool.name}/build.sh"
+    build = upward(script)
     if build is None:
-        return "validation/peers/ns3/build.sh is not here; run from a checkout of earlydrop"
+        return f"{script} is not here; run from a checkout of earlydrop"
     if shutil.which("g++") is None:
-        return "no g++ on the PATH to build the ns-3 program with; validation/peers/install.sh installs it"
-    binary = scratch / "ns3-dumbbell"
-    built = subprocess.run(["sh", str(build), str(binary)], capture_output=True, text=True, check=False)
+        return "no g++ on the PATH to build it with; validation/peers/install.sh installs it"
+    binary = scratch / tool.name
+    built = subprocess.run(["sh", build, *sources, binary], capture_output=True, text=True, check=False)
     if built.returncode:
         lines = [line.strip() for line in built.stderr.splitlines() if line.strip()] or ["no message"]
         reason = next((line for line in lines if "error" in line), lines[-1])
-        return f"the ns-3 program does not build ({reason}); validation/peers/install.sh installs ns-3"
-    return Ns3(core, binary)
-
-
-def _htsim(core: int | None, scratch: Path, folder: Path | None) -> Runner | str:
-    if folder is None:
-        return "name a checkout of csg-htsim (https://github.com/Broadcom/csg-htsim) with --htsim"
-    build = upward("validation/peers/htsim/build.sh")
-    if build is None:
-        return "validation/peers/htsim/build.sh is not here; run from a checkout of earlydrop"
-    if shutil.which("g++") is None:
-        return "no g++ on the PATH to build it with; validation/peers/install.sh installs it"
-    binary = scratch / "htsim"
-    command = ["sh", str(build), str(folder), str(binary)]
-    built = subprocess.run(command, capture_output=True, text=True, check=False)
-    if built.returncode:
-        lines = [line.strip() for line in built.stderr.splitlines() if line.strip()] or ["no message"]
-        return f"it does not build ({next((line for line in lines if 'error' in line), lines[-1])})"
-    return Htsim(core, binary)
+        return f"it does not build ({reason}); validation/peers/install.sh installs what it needs"
+    return tool(core, binary)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from conftest import peer
 
 from earlydrop import _core, bench, bench_tools, cli
+from earlydrop.cli import bench as bench_command
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
@@ -25,11 +27,51 @@ def test_every_case_is_a_valid_scenario(name: str) -> None:
     _core.Scenario.parse(bench.CASES[name].document(), [])
 
 
+def test_home_is_what_init_writes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["init"]) == 0
+    written = tomllib.loads(capsys.readouterr().out)
+    assert bench.CASES["home"].document() == {**written, "name": "home", "warmup": "0 s"}
+
+
+def test_by_default_the_headline_is_measured_and_beside_peers_their_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[str] = []
+    monkeypatch.setattr(bench, "_take_turns", lambda tools, case, *rest: taken.append(case.name))
+    monkeypatch.setattr(bench, "_case_report", lambda *given: {})
+    monkeypatch.setattr(bench_tools.shutil, "which", lambda name: None)
+    for against in ([], ["ns2", "bare"], ["ns3"]):
+        bench.run(against)
+    today = ["home", "access", "l4s", "call", "quic", "loss", "N1000"]
+    assert taken == [*today, "A", "B", "C", "home", "home-bbr", "home-codel"]
+    assert f"default: {', '.join(today)};" in bench_command.CASES
+
+
+def test_a_peer_without_the_case_is_named() -> None:
+    notes: list[str] = []
+    ns2 = bench_tools.Ns2(None, "ns", Path(), Path())
+    assert bench._take_turns([ns2], bench.CASES["loss"], 3, bench.no_progress, 0, 3, notes) == {"ns2": []}
+    assert notes == ["case loss: not one of ns2's"]
+
+
+def test_ns3_runs_the_same_home(tmp_path: Path) -> None:
+    ns3 = bench_tools.peer("ns3", None, tmp_path, None)
+    if isinstance(ns3, str):
+        pytest.skip(ns3)
+    for name in bench.HOME:
+        case = replace(bench.CASES[name], duration_s=20)
+        queues = json.loads(_core.Scenario.parse(case.document(), []).run(1))["queues"].values()
+        assert ns3.measure(case)["arrivals"] == pytest.approx(sum(queue["arrivals"] for queue in queues), rel=0.2)
+
+
 EVENTS = {
+    "home": (20, 4.345),
+    "access": (2, 4.868),
+    "l4s": (10, 4.801),
+    "call": (20, 4.512),
+    "quic": (10, 5.076),
+    "loss": (20, 3.641),
     "A": (20, 1.155),
     "A-stepped": (20, 6.227),
     "A-spread": (20, 1.201),
-    "A-linux": (20, 3.641),
     "B": (5, 1.020),
     "C": (1, 1.031),
     "lean": (5, 0.936),

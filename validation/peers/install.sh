@@ -32,7 +32,7 @@ need() { # NAME PACKAGE WHY TEST...
 }
 
 need ns2 ns2 "bench --against ns2 and its test, run_s1.py, make_traces.py" command -v ns
-need ns3 libns3-dev "bench --against ns3" test -e /usr/include/ns3/core-module.h -o -e /usr/include/ns3.37/ns3/core-module.h
+need ns3 libns3-dev "bench --against ns3 and its test" test -e /usr/include/ns3/core-module.h -o -e /usr/include/ns3.37/ns3/core-module.h
 need ns3 ns3 "bench --against ns3" dpkg -s ns3
 need g++ g++ "builds the ns-3 program and the trace reader" command -v g++
 need iperf3 iperf3 "real traffic: tests of earlydrop link, crosscheck, benches/link.py" command -v iperf3

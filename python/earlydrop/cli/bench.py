@@ -13,6 +13,9 @@ from .exits import DONE
 from .options import Json
 from .printing import print_json
 
+CASES = """Cases (default: home, access, l4s, call, quic, loss, N1000; beside ns2, htsim and bare A, B, C;
+beside ns3 home, home-bbr, home-codel)."""
+
 
 def bench(
     *,
@@ -20,9 +23,7 @@ def bench(
         list[Literal["ns2", "ns3", "htsim", "bare"]],
         Parameter(name="--against", negative="", consume_multiple=True, help="Run the same cases in these tools too."),
     ] = [],  # noqa: B006
-    case: Annotated[
-        list[str], Parameter(name="--case", negative="", consume_multiple=True, help="Cases (default: A, B, C).")
-    ] = [],  # noqa: B006
+    case: Annotated[list[str], Parameter(name="--case", negative="", consume_multiple=True, help=CASES)] = [],  # noqa: B006
     htsim: Annotated[
         Path | None, Parameter(name="--htsim", negative="", help="A checkout of csg-htsim, to build that tool from.")
     ] = None,
@@ -34,7 +35,7 @@ def bench(
 
     check_count("--runs", runs)
     with terminal.Progress() as progress:
-        found = benching.run([str(a) for a in against], case or ["A", "B", "C"], runs, progress, htsim)
+        found = benching.run([str(a) for a in against], case, runs, progress, htsim)
     if json:
         print_json(found)
     else:

@@ -2,8 +2,9 @@
 // receivers on the right, for ns-3 3.37.
 //
 // The queue under test is the root queue disc of the left router's bottleneck
-// device, which itself holds one packet; every other device has no queue disc
-// and a queue that never fills. TCP NewReno with ns-3's defaults but for segment
+// device, which itself holds one packet; with --reverse-limit the right router's
+// has one of its own. Every other device has no queue disc and a queue that
+// never fills. TCP NewReno with ns-3's defaults but for segment
 // size, window, clock granularity and delayed acknowledgements, which are off.
 // Prints one JSON object: user seconds of set-up and run, peak memory, the
 // queue's counters, and with --statistics what the queue did after the warm-up.
@@ -38,6 +39,8 @@ struct Options
     uint32_t flows = 6;
     uint32_t seed = 1;
     uint32_t limit = 120;
+    uint32_t reverseLimit = 0;
+    uint32_t uploads = 0;
     uint32_t window = 1000;
     std::string queue = "red";
     double minTh = 24;
@@ -46,13 +49,17 @@ struct Options
     double wQ = 0.002;
     bool gentle = false;
     std::string rate = "5Mbps";
+    std::string reverseRate; // empty: rate
     std::string delay = "10ms";
     std::string accessRate = "5Mbps";
     std::string accessDelay = "20ms";
     std::string senderDelays; // a comma-separated list; empty: accessDelay
+    double starts = 1;
     double duration = 200;
     double warmup = 50;
     bool sack = true;
+    bool timestamps = false;
+    uint32_t ackEvery = 1;
     std::string tcp = "NewReno";
     bool ecn = false;
     uint32_t payload = kPayloadBytes;
@@ -76,21 +83,27 @@ Parse(int argc, char** argv)
     cmd.AddValue("flows", "number of TCP flows", o.flows);
     cmd.AddValue("seed", "run number of the random streams", o.seed);
     cmd.AddValue("limit", "buffer in packets", o.limit);
+    cmd.AddValue("reverse-limit", "the other direction's buffer in packets; 0: no queue disc there", o.reverseLimit);
+    cmd.AddValue("uploads", "flows from receivers to senders besides", o.uploads);
     cmd.AddValue("window", "send and receive buffer in segments", o.window);
-    cmd.AddValue("queue", "red or droptail", o.queue);
+    cmd.AddValue("queue", "red, droptail, codel or fq_codel", o.queue);
     cmd.AddValue("min-th", "RED's lower threshold in packets", o.minTh);
     cmd.AddValue("max-th", "RED's upper threshold in packets", o.maxTh);
     cmd.AddValue("max-p", "RED's probability at the upper threshold", o.maxP);
     cmd.AddValue("w-q", "RED's averaging weight", o.wQ);
     cmd.AddValue("gentle", "gentle RED", o.gentle);
     cmd.AddValue("rate", "bottleneck rate", o.rate);
+    cmd.AddValue("reverse-rate", "the bottleneck's rate in the other direction", o.reverseRate);
     cmd.AddValue("delay", "bottleneck delay", o.delay);
     cmd.AddValue("access-rate", "rate of every access link", o.accessRate);
     cmd.AddValue("access-delay", "delay of every access link", o.accessDelay);
     cmd.AddValue("sender-delays", "delays of the senders' links, gone through in turn", o.senderDelays);
+    cmd.AddValue("starts", "flows start within so many seconds", o.starts);
     cmd.AddValue("duration", "simulated seconds", o.duration);
     cmd.AddValue("warmup", "seconds left out of the statistics", o.warmup);
     cmd.AddValue("sack", "selective acknowledgements", o.sack);
+    cmd.AddValue("timestamps", "time stamps", o.timestamps);
+    cmd.AddValue("ack-every", "segments for each ACK; more than 1 delays ACKs", o.ackEvery);
     cmd.AddValue("tcp", "NewReno, LinuxReno, Cubic, Dctcp or Bbr", o.tcp);
     cmd.AddValue("ecn", "ECN at the senders and in RED", o.ecn);
     cmd.AddValue("payload", "payload of a segment in bytes", o.payload);
@@ -114,14 +127,14 @@ SetTcpDefaults(const Options& o)
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TypeId::LookupByName("ns3::Tcp" + o.tcp)));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(o.payload));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(o.initialCwnd));
-    Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(1));
+    Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(o.ackEvery));
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(o.window * o.payload));
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(o.window * o.payload));
     if (o.ecn)
     {
         Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue("On"));
     }
-    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
+    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(o.timestamps));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(o.sack));
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(o.minRto)));
     Config::SetDefault("ns3::TcpSocketBase::ClockGranularity", TimeValue(MilliSeconds(o.granularity)));
@@ -466,32 +479,53 @@ main(int argc, char** argv)
     bottleneck.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("1p"));
 
     NetDeviceContainer middle = bottleneck.Install(routers);
-    NetDeviceContainer plain(middle.Get(1));
-    DynamicCast<PointToPointNetDevice>(middle.Get(1))->GetQueue()->SetMaxSize(QueueSize("20000p"));
+    NetDeviceContainer plain;
+    if (!o.reverseLimit)
+    {
+        plain.Add(middle.Get(1));
+    }
+    Ptr<PointToPointNetDevice> back = DynamicCast<PointToPointNetDevice>(middle.Get(1));
+    back->GetQueue()->SetMaxSize(QueueSize(o.reverseLimit ? "1p" : "20000p"));
+    if (!o.reverseRate.empty())
+    {
+        back->SetDataRate(DataRate(o.reverseRate));
+    }
 
-    TrafficControlHelper control;
-    const QueueSizeValue limit(QueueSize(QueueSizeUnit::PACKETS, o.limit));
-    if (o.queue == "droptail")
-    {
-        control.SetRootQueueDisc("ns3::FifoQueueDisc", "MaxSize", limit);
-    }
-    else
-    {
-        control.SetRootQueueDisc("ns3::RedQueueDisc",
-                                 "MaxSize", limit,
-                                 "MinTh", DoubleValue(o.minTh),
-                                 "MaxTh", DoubleValue(o.maxTh),
-                                 "LInterm", DoubleValue(1.0 / o.maxP),
-                                 "QW", DoubleValue(o.wQ),
-                                 "Gentle", BooleanValue(o.gentle),
-                                 "Wait", BooleanValue(true),
-                                 "MeanPktSize", UintegerValue(o.payload + 40),
-                                 "LinkBandwidth", StringValue(o.rate),
-                                 "LinkDelay", StringValue(o.delay),
-                                 "UseEcn", BooleanValue(o.ecn),
-                                 "UseHardDrop", BooleanValue(!o.ecn));
-    }
-    Ptr<QueueDisc> disc = control.Install(middle.Get(0)).Get(0);
+    auto install = [&o](Ptr<NetDevice> device, uint32_t packets) {
+        TrafficControlHelper control;
+        const QueueSizeValue limit(QueueSize(QueueSizeUnit::PACKETS, packets));
+        if (o.queue == "droptail")
+        {
+            control.SetRootQueueDisc("ns3::FifoQueueDisc", "MaxSize", limit);
+        }
+        else if (o.queue == "codel")
+        {
+            control.SetRootQueueDisc("ns3::CoDelQueueDisc", "MaxSize", limit);
+        }
+        else if (o.queue == "fq_codel")
+        {
+            control.SetRootQueueDisc("ns3::FqCoDelQueueDisc", "MaxSize", limit);
+        }
+        else
+        {
+            control.SetRootQueueDisc("ns3::RedQueueDisc",
+                                     "MaxSize", limit,
+                                     "MinTh", DoubleValue(o.minTh),
+                                     "MaxTh", DoubleValue(o.maxTh),
+                                     "LInterm", DoubleValue(1.0 / o.maxP),
+                                     "QW", DoubleValue(o.wQ),
+                                     "Gentle", BooleanValue(o.gentle),
+                                     "Wait", BooleanValue(true),
+                                     "MeanPktSize", UintegerValue(o.payload + 40),
+                                     "LinkBandwidth", StringValue(o.rate),
+                                     "LinkDelay", StringValue(o.delay),
+                                     "UseEcn", BooleanValue(o.ecn),
+                                     "UseHardDrop", BooleanValue(!o.ecn));
+        }
+        return control.Install(device).Get(0);
+    };
+    Ptr<QueueDisc> disc = install(middle.Get(0), o.limit);
+    Ptr<QueueDisc> backDisc = o.reverseLimit ? install(back, o.reverseLimit) : nullptr;
 
     Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.252");
     auto connect = [&](NetDeviceContainer devices) {
@@ -537,7 +571,7 @@ main(int argc, char** argv)
         sinks.push_back(DynamicCast<PacketSink>(receiving.Get(0)));
         BulkSendHelper source("ns3::TcpSocketFactory", InetSocketAddress(rightAddresses.GetAddress(1), port));
         source.SetAttribute("SendSize", UintegerValue(o.payload));
-        const Time start = Seconds(starts->GetValue(0, 1));
+        const Time start = Seconds(starts->GetValue(0, o.starts));
         ApplicationContainer sending = source.Install(senders.Get(i));
         sending.Start(start);
         // The socket is there once the application has begun.
@@ -563,8 +597,17 @@ main(int argc, char** argv)
             });
         }
     }
+    for (uint32_t i = 0; i < o.uploads; i++)
+    {
+        PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), port));
+        sink.Install(senders.Get(i)).Start(Seconds(0));
+        Ipv4Address to = senders.Get(i)->GetObject<Ipv4>()->GetAddress(1, 0).GetLocal();
+        BulkSendHelper source("ns3::TcpSocketFactory", InetSocketAddress(to, port));
+        source.SetAttribute("SendSize", UintegerValue(o.payload));
+        source.Install(receivers.Get(i)).Start(Seconds(starts->GetValue(0, o.starts)));
+    }
     // Assigning addresses put a default queue disc on every device.
-    control.Uninstall(plain);
+    TrafficControlHelper().Uninstall(plain);
 
     std::unique_ptr<QueueMeter> meter;
     if (o.statistics)
@@ -579,10 +622,16 @@ main(int argc, char** argv)
     Simulator::Run();
     const double user = UserSeconds() - setup;
 
-    const QueueDisc::Stats totals = disc->GetStats();
+    uint32_t arrivals = 0;
+    uint32_t drops = 0;
+    for (Ptr<QueueDisc> one : {disc, backDisc})
+    {
+        arrivals += one ? one->GetStats().nTotalReceivedPackets : 0;
+        drops += one ? one->GetStats().nTotalDroppedPackets : 0;
+    }
     std::printf("{\"user_s\": %.4f, \"setup_user_s\": %.4f, \"arrivals\": %u, \"drops\": %u, \"events\": %lu, "
                 "\"peak_rss_mb\": %.1f",
-                user, setup, totals.nTotalReceivedPackets, totals.nTotalDroppedPackets,
+                user, setup, arrivals, drops,
                 static_cast<unsigned long>(Simulator::GetEventCount()), PeakMegabytes());
     if (meter)
     {
