@@ -1,8 +1,7 @@
 //! Hosts that run ahead of time: what the last queue sends them they process in the same call.
 
 use super::mode::Mode;
-use super::Plan;
-use crate::engine::network::{Network, FLOWS_IN_CACHE};
+use crate::engine::network::Network;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of a link that may lead from a host or to it.
@@ -21,15 +20,11 @@ impl End {
     }
 }
 
-/// A plan that assumes that no two events tie in an order that only their numbers decide; the run stops if two do
-/// (`docs/engine.md`, "Hosts ahead of time"). None if no host could run ahead, or if the proven `plan` is as good.
+/// Modes that assume that no two events tie in an order that only their numbers decide (`docs/engine.md`, "Hosts ahead of
+/// time"). `modes` are those without hosts ahead. None if no host could run ahead.
 ///
 /// A host may run ahead if all its flows have endless data, and its two links lead from and to nothing else.
-pub fn ahead(network: &Network, plan: &Plan) -> Option<Plan> {
-    let modern = (network.specs.kinds()).iter().any(|spec| spec.options.rfc.is_some());
-    if (plan.count().0 > 0 && !modern) || network.flows() > FLOWS_IN_CACHE {
-        return None;
-    }
+pub fn ahead(network: &Network, mut modes: Vec<Mode>) -> Option<Vec<Mode>> {
     let finite = network.transfers.iter().map(|&(flow, _)| flow);
     let media = network.media_flows.iter().map(|&(flow, _)| flow);
     let both = network.both_ways.iter().flat_map(|&(flow, back)| [flow, back]);
@@ -63,7 +58,7 @@ pub fn ahead(network: &Network, plan: &Plan) -> Option<Plan> {
         let end = ends[link as usize];
         end.fits && end.other.is_some_and(|other| ends[other as usize].fits)
     };
-    let mut ahead = Plan::passing(network);
+    let mut any = false;
     let mut round_trips = BTreeMap::new();
     for flow in 0..network.flows() {
         let (&[out, .., to], &[back, .., home]) = network.route(flow) else { continue };
@@ -71,8 +66,8 @@ pub fn ahead(network: &Network, plan: &Plan) -> Option<Plan> {
             continue;
         }
         let run_ahead = [out, to, back, home].into_iter().filter(|&link| fits(link));
-        run_ahead.for_each(|link| ahead.modes[link as usize] = Mode::Fold);
-        ahead.hosts_ahead = true;
+        run_ahead.for_each(|link| modes[link as usize] = Mode::Fold);
+        any = true;
         // Hosts in step tie sooner or later.
         let (forward, reverse) = network.route(flow);
         let delays = forward.iter().chain(reverse).map(|&link| network.links[link as usize].delay_s);
@@ -81,5 +76,5 @@ pub fn ahead(network: &Network, plan: &Plan) -> Option<Plan> {
             return None;
         }
     }
-    ahead.hosts_ahead.then_some(ahead)
+    any.then_some(modes)
 }

@@ -21,7 +21,7 @@ mod times;
 pub use merges::Early;
 pub use mode::Mode;
 
-use super::network::{LinkSpec, Network};
+use super::network::{LinkSpec, Network, FLOWS_IN_CACHE};
 use answers::answers_ahead;
 use demote::demote;
 use feeders::{feeders, neighbours, Feeder};
@@ -137,7 +137,13 @@ impl Plan {
 
     /// The same with hosts ahead of time, where that is possible and this plan has less.
     pub fn with_hosts_ahead(&self, network: &Network) -> Option<Plan> {
-        ahead::ahead(network, self)
+        let modern = network.specs.kinds().iter().any(|spec| spec.options.rfc.is_some());
+        if (self.count().0 > 0 && !modern) || network.flows() > FLOWS_IN_CACHE {
+            return None;
+        }
+        let plan = Plan::passing(network);
+        let modes = ahead::ahead(network, plan.modes)?;
+        Some(Plan { modes, hosts_ahead: true, apart: plan.apart, ..Plan::all_stepped(network) })
     }
 
     /// Whether and when packets may pass `link` ahead of time.

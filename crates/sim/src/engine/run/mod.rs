@@ -21,13 +21,13 @@ mod stepped;
 mod transfers;
 mod web;
 
-use ahead::Hosts;
 pub use reading::{FlowState, QueueState};
 pub use set_up::is_large;
 
 use crate::engine::network::FlowSettings;
 use crate::engine::outcome::{PacketDelays, Series};
 use crate::engine::settings::Settings;
+use crate::engine::state::ahead::Hosts;
 use crate::engine::state::applications::Applications;
 use crate::engine::state::both_ways::BothWays;
 use crate::engine::state::end_to_end::Losses;

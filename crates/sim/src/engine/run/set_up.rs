@@ -1,11 +1,11 @@
 //! Builds the state of a network from its description and schedules the first events.
 
-use super::ahead::Hosts;
 use super::Engine;
 use crate::engine::network::{Network, FLOWS_IN_CACHE};
 use crate::engine::outcome::Series;
 use crate::engine::plan::{Mode, Plan};
 use crate::engine::settings::Settings;
+use crate::engine::state::ahead::Hosts;
 use crate::engine::state::applications::Applications;
 use crate::engine::state::both_ways::BothWays;
 use crate::engine::state::headers::Headers;

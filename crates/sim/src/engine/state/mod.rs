@@ -1,5 +1,6 @@
 //! State of a running network. Nothing here depends on what events do.
 
+pub mod ahead;
 pub mod analytic_port;
 pub mod applications;
 pub mod both_ways;
