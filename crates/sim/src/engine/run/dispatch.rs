@@ -33,9 +33,10 @@ impl<Q: EventQueue> Engine<Q> {
         self.end = end;
         // Times are not negative: their bits have their order.
         let until = end.max(0.0).to_bits();
+        let watches = self.watches;
         while let Some(event) = self.queue.pop_before(until, &mut self.net) {
             self.events += 1;
-            if self.watches && self.begins(&event) {
+            if watches && self.begins(&event) {
                 return;
             }
             if Q::LARGE {
@@ -105,7 +106,7 @@ impl<Q: EventQueue> Engine<Q> {
             Action::AtEvent | Action::Ahead => {
                 // SAFETY: of a hop.
                 let at = unsafe { self.net.links.get_unchecked(step.link as usize) };
-                if self.watches && number & AHEAD != 0 && (at.wire.free, at.wire.started) == (now, scheduled) {
+                if number & AHEAD != 0 && (at.wire.free, at.wire.started) == (now, scheduled) {
                     self.contradicted |= self.mark > 0;
                 }
                 // Most events of a network that is run event by event.

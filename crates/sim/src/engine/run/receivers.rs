@@ -147,6 +147,7 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     /// A receiver acknowledges `segment`, which it has let wait.
+    #[inline(always)]
     pub(super) fn delayed_ack(&mut self, segment: Segment, key: Key) {
         let flow = segment.flow();
         let Receiver::Ns2(receiver) = &mut self.net.arrivals[flow as usize].receiver else {

@@ -142,6 +142,7 @@ impl<Q: EventQueue> Engine<Q> {
     }
 
     /// The timer of a sender expires.
+    #[inline(always)]
     pub(super) fn time_out(&mut self, flow: u32, key: Key) {
         let state = &mut self.net.flows[flow as usize];
         state.deadline = f64::INFINITY;
