@@ -63,11 +63,11 @@ def test_ns3_runs_the_same_home(tmp_path: Path) -> None:
 
 
 EVENTS = {
-    "home": (20, 4.345),
-    "access": (2, 4.868),
-    "l4s": (10, 4.801),
-    "call": (20, 4.512),
-    "quic": (10, 5.076),
+    "home": (20, 2.037),
+    "access": (2, 2.674),
+    "l4s": (10, 2.555),
+    "call": (20, 2.467),
+    "quic": (10, 2.587),
     "loss": (20, 3.641),
     "A": (20, 1.155),
     "A-stepped": (20, 6.227),
