@@ -480,8 +480,12 @@ impl FairQueues {
         Some((queue, dropped as u32))
     }
 
+    /// Takes a queue off its list. Nobody asks for the order of idle queues but `perfect`.
     fn unlink(&mut self, queue: usize) {
         let Queue { before, after, list, .. } = self.queues[queue];
+        if list == Which::Idle && self.set.classify != Classify::Perfect {
+            return;
+        }
         let list = &mut self.lists[list as usize];
         list.length -= 1;
         match before {
@@ -495,6 +499,10 @@ impl FairQueues {
     }
 
     fn append(&mut self, which: Which, queue: usize) {
+        if which == Which::Idle && self.set.classify != Classify::Perfect {
+            self.queues[queue].list = which;
+            return;
+        }
         let list = &mut self.lists[which as usize];
         list.length += 1;
         let before = std::mem::replace(&mut list.last, queue as u32);

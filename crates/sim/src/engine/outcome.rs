@@ -24,7 +24,7 @@ pub struct Outcome {
     pub transfers: Vec<TransferOutcome>,
     /// Packets dropped at ports, by the number of links that they had passed.
     pub losses_by_distance: Vec<u64>,
-    /// Packets lost on links with a medium, with the link's number.
+    /// Packets lost on links with a medium, by rising row of the link.
     pub lost: Vec<(u32, u64)>,
     /// Sampled series.
     pub series: Option<Series>,

@@ -79,7 +79,7 @@ pub struct Engine<Q> {
     stops: Vec<(u32, f64)>,
     payloads: Payloads,
     merges: Box<[AheadMerge<Q>]>,
-    /// Links with varying rate, loss, jitter or reordering, by rising number.
+    /// Links with varying rate, loss, jitter or reordering, by rising row.
     media: Vec<(u32, Medium)>,
     losses_by_distance: Vec<u64>,
     /// Resolution of time stamps.

@@ -82,6 +82,7 @@ impl<Q: EventQueue> Engine<Q> {
             port_of.extend(links.links.iter().map(port));
             disciplines.extend(ports.iter().map(Port::discipline_address));
         }
+        let media = network.media.into_iter().map(|(link, medium)| (rows.of[link as usize], medium)).collect();
         let hosts_ahead = plan.hosts_ahead;
         let watches = hosts_ahead || plan.modes.contains(&Mode::Passed);
         drop((network.links, rows, plan));
@@ -161,7 +162,7 @@ impl<Q: EventQueue> Engine<Q> {
             payloads: Payloads::new(&specs),
             specs,
             merges: links.merges.into_iter().map(|early| AheadMerge::new(early, spacing)).collect::<Vec<_>>().into(),
-            media: network.media,
+            media,
             losses_by_distance: Vec::new(),
             pool: Vec::new(),
             free_slot: NONE,
