@@ -81,7 +81,7 @@ def table(found: dict[str, Any], lines: list[list[str]], load: float) -> str:
         "",
         f"With packets/s and `bare`'s own rows:\n\n[{DATA}]({DATA})",
     ]
-    return "\n".join([*text, *("\n" + note for note in found["notes"])])
+    return "\n".join([*text, *("\n" + note for note in found["notes"] if " failed: " in note)])
 
 
 def shown(lines: list[list[str]]) -> list[str]:
