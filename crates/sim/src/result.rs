@@ -16,6 +16,9 @@ use earlydrop_net::tcp::Variable;
 use hdrhistogram::Histogram;
 use serde_json::{json, Map, Value};
 
+/// A JSON value.
+pub use serde_json::Value as Json;
+
 /// The version in every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 

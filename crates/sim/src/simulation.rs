@@ -1,5 +1,7 @@
 //! A run in steps: run up to a time, look at queues and flows or set a parameter, and go on.
 
+mod outside;
+
 use crate::engine::packet_log::PacketLog;
 use crate::engine::{Engine, FlowState, Outcome, QueueState, Series};
 use crate::events::Lanes;

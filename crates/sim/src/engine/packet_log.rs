@@ -50,6 +50,8 @@ pub struct PacketEvent {
     pub size: u32,
     /// Packets that waited: those an arrival found, else those left after the event.
     pub length: u64,
+    /// The packet, as the queue saw it last.
+    pub packet: Packet,
     /// How long it waited, s; `None` for an arrival, also one that was dropped.
     pub sojourn: Option<f64>,
 }
@@ -157,5 +159,5 @@ impl PacketLog {
 
 fn event(packet: &Packet, now: Time, kind: Kind, length: u64, sojourn: Option<f64>) -> PacketEvent {
     let flow = packet.flow as u32 + 1;
-    PacketEvent { time: now.seconds(), kind, flow, size: packet.size, length, sojourn }
+    PacketEvent { time: now.seconds(), kind, flow, size: packet.size, length, packet: *packet, sojourn }
 }

@@ -66,6 +66,11 @@ impl<'a> Agents<'a> {
                     self.classify(network, flow);
                     return;
                 }
+                if let Load::Outside(load) = &self.traffic.load {
+                    let flow = network.outside_flow(load.header, there, self.ends.ttl, self.ends.ttl_option);
+                    self.classify(network, flow);
+                    return;
+                }
                 let Some((source, header, stop)) = source(&self.traffic.load) else { return };
                 let stop = stop.unwrap_or(f64::INFINITY);
                 let spec = SourceSpec { source, header, start, stop, random: self.random(i) };

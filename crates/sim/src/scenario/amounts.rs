@@ -63,7 +63,7 @@ fn amount(entry: &Traffic, duration: f64) -> Option<Amount> {
             Some(Amount { key: "session_gap", what: "objects", number, most: bounds::OBJECTS })
         }
         // Transfers wait for their answers; see `round_trips_take_time`.
-        Load::Ftp(_) | Load::Transfers(_) | Load::Requests(_) | Load::Pages(_) => None,
+        Load::Ftp(_) | Load::Transfers(_) | Load::Requests(_) | Load::Pages(_) | Load::Outside(_) => None,
     }
 }
 

@@ -73,8 +73,8 @@ pub use sets::apply_sets;
 pub use template::{template, template_of};
 pub use traffic::stacks::catalogue as stack_catalogue;
 pub use traffic::{
-    Cbr, Completion, Connection, Direction, Ftp, Law, Load, Media, OnOff, Packets, Pages, Poisson, Requests, Starts,
-    TcpSpec, Traffic, Transfers, Video, Voip, Web,
+    Cbr, Completion, Connection, Direction, Ftp, Law, Load, Media, OnOff, Outside, Packets, Pages, Poisson, Requests,
+    Starts, TcpSpec, Traffic, Transfers, Video, Voip, Web,
 };
 pub use units::quantity;
 pub use whole::Scenario;

@@ -34,6 +34,8 @@ pub struct Network {
     pub sources: Vec<(u32, SourceSpec)>,
     /// Real-time media with feedback, each with its flow.
     pub media_flows: Vec<(u32, MediaSpec)>,
+    /// Datagrams from outside of the engine: each flow, and the headers of its packets, bytes.
+    pub outside: Vec<(u32, u32)>,
     /// Finite transfers, each with its flow.
     pub transfers: Vec<(u32, TransferSpec)>,
     /// Web clients.
@@ -59,6 +61,8 @@ pub struct Network {
 
 /// Longest route of a flow in both directions, links.
 pub const MOST_HOPS: usize = 250;
+/// The usual size of a datagram from outside, bytes: the event queue is laid out for it.
+const OUTSIDE_BYTES: u16 = 1500;
 /// With more flows their state exceeds the caches.
 pub const FLOWS_IN_CACHE: usize = 2000;
 /// Time to live of ns-2's packets (`ttl_`).
@@ -141,6 +145,25 @@ impl Network {
         self.needs_events = true;
         let index = self.flow_with_ttl(flow, forward, reverse, initial, option);
         self.media_flows.push((index, spec));
+        index
+    }
+
+    /// Adds a flow over `forward` whose datagrams come from outside of the engine, with headers of so many bytes; see
+    /// [`flow_with_ttl`](Self::flow_with_ttl). Returns its index.
+    pub fn outside_flow(&mut self, header: u32, forward: &[u32], initial: u8, option: TtlOption) -> u32 {
+        let flow = FlowSpec {
+            flavour: Flavour::Reno,
+            interval: Some(f64::INFINITY),
+            start: 0.0,
+            clock_phase: 0.0,
+            window: 1,
+            payload: 0,
+            wire: OUTSIDE_BYTES,
+            options: TcpOptions::default(),
+        };
+        self.needs_events = true;
+        let index = self.flow_with_ttl(flow, forward, &[], initial, option);
+        self.outside.push((index, header));
         index
     }
 

@@ -35,19 +35,26 @@ impl<Q: EventQueue> Engine<Q> {
         let until = end.max(0.0).to_bits();
         let watches = self.watches;
         while let Some(event) = self.queue.pop_before(until, &mut self.net) {
-            self.events += 1;
             if watches && self.begins(&event) {
+                self.events += 1;
                 return;
             }
-            if Q::LARGE {
-                self.prefetch();
-            }
-            let (now, scheduled) = (f64::from_bits(event.time), f64::from_bits(event.scheduled));
-            match event.kind() {
-                Kind::Arrival => self.on_arrival(event.segment, now, scheduled, event.number),
-                Kind::TransmissionEnd => self.on_transmission_end(event.segment, now, scheduled),
-                other => self.on_other(other, event.segment, now, scheduled, event.number),
-            }
+            self.carry_out(event);
+        }
+    }
+
+    /// What an event does.
+    #[inline(always)]
+    pub(super) fn carry_out(&mut self, event: Event) {
+        self.events += 1;
+        if Q::LARGE {
+            self.prefetch();
+        }
+        let (now, scheduled) = (f64::from_bits(event.time), f64::from_bits(event.scheduled));
+        match event.kind() {
+            Kind::Arrival => self.on_arrival(event.segment, now, scheduled, event.number),
+            Kind::TransmissionEnd => self.on_transmission_end(event.segment, now, scheduled),
+            other => self.on_other(other, event.segment, now, scheduled, event.number),
         }
     }
 
@@ -88,6 +95,9 @@ impl<Q: EventQueue> Engine<Q> {
         if self.specs.kind(flow).interval.is_some() {
             if self.rtp.has(flow) {
                 return self.on_rtp(event, key);
+            }
+            if self.outside.has(flow) {
+                return;
             }
             return self.on_source(event, key);
         }

@@ -66,7 +66,11 @@ impl<Q: EventQueue> Engine<Q> {
                     timeouts: flow.sender.timeouts() - rare.timeouts_before + past.1,
                     drops: arrivals.drops,
                     marks: arrivals.marks,
-                    datagrams: self.sources.counted(index).or_else(|| self.rtp.counted(index)),
+                    datagrams: self
+                        .sources
+                        .counted(index)
+                        .or_else(|| self.rtp.counted(index))
+                        .or_else(|| self.outside.counted(index)),
                     media: self.rtp.find(index).map(|one| Box::new(one.measured.finish(warmup, end, one.stop))),
                     payloads: self.payloads.counted(index, self.specs.kind(index as u32)),
                     transfers: self.applications.of_flow(index as u32),

@@ -6,6 +6,7 @@ mod both_ways;
 mod device;
 mod dispatch;
 mod finish;
+mod outside;
 mod ports;
 mod prefetching;
 mod reading;
@@ -35,6 +36,7 @@ use crate::engine::state::headers::Headers;
 use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::net::{AckTimer, Net, Payloads, Rare};
 use crate::engine::state::order::{AheadMerge, Instant, Key};
+use crate::engine::state::outside::Outside;
 use crate::engine::state::rtp::RtpFlows;
 use crate::engine::state::sources::Sources;
 use crate::engine::state::starts::Starts;
@@ -71,6 +73,7 @@ pub struct Engine<Q> {
     specs: FlowSettings,
     sources: Sources,
     rtp: RtpFlows,
+    outside: Outside,
     both_ways: BothWays,
     applications: Applications,
     /// When flows start.

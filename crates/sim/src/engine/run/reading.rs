@@ -105,7 +105,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// Packets over UDP that a flow has sent, and payload received, bytes, within the window.
     pub(super) fn datagrams(&self, flow: usize) -> Option<(u64, u64)> {
-        self.sources.counted(flow).or_else(|| self.rtp.counted(flow))
+        self.sources.counted(flow).or_else(|| self.rtp.counted(flow)).or_else(|| self.outside.counted(flow))
     }
 
     /// Histogram of the sojourn times at port number `port` up to `now`, see

@@ -146,6 +146,9 @@ impl<Q: EventQueue> Engine<Q> {
     pub(super) fn time_out(&mut self, flow: u32, key: Key) {
         let state = &mut self.net.flows[flow as usize];
         state.deadline = f64::INFINITY;
+        if self.outside.has(flow) {
+            return self.time_out_outside(flow, key);
+        }
         state.sender.on_timeout(key.now, &mut self.out);
         self.renumber(flow);
         self.flush(flow, key);

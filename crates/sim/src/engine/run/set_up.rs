@@ -13,6 +13,7 @@ use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::link::{Link, NONE};
 use crate::engine::state::net::{ack_timers, Arrivals, Flow, Net, Payloads, STAGES};
 use crate::engine::state::order::{AheadMerge, Instant, AHEAD, START};
+use crate::engine::state::outside::Outside;
 use crate::engine::state::port::Port;
 use crate::engine::state::recorder::Recorder;
 use crate::engine::state::routes::{routes, TimesToLive, OWN_LINKS};
@@ -146,6 +147,7 @@ impl<Q: EventQueue> Engine<Q> {
             sources: Sources::new(network.sources, flow_count),
             both_ways,
             rtp: RtpFlows::new(network.media_flows, flow_count),
+            outside: Outside::new(&network.outside, flow_count),
             applications: Applications::new(
                 network.transfers,
                 &ideals,

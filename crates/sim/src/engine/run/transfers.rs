@@ -256,6 +256,10 @@ impl<Q: EventQueue> Engine<Q> {
             self.receive_rtp(segment, key);
             return None;
         }
+        if self.outside.has(flow) {
+            self.leave(segment, key);
+            return None;
+        }
         if let Some(other) = self.both_ways.other(flow) {
             self.receive_both_ways(segment, other, key);
             return None;

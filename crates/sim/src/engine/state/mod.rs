@@ -10,6 +10,7 @@ pub mod hosts;
 pub mod link;
 pub mod net;
 pub mod order;
+pub mod outside;
 pub mod packets;
 pub mod port;
 pub mod recorder;

@@ -164,7 +164,8 @@ pub enum Action {
     SenderAhead,
     /// Reaches the sender of finite transfers, or of media, by an event.
     Server,
-    /// Reaches the receiver of transfers over several connections, of media, or of data both ways, by an event.
+    /// Reaches the receiver of transfers over several connections, of media, of data both ways, or outside of the
+    /// engine, by an event.
     Client,
     /// Reaches a sink, which counts it in the same call.
     Sink,
@@ -295,7 +296,8 @@ pub fn routes(
 ) -> (Routes, Vec<Step>, Vec<Lag>) {
     let (mut routes, mut all, mut lags) = (space(network.flows()), Vec::new(), Vec::new());
     let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
-    // Whether a flow has finite transfers, and whether over several connections; media and data both ways have both.
+    // Whether a flow has finite transfers, and whether over several connections; media, data both ways and
+    // datagrams from outside have both.
     let mut applications = vec![(false, false); network.flows()];
     for (flow, spec) in &network.transfers {
         applications[*flow as usize] = (true, !spec.is_plain());
@@ -305,6 +307,7 @@ pub fn routes(
         applications[flow as usize] = (true, true);
         applications[back as usize] = (true, true);
     });
+    network.outside.iter().for_each(|&(flow, _)| applications[flow as usize] = (true, true));
     let delays = settings.jitter || !settings.delay_flows.is_empty();
     for (flow, &(transfers, reconnects)) in applications.iter().enumerate() {
         let (forward, reverse) = network.route(flow);
@@ -362,6 +365,7 @@ pub fn routes(
         } else {
             steps.push(host(match time.expires {
                 Some(_) => Action::Expired,
+                None if reconnects => Action::Client,
                 None if delays && network.varies(forward[forward.len() - 1]) => Action::RecordedSinkAtEvent,
                 None if settings.rates.is_some() || delays => Action::RecordedSink,
                 None => Action::Sink,

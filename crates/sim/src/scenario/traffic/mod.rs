@@ -23,6 +23,7 @@ mod media;
 mod model;
 mod ns2;
 mod onoff;
+mod outside;
 mod packets;
 mod pages;
 mod poisson;
@@ -39,8 +40,8 @@ mod web;
 use common::{CLASS, COUNT, DIRECTION, DSCP, NAME, PAIRS, RANDOM};
 pub(super) use kind::Kind;
 pub use model::{
-    Cbr, Completion, Connection, Direction, Ftp, Law, Load, Media, OnOff, Packets, Pages, Poisson, Requests, Starts,
-    TcpSpec, Traffic, Transfers, Video, Voip, Web,
+    Cbr, Completion, Connection, Direction, Ftp, Law, Load, Media, OnOff, Outside, Packets, Pages, Poisson, Requests,
+    Starts, TcpSpec, Traffic, Transfers, Video, Voip, Web,
 };
 use starts::START;
 
@@ -57,6 +58,7 @@ pub(super) const KINDS: &[&Kind] = &[
     &voip::KIND,
     &video::KIND,
     &media::KIND,
+    &outside::KIND,
 ];
 
 /// Keys of TCP, and the options of ns-2's TCPs.
@@ -204,6 +206,7 @@ fn write_own(traffic: &Traffic, all: &[Traffic]) -> Map<String, Json> {
         Load::Voip(load) => voip::write(load, &mut map),
         Load::Video(load) => video::write(load, &mut map),
         Load::Media(load) => media::write(load, &mut map),
+        Load::Outside(load) => outside::write(load, &mut map),
     }
     START.write(&traffic.start, &mut map);
     if traffic.class != 0 {

@@ -55,6 +55,8 @@ pub enum Load {
     Video(Video),
     /// Real-time media with feedback.
     Media(Media),
+    /// Datagrams of a stack that a program brings.
+    Outside(Outside),
 }
 
 impl Traffic {
@@ -82,6 +84,7 @@ impl Traffic {
             Load::Video(load) => load.stop,
             Load::Media(load) => load.stop,
             Load::Ftp(_) | Load::Transfers(_) | Load::Requests(_) | Load::Web(_) | Load::Pages(_) => None,
+            Load::Outside(_) => None,
         }
     }
 
@@ -120,6 +123,7 @@ impl Traffic {
             Load::Voip(_) => "voip",
             Load::Video(_) => "video",
             Load::Media(_) => "media",
+            Load::Outside(_) => "outside",
         }
     }
 
@@ -189,6 +193,8 @@ impl Traffic {
             Load::Voip(load) => load.segment + load.header,
             Load::Video(load) => load.segment + load.header,
             Load::Media(load) => load.segment + load.header,
+            // Of any size.
+            Load::Outside(load) => load.header + 1,
             _ => self.tcp_spec().map_or(0, |spec| spec.segment + spec.header),
         }
     }
@@ -492,6 +498,13 @@ pub struct Video {
     pub header: u32,
     /// When the source falls silent, in seconds; `None`: never.
     pub stop: Option<f64>,
+}
+
+/// Datagrams of a stack that a program brings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outside {
+    /// Headers of a datagram, in bytes.
+    pub header: u32,
 }
 
 /// Real-time media with feedback.
