@@ -39,6 +39,22 @@ pub trait Endpoint {
     fn handle_timeout(&mut self, now: f64);
     /// The application has its turn: it reads what has arrived, and writes.
     fn drive(&mut self, now: f64) -> Drive;
+    /// What the stack counts, if it does: then the result has its goodput, not the payload of its datagrams, and what it
+    /// sent again. It is asked after each turn.
+    fn counts(&self) -> Option<Counts> {
+        None
+    }
+}
+
+/// What a stack has counted since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Bytes that the application here has received, each once and in order.
+    pub delivered: u64,
+    /// Packets that were sent again from here, or whose contents were.
+    pub retransmits: u32,
+    /// Timeouts of the loss detection here.
+    pub timeouts: u32,
 }
 
 /// Why [`run`] returned.
@@ -127,6 +143,9 @@ fn turn(network: &mut Network, host: Host, endpoint: &mut dyn Endpoint, now: f64
         let timer = endpoint.poll_timeout().unwrap_or(f64::INFINITY);
         if timer > now {
             network.wake(host, timer);
+            if let Some(counts) = endpoint.counts() {
+                network.count(host, counts);
+            }
             return Ok(drive == Drive::Done);
         }
         endpoint.handle_timeout(now);

@@ -1,9 +1,9 @@
 //! A network in simulated time with hosts that a program moves.
 
 use crate::captures::Captures;
-use crate::Error;
+use crate::{Counts, Error};
 use earlydrop_aqm::Ecn;
-use earlydrop_sim::engine::Happening;
+use earlydrop_sim::engine::{self, Happening, Told};
 use earlydrop_sim::result::Json;
 use earlydrop_sim::run::Links;
 use earlydrop_sim::scenario::{self, Doc, Load, Scenario};
@@ -50,6 +50,7 @@ struct End {
     flow: u32,
     /// Arrived, and not polled.
     inbox: VecDeque<Delivery>,
+    counts: Counts,
 }
 
 /// A network in simulated time.
@@ -194,7 +195,7 @@ impl Network {
         let first = self.ends.len() as u32;
         for (host, peer) in [(host, peer), (peer, host)] {
             let (host, peer) = (host.to_string(), peer.to_string());
-            self.ends.push(End { host, peer, flow: u32::MAX, inbox: VecDeque::new() });
+            self.ends.push(End { host, peer, flow: u32::MAX, inbox: VecDeque::new(), counts: Counts::default() });
         }
         Ok((Host(first), Host(first + 1)))
     }
@@ -349,6 +350,20 @@ impl Network {
         )))
     }
 
+    /// What the stack at a host has counted since the start.
+    pub fn count(&mut self, host: Host, counts: Counts) {
+        let (end, Some(running)) = (host.index(), &mut self.running) else { return };
+        let before = std::mem::replace(&mut self.ends[end].counts, counts);
+        let delivered = counts.delivered.saturating_sub(before.delivered);
+        let retransmits = counts.retransmits.saturating_sub(before.retransmits);
+        let timeouts = counts.timeouts.saturating_sub(before.timeouts);
+        // It receives what its peer sends.
+        let (own, peers) = (self.ends[end].flow, self.ends[end ^ 1].flow);
+        let received = Told { delivered, ..Told::default() };
+        running.simulation.tell_outside(peers, received, running.now);
+        running.simulation.tell_outside(own, Told { delivered: 0, retransmits, timeouts }, running.now);
+    }
+
     /// Tells the end at a host at `time`, s; infinity cancels it.
     pub(crate) fn wake(&mut self, host: Host, time: f64) {
         let flow = self.ends[host.index()].flow;
@@ -373,7 +388,7 @@ impl Network {
                         return Some((host, Event::Timer));
                     }
                 }
-                Happening::Delivered(earlydrop_sim::engine::Delivery { flow, number, sent, at, ecn, payload }) => {
+                Happening::Delivered(engine::Delivery { flow, number, sent, at, ecn, payload }) => {
                     if let Some(host) = running.receivers[flow as usize] {
                         return Some((host, Event::Arrival(Delivery { at, sent, number, ecn, payload })));
                     }

@@ -149,9 +149,9 @@ pub fn throughput(flow: &FlowOutcome, width: f64) -> f64 {
 
 /// Bytes of `packets`; where packet sizes differ, the bytes summed.
 fn payload(flow: &FlowOutcome, packets: u32, counted: fn((u64, u64)) -> u64) -> f64 {
-    match (flow.datagrams, flow.payloads) {
-        (Some((_, bytes)), _) => bytes as f64,
-        (None, Some(payloads)) => counted(payloads) as f64,
+    match (flow.payloads, flow.datagrams) {
+        (Some(payloads), _) => counted(payloads) as f64,
+        (None, Some((_, bytes))) => bytes as f64,
         (None, None) => f64::from(packets) * f64::from(flow.payload),
     }
 }

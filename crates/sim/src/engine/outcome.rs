@@ -110,7 +110,7 @@ pub struct FlowOutcome {
     pub datagrams: Option<(u64, u64)>,
     /// Real-time media with feedback.
     pub media: Option<Box<MediaOutcome>>,
-    /// RFC TCP: payload received in order, and in total, bytes.
+    /// RFC TCP, and stacks from outside that tell: payload received in order, and in total, bytes.
     pub payloads: Option<(u64, u64)>,
     /// Its finite transfers, if it has any.
     pub transfers: Option<FlowTransfers>,

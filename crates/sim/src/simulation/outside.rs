@@ -1,7 +1,7 @@
 //! Hosts outside of the simulation: what they send, what reaches them, and their timers.
 
 use super::Simulation;
-use crate::engine::Happening;
+use crate::engine::{Happening, Told};
 use crate::scenario::ScenarioError;
 use earlydrop_aqm::{Ecn, Packet};
 
@@ -28,6 +28,12 @@ impl Simulation {
     /// The sender of `flow`, outside, is told at `time`, s; infinity cancels it. There is one time for each flow.
     pub fn wake_outside(&mut self, flow: u32, time: f64, now: f64) {
         self.engine.wake_outside(flow, time, now);
+    }
+
+    /// What the stacks at both ends say of `flow` at `now`, s, beyond what they have said before. A flow of which they say
+    /// something has the delivered bytes as its goodput, others the payload of their datagrams.
+    pub fn tell_outside(&mut self, flow: u32, more: Told, now: f64) {
+        self.engine.tell_outside(flow, more, now);
     }
 
     /// Headers of the datagrams of `flow`, bytes; `None` if they do not come from outside.

@@ -53,6 +53,7 @@ impl<Q: EventQueue> Engine<Q> {
             (self.net.flows.iter().zip(self.net.arrivals.iter()).enumerate()).map(|(index, (flow, arrivals))| {
                 let past = self.applications.past_connections(index as u32);
                 let rare = self.rare.get(index).copied().unwrap_or_default();
+                let told = self.outside.told(index);
                 let segments = self.payloads.segments(index, self.specs.kind(index as u32));
                 FlowOutcome {
                     start: self.specs.start(index as u32),
@@ -62,8 +63,12 @@ impl<Q: EventQueue> Engine<Q> {
                     delay_mean: arrivals.delay_ticks as f64
                         / self.ticks_per_second
                         / f64::from(arrivals.received.max(1)),
-                    retransmits: flow.sender.retransmits() - rare.retransmits_before + past.0,
-                    timeouts: flow.sender.timeouts() - rare.timeouts_before + past.1,
+                    retransmits: flow.sender.retransmits() - rare.retransmits_before
+                        + past.0
+                        + told.map_or(0, |told| told.retransmits),
+                    timeouts: flow.sender.timeouts() - rare.timeouts_before
+                        + past.1
+                        + told.map_or(0, |told| told.timeouts),
                     drops: arrivals.drops,
                     marks: arrivals.marks,
                     datagrams: self
@@ -72,7 +77,10 @@ impl<Q: EventQueue> Engine<Q> {
                         .or_else(|| self.rtp.counted(index))
                         .or_else(|| self.outside.counted(index)),
                     media: self.rtp.find(index).map(|one| Box::new(one.measured.finish(warmup, end, one.stop))),
-                    payloads: self.payloads.counted(index, self.specs.kind(index as u32)),
+                    payloads: match (told, self.outside.counted(index)) {
+                        (Some(told), Some((_, all))) => Some((told.delivered, all)),
+                        _ => self.payloads.counted(index, self.specs.kind(index as u32)),
+                    },
                     transfers: self.applications.of_flow(index as u32),
                     lost: rare.lost,
                     expired: rare.expired,

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::engine::state::order::Key;
-use crate::engine::state::outside::{Fate, Happening};
+use crate::engine::state::outside::{Fate, Happening, Told};
 use crate::engine::state::packets::unpacked;
 use crate::events::EventQueue;
 use earlydrop_aqm::{Ecn, Packet};
@@ -52,6 +52,11 @@ impl<Q: EventQueue> Engine<Q> {
         self.set_out(Segment::with(flow, number as i32, place, size, ecn as u8), key);
     }
 
+    /// What the stacks at both ends say of `flow` at `now`, s, beyond what they have said before.
+    pub fn tell_outside(&mut self, flow: u32, more: Told, now: f64) {
+        self.outside.tell(flow, more, now >= self.settings.warmup);
+    }
+
     /// Headers of a flow's datagrams, bytes; `None` if they do not come from outside.
     pub fn outside_header(&self, flow: u32) -> Option<u32> {
         self.outside.has(flow).then(|| self.outside.header(flow))
@@ -77,21 +82,20 @@ impl<Q: EventQueue> Engine<Q> {
     pub(super) fn leave(&mut self, segment: Segment, key: Key) {
         let (flow, now) = (segment.flow(), key.now);
         let in_window = now >= self.settings.warmup && now < self.settings.duration;
-        let age = self.outside.deliver(ids(&segment), segment.size(), ecn(&segment), key, in_window);
-        let ticks = Segment::stamp(age, self.ticks_per_second);
+        let sent = self.outside.deliver(ids(&segment), segment.size(), ecn(&segment), key, in_window);
+        let segment = segment.with_note(Segment::stamp(sent, self.ticks_per_second));
         if in_window {
             let arrivals = &mut self.net.arrivals[flow as usize];
             arrivals.received += 1;
             arrivals.in_order += 1;
-            arrivals.delay_ticks += u64::from(ticks);
+            arrivals.delay_ticks += u64::from(segment.age_ticks(Segment::stamp(now, self.ticks_per_second)));
         }
         if let Some(rates) = self.rates.as_mut().filter(|_| now < self.settings.duration) {
             let header = self.outside.header(flow);
             rates.add(flow, now, u64::from(u32::from(segment.size()).saturating_sub(header)));
         }
         if self.notes_delays() {
-            let born = Segment::stamp(now, self.ticks_per_second).wrapping_sub(ticks);
-            self.note_delay(segment.with_note(born), now);
+            self.note_delay(segment, now);
         }
     }
 

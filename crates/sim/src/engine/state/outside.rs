@@ -59,6 +59,18 @@ struct OutsideFlow {
     /// Within the window: datagrams sent, and payload received, bytes.
     sent: u64,
     received_bytes: u64,
+    told: Option<Told>,
+}
+
+/// What the stacks at both ends say of a flow, within the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Bytes that the receiving application has got, each once and in order.
+    pub delivered: u64,
+    /// Packets sent again.
+    pub retransmits: u32,
+    /// Timeouts.
+    pub timeouts: u32,
 }
 
 /// All flows, and their datagrams under way.
@@ -81,7 +93,7 @@ impl Outside {
         let mut of_flow = if specs.is_empty() { Vec::new() } else { vec![NONE; flows] };
         let all = specs.iter().zip(0..).map(|(&(flow, header), index)| {
             of_flow[flow as usize] = index;
-            OutsideFlow { header, next: 0, sent: 0, received_bytes: 0 }
+            OutsideFlow { header, next: 0, sent: 0, received_bytes: 0, told: None }
         });
         Outside {
             flows: all.collect(),
@@ -114,6 +126,21 @@ impl Outside {
     pub fn counted(&self, flow: usize) -> Option<(u64, u64)> {
         let at = *self.of_flow.get(flow)? as usize;
         self.flows.get(at).map(|flow| (flow.sent, flow.received_bytes))
+    }
+
+    /// What the stacks have said of a flow.
+    pub fn told(&self, flow: usize) -> Option<Told> {
+        self.flows.get(*self.of_flow.get(flow)? as usize)?.told
+    }
+
+    /// The stacks say so much more of a flow.
+    pub fn tell(&mut self, flow: u32, more: Told, in_window: bool) {
+        let told = self.of(flow).told.get_or_insert_default();
+        if in_window {
+            told.delivered += more.delivered;
+            told.retransmits += more.retransmits;
+            told.timeouts += more.timeouts;
+        }
     }
 
     /// A datagram sets out; its number in the flow, and its place.
@@ -172,7 +199,7 @@ impl Outside {
         }
     }
 
-    /// A datagram reaches its host at `key`; its age, s.
+    /// A datagram reaches its host at `key`; returns when it was sent, s.
     pub fn deliver(&mut self, ids: (u32, u32, u32), size: u16, ecn: Ecn, key: Key, in_window: bool) -> f64 {
         let (flow, number, place) = ids;
         let of = self.of(flow);
@@ -185,7 +212,7 @@ impl Outside {
         self.end(ids, size, ecn, Fate::Delivered, key.now);
         let delivery = Delivery { flow, number, sent, at: key.now, ecn, payload };
         self.happens(Happening::Delivered(delivery), key);
-        key.now - sent
+        sent
     }
 
     /// Something happens at `key`.
