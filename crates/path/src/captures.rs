@@ -52,7 +52,7 @@ impl Captures {
         let mut queues = Vec::new();
         for (number, name) in names.into_iter().enumerate() {
             let path = folder.join(format!("{}.pcapng", file_name(&name, number)));
-            let file = File::create(&path).map_err(|error| fail(&path, error))?;
+            let file = File::create(part(&path)).map_err(|error| fail(&path, error))?;
             let capture = Capture::new(BufWriter::new(file), &[&name]).map_err(|error| fail(&path, error))?;
             simulation.watch(&name, KEPT);
             let ends = run::passing(simulation.scenario(), seed, &name).map_or(Vec::new(), |passing| passing.flows);
@@ -82,10 +82,16 @@ impl Captures {
     /// Ends the captures.
     pub fn finish(self) -> Result<(), Error> {
         for Queue { path, capture, .. } in self.queues {
-            capture.finish().map_err(|error| Error::File(path.display().to_string(), error))?;
+            let whole = capture.finish().and_then(|_| std::fs::rename(part(&path), &path));
+            whole.map_err(|error| Error::File(path.display().to_string(), error))?;
         }
         Ok(())
     }
+}
+
+/// The name of a file that is not whole yet.
+fn part(path: &Path) -> PathBuf {
+    path.with_extension("pcapng.part")
 }
 
 /// A queue's name as that of a file.

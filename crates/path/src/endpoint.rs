@@ -64,7 +64,7 @@ pub enum Stop {
     Done,
     /// The time is up.
     Until,
-    /// Nothing will ever happen: no packet is under way, and no timer is set.
+    /// Nothing will ever happen: no packet is under way, and no timer is set, also none of a queue.
     Idle,
 }
 
@@ -72,7 +72,7 @@ pub enum Stop {
 const MOST_AT_ONCE: u32 = 100_000;
 
 /// Runs `endpoints` at their hosts from the network's present time on until all are [`Drive::Done`], or up to `until`, s,
-/// or until nothing happens any more.
+/// or until nothing happens any more. The network is then at `until`.
 ///
 /// What an endpoint sends in answer to a datagram or a timer sets out in the same event of the network, before anything
 /// else happens there. Among events at one time the network has its usual order, in which a timer comes last; endpoints
@@ -103,8 +103,7 @@ pub fn run(network: &mut Network, endpoints: &mut [(Host, &mut dyn Endpoint)], u
             return Ok(Stop::Done);
         }
         let Some((host, event)) = network.next_of(until) else {
-            let idle = network.next_event()?.is_none() && network.now() < until;
-            return Ok(if idle { Stop::Idle } else { Stop::Until });
+            return Ok(if network.next_event()?.is_none() { Stop::Idle } else { Stop::Until });
         };
         let now = network.now();
         let Some((_, endpoint)) = at.get(host.index()).and_then(|&index| endpoints.get_mut(index)) else {
