@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .own_aqms.policy import Policy, PolicyWarning, policy
     from .own_aqms.registry import get_include
     from .own_aqms.verdict import Verdict
+    from .path import path
     from .result import Result
     from .scenario import Network, Scenario, ScenarioWarning, dumbbell, link, load, parse
     from .simulation import Simulation
@@ -93,6 +94,7 @@ __all__ = [
     "pareto",
     "parking_lot",
     "parse",
+    "path",
     "poisson",
     "policy",
     "random_network",
@@ -118,6 +120,7 @@ _HOME = {
     "ScenarioError": "_core",
     "ScenarioWarning": "scenario",
     "Simulation": "simulation",
+    "path": "path",
     "dumbbell": "scenario",
     "link": "scenario",
     "load": "scenario",

@@ -225,6 +225,64 @@ class Simulation:
     def finish(self) -> str:
         """Run to the end; the result document as JSON."""
 
+@final
+class PathNetwork:
+    """A network in simulated time. Hosts are numbers; once it has finished, every call raises a ValueError."""
+
+    @staticmethod
+    def duplex(
+        rate: str,
+        delay: str,
+        queue: str | None,
+        queue_down: str | None,
+        rate_down: str | None,
+        ecn: bool,
+        jitter: str | None,
+        loss: float | None,
+        duration: str | None,
+        warmup: str | None,
+        series: str | None,
+        seed: int,
+        overhead: int,
+        capture: str | None,
+    ) -> PathNetwork:
+        """Two hosts with one link: 0, the client, and 1, the server."""
+
+    @staticmethod
+    def of(scenario: Scenario, seed: int | None, overhead: int, capture: str | None) -> PathNetwork:
+        """The network of a scenario."""
+
+    def attach(self, host: str, peer: str) -> tuple[int, int]:
+        """Attach two hosts to each other; the numbers of both ends."""
+
+    def send(self, host: int, payload: bytes, field: int) -> None:
+        """A host sends a datagram."""
+
+    def next_event(self) -> float | None:
+        """The time of the next event, s."""
+
+    @property
+    def now(self) -> float:
+        """The present time, s."""
+
+    def advance_to(self, time: float) -> None:
+        """Run up to and at a time, s."""
+
+    def poll(self, host: int) -> tuple[float, float, int, int, bytes] | None:
+        """The next datagram that has arrived: arrival, time sent, number, ECN field, payload."""
+
+    def run(self, endpoints: Sequence[tuple[int, object]], until: float) -> Literal["done", "until", "idle"]:
+        """Run endpoints at hosts."""
+
+    def digest(self) -> int:
+        """A digest of what became of each datagram."""
+
+    def restart_digest(self) -> None:
+        """The digest starts anew."""
+
+    def finish(self) -> tuple[str, str]:
+        """End the network: the result document and the scenario, as JSON."""
+
 def seconds(time: float | str) -> float:
     """A length of time in s: a number, or a text such as "15 ms"."""
 

@@ -140,6 +140,12 @@ fn turn(network: &mut Network, host: Host, endpoint: &mut dyn Endpoint, now: f64
             continue;
         }
         let timer = endpoint.poll_timeout().unwrap_or(f64::INFINITY);
+        if timer.is_nan() {
+            return Err(Error::call(format!(
+                "the endpoint at {} sets its timer to no number at {now} s",
+                network.name(host)
+            )));
+        }
         if timer > now {
             network.wake(host, timer);
             if let Some(counts) = endpoint.counts() {

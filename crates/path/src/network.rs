@@ -124,6 +124,14 @@ impl Network {
         Ok(Network::from_doc(Doc::from_toml(text, None)?, None))
     }
 
+    /// The same from a scenario that was checked before.
+    ///
+    /// # Errors
+    /// If its document cannot be read again, which would be an error of ours.
+    pub fn from_scenario(scenario: &Scenario) -> Result<Network, Error> {
+        Ok(Network::from_doc(Doc::from_json(&scenario.to_json())?, None))
+    }
+
     pub(crate) fn from_doc(doc: Doc, file: Option<String>) -> Network {
         Network { doc, file, seed: None, overhead: 28, ends: Vec::new(), captures: None, running: None }
     }

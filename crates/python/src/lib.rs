@@ -8,6 +8,7 @@ mod batch;
 mod errors;
 mod headers;
 mod outcome;
+mod path;
 mod policy;
 mod reference;
 mod scenario;
@@ -36,6 +37,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scenario>()?;
     module.add_class::<outcome::Outcome>()?;
     module.add_class::<simulation::Simulation>()?;
+    module.add_class::<path::PathNetwork>()?;
     module.add_function(wrap_pyfunction!(simulation::seconds, module)?)?;
     module.add_class::<policy::Aqm>()?;
     module.add_class::<policy::PacketView>()?;
