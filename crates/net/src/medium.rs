@@ -67,7 +67,8 @@ pub struct Jitter {
     pub low: f64,
     /// Upper bound, s.
     pub high: f64,
-    /// Whether packets keep their order: none arrives before a packet that was sent earlier.
+    /// Whether packets keep their order: none arrives before a packet that was sent earlier. What a [`Reorder`] adds to a
+    /// packet's delay is not of jitter and delays no other.
     pub keeps_order: bool,
 }
 
@@ -88,7 +89,7 @@ pub struct Medium {
     loss: Option<(LossPattern, Generator, u64)>,
     jitter: Option<(Jitter, Generator)>,
     reorder: Option<(Reorder, Generator)>,
-    /// Latest arrival so far.
+    /// Latest arrival so far, before reordering, where jitter keeps the order.
     latest: f64,
     /// Packets lost in the measured window.
     pub lost: u64,
@@ -179,6 +180,7 @@ impl Medium {
             arrival += jitter.low + (jitter.high - jitter.low) * random.uniform();
             if jitter.keeps_order {
                 arrival = arrival.max(self.latest);
+                self.latest = arrival;
             }
         }
         if let Some((reorder, random)) = &mut self.reorder {
@@ -186,7 +188,6 @@ impl Medium {
                 arrival += reorder.delay;
             }
         }
-        self.latest = self.latest.max(arrival);
         Sent { end, arrival: arrival.is_finite().then_some(arrival) }
     }
 
