@@ -278,7 +278,7 @@ mod tests {
     use earlydrop_aqm::params::Values;
     use earlydrop_aqm::policy::{Limit, Reason};
     use earlydrop_aqm::random::Generator;
-    use earlydrop_net::medium::{LossPattern, Rate};
+    use earlydrop_net::medium::{Jitter, LossPattern, Rate};
 
     #[derive(Default)]
     struct Seen {
@@ -377,6 +377,23 @@ mod tests {
         path.advance(t(1.0), &mut seen);
         assert_eq!((seen.lost, path.lost()), (vec![1], 1));
         assert_eq!(deliveries(&mut path, 1.0), [(0, 0.011), (2, 0.002 + (0.001 + 0.01))]);
+    }
+
+    #[test]
+    fn jitter_delays_packets_in_their_order_where_it_keeps_it() {
+        let tags = |keeps_order| {
+            let jitter = Jitter { low: 0.0, high: 0.05, keeps_order };
+            let medium = Medium::new(&Rate::Constant(8e6)).with_jitter(jitter, Generator::stream(1, "jitter"));
+            let (mut path, mut seen) = (path(Some(medium)), Seen::default());
+            for tag in 0..100 {
+                path.arrive(packet(tag), t(0.001 * f64::from(tag)), &mut seen);
+            }
+            path.advance(t(1.0), &mut seen);
+            deliveries(&mut path, 1.0).into_iter().map(|(tag, _)| tag).collect::<Vec<_>>()
+        };
+        let (kept, overtaking) = (tags(true), tags(false));
+        assert!(kept.iter().copied().eq(0..100), "many at one time, in their order");
+        assert!(overtaking.len() == 100 && overtaking.windows(2).filter(|pair| pair[1] < pair[0]).count() > 30);
     }
 
     #[test]

@@ -522,8 +522,18 @@ mod tests {
         assert_eq!(which(&all), which(&alone), "the same packets are lost");
         let all: Vec<f64> = all.into_iter().flatten().collect();
         assert!(all.windows(2).any(|pair| pair[1] < pair[0]), "some overtake others");
-        let ordered = arrivals(lossy().with_jitter(jitter(true), stream("jitter")));
-        let ordered: Vec<f64> = ordered.into_iter().flatten().collect();
+        let ordered_medium = || lossy().with_jitter(jitter(true), stream("jitter"));
+        let ordered: Vec<f64> = arrivals(ordered_medium()).into_iter().flatten().collect();
         assert!(ordered.windows(2).all(|pair| pair[1] >= pair[0]), "none overtakes another");
+        assert_eq!(which(&arrivals(ordered_medium())), which(&alone));
+
+        // What reordering delays is overtaken, and delays none of the others.
+        let late = arrivals(ordered_medium().with_reorder(reorder, stream("reorder"))).into_iter().flatten();
+        let mut of = [0, 0];
+        for (late, kept) in late.zip(ordered) {
+            assert!(late == kept || late == kept + reorder.delay, "{late} {kept}");
+            of[usize::from(late > kept)] += 1;
+        }
+        assert!(of.iter().all(|&packets| packets > 10), "{of:?}");
     }
 }

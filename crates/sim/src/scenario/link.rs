@@ -148,7 +148,8 @@ effects! {
             read: jitter,
         },
         "none",
-        "Longest extra delay, drawn for each packet from 0 on; or `{ uniform = [time, time], keep_order = false }`.",
+        "Longest extra delay, drawn for each packet from 0 on, in order; or `{ uniform = [time, time], keep_order = false \
+         }`, where packets overtake each other.",
     );
     reorder: Reorder = Key::optional(
         "reorder",
