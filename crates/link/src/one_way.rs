@@ -153,8 +153,8 @@ impl OneWay {
         self.in_flight.pop().map(|first| first.0.delivery)
     }
 
-    /// When to call [`OneWay::advance`] and [`OneWay::deliver`] again so that no delivery is late, unless a packet arrives
-    /// before: at the next delivery, or at the earliest possible delivery of the packet transmitted next.
+    /// When to call [`OneWay::advance`] and [`OneWay::deliver`] again so that no delivery is late, unless a packet
+    /// arrives before: at the next delivery, or at the earliest possible delivery of the packet transmitted next.
     pub fn next_delivery(&self) -> Option<Time> {
         let known = self.in_flight.peek().map(|first| first.0.delivery.at);
         let next = self.end.filter(|_| self.port.packets() > 0).map(|(time, _)| time + self.wire.delay_s);

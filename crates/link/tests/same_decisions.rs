@@ -1,5 +1,5 @@
-//! The simulator's port and a real link's direction make the same decisions: with the same arrivals, discipline and random
-//! numbers every packet has the same fate at the same time, to the last bit.
+//! The simulator's port and a direction of a real link make the same decisions: with the same arrivals, discipline and
+//! random numbers every packet has the same fate at the same time, to the last bit.
 
 use earlydrop_aqm::catalogue::{self, AqmSpec, Built, Link};
 use earlydrop_aqm::params::{Value, Values};
