@@ -237,7 +237,7 @@ def test_delays_keep_their_proportions_and_reordering_its_delay() -> None:
     assert made["senders"]["delay"] == "0.01 s"
     assert made["bottleneck"]["delay"] == "0.02 s"
     assert made["bottleneck"]["reorder"]["delay"] == "0.005 s"
-    assert made["bottleneck"]["jitter"] == {"uniform": ["0 s", "0.001 s"], "keep_order": False}
+    assert made["bottleneck"]["jitter"] == {"uniform": ["0 s", "0.001 s"], "keep_order": True}
 
 
 def test_a_network_without_tcp_has_no_rtt_to_set() -> None:

@@ -62,6 +62,29 @@ def test_a_run_is_there_once(place: str) -> None:
     assert all(p.rows in (5, 2) for p in again.manifest().values())
 
 
+def test_a_run_in_which_packets_overtook_is_not_found_for_jitter_that_keeps_the_order(place: str) -> None:
+    """Nor is its text read anew: a stored scenario says which of the two it has."""
+
+    def made(jitter: Any) -> pl.DataFrame:
+        bottleneck = {**DOCUMENT["topology"]["bottleneck"], "jitter": jitter}
+        topology = {**DOCUMENT["topology"], "bottleneck": bottleneck}
+        done = work.make({**DOCUMENT, "name": parser.NEUTRAL, "seed": 1, "topology": topology}, [((), (1,))])
+        assert not done.failures
+        return work.frame([done])
+
+    overtaking = made({"uniform": ["0 s", "5 ms"], "keep_order": False})
+    kept = made("5 ms")
+    opened = store.open_store(place)
+    opened.add(overtaking)
+    wanted = kept.select("scenario_key", "seed")
+    assert opened.read(wanted, ["jain"]).is_empty()
+    assert opened.add(kept) == 1
+    assert opened.add(made({"uniform": ["0 s", "5 ms"], "keep_order": True})) == 0, "the same scenario"
+    for frame, keeps in ((overtaking, False), (kept, True)):
+        again = _core.Scenario.parse(json.loads(frame["scenario"][0]), [])
+        assert json.loads(again.to_json())["topology"]["bottleneck"]["jitter"]["keep_order"] is keeps
+
+
 def test_what_is_read_is_what_was_put_in(place: str) -> None:
     opened = store.open_store(place)
     frame = rows(range(1, 4))

@@ -263,8 +263,9 @@ def test_one_pair_is_less_balanced_as_p_swings_with_one_classic_flow() -> None:
 
 LATE: dict[str, dict[str, Any]] = {
     "in order": {},
-    "jitter 1 ms": {"jitter": "1 ms"},
     "jitter 5 ms": {"jitter": "5 ms"},
+    "overtaken, jitter 1 ms": {"jitter": {"uniform": ["0 ms", "1 ms"], "keep_order": False}},
+    "overtaken, jitter 5 ms": {"jitter": {"uniform": ["0 ms", "5 ms"], "keep_order": False}},
     "5 % late": {"reorder": {"probability": 0.05, "delay": "3 ms"}},
     "20 % late": {"reorder": {"probability": 0.2, "delay": "3 ms"}},
 }
@@ -300,13 +301,18 @@ DUALPI2 = {"aqm": "dualpi2", "ecn": True}
 
 @pytest.mark.parametrize(("queue", "beside", "seeds"), [(DROPTAIL, [], 2), (DUALPI2, [], 2), (DUALPI2, ["cubic"], 5)])
 def test_late_acks_hardly_move_prague(queue: dict[str, Any], beside: list[str], seeds: int) -> None:
-    """By 4 % with accurate ECN's option; the bits alone come within 3 % of that while few ACKs are overtaken."""
+    """By 4 % with accurate ECN's option, or 7 % where jitter in order adds up to 5 ms to the round trip.
+
+    The bits alone come within 3 % of that while few ACKs are overtaken, and are wrong where many are.
+    """
     whole = {acks: prague(queue, late, {}, seeds, beside=beside) for acks, late in LATE.items()}
     for acks, goodput in whole.items():
-        assert goodput == pytest.approx(whole["in order"], rel=0.04), acks
-    for acks in ("in order", "jitter 1 ms", "5 % late"):
+        assert goodput == pytest.approx(whole["in order"], rel=0.07 if acks == "jitter 5 ms" else 0.04), acks
+    for acks in ("in order", "jitter 5 ms", "overtaken, jitter 1 ms", "5 % late"):
         bits = prague(queue, LATE[acks], {"feedback": "by_tcp"}, seeds, beside=beside)
         assert bits == pytest.approx(whole[acks], rel=0.03), acks
+    overtaken = "overtaken, jitter 5 ms"
+    assert prague(queue, LATE[overtaken], {"feedback": "by_tcp"}, seeds, beside=beside) < 0.8 * whole[overtaken]
 
 
 @pytest.mark.parametrize("rules", [{}, {"feedback": "by_tcp"}])

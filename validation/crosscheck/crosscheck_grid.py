@@ -128,7 +128,7 @@ class Cell:
         access = {"rate": "10 Gbit/s", "delay": "0 s"}
         way: dict[str, Any] = {"rate": f"{self.rate} Mbit/s", "delay": f"{self.rtt / 2:g} ms"}
         if jitter is not None:
-            way["jitter"] = {"uniform": ["0 s", jitter], "keep_order": True}
+            way["jitter"] = jitter
         loads = []
         for load in self.loads:
             traffic: dict[str, Any] = {

@@ -5,7 +5,7 @@ use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Link, Packet, Time};
 use earlydrop_link::header::{set_ce, Fragments, Header};
-use earlydrop_link::path::{Path, PathObserver, PathSpec};
+use earlydrop_link::one_way::{OneWay, OneWayObserver, OneWaySpec};
 use earlydrop_net::aggregation::Aggregation;
 use earlydrop_net::medium::{LossPattern, Medium, Rate, Reorder};
 use earlydrop_net::port::Observer;
@@ -40,7 +40,7 @@ impl Observer for Seen {
     }
 }
 
-impl PathObserver for Seen {
+impl OneWayObserver for Seen {
     fn lost(&mut self, _packet: &Packet, _now: Time) {
         self.lost += 1;
     }
@@ -78,8 +78,8 @@ pub fn run(bytes: &[u8]) {
     let told = format!("{} {:?} {:?}", spec.name, drawn.values, drawn.limit);
     let medium = medium(&mut input, link.rate_bps);
     let in_order = medium.is_none();
-    let path = PathSpec { queue: drawn.queue, rate_bps: link.rate_bps, delay_s: link.delay_s, medium };
-    let (mut path, mut seen, mut fragments) = (Path::new(path), Seen::default(), Fragments::new());
+    let way = OneWaySpec { queue: drawn.queue, rate_bps: link.rate_bps, delay_s: link.delay_s, medium };
+    let (mut way, mut seen, mut fragments) = (OneWay::new(way), Seen::default(), Fragments::new());
     let (mut now, mut sent, mut delivered, mut latest) = (0.0_f64, 0_u64, 0_u64, 0.0_f64);
     while !input.is_empty() && sent < 2000 {
         let step = input.of(&[1e-4, 0.0, 1e-6, 1e-3, 0.1, 1.0]);
@@ -90,12 +90,12 @@ pub fn run(bytes: &[u8]) {
         let size = input.of(&[bytes.len() as u32, 1500, 65_535]);
         for _ in 0..count {
             let pause =
-                path.port().next_timer().map_or(f64::INFINITY, |next| PERIODS * (next.seconds() - now).max(1e-9));
+                way.port().next_timer().map_or(f64::INFINITY, |next| PERIODS * (next.seconds() - now).max(1e-9));
             now += f64::min(step, pause);
             let time = Time::from_seconds(now);
-            path.arrive(Packet { tag: sent as u32, ..header.packet(size, key) }, time, &mut seen);
+            way.arrive(Packet { tag: sent as u32, ..header.packet(size, key) }, time, &mut seen);
             sent += 1;
-            while let Some(delivery) = path.deliver(time) {
+            while let Some(delivery) = way.deliver(time) {
                 let (at, (start, end)) = (delivery.at.seconds(), delivery.sent);
                 assert!(at <= now && start <= end && end.seconds() <= at, "{told}: a delivery at {at} s");
                 assert!(at >= latest || !in_order, "{told}: out of order at {at} s");
@@ -106,15 +106,15 @@ pub fn run(bytes: &[u8]) {
                 }
             }
         }
-        let waiting = path.port().packets();
+        let waiting = way.port().packets();
         assert_eq!(sent, seen.departed + seen.dropped + waiting, "{told}: packets at the queue");
-        assert_eq!(seen.departed, delivered + seen.lost + path.in_flight() as u64, "{told}: packets on the link");
-        disciplines::no_nan(spec, path.port().average());
-        path.port().gauges(&mut |name, value| disciplines::gauge_is_number(spec, name, value));
+        assert_eq!(seen.departed, delivered + seen.lost + way.in_flight() as u64, "{told}: packets on the link");
+        disciplines::no_nan(spec, way.port().average());
+        way.port().gauges(&mut |name, value| disciplines::gauge_is_number(spec, name, value));
     }
-    path.finish(Time::from_seconds(now), &mut seen);
-    let counters = *path.port().counters();
+    way.finish(Time::from_seconds(now), &mut seen);
+    let counters = *way.port().counters();
     assert_eq!((counters.arrivals, counters.drops()), (sent, seen.dropped), "{told}: counters");
-    let stats = path.into_stats();
+    let stats = way.into_stats();
     assert!(stats.mean().is_finite() && stats.mean_sojourn().is_finite(), "{told}: statistics");
 }

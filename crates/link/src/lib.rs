@@ -1,12 +1,12 @@
 //! Queue disciplines on real traffic.
 //!
-//! [`path`] decides what happens to a packet, and when: arrivals with their times go in, departures with their times
+//! [`one_way`] decides what happens to a packet, and when: arrivals with their times go in, departures with their times
 //! come out. It has no socket and no clock, so a recorded trace can be replayed through it, and the simulator's port
 //! makes the same decisions. [`header`] parses IP headers. The Linux modules touch the machine: TUN devices, network
 //! namespaces, and the loop that reads, sleeps and writes. Unsafe code is in `sys` and `burst` only.
 
 pub mod header;
-pub mod path;
+pub mod one_way;
 pub mod record;
 pub mod seconds;
 

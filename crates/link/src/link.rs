@@ -14,7 +14,7 @@ use nix::errno::Errno;
 use crate::block::{Block, BLOCKS};
 use crate::nat::{self, Nat};
 use crate::netlink::{DeviceCounts, Netlink, OUTER};
-use crate::path::PathSpec;
+use crate::one_way::OneWaySpec;
 use crate::run::{Direction, PathOutcome, Running, Settings, View};
 use crate::space::{self, Space};
 use crate::sys::{self, RunAs};
@@ -125,7 +125,7 @@ impl Link {
     ///
     /// # Errors
     /// Names the step that failed; nothing remains then.
-    pub fn open(set_up: &SetUp, there: PathSpec, back: PathSpec, settings: &Settings) -> Result<Link, Failure> {
+    pub fn open(set_up: &SetUp, there: OneWaySpec, back: OneWaySpec, settings: &Settings) -> Result<Link, Failure> {
         nat::sweep().map_err(Failure::while_doing("undoing what an earlier link has left"))?;
         let (outer, name, block) = outer_device(set_up)?;
         let nat = if set_up.nat { Some(Nat::open(&name, block).map_err(Failure::from)?) } else { None };
@@ -157,8 +157,8 @@ impl Link {
     pub fn join(
         ends: [End; 2],
         set_up: &SetUp,
-        there: PathSpec,
-        back: PathSpec,
+        there: OneWaySpec,
+        back: OneWaySpec,
         settings: &Settings,
     ) -> Result<Link, Failure> {
         nat::sweep().map_err(Failure::while_doing("undoing what an earlier link has left"))?;
@@ -257,8 +257,8 @@ fn counts(name: &str) -> Option<DeviceCounts> {
 fn start(
     inner: OwnedFd,
     outer: OwnedFd,
-    there: PathSpec,
-    back: PathSpec,
+    there: OneWaySpec,
+    back: OneWaySpec,
     settings: &Settings,
 ) -> Result<Running, Failure> {
     let directions = [Direction { from: inner, spec: there }, Direction { from: outer, spec: back }];

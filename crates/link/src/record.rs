@@ -5,7 +5,7 @@ use earlydrop_aqm::{Header, Packet, Time};
 use earlydrop_net::port::Observer;
 use earlydrop_net::record::{Arrivals, Fate};
 
-use crate::path::{Path, PathObserver};
+use crate::one_way::{OneWay, OneWayObserver};
 
 /// Arrivals in order, with their fates.
 #[derive(Clone, Debug, Default)]
@@ -53,15 +53,15 @@ impl Observer for ByTag<'_> {
     }
 }
 
-impl PathObserver for ByTag<'_> {}
+impl OneWayObserver for ByTag<'_> {}
 
-/// Replays `arrivals` through `path` until the time `until`; returns the fate of each.
-pub fn replay(path: &mut Path, arrivals: &Arrivals, until: Time) -> Vec<Fate> {
+/// Replays `arrivals` through `way` until the time `until`; returns the fate of each.
+pub fn replay(way: &mut OneWay, arrivals: &Arrivals, until: Time) -> Vec<Fate> {
     let mut observer = ByTag { arrivals, fates: vec![Fate::Queued; arrivals.packets.len()] };
     for (&(time, packet), tag) in arrivals.packets.iter().zip(0..) {
-        path.arrive(Packet { tag, ..packet }, time, &mut observer);
-        while path.deliver(time).is_some() {}
+        way.arrive(Packet { tag, ..packet }, time, &mut observer);
+        while way.deliver(time).is_some() {}
     }
-    path.finish(until, &mut observer);
+    way.finish(until, &mut observer);
     observer.fates
 }

@@ -1,12 +1,12 @@
-//! The simulator's port and a real link's path make the same decisions: with the same arrivals, discipline and random
-//! numbers every packet has the same fate at the same time, to the last bit.
+//! The simulator's port and a direction of a real link make the same decisions: with the same arrivals, discipline and
+//! random numbers every packet has the same fate at the same time, to the last bit.
 
 use earlydrop_aqm::catalogue::{self, AqmSpec, Built, Link};
 use earlydrop_aqm::params::{Value, Values};
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Ecn, Packet, Time};
-use earlydrop_link::path::{Path, PathSpec};
+use earlydrop_link::one_way::{OneWay, OneWaySpec};
 use earlydrop_link::record::replay;
 use earlydrop_net::medium::{LossPattern, Medium, Rate};
 use earlydrop_net::record::{Arrivals, Fate};
@@ -80,8 +80,8 @@ fn both(spec: &'static AqmSpec, limit: Limit, ecn: bool, medium: fn() -> Option<
     let kind = PortKind::new(build(spec, limit)?, limit, ecn, random());
     let simulated = earlydrop_sim::replay::replay(kind, &LINK, medium(), arrivals.clone(), UNTIL);
     let queue = build(spec, limit)?.queue(limit, ecn, random());
-    let mut path = Path::new(PathSpec { queue, rate_bps: LINK.rate_bps, delay_s: LINK.delay_s, medium: medium() });
-    let linked = replay(&mut path, &arrivals, Time::from_seconds(UNTIL));
+    let mut way = OneWay::new(OneWaySpec { queue, rate_bps: LINK.rate_bps, delay_s: LINK.delay_s, medium: medium() });
+    let linked = replay(&mut way, &arrivals, Time::from_seconds(UNTIL));
     let simulated_fates = simulated.fates.expect("a replay");
     let differ = linked.iter().zip(&simulated_fates).position(|(a, b)| a != b);
     if let Some(at) = differ {
@@ -90,10 +90,10 @@ fn both(spec: &'static AqmSpec, limit: Limit, ecn: bool, medium: fn() -> Option<
             spec.name, arrivals.packets[at].0, linked[at], simulated_fates[at]
         );
     }
-    assert_eq!(*path.port().counters(), simulated.counters, "{}", spec.name);
-    assert_eq!(path.port().packets(), simulated.queued_at_end, "{}", spec.name);
-    assert_eq!(path.port().stats().mean().to_bits(), simulated.stats.mean().to_bits(), "{}", spec.name);
-    assert_eq!(path.port().stats().mean_sojourn().to_bits(), simulated.stats.mean_sojourn().to_bits(), "{}", spec.name);
+    assert_eq!(*way.port().counters(), simulated.counters, "{}", spec.name);
+    assert_eq!(way.port().packets(), simulated.queued_at_end, "{}", spec.name);
+    assert_eq!(way.port().stats().mean().to_bits(), simulated.stats.mean().to_bits(), "{}", spec.name);
+    assert_eq!(way.port().stats().mean_sojourn().to_bits(), simulated.stats.mean_sojourn().to_bits(), "{}", spec.name);
     Some(linked)
 }
 
@@ -155,8 +155,8 @@ fn the_trace_has_arrivals_at_the_ends_of_transmissions() {
     let limit = Limit::Packets(60);
     let spec = catalogue::find("droptail").expect("a discipline");
     let queue = build(spec, limit).expect("built").queue(limit, false, random());
-    let mut path = Path::new(PathSpec { queue, rate_bps: LINK.rate_bps, delay_s: LINK.delay_s, medium: None });
-    let fates = replay(&mut path, &arrivals, Time::from_seconds(UNTIL));
+    let mut way = OneWay::new(OneWaySpec { queue, rate_bps: LINK.rate_bps, delay_s: LINK.delay_s, medium: None });
+    let fates = replay(&mut way, &arrivals, Time::from_seconds(UNTIL));
     let mut ends: Vec<u64> = (fates.iter().zip(&arrivals.packets))
         .filter_map(|(fate, (_, packet))| match fate {
             Fate::Departed { at, .. } => Some((at.seconds() + 8.0 * f64::from(packet.size) / LINK.rate_bps).to_bits()),

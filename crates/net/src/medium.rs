@@ -67,7 +67,8 @@ pub struct Jitter {
     pub low: f64,
     /// Upper bound, s.
     pub high: f64,
-    /// Whether packets keep their order: none arrives before a packet that was sent earlier.
+    /// Whether packets keep their order: none arrives before a packet that was sent earlier. What a [`Reorder`] adds to a
+    /// packet's delay is not of jitter and delays no other.
     pub keeps_order: bool,
 }
 
@@ -88,7 +89,7 @@ pub struct Medium {
     loss: Option<(LossPattern, Generator, u64)>,
     jitter: Option<(Jitter, Generator)>,
     reorder: Option<(Reorder, Generator)>,
-    /// Latest arrival so far.
+    /// Latest arrival so far, before reordering, where jitter keeps the order.
     latest: f64,
     /// Packets lost in the measured window.
     pub lost: u64,
@@ -179,6 +180,7 @@ impl Medium {
             arrival += jitter.low + (jitter.high - jitter.low) * random.uniform();
             if jitter.keeps_order {
                 arrival = arrival.max(self.latest);
+                self.latest = arrival;
             }
         }
         if let Some((reorder, random)) = &mut self.reorder {
@@ -186,7 +188,6 @@ impl Medium {
                 arrival += reorder.delay;
             }
         }
-        self.latest = self.latest.max(arrival);
         Sent { end, arrival: arrival.is_finite().then_some(arrival) }
     }
 
@@ -521,8 +522,18 @@ mod tests {
         assert_eq!(which(&all), which(&alone), "the same packets are lost");
         let all: Vec<f64> = all.into_iter().flatten().collect();
         assert!(all.windows(2).any(|pair| pair[1] < pair[0]), "some overtake others");
-        let ordered = arrivals(lossy().with_jitter(jitter(true), stream("jitter")));
-        let ordered: Vec<f64> = ordered.into_iter().flatten().collect();
+        let ordered_medium = || lossy().with_jitter(jitter(true), stream("jitter"));
+        let ordered: Vec<f64> = arrivals(ordered_medium()).into_iter().flatten().collect();
         assert!(ordered.windows(2).all(|pair| pair[1] >= pair[0]), "none overtakes another");
+        assert_eq!(which(&arrivals(ordered_medium())), which(&alone));
+
+        // What reordering delays is overtaken, and delays none of the others.
+        let late = arrivals(ordered_medium().with_reorder(reorder, stream("reorder"))).into_iter().flatten();
+        let mut of = [0, 0];
+        for (late, kept) in late.zip(ordered) {
+            assert!(late == kept || late == kept + reorder.delay, "{late} {kept}");
+            of[usize::from(late > kept)] += 1;
+        }
+        assert!(of.iter().all(|&packets| packets > 10), "{of:?}");
     }
 }

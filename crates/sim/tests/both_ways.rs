@@ -96,7 +96,7 @@ fn without_data_the_other_way_a_connection_is_as_ever() {
 
 /// Packets are lost and overtake each other on the links, an application lags, and flows start and end at their times.
 const ROUGH: &str = "name = 'rough'\nduration = '20 s'\n[topology]\nkind = 'dumbbell'\npairs = 2\n\
-    access = { rate = '100 Mbit/s', delay = '5 ms', loss = 0.01, jitter = '1 ms', reorder = { probability = 0.01, delay = '3 ms' } }\n\
+    access = { rate = '100 Mbit/s', delay = '5 ms', loss = 0.01, jitter = { uniform = ['0 s', '1 ms'], keep_order = false }, reorder = { probability = 0.01, delay = '3 ms' } }\n\
     bottleneck = { rate = '10 Mbit/s', delay = '10 ms' }\nreverse = { rate = '5 Mbit/s', delay = '10 ms' }\n\
     [queue.bottleneck]\naqm = 'cake'\nlimit = '100 packets'\n[queue.reverse]\naqm = 'droptail'\nlimit = '30 packets'\n";
 

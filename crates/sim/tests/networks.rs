@@ -157,9 +157,94 @@ fn reordering_makes_tcp_send_again_what_was_not_lost() {
         found["flows"][0]["retransmits"].as_u64().expect("a number")
     };
     assert_eq!(again(""), 0);
-    assert_eq!(again(", jitter = { uniform = [\"0 s\", \"10 ms\"], keep_order = true }"), 0);
-    assert!(again(", jitter = \"10 ms\"") > 100);
-    assert!(again(", reorder = { probability = 0.01, delay = \"10 ms\" }") > 50);
+    assert_eq!(again(", jitter = \"10 ms\""), 0);
+    assert_eq!(again(", jitter = { uniform = [\"0 s\", \"10 ms\"] }"), 0);
+    assert!(again(", jitter = { uniform = [\"0 s\", \"10 ms\"], keep_order = false }") > 100);
+    let late = "reorder = { probability = 0.01, delay = \"10 ms\" }";
+    for before in ["", ", jitter = \"1 ms\""] {
+        let again = again(&format!("{before}, {late}"));
+        assert!(again > 50, "{before}: {again}");
+    }
+}
+
+#[test]
+fn jitter_beside_loss_keeps_the_order_of_what_arrives() {
+    let again = |jitter: &str| {
+        let link = format!("rate = \"10 Mbit/s\", loss = 0.02, jitter = {jitter}");
+        let found = document(&over(&link, "kind = \"ftp\"\nwindow = 20\ntcp = \"reno\"\nstack = \"rfc\""));
+        let count = |key: &str| found["flows"][0][key].as_u64().expect("a number");
+        assert!(count("lost") > 10);
+        count("retransmits") - count("lost")
+    };
+    // A probe for the loss of a tail may repeat what has arrived.
+    let (kept, overtaking) = (again("\"10 ms\""), again("{ uniform = [\"0 s\", \"10 ms\"], keep_order = false }"));
+    assert!(kept < 5 && overtaking > 50, "{kept} {overtaking}");
+}
+
+/// Goodput, mean `alpha`, fraction of packets marked, and how many ACKs arrive after one that acknowledges more.
+struct Feedback {
+    goodput: f64,
+    alpha: f64,
+    marked: f64,
+    overtaken: usize,
+}
+
+/// A flow of Prague whose ACKs pass a link with `more`, then a queue that is traced.
+fn prague(more: &str, rules: &str) -> Feedback {
+    let found = document(&format!(
+        "name = 'x'\nduration = '20 s'\nwarmup = '5 s'\n[topology]\nkind = 'graph'\n\
+         [[link]]\nfrom = 'a'\nto = 'r'\nrate = '40 Mbit/s'\ndelay = '5 ms'\nqueue = 'there'\n\
+         reverse = {{ rate = '1 Gbit/s', queue = 'back' }}\n\
+         [[link]]\nfrom = 'r'\nto = 'b'\nrate = '1 Gbit/s'\ndelay = '5 ms'\nreverse = {{ rate = '1 Gbit/s'{more} }}\n\
+         [queue.there]\naqm = 'step'\nlimit = '200 packets'\necn = true\nk = '20 packets'\n\
+         [queue.back]\naqm = 'droptail'\n\
+         [[traffic]]\nkind = 'ftp'\nfrom = 'a'\nto = 'b'\ntcp = 'prague'\nsegment = 1448\nwindow = 5000\nrules = {{ {rules} }}\n\
+         [record]\ntrace = 1000000\ntrace_queues = ['back']\ntrace_flow = 1\n"
+    ));
+    let number = |value: &Json| value.as_f64().expect("a number");
+    let list = |value: &Json| value.as_array().expect("a list").clone();
+    let acks: Vec<f64> =
+        list(&found["trace"]["events"]).iter().filter(|row| row[1] == "+").map(|row| number(&row[3])).collect();
+    assert!(acks.len() > 10_000, "{} ACKs", acks.len());
+    let (mut most, mut overtaken) = (0.0, 0);
+    for ack in acks {
+        overtaken += usize::from(ack < most);
+        most = ack.max(most);
+    }
+    let changes = list(&found["variables"]["changes"]);
+    let alphas: Vec<f64> =
+        changes.iter().filter(|row| row[1] == "alpha" && number(&row[0]) > 5.0).map(|row| number(&row[2])).collect();
+    let flow = &found["flows"][0];
+    assert_eq!((&flow["drops"], &flow["lost"]), (&0.into(), &0.into()));
+    Feedback {
+        goodput: number(&flow["goodput_mbps"]),
+        alpha: alphas.iter().sum::<f64>() / alphas.len() as f64,
+        marked: number(&flow["marks"]) / number(&flow["received_packets"]),
+        overtaken,
+    }
+}
+
+#[test]
+fn acks_overtake_where_jitter_does_not_keep_their_order_and_prague_reads_them_right() {
+    const BITS: &str = "feedback = 'by_tcp'";
+    const OVERTAKING: &str = ", jitter = { uniform = ['0 s', '5 ms'], keep_order = false }";
+    let right = |found: &Feedback| {
+        let Feedback { goodput, alpha, marked, overtaken } = *found;
+        assert!(goodput > 38.0, "{goodput} Mbit/s");
+        assert!(marked > 0.05 && (alpha / marked - 1.0).abs() < 0.06, "alpha {alpha}, marked {marked}");
+        overtaken
+    };
+    for rules in ["", BITS] {
+        for more in ["", ", jitter = '5 ms'"] {
+            assert_eq!(right(&prague(more, rules)), 0, "{more} {rules}");
+        }
+    }
+    // An ACK comes each 0.6 ms, so most are late by more than the next.
+    assert!(right(&prague(OVERTAKING, "")) > 5000);
+    // The three bits alone tell of marks that there are none of.
+    let mistaken = prague(OVERTAKING, BITS);
+    assert!(mistaken.overtaken > 5000 && mistaken.marked < 0.01 && mistaken.alpha > 0.05);
+    assert!(mistaken.goodput < 25.0, "{} Mbit/s", mistaken.goodput);
 }
 
 #[test]

@@ -104,7 +104,7 @@ impl EventLoop {
 
     fn next_delivery(&self) -> Option<Time> {
         let [there, back] = &self.directions;
-        [there.path.next_delivery(), back.path.next_delivery()].into_iter().flatten().min()
+        [there.way.next_delivery(), back.way.next_delivery()].into_iter().flatten().min()
     }
 
     /// Reads up to [`BATCH`] packets; returns whether there may be more.

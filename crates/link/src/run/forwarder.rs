@@ -1,6 +1,6 @@
-//! One direction in operation: a [`Path`] and the memory of its packets.
+//! One direction in operation: a [`OneWay`] and the memory of its packets.
 //!
-//! A packet is copied once, from the read buffer into a slot; the path carries only the number of the slot (`tag`).
+//! A packet is copied once, from the read buffer into a slot; the direction carries only the number of the slot (`tag`).
 //! Slots are reused, so that memory grows with the queue and not with the traffic, and never beyond a bound.
 
 use std::os::fd::OwnedFd;
@@ -16,7 +16,7 @@ use super::{Clock, Direction, Settings};
 use crate::burst::{self, Burst};
 use crate::flows::Flows;
 use crate::header::{clear_dscp, set_ce, Fragments, Header, Malformed};
-use crate::path::{Delivery, Path, PathObserver};
+use crate::one_way::{Delivery, OneWay, OneWayObserver};
 use crate::record::Record;
 
 /// Up to this many due deliveries are written one at a time; more are written as a burst.
@@ -132,7 +132,7 @@ impl Observer for Ledger {
     }
 }
 
-impl PathObserver for Ledger {
+impl OneWayObserver for Ledger {
     fn lost(&mut self, packet: &Packet, _now: Time) {
         self.flows.get_mut(self.slots[packet.tag as usize].flow).lost += 1;
         self.release(packet.tag);
@@ -142,7 +142,7 @@ impl PathObserver for Ledger {
 /// One direction in operation.
 pub(super) struct Forwarder {
     pub(super) from: OwnedFd,
-    pub(super) path: Path,
+    pub(super) way: OneWay,
     ledger: Ledger,
     fragments: Fragments,
     lateness: Histogram<u64>,
@@ -161,11 +161,11 @@ pub(super) struct Forwarder {
 
 impl Forwarder {
     pub(super) fn new(direction: Direction, settings: &Settings) -> Forwarder {
-        let path = Path::new(direction.spec);
-        let record = Record { reads_headers: path.port().reads_headers(), ..Record::default() };
+        let way = OneWay::new(direction.spec);
+        let record = Record { reads_headers: way.port().reads_headers(), ..Record::default() };
         Forwarder {
             from: direction.from,
-            path,
+            way,
             ledger: Ledger {
                 slots: Vec::new(),
                 free: Vec::new(),
@@ -219,25 +219,25 @@ impl Forwarder {
         counts.arrivals += 1;
         counts.arrived_bytes += bytes.len() as u64;
         counts.last = now.seconds();
-        ledger.arriving = self.path.port().reads_headers().then(|| header.for_queue(bytes));
+        ledger.arriving = self.way.port().reads_headers().then(|| header.for_queue(bytes));
         let (seen, max_record) = (ledger.arriving, ledger.max_record);
         let record = ledger.record.as_mut().filter(|record| record.fates.len() < max_record);
         let number = record.map(|record| record.arrived(packet, seen, now) as u32);
         ledger.store(tag, bytes);
         let slot = &mut ledger.slots[tag as usize];
         (slot.flow, slot.number, slot.ecn, slot.class) = (flow, number, header.ecn, packet.class);
-        self.path.arrive(packet, now, ledger);
+        self.way.arrive(packet, now, ledger);
     }
 
     /// Writes every delivery that is due to `to`, several at a time if there is a `burst`.
     pub(super) fn deliver(&mut self, to: &OwnedFd, clock: Clock, burst: &mut Option<Burst>) {
         let mut now = clock.now();
-        self.path.advance(now, &mut self.ledger);
+        self.way.advance(now, &mut self.ledger);
         let at_once = if burst.is_some() { burst::MOST } else { 1 };
         loop {
             self.due.clear();
-            let path = &mut self.path;
-            self.due.extend(std::iter::from_fn(|| path.deliver(now)).take(at_once));
+            let way = &mut self.way;
+            self.due.extend(std::iter::from_fn(|| way.deliver(now)).take(at_once));
             if self.due.is_empty() {
                 return;
             }
@@ -247,7 +247,7 @@ impl Forwarder {
                 if marked {
                     set_ce(&mut slot.bytes);
                 }
-                if self.path.port().washes(slot.class) {
+                if self.way.port().washes(slot.class) {
                     clear_dscp(&mut slot.bytes);
                 }
             }
@@ -273,7 +273,7 @@ impl Forwarder {
                 self.delivered(i, written.is_ok(), now);
                 now = clock.now();
             }
-            self.path.advance(now, &mut self.ledger);
+            self.way.advance(now, &mut self.ledger);
         }
     }
 
@@ -284,7 +284,7 @@ impl Forwarder {
         let late = now - delivery.at;
         self.lateness.saturating_record((late * 1e9) as u64);
         let (from, until) = delivery.sent;
-        self.path.seconds().sent(from.seconds() + late, until.seconds() + late, delivery.packet.size);
+        self.way.seconds().sent(from.seconds() + late, until.seconds() + late, delivery.packet.size);
         if written {
             let slot = &self.ledger.slots[tag as usize];
             let (flow, bytes) = (slot.flow, slot.bytes.len() as u64);
@@ -302,16 +302,16 @@ impl Forwarder {
 
     pub(super) fn sample(&mut self, now: Time) {
         let Some(series) = &mut self.series else { return };
-        self.path.advance(now, &mut self.ledger);
+        self.way.advance(now, &mut self.ledger);
         series.time.push(now.seconds());
-        series.packets.push(self.path.port().packets());
-        series.average.push(self.path.port().average().unwrap_or(f64::NAN));
-        series.dropped.push(self.path.port().counters().drops());
+        series.packets.push(self.way.port().packets());
+        series.average.push(self.way.port().average().unwrap_or(f64::NAN));
+        series.dropped.push(self.way.port().counters().drops());
     }
 
     /// Starts the measured window at `now`.
     pub(super) fn restart(&mut self, now: Time) {
-        self.path.restart(now, &mut self.ledger);
+        self.way.restart(now, &mut self.ledger);
         self.ledger.flows.restart();
         self.lateness.reset();
         self.device_losses = DeviceLosses::default();
@@ -323,9 +323,9 @@ impl Forwarder {
     }
 
     pub(super) fn view(&mut self, now: Time) -> View {
-        self.path.advance(now, &mut self.ledger);
+        self.way.advance(now, &mut self.ledger);
         let mut gauges = Vec::new();
-        self.path.port().gauges(&mut |name, value| gauges.push((name, value)));
+        self.way.port().gauges(&mut |name, value| gauges.push((name, value)));
         let all = self.ledger.flows.all();
         let mut order: Vec<usize> = (0..all.len()).collect();
         let shown = order.len().min(FLOWS_IN_VIEW);
@@ -334,44 +334,44 @@ impl Forwarder {
         }
         View {
             time: now.seconds(),
-            packets: self.path.port().packets(),
-            bytes: self.path.port().bytes(),
-            average: self.path.port().average(),
-            sojourn_mean: self.path.port().stats().mean_sojourn(),
-            counters: *self.path.port().counters(),
+            packets: self.way.port().packets(),
+            bytes: self.way.port().bytes(),
+            average: self.way.port().average(),
+            sojourn_mean: self.way.port().stats().mean_sojourn(),
+            counters: *self.way.port().counters(),
             gauges,
             flows: order[..shown].iter().map(|&i| (i, all[i].clone())).collect(),
         }
     }
 
     pub(super) fn finish(mut self, now: Time) -> PathOutcome {
-        self.path.finish(now, &mut self.ledger);
+        self.way.finish(now, &mut self.ledger);
         let window = (self.window_start, now.seconds());
-        let rate_bps = self.path.mean_rate(window.0, window.1).unwrap_or(self.path.rate_bps());
+        let rate_bps = self.way.mean_rate(window.0, window.1).unwrap_or(self.way.rate_bps());
         PathOutcome {
             window,
             rate_bps,
-            counters: *self.path.port().counters(),
-            has_average: self.path.port().average().is_some(),
-            queued: (self.path.port().queued_at_start(), self.path.port().packets()),
-            lost: self.path.lost(),
+            counters: *self.way.port().counters(),
+            has_average: self.way.port().average().is_some(),
+            queued: (self.way.port().queued_at_start(), self.way.port().packets()),
+            lost: self.way.lost(),
             delivered: self.delivered,
             ce_set: self.ce_set,
             in_bursts: self.in_bursts,
-            in_flight: self.path.in_flight() as u64,
-            busy: self.path.seconds().busy(),
+            in_flight: self.way.in_flight() as u64,
+            busy: self.way.seconds().busy(),
             lateness: self.lateness,
             flows: self.ledger.flows.all().to_vec(),
             device_losses: self.device_losses,
             series: self.series,
             record: self.ledger.record,
-            stats: self.path.into_stats(),
+            stats: self.way.into_stats(),
         }
     }
 
     /// Whether no packet is queued, in transmission or on the delay line.
     pub(super) fn is_empty(&self) -> bool {
-        self.path.port().packets() == 0 && self.path.in_flight() == 0
+        self.way.port().packets() == 0 && self.way.in_flight() == 0
     }
 }
 

@@ -1,8 +1,8 @@
-//! A link in operation: packets read from one TUN device pass a [`Path`](crate::path::Path) and are written to the
+//! A link in operation: packets read from one TUN device pass a [`OneWay`](crate::one_way::OneWay) and are written to the
 //! other.
 //!
 //! One thread serves both directions. It sleeps until the next delivery or the next packet. Its lateness is measured
-//! and does not accumulate: the path's departure times follow from the arrivals alone.
+//! and does not accumulate: the departure times follow from the arrivals alone.
 
 mod event_loop;
 mod forwarder;
@@ -19,7 +19,7 @@ use earlydrop_aqm::fault::Fault;
 use earlydrop_aqm::Time;
 use nix::errno::Errno;
 
-use crate::path::PathSpec;
+use crate::one_way::OneWaySpec;
 use crate::sys;
 use event_loop::EventLoop;
 use forwarder::Forwarder;
@@ -45,7 +45,7 @@ pub struct Direction {
     /// The TUN device whose packets it carries.
     pub from: OwnedFd,
     /// Queue, rate, delay, loss.
-    pub spec: PathSpec,
+    pub spec: OneWaySpec,
 }
 
 /// A link in operation.

@@ -20,7 +20,7 @@ use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
 use earlydrop_link::block::Block;
 use earlydrop_link::link::{End, Failure, Link, SetUp};
-use earlydrop_link::path::PathSpec;
+use earlydrop_link::one_way::OneWaySpec;
 use earlydrop_link::run::Settings;
 use earlydrop_link::sys::{self, RunAs};
 use earlydrop_sim::run;
@@ -161,7 +161,7 @@ impl PyLink {
     ) -> PyResult<Self> {
         let [there, back] = ways(&scenario.checked, seed, queue).map_err(crate::errors::raise)?;
         let about = [&there, &back].map(|way| (way.name.clone(), way.aqm.clone()));
-        let spec = |way: Way, delay_s: f64| PathSpec {
+        let spec = |way: Way, delay_s: f64| OneWaySpec {
             queue: way.queue,
             rate_bps: way.link.rate_bps,
             delay_s,

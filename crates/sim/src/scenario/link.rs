@@ -148,7 +148,8 @@ effects! {
             read: jitter,
         },
         "none",
-        "Longest extra delay, drawn for each packet from 0 on; or `{ uniform = [time, time], keep_order = true }`.",
+        "Longest extra delay, drawn for each packet from 0 on, in order; or `{ uniform = [time, time], keep_order = false \
+         }`, where packets overtake each other.",
     );
     reorder: Reorder = Key::optional(
         "reorder",
@@ -226,7 +227,7 @@ static UNIFORM: Key<Own<[f64; 2]>> = Key::required(
     },
     "",
 );
-static KEEP_ORDER: Key<Flag> = Key::or("keep_order", Flag, false, "");
+static KEEP_ORDER: Key<Flag> = Key::or("keep_order", Flag, true, "");
 const JITTER_KEYS: Rows = &[&UNIFORM, &KEEP_ORDER];
 const TWO_TIMES: &str = "a list of two times, the smaller first";
 
@@ -495,10 +496,10 @@ fn two_times(field: &Field<'_>) -> Checked<[f64; 2]> {
     Ok([low, high])
 }
 
-/// Reads `"5 ms"` (up to that much) or `{ uniform = ["1 ms", "5 ms"], keep_order = true }`.
+/// Reads `"5 ms"` (up to that much) or `{ uniform = ["1 ms", "5 ms"], keep_order = false }`; by default packets keep their order.
 fn jitter(field: &Field<'_>) -> Checked<Jitter> {
     let Doc::Table(_) = field.doc else {
-        return Ok(Jitter { low: 0.0, high: field.measure(&TIMES, bounds::DELAY)?, keeps_order: false });
+        return Ok(Jitter { low: 0.0, high: field.measure(&TIMES, bounds::DELAY)?, keeps_order: true });
     };
     let fields = field.rows(JITTER_KEYS)?;
     let [low, high] = UNIFORM.read(&fields)?;

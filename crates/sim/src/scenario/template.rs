@@ -390,7 +390,7 @@ reverse = { rate = "10 Mbit/s", queue = "core" }
 #framing = { overhead = "18 B", mpu = "64 B", encoding = "plain" }
 #aggregation = { access = "1 ms", bytes = "64 kB" }
 #loss = 0.0001
-#jitter = "2 ms"
+#jitter = "2 ms"             # in order, unless { uniform = ["0 ms", "2 ms"], keep_order = false }
 #reorder = { probability = 0.001, delay = "5 ms" }
 
 [[link]]

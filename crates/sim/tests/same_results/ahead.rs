@@ -54,7 +54,7 @@ fn network(number: u64, in_step: bool) -> String {
         draw.of(&["\"1 ms\"", "\"1 ms\"", "{ uniform = [\"1 ms\", \"5 ms\"] }"]),
         draw.of(&["5 Mbit/s", "10 Mbit/s", "20 Mbit/s"]),
         draw.of(&["1 ms", "5 ms"]),
-        draw.of(&["", "", "", ", loss = 0.01", ", jitter = \"2 ms\"", ", jitter = { uniform = [\"0 s\", \"3 ms\"], keep_order = true }"]),
+        draw.of(&["", "", "", ", loss = 0.01", ", jitter = { uniform = [\"0 s\", \"2 ms\"], keep_order = false }", ", jitter = \"3 ms\""]),
         draw.of(&["1 Mbit/s", "10 Mbit/s", "20 Mbit/s"]),
     );
     text += &format!("\n[queue.bottleneck]\n{}\n", draw.of(&QUEUES));

@@ -72,8 +72,12 @@ fn link(draw: &mut Draw, rates: &[&str], delays: &[&str], odd: bool) -> String {
     let trace = rate.contains("trace");
     let mut fields = format!("rate = {rate}, delay = \"{delay}\"");
     fields += draw.of(&["", ", loss = 0.02", ", loss = { every = 30 }"]);
-    fields +=
-        draw.of(&["", "", ", jitter = \"3 ms\"", ", jitter = { uniform = [\"1 ms\", \"8 ms\"], keep_order = true }"]);
+    fields += draw.of(&[
+        "",
+        "",
+        ", jitter = { uniform = [\"0 s\", \"3 ms\"], keep_order = false }",
+        ", jitter = { uniform = [\"1 ms\", \"8 ms\"] }",
+    ]);
     fields += draw.of(&["", "", ", reorder = { probability = 0.1, delay = \"5 ms\" }"]);
     let aggregates = ", aggregation = { access = \"1 ms\", packets = 8, time = \"4 ms\" }";
     fields + if trace { "" } else { draw.of(&["", "", aggregates]) }

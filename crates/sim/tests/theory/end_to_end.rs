@@ -86,7 +86,7 @@ fn jitter_goes_by_the_order_of_arrival() {
     let over = |to: &str, then: &str| {
         let text = format!(
             "name = 'x'\nduration = '100 s'\n[topology]\nkind = 'graph'\n\
-             [[link]]\nname = 'x'\nfrom = 'a'\nto = '{to}'\nrate = '100 Mbit/s'\ndelay = '10 ms'\njitter = '50 ms'\n{then}\
+             [[link]]\nname = 'x'\nfrom = 'a'\nto = '{to}'\nrate = '100 Mbit/s'\ndelay = '10 ms'\njitter = {{ uniform = ['0 s', '50 ms'], keep_order = false }}\n{then}\
              [record]\njitter = true\n{}from = 'a'\nto = 'b'\n",
             stream(10.0, "0 s")
         );

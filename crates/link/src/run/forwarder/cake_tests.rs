@@ -1,7 +1,7 @@
 //! CAKE in the forwarder: it decides over packets' bytes as the simulator's port does over their record.
 
 use super::*;
-use crate::path::PathSpec;
+use crate::one_way::OneWaySpec;
 use earlydrop_aqm::catalogue::{self, Built, Link};
 use earlydrop_aqm::params::{Kind, Value, Values};
 use earlydrop_aqm::policy::Limit;
@@ -35,7 +35,7 @@ fn random() -> Generator {
 fn forwarder(words: Words<'_>) -> Forwarder {
     let from = std::fs::File::open("/dev/null").expect("a file").into();
     let queue = cake(words).queue(LIMIT, true, random());
-    let spec = PathSpec { queue, rate_bps: LINK.rate_bps, delay_s: LINK.delay_s, medium: None };
+    let spec = OneWaySpec { queue, rate_bps: LINK.rate_bps, delay_s: LINK.delay_s, medium: None };
     Forwarder::new(Direction { from, spec }, &Settings { real_time: false, series: None, record: usize::MAX })
 }
 

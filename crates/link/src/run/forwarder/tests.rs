@@ -1,5 +1,5 @@
 use super::*;
-use crate::path::PathSpec;
+use crate::one_way::OneWaySpec;
 use earlydrop_aqm::catalogue::{self, Built, Link};
 use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Gate;
@@ -14,7 +14,7 @@ fn long_line() -> Forwarder {
     let Ok(Built::Policy(policy)) = (spec.build)(&Values::new(), &link, limit) else { panic!("a policy") };
     let queue = Box::new(Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "q"))));
     let from = std::fs::File::open("/dev/null").expect("a file").into();
-    let spec = PathSpec { queue, rate_bps: 1e12, delay_s: 0.5, medium: None };
+    let spec = OneWaySpec { queue, rate_bps: 1e12, delay_s: 0.5, medium: None };
     Forwarder::new(Direction { from, spec }, &Settings { real_time: false, series: None, record: 0 })
 }
 
@@ -32,16 +32,16 @@ fn memory_is_bounded_and_what_exceeds_it_is_counted() {
     for i in 0..150 {
         line.arrive(&packet(1500), Time::from_seconds(f64::from(i) * 1e-6));
     }
-    assert_eq!((line.path.in_flight(), line.device_losses.over_memory), (100, 50));
-    assert_eq!(line.path.port().counters().arrivals, 100, "the queue saw no other");
+    assert_eq!((line.way.in_flight(), line.device_losses.over_memory), (100, 50));
+    assert_eq!(line.way.port().counters().arrivals, 100, "the queue saw no other");
     assert!(line.ledger.held <= line.ledger.max_held);
     // Delivered packets free their memory.
     let nothing = std::fs::OpenOptions::new().write(true).open("/dev/null").expect("a file").into();
     let start = std::time::Instant::now().checked_sub(std::time::Duration::from_secs(1));
     line.deliver(&nothing, Clock(start.expect("a second ago")), &mut None);
-    assert_eq!((line.path.in_flight(), line.ledger.held), (0, 0));
+    assert_eq!((line.way.in_flight(), line.ledger.held), (0, 0));
     line.arrive(&packet(1500), Time::from_seconds(2.0));
-    assert_eq!((line.path.in_flight(), line.device_losses.over_memory), (1, 50));
+    assert_eq!((line.way.in_flight(), line.device_losses.over_memory), (1, 50));
 }
 
 #[test]

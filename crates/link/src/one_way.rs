@@ -16,7 +16,7 @@ use earlydrop_net::Wire;
 use crate::seconds::Seconds;
 
 /// What one direction consists of.
-pub struct PathSpec {
+pub struct OneWaySpec {
     /// The queue.
     pub queue: Box<dyn Discipline>,
     /// Rate, bit/s; the medium has it if it varies.
@@ -28,7 +28,7 @@ pub struct PathSpec {
 }
 
 /// Is told what happens to packets at the port and beyond it.
-pub trait PathObserver: Observer {
+pub trait OneWayObserver: Observer {
     /// `packet` was transmitted until `now`, and is lost by the loss model.
     fn lost(&mut self, _packet: &Packet, _now: Time) {}
 }
@@ -80,7 +80,7 @@ impl Ord for InFlight {
 type Event = (Time, Time);
 
 /// One direction of a link.
-pub struct Path {
+pub struct OneWay {
     port: Port,
     wire: Wire,
     medium: Option<Medium>,
@@ -94,12 +94,12 @@ pub struct Path {
     seconds: Seconds,
 }
 
-impl Path {
-    /// A path that has been idle since time zero.
-    pub fn new(spec: PathSpec) -> Path {
+impl OneWay {
+    /// A direction that has been idle since time zero.
+    pub fn new(spec: OneWaySpec) -> OneWay {
         let port = Port::new(spec.queue);
         let timer = port.next_timer().map(|time| (time, Time::ZERO));
-        Path {
+        OneWay {
             port,
             wire: Wire::new(spec.rate_bps, spec.delay_s),
             medium: spec.medium,
@@ -113,7 +113,7 @@ impl Path {
     }
 
     /// Runs all events due up to and at `now`.
-    pub fn advance(&mut self, now: Time, observer: &mut impl PathObserver) {
+    pub fn advance(&mut self, now: Time, observer: &mut impl OneWayObserver) {
         loop {
             let timer = self.timer.filter(|&(time, _)| time <= now);
             let end = self.end.filter(|&(time, _)| time <= now);
@@ -131,7 +131,7 @@ impl Path {
     }
 
     /// `packet` arrives at `now`, which is not before the time of any earlier call.
-    pub fn arrive(&mut self, packet: Packet, now: Time, observer: &mut impl PathObserver) {
+    pub fn arrive(&mut self, packet: Packet, now: Time, observer: &mut impl OneWayObserver) {
         self.advance(now, observer);
         // `advance` has run every event up to `now`, and a transmission that ends now ends before the arrival.
         let free = Time::from_seconds(self.wire.free);
@@ -153,8 +153,8 @@ impl Path {
         self.in_flight.pop().map(|first| first.0.delivery)
     }
 
-    /// When to call [`Path::advance`] and [`Path::deliver`] again so that no delivery is late, unless a packet arrives
-    /// before: at the next delivery, or at the earliest possible delivery of the packet transmitted next.
+    /// When to call [`OneWay::advance`] and [`OneWay::deliver`] again so that no delivery is late, unless a packet
+    /// arrives before: at the next delivery, or at the earliest possible delivery of the packet transmitted next.
     pub fn next_delivery(&self) -> Option<Time> {
         let known = self.in_flight.peek().map(|first| first.0.delivery.at);
         let next = self.end.filter(|_| self.port.packets() > 0).map(|(time, _)| time + self.wire.delay_s);
@@ -173,7 +173,7 @@ impl Path {
     }
 
     /// The transmitter is ready: it takes the next packet, or the link becomes idle.
-    fn dequeue(&mut self, now: Time, observer: &mut impl PathObserver) {
+    fn dequeue(&mut self, now: Time, observer: &mut impl OneWayObserver) {
         let before = self.port.held_until();
         let departure = self.port.dequeue(now, observer);
         self.note_waiting(now);
@@ -219,7 +219,7 @@ impl Path {
     }
 
     /// Starts a new measured window at `now`.
-    pub fn restart(&mut self, now: Time, observer: &mut impl PathObserver) {
+    pub fn restart(&mut self, now: Time, observer: &mut impl OneWayObserver) {
         self.advance(now, observer);
         self.port.restart(now);
         self.seconds.restart(now.seconds(), self.port.packets() > 0);
@@ -227,7 +227,7 @@ impl Path {
     }
 
     /// Ends the measured window at `now`.
-    pub fn finish(&mut self, now: Time, observer: &mut impl PathObserver) {
+    pub fn finish(&mut self, now: Time, observer: &mut impl OneWayObserver) {
         self.advance(now, observer);
         self.port.finish(now);
         self.seconds.finish(now.seconds());
@@ -243,7 +243,7 @@ impl Path {
         self.in_flight.len()
     }
 
-    /// The statistics of a path, after [`Path::finish`].
+    /// The statistics, after [`OneWay::finish`].
     pub fn into_stats(self) -> QueueStats {
         self.port.into_stats()
     }
@@ -278,7 +278,7 @@ mod tests {
     use earlydrop_aqm::params::Values;
     use earlydrop_aqm::policy::{Limit, Reason};
     use earlydrop_aqm::random::Generator;
-    use earlydrop_net::medium::{LossPattern, Rate};
+    use earlydrop_net::medium::{Jitter, LossPattern, Rate};
 
     #[derive(Default)]
     struct Seen {
@@ -296,7 +296,7 @@ mod tests {
         }
     }
 
-    impl PathObserver for Seen {
+    impl OneWayObserver for Seen {
         fn lost(&mut self, packet: &Packet, _now: Time) {
             self.lost.push(packet.tag);
         }
@@ -307,94 +307,111 @@ mod tests {
     }
 
     /// DropTail for two packets on a link of 8 Mbit/s (1000 B take 1 ms) and 10 ms.
-    fn path(medium: Option<Medium>) -> Path {
+    fn way(medium: Option<Medium>) -> OneWay {
         let (link, limit) = (Link { rate_bps: 8e6, delay_s: 0.01 }, Limit::Packets(2));
         let spec = catalogue::find("droptail").expect("a discipline");
         let Ok(Built::Policy(policy)) = (spec.build)(&Values::new(), &link, limit) else { panic!("a policy") };
         let queue = Box::new(Fifo::new(Gate::new(policy, limit, false, Generator::stream(1, "q"))));
-        Path::new(PathSpec { queue, rate_bps: 8e6, delay_s: 0.01, medium })
+        OneWay::new(OneWaySpec { queue, rate_bps: 8e6, delay_s: 0.01, medium })
     }
 
     fn packet(tag: u32) -> Packet {
         Packet { tag, ..Packet::new(1, 1000) }
     }
 
-    fn deliveries(path: &mut Path, now: f64) -> Vec<(u32, f64)> {
-        std::iter::from_fn(|| path.deliver(t(now))).map(|d| (d.packet.tag, d.at.seconds())).collect()
+    fn deliveries(way: &mut OneWay, now: f64) -> Vec<(u32, f64)> {
+        std::iter::from_fn(|| way.deliver(t(now))).map(|d| (d.packet.tag, d.at.seconds())).collect()
     }
 
     #[test]
     fn packets_leave_one_after_the_other_however_late_the_caller() {
-        let (mut path, mut seen) = (path(None), Seen::default());
+        let (mut way, mut seen) = (way(None), Seen::default());
         for tag in 0..4 {
-            path.arrive(packet(tag), t(1.0), &mut seen);
+            way.arrive(packet(tag), t(1.0), &mut seen);
         }
         assert_eq!(seen.dropped, [(3, 1.0, Reason::Overflow)], "one in transmission, two waiting");
-        assert_eq!(path.next_delivery(), Some(t(1.0 + (0.001 + 0.01))));
-        assert_eq!(deliveries(&mut path, 1.0109), []);
+        assert_eq!(way.next_delivery(), Some(t(1.0 + (0.001 + 0.01))));
+        assert_eq!(deliveries(&mut way, 1.0109), []);
         // The caller comes seconds too late.
-        path.advance(t(5.0), &mut seen);
+        way.advance(t(5.0), &mut seen);
         let starts = [1.0, 1.0 + 0.001, 1.0 + 0.001 + 0.001];
         assert_eq!(seen.departed, [(0, starts[0]), (1, starts[1]), (2, starts[2])]);
         let arrivals: Vec<(u32, f64)> = (0..3).map(|i| (i, starts[i as usize] + (0.001 + 0.01))).collect();
-        assert_eq!(deliveries(&mut path, 5.0), arrivals);
-        assert_eq!((path.port().packets(), path.in_flight(), path.next_delivery()), (0, 0, None));
-        path.arrive(packet(9), t(6.0), &mut seen);
+        assert_eq!(deliveries(&mut way, 5.0), arrivals);
+        assert_eq!((way.port().packets(), way.in_flight(), way.next_delivery()), (0, 0, None));
+        way.arrive(packet(9), t(6.0), &mut seen);
         assert_eq!(seen.departed.last(), Some(&(9, 6.0)), "an idle link transmits immediately");
     }
 
     #[test]
     fn the_end_of_a_transmission_comes_before_an_arrival_of_the_same_time() {
-        let (mut path, mut seen) = (path(None), Seen::default());
+        let (mut way, mut seen) = (way(None), Seen::default());
         for tag in 0..3 {
-            path.arrive(packet(tag), t(0.5), &mut seen);
+            way.arrive(packet(tag), t(0.5), &mut seen);
         }
-        path.arrive(packet(3), t(0.5 + 0.001), &mut seen);
+        way.arrive(packet(3), t(0.5 + 0.001), &mut seen);
         assert_eq!(seen.dropped, [], "the place of the packet that left is free");
-        path.arrive(packet(4), t(0.5 + 0.001), &mut seen);
+        way.arrive(packet(4), t(0.5 + 0.001), &mut seen);
         assert_eq!(seen.dropped.len(), 1);
     }
 
     #[test]
     fn the_next_delivery_is_once_per_packet() {
-        let (mut path, mut seen) = (path(None), Seen::default());
-        path.arrive(packet(0), t(0.0), &mut seen);
-        path.arrive(packet(1), t(0.0), &mut seen);
+        let (mut way, mut seen) = (way(None), Seen::default());
+        way.arrive(packet(0), t(0.0), &mut seen);
+        way.arrive(packet(1), t(0.0), &mut seen);
         // The second packet's transmission starts at 1 ms, so it cannot arrive before 11 ms.
-        assert_eq!(path.next_delivery(), Some(t(0.011)));
-        path.advance(t(0.011), &mut seen);
-        assert_eq!(deliveries(&mut path, 0.011), [(0, 0.011)]);
-        assert_eq!(path.next_delivery(), Some(t(0.012)));
+        assert_eq!(way.next_delivery(), Some(t(0.011)));
+        way.advance(t(0.011), &mut seen);
+        assert_eq!(deliveries(&mut way, 0.011), [(0, 0.011)]);
+        assert_eq!(way.next_delivery(), Some(t(0.012)));
     }
 
     #[test]
     fn a_lost_packet_takes_its_transmission_time() {
         let medium = Medium::new(&Rate::Constant(8e6)).with_loss(LossPattern::Every(2), Generator::stream(1, "loss"));
-        let (mut path, mut seen) = (path(Some(medium)), Seen::default());
+        let (mut way, mut seen) = (way(Some(medium)), Seen::default());
         for tag in 0..3 {
-            path.arrive(packet(tag), t(0.0), &mut seen);
+            way.arrive(packet(tag), t(0.0), &mut seen);
         }
-        path.advance(t(1.0), &mut seen);
-        assert_eq!((seen.lost, path.lost()), (vec![1], 1));
-        assert_eq!(deliveries(&mut path, 1.0), [(0, 0.011), (2, 0.002 + (0.001 + 0.01))]);
+        way.advance(t(1.0), &mut seen);
+        assert_eq!((seen.lost, way.lost()), (vec![1], 1));
+        assert_eq!(deliveries(&mut way, 1.0), [(0, 0.011), (2, 0.002 + (0.001 + 0.01))]);
+    }
+
+    #[test]
+    fn jitter_delays_packets_in_their_order_where_it_keeps_it() {
+        let tags = |keeps_order| {
+            let jitter = Jitter { low: 0.0, high: 0.05, keeps_order };
+            let medium = Medium::new(&Rate::Constant(8e6)).with_jitter(jitter, Generator::stream(1, "jitter"));
+            let (mut way, mut seen) = (way(Some(medium)), Seen::default());
+            for tag in 0..100 {
+                way.arrive(packet(tag), t(0.001 * f64::from(tag)), &mut seen);
+            }
+            way.advance(t(1.0), &mut seen);
+            deliveries(&mut way, 1.0).into_iter().map(|(tag, _)| tag).collect::<Vec<_>>()
+        };
+        let (kept, overtaking) = (tags(true), tags(false));
+        assert!(kept.iter().copied().eq(0..100), "many at one time, in their order");
+        assert!(overtaking.len() == 100 && overtaking.windows(2).filter(|pair| pair[1] < pair[0]).count() > 30);
     }
 
     #[test]
     fn a_restart_counts_nothing_twice() {
-        let (mut path, mut seen) = (path(None), Seen::default());
+        let (mut way, mut seen) = (way(None), Seen::default());
         for tag in 0..3 {
-            path.arrive(packet(tag), t(0.0), &mut seen);
+            way.arrive(packet(tag), t(0.0), &mut seen);
         }
-        path.restart(t(0.0005), &mut seen);
-        path.arrive(packet(3), t(0.0007), &mut seen);
-        path.finish(t(0.0015), &mut seen);
-        let counters = path.port().counters();
+        way.restart(t(0.0005), &mut seen);
+        way.arrive(packet(3), t(0.0007), &mut seen);
+        way.finish(t(0.0015), &mut seen);
+        let counters = way.port().counters();
         assert_eq!((counters.arrivals, counters.departures, counters.overflow_drops), (1, 1, 1));
         assert_eq!(
-            path.port().queued_at_start() + counters.arrivals,
-            counters.departures + counters.drops() + path.port().packets()
+            way.port().queued_at_start() + counters.arrivals,
+            counters.departures + counters.drops() + way.port().packets()
         );
         // Two packets wait for half of the time, then one.
-        assert!((path.port().stats().mean() - 1.5).abs() < 1e-9);
+        assert!((way.port().stats().mean() - 1.5).abs() < 1e-9);
     }
 }
