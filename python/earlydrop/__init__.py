@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .own_aqms.policy import Policy, PolicyWarning, policy
     from .own_aqms.registry import get_include
     from .own_aqms.verdict import Verdict
-    from .path import path
+    from .paths import path
     from .result import Result
     from .scenario import Network, Scenario, ScenarioWarning, dumbbell, link, load, parse
     from .simulation import Simulation
@@ -120,7 +120,7 @@ _HOME = {
     "ScenarioError": "_core",
     "ScenarioWarning": "scenario",
     "Simulation": "simulation",
-    "path": "path",
+    "path": "paths",
     "dumbbell": "scenario",
     "link": "scenario",
     "load": "scenario",

@@ -121,10 +121,7 @@ impl Path {
         };
         let direction = |way: usize| {
             let mut entries = vec![("rate", text(&self.rates[way])), ("delay", text(&self.delay))];
-            entries.extend(self.jitter.as_deref().map(|jitter| {
-                let drawn = Doc::Array(vec![text("0 s"), text(jitter)]);
-                ("jitter", table(vec![("uniform", drawn), ("keep_order", Doc::Bool(true))]))
-            }));
+            entries.extend(self.jitter.as_deref().map(|jitter| ("jitter", text(jitter))));
             entries.extend(self.loss.map(|loss| ("loss", Doc::Float(loss))));
             entries.push(("queue", text(WAYS[way])));
             entries

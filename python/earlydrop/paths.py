@@ -18,7 +18,7 @@ from pathlib import Path as FilePath
 from typing import Literal, NamedTuple, Protocol
 
 import earlydrop._core as _core
-from .render import output
+from . import output
 from .result import Result
 from .simulation import Source, scenario_of
 
