@@ -232,6 +232,7 @@ fn traffic(input: &mut Input<'_>, drawn_pairs: bool, at: usize, named: &mut Vec<
         "voip",
         "video",
         "media",
+        "outside",
     ]);
     if !named.is_empty() && input.one_in(2) {
         let name = named.swap_remove(input.below(named.len()));

@@ -346,8 +346,11 @@ impl Network {
         self.ends[host.index()].inbox.push_back(delivery);
     }
 
-    /// Refuses a time that is over, or after the end.
-    pub(crate) fn must_be_ahead(&mut self, time: f64) -> Result<(), Error> {
+    /// Refuses a time to which the network cannot go.
+    ///
+    /// # Errors
+    /// If it is over, or after the end.
+    pub fn must_be_ahead(&mut self, time: f64) -> Result<(), Error> {
         let running = self.running()?;
         let (now, end) = (running.now, running.simulation.scenario().duration);
         if (now..=end).contains(&time) {
@@ -439,7 +442,7 @@ impl Network {
     pub fn finish(mut self) -> Result<Finished, Error> {
         let running = self.running()?;
         running.fault.take().map_or(Ok(()), Err)?;
-        running.simulation.end_now()?;
+        running.simulation.end_at(running.now)?;
         let digest = running.simulation.outside_digest();
         let Some(Running { simulation, captures, .. }) = self.running.take() else {
             return Err(Error::call("the network has not started"));

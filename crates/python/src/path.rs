@@ -131,6 +131,7 @@ impl PathNetwork {
 
     /// Runs up to and at `time`, s.
     fn advance_to(&self, py: Python<'_>, time: f64) -> PyResult<()> {
+        self.with(|network| network.must_be_ahead(time))?;
         loop {
             let slice = self.with(|network| {
                 let slice = if time > network.now() { time.min(network.now() + LOOK) } else { time };

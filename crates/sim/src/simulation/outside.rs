@@ -67,18 +67,18 @@ impl Simulation {
         self.engine.restart_outside_digest();
     }
 
-    /// The run ends now: its duration is the present time.
+    /// The run ends at `time`, s, the present time: that is its duration.
     ///
     /// # Errors
     /// If the measured window has not started.
-    pub fn end_now(&mut self) -> Result<(), ScenarioError> {
-        if self.now <= self.scenario.warmup {
+    pub fn end_at(&mut self, time: f64) -> Result<(), ScenarioError> {
+        if time <= self.scenario.warmup {
             return Err(ScenarioError::new("warmup", "is not over at the end of the run")
-                .given(format!("{} s, and an end at {} s", self.scenario.warmup, self.now))
+                .given(format!("{} s, and an end at {} s", self.scenario.warmup, time))
                 .allowed("a warmup that is shorter than the run"));
         }
-        self.scenario.duration = self.now;
-        self.engine.end_at(self.now);
+        self.scenario.duration = time.min(self.scenario.duration);
+        self.engine.end_at(time);
         Ok(())
     }
 }

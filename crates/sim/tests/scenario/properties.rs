@@ -58,6 +58,7 @@ const WORDS: &[&str] = &[
     "voip",
     "video",
     "media",
+    "outside",
     "size",
     "number",
     "think",

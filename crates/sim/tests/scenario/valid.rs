@@ -225,6 +225,9 @@ stop = "5 s"
 [[traffic]]
 kind = "media"
 control = "gcc"
+[[traffic]]
+kind = "outside"
+header = 48
 "#;
 
 #[test]
