@@ -35,6 +35,12 @@ impl Scenario {
             found.extend(self.step_below_a_packet(queue));
         }
         for (number, entry) in self.traffic.iter().enumerate() {
+            if let Load::Outside(_) = entry.load {
+                found.push(format!(
+                    "traffic[{number}]: its datagrams come from a program (crates/path); in a run without one nobody \
+                     sends them"
+                ));
+            }
             found.extend(self.never_sends(entry).map(|why| format!("traffic[{number}]: {why}")));
         }
         found
