@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod batch;
+pub mod capture;
 #[cfg(test)]
 mod complexity;
 pub mod engine;
