@@ -1,14 +1,18 @@
 //! Packet captures for Wireshark, tshark and tcpdump: the pcapng format (draft-ietf-opsawg-pcapng), and headers of
 //! simulated packets.
 //!
-//! A packet is captured from its IPv4 header on (link type 101, `LINKTYPE_RAW`) and may be cut: what is kept of it is
-//! shorter than it was on the wire, so that nobody must invent the payload of simulated data.
+//! A packet is captured from its IP header on and may be cut: what is kept of it is shorter than it was on the wire, so
+//! that nobody must invent the payload of simulated data.
+
+pub mod traced;
 
 use std::io::{Error, ErrorKind, Result, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-/// Packets start with their IP header.
-const LINKTYPE_RAW: u16 = 101;
+/// Packets start with their IP header, of version 4 or 6 (`LINKTYPE_RAW`).
+const RAW: u16 = 101;
+/// Packets start with their IPv4 header (`LINKTYPE_IPV4`).
+const IPV4: u16 = 228;
 /// Times are in units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
 
@@ -33,12 +37,25 @@ pub struct Capture<W: Write> {
 }
 
 impl<W: Write> Capture<W> {
-    /// Starts a capture at interfaces of these names, which packets name by their position in the list. `out` should
-    /// be buffered.
+    /// Starts a capture of IP packets at interfaces of these names, which packets name by their position in the list.
+    /// `out` should be buffered.
     ///
     /// # Errors
     /// If a name has 65,536 bytes or more, and those of `out`.
     pub fn new(out: W, interfaces: &[&str]) -> Result<Self> {
+        Self::at(out, interfaces, RAW)
+    }
+
+    /// The same for IPv4 packets only. tcpdump (libpcap 1.10) reads raw IP from a single interface, and IPv4 from many:
+    /// it compares the link type of the second interface with its own number for that of the first.
+    ///
+    /// # Errors
+    /// As [`Capture::new`].
+    pub fn ipv4(out: W, interfaces: &[&str]) -> Result<Self> {
+        Self::at(out, interfaces, IPV4)
+    }
+
+    fn at(out: W, interfaces: &[&str], link_type: u16) -> Result<Self> {
         let mut capture = Capture { out, interfaces: interfaces.len() as u32, latest: 0, block: Vec::new() };
         capture.word(BYTE_ORDER);
         // Version 1.0, of a section whose length is not known.
@@ -47,7 +64,7 @@ impl<W: Write> Capture<W> {
         capture.end_block(SECTION)?;
         for name in interfaces {
             // Its packets have no common limit of length.
-            capture.block.extend(LINKTYPE_RAW.to_le_bytes());
+            capture.block.extend(link_type.to_le_bytes());
             capture.block.extend([0; 6]);
             capture.option(IF_NAME, name.as_bytes())?;
             capture.option(IF_TSRESOL, &[NANOSECONDS])?;

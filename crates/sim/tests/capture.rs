@@ -48,6 +48,8 @@ fn a_capture_has_interfaces_times_lengths_and_comments() {
         assert_eq!(block[..8], [101, 0, 0, 0, 0, 0, 0, 0], "raw IP, no limit of length");
         assert_eq!(options(&block[8..]), [(2, name.as_bytes()), (9, &[9][..]), (0, &[][..])]);
     }
+    let ipv4 = Capture::ipv4(Vec::new(), &["up"]).unwrap().finish().unwrap();
+    assert_eq!(blocks(&ipv4)[1].1[..8], [228, 0, 0, 0, 0, 0, 0, 0]);
     let packet = |block: &[u8]| {
         let kept = word(block, 12) as usize;
         let (bytes, rest) = block[20..].split_at(kept.next_multiple_of(4));
