@@ -91,7 +91,7 @@ def capture(
     try:
         return outcome.capture(file)
     except ValueError as error:
-        raise TraceError(f"--queue: {error}") from error
+        raise TraceError(str(error)) from error
 
 
 def _traced(document: Document, queues: Sequence[str], events: int, **more: bool) -> _core.Scenario:

@@ -254,7 +254,7 @@ def test_packets_that_pass_two_queues_are_refused(tmp_path: Path, capsys: pytest
     file.write_bytes(b"before")
     command = ["trace", str(scenario), str(file), "--queue", "bottleneck1", "--queue", "bottleneck2"]
     assert cli.main(command) == cli.WRONG_INPUT
-    assert "--queue: packets of flow 1 pass bottleneck1 and bottleneck2, and would be" in capsys.readouterr().err
+    assert "error: packets of flow 1 pass bottleneck1 and bottleneck2, and would be" in capsys.readouterr().err
     assert file.read_bytes() == b"before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["row.toml", "x.pcapng"]
 
@@ -402,6 +402,23 @@ def test_acks_count_marks(tmp_path: Path) -> None:
     steps = sum((after - before) % 8 for before, after in pairwise(counters[1:]))
     assert 0 < steps <= marked
     assert steps > 0.9 * marked
+
+
+@pytest.mark.parametrize("suffix", ["tr", "pcapng"])
+def test_a_scenario_without_queues_has_nothing_to_trace(
+    tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario = tmp_path / "none.toml"
+    ends = 'rate = "10 Mbit/s"\ndelay = "5 ms"\n'
+    scenario.write_text(
+        'name = "none"\nduration = "2 s"\n[topology]\nkind = "graph"\n[[node]]\nname = "a"\n'
+        '[[node]]\nname = "b"\n[[link]]\nfrom = "a"\nto = "b"\n' + ends + "[[traffic]]\n"
+        'kind = "cbr"\nrate = "1 Mbit/s"\nfrom = "a"\nto = "b"\n',
+        encoding="utf-8",
+    )
+    assert cli.main(["trace", str(scenario), str(tmp_path / f"x.{suffix}")]) == cli.WRONG_INPUT
+    assert "error: the scenario has no queue to trace" in capsys.readouterr().err
+    assert list(tmp_path.glob("x*")) == []
 
 
 def test_ns2s_format_has_one_queue(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -158,7 +158,7 @@ pub fn address(host: u32) -> Ipv4Addr {
     Ipv4Addr::from(10 << 24 | host & 0xff_ffff)
 }
 
-/// The packet's IPv4 header, which has no options, and the ports behind it.
+/// The packet's IPv4 header, without options and not to be fragmented, and the ports behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ip {
     /// Address and port of the sender.
@@ -244,13 +244,14 @@ impl Ip {
 
     /// The IPv4 header (RFC 791) and the ports of a packet of which `kept` bytes will be known.
     fn header(&self, protocol: u8, kept: usize, length: u32) -> Result<Vec<u8>> {
+        const DONT_FRAGMENT: u8 = 0x40;
         let total = u16::try_from(length).ok().filter(|&total| kept <= usize::from(total));
         let total = total.ok_or_else(|| wrong(format!("a packet of {length} B; allowed {kept} to 65535 B")))?;
         let mut packet = Vec::with_capacity(kept);
         packet.extend([0x45, self.dscp << 2 | self.ecn & 3]);
         packet.extend(total.to_be_bytes());
         packet.extend(self.identification.to_be_bytes());
-        packet.extend([0, 0, self.ttl, protocol, 0, 0]);
+        packet.extend([DONT_FRAGMENT, 0, self.ttl, protocol, 0, 0]);
         packet.extend(self.source.ip().octets());
         packet.extend(self.destination.ip().octets());
         let checksum = folded(sum(&packet));
