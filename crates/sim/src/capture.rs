@@ -13,6 +13,8 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 const RAW: u16 = 101;
 /// Packets start with their IPv4 header (`LINKTYPE_IPV4`).
 const IPV4: u16 = 228;
+/// Most bytes of a packet that Wireshark and libpcap read.
+const MOST_KEPT: u32 = 262_144;
 /// Times are in units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
 
@@ -79,7 +81,7 @@ impl<W: Write> Capture<W> {
     ///
     /// # Errors
     /// If there is no such interface; if the time is negative, no number, or before that of the packet before; if
-    /// `kept` is longer than `length`; if the comment has 65,536 bytes or more; and those of `out`.
+    /// `kept` is longer than `length`, or than 256 KiB; if the comment has 65,536 bytes or more; and those of `out`.
     pub fn packet(
         &mut self,
         interface: u32,
@@ -97,8 +99,9 @@ impl<W: Write> Capture<W> {
             let latest = self.latest as f64 / 1e9;
             return Err(wrong(format!("a packet at {time_s} s; allowed from the time of the one before, {latest} s")));
         }
-        if kept.len() as u64 > u64::from(length) {
-            return Err(wrong(format!("{} B are kept of a packet of {length} B", kept.len())));
+        let most = length.min(MOST_KEPT);
+        if kept.len() > most as usize {
+            return Err(wrong(format!("{} B are kept of a packet of {length} B; allowed {most} B", kept.len())));
         }
         self.block.clear();
         for word in [interface, (time >> 32) as u32, time as u32, kept.len() as u32, length] {

@@ -82,7 +82,8 @@ fn what_is_wrong_is_refused_and_leaves_the_capture_whole() {
     for time in [-1.0, f64::NAN, f64::INFINITY] {
         refused(capture.packet(0, time, &[1], 1, None), "allowed from");
     }
-    refused(capture.packet(0, 3.0, &[1, 2], 1, None), "2 B are kept of a packet of 1 B");
+    refused(capture.packet(0, 3.0, &[1, 2], 1, None), "2 B are kept of a packet of 1 B; allowed 1 B");
+    refused(capture.packet(0, 3.0, &vec![0; 262_145], 300_000, None), "allowed 262144 B");
     refused(capture.packet(0, 3.0, &[1], 1, Some(&long)), "a text of 65536 B");
     // None of these is in the file, and time has not advanced.
     capture.packet(0, 2.0, &[7], 1, Some(&long[1..])).unwrap();
