@@ -190,7 +190,7 @@ COMMANDS: dict[str, list[str]] = {
     "compare": ["compare", "small.toml", "--aqm", "red", "codel", "--seeds", "2", "--out", "r"],
     "sweep": ["sweep", "sweep.toml", "--store", "s", "--out", "r"],
     "reproduce": ["reproduce", str(ROOT / "python/tests/studies/small"), "--quick", "--store", "s", "--out", "r"],
-    "trace": ["trace", "small.toml", "r.pcap", "--events", "1000"],
+    "trace": ["trace", "small.toml", "r.pcapng", "--events", "1000"],
     "export": ["store", "export", "s", "r.parquet"],
 }
 

@@ -1,7 +1,7 @@
 """The engine, compiled from crates/python. Documents pass as JSON text."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, final
+from typing import IO, Any, Literal, final
 
 def version() -> str:
     """Version of the engine."""
@@ -54,19 +54,6 @@ def vectors(name: str) -> str | None:
 
 def vector_names() -> list[str]:
     """What has decision vectors."""
-
-def packet_headers(
-    source: tuple[bytes, int],
-    target: tuple[bytes, int],
-    size: int,
-    identification: int,
-    traffic_class: int,
-    flags: int,
-    seq: int,
-    ack: int,
-    options: int,
-) -> bytes:
-    """The IPv4 header of a packet of `size` bytes, and its TCP header with bytes of options, or without flags UDP's."""
 
 def drop_curve(aqm: str, parameters_json: str, averages: Sequence[float]) -> list[float] | None:
     """p_b at each average queue in packets; None for a discipline that has no drop curve."""
@@ -134,6 +121,13 @@ class Outcome:
 
     def flows(self) -> _Columns:
         """The flows, packed into columns as those of `run_batch`, each the list of one run."""
+
+    def capture(self, file: IO[bytes]) -> tuple[int, int]:
+        """Write a packet capture of the queues traced with headers; events that were kept of them, and of all.
+
+        Raises:
+            ValueError: they cannot be in one capture. Nothing was written.
+        """
 
 @final
 class Scenario:

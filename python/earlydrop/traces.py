@@ -1,7 +1,7 @@
-"""The event trace of queues, also as a file of ns-2's. `pcap.py` writes pcap files.
+"""The event trace of queues, also as a file of ns-2's or as a packet capture.
 
 The engine records an event's time, kind, flow, sequence number and size; ns-2's format wants more, and `ns2` says what
-stands for it.
+stands for it. The engine writes captures itself (crates/sim/src/capture).
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 from .document import Document
 from .errors import EarlydropError
+
+if TYPE_CHECKING:
+    import earlydrop._core as _core
 
 MOST = 10_000_000
 """Most events of a trace, as `record.trace` allows them."""
@@ -29,8 +32,7 @@ class Trace:
     queue: str
     """The queue's name."""
     events: list[Any]
-    """Rows: time in s, event, flow from 1, segment, size in bytes, packets waiting; with headers the ECN field, the
-    TCP flags, and with data both ways the acknowledgement number and the payload in bytes, else None."""
+    """Rows: time in s, event, flow from 1, segment, size in bytes, packets waiting."""
     total: int
     """Number of events of the whole run."""
     traffic: list[Mapping[str, Any]]
@@ -58,37 +60,53 @@ class Trace:
         return [(next_port(sender), next_port(receiver)) for sender, receiver, _ in self.flows]
 
 
-def record(
-    document: Document, queues: Sequence[str], events: int, seed: int | None, headers: bool = False
-) -> list[Trace]:
-    """Run a scenario with these queues traced, by default the first; with `headers` ECN fields and TCP flags, too.
+def record(document: Document, queue: str | None, events: int, seed: int | None) -> Trace:
+    """Run a scenario with a queue traced, by default the first.
 
     Raises:
         TraceError: there is no such queue.
         ScenarioError: the scenario is wrong.
     """
+    scenario = _traced(document, [queue] if queue else [], events)
+    result = json.loads(scenario.run(seed))
+    if not result["queues"]:
+        raise TraceError("the scenario has no queue to trace")
+    name = queue or next(iter(result["queues"]))
+    passing = scenario.passing(name, seed)
+    assert passing is not None
+    trace = result["trace"]
+    return Trace(name, trace["events"], trace["total"], by_flow(json.loads(scenario.to_json())), *passing)
+
+
+def capture(
+    document: Document, queues: Sequence[str], events: int, seed: int | None, file: IO[bytes]
+) -> tuple[int, int]:
+    """Run a scenario; write a packet capture of these queues, by default the first. How many events are in it, of all.
+
+    Raises:
+        TraceError: there is no such queue, or packets pass two of them. Nothing was written.
+        ScenarioError: the scenario is wrong.
+    """
+    outcome = _traced(document, queues, events, trace_headers=True).outcome(seed)
+    try:
+        return outcome.capture(file)
+    except ValueError as error:
+        raise TraceError(str(error)) from error
+
+
+def _traced(document: Document, queues: Sequence[str], events: int, **more: bool) -> _core.Scenario:
+    """The scenario with these queues traced."""
     import earlydrop._core as _core
 
-    wanted = {"trace": events, "trace_headers": headers, **({"trace_queues": list(queues)} if queues else {})}
+    wanted = {"trace": events, **more, **({"trace_queues": list(queues)} if queues else {})}
     try:
-        scenario = _core.Scenario.parse({**document, "record": wanted}, [])
+        return _core.Scenario.parse({**document, "record": wanted}, [])
     except _core.ScenarioError as error:
         if queues and error.path and "trace_queues" in error.path:
             given = error.given.strip('"') if error.given else ", ".join(queues)
             allowed = f"; allowed {error.allowed}" if error.allowed else ""
             raise TraceError(f"--queue {given}: there is no such queue{allowed}") from error
         raise
-    result = json.loads(scenario.run(seed))
-    if not result["queues"]:
-        raise TraceError("the scenario has no queue to trace")
-    traffic = by_flow(json.loads(scenario.to_json()))
-    found = []
-    for name in queues or [next(iter(result["queues"]))]:
-        passing = scenario.passing(name, seed)
-        assert passing is not None
-        trace = result["traces"][name] if queues else result["trace"]
-        found.append(Trace(name, trace["events"], trace["total"], traffic, *passing))
-    return found
 
 
 def by_flow(checked: Mapping[str, Any]) -> list[Mapping[str, Any]]:

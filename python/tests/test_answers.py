@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 import struct
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import dumbbell
 
 import earlydrop as ed
-from earlydrop import _core, cli, pcap, toml_writer, traces
+from earlydrop import _core, cli, toml_writer
 
 SWEEP = f"""\
 name = "two"
@@ -83,27 +83,47 @@ def test_a_trace_in_ns2s_format(tmp_path: Path, scenario: Path) -> None:
     assert set(gone) <= set(arrived)
 
 
-def test_a_trace_as_pcap(tmp_path: Path, scenario: Path) -> None:
-    file = tmp_path / "x.pcap"
+def blocks(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """Type and contents of each block of a pcapng file."""
+    while content:
+        kind, length = struct.unpack("<II", content[:8])
+        assert content[length - 4 : length] == struct.pack("<I", length)
+        yield kind, content[8 : length - 4]
+        content = content[length:]
+
+
+def packets(file: Path) -> list[tuple[int, int, bytes]]:
+    """Time in ns, length on the wire, and what is kept, of each packet of a pcapng file that has no comment."""
+    found = []
+    for kind, block in blocks(file.read_bytes()):
+        if kind == 6:
+            _, high, low, kept, length = struct.unpack("<IIIII", block[:20])
+            if len(block) == 20 + (kept + 3) // 4 * 4:
+                found.append((high << 32 | low, length, block[20 : 20 + kept]))
+    return found
+
+
+@pytest.mark.parametrize("suffix", [".pcapng", ".pcap"])
+def test_a_trace_as_pcapng(tmp_path: Path, scenario: Path, suffix: str) -> None:
+    file = tmp_path / f"x{suffix}"
     assert cli.main(["trace", str(scenario), str(file), "--events", "2000", "--seed", "2"]) == cli.DONE
-    content = file.read_bytes()
-    assert struct.unpack("<IHH", content[:8]) == (0xA1B23C4D, 2, 4)
-    at, count, before = 24, 0, 0.0
-    while at < len(content):
-        seconds, nano, kept, length = struct.unpack("<IIII", content[at : at + 16])
-        packet = content[at + 16 : at + 16 + kept]
+    head, interface, *_ = blocks(file.read_bytes())
+    assert head == (0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    name = struct.pack("<HH12s", 2, 10, b"bottleneck")
+    assert interface == (1, struct.pack("<HHI", 228, 0, 0) + name + struct.pack("<HHII", 9, 1, 9, 0))
+    found, before = packets(file), 0
+    for time, length, packet in found:
         assert packet[0] == 0x45
         assert int.from_bytes(packet[2:4], "big") == length
         words = sum(struct.unpack(">10H", packet[:20]))
         assert (words & 0xFFFF) + (words >> 16) == 0xFFFF, "the header's checksum"
         assert packet[9] == 6
-        assert before <= seconds + nano * 1e-9
-        before = seconds + nano * 1e-9
-        at, count = at + 16 + kept, count + 1
-    assert 900 <= count < 2000
+        assert before <= time
+        before = time
+    assert 900 <= len(found) < 2000
     if shutil.which("tcpdump"):
         shown = subprocess.run(["tcpdump", "-nr", str(file)], capture_output=True, text=True, check=True)
-        assert len(shown.stdout.splitlines()) == count
+        assert sum("[|tcp]" not in line for line in shown.stdout.splitlines()) == len(found)
         assert "10.0.0.1.10000 > 10.1.0.1.10000" in shown.stdout
 
 
@@ -117,17 +137,17 @@ def test_flows_the_other_way_have_number_and_tcp_of_the_others() -> None:
     assert all(flow["goodput_mbps"] > 1 for flow in flows)
 
 
-def test_a_trace_of_udp_has_datagrams() -> None:
-    rows = [[0.5, "+", 1, 7, 540, 1], [0.5, "-", 1, 7, 540, 0], [0.7, "d", 1, 8, 540, 0]]
-    headed = [[*row, 2, 0, None, None] for row in rows]
-    made = traces.Trace("bottleneck", headed, 3, [{"kind": "cbr", "tcp": None, "dscp": 46}], (0, 1), [(2, 3, False)])
-    (head, packet) = pcap.pcap([made])
-    assert len(head) == 24
-    assert packet[16 + 9] == 17
-    assert struct.unpack(">H", packet[16 + 24 : 16 + 26]) == (520,)
-    assert packet[16 + 1] == 46 << 2 | 2, "DSCP and ECT(0)"
-    made = dataclasses.replace(made, events=rows)
-    assert next(iter(traces.ns2(made))) == "+ 0.5 0 1 cbr 540 ------- 1 2.0 3.0 7 0\n"
+def test_a_trace_of_udp_has_datagrams(tmp_path: Path, scenario: Path) -> None:
+    cbr = 'traffic=[{ kind = "cbr", rate = "100 kbit/s", segment = "512 B", header = "28 B", dscp = 46 }]'
+    pcapng, tr = tmp_path / "x.pcapng", tmp_path / "x.tr"
+    for file in (pcapng, tr):
+        assert cli.main(["trace", str(scenario), str(file), "--set", cbr]) == cli.DONE
+    found, lines = packets(pcapng), [line.split() for line in tr.read_text(encoding="utf-8").splitlines()]
+    assert len(found) == sum(line[0] == "-" for line in lines) > 100
+    for number, (_, length, packet) in enumerate(found):
+        assert (length, packet[9], packet[1]) == (540, 17, 46 << 2)
+        assert struct.unpack(">HHHHH", packet[4:6] + packet[20:28]) == (number, 10_000, 10_000, 520, 0)
+    assert {(line[4], line[5]) for line in lines} == {("cbr", "540")}
 
 
 def test_acks_are_acks_with_the_addresses_of_their_data_the_other_way_round(tmp_path: Path, scenario: Path) -> None:
@@ -157,21 +177,18 @@ def test_acks_are_acks_with_the_addresses_of_their_data_the_other_way_round(tmp_
         assert int(line[10]) <= max(sent)
 
 
-def test_acks_in_pcap_acknowledge(tmp_path: Path, scenario: Path) -> None:
-    file = tmp_path / "x.pcap"
+def test_acks_in_a_capture_acknowledge(tmp_path: Path, scenario: Path) -> None:
+    file = tmp_path / "x.pcapng"
     back = ["--set", 'queue.reverse={ aqm = "droptail", limit = "100 packets" }', "--queue", "reverse"]
     assert cli.main(["trace", str(scenario), str(file), "--events", "200", *back]) == cli.DONE
-    content, at, last = file.read_bytes(), 24, 0
-    while at < len(content):
-        kept = int.from_bytes(content[at + 8 : at + 12], "little")
-        packet = content[at + 16 : at + 16 + kept]
+    last = 0
+    for _, _, packet in packets(file):
         assert (packet[12:14], packet[16:18]) == (bytes((10, 1)), bytes((10, 0)))
         seq, ack = struct.unpack(">II", packet[24:32])
         assert packet[33] & 0x10, "the flag that the acknowledgement counts"
         assert (ack - 1) % 1000 == 0
         assert seq == (1 if ack > 1 else 0)
         last = max(last, ack)
-        at += 16 + kept
     assert last > 1000
 
 
@@ -220,7 +237,7 @@ def test_published_figures_are_recomputed_from_the_file_by_awk(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        (["x.txt"], "allowed .tr, .pcap"),
+        (["x.txt"], "allowed .tr, .pcapng, .pcap"),
         (["x.tr", "--queue", "nowhere"], "--queue nowhere: there is no such queue"),
         (["x.tr", "--events", "0"], "--events: given 0"),
     ],

@@ -39,7 +39,7 @@ need iperf3 iperf3 "real traffic: tests of earlydrop link, crosscheck, benches/l
 need qemu qemu-system-x86 "validation/renew.sh qdiscs: a Debian kernel's queue disciplines" command -v qemu-system-x86_64
 need qemu cpio "validation/renew.sh qdiscs" command -v cpio
 need qemu kmod "validation/renew.sh qdiscs" command -v depmod
-need tshark tshark "tests of pcap files" command -v tshark
+need tshark tshark "tests of packet captures" command -v tshark
 need flent flent "tests of Flent's data files" command -v flent
 need flent python3-matplotlib "draws Flent's plots in its tests" dpkg -s python3-matplotlib
 need chromium chromium "tests of the report's page; renders reports to pictures" command -v chromium

@@ -6,7 +6,6 @@ mod link;
 
 mod batch;
 mod errors;
-mod headers;
 mod outcome;
 mod path;
 mod policy;
@@ -59,7 +58,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reference::queue_words, module)?)?;
     module.add_function(wrap_pyfunction!(reference::link_effects, module)?)?;
     module.add_function(wrap_pyfunction!(reference::result_fields, module)?)?;
-    module.add_function(wrap_pyfunction!(headers::packet_headers, module)?)?;
     module.add_function(wrap_pyfunction!(decision_vectors, module)?)?;
     module.add_function(wrap_pyfunction!(vector_names, module)?)?;
     module.add_function(wrap_pyfunction!(drop_curve, module)?)?;

@@ -1,14 +1,20 @@
 //! Packet captures for Wireshark, tshark and tcpdump: the pcapng format (draft-ietf-opsawg-pcapng), and headers of
 //! simulated packets.
 //!
-//! A packet is captured from its IPv4 header on (link type 101, `LINKTYPE_RAW`) and may be cut: what is kept of it is
-//! shorter than it was on the wire, so that nobody must invent the payload of simulated data.
+//! A packet is captured from its IP header on and may be cut: what is kept of it is shorter than it was on the wire, so
+//! that nobody must invent the payload of simulated data.
+
+pub mod traced;
 
 use std::io::{Error, ErrorKind, Result, Write};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-/// Packets start with their IP header.
-const LINKTYPE_RAW: u16 = 101;
+/// Packets start with their IP header, of version 4 or 6 (`LINKTYPE_RAW`).
+const RAW: u16 = 101;
+/// Packets start with their IPv4 header (`LINKTYPE_IPV4`).
+const IPV4: u16 = 228;
+/// Most bytes of a packet that Wireshark and libpcap read.
+const MOST_KEPT: u32 = 262_144;
 /// Times are in units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
 
@@ -33,12 +39,25 @@ pub struct Capture<W: Write> {
 }
 
 impl<W: Write> Capture<W> {
-    /// Starts a capture at interfaces of these names, which packets name by their position in the list. `out` should
-    /// be buffered.
+    /// Starts a capture of IP packets at interfaces of these names, which packets name by their position in the list.
+    /// `out` should be buffered.
     ///
     /// # Errors
     /// If a name has 65,536 bytes or more, and those of `out`.
     pub fn new(out: W, interfaces: &[&str]) -> Result<Self> {
+        Self::at(out, interfaces, RAW)
+    }
+
+    /// The same for IPv4 packets only. tcpdump (libpcap 1.10) reads raw IP from a single interface, and IPv4 from many:
+    /// it compares the link type of the second interface with its own number for that of the first.
+    ///
+    /// # Errors
+    /// As [`Capture::new`].
+    pub fn ipv4(out: W, interfaces: &[&str]) -> Result<Self> {
+        Self::at(out, interfaces, IPV4)
+    }
+
+    fn at(out: W, interfaces: &[&str], link_type: u16) -> Result<Self> {
         let mut capture = Capture { out, interfaces: interfaces.len() as u32, latest: 0, block: Vec::new() };
         capture.word(BYTE_ORDER);
         // Version 1.0, of a section whose length is not known.
@@ -47,7 +66,7 @@ impl<W: Write> Capture<W> {
         capture.end_block(SECTION)?;
         for name in interfaces {
             // Its packets have no common limit of length.
-            capture.block.extend(LINKTYPE_RAW.to_le_bytes());
+            capture.block.extend(link_type.to_le_bytes());
             capture.block.extend([0; 6]);
             capture.option(IF_NAME, name.as_bytes())?;
             capture.option(IF_TSRESOL, &[NANOSECONDS])?;
@@ -62,7 +81,7 @@ impl<W: Write> Capture<W> {
     ///
     /// # Errors
     /// If there is no such interface; if the time is negative, no number, or before that of the packet before; if
-    /// `kept` is longer than `length`; if the comment has 65,536 bytes or more; and those of `out`.
+    /// `kept` is longer than `length`, or than 256 KiB; if the comment has 65,536 bytes or more; and those of `out`.
     pub fn packet(
         &mut self,
         interface: u32,
@@ -80,8 +99,9 @@ impl<W: Write> Capture<W> {
             let latest = self.latest as f64 / 1e9;
             return Err(wrong(format!("a packet at {time_s} s; allowed from the time of the one before, {latest} s")));
         }
-        if kept.len() as u64 > u64::from(length) {
-            return Err(wrong(format!("{} B are kept of a packet of {length} B", kept.len())));
+        let most = length.min(MOST_KEPT);
+        if kept.len() > most as usize {
+            return Err(wrong(format!("{} B are kept of a packet of {length} B; allowed {most} B", kept.len())));
         }
         self.block.clear();
         for word in [interface, (time >> 32) as u32, time as u32, kept.len() as u32, length] {
@@ -141,7 +161,7 @@ pub fn address(host: u32) -> Ipv4Addr {
     Ipv4Addr::from(10 << 24 | host & 0xff_ffff)
 }
 
-/// The packet's IPv4 header, which has no options, and the ports behind it.
+/// The packet's IPv4 header, without options and not to be fragmented, and the ports behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ip {
     /// Address and port of the sender.
@@ -227,13 +247,14 @@ impl Ip {
 
     /// The IPv4 header (RFC 791) and the ports of a packet of which `kept` bytes will be known.
     fn header(&self, protocol: u8, kept: usize, length: u32) -> Result<Vec<u8>> {
+        const DONT_FRAGMENT: u8 = 0x40;
         let total = u16::try_from(length).ok().filter(|&total| kept <= usize::from(total));
         let total = total.ok_or_else(|| wrong(format!("a packet of {length} B; allowed {kept} to 65535 B")))?;
         let mut packet = Vec::with_capacity(kept);
         packet.extend([0x45, self.dscp << 2 | self.ecn & 3]);
         packet.extend(total.to_be_bytes());
         packet.extend(self.identification.to_be_bytes());
-        packet.extend([0, 0, self.ttl, protocol, 0, 0]);
+        packet.extend([DONT_FRAGMENT, 0, self.ttl, protocol, 0, 0]);
         packet.extend(self.source.ip().octets());
         packet.extend(self.destination.ip().octets());
         let checksum = folded(sum(&packet));

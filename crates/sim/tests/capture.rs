@@ -1,6 +1,8 @@
 //! Captures read back block by block, as the format's draft has them.
 
+use earlydrop_sim::capture::traced::TracedQueues;
 use earlydrop_sim::capture::{address, Capture, Ip, Tcp};
+use earlydrop_sim::{run, scenario};
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddrV4;
 
@@ -48,6 +50,8 @@ fn a_capture_has_interfaces_times_lengths_and_comments() {
         assert_eq!(block[..8], [101, 0, 0, 0, 0, 0, 0, 0], "raw IP, no limit of length");
         assert_eq!(options(&block[8..]), [(2, name.as_bytes()), (9, &[9][..]), (0, &[][..])]);
     }
+    let ipv4 = Capture::ipv4(Vec::new(), &["up"]).unwrap().finish().unwrap();
+    assert_eq!(blocks(&ipv4)[1].1[..8], [228, 0, 0, 0, 0, 0, 0, 0]);
     let packet = |block: &[u8]| {
         let kept = word(block, 12) as usize;
         let (bytes, rest) = block[20..].split_at(kept.next_multiple_of(4));
@@ -78,7 +82,8 @@ fn what_is_wrong_is_refused_and_leaves_the_capture_whole() {
     for time in [-1.0, f64::NAN, f64::INFINITY] {
         refused(capture.packet(0, time, &[1], 1, None), "allowed from");
     }
-    refused(capture.packet(0, 3.0, &[1, 2], 1, None), "2 B are kept of a packet of 1 B");
+    refused(capture.packet(0, 3.0, &[1, 2], 1, None), "2 B are kept of a packet of 1 B; allowed 1 B");
+    refused(capture.packet(0, 3.0, &vec![0; 262_145], 300_000, None), "allowed 262144 B");
     refused(capture.packet(0, 3.0, &[1], 1, Some(&long)), "a text of 65536 B");
     // None of these is in the file, and time has not advanced.
     capture.packet(0, 2.0, &[7], 1, Some(&long[1..])).unwrap();
@@ -134,7 +139,7 @@ fn udp_has_headers_and_checksums() {
         assert_eq!(packet[..2], [0x45, 46 << 2 | 3]);
         let (total, datagram) = (28 + payload.len() as u16, 8 + payload.len() as u16);
         assert_eq!(packet[2..4], total.to_be_bytes());
-        assert_eq!(packet[4..10], [0xab, 0xcd, 0, 0, 63, 17]);
+        assert_eq!(packet[4..10], [0xab, 0xcd, 0x40, 0, 63, 17]);
         assert_eq!(packet[12..20], [10, 0, 1, 2, 10, 1, 2, 3]);
         assert_eq!(added(packet[..20].iter().copied()), 0xffff);
         assert_eq!(packet[20..24], [4433_u16.to_be_bytes(), 99_u16.to_be_bytes()].concat());
@@ -174,4 +179,45 @@ fn tcp_has_numbers_flags_and_options() {
         assert!(error.starts_with(&format!("{options} B of TCP options")), "{error}");
     }
     assert!(ip().tcp(&tcp, 51).is_err());
+}
+
+const SCENARIO: &str = "name = 'd'\nduration = '4 s'\nwarmup = '0 s'\n[topology]\nkind = 'dumbbell'\npairs = 3\n\
+    access = { rate = '100 Mbit/s', delay = '5 ms' }\nbottleneck = { rate = '5 Mbit/s', delay = '10 ms' }\n\
+    [queue.bottleneck]\naqm = 'red'\nlimit = '40 packets'\necn = true\n\
+    [[traffic]]\nkind = 'ftp'\ncount = 2\ntcp = 'cubic'\necn = true\n\
+    [[traffic]]\nkind = 'cbr'\nrate = '2 Mbit/s'\n\
+    [record]\ntrace = 1000000\n";
+
+#[test]
+fn a_traced_queue_has_what_left_and_what_was_dropped_with_comments() {
+    let checked = |more: &str| {
+        let document = scenario::Doc::from_toml(&format!("{SCENARIO}{more}"), None).unwrap();
+        scenario::check(&document, None).unwrap()
+    };
+    let run = |scenario| run::run(scenario, 1, run::Links::Auto, run::Events::Lanes).unwrap();
+    let scenario = checked("trace_headers = true\n");
+    let outcome = run(&scenario);
+    let traced = TracedQueues::new(&scenario, 1, &outcome).unwrap();
+    let (port, trace) = (&outcome.ports[0], outcome.ports[0].trace.as_ref().unwrap());
+    assert_eq!(traced.events(), (trace.total, trace.total));
+    let mut file = Vec::new();
+    traced.write(&mut file).unwrap();
+    let packets: Vec<_> = blocks(&file).into_iter().filter(|block| block.0 == 6).map(|block| block.1).collect();
+    let counters = port.counters;
+    let drops = counters.early_drops + counters.forced_drops + counters.overflow_drops;
+    assert_eq!(packets.len() as u64, counters.departures + drops);
+    let said = |comment: &str| {
+        let has = |packet: &&&[u8]| packet.windows(comment.len()).any(|part| part == comment.as_bytes());
+        packets.iter().filter(has).count() as u64
+    };
+    assert_eq!((said("dropped: early"), said("dropped: overflow")), (counters.early_drops, counters.overflow_drops));
+    assert_eq!(said("dropped"), drops);
+    assert!(said("dropped: early") > 5, "of the traffic without ECN");
+    let marks = said("marked on arrival");
+    assert!(marks > 5 && (counters.marks - port.queued_at_end..=counters.marks).contains(&marks));
+    assert_eq!(said("marked"), marks);
+    // Without headers, or without a queue that was traced, there is nothing to write.
+    let plain = checked("");
+    let error = TracedQueues::new(&plain, 1, &run(&plain)).err().unwrap();
+    assert_eq!(error, "the scenario has no queue to trace");
 }

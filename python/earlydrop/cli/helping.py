@@ -30,7 +30,7 @@ EXAMPLES = {
     "sweep": ("earlydrop sweep loads.toml", 'earlydrop sweep loads.toml --plot "queue_delay vs load by aqm"'),
     "tune": ("earlydrop tune first.toml --aqm red",),
     "diff": ("earlydrop diff out/before out/after",),
-    "trace": ("earlydrop trace first.toml first.tr", "earlydrop trace first.toml first.pcap --queue bottleneck"),
+    "trace": ("earlydrop trace first.toml first.tr", "earlydrop trace first.toml first.pcapng --queue bottleneck"),
     "completion": ("earlydrop completion fish > ~/.config/fish/completions/earlydrop.fish",),
     "advise": ("earlydrop advise --down 50mbit --up 10mbit", "earlydrop advise --down 16mbit --up 1mbit --link adsl"),
     "report": ("earlydrop report out/loads",),

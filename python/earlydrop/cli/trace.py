@@ -1,4 +1,4 @@
-"""`earlydrop trace`: the events of a queue in ns-2's trace format or as pcap."""
+"""`earlydrop trace`: the events of a queue in ns-2's trace format, or its packets as pcapng."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from .printing import print_json
 
 def trace(
     scenario: ScenarioFile,
-    file: Annotated[Path, Parameter(name="FILE", help="File to write: .tr for ns-2's format, .pcap for pcap.")],
+    file: Annotated[
+        Path, Parameter(name="FILE", help="File to write: .tr for ns-2's format, .pcapng (or .pcap) for pcapng.")
+    ],
     /,
     *,
     queue: Annotated[
         list[str] | None,
         Parameter(
-            negative="", help="The queue (default: the first). For pcap may be repeated, e.g. for both directions."
+            negative="", help="The queue (default: the first). For pcapng may be repeated, e.g. for both directions."
         ),
     ] = None,
     events: Annotated[int, Parameter(help="Largest number of events, counted from the start of the run.")] = 1_000_000,
@@ -31,16 +33,15 @@ def trace(
     trust: Trust = False,
     json: Json = False,
 ) -> int:
-    """Run a scenario and write the events of a queue in ns-2's trace format or as pcap."""
+    """Run a scenario and write the events of a queue in ns-2's trace format, or its packets as pcapng."""
     import earlydrop._core as _core
     from .. import disk, foreign, traces
-    from .. import pcap as pcaps
     from ..sweeps.base_scenario import overlay_toml, with_traces
     from ..tune.search_space import toml_settings
 
-    if file.suffix not in (".tr", ".pcap"):
-        given = file.suffix or "no suffix"
-        raise InputError(f"{file}: given {given}; allowed .tr, .pcap", given=given, allowed=".tr, .pcap")
+    if file.suffix not in (".tr", ".pcapng", ".pcap"):
+        given, allowed = file.suffix or "no suffix", ".tr, .pcapng, .pcap"
+        raise InputError(f"{file}: given {given}; allowed {allowed}", given=given, allowed=allowed)
     check_folder(str(file), file)
     if not 1 <= events <= traces.MOST:
         raise InputError(f"--events: given {events}; allowed 1 to {traces.MOST}", given=str(events))
@@ -51,12 +52,14 @@ def trace(
     pairs = parse_settings(set_)
     _core.Scenario.load(str(scenario), pairs)
     document = with_traces(foreign.from_toml(scenario), scenario.parent)
-    in_ns2s = file.suffix == ".tr"
     document = overlay_toml(document, toml_settings(pairs))
-    made = traces.record(document, queues, events, seed, headers=not in_ns2s)
-    content = "".join(traces.ns2(made[0])).encode() if in_ns2s else b"".join(pcaps.pcap(made))
-    disk.replace(file, content)
-    kept, total = sum(len(one.events) for one in made), sum(one.total for one in made)
+    with disk.staged(file) as place, disk.open_binary(place) as stream:
+        if file.suffix == ".tr":
+            made = traces.record(document, queues[0] if queues else None, events, seed)
+            stream.writelines(line.encode() for line in traces.ns2(made))
+            kept, total = len(made.events), made.total
+        else:
+            kept, total = traces.capture(document, queues, events, seed, stream)
     if json:
         print_json({"file": str(file), "events": kept, "total": total})
         return DONE

@@ -1,5 +1,6 @@
 //! Event traces of a queue, in ns-2's terms, with a digest over the whole run.
 
+use earlydrop_aqm::policy::Reason;
 use earlydrop_net::segment::{AE, CWR, ECE, FIN, PSH, REQUEST, SYN};
 use earlydrop_net::tcp::rfc::Feedback;
 use earlydrop_net::tcp::Variable;
@@ -24,6 +25,32 @@ pub struct QueueEvent {
     pub length: u64,
     /// ECN field and TCP flags, if headers are recorded.
     pub header: Option<Header>,
+    /// Why the packet was dropped; where the queue marked it, if headers are recorded and it leaves.
+    pub signal: Option<Signal>,
+}
+
+/// What the queue tells the sender by what it does to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// Dropped.
+    Dropped(Reason),
+    /// Marked before it joined the queue.
+    MarkedOnArrival,
+    /// Marked while it waited, or as it left.
+    MarkedInQueue,
+}
+
+impl Signal {
+    /// The comment of the packet in a capture.
+    pub fn text(self) -> &'static str {
+        match self {
+            Signal::Dropped(Reason::Early) => "dropped: early",
+            Signal::Dropped(Reason::Forced) => "dropped: forced",
+            Signal::Dropped(Reason::Overflow) => "dropped: overflow",
+            Signal::MarkedOnArrival => "marked on arrival",
+            Signal::MarkedInQueue => "marked in the queue",
+        }
+    }
 }
 
 /// What a packet's headers say of ECN, and its TCP flags.

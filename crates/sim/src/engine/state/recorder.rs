@@ -2,13 +2,14 @@
 
 use super::packets::unpacked;
 use crate::engine::packet_log::PacketLog;
-use crate::engine::trace::{Header, QueueEvent, QueueTrace};
+use crate::engine::trace::{Header, QueueEvent, QueueTrace, Signal};
 use crate::losses::Synchronisation;
 use crate::rates::Rates;
 use crate::shares::Shares;
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{Packet, Time};
 use earlydrop_net::record::Fate;
+use earlydrop_net::segment::CE;
 use earlydrop_net::tcp::rfc::Feedback;
 use earlydrop_net::Segment;
 
@@ -25,6 +26,18 @@ impl Seen {
     /// The segment that it carries. (A replay has its own flow keys and no trace.)
     pub fn segment(&self) -> Segment {
         unpacked(&self.packet, false).0
+    }
+
+    /// Where the queue that the packet leaves marked it, if headers are traced.
+    fn mark(&self) -> Option<Signal> {
+        let Packet { ecn, admitted_ecn, tag, note, .. } = self.packet;
+        // What the packet carries is the segment as it arrived.
+        let arrived = Segment::unpacked(0, 0, (tag, note)).0.bits() & CE;
+        match self.header {
+            Some(_) if ecn != admitted_ecn => Some(Signal::MarkedInQueue),
+            Some(_) if ecn as u8 != arrived => Some(Signal::MarkedOnArrival),
+            _ => None,
+        }
     }
 }
 
@@ -79,11 +92,11 @@ impl Recorder {
         }
     }
 
-    fn trace(&mut self, now: Time, kind: char, seen: &Seen, length: u64) {
+    fn trace(&mut self, now: Time, kind: char, seen: &Seen, length: u64, signal: Option<Signal>) {
         if let Some(trace) = &mut self.trace {
             let (segment, size, header) = (seen.segment(), seen.packet.size, seen.header);
             let (flow, seq) = (segment.flow() + 1, segment.seq());
-            trace.record(QueueEvent { time: now.seconds(), kind, flow, seq, size, length, header });
+            trace.record(QueueEvent { time: now.seconds(), kind, flow, seq, size, length, header, signal });
         }
     }
 }
@@ -95,7 +108,7 @@ impl Recorder {
     pub fn arrived(&mut self, seen: &Seen, now: Time, length: u64) {
         let packet = &seen.packet;
         // The trace counts the arrival as ns-2 does.
-        self.trace(now, '+', seen, length + 1);
+        self.trace(now, '+', seen, length + 1, None);
         if let Some(log) = &mut self.log {
             log.arrived(packet, now, length);
         }
@@ -130,7 +143,7 @@ impl Recorder {
         let mut dropped = std::mem::take(&mut self.dropped);
         for (seen, reason) in dropped.drain(..) {
             let packet = &seen.packet;
-            self.trace(now, 'd', &seen, length);
+            self.trace(now, 'd', &seen, length, Some(Signal::Dropped(reason)));
             if let Some(log) = &mut self.log {
                 log.dropped(packet, now, reason, length);
             }
@@ -154,7 +167,7 @@ impl Recorder {
     #[inline(never)]
     pub fn departed(&mut self, seen: &Seen, now: Time, length: u64) {
         let packet = &seen.packet;
-        self.trace(now, '-', seen, length);
+        self.trace(now, '-', seen, length, seen.mark());
         if let Some(log) = &mut self.log {
             log.departed(packet, now, length);
         }
