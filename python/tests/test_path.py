@@ -145,6 +145,6 @@ def test_tshark_reads_the_capture_of_a_queue(tmp_path: Path) -> None:
     assert {(row[2], row[5]) for row in rows} == {("1008", "1")}, "payloads and checksums"
     assert len({(row[3], row[4]) for row in rows}) == 1
     comments = [row[0] for row in rows]
-    assert comments.count("marked") == queue["marks"] > 0
+    assert comments.count("marked on arrival") == queue["marks"] > 0
     assert comments.count("dropped: forced") == queue["forced_drops"] > 0
     assert [row[1] for row in rows].count("3") == queue["marks"]

@@ -1,9 +1,11 @@
 //! A packet capture for each queue.
 
 use crate::Error;
+use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::Packet;
 use earlydrop_sim::capture::{address, Capture, Ip};
 use earlydrop_sim::engine::packet_log::{Kind, PacketEvent};
+use earlydrop_sim::engine::trace::Signal;
 use earlydrop_sim::run;
 use earlydrop_sim::scenario::Traffic;
 use earlydrop_sim::simulation::Simulation;
@@ -106,20 +108,21 @@ fn file_name(name: &str, number: usize) -> String {
 impl Queue {
     /// Writes a departure or a drop.
     fn write(&mut self, event: &PacketEvent, simulation: &Simulation) -> std::io::Result<()> {
-        let comment = match event.kind {
+        let signal = match event.kind {
             // It has another event when it leaves.
             Kind::Passed => return Ok(()),
             Kind::Marked => {
                 self.marked.insert(key(&event.packet));
                 return Ok(());
             }
-            Kind::Early => Some("dropped: early"),
-            Kind::Forced => Some("dropped: forced"),
-            Kind::Overflow => Some("dropped: overflow"),
-            Kind::Departed | Kind::DepartedMarked => None,
+            Kind::Early => Some(Signal::Dropped(Reason::Early)),
+            Kind::Forced => Some(Signal::Dropped(Reason::Forced)),
+            Kind::Overflow => Some(Signal::Dropped(Reason::Overflow)),
+            Kind::DepartedMarked => Some(Signal::MarkedInQueue),
+            Kind::Departed => None,
         };
-        let marked = self.marked.remove(&key(&event.packet)) || event.kind == Kind::DepartedMarked;
-        let comment = comment.or(marked.then_some("marked"));
+        let marked = self.marked.remove(&key(&event.packet));
+        let comment = signal.or(marked.then_some(Signal::MarkedOnArrival)).map(Signal::text);
         let Some(&(mut source, mut destination, acks)) = self.ends.get(event.flow as usize - 1) else { return Ok(()) };
         if acks {
             (source, destination) = (destination, source);

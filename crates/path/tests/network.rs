@@ -165,7 +165,7 @@ fn captures_have_payloads_marks_and_drops_with_their_reasons() {
     let queue = &finished.document["queues"]["up"];
     let field = |name: &str| queue[name].as_u64().unwrap();
     assert!(field("marks") > 0 && field("early_drops") > 0 && field("forced_drops") > 0, "{queue}");
-    assert_eq!(count(b"marked"), field("marks"));
+    assert_eq!(count(b"marked on arrival"), field("marks"));
     assert_eq!(count(b"dropped: early"), field("early_drops"));
     assert_eq!(count(b"dropped: forced"), field("forced_drops"));
     assert_eq!(count(b"dropped: overflow"), field("overflow_drops"));
