@@ -33,6 +33,13 @@ def schema() -> str:
 def quantity(text: str) -> tuple[float, str, float, str] | None:
     """Number, unit, the unit's factor and the base unit of a text such as "4 ms"; None for another text."""
 
+def queue_words(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """The discipline of a text such as `red limit=120p`, and its settings as `--set` takes them.
+
+    Raises:
+        ScenarioError: the text has another form, or gives a setting twice.
+    """
+
 def result_fields() -> str:
     """JSON of every field of result documents: its part, name, unit, kind of measure and meaning (about)."""
 

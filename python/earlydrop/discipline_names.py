@@ -6,7 +6,6 @@ A discipline is a name of the catalogue, a file of one's own, or a name of an `e
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -48,23 +47,15 @@ def words(text: str) -> tuple[str, list[tuple[str, str]]]:
     """Name and settings of `red limit=120p min_th=20`; a value with spaces is quoted.
 
     Raises:
-        DisciplineError: the text has another form.
+        DisciplineError: the text has another form, or gives a setting twice.
     """
+    import earlydrop._core as _core
+
     try:
-        name, *rest = shlex.split(text) or [""]
-    except ValueError as error:
-        raise DisciplineError(f'given "{text}": {error}') from None
-    if not name or "=" in name:
-        raise DisciplineError(
-            f'given "{text}"; allowed a discipline with its settings in quotes, such as "red limit=120p min_th=20"'
-        )
-    settings = []
-    for word in rest:
-        key, equals, value = word.partition("=")
-        if not equals or not key or not value:
-            raise DisciplineError(f'given "{word}" in "{text}"; allowed NAME=VALUE, such as limit=120p')
-        settings.append((key, value))
-    return name, settings
+        return _core.queue_words(text)
+    except _core.ScenarioError as error:
+        said = f"; allowed {error.allowed}" if error.allowed else f": {error.message}"
+        raise DisciplineError(f"given {error.given}{said}") from None
 
 
 def parse(text: str, folder: str | None = None) -> Asked:
@@ -79,14 +70,12 @@ def parse(text: str, folder: str | None = None) -> Asked:
     name, settings = words(text)
     entry = find(name, folder)
     known = [*SHARED, *(p["name"] for p in entry["parameters"])]
-    for number, (key, _) in enumerate(settings):
+    for key, _ in settings:
         if key not in known:
             here = entry["tc_options"].get(key)
             said = f"tc's {key} is {here} here." if here else nearest(key, known)
             allowed = f"{said} Allowed" if said else "allowed"
             raise DisciplineError(f'"{text}": {entry["name"]} has no parameter {key}; {allowed}: {", ".join(known)}')
-        if key in dict(settings[:number]):
-            raise DisciplineError(f'"{text}": {key} is given twice')
     return Asked(entry["name"], tuple(settings), entry)
 
 

@@ -54,6 +54,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(reference::reference, module)?)?;
     module.add_function(wrap_pyfunction!(reference::quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(reference::queue_words, module)?)?;
     module.add_function(wrap_pyfunction!(reference::link_effects, module)?)?;
     module.add_function(wrap_pyfunction!(reference::result_fields, module)?)?;
     module.add_function(wrap_pyfunction!(headers::packet_headers, module)?)?;

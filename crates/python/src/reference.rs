@@ -71,6 +71,12 @@ pub fn quantity(text: &str) -> Option<(f64, &'static str, f64, &'static str)> {
     scenario::quantity(text)
 }
 
+/// The discipline of a text such as `red limit=120p`, and its settings as `--set` takes them.
+#[pyfunction]
+pub fn queue_words(text: &str) -> PyResult<scenario::QueueWords> {
+    scenario::queue_words(text).map_err(raise)
+}
+
 /// The kinds of topologies and of traffic with their keys, as JSON.
 #[pyfunction]
 pub fn reference() -> String {

@@ -14,10 +14,15 @@ use super::nesting::MAX_DEPTH;
 pub fn apply_sets(doc: &mut Doc, sets: &[(String, String)]) -> Result<(), ScenarioError> {
     for (path, value) in sets {
         let place = find(doc, path)?;
-        let value = value.trim();
-        *place = Doc::from_toml_value(value).unwrap_or_else(|| Doc::String(value.to_string()));
+        *place = self::value(value);
     }
     Ok(())
+}
+
+/// A value that is written as TOML, or else as a bare text.
+pub(super) fn value(text: &str) -> Doc {
+    let text = text.trim();
+    Doc::from_toml_value(text).unwrap_or_else(|| Doc::String(text.to_string()))
 }
 
 /// The value at `path`, created if it is missing.
