@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
-use std::ffi::{c_char, c_int, c_void, CStr, CString};
+use std::ffi::{c_char, c_int, c_void, CStr};
 
 use earlydrop_aqm::abi;
 use earlydrop_aqm::fault::Fault;
@@ -16,6 +16,7 @@ use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Packet;
 use earlydrop_sim::run::Streams;
 
+use crate::error::{self, Checked, Failed};
 use crate::packet::{self, CHeader};
 use crate::queue::Queue;
 
@@ -45,33 +46,15 @@ impl Callers {
     }
 }
 
-thread_local! {
-    static SAID: RefCell<CString> = RefCell::default();
-}
-
-fn say(said: &str) {
-    let text = CString::new(said.replace('\0', "\\0")).unwrap_or_default();
-    SAID.with(|last| *last.borrow_mut() = text);
-}
-
-/// `answer`, or `otherwise` and a message for [`ed_error`].
-#[inline]
-fn or<T>(answer: Result<T, String>, otherwise: T) -> T {
-    answer.unwrap_or_else(|said| {
-        say(&said);
-        otherwise
-    })
-}
-
 /// What the queue answers.
 ///
 /// # Safety
 /// `queue` is null, or came from [`ed_queue_new`] and was not freed.
 #[inline]
-unsafe fn with<T>(queue: *const Qdisc, call: impl FnOnce(&mut Held) -> Result<T, String>) -> Result<T, String> {
+unsafe fn with<T>(queue: *const Qdisc, call: impl FnOnce(&mut Held) -> Checked<T>) -> Checked<T> {
     // SAFETY: the caller's promise.
-    let queue = unsafe { queue.as_ref() }.ok_or_else(|| "queue is NULL".to_string())?;
-    let mut held = queue.0.try_borrow_mut().map_err(|_| "called from a callback of the same queue".to_string())?;
+    let queue = unsafe { queue.as_ref() }.ok_or_else(|| Failed::new("queue is NULL"))?;
+    let mut held = queue.0.try_borrow_mut().map_err(|_| Failed::new("called from a callback of the same queue"))?;
     call(&mut held)
 }
 
@@ -79,14 +62,14 @@ unsafe fn with<T>(queue: *const Qdisc, call: impl FnOnce(&mut Held) -> Result<T,
 /// `text` is null or a text with a NUL at the end.
 unsafe fn new(text: *const c_char, rate: f64, delay: f64, streams: Streams<'_>) -> *mut Qdisc {
     if text.is_null() {
-        say("text is NULL");
+        Failed::new("text is NULL");
         return std::ptr::null_mut();
     }
     // SAFETY: the caller's promise.
-    let text = unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| "text is not UTF-8".to_string());
+    let text = unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| Failed::new("text is not UTF-8"));
     let queue = text.and_then(|text| Queue::new(text, rate, delay, streams));
     let made = queue.map(|queue| Box::into_raw(Box::new(Qdisc(RefCell::new(Held { queue, on_drop: None })))));
-    or(made, std::ptr::null_mut())
+    made.unwrap_or(std::ptr::null_mut())
 }
 
 /// # Safety
@@ -108,7 +91,7 @@ pub unsafe extern "C" fn ed_queue_new_random(
     context: *mut c_void,
 ) -> *mut Qdisc {
     let Some(random) = random else {
-        say("random is NULL");
+        Failed::new("random is NULL");
         return std::ptr::null_mut();
     };
     let context = Callers(context);
@@ -134,11 +117,10 @@ pub unsafe extern "C" fn ed_queue_free(queue: *mut Qdisc) {
         return;
     }
     // SAFETY: the caller's promise.
-    if let Err(said) = unsafe { with(queue, |_| Ok(())) } {
-        return say(&said);
+    if unsafe { with(queue, |_| Ok(())) }.is_ok() {
+        // SAFETY: the caller's promise; nothing borrows it, as was just found.
+        drop(unsafe { Box::from_raw(queue) });
     }
-    // SAFETY: the caller's promise; nothing borrows it, as was just found.
-    drop(unsafe { Box::from_raw(queue) });
 }
 
 /// # Safety
@@ -150,7 +132,7 @@ pub unsafe extern "C" fn ed_queue_on_drop(queue: *mut Qdisc, on_drop: Option<OnD
         Ok(0)
     };
     // SAFETY: the caller's promise.
-    or(unsafe { with(queue, set) }, ERROR)
+    unsafe { with(queue, set) }.unwrap_or(ERROR)
 }
 
 /// # Safety
@@ -158,7 +140,7 @@ pub unsafe extern "C" fn ed_queue_on_drop(queue: *mut Qdisc, on_drop: Option<OnD
 #[no_mangle]
 pub unsafe extern "C" fn ed_queue_reads_headers(queue: *const Qdisc) -> c_int {
     // SAFETY: the caller's promise.
-    or(unsafe { with(queue, |held| held.queue.ask(|queue| c_int::from(queue.reads_headers()))) }, ERROR)
+    unsafe { with(queue, |held| held.queue.ask(|queue| c_int::from(queue.reads_headers()))) }.unwrap_or(ERROR)
 }
 
 /// Hands each dropped packet to the caller's function.
@@ -186,17 +168,23 @@ pub unsafe extern "C" fn ed_queue_enqueue(
 ) -> c_int {
     let call = |held: &mut Held| {
         // SAFETY: the caller's promise.
-        let packet = unsafe { packet.as_ref() }.ok_or_else(|| "packet is NULL".to_string())?;
+        let packet = unsafe { packet.as_ref() }.ok_or_else(|| Failed::new("packet is NULL"))?;
         let packet = packet::arrival(packet, tag as usize as u64)?;
+        let read;
         // SAFETY: the caller's promise.
-        let header = unsafe { header.as_ref() };
-        // SAFETY: the caller's promise.
-        let header = header.map(|header| packet::header(header, unsafe { header.tcp.as_ref() })).transpose()?;
-        let fate = held.queue.enqueue(packet, header.as_ref(), now, &mut reporting(held.on_drop))?;
+        let header = match unsafe { header.as_ref() } {
+            None => None,
+            Some(header) => {
+                // SAFETY: the caller's promise.
+                read = packet::header(header, unsafe { header.tcp.as_ref() })?;
+                Some(&read)
+            }
+        };
+        let fate = held.queue.enqueue(packet, header, now, &mut reporting(held.on_drop))?;
         Ok(fate.map_or(2, c_int::from))
     };
     // SAFETY: the caller's promise.
-    or(unsafe { with(queue, call) }, ERROR)
+    unsafe { with(queue, call) }.unwrap_or(ERROR)
 }
 
 /// # Safety
@@ -209,7 +197,9 @@ pub unsafe extern "C" fn ed_queue_dequeue(
     tag: *mut *mut c_void,
 ) -> c_int {
     let call = |held: &mut Held| {
-        let Some(left) = held.queue.dequeue(now, &mut reporting(held.on_drop))? else { return Ok(0) };
+        let mut left = None;
+        held.queue.dequeue(now, &mut left, &mut reporting(held.on_drop))?;
+        let Some(left) = left else { return Ok(0) };
         if !packet.is_null() {
             // SAFETY: the caller's promise.
             unsafe { packet.write(abi::Packet::from(&left)) };
@@ -221,7 +211,7 @@ pub unsafe extern "C" fn ed_queue_dequeue(
         Ok(1)
     };
     // SAFETY: the caller's promise.
-    or(unsafe { with(queue, call) }, ERROR)
+    unsafe { with(queue, call) }.unwrap_or(ERROR)
 }
 
 /// # Safety
@@ -230,7 +220,7 @@ pub unsafe extern "C" fn ed_queue_dequeue(
 pub unsafe extern "C" fn ed_queue_held_until(queue: *const Qdisc) -> f64 {
     // SAFETY: the caller's promise.
     let until = unsafe { with(queue, |held| held.queue.ask(|queue| queue.held_until())) };
-    or(until, None).map_or(f64::INFINITY, |until| until.seconds())
+    until.ok().flatten().map_or(f64::INFINITY, |until| until.seconds())
 }
 
 /// # Safety
@@ -238,8 +228,7 @@ pub unsafe extern "C" fn ed_queue_held_until(queue: *const Qdisc) -> f64 {
 #[no_mangle]
 pub unsafe extern "C" fn ed_queue_next_timer(queue: *const Qdisc) -> f64 {
     // SAFETY: the caller's promise.
-    let due = unsafe { with(queue, |held| held.queue.ask(|queue| queue.next_timer())) };
-    or(due, None).map_or(f64::INFINITY, |due| due.seconds())
+    unsafe { with(queue, |held| Ok(held.queue.due())) }.unwrap_or(f64::INFINITY)
 }
 
 /// # Safety
@@ -247,7 +236,7 @@ pub unsafe extern "C" fn ed_queue_next_timer(queue: *const Qdisc) -> f64 {
 #[no_mangle]
 pub unsafe extern "C" fn ed_queue_on_timer(queue: *mut Qdisc, now: f64) -> c_int {
     // SAFETY: the caller's promise.
-    or(unsafe { with(queue, |held| held.queue.on_timer(now).map(|()| 0)) }, ERROR)
+    unsafe { with(queue, |held| held.queue.on_timer(now).map(|()| 0)) }.unwrap_or(ERROR)
 }
 
 /// # Safety
@@ -255,7 +244,7 @@ pub unsafe extern "C" fn ed_queue_on_timer(queue: *mut Qdisc, now: f64) -> c_int
 #[no_mangle]
 pub unsafe extern "C" fn ed_queue_packets(queue: *const Qdisc) -> u64 {
     // SAFETY: the caller's promise.
-    or(unsafe { with(queue, |held| held.queue.ask(|queue| queue.packets())) }, 0)
+    unsafe { with(queue, |held| held.queue.ask(|queue| queue.packets())) }.unwrap_or(0)
 }
 
 /// # Safety
@@ -263,7 +252,7 @@ pub unsafe extern "C" fn ed_queue_packets(queue: *const Qdisc) -> u64 {
 #[no_mangle]
 pub unsafe extern "C" fn ed_queue_bytes(queue: *const Qdisc) -> u64 {
     // SAFETY: the caller's promise.
-    or(unsafe { with(queue, |held| held.queue.ask(|queue| queue.bytes())) }, 0)
+    unsafe { with(queue, |held| held.queue.ask(|queue| queue.bytes())) }.unwrap_or(0)
 }
 
 /// # Safety
@@ -271,7 +260,7 @@ pub unsafe extern "C" fn ed_queue_bytes(queue: *const Qdisc) -> u64 {
 #[no_mangle]
 pub unsafe extern "C" fn ed_queue_washes(queue: *const Qdisc, priority: u8) -> c_int {
     // SAFETY: the caller's promise.
-    or(unsafe { with(queue, |held| held.queue.ask(|queue| c_int::from(queue.washes(priority & 7)))) }, ERROR)
+    unsafe { with(queue, |held| held.queue.ask(|queue| c_int::from(queue.washes(priority & 7)))) }.unwrap_or(ERROR)
 }
 
 /// # Safety
@@ -280,14 +269,14 @@ pub unsafe extern "C" fn ed_queue_washes(queue: *const Qdisc, priority: u8) -> c
 pub unsafe extern "C" fn ed_queue_counters(queue: *const Qdisc, counters: *mut Counters) -> c_int {
     let call = |held: &mut Held| {
         if counters.is_null() {
-            return Err("counters is NULL".to_string());
+            return Err(Failed::new("counters is NULL"));
         }
         // SAFETY: the caller's promise. `Counters` is `ed_counters`, which a test compares.
         unsafe { counters.write(held.queue.counters()?) };
         Ok(0)
     };
     // SAFETY: the caller's promise.
-    or(unsafe { with(queue, call) }, ERROR)
+    unsafe { with(queue, call) }.unwrap_or(ERROR)
 }
 
 /// # Safety
@@ -295,7 +284,7 @@ pub unsafe extern "C" fn ed_queue_counters(queue: *const Qdisc, counters: *mut C
 #[no_mangle]
 pub unsafe extern "C" fn ed_queue_reset_counters(queue: *mut Qdisc) -> c_int {
     // SAFETY: the caller's promise.
-    or(unsafe { with(queue, |held| held.queue.reset_counters().map(|()| 0)) }, ERROR)
+    unsafe { with(queue, |held| held.queue.reset_counters().map(|()| 0)) }.unwrap_or(ERROR)
 }
 
 /// # Safety
@@ -303,7 +292,7 @@ pub unsafe extern "C" fn ed_queue_reset_counters(queue: *mut Qdisc) -> c_int {
 #[no_mangle]
 pub unsafe extern "C" fn ed_queue_gauge_count(queue: *const Qdisc) -> usize {
     // SAFETY: the caller's promise.
-    or(unsafe { with(queue, |held| Ok(held.queue.gauges.len())) }, 0)
+    unsafe { with(queue, |held| Ok(held.queue.gauges.len())) }.unwrap_or(0)
 }
 
 /// # Safety
@@ -313,10 +302,12 @@ pub unsafe extern "C" fn ed_queue_gauge_name(queue: *const Qdisc, number: usize)
     let name = |held: &mut Held| {
         let names = &held.queue.gauges;
         let name = names.get(number).map(|name| name.as_ptr());
-        name.ok_or_else(|| format!("number is out of range: given {number}; there are {} gauges", names.len()))
+        name.ok_or_else(|| {
+            Failed::new(format_args!("number is out of range: given {number}; there are {} gauges", names.len()))
+        })
     };
     // SAFETY: the caller's promise.
-    or(unsafe { with(queue, name) }, std::ptr::null())
+    unsafe { with(queue, name) }.unwrap_or(std::ptr::null())
 }
 
 /// # Safety
@@ -326,21 +317,21 @@ pub unsafe extern "C" fn ed_queue_gauges(queue: *const Qdisc, values: *mut f64, 
     let call = |held: &mut Held| {
         let read = held.queue.read_gauges()?;
         if count != read.len() {
-            return Err(format!("count is {count}; allowed {}, the number of gauges", read.len()));
+            return Err(Failed::new(format_args!("count is {count}; allowed {}, the number of gauges", read.len())));
         }
         if values.is_null() && count > 0 {
-            return Err("values is NULL".to_string());
+            return Err(Failed::new("values is NULL"));
         }
         // SAFETY: the caller's promise.
         read.iter().enumerate().for_each(|(i, &value)| unsafe { values.add(i).write(value) });
         Ok(0)
     };
     // SAFETY: the caller's promise.
-    or(unsafe { with(queue, call) }, ERROR)
+    unsafe { with(queue, call) }.unwrap_or(ERROR)
 }
 
 /// The message of this thread.
 #[no_mangle]
 pub extern "C" fn ed_error() -> *const c_char {
-    SAID.with(|said| said.borrow().as_ptr())
+    error::latest()
 }

@@ -4,6 +4,8 @@ use earlydrop_aqm::header::{TcpHeader, MOST_BLOCKS};
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::{abi, Ecn, Header, Packet};
 
+use crate::error::{Checked, Failed};
+
 /// `ed_tcp`
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,19 +57,22 @@ pub struct CHeader {
 /// # Errors
 /// A field has a value that it cannot have.
 #[inline]
-pub fn arrival(given: &abi::Packet, tag: u64) -> Result<Packet, String> {
+pub fn arrival(given: &abi::Packet, tag: u64) -> Checked<Packet> {
     let ecn = match given.ecn {
         0 => Ecn::NotEct,
         1 => Ecn::Ect1,
         2 => Ecn::Ect0,
         3 => Ecn::Ce,
-        other => return Err(format!("packet: ecn is out of range: given {other}; allowed 0..3")),
+        other => return Err(Failed::new(format_args!("packet: ecn is out of range: given {other}; allowed 0..3"))),
     };
     if given.priority > 7 {
-        return Err(format!("packet: priority is out of range: given {}; allowed 0..7", given.priority));
+        return Err(Failed::new(format_args!(
+            "packet: priority is out of range: given {}; allowed 0..7",
+            given.priority
+        )));
     }
     if given.size == 0 {
-        return Err("packet: size is 0; allowed at least 1 byte".to_string());
+        return Err(Failed::new("packet: size is 0; allowed at least 1 byte"));
     }
     Ok(Packet {
         ecn,
@@ -85,14 +90,17 @@ pub fn arrival(given: &abi::Packet, tag: u64) -> Result<Packet, String> {
 ///
 /// # Errors
 /// A field has a value that it cannot have.
-pub fn header(given: &CHeader, tcp: Option<&Tcp>) -> Result<Header, String> {
+#[inline]
+pub fn header(given: &CHeader, tcp: Option<&Tcp>) -> Checked<Header> {
     if given.dscp > 63 {
-        return Err(format!("header: dscp is out of range: given {}; allowed 0..63", given.dscp));
+        return Err(Failed::new(format_args!("header: dscp is out of range: given {}; allowed 0..63", given.dscp)));
     }
     if let Some(tcp) = tcp {
         if usize::from(tcp.block_count) > MOST_BLOCKS {
             let count = tcp.block_count;
-            return Err(format!("header: tcp: block_count is out of range: given {count}; allowed 0..{MOST_BLOCKS}"));
+            return Err(Failed::new(format_args!(
+                "header: tcp: block_count is out of range: given {count}; allowed 0..{MOST_BLOCKS}"
+            )));
         }
     }
     let tcp = tcp.map(|tcp| TcpHeader {

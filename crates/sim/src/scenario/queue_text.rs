@@ -176,7 +176,7 @@ mod tests {
             ("redd", link, ["aqm: is unknown", "did you mean \"red\""]),
             ("red min_t=2", link, ["min_t", "did you mean \"min_th\""]),
             ("red limit=2bdp", link, ["limit: is known only with the traffic", "2 bdp"]),
-            ("red min_th=90 max_th=30", link, ["min_th: does not fit", "90"]),
+            ("red min_th=90 max_th=30", link, ["max_th: does not fit", "90"]),
             ("tbf rate=1mbit", link, ["child: is missing", "aqm"]),
             ("red", Link { rate_bps: 0.0, ..link }, ["rate: is out of range", "given 0"]),
             ("red", Link { delay_s: f64::NAN, ..link }, ["delay: is out of range", "NaN"]),
