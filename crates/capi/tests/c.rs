@@ -2,34 +2,17 @@
 //! through them, wrong calls are refused, and the page's example prints what the page says.
 #![allow(missing_docs)]
 
+mod common;
+
 use std::fs;
-use std::io::{Read, Write};
 use std::mem::{offset_of, size_of};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 
+use common::{fed, folder, libraries, root, succeeds, unpacked};
 use earlydrop::packet::{CHeader, Tcp};
 use earlydrop_aqm::gate::Counters;
 use earlydrop_sim::vectors;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
-}
-
-/// Where cargo put the libraries that belong to this test.
-fn libraries() -> PathBuf {
-    std::env::current_exe().unwrap().parent().unwrap().to_path_buf()
-}
-
-fn succeeds(command: &mut Command) -> String {
-    let ran = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    assert!(ran.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&ran.stderr));
-    String::from_utf8(ran.stdout).unwrap()
-}
 
 /// The program made from a source in C.
 fn built(name: &str, source: &Path) -> PathBuf {
@@ -46,22 +29,8 @@ fn test_source(name: &str) -> PathBuf {
     root().join("crates/capi/tests").join(name)
 }
 
-/// What the program answers to `input`.
-fn fed(command: &mut Command, input: &[u8]) -> Output {
-    let mut ran = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut stdin = ran.stdin.take().unwrap();
-    std::thread::scope(|scope| {
-        // A program that fails reads no further.
-        scope.spawn(move || stdin.write_all(input));
-        ran.wait_with_output().unwrap()
-    })
-}
-
 fn stored(name: &str) -> String {
-    let packed = fs::read(root().join(format!("vectors/{name}.jsonl.gz"))).unwrap();
-    let mut text = String::new();
-    flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut text).unwrap();
-    text
+    unpacked(&format!("vectors/{name}.jsonl.gz"))
 }
 
 /// Cases, steps, and those that differ, as the program prints them.

@@ -117,6 +117,8 @@ int64_t EarlydropQueueDisc::AssignStreams(int64_t stream) {
 }
 
 void EarlydropQueueDisc::DoDispose() {
+    const uint64_t waiting = ed_queue_packets(m_queue);
+    NS_ABORT_MSG_IF(m_queue && (m_store->GetNPackets() != waiting || m_entries.size() != waiting), "packets were lost");
     m_wake.Cancel();
     ed_queue_free(m_queue);
     m_queue = nullptr;
@@ -134,7 +136,7 @@ bool EarlydropQueueDisc::CheckConfig() {
     m_queue = ed_queue_new_random(m_text.c_str(), m_rate.GetBitRate(), m_delay.GetSeconds(), draw, this);
     NS_ABORT_MSG_IF(!m_queue, m_text << ": " << ed_error());
     auto dropped = [](void* self, const ed_packet*, void* tag, uint32_t reason) {
-        static const char* const reasons[] = {"Early drop", "Forced drop", "Overflow drop"};
+        static const char* const reasons[] = {"Unforced drop", "Forced drop", "Overflow drop"};
         static_cast<EarlydropQueueDisc*>(self)->Dropped(static_cast<QueueDiscItem*>(tag), reasons[reason]);
     };
     ed_queue_on_drop(m_queue, dropped, this);
