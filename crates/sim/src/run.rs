@@ -10,6 +10,7 @@ use earlydrop_aqm::catalogue::Link;
 use earlydrop_aqm::link_layer::{counting, LinkLayer};
 use earlydrop_aqm::markers::Conditioned;
 use earlydrop_aqm::random::Generator;
+use earlydrop_aqm::Discipline;
 
 mod agents;
 mod starts;
@@ -252,7 +253,8 @@ fn add_links(network: &mut Network, scenario: &Scenario, graph: &Graph, seed: u6
             None => None,
             Some(port) => {
                 let queue = &scenario.queues[port.queue];
-                let kind = port_kind(&port.name, queue, &link, spec.link_layer, seed)?;
+                let streams = |stream: &str| Generator::stream(seed, stream);
+                let kind = port_kind(&port.name, queue, &link, spec.link_layer, &streams)?;
                 let (name, aqm) = (port.name, queue.spec.spec.name.to_string());
                 Some(network.port(PortSpec { name, aqm, kind }))
             }
@@ -266,7 +268,11 @@ fn add_links(network: &mut Network, scenario: &Scenario, graph: &Graph, seed: u6
     Ok(indices)
 }
 
-/// The discipline of the port called `name` in front of `link`, with random numbers derived from `seed`.
+/// The random numbers of a component by the name of its stream, such as `queue.bottleneck`.
+pub type Streams<'a> = &'a dyn Fn(&str) -> Generator;
+
+/// The discipline of the port called `name` in front of `link`, with random numbers from `streams` unless the queue has
+/// its own.
 ///
 /// # Errors
 /// If the discipline cannot be built from its parameters, which the checker has excluded.
@@ -275,30 +281,50 @@ pub fn port_kind(
     queue: &Queue,
     link: &Link,
     layer: LinkLayer,
-    seed: u64,
+    streams: Streams<'_>,
 ) -> Result<PortKind, ScenarioError> {
     let header = |counts: bool| if counts { layer.header() } else { 0 };
     let own = header(queue.spec.spec.counts_header(&queue.spec.values));
     let Some(Parent { spec, values }) = &queue.spec.parent else {
-        return without_parent(name, queue, link, own, seed);
+        return without_parent(name, queue, link, own, streams);
     };
     let parents = header(spec.linux);
     let child = |number| {
         let name = if number == 0 { name.to_string() } else { format!("{name}.child{number}") };
-        Ok(without_parent(&name, queue, link, own - parents, seed)?.into_discipline())
+        Ok(without_parent(&name, queue, link, own - parents, streams)?.into_discipline())
     };
     let children: Result<Vec<_>, ScenarioError> = (0..(spec.children)(values)).map(child).collect();
     Ok(PortKind::Discipline(counting((spec.build)(values, link, children?), parents)))
 }
 
+/// The queue that a text such as `codel target=5ms` stands for, in front of `link`, without a network: what a scenario's
+/// queue `bottleneck` is on a link whose packets have no header.
+///
+/// # Errors
+/// As [`scenario::queue`](crate::scenario::queue), and if the discipline cannot be built so.
+pub fn queue_of_text(text: &str, link: &Link, streams: Streams<'_>) -> Result<Box<dyn Discipline>, ScenarioError> {
+    let queue = crate::scenario::queue(text, link)?;
+    let built = port_kind(&queue.key, &queue, link, LinkLayer::Ip, streams);
+    built.map(PortKind::into_discipline).map_err(|error| {
+        let path = error.path.strip_prefix("queue.bottleneck.").unwrap_or(&error.path).to_string();
+        ScenarioError { path, ..error }
+    })
+}
+
 /// The discipline alone or with its marker; it counts `header` bytes more of each packet.
-fn without_parent(name: &str, queue: &Queue, link: &Link, header: i32, seed: u64) -> Result<PortKind, ScenarioError> {
+fn without_parent(
+    name: &str,
+    queue: &Queue,
+    link: &Link,
+    header: i32,
+    streams: Streams<'_>,
+) -> Result<PortKind, ScenarioError> {
     let (path, queue) = (queue.path(), &queue.spec);
     let built = (queue.spec.build)(&queue.values, &queue.link(link), queue.limit).map_err(|e| {
         ScenarioError::new(format!("{path}.{}", e.name), "does not fit").given(e.given).allowed(e.allowed)
     })?;
     let random = match queue.random {
-        None => Generator::stream(seed, &format!("queue.{name}")),
+        None => streams(&format!("queue.{name}")),
         Some(InjectedRandom::Mrg32k3a { seed, skip }) => Generator::ns2(seed, skip),
     };
     let mut kind = PortKind::new(built, queue.limit, queue.ecn, random);
@@ -306,7 +332,7 @@ fn without_parent(name: &str, queue: &Queue, link: &Link, header: i32, seed: u64
         kind = PortKind::Discipline(counting(kind.into_discipline(), header));
     }
     if let Some(Marker { spec, values }) = &queue.marker {
-        let random = Generator::stream(seed, &format!("queue.{name}.marker"));
+        let random = streams(&format!("queue.{name}.marker"));
         kind = PortKind::Discipline(Box::new(Conditioned::new(kind.into_discipline(), spec, values, random)));
     }
     Ok(kind)

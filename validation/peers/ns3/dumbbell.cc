@@ -86,7 +86,7 @@ Parse(int argc, char** argv)
     cmd.AddValue("reverse-limit", "the other direction's buffer in packets; 0: no queue disc there", o.reverseLimit);
     cmd.AddValue("uploads", "flows from receivers to senders besides", o.uploads);
     cmd.AddValue("window", "send and receive buffer in segments", o.window);
-    cmd.AddValue("queue", "red, droptail, codel or fq_codel", o.queue);
+    cmd.AddValue("queue", "red, droptail, codel, fq_codel, or earlydrop|TEXT (| for each space) with its queue disc", o.queue);
     cmd.AddValue("min-th", "RED's lower threshold in packets", o.minTh);
     cmd.AddValue("max-th", "RED's upper threshold in packets", o.maxTh);
     cmd.AddValue("max-p", "RED's probability at the upper threshold", o.maxP);
@@ -505,6 +505,16 @@ main(int argc, char** argv)
         else if (o.queue == "fq_codel")
         {
             control.SetRootQueueDisc("ns3::FqCoDelQueueDisc", "MaxSize", limit);
+        }
+        else if (o.queue.rfind("earlydrop|", 0) == 0)
+        {
+            // ns-3 reads a value up to its first space.
+            std::string text = o.queue.substr(10);
+            std::replace(text.begin(), text.end(), '|', ' ');
+            control.SetRootQueueDisc("ns3::EarlydropQueueDisc",
+                                     "Queue", StringValue(text),
+                                     "Rate", StringValue(o.rate),
+                                     "Delay", StringValue(o.delay));
         }
         else
         {

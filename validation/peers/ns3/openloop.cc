@@ -6,6 +6,8 @@
 // one when a transmission ends, and right after an arrival while it is idle. Prints one line for each drop or mark:
 // time_us,kind,arrival with kind d (before it joined the queue), D (afterwards) or m (marked); and at the end
 // end,departures,queued.
+//
+// CASE may be `earlydrop TEXT` where build.sh built it with earlydrop's queue disc.
 
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
@@ -31,6 +33,13 @@ class Item : public QueueDiscItem
     void AddHeader() override {}
 
     bool Mark() override { return ect; }
+
+    // ECT(0), for a queue disc that asks before it marks.
+    bool GetUint8Value(QueueItem::Uint8Values, uint8_t& value) const override
+    {
+        value = ect ? 2 : 0;
+        return true;
+    }
 
     uint32_t Hash(uint32_t) const override { return flow; }
 
@@ -144,6 +153,13 @@ Make(const std::string& name)
         factory.SetTypeId("ns3::FqPieQueueDisc");
         factory.Set("MaxSize", QueueSizeValue(QueueSize("1000p")));
         factory.Set("UseEcn", BooleanValue(ecn));
+    }
+    else if (name.rfind("earlydrop ", 0) == 0)
+    {
+        factory.SetTypeId("ns3::EarlydropQueueDisc");
+        factory.Set("Queue", StringValue(name.substr(10)));
+        factory.Set("Rate", DataRateValue(DataRate(static_cast<uint64_t>(RATE))));
+        factory.Set("Delay", TimeValue(MilliSeconds(10)));
     }
     else
     {

@@ -67,7 +67,9 @@ fn ways(scenario: &Scenario, seed: u64, queue: &str) -> Result<[Way; 2], Scenari
         let (name, aqm, queue) = match port {
             Some(port) => {
                 let spec = &scenario.queues[port.queue];
-                let queue = run::port_kind(&port.name, spec, &link, LinkLayer::Ip, seed)?.into_discipline();
+                let queue =
+                    run::port_kind(&port.name, spec, &link, LinkLayer::Ip, &|stream| Generator::stream(seed, stream))?
+                        .into_discipline();
                 (port.name.clone(), spec.spec.spec.name, queue)
             }
             None => (direction.name.clone(), "droptail", unlimited_queue(&link)?),

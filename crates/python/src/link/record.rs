@@ -4,6 +4,7 @@ use earlydrop_aqm::catalogue::Link as LinkOf;
 use earlydrop_aqm::header::{TcpHeader, MOST_BLOCKS};
 use earlydrop_aqm::link_layer::LinkLayer;
 use earlydrop_aqm::policy::Reason;
+use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Ecn, Header, Packet, Time};
 use earlydrop_link::record::Record;
 use earlydrop_net::record::{Arrivals, Fate};
@@ -206,7 +207,9 @@ pub fn replay_link<'py>(
         let port = port.ok_or_else(|| ScenarioError::new("queue", "has no queue in that direction"))?;
         let (direction, ..) = graph.link(number).ok_or_else(|| ScenarioError::new("queue", "has no such link"))?;
         let link = LinkOf { rate_bps: direction.link.rate.nominal(), delay_s: direction.link.mean_delay() };
-        let kind = run::port_kind(&port.name, &checked.queues[port.queue], &link, LinkLayer::Ip, seed)?;
+        let kind = run::port_kind(&port.name, &checked.queues[port.queue], &link, LinkLayer::Ip, &|stream| {
+            Generator::stream(seed, stream)
+        })?;
         let medium = direction.link.medium(&direction.name, seed);
         Ok(replay::replay(kind, &link, medium, arrivals, until))
     };

@@ -63,7 +63,7 @@ pub use nesting::MAX_DEPTH;
 pub use own::OwnAqm;
 pub(crate) use queue::parameter_of;
 pub use queue::{retain_known, retain_known_with};
-pub use queue_text::{queue_text, queue_words, QueueWords};
+pub use queue_text::{queue, queue_text, queue_words, QueueWords};
 pub use reference::{
     discipline as discipline_reference, folded as folded_reference, markers as marker_reference,
     parents as parent_reference, reference,

@@ -1,10 +1,14 @@
 //! A queue in one line, as on a command line: `codel target=5ms limit=120p`.
 
-use earlydrop_aqm::parents;
+use earlydrop_aqm::{parents, Link};
 
+use super::bounds;
 use super::document::Doc;
 use super::error::{quoted, ScenarioError};
-use super::fields::Checked;
+use super::fields::{Checked, Field};
+use super::model::Queue;
+use super::own::Aqms;
+use super::queue::read;
 use super::sets;
 
 /// A discipline as it is written, and its settings: key and value as [`apply_sets`](super::apply_sets) takes them.
@@ -61,6 +65,27 @@ pub fn queue_text(text: &str) -> Checked<Doc> {
         entries.push((key, sets::value(&value)));
     }
     Ok(Doc::Table(entries))
+}
+
+/// The queue that a text stands for, in front of `link`, checked; its key is `bottleneck`. It is one of the catalogue.
+///
+/// # Errors
+/// The link's rate or delay is no such thing, the text has another form, or names what there is not; and a limit in
+/// bandwidth-delay products, which only a scenario with its traffic has.
+pub fn queue(text: &str, link: &Link) -> Checked<Queue> {
+    for (name, x, within) in [("rate", link.rate_bps, bounds::RATE), ("delay", link.delay_s, bounds::DELAY)] {
+        if !within.contains(x) {
+            return Err(ScenarioError::new(name, "is out of range").given(x.to_string()).allowed(within.to_string()));
+        }
+    }
+    let field = Field { doc: &queue_text(text)?, path: String::new() };
+    let (spec, products) = read(&field, &[*link], Aqms(&[]))?;
+    match products {
+        None => Ok(Queue { key: "bottleneck".to_string(), spec }),
+        Some(products) => Err(ScenarioError::new("limit", "is known only with the traffic")
+            .given(format!("{products} bdp"))
+            .allowed("packets or bytes, such as \"120 packets\", \"120p\" or \"15 kB\"")),
+    }
 }
 
 /// The words of a line as a POSIX shell finds them, without its expansions.
@@ -144,6 +169,20 @@ mod tests {
             ),
         ] {
             assert_eq!(queue_text(text).unwrap(), table(toml), "{text}");
+        }
+        let link = Link { rate_bps: 1e6, delay_s: 0.01 };
+        assert_eq!(queue("red limit=7p", &link).unwrap().spec.limit, earlydrop_aqm::policy::Limit::Packets(7));
+        for (text, link, said) in [
+            ("redd", link, ["aqm: is unknown", "did you mean \"red\""]),
+            ("red min_t=2", link, ["min_t", "did you mean \"min_th\""]),
+            ("red limit=2bdp", link, ["limit: is known only with the traffic", "2 bdp"]),
+            ("red min_th=90 max_th=30", link, ["max_th: does not fit", "90"]),
+            ("tbf rate=1mbit", link, ["child: is missing", "aqm"]),
+            ("red", Link { rate_bps: 0.0, ..link }, ["rate: is out of range", "given 0"]),
+            ("red", Link { delay_s: f64::NAN, ..link }, ["delay: is out of range", "NaN"]),
+        ] {
+            let error = queue(text, &link).unwrap_err().to_string();
+            assert!(said.iter().all(|part| error.contains(part)), "{text}: {error}");
         }
         for (text, said) in [
             ("", ["does not begin", "such as"]),
