@@ -2,7 +2,7 @@
 
 use adapter_smoltcp::Tcp;
 use adapter_testing::{same_in_three_processes, QUEUES};
-use earlydrop_path::{run, Finished, Path, Stop};
+use earlydrop_path::{run, Endpoint, Finished, Path, Stop};
 use smoltcp::socket::tcp::CongestionControl;
 
 const BYTES: usize = 20_000_000;
@@ -41,4 +41,15 @@ fn the_congestion_window_changes_nothing() {
     assert_eq!((none.1.digest, cubic.1.digest), (reno.1.digest, reno.1.digest));
     // Nor is CoDel's delay anywhere near its target of 5 ms.
     assert!(cubic.1.document["queues"]["up"]["delay_mean_ms"].as_f64() > Some(50.0));
+}
+
+#[test]
+fn the_seed_draws_the_sequence_numbers() {
+    let first = |seed| {
+        let mut tcp = Tcp::client(1, CongestionControl::Cubic, seed);
+        tcp.drive(0.0);
+        tcp.poll_transmit(0.0).unwrap().payload
+    };
+    assert_eq!(first(1), first(1));
+    assert_ne!(first(1), first(2));
 }

@@ -2,7 +2,7 @@
 
 use adapter_str0m::{call, Peer, FRAMES};
 use adapter_testing::{same_in_three_processes, QUEUES};
-use earlydrop_path::{run, Finished, Path, Stop};
+use earlydrop_path::{run, Endpoint, Finished, Path, Stop};
 
 /// The first frame is sent, s. The handshake is over by then.
 const START: f64 = 1.0;
@@ -44,4 +44,16 @@ fn the_rate_follows_the_link() {
         assert!((0.3..2.0).contains(&estimate), "the last estimate is {estimate} of {rate} Mbit/s");
         assert!(finished.document["queues"]["up"]["drop_rate"].as_f64() > Some(0.0), "CoDel had nothing to do");
     }
+}
+
+#[test]
+fn the_seed_draws_what_is_not_dtls() {
+    // The first datagram is a STUN request with a random transaction, names and passwords.
+    let first = |seed| {
+        let (mut sender, _receiver) = call(START, END, 1_000_000, seed);
+        sender.handle_timeout(0.0);
+        sender.poll_transmit(0.0).unwrap().payload
+    };
+    assert_eq!(first(1), first(1));
+    assert_ne!(first(1), first(2));
 }
