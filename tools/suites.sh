@@ -9,6 +9,10 @@ networks) # 600 drawn networks in every way to run one, and all cases of ns-2 an
     EARLYDROP_NETWORKS=100 cargo test --quiet -p earlydrop-sim --test same_results
     .venv/bin/earlydrop validate
     ;;
+adapters) # Other people's protocol stacks behind six queues: the same datagrams in three processes. Cargo fetches the stacks.
+    cd adapters
+    cargo test --quiet --release
+    ;;
 digests) # The stored results in a release build; `make test` has them with little optimisation.
     cargo test --quiet --release -p earlydrop-sim --test golden
     ;;
