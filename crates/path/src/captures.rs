@@ -1,6 +1,6 @@
 //! A packet capture for each queue.
 
-use crate::Error;
+use crate::error::Error;
 use earlydrop_aqm::policy::Reason;
 use earlydrop_aqm::Packet;
 use earlydrop_sim::capture::{address, Capture, Ip};

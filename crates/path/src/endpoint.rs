@@ -1,7 +1,7 @@
 //! Protocol stacks at hosts, and the loop that runs them with a network.
 
-use crate::network::{Delivery, Event, Host, Network};
-use crate::Error;
+use crate::error::Error;
+use crate::network::{Counts, Delivery, Event, Host, Network};
 use earlydrop_aqm::Ecn;
 
 /// A datagram to be sent.
@@ -44,17 +44,6 @@ pub trait Endpoint {
     fn counts(&self) -> Option<Counts> {
         None
     }
-}
-
-/// What a stack has counted since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Bytes that the application here has received, each once and in order.
-    pub delivered: u64,
-    /// Packets that were sent again from here, or whose contents were.
-    pub retransmits: u32,
-    /// Timeouts of the loss detection here.
-    pub timeouts: u32,
 }
 
 /// Why [`run`] returned.

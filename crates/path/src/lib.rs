@@ -10,7 +10,7 @@ mod path;
 
 pub use clock::Clock;
 pub use earlydrop_aqm::Ecn;
-pub use endpoint::{run, Counts, Drive, Endpoint, Stop, Transmit};
+pub use endpoint::{run, Drive, Endpoint, Stop, Transmit};
 pub use error::Error;
-pub use network::{Delivery, Finished, Host, Network};
+pub use network::{Counts, Delivery, Finished, Host, Network};
 pub use path::Path;

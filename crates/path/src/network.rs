@@ -1,7 +1,7 @@
 //! A network in simulated time with hosts that a program moves.
 
 use crate::captures::Captures;
-use crate::{Counts, Error};
+use crate::error::Error;
 use earlydrop_aqm::Ecn;
 use earlydrop_sim::engine::{self, Happening, Told};
 use earlydrop_sim::result::Json;
@@ -34,6 +34,17 @@ pub struct Delivery {
     pub ecn: Ecn,
     /// Payload.
     pub payload: Vec<u8>,
+}
+
+/// What a stack has counted since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Bytes that the application here has received, each once and in order.
+    pub delivered: u64,
+    /// Packets that were sent again from here, or whose contents were.
+    pub retransmits: u32,
+    /// Timeouts of the loss detection here.
+    pub timeouts: u32,
 }
 
 /// What concerns a host.

@@ -1,7 +1,7 @@
 //! Two hosts and one link: the network that most tests need.
 
+use crate::error::Error;
 use crate::network::{Host, Network};
-use crate::Error;
 use earlydrop_sim::scenario::{queue_text, Doc};
 
 /// Two hosts, `client` and `server`, with one link, which has a queue in either direction: `up` to the server, `down` to
