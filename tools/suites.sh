@@ -22,6 +22,9 @@ vectors) # Which step of the decision vectors decides over each option, searched
 adding) # A planted discipline: one file, one line and `make pages`, in a copy of the checkout.
     .venv/bin/python tools/planted.py
     ;;
+c) # The C library: every discipline under valgrind, and the queue disc in ns-3. Minutes.
+    cargo test --quiet -p earlydrop-capi -- --include-ignored
+    ;;
 checked) # All Rust tests with checks of overflow and debug assertions, at nearly the speed of a release.
     cargo test --profile checked
     ;;
