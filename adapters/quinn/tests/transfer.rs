@@ -1,15 +1,13 @@
 //! 20 MB through six queues, in three processes each.
 
+use adapter_testing::QUEUES;
 use earlydrop_path::{run, Path, Stop};
 use std::process::Command;
-
-const QUEUES: [&str; 6] = ["droptail", "red", "codel", "pie", "fq_codel", "dualpi2"];
 
 /// What a process says about a transfer.
 fn transfer(queue: &str) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_transfer-quinn")).args([queue, "20000000", "1"]).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
-    println!("{queue}: {error}");
     assert!(output.status.success(), "{queue}: {error}");
     String::from_utf8(output.stdout).unwrap()
 }
