@@ -11,7 +11,17 @@ networks) # 600 drawn networks in every way to run one, and all cases of ns-2 an
     ;;
 adapters) # Other people's protocol stacks behind six queues: the same datagrams in three processes. Cargo fetches the stacks.
     cd adapters
+    cargo fmt --all --check
+    cargo clippy --quiet --release --all-targets -- -D warnings
     cargo test --quiet --release
+    for queue in droptail red codel pie fq_codel dualpi2; do # Without optimisation too.
+        debug=$(cargo run --quiet --bin transfer-quinn -- "$queue" 20000000 1)
+        release=$(cargo run --quiet --release --bin transfer-quinn -- "$queue" 20000000 1)
+        if [ "$debug" != "$release" ]; then
+            printf 'adapters: a debug build says\n%s\na release build\n%s\n' "$debug" "$release" >&2
+            exit 1
+        fi
+    done
     ;;
 digests) # The stored results in a release build; `make test` has them with little optimisation.
     cargo test --quiet --release -p earlydrop-sim --test golden
