@@ -9,7 +9,8 @@ networks) # 600 drawn networks in every way to run one, and all cases of ns-2 an
     EARLYDROP_NETWORKS=100 cargo test --quiet -p earlydrop-sim --test same_results
     .venv/bin/earlydrop validate
     ;;
-adapters) # Other people's protocol stacks behind six queues: the same datagrams in three processes. Cargo fetches the stacks.
+adapters) # Other people's protocol stacks behind six queues: the same datagrams in three processes; and the lesson on them. Cargo
+    # and pip fetch the stacks.
     cd adapters
     cargo fmt --all --check
     cargo clippy --quiet --release --all-targets -- -D warnings
@@ -22,6 +23,9 @@ adapters) # Other people's protocol stacks behind six queues: the same datagrams
             exit 1
         fi
     done
+    cd ..
+    .venv/bin/python -m pip install --quiet -r adapters/aioquic/requirements.txt
+    .venv/bin/python -m pytest -q adapters
     ;;
 digests) # The stored results in a release build; `make test` has them with little optimisation.
     cargo test --quiet --release -p earlydrop-sim --test golden
