@@ -199,7 +199,8 @@ def path(
 
     Args:
         link: the rate of a link between two hosts, `client` and `server` (`"50 Mbit/s"`); or, without `delay`, a
-            scenario: a network, a dict, or the path of a file. Its traffic is the cross traffic, and hosts are attached by name.
+            scenario: a network, a dict, or the path of a file. Its traffic is the cross traffic, and hosts are attached
+            by name.
         delay: propagation delay each way (`"20 ms"`).
         queue: the queue in both directions, as on the command line (`"fq_codel target=5ms"`); DropTail unless given.
         queue_down: the queue to the client, if it is another.
