@@ -73,8 +73,9 @@ class _Adapted:
     def handle(self, now: float, datagram: tuple[float, float, int, int, bytes]) -> None:
         self.endpoint.handle(now, Delivery(*datagram))
 
-    def counts(self) -> tuple[int, int, int] | None:
-        """What the stack counts, if it does: bytes delivered to its application, packets sent again, timeouts."""
+    def counts(self) -> tuple[int | None, int, int] | None:
+        """What the stack counts, if it does: bytes delivered to its application (None: not counted), packets sent
+        again, timeouts."""
         counts = getattr(self.endpoint, "counts", None)
         return None if counts is None else counts()
 

@@ -145,6 +145,6 @@ impl Endpoint for Noq {
     }
 
     fn counts(&self) -> Option<Counts> {
-        Some(Counts { delivered: self.received, ..Counts::default() })
+        Some(Counts { delivered: Some(self.received), ..Counts::default() })
     }
 }

@@ -142,6 +142,6 @@ impl Endpoint for Quinn {
     }
 
     fn counts(&self) -> Option<Counts> {
-        Some(Counts { delivered: self.received, ..Counts::default() })
+        Some(Counts { delivered: Some(self.received), ..Counts::default() })
     }
 }

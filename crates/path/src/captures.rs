@@ -82,12 +82,24 @@ impl Captures {
     }
 
     /// Ends the captures.
-    pub fn finish(self) -> Result<(), Error> {
-        for Queue { path, capture, .. } in self.queues {
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        for Queue { path, capture, .. } in self.queues.drain(..) {
             let whole = capture.finish().and_then(|_| std::fs::rename(part(&path), &path));
             whole.map_err(|error| Error::File(path.display().to_string(), error))?;
         }
         Ok(())
+    }
+}
+
+/// A test that fails before the end leaves its captures too.
+impl Drop for Captures {
+    fn drop(&mut self) {
+        // Nobody can be told of an error here.
+        let _ = self.end();
     }
 }
 

@@ -40,7 +40,7 @@ pub trait Endpoint {
     /// The application has its turn: it reads what has arrived, and writes.
     fn drive(&mut self, now: f64) -> Drive;
     /// What the stack counts, if it does: then the result has its goodput, not the payload of its datagrams, and what it
-    /// sent again. It is asked after each turn.
+    /// sent again. It is asked after each turn, so it should be cheap.
     fn counts(&self) -> Option<Counts> {
         None
     }

@@ -4,7 +4,6 @@ use earlydrop_sim::scenario::ScenarioError;
 use std::fmt;
 
 /// What is wrong.
-#[derive(Debug)]
 pub enum Error {
     /// The scenario: which field, what was given, what is allowed.
     Scenario(ScenarioError),
@@ -33,6 +32,13 @@ impl fmt::Display for Error {
             Error::Call(message) => f.write_str(message),
             Error::File(path, error) => write!(f, "{path}: {error}"),
         }
+    }
+}
+
+/// As it is displayed, so that `unwrap` says what is wrong.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

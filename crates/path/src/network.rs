@@ -39,12 +39,12 @@ pub struct Delivery {
 /// What a stack has counted since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Bytes that the application here has received, each once and in order.
-    pub delivered: u64,
+    /// Bytes that the application here has received, each once and in order; `None` if the stack does not count them.
+    pub delivered: Option<u64>,
     /// Packets that were sent again from here, or whose contents were.
-    pub retransmits: u32,
+    pub retransmits: u64,
     /// Timeouts of the loss detection here.
-    pub timeouts: u32,
+    pub timeouts: u64,
 }
 
 /// What concerns a host.
@@ -381,14 +381,16 @@ impl Network {
     pub fn count(&mut self, host: Host, counts: Counts) {
         let (end, Some(running)) = (host.index(), &mut self.running) else { return };
         let before = std::mem::replace(&mut self.ends[end].counts, counts);
-        let delivered = counts.delivered.saturating_sub(before.delivered);
-        let retransmits = counts.retransmits.saturating_sub(before.retransmits);
-        let timeouts = counts.timeouts.saturating_sub(before.timeouts);
+        let more = |now: u64, before: u64| now.saturating_sub(before);
+        let retransmits = more(counts.retransmits, before.retransmits) as u32;
+        let timeouts = more(counts.timeouts, before.timeouts) as u32;
         // It receives what its peer sends.
         let (own, peers) = (self.ends[end].flow, self.ends[end ^ 1].flow);
-        let received = Told { delivered, ..Told::default() };
-        running.simulation.tell_outside(peers, received, running.now);
-        running.simulation.tell_outside(own, Told { delivered: 0, retransmits, timeouts }, running.now);
+        if let Some(delivered) = counts.delivered {
+            let delivered = Some(more(delivered, before.delivered.unwrap_or(0)));
+            running.simulation.tell_outside(peers, Told { delivered, ..Told::default() }, running.now);
+        }
+        running.simulation.tell_outside(own, Told { delivered: None, retransmits, timeouts }, running.now);
     }
 
     /// Tells the end at a host at `time`, s; infinity cancels it.
@@ -458,6 +460,9 @@ impl Network {
     pub fn finish(mut self) -> Result<Finished, Error> {
         let running = self.running()?;
         running.fault.take().map_or(Ok(()), Err)?;
+        if running.now == 0.0 {
+            return Err(Error::call("finish the network after time 0: nothing has happened"));
+        }
         running.simulation.end_at(running.now)?;
         let digest = running.simulation.outside_digest();
         let Some(Running { simulation, captures, .. }) = self.running.take() else {

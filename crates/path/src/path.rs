@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::network::{Host, Network};
 use earlydrop_sim::scenario::{queue_text, Doc};
+use std::path::PathBuf;
 
 /// Two hosts, `client` and `server`, with one link, which has a queue in either direction: `up` to the server, `down` to
 /// the client.
@@ -21,6 +22,7 @@ pub struct Path {
     series: Option<String>,
     seed: u64,
     overhead: u32,
+    capture: Option<PathBuf>,
 }
 
 const WAYS: [&str; 2] = ["up", "down"];
@@ -41,6 +43,7 @@ impl Path {
             series: None,
             seed: 1,
             overhead: 28,
+            capture: None,
         }
     }
 
@@ -110,6 +113,12 @@ impl Path {
         self
     }
 
+    /// Writes the packets of each queue into `folder`; see [`Network::capture`].
+    pub fn capture(mut self, folder: impl AsRef<std::path::Path>) -> Path {
+        self.capture = Some(folder.as_ref().into());
+        self
+    }
+
     /// The scenario.
     ///
     /// # Errors
@@ -157,6 +166,9 @@ impl Path {
     pub fn network(self) -> Result<(Network, Host, Host), Error> {
         let mut network = Network::from_doc(self.scenario()?, None).seed(self.seed).overhead(self.overhead);
         let (client, server) = network.attach("client", "server")?;
+        if let Some(folder) = self.capture {
+            network = network.capture(folder)?;
+        }
         Ok((network, client, server))
     }
 }

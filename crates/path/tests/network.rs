@@ -102,7 +102,16 @@ fn calls_in_the_wrong_order_and_in_the_past_are_errors() {
     assert!(call(Path::duplex("fast", "1 ms").network()).contains("link[0].rate"));
     assert!(call(Path::duplex("1 Mbit/s", "1 ms").queue("reed").network()).contains("red"));
     let (network, ..) = Path::duplex("1 Mbit/s", "1 ms").warmup("1 s").network().unwrap();
+    assert!(call(network.finish()).contains("after time 0"));
+    let (mut network, ..) = Path::duplex("1 Mbit/s", "1 ms").warmup("1 s").network().unwrap();
+    network.advance_to(0.5).unwrap();
     assert!(call(network.finish()).contains("warmup"));
+    // A buffer in bandwidth-delay products: 50 kB for 10 Mbit/s and 40 ms.
+    let path = Path::duplex("10 Mbit/s", "20 ms").queue("droptail limit=1bdp");
+    let (mut network, client, _) = path.network().unwrap();
+    (0..200).for_each(|_| network.send(client, vec![0; 972], Ecn::NotEct).unwrap());
+    network.advance_to(1.0).unwrap();
+    assert_eq!(network.finish().unwrap().document["queues"]["up"]["departures"], 51, "one under way, 50 wait");
 }
 
 /// Sends `burst` datagrams at once; its timer stays where it is.
@@ -145,12 +154,12 @@ fn an_endpoint_that_makes_no_progress_is_an_error_and_one_with_nothing_to_do_end
 #[test]
 fn captures_have_payloads_marks_and_drops_with_their_reasons() {
     let folder = std::env::temp_dir().join(format!("earlydrop-path-{}", std::process::id()));
-    let (network, client, _) = Path::duplex("1 Mbit/s", "1 ms")
+    let (mut network, client, _) = Path::duplex("1 Mbit/s", "1 ms")
+        .capture(&folder)
         .queue("red limit=20packets min_th=2packets max_th=6packets")
         .ecn(true)
         .network()
         .unwrap();
-    let mut network = network.capture(&folder).unwrap();
     for number in 0..400_u32 {
         network.advance_to(f64::from(number) * 0.001).unwrap();
         let ecn = if number % 2 == 0 { Ecn::Ect0 } else { Ecn::NotEct };
@@ -174,6 +183,13 @@ fn captures_have_payloads_marks_and_drops_with_their_reasons() {
     assert!(fs::read_to_string(folder.join("scenario.json")).unwrap().contains("\"outside\""));
     let text = fs::read_to_string(folder.join("result.json")).unwrap();
     assert_eq!(text, format!("{:#}\n", finished.document));
+    // A test that fails has captures too.
+    let (mut network, client, _) = Path::duplex("1 Mbit/s", "1 ms").capture(&folder).network().unwrap();
+    network.send(client, b"the last datagram".to_vec(), Ecn::NotEct).unwrap();
+    network.advance_to(1.0).unwrap();
+    drop(network);
+    let bytes = fs::read(folder.join("up.pcapng")).unwrap();
+    assert!(bytes.windows(17).any(|here| here == b"the last datagram"));
     fs::remove_dir_all(folder).unwrap();
 }
 

@@ -96,7 +96,11 @@ impl Endpoint for Sending {
 
     fn counts(&self) -> Option<Counts> {
         let connection = &self.shared.borrow().connection;
-        Some(Counts { delivered: 0, retransmits: connection.retransmits(), timeouts: connection.timeouts() })
+        Some(Counts {
+            delivered: None,
+            retransmits: connection.retransmits().into(),
+            timeouts: connection.timeouts().into(),
+        })
     }
 }
 
@@ -196,7 +200,7 @@ impl Endpoint for Receiving {
     }
 
     fn counts(&self) -> Option<Counts> {
-        Some(Counts { delivered: self.delivered, ..Counts::default() })
+        Some(Counts { delivered: Some(self.delivered), ..Counts::default() })
     }
 }
 

@@ -281,7 +281,7 @@ impl Endpoint for Called {
     }
 
     fn counts(&self) -> Option<Counts> {
-        let counts: Option<(u64, u32, u32)> = self.call(|object| object.call_method0("counts")?.extract())?;
+        let counts: Option<(Option<u64>, u64, u64)> = self.call(|object| object.call_method0("counts")?.extract())?;
         counts.map(|(delivered, retransmits, timeouts)| Counts { delivered, retransmits, timeouts })
     }
 }

@@ -1,7 +1,7 @@
 //! `limit = "2 bdp"`: a buffer given in bandwidth-delay products.
 //!
 //! The bandwidth is the nominal rate of the queue's link, or its parent's if that is less; the delay is the largest
-//! base RTT of the TCP flows that pass the link with data or ACKs: the propagation delays of all links there and back.
+//! base RTT of the TCP flows and stacks from outside that pass the link with data or ACKs: the propagation delays of all links there and back.
 //! A drawn delay counts with its upper end and drawn pairs are those of seed 1, so that the buffer does not depend on
 //! the run's seed. A queue at several links has the largest of their products. The limit is in bytes, rounded up.
 
@@ -14,7 +14,7 @@ use super::bounds;
 use super::error::ScenarioError;
 use super::fields::{join, Checked};
 use super::model::{Delays, Topology};
-use super::traffic::Direction;
+use super::traffic::{Direction, Load, Traffic};
 use super::whole::Scenario;
 use crate::topology::{Dumbbell, Graph, LinkSpec, Routes};
 
@@ -52,9 +52,10 @@ pub(super) fn largest(scenario: &Scenario) -> Vec<Option<f64>> {
     let mut rtts: Vec<Option<f64>> = vec![None; 2 * graph.edges.len()];
     let mut routes = Routes::new(&graph);
     let mut known = BTreeSet::new();
-    let over_tcp =
-        scenario.traffic.iter().flat_map(|entry| std::iter::repeat_n(entry.tcp().is_some(), entry.flows() as usize));
-    for ((from, to), _) in scenario.ends_of_flows(&graph, SEED).into_iter().zip(over_tcp).filter(|(_, tcp)| *tcp) {
+    let answered = |entry: &Traffic| entry.tcp().is_some() || matches!(entry.load, Load::Outside(_));
+    let answered =
+        scenario.traffic.iter().flat_map(|entry| std::iter::repeat_n(answered(entry), entry.flows() as usize));
+    for ((from, to), _) in scenario.ends_of_flows(&graph, SEED).into_iter().zip(answered).filter(|(_, is)| *is) {
         if !known.insert((from, to)) {
             continue;
         }

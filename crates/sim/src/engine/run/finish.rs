@@ -77,8 +77,8 @@ impl<Q: EventQueue> Engine<Q> {
                         .or_else(|| self.rtp.counted(index))
                         .or_else(|| self.outside.counted(index)),
                     media: self.rtp.find(index).map(|one| Box::new(one.measured.finish(warmup, end, one.stop))),
-                    payloads: match (told, self.outside.counted(index)) {
-                        (Some(told), Some((_, all))) => Some((told.delivered, all)),
+                    payloads: match (told.and_then(|told| told.delivered), self.outside.counted(index)) {
+                        (Some(delivered), Some((_, all))) => Some((delivered, all)),
                         _ => self.payloads.counted(index, self.specs.kind(index as u32)),
                     },
                     transfers: self.applications.of_flow(index as u32),

@@ -65,8 +65,8 @@ struct OutsideFlow {
 /// What the stacks at both ends say of a flow, within the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
-    /// Bytes that the receiving application has got, each once and in order.
-    pub delivered: u64,
+    /// Bytes that the receiving application has got, each once and in order, if that is known.
+    pub delivered: Option<u64>,
     /// Packets sent again.
     pub retransmits: u32,
     /// Timeouts.
@@ -136,8 +136,10 @@ impl Outside {
     /// The stacks say so much more of a flow.
     pub fn tell(&mut self, flow: u32, more: Told, in_window: bool) {
         let told = self.of(flow).told.get_or_insert_default();
+        if let Some(delivered) = more.delivered {
+            *told.delivered.get_or_insert(0) += if in_window { delivered } else { 0 };
+        }
         if in_window {
-            told.delivered += more.delivered;
             told.retransmits += more.retransmits;
             told.timeouts += more.timeouts;
         }
