@@ -207,7 +207,7 @@ class Sending:
         stop: str | None = None,
         **more: Any,
     ) -> Self:
-        """Add bursts and pauses over UDP, with exponential or (`law="pareto"`) Pareto or (`law="constant"`) constant lengths."""
+        """Add bursts and pauses over UDP; their lengths are exponential, or follow `law`: `"pareto"` or `"constant"`."""
         given = {"rate": rate, "on": on, "off": off, "law": law, "shape": shape, "segment": segment}
         return self._add("onoff", count, {**given, "start": start, "stop": stop, **more})
 

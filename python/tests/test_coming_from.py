@@ -10,7 +10,6 @@ from test_docs import ROOT, fences
 
 import earlydrop as ed
 
-
 pytestmark = pytest.mark.filterwarnings("ignore::earlydrop.ScenarioWarning")
 
 
@@ -31,7 +30,7 @@ def drops(queue: dict[str, Any]) -> int:
 def test_simple_tcl() -> None:
     document = ran("simple.tcl")
     cbr0, cbr1, ftp = (entry["goodput_mbps"] * 3 for entry in document["traffic"])
-    # A packet of 210 B each 3.75 ms from 1 s and 1.1 s on, less what is on its way at the end; the file is in slow start.
+    # 210 B each 3.75 ms from 1 s and 1.1 s on, less what is on its way at the end; the file is in slow start.
     assert cbr0 == pytest.approx(534 * 210 * 8 / 1e6, rel=0.02)
     assert cbr1 == pytest.approx(507 * 210 * 8 / 1e6, rel=0.02)
     assert 0.1 < ftp < 0.4

@@ -134,6 +134,5 @@ def test_a_scenarios_file_may_name_others_than_its_sweep(folder: Path, capsys: p
 
 def test_a_level_that_cannot_be_loaded_is_said_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = said(folder, SWEEP.replace('"libc_red.so"', '"half.py:HalfFul"'), capsys)
-    assert text == (
-        'error: /own.toml: factor: queue.bottleneck.aqm: /half.py: there is no policy HalfFul; did you mean "HalfFull"?\n'
-    )
+    reason = '/half.py: there is no policy HalfFul; did you mean "HalfFull"?'
+    assert text == f"error: /own.toml: factor: queue.bottleneck.aqm: {reason}\n"
