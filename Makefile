@@ -110,8 +110,8 @@ lint: .lint-rust .lint-python
 		else echo "lint: cargo-deny is missing, licences and sources are not checked: cargo install cargo-deny --locked"; fi
 
 .lint-python: $(VENV)/.requirements-dev
-	$(BIN)/ruff check python benches tools
-	$(BIN)/ruff format --check python benches tools
+	$(BIN)/ruff check python benches tools adapters
+	$(BIN)/ruff format --check python benches tools adapters
 	$(BIN)/mypy
 	$(BIN)/mypy tools
 	$(BIN)/python tools/import_circles.py

@@ -9,9 +9,23 @@ networks) # 600 drawn networks in every way to run one, and all cases of ns-2 an
     EARLYDROP_NETWORKS=100 cargo test --quiet -p earlydrop-sim --test same_results
     .venv/bin/earlydrop validate
     ;;
-adapters) # Other people's protocol stacks behind six queues: the same datagrams in three processes. Cargo fetches the stacks.
+adapters) # Other people's protocol stacks behind six queues: the same datagrams in three processes; and the lesson on them. Cargo
+    # and pip fetch the stacks.
     cd adapters
+    cargo fmt --all --check
+    cargo clippy --quiet --release --all-targets -- -D warnings
     cargo test --quiet --release
+    for queue in droptail red codel pie fq_codel dualpi2; do # Without optimisation too.
+        debug=$(cargo run --quiet --bin transfer-quinn -- "$queue" 20000000 1)
+        release=$(cargo run --quiet --release --bin transfer-quinn -- "$queue" 20000000 1)
+        if [ "$debug" != "$release" ]; then
+            printf 'adapters: a debug build says\n%s\na release build\n%s\n' "$debug" "$release" >&2
+            exit 1
+        fi
+    done
+    cd ..
+    .venv/bin/python -m pip install --quiet -r adapters/aioquic/requirements.txt
+    .venv/bin/python -m pytest -q adapters
     ;;
 digests) # The stored results in a release build; `make test` has them with little optimisation.
     cargo test --quiet --release -p earlydrop-sim --test golden
@@ -21,6 +35,9 @@ vectors) # Which step of the decision vectors decides over each option, searched
     ;;
 adding) # A planted discipline: one file, one line and `make pages`, in a copy of the checkout.
     .venv/bin/python tools/planted.py
+    ;;
+c) # The C library: every discipline under valgrind, and the queue disc in ns-3. Minutes.
+    cargo test --quiet -p earlydrop-capi -- --include-ignored
     ;;
 checked) # All Rust tests with checks of overflow and debug assertions, at nearly the speed of a release.
     cargo test --profile checked

@@ -1,8 +1,8 @@
 """aioquic behind any queue of earlydrop: an endpoint for `ed.path`, with a transfer of bytes as its application.
 
-aioquic takes the time as an argument and does no input or output of its own, so nothing here waits or sleeps. It sets no
-ECN field. Certificates have Ed25519 keys: their signatures have one length, those of ECDSA vary by two bytes, and with
-them the sizes of datagrams.
+aioquic takes the time as an argument and does no input or output of its own, so nothing here waits or sleeps. It sets
+no ECN field. Certificates have Ed25519 keys: their signatures have one length, those of ECDSA vary by two bytes, and
+with them the sizes of datagrams.
 """
 
 from __future__ import annotations

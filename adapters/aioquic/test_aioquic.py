@@ -6,8 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import earlydrop as ed
 import pytest
+
+import earlydrop as ed
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -30,7 +31,9 @@ def transfer(queue: str) -> tuple[int, float, dict[str, object]]:
 @pytest.mark.parametrize("queue", QUEUES)
 def test_a_transfer_is_complete_and_the_same_in_three_processes(queue: str) -> None:
     digest, now, document = transfer(queue)
-    others = [subprocess.run([sys.executable, __file__, queue], capture_output=True, text=True, check=True) for _ in "ab"]
+    others = [
+        subprocess.run([sys.executable, __file__, queue], capture_output=True, text=True, check=True) for _ in "ab"
+    ]
     assert {int(other.stdout) for other in others} == {digest}
     assert now > 8 * SIZE / 20e6, "not faster than the link"
     assert document["queues"]["up"]["departures"] > SIZE / 1500

@@ -141,8 +141,8 @@ class Path:
         """Run endpoints at hosts until all are done, up to `until`, s, or until nothing happens any more; which it was.
 
         Raises:
-            ValueError: a host has two endpoints, the network ends before `until`, a datagram is too large, or an endpoint
-                makes no progress.
+            ValueError: a host has two endpoints, the network ends before `until`, a datagram is too large, or an
+                endpoint makes no progress.
         """
         return self._core.run([(host, _bound(endpoint)) for host, endpoint in endpoints], until)
 
@@ -171,7 +171,7 @@ class Path:
 
 
 def _bound(endpoint: Endpoint) -> object:
-    """The endpoint with the calls that the engine makes; its own are called without a detour where they are the same."""
+    """The endpoint with the calls that the engine makes; its own are called directly where they are the same."""
     adapted = _Adapted(endpoint)
     for name in ("poll_transmit", "poll_timeout", "handle_timeout", "drive"):
         setattr(adapted, name, getattr(endpoint, name))
@@ -198,8 +198,9 @@ def path(
     """A network in simulated time for protocol stacks of one's own.
 
     Args:
-        link: the rate of a link between two hosts, `client` and `server` (`"50 Mbit/s"`); or, without `delay`, a scenario:
-            a network, a dict, or the path of a file. Its traffic is the cross traffic, and hosts are attached by name.
+        link: the rate of a link between two hosts, `client` and `server` (`"50 Mbit/s"`); or, without `delay`, a
+            scenario: a network, a dict, or the path of a file. Its traffic is the cross traffic, and hosts are attached
+            by name.
         delay: propagation delay each way (`"20 ms"`).
         queue: the queue in both directions, as on the command line (`"fq_codel target=5ms"`); DropTail unless given.
         queue_down: the queue to the client, if it is another.
@@ -211,7 +212,8 @@ def path(
         warmup: the time before the measured window.
         series: interval at which the queues are recorded.
         seed: of what the queues and the link draw: 1, or the scenario's.
-        overhead: bytes on the wire beside a datagram's payload: 28 for UDP over IPv4, 0 for stacks that make IP packets.
+        overhead: bytes on the wire beside a datagram's payload: 28 for UDP over IPv4, 0 for stacks that make IP
+            packets.
         capture: a folder for a packet capture of each queue (`up.pcapng`), for Wireshark.
 
     Raises:

@@ -20,7 +20,9 @@ ROOT = page_runner.ROOT
 GUIDES = ROOT / "docs/how-to"
 AS_ROOT = {"real-programs"}
 """Run by test_link, in a network namespace."""
-PAGES_HERE = sorted(path.stem for path in GUIDES.glob("*.md") if path.stem not in {*AS_ROOT, "README"})
+IN_C = {"queue-from-c"}
+"""Built and run by crates/capi/tests/c.rs."""
+PAGES_HERE = sorted(path.stem for path in GUIDES.glob("*.md") if path.stem not in {*AS_ROOT, *IN_C, "README"})
 SKIPS = ["--cluster slurm:20"]
 """No queueing system is here; test_clusters has one of its own."""
 FIRST = {

@@ -7,10 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import earlydrop as ed
 import pytest
-
 from conftest import peer
+
+import earlydrop as ed
 
 
 class Sender:
@@ -72,7 +72,9 @@ def test_a_folder_is_one_for_report(tmp_path: Path) -> None:
 
 
 def test_a_scenario_is_the_cross_traffic(tmp_path: Path) -> None:
-    net = ed.dumbbell(pairs=2, access=ed.link("1 Gbit/s", "2 ms"), bottleneck=ed.link("5 Mbit/s", "5 ms"), queue=ed.aqm.CoDel())
+    net = ed.dumbbell(
+        pairs=2, access=ed.link("1 Gbit/s", "2 ms"), bottleneck=ed.link("5 Mbit/s", "5 ms"), queue=ed.aqm.CoDel()
+    )
     net.ftp(2)
     path = ed.path(net.scenario(duration="5 s", seed=3))
     with pytest.raises(ValueError, match="no host is attached"):
@@ -85,8 +87,10 @@ def test_a_scenario_is_the_cross_traffic(tmp_path: Path) -> None:
     path.send(one, b"hello", ecn=1)
     path.advance_to(4)
     found = path.poll(other)
-    assert found is not None and (found.sent, found.ecn, found.payload) == (3.0, 1, b"hello")
-    assert path.poll(other) is None and path.next_event() is not None
+    assert found is not None
+    assert (found.sent, found.ecn, found.payload) == (3.0, 1, b"hello")
+    assert path.poll(other) is None
+    assert path.next_event() is not None
     document = path.finish().document
     assert document["duration_s"] == 4.0
     assert [flow["kind"] for flow in document["flows"]] == ["ftp", "ftp", "outside", "outside"]

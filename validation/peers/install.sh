@@ -2,7 +2,7 @@
 # Install the programs beside earlydrop that some tests, `earlydrop bench --against` and the scripts in this
 # folder run, from the packages of Debian or Ubuntu. Earlydrop itself needs none of them.
 #
-#     install.sh [--dry-run] [ns2|ns3|g++|chromium|node|iperf3|qemu|tshark|flent]...   all of them when none is named
+#     install.sh [--dry-run] [ns2|ns3|g++|c|chromium|node|iperf3|qemu|tshark|flent]...   all of them when none is named
 set -eu
 
 dry_run=
@@ -10,8 +10,8 @@ chosen=
 for word in "$@"; do
     case "$word" in
         --dry-run) dry_run=yes ;;
-        ns2 | ns3 | g++ | chromium | node | iperf3 | qemu | tshark | flent) chosen="$chosen $word " ;;
-        *) echo "usage: install.sh [--dry-run] [ns2|ns3|g++|chromium|node|iperf3|qemu|tshark|flent]..." >&2; exit 2 ;;
+        ns2 | ns3 | g++ | c | chromium | node | iperf3 | qemu | tshark | flent) chosen="$chosen $word " ;;
+        *) echo "usage: install.sh [--dry-run] [ns2|ns3|g++|c|chromium|node|iperf3|qemu|tshark|flent]..." >&2; exit 2 ;;
     esac
 done
 
@@ -35,6 +35,8 @@ need ns2 ns2 "bench --against ns2 and its test, run_s1.py, make_traces.py" comma
 need ns3 libns3-dev "bench --against ns3 and its test" test -e /usr/include/ns3/core-module.h -o -e /usr/include/ns3.37/ns3/core-module.h
 need ns3 ns3 "bench --against ns3" dpkg -s ns3
 need g++ g++ "builds the ns-3 program and the trace reader" command -v g++
+need c valgrind "tests of the C library" command -v valgrind
+need c pkg-config "tests of the C library" command -v pkg-config
 need iperf3 iperf3 "real traffic: tests of earlydrop link, crosscheck, benches/link.py" command -v iperf3
 need qemu qemu-system-x86 "validation/renew.sh qdiscs: a Debian kernel's queue disciplines" command -v qemu-system-x86_64
 need qemu cpio "validation/renew.sh qdiscs" command -v cpio

@@ -4,8 +4,8 @@
  * end of each transmission, right after an arrival while the link is idle (also if that arrival was dropped), and at
  * ed_queue_held_until. A dequeue that finds nothing begins an idle period. ed_queue_on_timer is called at
  * ed_queue_next_timer; timers that are due before the time of another call run first, at their own times, so that a
- * program without timers, or with late ones, gets the same decisions. Within one instant a simulator has this order:
- * the end of a transmission, timers, arrivals.
+ * program without timers, or with late ones, gets the same decisions. Within one instant the decision vectors have this
+ * order: the end of a transmission, timers, arrivals.
  *
  * Times are seconds since the queue was made, and never run back; calls with equal times are in order. Calls for one
  * queue never overlap; different queues may belong to different threads. A callback must return, and must not call a

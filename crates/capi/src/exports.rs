@@ -72,6 +72,8 @@ unsafe fn new(text: *const c_char, rate: f64, delay: f64, streams: Streams<'_>) 
     made.unwrap_or(std::ptr::null_mut())
 }
 
+/// A queue from its text.
+///
 /// # Safety
 /// `text` is null or a text with a NUL at the end.
 #[no_mangle]
@@ -80,6 +82,8 @@ pub unsafe extern "C" fn ed_queue_new(text: *const c_char, rate: f64, delay: f64
     unsafe { new(text, rate, delay, &|stream| Generator::stream(seed, stream)) }
 }
 
+/// A queue with the caller's random numbers.
+///
 /// # Safety
 /// As [`ed_queue_new`]; `random` may be called with `context` as long as the queue lives.
 #[no_mangle]
@@ -109,6 +113,8 @@ pub unsafe extern "C" fn ed_queue_new_random(
     unsafe { new(text, rate, delay, &streams) }
 }
 
+/// Frees a queue.
+///
 /// # Safety
 /// `queue` is null, or came from [`ed_queue_new`] and is not used again.
 #[no_mangle]
@@ -123,6 +129,8 @@ pub unsafe extern "C" fn ed_queue_free(queue: *mut Qdisc) {
     }
 }
 
+/// Sets what is called for each dropped packet.
+///
 /// # Safety
 /// `queue` as in every call; `on_drop` may be called with `context` until another is set.
 #[no_mangle]
@@ -135,6 +143,8 @@ pub unsafe extern "C" fn ed_queue_on_drop(queue: *mut Qdisc, on_drop: Option<OnD
     unsafe { with(queue, set) }.unwrap_or(ERROR)
 }
 
+/// Whether the discipline reads headers.
+///
 /// # Safety
 /// `queue` as in every call.
 #[no_mangle]
@@ -155,6 +165,8 @@ fn reporting(on_drop: Option<(OnDrop, *mut c_void)>) -> impl FnMut(&Packet, Reas
     }
 }
 
+/// A packet arrives.
+///
 /// # Safety
 /// `queue` as in every call; `packet` is null or an `ed_packet`, `header` null or an `ed_header` whose `tcp` is null or
 /// an `ed_tcp`.
@@ -187,6 +199,8 @@ pub unsafe extern "C" fn ed_queue_enqueue(
     unsafe { with(queue, call) }.unwrap_or(ERROR)
 }
 
+/// The link asks for a packet.
+///
 /// # Safety
 /// `queue` as in every call; `packet` and `tag` are null or may be written to.
 #[no_mangle]
@@ -214,6 +228,8 @@ pub unsafe extern "C" fn ed_queue_dequeue(
     unsafe { with(queue, call) }.unwrap_or(ERROR)
 }
 
+/// When a shaper lets the next packet go.
+///
 /// # Safety
 /// `queue` as in every call.
 #[no_mangle]
@@ -223,6 +239,8 @@ pub unsafe extern "C" fn ed_queue_held_until(queue: *const Qdisc) -> f64 {
     until.ok().flatten().map_or(f64::INFINITY, |until| until.seconds())
 }
 
+/// When the next timer is due.
+///
 /// # Safety
 /// `queue` as in every call.
 #[no_mangle]
@@ -231,6 +249,8 @@ pub unsafe extern "C" fn ed_queue_next_timer(queue: *const Qdisc) -> f64 {
     unsafe { with(queue, |held| Ok(held.queue.due())) }.unwrap_or(f64::INFINITY)
 }
 
+/// Runs the timers that are due.
+///
 /// # Safety
 /// `queue` as in every call.
 #[no_mangle]
@@ -239,6 +259,8 @@ pub unsafe extern "C" fn ed_queue_on_timer(queue: *mut Qdisc, now: f64) -> c_int
     unsafe { with(queue, |held| held.queue.on_timer(now).map(|()| 0)) }.unwrap_or(ERROR)
 }
 
+/// Packets that wait.
+///
 /// # Safety
 /// `queue` as in every call.
 #[no_mangle]
@@ -247,6 +269,8 @@ pub unsafe extern "C" fn ed_queue_packets(queue: *const Qdisc) -> u64 {
     unsafe { with(queue, |held| held.queue.ask(|queue| queue.packets())) }.unwrap_or(0)
 }
 
+/// Bytes that wait.
+///
 /// # Safety
 /// `queue` as in every call.
 #[no_mangle]
@@ -255,6 +279,8 @@ pub unsafe extern "C" fn ed_queue_bytes(queue: *const Qdisc) -> u64 {
     unsafe { with(queue, |held| held.queue.ask(|queue| queue.bytes())) }.unwrap_or(0)
 }
 
+/// Whether packets of a class leave with DSCP 0.
+///
 /// # Safety
 /// `queue` as in every call.
 #[no_mangle]
@@ -263,6 +289,8 @@ pub unsafe extern "C" fn ed_queue_washes(queue: *const Qdisc, priority: u8) -> c
     unsafe { with(queue, |held| held.queue.ask(|queue| c_int::from(queue.washes(priority & 7)))) }.unwrap_or(ERROR)
 }
 
+/// Writes the counters.
+///
 /// # Safety
 /// `queue` as in every call; `counters` is null or may be written to.
 #[no_mangle]
@@ -279,6 +307,8 @@ pub unsafe extern "C" fn ed_queue_counters(queue: *const Qdisc, counters: *mut C
     unsafe { with(queue, call) }.unwrap_or(ERROR)
 }
 
+/// Sets the counters to zero.
+///
 /// # Safety
 /// `queue` as in every call.
 #[no_mangle]
@@ -287,6 +317,8 @@ pub unsafe extern "C" fn ed_queue_reset_counters(queue: *mut Qdisc) -> c_int {
     unsafe { with(queue, |held| held.queue.reset_counters().map(|()| 0)) }.unwrap_or(ERROR)
 }
 
+/// How many inner values there are.
+///
 /// # Safety
 /// `queue` as in every call.
 #[no_mangle]
@@ -295,6 +327,8 @@ pub unsafe extern "C" fn ed_queue_gauge_count(queue: *const Qdisc) -> usize {
     unsafe { with(queue, |held| Ok(held.queue.gauges.len())) }.unwrap_or(0)
 }
 
+/// The name of an inner value.
+///
 /// # Safety
 /// `queue` as in every call. The name lives as long as the queue.
 #[no_mangle]
@@ -310,6 +344,8 @@ pub unsafe extern "C" fn ed_queue_gauge_name(queue: *const Qdisc, number: usize)
     unsafe { with(queue, name) }.unwrap_or(std::ptr::null())
 }
 
+/// Writes the inner values.
+///
 /// # Safety
 /// `queue` as in every call; `values` is null or may be written to at `count` places.
 #[no_mangle]

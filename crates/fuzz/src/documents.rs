@@ -1,6 +1,8 @@
-//! Scenario files, damaged at will: the checker accepts them or refuses with a message, and never panics.
+//! Scenario files, damaged at will, and texts of queues: the checker accepts them or refuses with a message, and never panics.
 
 use crate::Input;
+use earlydrop_aqm::random::Generator;
+use earlydrop_aqm::Link;
 use earlydrop_sim::run;
 use earlydrop_sim::scenario::{check, template, Doc, ScenarioError};
 
@@ -83,7 +85,14 @@ fn accepted(doc: &Doc) -> Result<(), ScenarioError> {
 pub fn run(bytes: &[u8]) {
     let mut input = Input::new(bytes);
     let doc = match input.below(4) {
-        0 => Doc::from_toml(&String::from_utf8_lossy(input.rest()), None),
+        0 => {
+            let text = String::from_utf8_lossy(input.rest());
+            let link = Link { rate_bps: 1e6, delay_s: 0.01 };
+            if let Err(error) = run::queue_of_text(&text, &link, &|stream| Generator::stream(1, stream)) {
+                assert!(!error.to_string().trim().is_empty(), "a refusal without a word");
+            }
+            Doc::from_toml(&text, None)
+        }
         1 => match serde_json::from_slice(input.rest()) {
             Ok(json) => Doc::from_json(&json),
             Err(_) => return,

@@ -92,7 +92,9 @@ pub fn run(network: &mut Network, endpoints: &mut [(Host, &mut dyn Endpoint)], u
             return Ok(Stop::Done);
         }
         let Some((host, event)) = network.next_of(until) else {
-            return Ok(if network.next_event()?.is_none() { Stop::Idle } else { Stop::Until });
+            // After the end nothing happens either.
+            let idle = network.next_event()?.is_none() && until < network.end()?;
+            return Ok(if idle { Stop::Idle } else { Stop::Until });
         };
         let now = network.now();
         let Some((_, endpoint)) = at.get(host.index()).and_then(|&index| endpoints.get_mut(index)) else {

@@ -284,6 +284,11 @@ impl Network {
         self.running.as_ref().map_or(0.0, |running| running.now)
     }
 
+    /// The end of the network, s.
+    pub(crate) fn end(&mut self) -> Result<f64, Error> {
+        Ok(self.running()?.simulation.scenario().duration)
+    }
+
     /// Number of ends.
     pub(crate) fn hosts(&self) -> usize {
         self.ends.len()

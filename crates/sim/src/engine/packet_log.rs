@@ -50,7 +50,7 @@ pub struct PacketEvent {
     pub size: u32,
     /// Packets that waited: those an arrival found, else those left after the event.
     pub length: u64,
-    /// The packet, as the queue saw it last.
+    /// The packet, as the queue saw it last; one that leaves an analytic port has flow, size and tag alone.
     pub packet: Packet,
     /// How long it waited, s; `None` for an arrival, also one that was dropped.
     pub sojourn: Option<f64>,

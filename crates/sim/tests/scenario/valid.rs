@@ -246,7 +246,7 @@ fn traffic_of_every_kind_is_written_as_it_is_read() {
     );
     // What is surely sent: the largest of few sizes, the smallest of many.
     let packets: Vec<u32> = scenario.traffic.iter().map(|traffic| traffic.packet()).collect();
-    assert_eq!(packets, [1040, 1040, 1040, 1040, 1028, 210, 210, 1, 200, 1344, 1200, 1200]);
+    assert_eq!(packets, [1040, 1040, 1040, 1040, 1028, 210, 210, 1, 200, 1344, 1200, 1200, 49]);
 }
 
 #[test]
