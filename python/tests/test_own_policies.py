@@ -329,3 +329,19 @@ def test_mathematics_without_a_context_has_the_engines_bits() -> None:
         for bits in ("0x1.5bf0a8b14576ap+1", "0x1.26bb1bbb55516p+1", "0x1.060354f8c3ebfp-10", "0x1.009b9cf334253p-1")
     ]
     assert (ed.exp(1000), ed.log(0), ed.pow(2, 0.5)) == (float("inf"), -float("inf"), math.sqrt(2))
+
+
+def test_a_function_compiled_by_numba_has_them_too(tmp_path: Path) -> None:
+    file = tmp_path / "helped.py"
+    file.write_text(
+        "import earlydrop as ed\nimport numba\nfrom earlydrop import exp\n"
+        "@numba.njit\ndef helper(x):\n    return ed.pow(x, 2) + exp(-x)\n"
+        "@ed.policy(jit=True)\nclass Helped:\n    a: float = 0.0\n    b: float = 0.0\n"
+        "    def on_enqueue(self, packet, queue, cx):\n        x = queue.packets\n        self.a = helper(x)\n"
+        "        self.b = self.a - (cx.pow(x, 2) + cx.exp(-x))\n"
+        "        return ed.Verdict.PASS\n",
+        encoding="utf-8",
+    )
+    steps = cases(ed.aqm.load(file).native.vectors())["default"]
+    assert len({step["gauges"][0] for step in steps}) > 5
+    assert {step["gauges"][1] for step in steps} == {0.0}

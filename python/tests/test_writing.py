@@ -31,9 +31,7 @@ def test_tcp_sends_what_the_application_writes_and_no_more(stack: dict[str, str]
     made = net()
     made.ftp(1, segment="1000 B", start="0 s", rate="2 Mbit/s", name="writes", **stack)
     made.ftp(1, segment="1000 B", start="0 s", rate="2 Mbit/s", on="100 ms", off="300 ms", name="bursts", **stack)
-    document = made.run(
-        duration="40 s", warmup="4 s", record={"rates": "100 ms", "rate_flows": [1, 2]}
-    ).document
+    document = made.run(duration="40 s", warmup="4 s", record={"rates": "100 ms", "rate_flows": [1, 2]}).document
     writes, bursts = document["traffic"]
     # 25 segments each 400 ms: a quarter of the rate.
     assert writes["goodput_mbps"] == pytest.approx(2.0, rel=0.005)
