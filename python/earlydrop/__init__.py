@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import aqm, links, networks, store, study
-    from ._core import ScenarioError
+    from ._core import ScenarioError, exp, log, log1p, pow
     from .analysis import statistics
     from .api_compare import Compared, compare
     from .errors import CompareError, EarlydropError
@@ -76,6 +76,7 @@ __all__ = [
     "compare",
     "dumbbell",
     "every",
+    "exp",
     "exponential",
     "flower",
     "geometric",
@@ -85,6 +86,8 @@ __all__ = [
     "link",
     "links",
     "load",
+    "log",
+    "log1p",
     "lognormal",
     "mix",
     "networks",
@@ -97,6 +100,7 @@ __all__ = [
     "path",
     "poisson",
     "policy",
+    "pow",
     "random_network",
     "sample",
     "schedule",
@@ -120,6 +124,10 @@ _HOME = {
     "ScenarioError": "_core",
     "ScenarioWarning": "scenario",
     "Simulation": "simulation",
+    "exp": "_core",
+    "log": "_core",
+    "log1p": "_core",
+    "pow": "_core",
     "path": "paths",
     "dumbbell": "scenario",
     "link": "scenario",
@@ -180,7 +188,10 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f".{_MODULES[name]}", __name__)
     if name in _HOME:
-        return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+        made = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+        # A policy in plain Python asks for `ed.Verdict` and `ed.exp` with every packet.
+        globals()[name] = made
+        return made
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

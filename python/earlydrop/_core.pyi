@@ -58,6 +58,21 @@ def vector_names() -> list[str]:
 def drop_curve(aqm: str, parameters_json: str, averages: Sequence[float]) -> list[float] | None:
     """p_b at each average queue in packets; None for a discipline that has no drop curve."""
 
+def exp(x: float, /) -> float:
+    """e to the power x: the same bits on every machine."""
+
+def log(x: float, /) -> float:
+    """Natural logarithm of x: the same bits on every machine."""
+
+def log1p(x: float, /) -> float:
+    """Natural logarithm of 1 + x: the same bits on every machine."""
+
+def pow(x: float, y: float, /) -> float:
+    """x to the power y: the same bits on every machine."""
+
+def maths_at() -> dict[str, int]:
+    """Addresses of the functions above, for compiled code."""
+
 class ScenarioError(ValueError):
     """A scenario is wrong: which file, which field, what was given, what is allowed."""
 

@@ -20,6 +20,7 @@ from .own_aqms.registry import trusting
 from .queue_settings import Queue
 from .scenario import Network
 from .sweeps import SweepError
+from .sweeps.base_scenario import of_sweep
 from .sweeps.factors import titled
 from .sweeps.shown import Swept
 from .terminal import Meter
@@ -133,7 +134,7 @@ def document_from(
     return {
         "name": checked.name if re.fullmatch(NAME, checked.name) else "sweep",
         "title": checked.name,
-        "scenario": {k: v for k, v in base.items() if k not in ("name", "seed")},
+        **of_sweep({k: v for k, v in base.items() if k not in ("name", "seed")}),
         "seeds": seeds,
         "first_seed": json.loads(checked.to_json())["seed"],
         "queue": port,

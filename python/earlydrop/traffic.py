@@ -207,7 +207,7 @@ class Sending:
         stop: str | None = None,
         **more: Any,
     ) -> Self:
-        """Add bursts and pauses over UDP, with exponential or (`law="pareto"`) Pareto lengths."""
+        """Add bursts and pauses over UDP of exponential lengths, or as `law` says: `"pareto"` or `"constant"`."""
         given = {"rate": rate, "on": on, "off": off, "law": law, "shape": shape, "segment": segment}
         return self._add("onoff", count, {**given, "start": start, "stop": stop, **more})
 

@@ -11,8 +11,10 @@ import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from axes import cut
 from hypothesis import HealthCheck, settings
 
 from earlydrop import study as studies
@@ -140,6 +142,21 @@ def peer(*programs: str) -> str:
 def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.fixture(autouse=True)
+def _no_axes_cut_what_they_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every figure that a test writes is looked at. Those of other processes are not: `artists(1, ...)` has none."""
+    from earlydrop.render import plotting
+
+    write = plotting.files
+
+    def looked_at(drawing: Any, note: str, formats: Any) -> list[bytes]:
+        written = write(drawing, note, formats)
+        assert not cut(drawing)
+        return written
+
+    monkeypatch.setattr(plotting, "files", looked_at)
 
 
 SMALL = Path(__file__).parent / "studies" / "small"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import subprocess
 import sys
 import textwrap
@@ -215,8 +216,8 @@ def test_answers_that_mean_nothing_are_refused(tmp_path: Path) -> None:
     ("body", "said"),
     [
         ("self.a = helper(1.0)", "Untyped global name 'helper'"),
-        ("self.a = math.exp(1.0)", "math.exp has other last bits elsewhere; write cx.exp(x)"),
-        ("self.a = self.a ** 2", "** has other last bits elsewhere; write cx.pow(x, y), or x * x"),
+        ("self.a = math.exp(1.0)", "math.exp has other last bits elsewhere; write ed.exp(x)"),
+        ("self.a = self.a ** 2", "** has other last bits elsewhere; write ed.pow(x, y), or x * x"),
         ("self.a = float(len(TABLE))", "Untyped global name 'TABLE'"),
     ],
 )
@@ -286,3 +287,61 @@ def test_a_real_link_runs_compiled_policies_only() -> None:
     policy = ed.policy(declared("own_red"))
     with pytest.raises(links.OptionError, match=r"--queue: given own_red, a policy in plain Python; allowed compiled"):
         links.plan("5 Mbit/s", "5 ms", queue=policy(limit="60 packets"))
+
+
+class Curved:
+    """Drops along an exponential curve, which its decisions and `show` share."""
+
+    steep: float = ed.param(3.0, range="(0, 20]")
+
+    p: float = 0.0
+    told: float = 0.0
+
+    def curve(self, average):
+        x = min(1.0, average / 50.0)
+        return min(1.0, ed.log1p(ed.exp(self.steep * x) - 1.0) * ed.pow(x, 1.7) / self.steep + 0.0 * ed.log(1.0 + x))
+
+    def on_enqueue(self, packet, queue, cx):
+        self.p = self.curve(queue.packets)
+        x = min(1.0, queue.packets / 50.0)
+        by_cx = cx.log1p(cx.exp(self.steep * x) - 1.0) * cx.pow(x, 1.7) / self.steep + 0.0 * cx.log(1.0 + x)
+        self.told = max(self.told, abs(min(1.0, by_cx) - self.p))
+        return ed.Verdict.drop() if cx.random() < self.p else ed.Verdict.PASS
+
+
+def test_mathematics_without_a_context_has_the_engines_bits() -> None:
+    """In `curve` and in methods, plain and compiled; `cx.exp` is the same function."""
+    plain, fast = ed.policy(Curved), ed.policy(jit=True)(Curved)
+    runs = [
+        network(made(limit="60 packets")).run(duration="5 s").document["queues"]["bottleneck"] for made in (plain, fast)
+    ]
+    assert runs[0] == runs[1]
+    assert runs[0]["early_drops"] > 100
+    assert plain.native.vectors() == fast.native.vectors()
+    steps = [step for steps in cases(plain.native.vectors()).values() for step in steps]
+    assert {step["gauges"][1] for step in steps} == {0.0}, "cx and ed agree"
+    averages = [0.5 * k for k in range(120)]
+    curves = [made.native.curve(averages, 1e7, 0.02) for made in (plain, fast)]
+    assert curves[0] == curves[1]
+    # Of the engine's library, as any machine gives them; glibc's exp(1) ends in 69.
+    assert [ed.exp(1), ed.log(10), ed.log1p(1e-3), ed.pow(0.1, 0.3)] == [
+        float.fromhex(bits)
+        for bits in ("0x1.5bf0a8b14576ap+1", "0x1.26bb1bbb55516p+1", "0x1.060354f8c3ebfp-10", "0x1.009b9cf334253p-1")
+    ]
+    assert (ed.exp(1000), ed.log(0), ed.pow(2, 0.5)) == (float("inf"), -float("inf"), math.sqrt(2))
+
+
+def test_a_function_compiled_by_numba_has_them_too(tmp_path: Path) -> None:
+    file = tmp_path / "helped.py"
+    file.write_text(
+        "import earlydrop as ed\nimport numba\nfrom earlydrop import exp\n"
+        "@numba.njit\ndef helper(x):\n    return ed.pow(x, 2) + exp(-x)\n"
+        "@ed.policy(jit=True)\nclass Helped:\n    a: float = 0.0\n    b: float = 0.0\n"
+        "    def on_enqueue(self, packet, queue, cx):\n        x = queue.packets\n        self.a = helper(x)\n"
+        "        self.b = self.a - (cx.pow(x, 2) + cx.exp(-x))\n"
+        "        return ed.Verdict.PASS\n",
+        encoding="utf-8",
+    )
+    steps = cases(ed.aqm.load(file).native.vectors())["default"]
+    assert len({step["gauges"][0] for step in steps}) > 5
+    assert {step["gauges"][1] for step in steps} == {0.0}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axes import cut
 from conftest import SMALL
 
 from earlydrop import cli, terminal
@@ -356,3 +357,34 @@ def test_a_report_that_fails_ends_all(two: list[str], tmp_path: Path, monkeypatc
     assert cli.main(["reproduce", "all", "--quick", "--out", str(tmp_path / "out")]) == 3
     # What was run is kept.
     assert [p.name for p in tmp_path.iterdir() if not p.name.startswith("earlydrop-error-")] == ["store"]
+
+
+def test_an_axis_of_the_paper_is_longer_where_our_values_lie_outside(ran: Ran) -> None:
+    of = ran[0].study
+    for number in (1, 2, 3, 5, 7):
+        one = figure(of, number)
+        whole, _ = plots.draw(ran[0], replace(one, limits={}, log=""))
+        for axis in "xy":
+            low, high = getattr(whole.axes[0].dataLim, f"interval{axis}")
+            middle = (low + high) / 2
+            small, _ = plots.draw(ran[0], replace(one, log="", limits={axis: (middle, middle + 0.1 * (high - low))}))
+            assert not cut(small), one.id
+            wide = (low - 1.0, high + 1.0)
+            larger, _ = plots.draw(ran[0], replace(one, log="", limits={axis: wide}))
+            dots = one.kind == "bars" and axis == "x"
+            assert dots or wide in [(*ax.get_xlim(),) for ax in larger.axes] + [(*ax.get_ylim(),) for ax in larger.axes]
+
+
+def test_what_the_axes_cut_is_found(ran: Ran) -> None:
+    """Lines, marks, areas and bars, on either axis; the test above and every test that writes a figure rest on it."""
+    for number in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10):
+        drawing, _ = plots.draw(ran[0], figure(ran[0].study, number))
+        assert not cut(drawing), number
+        if figure(ran[0].study, number).kind in ("picture", "curves"):
+            continue
+        for ax in drawing.axes:
+            for get, put in ((ax.get_xlim, ax.set_xlim), (ax.get_ylim, ax.set_ylim)):
+                low, high = get()
+                put(low + 0.4 * (high - low), high - 0.4 * (high - low))
+                assert cut(drawing), (number, ax.get_title("left"))
+                put(low, high)

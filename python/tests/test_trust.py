@@ -275,7 +275,7 @@ def fields(made: dict[str, Path]) -> dict[str, Writes]:
         "name": in_scenario("name"),
         "sweep: scenario": in_sweep("scenario"),
         "sweep: a queue": in_sweep("scenario.queue.bottleneck.aqm"),
-        "sweep: [aqms]": in_sweep("scenario.aqms.mine"),
+        "sweep: [aqms]": in_sweep("aqms.mine"),
         "sweep: levels": in_sweep("factor.0.values"),
         "sweep: path": in_sweep("factor.0.path"),
         "sweep: set": in_sweep("set.queue.bottleneck.aqm"),

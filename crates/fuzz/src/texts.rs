@@ -250,13 +250,24 @@ fn traffic(input: &mut Input<'_>, drawn_pairs: bool, at: usize, named: &mut Vec<
         named.push(format!("e{at}"));
     }
     text += &match kind {
-        "ftp" => format!("segment = {size}\n{}", input.of(&["", "lifetime = '0.5 s'\n", "window = 6\n"])),
+        "ftp" => format!(
+            "segment = {size}\n{}",
+            input.of(&[
+                "",
+                "lifetime = '0.5 s'\n",
+                "window = 6\n",
+                "rate = '2 Mbit/s'\non = '0.1 s'\noff = '0.2 s'\n",
+                "rate = '300 kbit/s'\n"
+            ])
+        ),
         "transfers" => format!("segment = {size}\nsize = {data}\nthink = {think}\nnumber = {number}\n"),
         "requests" => format!("segment = {size}\nsize = {data}\nthink = {think}\nretry = '300 ms'\n"),
         "web" => format!("session_gap = '200 ms'\nsize = {data}\n"),
         "pages" => format!("connections = {}\nobjects = {}\nsize = {data}\n", 1 + input.below(4), 1 + input.below(5)),
         "cbr" => format!("rate = '{}'\nsegment = {size}\njitter = {}\n", input.of(RATES), input.one_in(2)),
-        "onoff" => format!("rate = '{}'\nlaw = '{}'\n", input.of(RATES), input.of(&["exponential", "pareto"])),
+        "onoff" => {
+            format!("rate = '{}'\nlaw = '{}'\n", input.of(RATES), input.of(&["exponential", "pareto", "constant"]))
+        }
         "poisson" => format!("rate = '{}'\nsegment = {size}\n", input.of(RATES)),
         "video" => "frame = { lognormal = '2 kB', sigma = 0.5 }\ngroup = [3, 1, 1]\nstop = '1 s'\n".to_string(),
         "media" => format!(

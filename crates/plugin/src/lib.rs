@@ -9,6 +9,7 @@
 pub mod conformance;
 mod elf;
 pub mod library;
+pub mod maths;
 mod policy;
 mod spec;
 pub mod timers;

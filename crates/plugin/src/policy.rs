@@ -9,6 +9,7 @@ use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::ring::Ring;
 use earlydrop_aqm::{Link, Packet, Time};
 
+use crate::maths::{exp, log, log1p, pow};
 use crate::timers::Timers;
 
 /// What the functions of a context work on, while a call lasts.
@@ -58,22 +59,6 @@ unsafe extern "C" fn victim(host: *mut c_void, position: u64) -> u32 {
 unsafe extern "C" fn fault(host: *mut c_void, message: *const c_char) {
     let message = unsafe { text(message) }.unwrap_or("gave no reason");
     unsafe { &mut *host.cast::<Host<'_>>() }.fault.get_or_insert_with(|| message.to_string());
-}
-
-extern "C" fn exp(x: f64) -> f64 {
-    libm::exp(x)
-}
-
-extern "C" fn log(x: f64) -> f64 {
-    libm::log(x)
-}
-
-extern "C" fn log1p(x: f64) -> f64 {
-    libm::log1p(x)
-}
-
-extern "C" fn pow(x: f64, y: f64) -> f64 {
-    libm::pow(x, y)
 }
 
 /// A description whose functions may be called from any thread.

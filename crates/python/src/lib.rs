@@ -6,6 +6,7 @@ mod link;
 
 mod batch;
 mod errors;
+mod maths;
 mod outcome;
 mod path;
 mod policy;
@@ -61,6 +62,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(decision_vectors, module)?)?;
     module.add_function(wrap_pyfunction!(vector_names, module)?)?;
     module.add_function(wrap_pyfunction!(drop_curve, module)?)?;
+    module.add_function(wrap_pyfunction!(maths::exp, module)?)?;
+    module.add_function(wrap_pyfunction!(maths::log, module)?)?;
+    module.add_function(wrap_pyfunction!(maths::log1p, module)?)?;
+    module.add_function(wrap_pyfunction!(maths::pow, module)?)?;
+    module.add_function(wrap_pyfunction!(maths::maths_at, module)?)?;
     #[cfg(target_os = "linux")]
     {
         module.add_class::<link::PyLink>()?;

@@ -13,6 +13,7 @@ use earlydrop_aqm::policy::{Context, Limit, Needs, Policy, QueueView, Reason, Ve
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{abi, agent, Packet, Time};
 use earlydrop_plugin::conformance::{conformance, fits};
+use earlydrop_plugin::maths;
 use earlydrop_plugin::timers::Timers;
 use earlydrop_plugin::{describe, library, numbers};
 use earlydrop_sim::scenario::{Doc, OwnAqm};
@@ -278,22 +279,22 @@ impl Cx {
 
     /// e to the power x.
     fn exp(&self, x: f64) -> f64 {
-        libm::exp(x)
+        maths::exp(x)
     }
 
     /// Natural logarithm of x.
     fn log(&self, x: f64) -> f64 {
-        libm::log(x)
+        maths::log(x)
     }
 
     /// Natural logarithm of 1 + x.
     fn log1p(&self, x: f64) -> f64 {
-        libm::log1p(x)
+        maths::log1p(x)
     }
 
     /// x to the power y.
     fn pow(&self, x: f64, y: f64) -> f64 {
-        libm::pow(x, y)
+        maths::pow(x, y)
     }
 }
 

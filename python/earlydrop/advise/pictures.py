@@ -113,8 +113,10 @@ def _draw_ways(drawing: Figure, axes: Sequence[Axes], both: Sequence[Call]) -> N
             ax.plot(call.sent_s[way], call.waited_ms[way], color=colour, linewidth=1.1, label=call.title)
         ax.axvline(both[0].load_s, color="#999999", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
         ax.set_title(title)
-        ax.set_ylim(bottom=0)
         ax.margins(x=0)
+    for ax in axes:
+        # Of panels with one axis, a limit that is set early cuts what comes later.
+        ax.set_ylim(bottom=0)
     _note_load(axes[0], both[0].load_s)
     panels.legend(drawing, panels.entries([axes[0]]))
 

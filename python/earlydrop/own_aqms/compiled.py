@@ -24,12 +24,14 @@ from numba.extending import (
     lower_getattr_generic,
     lower_setattr_generic,
     models,
+    overload,
     overload_attribute,
     overload_method,
     register_model,
     typeof_impl,
 )
 
+import earlydrop._core as _core
 from . import verdict
 from .declare import Definition, PolicyError
 
@@ -114,7 +116,7 @@ CONTEXT = ContextPointer(
     },
     frozenset(),
 )
-_HOST, _RANDOM, _EXP, _LOG, _LOG1P, _POW, _VICTIM_END = 32, 40, 48, 56, 64, 72, 96
+_HOST, _RANDOM, _VICTIM_END = 32, 40, 96
 VERDICT, ANSWER = VerdictClassType("Verdict"), AnswerType("a verdict")
 
 for _pointer in (Pointer, PacketPointer, QueuePointer, ContextPointer, StatePointer, VerdictClassType):
@@ -190,47 +192,20 @@ def _store(context: Any, builder: Any, signature: Any, arguments: Any, name: str
     builder.store(value, _address(builder, base, offset, kind))
 
 
-# Functions of the context -------------------------------------------------------------------------------------------
+# Functions ----------------------------------------------------------------------------------------------------------
 
 
-def _calls(offset: int, arity: int, host: bool) -> Any:
-    """An intrinsic that calls the function at this offset of the context."""
-
+@intrinsic
+def _random(typing_context: Any, cx: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        base, *values = arguments
+        (base,) = arguments
         pointer = ir.IntType(8).as_pointer()
-        double = ir.DoubleType()
-        of = ir.FunctionType(double, ([pointer] if host else []) + [double] * arity)
-        slot = builder.bitcast(builder.gep(base, [ir.Constant(ir.IntType(64), offset)]), of.as_pointer().as_pointer())
-        if host:
-            place = builder.gep(base, [ir.Constant(ir.IntType(64), _HOST)])
-            values = [builder.load(builder.bitcast(place, pointer.as_pointer()))]
-        return builder.call(builder.load(slot), values)
+        of = ir.FunctionType(ir.DoubleType(), [pointer])
+        slot = builder.bitcast(builder.gep(base, [ir.Constant(ir.IntType(64), _RANDOM)]), of.as_pointer().as_pointer())
+        place = builder.gep(base, [ir.Constant(ir.IntType(64), _HOST)])
+        return builder.call(builder.load(slot), [builder.load(builder.bitcast(place, pointer.as_pointer()))])
 
-    if arity == 0:
-
-        @intrinsic
-        def call0(typing_context: Any, cx: Any) -> Any:
-            return typing.signature(_DOUBLE, cx), generate
-
-        return call0
-    if arity == 1:
-
-        @intrinsic
-        def call1(typing_context: Any, cx: Any, x: Any) -> Any:
-            return typing.signature(_DOUBLE, cx, _DOUBLE), generate
-
-        return call1
-
-    @intrinsic
-    def call2(typing_context: Any, cx: Any, x: Any, y: Any) -> Any:
-        return typing.signature(_DOUBLE, cx, _DOUBLE, _DOUBLE), generate
-
-    return call2
-
-
-_random, _exp, _log = _calls(_RANDOM, 0, True), _calls(_EXP, 1, False), _calls(_LOG, 1, False)
-_log1p, _pow = _calls(_LOG1P, 1, False), _calls(_POW, 2, False)
+    return typing.signature(_DOUBLE, cx), generate
 
 
 @overload_method(ContextPointer, "random", strict=False)
@@ -238,24 +213,21 @@ def _cx_random(cx: Any) -> Any:
     return lambda cx: _random(cx)
 
 
-@overload_method(ContextPointer, "exp", strict=False)
-def _cx_exp(cx: Any, x: Any) -> Any:
-    return lambda cx, x: _exp(cx, float(x))
+def _engines_own(name: str, arity: int) -> None:
+    """Lets compiled code call `ed.NAME` and `cx.NAME`: the function of the engine itself."""
+    native = ctypes.CFUNCTYPE(*[ctypes.c_double] * (arity + 1))(_core.maths_at()[name])
+    if arity == 1:
+        overload(getattr(_core, name), strict=False)(lambda x: lambda x: native(float(x)))
+        overload_method(ContextPointer, name, strict=False)(lambda cx, x: lambda cx, x: native(float(x)))
+    else:
+        overload(getattr(_core, name), strict=False)(lambda x, y: lambda x, y: native(float(x), float(y)))
+        overload_method(ContextPointer, name, strict=False)(
+            lambda cx, x, y: lambda cx, x, y: native(float(x), float(y))
+        )
 
 
-@overload_method(ContextPointer, "log", strict=False)
-def _cx_log(cx: Any, x: Any) -> Any:
-    return lambda cx, x: _log(cx, float(x))
-
-
-@overload_method(ContextPointer, "log1p", strict=False)
-def _cx_log1p(cx: Any, x: Any) -> Any:
-    return lambda cx, x: _log1p(cx, float(x))
-
-
-@overload_method(ContextPointer, "pow", strict=False)
-def _cx_pow(cx: Any, x: Any, y: Any) -> Any:
-    return lambda cx, x, y: _pow(cx, float(x), float(y))
+for _name, _arity in (("exp", 1), ("log", 1), ("log1p", 1), ("pow", 2)):
+    _engines_own(_name, _arity)
 
 
 # Verdicts are their codes, of a type of their own ---------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 
 from .declare import Definition
 
-INSTEAD = {"exp": "cx.exp(x)", "log": "cx.log(x)", "log1p": "cx.log1p(x)", "pow": "cx.pow(x, y)"}
+INSTEAD = {"exp": "ed.exp(x)", "log": "ed.log(x)", "log1p": "ed.log1p(x)", "pow": "ed.pow(x, y)"}
 EXACT = {"sqrt", "floor", "ceil", "fabs", "trunc", "isnan", "isinf", "isfinite", "copysign", "inf", "nan", "pi", "e"}
 """Functions of the module math that round in one way only, and its names that are no functions."""
 
@@ -35,14 +35,14 @@ def inexact(definition: Definition) -> Iterator[str]:
 
 def _used(node: ast.AST, method: Callable[..., Any]) -> str | None:
     if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Pow):
-        return "** has other last bits elsewhere; write cx.pow(x, y), or x * x"
+        return "** has other last bits elsewhere; write ed.pow(x, y), or x * x"
     if not isinstance(node, ast.Call):
         return None
     function = node.func
     if isinstance(function, ast.Name):
         value = method.__globals__.get(function.id)
         if function.id == "pow" and value is None:
-            return "pow() has other last bits elsewhere; write cx.pow(x, y)"
+            return "pow() has other last bits elsewhere; write ed.pow(x, y)"
         if getattr(value, "__module__", None) == "math" and function.id not in EXACT:
             return _instead(f"math.{getattr(value, '__name__', function.id)}")
         return None

@@ -236,10 +236,10 @@ def resolve(
     return [(name, one.native, one.digest) for name, one in found.items()]
 
 
-def pinned(document: Mapping[str, Any], folder: str, file: str) -> dict[str, Any]:
+def pinned(document: Mapping[str, Any], folder: str, file: str | None = None) -> dict[str, Any]:
     """A scenario in which each discipline from outside is named by the digest of its code, loaded.
 
-    It then means the same in any folder and in any process that knows the code.
+    It then means the same in any folder and in any process that knows the code. Errors begin with `file`.
     """
     made = dict(document)
     aqms = document.get("aqms")
@@ -267,7 +267,7 @@ def pinned(document: Mapping[str, Any], folder: str, file: str) -> dict[str, Any
     return made
 
 
-def _digest(source: str, name: str, folder: str, path: str, file: str) -> dict[str, str]:
+def _digest(source: str, name: str, folder: str, path: str, file: str | None) -> dict[str, str]:
     one = _asked(source, folder, path, file)
     if one.native.name != name:
         raise _wrong(file, path, f"{source} declares itself as {one.native.name}")

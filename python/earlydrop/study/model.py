@@ -244,6 +244,7 @@ class Figure(Shown):
     """Where the figure is shown: "pages" of single levels, the "report" on all of them; both where it is empty."""
     log: str = ""
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """The paper's axes; ours are longer where our values lie outside."""
     set: Settings = field(default_factory=dict)
     """Overlays on the scenario in runs made for this figure alone."""
     curves: tuple[Mapping[str, Any], ...] = ()

@@ -164,9 +164,8 @@ def _panel(ax: Axes, found: Data, panel: Panel, width: float) -> None:
         ax.locator_params(axis="y", nbins=6)
     ax.set_xlabel(panel.x_label or found.x_label)
     ax.set_ylabel(panel.y_label)
-    for axis, setter in (("x", ax.set_xlim), ("y", ax.set_ylim)):
-        if axis in found.figure.limits:
-            setter(*found.figure.limits[axis])
+    _papers_axis(ax, "x", found.figure.limits.get("x"))
+    _papers_axis(ax, "y", found.figure.limits.get("y"))
     if kind in {"scatter", "plane"} and any(c.of > len(LOOKS) for c in panel.curves):
         _name_points(ax, panel)
 
@@ -181,6 +180,24 @@ def _honest(ax: Axes, bars: bool) -> None:
     if high - low < least:
         centre = (low + high) / 2
         ax.set_ylim(centre - least / 2, centre + least / 2)
+
+
+BEYOND = 0.04
+"""Of an axis: its room beyond a value that lies outside the paper's axis."""
+
+
+def _papers_axis(ax: Axes, axis: str, limits: tuple[float, float] | None) -> None:
+    """Give an axis the paper's limits; it is longer where our values lie outside."""
+    if limits is None:
+        return
+    low, high = limits
+    first, last = ax.dataLim.intervalx if axis == "x" else ax.dataLim.intervaly
+    room = BEYOND * (max(last, high) - min(first, low))
+    low, high = (first - room if first < low else low), (last + room if last > high else high)
+    if axis == "x":
+        ax.set_xlim(low, high)
+    else:
+        ax.set_ylim(low, high)
 
 
 def _plain_ticks(axis: Any, values: Sequence[float]) -> None:
@@ -415,8 +432,7 @@ def _dots(found: Data) -> Drawing:
             ax.set_xlabel(panel.y_label)
             if "y" in found.figure.log:
                 ax.set_xscale("log")
-            if "y" in found.figure.limits:
-                ax.set_xlim(*found.figure.limits["y"])
+            _papers_axis(ax, "x", found.figure.limits.get("y"))
     if printed:
         _legend(drawing, list(grid.flat))
     return drawing
@@ -466,8 +482,7 @@ def _lying_bars(found: Data) -> Drawing:
     ax.set_xlabel(panel.y_label)
     if "y" in found.figure.log:
         ax.set_xscale("log")
-    if "y" in found.figure.limits:
-        ax.set_xlim(*found.figure.limits["y"])
+    _papers_axis(ax, "x", found.figure.limits.get("y"))
     ax.grid(axis="y", visible=False)
     if any(c.title for c in panel.curves) or any(c.printed for c in panel.curves):
         _legend(drawing, [ax])

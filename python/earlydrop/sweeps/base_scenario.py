@@ -40,15 +40,10 @@ def overlay_toml(base: Document, pairs: Sequence[tuple[str, str]]) -> Document:
         raise SweepError(f"set: {error.args[0]}") from error
 
 
-def with_code(base: Document, folder: Path, file: Path) -> Document:
-    """A copy that names disciplines from outside by the digests of their code, so that it means the same anywhere.
-
-    Raises:
-        ScenarioError: a discipline cannot be loaded, or is not trusted.
-    """
-    from ..own_aqms import registry
-
-    return registry.pinned(base, str(folder), str(file))
+def of_sweep(base: Document) -> Document:
+    """The keys of a sweep's document that stand for this scenario."""
+    own = {"aqms": base["aqms"]} if "aqms" in base else {}
+    return {**own, "scenario": {key: value for key, value in base.items() if key != "aqms"}}
 
 
 def with_digest(base: Document, aqm: str) -> Document:
@@ -59,7 +54,7 @@ def with_digest(base: Document, aqm: str) -> Document:
     return base if known is None else {**base, "aqms": {**base.get("aqms", {}), aqm: {"digest": known.digest}}}
 
 
-def levels_with_code(factors: Sequence[Factor], base: Document, folder: Path, file: Path) -> list[Factor]:
+def levels_with_code(factors: Sequence[Factor], base: Document, folder: Path) -> list[Factor]:
     """The factors, with names for the disciplines that levels give as sources; `base` then lists these.
 
     Raises:
@@ -72,7 +67,7 @@ def levels_with_code(factors: Sequence[Factor], base: Document, folder: Path, fi
             return path, text
         queue = path.removeprefix("queue.").removesuffix(".aqm")
         document = {"queue": {queue: {"aqm": text.strip("\"'")}}}
-        pinned = registry.pinned(document, str(folder), str(file))
+        pinned = registry.pinned(document, str(folder))
         base["aqms"] = {**base.get("aqms", {}), **pinned["aqms"]}
         return path, f'"{pinned["queue"][queue]["aqm"]}"'
 

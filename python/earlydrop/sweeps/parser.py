@@ -16,9 +16,10 @@ from ..analysis.statistics import Interval, Stopping
 from ..document import Document
 from ..expressions import Condition, ExpressionError, parse_condition
 from ..output import NAME, NAME_ALLOWED
+from ..own_aqms import registry
 from ..strict_toml import TomlError, is_number, load, shown, suggestion
 from . import design
-from .base_scenario import NEUTRAL, checker_error, levels_with_code, one_line, overlay_toml, with_code, with_traces
+from .base_scenario import NEUTRAL, checker_error, levels_with_code, one_line, overlay_toml, with_traces
 from .checks import check_fields, check_levels, check_queue
 from .factors import formless, parse_factors, parse_sets
 from .lazy import Lazy
@@ -32,6 +33,7 @@ KEYS = (
     "name",
     "title",
     "scenario",
+    "aqms",
     "set",
     "seeds",
     "first_seed",
@@ -84,6 +86,8 @@ class _Parser:
         self.path = path
         self.mistakes = Mistakes(path)
         self.top = SweepTable(document, "", self.mistakes)
+        self.file: Path | None = None
+        """The scenario's file, if it has one of its own."""
         self.without_set: Document | None = None
         """The scenario without `set`, if the sweep has a `set`."""
 
@@ -97,10 +101,12 @@ class _Parser:
         base = self._scenario()
         checked = self._checked(base)
         factors = parse_factors(top, self.path.parent)
+        loaded = True
         try:
-            factors = levels_with_code(factors, base, self.path.parent, self.path)
+            factors = levels_with_code(factors, base, self.path.parent)
             factors = with_round_trips(factors, base, self._queue(base)) if checked is not None else factors
         except _core.ScenarioError as error:
+            loaded = False
             top.report("factor", one_line(error))
         except SweepError as error:
             top.report("", str(error))
@@ -114,8 +120,9 @@ class _Parser:
         interval = top.word("interval", get_args(Interval), "t")
         first_seed = top.whole("first_seed", 0, 2**62, 1)
         if checked is not None:
-            # The delays of a round-trip time that was refused above are unknown.
-            check_levels(base, [f for f in factors if RTT not in f.paths], wrong)
+            if loaded:
+                # The delays of a round-trip time that was refused above are unknown.
+                check_levels(base, [f for f in factors if RTT not in f.paths], wrong)
             if check_queue(checked, queue, wrong):
                 check_fields(base, measures, wrong)
         if wrong:
@@ -155,19 +162,35 @@ class _Parser:
         given = self.top.raw("scenario")
         folder = self.path.parent
         if isinstance(given, str):
-            file = folder / given
+            self.file = folder / given
             try:
-                given, folder = load(file), file.parent
+                given, folder = load(self.file), self.file.parent
             except TomlError as error:
-                self.top.report("scenario", f"{file}: {error}")
+                self.top.report("scenario", f"{self.file}: {error}")
                 return {}
+        elif isinstance(given, dict) and "aqms" in given:
+            self.top.report("scenario.aqms", "stands at the top of a sweep; write [aqms] in place of [scenario.aqms]")
+            return {}
         if not isinstance(given, dict):
             said = "is missing" if given is None else f"given {shown(given)}"
             self.top.report("scenario", f"{said}; allowed a scenario's file, or a table [scenario]")
             return {}
         base: Document = with_traces({**given, "name": NEUTRAL, "seed": 1}, folder)
+        own = self.top.table("aqms")
+        if own is not None:
+            wrong = {name: source for name, source in own.data.items() if not isinstance(source, str | dict)}
+            for name, source in wrong.items():
+                own.refuse(name, source, 'a source such as "mine.py:MyRed" or "libmine.so"')
+            if wrong:
+                return {}
+            try:
+                listed = registry.pinned({"aqms": own.data}, str(self.path.parent))["aqms"]
+            except _core.ScenarioError as error:
+                self.top.report("", one_line(error))
+                return {}
+            base["aqms"] = {**base.get("aqms", {}), **listed}
         try:
-            base = with_code(base, folder, self.path)
+            base = registry.pinned(base, str(folder), None if self.file is None else str(self.file))
         except _core.ScenarioError as error:
             self.top.report("scenario", one_line(error))
             return {}
@@ -189,7 +212,8 @@ class _Parser:
         except _core.ScenarioError as error:
             # A scenario that is right without `set` is wrong because of it.
             blamed = self.without_set is not None and checker_error(self.without_set, []) is None
-            self.top.report("set" if blamed else "scenario", one_line(error))
+            file = f"{self.file}: " if self.file is not None and not blamed else ""
+            self.top.report("set" if blamed else "scenario", file + one_line(error))
             return None
 
     def _queue(self, base: Document) -> str:

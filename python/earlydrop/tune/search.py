@@ -15,6 +15,7 @@ from ..document import Document
 from ..store import Store
 from ..sweeps import Executor, Outcome, Tally, parse_document, run
 from ..sweeps import plan as planned
+from ..sweeps.base_scenario import of_sweep
 from .search_space import Objective, Parameter, Problem, TuneError, resolved
 
 Told = Callable[[int, int, str], None]
@@ -134,7 +135,7 @@ class Runs:
         ]
         measures = [o.measure.id for o in self.problem.objectives]
         document = {
-            "scenario": self.problem.base,
+            **of_sweep(self.problem.base),
             "seeds": seeds,
             "first_seed": first,
             "queue": self.problem.queue,

@@ -15,13 +15,13 @@ from ..analysis.paired import QUANTITIES, CompareError, Quantity
 from ..analysis.statistics import Difference
 from ..document import Document
 from ..errors import EarlydropError
+from ..own_aqms import registry
 from ..queue_settings import NEEDED_UNITS
 from ..sweeps.base_scenario import (
     NEUTRAL,
     checker_error,
     one_line,
     overlay_toml,
-    with_code,
     with_digest,
     with_traces,
 )
@@ -133,7 +133,7 @@ def problem(
 
     discipline_names.load_sources([aqm])
     name = _core.Scenario.load(str(path), list(sets)).name
-    document = with_code(foreign.from_toml(path), path.parent, path)
+    document = registry.pinned(foreign.from_toml(path), str(path.parent), str(path))
     try:
         asked = discipline_names.parse(aqm, str(path.parent))
     except discipline_names.DisciplineError as error:

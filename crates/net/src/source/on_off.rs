@@ -40,6 +40,11 @@ impl OnOff {
         Self::new(interval, payload, of(on / interval), of(off))
     }
 
+    /// Bursts and pauses of these lengths, in seconds.
+    pub fn constant(interval: f64, payload: u32, on: f64, off: f64) -> Self {
+        Self::new(interval, payload, Distribution::Fixed(on / interval), Distribution::Fixed(off))
+    }
+
     /// The next packet.
     pub fn next(&mut self, random: &mut Generator) -> Emission {
         let mut after = self.interval;
@@ -66,6 +71,14 @@ mod tests {
         for (got, want) in after.iter().zip([0.6, 0.1, 1.6]) {
             assert!((got - want).abs() < 1e-9, "{after:?}");
         }
+    }
+
+    #[test]
+    fn a_constant_burst_has_its_whole_number_of_packets() {
+        let mut random = Generator::custom(|| panic!("nothing is drawn"));
+        let mut source = OnOff::constant(0.1, 210, 0.3, 0.5);
+        let after: Vec<f64> = (0..7).map(|_| source.next(&mut random).after).collect();
+        assert_eq!(after, [0.6, 0.1, 0.1, 0.6, 0.1, 0.1, 0.6]);
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub enum Kind {
     Replay,
     /// The application of the flow stops.
     Stop,
+    /// The application of the flow writes a segment.
+    Write,
 }
 
 /// An event: 48 bytes.
@@ -85,6 +87,7 @@ impl Event {
             10 => Kind::Web,
             11 => Kind::Replay,
             12 => Kind::Stop,
+            13 => Kind::Write,
             _ => Kind::Sample,
         }
     }

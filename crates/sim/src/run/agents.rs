@@ -1,10 +1,10 @@
 //! The sources, senders and receivers of a traffic entry.
 
 use crate::engine::network::{
-    FlowSpec, MediaSpec, Network, PagePattern, SourceSpec, TransferSpec, WebRequests, WebSpec,
+    FlowSpec, MediaSpec, Network, PagePattern, SourceSpec, TransferSpec, WebRequests, WebSpec, WriterSpec,
 };
 use crate::scenario::{
-    Completion, Connection, Delays, Ends, Ftp, InjectedRandom, Law, Load, Packets, Pages, TcpSpec, Traffic, Web,
+    Completion, Connection, Delays, Ends, Ftp, InjectedRandom, Law, Load, Packets, Pages, TcpSpec, Traffic, Web, Writes,
 };
 use crate::topology::Times;
 use earlydrop_aqm::random::Generator;
@@ -53,8 +53,15 @@ impl<'a> Agents<'a> {
                         clients.flows.push(flow);
                     }
                 }
-                if let Load::Ftp(Ftp { lifetime: Some(lifetime), .. }) = self.traffic.load {
-                    network.stop(flow, begin + lifetime);
+                if let Load::Ftp(Ftp { writes, lifetime, .. }) = &self.traffic.load {
+                    let stop = lifetime.map(|lifetime| begin + lifetime);
+                    if let Some(stop) = stop {
+                        network.stop(flow, stop);
+                    }
+                    if let Some(writes) = writes {
+                        let (stop, random) = (stop.unwrap_or(f64::INFINITY), self.random(i));
+                        network.write(flow, WriterSpec { writes: writer(writes, spec.segment), stop, random });
+                    }
                 }
                 flow
             }
@@ -187,6 +194,13 @@ fn connection(spec: &TcpSpec, start: f64, clock_phase: f64) -> FlowSpec {
     }
 }
 
+/// When an application writes segments with this payload.
+fn writer(writes: &Writes, payload: u32) -> OnOff {
+    let interval = writes.interval(payload);
+    let (on, off) = writes.periods.unwrap_or((interval, 0.0));
+    OnOff::constant(interval, payload, on, off)
+}
+
 /// A source without feedback, its headers in bytes, and its stop time.
 fn source(load: &Load) -> Option<(Source, u32, Option<f64>)> {
     let sizes = |packets: &Packets| packets.segment.clone();
@@ -200,6 +214,7 @@ fn source(load: &Load) -> Option<(Source, u32, Option<f64>)> {
             let interval = interval(load.segment + load.header, load.rate);
             let source = match load.law {
                 Law::Exponential => OnOff::exponential(interval, load.segment, load.on, load.off),
+                Law::Constant => OnOff::constant(interval, load.segment, load.on, load.off),
                 Law::Pareto(shape) => OnOff::pareto(interval, load.segment, load.on, load.off, shape),
             };
             (Source::OnOff(source), load.header, load.stop)

@@ -3,7 +3,7 @@
 use super::bounds;
 use super::error::ScenarioError;
 use super::fields::Checked;
-use super::traffic::{Load, Traffic};
+use super::traffic::{Ftp, Load, Traffic};
 
 /// What an entry sends at its own pace.
 struct Amount {
@@ -61,6 +61,10 @@ fn amount(entry: &Traffic, duration: f64) -> Option<Amount> {
         Load::Web(load) => {
             let number = duration / load.session_gap * load.pages.mean() * load.objects.mean();
             Some(Amount { key: "session_gap", what: "objects", number, most: bounds::OBJECTS })
+        }
+        Load::Ftp(Ftp { tcp, writes: Some(writes), lifetime, .. }) => {
+            let (on, off) = writes.periods.unwrap_or((1.0, 0.0));
+            packets("rate", in_bursts(writes.interval(tcp.segment), on, off), *lifetime)
         }
         // Transfers wait for their answers; see `round_trips_take_time`.
         Load::Ftp(_) | Load::Transfers(_) | Load::Requests(_) | Load::Pages(_) | Load::Outside(_) => None,

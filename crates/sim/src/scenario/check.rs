@@ -87,7 +87,7 @@ pub fn check(doc: &Doc, file: Option<&str>) -> Result<Scenario, ScenarioError> {
 /// As [`check`].
 pub fn check_with(doc: &Doc, file: Option<&str>, own: &[OwnAqm]) -> Result<Scenario, ScenarioError> {
     let folder = file.and_then(|file| Path::new(file).parent());
-    scenario(doc, folder, Aqms(own)).map_err(|error| error.in_file(file))
+    scenario(doc, folder, Aqms { loaded: own, listed: doc.get("aqms") }).map_err(|error| error.in_file(file))
 }
 
 fn scenario(doc: &Doc, folder: Option<&Path>, aqms: Aqms<'_>) -> Checked<Scenario> {

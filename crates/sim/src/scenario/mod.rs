@@ -74,7 +74,7 @@ pub use template::{template, template_of};
 pub use traffic::stacks::catalogue as stack_catalogue;
 pub use traffic::{
     Cbr, Completion, Connection, Direction, Ftp, Law, Load, Media, OnOff, Outside, Packets, Pages, Poisson, Requests,
-    Starts, TcpSpec, Traffic, Transfers, Video, Voip, Web,
+    Starts, TcpSpec, Traffic, Transfers, Video, Voip, Web, Writes,
 };
 pub use units::quantity;
 pub use whole::Scenario;

@@ -164,7 +164,7 @@ pub fn retain_known(doc: &mut Doc, queue: &str) {
 /// [`retain_known`], with disciplines beside the catalogue's. `sets` are the paths that were set together with the
 /// discipline: they were meant for it, and stay for the checker to refuse.
 pub fn retain_known_with(doc: &mut Doc, queue: &str, own: &[OwnAqm], sets: &[&str]) {
-    let aqms = Aqms(own);
+    let aqms = Aqms { loaded: own, listed: None };
     let Some(queues) = doc.get_mut("queue") else { return };
     let table = match queue.strip_suffix(".child") {
         Some(parent) if queues.get(queue).is_none() => queues.get_mut(parent).and_then(|table| table.get_mut("child")),
@@ -192,13 +192,11 @@ fn discipline<'a>(field: &Field<'_>, aqms: Aqms<'a>) -> Checked<Option<(&'static
             let said = format!("is a setting of {of} (`earlydrop show {name}`); write {}", folded.setting());
             return Err(field.error(said));
         }
-        if let Some(hint) = tc::qdisc(name) {
-            let names = quoted_list(aqms.all().map(|spec| spec.name));
-            return Err(field.error(format!("is unknown{hint}")).allowed(names));
-        }
+        let hint = tc::qdisc(name).map_or_else(|| suggestion(name, aqms.names(name)), Into::into);
+        return Err(field.error(format!("is unknown{hint}")).allowed(quoted_list(aqms.names(name))));
     }
-    let name = Field { doc, path: join(&field.path, "aqm") }.word(aqms.all().map(|spec| spec.name))?;
-    Ok(aqms.find(name))
+    let wrong = Field { doc, path: join(&field.path, "aqm") };
+    Err(wrong.wrong_type(quoted_list(aqms.all().map(|spec| spec.name))))
 }
 
 /// All keys of a queue with this discipline, or with any.

@@ -79,7 +79,7 @@ pub fn queue(text: &str, link: &Link) -> Checked<Queue> {
         }
     }
     let field = Field { doc: &queue_text(text)?, path: String::new() };
-    let (spec, products) = read(&field, &[*link], Aqms(&[]))?;
+    let (spec, products) = read(&field, &[*link], Aqms { loaded: &[], listed: None })?;
     match products {
         None => Ok(Queue { key: "bottleneck".to_string(), spec }),
         Some(products) => Err(ScenarioError::new("limit", "is known only with the traffic")

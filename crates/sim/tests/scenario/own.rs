@@ -38,3 +38,10 @@ fn another_version_and_other_forms_are_refused() {
         assert!(error.contains(said) && error.contains("aqms.my_queue"), "{error}");
     }
 }
+
+#[test]
+fn a_mistyped_name_is_compared_with_those_listed_too() {
+    let said = answer("[aqms]\nmy_queues = 'mine.py:Mine'", false).expect_err("unknown");
+    assert!(said.contains("queue.bottleneck.aqm: is unknown; did you mean \"my_queues\"?"), "{said}");
+    assert!(said.ends_with(", \"my_queues\""), "{said}");
+}

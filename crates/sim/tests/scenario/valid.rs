@@ -228,6 +228,19 @@ control = "gcc"
 [[traffic]]
 kind = "outside"
 header = 48
+[[traffic]]
+kind = "onoff"
+law = "constant"
+on = "1 s"
+[[traffic]]
+kind = "ftp"
+rate = "2 Mbit/s"
+on = "0.2 s"
+off = "0 s"
+lifetime = "9 s"
+[[traffic]]
+kind = "ftp"
+rate = "300 kbit/s"
 "#;
 
 #[test]
@@ -246,7 +259,7 @@ fn traffic_of_every_kind_is_written_as_it_is_read() {
     );
     // What is surely sent: the largest of few sizes, the smallest of many.
     let packets: Vec<u32> = scenario.traffic.iter().map(|traffic| traffic.packet()).collect();
-    assert_eq!(packets, [1040, 1040, 1040, 1040, 1028, 210, 210, 1, 200, 1344, 1200, 1200, 49]);
+    assert_eq!(packets, [1040, 1040, 1040, 1040, 1028, 210, 210, 1, 200, 1344, 1200, 1200, 49, 210, 1040, 1040]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub use flow_settings::FlowSettings;
 pub use links::Links;
 pub use specs::{
     FlowSpec, LinkSpec, MediaSpec, PagePattern, PortKind, PortSpec, SourceSpec, TimeToLive, TransferSpec, Way,
-    WebRequests, WebSpec,
+    WebRequests, WebSpec, WriterSpec,
 };
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -42,6 +42,8 @@ pub struct Network {
     pub web_clients: Vec<WebSpec>,
     /// Flows whose data end at a time, s.
     pub stops: Vec<(u32, f64)>,
+    /// Flows whose application writes a segment at a time.
+    pub writers: Vec<(u32, WriterSpec)>,
     /// Pairs of flows that are the two ways of one connection; the first sends the SYN.
     pub both_ways: Vec<(u32, u32)>,
     /// Number of groups of transfers.
@@ -186,6 +188,12 @@ impl Network {
     pub fn stop(&mut self, flow: u32, time: f64) {
         self.needs_events = true;
         self.stops.push((flow, time));
+    }
+
+    /// Replaces the unlimited data of a TCP flow by what an application writes.
+    pub fn write(&mut self, flow: u32, spec: WriterSpec) {
+        self.needs_events = true;
+        self.writers.push((flow, spec));
     }
 
     /// Sets the class of a flow's packets.

@@ -7,7 +7,7 @@ use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
 use earlydrop_net::media::Settings;
-use earlydrop_net::source::{Distribution, SessionPattern, Source, Transfers};
+use earlydrop_net::source::{Distribution, OnOff, SessionPattern, Source, Transfers};
 use earlydrop_net::tcp::sizes::{ack_sizes, syn_ack_bytes, syn_bytes, ACK_SIZES, SYN_BYTES};
 use earlydrop_net::tcp::{Flavour, TcpOptions};
 use earlydrop_net::TtlOption;
@@ -77,6 +77,16 @@ pub struct SourceSpec {
     pub header: u32,
     /// When it starts, s.
     pub start: f64,
+    /// When it stops, s.
+    pub stop: f64,
+    /// Its random stream.
+    pub random: Generator,
+}
+
+/// The application of a TCP flow that writes a segment at a time.
+pub struct WriterSpec {
+    /// When it writes, after its start.
+    pub writes: OnOff,
     /// When it stops, s.
     pub stop: f64,
     /// Its random stream.

@@ -29,7 +29,8 @@ pub fn ahead(network: &Network, mut modes: Vec<Mode>) -> Option<Vec<Mode>> {
     let media = network.media_flows.iter().map(|&(flow, _)| flow);
     let both = network.both_ways.iter().flat_map(|&(flow, back)| [flow, back]);
     let stopped = network.stops.iter().map(|&(flow, _)| flow);
-    let others: BTreeSet<u32> = finite.chain(media).chain(both).chain(stopped).collect();
+    let written = network.writers.iter().map(|&(flow, ..)| flow);
+    let others: BTreeSet<u32> = finite.chain(media).chain(both).chain(stopped).chain(written).collect();
     let plain = |link: usize| network.links[link].port.is_none() && !network.varies(link as u32);
     let end = |link| End { fits: plain(link), other: None, before: None };
     let mut ends: Vec<End> = (0..network.links.len()).map(end).collect();

@@ -11,6 +11,7 @@ use crate::engine::state::packets::packet;
 use crate::engine::state::routes::{Action, Step};
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_net::segment::CE;
+use earlydrop_net::tcp::Sender;
 use earlydrop_net::Segment;
 
 impl<Q: EventQueue> Engine<Q> {
@@ -78,6 +79,7 @@ impl<Q: EventQueue> Engine<Q> {
             Kind::Web => self.on_web_request(segment.flow() as usize, key),
             Kind::Replay => self.on_replay(segment.seq() as usize, key),
             Kind::Stop => self.net.flows[segment.flow() as usize].sender.end(),
+            Kind::Write => self.on_write(segment.flow(), key),
             Kind::PolicyTimer => self.on_policy_timer(segment.flow(), key),
             Kind::MergeTurn => self.on_merge_turn(segment.flow(), now),
             Kind::WindowStart => self.start_window(now),
@@ -103,6 +105,12 @@ impl<Q: EventQueue> Engine<Q> {
         }
         if self.applications.has(flow) {
             return self.start_transfer(flow, key);
+        }
+        if self.writers.contains_key(&flow) {
+            if let Sender::Ns2(sender) = &mut self.net.flows[flow as usize].sender {
+                sender.wait_for_data();
+            }
+            return self.schedule_write(flow, key);
         }
         self.net.flows[flow as usize].sender.start(key.now, &mut self.out);
         self.flush(flow, key);

@@ -25,7 +25,7 @@ mod web;
 pub use reading::{FlowState, QueueState};
 pub use set_up::is_large;
 
-use crate::engine::network::FlowSettings;
+use crate::engine::network::{FlowSettings, WriterSpec};
 use crate::engine::outcome::{PacketDelays, Series};
 use crate::engine::settings::Settings;
 use crate::engine::state::ahead::Hosts;
@@ -49,6 +49,7 @@ use earlydrop_net::record::Arrivals;
 use earlydrop_net::tcp::Output;
 use earlydrop_net::Segment;
 use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A running network.
@@ -80,6 +81,8 @@ pub struct Engine<Q> {
     starts: Starts,
     /// Flows whose data end at a time, s.
     stops: Vec<(u32, f64)>,
+    /// Applications that write a segment at a time, by flow.
+    writers: BTreeMap<u32, WriterSpec>,
     payloads: Payloads,
     merges: Box<[AheadMerge<Q>]>,
     /// Links with varying rate, loss, jitter or reordering, by rising row.

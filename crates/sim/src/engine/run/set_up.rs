@@ -157,6 +157,7 @@ impl<Q: EventQueue> Engine<Q> {
             ),
             starts: Starts::default(),
             stops: network.stops,
+            writers: network.writers.into_iter().collect(),
             rare: Vec::new(),
             opening,
             small_queues: specs.kinds().iter().any(|spec| spec.options.has_small_queue()),

@@ -34,6 +34,24 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
+    /// The application of a TCP flow writes a segment.
+    pub(super) fn on_write(&mut self, flow: u32, key: Key) {
+        let payload = u32::from(self.specs.kind(flow).payload);
+        let sender = &mut self.net.flows[flow as usize].sender;
+        sender.offer_bytes(key.now, u64::from(payload), payload, false, &mut self.out);
+        self.flush(flow, key);
+        self.schedule_write(flow, key);
+    }
+
+    /// The application of a TCP flow plans its next write.
+    pub(super) fn schedule_write(&mut self, flow: u32, key: Key) {
+        let Some(writer) = self.writers.get_mut(&flow) else { return };
+        let time = key.now + writer.writes.next(&mut writer.random).after;
+        if time < writer.stop {
+            self.schedule(time, key, Kind::Write, flow);
+        }
+    }
+
     fn send_without_feedback(&mut self, flow: u32, at: usize, seq: i32, key: Key) {
         let source = &mut self.sources.at_work[at];
         source.sent += u64::from(key.now >= self.settings.warmup);

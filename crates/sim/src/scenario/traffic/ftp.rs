@@ -7,9 +7,31 @@ use super::super::fields::{Checked, Fields, Interval};
 use super::super::forms::{Name, Quantity};
 use super::super::keys::Key;
 use super::super::nearest::{some_of, suggestion};
-use super::kind::Kind;
-use super::model::{Ftp, Load, Traffic};
+use super::kind::{Kind, OFF as MAY_PAUSE, ON as MAY_LAST};
+use super::model::{Ftp, Load, Traffic, Writes};
 use super::tcp;
+
+static RATE: Key<Quantity> = Key::optional(
+    "rate",
+    Quantity::rate(bounds::RATE),
+    "as fast as TCP sends",
+    "Rate at which the application writes data, a segment at a time; headers come on top. What TCP cannot send waits.",
+);
+
+static ON: Key<Quantity> = Key::optional(
+    "on",
+    Quantity::time(MAY_LAST),
+    "always",
+    "Length of each period in which the application writes, as a whole number of segments, at least one; only with \
+     `rate`.",
+);
+
+static OFF: Key<Quantity> = Key::optional(
+    "off",
+    Quantity::time(MAY_PAUSE),
+    "none",
+    "Length of each pause, of which the first precedes the first period; needed with `on`.",
+);
 
 pub(super) static LIFETIME: Key<Quantity> = Key::optional(
     "lifetime",
@@ -31,13 +53,30 @@ pub(super) const KIND: Kind = Kind {
     title: "FTP",
     about: "Endless files over TCP, one a flow",
     over_tcp: true,
-    keys: &[&LIFETIME, &REVERSE_OF],
+    keys: &[&RATE, &ON, &OFF, &LIFETIME, &REVERSE_OF],
     read,
 };
 
 fn read(fields: &Fields<'_>) -> Checked<Load> {
     let tcp = tcp::read(fields)?;
-    Ok(Load::Ftp(Ftp { tcp, lifetime: LIFETIME.given(fields)?, reverse_of: None }))
+    let writes = writes(fields)?;
+    Ok(Load::Ftp(Ftp { tcp, writes, lifetime: LIFETIME.given(fields)?, reverse_of: None }))
+}
+
+fn writes(fields: &Fields<'_>) -> Checked<Option<Writes>> {
+    let (rate, on, off) = (RATE.given(fields)?, ON.given(fields)?, OFF.given(fields)?);
+    let alone = |key: &Key<Quantity>, other: &str| match key.field(fields) {
+        Some(field) => Err(field.error(format!("goes with {other}"))),
+        None => Ok(None),
+    };
+    match (rate, on, off) {
+        (Some(rate), Some(on), Some(off)) => Ok(Some(Writes { rate, periods: Some((on, off)) })),
+        (Some(rate), None, None) => Ok(Some(Writes { rate, periods: None })),
+        (_, Some(_), None) => alone(&ON, "off, the length of the pauses"),
+        (_, None, Some(_)) => alone(&OFF, "on, the length of the periods between pauses"),
+        (None, Some(_), Some(_)) => alone(&ON, "rate, at which the application writes"),
+        (None, None, None) => Ok(None),
+    }
 }
 
 /// The entry in whose connections the flows of the entry with these fields send the other way, by its place in `above`.
@@ -69,5 +108,10 @@ pub(super) fn other_way(fields: &Fields<'_>, above: &[Traffic]) -> Checked<Optio
 
 pub(super) fn write(load: &Ftp, map: &mut Map<String, Json>) {
     tcp::write(&load.tcp, map);
+    if let Some(writes) = &load.writes {
+        RATE.write(&writes.rate, map);
+        ON.write_given(writes.periods.map(|(on, _)| on).as_ref(), map);
+        OFF.write_given(writes.periods.map(|(_, off)| off).as_ref(), map);
+    }
     LIFETIME.write_given(load.lifetime.as_ref(), map);
 }

@@ -41,7 +41,7 @@ use common::{CLASS, COUNT, DIRECTION, DSCP, NAME, PAIRS, RANDOM};
 pub(super) use kind::Kind;
 pub use model::{
     Cbr, Completion, Connection, Direction, Ftp, Law, Load, Media, OnOff, Outside, Packets, Pages, Poisson, Requests,
-    Starts, TcpSpec, Traffic, Transfers, Video, Voip, Web,
+    Starts, TcpSpec, Traffic, Transfers, Video, Voip, Web, Writes,
 };
 use starts::START;
 
@@ -144,7 +144,7 @@ fn entry(field: &Field<'_>, topology: &Topology, folder: Option<&Path>, above: &
         (traffic.name, traffic.start, traffic.class, traffic.dscp) =
             (own.name.clone(), own.start.clone(), own.class, own.dscp);
         if let (Load::Ftp(load), Load::Ftp(of)) = (&mut traffic.load, &own.load) {
-            (load.lifetime, load.reverse_of) = (of.lifetime, Some(at));
+            (load.writes, load.lifetime, load.reverse_of) = (None, of.lifetime, Some(at));
         }
         same_connections(&fields, &own, &traffic)?;
     }

@@ -277,10 +277,28 @@ pub struct TcpSpec {
 pub struct Ftp {
     /// The TCP.
     pub tcp: TcpSpec,
+    /// When the application writes; `None`: all data are there from the start.
+    pub writes: Option<Writes>,
     /// How long after its start a flow has data to send, in seconds; `None`: for ever.
     pub lifetime: Option<f64>,
     /// The entry in whose connections the flows send the other way, by its place among all entries.
     pub reverse_of: Option<usize>,
+}
+
+/// An application that writes a segment at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Writes {
+    /// Rate of its data, in bit/s, while it writes.
+    pub rate: f64,
+    /// How long it writes and how long it then pauses, in seconds; `None`: it never pauses.
+    pub periods: Option<(f64, f64)>,
+}
+
+impl Writes {
+    /// Time between the writes of two segments with this payload.
+    pub fn interval(&self, payload: u32) -> f64 {
+        8.0 * f64::from(payload) / self.rate
+    }
 }
 
 /// Whether a transfer opens a connection of its own.
@@ -436,6 +454,8 @@ pub enum Law {
     Exponential,
     /// Pareto with this shape.
     Pareto(f64),
+    /// All have the same length.
+    Constant,
 }
 
 /// Bursts and pauses (ns-2's `Exponential` and `Pareto`).

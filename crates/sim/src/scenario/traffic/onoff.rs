@@ -21,9 +21,9 @@ static ON: Key<Quantity> = period("on", MAY_LAST, 0.5, "Mean length of a burst."
 static OFF: Key<Quantity> = period("off", MAY_PAUSE, 0.5, "Mean length of a pause.");
 static LAW: Key<OneOf<&str>> = Key::or(
     "law",
-    OneOf { all: &["exponential", "pareto"], name: |word| word },
+    OneOf { all: &["exponential", "pareto", "constant"], name: |word| word },
     "exponential",
-    "Distribution of both lengths.",
+    "Distribution of both lengths; `\"constant\"`: each has its mean.",
 );
 static SHAPE: Key<Quantity> = Key::or(
     "shape",
@@ -35,7 +35,7 @@ static SHAPE: Key<Quantity> = Key::or(
 pub(super) const KIND: Kind = Kind {
     name: "onoff",
     title: "On/off",
-    about: "Bursts and pauses over UDP, exponential or Pareto",
+    about: "Bursts and pauses over UDP, exponential, Pareto or constant",
     over_tcp: false,
     keys: &[&RATE, &SEGMENT, &UDP_HEADER, &ON, &OFF, &LAW, &SHAPE, &STOP],
     read,
@@ -50,12 +50,13 @@ fn read(fields: &Fields<'_>) -> Checked<Load> {
 }
 
 fn law(fields: &Fields<'_>) -> Checked<Law> {
-    if LAW.read(fields)? == "pareto" {
+    let law = LAW.read(fields)?;
+    if law == "pareto" {
         return SHAPE.read(fields).map(Law::Pareto);
     }
     match SHAPE.field(fields) {
         Some(field) => Err(field.error("goes with law = \"pareto\"")),
-        None => Ok(Law::Exponential),
+        None => Ok(if law == "constant" { Law::Constant } else { Law::Exponential }),
     }
 }
 
@@ -67,6 +68,7 @@ pub(super) fn write(load: &OnOff, map: &mut Map<String, Json>) {
     OFF.write(&load.off, map);
     match &load.law {
         Law::Exponential => LAW.write(&"exponential", map),
+        Law::Constant => LAW.write(&"constant", map),
         Law::Pareto(shape) => {
             LAW.write(&"pareto", map);
             SHAPE.write(shape, map);
