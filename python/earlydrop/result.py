@@ -45,6 +45,18 @@ class Result:
         found = self.document["jain"]
         return float("nan") if found is None else float(found)
 
+    def measure(self, path: str) -> float | None:
+        """The number at a path, as `traffic.prague.goodput_mbps`; None where nothing was measured (docs/measures.md).
+
+        Raises:
+            MeasureError: the result has no such number.
+        """
+        from .analysis.quantity import asked, values
+
+        (one,) = values(asked(path, where="path"), self.document, str(self.document["scenario"])).values()
+        found: float | None = one["value"]
+        return found
+
     @property
     def queues(self) -> polars.DataFrame:
         """One row for each queue."""

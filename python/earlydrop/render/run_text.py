@@ -20,6 +20,9 @@ def run_text(document: Mapping[str, Any]) -> str:
         f"{d['duration_s']:g} s (measured from {d['warmup_s']:g} s)",
         "",
     ]
+    if asked := d.get("measures"):
+        rows = [[_label(one), number(one["value"], one["digits"])] for one in asked.values()]
+        lines += [table(["measure", ""], rows, left=1), ""]
     head, body = queue_table(document)
     lines += [table(head, body, left=2), ""]
     head = ["queue", "at start", "arrivals", "departures", "early", "forced", "overflow", "at end"]
@@ -58,6 +61,10 @@ def run_text(document: Mapping[str, Any]) -> str:
     if cost.get("wall_s"):
         lines += [f"cost        {number(cost['wall_s'], 3)} s, {cost.get('events') or 0:,} events"]
     return "\n".join(lines)
+
+
+def _label(measure: Mapping[str, Any]) -> str:
+    return f"{measure['title']} ({measure['unit']})" if measure["unit"] else str(measure["title"])
 
 
 def _goodputs(document: Mapping[str, Any]) -> list[float]:
