@@ -73,9 +73,9 @@ def compare(
             the TCP flows that pass the queue is this value. Each value gives a table.
         until: run seeds until the half-widths of goodput and queueing delay are below this share of their means; at
             most `most`. `seeds` is not looked at then.
-        measures: further measures, which come first: by title a path of the result, as in
-            `{"Prague p99": "queues.bottleneck.traffic.prague.delay_p99_ms"}`, a function of the result document, or a table
-            with `path` and `unit`, `better`, `margin`; or a list of texts as `--measure` takes them (docs/measures.md).
+        measures: further measures (docs/measures.md), which come first: by title a path of the result, as in
+            `{"Prague p99": "queues.bottleneck.traffic.prague.delay_p99_ms"}`, a function of the result document, or a
+            table with `path` and `unit`, `better`, `margin`; or a list of texts as `--measure` takes them.
         trust: let a file or dict load code that it names as a discipline. It has the rights of this program.
         workers: threads; all cores if None.
         progress: False for no progress bar; or a function of (done, total, label). By default there is a bar in

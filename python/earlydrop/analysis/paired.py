@@ -18,7 +18,7 @@ from ..runner import Job, Progress, no_progress
 from . import round_trips, silent, statistics, window, words
 from .entries import Entry, entries, with_entry
 from .overflows import everywhere
-from .quantity import COMPARED, TARGETS, MeasureError, Quantity, complaint, moment, with_records
+from .quantity import COMPARED, TARGETS, MeasureError, Quantity, complaint, moment, paths_of, with_records
 from .statistics import Difference, Estimate, Stopping
 from .window import WATCHED, Recording, Window
 
@@ -226,7 +226,7 @@ def compare(
     queue = compared_queue(place, document)
     port = measured_queue(checked, queue)
     chosen = compared([one.at(port) for one in measures], port)
-    document = with_records(document, chosen)
+    document = with_records(document, paths_of(chosen))
     normal = json.loads(checked.to_json())
     first = int(normal.get("seed", 1))
     numbers = tuple(runner.seeds(first, seeds))

@@ -389,6 +389,11 @@ def _loaded(source: str, folder: str | None, named: bool) -> Function:
         raise MeasureError(str(error)) from error
 
 
+def paths_of(measures: Iterable[Quantity]) -> list[str]:
+    """The paths of measures; functions have none."""
+    return [path for m in measures for path in m.fields]
+
+
 # ---- in a scenario -------------------------------------------------------------------------------------------------
 
 _WITH = re.compile(r"(.+) with `record\.(\w+)`")
@@ -414,15 +419,15 @@ def record_of(path: str) -> str | None:
     return _recorded().get((steps[0], steps[2])) if len(steps) > 2 else None
 
 
-def with_records(document: Mapping[str, Any], measures: Iterable[Quantity]) -> Document:
-    """A copy of a scenario in which `[record]` has what these measures need."""
-    needed = {path.partition(".")[2]: True for path, _ in record_sets(measures)}
+def with_records(document: Mapping[str, Any], paths: Iterable[str]) -> Document:
+    """A copy of a scenario in which `[record]` has what these paths need."""
+    needed = {path.partition(".")[2]: True for path, _ in record_sets(paths)}
     return {**document, "record": {**document.get("record", {}), **needed}} if needed else dict(document)
 
 
-def record_sets(measures: Iterable[Quantity]) -> list[tuple[str, str]]:
-    """What these measures need of `[record]`, as `--set` has it."""
-    needed = {key for m in measures for path in m.fields if (key := record_of(path)) is not None}
+def record_sets(paths: Iterable[str]) -> list[tuple[str, str]]:
+    """What these paths need of `[record]`, as `--set` has it."""
+    needed = {key for path in paths if (key := record_of(path)) is not None}
     return [(f"record.{key}", "true") for key in sorted(needed)]
 
 

@@ -42,14 +42,14 @@ def run(
     from .. import runner
     from ..analysis import window
     from ..analysis.overflows import never_acted
-    from ..analysis.quantity import asked, record_sets, values
+    from ..analysis.quantity import asked, paths_of, record_sets, values
     from ..render.run_text import run_text
 
     checked = _core.Scenario.load(str(scenario), parse_settings(set_))
     check_seed(seed)
     measures = asked(measure, where="--measure")
     if measures:
-        checked = _core.Scenario.load(str(scenario), [*parse_settings(set_), *record_sets(measures)])
+        checked = _core.Scenario.load(str(scenario), [*parse_settings(set_), *record_sets(paths_of(measures))])
     if format_ == "flent":
         return _flent(checked, seed, out, json)
     check_out(out, "run")

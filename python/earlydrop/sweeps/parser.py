@@ -12,7 +12,17 @@ from typing import Any, get_args
 
 import earlydrop._core as _core
 from .. import foreign
-from ..analysis.quantity import KNOWN, MOST_DIGITS, TARGETS, MeasureError, Quantity, declare, parsed, with_records
+from ..analysis.quantity import (
+    KNOWN,
+    MOST_DIGITS,
+    TARGETS,
+    MeasureError,
+    Quantity,
+    declare,
+    parsed,
+    paths_of,
+    with_records,
+)
 from ..analysis.statistics import Interval, Stopping
 from ..document import Document
 from ..expressions import Condition, ExpressionError, parse_condition
@@ -122,7 +132,7 @@ class _Parser:
             # The delays of a round-trip time that was refused above are unknown.
             check_levels(base, [f for f in factors if RTT not in f.paths], wrong)
             if check_queue(checked, queue, wrong):
-                base = with_records(base, measures)
+                base = with_records(base, paths_of(measures))
                 check_fields(base, measures, factors, wrong)
         if wrong:
             raise wrong.error()

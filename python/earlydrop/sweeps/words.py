@@ -130,7 +130,8 @@ def sentences(outcome: Outcome) -> list[str]:
         for quantity, groups in _groups(outcome, factor)
         if groups
     ]
-    unjudged, _ = _means(outcome, [m for m in _spoken(outcome) if m.better is None])
+    others = [m for m in _spoken(outcome) if m.better is None]
+    unjudged = _means(outcome, others)[0] if others else []
     n = f"at most {sweep.most}" if sweep.stop or outcome.tally.failed else str(sweep.seeds)
     corrected = f"; what is claimed remains after Holm's correction for {tested:,} differences" if tested > 1 else ""
     brackets = f"Brackets are 95 % intervals of the differences seed by seed, n = {n}{corrected}."
