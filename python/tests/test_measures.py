@@ -400,6 +400,20 @@ def test_a_page_is_written_again_with_its_measures(file: Path) -> None:
     assert (file.parent / "out/report.html").read_text(encoding="utf-8") == page
 
 
+def test_a_run_shows_its_measures_first(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", str(file), "--out", "out", *options()]) == cli.DONE
+    printed = capsys.readouterr().out
+    assert printed.index("named (ms)") < printed.index("frames") < printed.index("departures")
+    kept = json.loads((file.parent / "out/result.json").read_text(encoding="utf-8"))["measures"]
+    assert kept["named"]["field"] == PATHS["named"]
+    assert cli.main(["report", "out"]) == cli.DONE
+    page = (file.parent / "out/report.html").read_text(encoding="utf-8")
+    assert page.index("<td>named (ms)</td>") < page.index('id="figure"')
+    flent = ["--format", "flent", "--out", "x.flent.gz", "--measure", "jain"]
+    assert cli.main(["run", str(file), *flent]) == cli.WRONG_INPUT
+    assert "--measure: belongs to --format folder" in capsys.readouterr().err
+
+
 def test_tune_needs_a_direction(file: Path) -> None:
     measures = asked(["frames = mine.py:frames"])
     with pytest.raises(tune.TuneError, match="nothing says which way is better; allowed frames:min or frames:max"):

@@ -48,6 +48,8 @@ def run(
     checked = _core.Scenario.load(str(scenario), parse_settings(set_))
     check_seed(seed)
     measures = asked(measure, where="--measure")
+    if measures and format_ == "flent":
+        raise InputError("--measure: belongs to --format folder; Flent's files have no place for it", given=measure[0])
     if measures:
         checked = _core.Scenario.load(str(scenario), [*parse_settings(set_), *record_sets(paths_of(measures))])
     if format_ == "flent":
