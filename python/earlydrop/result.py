@@ -51,9 +51,13 @@ class Result:
         Raises:
             MeasureError: the result has no such number.
         """
-        from .analysis.quantity import asked, values
+        from .analysis.quantity import MeasureError, asked, record_of, values
 
-        (one,) = values(asked(path, where="path"), self.document, str(self.document["scenario"])).values()
+        (wanted,) = asked(path, where="path")
+        key = record_of(wanted.field) if wanted.fields else None
+        if key is not None and not self.scenario.get("record", {}).get(key):
+            raise MeasureError(f"{self.document['scenario']}: {path} needs record.{key} = true in the scenario")
+        (one,) = values([wanted], self.document, str(self.document["scenario"])).values()
         found: float | None = one["value"]
         return found
 

@@ -162,6 +162,9 @@ def ed_trust() -> Any:
 
 def test_a_measure_is_what_packet_records_give(file: Path) -> None:
     document = quantity.with_records(ed.load(file).document, PATHS.values())
+    plain = ed.load(file).run(seed=3)
+    with pytest.raises(MeasureError, match=r"delay_p99_ms needs record\.by_flow = true in the scenario"):
+        plain.measure(PATHS["named"])
     document["record"]["trace"] = 1_000_000
     result = ed.parse(document).run(seed=3)
     times, size = of_packets(result.document["trace"], 1, 2.0)
