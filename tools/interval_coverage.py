@@ -24,7 +24,7 @@ import numpy as np
 
 import blocks
 from earlydrop import _core
-from earlydrop.analysis import paired, samples, statistics
+from earlydrop.analysis import quantity, samples, statistics
 from earlydrop.analysis.samples import Sample
 from earlydrop.analysis.statistics import ALPHA, CLEAR, Interval, Stopping
 from earlydrop.study import verdicts
@@ -496,7 +496,7 @@ class Pool:
 def pool_of(network: Network, seeds: range) -> Pool:
     """The pool of runs with these seeds."""
     scenario = network.scenario()
-    quantities = [q.at("bottleneck") for q in paired.COMPARED]
+    quantities = [q.at("bottleneck") for q in quantity.COMPARED]
     values, steps = [], []
     for seed in seeds:
         run = json.loads(scenario.run(seed))

@@ -25,6 +25,7 @@ from .analysis.paired import (
 from .analysis.paired import (
     compare as compare_on,
 )
+from .analysis.quantity import Asked, asked
 from .analysis.statistics import Stopping
 from .document import Document, overlay
 from .output import to_json
@@ -50,6 +51,7 @@ def compare(
     rtt: Sequence[str] | str | None = None,
     until: float | None = None,
     most: int = 200,
+    measures: Asked | None = None,
     trust: bool = False,
     workers: int | None = None,
     progress: Progress | bool | None = None,
@@ -71,6 +73,9 @@ def compare(
             the TCP flows that pass the queue is this value. Each value gives a table.
         until: run seeds until the half-widths of goodput and queueing delay are below this share of their means; at
             most `most`. `seeds` is not looked at then.
+        measures: further measures (docs/measures.md), which come first: by title a path of the result, as in
+            `{"Prague p99": "queues.bottleneck.traffic.prague.delay_p99_ms"}`, a function of the result document, or a
+            table with `path` and `unit`, `better`, `margin`; or a list of texts as `--measure` takes them.
         trust: let a file or dict load code that it names as a discipline. It has the rights of this program.
         workers: threads; all cores if None.
         progress: False for no progress bar; or a function of (done, total, label). By default there is a bar in
@@ -79,6 +84,7 @@ def compare(
 
     Raises:
         CompareError: a discipline, the queue or a round-trip time is wrong.
+        MeasureError: a measure is wrong.
         ScenarioError: the scenario is wrong.
     """
     for name, number in (("seeds", seeds), ("most", most)):
@@ -87,6 +93,7 @@ def compare(
     if until is not None and not (isinstance(until, Real) and 0 < until < 1):
         raise CompareError(f"until: given {until!r}; allowed above 0 and below 1, such as 0.02 for 2 %")
     target = None if until is None else Stopping(until, least=min(10, most), most=most)
+    chosen = asked(measures)
     with trusting(trust):
         document = document_of(net, top)
         conditions = _conditions(document, rtt)
@@ -98,6 +105,7 @@ def compare(
                     one,
                     aqms,
                     seeds=seeds,
+                    measures=chosen,
                     target=target,
                     workers=workers,
                     progress=_labelled(show, label),

@@ -13,6 +13,7 @@ import earlydrop._core as _core
 from . import discipline_names, sweeps
 from .analysis.entries import entries, with_entry
 from .analysis.paired import compared_queue, measured_queue
+from .analysis.quantity import Asked, asked
 from .api_compare import Source, document_of
 from .document import Document
 from .output import NAME
@@ -35,7 +36,7 @@ def sweep(
     factors: Mapping[str, Sequence[Any] | Mapping[str, Any]] | None = None,
     *,
     seeds: int = 10,
-    measures: Sequence[str] | None = None,
+    measures: Asked | None = None,
     store: str | PathLike[str] = "out/store",
     cluster: str | None = None,
     workers: int | None = None,
@@ -55,7 +56,8 @@ def sweep(
             `"traffic.0.count"`, with its values; or a name with a table as in a sweep's file, such as
             `{"path": "traffic.0.count", "range": [1, 50], "steps": 5, "whole": True}`.
         seeds: runs of each point.
-        measures: names of measures; all that `earlydrop compare` has if None.
+        measures: names of measures, or further ones as `ed.compare` takes them; all that `earlydrop compare` has if
+            None.
         store: where runs are kept; those that it has are not made again.
         cluster: address of a Dask scheduler; threads of this process if None.
         workers: threads; all cores if None.
@@ -71,17 +73,18 @@ def sweep(
     """
     with trusting(trust):
         if factors is None:
-            asked = _whole(net, top, str(store))
+            sweep_ = _whole(net, top, str(store))
         else:
             document = document_from(net, factors, seeds=seeds, measures=measures, **top)
-            asked = sweeps.parse_document(document, Path("sweep"), store=str(store))
-        planned = sweeps.plan(asked)
+            own = asked(measures)
+            sweep_ = sweeps.parse_document(document, Path("sweep"), store=str(store), measures=own)
+        planned = sweeps.plan(sweep_)
         executor: sweeps.Executor = (
-            sweeps.Cluster(asked.document, cluster) if cluster else sweeps.Threads(asked.document, workers)
+            sweeps.Cluster(sweep_.document, cluster) if cluster else sweeps.Threads(sweep_.document, workers)
         )
         try:
-            with Meter(asked.name, bars=True, quiet=not progress) as meter:
-                found = sweeps.run(planned, sweeps.open_store(asked.store), executor, tell=meter)
+            with Meter(sweep_.name, bars=True, quiet=not progress) as meter:
+                found = sweeps.run(planned, sweeps.open_store(sweep_.store), executor, tell=meter)
         finally:
             executor.close()
         found.warmups = sweeps.judge_warmups(planned, workers)
@@ -104,7 +107,7 @@ def document_from(
     factors: Mapping[str, Sequence[Any] | Mapping[str, Any]],
     *,
     seeds: int = 10,
-    measures: Sequence[str] | None = None,
+    measures: Asked | None = None,
     **top: Any,
 ) -> Document:
     """The sweep as a document, in the form of a sweep's file (docs/sweeps.md).
@@ -138,7 +141,7 @@ def document_from(
         "seeds": seeds,
         "first_seed": json.loads(checked.to_json())["seed"],
         "queue": port,
-        **({} if measures is None else {"measures": list(measures)}),
+        **({} if measures is None else {"measures": [one.id for one in asked(measures)]}),
         **({"control": control} if control else {}),
         "factor": made,
     }

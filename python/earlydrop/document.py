@@ -1,15 +1,18 @@
-"""Scenario and result documents as dicts: values by dotted path, trace files, equal results."""
+"""Scenario and result documents as dicts: values by path, trace files, equal results."""
 
 from __future__ import annotations
 
 import copy
 import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from . import foreign
+from .errors import EarlydropError
 
 Document = dict[str, Any]
 
@@ -62,17 +65,101 @@ def _position(items: list[Any], step: str, path: str) -> int:
     return int(step)
 
 
+class PathError(EarlydropError):
+    """A path of a result cannot be followed: a list has two entries of one name, or the path is none."""
+
+
+class _Missing:
+    """A document has no such field; a field that is there without a value is None."""
+
+    def __repr__(self) -> str:
+        return "missing"
+
+
+MISSING = _Missing()
+
+
+class Name(str):
+    """A step in quotation marks: always a name, also where it looks like a number or `*`."""
+
+
+_STEP = re.compile(r'"([^"]*)"|([^."]+)')
+
+
+@lru_cache(1000)
+def steps_of(path: str) -> tuple[str, ...]:
+    """The steps of a path. A name with a dot, or of digits alone, is in quotation marks: `traffic."v1.5".goodput_mbps`.
+
+    Raises:
+        PathError: the path has an empty step, or a quotation mark out of place.
+    """
+    steps: list[str] = []
+    at = 0
+    while True:
+        found = _STEP.match(path, at)
+        if found is None:
+            raise PathError(f'given "{path}"; allowed names and numbers with dots between, as traffic.0.goodput_mbps')
+        steps.append(Name(found[1]) if found[1] is not None else found[2])
+        at = found.end()
+        if at == len(path):
+            return tuple(steps)
+        if path[at] != ".":
+            raise PathError(f'given "{path}"; allowed a dot after "{found[0]}"')
+        at += 1
+
+
+def is_position(step: str) -> bool:
+    """Whether a step is the number of an entry."""
+    return step.isdigit() and not isinstance(step, Name)
+
+
+def walk(here: Any, steps: Sequence[str], where: Sequence[tuple[str, Any]] = ()) -> Iterator[Any]:
+    """The values at a path, MISSING where there is none.
+
+    An entry of a list is its number from 0, or its name; `*` stands for every entry of a list or a table, of which
+    `where` keeps those whose fields have these values.
+
+    Raises:
+        PathError: a list has two entries of a name.
+    """
+    if not steps:
+        yield here
+        return
+    step, rest = steps[0], steps[1:]
+    if step == "*" and not isinstance(step, Name):
+        entries = list(here.values()) if isinstance(here, Mapping) else here
+        if not isinstance(entries, list):
+            yield MISSING
+            return
+        for entry in entries:
+            if all(isinstance(entry, Mapping) and entry.get(key) == value for key, value in where):
+                yield from walk(entry, rest, where)
+    elif isinstance(here, Mapping):
+        yield from walk(here[step], rest, where) if step in here else [MISSING]
+    elif isinstance(here, list):
+        entry = _entry(here, step)
+        yield from [MISSING] if entry is MISSING else walk(entry, rest, where)
+    else:
+        yield MISSING
+
+
+def _entry(items: list[Any], step: str) -> Any:
+    if is_position(step):
+        return items[int(step)] if int(step) < len(items) else MISSING
+    named = [k for k, one in enumerate(items) if isinstance(one, Mapping) and one.get("name") == step]
+    if len(named) > 1:
+        raise PathError(f'entries {", ".join(map(str, named))} are both called "{step}"; allowed their numbers, from 0')
+    return items[named[0]] if named else MISSING
+
+
 def lookup(document: Mapping[str, Any], path: str) -> Any:
-    """The value at a dotted path, or None where there is none (a number that is none, NaN, has no value either)."""
-    here: Any = document
-    for step in path.split("."):
-        if isinstance(here, Mapping):
-            here = here.get(step)
-        elif isinstance(here, list) and step.isdigit() and int(step) < len(here):
-            here = here[int(step)]
-        else:
-            return None
-    return None if isinstance(here, float) and math.isnan(here) else here
+    """The value at a path, or None where there is none (a number that is none, NaN, has no value either).
+
+    Raises:
+        PathError: as for `walk` and `steps_of`.
+    """
+    found = next(walk(document, steps_of(path)), None)
+    return None if found is MISSING or (isinstance(found, float) and math.isnan(found)) else found
 
 
 def flow_count(result: Mapping[str, Any]) -> int:

@@ -45,6 +45,22 @@ class Result:
         found = self.document["jain"]
         return float("nan") if found is None else float(found)
 
+    def measure(self, path: str) -> float | None:
+        """The number at a path, as `traffic.prague.goodput_mbps`; None where nothing was measured (docs/measures.md).
+
+        Raises:
+            MeasureError: the result has no such number.
+        """
+        from .analysis.quantity import MeasureError, asked, record_of, values
+
+        (wanted,) = asked(path, where="path")
+        key = record_of(wanted.field) if wanted.fields else None
+        if key is not None and not self.scenario.get("record", {}).get(key):
+            raise MeasureError(f"{self.document['scenario']}: {path} needs record.{key} = true in the scenario")
+        (one,) = values([wanted], self.document, str(self.document["scenario"])).values()
+        found: float | None = one["value"]
+        return found
+
     @property
     def queues(self) -> polars.DataFrame:
         """One row for each queue."""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from earlydrop import _core
-from earlydrop.analysis import entries, measures, paired, statistics
+from earlydrop.analysis import entries, measures, paired, quantity, statistics
 from earlydrop.analysis.entries import Entry
 from earlydrop.render import result_text
 
@@ -146,7 +146,7 @@ def test_seeds_are_run_until_intervals_are_narrow(scenario: Path) -> None:
     fixed = paired.compare(scenario, ["red", "droptail"], seeds=len(found.seeds), sets=sets, workers=2)
     assert found.values == fixed.values
     for aqm in found.aqms:
-        for measure in paired.TARGETS:
+        for measure in quantity.TARGETS:
             assert len(found.seeds) == 24 or rule.narrow(found.series(aqm, measure))
     impossible = statistics.Stopping(0.0001, least=2, most=4)
     short = paired.compare(scenario, ["red"], sets=sets, target=impossible, workers=2)

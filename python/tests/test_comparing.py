@@ -14,7 +14,7 @@ import pytest
 
 import earlydrop as ed
 from earlydrop import cli, discipline_names
-from earlydrop.analysis import entries, round_trips
+from earlydrop.analysis import entries, quantity, round_trips
 from earlydrop.analysis import paired as comparisons
 from earlydrop.strict_toml import parse_value
 
@@ -330,7 +330,7 @@ def test_figures_are_matplotlibs_and_appear_in_notebooks(alone: ed.Compared, ove
 def test_what_counts_as_equal_does_not_look_different() -> None:
     from earlydrop.render import plotting
 
-    throughput = comparisons.QUANTITIES[0]
+    throughput = quantity.QUANTITIES[0]
     assert plotting.no_closer((4.99, 5.01), throughput) == (4.95, 5.05)
     assert plotting.no_closer((4.0, 6.0), throughput) == (4.0, 6.0)
 

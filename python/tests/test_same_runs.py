@@ -15,7 +15,7 @@ from matplotlib.container import ErrorbarContainer
 
 import earlydrop as ed
 from earlydrop import cli, document, terminal
-from earlydrop.analysis import measures, paired, statistics
+from earlydrop.analysis import measures, paired, quantity, statistics
 from earlydrop.output import to_json
 from earlydrop.render import plotting, result_text
 
@@ -225,7 +225,7 @@ def test_an_interval_ends_at_the_bounds_of_its_measure(
 
 
 def test_every_measure_of_a_comparison_knows_its_bounds() -> None:
-    bounds = {q.id: q.bounds for q in paired.QUANTITIES}
+    bounds = {q.id: q.bounds for q in quantity.QUANTITIES}
     assert bounds["jain"] == (0.0, 1.0)
     assert bounds["drop_rate"] == bounds["utilisation"] == (0.0, 100.0)
     assert all(low == 0 for low, _ in bounds.values())

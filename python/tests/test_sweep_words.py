@@ -21,7 +21,7 @@ SPREAD = (-1.5, -1.1, -0.7, -0.4, -0.1, 0.1, 0.4, 0.7, 1.1, 1.5)
 SWEEP = """\
 name = "words"
 seeds = {seeds}
-measures = ["goodput", "queue_delay"]
+measures = ["queue_delay", "goodput"]
 {control}
 [[factor]]
 name = "aqm"

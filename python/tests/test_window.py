@@ -12,7 +12,7 @@ import pytest
 
 import window_coverage as coverage
 from earlydrop import _core, cli, sweeps
-from earlydrop.analysis import overflows, paired, round_trips, silent, window, words
+from earlydrop.analysis import overflows, paired, quantity, round_trips, silent, window, words
 from earlydrop.analysis.window import Reason, Recording, Track, Window
 from earlydrop.render import result_text
 from earlydrop.render.run_text import run_text
@@ -328,7 +328,7 @@ def test_flows_that_cannot_send_are_named() -> None:
 
 def test_mean_and_quantile_that_disagree_are_said_together() -> None:
     shared = [0.1 * k for k in range(10)]
-    quantities = tuple(q.at("bottleneck") for q in paired.COMPARED if q.id in (words.MEAN, words.TAIL))
+    quantities = tuple(q.at("bottleneck") for q in quantity.COMPARED if q.id in (words.MEAN, words.TAIL))
     values: dict[tuple[str, str], list[float | None]] = {
         ("a", words.MEAN): [20 + x for x in shared],
         ("a", words.TAIL): [30 + x for x in shared],

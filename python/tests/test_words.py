@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from earlydrop.analysis import words
-from earlydrop.analysis.paired import QUANTITIES, Comparison
+from earlydrop.analysis.paired import Comparison
+from earlydrop.analysis.quantity import QUANTITIES
 from earlydrop.render import result_text
 
 SPREAD = (-1.5, -1.1, -0.7, -0.4, -0.1, 0.1, 0.4, 0.7, 1.1, 1.5)

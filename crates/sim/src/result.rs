@@ -1,7 +1,7 @@
 //! The result document of one run.
 
 use crate::engine::trace::{QueueEvent, QueueTrace};
-use crate::engine::{FlowOutcome, Outcome, PacketDelays, PortOutcome, Series, TransferOutcome};
+use crate::engine::{FlowOutcome, MediaOutcome, Outcome, PacketDelays, PortOutcome, Series, TransferOutcome};
 use crate::fields::{add, field, rows, table, tables, Fields, Kind::*};
 use crate::flow_table::{self, goodput, throughput, FlowTable};
 use crate::losses::{FlowLosses, GapsTogether, Synchronisation};
@@ -237,6 +237,7 @@ pub fn reference() -> Vec<Value> {
         rows("flows[i], traffic[i] with `record.losses`", LOST),
         rows("losses", LOSSES),
         rows("traffic[i]", TRAFFIC),
+        rows("traffic[i] of `media`", CALLS),
         rows("traffic[i] with `record.by_flow`", ROUND_TRIPS),
         rows("traffic[i].transfers", TRANSFERS),
         tables(),
@@ -625,6 +626,73 @@ const TRAFFIC: Fields<fn(&Entry<'_>) -> Value> = &[
     field("marks", "packets", Loss, "sum over the flows", |of| sum(of.own, |flow| flow.marks).into()),
 ];
 
+/// The calls of a traffic entry of the kind `media`.
+type Calls<'a> = Vec<&'a MediaOutcome>;
+
+/// Fields of a traffic entry of the kind `media`: of all frames and packets of its calls. The second argument is the
+/// width of the window, s.
+const CALLS: Fields<fn(&Calls<'_>, f64) -> Value> = &[
+    field("target_mbps", "Mbit/s", Throughput, "sum over the flows", |of, _| {
+        of.iter()
+            .map(|call| call.target)
+            .filter(|rate| rate.is_finite())
+            .reduce(|a, b| a + b)
+            .map(|sum| sum / 1e6)
+            .into()
+    }),
+    field("encoded_mbps", "Mbit/s", Throughput, "sum over the flows", |of, width| {
+        (of.iter().map(|call| call.encoded_bytes).sum::<u64>() as f64 * 8.0 / width / 1e6).into()
+    }),
+    field("delay_p95_ms", "ms", Delay, "95 % quantile of the one-way delay of all packets of the flows", |of, _| {
+        packets(of, 0.95)
+    }),
+    field("delay_p99_ms", "ms", Delay, "the same, 99 %", |of, _| packets(of, 0.99)),
+    field("frames_sent", "frames", Throughput, "sum over the flows", |of, _| {
+        frames(of, |call| call.frames_sent).into()
+    }),
+    field("frames_complete", "frames", Throughput, "sum over the flows", |of, _| {
+        frames(of, |call| call.frames_complete).into()
+    }),
+    field("frames_lost", "frames", Loss, "sum over the flows", |of, _| frames(of, |call| call.frames_lost).into()),
+    field("frame_delay_mean_ms", "ms", Delay, "mean over all complete frames of the flows", |of, _| {
+        let complete = frames(of, |call| call.frames_complete);
+        let with = of.iter().filter(|call| call.frames_complete > 0);
+        let total: f64 = with.map(|call| call.frame_delays.0 * f64::from(call.frames_complete)).sum();
+        given_ms((complete > 0).then(|| total / complete as f64))
+    }),
+    field("frame_delay_p95_ms", "ms", Delay, "95 % quantile over all complete frames of the flows", |of, _| {
+        quantile_together(of.iter().map(|call| &call.frame_times), 0.95)
+    }),
+    field("frame_delay_p99_ms", "ms", Delay, "the same, 99 %", |of, _| {
+        quantile_together(of.iter().map(|call| &call.frame_times), 0.99)
+    }),
+    field("freezes", "", Loss, "sum over the flows", |of, _| frames(of, |call| call.freezes).into()),
+    field("freeze_s", "s", Delay, "sum over the flows", |of, _| of.iter().map(|call| call.frozen).sum::<f64>().into()),
+];
+
+fn frames(calls: &Calls<'_>, of: fn(&MediaOutcome) -> u32) -> u64 {
+    calls.iter().map(|call| u64::from(of(call))).sum()
+}
+
+fn packets(calls: &Calls<'_>, q: f64) -> Value {
+    quantile_together(calls.iter().map(|call| &call.packet_times), q)
+}
+
+/// A quantile, in ms, over what is in several histograms of microseconds; null if all are empty.
+fn quantile_together<'a>(histograms: impl Iterator<Item = &'a Vec<(u64, u64)>>, q: f64) -> Value {
+    let mut groups: Vec<(u64, u64)> = histograms.flatten().copied().collect();
+    groups.sort_unstable();
+    let total: u64 = groups.iter().map(|&(_, count)| count).sum();
+    let rank = ((q * total as f64).ceil() as u64).max(1);
+    let mut up_to = 0;
+    let reached = groups.iter().find(|&&(_, count)| {
+        up_to += count;
+        up_to >= rank
+    });
+    // In s first, as the same quantile of a flow: the same number to the last bit.
+    given_ms(reached.map(|&(longest, _)| longest as f64 / 1e6))
+}
+
 /// Fields of a traffic entry over TCP with `record.by_flow`, from its round-trip times.
 const ROUND_TRIPS: Fields<fn(&Histogram<u32>) -> Value> = &[
     field("rtt_min_ms", "ms", Delay, "shortest round-trip time over all ACKs, from the transmission of a segment to the arrival of the ACK that its reception caused", |of| {
@@ -648,6 +716,10 @@ fn traffic(scenario: &Scenario, outcome: &Outcome, silent: &Silent) -> Value {
         let all = Totals::of(own.iter(), width, silent.without(first, own));
         let entry = Entry { number: at + 1, traffic, own, all };
         let mut one = table(TRAFFIC, |of| of(&entry));
+        let calls: Calls = own.iter().filter_map(|flow| flow.media.as_deref()).collect();
+        if !calls.is_empty() {
+            add(&mut one, CALLS, |of| of(&calls, width));
+        }
         if let Some(outcome) = outcome.transfers.get(at).filter(|_| traffic.is_finite()) {
             one["transfers"] = transfers(traffic, outcome, scenario.record.transfers);
         }

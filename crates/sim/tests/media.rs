@@ -186,3 +186,52 @@ fn a_run_is_the_same_with_every_queue_of_events_and_another_with_another_seed() 
     assert_eq!(first, flows(1, Links::Stepped, Events::Heap));
     assert_ne!(first, flows(2, Links::Auto, Events::Lanes));
 }
+
+/// What stands in a flow stands in its traffic entry: of one call the same, of two all their frames together.
+#[test]
+fn a_traffic_entry_has_what_its_calls_have() {
+    let same = [
+        "target_mbps",
+        "encoded_mbps",
+        "delay_p95_ms",
+        "delay_p99_ms",
+        "frames_sent",
+        "frames_complete",
+        "frames_lost",
+        "frame_delay_mean_ms",
+        "frame_delay_p95_ms",
+        "frame_delay_p99_ms",
+        "freezes",
+        "freeze_s",
+    ];
+    let lossy = "bottleneck = { rate = '4 Mbit/s', delay = '18 ms', loss = 0.02 }";
+    let (found, _) = outcome(&scenario(lossy, FIFO, &call("", "")));
+    for name in same {
+        let (flow, entry) = (&found["flows"][0][name], &found["traffic"][0][name]);
+        let gap = flow.as_f64().expect(name) - entry.as_f64().expect(name);
+        assert!(gap.abs() < 1e-9 && !flow.is_null(), "{name}: {flow} and {entry}");
+    }
+    let (found, outcome) = outcome(&scenario(lossy, FIFO, &call("count = 2\n", "")));
+    let calls: Vec<_> = outcome.flows.iter().filter_map(|flow| flow.media.as_deref()).collect();
+    let entry = |name: &str| found["traffic"][0][name].as_f64().expect(name);
+    let rows = found["flows"].as_array().expect("flows");
+    let flows = |name: &'static str| rows.iter().map(move |flow| flow[name].as_f64().expect(name));
+    assert_eq!(calls.len(), 2);
+    for name in ["target_mbps", "encoded_mbps", "frames_sent", "frames_complete", "frames_lost", "freezes", "freeze_s"]
+    {
+        assert!((flows(name).sum::<f64>() - entry(name)).abs() < 1e-9, "{name}");
+    }
+    let mut times: Vec<u64> = Vec::new();
+    for &(longest, frames) in calls.iter().flat_map(|call| &call.frame_times) {
+        times.extend(std::iter::repeat_n(longest, frames as usize));
+    }
+    times.sort_unstable();
+    assert_eq!(times.len() as f64, entry("frames_complete"));
+    let quantile = |q: f64| times[(q * times.len() as f64).ceil() as usize - 1] as f64 / 1e3;
+    assert!((entry("frame_delay_p99_ms") - quantile(0.99)).abs() < 1e-9);
+    assert!((entry("frame_delay_p95_ms") - quantile(0.95)).abs() < 1e-9);
+    let mean = flows("frame_delay_mean_ms").zip(flows("frames_complete")).map(|(mean, n)| mean * n).sum::<f64>();
+    assert!((entry("frame_delay_mean_ms") - mean / entry("frames_complete")).abs() < 1e-6);
+    let (low, high) = (flows("delay_p99_ms").fold(f64::MAX, f64::min), flows("delay_p99_ms").fold(0.0, f64::max));
+    assert!((low..=high).contains(&entry("delay_p99_ms")));
+}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..analysis import words
-from ..analysis.paired import Quantity
+from ..analysis.quantity import Quantity
 from ..analysis.statistics import Estimate
 from ..terminal import number, paragraph, table
 from . import commands, model

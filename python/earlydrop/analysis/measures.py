@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import EarlydropError
 
@@ -43,6 +43,8 @@ class Kind:
     low: float = 0.0
     high: float = math.inf
     """The smallest and the largest value; of a share the fraction, also where a measure is given in per cent."""
+    better: Literal["less", "more"] | None = None
+    """The better direction, where the kind has one."""
 
     def bounds(self, unit: str) -> tuple[float, float]:
         """The smallest and the largest value in a unit."""
@@ -65,44 +67,52 @@ _KINDS = (
             True,
             "counting headers or retransmissions, or not, moves a throughput by more than a hundredth",
         ),
+        better="more",
     ),
     Kind(
         "utilisation",
         "utilisation of a link",
         Margin(0.01, True, "a throughput over a constant rate"),
         high=1.0,
+        better="more",
     ),
     Kind(
         "delay",
         "delays, transfer and completion times",
         Margin(0.02, True, "the time of one packet more or less in a queue of fifty"),
+        better="less",
     ),
     Kind(
         "queue",
         "lengths of queues and averages",
         Margin(0.02, True, "one packet in fifty; tools differ by one in what they call a full queue"),
+        better="less",
     ),
     Kind(
         "loss",
         "numbers of packets dropped or marked, sums over them",
         Margin(0.05, True, "throughput goes with the inverse square root of loss: 5 % of loss are 2.5 % of throughput"),
+        better="less",
     ),
     Kind(
         "loss rate",
         "drop and mark rates",
         Margin(0.05, True, "a number of drops over a number of packets"),
         high=1.0,
+        better="less",
     ),
     Kind(
         "index",
         "Jain's index and other indices of fairness, shares of a whole",
         Margin(0.01, False, "a hundredth of the range of an index, a point of a share"),
         high=1.0,
+        better="more",
     ),
     Kind(
         "spread",
         "standard deviations and other measures of how much something varies",
         Margin(0.05, True, "thirty runs know a standard deviation to 13 %; a twentieth is not worth a claim"),
+        better="less",
     ),
     Kind("number", "what has no margin: slopes, logarithms, numbers of anything else", None, low=-math.inf),
 )
@@ -119,24 +129,28 @@ class FieldError(EarlydropError):
 
 
 @cache
-def _declared() -> dict[str, Kind]:
-    """The kind of each field of result documents by its name, as the engine declares it."""
+def _declared() -> dict[str, tuple[Kind, str]]:
+    """The kind and the unit of each field of result documents by its name, as the engine declares it."""
     import earlydrop._core as _core
 
-    return {one["name"]: KINDS.get(one["kind"], NUMBER) for one in json.loads(_core.result_fields())}
+    return {one["name"]: (KINDS.get(one["kind"], NUMBER), one["unit"]) for one in json.loads(_core.result_fields())}
+
+
+def declared(field: str) -> tuple[Kind, str]:
+    """The kind and the unit of a field of a result: of the last step of its path that the engine declares."""
+    known = _declared()
+    return next((known[name] for name in reversed(field.split(".")) if name in known), (NUMBER, ""))
 
 
 def kind_of(field: str) -> Kind:
-    """The kind of a field of a result document: of the last step of its path that the engine declares.
+    """The kind of a field of a result document.
 
     Raises:
         FieldError: the engine declares none of the steps.
     """
-    declared = _declared()
-    for name in reversed(field.split(".")):
-        if name in declared:
-            return declared[name]
-    raise FieldError(f"{field}: no field of a result has this name")
+    if not _declared().keys() & set(field.split(".")):
+        raise FieldError(f"{field}: no field of a result has this name")
+    return declared(field)[0]
 
 
 # ---- steps ---------------------------------------------------------------------------------------------------------
@@ -151,8 +165,8 @@ def sending_ms(departures: Any, departed_bytes: Any, utilisation: Any, throughpu
 
 
 def is_percentile(field: str, queue: str) -> bool:
-    """Whether a field of a result is a percentile of this queue's delay."""
-    return re.fullmatch(rf"queues\.{re.escape(queue)}\.delay_p\d+_ms", field) is not None
+    """Whether a field of a result is a percentile of this queue's delay, of all its packets or of some."""
+    return re.fullmatch(rf"queues\.{re.escape(queue)}\.(.+\.)?delay_p\d+_ms", field) is not None
 
 
 def step(field: str, value: float, queue: Mapping[str, Any], window_s: float) -> float:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from .. import foreign, runner
@@ -16,85 +17,13 @@ from ..queue_settings import Queue
 from ..runner import Job, Progress, no_progress
 from . import round_trips, silent, statistics, window, words
 from .entries import Entry, entries, with_entry
-from .measures import Kind, kind_of, step
 from .overflows import everywhere
+from .quantity import COMPARED, TARGETS, MeasureError, Quantity, complaint, moment, paths_of, with_records
 from .statistics import Difference, Estimate, Stopping
 from .window import WATCHED, Recording, Window
 
 if TYPE_CHECKING:
     import earlydrop._core as _core
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """One figure of a comparison. `{queue}` in its field stands for the queue that is compared."""
-
-    id: str
-    title: str
-    unit: str
-    field: str
-    digits: int
-    scale: float = 1.0
-    drawn: bool = False
-    passing: str = ""
-    """A field that replaces `field` where a result has it: of the flows that pass the queue, not of all."""
-
-    def at(self, queue: str) -> Quantity:
-        """This quantity with the name of the queue in its fields."""
-        return replace(self, field=self.field.replace("{queue}", queue), passing=self.passing.replace("{queue}", queue))
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The fields to look for: the first that exists counts."""
-        return (self.passing, self.field) if self.passing else (self.field,)
-
-    def value(self, document: Document) -> float | None:
-        """The quantity's value in a result, in its unit."""
-        found = self._found(document)
-        return None if found is None else found[1] * self.scale
-
-    def _found(self, document: Document) -> tuple[str, float] | None:
-        return next(((name, v) for name in self.fields if (v := lookup(document, name)) is not None), None)
-
-    def step(self, document: Document, queue: str) -> float:
-        """What one packet more or less at a queue changes in its value in a result."""
-        found, at = self._found(document), lookup(document, f"queues.{queue}")
-        if found is None or not isinstance(at, Mapping):
-            return 0.0
-        window = float(document.get("duration_s", 0)) - float(document.get("warmup_s", 0))
-        return step(*found, at, window) * self.scale
-
-    @property
-    def label(self) -> str:
-        """Title with unit."""
-        return f"{self.title} ({self.unit})" if self.unit else self.title
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of measure, by its field."""
-        return kind_of(self.field)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The smallest and the largest value."""
-        return self.kind.bounds(self.unit)
-
-
-_OF_PASSING = "queues.{queue}.passing."
-QUANTITIES = (
-    Quantity("throughput", "Throughput", "Mbit/s", "throughput_total_mbps", 3, passing=_OF_PASSING + "throughput_mbps"),
-    Quantity("goodput", "Goodput", "Mbit/s", "goodput_total_mbps", 3, drawn=True, passing=_OF_PASSING + "goodput_mbps"),
-    Quantity("utilisation", "Utilisation", "%", "queues.{queue}.utilisation", 2, 100),
-    Quantity("delay", "Delay, end to end", "ms", "delay_mean_ms", 2, passing=_OF_PASSING + "delay_mean_ms"),
-    Quantity("queue_delay", "Queueing delay", "ms", "queues.{queue}.delay_mean_ms", 2, drawn=True),
-    Quantity("queue_delay_p99", "Queueing delay, 99 %", "ms", "queues.{queue}.delay_p99_ms", 2, drawn=True),
-    Quantity("queue", "Mean queue", "packets", "queues.{queue}.queue_mean_packets", 2, drawn=True),
-    Quantity("drop_rate", "Drop rate", "%", "queues.{queue}.drop_rate", 3, 100, drawn=True),
-    Quantity("jain", "Jain index", "", "jain", 4, drawn=True, passing=_OF_PASSING + "jain"),
-)
-
-COMPARED = tuple(q for q in QUANTITIES if q.id != "throughput")
-"""Quantities of a comparison's tables: throughput only adds to goodput what arrives twice or out of order."""
 
 
 @dataclass
@@ -217,6 +146,11 @@ class Comparison:
         values = self.series(aqm, measure)
         return not values or self.target.narrow(values)
 
+    def _declaration(self, measure: Quantity) -> Document:
+        """What a measure is; of a function also its values, which no result has."""
+        own = {a: self.values[(a, measure.id)] for a in self.aqms} if measure.function is not None else None
+        return measure.document() | ({} if own is None else {"values": own})
+
     def document(self, version: str) -> Document:
         """Everything as plain values."""
         cells = {}
@@ -240,7 +174,7 @@ class Comparison:
             "control": self.aqms[0],
             "aqms": list(self.aqms),
             "titles": self.titles,
-            "measures": {m.id: {"title": m.title, "unit": m.unit} for m in self.measures},
+            "measures": {m.id: self._declaration(m) for m in self.measures},
             "cells": cells,
             "differences": differences,
             "left_out": self.dropped,
@@ -257,6 +191,7 @@ def compare(
     *,
     seeds: int = 10,
     sets: Sequence[tuple[str, str]] = (),
+    measures: Sequence[Quantity] = (),
     target: Stopping | None = None,
     workers: int | None = None,
     progress: Progress = no_progress,
@@ -267,7 +202,11 @@ def compare(
     A discipline may have parameters of its own, as `codel target=5ms` (`earlydrop.discipline_names` has the form).
     With `target`, `seeds` is not looked at: seeds are run until the intervals of `TARGETS` are narrow enough in every
     discipline. Settings of that queue that belong to the scenario's own discipline and are unknown to another are left
-    out for the other, and reported. `where` is the place of the disciplines in messages.
+    out for the other, and reported. `where` is the place of the disciplines in messages. `measures` come before those
+    that every comparison has.
+
+    Raises:
+        MeasureError: no discipline's result has a measure.
     """
     import earlydrop._core as _core
     from .. import discipline_names
@@ -285,11 +224,15 @@ def compare(
     known = discipline_names.catalogue()
     place = str(source) if isinstance(source, Path) else checked.name
     queue = compared_queue(place, document)
+    port = measured_queue(checked, queue)
+    chosen = compared([one.at(port) for one in measures], port)
+    document = with_records(document, paths_of(chosen))
     normal = json.loads(checked.to_json())
     first = int(normal.get("seed", 1))
     numbers = tuple(runner.seeds(first, seeds))
     left_out: dict[str, list[str]] = {}
     scenarios: dict[str, tuple[_core.Scenario, _core.Scenario, tuple[str, ...]]] = {}
+    first_results: list[partial[Document | None]] = []
     for entry in named:
         mine, settings, gone = with_entry(document, sets, queue, entry, known)
         if gone:
@@ -299,9 +242,10 @@ def compare(
         except _core.ScenarioError as error:
             raise CompareError(f"{place} with {entry.id} at queue.{queue}: {error}") from error
         scenarios[entry.id] = (plain, *window.watched(plain, mine, settings))
+        first_results.append(partial(moment, mine, settings))
     ids = tuple(entry.id for entry in named)
     titles = {entry.id: entry.title for entry in named}
-    port = measured_queue(checked, queue)
+    _check_measures([one for one in chosen if one.asked], place, first_results)
     recorded: dict[str, list[Recording]] = {aqm: [] for aqm in ids}
     documents: dict[str, list[Document]] = {aqm: [] for aqm in ids}
     count = seeds if target is None else target.least
@@ -320,7 +264,7 @@ def compare(
             documents[aqm] += found[k * (count - done) : (k + 1) * (count - done)]
         numbers = tuple(runner.seeds(first, count))
         flat = [one for aqm in ids for one in documents[aqm]]
-        result = tabulate(checked.name, port, ids, titles, numbers, flat, left_out)
+        result = tabulate(checked.name, port, ids, titles, numbers, flat, left_out, chosen)
         more = count if target is None else _wanted(result, target)
         if more <= count:
             break
@@ -340,6 +284,28 @@ def compare(
     judged = {aqm: window.judge(recorded[aqm], round_trip) for aqm in ids}
     result.warmups = {aqm: one for aqm, one in judged.items() if one is not None}
     return result
+
+
+def compared(asked: Sequence[Quantity], queue: str) -> tuple[Quantity, ...]:
+    """The measures of a comparison: those asked for first, then those that every comparison has."""
+    own = {one.id for one in asked}
+    return (*asked, *(one.at(queue) for one in COMPARED if one.id not in own))
+
+
+def _check_measures(
+    measures: Sequence[Quantity], place: str, first_results: Sequence[Callable[[], Document | None]]
+) -> None:
+    """Refuse measures that no discipline's result has."""
+    open_ = list(measures)
+    said = ""
+    for make in first_results:
+        document = make() if open_ else None
+        if document is None:
+            return
+        wrong = [(one, text) for one in open_ if (text := complaint(one, document))]
+        open_, said = [one for one, _ in wrong], said or (wrong[0][1] if wrong else "")
+    if open_:
+        raise MeasureError(f"{place}: measure {open_[0].id}: {said}")
 
 
 def _about(runs: Mapping[str, tuple[_core.Scenario, Sequence[Document]]]) -> list[str]:
@@ -367,10 +333,6 @@ def measured_queue(checked: _core.Scenario, queue: str) -> str:
     return queue if queue in names or not names else str(names[0])
 
 
-TARGETS = ("goodput", "queue_delay")
-"""Quantities whose intervals must be narrow before seeds stop."""
-
-
 def _wanted(result: Comparison, target: Stopping) -> int:
     """How many seeds to run before checking the intervals again."""
     series = (result.series(aqm, m) for aqm in result.aqms for m in TARGETS)
@@ -394,9 +356,11 @@ def tabulate(
     seeds: tuple[int, ...],
     documents: Sequence[Document],
     left_out: dict[str, list[str]] | None = None,
+    quantities: Sequence[Quantity] | None = None,
+    kept: Mapping[tuple[str, str], list[float | None]] = MappingProxyType({}),
 ) -> Comparison:
-    """Gather result documents, ordered by discipline and then by seed."""
-    quantities = tuple(q.at(queue) for q in COMPARED)
+    """Gather result documents, ordered by discipline and then by seed; `kept` are values that no result has."""
+    quantities = compared((), queue) if quantities is None else tuple(quantities)
     values: dict[tuple[str, str], list[float | None]] = {}
     runs: dict[tuple[str, int], Document] = {}
     fixed = []
@@ -407,7 +371,8 @@ def tabulate(
         for seed, document in zip(seeds, group, strict=True):
             runs[(aqm, seed)] = document
         for quantity in quantities:
-            values[(aqm, quantity.id)] = [quantity.value(d) for d in group]
+            own = kept.get((aqm, quantity.id))
+            values[(aqm, quantity.id)] = [quantity.value(d) for d in group] if own is None else own
     return Comparison(
         name,
         queue,

@@ -19,9 +19,12 @@ from .overflows import no_queue
 from .statistics import ALL_RUNS, ALPHA, Difference
 
 if TYPE_CHECKING:
-    from .paired import Comparison, Quantity
+    from .paired import Comparison
+    from .quantity import Quantity
 
 Found = Literal["less", "more", "perhaps less", "perhaps more", "equal", "none", "not judged"]
+SHOWN_MEANS = 12
+"""The most means in a sentence of a measure without a better direction."""
 LISTED = 4
 """The most disciplines named in a sentence; of more, those with the largest differences."""
 SPOKEN = (("queue_delay", "delay"), ("goodput", "throughput"))
@@ -66,7 +69,7 @@ def _found(difference: Difference, quantity: Quantity, p_holm: float | None, sta
     e = difference.estimate
     if e.half_width is None:
         return "not judged"
-    margin, wide = quantity.kind.margin_in(quantity.unit), difference.around(1 - ALPHA / max(1, statements))
+    margin, wide = quantity.margin, difference.around(1 - ALPHA / max(1, statements))
     if margin is not None and wide is not None:
         around = margin.around(difference.control)
         if -around <= wide[0] and wide[1] <= around:
@@ -100,16 +103,51 @@ def sentences(results: Sequence[tuple[str, Comparison]]) -> list[str]:
     if not any(result.replicated for _, result in results):
         return ["Every seed gives the same run, so the differences have no intervals and nothing is claimed."]
     tests, found = findings(results)
-    if len(first.aqms) == 2 and len(results) == 1:
-        said = [_pair(first, [rows[0][0] for rows in found.values()])]
-    else:
-        said = [_listed(first, [label for label, _ in results], rows) for rows in found.values()]
+    asked = {m.id: m for m in first.measures if m.asked}
+    usual = [rows for name, rows in found.items() if name not in asked]
+    said = []
+    for name, m in asked.items():
+        if name in found:
+            said += _sentences(results, [found[name]])
+        elif m.better is None:
+            said += _means(results, m)
+    if usual or not said:
+        said += _sentences(results, usual)
     counts = sorted({len(result.seeds) for _, result in results})
     n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     brackets = f"Brackets are 95 % intervals of the differences seed by seed, n = {n}"
     corrected = f"; what is claimed remains after Holm's correction for {tests} differences" if tests > 1 else ""
     nothing = [_unused(results, unused)] if unused else []
     return [*idle, *nothing, *said, *opposite(results), f"{brackets}{corrected}.", *_windows(results)]
+
+
+def _sentences(results: Sequence[tuple[str, Comparison]], found: Sequence[Sequence[Sequence[Finding]]]) -> list[str]:
+    """What was found of some measures: of two disciplines in one sentence, else in one for each measure."""
+    first = results[0][1]
+    if len(first.aqms) == 2 and len(results) == 1:
+        return [_pair(first, [rows[0][0] for rows in found])]
+    return [_listed(first, [label for label, _ in results], rows) for rows in found]
+
+
+def _means(results: Sequence[tuple[str, Comparison]], m: Quantity) -> list[str]:
+    """The means of a measure of which nobody said which way is better: they are not judged."""
+    first, said = results[0][1], []
+    for aqm in first.aqms:
+        for label, result in results:
+            e = result.estimate(aqm, m.id)
+            if e is not None:
+                at = f" at {label}" if label else ""
+                said.append(f"{amount(e.mean, e.half_width, m, signed=True)} with {first.titles[aqm]}{at}")
+    if not said:
+        return []
+    rest = f"; {len(said) - SHOWN_MEANS} more in the table" if len(said) > SHOWN_MEANS else ""
+    return [f"{m.title} is {listing(said[:SHOWN_MEANS])}{rest}; no `better` says which is to be preferred."]
+
+
+def spoken(measures: Sequence[Quantity]) -> list[tuple[str, ...]]:
+    """The measures of the sentences: those asked for, then delay and throughput; each with the one to take else."""
+    asked = [m.id for m in measures if m.asked]
+    return [*((name,) for name in asked), *(names for names in SPOKEN if not set(names) & set(asked))]
 
 
 def _delivers_nothing(result: Comparison) -> bool:
@@ -213,11 +251,11 @@ def findings(results: Sequence[tuple[str, Comparison]]) -> tuple[int, dict[str, 
             every |= {(k, aqm, name): d for name, d in row.items() if d is not None}
     tests = {key: d.t_p for key, d in every.items() if d.estimate.replicates > 1}
     holm = dict(zip(tests, statistics.corrected(statistics.holm, list(tests.values())), strict=True))
-    spoken = [m for wanted in SPOKEN if (m := _measure(first, wanted, every)) is not None]
-    keys = [(k, aqm, m.id) for m in spoken for aqm in first.aqms[1:] for k in range(len(results))]
+    judged = [m for wanted in spoken(first.measures) if (m := _measure(first, wanted, every)) is not None and m.better]
+    keys = [(k, aqm, m.id) for m in judged for aqm in first.aqms[1:] for k in range(len(results))]
     statements = sum(key in tests for key in keys)
     found: dict[str, list[list[Finding]]] = {}
-    for m in spoken:
+    for m in judged:
         rows = []
         for aqm in first.aqms[1:]:
             here = [(k, aqm, m.id) for k in range(len(results))]
@@ -242,15 +280,15 @@ def _alone(results: Sequence[tuple[str, Comparison]]) -> str:
     if len(results) > 1:
         return f"Only {title} was run, so there is nothing to compare it with."
     parts = []
-    for wanted in SPOKEN:
+    for wanted in spoken(first.measures):
         m = next(
             (m for name in wanted for m in first.measures if m.id == name and first.series(first.aqms[0], name)), None
         )
         e = None if m is None else first.estimate(first.aqms[0], m.id)
         if m is not None and e is not None:
             value = amount(e.mean, e.half_width, m, signed=True)
-            parts.append(f"{value} of {m.title.lower()}")
-    what = f"{title} has {' and '.join(parts)}. " if parts else ""
+            parts.append(f"{value} of {m.said}")
+    what = f"{title} has {listing(parts)}. " if parts else ""
     return f"{what}Only {title} was run, so there is nothing to compare it with."
 
 
@@ -260,7 +298,7 @@ def _pair(result: Comparison, found: Sequence[Finding]) -> str:
     if not found:
         return f"{mine} and {control} have no measure in common."
     main, *others = found
-    what = main.quantity.title.lower()
+    what = main.quantity.said
     match main.found:
         case "less" | "more":
             said = f"{mine} has {main.amount} {main.found} {what} than {control}"
@@ -271,12 +309,12 @@ def _pair(result: Comparison, found: Sequence[Finding]) -> str:
         case "none":
             said = f"No difference in {what} was found between {mine} and {control} ({main.span})"
         case _:
-            said = f"{what.capitalize()} of {mine} and {control} is not judged: every seed gives the same run"
+            said = f"{main.quantity.title} of {mine} and {control} is not judged: every seed gives the same run"
     return said + "".join(_also(main, other, mine) for other in others) + "."
 
 
 def _also(main: Finding, other: Finding, mine: str) -> str:
-    what = other.quantity.title.lower()
+    what = other.quantity.said
     match other.found:
         case "less" | "more":
             link = " and" if main.found in ("less", "more") else f"; {mine} has"
@@ -373,8 +411,9 @@ def listing(items: Iterable[str]) -> str:
 
 def within(one: Finding) -> str:
     """The margin of a measure in words: `within 2 %`."""
-    margin = one.quantity.kind.margin_in(one.quantity.unit)
-    return f"within {margin}"
+    margin, unit = one.quantity.margin, one.quantity.unit
+    own = one.quantity.own_margin
+    return f"within {margin}" + (f" {unit}" if own is not None and not own.relative and unit else "")
 
 
 # ---- numbers -------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from .. import terminal
 from .checks import check_count, check_figure, check_out, check_workers, parse_settings
 from .exits import DONE
 from .failures import InputError
-from .options import Json, Out, ScenarioFile, Sets, Trust, Workers
+from .options import Json, Measures, Out, ScenarioFile, Sets, Trust, Workers
 from .printing import print_json, version
 
 LEAST = 10
@@ -41,6 +41,7 @@ def compare(
         int | None, Parameter(help="With --until: largest number of seeds.", show_default=lambda _: "200")
     ] = None,
     set_: Sets = [],  # noqa: B006
+    measure: Measures = [],  # noqa: B006
     plot: Annotated[
         Path | None, Parameter(name="--plot", help="Draw means and intervals to this file (.png, .pdf or .svg).")
     ] = None,
@@ -52,6 +53,7 @@ def compare(
     """Run a scenario with several disciplines and the same seeds, and compare them."""
     from .. import output
     from ..analysis import paired
+    from ..analysis.quantity import asked
     from ..render import result_text
 
     check_count("--seeds", 10 if seeds is None else seeds)
@@ -61,11 +63,19 @@ def compare(
     check_workers(workers)
     _check_sources(aqm)
     pairs = parse_settings(set_)
+    measures = asked(measure, where="--measure")
     check_out(out, "comparison")
     check_figure("--plot", plot)
     with terminal.Progress() as progress:
         result = paired.compare(
-            scenario, aqm, seeds=seeds or 10, sets=pairs, target=target, workers=workers, progress=progress
+            scenario,
+            aqm,
+            seeds=seeds or 10,
+            sets=pairs,
+            measures=measures,
+            target=target,
+            workers=workers,
+            progress=progress,
         )
     with output.rescued(lambda folder: result_text.write_runs(folder, result)):
         if plot is not None:

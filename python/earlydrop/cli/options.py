@@ -26,6 +26,15 @@ Cluster = Annotated[
         "(slurm:20 for 20 jobs), or a file with Dask's options (FILE.toml).",
     ),
 ]
+Measures = Annotated[
+    list[str],
+    Parameter(
+        name="--measure",
+        negative="",
+        help='A measure, as "Prague p99 = queues.bottleneck.traffic.prague.delay_p99_ms"; it comes first. '
+        "May be repeated.",
+    ),
+]
 Trust = Annotated[
     bool,
     Parameter(name="--trust", negative="", help="Run the code that files name as disciplines: it has your rights."),

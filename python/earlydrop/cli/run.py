@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from .checks import check_out, check_seed, parse_settings
 from .exits import DONE
 from .failures import InputError
-from .options import Json, Out, ScenarioFile, Sets, Trust
+from .options import Json, Measures, Out, ScenarioFile, Sets, Trust
 from .printing import parse_json, print_json, version, warn
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def run(
     *,
     seed: Annotated[int | None, Parameter(help="Seed of the run (default: the scenario's).")] = None,
     set_: Sets = [],  # noqa: B006
+    measure: Measures = [],  # noqa: B006
     out: Out = None,
     format_: Annotated[
         Literal["folder", "flent"],
@@ -41,10 +42,16 @@ def run(
     from .. import runner
     from ..analysis import window
     from ..analysis.overflows import never_acted
+    from ..analysis.quantity import asked, paths_of, record_sets, values
     from ..render.run_text import run_text
 
     checked = _core.Scenario.load(str(scenario), parse_settings(set_))
     check_seed(seed)
+    measures = asked(measure, where="--measure")
+    if measures and format_ == "flent":
+        raise InputError("--measure: belongs to --format folder; Flent's files have no place for it", given=measure[0])
+    if measures:
+        checked = _core.Scenario.load(str(scenario), [*parse_settings(set_), *record_sets(paths_of(measures))])
     if format_ == "flent":
         return _flent(checked, seed, out, json)
     check_out(out, "run")
@@ -56,7 +63,9 @@ def run(
     made = runner.outcome(seen, seed)
     recorded = completed["record"].get("flows", True)
     # The list of all flows is written only where it is kept.
-    document = parse_json(made.summary() if recorded is True and out is None else made.text())
+    document = parse_json(made.summary() if recorded is True and out is None and not measures else made.text())
+    if measures:
+        document["measures"] = values(measures, document, str(scenario))
     said = [*never_acted(document, completed), *_windows(document, completed)]
     for name in added:
         del document[name]
@@ -70,6 +79,10 @@ def run(
             result_text.write_run(folder, document, completed, flows)
     if json:
         text = made.text(added)
+        if measures:
+            from ..output import to_json
+
+            text = f'{text[:-1]},"measures":{to_json(document["measures"])}}}'
         if warnings := [*about, *said]:
             from ..output import to_json
 

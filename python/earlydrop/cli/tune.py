@@ -10,7 +10,7 @@ from .. import terminal
 from .checks import check_count, check_workers, parse_settings
 from .exits import DONE
 from .failures import InputError, Interrupted
-from .options import Cluster, Json, ScenarioFile, Sets, Trust, Workers
+from .options import Cluster, Json, Measures, ScenarioFile, Sets, Trust, Workers
 from .printing import print_json, version
 
 
@@ -21,8 +21,14 @@ def tune(
     aqm: Annotated[str, Parameter(name="--aqm", help="The discipline whose parameters are searched.")],
     objective: Annotated[
         list[str],
-        Parameter(name="--objective", negative="", consume_multiple=True, help="Measures to improve."),
-    ] = ["delay", "goodput"],  # noqa: B006
+        Parameter(
+            name="--objective",
+            negative="",
+            consume_multiple=True,
+            help="Measures to improve (default: those of --measure, or delay and goodput).",
+        ),
+    ] = [],  # noqa: B006
+    measure: Measures = [],  # noqa: B006
     trials: Annotated[int, Parameter(help="Number of parameter sets to try.")] = 100,
     param: Annotated[
         list[str],
@@ -45,13 +51,15 @@ def tune(
     """Search for better parameters of a discipline than the scenario's own, and confirm them on new seeds."""
     from .. import sweeps
     from .. import tune as tuning
+    from ..analysis.quantity import asked as asked_for
 
     check_workers(workers)
     check_count("--trials", trials)
     check_count("--seeds", seeds)
     if confirm < 2:
         raise InputError(f"--confirm: given {confirm}; allowed 2 or more", given=str(confirm), allowed="2 or more")
-    asked = tuning.problem(scenario, aqm, objective, param, parse_settings(set_))
+    measures = asked_for(measure, where="--measure")
+    asked = tuning.problem(scenario, aqm, objective, param, parse_settings(set_), measures)
     opened = sweeps.open_store(store)
     runs = tuning.Runs(
         asked, opened, lambda base: sweeps.Cluster(base, cluster) if cluster else sweeps.Threads(base, workers)

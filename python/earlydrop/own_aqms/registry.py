@@ -8,13 +8,13 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import earlydrop._core as _core
@@ -174,10 +174,8 @@ class _Fresh(importlib.machinery.SourceFileLoader):
         return self.source_to_code(self.get_data(path), path)
 
 
-def _classes(path: Path, key: str) -> dict[str, Known]:
-    """The policies that the file declares, by class."""
-    from .policy import Policy
-
+def _executed(path: Path, key: str) -> ModuleType:
+    """The module in a file, executed."""
     spec = importlib.util.spec_from_file_location(key, path, loader=_Fresh(key, str(path)))
     assert spec is not None
     assert spec.loader is not None
@@ -195,11 +193,47 @@ def _classes(path: Path, key: str) -> dict[str, Known]:
         at = f", line {lines[-1]}" if lines else ""
         kind = "" if isinstance(error, PolicyError) else f"{type(error).__name__}: "
         raise PolicyError(f"{path}{at}: {kind}{error}") from error
+    return module
+
+
+def _classes(path: Path, key: str) -> dict[str, Known]:
+    """The policies that the file declares, by class."""
+    from .policy import Policy
+
     return {
         name: known_of(value, f"{path}:{name}")
-        for name, value in vars(module).items()
+        for name, value in vars(_executed(path, key)).items()
         if isinstance(value, type) and issubclass(value, Policy) and value.__module__ == key
     }
+
+
+_functions: dict[str, ModuleType] = {}
+
+
+def function(source: str, folder: str | None = None, *, named: bool = False) -> Callable[..., Any]:
+    """The function at `mine.py:stalls`; `folder` is for relative paths. `named`: the user named it himself.
+
+    Raises:
+        PolicyError: there is no such function, its file is broken, or it is not trusted.
+    """
+    path, _, name = source.rpartition(":")
+    full = Path(os.path.realpath(Path(folder or ".", path)))
+    if not full.is_file():
+        raise PolicyError(f"{path}: is no regular file" if os.path.lexists(full) else f"{path}: no such file")
+    if not named and not _trust.get() and str(full) not in _trusted_files:
+        raise PolicyError(
+            f"names code, {source}, which would run with your rights; --trust (in Python trust=True) lets it"
+        )
+    _trusted_files.add(str(full))
+    key = f"earlydrop_function_{full.stem}_{sha256(str(full).encode() + full.read_bytes()).hexdigest()[:16]}"
+    if key not in _functions:
+        _functions[key] = _executed(full, key)
+    found = getattr(_functions[key], name, None)
+    if not callable(found):
+        names = [k for k, v in vars(_functions[key]).items() if callable(v) and getattr(v, "__module__", "") == key]
+        raise PolicyError(f"{path}: there is no function {name}; {suggestion(name, names)}")
+    made: Callable[..., Any] = found
+    return made
 
 
 def known_of(policy: Any, source: str | None = None) -> Known:

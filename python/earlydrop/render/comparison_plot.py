@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..analysis.paired import Comparison, Quantity
+    from ..analysis.paired import Comparison
+    from ..analysis.quantity import Quantity
 
 COLUMNS = 3
 ALONE = 4.6

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import disk, foreign
-from ..foreign import WHOLE
+from ..foreign import NUMBER, WHOLE
 from ..toml_writer import to_toml
 from . import plotting, result_text
 from .run_report import RESULT
@@ -19,12 +19,23 @@ if TYPE_CHECKING:
 REPORT = "report.html"
 
 
+STORED: foreign.Shape = {
+    **dict.fromkeys(("title", "unit"), str),
+    "asked?": bool,
+    "field?": str,
+    "digits?": range(13),
+    "scale?": float,
+    "better?": (str, None),
+    "margin?": (str, None),
+    "values?": {"*": [NUMBER]},
+}
 SAID: foreign.Shape = {
     **dict.fromkeys(("scenario", "queue", "version"), str),
     **{key: [str] for key in ("aqms", "summary", "warnings")},
     "seeds": [WHOLE],
     "titles": {"*": str},
     "left_out": {"*": [str]},
+    "measures?": {"*": STORED},
 }
 FILES = {"comparison.json": SAID, "scenario.json": dict}
 """The shape of what the page needs of the folder's files."""
@@ -36,15 +47,24 @@ def renew(folder: Path) -> Path:
     Raises:
         ForeignError: the folder's files cannot be read.
     """
-    from ..analysis.paired import tabulate
+    from ..analysis.paired import compared, tabulate
+    from ..analysis.quantity import stored
 
     with foreign.fitting(folder):
         said, base = (foreign.checked(folder / name, shape, folder) for name, shape in FILES.items())
         aqms, seeds = tuple(said["aqms"]), tuple(said["seeds"])
         files = [folder / "runs" / result_text.run_file(aqm, seed) for aqm in aqms for seed in seeds]
         runs = [foreign.checked(file, RESULT, folder) for file in files]
-        found = tabulate(said["scenario"], said["queue"], aqms, said["titles"], seeds, runs, said["left_out"])
+        own = tuple(stored(name, m) for name, m in said.get("measures", {}).items() if m.get("asked"))
+        measures = compared(own, said["queue"])
+        place, names = (said["scenario"], said["queue"], aqms, said["titles"]), said["left_out"]
+        found = tabulate(*place, seeds, runs, names, measures, _kept(said.get("measures", {})))
         return _write(folder, _context(found, base, said["summary"], said["warnings"], said["version"]))
+
+
+def _kept(measures: Mapping[str, Any]) -> dict[tuple[str, str], list[float | None]]:
+    """The values of functions, which no result has, by discipline and measure."""
+    return {(aqm, name): values for name, m in measures.items() for aqm, values in m.get("values", {}).items()}
 
 
 def write(folder: Path, result: Comparison, version: str) -> Path:

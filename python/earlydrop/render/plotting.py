@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..analysis.paired import Comparison, Quantity
+    from ..analysis.paired import Comparison
+    from ..analysis.quantity import Quantity
 
 COLUMN, PAGE = 3.5, 7.2
 """Widths in inches: one column and two columns of a journal page."""
@@ -321,7 +322,7 @@ def explain(drawing: Figure, result: Comparison) -> None:
 
 def no_closer(ends: tuple[float, float], measure: Quantity) -> tuple[float, float]:
     """The ends of an axis, at least two margins of the measure apart: what counts as equal does not look different."""
-    margin = measure.kind.margin_in(measure.unit)
+    margin = measure.margin
     middle = (ends[0] + ends[1]) / 2
     half = 0.0 if margin is None else margin.around(middle)
     if ends[1] - ends[0] >= 2 * half:

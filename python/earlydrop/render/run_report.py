@@ -12,6 +12,7 @@ from ..foreign import NUMBER, WHOLE
 from ..terminal import number
 from ..toml_writer import to_toml
 from . import directions, link_status, plotting
+from .run_text import measure_rows
 from .template import render
 
 FLOWS = 200
@@ -92,6 +93,7 @@ RESULT: foreign.Shape = {
     "series?": (None, _SERIES),
     "rates?": (None, _RATES),
     "kind?": str,
+    "measures?": {"*": {"title": str, "unit": str, "digits": range(13), "value": NUMBER}},
     **dict.fromkeys(("between?", "commands?"), (None, [str])),
     **dict.fromkeys(("goodput_total_mbps?", "throughput_total_mbps?", "delay_mean_ms?", "jain?", "power?"), NUMBER),
 }
@@ -153,6 +155,7 @@ def context(document: Mapping[str, Any], scenario: Mapping[str, Any]) -> dict[st
         "counted": link_status.flows_text(document["flows"]) if listed else f"{flow_count(document):,} flows",
         "listed": listed,
         "figure": plotting.inline(plotting.run_figure(document)),
+        "asked": measure_rows(document),
         "over_time": bool(document.get("series") or document.get("rates")),
         "head": [
             f"{directions.carried(document, name)}, {name} ({q['aqm']})" if link else f"{name} ({q['aqm']})"

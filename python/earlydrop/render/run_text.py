@@ -20,6 +20,8 @@ def run_text(document: Mapping[str, Any]) -> str:
         f"{d['duration_s']:g} s (measured from {d['warmup_s']:g} s)",
         "",
     ]
+    if asked := measure_rows(d):
+        lines += [table(["measure", ""], asked, left=1), ""]
     head, body = queue_table(document)
     lines += [table(head, body, left=2), ""]
     head = ["queue", "at start", "arrivals", "departures", "early", "forced", "overflow", "at end"]
@@ -58,6 +60,14 @@ def run_text(document: Mapping[str, Any]) -> str:
     if cost.get("wall_s"):
         lines += [f"cost        {number(cost['wall_s'], 3)} s, {cost.get('events') or 0:,} events"]
     return "\n".join(lines)
+
+
+def measure_rows(document: Mapping[str, Any]) -> list[list[str]]:
+    """The measures that were asked for, each with its unit and its value."""
+    return [
+        [f"{one['title']} ({one['unit']})" if one["unit"] else one["title"], number(one["value"], one["digits"])]
+        for one in document.get("measures", {}).values()
+    ]
 
 
 def _goodputs(document: Mapping[str, Any]) -> list[float]:

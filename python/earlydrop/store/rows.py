@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import foreign
+from ..document import is_position, steps_of
 from .keys import COST, DIGEST, KEYS
 
 if TYPE_CHECKING:
@@ -27,17 +28,25 @@ def columns_of(field: str) -> list[str]:
 
     Columns that stand beside it are told apart by their last step only, so `column[:-1]` are those of the same table.
     """
-    steps = field.split(".")
+    steps = steps_of(field)
     if steps[0] in RECORDED:
         return ["recorded"]
     # The position of a flow, or * for all of them, is no part of the column's name.
     return [step for k, step in enumerate(steps) if k == 0 or steps[k - 1] != FLOWS]
 
 
+def names_of(field: str) -> list[list[str]]:
+    """The columns with the names of entries, where a step of the field may be one."""
+    own = columns_of(field)
+    return [[*own[:k], "name"] for k in range(2, len(own)) if not is_position(own[k - 1]) and own[k - 1] != "*"]
+
+
 def matches(column: str, wanted: Sequence[str]) -> bool:
-    """Whether a column is the one that `columns_of` gave."""
+    """Whether a column may be the one that `columns_of` gave: an entry that has a name there has a number here."""
     steps = column.split(".")
-    return len(steps) == len(wanted) and all(w in ("*", s) for s, w in zip(steps, wanted, strict=True))
+    return len(steps) == len(wanted) and all(
+        w in ("*", s) or (s.isdigit() and not is_position(w)) for s, w in zip(steps, wanted, strict=True)
+    )
 
 
 def documents(frame: polars.DataFrame) -> Iterator[Document]:

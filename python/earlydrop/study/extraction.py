@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any
 
 from ..analysis import statistics
-from ..store.rows import columns_of
+from ..document import MISSING, steps_of, walk
+from ..store.rows import columns_of, names_of
 from . import packet_records
 
 
 class ExtractionError(ValueError):
     """A field of a result document is not of the kind that was asked for."""
-
-
-class _Missing:
-    """The document has no such field; a field that is there without a value is None."""
-
-    def __repr__(self) -> str:
-        return "missing"
-
-
-MISSING = _Missing()
 
 
 def _deviation(values: Sequence[float]) -> float | None:
@@ -139,18 +130,18 @@ class Extraction:
         if self.reduce in packet_records.REDUCTIONS:
             return [own]
         others = [columns_of(field) for field in (self.minus, *(field for field, _ in self.when)) if field]
-        return [own, *others, *([*own[:-1], *key.split(".")] for key, _ in self.where)]
+        return [own, *names_of(self.field), *others, *([*own[:-1], *key.split(".")] for key, _ in self.where)]
 
     def __call__(self, document: Mapping[str, Any]) -> Any:
         """The value, None where it has none, MISSING where the document has no such field."""
         if self.reduce in packet_records.REDUCTIONS:
             return self._records(document)
-        found = list(_walk(document, self.field.split("."), self.where))
+        found = list(walk(document, steps_of(self.field), self.where))
         if not found and self.reduce in {"sum", "count"}:
             return 0.0
         if all(x is MISSING for x in found):
             return MISSING
-        starred = "*" in self.field.split(".")
+        starred = "*" in steps_of(self.field)
         if not self.reduce:
             return self._plain(found, starred)
         values = found if starred else found[0]
@@ -186,13 +177,13 @@ class Extraction:
         return REDUCTIONS[self.reduce](numbers)
 
     def _beside(self, document: Mapping[str, Any], field: str, values: list[Any]) -> list[Any]:
-        other = next(_walk(document, field.split("."), ()))
+        other = next(walk(document, steps_of(field)))
         if not isinstance(other, list) or len(other) != len(values):
             raise ExtractionError(f"{field} is no list as long as {self.field}")
         return other
 
     def _records(self, document: Mapping[str, Any]) -> Any:
-        trace = next(_walk(document, self.field.split("."), ()))
+        trace = next(walk(document, steps_of(self.field)))
         if trace is MISSING:
             return MISSING
         if not isinstance(trace, Mapping) or "events" not in trace:
@@ -225,7 +216,7 @@ class Extraction:
         wanted = self.reduce == "times"
         if self.from_s is None and self.to_s is None and not wanted:
             return values
-        times = next(iter(_walk(document, _times_of(document, self.field, len(values)), ())), MISSING)
+        times = next(walk(document, _times_of(document, self.field, len(values))), MISSING)
         if not isinstance(times, list) or len(times) != len(values):
             raise ExtractionError(f"{self.field} is no time series: it cannot be cut by from_s and to_s")
         low = -math.inf if self.from_s is None else self.from_s
@@ -245,31 +236,10 @@ def _within(time: float, period: float) -> float:
 
 def _times_of(document: Mapping[str, Any], field: str, count: int) -> list[str]:
     """The field with the times of a series: the nearest `time_s` above it that has as many entries."""
-    steps = field.split(".")
+    steps = steps_of(field)
     for depth in range(len(steps) - 1, 0, -1):
         place = [*steps[:depth], "time_s"]
-        found = next(iter(_walk(document, place, ())), MISSING)
+        found = next(walk(document, place), MISSING)
         if isinstance(found, list) and len(found) == count:
             return place
     return [steps[0], "time_s"]
-
-
-def _walk(here: Any, steps: Sequence[str], where: tuple[tuple[str, Any], ...]) -> Iterator[Any]:
-    if not steps:
-        yield here
-        return
-    step, rest = steps[0], steps[1:]
-    if step == "*":
-        entries = list(here.values()) if isinstance(here, Mapping) else here
-        if not isinstance(entries, list):
-            yield MISSING
-            return
-        for entry in entries:
-            if all(isinstance(entry, Mapping) and entry.get(key) == value for key, value in where):
-                yield from _walk(entry, rest, where)
-    elif isinstance(here, Mapping):
-        yield from _walk(here[step], rest, where) if step in here else [MISSING]
-    elif isinstance(here, list) and step.isdigit() and int(step) < len(here):
-        yield from _walk(here[int(step)], rest, where)
-    else:
-        yield MISSING

@@ -9,8 +9,8 @@ from statistics import median
 from typing import Any
 
 from ..analysis import statistics
+from ..document import MISSING
 from .experiment import Axis, Cell, Experiment, Measure, Selection, in_sentence
-from .extraction import MISSING
 from .model import Figure
 from .runs import Outcome, extractions_of, seeds_of
 from .select import average_cells

@@ -21,7 +21,7 @@ from .. import runner
 from ..analysis import statistics
 from ..analysis.statistics import Estimate
 from ..analysis.window import Window
-from ..document import Document
+from ..document import MISSING, Document, PathError
 from ..runner import Progress, RunError, no_progress
 from ..store import DIGEST, KEYS, Store, scenario_key
 from ..store.files import Memory
@@ -32,7 +32,7 @@ from ..sweeps.base_scenario import NEUTRAL
 from ..sweeps.executors import Executor, Threads
 from ..sweeps.plan import Scenarios
 from .experiment import Cell, Experiment, Measure, StudyError
-from .extraction import MISSING, Extraction, ExtractionError, paired
+from .extraction import Extraction, ExtractionError, paired
 from .model import Figure, Study
 from .select import average_cells
 
@@ -434,7 +434,7 @@ def _want(wanted: Wanted, one: Planned, seed: int, extractions: Extractions) -> 
 def _keep(extractions: Extractions, where: str, document: Mapping[str, Any]) -> Kept:
     try:
         return {extraction: extraction(document) for extraction in extractions}
-    except ExtractionError as error:
+    except (ExtractionError, PathError) as error:
         raise StudyError(f"{where}: field {error}") from error
 
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 
 import earlydrop._core as _core
-from ..analysis.paired import Quantity
+from ..analysis.quantity import Quantity, complaint, moment
 from ..document import Document
-from ..strict_toml import letters, nearest, suggestion
-from .base_scenario import checker_error, one_line, overlay_toml
+from ..strict_toml import letters, suggestion
+from .base_scenario import checker_error, one_line
 from .model import Factor, Level
 from .sweep_table import Mistakes
 
@@ -100,25 +100,21 @@ def check_queue(checked: _core.Scenario, queue: str, mistakes: Mistakes) -> bool
     return False
 
 
-def check_fields(base: Document, measures: Sequence[Quantity], mistakes: Mistakes) -> None:
-    """Check the fields of the measures against the result of a run of 1 ms."""
-    moment = overlay_toml(base, [("duration", '"1 ms"'), ("warmup", '"0 s"')])
-    moment.pop("record", None)
-    if "record" in base:
-        fields = ("flows", "by_flow", "transfers", "jitter", "losses")
-        moment["record"] = {k: v for k, v in base["record"].items() if k in fields}
-    try:
-        columns, _, failures = _core.run_batch([(_core.Scenario.parse(moment, []), 1)])
-    except _core.ScenarioError:
+def check_fields(base: Document, measures: Sequence[Quantity], factors: Sequence[Factor], mistakes: Mistakes) -> None:
+    """Check the fields of the measures against the result of a run of 1 ms.
+
+    A factor may decide which queues, bands and traffic entries there are: what the base lacks is looked for with each
+    level alone.
+    """
+    document = moment(base)
+    if document is None:
         return
-    if failures:
-        return
-    names = {path for path, *_ in columns}
-    numbers = [path for path, kind, _, lengths, *_ in columns if kind != "text" and lengths is None]
-    for m in measures:
-        # A factor may decide which queues there are.
-        if m.field not in names:
-            near = nearest(m.field, numbers)
-            mistakes.add(f"measure {m.id}", f'a result has no field "{m.field}"' + (f"; {near}" if near else ""))
-        elif m.field not in numbers:
-            mistakes.add(f"measure {m.id}", f"the field {m.field} is not a number")
+    wrong = {m.id: (m, said) for m in measures if (said := complaint(m, document))}
+    for level in [level for factor in factors for level in factor.levels][:RESCUES]:
+        if not wrong:
+            return
+        found = moment(base, level.sets)
+        if found is not None:
+            wrong = {name: (m, said) for name, (m, said) in wrong.items() if complaint(m, found)}
+    for name, (_, said) in wrong.items():
+        mistakes.add(f"measure {name}", said)

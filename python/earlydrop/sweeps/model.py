@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..analysis.paired import Quantity
+from ..analysis.quantity import Quantity
 from ..analysis.statistics import Interval, Stopping
 from ..document import Document
 from ..errors import EarlydropError

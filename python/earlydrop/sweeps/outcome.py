@@ -8,18 +8,20 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from ..analysis import measures, overflows, statistics, window
-from ..analysis.paired import Quantity, passing_note
+from ..analysis.paired import passing_note
+from ..analysis.quantity import Quantity
 from ..analysis.statistics import Difference, Estimate
 from ..analysis.window import Window
 from ..document import Document
 from ..store import DIGEST, Store
 from ..store.names import Index, firsts, of_texts, words
+from ..store.rows import columns_of, documents, matches, names_of
 from .cells import Cell, Pair, Row, Tests, complete
 from .execute import Failure, Tally
 from .lazy import Lazy
@@ -252,7 +254,7 @@ class Outcome:
 
     def _step(self, measure: Quantity, sending_ms: float, largest: float) -> float:
         """What one packet changes in a percentile of the compared queue's delay."""
-        if not measures.is_percentile(measure.field, self.sweep.queue):
+        if not measure.fields or not measures.is_percentile(measure.field, self.sweep.queue):
             return 0.0
         return measure.scale * max(sending_ms, measures.bin_ms(largest / measure.scale))
 
@@ -373,10 +375,7 @@ class Outcome:
                 }
                 for f in sweep.factors
             ],
-            "measures": {
-                m.id: {"title": m.title, "unit": m.unit, "field": m.field, "digits": m.digits, "scale": m.scale}
-                for m in sweep.measures
-            },
+            "measures": {m.id: m.document() for m in sweep.measures},
             "scenario": sweep.document,
             "runs": self.tally.total,
         }
@@ -443,7 +442,7 @@ def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
     table = Table(rows.total, len(asked) + 2)
     queue = plan.sweep.queue
     counted = [f"queues.{queue}.{name}" for name in measures.PACKET]
-    timed = any(measures.is_percentile(m.field, queue) for m in asked)
+    timed = any(measures.is_percentile(m.field, queue) for m in asked if m.fields)
     passing = False
     find = plan.finder()
     fields = overflows.fields(plan.sweep.queue)
@@ -454,7 +453,13 @@ def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
         here = places >= 0
         if not here.any():
             return
-        columns = [(_first_of(m.fields, found) * m.scale).fill_null(math.nan).alias(m.id) for m in asked]
+        mine = found.filter(pl.Series(here))
+        # What no column is by its name is looked up in the documents, as everywhere else.
+        looked = _looked_up([m for m in asked if not set(m.fields) & set(found.columns)], mine, plan.sweep, version)
+        columns = [
+            looked[m.id] if m.id in looked else (_first_of(m.fields, found) * m.scale).fill_null(math.nan).alias(m.id)
+            for m in asked
+        ]
         nonlocal passing
         passing = passing or any(found[m.passing].count() > 0 for m in asked if m.passing in found.columns)
         sending = pl.lit(None, pl.Float64)
@@ -463,7 +468,6 @@ def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
             sending = measures.sending_ms(packets, size, used, rate)
         columns.append(sending.fill_null(math.nan).alias("time to send a packet"))
         columns.append(pl.col(DIGEST).cast(pl.Float64).alias(f"{DIGEST} of the run"))
-        mine = found.filter(pl.Series(here))
         table.put(places[here], mine.select(columns).to_numpy())
         there[places[here]] = True
         if set(fields.values()) <= set(found.columns):
@@ -477,11 +481,35 @@ def collect(plan: Plan, store: Store, tally: Tally, version: str) -> Outcome:
             empty[places[here]] = mine.select(nothing.fill_null(False)).to_series().to_numpy()
 
     wanted = lambda: ((keys, seeds) for _, keys, seeds in rows.pieces())  # noqa: E731
-    names = [*(name for m in asked for name in m.fields), DIGEST, *fields.values(), *(counted if timed else ())]
-    store.gather(wanted, list(dict.fromkeys(names)), take, version)
+    names = {*(name for m in asked for name in m.fields), DIGEST, *fields.values(), *(counted if timed else ())}
+    patterns = [p for m in asked for name in m.fields for p in (columns_of(name), *names_of(name)) if "." in name]
+    whole = any(m.function is not None for m in asked)
+
+    # Every part of the store has the same names.
+    @cache
+    def chosen(name: str) -> bool:
+        return whole or name in names or any(matches(name, pattern) for pattern in patterns)
+
+    store.gather(wanted, chosen, take, version)
     idle = tuple(_never_acted(plan, there, never))
     unused = _everywhere(plan, there, empty)
     return Outcome(plan, table, tally, version, passing=passing, idle=idle, unused=unused)
+
+
+def _looked_up(
+    asked: Sequence[Quantity], runs: polars.DataFrame, sweep: Sweep, version: str
+) -> dict[str, polars.Series]:
+    """Measures by the names of entries, of flows, and functions: their values in these runs' documents."""
+    import polars as pl
+
+    if not asked:
+        return {}
+    found: dict[str, list[float | None]] = {m.id: [] for m in asked}
+    for seed, document in zip(runs["seed"].to_list(), documents(runs), strict=True):
+        whole = {"scenario": sweep.name, "seed": seed, "version": version, "cost": {}, **document}
+        for m in asked:
+            found[m.id].append(m.value(whole))
+    return {name: pl.Series(name, values, pl.Float64).fill_null(math.nan) for name, values in found.items()}
 
 
 def _first_of(names: Iterable[str], found: polars.DataFrame) -> polars.Expr:

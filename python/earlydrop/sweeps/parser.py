@@ -6,12 +6,23 @@ import json
 import re
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
 import earlydrop._core as _core
 from .. import foreign
-from ..analysis.paired import QUANTITIES, TARGETS, Quantity
+from ..analysis.quantity import (
+    KNOWN,
+    MOST_DIGITS,
+    TARGETS,
+    MeasureError,
+    Quantity,
+    declare,
+    parsed,
+    paths_of,
+    with_records,
+)
 from ..analysis.statistics import Interval, Stopping
 from ..document import Document
 from ..expressions import Condition, ExpressionError, parse_condition
@@ -72,18 +83,22 @@ def parse_file(path: Path, store: str | None = None) -> Sweep:
     return parse_document(document, path, text, store)
 
 
-def parse_document(document: Document, path: Path, text: str = "", store: str | None = None) -> Sweep:
+def parse_document(
+    document: Document, path: Path, text: str = "", store: str | None = None, measures: Sequence[Quantity] = ()
+) -> Sweep:
     """Parse and check a sweep given as a document; `path` is its file in messages, and relative paths start there.
+
+    `measures` are further ones, which `measures` and `stop` of the document may name.
 
     Raises:
         SweepError: the sweep is wrong; the message names every error.
     """
-    return _Parser(document, path).parse(text, store)
+    return _Parser(document, path, measures).parse(text, store)
 
 
 class _Parser:
-    def __init__(self, document: Document, path: Path) -> None:
-        self.path = path
+    def __init__(self, document: Document, path: Path, measures: Sequence[Quantity]) -> None:
+        self.path, self.given = path, measures
         self.mistakes = Mistakes(path)
         self.top = SweepTable(document, "", self.mistakes)
         self.file: Path | None = None
@@ -124,7 +139,8 @@ class _Parser:
                 # The delays of a round-trip time that was refused above are unknown.
                 check_levels(base, [f for f in factors if RTT not in f.paths], wrong)
             if check_queue(checked, queue, wrong):
-                check_fields(base, measures, wrong)
+                base = with_records(base, paths_of(measures))
+                check_fields(base, measures, factors, wrong)
         if wrong:
             raise wrong.error()
         points = self._points(kind, factors, count, seed, cross, conditions)
@@ -359,12 +375,12 @@ class _Parser:
         return least, Stopping(float(relative), least, most), table.texts("measures", TARGETS)
 
     def _measures(self, queue: str, stop_measures: Sequence[str]) -> tuple[Quantity, ...]:
-        known = {q.id: q.at(queue) for q in QUANTITIES}
-        own: dict[str, Quantity] = {}
+        known = {name: q.at(queue) for name, q in KNOWN.items()}
+        own = {q.id: q.at(queue) for q in self.given}
         places: dict[str, int] = {}
         for number, table in enumerate(self.top.tables("measure"), 1):
             table.place = f"measure {number}"
-            table.only(("id", "title", "unit", "field", "digits", "scale"))
+            table.only(("id", "title", "unit", "field", "digits", "scale", "better", "margin"))
             name = table.text("id", f"measure_{number}")
             # Tables and documents have one column for each id: of two measures with one id, one would be missing.
             if name in known:
@@ -377,27 +393,54 @@ class _Parser:
             if not table.has("field"):
                 table.report("", "has no field; give a field of the result document, as jain")
                 continue
-            made = Quantity(
-                name,
-                table.text("title", name),
-                table.text("unit", "") if table.raw("unit") else "",
-                table.text("field"),
-                table.whole("digits", 0, 12, 3),
-                table.number("scale", 1.0),
-            )
+            field = table.text("field")
+            unit = (table.text("unit", "") if table.raw("unit") else "") if table.has("unit") else None
+            digits, scale = table.whole("digits", 0, MOST_DIGITS, 3), table.number("scale", 1.0)
             # A field that is no text is reported already.
-            if made.field:
-                own[name] = made
-        chosen = self.top.texts("measures", tuple(known))
-        if self.top.data.get("measures") == [] and not places and not stop_measures:
+            if not field:
+                continue
+            try:
+                made = declare(
+                    field,
+                    id_=name,
+                    title=table.text("title", name),
+                    unit=unit,
+                    better=table.raw("better"),
+                    margin=table.raw("margin"),
+                    digits=digits,
+                    scale=scale,
+                    folder=str(self.path.parent),
+                )
+                own[name] = made.at(queue)
+            except MeasureError as error:
+                table.report("", str(error))
+        chosen = list(self.top.texts("measures", ()))
+        if self.top.data.get("measures") == [] and not own and not stop_measures:
             self.top.report("measures", "given none, and there is no [[measure]]; allowed one measure or more")
-        all_ = {**own, **known}
+        all_ = {**known, **own}
+        for k, text in enumerate(chosen):
+            if text not in all_ and not text.isidentifier():
+                chosen[k] = self._inline(text, all_, queue)
         for place, names in (("measures", chosen), ("stop: measures", stop_measures)):
             for name in names:
-                if name not in all_:
+                if name and name not in all_:
                     self.top.report(place, f'there is no measure "{name}"; {suggestion(name, list(all_))}')
-        wanted = dict.fromkeys([*chosen, *own, *stop_measures])
-        return tuple(all_[name] for name in wanted if name in all_)
+        every = () if "measures" in self.top.data else known
+        wanted = dict.fromkeys([*chosen, *own, *every, *stop_measures])
+        asked = {*chosen, *own}
+        return tuple(replace(all_[name], asked=name in asked) for name in wanted if name in all_)
+
+    def _inline(self, text: str, all_: dict[str, Quantity], queue: str) -> str:
+        """The id of a measure that `measures` gives as a path; it is then one of `all_`."""
+        try:
+            made = parsed(text, folder=str(self.path.parent)).at(queue)
+        except MeasureError as error:
+            self.top.report("measures", str(error))
+            return ""
+        if made.id in all_ or made.id in RUN_COLUMNS:
+            self.top.report("measures", f'given "{text}", whose id {made.id} is taken; allowed another title')
+        all_[made.id] = made
+        return made.id
 
     def _common(self, factors: Sequence[Factor]) -> tuple[str, ...] | None:
         names = self.top.texts("common", "all")

@@ -126,7 +126,8 @@ class Swept(Outcome):
         return text.outcome_text(self)
 
     def _repr_html_(self) -> str:
-        names = self._measures[: text.SHOWN_MEASURES]
+        asked = sum(m.asked for m in self.sweep.measures)
+        names = self._measures[: max(text.SHOWN_MEASURES, asked)]
         head, rows = self._texts(names, text.SHOWN_POINTS)
         left = len(self.sweep.points) - len(rows)
         said = [f"and {left:,} points more"] if left else []

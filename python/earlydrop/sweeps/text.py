@@ -75,8 +75,9 @@ def _short(x: float) -> str:
 def outcome_text(outcome: Outcome) -> str:
     """Everything `sweep` prints: the first points, the clearest differences, failures, warnings."""
     sweep = outcome.sweep
-    measures = sweep.measures[:SHOWN_MEASURES]
-    head, rows = point_table(outcome, SHOWN_POINTS, SHOWN_MEASURES)
+    # What was asked for is shown, all of it.
+    measures = sweep.measures[: max(SHOWN_MEASURES, sum(m.asked for m in sweep.measures))]
+    head, rows = point_table(outcome, SHOWN_POINTS, len(measures))
     lines = [
         *map(paragraph, outcome.summary),
         *([""] if outcome.summary else []),

@@ -6,7 +6,7 @@ Without a control nothing is tested: the sentences then name the points with the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,7 +15,6 @@ from ..analysis.words import (
     LISTED,
     MEAN,
     ORDER,
-    SPOKEN,
     TAIL,
     Finding,
     Found,
@@ -24,12 +23,13 @@ from ..analysis.words import (
     in_words,
     listing,
     points_opposite,
+    spoken,
     way,
     within,
 )
 
 if TYPE_CHECKING:
-    from ..analysis.paired import Quantity
+    from ..analysis.quantity import Quantity
     from ..analysis.statistics import Difference
     from .outcome import Outcome
 
@@ -130,17 +130,20 @@ def sentences(outcome: Outcome) -> list[str]:
         for quantity, groups in _groups(outcome, factor)
         if groups
     ]
+    others = [m for m in _spoken(outcome) if m.better is None]
+    unjudged = _means(outcome, others)[0] if others else []
     n = f"at most {sweep.most}" if sweep.stop or outcome.tally.failed else str(sweep.seeds)
     corrected = f"; what is claimed remains after Holm's correction for {tested:,} differences" if tested > 1 else ""
     brackets = f"Brackets are 95 % intervals of the differences seed by seed, n = {n}{corrected}."
+    said += [f"{one} No `better` says which is to be preferred." for one in unjudged]
     return [*said, *_opposite(outcome), brackets]
 
 
 def _spoken(outcome: Outcome) -> list[Quantity]:
-    """Delay and throughput; where a sweep has neither, its first two measures."""
+    """The measures that were asked for; delay and throughput, unless the sweep names its measures."""
     known = {m.id: m for m in outcome.sweep.measures}
-    found = [next((known[name] for name in wanted if name in known), None) for wanted in SPOKEN]
-    return [m for m in found if m is not None] or list(outcome.sweep.measures[:2])
+    found = [next((known[name] for name in wanted if name in known), None) for wanted in spoken(outcome.sweep.measures)]
+    return [m for m in found if m is not None]
 
 
 # ---- against a control ---------------------------------------------------------------------------------------------
@@ -148,11 +151,11 @@ def _spoken(outcome: Outcome) -> list[Quantity]:
 
 def _groups(outcome: Outcome, factor: str) -> Iterator[tuple[Quantity, dict[str, Group]]]:
     """The findings by measure and level, against the control of a factor."""
-    sweep, spoken = outcome.sweep, _spoken(outcome)
+    sweep, judged = outcome.sweep, [m for m in _spoken(outcome) if m.better is not None]
     names = [f.name for f in sweep.factors]
     at = names.index(factor)
-    statements = len(outcome.pairs) * len(spoken)
-    found: dict[str, dict[str, Group]] = {m.id: {} for m in spoken}
+    statements = len(outcome.pairs) * len(judged)
+    found: dict[str, dict[str, Group]] = {m.id: {} for m in judged}
     for (pair, name, difference), (holm, _) in zip(outcome.differences, outcome.corrected, strict=True):
         if pair.factor != factor or name not in found:
             continue
@@ -162,7 +165,7 @@ def _groups(outcome: Outcome, factor: str) -> Iterator[tuple[Quantity, dict[str,
         )
         one = finding(difference, sweep.measure(name), holm, statements)
         found[name].setdefault(_level(outcome, factor, levels[at].name), Group()).add(one, where)
-    yield from ((m, found[m.id]) for m in spoken)
+    yield from ((m, found[m.id]) for m in judged)
 
 
 def _level(outcome: Outcome, factor: str, name: str) -> str:
@@ -228,7 +231,16 @@ def _end(one: Finding, where: str, name: str) -> str:
 
 def _range(outcome: Outcome) -> list[str]:
     """Between which means the points lie."""
-    spoken = _spoken(outcome)
+    said, intervals = _means(outcome, _spoken(outcome))
+    if not said:
+        return []
+    brackets = "Brackets are 95 % intervals of the means; the" if intervals else "The"
+    why = "has no point to compare with another" if outcome.sweep.control else "names no `control`"
+    return [*said, f"{brackets} sweep {why}, so no difference is claimed."]
+
+
+def _means(outcome: Outcome, spoken: Sequence[Quantity]) -> tuple[list[str], bool]:
+    """A sentence on each of some measures: its smallest and its largest mean. Whether these have intervals."""
     low: dict[str, tuple[float, str, str]] = {}
     high: dict[str, tuple[float, str, str]] = {}
     names = [f.name for f in outcome.sweep.factors]
@@ -257,8 +269,4 @@ def _range(outcome: Outcome) -> list[str]:
             if low[m.id] == high[m.id]
             else f"{m.title} has means from {small}{at} to {large} at {there}."
         )
-    if not said:
-        return []
-    brackets = "Brackets are 95 % intervals of the means; the" if intervals else "The"
-    why = "has no point to compare with another" if outcome.sweep.control else "names no `control`"
-    return [*said, f"{brackets} sweep {why}, so no difference is claimed."]
+    return said, intervals

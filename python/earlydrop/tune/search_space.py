@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .. import foreign
-from ..analysis.paired import QUANTITIES, CompareError, Quantity
+from ..analysis.paired import CompareError
+from ..analysis.quantity import KNOWN, Better, Quantity
 from ..analysis.statistics import Difference
 from ..document import Document
 from ..errors import EarlydropError
@@ -28,11 +29,9 @@ from ..sweeps.base_scenario import (
 from ..sweeps.quantities import in_unit
 from ..toml_writer import toml_value
 
+DEFAULT = ("delay", "goodput")
+"""The objectives of a search that names none."""
 ALIASES = {"fairness": "jain", "delay": "queue_delay"}
-
-
-LARGER = frozenset({"goodput", "throughput", "utilisation", "jain"})
-"""Measures of which more is better; of the other measures, less is."""
 
 
 SPAN = 8.0
@@ -120,8 +119,11 @@ def problem(
     objectives: Sequence[str],
     parameters: Sequence[str] = (),
     sets: Sequence[tuple[str, str]] = (),
+    measures: Sequence[Quantity] = (),
 ) -> Problem:
     """Read and check what is to be searched. `parameters` are `NAME=LOW..HIGH`; none means all that have a number.
+
+    `objectives` may name `measures`; without objectives these are the objectives, or delay and goodput.
 
     Raises:
         TuneError: an objective or a parameter is unknown, or a range is wrong.
@@ -163,7 +165,7 @@ def problem(
     if not parameters:
         chosen = _linked(chosen)
     baseline = {p.name: checked.get(p.name) for p in chosen}
-    return Problem(base, name, aqm, queue, tuple(chosen), tuple(_objectives(objectives, queue)), baseline)
+    return Problem(base, name, aqm, queue, tuple(chosen), tuple(_objectives(objectives, queue, measures)), baseline)
 
 
 def toml_settings(sets: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -180,20 +182,28 @@ def toml_settings(sets: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return found
 
 
-def _objectives(asked: Sequence[str], queue: str) -> list[Objective]:
-    known = {q.id: q.at(queue) for q in QUANTITIES}
+WAYS: dict[str, Better] = {"min": "less", "max": "more"}
+"""What a name may end with, and which way is then better."""
+
+
+def _objectives(asked: Sequence[str], queue: str, measures: Sequence[Quantity]) -> list[Objective]:
+    own = {q.id: q.at(queue) for q in measures}
+    known = {**{name: q.at(queue) for name, q in KNOWN.items()}, **own}
     found: list[Objective] = []
-    for text in asked:
-        name, _, way = text.partition(":")
-        name = ALIASES.get(name, name)
-        if name not in known or way not in ("", "min", "max"):
+    for text in asked or [*own] or DEFAULT:
+        name, _, way = text.rpartition(":") if text.rpartition(":")[2] in WAYS else (text, "", "")
+        name = name if name in own else ALIASES.get(name, name)
+        if name not in known:
             words = ", ".join([*known, "fairness"])
             raise TuneError(
                 f"--objective {text}: allowed are {words}, with :min or :max appended to reverse the direction"
             )
         if any(o.measure.id == name for o in found):
             raise TuneError(f"--objective {text}: is there twice")
-        found.append(Objective(known[name], name in LARGER if not way else way == "max"))
+        better = WAYS[way] if way else known[name].better
+        if better is None:
+            raise TuneError(f"--objective {text}: nothing says which way is better; allowed {text}:min or {text}:max")
+        found.append(Objective(known[name], better == "more"))
     return found
 
 

@@ -129,6 +129,8 @@ pub struct MediaOutcome {
     pub encoded_bytes: u64,
     /// One-way delay of packets: 95 % and 99 % quantiles.
     pub packet_delays: (f64, f64),
+    /// The histogram of these delays: the longest time of each group, microseconds, and its packets.
+    pub packet_times: Vec<(u64, u64)>,
     /// Frames captured.
     pub frames_sent: u32,
     /// Frames of which every packet was received.
@@ -137,6 +139,8 @@ pub struct MediaOutcome {
     pub frames_lost: u32,
     /// From the capture of a complete frame to the arrival of its last packet: mean, 95 % and 99 % quantiles.
     pub frame_delays: (f64, f64, f64),
+    /// The histogram of these delays: the longest time of each group, microseconds, and its frames.
+    pub frame_times: Vec<(u64, u64)>,
     /// Freezes, and the time in them.
     pub freezes: u32,
     /// See [`freezes`](Self::freezes).

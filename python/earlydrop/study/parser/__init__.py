@@ -68,6 +68,7 @@ def _parse(folder: Path, top: StudyTable) -> Study:
     common = top.settings("scenario", None)
     quick = parse_quick(top)
     context.measures = keyed(top, "measure", parse_measure)
+    context.listed = tuple(context.measures)
     shared = {name: parse_shared_levels(name, one) for name, one in top.settings("levels", None).items()}
     for table in top.tables("experiment"):
         e = parse_experiment(context, table, common, seeds, first, shared)

@@ -22,7 +22,23 @@ class Context:
 
     folder: Path
     measures: dict[str, Measure] = field(default_factory=dict)
+    listed: tuple[str, ...] = ()
+    """Those with a [[measure]] of their own; experiments may give others as paths."""
     experiments: dict[str, Experiment] = field(default_factory=dict)
+
+    def paths(self, names: Iterable[str]) -> list[str]:
+        """The paths that these measures are extracted from, also by way of formulas."""
+        found, seen = [], set()
+        todo = list(names)
+        while todo:
+            name = todo.pop()
+            if name in seen or name not in self.measures:
+                continue
+            seen.add(name)
+            measure = self.measures[name]
+            found += [measure.extraction.field] if measure.extraction is not None else []
+            todo += measure.formula.names if measure.formula is not None else ()
+        return found
 
     def experiment(self, t: StudyTable, default: str = "") -> Experiment | None:
         """The experiment that a table names; None where it names none."""

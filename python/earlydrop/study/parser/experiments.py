@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ...analysis.quantity import with_records
 from ...strict_toml import unknown
 from .. import discipline_levels
 from ..experiment import Axis, Experiment, Level, StudyError
 from ..model import Choice
 from ..study_table import StudyTable
 from .common import Context, as_list, laid_over, level_name, message_of, select, unique
+from .measures import measure_named
 
 SEEDS = 100_000
 TOP_SEED = 2**63 - 1
@@ -49,15 +51,13 @@ def parse_experiment(
             for name in level.fitted:
                 if name not in context.measures:
                     raise t.fault(f"level {level.id}: fitted: {unknown(name, tuple(context.measures))}")
-    names = t.texts("measures", tuple(context.measures))
-    for name in names:
-        if name not in context.measures:
-            raise t.fault(f'measures: "{name}": {unknown(name, tuple(context.measures))}')
+    names = tuple(measure_named(context, text, t.fault) for text in t.texts("measures", context.listed))
+    unique(t, "measure", names)
     e = Experiment(
         id=t.text("id"),
         title=t.text("title"),
         summary=t.text("summary", ""),
-        scenario=base,
+        scenario=with_records(base, context.paths(names)),
         seeds=t.whole("seeds", 1, SEEDS, seeds),
         first_seed=t.whole("first_seed", 0, TOP_SEED, first),
         axes=axes,

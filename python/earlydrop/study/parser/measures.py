@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from ...analysis import quantity
 from ...analysis.measures import KINDS, FieldError, Kind, Margin, kind_of
+from ...analysis.quantity import MeasureError
 from ...expressions import ExpressionError, Formula, parse_formula
 from ...strict_toml import unknown
 from .. import packet_records
@@ -51,6 +53,34 @@ def parse_measure(t: StudyTable) -> Measure:
     measure = replace(measure, margin=_parse_margin(t, measure))
     t.end()
     return measure
+
+
+def measure_named(context: Context, text: str, fault: Callable[[str], StudyError]) -> str:
+    """The id of a measure that an experiment names, by its id or as a path; it is then one of the context."""
+    if text in context.measures:
+        return text
+    try:
+        # Ids have no dot.
+        made = quantity.parsed(text) if "." in text else None
+    except MeasureError as error:
+        raise fault(f"measures: {error}") from error
+    if made is None or made.function is not None:
+        raise fault(f'measures: "{text}": {unknown(text, tuple(context.measures))}')
+    known = context.measures.get(made.id)
+    found = Measure(
+        id=made.id,
+        title=made.title,
+        unit=made.unit,
+        digits=made.digits,
+        scale=made.scale,
+        extraction=Extraction(made.field),
+        kind=made.kind,
+        margin=made.margin,
+    )
+    if known not in (None, found):
+        raise fault(f'measures: given "{text}", whose id {made.id} another measure has; allowed another title')
+    context.measures[made.id] = found
+    return made.id
 
 
 def parse_extraction(t: StudyTable, reduce: str = "") -> Extraction:

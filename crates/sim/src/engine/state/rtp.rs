@@ -251,10 +251,12 @@ impl Measured {
             target: self.targets / f64::from(self.captured),
             encoded_bytes: self.encoded_bytes,
             packet_delays: (packet_p95, packet_p99),
+            packet_times: self.packet_delays.buckets(),
             frames_sent: self.captured,
             frames_complete: self.complete,
             frames_lost: self.lost,
             frame_delays: (self.frame_time / f64::from(self.complete), frame_p95, frame_p99),
+            frame_times: self.frame_delays.buckets(),
             freezes: self.freezes + u32::from(frozen),
             frozen: self.frozen + if frozen { still } else { 0.0 },
         }
