@@ -5,6 +5,7 @@
 //! transmissions that the port asks for. The port asks for no end while nothing waits, unless the discipline acts at
 //! departures; before an arrival or a timer the driver therefore calls [`Port::note_idle`].
 
+use crate::bands::{Band, Banded};
 use crate::measure::QueueStats;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::discipline::Fifo;
@@ -54,13 +55,19 @@ pub struct Departure {
 pub enum Queue {
     /// One FIFO with a policy.
     Fifo(Box<Fifo>),
-    /// Any discipline.
+    /// Any other discipline without bands.
     Other(Box<dyn Discipline>),
+    /// One with bands.
+    Banded(Box<Banded>),
 }
 
 impl From<Box<dyn Discipline>> for Queue {
     fn from(discipline: Box<dyn Discipline>) -> Self {
-        Queue::Other(discipline)
+        if discipline.bands().is_empty() {
+            Queue::Other(discipline)
+        } else {
+            Queue::Banded(Box::new(Banded::new(discipline)))
+        }
     }
 }
 
@@ -70,6 +77,7 @@ impl Queue {
         match self {
             Queue::Fifo(fifo) => &**fifo,
             Queue::Other(discipline) => &**discipline,
+            Queue::Banded(banded) => &**banded,
         }
     }
 
@@ -78,6 +86,7 @@ impl Queue {
         match self {
             Queue::Fifo(fifo) => &mut **fifo,
             Queue::Other(discipline) => &mut **discipline,
+            Queue::Banded(banded) => &mut **banded,
         }
     }
 }
@@ -218,7 +227,7 @@ impl Port {
             self.state.idle = true;
             match &mut self.queue {
                 Queue::Fifo(fifo) => fifo.dequeue(since, &mut |_, _| {}),
-                Queue::Other(discipline) => discipline.dequeue(since, &mut |_, _| {}),
+                other => other.get_mut().dequeue(since, &mut |_, _| {}),
             };
         }
     }
@@ -228,7 +237,7 @@ impl Port {
     pub fn arrive(&mut self, packet: Packet, now: Time, observer: &mut impl Observer) -> Next {
         match &mut self.queue {
             Queue::Fifo(fifo) => self.state.arrive(&mut **fifo, packet, now, observer),
-            Queue::Other(discipline) => self.state.arrive(&mut **discipline, packet, now, observer),
+            other => self.state.arrive(other.get_mut(), packet, now, observer),
         }
     }
 
@@ -244,7 +253,7 @@ impl Port {
     pub fn pass(&mut self, packet: Packet, now: Time, observer: &mut impl Observer) -> Option<Packet> {
         match &mut self.queue {
             Queue::Fifo(fifo) => self.state.pass(fifo, packet, now, observer),
-            Queue::Other(_) => unreachable!("`may_pass` allows it for a FIFO alone"),
+            _ => unreachable!("`may_pass` allows it for a FIFO alone"),
         }
     }
 
@@ -254,7 +263,7 @@ impl Port {
     pub fn dequeue(&mut self, now: Time, observer: &mut impl Observer) -> Option<Departure> {
         match &mut self.queue {
             Queue::Fifo(fifo) => self.state.dequeue(&mut **fifo, now, observer),
-            Queue::Other(discipline) => self.state.dequeue(&mut **discipline, now, observer),
+            other => self.state.dequeue(other.get_mut(), now, observer),
         }
     }
 
@@ -330,7 +339,7 @@ impl Port {
     pub fn packets(&self) -> u64 {
         match &self.queue {
             Queue::Fifo(fifo) => fifo.packets(),
-            Queue::Other(discipline) => discipline.packets(),
+            other => other.get().packets(),
         }
     }
 
@@ -362,6 +371,14 @@ impl Port {
     /// Statistics of a parent and its child, see [`Discipline::parent`].
     pub fn parent(&self, out: &mut dyn FnMut(Option<usize>, &'static str, f64)) {
         self.queue.get().parent(out);
+    }
+
+    /// What passed the discipline's bands within the measured window; none if it has none.
+    pub fn bands(&self) -> &[Band] {
+        match &self.queue {
+            Queue::Banded(banded) => banded.measured(),
+            _ => &[],
+        }
     }
 
     /// Counts of the measured window.

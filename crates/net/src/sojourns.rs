@@ -5,6 +5,8 @@
 //! of its latest packets in a list and counts them in batches, which touches the table once per batch and not once per
 //! packet. The latest 31 buckets lie beside the queue's other statistics: that saves access to another page of memory.
 
+/// Longest sojourn time that is counted, microseconds (one hour); longer times count as this.
+const LONGEST_US: u64 = 3_600_000_000;
 /// Buckets below this power of two are 1 us wide.
 const FINE_BITS: u32 = 11;
 /// Largest batch, and the first capacity of the list.
@@ -73,6 +75,12 @@ impl Sojourns {
             counted.buckets.fill(0);
             counted.carries.clear();
         }
+    }
+
+    /// Adds a sojourn time, s.
+    #[inline(always)]
+    pub fn add(&mut self, seconds: f64) {
+        self.push((seconds * 1e6 + 0.5).min(LONGEST_US as f64) as u32);
     }
 
     /// Adds a sojourn time, microseconds.

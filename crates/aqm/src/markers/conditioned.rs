@@ -24,6 +24,8 @@ pub struct Conditioned {
     aware: bool,
     /// The class of green, yellow and red packets.
     classes: [u8; 3],
+    /// The class that the last arrival got.
+    last: u8,
     /// The marker's random numbers.
     random: Generator,
 }
@@ -40,6 +42,7 @@ impl Conditioned {
             aggregate: SHARED.iter().any(|param| values.get(param) == Value::Choice("aggregate")),
             aware: spec.param("colour_aware").is_some_and(|param| values.get(param) == Value::Flag(true)),
             classes: [class("green"), class("yellow"), class("red")],
+            last: 0,
             random,
         }
     }
@@ -50,6 +53,7 @@ impl Conditioned {
         let key = if self.aggregate { 0 } else { packet.flow };
         let meter = self.meters.entry(key).or_insert_with(|| (self.build)(&self.values));
         packet.class = self.classes[meter.colour(packet, before, now, &mut self.random) as usize];
+        self.last = packet.class;
     }
 
     /// The colour that a class stands for; any other class is red.
@@ -86,6 +90,11 @@ impl Discipline for Conditioned {
 
     fn washes(&self, _class: u8) -> bool {
         self.classes.iter().any(|&class| self.queue.washes(class))
+    }
+
+    fn band_of(&self, packet: &Packet, _dscp: u8) -> usize {
+        let packet = Packet { class: self.last, ..*packet };
+        self.queue.band_of(&packet, Header::of(&packet).dscp)
     }
 
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {

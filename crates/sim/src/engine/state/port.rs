@@ -9,6 +9,7 @@ use crate::measure::QueueStats;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::{Packet, Time};
+use earlydrop_net::bands::Band;
 use earlydrop_net::{port, Segment, Wire};
 
 /// The two ways to run a port.
@@ -139,6 +140,14 @@ impl Port {
             port.parent(&mut |class, name, value| found.push((class, name, value)));
         }
         found
+    }
+
+    /// What passed the discipline's bands over the measured window.
+    pub fn bands(&self) -> &[Band] {
+        match &self.runner {
+            Runner::Analytic(_) => &[],
+            Runner::Stepped(port) => port.bands(),
+        }
     }
 
     /// Counters over the measured window.
