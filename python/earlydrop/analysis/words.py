@@ -100,16 +100,42 @@ def sentences(results: Sequence[tuple[str, Comparison]]) -> list[str]:
     if not any(result.replicated for _, result in results):
         return ["Every seed gives the same run, so the differences have no intervals and nothing is claimed."]
     tests, found = findings(results)
-    if len(first.aqms) == 2 and len(results) == 1:
-        said = [_pair(first, [rows[0][0] for rows in found.values()])]
-    else:
-        said = [_listed(first, [label for label, _ in results], rows) for rows in found.values()]
+    said = []
+    for part, measures in spoken(first):
+        here = [found[name] for name in measures if name in found]
+        if len(first.aqms) == 2 and len(results) == 1:
+            said.append(_pair(first, [rows[0][0] for rows in here], part))
+        else:
+            said += [_listed(first, [label for label, _ in results], rows) for rows in here]
     counts = sorted({len(result.seeds) for _, result in results})
     n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     brackets = f"Brackets are 95 % intervals of the differences seed by seed, n = {n}"
     corrected = f"; what is claimed remains after Holm's correction for {tests} differences" if tests > 1 else ""
     nothing = [_unused(results, unused)] if unused else []
+    said += _apart(first)
     return [*idle, *nothing, *said, *opposite(results), f"{brackets}{corrected}.", *_windows(results)]
+
+
+def spoken(result: Comparison) -> list[tuple[str, list[str]]]:
+    """The measures of the sentences: of all traffic, or by title of each entry with a delay of its own."""
+    known = {m.id for m in result.measures if result.series(result.aqms[0], m.id)}
+
+    def first(wanted: Iterable[str]) -> list[str]:
+        return [name for name in wanted if name in known][:1]
+
+    if result.parts is None:
+        return [("", first(SPOKEN[1]))]
+    if not result.parts:
+        return [("", [*first(SPOKEN[0]), *first(SPOKEN[1])])]
+    return [(part.title, [part.id(MEAN), part.id(SPOKEN[1][0])]) for part in result.parts[:LISTED]]
+
+
+def _apart(result: Comparison) -> list[str]:
+    """Why sentences speak of each traffic entry, or of no delay."""
+    if result.parts is None:
+        return ["The traffic entries have delays of their own here, so no delay of all together is compared."]
+    rest = len(result.parts) - LISTED
+    return [f"The table has {rest} traffic entries more."] if rest > 0 else []
 
 
 def _delivers_nothing(result: Comparison) -> bool:
@@ -156,30 +182,36 @@ MEAN, TAIL = "queue_delay", "queue_delay_p99"
 
 def opposite(results: Sequence[tuple[str, Comparison]]) -> list[str]:
     """A sentence where mean and 99 % quantile of the queueing delay point opposite ways, both clearly."""
-    first, said = results[0][1], []
-    for aqm in first.aqms[1:]:
-        for label, result in results:
-            row = result.differences[aqm]
-            mean, tail = row.get(MEAN), row.get(TAIL)
-            if mean is not None and tail is not None and points_opposite(mean, tail):
-                at = f" at {label}" if label else ""
-                said.append(f"with {first.titles[aqm]}{at} {_both(result, aqm, mean, tail)}")
-    if not said:
-        return []
-    rest = f"; so at {len(said) - LISTED} places more" if len(said) > LISTED else ""
-    what = "Mean and 99 % quantile of the queueing delay point opposite ways against"
-    return [f"{what} {first.titles[first.aqms[0]]}: {'; '.join(said[:LISTED])}{rest}."]
+    first, found = results[0][1], []
+    if first.parts:
+        named = [(f" of {part.title}", part.id(MEAN), part.id(TAIL)) for part in first.parts[:LISTED]]
+    else:
+        named = [] if first.parts is None else [("", MEAN, TAIL)]
+    for of, *names in named:
+        said = []
+        for aqm in first.aqms[1:]:
+            for label, result in results:
+                mean, tail = (result.differences[aqm].get(name) for name in names)
+                if mean is not None and tail is not None and points_opposite(mean, tail):
+                    at = f" at {label}" if label else ""
+                    said.append(f"with {first.titles[aqm]}{at} {_both(result, aqm, names, (mean, tail))}")
+        if not said:
+            continue
+        rest = f"; so at {len(said) - LISTED} places more" if len(said) > LISTED else ""
+        what = f"Mean and 99 % quantile of the queueing delay{of} point opposite ways against"
+        found.append(f"{what} {first.titles[first.aqms[0]]}: {'; '.join(said[:LISTED])}{rest}.")
+    return found
 
 
-def _both(result: Comparison, aqm: str, mean: Difference, tail: Difference) -> str:
-    parts = []
-    for name, difference in ((MEAN, mean), (TAIL, tail)):
+def _both(result: Comparison, aqm: str, names: Sequence[str], differences: Sequence[Difference]) -> str:
+    said = []
+    for what, name, difference in zip(("mean", "quantile"), names, differences, strict=True):
         quantity = next(m for m in result.measures if m.id == name)
         e = difference.estimate
         size = amount(abs(e.mean), e.half_width, quantity, signed=False)
         perhaps = "" if result.stars(aqm, name) == 2 else "perhaps "
-        parts.append(f"the {'mean' if name == MEAN else 'quantile'} is {perhaps}{size} {way(e.mean)}")
-    return " but ".join(parts)
+        said.append(f"the {what} is {perhaps}{size} {way(e.mean)}")
+    return " but ".join(said)
 
 
 def points_opposite(mean: Difference, tail: Difference) -> bool:
@@ -213,11 +245,13 @@ def findings(results: Sequence[tuple[str, Comparison]]) -> tuple[int, dict[str, 
             every |= {(k, aqm, name): d for name, d in row.items() if d is not None}
     tests = {key: d.t_p for key, d in every.items() if d.estimate.replicates > 1}
     holm = dict(zip(tests, statistics.corrected(statistics.holm, list(tests.values())), strict=True))
-    spoken = [m for wanted in SPOKEN if (m := _measure(first, wanted, every)) is not None]
-    keys = [(k, aqm, m.id) for m in spoken for aqm in first.aqms[1:] for k in range(len(results))]
+    there = {name for _, _, name in every}
+    wanted = {name for _, names in spoken(first) for name in names if name in there}
+    chosen = [m for m in first.measures if m.id in wanted]
+    keys = [(k, aqm, m.id) for m in chosen for aqm in first.aqms[1:] for k in range(len(results))]
     statements = sum(key in tests for key in keys)
     found: dict[str, list[list[Finding]]] = {}
-    for m in spoken:
+    for m in chosen:
         rows = []
         for aqm in first.aqms[1:]:
             here = [(k, aqm, m.id) for k in range(len(results))]
@@ -229,38 +263,39 @@ def findings(results: Sequence[tuple[str, Comparison]]) -> tuple[int, dict[str, 
     return len(tests), found
 
 
-def _measure(
-    first: Comparison, wanted: Iterable[str], every: dict[tuple[int, str, str], Difference]
-) -> Quantity | None:
-    there = {name for _, _, name in every}
-    return next((m for name in wanted for m in first.measures if m.id == name and name in there), None)
-
-
 def _alone(results: Sequence[tuple[str, Comparison]]) -> str:
     first = results[0][1]
     title = first.titles[first.aqms[0]]
     if len(results) > 1:
         return f"Only {title} was run, so there is nothing to compare it with."
-    parts = []
-    for wanted in SPOKEN:
-        m = next(
-            (m for name in wanted for m in first.measures if m.id == name and first.series(first.aqms[0], name)), None
-        )
-        e = None if m is None else first.estimate(first.aqms[0], m.id)
-        if m is not None and e is not None:
-            value = amount(e.mean, e.half_width, m, signed=True)
-            parts.append(f"{value} of {m.title.lower()}")
-    what = f"{title} has {' and '.join(parts)}. " if parts else ""
+    what = ""
+    for part, names in spoken(first):
+        values = []
+        for m in (m for name in names for m in first.measures if m.id == name):
+            e = first.estimate(first.aqms[0], m.id)
+            if e is not None:
+                values.append(f"{amount(e.mean, e.half_width, m, signed=True)} of {_what(m, part)}")
+        what += f"{_head(part)}{title} has {' and '.join(values)}. " if values else ""
     return f"{what}Only {title} was run, so there is nothing to compare it with."
 
 
-def _pair(result: Comparison, found: Sequence[Finding]) -> str:
+def _head(part: str) -> str:
+    """The beginning of a sentence on a part of the traffic."""
+    return f"{part}: " if part else ""
+
+
+def _what(quantity: Quantity, part: str) -> str:
+    """A measure within a sentence that has begun with the part of the traffic it is of."""
+    return quantity.title.removesuffix(f" of {part}" if part else "").lower()
+
+
+def _pair(result: Comparison, found: Sequence[Finding], part: str) -> str:
     """A sentence on one discipline against another."""
     mine, control = result.titles[result.aqms[1]], result.titles[result.aqms[0]]
     if not found:
-        return f"{mine} and {control} have no measure in common."
+        return f"{_head(part)}{mine} and {control} have no measure in common."
     main, *others = found
-    what = main.quantity.title.lower()
+    what = _what(main.quantity, part)
     match main.found:
         case "less" | "more":
             said = f"{mine} has {main.amount} {main.found} {what} than {control}"
@@ -272,11 +307,10 @@ def _pair(result: Comparison, found: Sequence[Finding]) -> str:
             said = f"No difference in {what} was found between {mine} and {control} ({main.span})"
         case _:
             said = f"{what.capitalize()} of {mine} and {control} is not judged: every seed gives the same run"
-    return said + "".join(_also(main, other, mine) for other in others) + "."
+    return _head(part) + said + "".join(_also(main, other, mine, _what(other.quantity, part)) for other in others) + "."
 
 
-def _also(main: Finding, other: Finding, mine: str) -> str:
-    what = other.quantity.title.lower()
+def _also(main: Finding, other: Finding, mine: str, what: str) -> str:
     match other.found:
         case "less" | "more":
             link = " and" if main.found in ("less", "more") else f"; {mine} has"
