@@ -122,7 +122,7 @@ pub trait Discipline: Send {
         self.inside().map_or(&[], |inside| inside.bands())
     }
 
-    /// The band of `packet`, the last arrival, as it arrived and with its DSCP: its place in [`Discipline::bands`].
+    /// The band that an arrival like `packet`, with its DSCP, joins: its place in [`Discipline::bands`].
     fn band_of(&self, packet: &Packet, dscp: u8) -> usize {
         self.inside().map_or(0, |inside| inside.band_of(packet, dscp))
     }

@@ -2,10 +2,7 @@
 
 use crate::measure::Share;
 use crate::sojourns::Sojourns;
-use earlydrop_aqm::catalogue::Built;
-use earlydrop_aqm::discipline::{Admitted, OnDrop};
-use earlydrop_aqm::gate::Counters;
-use earlydrop_aqm::{Discipline, Header, Packet, Time};
+use earlydrop_aqm::{Discipline, Packet};
 
 /// What passed a band within the measured window.
 #[derive(Clone, Debug)]
@@ -18,148 +15,76 @@ pub struct Band {
     pub sojourns: Sojourns,
 }
 
-/// A packet that waits: the driver's own tag, and the packet's band.
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    tag: u32,
-    band: u32,
+/// Is told by a port what happens to its packets.
+pub(crate) trait Watch {
+    /// `packet` arrives at `queue` with this DSCP (if it is asked for), and gets its band.
+    fn arrives<D: Discipline + ?Sized>(&mut self, packet: &mut Packet, dscp: impl Fn(&Packet) -> u8, queue: &D);
+    /// `packet` is dropped.
+    fn dropped(&mut self, packet: &Packet);
+    /// `packet` is marked.
+    fn marked(&mut self, packet: &Packet);
+    /// `packet` departs after a sojourn of `seconds`.
+    fn departed(&mut self, packet: &Packet, seconds: f64);
 }
 
-/// A discipline with bands, each of which is measured. Packets that wait carry the number of their slot as their tag.
+/// A queue without bands.
+impl Watch for () {
+    #[inline(always)]
+    fn arrives<D: Discipline + ?Sized>(&mut self, _: &mut Packet, _: impl Fn(&Packet) -> u8, _: &D) {}
+    #[inline(always)]
+    fn dropped(&mut self, _: &Packet) {}
+    #[inline(always)]
+    fn marked(&mut self, _: &Packet) {}
+    #[inline(always)]
+    fn departed(&mut self, _: &Packet, _: f64) {}
+}
+
+impl Watch for [Band] {
+    #[inline(always)]
+    fn arrives<D: Discipline + ?Sized>(&mut self, packet: &mut Packet, dscp: impl Fn(&Packet) -> u8, queue: &D) {
+        packet.set_band(queue.band_of(packet, dscp(packet)));
+        self[packet.band()].share.arrived(packet.size);
+    }
+
+    #[inline]
+    fn dropped(&mut self, packet: &Packet) {
+        self[packet.band()].share.dropped(packet.size);
+    }
+
+    #[inline]
+    fn marked(&mut self, packet: &Packet) {
+        self[packet.band()].share.marks += 1;
+    }
+
+    #[inline(always)]
+    fn departed(&mut self, packet: &Packet, seconds: f64) {
+        let band = &mut self[packet.band()];
+        band.share.departed(packet.size, seconds);
+        band.sojourns.add(seconds);
+    }
+}
+
+/// A discipline with bands.
 pub struct Banded {
-    queue: Box<dyn Discipline>,
-    bands: Vec<Band>,
-    slots: Vec<Slot>,
-    free: Vec<u32>,
+    /// The discipline.
+    pub(crate) queue: Box<dyn Discipline>,
+    /// What has passed its bands, in their order.
+    pub(crate) bands: Box<[Band]>,
 }
 
 impl Banded {
     /// Measures the bands of `queue`, which is empty.
-    pub fn new(queue: Box<dyn Discipline>) -> Self {
+    pub(crate) fn new(queue: Box<dyn Discipline>) -> Self {
         let band = |&name| Band { name, share: Share::default(), sojourns: Sojourns::default() };
         let bands = queue.bands().iter().map(band).collect();
-        Banded { queue, bands, slots: Vec::new(), free: Vec::new() }
+        Banded { queue, bands }
     }
 
-    /// What has passed the bands.
-    pub fn measured(&self) -> &[Band] {
-        &self.bands
-    }
-
-    /// `packet` arrives; `enter` offers it to the queue.
-    fn arrive(
-        &mut self,
-        packet: Packet,
-        dscp: u8,
-        on_drop: &mut OnDrop<'_>,
-        enter: impl FnOnce(&mut dyn Discipline, Packet, &mut OnDrop<'_>) -> Option<Admitted>,
-    ) -> Option<Admitted> {
-        let Banded { queue, bands, slots, free } = self;
-        let place = free.pop().unwrap_or_else(|| {
-            slots.push(Slot::default());
-            slots.len() as u32 - 1
-        });
-        slots[place as usize].tag = packet.tag;
-        let mut refused = false;
-        let admitted = enter(&mut **queue, Packet { tag: place, ..packet }, &mut |victim: &Packet, reason| {
-            let slot = slots[victim.tag as usize];
-            free.push(victim.tag);
-            if victim.tag == place {
-                refused = true;
-            } else {
-                bands[slot.band as usize].share.dropped(victim.size);
-            }
-            on_drop(&Packet { tag: slot.tag, ..*victim }, reason);
-        });
-        let at = queue.band_of(&packet, dscp);
-        slots[place as usize].band = at as u32;
-        let share = &mut bands[at].share;
-        share.arrived(packet.size);
-        if refused {
-            share.dropped(packet.size);
-        }
-        share.marks += u64::from(admitted.is_some_and(|admitted| admitted.0));
-        admitted
-    }
-}
-
-impl Discipline for Banded {
-    fn inside(&self) -> Option<&dyn Discipline> {
-        Some(&*self.queue)
-    }
-
-    fn enqueue(&mut self, packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
-        let dscp = Header::of(&packet).dscp;
-        self.arrive(packet, dscp, on_drop, |queue, packet, on_drop| queue.enqueue(packet, now, on_drop))
-    }
-
-    fn enqueue_with(
-        &mut self,
-        packet: Packet,
-        header: &Header,
-        now: Time,
-        on_drop: &mut OnDrop<'_>,
-    ) -> Option<Admitted> {
-        let enter = |queue: &mut dyn Discipline, packet, on_drop: &mut OnDrop<'_>| {
-            queue.enqueue_with(packet, header, now, on_drop)
-        };
-        self.arrive(packet, header.dscp, on_drop, enter)
-    }
-
-    fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
-        let Banded { queue, bands, slots, free } = self;
-        let packet = queue.dequeue(now, &mut |victim: &Packet, reason| {
-            let slot = slots[victim.tag as usize];
-            free.push(victim.tag);
-            bands[slot.band as usize].share.dropped(victim.size);
-            on_drop(&Packet { tag: slot.tag, ..*victim }, reason);
-        })?;
-        let slot = slots[packet.tag as usize];
-        free.push(packet.tag);
-        let (band, sojourn) = (&mut bands[slot.band as usize], now - packet.enqueued);
-        band.share.departed(packet.size, sojourn);
-        band.share.marks += u64::from(packet.ecn != packet.admitted_ecn);
-        band.sojourns.add(sojourn);
-        Some(Packet { tag: slot.tag, ..packet })
-    }
-
-    fn packets(&self) -> u64 {
-        self.queue.packets()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.queue.bytes()
-    }
-
-    fn counters(&self) -> &Counters {
-        self.queue.counters()
-    }
-
-    fn reset_counters(&mut self) {
-        self.queue.reset_counters();
+    /// The measured window starts.
+    pub(crate) fn restart(&mut self) {
         for band in &mut self.bands {
             band.share = Share::default();
             band.sojourns.clear();
         }
-    }
-
-    fn on_timer(&mut self, now: Time) {
-        self.queue.on_timer(now);
-    }
-
-    fn on_timers(&mut self, until: Time) -> Option<(u64, Time)> {
-        self.queue.on_timers(until)
-    }
-
-    fn parent(&self, out: &mut dyn FnMut(Option<usize>, &'static str, f64)) {
-        self.queue.parent(out);
-    }
-
-    fn change(&mut self, built: Built) -> bool {
-        self.queue.change(built)
-    }
-
-    fn memory(&self, leaving: bool, out: &mut dyn FnMut(*const u8, usize)) {
-        self.queue.memory(leaving, out);
     }
 }

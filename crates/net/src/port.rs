@@ -5,7 +5,7 @@
 //! transmissions that the port asks for. The port asks for no end while nothing waits, unless the discipline acts at
 //! departures; before an arrival or a timer the driver therefore calls [`Port::note_idle`].
 
-use crate::bands::{Band, Banded};
+use crate::bands::{Band, Banded, Watch};
 use crate::measure::QueueStats;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::discipline::Fifo;
@@ -77,7 +77,7 @@ impl Queue {
         match self {
             Queue::Fifo(fifo) => &**fifo,
             Queue::Other(discipline) => &**discipline,
-            Queue::Banded(banded) => &**banded,
+            Queue::Banded(banded) => &*banded.queue,
         }
     }
 
@@ -86,7 +86,7 @@ impl Queue {
         match self {
             Queue::Fifo(fifo) => &mut **fifo,
             Queue::Other(discipline) => &mut **discipline,
-            Queue::Banded(banded) => &mut **banded,
+            Queue::Banded(banded) => &mut *banded.queue,
         }
     }
 }
@@ -119,7 +119,8 @@ impl State {
     fn arrive<D: Discipline + ?Sized>(
         &mut self,
         discipline: &mut D,
-        packet: Packet,
+        bands: &mut (impl Watch + ?Sized),
+        mut packet: Packet,
         now: Time,
         observer: &mut impl Observer,
     ) -> Next {
@@ -128,13 +129,23 @@ impl State {
         observer.arrived(&packet, now, length);
         let admitted = if self.reads_headers {
             let header = observer.header(&packet);
-            let on_drop = &mut |victim: &Packet, reason| observer.dropped(victim, now, reason);
+            bands.arrives(&mut packet, |_| header.dscp, discipline);
+            let on_drop = &mut |victim: &Packet, reason| {
+                bands.dropped(victim);
+                observer.dropped(victim, now, reason);
+            };
             discipline.enqueue_with(packet, &header, now, on_drop)
         } else {
-            discipline.enqueue(packet, now, &mut |victim, reason| observer.dropped(victim, now, reason))
+            bands.arrives(&mut packet, |packet| Header::of(packet).dscp, discipline);
+            let on_drop = &mut |victim: &Packet, reason| {
+                bands.dropped(victim);
+                observer.dropped(victim, now, reason);
+            };
+            discipline.enqueue(packet, now, on_drop)
         };
         let length = discipline.packets();
         if admitted.is_some_and(|marked| marked.0) {
+            bands.marked(&packet);
             observer.marked(&packet, now);
         }
         observer.remaining(now, length);
@@ -177,10 +188,14 @@ impl State {
     fn dequeue<D: Discipline + ?Sized>(
         &mut self,
         discipline: &mut D,
+        bands: &mut (impl Watch + ?Sized),
         now: Time,
         observer: &mut impl Observer,
     ) -> Option<Departure> {
-        let taken = discipline.dequeue(now, &mut |victim, reason| observer.dropped(victim, now, reason));
+        let taken = discipline.dequeue(now, &mut |victim, reason| {
+            bands.dropped(victim);
+            observer.dropped(victim, now, reason);
+        });
         let length = discipline.packets();
         observer.remaining(now, length + u64::from(taken.is_some()));
         let Some(packet) = taken else {
@@ -195,9 +210,11 @@ impl State {
         };
         (self.idle, self.held) = (false, None);
         self.stats.departed(now - packet.enqueued);
+        bands.departed(&packet, now - packet.enqueued);
         self.end_pending = length > 0 || discipline.watches_departures();
         observer.departed(&packet, now, length);
         if packet.ecn != packet.admitted_ecn {
+            bands.marked(&packet);
             observer.marked(&packet, now);
         }
         Some(Departure { packet, wants_end: self.end_pending })
@@ -236,8 +253,9 @@ impl Port {
     #[inline(always)]
     pub fn arrive(&mut self, packet: Packet, now: Time, observer: &mut impl Observer) -> Next {
         match &mut self.queue {
-            Queue::Fifo(fifo) => self.state.arrive(&mut **fifo, packet, now, observer),
-            other => self.state.arrive(other.get_mut(), packet, now, observer),
+            Queue::Fifo(fifo) => self.state.arrive(&mut **fifo, &mut (), packet, now, observer),
+            Queue::Other(discipline) => self.state.arrive(&mut **discipline, &mut (), packet, now, observer),
+            Queue::Banded(at) => self.state.arrive(&mut *at.queue, &mut *at.bands, packet, now, observer),
         }
     }
 
@@ -262,8 +280,9 @@ impl Port {
     #[inline(always)]
     pub fn dequeue(&mut self, now: Time, observer: &mut impl Observer) -> Option<Departure> {
         match &mut self.queue {
-            Queue::Fifo(fifo) => self.state.dequeue(&mut **fifo, now, observer),
-            other => self.state.dequeue(other.get_mut(), now, observer),
+            Queue::Fifo(fifo) => self.state.dequeue(&mut **fifo, &mut (), now, observer),
+            Queue::Other(discipline) => self.state.dequeue(&mut **discipline, &mut (), now, observer),
+            Queue::Banded(at) => self.state.dequeue(&mut *at.queue, &mut *at.bands, now, observer),
         }
     }
 
@@ -327,6 +346,9 @@ impl Port {
         self.state.queued_at_start = self.packets();
         self.state.stats.restart(now.seconds(), self.state.queued_at_start);
         self.queue.get_mut().reset_counters();
+        if let Queue::Banded(banded) = &mut self.queue {
+            banded.restart();
+        }
     }
 
     /// The measured window ends.
@@ -376,7 +398,7 @@ impl Port {
     /// What passed the discipline's bands within the measured window; none if it has none.
     pub fn bands(&self) -> &[Band] {
         match &self.queue {
-            Queue::Banded(banded) => banded.measured(),
+            Queue::Banded(banded) => &banded.bands,
             _ => &[],
         }
     }

@@ -467,10 +467,8 @@ def _over_time(data: Data, spec: PlotSpec) -> Figure:
         lines = _over(series, queue).get(name, {})
         for at, (label, values) in enumerate(lines.items()):
             known = [math.nan if value is None else value for value in values]
-            own = plotting.LOOKS[1 if len(lines) <= 2 and not at else at]
-            average = name == QUEUE and at
-            colour, width = ("#000000", 1.1) if average else (own.colour, 0.6 if name == QUEUE else 0.9)
-            ax.plot(series["time_s"], known, color=colour, linewidth=width, label=label)
+            colour = "#000000" if label == "average" else plotting.look(at + 1).colour
+            ax.plot(series["time_s"], known, color=colour, linewidth=1.1 if label == "average" else 0.6, label=label)
         if not lines:
             ax.text(0.5, 0.5, f"has no {name}", ha="center", va="center", transform=ax.transAxes)
             ax.set_xlim(0, series["time_s"][-1])
@@ -478,9 +476,11 @@ def _over_time(data: Data, spec: PlotSpec) -> Figure:
         ax.set_xlabel("Time (s)")
         ax.set_ylabel("Packets" if name == QUEUE else plotting.SENDERS.get(name, name))
         ax.margins(x=0)
-    for k, ax in enumerate(axes):
-        if spec.over_time[k % columns] == QUEUE:
-            ax.set_ylim(bottom=0)
+    for name, column in zip(spec.over_time, (axes[k::columns] for k in range(columns)), strict=True):
+        # What a reader compares has one scale.
+        ends = [ax.get_ylim() for ax in column if ax.lines]
+        for ax in column:
+            ax.set_ylim(0 if name == QUEUE else min(low for low, _ in ends), max(high for _, high in ends))
     if one:
         panels.share_labels(axes)
     panels.legend_of_several(drawing, axes)

@@ -24,8 +24,6 @@ pub struct Conditioned {
     aware: bool,
     /// The class of green, yellow and red packets.
     classes: [u8; 3],
-    /// The class that the last arrival got.
-    last: u8,
     /// The marker's random numbers.
     random: Generator,
 }
@@ -42,7 +40,6 @@ impl Conditioned {
             aggregate: SHARED.iter().any(|param| values.get(param) == Value::Choice("aggregate")),
             aware: spec.param("colour_aware").is_some_and(|param| values.get(param) == Value::Flag(true)),
             classes: [class("green"), class("yellow"), class("red")],
-            last: 0,
             random,
         }
     }
@@ -53,7 +50,6 @@ impl Conditioned {
         let key = if self.aggregate { 0 } else { packet.flow };
         let meter = self.meters.entry(key).or_insert_with(|| (self.build)(&self.values));
         packet.class = self.classes[meter.colour(packet, before, now, &mut self.random) as usize];
-        self.last = packet.class;
     }
 
     /// The colour that a class stands for; any other class is red.
@@ -92,9 +88,9 @@ impl Discipline for Conditioned {
         self.classes.iter().any(|&class| self.queue.washes(class))
     }
 
-    fn band_of(&self, packet: &Packet, _dscp: u8) -> usize {
-        let packet = Packet { class: self.last, ..*packet };
-        self.queue.band_of(&packet, Header::of(&packet).dscp)
+    /// What an arrival looks like does not tell its band.
+    fn bands(&self) -> &'static [&'static str] {
+        &[]
     }
 
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
