@@ -64,27 +64,17 @@ impl Watch for [Band] {
     }
 }
 
-/// A discipline with bands.
-pub struct Banded {
-    /// The discipline.
-    pub(crate) queue: Box<dyn Discipline>,
-    /// What has passed its bands, in their order.
-    pub(crate) bands: Box<[Band]>,
+/// The bands of `queue`, if it has some.
+pub(crate) fn of(queue: &dyn Discipline) -> Option<Box<[Band]>> {
+    let band = |&name| Band { name, share: Share::default(), sojourns: Sojourns::default() };
+    let bands: Box<[Band]> = queue.bands().iter().map(band).collect();
+    (!bands.is_empty()).then_some(bands)
 }
 
-impl Banded {
-    /// Measures the bands of `queue`, which is empty.
-    pub(crate) fn new(queue: Box<dyn Discipline>) -> Self {
-        let band = |&name| Band { name, share: Share::default(), sojourns: Sojourns::default() };
-        let bands = queue.bands().iter().map(band).collect();
-        Banded { queue, bands }
-    }
-
-    /// The measured window starts.
-    pub(crate) fn restart(&mut self) {
-        for band in &mut self.bands {
-            band.share = Share::default();
-            band.sojourns.clear();
-        }
+/// The measured window starts.
+pub(crate) fn restart(bands: &mut [Band]) {
+    for band in bands {
+        band.share = Share::default();
+        band.sojourns.clear();
     }
 }

@@ -5,7 +5,7 @@
 //! transmissions that the port asks for. The port asks for no end while nothing waits, unless the discipline acts at
 //! departures; before an arrival or a timer the driver therefore calls [`Port::note_idle`].
 
-use crate::bands::{Band, Banded, Watch};
+use crate::bands::{self, Band, Watch};
 use crate::measure::QueueStats;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::discipline::Fifo;
@@ -55,19 +55,13 @@ pub struct Departure {
 pub enum Queue {
     /// One FIFO with a policy.
     Fifo(Box<Fifo>),
-    /// Any other discipline without bands.
+    /// Any discipline.
     Other(Box<dyn Discipline>),
-    /// One with bands.
-    Banded(Box<Banded>),
 }
 
 impl From<Box<dyn Discipline>> for Queue {
     fn from(discipline: Box<dyn Discipline>) -> Self {
-        if discipline.bands().is_empty() {
-            Queue::Other(discipline)
-        } else {
-            Queue::Banded(Box::new(Banded::new(discipline)))
-        }
+        Queue::Other(discipline)
     }
 }
 
@@ -77,7 +71,6 @@ impl Queue {
         match self {
             Queue::Fifo(fifo) => &**fifo,
             Queue::Other(discipline) => &**discipline,
-            Queue::Banded(banded) => &*banded.queue,
         }
     }
 
@@ -86,7 +79,6 @@ impl Queue {
         match self {
             Queue::Fifo(fifo) => &mut **fifo,
             Queue::Other(discipline) => &mut **discipline,
-            Queue::Banded(banded) => &mut *banded.queue,
         }
     }
 }
@@ -97,6 +89,8 @@ impl Queue {
 pub struct Port {
     queue: Queue,
     state: State,
+    /// The discipline's bands, if it has some.
+    bands: Option<Box<[Band]>>,
 }
 
 /// All of a port but its discipline.
@@ -226,9 +220,10 @@ impl Port {
     pub fn new(queue: impl Into<Queue>) -> Port {
         let queue = queue.into();
         let reads_headers = queue.get().reads_headers();
-        let stats = QueueStats::new();
+        let (stats, bands) = (QueueStats::new(), bands::of(queue.get()));
         Port {
             queue,
+            bands,
             state: State { end_pending: false, idle: true, held: None, reads_headers, stats, queued_at_start: 0 },
         }
     }
@@ -244,7 +239,7 @@ impl Port {
             self.state.idle = true;
             match &mut self.queue {
                 Queue::Fifo(fifo) => fifo.dequeue(since, &mut |_, _| {}),
-                other => other.get_mut().dequeue(since, &mut |_, _| {}),
+                Queue::Other(discipline) => discipline.dequeue(since, &mut |_, _| {}),
             };
         }
     }
@@ -254,8 +249,10 @@ impl Port {
     pub fn arrive(&mut self, packet: Packet, now: Time, observer: &mut impl Observer) -> Next {
         match &mut self.queue {
             Queue::Fifo(fifo) => self.state.arrive(&mut **fifo, &mut (), packet, now, observer),
-            Queue::Other(discipline) => self.state.arrive(&mut **discipline, &mut (), packet, now, observer),
-            Queue::Banded(at) => self.state.arrive(&mut *at.queue, &mut *at.bands, packet, now, observer),
+            Queue::Other(discipline) => match &mut self.bands {
+                None => self.state.arrive(&mut **discipline, &mut (), packet, now, observer),
+                Some(bands) => self.state.arrive(&mut **discipline, &mut **bands, packet, now, observer),
+            },
         }
     }
 
@@ -271,7 +268,7 @@ impl Port {
     pub fn pass(&mut self, packet: Packet, now: Time, observer: &mut impl Observer) -> Option<Packet> {
         match &mut self.queue {
             Queue::Fifo(fifo) => self.state.pass(fifo, packet, now, observer),
-            _ => unreachable!("`may_pass` allows it for a FIFO alone"),
+            Queue::Other(_) => unreachable!("`may_pass` allows it for a FIFO alone"),
         }
     }
 
@@ -281,8 +278,10 @@ impl Port {
     pub fn dequeue(&mut self, now: Time, observer: &mut impl Observer) -> Option<Departure> {
         match &mut self.queue {
             Queue::Fifo(fifo) => self.state.dequeue(&mut **fifo, &mut (), now, observer),
-            Queue::Other(discipline) => self.state.dequeue(&mut **discipline, &mut (), now, observer),
-            Queue::Banded(at) => self.state.dequeue(&mut *at.queue, &mut *at.bands, now, observer),
+            Queue::Other(discipline) => match &mut self.bands {
+                None => self.state.dequeue(&mut **discipline, &mut (), now, observer),
+                Some(bands) => self.state.dequeue(&mut **discipline, &mut **bands, now, observer),
+            },
         }
     }
 
@@ -346,9 +345,7 @@ impl Port {
         self.state.queued_at_start = self.packets();
         self.state.stats.restart(now.seconds(), self.state.queued_at_start);
         self.queue.get_mut().reset_counters();
-        if let Queue::Banded(banded) = &mut self.queue {
-            banded.restart();
-        }
+        self.bands.as_deref_mut().into_iter().for_each(bands::restart);
     }
 
     /// The measured window ends.
@@ -361,7 +358,7 @@ impl Port {
     pub fn packets(&self) -> u64 {
         match &self.queue {
             Queue::Fifo(fifo) => fifo.packets(),
-            other => other.get().packets(),
+            Queue::Other(discipline) => discipline.packets(),
         }
     }
 
@@ -397,10 +394,7 @@ impl Port {
 
     /// What passed the discipline's bands within the measured window; none if it has none.
     pub fn bands(&self) -> &[Band] {
-        match &self.queue {
-            Queue::Banded(banded) => &banded.bands,
-            _ => &[],
-        }
+        self.bands.as_deref().unwrap_or_default()
     }
 
     /// Counts of the measured window.
