@@ -17,6 +17,8 @@ pub struct Band {
 
 /// Is told by a port what happens to its packets.
 pub(crate) trait Watch {
+    /// Whether sojourn times are kept here.
+    const KEEPS: bool;
     /// `packet` arrives at `queue` with this DSCP (if it is asked for), and gets its band.
     fn arrives<D: Discipline + ?Sized>(&mut self, packet: &mut Packet, dscp: impl Fn(&Packet) -> u8, queue: &D);
     /// `packet` is dropped.
@@ -29,6 +31,7 @@ pub(crate) trait Watch {
 
 /// A queue without bands.
 impl Watch for () {
+    const KEEPS: bool = false;
     #[inline(always)]
     fn arrives<D: Discipline + ?Sized>(&mut self, _: &mut Packet, _: impl Fn(&Packet) -> u8, _: &D) {}
     #[inline(always)]
@@ -40,6 +43,8 @@ impl Watch for () {
 }
 
 impl Watch for [Band] {
+    const KEEPS: bool = true;
+
     #[inline(always)]
     fn arrives<D: Discipline + ?Sized>(&mut self, packet: &mut Packet, dscp: impl Fn(&Packet) -> u8, queue: &D) {
         packet.set_band(queue.band_of(packet, dscp(packet)));

@@ -80,9 +80,23 @@ impl QueueStats {
         if cfg!(no_statistics) {
             return;
         }
+        self.departed_of_band(seconds);
+        self.sojourns.add(seconds);
+    }
+
+    /// [`QueueStats::departed`] of a packet whose band has its sojourn time; [`QueueStats::absorb`] adds these.
+    #[inline(always)]
+    pub fn departed_of_band(&mut self, seconds: f64) {
+        if cfg!(no_statistics) {
+            return;
+        }
         self.departures += 1;
         self.sojourn_sum += seconds;
-        self.sojourns.add(seconds);
+    }
+
+    /// Adds the sojourn times of a band to the histogram.
+    pub fn absorb(&mut self, sojourns: &Sojourns) {
+        self.sojourns.absorb(sojourns);
     }
 
     fn width(&self) -> f64 {

@@ -7,6 +7,7 @@
 
 use crate::bands::{self, Band, Watch};
 use crate::measure::QueueStats;
+use crate::sojourns::Sojourns;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Counters;
@@ -110,10 +111,10 @@ struct State {
 
 impl State {
     #[inline(always)]
-    fn arrive<D: Discipline + ?Sized>(
+    fn arrive<D: Discipline + ?Sized, B: Watch + ?Sized>(
         &mut self,
         discipline: &mut D,
-        bands: &mut (impl Watch + ?Sized),
+        bands: &mut B,
         mut packet: Packet,
         now: Time,
         observer: &mut impl Observer,
@@ -179,10 +180,10 @@ impl State {
     }
 
     #[inline(always)]
-    fn dequeue<D: Discipline + ?Sized>(
+    fn dequeue<D: Discipline + ?Sized, B: Watch + ?Sized>(
         &mut self,
         discipline: &mut D,
-        bands: &mut (impl Watch + ?Sized),
+        bands: &mut B,
         now: Time,
         observer: &mut impl Observer,
     ) -> Option<Departure> {
@@ -203,8 +204,13 @@ impl State {
             return None;
         };
         (self.idle, self.held) = (false, None);
-        self.stats.departed(now - packet.enqueued);
-        bands.departed(&packet, now - packet.enqueued);
+        let sojourn = now - packet.enqueued;
+        if B::KEEPS {
+            self.stats.departed_of_band(sojourn);
+            bands.departed(&packet, sojourn);
+        } else {
+            self.stats.departed(sojourn);
+        }
         self.end_pending = length > 0 || discipline.watches_departures();
         observer.departed(&packet, now, length);
         if packet.ecn != packet.admitted_ecn {
@@ -351,6 +357,7 @@ impl Port {
     /// The measured window ends.
     pub fn finish(&mut self, now: Time) {
         self.state.stats.observe(now.seconds(), self.packets(), self.average());
+        self.bands.iter().flatten().for_each(|band| self.state.stats.absorb(&band.sojourns));
     }
 
     /// Packets that wait.
@@ -405,6 +412,14 @@ impl Port {
     /// Statistics of the measured window.
     pub fn stats(&self) -> &QueueStats {
         &self.state.stats
+    }
+
+    /// Histogram of the sojourn times before [`Port::finish`], see [`QueueStats::sojourn_histogram`].
+    pub fn sojourn_histogram(&self) -> Vec<(u64, u64)> {
+        let Some(bands) = &self.bands else { return self.state.stats.sojourn_histogram() };
+        let mut all = Sojourns::default();
+        bands.iter().for_each(|band| all.absorb(&band.sojourns));
+        all.buckets()
     }
 
     /// The statistics, after [`Port::finish`].

@@ -2,11 +2,12 @@
 
 use earlydrop_sim::result::{self, Json};
 use earlydrop_sim::run::{run, Events, Links};
-use earlydrop_sim::scenario::{check, Doc};
+use earlydrop_sim::scenario::{check, Doc, Scenario};
+use earlydrop_sim::simulation::Simulation;
 use serde_json::{json, Value};
 
-/// The queue of a dumbbell in which `traffic` passes the discipline `queue`, with a warm-up.
-fn queue(queue: &Value, traffic: &[Value]) -> Json {
+/// A dumbbell in which `traffic` passes the discipline `queue`, with a warm-up.
+fn scenario(queue: &Value, traffic: &[Value]) -> Scenario {
     let scenario = json!({
         "name": "bands", "duration": "6 s", "warmup": "1 s", "seed": 3,
         "topology": {
@@ -16,10 +17,15 @@ fn queue(queue: &Value, traffic: &[Value]) -> Json {
         },
         "queue": { "bottleneck": queue },
         "traffic": traffic,
-        "record": { "by_flow": true },
+        "record": { "by_flow": true, "delay_histogram": true },
     });
     let doc = Doc::from_json(&scenario).expect("a document");
-    let scenario = check(&doc, None).unwrap_or_else(|e| panic!("{e}"));
+    check(&doc, None).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The queue of that scenario's result.
+fn queue(queue: &Value, traffic: &[Value]) -> Json {
+    let scenario = scenario(queue, traffic);
     let outcome = run(&scenario, 3, Links::Auto, Events::Lanes).expect("runs");
     result::document(&scenario, 3, &outcome, 0.0)["queues"]["bottleneck"].clone()
 }
@@ -132,4 +138,22 @@ fn queues_of_flows_are_no_bands_and_those_behind_a_marker_are_not_told() {
     ] {
         assert!(queue(&settings, &by_dscp(&[0, 8])).get("bands").is_none(), "{settings}");
     }
+}
+
+/// The queue's own histogram is that of all bands, at the end and before.
+#[test]
+fn the_queue_has_the_sojourn_times_of_its_bands() {
+    let settings = json!({ "aqm": "prio", "limit": 60 });
+    let scenario = scenario(&settings, &by_dscp(&[0, 8]));
+    let mut simulation = Simulation::new(&scenario, 3, Links::Auto).expect("builds");
+    for until in [2.0, 5.0] {
+        simulation.run_until(until);
+        let seen = simulation.sojourns("bottleneck").expect("a queue");
+        let departures = simulation.queue("bottleneck").expect("a queue").counters.departures;
+        assert_eq!(seen.iter().map(|(_, packets)| packets).sum::<u64>(), departures);
+        assert!(departures > 500 && seen.len() > 4, "{departures} {}", seen.len());
+    }
+    let found = queue(&settings, &by_dscp(&[0, 8]));
+    let packets = found["delay_histogram"]["packets"].as_array().expect("a list").iter().filter_map(Value::as_u64);
+    assert_eq!(Some(packets.sum()), found["departures"].as_u64());
 }

@@ -111,6 +111,14 @@ impl Port {
         }
     }
 
+    /// Histogram of the sojourn times before the end, see [`QueueStats::sojourn_histogram`].
+    pub fn sojourn_histogram(&self) -> Vec<(u64, u64)> {
+        match &self.runner {
+            Runner::Analytic(port) => port.stats().sojourn_histogram(),
+            Runner::Stepped(port) => port.sojourn_histogram(),
+        }
+    }
+
     /// The policy's averaged queue, packets.
     pub fn average(&self) -> Option<f64> {
         match &self.runner {
