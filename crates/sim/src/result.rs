@@ -526,15 +526,18 @@ const SHARE: Fields<fn(&Share, f64, f64) -> Value> = &[
     }),
 ];
 
-/// Fields of the share of a traffic entry, class or band, from quantiles of its sojourn times, ms.
-const SOJOURN: Fields<fn(&[Option<f64>; 3]) -> Value> = &[
+/// Quantiles of sojourn times, ms; none without packets.
+type Quantiles = [Option<f64>; 3];
+
+/// Fields of the share of a traffic entry, class or band, from its sojourn times.
+const SOJOURN: Fields<fn(&Quantiles) -> Value> = &[
     field("delay_p50_ms", "ms", Delay, "median of the sojourn time", |of| of[0].into()),
     field("delay_p95_ms", "ms", Delay, "95 % quantile of the sojourn time", |of| of[1].into()),
     field("delay_p99_ms", "ms", Delay, "99 % quantile of the sojourn time", |of| of[2].into()),
 ];
 
 /// Quantiles of a histogram of microseconds, in ms; none if the histogram is empty.
-fn quantiles_of(histogram: &Histogram<u32>) -> [Option<f64>; 3] {
+fn quantiles_of(histogram: &Histogram<u32>) -> Quantiles {
     QUANTILES.map(|q| (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64 / 1e3))
 }
 
