@@ -68,6 +68,8 @@ SERIES: Columns = {
     "*.dropped": Column("packets", "drops so far, from 0 at the start of the window"),
     "*.gauges.*": Column("", "inner value of the discipline (`gauges.rs` of the crate `aqm` has names and units)"),
     "flow *.cwnd": Column("segments", "congestion window of the flow"),
+    "flow *.srtt_ms": Column("ms", "smoothed round-trip time of the flow"),
+    "flow *.pacing_mbps": Column("Mbit/s", "rate at which the flow's sender paces its segments, payload only"),
 }
 
 LOG: Columns = _table(

@@ -108,34 +108,38 @@ class Result:
     def shares(self, by: str = "flows") -> polars.DataFrame | None:
         """What each flow (`by="flows"`), traffic entry (`"traffic"`) or class (`"classes"`: TCP, UDP) had of a queue.
 
-        One row for each queue and member. None unless the scenario has `record.by_flow`.
+        One row for each queue and member. None unless the scenario has `record.by_flow`. `by="bands"`, which needs no
+        record, is of the bands of disciplines that have some, such as DualPI2's L and C.
 
         Raises:
-            ValueError: `by` is none of the three.
+            ValueError: `by` is none of the four.
             NoFlows: the scenario has `record.flows = false` or `"summary"`, and `by` is `"flows"`.
         """
         import polars
 
-        if by not in ("flows", "traffic", "classes"):
-            raise ValueError(f'shares by {by!r}: use "flows", "traffic" or "classes"')
+        if by not in ("flows", "traffic", "classes", "bands"):
+            raise ValueError(f'shares by {by!r}: use "flows", "traffic", "classes" or "bands"')
         rows = []
         for name, queue in self.document["queues"].items():
             if by not in queue:
+                if by == "bands":
+                    continue
                 if by == "flows" and "traffic" in queue:
                     raise self._no_flows()
                 return None
             members = queue[by]
             if isinstance(members, dict):
-                members = [{"class": member, **share} for member, share in members.items()]
+                label = "band" if by == "bands" else "class"
+                members = [{label: member, **share} for member, share in members.items()]
             rows += [{"queue": name, **member} for member in members]
-        return polars.DataFrame(rows, infer_schema_length=None)
+        return polars.DataFrame(rows, infer_schema_length=None) if rows or by != "bands" else None
 
     @property
     def series(self) -> polars.DataFrame | None:
         """The samples over time, one row for each; None unless the scenario records them.
 
-        Columns: `time_s`, then `QUEUE.packets`, `QUEUE.average`, `QUEUE.dropped`, `QUEUE.gauges.NAME` and
-        `flow ID.cwnd`.
+        Columns: `time_s`, then `QUEUE.packets`, `QUEUE.average`, `QUEUE.dropped`, `QUEUE.gauges.NAME`,
+        `flow ID.cwnd`, `flow ID.srtt_ms` and `flow ID.pacing_mbps`.
         """
         import polars
 

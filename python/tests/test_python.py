@@ -117,6 +117,56 @@ def test_a_result_can_be_drawn(record: dict[str, str] | None, tmp_path: Path) ->
     assert (tmp_path / "x.png").stat().st_size > 10_000
 
 
+def two_queues() -> ed.Network:
+    """A scalable and a classic sender through DualPI2."""
+    net = ed.dumbbell(
+        pairs=2,
+        access=ed.link("100 Mbit/s", "5 ms"),
+        bottleneck=ed.link("10 Mbit/s", "10 ms"),
+        queue=ed.aqm.DualPI2(limit="200 packets", ecn=True),
+    )
+    return net.ftp(tcp="prague", stack="rfc", ecn=True).ftp(tcp="cubic", stack="rfc", rules={"pacing": True})
+
+
+def test_bands_are_shares_of_a_queue() -> None:
+    result = two_queues().run(duration="5 s", record={"by_flow": True})
+    bands, entries = result.shares("bands"), result.shares("traffic")
+    assert bands is not None
+    assert entries is not None
+    assert bands["band"].to_list() == ["L", "C"]
+    both = [column for column in bands.columns if column in entries.columns]
+    assert len(both) == 17
+    for column in both:
+        assert bands[column].to_list() == entries[column].to_list(), column
+    assert bands["delay_p99_ms"][0] < 0.3 * bands["delay_p99_ms"][1]
+    assert two_queues().run(duration="5 s").document["queues"]["bottleneck"]["bands"] == {
+        name: {key: value for key, value in row.items() if key not in ("queue", "band")}
+        for name, row in zip(("L", "C"), bands.iter_rows(named=True), strict=True)
+    }
+    assert network().run(duration="5 s").shares("bands") is None
+
+
+def test_inner_values_are_in_series_and_figure() -> None:
+    plain = two_queues().run(duration="5 s", record={"series": "50 ms"})
+    result = two_queues().run(duration="5 s", record={"series": "50 ms", "gauges": True, "cwnd_flows": [1, 2]})
+    series = result.series
+    assert series is not None
+    for name in ("p", "p_c", "p_cl", "l_packets", "c_packets", "credit"):
+        assert series[f"bottleneck.gauges.{name}"].n_unique() > 1, name
+    for flow in (1, 2):
+        rtt, rate = series[f"flow {flow}.srtt_ms"].drop_nulls(), series[f"flow {flow}.pacing_mbps"].drop_nulls()
+        # The path takes 40 ms; the pacing rate is a few times what the link has at most.
+        assert 40 < rtt.median() < 80  # type: ignore[operator]
+        assert 2 < rate.median() < 20  # type: ignore[operator]
+        assert len(rtt) > 90
+    titles = [ax.get_title(loc="left") for ax in result.plot().axes]
+    shown = ["p", "p_c", "p_cl", "l_packets", "c_packets", "credit", "cwnd (segments)", "Smoothed RTT (ms)"]
+    assert [title for title in titles if title] == [*shown, "Pacing rate (Mbit/s)"]
+    assert [ax.get_title(loc="left") for ax in plain.plot().axes] == ["", "", ""]
+    before, after = plain.document["queues"], result.document["queues"]
+    assert before == after
+
+
 def test_a_network_saved_is_the_network_loaded(tmp_path: Path) -> None:
     path = tmp_path / "net.toml"
     net = network()

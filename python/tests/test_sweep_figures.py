@@ -98,6 +98,7 @@ def test_a_factor_may_have_the_name_of_a_measure(folder: Path) -> None:
         ("cdf delay by aqm", "cdf", None, "aqm", None),
         ("ccdf delay by aqm in delay", "ccdf", None, "aqm", "delay"),
         ("time queue by aqm", "time", None, "aqm", None),
+        ("time p, queue by aqm in delay", "time", None, "aqm", "delay"),
     ],
 )
 def test_a_plot_is_one_line(text: str, kind: str, x: str | None, by: str | None, in_: str | None) -> None:
@@ -119,6 +120,8 @@ def test_levels_of_a_plot_are_chosen() -> None:
         ("goodput by aqm by aqm", "by is there twice"),
         ("goodput by aqm at flows=30", "flows has no level 30; it has 10, 20"),
         ("cdf goodput by aqm", 'allowed "cdf delay [by FACTOR] [in FACTOR]"'),
+        ("time by aqm", "there is no measure time"),
+        ("time p vs delay", 'allowed "time NAME, NAME [by FACTOR] [in FACTOR]"'),
         ("pie chart of goodput", "cannot be read; allowed"),
         ("", "cannot be read"),
         ("goodput vs delay by delay", "delay is there twice"),
@@ -138,6 +141,7 @@ PLOTS = [
     "cdf delay by aqm at delay=4",
     "ccdf delay by aqm at delay=4",
     "time queue by aqm at delay=4",
+    "time p_b, avg, queue by aqm at delay=4",
 ]
 
 
@@ -210,3 +214,30 @@ def test_a_wrong_plot_stops_the_sweep_before_it_runs(folder: Path, tmp_path: Pat
 def test_an_unknown_format_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["report", str(folder), "--figures", "gif"]) == 2
     assert "allowed pdf, svg, png" in capsys.readouterr().err
+
+
+def test_inner_values_over_time_are_those_of_the_run(folder: Path) -> None:
+    data = report.read_data(folder)
+    drawing = figures.draw(data, figures.parse("time p_b, queue by aqm at delay=4", data))
+    red, queue, codel, other = drawing.axes
+    assert [ax.get_title(loc="left") for ax in drawing.axes] == ["red", "red", "codel", "codel"]
+    assert [ax.get_ylabel() for ax in drawing.axes] == ["p_b", "Packets", "p_b", "Packets"]
+    (line,) = red.lines
+    assert 0 < max(line.get_ydata()) <= 1
+    assert [line.get_label() for line in queue.lines] == ["queue", "average"]
+    assert not codel.lines
+    assert [text.get_text() for text in codel.texts] == ["has no p_b"]
+    assert (codel.get_ylim(), other.get_ylim()) == (red.get_ylim(), queue.get_ylim())
+    # The queue is that of the figure without inner values.
+    plain = figures.draw(data, figures.parse("time queue by aqm at delay=4", data)).axes[0].lines[0]
+    assert list(plain.get_ydata()) == list(queue.lines[0].get_ydata())
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("p_x", "no run has p_x; allowed queue, avg, p_b"), ("cwnd", "cwnd needs record.cwnd_flows in the scenario")],
+)
+def test_an_inner_value_that_no_discipline_has(folder: Path, name: str, message: str) -> None:
+    data = report.read_data(folder)
+    with pytest.raises(sweeps.SweepError, match=message):
+        figures.draw(data, figures.parse(f"time queue, {name} by aqm", data))

@@ -116,6 +116,17 @@ pub trait Discipline: Send {
     /// the class (`None` for the whole), name, value.
     fn parent(&self, _out: &mut dyn FnMut(Option<usize>, &'static str, f64)) {}
 
+    /// The names of its bands, where it has several: queues that differ in the packets they take and in how they are
+    /// served, such as DualPI2's L and C. Queues of flows are none.
+    fn bands(&self) -> &'static [&'static str] {
+        self.inside().map_or(&[], |inside| inside.bands())
+    }
+
+    /// The band that an arrival like `packet`, with its DSCP, joins: its place in [`Discipline::bands`].
+    fn band_of(&self, packet: &Packet, dscp: u8) -> usize {
+        self.inside().map_or(0, |inside| inside.band_of(packet, dscp))
+    }
+
     /// Takes over the parameters of `built`, the same discipline, and keeps its own packets and state; false, and no
     /// change, if it cannot. By default no parameter can change while the discipline runs.
     fn change(&mut self, _built: Built) -> bool {

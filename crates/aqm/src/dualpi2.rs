@@ -120,6 +120,17 @@ enum Queue {
     C,
 }
 
+impl Queue {
+    /// The queue of an arrival.
+    fn of(packet: &Packet) -> Self {
+        if packet.ecn as u8 & 1 == 1 {
+            Queue::L
+        } else {
+            Queue::C
+        }
+    }
+}
+
 /// What is remembered of a packet in L until it leaves.
 #[derive(Clone, Copy, Debug)]
 struct Note {
@@ -357,7 +368,7 @@ impl Discipline for DualPi2 {
     fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(packet.size);
-        let queue = if packet.ecn as u8 & 1 == 1 { Queue::L } else { Queue::C };
+        let queue = Queue::of(&packet);
         let before = packet.ecn;
         let mut marked = false;
         let mut refused = (!self.has_room(&packet)).then_some(Reason::Overflow);
@@ -426,6 +437,14 @@ impl Discipline for DualPi2 {
 
     fn reset_counters(&mut self) {
         self.counters = Counters::default();
+    }
+
+    fn bands(&self) -> &'static [&'static str] {
+        &["L", "C"]
+    }
+
+    fn band_of(&self, packet: &Packet, _dscp: u8) -> usize {
+        Queue::of(packet) as usize
     }
 
     fn next_timer(&self) -> Option<Time> {

@@ -470,6 +470,14 @@ impl Discipline for FqPacing {
         self.counters = Counters::default();
     }
 
+    fn bands(&self) -> &'static [&'static str] {
+        &["band_0", "band_1", "band_2"]
+    }
+
+    fn band_of(&self, packet: &Packet, _dscp: u8) -> usize {
+        self.set.band_of_class[class_of(packet)]
+    }
+
     /// When the link finds an empty queue, nothing changes.
     fn watches_departures(&self) -> bool {
         false

@@ -39,7 +39,8 @@ pub struct Packet {
     /// Time to live as the sender set it, where the sender wrote it into an option (DDRED); 0 if not written.
     pub initial_ttl: u8,
     /// Time to live at the destination, as the sender learned it from the receiver and wrote into an option (DDRED's
-    /// method 2); 0 if not written.
+    /// method 2); 0 if not written. While the packet waits in a discipline with bands, the byte has its band: none of
+    /// these disciplines reads it.
     pub final_ttl: u8,
     /// Round-trip time as the sender wrote it into the packet (AECN's hint), ms; 0 if not written.
     pub rtt_hint_ms: u16,
@@ -72,6 +73,18 @@ impl Packet {
             flow,
             enqueued: Time::ZERO,
         }
+    }
+
+    /// The band of a packet that waits, see [`Discipline::bands`](crate::Discipline::bands).
+    #[inline(always)]
+    pub fn band(&self) -> usize {
+        self.final_ttl.into()
+    }
+
+    /// A driver that measures bands sets that of an arrival.
+    #[inline(always)]
+    pub fn set_band(&mut self, band: usize) {
+        self.final_ttl = band as u8;
     }
 
     /// A queue admits the packet at `now`, perhaps with a mark; a driver can later see whether a mark was added since.

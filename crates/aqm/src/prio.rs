@@ -169,6 +169,10 @@ impl Schedule for Prio {
         self.fifos.packets()
     }
 
+    fn is_by_class(&self) -> bool {
+        true
+    }
+
     fn bytes(&self) -> u64 {
         self.fifos.bytes()
     }

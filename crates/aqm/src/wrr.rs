@@ -121,6 +121,10 @@ impl Place for ByClass {
     fn place(&self, packet: &Packet) -> usize {
         class_of(packet)
     }
+
+    fn is_class(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aggregation;
+pub mod bands;
 pub mod framing;
 pub mod measure;
 pub mod media;

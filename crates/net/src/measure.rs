@@ -2,9 +2,6 @@
 
 use crate::sojourns::Sojourns;
 
-/// Longest sojourn time that is counted, microseconds (one hour); longer times count as this.
-const LONGEST_US: u64 = 3_600_000_000;
-
 /// Time-weighted length and sojourn times of one queue over the measured window. The fields that every packet changes
 /// come first, so that they share as few cache lines as possible.
 #[derive(Default)]
@@ -83,9 +80,23 @@ impl QueueStats {
         if cfg!(no_statistics) {
             return;
         }
+        self.departed_of_band(seconds);
+        self.sojourns.add(seconds);
+    }
+
+    /// [`QueueStats::departed`] of a packet whose band has its sojourn time; [`QueueStats::absorb`] adds these.
+    #[inline(always)]
+    pub fn departed_of_band(&mut self, seconds: f64) {
+        if cfg!(no_statistics) {
+            return;
+        }
         self.departures += 1;
         self.sojourn_sum += seconds;
-        self.sojourns.push((seconds * 1e6 + 0.5).min(LONGEST_US as f64) as u32);
+    }
+
+    /// Adds the sojourn times of a band to the histogram.
+    pub fn absorb(&mut self, sojourns: &Sojourns) {
+        self.sojourns.absorb(sojourns);
     }
 
     fn width(&self) -> f64 {
@@ -132,6 +143,74 @@ impl QueueStats {
     /// packets. Empty buckets are left out.
     pub fn sojourn_histogram(&self) -> Vec<(u64, u64)> {
         self.sojourns.buckets()
+    }
+}
+
+/// What a part of the packets had of a queue, such as a flow or a band, over the measured window.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Share {
+    /// Packets that arrived, including dropped ones.
+    pub arrivals: u64,
+    /// Bytes of these arrivals.
+    pub arrived_bytes: u64,
+    /// Packets departed.
+    pub departures: u64,
+    /// Bytes of these departures.
+    pub departed_bytes: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Bytes of these drops.
+    pub dropped_bytes: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Sum of the sojourn times, s.
+    pub sojourn_sum: f64,
+    /// Longest sojourn time, s.
+    pub sojourn_max: f64,
+}
+
+impl Share {
+    /// A packet arrived.
+    #[inline]
+    pub fn arrived(&mut self, bytes: u32) {
+        self.arrivals += 1;
+        self.arrived_bytes += u64::from(bytes);
+    }
+
+    /// A packet was dropped.
+    #[inline]
+    pub fn dropped(&mut self, bytes: u32) {
+        self.drops += 1;
+        self.dropped_bytes += u64::from(bytes);
+    }
+
+    /// A packet departed after a sojourn of `seconds`.
+    #[inline]
+    pub fn departed(&mut self, bytes: u32, seconds: f64) {
+        self.departures += 1;
+        self.departed_bytes += u64::from(bytes);
+        self.sojourn_sum += seconds;
+        self.sojourn_max = self.sojourn_max.max(seconds);
+    }
+
+    /// Mean sojourn time, s; `None` without departures.
+    pub fn mean_sojourn(&self) -> Option<f64> {
+        (self.departures > 0).then(|| self.sojourn_sum / self.departures as f64)
+    }
+
+    /// The sum of this share and another.
+    pub fn and(self, other: &Share) -> Share {
+        Share {
+            arrivals: self.arrivals + other.arrivals,
+            arrived_bytes: self.arrived_bytes + other.arrived_bytes,
+            departures: self.departures + other.departures,
+            departed_bytes: self.departed_bytes + other.departed_bytes,
+            drops: self.drops + other.drops,
+            dropped_bytes: self.dropped_bytes + other.dropped_bytes,
+            marks: self.marks + other.marks,
+            sojourn_sum: self.sojourn_sum + other.sojourn_sum,
+            sojourn_max: self.sojourn_max.max(other.sojourn_max),
+        }
     }
 }
 

@@ -5,7 +5,9 @@
 //! transmissions that the port asks for. The port asks for no end while nothing waits, unless the discipline acts at
 //! departures; before an arrival or a timer the driver therefore calls [`Port::note_idle`].
 
+use crate::bands::{self, Band, Watch};
 use crate::measure::QueueStats;
+use crate::sojourns::Sojourns;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::discipline::Fifo;
 use earlydrop_aqm::gate::Counters;
@@ -88,6 +90,8 @@ impl Queue {
 pub struct Port {
     queue: Queue,
     state: State,
+    /// The discipline's bands, if it has some.
+    bands: Option<Box<[Band]>>,
 }
 
 /// All of a port but its discipline.
@@ -107,10 +111,11 @@ struct State {
 
 impl State {
     #[inline(always)]
-    fn arrive<D: Discipline + ?Sized>(
+    fn arrive<D: Discipline + ?Sized, B: Watch + ?Sized>(
         &mut self,
         discipline: &mut D,
-        packet: Packet,
+        bands: &mut B,
+        mut packet: Packet,
         now: Time,
         observer: &mut impl Observer,
     ) -> Next {
@@ -119,13 +124,23 @@ impl State {
         observer.arrived(&packet, now, length);
         let admitted = if self.reads_headers {
             let header = observer.header(&packet);
-            let on_drop = &mut |victim: &Packet, reason| observer.dropped(victim, now, reason);
+            bands.arrives(&mut packet, |_| header.dscp, discipline);
+            let on_drop = &mut |victim: &Packet, reason| {
+                bands.dropped(victim);
+                observer.dropped(victim, now, reason);
+            };
             discipline.enqueue_with(packet, &header, now, on_drop)
         } else {
-            discipline.enqueue(packet, now, &mut |victim, reason| observer.dropped(victim, now, reason))
+            bands.arrives(&mut packet, |packet| Header::of(packet).dscp, discipline);
+            let on_drop = &mut |victim: &Packet, reason| {
+                bands.dropped(victim);
+                observer.dropped(victim, now, reason);
+            };
+            discipline.enqueue(packet, now, on_drop)
         };
         let length = discipline.packets();
         if admitted.is_some_and(|marked| marked.0) {
+            bands.marked(&packet);
             observer.marked(&packet, now);
         }
         observer.remaining(now, length);
@@ -165,13 +180,17 @@ impl State {
     }
 
     #[inline(always)]
-    fn dequeue<D: Discipline + ?Sized>(
+    fn dequeue<D: Discipline + ?Sized, B: Watch + ?Sized>(
         &mut self,
         discipline: &mut D,
+        bands: &mut B,
         now: Time,
         observer: &mut impl Observer,
     ) -> Option<Departure> {
-        let taken = discipline.dequeue(now, &mut |victim, reason| observer.dropped(victim, now, reason));
+        let taken = discipline.dequeue(now, &mut |victim, reason| {
+            bands.dropped(victim);
+            observer.dropped(victim, now, reason);
+        });
         let length = discipline.packets();
         observer.remaining(now, length + u64::from(taken.is_some()));
         let Some(packet) = taken else {
@@ -185,10 +204,17 @@ impl State {
             return None;
         };
         (self.idle, self.held) = (false, None);
-        self.stats.departed(now - packet.enqueued);
+        let sojourn = now - packet.enqueued;
+        if B::KEEPS {
+            self.stats.departed_of_band(sojourn);
+            bands.departed(&packet, sojourn);
+        } else {
+            self.stats.departed(sojourn);
+        }
         self.end_pending = length > 0 || discipline.watches_departures();
         observer.departed(&packet, now, length);
         if packet.ecn != packet.admitted_ecn {
+            bands.marked(&packet);
             observer.marked(&packet, now);
         }
         Some(Departure { packet, wants_end: self.end_pending })
@@ -200,9 +226,10 @@ impl Port {
     pub fn new(queue: impl Into<Queue>) -> Port {
         let queue = queue.into();
         let reads_headers = queue.get().reads_headers();
-        let stats = QueueStats::new();
+        let (stats, bands) = (QueueStats::new(), bands::of(queue.get()));
         Port {
             queue,
+            bands,
             state: State { end_pending: false, idle: true, held: None, reads_headers, stats, queued_at_start: 0 },
         }
     }
@@ -227,8 +254,11 @@ impl Port {
     #[inline(always)]
     pub fn arrive(&mut self, packet: Packet, now: Time, observer: &mut impl Observer) -> Next {
         match &mut self.queue {
-            Queue::Fifo(fifo) => self.state.arrive(&mut **fifo, packet, now, observer),
-            Queue::Other(discipline) => self.state.arrive(&mut **discipline, packet, now, observer),
+            Queue::Fifo(fifo) => self.state.arrive(&mut **fifo, &mut (), packet, now, observer),
+            Queue::Other(discipline) => match &mut self.bands {
+                None => self.state.arrive(&mut **discipline, &mut (), packet, now, observer),
+                Some(bands) => self.state.arrive(&mut **discipline, &mut **bands, packet, now, observer),
+            },
         }
     }
 
@@ -253,8 +283,11 @@ impl Port {
     #[inline(always)]
     pub fn dequeue(&mut self, now: Time, observer: &mut impl Observer) -> Option<Departure> {
         match &mut self.queue {
-            Queue::Fifo(fifo) => self.state.dequeue(&mut **fifo, now, observer),
-            Queue::Other(discipline) => self.state.dequeue(&mut **discipline, now, observer),
+            Queue::Fifo(fifo) => self.state.dequeue(&mut **fifo, &mut (), now, observer),
+            Queue::Other(discipline) => match &mut self.bands {
+                None => self.state.dequeue(&mut **discipline, &mut (), now, observer),
+                Some(bands) => self.state.dequeue(&mut **discipline, &mut **bands, now, observer),
+            },
         }
     }
 
@@ -318,11 +351,13 @@ impl Port {
         self.state.queued_at_start = self.packets();
         self.state.stats.restart(now.seconds(), self.state.queued_at_start);
         self.queue.get_mut().reset_counters();
+        self.bands.as_deref_mut().into_iter().for_each(bands::restart);
     }
 
     /// The measured window ends.
     pub fn finish(&mut self, now: Time) {
         self.state.stats.observe(now.seconds(), self.packets(), self.average());
+        self.bands.iter().flatten().for_each(|band| self.state.stats.absorb(&band.sojourns));
     }
 
     /// Packets that wait.
@@ -364,6 +399,11 @@ impl Port {
         self.queue.get().parent(out);
     }
 
+    /// What passed the discipline's bands within the measured window; none if it has none.
+    pub fn bands(&self) -> &[Band] {
+        self.bands.as_deref().unwrap_or_default()
+    }
+
     /// Counts of the measured window.
     pub fn counters(&self) -> &Counters {
         self.queue.get().counters()
@@ -372,6 +412,14 @@ impl Port {
     /// Statistics of the measured window.
     pub fn stats(&self) -> &QueueStats {
         &self.state.stats
+    }
+
+    /// Histogram of the sojourn times before [`Port::finish`], see [`QueueStats::sojourn_histogram`].
+    pub fn sojourn_histogram(&self) -> Vec<(u64, u64)> {
+        let Some(bands) = &self.bands else { return self.state.stats.sojourn_histogram() };
+        let mut all = Sojourns::default();
+        bands.iter().for_each(|band| all.absorb(&band.sojourns));
+        all.buckets()
     }
 
     /// The statistics, after [`Port::finish`].

@@ -5,6 +5,8 @@
 //! of its latest packets in a list and counts them in batches, which touches the table once per batch and not once per
 //! packet. The latest 31 buckets lie beside the queue's other statistics: that saves access to another page of memory.
 
+/// Longest sojourn time that is counted, microseconds (one hour); longer times count as this.
+const LONGEST_US: u64 = 3_600_000_000;
 /// Buckets below this power of two are 1 us wide.
 const FINE_BITS: u32 = 11;
 /// Largest batch, and the first capacity of the list.
@@ -75,6 +77,12 @@ impl Sojourns {
         }
     }
 
+    /// Adds a sojourn time, s.
+    #[inline(always)]
+    pub fn add(&mut self, seconds: f64) {
+        self.push((seconds * 1e6 + 0.5).min(LONGEST_US as f64) as u32);
+    }
+
     /// Adds a sojourn time, microseconds.
     #[inline(always)]
     pub fn push(&mut self, microseconds: u32) {
@@ -99,6 +107,19 @@ impl Sojourns {
         }
         self.recent.extend_from_slice(&self.latest);
         self.len = 0;
+    }
+
+    /// Adds the packets of another histogram.
+    pub fn absorb(&mut self, other: &Sojourns) {
+        let (counts, all) = (other.counts(), self.counted.get_or_insert_default());
+        if counts.len() > all.buckets.len() {
+            all.buckets.resize(counts.len(), 0);
+        }
+        for (bucket, packets) in counts.into_iter().enumerate() {
+            let sum = u64::from(all.buckets[bucket]) + packets;
+            all.buckets[bucket] = sum as u16;
+            all.carries.extend((0..sum >> 16).map(|_| bucket as u16));
+        }
     }
 
     /// Packets by bucket.
@@ -187,6 +208,26 @@ mod tests {
         assert_eq!(buckets.iter().map(|(_, packets)| packets).sum::<u64>(), 100_001);
         assert_eq!(buckets[0], (0, 14_286));
         assert_eq!(Sojourns::default().buckets(), []);
+    }
+
+    /// Of one million packets every tenth is in the second histogram, and some buckets have more than 16 bits hold.
+    #[test]
+    fn histograms_add_up() {
+        let mut random = Generator::stream(4, "sojourns");
+        let (mut whole, mut parts) = (Sojourns::default(), [Sojourns::default(), Sojourns::default()]);
+        for number in 0..1_000_000 {
+            let microseconds = (random.uniform() * random.uniform() * 20.0) as u32 * 1000;
+            whole.push(microseconds);
+            parts[usize::from(number % 10 == 0)].push(microseconds);
+        }
+        let mut sum = Sojourns::default();
+        parts.iter().for_each(|part| sum.absorb(part));
+        assert_eq!(sum.buckets(), whole.buckets());
+        assert!(whole.buckets()[0].1 > 2 << 16);
+        sum.absorb(&Sojourns::default());
+        sum.push(5);
+        whole.push(5);
+        assert_eq!(sum.buckets(), whole.buckets());
     }
 
     #[test]

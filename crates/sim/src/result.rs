@@ -1,7 +1,9 @@
 //! The result document of one run.
 
 use crate::engine::trace::{QueueEvent, QueueTrace};
-use crate::engine::{FlowOutcome, MediaOutcome, Outcome, PacketDelays, PortOutcome, Series, TransferOutcome};
+use crate::engine::{
+    FlowOutcome, MediaOutcome, Outcome, PacketDelays, PortOutcome, SenderSeries, Series, TransferOutcome,
+};
 use crate::fields::{add, field, rows, table, tables, Fields, Kind::*};
 use crate::flow_table::{self, goodput, throughput, FlowTable};
 use crate::losses::{FlowLosses, GapsTogether, Synchronisation};
@@ -12,6 +14,7 @@ use crate::shares::{self, Share, Shares};
 use crate::silent::Silent;
 use crate::variation::{Spread as DelaySpread, Variation};
 use earlydrop_aqm::gate::Counters;
+use earlydrop_net::bands::Band;
 use earlydrop_net::tcp::Variable;
 use hdrhistogram::Histogram;
 use serde_json::{json, Map, Value};
@@ -229,7 +232,7 @@ pub fn reference() -> Vec<Value> {
         rows("queues.NAME.passing", PASSING),
         rows("queues.NAME with `record.by_flow`", CLASSES),
         rows("share of a queue", SHARE),
-        rows("share of a traffic entry or class", SOJOURN),
+        rows("share of a traffic entry, class or band", SOJOURN),
         rows("queues.NAME with `record.losses`", LOSS_EVENTS),
         flows,
         rows("flows[i], traffic[i] with `record.jitter`", SPREAD),
@@ -311,6 +314,9 @@ fn queue(scenario: &Scenario, outcome: &Outcome, silent: &Silent, port: &PortOut
         let some = Totals::of(ranges.flat_map(|range| &outcome.flows[range]), width, able);
         queue["passing"] = json!({ "flows": passing });
         add(&mut queue["passing"], PASSING, |of| of(&some));
+    }
+    if !port.bands.is_empty() {
+        queue["bands"] = bands(&port.bands, port.rate_bps, width);
     }
     let object = |values: &Vec<(&str, f64)>| -> Value {
         values.iter().map(|&(name, value)| (name.to_string(), value.into())).collect::<Map<_, _>>().into()
@@ -424,6 +430,17 @@ const QUEUE: Fields<fn(&QueueRow<'_>, &[f64; 3]) -> Value> = &[
     field("queued_at_end", "packets", Number, "length at its end", |row, _| row.queued.1.into()),
 ];
 
+/// What passed each band of a queue, simulated or real, by the band's name.
+pub fn bands(bands: &[Band], rate_bps: f64, width: f64) -> Value {
+    let entry = |band: &Band| {
+        let mut one = table(SHARE, |of| of(&band.share, rate_bps, width));
+        let quantiles = band.sojourns.quantiles(QUANTILES).map(|microseconds| microseconds as f64 / 1e3);
+        add(&mut one, SOJOURN, |of| of(&quantiles.map(|ms| (band.share.departures > 0).then_some(ms))));
+        (band.name.to_string(), one)
+    };
+    bands.iter().map(entry).collect::<Map<_, _>>().into()
+}
+
 /// The share of each flow.
 fn shares_of_flows(shares: &Shares, rate_bps: f64, width: f64) -> Value {
     let numbered = |(share, id): (&Share, usize)| {
@@ -442,7 +459,7 @@ fn shares_of_entries(queue: &mut Value, scenario: &Scenario, shares: &Shares, ra
         classes[usize::from(traffic.tcp().is_none())].1.push((share, &shares.sojourn[entry]));
         let mut one = json!({ "entry": entry + 1, "name": traffic.name, "kind": traffic.kind() });
         add(&mut one, SHARE, |of| of(&share, rate_bps, width));
-        add(&mut one, SOJOURN, |of| of(&shares.sojourn[entry]));
+        add(&mut one, SOJOURN, |of| of(&quantiles_of(&shares.sojourn[entry])));
         one
     });
     queue["traffic"] = entries.collect();
@@ -458,7 +475,7 @@ fn shares_of_entries(queue: &mut Value, scenario: &Scenario, shares: &Shares, ra
             sojourn += of_entry;
         }
         let mut one = table(SHARE, |of| of(&share, rate_bps, width));
-        add(&mut one, SOJOURN, |of| of(&sojourn));
+        add(&mut one, SOJOURN, |of| of(&quantiles_of(&sojourn)));
         utilisations.push(utilisation(&share, rate_bps, width));
         by_class.insert(name.into(), one);
     }
@@ -512,12 +529,20 @@ const SHARE: Fields<fn(&Share, f64, f64) -> Value> = &[
     }),
 ];
 
-/// Fields of the share of a traffic entry or class, from its sojourn times.
-const SOJOURN: Fields<fn(&Histogram<u32>) -> Value> = &[
-    field("delay_p50_ms", "ms", Delay, "median of the sojourn time", |of| quantile_of(of, 0.5)),
-    field("delay_p95_ms", "ms", Delay, "95 % quantile of the sojourn time", |of| quantile_of(of, 0.95)),
-    field("delay_p99_ms", "ms", Delay, "99 % quantile of the sojourn time", |of| quantile_of(of, 0.99)),
+/// Quantiles of sojourn times, ms; none without packets.
+type Quantiles = [Option<f64>; 3];
+
+/// Fields of the share of a traffic entry, class or band, from its sojourn times.
+const SOJOURN: Fields<fn(&Quantiles) -> Value> = &[
+    field("delay_p50_ms", "ms", Delay, "median of the sojourn time", |of| of[0].into()),
+    field("delay_p95_ms", "ms", Delay, "95 % quantile of the sojourn time", |of| of[1].into()),
+    field("delay_p99_ms", "ms", Delay, "99 % quantile of the sojourn time", |of| of[2].into()),
 ];
+
+/// Quantiles of a histogram of microseconds, in ms; none if the histogram is empty.
+fn quantiles_of(histogram: &Histogram<u32>) -> Quantiles {
+    QUANTILES.map(|q| (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64 / 1e3))
+}
 
 /// A quantile of a histogram of microseconds, in ms; null if the histogram is empty.
 fn quantile_of(histogram: &Histogram<u32>, q: f64) -> Value {
@@ -827,9 +852,15 @@ fn series_table(scenario: &Scenario, outcome: &Outcome, series: &Series) -> Valu
             (port.name.clone(), queue)
         })
         .collect();
-    let flows: Vec<Value> = (scenario.record.cwnd_flows.iter().zip(&series.cwnd))
-        .map(|(id, cwnd)| json!({ "id": id, "cwnd": cwnd }))
-        .collect();
+    let scaled = |values: &[f64], by: f64| match values.iter().all(|value| value.is_nan()) {
+        true => Value::Null,
+        false => values.iter().map(|value| json!(value * by)).collect(),
+    };
+    let sender = |(id, of): (&u64, &SenderSeries)| {
+        let (srtt, pacing) = (scaled(&of.srtt, 1e3), scaled(&of.pacing, 1e-6));
+        json!({ "id": id, "cwnd": of.cwnd, "srtt_ms": srtt, "pacing_mbps": pacing })
+    };
+    let flows: Vec<Value> = scenario.record.cwnd_flows.iter().zip(&series.senders).map(sender).collect();
     json!({ "interval_s": scenario.record.series, "time_s": series.time, "queues": queues, "flows": flows })
 }
 

@@ -1,5 +1,6 @@
 //! Shares of a queue: counters and sojourn times by flow, and their distribution by traffic entry.
 
+pub use crate::measure::Share;
 use hdrhistogram::Histogram;
 
 /// Upper bound of the histograms, microseconds (one hour).
@@ -14,51 +15,6 @@ pub fn histogram() -> Histogram<u32> {
 #[inline]
 pub fn record(histogram: &mut Histogram<u32>, seconds: f64) {
     histogram.saturating_record((seconds * 1e6 + 0.5) as i64 as u64);
-}
-
-/// One flow's share of a queue, over the measured window.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Share {
-    /// Packets that arrived, including dropped ones.
-    pub arrivals: u64,
-    /// Bytes of these arrivals.
-    pub arrived_bytes: u64,
-    /// Packets departed.
-    pub departures: u64,
-    /// Bytes of these departures.
-    pub departed_bytes: u64,
-    /// Packets dropped.
-    pub drops: u64,
-    /// Bytes of these drops.
-    pub dropped_bytes: u64,
-    /// Packets marked.
-    pub marks: u64,
-    /// Sum of the sojourn times, s.
-    pub sojourn_sum: f64,
-    /// Longest sojourn time, s.
-    pub sojourn_max: f64,
-}
-
-impl Share {
-    /// Mean sojourn time, s; `None` without departures.
-    pub fn mean_sojourn(&self) -> Option<f64> {
-        (self.departures > 0).then(|| self.sojourn_sum / self.departures as f64)
-    }
-
-    /// The sum of this share and another.
-    pub fn and(self, other: &Share) -> Share {
-        Share {
-            arrivals: self.arrivals + other.arrivals,
-            arrived_bytes: self.arrived_bytes + other.arrived_bytes,
-            departures: self.departures + other.departures,
-            departed_bytes: self.departed_bytes + other.departed_bytes,
-            drops: self.drops + other.drops,
-            dropped_bytes: self.dropped_bytes + other.dropped_bytes,
-            marks: self.marks + other.marks,
-            sojourn_sum: self.sojourn_sum + other.sojourn_sum,
-            sojourn_max: self.sojourn_max.max(other.sojourn_max),
-        }
-    }
 }
 
 /// Shares of all flows in one queue.
@@ -92,17 +48,13 @@ impl Shares {
     /// A packet arrived.
     #[inline]
     pub fn arrived(&mut self, flow: u32, bytes: u32) {
-        let share = &mut self.flows[flow as usize];
-        share.arrivals += 1;
-        share.arrived_bytes += u64::from(bytes);
+        self.flows[flow as usize].arrived(bytes);
     }
 
     /// A packet was dropped.
     #[inline]
     pub fn dropped(&mut self, flow: u32, bytes: u32) {
-        let share = &mut self.flows[flow as usize];
-        share.drops += 1;
-        share.dropped_bytes += u64::from(bytes);
+        self.flows[flow as usize].dropped(bytes);
     }
 
     /// A packet was marked.
@@ -114,11 +66,7 @@ impl Shares {
     /// A packet departed after a sojourn of `seconds`.
     #[inline]
     pub fn departed(&mut self, flow: u32, bytes: u32, seconds: f64) {
-        let share = &mut self.flows[flow as usize];
-        share.departures += 1;
-        share.departed_bytes += u64::from(bytes);
-        share.sojourn_sum += seconds;
-        share.sojourn_max = share.sojourn_max.max(seconds);
+        self.flows[flow as usize].departed(bytes, seconds);
         record(&mut self.sojourn[usize::from(self.entry_of[flow as usize])], seconds);
     }
 

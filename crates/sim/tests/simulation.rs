@@ -66,7 +66,10 @@ fn steps_see_what_samples_see() {
             let sampled = series.gauges[0].iter().filter(|(_, values)| !values[at].is_nan());
             assert_eq!(sampled.map(|(name, values)| (*name, values[at])).collect::<Vec<_>>(), state, "{links:?}");
         }
-        assert!(series.cwnd.iter().zip(0..).all(|(flow, at)| (0..200).all(|i| flow[i] == cwnd[i][at])), "{links:?}");
+        assert!(
+            series.senders.iter().zip(0..).all(|(of, at)| (0..200).all(|i| of.cwnd[i] == cwnd[i][at])),
+            "{links:?}"
+        );
         let whole = result::document(&scenario, 3, &outcome, 0.0);
         assert_eq!(without_cost(simulation.finish(0.0)), without_cost(whole), "{links:?}");
     }

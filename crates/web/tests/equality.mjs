@@ -36,7 +36,7 @@ export function columns(document) {
   const add = (value, path, column, named) => {
     if (isTable(value) && Object.keys(value).length > 0) {
       for (const [key, inner] of Object.entries(value))
-        add(inner, `${path}.${key}`, `${column}.${named ? "*" : key}`, !named && key === "queues");
+        add(inner, `${path}.${key}`, `${column}.${named ? "*" : key}`, !named && ["queues", "bands"].includes(key));
     } else if (Array.isArray(value) && value.some(isTable)) {
       value.forEach((inner, at) => add(inner, `${path}.${at}`, `${column}.*`, false));
     } else found.set(column, fold(found.get(column) ?? BASIS, `${path}=${text(value)}\n`));

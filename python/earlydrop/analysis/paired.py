@@ -15,7 +15,7 @@ from ..document import Document, flow_count, lookup, same_run, with_traces
 from ..errors import CompareError as CompareError
 from ..queue_settings import Queue
 from ..runner import Job, Progress, no_progress
-from . import round_trips, silent, statistics, window, words
+from . import round_trips, shared, silent, statistics, window, words
 from .entries import Entry, entries, with_entry
 from .overflows import everywhere
 from .quantity import COMPARED, TARGETS, MeasureError, Quantity, complaint, moment, paths_of, with_records
@@ -51,6 +51,10 @@ class Comparison:
     """Parts of the scenario that its author may not have meant, in sentences."""
     idle: tuple[str, ...] = ()
     """Disciplines that never acted at the compared queue: their figures are those of a full buffer."""
+    parts: tuple[shared.Part, ...] | None = ()
+    """Traffic entries with delays of their own at the queue, of which sentences speak one by one; None if they have
+    such delays and the runs do not tell them apart.
+    """
     base: Document = field(default_factory=dict)
     """The scenario; its compared queue is each discipline's in turn."""
 
@@ -231,8 +235,7 @@ def compare(
     first = int(normal.get("seed", 1))
     numbers = tuple(runner.seeds(first, seeds))
     left_out: dict[str, list[str]] = {}
-    scenarios: dict[str, tuple[_core.Scenario, _core.Scenario, tuple[str, ...]]] = {}
-    first_results: list[partial[Document | None]] = []
+    texts: dict[str, tuple[_core.Scenario, Document, list[tuple[str, str]]]] = {}
     for entry in named:
         mine, settings, gone = with_entry(document, sets, queue, entry, known)
         if gone:
@@ -241,8 +244,13 @@ def compare(
             plain = _core.Scenario.parse(mine, settings)
         except _core.ScenarioError as error:
             raise CompareError(f"{place} with {entry.id} at queue.{queue}: {error}") from error
-        scenarios[entry.id] = (plain, *window.watched(plain, mine, settings))
-        first_results.append(partial(moment, mine, settings))
+        texts[entry.id] = plain, mine, settings
+    if by_entry([json.loads(plain.to_json()) for plain, *_ in texts.values()], queue):
+        for aqm, (_, mine, settings) in texts.items():
+            settings = [*settings, ("record.by_flow", "true")]
+            texts[aqm] = _core.Scenario.parse(mine, settings), mine, settings
+    scenarios = {aqm: (one[0], *window.watched(*one)) for aqm, one in texts.items()}
+    first_results = [partial(moment, mine, settings) for _, mine, settings in texts.values()]
     ids = tuple(entry.id for entry in named)
     titles = {entry.id: entry.title for entry in named}
     _check_measures([one for one in chosen if one.asked], place, first_results)
@@ -360,7 +368,10 @@ def tabulate(
     kept: Mapping[tuple[str, str], list[float | None]] = MappingProxyType({}),
 ) -> Comparison:
     """Gather result documents, ordered by discipline and then by seed; `kept` are values that no result has."""
-    quantities = compared((), queue) if quantities is None else tuple(quantities)
+    parts = shared.parts(documents, queue)
+    wanted = compared((), queue) if quantities is None else tuple(quantities)
+    there = {quantity.id for quantity in wanted}
+    quantities = (*wanted, *(q.at(queue) for q in _of_parts(parts or ()) if q.id not in there))
     values: dict[tuple[str, str], list[float | None]] = {}
     runs: dict[tuple[str, int], Document] = {}
     fixed = []
@@ -384,7 +395,37 @@ def tabulate(
         left_out or {},
         runs,
         fixed=tuple(fixed),
+        parts=parts,
     )
+
+
+def by_entry(scenarios: Sequence[Document], queue: str) -> bool:
+    """Whether the results of these checked scenarios must tell traffic entries apart."""
+    return len(scenarios[0]["traffic"]) <= shared.MOST and shared.is_pooled(scenarios, queue)
+
+
+def _of_parts(parts: Sequence[shared.Part]) -> list[Quantity]:
+    """Delay and goodput of each of these entries."""
+    at_queue = "queues.{queue}.traffic"
+    where = {
+        words.MEAN: f"{at_queue}.%d.delay_mean_ms",
+        words.TAIL: f"{at_queue}.%d.delay_p99_ms",
+        "goodput": "traffic.%d.goodput_mbps",
+    }
+    pooled = {q.id: q for q in COMPARED if q.id in where}
+    return [
+        replace(
+            pooled[name],
+            id=part.id(name),
+            title=shared.title(pooled[name].title, part),
+            field=place % part.index,
+            drawn=False,
+            passing="",
+            asked=False,
+        )
+        for part in parts
+        for name, place in where.items()
+    ]
 
 
 def passing_note(queue: str, measures: Iterable[Quantity], whose: str = "the flows") -> str:

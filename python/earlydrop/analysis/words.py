@@ -104,33 +104,35 @@ def sentences(results: Sequence[tuple[str, Comparison]]) -> list[str]:
         return ["Every seed gives the same run, so the differences have no intervals and nothing is claimed."]
     tests, found = findings(results)
     asked = {m.id: m for m in first.measures if m.asked}
-    usual = [rows for name, rows in found.items() if name not in asked]
-    said = []
-    for name, m in asked.items():
-        if name in found:
-            said += _sentences(results, [found[name]])
-        elif m.better is None:
-            said += _means(results, m)
-    if usual or not said:
-        said += _sentences(results, usual)
+    said: list[str] = []
+    for part, measures in spoken(first):
+        here = [found[name] for name in measures if name in found]
+        if here or not (said or asked):
+            said += _sentences(results, here, part)
+        said += [line for name in measures if name in asked and not here for line in _means(results, asked[name])]
     counts = sorted({len(result.seeds) for _, result in results})
     n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     brackets = f"Brackets are 95 % intervals of the differences seed by seed, n = {n}"
     corrected = f"; what is claimed remains after Holm's correction for {tests} differences" if tests > 1 else ""
     nothing = [_unused(results, unused)] if unused else []
+    said += _apart(first)
     return [*idle, *nothing, *said, *opposite(results), f"{brackets}{corrected}.", *_windows(results)]
 
 
-def _sentences(results: Sequence[tuple[str, Comparison]], found: Sequence[Sequence[Sequence[Finding]]]) -> list[str]:
+def _sentences(
+    results: Sequence[tuple[str, Comparison]], found: Sequence[Sequence[Sequence[Finding]]], part: str
+) -> list[str]:
     """What was found of some measures: of two disciplines in one sentence, else in one for each measure."""
     first = results[0][1]
     if len(first.aqms) == 2 and len(results) == 1:
-        return [_pair(first, [rows[0][0] for rows in found])]
+        return [_pair(first, [rows[0][0] for rows in found], part)]
     return [_listed(first, [label for label, _ in results], rows) for rows in found]
 
 
 def _means(results: Sequence[tuple[str, Comparison]], m: Quantity) -> list[str]:
     """The means of a measure of which nobody said which way is better: they are not judged."""
+    if m.better is not None:
+        return []
     first, said = results[0][1], []
     for aqm in first.aqms:
         for label, result in results:
@@ -144,10 +146,35 @@ def _means(results: Sequence[tuple[str, Comparison]], m: Quantity) -> list[str]:
     return [f"{m.title} is {listing(said[:SHOWN_MEANS])}{rest}; no `better` says which is to be preferred."]
 
 
-def spoken(measures: Sequence[Quantity]) -> list[tuple[str, ...]]:
+def wanted(measures: Sequence[Quantity]) -> list[tuple[str, ...]]:
     """The measures of the sentences: those asked for, then delay and throughput; each with the one to take else."""
     asked = [m.id for m in measures if m.asked]
     return [*((name,) for name in asked), *(names for names in SPOKEN if not set(names) & set(asked))]
+
+
+def spoken(result: Comparison) -> list[tuple[str, list[str]]]:
+    """The measures of the sentences: each that was asked for, then those of all traffic, or by title of each entry with
+    a delay of its own."""
+    known = {m.id for m in result.measures if result.series(result.aqms[0], m.id)}
+    asked = [m.id for m in result.measures if m.asked]
+    said = [("", [name]) for name in asked]
+    if result.parts:
+        own = [(one.title, [one.id(MEAN), one.id(SPOKEN[1][0])]) for one in result.parts[:LISTED]]
+        return [*said, *((title, [name for name in names if name not in asked]) for title, names in own)]
+    usual: list[str] = []
+    for names in wanted(result.measures)[len(asked) :]:
+        # Where entries have delays of their own, that of all together is nobody's.
+        if result.parts is not None or names != SPOKEN[0]:
+            usual += [name for name in names if name in known][:1]
+    return [*said, ("", usual)]
+
+
+def _apart(result: Comparison) -> list[str]:
+    """Why sentences speak of each traffic entry, or of no delay."""
+    if result.parts is None:
+        return ["The traffic entries have delays of their own here, so no delay of all together is compared."]
+    rest = len(result.parts) - LISTED
+    return [f"The table has {rest} traffic entries more."] if rest > 0 else []
 
 
 def _delivers_nothing(result: Comparison) -> bool:
@@ -194,30 +221,36 @@ MEAN, TAIL = "queue_delay", "queue_delay_p99"
 
 def opposite(results: Sequence[tuple[str, Comparison]]) -> list[str]:
     """A sentence where mean and 99 % quantile of the queueing delay point opposite ways, both clearly."""
-    first, said = results[0][1], []
-    for aqm in first.aqms[1:]:
-        for label, result in results:
-            row = result.differences[aqm]
-            mean, tail = row.get(MEAN), row.get(TAIL)
-            if mean is not None and tail is not None and points_opposite(mean, tail):
-                at = f" at {label}" if label else ""
-                said.append(f"with {first.titles[aqm]}{at} {_both(result, aqm, mean, tail)}")
-    if not said:
-        return []
-    rest = f"; so at {len(said) - LISTED} places more" if len(said) > LISTED else ""
-    what = "Mean and 99 % quantile of the queueing delay point opposite ways against"
-    return [f"{what} {first.titles[first.aqms[0]]}: {'; '.join(said[:LISTED])}{rest}."]
+    first, found = results[0][1], []
+    if first.parts:
+        named = [(f" of {part.title}", part.id(MEAN), part.id(TAIL)) for part in first.parts[:LISTED]]
+    else:
+        named = [] if first.parts is None else [("", MEAN, TAIL)]
+    for of, *names in named:
+        said = []
+        for aqm in first.aqms[1:]:
+            for label, result in results:
+                mean, tail = (result.differences[aqm].get(name) for name in names)
+                if mean is not None and tail is not None and points_opposite(mean, tail):
+                    at = f" at {label}" if label else ""
+                    said.append(f"with {first.titles[aqm]}{at} {_both(result, aqm, names, (mean, tail))}")
+        if not said:
+            continue
+        rest = f"; so at {len(said) - LISTED} places more" if len(said) > LISTED else ""
+        what = f"Mean and 99 % quantile of the queueing delay{of} point opposite ways against"
+        found.append(f"{what} {first.titles[first.aqms[0]]}: {'; '.join(said[:LISTED])}{rest}.")
+    return found
 
 
-def _both(result: Comparison, aqm: str, mean: Difference, tail: Difference) -> str:
-    parts = []
-    for name, difference in ((MEAN, mean), (TAIL, tail)):
+def _both(result: Comparison, aqm: str, names: Sequence[str], differences: Sequence[Difference]) -> str:
+    said = []
+    for what, name, difference in zip(("mean", "quantile"), names, differences, strict=True):
         quantity = next(m for m in result.measures if m.id == name)
         e = difference.estimate
         size = amount(abs(e.mean), e.half_width, quantity, signed=False)
         perhaps = "" if result.stars(aqm, name) == 2 else "perhaps "
-        parts.append(f"the {'mean' if name == MEAN else 'quantile'} is {perhaps}{size} {way(e.mean)}")
-    return " but ".join(parts)
+        said.append(f"the {what} is {perhaps}{size} {way(e.mean)}")
+    return " but ".join(said)
 
 
 def points_opposite(mean: Difference, tail: Difference) -> bool:
@@ -251,7 +284,9 @@ def findings(results: Sequence[tuple[str, Comparison]]) -> tuple[int, dict[str, 
             every |= {(k, aqm, name): d for name, d in row.items() if d is not None}
     tests = {key: d.t_p for key, d in every.items() if d.estimate.replicates > 1}
     holm = dict(zip(tests, statistics.corrected(statistics.holm, list(tests.values())), strict=True))
-    judged = [m for wanted in spoken(first.measures) if (m := _measure(first, wanted, every)) is not None and m.better]
+    there = {name for _, _, name in every}
+    chosen = {name for _, names in spoken(first) for name in names if name in there}
+    judged = [m for m in first.measures if m.id in chosen and m.better]
     keys = [(k, aqm, m.id) for m in judged for aqm in first.aqms[1:] for k in range(len(results))]
     statements = sum(key in tests for key in keys)
     found: dict[str, list[list[Finding]]] = {}
@@ -267,38 +302,39 @@ def findings(results: Sequence[tuple[str, Comparison]]) -> tuple[int, dict[str, 
     return len(tests), found
 
 
-def _measure(
-    first: Comparison, wanted: Iterable[str], every: dict[tuple[int, str, str], Difference]
-) -> Quantity | None:
-    there = {name for _, _, name in every}
-    return next((m for name in wanted for m in first.measures if m.id == name and name in there), None)
-
-
 def _alone(results: Sequence[tuple[str, Comparison]]) -> str:
     first = results[0][1]
     title = first.titles[first.aqms[0]]
     if len(results) > 1:
         return f"Only {title} was run, so there is nothing to compare it with."
-    parts = []
-    for wanted in spoken(first.measures):
-        m = next(
-            (m for name in wanted for m in first.measures if m.id == name and first.series(first.aqms[0], name)), None
-        )
-        e = None if m is None else first.estimate(first.aqms[0], m.id)
-        if m is not None and e is not None:
-            value = amount(e.mean, e.half_width, m, signed=True)
-            parts.append(f"{value} of {m.said}")
-    what = f"{title} has {listing(parts)}. " if parts else ""
+    values: dict[str, list[str]] = {}
+    for part, names in spoken(first):
+        for m in (m for name in names for m in first.measures if m.id == name):
+            e = first.estimate(first.aqms[0], m.id)
+            if e is not None:
+                value = f"{amount(e.mean, e.half_width, m, signed=True)} of {_what(m, part)}"
+                values.setdefault(part, []).append(value)
+    what = "".join(f"{_head(part)}{title} has {listing(said)}. " for part, said in values.items())
     return f"{what}Only {title} was run, so there is nothing to compare it with."
 
 
-def _pair(result: Comparison, found: Sequence[Finding]) -> str:
+def _head(part: str) -> str:
+    """The beginning of a sentence on a part of the traffic."""
+    return f"{part}: " if part else ""
+
+
+def _what(quantity: Quantity, part: str) -> str:
+    """A measure within a sentence that has begun with the part of the traffic it is of."""
+    return quantity.title.removesuffix(f" of {part}").lower() if part else quantity.said
+
+
+def _pair(result: Comparison, found: Sequence[Finding], part: str) -> str:
     """A sentence on one discipline against another."""
     mine, control = result.titles[result.aqms[1]], result.titles[result.aqms[0]]
     if not found:
-        return f"{mine} and {control} have no measure in common."
+        return f"{_head(part)}{mine} and {control} have no measure in common."
     main, *others = found
-    what = main.quantity.said
+    what = _what(main.quantity, part)
     match main.found:
         case "less" | "more":
             said = f"{mine} has {main.amount} {main.found} {what} than {control}"
@@ -309,12 +345,12 @@ def _pair(result: Comparison, found: Sequence[Finding]) -> str:
         case "none":
             said = f"No difference in {what} was found between {mine} and {control} ({main.span})"
         case _:
-            said = f"{main.quantity.title} of {mine} and {control} is not judged: every seed gives the same run"
-    return said + "".join(_also(main, other, mine) for other in others) + "."
+            what = main.quantity.title if not part else what.capitalize()
+            said = f"{what} of {mine} and {control} is not judged: every seed gives the same run"
+    return _head(part) + said + "".join(_also(main, other, mine, _what(other.quantity, part)) for other in others) + "."
 
 
-def _also(main: Finding, other: Finding, mine: str) -> str:
-    what = other.quantity.said
+def _also(main: Finding, other: Finding, mine: str, what: str) -> str:
     match other.found:
         case "less" | "more":
             link = " and" if main.found in ("less", "more") else f"; {mine} has"

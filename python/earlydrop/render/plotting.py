@@ -333,7 +333,8 @@ def no_closer(ends: tuple[float, float], measure: Quantity) -> tuple[float, floa
 def run_figure(document: Mapping[str, Any]) -> Figure:
     """One run: queueing delay and the goodput of the flows; above them, over time, what was recorded.
 
-    That is the queue, and the rates of the flows if these are few.
+    That is the queue, the rates of the flows if these are few, and what changes of disciplines' and senders' inner
+    values.
     """
     over_time: list[tuple[Callable[..., None], Mapping[str, Any]]] = []
     if (series := document.get("series")) and series["queues"]:
@@ -341,15 +342,52 @@ def run_figure(document: Mapping[str, Any]) -> Figure:
     rates = document.get("rates")
     if rates and len(rates["flows"]) <= MOST_RATES:
         over_time.append((_flow_rates, {**rates, "end_s": document["duration_s"]}))
-    rows = 1 + len(over_time)
+    inner = list(_inner_values(document))
+    wide, rows = len(over_time), 1 + len(over_time) + -(-len(inner) // 2)
     with styled():
         drawing = figure(PAGE, 0.6 + 1.9 * rows)
         grid = drawing.add_gridspec(rows, 2)
         for row, (draw, what) in enumerate(over_time):
             draw(drawing.add_subplot(grid[row, :]), what)
+        for k, (title, lines) in enumerate(inner):
+            _lines_over_time(
+                drawing.add_subplot(grid[wide + k // 2, k % 2]), document["series"]["time_s"], title, lines
+            )
         _delays(drawing.add_subplot(grid[-1, 0]), document)
         _goodputs(drawing.add_subplot(grid[-1, 1]), document)
     return drawing
+
+
+SENDERS = {"cwnd": "cwnd (segments)", "srtt_ms": "Smoothed RTT (ms)", "pacing_mbps": "Pacing rate (Mbit/s)"}
+"""Samples of a sender, and what figures call them."""
+
+
+def _inner_values(document: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Sequence[float | None]]]]:
+    """Samples of disciplines' and senders' inner values, by title and line; without what never changes."""
+    series = document.get("series") or {"queues": {}}
+    names = _queue_names(document)
+    gauges: dict[str, dict[str, Sequence[float | None]]] = {}
+    for queue, found in series["queues"].items():
+        prefix = f"{names.get(queue, queue)}: " if len(series["queues"]) > 1 else ""
+        for name, values in found.get("gauges", {}).items():
+            gauges[prefix + name] = {"": values}
+    for key, title in SENDERS.items():
+        lines = {f"flow {flow['id']}": flow[key] for flow in series.get("flows") or [] if flow.get(key)}
+        gauges[title] = dict(list(lines.items())[: len(LOOKS)])
+    for title, lines in gauges.items():
+        if any(len(set(values)) > 1 for values in lines.values()):
+            yield title, lines
+
+
+def _lines_over_time(ax: Axes, times: Sequence[float], title: str, lines: Mapping[str, Sequence[float | None]]) -> None:
+    for k, (name, values) in enumerate(lines.items()):
+        known = [math.nan if value is None else value for value in values]
+        ax.plot(times, known, color=look(k).colour, linestyle=look(k).dashes, linewidth=0.9, label=name)
+    ax.set_title(title, fontsize=8, fontweight="normal")
+    ax.set_xlabel("Time (s)")
+    ax.margins(x=0)
+    if any(lines):
+        ax.legend(loc="upper right", ncols=3)
 
 
 def _flow_rates(ax: Axes, rates: Mapping[str, Any]) -> None:

@@ -19,11 +19,12 @@ import earlydrop._core as _core
 from .. import disk
 from ..analysis import statistics
 from ..analysis.window import watched
+from ..document import Document
 from ..render import panels, plotting
 from . import plots
 from .model import SweepError
 from .plan import Array
-from .plot_spec import PlotSpec, parse_plot
+from .plot_spec import QUEUE, PlotSpec, parse_plot
 from .plots import LEVELS, Data, ellipse, scaled, series_by_seed, spread
 
 if TYPE_CHECKING:
@@ -435,36 +436,76 @@ def _shares(data: Data, points: Array, above: bool, spec: PlotSpec) -> tuple[lis
 
 
 def _over_time(data: Data, spec: PlotSpec) -> Figure:
-    """The queue and its average over time, a panel per level, of the first seed."""
+    """What the text names over time: a row of panels per level, of the first seed."""
     levels = _choices(data, spec.by, spec)
     queue = data.document["queue"]
     chosen = [(panel, level) for panel in _choices(data, spec.panels, spec) for level in levels]
-    if len(chosen) > MOST:
-        raise SweepError(f'plot "{spec.text}": {len(chosen)} panels; allowed {MOST}; choose some by "at"')
-    drawing, axes = panels.grid(len(chosen), columns=1, high=0.62, shared=True)
+    if len(chosen) * len(spec.over_time) > MOST:
+        many = len(chosen) * len(spec.over_time)
+        raise SweepError(f'plot "{spec.text}": {many} panels; allowed {MOST}; choose some by "at"')
     # All panels have the same axes: a limit that is set early would cut what comes later.
     documents = list(data.document["points"])
-    for ax, (panel, level) in zip(axes, chosen, strict=True):
+    rows = []
+    for panel, level in chosen:
         fixed = {n: v for n, v in ((spec.panels, panel), (spec.by, level)) if n is not None}
         points = _select(data, spec, **fixed)
         title = ", ".join(t for t in (_title(data, spec.panels, panel), _title(data, spec.by, level)) if t)
         if not len(points):
             raise _nothing(spec)
-        point = documents[int(points[0])]
-        sets = list(point["set"].items())
-        plain = _core.Scenario.parse(data.document["scenario"], sets)
-        seen, _ = watched(plain, data.document["scenario"], sets)
-        series = json.loads(seen.run(point["first_seed"]))["series"]
-        own = series["queues"][queue]
-        ax.plot(series["time_s"], own["packets"], color=plotting.LOOKS[1].colour, linewidth=0.6, label="queue")
-        if own.get("average"):
-            ax.plot(series["time_s"], own["average"], color="#000000", linewidth=1.1, label="average")
+        rows.append((title, _series(data, spec, documents[int(points[0])])))
+    found = [name for _, series in rows for name in _over(series, queue)]
+    for name in spec.over_time:
+        if name not in found:
+            there = ", ".join(dict.fromkeys(found))
+            more = f"; {name} needs record.cwnd_flows in the scenario" if name in plotting.SENDERS else ""
+            raise SweepError(f'plot "{spec.text}": no run has {name}; allowed {there}{more}')
+    one = spec.over_time == (QUEUE,)
+    columns = len(spec.over_time)
+    drawing, axes = panels.grid(len(rows) * columns, columns=columns, high=0.62, shared=one)
+    for k, ax in enumerate(axes):
+        (title, series), name = rows[k // columns], spec.over_time[k % columns]
+        lines = _over(series, queue).get(name, {})
+        for at, (label, values) in enumerate(lines.items()):
+            known = [math.nan if value is None else value for value in values]
+            colour = "#000000" if label == "average" else plotting.look(at + 1).colour
+            ax.plot(series["time_s"], known, color=colour, linewidth=1.1 if label == "average" else 0.6, label=label)
+        if not lines:
+            ax.text(0.5, 0.5, f"has no {name}", ha="center", va="center", transform=ax.transAxes)
+            ax.set_xlim(0, series["time_s"][-1])
         ax.set_title(title)
         ax.set_xlabel("Time (s)")
-        ax.set_ylabel("Packets")
+        ax.set_ylabel("Packets" if name == QUEUE else plotting.SENDERS.get(name, name))
         ax.margins(x=0)
-    for ax in axes:
-        ax.set_ylim(bottom=0)
-    panels.share_labels(axes)
+    for name, column in zip(spec.over_time, (axes[k::columns] for k in range(columns)), strict=True):
+        # What a reader compares has one scale.
+        ends = [ax.get_ylim() for ax in column if ax.lines]
+        for ax in column:
+            ax.set_ylim(0 if name == QUEUE else min(low for low, _ in ends), max(high for _, high in ends))
+    if one:
+        panels.share_labels(axes)
     panels.legend_of_several(drawing, axes)
     return drawing
+
+
+def _series(data: Data, spec: PlotSpec, point: Document) -> Document:
+    """The series of the first seed of a point, which is run again."""
+    scenario, sets = data.document["scenario"], list(point["set"].items())
+    seen, _ = watched(_core.Scenario.parse(scenario, sets), scenario, sets)
+    if spec.over_time != (QUEUE,):
+        interval = json.loads(seen.to_json())["record"]["series"]
+        more = [("record.series", json.dumps(interval)), ("record.gauges", "true")]
+        seen = _core.Scenario.parse(scenario, [*sets, *more])
+    found: Document = json.loads(seen.run(point["first_seed"]))["series"]
+    return found
+
+
+def _over(series: Document, queue: str) -> dict[str, dict[str, Sequence[float | None]]]:
+    """The lines that series have of a queue and of senders, by name and label."""
+    own = series["queues"][queue]
+    lines = {"queue": own["packets"], **({"average": own["average"]} if own.get("average") else {})}
+    found = {QUEUE: lines, **{name: {name: values} for name, values in own.get("gauges", {}).items()}}
+    for key in plotting.SENDERS:
+        flows = {f"flow {flow['id']}": flow[key] for flow in series.get("flows") or [] if flow.get(key)}
+        if flows:
+            found[key] = dict(list(flows.items())[:SHARED])
+    return found

@@ -14,7 +14,10 @@ Kind = Literal["lines", "points", "box", "ellipse", "cdf", "ccdf", "time"]
 NAMED_KINDS = ("box", "cdf", "ccdf", "time")
 """Kinds of figures that a text names; the others follow from the figure's axes."""
 DELAY, QUEUE = "delay", "queue"
-FORM = '"[box] MEASURE [vs FACTOR or MEASURE] [by FACTOR] [in FACTOR] [at FACTOR=LEVEL]", "cdf delay by FACTOR"'
+FORM = (
+    '"[box] MEASURE [vs FACTOR or MEASURE] [by FACTOR] [in FACTOR] [at FACTOR=LEVEL]", "cdf delay by FACTOR", '
+    '"time p, queue by FACTOR"'
+)
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class PlotSpec:
     text: str
     kind: Kind
     measure: str
-    """A measure; for `cdf` and `ccdf` the queueing delay, for `time` the queue."""
+    """A measure; for `cdf` and `ccdf` the queueing delay, for `time` the first of `over_time`."""
     x: str | None
     """A numeric factor for `lines`, any factor for `points` and `box`, a measure for `ellipse`."""
     by: str | None
@@ -33,6 +36,8 @@ class PlotSpec:
     """The factor that gives the panels."""
     at: Mapping[str, Any]
     """Levels that are kept, by factor; factors that nothing names are averaged over."""
+    over_time: tuple[str, ...] = ()
+    """For `time`: `queue`, inner values of disciplines, and what is sampled of senders."""
 
     @property
     def slug(self) -> str:
@@ -58,6 +63,9 @@ def parse_plot(text: str, measures: Collection[str], factors: Mapping[str, tuple
         else:
             parts[key].append(word)
     head = parts.pop("")
+    over_time = tuple(" ".join(head[1:]).replace(",", " ").split()) if head[:1] == ["time"] else ()
+    if over_time:
+        head = ["time", over_time[0]]
     named = head.pop(0) if len(head) == 2 and head[0] in NAMED_KINDS else None
     at = _levels(text, parts.pop("at", []), factors)
     if len(head) != 1 or any(len(names) != 1 for names in parts.values()):
@@ -67,10 +75,10 @@ def parse_plot(text: str, measures: Collection[str], factors: Mapping[str, tuple
         if name is not None:
             _known(text, name, factors, "factor")
     if named in ("cdf", "ccdf", "time"):
-        wanted = QUEUE if named == "time" else DELAY
-        if measure != wanted or x is not None:
+        wanted = "NAME, NAME" if named == "time" else DELAY
+        if x is not None or (named != "time" and measure != DELAY):
             raise SweepError(f'plot "{text}": allowed "{named} {wanted} [by FACTOR] [in FACTOR]"')
-        return PlotSpec(text, named, measure, None, by, panels, at)  # type: ignore[arg-type]
+        return PlotSpec(text, named, measure, None, by, panels, at, over_time)  # type: ignore[arg-type]
     _known(text, measure, measures, "measure")
     kind: Kind = "points"
     if x is not None:

@@ -5,12 +5,14 @@ Without a control nothing is tested: the sentences then name the points with the
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from ..analysis import shared
 from ..analysis.words import (
     LISTED,
     MEAN,
@@ -23,18 +25,32 @@ from ..analysis.words import (
     in_words,
     listing,
     points_opposite,
-    spoken,
+    wanted,
     way,
     within,
 )
+from .base_scenario import overlay_toml
 
 if TYPE_CHECKING:
     from ..analysis.quantity import Quantity
     from ..analysis.statistics import Difference
+    from .model import Sweep
     from .outcome import Outcome
 
 FACTORS = 2
 """The most factors with a control that sentences speak of."""
+
+
+DECIDES = re.compile(r"queue\.[^.]+(\.(aqm|parent|child)\b|$)|traffic\b")
+"""Paths on which it depends how many queues and traffic entries there are."""
+OF_SOME = re.compile(r"(queues\.[^.]+\.(traffic|bands|classes)|traffic)\.[^.]+\..*(delay|rtt)_\w+_ms")
+"""Fields with a delay of some of the traffic."""
+OF_ALL = re.compile(r"queues\.[^.]+\.delay_\w+_ms")
+"""Fields with a delay of all traffic together."""
+APART = (
+    "Where a discipline has several queues, traffic entries have delays of their own, so no delay of all together is "
+    "compared; queues.{}.traffic.0.delay_mean_ms, with record.by_flow, is that of the first entry."
+)
 
 
 @dataclass
@@ -75,7 +91,7 @@ def summary(outcome: Outcome) -> list[str]:
     if unused == count:
         return [NOTHING.format("in any run", "and are not compared")]
     nothing = [NOTHING.format(f"at {unused:,} of {count:,} points", "there")] if unused else []
-    return [*nothing, *sentences(outcome), *_windows(outcome)]
+    return [*nothing, *sentences(outcome), *_apart(outcome), *_windows(outcome)]
 
 
 def _windows(outcome: Outcome) -> list[str]:
@@ -90,7 +106,7 @@ def _windows(outcome: Outcome) -> list[str]:
 def _opposite(outcome: Outcome) -> list[str]:
     """A sentence where mean and 99 % quantile of the queueing delay point opposite ways, both clearly."""
     known = {m.id for m in outcome.sweep.measures}
-    if not {MEAN, TAIL} <= known:
+    if not {MEAN, TAIL} <= known or is_pooled(outcome.sweep):
         return []
     means: dict[tuple[str, int], Difference] = {}
     said, every = [], 0
@@ -139,11 +155,35 @@ def sentences(outcome: Outcome) -> list[str]:
     return [*said, *_opposite(outcome), brackets]
 
 
+def is_pooled(sweep: Sweep) -> bool:
+    """Whether delays of all traffic together are nobody's: some discipline has several queues, for several entries."""
+    levels = (level for factor in sweep.factors for level in factor.levels)
+    touching = (level for level in levels if any(DECIDES.match(path) for path, _ in level.sets))
+    documents = [sweep.document, *(overlay_toml(sweep.document, level.sets) for level in touching)]
+    tables = [one.get("queue", {}) for one in documents]
+    # A queue of the results has the scenario's key, or the name of a link with that key.
+    queues = (one[key] for one in tables for key in ([sweep.queue] if sweep.queue in one else one))
+    return any(map(shared.has_several, queues)) and any(len(one.get("traffic", [])) > 1 for one in documents)
+
+
 def _spoken(outcome: Outcome) -> list[Quantity]:
-    """The measures that were asked for; delay and throughput, unless the sweep names its measures."""
-    known = {m.id: m for m in outcome.sweep.measures}
-    found = [next((known[name] for name in wanted if name in known), None) for wanted in spoken(outcome.sweep.measures)]
-    return [m for m in found if m is not None]
+    """The measures that were asked for; delay and throughput, unless the sweep names its measures. No delay that is
+    nobody's."""
+    measures = outcome.sweep.measures
+    known = {m.id: m for m in measures}
+    found = [next((known[name] for name in names if name in known), None) for names in wanted(measures)]
+    said = [m for m in found if m is not None]
+    if not is_pooled(outcome.sweep):
+        return said
+    own = [m for m in measures if OF_SOME.fullmatch(m.field)]
+    return [*own[:LISTED], *(m for m in said if m not in own and not OF_ALL.fullmatch(m.field))]
+
+
+def _apart(outcome: Outcome) -> list[str]:
+    """What to say where the measured delays are nobody's."""
+    if not is_pooled(outcome.sweep) or any(OF_SOME.fullmatch(m.field) for m in outcome.sweep.measures):
+        return []
+    return [APART.format(outcome.sweep.queue)]
 
 
 # ---- against a control ---------------------------------------------------------------------------------------------

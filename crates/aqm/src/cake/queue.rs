@@ -163,6 +163,14 @@ impl Cake {
         keys
     }
 
+    #[inline]
+    fn tin_of(&self, dscp: u8) -> usize {
+        match self.set.diffserv {
+            Diffserv::Besteffort => 0,
+            _ => usize::from(self.tin_of_dscp[usize::from(dscp & 63)]),
+        }
+    }
+
     fn store(&mut self, slot: Slot, tcp: Option<TcpHeader>) -> u32 {
         let place = if self.free == NONE {
             self.pool.push(slot);
@@ -476,10 +484,7 @@ impl Discipline for Cake {
         self.counters.arrivals += 1;
         self.counters.arrived_bytes += u64::from(packet.size);
         let now = clock(time);
-        let tin = match self.set.diffserv {
-            Diffserv::Besteffort => 0,
-            _ => usize::from(self.tin_of_dscp[usize::from(header.dscp & 63)]),
-        };
+        let tin = self.tin_of(header.dscp);
         let keys = self.keys(packet.flow, header);
         let at = &mut self.tins[tin];
         let queue = if self.set.flow_mode == FlowMode::Flowblind { 0 } else { at.flows.classify(keys) };
@@ -628,6 +633,15 @@ impl Discipline for Cake {
         out("ack_drops", self.tins.iter().map(|tin| tin.seen.ack_drops).sum::<u64>() as f64);
         out("memory", self.memory as f64);
         out("shaper_rate", 8.0 * self.tins[0].share.rate as f64);
+    }
+
+    fn bands(&self) -> &'static [&'static str] {
+        tins::names(self.set.diffserv)
+    }
+
+    fn band_of(&self, _packet: &Packet, dscp: u8) -> usize {
+        let tin = self.tin_of(dscp);
+        tins::shown(self.set.diffserv).iter().position(|&shown| shown == tin).unwrap_or(0)
     }
 
     fn groups(&self, out: &mut dyn FnMut(usize, &'static str, f64)) {

@@ -62,6 +62,18 @@ pub(super) fn shown(diffserv: Diffserv) -> &'static [usize] {
     }
 }
 
+/// The names of the tins in this order, as `tc -s qdisc` has them; none of a single tin.
+pub(super) fn names(diffserv: Diffserv) -> &'static [&'static str] {
+    match diffserv {
+        Diffserv::Besteffort => &[],
+        Diffserv::Diffserv3 => &["bulk", "best_effort", "voice"],
+        Diffserv::Diffserv4 => &["bulk", "best_effort", "video", "voice"],
+        Diffserv::Precedence | Diffserv::Diffserv8 => {
+            &["tin_0", "tin_1", "tin_2", "tin_3", "tin_4", "tin_5", "tin_6", "tin_7"]
+        }
+    }
+}
+
 /// What a tin may send.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Share {

@@ -88,6 +88,11 @@ impl Discipline for Conditioned {
         self.classes.iter().any(|&class| self.queue.washes(class))
     }
 
+    /// What an arrival looks like does not tell its band.
+    fn bands(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
         self.queue.dequeue(now, on_drop)
     }

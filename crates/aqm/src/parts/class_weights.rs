@@ -6,6 +6,10 @@ use crate::Packet;
 /// Number of classes that a packet can have.
 pub const CLASSES: usize = 8;
 
+/// Their names as bands.
+pub const NAMES: [&str; CLASSES] =
+    ["class_0", "class_1", "class_2", "class_3", "class_4", "class_5", "class_6", "class_7"];
+
 /// The parameters `weight_0` to `weight_7`; `doc` says what a weight means in the discipline.
 pub const fn params(doc: &'static str) -> [Param; CLASSES] {
     const fn weight(name: &'static str, symbol: &'static str, doc: &'static str) -> Param {

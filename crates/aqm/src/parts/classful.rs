@@ -2,6 +2,7 @@
 
 use crate::discipline::{Admitted, OnDrop};
 use crate::gate::Counters;
+use crate::parts::class_weights::{class_of, NAMES};
 use crate::policy::Reason;
 use crate::{Discipline, Packet, Time};
 
@@ -22,6 +23,11 @@ pub trait Schedule: Send {
 
     /// Whether [`Schedule::take`] must be called at the end of every transmission, even if nothing waits.
     fn watches_departures(&self) -> bool {
+        false
+    }
+
+    /// Whether it has a queue for each class of the packets.
+    fn is_by_class(&self) -> bool {
         false
     }
 
@@ -85,6 +91,18 @@ impl<S: Schedule> Discipline for Classful<S> {
 
     fn watches_departures(&self) -> bool {
         self.schedule.watches_departures()
+    }
+
+    fn bands(&self) -> &'static [&'static str] {
+        if self.schedule.is_by_class() {
+            &NAMES
+        } else {
+            &[]
+        }
+    }
+
+    fn band_of(&self, packet: &Packet, _dscp: u8) -> usize {
+        class_of(packet)
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -185,6 +185,11 @@ impl DeficitRound {
 pub trait Place: Send {
     /// The number of the packet's queue.
     fn place(&self, packet: &Packet) -> usize;
+
+    /// Whether that is the packet's class.
+    fn is_class(&self) -> bool {
+        false
+    }
 }
 
 /// Queues that take turns, as a whole discipline: DRR by flow, WRR by class.
@@ -217,6 +222,10 @@ impl<P: Place> Schedule for Rounds<P> {
 
     fn bytes(&self) -> u64 {
         self.round.fifos().bytes()
+    }
+
+    fn is_by_class(&self) -> bool {
+        self.place.is_class()
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {

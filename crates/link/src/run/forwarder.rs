@@ -354,6 +354,7 @@ impl Forwarder {
             counters: *self.way.port().counters(),
             has_average: self.way.port().average().is_some(),
             queued: (self.way.port().queued_at_start(), self.way.port().packets()),
+            bands: self.way.port().bands().to_vec(),
             lost: self.way.lost(),
             delivered: self.delivered,
             ce_set: self.ce_set,

@@ -1,6 +1,7 @@
 //! What a link in operation shows, and what it reports when it stops. Counts are of the measured window.
 
 use earlydrop_aqm::gate::Counters;
+use earlydrop_net::bands::Band;
 use earlydrop_net::measure::QueueStats;
 use hdrhistogram::Histogram;
 
@@ -72,6 +73,8 @@ pub struct PathOutcome {
     pub stats: QueueStats,
     /// Whether the discipline keeps an average.
     pub has_average: bool,
+    /// What passed the discipline's bands; mostly none.
+    pub bands: Vec<Band>,
     /// Packets in the queue at the start and at the end of the window.
     pub queued: (u64, u64),
     /// Packets lost by the loss model.

@@ -88,6 +88,14 @@ impl Sender {
         }
     }
 
+    /// Rate at which segments leave, segments/s, where sending is paced and there is a sample of the round-trip time.
+    pub fn pacing_rate(&self) -> Option<f64> {
+        match self {
+            Sender::Ns2(_) => None,
+            Sender::Rfc(connection) => connection.paced_rate(),
+        }
+    }
+
     /// Whether the connection is open: the SYN has been acknowledged.
     #[inline(always)]
     pub fn is_open(&self) -> bool {

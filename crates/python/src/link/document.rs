@@ -127,6 +127,9 @@ fn entry(aqm: &str, path: &PathOutcome, width: f64) -> Value {
         queued: path.queued,
     }
     .entry();
+    if !path.bands.is_empty() {
+        entry["bands"] = result::bands(&path.bands, path.rate_bps, width);
+    }
     add(&mut entry, QUEUE, |of| of(path, width));
     entry
 }

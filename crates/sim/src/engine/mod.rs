@@ -11,7 +11,7 @@ pub mod trace;
 
 pub use earlydrop_net::tcp::sizes::{ACK_BYTES, ACK_SIZES, SYN_BYTES};
 pub use outcome::{
-    FlowOutcome, FlowTransfers, MediaOutcome, Outcome, PacketDelays, PortOutcome, Series, TransferOutcome,
+    FlowOutcome, FlowTransfers, MediaOutcome, Outcome, PacketDelays, PortOutcome, SenderSeries, Series, TransferOutcome,
 };
 pub use run::{is_large, Engine, FlowState, QueueState};
 pub use settings::Settings;

@@ -7,6 +7,7 @@ use crate::rates::Rates;
 use crate::shares::Shares;
 use crate::variation::Variation;
 use earlydrop_aqm::gate::Counters;
+use earlydrop_net::bands::Band;
 use earlydrop_net::record::Fate;
 use hdrhistogram::Histogram;
 use std::ops::Range;
@@ -77,6 +78,8 @@ pub struct PortOutcome {
     pub rates: Option<Rates>,
     /// Number of flows that lose packets in one loss event, if asked for.
     pub synchronisation: Option<Synchronisation>,
+    /// What passed the discipline's bands; mostly none.
+    pub bands: Vec<Band>,
     /// Statistics of the discipline's groups of queues (CAKE's tins); mostly none.
     pub groups: Vec<Vec<(&'static str, f64)>>,
     /// Statistics of the parent of the discipline, by class or of the whole; mostly none.
@@ -177,6 +180,17 @@ pub struct TransferOutcome {
     pub start_up: (f64, u64),
 }
 
+/// Samples of a sender; NaN where there was no value.
+#[derive(Clone, Debug, Default)]
+pub struct SenderSeries {
+    /// Congestion window, segments.
+    pub cwnd: Vec<f64>,
+    /// Smoothed round-trip time, s.
+    pub srtt: Vec<f64>,
+    /// Pacing rate, bits of payload per second.
+    pub pacing: Vec<f64>,
+}
+
 /// Sampled series.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
@@ -190,6 +204,6 @@ pub struct Series {
     pub dropped: Vec<Vec<u64>>,
     /// By port: the discipline's inner values by name, in its order; empty unless they are sampled.
     pub gauges: Vec<Gauges>,
-    /// By sampled flow: cwnd, segments.
-    pub cwnd: Vec<Vec<f64>>,
+    /// By sampled flow: its sender.
+    pub senders: Vec<SenderSeries>,
 }

@@ -211,7 +211,7 @@ pub struct Record {
     pub series: Option<f64>,
     /// Whether the series have the inner values of the disciplines.
     pub gauges: bool,
-    /// Flows whose windows are in the series, numbered from 1.
+    /// Flows whose windows, RTTs and pacing rates are in the series, numbered from 1.
     pub cwnd_flows: Vec<u64>,
     /// Number of events to keep of each traced queue.
     pub trace: u64,

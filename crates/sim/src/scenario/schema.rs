@@ -193,7 +193,7 @@ fn record() -> Json {
             "flows": FLOWS.schema(),
             "series": about(reference("time"), "Sampling interval of the series."),
             "gauges": about(flag.clone(), "The series have the inner values of the disciplines, too."),
-            "cwnd_flows": about(flows.clone(), "Flows whose windows are in the series."),
+            "cwnd_flows": about(flows.clone(), "Flows whose windows, RTTs and pacing rates are in the series."),
             "delay_flows": about(flows.clone(), "Flows of which every packet's delay is recorded."),
             "trace": about(with_default(whole(0, bounds::TRACE), 0), "Number of events to keep of each traced queue."),
             "trace_queues": about(queues.clone(), "Queues whose events are kept; by default the first."),

@@ -176,7 +176,7 @@ AGAINST
 #flows = "summary"           # how the flows are distributed, instead of a list of them; false: neither
 #series = "100 ms"           # sample queue and average this often
 #gauges = true               # and what the discipline keeps inside
-#cwnd_flows = [1, 2]         # and these flows' windows
+#cwnd_flows = [1, 2]         # and these flows' windows, RTTs and pacing rates
 #trace = 1000                # keep the first events of the first queue
 #transfers = true            # keep the time of every transfer
 #delay_histogram = true      # the histogram of each queue's delays

@@ -43,14 +43,14 @@ impl Columns {
         columns
     }
 
-    /// Adds every value below `path`; `named` says whether the keys there are names of queues.
+    /// Adds every value below `path`; `named` says whether the keys there are names of queues or bands.
     fn add(&mut self, value: &Value, path: &str, column: &str, named: bool) {
         match value {
             Value::Object(map) if !map.is_empty() => {
                 for (key, inner) in map {
                     let name = if named { "*" } else { key };
-                    let holds_queues = !named && key == "queues";
-                    self.add(inner, &format!("{path}.{key}"), &format!("{column}.{name}"), holds_queues);
+                    let holds_names = !named && ["queues", "bands"].contains(&key.as_str());
+                    self.add(inner, &format!("{path}.{key}"), &format!("{column}.{name}"), holds_names);
                 }
             }
             Value::Array(items) if items.iter().any(Value::is_object) => {

@@ -54,3 +54,37 @@ fn free_slots_keep_a_bounded_amount() {
     assert_eq!((kept as u64, line.ledger.held), (line.ledger.spare, 0));
     assert!(line.ledger.spare <= SPARE && line.ledger.spare > SPARE / 2);
 }
+
+/// Packets of three tins at once, more than there is room for.
+#[test]
+fn a_real_line_measures_bands() {
+    let (link, limit) = (Link { rate_bps: 8e6, delay_s: 0.0 }, Limit::Packets(4));
+    let spec = catalogue::find("cake").expect("a discipline");
+    let queue =
+        (spec.build)(&Values::new(), &link, limit).expect("builds").queue(limit, false, Generator::stream(1, "q"));
+    let from = std::fs::File::open("/dev/null").expect("a file").into();
+    let spec = OneWaySpec { queue, rate_bps: 8e6, delay_s: 0.0, medium: None };
+    let mut line = Forwarder::new(Direction { from, spec }, &Settings { real_time: false, series: None, record: 0 });
+    let of = |dscp: u8| {
+        let mut bytes = packet(1000);
+        bytes[1] = dscp << 2;
+        bytes
+    };
+    for dscp in [0, 0, 0, 46, 46, 8, 8, 8] {
+        line.arrive(&of(dscp), Time::ZERO);
+    }
+    let outcome = line.finish(Time::from_seconds(1.0));
+    let found: Vec<_> = outcome.bands.iter().map(|band| (band.name, band.share)).collect();
+    assert_eq!(found.iter().map(|one| one.0).collect::<Vec<_>>(), ["bulk", "best_effort", "voice"]);
+    assert_eq!(found.iter().map(|one| one.1.arrivals).collect::<Vec<_>>(), [3, 3, 2]);
+    let sums = |of: fn(&earlydrop_net::measure::Share) -> u64| found.iter().map(|one| of(&one.1)).sum::<u64>();
+    assert_eq!(
+        (sums(|one| one.departures), sums(|one| one.drops)),
+        (3, 5),
+        "packets take more memory than their bytes"
+    );
+    assert_eq!((outcome.counters.departures, outcome.counters.drops()), (3, 5));
+    assert!(found.iter().all(|one| one.1.arrivals == one.1.departures + one.1.drops));
+    let waits: Vec<_> = outcome.bands.iter().map(|band| band.sojourns.quantiles([1.0])[0]).collect();
+    assert!(waits.iter().all(|&us| us <= 2100) && waits.iter().any(|&us| us >= 1900), "1 ms each: {waits:?}");
+}

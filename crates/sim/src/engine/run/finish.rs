@@ -20,7 +20,7 @@ impl<Q: EventQueue> Engine<Q> {
         let ports = ports.into_vec().into_iter().zip(passing).map(|(mut port, passing)| {
             let Recorder { trace, shares, rates, synchronisation, fates, .. } = port.finish(end);
             let (rate_bps, counters, has_average) = (rate(port.link), *port.counters(), port.average().is_some());
-            let (groups, parent) = (port.groups(), port.parent());
+            let (bands, groups, parent) = (port.bands().to_vec(), port.groups(), port.parent());
             let (queued_at_start, queued_at_end) = (port.queued_at_start(), port.packets());
             let (name, aqm, stats) = port.into_results();
             PortOutcome {
@@ -35,6 +35,7 @@ impl<Q: EventQueue> Engine<Q> {
                 rates,
                 synchronisation,
                 fates,
+                bands,
                 groups,
                 parent,
                 name,

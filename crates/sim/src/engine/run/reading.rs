@@ -113,7 +113,7 @@ impl<Q: EventQueue> Engine<Q> {
     pub fn sojourns(&mut self, port: usize, now: f64) -> Vec<(u64, u64)> {
         let port = &mut self.net.ports[port];
         port.catch_up(now);
-        port.stats().sojourn_histogram()
+        port.sojourn_histogram()
     }
 
     /// Number of events so far.

@@ -56,8 +56,12 @@ impl<Q: EventQueue> Engine<Q> {
                 gauges.iter_mut().for_each(|(_, values)| values.resize(series.time.len(), f64::NAN));
             }
         }
-        for (values, &flow) in series.cwnd.iter_mut().zip(&self.settings.cwnd_flows) {
-            values.push(self.net.flows[flow as usize].sender.cwnd());
+        for (values, &flow) in series.senders.iter_mut().zip(&self.settings.cwnd_flows) {
+            let sender = &self.net.flows[flow as usize].sender;
+            values.cwnd.push(sender.cwnd());
+            values.srtt.push(sender.srtt().unwrap_or(f64::NAN));
+            let bits = 8.0 * f64::from(self.specs.kind(flow).payload);
+            values.pacing.push(sender.pacing_rate().map_or(f64::NAN, |rate| rate * bits));
         }
         let interval = self.settings.series.unwrap_or(f64::INFINITY);
         self.counter += 1;

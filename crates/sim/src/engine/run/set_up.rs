@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::engine::network::{Network, FLOWS_IN_CACHE};
-use crate::engine::outcome::Series;
+use crate::engine::outcome::{SenderSeries, Series};
 use crate::engine::plan::{Mode, Plan};
 use crate::engine::settings::Settings;
 use crate::engine::state::ahead::Hosts;
@@ -209,7 +209,7 @@ impl<Q: EventQueue> Engine<Q> {
             (series.packets, series.average, series.dropped) =
                 (vec![vec![]; ports], vec![vec![]; ports], vec![vec![]; ports]);
             series.gauges = vec![vec![]; if self.settings.gauges { ports } else { 0 }];
-            series.cwnd = vec![vec![]; self.settings.cwnd_flows.len()];
+            series.senders = vec![SenderSeries::default(); self.settings.cwnd_flows.len()];
             self.schedule(0.0, START, Kind::Sample, 0);
         }
         let traced = match &self.settings.trace_ports[..] {

@@ -9,6 +9,7 @@ use crate::measure::QueueStats;
 use earlydrop_aqm::catalogue::Built;
 use earlydrop_aqm::gate::Counters;
 use earlydrop_aqm::{Packet, Time};
+use earlydrop_net::bands::Band;
 use earlydrop_net::{port, Segment, Wire};
 
 /// The two ways to run a port.
@@ -110,6 +111,14 @@ impl Port {
         }
     }
 
+    /// Histogram of the sojourn times before the end, see [`QueueStats::sojourn_histogram`].
+    pub fn sojourn_histogram(&self) -> Vec<(u64, u64)> {
+        match &self.runner {
+            Runner::Analytic(port) => port.stats().sojourn_histogram(),
+            Runner::Stepped(port) => port.sojourn_histogram(),
+        }
+    }
+
     /// The policy's averaged queue, packets.
     pub fn average(&self) -> Option<f64> {
         match &self.runner {
@@ -139,6 +148,14 @@ impl Port {
             port.parent(&mut |class, name, value| found.push((class, name, value)));
         }
         found
+    }
+
+    /// What passed the discipline's bands over the measured window.
+    pub fn bands(&self) -> &[Band] {
+        match &self.runner {
+            Runner::Analytic(_) => &[],
+            Runner::Stepped(port) => port.bands(),
+        }
     }
 
     /// Counters over the measured window.

@@ -421,6 +421,11 @@ impl Connection {
         self.pacer.sent(now, segments, rate, burst);
     }
 
+    /// The pacing rate, segments/s, if sending is paced and there is one.
+    pub fn paced_rate(&self) -> Option<f64> {
+        self.pacing_rate().filter(|_| self.pacer.on)
+    }
+
     /// Segments/s. The first window is sent as a burst, as there is no RTT sample of data yet.
     #[inline(always)]
     pub(super) fn pacing_rate(&self) -> Option<f64> {

@@ -1,0 +1,82 @@
+"""Queues in which traffic entries have delays of their own: a mean over all of them is nobody's delay.
+
+A discipline with several queues gives each its own delay, so a comparison with one of them speaks of each entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ..document import Document
+
+SEVERAL = "several queues"
+"""The family of disciplines with queues of their own for flows or classes."""
+APART = ("htb", "wifi")
+"""Parents with a queue for each class or station."""
+MOST = 12
+"""The most entries that a comparison tells apart."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A traffic entry that passes a queue."""
+
+    title: str
+    index: int
+    """Its number, from 0."""
+
+    def id(self, quantity: str) -> str:
+        """The id of a quantity of this entry."""
+        return f"{quantity}_{self.index + 1}"
+
+
+def title(measure: str, part: Part) -> str:
+    """The title of a measure of one entry: `Queueing delay of prague, 99 %`."""
+    what, comma, rest = measure.partition(",")
+    return f"{what} of {part.title}{comma}{rest}"
+
+
+@cache
+def _several() -> frozenset[str]:
+    from .. import discipline_names
+
+    return frozenset(name for name, one in discipline_names.catalogue().items() if one.get("family") == SEVERAL)
+
+
+def has_several(queue: Mapping[str, Any]) -> bool:
+    """Whether a queue, of a checked scenario or of a result, has a discipline with several queues."""
+    child = queue.get("child", queue)
+    parent = queue.get("parent")
+    return parent in APART or "classes" in (parent or {}) or child.get("aqm") in _several()
+
+
+def is_pooled(scenarios: Iterable[Document], queue: str) -> bool:
+    """Whether one of these checked scenarios or results of several entries has such a discipline at `queue`."""
+    return any(
+        len(one.get("traffic", [])) > 1
+        and has_several(one["queues"].get(queue, {}) if "queues" in one else one["queue"].get(queue, {}))
+        for one in scenarios
+    )
+
+
+def parts(results: Sequence[Document], queue: str) -> tuple[Part, ...] | None:
+    """The traffic entries with delays of their own at a queue; None where results do not tell them apart.
+
+    There are none if no result has a discipline with several queues there, or a single entry passes.
+    """
+    if not is_pooled(results, queue):
+        return ()
+    at = [one["queues"][queue] for one in results]
+    if not all("traffic" in one for one in at) or len(results[0]["traffic"]) > MOST:
+        return None
+    passing = sorted({k for one in at for k, entry in enumerate(one["traffic"]) if entry["departures"]})
+    entries = at[0]["traffic"]
+    names = [entry["name"] for entry in entries]
+    titles = [
+        name if name and names.count(name) == 1 else f"{name or entries[k]['kind']} (entry {k + 1})"
+        for k, name in enumerate(names)
+    ]
+    return tuple(Part(titles[k], k) for k in passing) if len(passing) > 1 else ()
