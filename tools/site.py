@@ -89,12 +89,14 @@ NAMES = {
     "Results and comparisons": "Result compare Compared",
     "Disciplines of your own": "policy param array Verdict Policy get_include",
     "Runs in steps": "Simulation",
+    "Protocol stacks of your own": "path",
     "Errors and warnings": "EarlydropError CompareError PolicyError PolicyWarning ScenarioWarning",
 }
 """Names on the page of the Python API; those of `earlydrop` in the order in which they are needed."""
 ELSEWHERE = {
     "Results and comparisons": ["earlydrop.api_sweep.sweep", "earlydrop.sweeps.shown.Swept"],
     "Runs in steps": ["earlydrop.gym.AqmEnv"],
+    "Protocol stacks of your own": ["earlydrop.paths.Path", "earlydrop.paths.Endpoint"],
 }
 """Names that are elsewhere: `ed.sweep(...)`, what it returns, and the class of `ed.gym`."""
 

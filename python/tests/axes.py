@@ -41,7 +41,9 @@ def _drawn(ax: Axes) -> Iterator[tuple[str, str, np.ndarray[Any, Any]]]:
     """What is drawn at places of the data: a name, the axis, and coordinates along it."""
 
     def along(what: str, transform: Any, points: np.ndarray[Any, Any]) -> Iterator[tuple[str, str, Any]]:
-        # A line across the panel has its place on one axis alone.
+        # What has no value is not drawn. A line across the panel has its place on one axis alone.
+        points = np.asarray(points, dtype=float)
+        points = points[np.isfinite(points).all(axis=1)]
         for axis, k, of_data in zip("xy", (0, 1), transform.contains_branch_seperately(ax.transData), strict=True):
             if of_data and len(points):
                 yield what, axis, np.asarray(points[:, k], dtype=float)

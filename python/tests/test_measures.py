@@ -160,6 +160,14 @@ def ed_trust() -> Any:
     return trusting()
 
 
+def test_a_band_of_a_queue_is_a_measure(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = f"{QUEUE}.bands.L.delay_p99_ms"
+    alone = ed.load(file, {"queue.bottleneck.aqm": "dualpi2"}).run(seed=1).measure(path)
+    said = ["--measure", f"L = {path}", "--aqm", "dualpi2", "--seeds", "1", "--json"]
+    assert cli.main(["compare", str(file), *said]) == cli.DONE
+    assert json.loads(capsys.readouterr().out)["cells"]["dualpi2"]["l"]["mean"] == alone > 0
+
+
 def test_a_measure_is_what_packet_records_give(file: Path) -> None:
     document = quantity.with_records(ed.load(file).document, PATHS.values())
     plain = ed.load(file).run(seed=3)
@@ -340,7 +348,7 @@ def test_a_sweep_says_all_that_was_asked_for(file: Path) -> None:
     (file.parent / "t.toml").write_text(re.sub("(?m)^measures = .*$", "", text), encoding="utf-8")
     every = sweeps.parse_file(file.parent / "t.toml").measures
     assert [m.id for m in every] == ["n", *quantity.KNOWN]
-    assert words.spoken(every) == [("n",), *words.SPOKEN]
+    assert words.wanted(every) == [("n",), *words.SPOKEN]
 
 
 def test_a_sweep_judges_what_has_a_direction(file: Path) -> None:

@@ -17,6 +17,7 @@ from earlydrop.analysis import shared, words
 POOLED = re.compile(r"queueing delay(?! of (call|download))", re.IGNORECASE)
 """A queueing delay that is of no entry."""
 CATALOGUE = discipline_names.catalogue()
+ALL = frozenset(range(4))
 SEVERAL = {name for name, one in CATALOGUE.items() if one["family"] == "several queues"}
 
 
@@ -138,16 +139,16 @@ def result(departures: list[int], names: list[str | None], aqm: str = "fq_codel"
 
 def test_entries_that_pass_and_their_titles() -> None:
     names = ["a", "a", None, "b"]
-    assert shared.parts([result([5, 5, 5, 0], names)], "bottleneck") == (
+    assert shared.parts([result([5, 5, 5, 0], names)], "bottleneck", ALL) == (
         shared.Part("a (entry 1)", 0),
         shared.Part("a (entry 2)", 1),
         shared.Part("ftp (entry 3)", 2),
     )
-    assert shared.parts([result([5, 0, 0, 0], names)], "bottleneck") == ()
-    assert shared.parts([result([5, 5, 0, 0], names, "codel")], "bottleneck") == ()
+    assert shared.parts([result([5, 0, 0, 0], names)], "bottleneck", ALL) == ()
+    assert shared.parts([result([5, 5, 0, 0], names, "codel")], "bottleneck", ALL) == ()
     old = result([5, 5, 0, 0], names)
     del old["queues"]["bottleneck"]["traffic"]
-    assert shared.parts([old], "bottleneck") is None
+    assert shared.parts([old], "bottleneck", ALL) is None
 
 
 OWN = """

@@ -245,7 +245,8 @@ def compare(
         except _core.ScenarioError as error:
             raise CompareError(f"{place} with {entry.id} at queue.{queue}: {error}") from error
         texts[entry.id] = plain, mine, settings
-    if by_entry([json.loads(plain.to_json()) for plain, *_ in texts.values()], queue):
+    data = shared.with_data(checked, port)
+    if by_entry([json.loads(plain.to_json()) for plain, *_ in texts.values()], queue, data):
         for aqm, (_, mine, settings) in texts.items():
             settings = [*settings, ("record.by_flow", "true")]
             texts[aqm] = _core.Scenario.parse(mine, settings), mine, settings
@@ -272,7 +273,7 @@ def compare(
             documents[aqm] += found[k * (count - done) : (k + 1) * (count - done)]
         numbers = tuple(runner.seeds(first, count))
         flat = [one for aqm in ids for one in documents[aqm]]
-        result = tabulate(checked.name, port, ids, titles, numbers, flat, left_out, chosen)
+        result = tabulate(checked.name, port, ids, titles, numbers, flat, left_out, chosen, entries=data)
         more = count if target is None else _wanted(result, target)
         if more <= count:
             break
@@ -366,9 +367,12 @@ def tabulate(
     left_out: dict[str, list[str]] | None = None,
     quantities: Sequence[Quantity] | None = None,
     kept: Mapping[tuple[str, str], list[float | None]] = MappingProxyType({}),
+    *,
+    entries: frozenset[int],
 ) -> Comparison:
-    """Gather result documents, ordered by discipline and then by seed; `kept` are values that no result has."""
-    parts = shared.parts(documents, queue)
+    """Gather result documents, ordered by discipline and then by seed; `kept` are values that no result has.
+    Data of these traffic `entries` pass the queue."""
+    parts = shared.parts(documents, queue, entries)
     wanted = compared((), queue) if quantities is None else tuple(quantities)
     there = {quantity.id for quantity in wanted}
     quantities = (*wanted, *(q.at(queue) for q in _of_parts(parts or ()) if q.id not in there))
@@ -399,9 +403,9 @@ def tabulate(
     )
 
 
-def by_entry(scenarios: Sequence[Document], queue: str) -> bool:
+def by_entry(scenarios: Sequence[Document], queue: str, entries: frozenset[int]) -> bool:
     """Whether the results of these checked scenarios must tell traffic entries apart."""
-    return len(scenarios[0]["traffic"]) <= shared.MOST and shared.is_pooled(scenarios, queue)
+    return len(scenarios[0]["traffic"]) <= shared.MOST and shared.is_pooled(scenarios, queue, entries)
 
 
 def _of_parts(parts: Sequence[shared.Part]) -> list[Quantity]:

@@ -5,12 +5,16 @@ A discipline with several queues gives each its own delay, so a comparison with 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..document import Document
+
+if TYPE_CHECKING:
+    import earlydrop._core as _core
 
 SEVERAL = "several queues"
 """The family of disciplines with queues of their own for flows or classes."""
@@ -53,30 +57,42 @@ def has_several(queue: Mapping[str, Any]) -> bool:
     return parent in APART or "classes" in (parent or {}) or child.get("aqm") in _several()
 
 
-def is_pooled(scenarios: Iterable[Document], queue: str) -> bool:
-    """Whether one of these checked scenarios or results of several entries has such a discipline at `queue`."""
-    return any(
-        len(one.get("traffic", [])) > 1
-        and has_several(one["queues"].get(queue, {}) if "queues" in one else one["queue"].get(queue, {}))
+def with_data(scenario: _core.Scenario, queue: str) -> frozenset[int]:
+    """The traffic entries whose data pass a queue, from 0; of a queue that the scenario does not have all."""
+    counts = [int(entry["count"]) for entry in json.loads(scenario.to_json())["traffic"]]
+    found = scenario.passing(queue)
+    if found is None:
+        return frozenset(range(len(counts)))
+    of_flow = (k for k, count in enumerate(counts) for _ in range(count))
+    return frozenset(k for k, (_, _, acks) in zip(of_flow, found[1], strict=True) if not acks)
+
+
+def is_pooled(scenarios: Iterable[Document], queue: str, entries: frozenset[int]) -> bool:
+    """Whether one of these checked scenarios or results has such a discipline at `queue`, for the data of several of its
+    `entries`."""
+    return len(entries) > 1 and any(
+        has_several(one["queues"].get(queue, {}) if "queues" in one else one["queue"].get(queue, {}))
         for one in scenarios
     )
 
 
-def parts(results: Sequence[Document], queue: str) -> tuple[Part, ...] | None:
-    """The traffic entries with delays of their own at a queue; None where results do not tell them apart.
+def parts(results: Sequence[Document], queue: str, entries: frozenset[int]) -> tuple[Part, ...] | None:
+    """Those of the traffic entries that have delays of their own at a queue; None where results do not tell them apart.
 
     There are none if no result has a discipline with several queues there, or a single entry passes.
     """
-    if not is_pooled(results, queue):
+    if not is_pooled(results, queue, entries):
         return ()
     at = [one["queues"][queue] for one in results]
     if not all("traffic" in one for one in at) or len(results[0]["traffic"]) > MOST:
         return None
-    passing = sorted({k for one in at for k, entry in enumerate(one["traffic"]) if entry["departures"]})
-    entries = at[0]["traffic"]
-    names = [entry["name"] for entry in entries]
+    passing = sorted(
+        {k for one in at for k, entry in enumerate(one["traffic"]) if entry["departures"] and k in entries}
+    )
+    told = at[0]["traffic"]
+    names = [entry["name"] for entry in told]
     titles = [
-        name if name and names.count(name) == 1 else f"{name or entries[k]['kind']} (entry {k + 1})"
+        name if name and names.count(name) == 1 else f"{name or told[k]['kind']} (entry {k + 1})"
         for k, name in enumerate(names)
     ]
     return tuple(Part(titles[k], k) for k in passing) if len(passing) > 1 else ()

@@ -13,7 +13,7 @@ from .failures import InputError
 from .options import Formats, Json, Plots, StyleName
 from .printing import print_json
 
-WRITERS = "`sweep`, `advise`, `run --out`, `compare --out`, `link --out` or a program (docs/path.md)"
+WRITERS = "`sweep`, `advise`, `run --out`, `compare --out`, `link --out` or a program"
 
 
 def report_(

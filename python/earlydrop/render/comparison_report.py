@@ -58,8 +58,20 @@ def renew(folder: Path) -> Path:
         own = tuple(stored(name, m) for name, m in said.get("measures", {}).items() if m.get("asked"))
         measures = compared(own, said["queue"])
         place, names = (said["scenario"], said["queue"], aqms, said["titles"]), said["left_out"]
-        found = tabulate(*place, seeds, runs, names, measures, _kept(said.get("measures", {})))
+        data = _with_data(base, said["queue"], len(runs[0]["traffic"]))
+        found = tabulate(*place, seeds, runs, names, measures, _kept(said.get("measures", {})), entries=data)
         return _write(folder, _context(found, base, said["summary"], said["warnings"], said["version"]))
+
+
+def _with_data(base: Mapping[str, Any], queue: str, entries: int) -> frozenset[int]:
+    """The traffic entries whose data pass the queue; all, if the scenario needs code that is not there."""
+    import earlydrop._core as _core
+    from ..analysis import shared
+
+    try:
+        return shared.with_data(_core.Scenario.parse(base, []), queue)
+    except _core.ScenarioError:
+        return frozenset(range(entries))
 
 
 def _kept(measures: Mapping[str, Any]) -> dict[tuple[str, str], list[float | None]]:

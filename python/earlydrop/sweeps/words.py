@@ -34,6 +34,7 @@ from .base_scenario import overlay_toml
 if TYPE_CHECKING:
     from ..analysis.quantity import Quantity
     from ..analysis.statistics import Difference
+    from ..document import Document
     from .model import Sweep
     from .outcome import Outcome
 
@@ -163,7 +164,22 @@ def is_pooled(sweep: Sweep) -> bool:
     tables = [one.get("queue", {}) for one in documents]
     # A queue of the results has the scenario's key, or the name of a link with that key.
     queues = (one[key] for one in tables for key in ([sweep.queue] if sweep.queue in one else one))
-    return any(map(shared.has_several, queues)) and any(len(one.get("traffic", [])) > 1 for one in documents)
+    if not any(map(shared.has_several, queues)):
+        return False
+    return any(_several_entries(one, sweep.queue) for one in documents)
+
+
+def _several_entries(document: Document, queue: str) -> bool:
+    """Whether data of several traffic entries pass a queue of this scenario."""
+    import earlydrop._core as _core
+
+    if len(document.get("traffic", [])) < 2:
+        return False
+    try:
+        return len(shared.with_data(_core.Scenario.parse(document, []), queue)) > 1
+    except _core.ScenarioError:
+        # Complete only at the points.
+        return True
 
 
 def _spoken(outcome: Outcome) -> list[Quantity]:
