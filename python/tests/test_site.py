@@ -65,7 +65,7 @@ def test_the_reference_has_every_command_and_signatures(site: Path) -> None:
     shown = set(re.findall(r'<h3 id="[\w.]*?(\w+)"', api))
     # What is made in Rust other pages name.
     assert set(earlydrop._HOME) - shown == {name for name, home in earlydrop._HOME.items() if home == "_core"}
-    assert shown - set(earlydrop._HOME) == {"sweep", "Swept", "AqmEnv"}
+    assert shown - set(earlydrop._HOME) == {"AqmEnv", "Endpoint", "Path", "Swept", "sweep"}
 
 
 def test_search_knows_the_pages(site: Path) -> None:

@@ -368,7 +368,7 @@ def tabulate(
     quantities: Sequence[Quantity] | None = None,
     kept: Mapping[tuple[str, str], list[float | None]] = MappingProxyType({}),
     *,
-    entries: frozenset[int],
+    entries: frozenset[int] = frozenset(),
 ) -> Comparison:
     """Gather result documents, ordered by discipline and then by seed; `kept` are values that no result has.
     Data of these traffic `entries` pass the queue."""

@@ -68,8 +68,8 @@ def with_data(scenario: _core.Scenario, queue: str) -> frozenset[int]:
 
 
 def is_pooled(scenarios: Iterable[Document], queue: str, entries: frozenset[int]) -> bool:
-    """Whether one of these checked scenarios or results has such a discipline at `queue`, for the data of several of its
-    `entries`."""
+    """Whether one of these checked scenarios or results has such a discipline at `queue`, for the data of several of
+    its `entries`."""
     return len(entries) > 1 and any(
         has_several(one["queues"].get(queue, {}) if "queues" in one else one["queue"].get(queue, {}))
         for one in scenarios
