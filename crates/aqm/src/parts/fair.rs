@@ -318,7 +318,16 @@ impl FairQueues {
 
     /// The queue of `flow`, and whether the queue had another flow before, whose history must not count for `flow`
     /// (`perfect` only; the hashes keep a queue's state, as Linux and ns-3 do).
+    #[inline]
     pub fn classify(&mut self, flow: u64) -> (usize, bool) {
+        match self.classifier {
+            Classifier::Hash => (hash::bucket(flow, self.salt, self.queues.len()), false),
+            _ => self.classify_by_owner(flow),
+        }
+    }
+
+    #[inline(never)]
+    fn classify_by_owner(&mut self, flow: u64) -> (usize, bool) {
         let by_hash = |queues| hash::bucket(flow, self.salt, queues);
         match &mut self.classifier {
             Classifier::Hash => (by_hash(self.queues.len()), false),
