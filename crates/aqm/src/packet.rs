@@ -18,6 +18,17 @@ pub enum Ecn {
 }
 
 impl Ecn {
+    /// The code point that the lower two bits of `bits` are.
+    #[inline]
+    pub fn from_bits(bits: u8) -> Ecn {
+        match bits & 0b11 {
+            0b00 => Ecn::NotEct,
+            0b01 => Ecn::Ect1,
+            0b10 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
     /// Whether a queue may set CE on this packet (it is ECT, or CE already).
     #[inline]
     pub fn is_capable(self) -> bool {

@@ -58,13 +58,9 @@ pub struct CHeader {
 /// A field has a value that it cannot have.
 #[inline]
 pub fn arrival(given: &abi::Packet, tag: u64) -> Checked<Packet> {
-    let ecn = match given.ecn {
-        0 => Ecn::NotEct,
-        1 => Ecn::Ect1,
-        2 => Ecn::Ect0,
-        3 => Ecn::Ce,
-        other => return Err(Failed::new(format_args!("packet: ecn is out of range: given {other}; allowed 0..3"))),
-    };
+    if given.ecn > 3 {
+        return Err(Failed::new(format_args!("packet: ecn is out of range: given {}; allowed 0..3", given.ecn)));
+    }
     if given.priority > 7 {
         return Err(Failed::new(format_args!(
             "packet: priority is out of range: given {}; allowed 0..7",
@@ -75,7 +71,7 @@ pub fn arrival(given: &abi::Packet, tag: u64) -> Checked<Packet> {
         return Err(Failed::new("packet: size is 0; allowed at least 1 byte"));
     }
     Ok(Packet {
-        ecn,
+        ecn: Ecn::from_bits(given.ecn),
         class: given.priority,
         ttl: given.ttl,
         initial_ttl: given.initial_ttl,

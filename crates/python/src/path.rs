@@ -38,9 +38,9 @@ fn arrival(py: Python<'_>, delivery: Delivery) -> Arrival<'_> {
 }
 
 fn ecn(field: u8) -> PyResult<Ecn> {
-    [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce].get(usize::from(field)).copied().ok_or_else(|| {
-        PyValueError::new_err(format!("ecn = {field}; allowed 0 (not ECN-capable), 1 (ECT(1)), 2 (ECT(0)), 3 (CE)"))
-    })
+    let names = "0 (not ECN-capable), 1 (ECT(1)), 2 (ECT(0)), 3 (CE)";
+    let wrong = || PyValueError::new_err(format!("ecn = {field}; allowed {names}"));
+    (field <= 3).then(|| Ecn::from_bits(field)).ok_or_else(wrong)
 }
 
 #[pymethods]

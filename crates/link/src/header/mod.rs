@@ -94,7 +94,7 @@ impl Header {
                         protocol: ip.payload().ip_number.0,
                         ports: ports(ip.payload().ip_number.0, fragment, ip.payload().payload),
                     },
-                    ecn: ecn(header.ecn().value()),
+                    ecn: Ecn::from_bits(header.ecn().value()),
                     dscp: header.dcp().value(),
                     ttl: header.ttl(),
                     fragment,
@@ -110,7 +110,7 @@ impl Header {
                         protocol: ip.payload().ip_number.0,
                         ports: ports(ip.payload().ip_number.0, fragment, ip.payload().payload),
                     },
-                    ecn: ecn(header.ecn().value()),
+                    ecn: Ecn::from_bits(header.ecn().value()),
                     dscp: header.dscp().value(),
                     ttl: header.hop_limit(),
                     fragment,
@@ -198,15 +198,6 @@ fn fragment(extensions: &Ipv6ExtensionsSlice<'_>) -> Option<Fragment> {
             _ => return None,
         };
         rest = &rest[length..];
-    }
-}
-
-fn ecn(bits: u8) -> Ecn {
-    match bits & 3 {
-        0 => Ecn::NotEct,
-        1 => Ecn::Ect1,
-        2 => Ecn::Ect0,
-        _ => Ecn::Ce,
     }
 }
 

@@ -132,12 +132,7 @@ fn arrivals(columns: &Bound<'_, PyDict>) -> PyResult<Arrivals> {
         return Err(PyValueError::new_err("times must not fall and be 0..10^6 s, classes 0..7 and sizes 1..65535 B"));
     }
     let packet = |i: usize| Packet {
-        ecn: match ecn[i] & 3 {
-            0 => Ecn::NotEct,
-            1 => Ecn::Ect1,
-            2 => Ecn::Ect0,
-            _ => Ecn::Ce,
-        },
+        ecn: Ecn::from_bits(ecn[i]),
         class: class[i],
         ttl: ttl[i],
         initial_ttl: initial[i],

@@ -15,4 +15,4 @@ pub use outcome::{
 };
 pub use run::{is_large, Engine, FlowState, QueueState};
 pub use settings::Settings;
-pub use state::outside::{Delivery, Fate, Happening, Told};
+pub use state::outside::{Delivery, Ending, Happening, Told};

@@ -2,22 +2,11 @@
 
 use super::Engine;
 use crate::engine::state::order::Key;
-use crate::engine::state::outside::{Fate, Happening, Told};
+use crate::engine::state::outside::{Ending, Happening, Told};
 use crate::engine::state::packets::unpacked;
 use crate::events::EventQueue;
 use earlydrop_aqm::{Ecn, Packet};
-use earlydrop_net::segment::CE;
 use earlydrop_net::Segment;
-
-/// The ECN field of a segment.
-fn ecn(segment: &Segment) -> Ecn {
-    match segment.bits() & CE {
-        0 => Ecn::NotEct,
-        1 => Ecn::Ect1,
-        2 => Ecn::Ect0,
-        _ => Ecn::Ce,
-    }
-}
 
 /// Flow, number in the flow, and place.
 fn ids(segment: &Segment) -> (u32, u32, u32) {
@@ -82,7 +71,7 @@ impl<Q: EventQueue> Engine<Q> {
     pub(super) fn leave(&mut self, segment: Segment, key: Key) {
         let (flow, now) = (segment.flow(), key.now);
         let in_window = now >= self.settings.warmup && now < self.settings.duration;
-        let sent = self.outside.deliver(ids(&segment), segment.size(), ecn(&segment), key, in_window);
+        let sent = self.outside.deliver(ids(&segment), segment.size(), Ecn::from_bits(segment.bits()), key, in_window);
         let segment = segment.with_note(Segment::stamp(sent, self.ticks_per_second));
         if in_window {
             let arrivals = &mut self.net.arrivals[flow as usize];
@@ -101,8 +90,8 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// A datagram from outside does not reach its host.
     #[inline(never)]
-    pub(super) fn end_outside(&mut self, segment: &Segment, fate: Fate, now: f64) {
-        self.outside.end(ids(segment), segment.size(), ecn(segment), fate, now);
+    pub(super) fn end_outside(&mut self, segment: &Segment, ending: Ending, now: f64) {
+        self.outside.end(ids(segment), segment.size(), Ecn::from_bits(segment.bits()), ending, now);
     }
 
     /// The timer of a sender outside expires.

@@ -6,7 +6,7 @@ use crate::engine::state::headers::Headers;
 use crate::engine::state::hosts::BlockPool;
 use crate::engine::state::net::{Arrivals, Rare};
 use crate::engine::state::order::Key;
-use crate::engine::state::outside::Fate;
+use crate::engine::state::outside::Ending;
 use crate::engine::state::packets::unpacked;
 use crate::engine::state::recorder::{Recorder, Seen};
 use crate::events::{Event, EventQueue, Kind};
@@ -215,7 +215,7 @@ impl<Q: EventQueue> Engine<Q> {
         if self.small_queues {
             self.note_drop_at_sender(&segment, now);
         }
-        self.forget(&segment, Fate::Dropped, now);
+        self.forget(&segment, Ending::Dropped, now);
         let made = self.net.step(segment.flow(), segment.hop(), Q::LARGE).made();
         count_at(&mut self.losses_by_distance, made);
     }
@@ -231,7 +231,7 @@ impl<Q: EventQueue> Engine<Q> {
     /// A packet's time to live expires at `now`.
     #[inline(never)]
     pub(super) fn expired(&mut self, segment: Segment, now: f64) {
-        self.forget(&segment, Fate::Expired, now);
+        self.forget(&segment, Ending::Expired, now);
         if now >= self.settings.warmup && now < self.settings.duration {
             self.rare(segment.flow()).expired += 1;
         }
@@ -239,7 +239,7 @@ impl<Q: EventQueue> Engine<Q> {
 
     /// A segment disappears before its arrival: frees what was kept for it.
     #[inline(always)]
-    pub(super) fn forget(&mut self, segment: &Segment, fate: Fate, now: f64) {
+    pub(super) fn forget(&mut self, segment: &Segment, ending: Ending, now: f64) {
         self.opening -= u32::from(segment.bits() & SYN != 0);
         if segment.bits() & SACK != 0 {
             self.blocks.free(*segment);
@@ -248,7 +248,7 @@ impl<Q: EventQueue> Engine<Q> {
             self.lost_rtp(segment);
         }
         if self.outside.has(segment.flow()) {
-            self.end_outside(segment, fate, now);
+            self.end_outside(segment, ending, now);
         }
     }
 

@@ -5,7 +5,7 @@ use super::Engine;
 use crate::engine::plan::Mode;
 use crate::engine::state::link::NONE;
 use crate::engine::state::order::Hop;
-use crate::engine::state::outside::Fate;
+use crate::engine::state::outside::Ending;
 use crate::engine::state::routes::UNKNOWN;
 use crate::events::{Event, EventQueue, Kind};
 use earlydrop_net::Segment;
@@ -77,7 +77,7 @@ impl<Q: EventQueue> Engine<Q> {
         wire.started = now;
         wire.free = sent.end;
         if sent.arrival.is_none() {
-            self.forget(segment, Fate::Lost, now);
+            self.forget(segment, Ending::Lost, now);
             // In flight for ever, if the rate of the link stays 0.
             self.rare(segment.flow()).lost += u32::from(sent.end.is_finite());
             if sent.end.is_finite() {

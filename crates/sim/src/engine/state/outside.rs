@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 /// What became of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Fate {
+pub enum Ending {
     /// It reached the other host.
     Delivered = 0,
     /// A queue dropped it.
@@ -185,9 +185,9 @@ impl Outside {
     }
 
     /// What became of the datagram at `place`, number `number` of its flow, of so many bytes on the wire.
-    pub fn end(&mut self, (flow, number, place): (u32, u32, u32), size: u16, ecn: Ecn, fate: Fate, now: f64) {
+    pub fn end(&mut self, (flow, number, place): (u32, u32, u32), size: u16, ecn: Ecn, ending: Ending, now: f64) {
         let one = &self.under_way[place as usize];
-        let fixed = u64::from(size) | (one.ecn as u64) << 16 | (ecn as u64) << 18 | (fate as u64) << 20;
+        let fixed = u64::from(size) | (one.ecn as u64) << 16 | (ecn as u64) << 18 | (ending as u64) << 20;
         let words = [u64::from(flow) << 32 | u64::from(number), one.sent.to_bits(), now.to_bits(), fixed];
         for word in words {
             self.digest = (self.digest.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
@@ -211,7 +211,7 @@ impl Outside {
         let one = &mut self.under_way[place as usize];
         let payload = if self.later.is_some() { one.payload.clone() } else { std::mem::take(&mut one.payload) };
         let sent = one.sent;
-        self.end(ids, size, ecn, Fate::Delivered, key.now);
+        self.end(ids, size, ecn, Ending::Delivered, key.now);
         let delivery = Delivery { flow, number, sent, at: key.now, ecn, payload };
         self.happens(Happening::Delivered(delivery), key);
         sent
@@ -235,7 +235,7 @@ impl Outside {
     }
 
     /// A digest of what became of each datagram since the start or the last [`restart_digest`](Self::restart_digest), in
-    /// the order of the ends: flow, number, time sent, time of the end, size, ECN field at both ends, fate.
+    /// the order of the ends: flow, number, time sent, time of the end, size, ECN field at both ends, ending.
     pub fn digest(&self) -> u64 {
         self.digest
     }

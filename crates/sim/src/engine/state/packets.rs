@@ -8,12 +8,7 @@ use earlydrop_net::Segment;
 /// The queue's view of a segment.
 #[inline(always)]
 pub fn packet(times_to_live: &TimesToLive, segment: &Segment, step: &Step) -> Packet {
-    let ecn = match segment.bits() & 3 {
-        0 => Ecn::NotEct,
-        1 => Ecn::Ect1,
-        2 => Ecn::Ect0,
-        _ => Ecn::Ce,
-    };
+    let ecn = Ecn::from_bits(segment.bits());
     let mut packet = Packet {
         size: u32::from(segment.size()),
         ecn,
