@@ -130,7 +130,7 @@ test-python: build $(VENV)/.requirements-dev
 
 # What takes longer than `make test` may, by SUITE (tools/suites.sh): 600 drawn networks in every way to run one, and all
 # cases of ns-2 and ns-3, unless another is named.
-test-more: build
+test-more: build $(VENV)/.requirements-dev
 	sh tools/suites.sh $(or $(SUITE),networks)
 
 # The playground (docs/web.md): its engine, target/web/earlydrop.wasm, which must not be larger than a page may load; and
