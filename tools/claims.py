@@ -213,7 +213,7 @@ def claims_block(study: Study, kept: dict[str, Any]) -> str:
     seeds = f"{', '.join(most)} or {last}" if most else last
     about = f"Each claim's effect over {seeds} seeds, and its verdict in each reading ({LEGEND}; empty: not run):"
     if lost := sum(bool(holm_text(study, c, by_id[c.id])) for c in study.claims):
-        about = f"Of the verdicts at the base {lost} do not remain after Holm's correction. {about}"
+        about = f"Holm's correction leaves all but {lost} of the verdicts at the base. {about}"
     place = f"data/{study.folder.name}-verdicts.csv"
     return "\n".join([*lines, "", about, "", f"[{place}]({place})"])
 
