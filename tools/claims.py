@@ -49,7 +49,7 @@ from earlydrop.terminal import Progress  # noqa: E402
 
 PAPERS = ("tred", "aqm-qos", "floadautored", "sfred", "nlred", "ddred")
 MARKS = {"supported": "+", "contradicted": "−", "equivalent": "=", "undecided": "?"}
-SHOWN = 8
+SHOWN = 5
 """Most readings that a study's page names: those that change most verdicts."""
 DECIDED = (SUPPORTED, CONTRADICTED, EQUIVALENT)
 LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
@@ -192,17 +192,9 @@ def _readings_of(kept: dict[str, Any]) -> dict[tuple[tuple[str, str], ...], str]
 
 
 def claims_block(study: Study, kept: dict[str, Any]) -> str:
-    """What a study's page shows of its verdicts: the claims by verdict, the readings by what they change, the data."""
+    """What a study's page shows of its verdicts: the readings by what they change, and the data."""
     by_id = {c["id"]: c for c in kept["claims"]}
-    lines = ["| verdict | claims | which |", "|---|---|---|"]
-    for verdict in VERDICTS:
-        ids = [c["id"] for c in kept["claims"] if c["verdict"] == verdict]
-        if ids:
-            lines.append(f"| {verdict} | {len(ids)} | {', '.join(ids)} |")
-    lost = [c.id for c in study.claims if holm_text(study, c, by_id[c.id])]
-    if lost:
-        lines.append(f"| decided at the base, but not after Holm's correction | {len(lost)} | {', '.join(lost)} |")
-    counted = []
+    lines, counted = [], []
     for key, title in _readings_of(kept).items():
         pairs = [
             (c["base"], r["verdict"])
@@ -212,17 +204,16 @@ def claims_block(study: Study, kept: dict[str, Any]) -> str:
         ]
         counted.append((sum(base != found for base, found in pairs), len(pairs), title))
     if counted:
-        lines += ["", "| reading | claims judged | judged otherwise than at the base |", "|---|---|---|"]
+        lines += ["| reading | claims judged | judged otherwise than at the base |", "|---|---|---|"]
     counted.sort(key=lambda one: -one[0])
     lines += [f"| {cell(title)} | {judged} | {changed} |" for changed, judged, title in counted[:SHOWN]]
     if len(counted) > SHOWN:
         lines.append(f"| {len(counted) - SHOWN} others | | at most {counted[SHOWN][0]} each |")
     *most, last = [str(n) for n in kept["seeds"]]
     seeds = f"{', '.join(most)} or {last}" if most else last
-    about = (
-        f"Each claim's verdict in each reading ({LEGEND}; empty: not run), with its 95 % interval over {seeds} seeds, "
-        "of the deciding case if there are several:"
-    )
+    about = f"Each claim's effect over {seeds} seeds, and its verdict in each reading ({LEGEND}; empty: not run):"
+    if lost := sum(bool(holm_text(study, c, by_id[c.id])) for c in study.claims):
+        about = f"Holm's correction leaves all but {lost} of the verdicts at the base. {about}"
     place = f"data/{study.folder.name}-verdicts.csv"
     return "\n".join([*lines, "", about, "", f"[{place}]({place})"])
 

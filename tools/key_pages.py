@@ -90,8 +90,8 @@ def generated() -> Iterator[tuple[str, str, str]]:
     for name in ("links", "node", "link", "entry", "tcp", "ns2"):
         keys = [_kinds(tables["traffic"])] if name == "entry" else []
         yield SCENARIOS, f"keys of {name}", table(keys + tables[name])
-    for kind in tables["topologies"]:
-        yield NETWORKS, f"keys of {kind['name']}", table(kind["keys"])
+    builders = (f"### `{kind['name']}`\n\n{table(kind['keys'])}" for kind in tables["topologies"])
+    yield NETWORKS, "keys of builders", "\n\n".join(builders)
     for k, kind in enumerate(tables["traffic"]):
         yield TRAFFIC, f"keys of {kind['name']}", table(kind["keys"], tables["traffic"][:k])
 

@@ -1,4 +1,4 @@
-"""Examples of ns-2 and ns-3 run whole, as the page has them, and do what they do there."""
+"""Examples of ns-2 and ns-3 run whole, as docs/examples has them, and do what they do there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tomllib
 from typing import Any
 
 import pytest
-from test_docs import ROOT, fences
+from test_docs import ROOT
 
 import earlydrop as ed
 
@@ -14,8 +14,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::earlydrop.ScenarioWarning")
 
 
 def examples() -> dict[str, dict[str, Any]]:
-    page = (ROOT / "docs/coming-from.md").read_text(encoding="utf-8")
-    read = [tomllib.loads(block) for kind, block in fences(page) if kind == "toml scenario"]
+    files = (ROOT / "docs/examples").glob("*.toml")
+    read = [tomllib.loads(file.read_text(encoding="utf-8")) for file in files]
     return {one["name"]: one for one in read}
 
 
