@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..discipline_names import Asked, parse, words
+from ..discipline_names import Asked, asked, labelled, words
 from ..own_aqms import registry
 from ..strict_toml import parse_value
 from .discipline_levels import catalogue
@@ -26,12 +26,12 @@ def among(texts: Sequence[str]) -> tuple[list[Asked], list[str]]:
     own: list[str] = []
     rest: list[str] = []
     for text in texts:
-        name, _ = words(text)
+        name, _ = words(labelled(text)[1])
         known = registry.is_source(name) or (
             name not in catalogue() and (registry.find(name) is not None or registry.by_name(name) is not None)
         )
         (own if known else rest).append(text)
-    return [parse(text) for text in own], rest
+    return [asked(text) for text in own], rest
 
 
 def with_own(study: Study, own: Sequence[Asked]) -> Study:
@@ -76,11 +76,11 @@ def _level(one: Asked, queues: Mapping[str, Sequence[Mapping[str, Any]]]) -> Lev
     known = registry.find(one.name)
     assert known is not None
     shared = {"limit", *(p["name"] for p in one.entry["parameters"])}
-    asked = {key: parse_value(value) for key, value in one.settings}
+    given = {key: parse_value(value) for key, value in one.settings}
     settings: dict[str, Any] = {f"aqms.{one.name}": {"digest": known.digest}}
     for path, tables in queues.items():
         common = {key: _most([table[key] for table in tables if key in table]) for key in shared}
-        settings[path] = {"aqm": one.name, **{k: v for k, v in sorted(common.items()) if v is not None}, **asked}
+        settings[path] = {"aqm": one.name, **{k: v for k, v in sorted(common.items()) if v is not None}, **given}
     return Level(one.name, one.title, settings)
 
 
