@@ -84,7 +84,7 @@ def label(given: object) -> str:
     if not isinstance(given, str) or not given.strip().isprintable() or not 0 < len(given.strip()) <= LONGEST_LABEL:
         shown = repr(given) if len(repr(given)) <= LONGEST_LABEL else f"{repr(given)[:LONGEST_LABEL]}..."
         raise DisciplineError(
-            f"label: given {shown}; allowed 1 to {LONGEST_LABEL} characters on one line, in front of \" = \""
+            f'label: given {shown}; allowed 1 to {LONGEST_LABEL} characters on one line, in front of " = "'
         )
     return given.strip()
 

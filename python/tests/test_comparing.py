@@ -278,7 +278,7 @@ def test_tables_have_the_numbers_of_the_document(alone: ed.Compared) -> None:
     assert row["p_holm"] == difference["t_test_p_holm"]
     assert alone.table("goodput").columns == [c for c in frame.columns if c != "measure"]
     assert json.loads(alone.to_json()) == json.loads(json.dumps(document))
-    assert alone.runs.shape == (12, 10)
+    assert alone.runs.shape == (12, 11)
     assert list(alone.to_frame(kind="pandas").columns) == frame.columns
     assert alone.tables[""].columns == ["measure", "RED", "CoDel", "CoDel target=20ms", "Halfway"]
     with pytest.raises(ed.CompareError, match='there is no measure "speed"; allowed: goodput'):

@@ -455,8 +455,8 @@ def compared_queue(place: object, document: Document) -> str:
 
 def rows(result: Comparison) -> list[list[Any]]:
     """One row for each run, with a head: for a table that other programs read."""
-    table: list[list[Any]] = [["aqm", "seed", *(m.id for m in result.measures)]]
+    table: list[list[Any]] = [["aqm", "label", "seed", *(m.id for m in result.measures)]]
     for aqm in result.aqms:
         for k, seed in enumerate(result.seeds):
-            table.append([aqm, seed, *(result.values[(aqm, m.id)][k] for m in result.measures)])
+            table.append([aqm, result.titles[aqm], seed, *(result.values[(aqm, m.id)][k] for m in result.measures)])
     return table

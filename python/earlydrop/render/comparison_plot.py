@@ -81,7 +81,7 @@ def _panel(ax: Axes, results: Sequence[tuple[str, Comparison]], measure: Quantit
             color=own.colour,
             capsize=2,
             linewidth=1.1,
-            label=first.titles[aqm],
+            label=plotting.plain(first.titles[aqm]),
         )
     ax.set_xticks(range(len(results)), [label for label, _ in results])
     ax.set_xlim(-0.5, len(results) - 0.5)
@@ -91,4 +91,4 @@ def _panel(ax: Axes, results: Sequence[tuple[str, Comparison]], measure: Quantit
     ax.locator_params(axis="y", nbins=5)
     ax.margins(y=0.1)
     ax.set_ylim(*plotting.no_closer(ax.get_ylim(), measure))
-    ax.set_title(measure.label, fontsize=8, fontweight="normal")
+    ax.set_title(plotting.plain(measure.label), fontsize=8, fontweight="normal")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..discipline_names import Asked, asked, labelled, words
+from ..discipline_names import Asked, asked, labelled, twice, words
 from ..own_aqms import registry
 from ..strict_toml import parse_value
 from .discipline_levels import catalogue
@@ -58,7 +58,12 @@ def with_own(study: Study, own: Sequence[Asked]) -> Study:
     def joined(axis: Axis) -> Axis:
         queues = _queues(axis)
         more = tuple(_level(one, queues) for one in own) if queues else ()
-        return replace(axis, levels=(*axis.levels, *more))
+        levels = (*axis.levels, *more)
+        same = twice([level.title for level in levels]) if more else None
+        if same and same[1] >= len(axis.levels):
+            first, second = (levels[k] for k in same)
+            raise StudyError(f'--aqm: "{second.title}" is the label of both "{first.id}" and "{second.id}"')
+        return replace(axis, levels=levels)
 
     return study.with_experiments(tuple(replace(e, axes=tuple(joined(a) for a in e.axes)) for e in study.experiments))
 

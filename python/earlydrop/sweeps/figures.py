@@ -130,20 +130,17 @@ def _select(data: Data, spec: PlotSpec, **levels: Any) -> Array:
     return data.points_at(**{**spec.at, **{k: v for k, v in levels.items() if v is not None}})
 
 
-def _name(level: Any) -> str:
-    return f"{level:.6g}" if isinstance(level, float) else str(level)
-
-
 def _title(data: Data, name: str | None, level: Any) -> str:
-    """A panel's title: names speak for themselves, numbers need their factor."""
+    """A panel's title: names and titles speak for themselves, numbers need their factor."""
     if name is None:
         return ""
-    if not data.numeric(name):
-        return _name(level)
-    factor = next(f for f in data.factors if f["name"] == name)
-    called = "RTT" if name == "rtt" else str(factor["title"])
+    called = data.called(name, level)
+    if not data.numeric(name) or data.titled(name, level) is not None:
+        return called
+    factor = data.factor(name)
+    title = "RTT" if name == "rtt" else str(factor["title"])
     # The panel is narrow.
-    return f"{called if len(called) <= 12 else name} {_name(level)} {factor['unit']}".strip()
+    return f"{plotting.plain(title) if len(title) <= 12 else name} {called} {factor['unit']}".strip()
 
 
 def _line(data: Data, measure: str, level: Any, xs: Sequence[Any], cells: Sequence[Array]) -> Drawn:
@@ -350,7 +347,8 @@ def _ellipses(data: Data, spec: PlotSpec) -> Figure:
             label = "" if level is None or many else _title(data, spec.by, level)
             ax.plot([x], [y], linestyle="none", marker=own.marker if not many else "o", color=colour, label=label)
             if many:
-                ax.annotate(_name(level), (x, y), xytext=(4, 3), textcoords="offset points", fontsize="x-small")
+                called = data.called(spec.by, level)
+                ax.annotate(called, (x, y), xytext=(4, 3), textcoords="offset points", fontsize="x-small")
         ax.set_xlabel(data.label(spec.x))
         ax.set_ylabel(data.label(spec.measure))
         ax.set_title(_title(data, spec.panels, panel))

@@ -15,7 +15,7 @@ from ..analysis.words import SPOKEN
 from ..document import Document
 from ..render import plotting
 from ..render.panels import entries, legend
-from .model import is_number
+from .model import is_number, level_name
 from .plan import Array
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class Data:
         self.document = document
         self._runs = runs.lazy()
         self._columns: dict[str, Column] = {}
+        self._titles: dict[str, dict[tuple[bool, Any], str]] = {}
         means: dict[str, array[float]] = {name: array("d") for name in document["measures"]}
         self.count = 0
         """Number of points."""
@@ -113,14 +114,29 @@ class Data:
         return self._columns[name].numeric
 
     def title(self, name: str) -> str:
-        """A factor's title with its unit."""
-        f = next(f for f in self.factors if f["name"] == name)
-        return f"{f['title']} ({f['unit']})" if f["unit"] else str(f["title"])
+        """A factor's title with its unit, as figures have it."""
+        f = self.factor(name)
+        return plotting.plain(f"{f['title']} ({f['unit']})" if f["unit"] else str(f["title"]))
 
     def label(self, measure: str) -> str:
-        """A measure's title with its unit."""
-        m = self.document["measures"][measure]
-        return f"{m['title']} ({m['unit']})" if m["unit"] else str(m["title"])
+        """A measure's title with its unit, as figures have it."""
+        return plotting.plain(label(self.document["measures"][measure]))
+
+    def factor(self, name: str) -> Document:
+        """A factor as the sweep's document has it."""
+        return next(f for f in self.factors if f["name"] == name)
+
+    def titled(self, name: str, level: Any) -> str | None:
+        """The title of a level; None for one without a title."""
+        if name not in self._titles:
+            self._titles[name] = _titles(self.factor(name))
+        return self._titles[name].get((type(level) is bool, level))
+
+    def called(self, name: str | None, level: Any) -> str:
+        """What figures call a level; without a factor it is that of all points."""
+        if name is None:
+            return "all points"
+        return plotting.plain(self.titled(name, level) or level_name(level))
 
     def bounds(self, measure: str) -> tuple[float, float]:
         """The smallest and the largest value a measure can take."""
@@ -159,6 +175,20 @@ class Data:
             known, places = self._levels[name]
             found &= places == known.index(value)
         return np.flatnonzero(found)
+
+
+def label(measure: Document) -> str:
+    """The title of a measure of a result folder, with its unit."""
+    return f"{measure['title']} ({measure['unit']})" if measure["unit"] else str(measure["title"])
+
+
+def _titles(factor: Document) -> dict[tuple[bool, Any], str]:
+    """The titles of a factor's levels that have one, by value and by name; in Python, true is 1."""
+    found: dict[tuple[bool, Any], str] = {}
+    for x in factor.get("levels", ()):
+        if "title" in x and x["title"] != x["name"]:
+            found |= dict.fromkeys([(type(x["value"]) is bool, x["value"]), (False, x["name"])], x["title"])
+    return found
 
 
 def spread(items: Sequence[T], most: int) -> Sequence[T]:
@@ -227,7 +257,7 @@ def plane(data: Data) -> Figure | None:
                 marker=own.marker,
                 color=own.colour,
                 linestyle=own.dashes,
-                label="all points" if by is None else str(level),
+                label=data.called(by, level),
             )
         ax.set_xlabel(data.label(delay))
         ax.set_ylabel(data.label(goodput))
@@ -291,8 +321,14 @@ def curves(data: Data) -> Figure | None:
                     means.append(found.mean)
                     lows.append(low)
                     highs.append(high)
-                name = "all points" if by is None else str(group)
-                ax.plot(xs, means, marker=own.marker, color=own.colour, linestyle=own.dashes, label=name)
+                ax.plot(
+                    xs,
+                    means,
+                    marker=own.marker,
+                    color=own.colour,
+                    linestyle=own.dashes,
+                    label=data.called(by, group),
+                )
                 ax.fill_between(xs, lows, highs, color=own.colour, alpha=0.2, linewidth=0)
             scaled(ax, "x", data.levels(x))
             ax.set_xlabel(data.title(x))
@@ -367,13 +403,13 @@ def maps(data: Data, measure: str) -> Figure | None:
         image = None
         for ax, grid, level in zip(panels.flat, grids, groups, strict=False):
             image = ax.imshow(grid, origin="lower", aspect="auto", cmap="viridis", vmin=low, vmax=high)
-            _ticks(ax.set_xticks, data.levels(x))
-            _ticks(ax.set_yticks, data.levels(y))
+            _ticks(ax.set_xticks, data, x)
+            _ticks(ax.set_yticks, data, y)
             ax.set_xlabel(data.title(x))
             ax.set_ylabel(data.title(y))
             ax.grid(visible=False)
             if level is not None:
-                ax.set_title(str(level))
+                ax.set_title(data.called(by, level))
             if grid.size <= 30:
                 middle = (low + high) / 2
                 for (i, j), value in np.ndenumerate(grid):
@@ -388,10 +424,11 @@ def maps(data: Data, measure: str) -> Figure | None:
     return drawing
 
 
-def _ticks(set_ticks: Callable[..., Any], levels: Sequence[Any]) -> None:
-    step = max(1, -(-len(levels) // 8))
-    at = list(range(0, len(levels), step))
-    set_ticks(at, [f"{levels[k]:.4g}" if isinstance(levels[k], float) else str(levels[k]) for k in at])
+def _ticks(set_ticks: Callable[..., Any], data: Data, name: str) -> None:
+    levels = data.levels(name)
+    at = list(range(0, len(levels), max(1, -(-len(levels) // 8))))
+    shown = [data.titled(name, levels[k]) or levels[k] for k in at]
+    set_ticks(at, [f"{one:.4g}" if isinstance(one, float) else plotting.plain(str(one)) for one in shown])
 
 
 def scatters(data: Data) -> Figure | None:
@@ -420,7 +457,7 @@ def scatters(data: Data) -> Figure | None:
                         color=own.colour,
                         markersize=3,
                         alpha=0.7,
-                        label=str(level),
+                        label=data.called(by, level),
                     )
                 scaled(ax, "x", data.levels(name))
                 ax.set_xlabel(data.title(name))

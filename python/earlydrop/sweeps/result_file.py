@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 LISTS = ("points", "differences")
 """Lists in the document that may be long, and are read item by item."""
 LEVEL: Shape = (float, str, bool)
+LISTED: Shape = {"name": str, "title?": str, "value": LEVEL}
 HEAD: Shape = {
     "name": str,
     "title": str,
@@ -26,7 +27,7 @@ HEAD: Shape = {
     "design": str,
     "interval": str,
     "control": {"*": LEVEL},
-    "factors": [{"name": str, "title": str, "unit": str}],
+    "factors": [{"name": str, "title": str, "head?": str, "unit": str, "levels?": [LISTED]}],
     "measures": {"*": {"title": str, "unit": str, "field": str, "digits": range(13)}},
     "scenario": dict,
     "runs": WHOLE,

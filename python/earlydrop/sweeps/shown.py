@@ -105,12 +105,10 @@ class Swept(Outcome):
         chosen = [sweep.measure(name) for name in measures]
         rows = []
         for row, _ in zip(self.rows(), range(len(sweep.points) if most is None else most), strict=False):
-            levels = [level.name for level in sweep.points[row.number].levels]
+            levels = [f.called(x.name) for f, x in zip(sweep.factors, sweep.points[row.number].levels, strict=True)]
             cells = [text.cell_text(self.cell(row, m.id), m.digits, sweep.interval) for m in chosen]
             rows.append([*levels, *cells])
-        # Levels such as "20 ms" have their unit in the name.
-        factors = [f.title if any(str(v.name) != str(v.value) for v in f.levels) else f.label for f in sweep.factors]
-        return [*factors, *(m.label for m in chosen)], rows
+        return [*(f.label for f in sweep.factors), *(m.label for m in chosen)], rows
 
     def _chosen(self, measures: str | Sequence[str] | None) -> list[str]:
         chosen = [measures] if isinstance(measures, str) else list(self._measures if measures is None else measures)

@@ -29,7 +29,7 @@ def plan_text(plan: Plan) -> str:
     """A description of the runs before they are made."""
     sweep = plan.sweep
     seeds = f"{sweep.stop.least} to {sweep.stop.most} seeds" if sweep.stop else counted(sweep.seeds, "seed")
-    factors = ", ".join(f"{f.name} ({'range' if f.ranged else len(f.levels)})" for f in sweep.factors)
+    factors = ", ".join(f"{f.said} ({'range' if f.ranged else len(f.levels)})" for f in sweep.factors)
     return (
         f"{sweep.name}: {counted(len(sweep.points), 'point')} ({sweep.design} of {factors}), {seeds} each: "
         f"{counted(plan.runs, 'run')}"
@@ -121,17 +121,23 @@ def point_table(
     rows = []
     for row in itertools.islice(outcome.rows(), points):
         rows.append(_point_line(outcome, row, {m.id: outcome.cell(row, m.id) for m in chosen}))
-    return [*(f.name for f in sweep.factors), "n", *(m.label for m in chosen)], rows
+    return [*(f.head for f in sweep.factors), "n", *(m.label for m in chosen)], rows
 
 
 def _point_line(outcome: Outcome, row: Row, cells: Mapping[str, Cell]) -> list[str]:
     sweep = outcome.sweep
     judged = outcome.warmups.get(row.number)
     mark = f" {MARK}" if judged is not None and judged.short else ""
-    line = [*(level.name for level in sweep.points[row.number].levels), f"{len(row.seeds)}{mark}"]
+    line = [*_levels(outcome, row), f"{len(row.seeds)}{mark}"]
     for m, c in zip(sweep.measures, cells.values(), strict=False):
         line.append(cell_text(c, m.digits, sweep.interval))
     return line
+
+
+def _levels(outcome: Outcome, row: Row) -> list[str]:
+    """The levels of a point, as tables have them."""
+    sweep = outcome.sweep
+    return [f.called(x.name) for f, x in zip(sweep.factors, sweep.points[row.number].levels, strict=True)]
 
 
 def cell_text(cell: Cell, digits: int, interval: str = "t") -> str:
@@ -168,7 +174,8 @@ def _differences(outcome: Outcome) -> list[str]:
                 with_sign(d.estimate, m.digits) + f" {'*' * stars:2}",
             ]
         )
-    against = ", ".join(f"{f} = {level}" for f, level in sweep.control.items())
+    named = ((sweep.factor(name), level) for name, level in sweep.control.items())
+    against = ", ".join(f"{f.said} = {f.called(level)}" for f, level in named)
     text = f"Differences from {against}:"
     if tested:
         text = (

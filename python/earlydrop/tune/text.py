@@ -28,7 +28,7 @@ def found_text(found: Found) -> str:
         scores = [number(s, o.measure.digits) for o, s in zip(found.objectives, t.scores, strict=True)]
         rows.append([f"trial {t.number}", *(f"{t.values[p.name]:.4g}" for p in found.parameters), *scores])
     lines = [
-        f"{found.scenario}: {found.aqm} at queue {found.queue}, {len(found.trials)} trials of {found.seeds} seeds each"
+        f"{found.scenario}: {found.label or found.aqm} at queue {found.queue}, {len(found.trials)} trials of {found.seeds} seeds each"
         + (f", {found.refused} refused" if found.refused else ""),
         "",
         *(f"  {p.shown()}" for p in found.parameters),
