@@ -52,8 +52,8 @@ def sweep(
     Args:
         net: a network, a scenario as a dict, or the file of one. Without `factors`: a sweep, as a dict or a file.
         factors: levels by factor. `"rtt"` and `"aqm"` take what `rtt` and `aqms` of `ed.compare` take, with labels too;
-            the first discipline is the control. Another factor is a key of the scenario, as `"topology.bottleneck.rate"` or
-            `"traffic.0.count"`, with its values; or a name with a table as in a sweep's file, such as
+            the first discipline is the control. Another factor is a key of the scenario, as `"traffic.0.count"` or
+            `"topology.bottleneck.rate"`, with its values; or a name with a table as in a sweep's file, such as
             `{"path": "traffic.0.count", "range": [1, 50], "steps": 5, "whole": True}`.
         seeds: runs of each point.
         measures: names of measures, or further ones as `ed.compare` takes them; all that `earlydrop compare` has if

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .. import extras, notebook
-from ..render.result_text import latex_table
-from . import text
+from . import paper, text
 from .model import SweepError
 from .outcome import Outcome
 
@@ -90,14 +89,18 @@ class Swept(Outcome):
         )
 
     def to_latex(self, measures: str | Sequence[str] | None = None, *, caption: str | None = None) -> str:
-        """A table of the points for a paper (package booktabs): mean ± half-width of the 95 % interval, with units.
+        """Tables of the points for a paper (packages booktabs and siunitx): mean ± half-width of the 95 % interval.
+
+        With a control, or a factor that is no number, a table for each measure has its levels side by side.
 
         Raises:
             SweepError: there is no such measure.
         """
-        head, rows = self._texts(self._chosen(measures))
-        said = caption if caption is not None else f"{self.sweep.title}: mean over seeds ± 95 % half-width"
-        return latex_table(head, rows, len(self.sweep.factors), said)
+        chosen = [self.sweep.measure(name) for name in self._chosen(measures)]
+        made = paper.Tables(self, chosen)
+        for row in self.rows():
+            made.add(row, [text.cell_text(self.cell(row, m.id), m.digits, self.sweep.interval) for m in chosen])
+        return made.text(caption, text.replication(self))
 
     def _texts(self, measures: Sequence[str], most: int | None = None) -> tuple[list[str], list[list[str]]]:
         """Head and rows of the table of points, with units."""
