@@ -252,7 +252,9 @@ class Compared:
     # ---- for papers ----------------------------------------------------------------------------------------------
 
     def plot(self, measures: str | Sequence[str] | None = None) -> Figure:
-        """A matplotlib figure: a dot with its 95 % interval for each discipline, a panel for each measure.
+        """A matplotlib figure: means with 95 % intervals for each discipline, a panel for each measure.
+
+        With `rtt` it has lines over the round-trip time.
 
         Raises:
             CompareError: there is no such measure.
@@ -260,7 +262,9 @@ class Compared:
         from .render import comparison_plot
 
         chosen = None if measures is None else self._chosen(measures)
-        return comparison_plot.comparison(list(self.results.items()), chosen, "Round-trip propagation delay")
+        along = "Round-trip propagation delay (ms)"
+        xs = [1e3 * round_trips.seconds(label) for label in self.rtts]
+        return comparison_plot.comparison(list(self.results.items()), chosen, along, xs)
 
     def to_latex(self, measures: str | Sequence[str] | None = None, *, caption: str | None = None) -> str:
         """A table for a paper (package booktabs): mean ± half-width of the 95 % interval, with units.

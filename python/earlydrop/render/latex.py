@@ -77,4 +77,5 @@ def _format(cells: Iterable[str]) -> str:
     # siunitx counts the digits of an uncertainty in units of the number's last.
     own = [len(one[4].lstrip("0")) for one in found if one[4]]
     uncertain = f"({max(1, max(own) + decimals)})" if own else ""
-    return f"S[table-format={sign}{whole}{f'.{decimals}' if decimals else ''}{uncertain}]"
+    mark = rf", table-space-text-post = {{\,{MARK}}}" if any(one[6] for one in found) else ""
+    return f"S[table-format = {sign}{whole}{f'.{decimals}' if decimals else ''}{uncertain}{mark}]"

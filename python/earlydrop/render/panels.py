@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from .plotting import Look
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,34 @@ def grid(
         for k in range(max(0, count - across), count):
             axes[k].tick_params(labelbottom=True)
     return drawing, axes[:count]
+
+
+TICKS = 8
+"""The most levels of a logarithmic axis that are its ticks."""
+
+
+def scaled(ax: Axes, which: Literal["x", "y"], values: Sequence[float]) -> None:
+    """A logarithmic axis for levels that lie in ratios; few levels are its ticks, as plain numbers."""
+    if len(values) <= 2 or values[0] <= 0 or values[-1] / values[0] < 30:
+        return
+    (ax.set_xscale if which == "x" else ax.set_yscale)("log")
+    if len(values) <= TICKS:
+        axis = ax.xaxis if which == "x" else ax.yaxis
+        axis.set_ticks(list(values), [f"{value:g}" for value in values])
+        axis.set_ticks([], minor=True)
+
+
+def band(
+    ax: Axes,
+    xs: Sequence[float],
+    means: Sequence[float],
+    ends: tuple[Sequence[float], Sequence[float]],
+    own: Look,
+    label: str,
+) -> None:
+    """Means as a line, with their intervals as a band."""
+    ax.fill_between(xs, *ends, color=own.colour, alpha=0.18, linewidth=0)
+    ax.plot(xs, means, color=own.colour, marker=own.marker, linestyle=own.dashes, label=label)
 
 
 def share_labels(axes: Sequence[Axes]) -> None:

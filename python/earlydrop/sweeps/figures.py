@@ -25,7 +25,7 @@ from . import plots
 from .model import SweepError
 from .plan import Array
 from .plot_spec import QUEUE, PlotSpec, parse_plot
-from .plots import LEVELS, Data, ellipse, scaled, series_by_seed, spread
+from .plots import LEVELS, Data, ellipse, series_by_seed, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -200,8 +200,7 @@ def _lines(data: Data, spec: PlotSpec) -> Figure:
         for line in lines:
             own = plotting.look(order[line.level])
             label = "" if line.level is None else _title(data, spec.by, line.level)
-            ax.fill_between(line.xs, line.lows, line.highs, color=own.colour, alpha=0.18, linewidth=0)
-            ax.plot(line.xs, line.means, color=own.colour, marker=own.marker, linestyle=own.dashes, label=label)
+            panels.band(ax, line.xs, line.means, (line.lows, line.highs), own, label)
         _axis(ax, data, spec, xs)
         ax.set_title(title)
     panels.share_labels(axes)
@@ -212,7 +211,7 @@ def _lines(data: Data, spec: PlotSpec) -> Figure:
 
 def _axis(ax: Axes, data: Data, spec: PlotSpec, xs: Sequence[Any]) -> None:
     assert spec.x is not None
-    scaled(ax, "x", xs)
+    panels.scaled(ax, "x", xs)
     ax.set_xlabel(data.title(spec.x))
     ax.set_ylabel(data.label(spec.measure))
 

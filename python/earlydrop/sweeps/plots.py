@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..analysis.measures import kind_of
 from ..analysis.words import SPOKEN
 from ..document import Document
 from ..render import plotting
-from ..render.panels import entries, legend
+from ..render.panels import band, entries, legend, scaled
 from .model import is_number, level_name
 from .plan import Array
 
@@ -29,8 +29,6 @@ LINES = len(plotting.LOOKS)
 """The most lines in one picture."""
 
 
-TICKS = 8
-"""The most levels of a logarithmic axis that are its ticks."""
 POINTS, LEVELS = 2000, 200
 """The most points, or levels along an axis, that are drawn: of more, some that are spread over all."""
 
@@ -321,15 +319,7 @@ def curves(data: Data) -> Figure | None:
                     means.append(found.mean)
                     lows.append(low)
                     highs.append(high)
-                ax.plot(
-                    xs,
-                    means,
-                    marker=own.marker,
-                    color=own.colour,
-                    linestyle=own.dashes,
-                    label=data.called(by, group),
-                )
-                ax.fill_between(xs, lows, highs, color=own.colour, alpha=0.2, linewidth=0)
+                band(ax, xs, means, (lows, highs), own, data.called(by, group))
             scaled(ax, "x", data.levels(x))
             ax.set_xlabel(data.title(x))
             ax.set_ylabel(data.label(measure))
@@ -356,17 +346,6 @@ def series_by_seed(data: Data, cells: Sequence[Array], measure: str) -> list[lis
     for cell, values in kept.group_by("cell", maintain_order=True).agg(measure).iter_rows():
         found[cell] = values
     return found
-
-
-def scaled(ax: Axes, which: Literal["x", "y"], values: Sequence[float]) -> None:
-    """A logarithmic axis for levels that lie in ratios; few levels are its ticks, as plain numbers."""
-    if len(values) <= 2 or values[0] <= 0 or values[-1] / values[0] < 30:
-        return
-    (ax.set_xscale if which == "x" else ax.set_yscale)("log")
-    if len(values) <= TICKS:
-        axis = ax.xaxis if which == "x" else ax.yaxis
-        axis.set_ticks(list(values), [f"{value:g}" for value in values])
-        axis.set_ticks([], minor=True)
 
 
 def maps(data: Data, measure: str) -> Figure | None:
