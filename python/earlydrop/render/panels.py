@@ -73,12 +73,20 @@ def using(name: str) -> Iterator[None]:
         _chosen.reset(token)
 
 
+Shared = Literal["all", "row", "none"]
+
+
 def grid(
-    count: int, *, columns: int | None = None, rows: int | None = None, high: float = 1.0, shared: bool = False
+    count: int,
+    *,
+    columns: int | None = None,
+    rows: int | None = None,
+    high: float = 1.0,
+    shared: tuple[Shared, Shared] = ("none", "none"),
 ) -> tuple[Figure, list[Axes]]:
     """A figure with `count` panels: `high` times the style's height, or as high as `rows` with names need.
 
-    `shared` panels have the same axes, so that they can be compared by eye.
+    `shared` says which panels have the same horizontal, and the same vertical axis, to be compared by eye.
     """
     from .drawing import Drawing
 
@@ -89,11 +97,11 @@ def grid(
     each = style.panel * high if rows is None else 0.75 * style.panel / 2.2 + style.row * rows
     width = style.single if count == 1 and rows is None and columns is None else style.full
     drawing = Drawing(figsize=(width, 0.25 + each * down), layout="constrained")
-    made = drawing.subplots(down, across, squeeze=False, sharex=shared, sharey=shared)
+    made = drawing.subplots(down, across, squeeze=False, sharex=shared[0], sharey=shared[1])
     axes = list(made.flat)
     for ax in axes[count:]:
         ax.set_visible(False)
-    if shared:
+    if shared[0] == "all":
         # The last panel of each column carries the numbers, also where a panel below it is missing.
         for k in range(max(0, count - across), count):
             axes[k].tick_params(labelbottom=True)
