@@ -20,7 +20,7 @@ SHARED = ("limit", "ecn", "random")
 
 
 _LABELLED = re.compile(r"\s*(.*?\S)\s+=\s+(\S.*)", re.DOTALL)
-LONGEST_LABEL = 100
+LONGEST_LABEL = 60
 
 
 class DisciplineError(EarlydropError):

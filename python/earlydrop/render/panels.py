@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -80,7 +81,7 @@ def grid(
     count: int,
     *,
     columns: int | None = None,
-    rows: int | None = None,
+    rows: float | None = None,
     high: float = 1.0,
     shared: tuple[Shared, Shared] = ("none", "none"),
 ) -> tuple[Figure, list[Axes]]:
@@ -167,10 +168,13 @@ def legend(drawing: Figure, named: Mapping[str, Any]) -> None:
     import matplotlib
 
     letter = float(matplotlib.rcParams["legend.fontsize"]) / 120
-    longest = max(map(len, named))
+    room = int((drawing.get_figwidth() - 0.2) / letter) - 8
+    named = {textwrap.fill(name, room): handle for name, handle in named.items()}
+    longest = max(len(line) for name in named for line in name.split("\n"))
+    lines = max(name.count("\n") for name in named) + 1
     columns = max(1, min(len(named), int((drawing.get_figwidth() - 0.2) / (letter * longest + 8 * letter))))
     rows = math.ceil(len(named) / columns)
-    drawing.set_figheight(drawing.get_figheight() + 2.7 * letter * rows)
+    drawing.set_figheight(drawing.get_figheight() + 2.7 * letter * rows * lines)
     # The entries of a legend run down its columns.
     drawing.legend(
         list(named.values()),

@@ -109,9 +109,13 @@ def styled() -> Iterator[None]:
         yield
 
 
-def plain(text: str) -> str:
-    """A text of somebody else's, in which matplotlib finds no formula."""
-    return text.replace("$", r"\$")
+NAME, TITLE = 30, 22
+"""Letters in a line of a row's name, and of a narrow panel's title."""
+
+
+def plain(text: str, wide: int = 0) -> str:
+    """A text of somebody else's, in which matplotlib finds no formula; broken into lines of `wide` letters."""
+    return (textwrap.fill(text, wide) if wide else text).replace("$", r"\$")
 
 
 def figure(width: float, height: float) -> Figure:
@@ -307,7 +311,7 @@ def comparison(result: Comparison, chosen: Sequence[Quantity] | None = None) -> 
                     capsize=2.5,
                     linewidth=1.3,
                 )
-            ax.set_yticks(positions, [plain(result.titles[a]) for a in result.aqms])
+            ax.set_yticks(positions, [plain(result.titles[a], NAME) for a in result.aqms])
             ax.set_ylim(0.5, len(result.aqms) + 0.5)
             ax.set_xlabel(plain(measure.label))
             ax.locator_params(axis="x", nbins=5)

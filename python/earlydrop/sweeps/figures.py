@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -235,7 +236,7 @@ def _multiples(data: Data, spec: PlotSpec, lines: list[Drawn], step: bool = Fals
         ax.fill_between(line.xs, line.lows, line.highs, color=own.colour, alpha=0.25, linewidth=0, zorder=2)
         marker = "" if step else own.marker
         ax.plot(line.xs, line.means, color=own.colour, marker=marker, markersize=3, zorder=3, drawstyle=style)
-        ax.set_title(_title(data, spec.by, line.level))
+        ax.set_title(textwrap.fill(_title(data, spec.by, line.level), plotting.TITLE))
     return drawing, axes
 
 
@@ -253,7 +254,8 @@ def _places(data: Data, spec: PlotSpec, across: str | None = None) -> tuple[list
     if len(beside) > most:
         side = " side by side" if several else ""
         raise SweepError(f'plot "{spec.text}": {len(beside)} panels{side}; allowed {most}; choose some by "at"')
-    titles = [", ".join(t for t in (_title(data, spec.panels, p), _title(data, across, x)) if t) for p, x in beside]
+    named = [", ".join(t for t in (_title(data, spec.panels, p), _title(data, across, x)) if t) for p, x in beside]
+    titles = [textwrap.fill(title, plotting.TITLE) for title in named]
     places = [(title, m, p, x) for m in spec.measures for title, (p, x) in zip(titles, beside, strict=True)]
     return places, len(beside) if several else None
 
@@ -280,14 +282,17 @@ def _in_rows(data: Data, spec: PlotSpec, paint: Callable[[Axes, int, list[float]
     rows, (places, columns) = _rows(data, spec), _places(data, spec, spec.x)
     # What a reader compares has one scale.
     along: panels.Shared = "all" if len(spec.measures) == 1 else "none" if columns is None else "row"
-    drawing, axes = panels.grid(len(places), columns=columns, rows=len(rows), shared=(along, "all"))
+    names = [_title(data, spec.by, row) if spec.by else "all points" for row in rows]
+    names = [textwrap.fill(name, plotting.NAME) for name in names]
+    high = len(rows) * (1 + 0.6 * max(name.count("\n") for name in names))
+    drawing, axes = panels.grid(len(places), columns=columns, rows=high, shared=(along, "all"))
     some = False
     for ax, (title, measure, panel, x) in zip(axes, places, strict=True):
         for row, values in enumerate(_cells(data, spec, rows, measure, panel, x)):
             if values:
                 some = True
                 paint(ax, row, values, measure)
-        ax.set_yticks(range(len(rows)), [_title(data, spec.by, row) if spec.by else "all points" for row in rows])
+        ax.set_yticks(range(len(rows)), names)
         ax.set_ylim(len(rows) - 0.5, -0.5)
         ax.margins(x=0.08)
         ax.grid(axis="y", visible=False)
