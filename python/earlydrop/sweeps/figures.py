@@ -22,7 +22,7 @@ from ..analysis import statistics
 from ..analysis.window import watched
 from ..document import Document
 from ..render import panels, plotting
-from . import plots
+from . import plots, result_file
 from .model import SweepError
 from .plan import Array
 from .plot_spec import QUEUE, PlotSpec, parse_plot
@@ -145,7 +145,7 @@ def _title(data: Data, name: str | None, level: Any) -> str:
     factor = data.factor(name)
     title = str(factor["title"])
     # The panel is narrow: a long title that nobody gave is left out.
-    if factor.get("head", name) == name and len(title) > 12:
+    if result_file.said(factor) == name and len(title) > 12:
         title = "RTT" if name == "rtt" else name
     return f"{plotting.plain(title)} {called} {factor['unit']}".strip()
 

@@ -15,6 +15,7 @@ from ..analysis.words import SPOKEN
 from ..document import Document
 from ..render import plotting
 from ..render.panels import band, entries, legend, scaled
+from . import result_file
 from .model import is_number, level_name
 from .plan import Array
 
@@ -127,7 +128,7 @@ class Data:
     def titled(self, name: str, level: Any) -> str | None:
         """The title of a level; None for one without a title."""
         if name not in self._titles:
-            self._titles[name] = _titles(self.factor(name))
+            self._titles[name] = result_file.titles(self.factor(name))
         return self._titles[name].get((type(level) is bool, level))
 
     def called(self, name: str | None, level: Any) -> str:
@@ -178,15 +179,6 @@ class Data:
 def label(measure: Document) -> str:
     """The title of a measure of a result folder, with its unit."""
     return f"{measure['title']} ({measure['unit']})" if measure["unit"] else str(measure["title"])
-
-
-def _titles(factor: Document) -> dict[tuple[bool, Any], str]:
-    """The titles of a factor's levels that have one, by value and by name; in Python, true is 1."""
-    found: dict[tuple[bool, Any], str] = {}
-    for x in factor.get("levels", ()):
-        if "title" in x and x["title"] != x["name"]:
-            found |= dict.fromkeys([(type(x["value"]) is bool, x["value"]), (False, x["name"])], x["title"])
-    return found
 
 
 def spread(items: Sequence[T], most: int) -> Sequence[T]:

@@ -101,6 +101,7 @@ def context(data: Data, artists: Executor) -> dict[str, Any]:
     def ask(draw: Callable[..., Figure | None], *of: Any) -> Asked:
         return artists.submit(svg, draw, *of)
 
+    along = plots.along(data)
     # Single runs are made while the drawing processes start; the figures are drawn while the tables are made.
     runs = _single(data)
     figures = [
@@ -111,7 +112,7 @@ def context(data: Data, artists: Executor) -> dict[str, Any]:
         ),
         (
             ask(plots.curves, data),
-            f"Over {plots.along(data) or ''}",
+            f"Over {result_file.said(data.factor(along)) if along else ''}",
             CURVES_TEXT + _drawn(_along(data), plots.LEVELS, "levels"),
         ),
     ]
@@ -136,7 +137,7 @@ def context(data: Data, artists: Executor) -> dict[str, Any]:
         "fixed": all(point.get("replicates", 2) == 1 for point in d["points"]),
         "failures": [{**f, "where": _where(data, f["levels"])} for f in d["failures"][:FAILURES]],
         "scenario": to_toml({k: v for k, v in d["scenario"].items() if k not in ("name", "seed")}),
-        "against": ", ".join(f"{k} = {v}" for k, v in _named(data, d["control"])),
+        "against": _where(data, d["control"]),
         "figures": [
             {"title": title, "text": text, "data": picture}
             for asked, title, text in figures
@@ -175,18 +176,7 @@ def _picture(asked: Asked) -> str | None:
 
 
 def _where(data: Data, levels: Document) -> str:
-    return ", ".join(f"{k} = {v}" for k, v in _named(data, levels))
-
-
-def _named(data: Data, levels: Document) -> Iterator[tuple[str, str]]:
-    """Factors and levels as tables call them; numbers without a title have their unit."""
-    for name, value in levels.items():
-        factor, title = data.factor(name), data.titled(name, value)
-        unit = f" {factor['unit']}" if factor["unit"] and isinstance(value, float) else ""
-        yield (
-            str(factor["title"] if factor.get("head", name) != name else name),
-            f"{level_name(value)}{unit}" if title is None else title,
-        )
+    return result_file.named(data.factors, levels)
 
 
 def _points(data: Data) -> list[list[str]]:
