@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import earlydrop._core as _core
 from . import extras, notebook
 from .analysis import round_trips, words
+from .analysis.entries import Items
 from .analysis.paired import (
     CompareError,
     Comparison,
@@ -30,7 +31,6 @@ from .analysis.statistics import Stopping
 from .document import Document, overlay
 from .output import to_json
 from .own_aqms.registry import trusting
-from .queue_settings import Queue
 from .runner import Progress
 from .scenario import Network
 from .terminal import Progress as Shown
@@ -45,7 +45,7 @@ Source = Network | Mapping[str, Any] | str | PathLike[str]
 
 def compare(
     net: Source,
-    aqms: Sequence[str | Queue | type[Queue]],
+    aqms: Items,
     *,
     seeds: int = 10,
     rtt: Sequence[str] | str | None = None,
@@ -68,6 +68,8 @@ def compare(
         aqms: the disciplines; the first is the control. An object such as `ed.aqm.Red(min_th=10)` is the whole queue,
             with the `limit` and `ecn` of the network's own queue where it has none. A name such as `"red"` keeps what
             the scenario says of the queue, without what only other disciplines know, as `earlydrop compare` does.
+            A dict has them by labels, which tables, figures and sentences then show:
+            `{"FQ-L4S": "fq_codel ce_threshold=1ms", "PIE, 5 ms": ed.aqm.Pie(target="5 ms")}`.
         seeds: runs of each discipline, counted from the scenario's `seed`.
         rtt: round-trip propagation delays. All delays of the network are scaled by one factor, so that the mean over
             the TCP flows that pass the queue is this value. Each value gives a table.
@@ -250,7 +252,9 @@ class Compared:
     # ---- for papers ----------------------------------------------------------------------------------------------
 
     def plot(self, measures: str | Sequence[str] | None = None) -> Figure:
-        """A matplotlib figure: a dot with its 95 % interval for each discipline, a panel for each measure.
+        """A matplotlib figure: means with 95 % intervals for each discipline, a panel for each measure.
+
+        With `rtt` it has lines over the round-trip time.
 
         Raises:
             CompareError: there is no such measure.
@@ -258,7 +262,9 @@ class Compared:
         from .render import comparison_plot
 
         chosen = None if measures is None else self._chosen(measures)
-        return comparison_plot.comparison(list(self.results.items()), chosen, "Round-trip propagation delay")
+        along = "Round-trip propagation delay (ms)"
+        xs = [1e3 * round_trips.seconds(label) for label in self.rtts]
+        return comparison_plot.comparison(list(self.results.items()), chosen, along, xs)
 
     def to_latex(self, measures: str | Sequence[str] | None = None, *, caption: str | None = None) -> str:
         """A table for a paper (package booktabs): mean ± half-width of the 95 % interval, with units.

@@ -11,7 +11,7 @@ from typing import Any
 
 import earlydrop._core as _core
 from . import discipline_names, sweeps
-from .analysis.entries import entries, with_entry
+from .analysis.entries import Items, entries, with_entry
 from .analysis.paired import compared_queue, measured_queue
 from .analysis.quantity import Asked, asked
 from .api_compare import Source, document_of
@@ -51,9 +51,9 @@ def sweep(
 
     Args:
         net: a network, a scenario as a dict, or the file of one. Without `factors`: a sweep, as a dict or a file.
-        factors: levels by factor. `"rtt"` and `"aqm"` take what `rtt` and `aqms` of `ed.compare` take; the first
-            discipline is the control. Another factor is a key of the scenario, as `"topology.bottleneck.rate"` or
-            `"traffic.0.count"`, with its values; or a name with a table as in a sweep's file, such as
+        factors: levels by factor. `"rtt"` and `"aqm"` take what `rtt` and `aqms` of `ed.compare` take, with labels too;
+            the first discipline is the control. Another factor is a key of the scenario, as `"traffic.0.count"` or
+            `"topology.bottleneck.rate"`, with its values; or a name with a table as in a sweep's file, such as
             `{"path": "traffic.0.count", "range": [1, 50], "steps": 5, "whole": True}`.
         seeds: runs of each point.
         measures: names of measures, or further ones as `ed.compare` takes them; all that `earlydrop compare` has if
@@ -128,7 +128,7 @@ def document_from(
         if name == "rtt":
             made.append({"name": "rtt", "path": "rtt", "values": _listed(name, levels)})
         elif name == "aqm":
-            factor, control = _aqms(base, queue, _listed(name, levels))
+            factor, control = _aqms(base, queue, levels if isinstance(levels, Mapping) else _listed(name, levels))
             made.append(factor)
         elif isinstance(levels, Mapping):
             made.append({"name": name, **levels})
@@ -153,7 +153,7 @@ def _listed(name: str, levels: Any) -> list[Any]:
     return list(levels)
 
 
-def _aqms(base: Document, queue: str, aqms: Sequence[Any]) -> tuple[Document, dict[str, str]]:
+def _aqms(base: Document, queue: str, aqms: Items) -> tuple[Document, dict[str, str]]:
     """Levels for the disciplines: every level has the whole queue. `base` then lists code from outside."""
     chosen = entries(aqms, "factor aqm")
     known = discipline_names.catalogue()

@@ -100,6 +100,7 @@ LOG: Columns = _table(
 
 RUN: Columns = _table(
     aqm=("", "discipline"),
+    label=("", "discipline as tables and figures call it: its label or title"),
     point=("", "point of the sweep, from 0"),
     seed=("", "seed of the run"),
 )

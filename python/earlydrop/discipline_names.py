@@ -6,8 +6,9 @@ A discipline is a name of the catalogue, a file of one's own, or a name of an `e
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -18,8 +19,12 @@ SHARED = ("limit", "ecn", "random")
 """Settings of every queue, whatever its discipline."""
 
 
+_LABELLED = re.compile(r"\s*(.*?\S)\s+=\s+(\S.*)", re.DOTALL)
+LONGEST_LABEL = 60
+
+
 class DisciplineError(EarlydropError):
-    """A text names no discipline, or gives it settings that it does not have."""
+    """A text names no discipline, or gives it settings that it does not have; or a label cannot be one."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,8 @@ class Asked:
     """Name and value as TOML or a bare word, as `--set` has them."""
     entry: dict[str, Any] = field(default_factory=dict, compare=False, hash=False)
     """The declaration of the discipline, as an entry of the catalogue."""
+    label: str = field(default="", compare=False)
+    """What tables and figures call it, if it was given a name for them."""
 
     @property
     def text(self) -> str:
@@ -39,8 +46,8 @@ class Asked:
 
     @property
     def title(self) -> str:
-        """The title with the settings, for tables: `CoDel target=5ms`."""
-        return " ".join([self.entry["title"], *(f"{key}={value}" for key, value in self.settings)])
+        """The label; or the title with the settings, for tables: `CoDel target=5ms`."""
+        return self.label or " ".join([self.entry["title"], *(f"{key}={value}" for key, value in self.settings)])
 
 
 def words(text: str) -> tuple[str, list[tuple[str, str]]]:
@@ -56,6 +63,38 @@ def words(text: str) -> tuple[str, list[tuple[str, str]]]:
     except _core.ScenarioError as error:
         said = f"; allowed {error.allowed}" if error.allowed else f": {error.message}"
         raise DisciplineError(f"given {error.given}{said}") from None
+
+
+def labelled(text: str) -> tuple[str, str]:
+    """Label and discipline of `FQ-L4S = fq_codel ce_threshold=1ms`: before the first `=` between spaces is the label.
+
+    Raises:
+        DisciplineError: the label cannot be one.
+    """
+    found = _LABELLED.fullmatch(text)
+    return (label(found[1]), found[2]) if found else ("", text)
+
+
+def label(given: object) -> str:
+    """A label: text on one line, without spaces around it.
+
+    Raises:
+        DisciplineError: it is something else, or longer than `LONGEST_LABEL`.
+    """
+    if not isinstance(given, str) or not given.strip().isprintable() or not 0 < len(given.strip()) <= LONGEST_LABEL:
+        shown = repr(given) if len(repr(given)) <= LONGEST_LABEL else f"{repr(given)[:LONGEST_LABEL]}..."
+        raise DisciplineError(
+            f'label: given {shown}; allowed 1 to {LONGEST_LABEL} characters on one line, in front of " = "'
+        )
+    return given.strip()
+
+
+def twice(labels: Sequence[str]) -> tuple[int, int] | None:
+    """The first place of a label that is there twice, and its second one."""
+    for second, one in enumerate(labels):
+        if one in labels[:second]:
+            return labels.index(one), second
+    return None
 
 
 def parse(text: str, folder: str | None = None) -> Asked:
@@ -79,6 +118,21 @@ def parse(text: str, folder: str | None = None) -> Asked:
     return Asked(entry["name"], tuple(settings), entry)
 
 
+def asked(text: str, folder: str | None = None) -> Asked:
+    """As `parse`, of a text that may begin with a label.
+
+    Raises:
+        DisciplineError, PolicyError: as for `labelled` and `parse`.
+    """
+    called, discipline = labelled(text)
+    try:
+        return replace(parse(discipline, folder), label=called)
+    except DisciplineError as error:
+        if not called:
+            raise
+        raise DisciplineError(f'{error} ("{called}" is the label: a setting has no spaces around its =)') from error
+
+
 def load_sources(texts: Sequence[str]) -> None:
     """Load the code that the user names in these texts: a scenario that names the same code then finds it.
 
@@ -88,7 +142,7 @@ def load_sources(texts: Sequence[str]) -> None:
     from .own_aqms import registry
 
     for text in texts:
-        name = text.split(" ")[0]
+        name = labelled(text)[1].split(" ")[0]
         if registry.is_source(name):
             registry.load(name)
 

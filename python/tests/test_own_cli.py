@@ -120,12 +120,22 @@ def test_code_that_a_file_names_asks_for_trust(
     assert earlydrop(*command, "--trust").code == cli.DONE
 
 
-def test_two_files_with_one_name_are_both_named(earlydrop: Call, scenario: Path, quiet: Path) -> None:
+def test_two_files_with_one_name_are_two_disciplines(earlydrop: Call, scenario: Path, quiet: Path) -> None:
     other = quiet.with_name("loud.py")
-    other.write_text(QUIET.replace("0.5", "0.4"), encoding="utf-8")
-    ended = earlydrop("compare", scenario, "--aqm", quiet, f"{other} min_th=3", "--seeds", "1")
-    assert ended.code == cli.WRONG_INPUT
-    assert f"{quiet} and {other} both declare a discipline quiet; allowed different names" in ended.err
+    other.write_text(QUIET.replace("0.5", "0.2"), encoding="utf-8")
+    alone = [earlydrop("compare", scenario, "--aqm", file, "--seeds", "1", "--json").json for file in (quiet, other)]
+    queues = [one["cells"]["quiet"]["queue"]["mean"] for one in alone]
+    assert queues[0] > 1.2 * queues[1]
+    for texts, titles in (
+        ([quiet, other], None),
+        ([f"old = {quiet}", f"new = {other}"], ["old", "new"]),
+        ([f"{quiet} min_th=5", f"{other} min_th=5"], None),
+    ):
+        both = earlydrop("compare", scenario, "--aqm", *texts, "--seeds", "1", "--json").json
+        assert [both["cells"][aqm]["queue"]["mean"] for aqm in both["aqms"]] == queues
+        shown = [both["titles"][aqm] for aqm in both["aqms"]]
+        assert titles in (None, shown)
+        assert len(set(shown)) == 2
     twice = earlydrop("compare", scenario, "--aqm", quiet, f"{quiet} min_th=3", "--seeds", "1")
     assert twice.code == cli.DONE, "one file with other settings is no second one"
 

@@ -62,9 +62,9 @@ def test_texts_with_units_are_numbers(folder: Path) -> None:
     delay = document["factors"][1]
     assert delay["unit"] == "ms"
     assert delay["levels"] == [
-        {"name": "500 us", "value": 0.5},
-        {"name": "4 ms", "value": 4.0},
-        {"name": "9 ms", "value": 9.0},
+        {"name": "500 us", "title": "500 us", "value": 0.5},
+        {"name": "4 ms", "title": "4 ms", "value": 4.0},
+        {"name": "9 ms", "title": "9 ms", "value": 9.0},
     ]
     # The condition compares with "9 ms" as a number; CoDel has two of three delays.
     assert len(document["points"]) == 5

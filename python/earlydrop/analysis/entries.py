@@ -33,17 +33,28 @@ class Entry:
     id: str = ""
     """Its name in the results: the discipline's name, and what tells it from other entries of that name."""
     title: str = ""
+    """What people see: the label, or the discipline's title, and what tells it from others of that title."""
+    label: str = field(default="", compare=False)
+    """The title that was asked for. It changes no result."""
+
+    @property
+    def text(self) -> str:
+        """The discipline with its settings, as a command line has it."""
+        return f"{self.aqm} {_text({**self.settings, **dict(self.given)})}".strip()
 
 
-def entries(
-    items: Sequence[str | Queue | type[Queue] | Entry], where: str = "--aqm", folder: str | None = None
-) -> tuple[Entry, ...]:
+Item = str | Queue | type[Queue] | Entry
+Items = Sequence[Item] | Mapping[str, Item]
+"""Disciplines to compare; a mapping has them by their labels."""
+
+
+def entries(items: Items, where: str = "--aqm", folder: str | None = None) -> tuple[Entry, ...]:
     """The disciplines to compare, with ids and titles that tell them apart.
 
     Texts are read by `earlydrop.discipline_names`; `where` is their place in messages, `folder` that of the scenario.
 
     Raises:
-        CompareError: there is no such discipline, or one is given twice.
+        CompareError: there is no such discipline, or a discipline or a label is given twice.
         PolicyError: the code of one's own discipline is broken.
     """
     if isinstance(items, str | Queue):
@@ -51,14 +62,34 @@ def entries(
     if not items:
         raise CompareError(f"{where}: given none; allowed one discipline or more, the first is the control")
     made: list[Entry] = []
-    for item in items:
-        made += _of_text(item, where, folder) if isinstance(item, str) else [_entry(item, where)]
+    if isinstance(items, Mapping):
+        for name, item in items.items():
+            try:
+                made.append(replace(_single(item, where, folder), label=discipline_names.label(name)))
+            except discipline_names.DisciplineError as error:
+                raise CompareError(f"{where}: {error}") from error
+    else:
+        for item in items:
+            made += _of_text(item, where, folder) if isinstance(item, str) else [_entry(item, where)]
     for k, one in enumerate(made):
         if one in made[:k]:
-            settings = _text({**one.settings, **dict(one.given)})
-            raise CompareError(f'{where}: "{f"{one.aqm} {settings}".strip()}" is given twice')
+            labels = [f'"{other.label}"' for other in (made[made.index(one)], one) if other.label]
+            as_ = f", as {' and '.join(labels)}" if labels else ""
+            raise CompareError(f'{where}: "{one.text}" is given twice{as_}')
     known = discipline_names.catalogue()
-    return tuple(_named(one, made, known) for one in made)
+    found = tuple(_named(one, made, known) for one in made)
+    if same := discipline_names.twice([one.title for one in found]):
+        first, second = (found[k] for k in same)
+        raise CompareError(f'{where}: "{first.title}" is the label of both "{first.text}" and "{second.text}"')
+    return found
+
+
+def _single(item: Item, where: str, folder: str | None) -> Entry:
+    """One discipline, which has a label already."""
+    found = _of_text(item, where, folder) if isinstance(item, str) else [_entry(item, where)]
+    if len(found) != 1:
+        raise CompareError(f"{where}: given {item!r} under one label; allowed one discipline")
+    return found[0]
 
 
 def _entry(item: Queue | type[Queue] | Entry, where: str) -> Entry:
@@ -76,33 +107,38 @@ def _of_text(text: str, where: str, folder: str | None) -> list[Entry]:
     # A list such as `red,pie` may have empty parts; a list that is empty as a whole is a variable without a value.
     if not text.strip(", "):
         raise CompareError(f'{where}: given "{text}"; allowed a discipline such as red or "codel target=5ms"')
-    try:
-        found = [discipline_names.parse(one, folder) for one in discipline_names.split(text)]
-    except discipline_names.DisciplineError as error:
-        raise CompareError(f"{where}: {error}") from error
-    own = [registry.find(one.name) for one in found]
-    return [
-        Entry(one.name, given=one.settings, digest=None if code is None else code.digest)
-        for one, code in zip(found, own, strict=True)
-    ]
+    made = []
+    for one in discipline_names.split(text):
+        try:
+            asked = discipline_names.asked(one, folder)
+        except discipline_names.DisciplineError as error:
+            raise CompareError(f"{where}: {error}") from error
+        # Of two files with one name, the last that was read is known by it.
+        code = registry.find(asked.name)
+        digest = None if code is None else code.digest
+        made.append(Entry(asked.name, given=asked.settings, digest=digest, label=asked.label))
+    return made
 
 
 def _named(one: Entry, made: Sequence[Entry], known: Catalogue) -> Entry:
-    same = [other for other in made if other.aqm == one.aqm]
-    title = known[one.aqm]["title"] if one.aqm in known else one.aqm
-    if one.given:
-        apart = " ".join(f"{key}={value}" for key, value in one.given)
-        return replace(one, id=f"{one.aqm} {apart}", title=f"{title} {apart}")
-    same = [other for other in same if not other.given]
+    def titled(aqm: str) -> str:
+        return str(known[aqm]["title"]) if aqm in known else aqm
+
+    same = [other for other in made if other.aqm == one.aqm and bool(other.given) == bool(one.given)]
     apart = _apart(one, same)
     if [_apart(other, same) for other in same].count(apart) > 1:
         # For versions of one's own discipline, the digest of the code tells them apart.
         apart = f"{apart} {(one.digest or '')[:6]}".strip()
-    return replace(one, id=f"{one.aqm} {apart}".strip(), title=f"{title} {apart}".strip())
+    # Policies that were made of one class have its title, and names of their own.
+    alike = any(other.aqm != one.aqm and titled(other.aqm) == titled(one.aqm) for other in made)
+    title = f"{one.aqm if alike else titled(one.aqm)} {apart}".strip()
+    return replace(one, id=f"{one.aqm} {apart}".strip(), title=one.label or title)
 
 
 def _apart(one: Entry, same: Sequence[Entry]) -> str:
-    """The settings in which these entries differ."""
+    """The settings in which these entries differ; all that stand in a text."""
+    if one.given:
+        return " ".join(f"{key}={value}" for key, value in one.given)
     return _text(
         {k: v for k, v in one.settings.items() if any(k not in o.settings or o.settings[k] != v for o in same)}
     )

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from .. import foreign, runner
 from ..document import Document, flow_count, lookup, same_run, with_traces
 from ..errors import CompareError as CompareError
-from ..queue_settings import Queue
 from ..runner import Job, Progress, no_progress
 from . import round_trips, shared, silent, statistics, window, words
-from .entries import Entry, entries, with_entry
+from .entries import Items, entries, with_entry
 from .overflows import everywhere
 from .quantity import COMPARED, TARGETS, MeasureError, Quantity, complaint, moment, paths_of, with_records
 from .statistics import Difference, Estimate, Stopping
@@ -191,7 +190,7 @@ class Comparison:
 
 def compare(
     source: Path | Mapping[str, Any],
-    aqms: Sequence[str | Queue | type[Queue] | Entry],
+    aqms: Items,
     *,
     seeds: int = 10,
     sets: Sequence[tuple[str, str]] = (),
@@ -203,7 +202,8 @@ def compare(
 ) -> Comparison:
     """Run the scenario in a file, or as a dict, with each discipline at its compared queue, each with the same seeds.
 
-    A discipline may have parameters of its own, as `codel target=5ms` (`earlydrop.discipline_names` has the form).
+    A discipline may have parameters of its own, as `codel target=5ms` (`earlydrop.discipline_names` has the form), and
+    a label, in the text or as the key of a mapping.
     With `target`, `seeds` is not looked at: seeds are run until the intervals of `TARGETS` are narrow enough in every
     discipline. Settings of that queue that belong to the scenario's own discipline and are unknown to another are left
     out for the other, and reported. `where` is the place of the disciplines in messages. `measures` come before those
@@ -217,7 +217,8 @@ def compare(
 
     if isinstance(source, Path):
         # Code that the disciplines name is trusted; a scenario that names the same code then finds it.
-        discipline_names.load_sources([item for item in aqms if isinstance(item, str)])
+        given = aqms.values() if isinstance(aqms, Mapping) else aqms
+        discipline_names.load_sources([item for item in given if isinstance(item, str)])
         checked = _core.Scenario.load(str(source), list(sets))
         named = entries(aqms, where, str(source.parent))
         document = from_file(source)
@@ -454,8 +455,8 @@ def compared_queue(place: object, document: Document) -> str:
 
 def rows(result: Comparison) -> list[list[Any]]:
     """One row for each run, with a head: for a table that other programs read."""
-    table: list[list[Any]] = [["aqm", "seed", *(m.id for m in result.measures)]]
+    table: list[list[Any]] = [["aqm", "label", "seed", *(m.id for m in result.measures)]]
     for aqm in result.aqms:
         for k, seed in enumerate(result.seeds):
-            table.append([aqm, seed, *(result.values[(aqm, m.id)][k] for m in result.measures)])
+            table.append([aqm, result.titles[aqm], seed, *(result.values[(aqm, m.id)][k] for m in result.measures)])
     return table

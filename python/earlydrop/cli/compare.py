@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,7 +28,8 @@ def compare(
             name="--aqm",
             negative="",
             consume_multiple=True,
-            help='Disciplines, as red "codel target=5ms" mine.py:MyRed; the first is the control.',
+            help='Disciplines, as red "codel target=5ms" mine.py:MyRed, perhaps with labels, as '
+            '"FQ-L4S = fq_codel ce_threshold=1ms"; the first is the control.',
         ),
     ],
     seeds: Annotated[int | None, Parameter(help="Runs of each discipline (default: 10).")] = None,
@@ -61,7 +61,6 @@ def compare(
         raise InputError("--most: belongs to --until, which is not given; --seeds says how many runs", given=str(most))
     target = None if until is None else _stopping(until, 200 if most is None else most, seeds)
     check_workers(workers)
-    _check_sources(aqm)
     pairs = parse_settings(set_)
     measures = asked(measure, where="--measure")
     check_out(out, "comparison")
@@ -92,26 +91,6 @@ def compare(
         if plot is not None:
             print(f"{'' if out is not None else chr(10)}drawn to {plot}")
     return DONE
-
-
-def _check_sources(texts: Sequence[str]) -> None:
-    """Refuse two files whose disciplines have one name: the later would stand for both."""
-    from .. import discipline_names
-    from ..own_aqms import registry
-
-    seen: dict[str, tuple[str, str]] = {}
-    for source in (one.split(" ")[0] for text in texts for one in discipline_names.split(text)):
-        if not registry.is_source(source):
-            continue
-        known = registry.load(source)
-        name = known.native.name
-        other, code = seen.setdefault(name, (source, f"{known.source} {known.digest}"))
-        if code != f"{known.source} {known.digest}":
-            raise InputError(
-                f"--aqm: {other} and {source} both declare a discipline {name}; allowed different names: "
-                "give one of the two classes another name",
-                given=source,
-            )
 
 
 def _draw(result: Any, file: Path) -> None:

@@ -45,7 +45,8 @@ Plots = Annotated[
     Parameter(
         name="--plot",
         negative="",
-        help='A figure: "queue_delay vs rtt by aqm", "box goodput by aqm", "cdf delay by aqm". May be repeated.',
+        help='A figure: "queue_delay + goodput vs rtt by aqm", "box goodput by aqm", "cdf delay by aqm". '
+        "May be repeated.",
     ),
 ]
 Formats = Annotated[

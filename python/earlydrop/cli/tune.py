@@ -18,7 +18,10 @@ def tune(
     scenario: ScenarioFile,
     /,
     *,
-    aqm: Annotated[str, Parameter(name="--aqm", help="The discipline whose parameters are searched.")],
+    aqm: Annotated[
+        str,
+        Parameter(name="--aqm", help="The discipline whose parameters are searched, perhaps as LABEL = DISCIPLINE."),
+    ],
     objective: Annotated[
         list[str],
         Parameter(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from .plotting import Look
 
 
 @dataclass(frozen=True)
@@ -71,12 +74,20 @@ def using(name: str) -> Iterator[None]:
         _chosen.reset(token)
 
 
+Shared = Literal["all", "row", "none"]
+
+
 def grid(
-    count: int, *, columns: int | None = None, rows: int | None = None, high: float = 1.0, shared: bool = False
+    count: int,
+    *,
+    columns: int | None = None,
+    rows: float | None = None,
+    high: float = 1.0,
+    shared: tuple[Shared, Shared] = ("none", "none"),
 ) -> tuple[Figure, list[Axes]]:
     """A figure with `count` panels: `high` times the style's height, or as high as `rows` with names need.
 
-    `shared` panels have the same axes, so that they can be compared by eye.
+    `shared` says which panels have the same horizontal, and the same vertical axis, to be compared by eye.
     """
     from .drawing import Drawing
 
@@ -87,15 +98,43 @@ def grid(
     each = style.panel * high if rows is None else 0.75 * style.panel / 2.2 + style.row * rows
     width = style.single if count == 1 and rows is None and columns is None else style.full
     drawing = Drawing(figsize=(width, 0.25 + each * down), layout="constrained")
-    made = drawing.subplots(down, across, squeeze=False, sharex=shared, sharey=shared)
+    made = drawing.subplots(down, across, squeeze=False, sharex=shared[0], sharey=shared[1])
     axes = list(made.flat)
     for ax in axes[count:]:
         ax.set_visible(False)
-    if shared:
+    if shared[0] == "all":
         # The last panel of each column carries the numbers, also where a panel below it is missing.
         for k in range(max(0, count - across), count):
             axes[k].tick_params(labelbottom=True)
     return drawing, axes[:count]
+
+
+TICKS = 8
+"""The most levels of a logarithmic axis that are its ticks."""
+
+
+def scaled(ax: Axes, which: Literal["x", "y"], values: Sequence[float]) -> None:
+    """A logarithmic axis for levels that lie in ratios; few levels are its ticks, as plain numbers."""
+    if len(values) <= 2 or values[0] <= 0 or values[-1] / values[0] < 30:
+        return
+    (ax.set_xscale if which == "x" else ax.set_yscale)("log")
+    if len(values) <= TICKS:
+        axis = ax.xaxis if which == "x" else ax.yaxis
+        axis.set_ticks(list(values), [f"{value:g}" for value in values])
+        axis.set_ticks([], minor=True)
+
+
+def band(
+    ax: Axes,
+    xs: Sequence[float],
+    means: Sequence[float],
+    ends: tuple[Sequence[float], Sequence[float]],
+    own: Look,
+    label: str,
+) -> None:
+    """Means as a line, with their intervals as a band."""
+    ax.fill_between(xs, *ends, color=own.colour, alpha=0.18, linewidth=0)
+    ax.plot(xs, means, color=own.colour, marker=own.marker, linestyle=own.dashes, label=label)
 
 
 def share_labels(axes: Sequence[Axes]) -> None:
@@ -129,10 +168,13 @@ def legend(drawing: Figure, named: Mapping[str, Any]) -> None:
     import matplotlib
 
     letter = float(matplotlib.rcParams["legend.fontsize"]) / 120
-    longest = max(map(len, named))
+    room = int((drawing.get_figwidth() - 0.2) / letter) - 8
+    named = {textwrap.fill(name, room): handle for name, handle in named.items()}
+    longest = max(len(line) for name in named for line in name.split("\n"))
+    lines = max(name.count("\n") for name in named) + 1
     columns = max(1, min(len(named), int((drawing.get_figwidth() - 0.2) / (letter * longest + 8 * letter))))
     rows = math.ceil(len(named) / columns)
-    drawing.set_figheight(drawing.get_figheight() + 2.7 * letter * rows)
+    drawing.set_figheight(drawing.get_figheight() + 2.7 * letter * rows * lines)
     # The entries of a legend run down its columns.
     drawing.legend(
         list(named.values()),

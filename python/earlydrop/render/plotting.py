@@ -109,6 +109,15 @@ def styled() -> Iterator[None]:
         yield
 
 
+NAME, TITLE = 30, 22
+"""Letters in a line of a row's name, and of a narrow panel's title."""
+
+
+def plain(text: str, wide: int = 0) -> str:
+    """A text of somebody else's, in which matplotlib finds no formula; broken into lines of `wide` letters."""
+    return (textwrap.fill(text, wide) if wide else text).replace("$", r"\$")
+
+
 def figure(width: float, height: float) -> Figure:
     """An empty figure that needs no display, and that a notebook shows."""
     from .drawing import Drawing
@@ -302,9 +311,9 @@ def comparison(result: Comparison, chosen: Sequence[Quantity] | None = None) -> 
                     capsize=2.5,
                     linewidth=1.3,
                 )
-            ax.set_yticks(positions, [result.titles[a] for a in result.aqms])
+            ax.set_yticks(positions, [plain(result.titles[a], NAME) for a in result.aqms])
             ax.set_ylim(0.5, len(result.aqms) + 0.5)
-            ax.set_xlabel(measure.label)
+            ax.set_xlabel(plain(measure.label))
             ax.locator_params(axis="x", nbins=5)
             ax.margins(x=0.12)
             ax.set_xlim(*no_closer(ax.get_xlim(), measure))
@@ -317,7 +326,7 @@ def explain(drawing: Figure, result: Comparison) -> None:
     """Say below a comparison's figure what its dots and bars are."""
     seeds = len(result.seeds)
     text = f"mean and 95 % interval over {seeds} seeds" if result.replicated else "one run of each"
-    drawing.supxlabel(f"{result.scenario}, queue {result.queue}: {text}", fontsize=6.5, color="#5b6167")
+    drawing.supxlabel(plain(f"{result.scenario}, queue {result.queue}: {text}"), fontsize=6.5, color="#5b6167")
 
 
 def no_closer(ends: tuple[float, float], measure: Quantity) -> tuple[float, float]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from .. import columns, disk, output
 from ..analysis import words
 from ..terminal import CUT, paragraph, table, with_interval, with_sign
+from . import appendix, latex
+from .latex import MARK
 from .run_text import run_text
 
 if TYPE_CHECKING:
@@ -60,8 +62,11 @@ def replication(result: Comparison) -> str:
     return f"mean over seeds ± 95 % half-width, n = {n}" if result.replicated else f"one run (all {n} seeds give it)"
 
 
-MARK = "(!)"
-"""The mark after the title of a discipline whose window is too short."""
+MARKED = f"{MARK}: the window is too short for its means"
+BY_SEED = (
+    "Means over seeds have 95 % intervals of Student's t; differences are paired by seed, and their p values corrected "
+    "after Holm."
+)
 
 
 def marked(result: Comparison, means: Sequence[list[str]]) -> list[list[str]]:
@@ -72,7 +77,7 @@ def marked(result: Comparison, means: Sequence[list[str]]) -> list[list[str]]:
 
 def mark_note(rows: Sequence[Sequence[str]]) -> str:
     """A table's note on its (!); empty where it has none."""
-    return f"{MARK}: the window is too short for its means" if any(MARK in cell for cell in rows[0]) else ""
+    return MARKED if any(MARK in cell for cell in rows[0]) else ""
 
 
 def cut_note(rows: Sequence[Sequence[str]]) -> str:
@@ -93,12 +98,14 @@ def write_comparison(folder: Path, result: Comparison, version: str) -> None:
     disk.write(folder / "comparison.txt", comparison_text(result) + "\n")
     means, differences = comparison_tables(result)
     means = marked(result, means)
-    tables = [latex_table(means[0], means[1:], 1, _caption(result, means))]
+    label = latex.label(result.scenario)
+    tables = [latex.table(means[0], means[1:], 1, _caption(result, means), label)]
     if len(result.aqms) > 1:
         by_seed = f", seed by seed, n = {len(result.seeds)}" if result.replicated else ""
         caption = f"Differences from {result.titles[result.aqms[0]]}{by_seed}"
-        tables.append(latex_table(differences[0], differences[1:], 1, caption))
-    disk.write(folder / "comparison.tex", "\n".join(tables))
+        tables.append(latex.table(differences[0], differences[1:], 1, caption, f"{label}-differences"))
+    disk.write(folder / "comparison.tex", latex.NEEDS + "\n".join(tables))
+    disk.write(folder / "appendix.tex", comparison_appendix(result, version))
     plotting.save(plotting.comparison(result), folder / "comparison")
     comparison_report.write(folder, result, version)
 
@@ -192,65 +199,54 @@ def write_csv(path: Path, rows: Sequence[Sequence[Any]]) -> None:
 
 # ---- LaTeX ---------------------------------------------------------------------------------------------------------
 
-_SPECIAL = str.maketrans(
-    {c: f"\\{c}" for c in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-)
-
-
-def latex_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int, caption: str) -> str:
-    """A table for a paper, with the rules of the package booktabs. ± and minus signs are set as mathematics."""
-    return latex_head(head, left, caption) + "".join(map(latex_row, rows)) + LATEX_END
-
-
-def latex_head(head: Sequence[str], left: int, caption: str) -> str:
-    """The lines before the rows of a LaTeX table."""
-    lines = [
-        "% Needs \\usepackage{booktabs}.",
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{_latex(caption)}}}",
-        rf"\begin{{tabular}}{{{'l' * left}{'r' * (len(head) - left)}}}",
-        r"\toprule",
-        " & ".join(_latex(cell) for cell in head) + r" \\",
-        r"\midrule",
-    ]
-    return "\n".join(lines) + "\n"
-
 
 def latex_comparison(results: Sequence[tuple[str, Comparison]], measures: Sequence[str], caption: str | None) -> str:
-    """Means and intervals of comparisons of the same disciplines; under a head with its value where there are several.
+    """Means and intervals of comparisons of the same disciplines.
 
-    Each pair has the round-trip time, or "" where there is one comparison.
+    Each pair has the round-trip time, or "" where there is one comparison: that is one table, several are a table for
+    each measure.
     """
     first = results[0][1]
     places = [[m.id for m in first.measures].index(name) + 1 for name in measures]
-    tables = [comparison_tables(result)[0] for _, result in results]
-    bodies = [[table_[k] for k in places] for table_ in tables]
-    head = ["", *tables[0][0][1:]]
-    said = caption if caption is not None else _caption(first, [head, *(row for body in bodies for row in body)])
-    lines = [latex_head(head, 1, said)]
-    for k, ((label, _), body) in enumerate(zip(results, bodies, strict=True)):
-        if label:
-            rule = "" if k == 0 else "\\midrule\n"
-            lines.append(f"{rule}\\multicolumn{{{len(head)}}}{{l}}{{RTT {_latex(label)}}} \\\\\n")
-        lines += map(latex_row, body)
-    return "".join(lines) + LATEX_END
+    tables = [marked(result, comparison_tables(result)[0]) for _, result in results]
+    if len(results) == 1:
+        ((head, *body),) = tables
+        chosen = [head, *(body[k - 1] for k in places)]
+        said = _caption(first, chosen) if caption is None else caption
+        return latex.NEEDS + latex.table(chosen[0], chosen[1:], 1, said, latex.label(first.scenario))
+    made = []
+    for k in places:
+        m = first.measures[k - 1]
+        head = ["RTT", *(first.titles[aqm] for aqm in first.aqms)]
+        # The head of all rows has no mark: it stands at the numbers.
+        rows = [
+            [
+                rtt,
+                *(
+                    f"{cell} {MARK}" if MARK in title else cell
+                    for cell, title in zip(one[k][1:], one[0][1:], strict=True)
+                ),
+            ]
+            for (rtt, _), one in zip(results, tables, strict=True)
+        ]
+        notes = [cut_note([head, *rows]), MARKED if any(MARK in cell for row in rows for cell in row) else ""]
+        default = "; ".join([f"{first.scenario}: {replication(first)}", *filter(None, notes), *first.notes])
+        said = f"{m.label}; {default if caption is None else caption}"
+        made.append(latex.table(head, rows, 1, said, latex.label(first.scenario, m.id)))
+    return latex.NEEDS + "\n".join(made)
 
 
-def latex_row(row: Sequence[str]) -> str:
-    """A row of a LaTeX table."""
-    return " & ".join(_latex(cell) for cell in row) + " \\\\\n"
-
-
-LATEX_END = "\\bottomrule\n\\end{tabular}\n\\end{table}\n"
-
-
-def _latex(cell: str) -> str:
-    text = cell.strip().translate(_SPECIAL)
-    if text.startswith("-") and text[1:2].isdigit():
-        text = "$-$" + text[1:]
-    return text.replace("±", r"$\pm$")
+def comparison_appendix(result: Comparison, version: str) -> str:
+    """The appendix of a paper on a comparison."""
+    n, first = len(result.seeds), result.seeds[0]
+    each = "one seed" if n == 1 else f"the same {n} seeds, from {first}"
+    how = [
+        f"Each discipline at the queue {result.queue} with {each}; measured from {result.base['warmup']} to "
+        f"{result.base['duration']}.",
+        *([BY_SEED] if result.replicated else []),
+    ]
+    names = ["Name", "Discipline"], [[result.titles[aqm], aqm] for aqm in result.aqms]
+    return appendix.text(result.scenario, version, how, names, result.base, "scenario.json")
 
 
 def comparison_tables(result: Comparison) -> tuple[list[list[str]], list[list[str]]]:

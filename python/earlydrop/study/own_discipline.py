@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..discipline_names import Asked, parse, words
+from ..discipline_names import Asked, asked, labelled, twice, words
 from ..own_aqms import registry
 from ..strict_toml import parse_value
 from .discipline_levels import catalogue
@@ -26,12 +26,12 @@ def among(texts: Sequence[str]) -> tuple[list[Asked], list[str]]:
     own: list[str] = []
     rest: list[str] = []
     for text in texts:
-        name, _ = words(text)
+        name, _ = words(labelled(text)[1])
         known = registry.is_source(name) or (
             name not in catalogue() and (registry.find(name) is not None or registry.by_name(name) is not None)
         )
         (own if known else rest).append(text)
-    return [parse(text) for text in own], rest
+    return [asked(text) for text in own], rest
 
 
 def with_own(study: Study, own: Sequence[Asked]) -> Study:
@@ -58,7 +58,12 @@ def with_own(study: Study, own: Sequence[Asked]) -> Study:
     def joined(axis: Axis) -> Axis:
         queues = _queues(axis)
         more = tuple(_level(one, queues) for one in own) if queues else ()
-        return replace(axis, levels=(*axis.levels, *more))
+        levels = (*axis.levels, *more)
+        same = twice([level.title for level in levels]) if more else None
+        if same and same[1] >= len(axis.levels):
+            first, second = (levels[k] for k in same)
+            raise StudyError(f'--aqm: "{second.title}" is the label of both "{first.id}" and "{second.id}"')
+        return replace(axis, levels=levels)
 
     return study.with_experiments(tuple(replace(e, axes=tuple(joined(a) for a in e.axes)) for e in study.experiments))
 
@@ -76,11 +81,11 @@ def _level(one: Asked, queues: Mapping[str, Sequence[Mapping[str, Any]]]) -> Lev
     known = registry.find(one.name)
     assert known is not None
     shared = {"limit", *(p["name"] for p in one.entry["parameters"])}
-    asked = {key: parse_value(value) for key, value in one.settings}
+    given = {key: parse_value(value) for key, value in one.settings}
     settings: dict[str, Any] = {f"aqms.{one.name}": {"digest": known.digest}}
     for path, tables in queues.items():
         common = {key: _most([table[key] for table in tables if key in table]) for key in shared}
-        settings[path] = {"aqm": one.name, **{k: v for k, v in sorted(common.items()) if v is not None}, **asked}
+        settings[path] = {"aqm": one.name, **{k: v for k, v in sorted(common.items()) if v is not None}, **given}
     return Level(one.name, one.title, settings)
 
 

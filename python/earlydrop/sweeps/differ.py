@@ -155,7 +155,7 @@ def text(found: Comparison) -> str:
         d = c.difference
         rows.append(
             [
-                ", ".join(f"{k} = {v}" for k, v in c.levels.items()),
+                result_file.named(found.first["factors"], c.levels),
                 m["title"],
                 number(d.control, m["digits"]),
                 with_sign(d.estimate, m["digits"]) + f" {'*' * d.stars(p):2}",

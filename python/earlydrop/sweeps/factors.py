@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from .. import discipline_names
 from ..store.names import firsts, of_texts
 from ..strict_toml import is_number, nearest, shown
 from ..toml_writer import toml_value
@@ -18,7 +19,21 @@ from .model import Factor, Level, level_name
 from .quantities import quantities
 from .sweep_table import SweepTable
 
-FACTOR_KEYS = ("name", "title", "unit", "path", "paths", "values", "levels", "range", "steps", "log", "whole", "format")
+FACTOR_KEYS = (
+    "name",
+    "title",
+    "unit",
+    "path",
+    "paths",
+    "values",
+    "titles",
+    "levels",
+    "range",
+    "steps",
+    "log",
+    "whole",
+    "format",
+)
 TOP = ("duration", "warmup", "topology", "node", "link", "aqms", "queue", "traffic", "record", "rtt")
 """Paths of a single word."""
 RESERVED = ("seed", "name")
@@ -105,7 +120,10 @@ def _parse_factor(number: int, t: SweepTable, folder: Path) -> Factor | None:
         form,
         log=t.flag("log"),
         whole=t.flag("whole"),
+        named=t.has("title"),
     )
+    if t.has("titles") and ways != ["values"]:
+        t.report("titles", "belongs to values; each of levels has a title of its own")
     if ways == ["values"]:
         return _with_values(t, factor)
     if ways == ["levels"]:
@@ -132,6 +150,11 @@ def _with_values(t: SweepTable, factor: Factor) -> Factor | None:
     if not all(math.isfinite(v) for v in values if isinstance(v, float)):
         t.refuse("values", values, "finite numbers, texts or flags")
         return None
+    titles = t.texts("titles", ())
+    if titles and len(titles) != len(values):
+        t.report("titles", f"given {len(titles)}; allowed as many as values, {len(values)}")
+        titles = ()
+    factor = replace(factor, titles=_titles(t, [factor.level(v).name for v in values] if titles else [], titles))
     known = quantities(values, factor.unit) if factor.form == "{}" else None
     if known is not None:
         unit, numbers = known
@@ -145,19 +168,37 @@ def _with_levels(t: SweepTable, factor: Factor, folder: Path) -> Factor | None:
     if not tables:
         t.refuse("levels", t.raw("levels"), "a list of tables with name and set")
         return None
-    found = []
+    found, titles = [], []
     for number, level in enumerate(tables, 1):
         level.place = f"{t.place}: level {number}"
-        level.only(("name", "value", "set"))
+        level.only(("name", "title", "value", "set"))
         value = level.raw("value", level.raw("name", number))
         if not isinstance(value, (str, int, float)) or (isinstance(value, float) and not math.isfinite(value)):
             level.refuse("value", value, "a finite number, a text or a flag")
             value = number
         name = level.text("name", level_name(value))
+        titles.append(level.text("title", name))
         found.append(Level(name, value, tuple(parse_sets(level, folder))))
     if len(found) > 1 and not any(level.sets for level in found):
         t.report("levels", "none has set, so that all are the same scenario; give set in each")
-    return _without_equals(t, replace(factor, levels=tuple(found)))
+    named = _titles(t, [level.name for level in found], titles)
+    return _without_equals(t, replace(factor, levels=tuple(found), titles=named))
+
+
+def _titles(t: SweepTable, names: Sequence[str], titles: Sequence[str]) -> dict[str, str]:
+    """The titles of levels that are not their names, by name; two levels with one title are reported."""
+    made = []
+    for title in titles:
+        try:
+            made.append(discipline_names.label(title))
+        except discipline_names.DisciplineError as error:
+            t.report("title", str(error))
+            return {}
+    if same := discipline_names.twice(made):
+        first, second = (names[k] for k in same)
+        if first != second:
+            t.report("", f'"{made[same[0]]}" is the title of both {first} and {second}')
+    return {name: title for name, title in zip(names, made, strict=True) if name != title}
 
 
 def parse_sets(t: SweepTable, folder: Path) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +22,11 @@ from ..analysis import statistics
 from ..analysis.window import watched
 from ..document import Document
 from ..render import panels, plotting
-from . import plots
+from . import plots, result_file
 from .model import SweepError
 from .plan import Array
 from .plot_spec import QUEUE, PlotSpec, parse_plot
-from .plots import LEVELS, Data, ellipse, scaled, series_by_seed, spread
+from .plots import LEVELS, Data, ellipse, series_by_seed, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +38,11 @@ MOST = 24
 """The most levels of a factor that are drawn, as lines or panels."""
 RUNS = 200
 """The most runs that are made again for one figure."""
+BESIDE = 4
+"""The most panels side by side, where each row is a measure."""
 PALE = "#c8c8c8"
+Place = tuple[str, str, Any, Any]
+"""A panel: its title, measure, level of `in`, level of a further factor."""
 
 
 @dataclass(frozen=True)
@@ -130,20 +135,19 @@ def _select(data: Data, spec: PlotSpec, **levels: Any) -> Array:
     return data.points_at(**{**spec.at, **{k: v for k, v in levels.items() if v is not None}})
 
 
-def _name(level: Any) -> str:
-    return f"{level:.6g}" if isinstance(level, float) else str(level)
-
-
 def _title(data: Data, name: str | None, level: Any) -> str:
-    """A panel's title: names speak for themselves, numbers need their factor."""
+    """A panel's title: names and titles speak for themselves, numbers need their factor."""
     if name is None:
         return ""
-    if not data.numeric(name):
-        return _name(level)
-    factor = next(f for f in data.factors if f["name"] == name)
-    called = "RTT" if name == "rtt" else str(factor["title"])
-    # The panel is narrow.
-    return f"{called if len(called) <= 12 else name} {_name(level)} {factor['unit']}".strip()
+    called = data.called(name, level)
+    if not data.numeric(name) or data.titled(name, level) is not None:
+        return called
+    factor = data.factor(name)
+    title = str(factor["title"])
+    # The panel is narrow: a long title that nobody gave is left out.
+    if result_file.said(factor) == name and len(title) > 12:
+        title = "RTT" if name == "rtt" else name
+    return f"{plotting.plain(title)} {called} {factor['unit']}".strip()
 
 
 def _line(data: Data, measure: str, level: Any, xs: Sequence[Any], cells: Sequence[Array]) -> Drawn:
@@ -170,42 +174,41 @@ def _nothing(spec: PlotSpec) -> SweepError:
 def _lines(data: Data, spec: PlotSpec) -> Figure:
     assert spec.x is not None
     xs = list(spread(_choices(data, spec.x, spec), LEVELS))
-    found: list[tuple[str, list[Drawn]]] = []
-    for panel in _choices(data, spec.panels, spec):
+    places, columns = _places(data, spec)
+    found: list[tuple[str, str, list[Drawn]]] = []
+    for title, measure, panel, _ in places:
         fixed = {spec.panels: panel} if spec.panels else {}
         lines = [
             _line(
                 data,
-                spec.measure,
+                measure,
                 level,
                 xs,
                 [_select(data, spec, **fixed, **{spec.x: x}, **({spec.by: level} if spec.by else {})) for x in xs],
             )
             for level in _choices(data, spec.by, spec)
         ]
-        found.append((_title(data, spec.panels, panel), [line for line in lines if line.xs]))
-    if not any(lines for _, lines in found):
+        found.append((title, measure, [line for line in lines if line.xs]))
+    if not any(lines for *_, lines in found):
         raise _nothing(spec)
-    count = max(len(lines) for _, lines in found)
+    count = max(len(lines) for *_, lines in found)
     if count > SHARED:
-        if spec.panels:
-            raise SweepError(
-                f'plot "{spec.text}": {count} lines in each panel; allowed {SHARED}, or more without "in {spec.panels}"'
-            )
-        drawing, axes = _multiples(data, spec, found[0][1])
+        if len(places) > 1:
+            one = f'without "in {spec.panels}"' if spec.panels else "of one measure"
+            raise SweepError(f'plot "{spec.text}": {count} lines in each panel; allowed {SHARED}, or more {one}')
+        drawing, axes = _multiples(data, spec, found[0][2])
         for ax in axes:
-            _axis(ax, data, spec, xs)
+            _axis(ax, data, spec, xs, spec.measures[0])
         panels.share_labels(axes)
         return drawing
-    drawing, axes = panels.grid(len(found))
+    drawing, axes = panels.grid(len(found), columns=columns)
     order = {level: k for k, level in enumerate(_choices(data, spec.by, spec))}
-    for ax, (title, lines) in zip(axes, found, strict=True):
+    for ax, (title, measure, lines) in zip(axes, found, strict=True):
         for line in lines:
             own = plotting.look(order[line.level])
             label = "" if line.level is None else _title(data, spec.by, line.level)
-            ax.fill_between(line.xs, line.lows, line.highs, color=own.colour, alpha=0.18, linewidth=0)
-            ax.plot(line.xs, line.means, color=own.colour, marker=own.marker, linestyle=own.dashes, label=label)
-        _axis(ax, data, spec, xs)
+            panels.band(ax, line.xs, line.means, (line.lows, line.highs), own, label)
+        _axis(ax, data, spec, xs, measure)
         ax.set_title(title)
     panels.share_labels(axes)
     if spec.by:
@@ -213,16 +216,16 @@ def _lines(data: Data, spec: PlotSpec) -> Figure:
     return drawing
 
 
-def _axis(ax: Axes, data: Data, spec: PlotSpec, xs: Sequence[Any]) -> None:
+def _axis(ax: Axes, data: Data, spec: PlotSpec, xs: Sequence[Any], measure: str) -> None:
     assert spec.x is not None
-    scaled(ax, "x", xs)
+    panels.scaled(ax, "x", xs)
     ax.set_xlabel(data.title(spec.x))
-    ax.set_ylabel(data.label(spec.measure))
+    ax.set_ylabel(data.label(measure))
 
 
 def _multiples(data: Data, spec: PlotSpec, lines: list[Drawn], step: bool = False) -> tuple[Figure, list[Axes]]:
     """A panel per line, sorted by height; the others pale behind it, on the same axes."""
-    drawing, axes = panels.grid(len(lines), shared=True)
+    drawing, axes = panels.grid(len(lines), shared=("all", "all"))
     lines = sorted(lines, key=lambda line: line.median if step and spec.kind == "cdf" else line.height)
     style = "steps-post" if step else "default"
     for ax, line in zip(axes, lines, strict=True):
@@ -233,53 +236,67 @@ def _multiples(data: Data, spec: PlotSpec, lines: list[Drawn], step: bool = Fals
         ax.fill_between(line.xs, line.lows, line.highs, color=own.colour, alpha=0.25, linewidth=0, zorder=2)
         marker = "" if step else own.marker
         ax.plot(line.xs, line.means, color=own.colour, marker=marker, markersize=3, zorder=3, drawstyle=style)
-        ax.set_title(_title(data, spec.by, line.level))
+        ax.set_title(textwrap.fill(_title(data, spec.by, line.level), plotting.TITLE))
     return drawing, axes
 
 
 # ---- dots and boxes ------------------------------------------------------------------------------------------------
 
 
-def _rows(data: Data, spec: PlotSpec) -> tuple[list[Any], list[tuple[str, Any, Any]]]:
-    """The names of the rows, lowest first; and the panels: title, level of `in`, level of the axis."""
+def _places(data: Data, spec: PlotSpec, across: str | None = None) -> tuple[list[Place], int | None]:
+    """The panels, and how many stand side by side, if that is fixed: with several measures each has a row of its own.
+
+    `across` is a further factor with a panel for each level.
+    """
+    beside = [(p, x) for p in _choices(data, spec.panels, spec) for x in _choices(data, across, spec)]
+    several = len(spec.measures) > 1 and len(beside) > 1
+    most = BESIDE if several else MOST
+    if len(beside) > most:
+        side = " side by side" if several else ""
+        raise SweepError(f'plot "{spec.text}": {len(beside)} panels{side}; allowed {most}; choose some by "at"')
+    named = [", ".join(t for t in (_title(data, spec.panels, p), _title(data, across, x)) if t) for p, x in beside]
+    titles = [textwrap.fill(title, plotting.TITLE) for title in named]
+    places = [(title, m, p, x) for m in spec.measures for title, (p, x) in zip(titles, beside, strict=True)]
+    return places, len(beside) if several else None
+
+
+def _rows(data: Data, spec: PlotSpec) -> list[Any]:
+    """The names of the rows, lowest of the first measure first."""
     levels = _choices(data, spec.by, spec)
     means = []
     for level in levels:
-        values = data.means[spec.measure][_select(data, spec, **({spec.by: level} if spec.by else {}))]
+        values = data.means[spec.measures[0]][_select(data, spec, **({spec.by: level} if spec.by else {}))]
         known = values[~np.isnan(values)]
         means.append(float(known.mean()) if len(known) else math.inf)
-    rows = [levels[k] for k in np.argsort(means, kind="stable")]
-    places = [
-        (", ".join(t for t in (_title(data, spec.panels, p), _title(data, spec.x, x)) if t), p, x)
-        for p in _choices(data, spec.panels, spec)
-        for x in _choices(data, spec.x, spec)
-    ]
-    if len(places) > MOST:
-        raise SweepError(f'plot "{spec.text}": {len(places)} panels; allowed {MOST}; choose some by "at"')
-    return rows, places
+    return [levels[k] for k in np.argsort(means, kind="stable")]
 
 
-def _cells(data: Data, spec: PlotSpec, rows: list[Any], panel: Any, x: Any) -> list[list[float]]:
+def _cells(data: Data, spec: PlotSpec, rows: list[Any], measure: str, panel: Any, x: Any) -> list[list[float]]:
     fixed = {k: v for k, v in ((spec.panels, panel), (spec.x, x)) if k is not None}
     cells = [_select(data, spec, **fixed, **({spec.by: row} if spec.by else {})) for row in rows]
-    return series_by_seed(data, cells, spec.measure)
+    return series_by_seed(data, cells, measure)
 
 
-def _in_rows(data: Data, spec: PlotSpec, paint: Callable[[Axes, int, list[float]], None]) -> Figure:
-    """A row for each level of the lines' factor; `paint` draws the runs of one row."""
-    rows, places = _rows(data, spec)
-    drawing, axes = panels.grid(len(places), rows=len(rows), shared=True)
+def _in_rows(data: Data, spec: PlotSpec, paint: Callable[[Axes, int, list[float], str], None]) -> Figure:
+    """A row for each level of the lines' factor; `paint` draws the runs of one row and measure."""
+    rows, (places, columns) = _rows(data, spec), _places(data, spec, spec.x)
+    # What a reader compares has one scale.
+    along: panels.Shared = "all" if len(spec.measures) == 1 else "none" if columns is None else "row"
+    names = [_title(data, spec.by, row) if spec.by else "all points" for row in rows]
+    names = [textwrap.fill(name, plotting.NAME) for name in names]
+    high = len(rows) * (1 + 0.6 * max(name.count("\n") for name in names))
+    drawing, axes = panels.grid(len(places), columns=columns, rows=high, shared=(along, "all"))
     some = False
-    for ax, (title, panel, x) in zip(axes, places, strict=True):
-        for row, values in enumerate(_cells(data, spec, rows, panel, x)):
+    for ax, (title, measure, panel, x) in zip(axes, places, strict=True):
+        for row, values in enumerate(_cells(data, spec, rows, measure, panel, x)):
             if values:
                 some = True
-                paint(ax, row, values)
-        ax.set_yticks(range(len(rows)), [_title(data, spec.by, row) if spec.by else "all points" for row in rows])
+                paint(ax, row, values, measure)
+        ax.set_yticks(range(len(rows)), names)
         ax.set_ylim(len(rows) - 0.5, -0.5)
         ax.margins(x=0.08)
         ax.grid(axis="y", visible=False)
-        ax.set_xlabel(data.label(spec.measure))
+        ax.set_xlabel(data.label(measure))
         ax.set_title(title)
     if not some:
         raise _nothing(spec)
@@ -290,10 +307,10 @@ def _in_rows(data: Data, spec: PlotSpec, paint: Callable[[Axes, int, list[float]
 def _points(data: Data, spec: PlotSpec) -> Figure:
     """Mean and interval of each level, a row each, sorted by the measure."""
 
-    def paint(ax: Axes, row: int, values: list[float]) -> None:
+    def paint(ax: Axes, row: int, values: list[float], measure: str) -> None:
         own = plotting.LOOKS[1]
         estimate = statistics.estimate(values)
-        ends = estimate.within(data.bounds(spec.measure))
+        ends = estimate.within(data.bounds(measure))
         if ends:
             ax.plot(ends, [row, row], color=own.colour, solid_capstyle="butt")
         ax.plot([estimate.mean], [row], marker="o", color=own.colour, linestyle="none")
@@ -304,7 +321,7 @@ def _points(data: Data, spec: PlotSpec) -> Figure:
 def _boxes(data: Data, spec: PlotSpec) -> Figure:
     """Quartiles, whiskers to the furthest run within 1.5 quartile distances, single runs beyond them."""
 
-    def paint(ax: Axes, row: int, values: list[float]) -> None:
+    def paint(ax: Axes, row: int, values: list[float], _: str) -> None:
         line = {"color": "#333333", "linewidth": 0.9}
         ax.boxplot(
             [values],
@@ -329,15 +346,15 @@ def _boxes(data: Data, spec: PlotSpec) -> Figure:
 def _ellipses(data: Data, spec: PlotSpec) -> Figure:
     """Two measures: each run a dot, the mean of each level, the ellipse of one standard deviation of its runs."""
     assert spec.x is not None
-    chosen = _choices(data, spec.panels, spec)
-    drawing, axes = panels.grid(len(chosen), high=1.25)
+    places, columns = _places(data, spec)
+    drawing, axes = panels.grid(len(places), columns=columns, high=1.25)
     levels = _choices(data, spec.by, spec)
     some = False
-    for ax, panel in zip(axes, chosen, strict=True):
+    for ax, (title, measure, panel, _) in zip(axes, places, strict=True):
         for k, level in enumerate(levels):
             fixed = {n: v for n, v in ((spec.panels, panel), (spec.by, level)) if n is not None}
-            runs = data.runs(_select(data, spec, **fixed), [spec.x, spec.measure]).drop_nulls()
-            both = runs.select(spec.x, spec.measure).to_numpy()
+            runs = data.runs(_select(data, spec, **fixed), [spec.x, measure]).drop_nulls()
+            both = runs.select(spec.x, measure).to_numpy()
             if not len(both):
                 continue
             some = True
@@ -350,10 +367,11 @@ def _ellipses(data: Data, spec: PlotSpec) -> Figure:
             label = "" if level is None or many else _title(data, spec.by, level)
             ax.plot([x], [y], linestyle="none", marker=own.marker if not many else "o", color=colour, label=label)
             if many:
-                ax.annotate(_name(level), (x, y), xytext=(4, 3), textcoords="offset points", fontsize="x-small")
+                called = data.called(spec.by, level)
+                ax.annotate(called, (x, y), xytext=(4, 3), textcoords="offset points", fontsize="x-small")
         ax.set_xlabel(data.label(spec.x))
-        ax.set_ylabel(data.label(spec.measure))
-        ax.set_title(_title(data, spec.panels, panel))
+        ax.set_ylabel(data.label(measure))
+        ax.set_title(title)
         ax.margins(0.1)
     if not some:
         raise _nothing(spec)
@@ -461,7 +479,8 @@ def _over_time(data: Data, spec: PlotSpec) -> Figure:
             raise SweepError(f'plot "{spec.text}": no run has {name}; allowed {there}{more}')
     one = spec.over_time == (QUEUE,)
     columns = len(spec.over_time)
-    drawing, axes = panels.grid(len(rows) * columns, columns=columns, high=0.62, shared=one)
+    shared: tuple[panels.Shared, panels.Shared] = ("all", "all") if one else ("none", "none")
+    drawing, axes = panels.grid(len(rows) * columns, columns=columns, high=0.62, shared=shared)
     for k, ax in enumerate(axes):
         (title, series), name = rows[k // columns], spec.over_time[k % columns]
         lines = _over(series, queue).get(name, {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -50,6 +50,10 @@ class Factor:
     paths: tuple[str, ...] = ()
     form: str = "{}"
     """The form in which a number becomes a value of the scenario."""
+    named: bool = False
+    """Whether the title was given; else tables and sentences have the name, and axes the title."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """What tables and figures call the levels, by name; without an entry it is the name."""
     low: float = 0.0
     high: float = 0.0
     log: bool = False
@@ -61,9 +65,24 @@ class Factor:
         return not self.levels
 
     @property
+    def said(self) -> str:
+        """What tables and sentences call it."""
+        return self.title if self.named else self.name
+
+    @property
     def label(self) -> str:
-        """Title with unit."""
-        return f"{self.title} ({self.unit})" if self.unit else self.title
+        """Title with unit, for tables of papers; without, where the levels' names have it."""
+        bare = all(self.called(x.name) == level_name(x.value) for x in self.levels)
+        return f"{self.title} ({self.unit})" if self.unit and bare else self.title
+
+    @property
+    def head(self) -> str:
+        """The head of its column in other tables."""
+        return self.label if self.named else self.name
+
+    def called(self, name: str) -> str:
+        """What tables, figures and sentences call a level."""
+        return self.titles.get(name, name)
 
     def at(self, share: float) -> Level:
         """The level at a share (0 to 1) of the way through the range, or through the levels."""

@@ -368,10 +368,11 @@ class Outcome:
                 {
                     "name": f.name,
                     "title": f.title,
+                    "head": f.head,
                     "unit": f.unit,
                     "range": [f.low, f.high] if f.ranged else None,
                     "log": f.log,
-                    "levels": [{"name": x.name, "value": x.value} for x in f.levels],
+                    "levels": [{"name": x.name, "title": f.called(x.name), "value": x.value} for x in f.levels],
                 }
                 for f in sweep.factors
             ],

@@ -176,7 +176,7 @@ class Rows:
 
 def label(sweep: Sweep, point: Point) -> str:
     """A point as text, `max_p = 0.1, pairs = 20`."""
-    return ", ".join(f"{f.name} = {level.name}" for f, level in zip(sweep.factors, point.levels, strict=True))
+    return ", ".join(f"{f.said} = {f.called(x.name)}" for f, x in zip(sweep.factors, point.levels, strict=True))
 
 
 def plan(sweep: Sweep, progress: Progress = no_progress) -> Plan:

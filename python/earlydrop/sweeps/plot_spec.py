@@ -15,8 +15,8 @@ NAMED_KINDS = ("box", "cdf", "ccdf", "time")
 """Kinds of figures that a text names; the others follow from the figure's axes."""
 DELAY, QUEUE = "delay", "queue"
 FORM = (
-    '"[box] MEASURE [vs FACTOR or MEASURE] [by FACTOR] [in FACTOR] [at FACTOR=LEVEL]", "cdf delay by FACTOR", '
-    '"time p, queue by FACTOR"'
+    '"[box] MEASURE [+ MEASURE] [vs FACTOR or MEASURE] [by FACTOR] [in FACTOR] [at FACTOR=LEVEL]", '
+    '"cdf delay by FACTOR", "time p, queue by FACTOR"'
 )
 
 
@@ -26,8 +26,8 @@ class PlotSpec:
 
     text: str
     kind: Kind
-    measure: str
-    """A measure; for `cdf` and `ccdf` the queueing delay, for `time` the first of `over_time`."""
+    measures: tuple[str, ...]
+    """Measures, each in panels of its own; for `cdf` and `ccdf` the queueing delay, for `time` none."""
     x: str | None
     """A numeric factor for `lines`, any factor for `points` and `box`, a measure for `ellipse`."""
     by: str | None
@@ -66,20 +66,26 @@ def parse_plot(text: str, measures: Collection[str], factors: Mapping[str, tuple
     over_time = tuple(" ".join(head[1:]).replace(",", " ").split()) if head[:1] == ["time"] else ()
     if over_time:
         head = ["time", over_time[0]]
-    named = head.pop(0) if len(head) == 2 and head[0] in NAMED_KINDS else None
+    named = head.pop(0) if len(head) > 1 and head[0] in NAMED_KINDS and head[1] != "+" else None
     at = _levels(text, parts.pop("at", []), factors)
-    if len(head) != 1 or any(len(names) != 1 for names in parts.values()):
+    chosen = _measures(head, measures)
+    if not (chosen or over_time) or any(len(names) != 1 for names in parts.values()):
         raise SweepError(f'plot "{text}": cannot be read; allowed {FORM}')
-    measure, (x, by, panels) = head[0], (parts.get(k, [None])[0] for k in ("vs", "by", "in"))
+    x, by, panels = (parts.get(k, [None])[0] for k in ("vs", "by", "in"))
     for name in (by, panels):
         if name is not None:
             _known(text, name, factors, "factor")
+    if by is not None and by == panels:
+        raise SweepError(f'plot "{text}": {by} is there twice')
     if named in ("cdf", "ccdf", "time"):
         wanted = "NAME, NAME" if named == "time" else DELAY
-        if x is not None or (named != "time" and measure != DELAY):
+        if x is not None or (named != "time" and chosen != (DELAY,)):
             raise SweepError(f'plot "{text}": allowed "{named} {wanted} [by FACTOR] [in FACTOR]"')
-        return PlotSpec(text, named, measure, None, by, panels, at, over_time)  # type: ignore[arg-type]
-    _known(text, measure, measures, "measure")
+        return PlotSpec(text, named, () if over_time else chosen, None, by, panels, at, over_time)  # type: ignore[arg-type]
+    for measure in chosen:
+        _known(text, measure, measures, "measure")
+        if chosen.count(measure) > 1 or (measure == x and x not in factors):
+            raise SweepError(f'plot "{text}": {measure} is there twice')
     kind: Kind = "points"
     if x is not None:
         # A factor and a measure may have the same name; the axis is then the factor.
@@ -94,7 +100,14 @@ def parse_plot(text: str, measures: Collection[str], factors: Mapping[str, tuple
         x, by = None, x if x is not None else next((n for n in factors if n != panels and n not in at), None)
     if x is not None and x in (by, panels):
         raise SweepError(f'plot "{text}": {x} is there twice')
-    return PlotSpec(text, kind, measure, x, by, panels, at)
+    return PlotSpec(text, kind, chosen, x, by, panels, at)
+
+
+def _measures(words: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
+    """The measures in `delay + goodput`; none if the words have another form."""
+    parts = [part for word in words for part in ([word] if word in known else re.split(r"(\+)", word)) if part]
+    named, between = parts[::2], parts[1::2]
+    return tuple(named) if len(named) > len(between) and set(between) <= {"+"} and "+" not in named else ()
 
 
 def _levels(text: str, pairs: list[str], factors: Mapping[str, tuple[bool, list[Any]]]) -> dict[str, Any]:

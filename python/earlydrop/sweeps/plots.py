@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from ..analysis.measures import kind_of
 from ..analysis.words import SPOKEN
 from ..document import Document
 from ..render import plotting
-from ..render.panels import entries, legend
-from .model import is_number
+from ..render.panels import band, entries, legend, scaled
+from . import result_file
+from .model import is_number, level_name
 from .plan import Array
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ LINES = len(plotting.LOOKS)
 """The most lines in one picture."""
 
 
-TICKS = 8
-"""The most levels of a logarithmic axis that are its ticks."""
 POINTS, LEVELS = 2000, 200
 """The most points, or levels along an axis, that are drawn: of more, some that are spread over all."""
 
@@ -81,6 +80,7 @@ class Data:
         self.document = document
         self._runs = runs.lazy()
         self._columns: dict[str, Column] = {}
+        self._titles: dict[str, dict[tuple[bool, Any], str]] = {}
         means: dict[str, array[float]] = {name: array("d") for name in document["measures"]}
         self.count = 0
         """Number of points."""
@@ -113,14 +113,29 @@ class Data:
         return self._columns[name].numeric
 
     def title(self, name: str) -> str:
-        """A factor's title with its unit."""
-        f = next(f for f in self.factors if f["name"] == name)
-        return f"{f['title']} ({f['unit']})" if f["unit"] else str(f["title"])
+        """A factor's title with its unit, as figures have it."""
+        f = self.factor(name)
+        return plotting.plain(f"{f['title']} ({f['unit']})" if f["unit"] else str(f["title"]))
 
     def label(self, measure: str) -> str:
-        """A measure's title with its unit."""
-        m = self.document["measures"][measure]
-        return f"{m['title']} ({m['unit']})" if m["unit"] else str(m["title"])
+        """A measure's title with its unit, as figures have it."""
+        return plotting.plain(label(self.document["measures"][measure]))
+
+    def factor(self, name: str) -> Document:
+        """A factor as the sweep's document has it."""
+        return next(f for f in self.factors if f["name"] == name)
+
+    def titled(self, name: str, level: Any) -> str | None:
+        """The title of a level; None for one without a title."""
+        if name not in self._titles:
+            self._titles[name] = result_file.titles(self.factor(name))
+        return self._titles[name].get((type(level) is bool, level))
+
+    def called(self, name: str | None, level: Any) -> str:
+        """What figures call a level; without a factor it is that of all points."""
+        if name is None:
+            return "all points"
+        return plotting.plain(self.titled(name, level) or level_name(level))
 
     def bounds(self, measure: str) -> tuple[float, float]:
         """The smallest and the largest value a measure can take."""
@@ -159,6 +174,11 @@ class Data:
             known, places = self._levels[name]
             found &= places == known.index(value)
         return np.flatnonzero(found)
+
+
+def label(measure: Document) -> str:
+    """The title of a measure of a result folder, with its unit."""
+    return f"{measure['title']} ({measure['unit']})" if measure["unit"] else str(measure["title"])
 
 
 def spread(items: Sequence[T], most: int) -> Sequence[T]:
@@ -227,7 +247,7 @@ def plane(data: Data) -> Figure | None:
                 marker=own.marker,
                 color=own.colour,
                 linestyle=own.dashes,
-                label="all points" if by is None else str(level),
+                label=data.called(by, level),
             )
         ax.set_xlabel(data.label(delay))
         ax.set_ylabel(data.label(goodput))
@@ -291,9 +311,7 @@ def curves(data: Data) -> Figure | None:
                     means.append(found.mean)
                     lows.append(low)
                     highs.append(high)
-                name = "all points" if by is None else str(group)
-                ax.plot(xs, means, marker=own.marker, color=own.colour, linestyle=own.dashes, label=name)
-                ax.fill_between(xs, lows, highs, color=own.colour, alpha=0.2, linewidth=0)
+                band(ax, xs, means, (lows, highs), own, data.called(by, group))
             scaled(ax, "x", data.levels(x))
             ax.set_xlabel(data.title(x))
             ax.set_ylabel(data.label(measure))
@@ -320,17 +338,6 @@ def series_by_seed(data: Data, cells: Sequence[Array], measure: str) -> list[lis
     for cell, values in kept.group_by("cell", maintain_order=True).agg(measure).iter_rows():
         found[cell] = values
     return found
-
-
-def scaled(ax: Axes, which: Literal["x", "y"], values: Sequence[float]) -> None:
-    """A logarithmic axis for levels that lie in ratios; few levels are its ticks, as plain numbers."""
-    if len(values) <= 2 or values[0] <= 0 or values[-1] / values[0] < 30:
-        return
-    (ax.set_xscale if which == "x" else ax.set_yscale)("log")
-    if len(values) <= TICKS:
-        axis = ax.xaxis if which == "x" else ax.yaxis
-        axis.set_ticks(list(values), [f"{value:g}" for value in values])
-        axis.set_ticks([], minor=True)
 
 
 def maps(data: Data, measure: str) -> Figure | None:
@@ -367,13 +374,13 @@ def maps(data: Data, measure: str) -> Figure | None:
         image = None
         for ax, grid, level in zip(panels.flat, grids, groups, strict=False):
             image = ax.imshow(grid, origin="lower", aspect="auto", cmap="viridis", vmin=low, vmax=high)
-            _ticks(ax.set_xticks, data.levels(x))
-            _ticks(ax.set_yticks, data.levels(y))
+            _ticks(ax.set_xticks, data, x)
+            _ticks(ax.set_yticks, data, y)
             ax.set_xlabel(data.title(x))
             ax.set_ylabel(data.title(y))
             ax.grid(visible=False)
             if level is not None:
-                ax.set_title(str(level))
+                ax.set_title(data.called(by, level))
             if grid.size <= 30:
                 middle = (low + high) / 2
                 for (i, j), value in np.ndenumerate(grid):
@@ -388,10 +395,11 @@ def maps(data: Data, measure: str) -> Figure | None:
     return drawing
 
 
-def _ticks(set_ticks: Callable[..., Any], levels: Sequence[Any]) -> None:
-    step = max(1, -(-len(levels) // 8))
-    at = list(range(0, len(levels), step))
-    set_ticks(at, [f"{levels[k]:.4g}" if isinstance(levels[k], float) else str(levels[k]) for k in at])
+def _ticks(set_ticks: Callable[..., Any], data: Data, name: str) -> None:
+    levels = data.levels(name)
+    at = list(range(0, len(levels), max(1, -(-len(levels) // 8))))
+    shown = [data.titled(name, levels[k]) or levels[k] for k in at]
+    set_ticks(at, [f"{one:.4g}" if isinstance(one, float) else plotting.plain(str(one)) for one in shown])
 
 
 def scatters(data: Data) -> Figure | None:
@@ -420,7 +428,7 @@ def scatters(data: Data) -> Figure | None:
                         color=own.colour,
                         markersize=3,
                         alpha=0.7,
-                        label=str(level),
+                        label=data.called(by, level),
                     )
                 scaled(ax, "x", data.levels(name))
                 ax.set_xlabel(data.title(name))

@@ -24,6 +24,7 @@ from ..terminal import difference_text, signed
 from ..toml_writer import to_toml
 from . import figures, plots, result_file
 from .cells import Cell
+from .model import level_name
 from .outcome import Outcome
 from .plots import Data
 from .text import cell_text
@@ -100,6 +101,7 @@ def context(data: Data, artists: Executor) -> dict[str, Any]:
     def ask(draw: Callable[..., Figure | None], *of: Any) -> Asked:
         return artists.submit(svg, draw, *of)
 
+    along = plots.along(data)
     # Single runs are made while the drawing processes start; the figures are drawn while the tables are made.
     runs = _single(data)
     figures = [
@@ -110,7 +112,7 @@ def context(data: Data, artists: Executor) -> dict[str, Any]:
         ),
         (
             ask(plots.curves, data),
-            f"Over {plots.along(data) or ''}",
+            f"Over {result_file.said(data.factor(along)) if along else ''}",
             CURVES_TEXT + _drawn(_along(data), plots.LEVELS, "levels"),
         ),
     ]
@@ -122,7 +124,8 @@ def context(data: Data, artists: Executor) -> dict[str, Any]:
     drawings = [ask(plotting.run_figure, result) for _, result in runs]
     return {
         "d": d,
-        "head": [*(f["name"] for f in d["factors"]), "n", *(data.label(m) for m in d["measures"])],
+        "heads": [f.get("head", f["name"]) for f in d["factors"]],
+        "measures": [plots.label(m) for m in d["measures"].values()],
         "points": _points(data),
         "count": data.count,
         "more_points": max(0, data.count - ROWS),
@@ -134,7 +137,7 @@ def context(data: Data, artists: Executor) -> dict[str, Any]:
         "fixed": all(point.get("replicates", 2) == 1 for point in d["points"]),
         "failures": [{**f, "where": _where(data, f["levels"])} for f in d["failures"][:FAILURES]],
         "scenario": to_toml({k: v for k, v in d["scenario"].items() if k not in ("name", "seed")}),
-        "against": ", ".join(f"{k} = {v}" for k, v in d["control"].items()),
+        "against": _where(data, d["control"]),
         "figures": [
             {"title": title, "text": text, "data": picture}
             for asked, title, text in figures
@@ -173,14 +176,13 @@ def _picture(asked: Asked) -> str | None:
 
 
 def _where(data: Data, levels: Document) -> str:
-    units = {f["name"]: f" {f['unit']}" if f["unit"] else "" for f in data.factors}
-    return ", ".join(f"{k} = {v:.6g}{units[k]}" if isinstance(v, float) else f"{k} = {v}" for k, v in levels.items())
+    return result_file.named(data.factors, levels)
 
 
 def _points(data: Data) -> list[list[str]]:
     rows = []
     for point in islice(data.document["points"], ROWS):
-        row = [f"{v:.6g}" if isinstance(v, float) else str(v) for v in point["levels"].values()] + [str(point["seeds"])]
+        row = [data.titled(k, v) or level_name(v) for k, v in point["levels"].items()] + [str(point["seeds"])]
         for name, m in data.document["measures"].items():
             cell = point["cells"][name]
             known = {f.name: cell[f.name] for f in fields(Cell) if f.name in cell}
@@ -203,7 +205,7 @@ def _differences(data: Data) -> list[dict[str, Any]]:
         rows.append(
             {
                 "where": _where(data, levels[one["point"]]),
-                "measure": data.label(one["measure"]),
+                "measure": plots.label(m),
                 "difference": difference_text(one["mean"], one["half_width"], m["digits"]),
                 "relative": share,
                 "p": [_p(one[k]) for k in ("t_test_p_holm", "t_test_p_bh", "wilcoxon_p")],

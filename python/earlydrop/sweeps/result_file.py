@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import foreign, streamed
 from ..errors import EarlydropError
 from ..foreign import ANY, NUMBER, WHOLE, Shape
-from .model import SweepError
+from .model import SweepError, level_name
 
 if TYPE_CHECKING:
     import polars
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 LISTS = ("points", "differences")
 """Lists in the document that may be long, and are read item by item."""
 LEVEL: Shape = (float, str, bool)
+LISTED: Shape = {"name": str, "title?": str, "value": LEVEL}
 HEAD: Shape = {
     "name": str,
     "title": str,
@@ -26,7 +27,7 @@ HEAD: Shape = {
     "design": str,
     "interval": str,
     "control": {"*": LEVEL},
-    "factors": [{"name": str, "title": str, "unit": str}],
+    "factors": [{"name": str, "title": str, "head?": str, "unit": str, "levels?": [LISTED]}],
     "measures": {"*": {"title": str, "unit": str, "field": str, "digits": range(13)}},
     "scenario": dict,
     "runs": WHOLE,
@@ -48,6 +49,31 @@ DIFFERENCE: Shape = {
 }
 COLUMNS = ("point", "seed")
 """Columns of the table of runs besides factors and measures."""
+
+
+def titles(factor: Mapping[str, Any]) -> dict[tuple[bool, Any], str]:
+    """The titles of a factor's levels that have one, by value and by name; in Python, true is 1."""
+    found: dict[tuple[bool, Any], str] = {}
+    for x in factor.get("levels", ()):
+        if "title" in x and x["title"] != x["name"]:
+            found |= dict.fromkeys([(type(x["value"]) is bool, x["value"]), (False, x["name"])], x["title"])
+    return found
+
+
+def said(factor: Mapping[str, Any]) -> str:
+    """What tables and sentences call a factor: its title, if it was given one."""
+    return str(factor["title"] if factor.get("head", factor["name"]) != factor["name"] else factor["name"])
+
+
+def named(factors: Sequence[Mapping[str, Any]], levels: Mapping[str, Any]) -> str:
+    """Levels by their factors, as tables call them: `Queue = CoDel, delay = 4 ms`."""
+    parts = []
+    for factor in (f for name in levels for f in factors if f["name"] == name):
+        value = levels[factor["name"]]
+        unit = f" {factor['unit']}" if factor["unit"] and isinstance(value, float) else ""
+        called = titles(factor).get((type(value) is bool, value), f"{level_name(value)}{unit}")
+        parts.append(f"{said(factor)} = {called}")
+    return ", ".join(parts)
 
 
 @contextmanager

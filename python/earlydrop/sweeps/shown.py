@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from .. import extras, notebook
-from ..render.result_text import latex_table
-from . import text
+from . import paper, text
 from .model import SweepError
 from .outcome import Outcome
 
@@ -90,14 +89,18 @@ class Swept(Outcome):
         )
 
     def to_latex(self, measures: str | Sequence[str] | None = None, *, caption: str | None = None) -> str:
-        """A table of the points for a paper (package booktabs): mean ± half-width of the 95 % interval, with units.
+        """Tables of the points for a paper (packages booktabs and siunitx): mean ± half-width of the 95 % interval.
+
+        With a control, or a factor that is no number, a table for each measure has its levels side by side.
 
         Raises:
             SweepError: there is no such measure.
         """
-        head, rows = self._texts(self._chosen(measures))
-        said = caption if caption is not None else f"{self.sweep.title}: mean over seeds ± 95 % half-width"
-        return latex_table(head, rows, len(self.sweep.factors), said)
+        chosen = [self.sweep.measure(name) for name in self._chosen(measures)]
+        made = paper.Tables(self, chosen)
+        for row in self.rows():
+            made.add(row, [text.cell_text(self.cell(row, m.id), m.digits, self.sweep.interval) for m in chosen])
+        return made.text(caption, text.replication(self))
 
     def _texts(self, measures: Sequence[str], most: int | None = None) -> tuple[list[str], list[list[str]]]:
         """Head and rows of the table of points, with units."""
@@ -105,12 +108,10 @@ class Swept(Outcome):
         chosen = [sweep.measure(name) for name in measures]
         rows = []
         for row, _ in zip(self.rows(), range(len(sweep.points) if most is None else most), strict=False):
-            levels = [level.name for level in sweep.points[row.number].levels]
+            levels = [f.called(x.name) for f, x in zip(sweep.factors, sweep.points[row.number].levels, strict=True)]
             cells = [text.cell_text(self.cell(row, m.id), m.digits, sweep.interval) for m in chosen]
             rows.append([*levels, *cells])
-        # Levels such as "20 ms" have their unit in the name.
-        factors = [f.title if any(str(v.name) != str(v.value) for v in f.levels) else f.label for f in sweep.factors]
-        return [*factors, *(m.label for m in chosen)], rows
+        return [*(f.label for f in sweep.factors), *(m.label for m in chosen)], rows
 
     def _chosen(self, measures: str | Sequence[str] | None) -> list[str]:
         chosen = [measures] if isinstance(measures, str) else list(self._measures if measures is None else measures)

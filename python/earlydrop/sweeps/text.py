@@ -12,8 +12,9 @@ from typing import Any, TextIO
 import numpy as np
 
 from .. import columns, disk, output, streamed
-from ..render.result_text import LATEX_END, MARK, latex_head, latex_row
+from ..render.latex import MARK
 from ..terminal import CUT, interval_text, paragraph, table, with_sign
+from . import paper
 from .cells import Cell, Row
 from .execute import Estimate
 from .outcome import Outcome, difference_document, failure_document
@@ -29,7 +30,7 @@ def plan_text(plan: Plan) -> str:
     """A description of the runs before they are made."""
     sweep = plan.sweep
     seeds = f"{sweep.stop.least} to {sweep.stop.most} seeds" if sweep.stop else counted(sweep.seeds, "seed")
-    factors = ", ".join(f"{f.name} ({'range' if f.ranged else len(f.levels)})" for f in sweep.factors)
+    factors = ", ".join(f"{f.said} ({'range' if f.ranged else len(f.levels)})" for f in sweep.factors)
     return (
         f"{sweep.name}: {counted(len(sweep.points), 'point')} ({sweep.design} of {factors}), {seeds} each: "
         f"{counted(plan.runs, 'run')}"
@@ -121,17 +122,21 @@ def point_table(
     rows = []
     for row in itertools.islice(outcome.rows(), points):
         rows.append(_point_line(outcome, row, {m.id: outcome.cell(row, m.id) for m in chosen}))
-    return [*(f.name for f in sweep.factors), "n", *(m.label for m in chosen)], rows
+    return [*(f.head for f in sweep.factors), "n", *(m.label for m in chosen)], rows
 
 
 def _point_line(outcome: Outcome, row: Row, cells: Mapping[str, Cell]) -> list[str]:
     sweep = outcome.sweep
     judged = outcome.warmups.get(row.number)
     mark = f" {MARK}" if judged is not None and judged.short else ""
-    line = [*(level.name for level in sweep.points[row.number].levels), f"{len(row.seeds)}{mark}"]
-    for m, c in zip(sweep.measures, cells.values(), strict=False):
-        line.append(cell_text(c, m.digits, sweep.interval))
-    return line
+    levels = zip(sweep.factors, sweep.points[row.number].levels, strict=True)
+    return [*(f.called(x.name) for f, x in levels), f"{len(row.seeds)}{mark}", *_texts(outcome, cells)]
+
+
+def _texts(outcome: Outcome, cells: Mapping[str, Cell]) -> list[str]:
+    """The cells of a point, by measure in the sweep's order, as tables have them."""
+    sweep = outcome.sweep
+    return [cell_text(c, m.digits, sweep.interval) for m, c in zip(sweep.measures, cells.values(), strict=False)]
 
 
 def cell_text(cell: Cell, digits: int, interval: str = "t") -> str:
@@ -168,7 +173,8 @@ def _differences(outcome: Outcome) -> list[str]:
                 with_sign(d.estimate, m.digits) + f" {'*' * stars:2}",
             ]
         )
-    against = ", ".join(f"{f} = {level}" for f, level in sweep.control.items())
+    named = ((sweep.factor(name), level) for name, level in sweep.control.items())
+    against = ", ".join(f"{f.said} = {f.called(level)}" for f, level in named)
     text = f"Differences from {against}:"
     if tested:
         text = (
@@ -219,6 +225,7 @@ def write(folder: Path, outcome: Outcome, url: str) -> None:
     _write_runs(folder / "runs.parquet", outcome)
     columns.write(folder, {name: _described(folder / name, outcome) for name in ("points.csv", "differences.csv")})
     disk.write(folder / "sweep.txt", outcome_text(outcome) + "\n")
+    disk.write(folder / "appendix.tex", paper.appendix_text(outcome))
     if sweep.text:
         disk.write(folder / "sweep.toml", sweep.text)
     if outcome.tally.failures:
@@ -243,18 +250,19 @@ def _write_points(folder: Path, outcome: Outcome, document: streamed.Writer) -> 
     factors = [f.name for f in sweep.factors]
     parts = ("mean", "lower", "upper", "n")
     document.begin("points")
-    with output.csv_rows(folder / "points.csv") as write, disk.open_text(folder / "points.tex") as tex:
+    tables = paper.Tables(outcome, sweep.measures) if len(sweep.points) <= paper.MOST else None
+    with output.csv_rows(folder / "points.csv") as write:
         write([*factors, "replicates", *(f"{m.id}_{p}" for m in sweep.measures for p in parts)])
-        caption = "; ".join([f"{sweep.title}: {replication(outcome)}", *outcome.notes])
-        tex.write(latex_head([*factors, "n", *(m.label for m in sweep.measures)], len(factors), caption))
         for row in outcome.rows():
             cells = outcome.row_cells(row)
             document.item(outcome.point_document(row, cells))
             levels = [level.value for level in sweep.points[row.number].levels]
             replicates = 1 if row.same_run else len(row.seeds)
             write([*levels, replicates, *(getattr(c, p) for c in cells.values() for p in parts)])
-            tex.write(latex_row(_point_line(outcome, row, cells)))
-        tex.write(LATEX_END)
+            if tables is not None:
+                tables.add(row, _texts(outcome, cells))
+    if tables is not None:
+        disk.write(folder / "points.tex", tables.text(None, replication(outcome)))
     document.end()
 
 

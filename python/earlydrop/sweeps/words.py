@@ -122,7 +122,8 @@ def _opposite(outcome: Outcome) -> list[str]:
                 amount(abs(one.estimate.mean), one.estimate.half_width, outcome.sweep.measure(m), signed=False)
                 for m, one in ((MEAN, mean), (TAIL, difference))
             ]
-            levels = ", ".join(x.name for x in outcome.sweep.points[pair.point].levels)
+            at = zip(outcome.sweep.factors, outcome.sweep.points[pair.point].levels, strict=True)
+            levels = ", ".join(f.called(x.name) for f, x in at)
             ways = [way(one.estimate.mean) for one in (mean, difference)]
             said.append(f"the mean is {sizes[0]} {ways[0]} but the quantile {sizes[1]} {ways[1]} at {levels}")
     if not said:
@@ -225,9 +226,10 @@ def _groups(outcome: Outcome, factor: str) -> Iterator[tuple[Quantity, dict[str,
 
 
 def _level(outcome: Outcome, factor: str, name: str) -> str:
-    """A level as text: names speak for themselves, numbers need their factor."""
+    """A level as text: names and titles speak for themselves, numbers need their factor."""
     k = [f.name for f in outcome.sweep.factors].index(factor)
-    return f"{factor} = {name}" if outcome.sweep.numeric[k] else name
+    own = outcome.sweep.factors[k]
+    return f"{own.said} = {name}" if outcome.sweep.numeric[k] and name not in own.titles else own.called(name)
 
 
 def _listed(outcome: Outcome, factor: str, groups: dict[str, Group]) -> str:

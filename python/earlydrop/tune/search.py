@@ -57,6 +57,8 @@ class Found:
     seeds: int
     confirmed: int
     best: Trial | None = None
+    label: str = ""
+    """What the output calls the discipline, if it was given a name for it."""
     same_run: bool = False
     """Whether all fresh seeds gave the same run, so that nothing is confirmed."""
     differences: list[Difference] = field(default_factory=list)
@@ -85,6 +87,7 @@ class Found:
             "scenario": self.scenario,
             "version": version,
             "aqm": self.aqm,
+            "label": self.label or self.aqm,
             "queue": self.queue,
             "parameters": [vars(p) for p in self.parameters],
             "objectives": [{"measure": o.measure.id, "direction": o.direction} for o in self.objectives],
@@ -194,6 +197,7 @@ def tune(
             0,
             seeds,
             confirm,
+            label=asked.label,
         )
         while len(found.trials) + found.refused < trials:
             count = min(ROUND, trials - len(found.trials) - found.refused)

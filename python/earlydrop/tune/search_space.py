@@ -97,6 +97,8 @@ class Problem:
     parameters: tuple[Parameter, ...]
     objectives: tuple[Objective, ...]
     baseline: dict[str, Any]
+    label: str = ""
+    """What the output calls the discipline, if it was given a name for it."""
 
     def sets(self, values: Mapping[str, float]) -> dict[str, Any]:
         """Paths and values for a choice of parameters."""
@@ -137,7 +139,7 @@ def problem(
     name = _core.Scenario.load(str(path), list(sets)).name
     document = registry.pinned(foreign.from_toml(path), str(path.parent), str(path))
     try:
-        asked = discipline_names.parse(aqm, str(path.parent))
+        asked = discipline_names.asked(aqm, str(path.parent))
     except discipline_names.DisciplineError as error:
         raise TuneError(f"--aqm: {error}") from error
     aqm, entry = asked.name, asked.entry
@@ -165,7 +167,9 @@ def problem(
     if not parameters:
         chosen = _linked(chosen)
     baseline = {p.name: checked.get(p.name) for p in chosen}
-    return Problem(base, name, aqm, queue, tuple(chosen), tuple(_objectives(objectives, queue, measures)), baseline)
+    return Problem(
+        base, name, aqm, queue, tuple(chosen), tuple(_objectives(objectives, queue, measures)), baseline, asked.label
+    )
 
 
 def toml_settings(sets: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -27,8 +27,9 @@ def found_text(found: Found) -> str:
     for t in sorted(found.front, key=lambda t: t.scores[0], reverse=first.larger)[:20]:
         scores = [number(s, o.measure.digits) for o, s in zip(found.objectives, t.scores, strict=True)]
         rows.append([f"trial {t.number}", *(f"{t.values[p.name]:.4g}" for p in found.parameters), *scores])
+    called = found.label or found.aqm
     lines = [
-        f"{found.scenario}: {found.aqm} at queue {found.queue}, {len(found.trials)} trials of {found.seeds} seeds each"
+        f"{found.scenario}: {called} at queue {found.queue}, {len(found.trials)} trials of {found.seeds} seeds each"
         + (f", {found.refused} refused" if found.refused else ""),
         "",
         *(f"  {p.shown()}" for p in found.parameters),
