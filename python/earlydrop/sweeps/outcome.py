@@ -28,7 +28,7 @@ from .lazy import Lazy
 from .model import Point, Sweep
 from .plan import Array, Plan, label
 from .row_file import Table
-from .words import summary
+from .words import is_pooled, summary
 
 T = TypeVar("T")
 
@@ -376,6 +376,8 @@ class Outcome:
                 for f in sweep.factors
             ],
             "measures": {m.id: m.document() for m in sweep.measures},
+            "parts": [{"title": part.title, "index": part.index} for part in sweep.parts or ()],
+            "pooled": [m.id for m in sweep.measures if is_pooled(sweep, m)],
             "scenario": sweep.document,
             "runs": self.tally.total,
         }

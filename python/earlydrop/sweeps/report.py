@@ -102,19 +102,24 @@ def context(data: Data, artists: Executor) -> dict[str, Any]:
 
     # Single runs are made while the drawing processes start; the figures are drawn while the tables are made.
     runs = _single(data)
+    pairs = plots.pairs(data)
+    of = [f" of {part['title']}" for part in d.get("parts", [])] or [""]
     figures = [
         (
-            ask(plots.plane, data),
-            "Delay and goodput",
+            ask(plots.plane, data, pair),
+            f"Delay and goodput{whose}",
             PLANE_TEXT + _drawn(data.count, plots.POINTS, "points"),
-        ),
+        )
+        for pair, whose in zip(pairs, of, strict=False)
+    ]
+    figures.append(
         (
             ask(plots.curves, data),
             f"Over {plots.along(data) or ''}",
             CURVES_TEXT + _drawn(_along(data), plots.LEVELS, "levels"),
-        ),
-    ]
-    for measure in [m for m in (plots.delay_and_goodput(data) or ()) if m]:
+        )
+    )
+    for measure in [m for pair in pairs for m in pair]:
         what = f"Heat map: {d['measures'][measure]['title'].lower()}"
         figures.append((ask(plots.maps, data, measure), what, MAPS_TEXT))
     few = f" No more than {plots.POINTS:,} points of a colour are drawn." if data.count > plots.POINTS else ""
@@ -255,7 +260,7 @@ def _chosen(data: Data) -> list[int]:
     if count <= SINGLE:
         return list(range(count))
     spread = {round(i * (count - 1) / (SINGLE - 3)) for i in range(SINGLE - 2)}
-    for measure, best in zip(plots.delay_and_goodput(data) or (), (np.nanargmin, np.nanargmax), strict=False):
+    for measure, best in zip(next(iter(plots.pairs(data)), ()), (np.nanargmin, np.nanargmax), strict=False):
         if not np.isnan(data.means[measure]).all():
             spread.add(int(best(data.means[measure])))
     return sorted(spread)

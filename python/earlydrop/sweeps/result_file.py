@@ -33,6 +33,8 @@ HEAD: Shape = {
     "failed": WHOLE,
     "failures": [{"levels": {"*": LEVEL}, "seed": WHOLE, "reason": str}],
     "summary?": [str],
+    "parts?": [{"title": str, "index": WHOLE}],
+    "pooled?": [str],
     "notes?": [str],
     "warnings": [str],
 }
