@@ -25,10 +25,12 @@ from ..store.rows import columns_of, documents, matches, names_of
 from .cells import Cell, Pair, Row, Tests, complete
 from .execute import Failure, Tally
 from .lazy import Lazy
+from .matrix import Matrix, matrix
 from .model import Point, Sweep
+from .parts import is_pooled
 from .plan import Array, Plan, label
 from .row_file import Table
-from .words import is_pooled, summary
+from .words import summary
 
 T = TypeVar("T")
 
@@ -298,6 +300,11 @@ class Outcome:
         """What was found, in a few sentences."""
         return summary(self)
 
+    @cached_property
+    def matrix(self) -> Matrix:
+        """Wins, ties and losses of the control, where the comparisons are many."""
+        return matrix(self)
+
     @property
     def notes(self) -> list[str]:
         """Whose figures they are where not all flows count, and why points have no interval."""
@@ -387,6 +394,8 @@ class Outcome:
         sweep = self.sweep
         return {
             "warmup": [{"point": k, **w.document()} for k, w in self.warmups.items()],
+            "matrix": self.matrix.cells,
+            "order_changes": self.matrix.changes,
             "notes": self.notes,
             "warnings": self.warnings,
             "failures": [failure_document(sweep, f) for f in self.tally.failures],

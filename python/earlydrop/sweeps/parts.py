@@ -9,12 +9,21 @@ from typing import Any
 
 import earlydrop._core as _core
 from ..analysis import shared
+from ..analysis.quantity import Quantity
 from ..document import Document
 from .base_scenario import overlay_toml
-from .model import Factor
+from .model import Factor, Sweep
 
 DECIDES = re.compile(r"queue\.[^.]+(\.(aqm|parent|child)\b|$)|traffic\b")
 """Paths on which it depends how many queues and traffic entries there are."""
+
+OF_ALL = re.compile(r"(queues\.[^.]+\.(passing\.)?)?delay_\w+_ms")
+"""Fields with a delay of all traffic together."""
+
+
+def is_pooled(sweep: Sweep, measure: Quantity) -> bool:
+    """Whether a measure is a delay of all traffic together where entries have delays of their own: it is nobody's."""
+    return sweep.parts != () and OF_ALL.fullmatch(measure.field) is not None
 
 
 def parts(base: Document, factors: Sequence[Factor], queue: str) -> tuple[shared.Part, ...] | None:

@@ -34,6 +34,8 @@ TICKS = 8
 """The most levels of a logarithmic axis that are its ticks."""
 POINTS, LEVELS = 2000, 200
 """The most points, or levels along an axis, that are drawn: of more, some that are spread over all."""
+DENSE = 300
+"""More points than these are pixels, which are shown sooner than as many outlines."""
 
 
 class Column:
@@ -203,6 +205,8 @@ def plane(data: Data, pair: tuple[str, str] | None = None) -> Figure | None:
     with plotting.styled():
         drawing = plotting.figure(plotting.PAGE, 4.0)
         ax = drawing.subplots()
+        # What is below this height of the stack is drawn as pixels: points, lines and ellipses, but not the axes.
+        ax.set_rasterization_zorder(2.3 if np.count_nonzero(drawn) > DENSE else None)
         for number, level in enumerate(groups):
             own = plotting.look(number)
             points = data.points_at(**({by: level} if by else {}))

@@ -22,8 +22,9 @@ from ..render.artists import Here, svg
 from ..render.template import render
 from ..terminal import difference_text, signed
 from ..toml_writer import to_toml
-from . import figures, plots, result_file
+from . import figures, matrix_text, plots, result_file
 from .cells import Cell
+from .matrix import SCORES
 from .outcome import Outcome
 from .plots import Data
 from .text import cell_text
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
 
     Asked = Future[bytes | None]
 
-ROWS, DIFFERENCES, SINGLE, FAILURES = 200, 100, 8, 20
-"""The most points, differences, single runs and failures that are shown."""
+CELLS, LEAST_ROWS = 26_000, 200
+"""The table of points has this many cells, and no fewer rows than these."""
+DIFFERENCES, SINGLE, FAILURES = 100, 8, 20
+"""The most differences, single runs and failures that are shown."""
 SLOW_S = 10.0
 """No more single runs are drawn after one that took this long."""
 
@@ -125,12 +128,25 @@ def context(data: Data, artists: Executor) -> dict[str, Any]:
     few = f" No more than {plots.POINTS:,} points of a colour are drawn." if data.count > plots.POINTS else ""
     figures.append((ask(plots.scatters, data), "Each factor", SCATTER_TEXT + few))
     drawings = [ask(plotting.run_figure, result) for _, result in runs]
+    labels = {m: data.label(m) for m in d["measures"]}
+    cells = [{**one, "title": ", ".join(f"{word} {one[word]:,}" for word in SCORES)} for one in d.get("matrix", [])]
+    of_cell = ((one, d["measures"][one["measure"]]["digits"]) for one in cells)
     return {
+        "matrix": [
+            {"head": grid.head, "rows": grid.rows, "legend": matrix_text.legend(grid.control)}
+            for grid in matrix_text.grids(cells, labels)
+        ],
+        "signs": matrix_text.SIGNS,
+        "change_head": matrix_text.CHANGE,
+        "changes": [matrix_text.change_row(one, labels[one["measure"]]) for one in d.get("order_changes", [])],
+        "ends_head": matrix_text.ENDS,
+        "ends_text": matrix_text.ENDS_TEXT,
+        "ends": [matrix_text.end_row(one, labels[one["measure"]], digits) for one, digits in of_cell],
         "d": d,
         "head": [*(f["name"] for f in d["factors"]), "n", *(data.label(m) for m in d["measures"])],
-        "points": _points(data),
+        "points": (points := _points(data)),
         "count": data.count,
-        "more_points": max(0, data.count - ROWS),
+        "more_points": data.count - len(points),
         "differences": _differences(data),
         "more_differences": max(0, d["counts"]["differences"] - DIFFERENCES),
         "tests": sum(one["t_test_p_holm"] is not None for one in d["differences"]),
@@ -184,7 +200,8 @@ def _where(data: Data, levels: Document) -> str:
 
 def _points(data: Data) -> list[list[str]]:
     rows = []
-    for point in islice(data.document["points"], ROWS):
+    columns = len(data.factors) + 1 + len(data.document["measures"])
+    for point in islice(data.document["points"], max(LEAST_ROWS, CELLS // columns)):
         row = [f"{v:.6g}" if isinstance(v, float) else str(v) for v in point["levels"].values()] + [str(point["seeds"])]
         for name, m in data.document["measures"].items():
             cell = point["cells"][name]

@@ -14,6 +14,7 @@ import numpy as np
 from .. import columns, disk, output, streamed
 from ..render.result_text import LATEX_END, MARK, latex_head, latex_row
 from ..terminal import CUT, interval_text, paragraph, table, with_sign
+from . import matrix_text
 from .cells import Cell, Row
 from .execute import Estimate
 from .outcome import Outcome, difference_document, failure_document
@@ -80,6 +81,7 @@ def outcome_text(outcome: Outcome) -> str:
     head, rows = point_table(outcome, SHOWN_POINTS, len(measures))
     lines = [
         *map(paragraph, outcome.summary),
+        *matrix_text.lines(outcome),
         *([""] if outcome.summary else []),
         f"{sweep.name}: queue {sweep.queue}, {replication(outcome)}",
         "",
@@ -219,6 +221,8 @@ def write(folder: Path, outcome: Outcome, url: str) -> None:
     _write_runs(folder / "runs.parquet", outcome)
     columns.write(folder, {name: _described(folder / name, outcome) for name in ("points.csv", "differences.csv")})
     disk.write(folder / "sweep.txt", outcome_text(outcome) + "\n")
+    if text := matrix_text.markdown(outcome):
+        disk.write(folder / "matrix.md", text)
     if sweep.text:
         disk.write(folder / "sweep.toml", sweep.text)
     if outcome.tally.failures:

@@ -29,6 +29,8 @@ from ..analysis.words import (
     way,
     within,
 )
+from . import matrix, matrix_text
+from .parts import is_pooled
 
 if TYPE_CHECKING:
     from ..analysis.quantity import Quantity
@@ -43,8 +45,6 @@ FACTORS = 2
 
 OF_SOME = re.compile(r"(queues\.[^.]+\.(traffic|bands|classes)|traffic)\.[^.]+\..*(delay|rtt)_\w+_ms")
 """Fields with a delay of some of the traffic."""
-OF_ALL = re.compile(r"(queues\.[^.]+\.(passing\.)?)?delay_\w+_ms")
-"""Fields with a delay of all traffic together."""
 APART = (
     "Where a discipline has several queues, traffic entries have delays of their own, so no delay of all together is "
     "compared; queues.{}.traffic.0.delay_mean_ms, with record.by_flow, is that of the first entry."
@@ -146,24 +146,26 @@ def sentences(outcome: Outcome) -> list[str]:
     tested = outcome.tests.tested
     if not tested:
         return ["No difference from the control has an interval, so nothing is claimed."]
+    if matrix.is_many(outcome):
+        judged = [m for m in spoken(sweep) if m.better is not None]
+        return [*matrix_text.sentences(outcome, judged), *_unjudged(outcome), *_opposite(outcome)]
     said = [
         f"{quantity.title} against {_level(outcome, factor, control)}: {_listed(outcome, factor, groups)}."
         for factor, control in list(sweep.control.items())[:FACTORS]
         for quantity, groups in _groups(outcome, factor)
         if groups
     ]
-    others = [m for m in spoken(outcome.sweep) if m.better is None]
-    unjudged = _means(outcome, others)[0] if others else []
     n = f"at most {sweep.most}" if sweep.stop or outcome.tally.failed else str(sweep.seeds)
     corrected = f"; what is claimed remains after Holm's correction for {tested:,} differences" if tested > 1 else ""
     brackets = f"Brackets are 95 % intervals of the differences seed by seed, n = {n}{corrected}."
-    said += [f"{one} No `better` says which is to be preferred." for one in unjudged]
-    return [*said, *_opposite(outcome), brackets]
+    return [*said, *_unjudged(outcome), *_opposite(outcome), brackets]
 
 
-def is_pooled(sweep: Sweep, measure: Quantity) -> bool:
-    """Whether a measure is a delay of all traffic together where entries have delays of their own: it is nobody's."""
-    return sweep.parts != () and OF_ALL.fullmatch(measure.field) is not None
+def _unjudged(outcome: Outcome) -> list[str]:
+    """Sentences on the means of what nobody said which way is better."""
+    others = [m for m in spoken(outcome.sweep) if m.better is None]
+    said = _means(outcome, others)[0] if others else []
+    return [f"{one} No `better` says which is to be preferred." for one in said]
 
 
 def spoken(sweep: Sweep) -> list[Quantity]:
