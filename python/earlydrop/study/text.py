@@ -258,7 +258,8 @@ def fit_text(e: Experiment, found: Fit) -> str:
 def _block_text(block: comparison_tables.Block) -> str:
     over = f", averaged over {block.averaged}" if block.averaged else ""
     n = f"{comparison_tables.replication(block)}{over}" if block.n else ""
-    lines = [paragraph(f"{block.title}: {n}" if block.title else n, "  ")] if n else []
+    about = f"  {block.title}: {n}" if block.title else f"  {n}"
+    lines = [about if len(about) <= room() else paragraph(about.strip(), "  ")] if n else []
     lines.append("\n\n".join(map(_part_text, _parts(block))))
     if block.left_out:
         lines.append(f"  ... and {block.left_out} rows more")

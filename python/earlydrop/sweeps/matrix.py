@@ -78,16 +78,17 @@ def matrix(outcome: Outcome) -> Matrix:
     found = []
     for number, (factor, level) in enumerate(at.named):
         for k, m in enumerate(judged):
-            counted = np.bincount(scores[at.rivals == number, k], minlength=len(SCORES))
             if (number, k) not in ends:
                 continue
+            counted = np.bincount(scores[at.rivals == number, k], minlength=len(SCORES)).tolist()
+            counts: Document = dict(zip(SCORES, counted, strict=False))
             found.append(
                 {
                     "factor": factor,
                     "control": sweep.control[factor],
                     "level": level,
                     "measure": m.id,
-                    **{name: int(count) for name, count in zip(SCORES, counted, strict=False)},
+                    **counts,
                     "least": _end(outcome, *ends[number, k][0], statements),
                     "most": _end(outcome, *ends[number, k][1], statements),
                 }
