@@ -83,7 +83,7 @@ def outcome_text(outcome: Outcome) -> str:
         *map(paragraph, outcome.summary),
         *matrix_text.lines(outcome),
         *([""] if outcome.summary else []),
-        f"{sweep.name}: queue {sweep.queue}, {replication(outcome)}",
+        paragraph(f"{sweep.name}: queue {sweep.queue}, {replication(outcome)}"),
         "",
         table(head, rows, left=len(sweep.factors)),
     ]
@@ -94,7 +94,7 @@ def outcome_text(outcome: Outcome) -> str:
     if len(sweep.points) > len(rows):
         lines.append(f"and {len(sweep.points) - len(rows):,} points more")
     if len(sweep.measures) > len(measures):
-        lines.append(f"and the measures {', '.join(m.id for m in sweep.measures[len(measures) :])}")
+        lines.append(paragraph(f"and the measures {', '.join(m.id for m in sweep.measures[len(measures) :])}"))
     lines += _differences(outcome)
     for text in outcome.notes:
         lines += ["", paragraph(f"note: {text}")]
