@@ -19,7 +19,8 @@ from conftest import peer
 from earlydrop import sweeps, terminal
 from earlydrop.sweeps import matrix_text, report, text
 from earlydrop.sweeps.execute import Tally
-from earlydrop.sweeps.matrix import MANY, matrix
+from earlydrop.sweeps.matrix import matrix
+from earlydrop.sweeps.matrix_text import MANY
 from earlydrop.sweeps.outcome import Outcome
 from earlydrop.sweeps.row_file import Table
 
@@ -81,6 +82,10 @@ def made(
         start, end = plan.rows.at(k)
         table.put(np.arange(start, end), np.column_stack([*columns, np.zeros(seeds), rng.random(seeds)]))
     return Outcome(plan, table, Tally(plan.runs), "0.0.0")
+
+
+def markdown(found: Outcome) -> str:
+    return matrix_text.markdown(found.matrix, found.sweep, found.summary)
 
 
 def turning(aqm: str, flows: float, limit: float, measure: str) -> float:
@@ -151,7 +156,7 @@ def test_few_points_have_sentences_and_one_seed_has_nothing() -> None:
     assert len(few.pairs) <= MANY
     assert matrix(few).cells == []
     assert few.summary[0].startswith("Queueing delay against droptail: ")
-    assert matrix_text.markdown(few) == ""
+    assert markdown(few) == ""
     once = made(turning, seeds=1)
     assert once.matrix.cells == []
     assert once.summary[0].startswith("One seed cannot tell")
@@ -198,7 +203,7 @@ def test_no_line_is_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch, col
 
 
 def test_markdown_shows_every_text_as_it_is() -> None:
-    page = matrix_text.markdown(made(turning))
+    page = markdown(made(turning))
     assert page.startswith("# Many points \\| and \\<b\\>a\\</b\\> bar\n")
     assert "| droptail against | Queueing delay (ms) | Goodput (Mbit/s) |" in page
     assert "| pie | +7 -9 | =16 |" in page

@@ -12,8 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..document import Document
-from .quantity import KNOWN, Quantity
-from .words import LISTED, MEAN, TAIL
+from .quantity import KNOWN, LISTED, MEAN, TAIL, Quantity
 
 if TYPE_CHECKING:
     import earlydrop._core as _core

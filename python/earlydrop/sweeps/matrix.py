@@ -11,13 +11,14 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..analysis.statistics import ALPHA
 from ..analysis.words import Finding, finding
 from ..document import Document
+from .matrix_text import MANY, NONE, SCORES, Matrix
 from .parts import is_pooled
 from .plan import Array, label
 
@@ -26,27 +27,7 @@ if TYPE_CHECKING:
     from ..analysis.statistics import Difference
     from .outcome import Outcome
 
-MANY = 24
-"""More comparisons with a control than these are shown as a matrix."""
-Score = Literal["win", "tie", "loss", "open"]
-SCORES: tuple[Score, ...] = get_args(Score)
 WIN, TIE, LOSS, OPEN, MISSING = range(5)
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """What was found, as plain values."""
-
-    cells: list[Document]
-    """For each rival and measure the number of wins, ties, losses and open comparisons of the control, and the smallest
-    and the largest difference of the rival's mean from the control's, with intervals for all statements together.
-    """
-    changes: list[Document]
-    """Where the order changes along a factor with numbers: the most frequent first."""
-    statements: int = 0
-
-
-NONE = Matrix([], [])
 
 
 @dataclass(frozen=True)
@@ -62,16 +43,11 @@ class Places:
     """The rivals: factor with a control, and level."""
 
 
-def is_many(outcome: Outcome) -> bool:
-    """Whether a sweep has so many comparisons that a matrix replaces sentences on each."""
-    return len(outcome.pairs) > MANY
-
-
 def matrix(outcome: Outcome) -> Matrix:
     """The matrix of a sweep with many comparisons; an empty one of a sweep with few, or where nothing can be tested."""
     sweep = outcome.sweep
     judged = [m for m in sweep.measures if m.better is not None and not is_pooled(sweep, m)]
-    if not is_many(outcome) or not judged or not outcome.tests.tested:
+    if len(outcome.pairs) <= MANY or not judged or not outcome.tests.tested:
         return NONE
     statements, at = len(outcome.pairs) * len(judged), _places(outcome)
     scores, ends = _scores(outcome, judged, statements, at)

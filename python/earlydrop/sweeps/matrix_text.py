@@ -5,19 +5,38 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from ..document import Document
 from ..terminal import paragraph, signed, table
-from .matrix import SCORES
 
 if TYPE_CHECKING:
     from ..analysis.quantity import Quantity
-    from .outcome import Outcome
+    from .model import Sweep
 
+MANY = 24
+"""More comparisons with a control than these are shown as a matrix."""
+Score = Literal["win", "tie", "loss", "open"]
+SCORES: tuple[Score, ...] = get_args(Score)
 SIGNS = dict(zip(SCORES, "+=-?", strict=True))
 CHANGES, BETWEEN = 8, 4
 """The most changes of the order that are printed, and of each the most places."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What was found, as plain values."""
+
+    cells: list[Document]
+    """For each rival and measure the number of wins, ties, losses and open comparisons of the control, and the smallest
+    and the largest difference of the rival's mean from the control's, with intervals for all statements together.
+    """
+    changes: list[Document]
+    """Where the order changes along a factor with numbers: the most frequent first."""
+    statements: int = 0
+
+
+NONE = Matrix([], [])
 
 
 @dataclass(frozen=True)
@@ -102,9 +121,8 @@ def end_row(one: Document, label: str, digits: int) -> list[str]:
     return row
 
 
-def sentences(outcome: Outcome, spoken: Sequence[Quantity]) -> list[str]:
-    """Each measure against all rivals together, and the most frequent change of the order."""
-    found, sweep = outcome.matrix, outcome.sweep
+def sentences(found: Matrix, sweep: Sweep, spoken: Sequence[Quantity], tested: int) -> list[str]:
+    """Each measure against all rivals together, and the most frequent change of the order; of so many tests."""
     said = []
     for factor, control in sweep.control.items():
         for m in spoken:
@@ -122,14 +140,14 @@ def sentences(outcome: Outcome, spoken: Sequence[Quantity]) -> list[str]:
     said += [f"The order changes. {change(one, titles[one['measure']])}." for one in turns[:1]]
     return [
         *said,
-        f"Wins and losses remain after Holm's correction for {outcome.tests.tested:,} differences; ties lie within the "
+        f"Wins and losses remain after Holm's correction for {tested:,} differences; ties lie within the "
         f"measure's margin at a confidence widened for {found.statements:,} statements; all else is open.",
     ]
 
 
-def lines(outcome: Outcome) -> Iterator[str]:
+def lines(found: Matrix, sweep: Sweep) -> Iterator[str]:
     """The matrix and the changes of the order, for a terminal."""
-    found, labels = outcome.matrix, {m.id: m.label for m in outcome.sweep.measures}
+    labels = {m.id: m.label for m in sweep.measures}
     for grid in grids(found.cells, labels):
         yield from ("", table(grid.head, [[name, *map(counts, cells)] for name, cells in grid.rows]), "")
         yield paragraph(legend(grid.control))
@@ -137,18 +155,17 @@ def lines(outcome: Outcome) -> Iterator[str]:
         return
     yield from ("", "Where the order changes:")
     for one in found.changes[:CHANGES]:
-        yield paragraph(f"{change(one, outcome.sweep.measure(one['measure']).title)}.", "  ")
+        yield paragraph(f"{change(one, sweep.measure(one['measure']).title)}.", "  ")
     if len(found.changes) > CHANGES:
         yield f"  and {len(found.changes) - CHANGES:,} more in matrix.md"
 
 
-def markdown(outcome: Outcome) -> str:
+def markdown(found: Matrix, sweep: Sweep, summary: Sequence[str]) -> str:
     """The matrix, the changes of the order and the largest differences in Markdown; empty without a matrix."""
-    found, sweep = outcome.matrix, outcome.sweep
     if not found.cells:
         return ""
     labels = {m.id: m.label for m in sweep.measures}
-    parts = [f"# {_cell(sweep.title)}", *map(_cell, outcome.summary)]
+    parts = [f"# {_cell(sweep.title)}", *map(_cell, summary)]
     for grid in grids(found.cells, labels):
         rows = [[name, *map(counts, cells)] for name, cells in grid.rows]
         parts += [_table(grid.head, rows), _cell(legend(grid.control))]

@@ -25,7 +25,8 @@ from ..store.rows import columns_of, documents, matches, names_of
 from .cells import Cell, Pair, Row, Tests, complete
 from .execute import Failure, Tally
 from .lazy import Lazy
-from .matrix import Matrix, matrix
+from .matrix import matrix
+from .matrix_text import Matrix
 from .model import Point, Sweep
 from .parts import is_pooled
 from .plan import Array, Plan, label

@@ -24,7 +24,7 @@ from ..terminal import difference_text, signed
 from ..toml_writer import to_toml
 from . import figures, matrix_text, plots, result_file
 from .cells import Cell
-from .matrix import SCORES
+from .matrix_text import SCORES
 from .outcome import Outcome
 from .plots import Data
 from .text import cell_text

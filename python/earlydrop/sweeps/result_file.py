@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import foreign, streamed
 from ..errors import EarlydropError
 from ..foreign import ANY, NUMBER, WHOLE, Shape
-from .matrix import SCORES
+from .matrix_text import SCORES
 from .model import SweepError
 
 if TYPE_CHECKING:

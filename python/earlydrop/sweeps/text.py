@@ -81,7 +81,7 @@ def outcome_text(outcome: Outcome) -> str:
     head, rows = point_table(outcome, SHOWN_POINTS, len(measures))
     lines = [
         *map(paragraph, outcome.summary),
-        *matrix_text.lines(outcome),
+        *matrix_text.lines(outcome.matrix, sweep),
         *([""] if outcome.summary else []),
         paragraph(f"{sweep.name}: queue {sweep.queue}, {replication(outcome)}"),
         "",
@@ -221,7 +221,7 @@ def write(folder: Path, outcome: Outcome, url: str) -> None:
     _write_runs(folder / "runs.parquet", outcome)
     columns.write(folder, {name: _described(folder / name, outcome) for name in ("points.csv", "differences.csv")})
     disk.write(folder / "sweep.txt", outcome_text(outcome) + "\n")
-    if text := matrix_text.markdown(outcome):
+    if text := matrix_text.markdown(outcome.matrix, sweep, outcome.summary):
         disk.write(folder / "matrix.md", text)
     if sweep.text:
         disk.write(folder / "sweep.toml", sweep.text)

@@ -29,7 +29,7 @@ from ..analysis.words import (
     way,
     within,
 )
-from . import matrix, matrix_text
+from . import matrix_text
 from .parts import is_pooled
 
 if TYPE_CHECKING:
@@ -146,9 +146,10 @@ def sentences(outcome: Outcome) -> list[str]:
     tested = outcome.tests.tested
     if not tested:
         return ["No difference from the control has an interval, so nothing is claimed."]
-    if matrix.is_many(outcome):
+    if len(outcome.pairs) > matrix_text.MANY:
         judged = [m for m in spoken(sweep) if m.better is not None]
-        return [*matrix_text.sentences(outcome, judged), *_unjudged(outcome), *_opposite(outcome)]
+        many = matrix_text.sentences(outcome.matrix, sweep, judged, tested)
+        return [*many, *_unjudged(outcome), *_opposite(outcome)]
     said = [
         f"{quantity.title} against {_level(outcome, factor, control)}: {_listed(outcome, factor, groups)}."
         for factor, control in list(sweep.control.items())[:FACTORS]
