@@ -21,6 +21,7 @@ from typing import Any
 from .bench_cases import BASES, CASES, HEADLINE, HOME, Case
 from .bench_tools import BenchError, Runner, ours, peer
 from .runner import Progress, no_progress
+from .terminal import table
 
 RENO = tuple(case.name for case in BASES)
 PEERS = {"ns2": RENO, "ns3": HOME, "htsim": RENO, "bare": RENO}
@@ -174,19 +175,17 @@ def render(report: dict[str, Any]) -> str:
     pinned = machine["pinned_to_core"]
     where = f"{machine['processor']}, " + ("not pinned" if pinned is None else f"pinned to core {pinned}")
     lines = [f"User time of the run without set-up, median; {where}", ""]
-    lines.append(
-        f"{'case':12}{'tool':12}{'runs':>5}{'user s':>10}{'packets/s':>13}{'ns/hop':>8}{'events':>8}"
-        f"{'peak MB':>10}{'ratio':>9}{'set-up s':>10}"
-    )
+    head = ["case", "tool", "runs", "user s", "packets/s", "ns/hop", "events", "peak MB", "ratio", "set-up s"]
+    rows = []
     for case in report["cases"]:
         for index, row in enumerate(case["tools"]):
             speed = "" if row["packets_per_s"] is None else f"{row['packets_per_s']:,.0f}"
             hop = "" if row["ns_per_hop"] is None else f"{row['ns_per_hop']:.0f}"
             ratio = f"{row['ratio']:.1f}" if row.get("ratio") is not None else ""
-            lines.append(
-                f"{case['case'] if index == 0 else '':12}{row['tool']:12}{row['runs']:5d}{row['user_s']:10.3f}"
-                f"{speed:>13}{hop:>8}{row['events_per_packet']:8.2f}{row['peak_rss_mb']:10.1f}{ratio:>9}{row['setup_user_s']:10.3f}"
-            )
+            name, counts = "" if index else case["case"], [str(row["runs"]), f"{row['user_s']:.3f}", speed, hop]
+            more = [f"{row['events_per_packet']:.2f}", f"{row['peak_rss_mb']:.1f}", ratio, f"{row['setup_user_s']:.3f}"]
+            rows.append([name, row["tool"], *counts, *more])
+    lines.append(table(head, rows, left=2))
     lines += ["", "events: for each arrival at a queue"]
     hows = {row["tool"]: row["how"] for case in report["cases"] for row in case["tools"]}
     lines += [f"{tool}: {how}" for tool, how in hows.items()]

@@ -124,19 +124,10 @@ def text(name: str, against: str | None) -> str:
         rows = [[s.key, word(s.value), word(s.other), ", ".join(s.tcps) or "all", s.source] for s in found]
     if not found:
         return "\n".join([*lines, "nothing"])
-    table = terminal.wrapped(head, rows, indent="  ").splitlines()
-    # The first row of each group gets a heading above it; folded rows begin with blanks.
-    starts = iter(found)
-    group = ""
-    out = table[:2]
-    for line in table[2:]:
-        if not line.startswith("   "):
-            one = next(starts)
-            if one.group != group:
-                group = one.group
-                out += ["", group]
-        out.append(line)
-    return "\n".join([*lines, "", *out])
+    groups: dict[str, list[list[str]]] = {}
+    for one, row in zip(found, rows, strict=True):
+        groups.setdefault(one.group, []).append(row)
+    return "\n".join([*lines, "", terminal.wrapped(head, groups, indent="  ")])
 
 
 def document(name: str, against: str | None) -> dict[str, Any]:

@@ -7,7 +7,8 @@ import os
 import sys
 import textwrap
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -75,13 +76,16 @@ def delay_text(delay: str, digits: int = 3) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, indent: str = "") -> str:
-    """Columns lined up: the first `left` to the left, the others to the right.
+    """Columns lined up: the first `left` to the left, the others to the right. No line is wider than the terminal.
 
-    What is too wide for the terminal stands in blocks below each other, each with the first column.
+    What is too wide stands in blocks below each other, each with those of the first `left` columns that leave room for
+    another; where even one leaves none, the cells of each row stand below each other.
     """
     head, rows = _one_line(head), [_one_line(row) for row in rows]
     widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
-    blocks = _blocks(widths, _room() - len(indent))
+    blocks = _blocks(widths, left, room() - len(indent))
+    if not blocks:
+        return _listed(head, rows, indent)
     return "\n\n".join(_block(head, rows, widths, columns, left, indent) for columns in blocks)
 
 
@@ -90,7 +94,7 @@ def _one_line(row: Sequence[str]) -> list[str]:
     return [cell.replace("\n", "\\n").replace("\t", "\\t") for cell in row]
 
 
-def _room() -> int:
+def room() -> int:
     """Columns that a table may take: the terminal's; any number for a pipe."""
     if not sys.stdout.isatty():
         return sys.maxsize
@@ -99,17 +103,25 @@ def _room() -> int:
     return shutil.get_terminal_size().columns
 
 
-def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:
-    """The columns of each block: as many as fit beside the first, and one at least."""
-    blocks = [[0]]
-    used = widths[0]
-    for k, wide in enumerate(widths[1:], 1):
-        if used + 2 + wide > room and len(blocks[-1]) > 1:
-            blocks.append([0])
-            used = widths[0]
-        blocks[-1].append(k)
-        used += 2 + wide
-    return blocks
+def _blocks(widths: Sequence[int], left: int, room: int) -> list[list[int]]:
+    """The columns of each block: as many as fit beside the first ones; none where not even one does."""
+    if _wide(widths) <= room:
+        return [list(range(len(widths)))]
+    for keys in range(min(left, len(widths) - 1), 0, -1):
+        first = list(range(keys))
+        if _wide([*widths[:keys], max(widths[keys:])]) > room:
+            continue
+        blocks = [first]
+        for k in range(keys, len(widths)):
+            if len(blocks[-1]) > keys and _wide([widths[j] for j in [*blocks[-1], k]]) > room:
+                blocks.append(first)
+            blocks[-1] = [*blocks[-1], k]
+        return blocks
+    return []
+
+
+def _wide(widths: Sequence[int]) -> int:
+    return sum(widths) + 2 * (len(widths) - 1)
 
 
 def _block(
@@ -129,20 +141,51 @@ def _block(
     return "\n".join(lines)
 
 
-def wrapped(head: Sequence[str], rows: Sequence[Sequence[str]], indent: str = "") -> str:
-    """A table of text whose last column is folded to the width of the terminal."""
-    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head) - 1)]
-    start = sum(widths) + 2 * len(widths)
-    room = max(24, width() - start - len(indent))
+def _listed(head: Sequence[str], rows: Sequence[Sequence[str]], indent: str) -> str:
+    """The cells of each row below each other, folded."""
     lines = []
-    for number, row in enumerate([head, *rows]):
-        folded = textwrap.wrap(row[-1], room) or [""]
-        first = "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=False))
-        lines.append((indent + first + "  " + folded[0]).rstrip())
-        lines += [indent + " " * start + rest for rest in folded[1:]]
-        if number == 0:
-            lines.append(indent + "  ".join(["-" * w for w in widths] + ["-" * min(room, 40)]))
+    for row in rows:
+        for k, (name, cell) in enumerate(zip(head, row, strict=True)):
+            if not cell and k:
+                continue
+            start = indent + "  " * (k > 0)
+            said = f"{name}: {cell}" if name.strip() else cell
+            folded = textwrap.wrap(said, max(8, min(room(), width()) - len(start) - 2)) or [""]
+            lines += [start + folded[0], *(f"{start}  {rest}" for rest in folded[1:])]
     return "\n".join(lines)
+
+
+def wrapped(head: Sequence[str], groups: Mapping[str, Sequence[Sequence[str]]], indent: str = "") -> str:
+    """Groups of rows by title, folded to the width of the terminal: the last column, then the widest of the others."""
+    every = [head, *(row for rows in groups.values() for row in rows)]
+    widths = [max(len(row[k]) for row in every) for k in range(len(head))]
+    over = _wide([*widths[:-1], min(widths[-1], FOLDED)]) - (width() - len(indent))
+    if over > 0:
+        widest = max(range(len(head) - 1), key=lambda k: widths[k])
+        widths[widest] -= over
+        if widths[widest] < min(FOLDED, widths[widest] + over):
+            return "\n\n".join(
+                "\n".join([*([title] if title else []), _listed(head, rows, indent)]) for title, rows in groups.items()
+            )
+    widths[-1] = min(widths[-1], width() - len(indent) - _wide([*widths[:-1], 0]))
+    parts = []
+    for number, (title, rows) in enumerate(groups.items()):
+        above = ["-" * min(w, 40) if k == len(head) - 1 else "-" * w for k, w in enumerate(widths)]
+        lines = [] if number else [*_folded(head, widths, indent), indent + "  ".join(above)]
+        lines += [title] if title else []
+        lines += [line for row in rows for line in _folded(row, widths, indent)]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _folded(row: Sequence[str], widths: Sequence[int], indent: str) -> list[str]:
+    cells = [textwrap.wrap(cell, w) or [""] for cell, w in zip(row, widths, strict=True)]
+    lines = zip_longest(*cells, fillvalue="")
+    return [(indent + "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True))).rstrip() for line in lines]
+
+
+FOLDED = 24
+"""The least width of a folded column."""
 
 
 def paragraph(text: str, indent: str = "") -> str:

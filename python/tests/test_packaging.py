@@ -44,6 +44,7 @@ def test_it_holds_the_package_with_its_studies_and_nothing_else(installed: Path)
         "templates/scorecard.html.j2",
         "templates/sweep.html.j2",
         "templates/style.css",
+        "templates/sort.js",
         "templates/new_aqm/rust/src/abi.rs",
         "include/earlydrop_aqm.h",
     ):

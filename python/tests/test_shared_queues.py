@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 import earlydrop as ed
-from earlydrop import cli, discipline_names
+from earlydrop import cli, discipline_names, sweeps
 from earlydrop.analysis import shared, words
+from earlydrop.sweeps import report as sweep_report
+from earlydrop.sweeps import text as sweep_text
+from earlydrop.sweeps import words as sweep_words
 
 POOLED = re.compile(r"queueing delay(?! of (call|download))", re.IGNORECASE)
 """A queueing delay that is of no entry."""
@@ -161,15 +164,21 @@ field = "queues.bottleneck.traffic.1.delay_p99_ms"
 
 
 def swept(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], aqms: list[str], control: str = "", more: str = ""
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    aqms: list[str],
+    control: str = "",
+    more: str = "",
+    entries: int = 0,
 ) -> list[str]:
     """The summary of a sweep over these disciplines."""
     from earlydrop.toml_writer import to_toml
 
     scenario = network()
     del scenario["name"]
-    if more:
-        scenario["record"] = {"by_flow": True}
+    if entries:
+        scenario["topology"]["pairs"] = entries
+        scenario["traffic"] = [{**scenario["traffic"][0], "name": f"d{k}", "count": 1} for k in range(entries)]
     document = {
         **tomllib.loads(f'name = "shared"\nseeds = 3\n{control}\n{more}'),
         "factor": [{"name": "aqm", "path": "queue.bottleneck.aqm", "values": aqms}],
@@ -181,19 +190,117 @@ def swept(
     return list(json.loads(capsys.readouterr().out)["summary"])
 
 
-def test_sweeps_speak_of_no_pooled_delay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    control = 'control = { aqm = "codel" }'
-    for aqms, text in ((["codel", "fq_codel"], control), (["fq_codel", "codel"], ""), (["dualpi2"], "")):
+CONTROL = 'control = { aqm = "codel" }'
+
+
+def asked(aqm: str, more: str = "", **changes: Any) -> sweeps.Sweep:
+    """A sweep over CoDel and another discipline, before it runs."""
+    scenario = {**network(), **changes}
+    del scenario["name"]
+    factor = {"name": "aqm", "path": "queue.bottleneck.aqm", "values": ["codel", aqm]}
+    return sweeps.parse_document({**tomllib.loads(more), "factor": [factor], "scenario": scenario}, Path("x.toml"))
+
+
+@pytest.mark.parametrize("aqm", [name for name in CATALOGUE if name != "codel"])
+def test_measures_of_a_sweep_over_the_catalogue(aqm: str) -> None:
+    sweep = asked(aqm)
+    said = [m.id for m in sweep_words.spoken(sweep)]
+    if aqm not in SEVERAL:
+        assert (sweep.parts, said) == ((), ["queue_delay", "goodput"])
+        assert "record" not in sweep.document
+        return
+    assert sweep.parts == (shared.Part("download", 0), shared.Part("call", 1))
+    assert sweep.document["record"] == {"by_flow": True}
+    assert said == ["queue_delay_1", "goodput_1", "queue_delay_2", "goodput_2"]
+    assert len(sweep.measures) == len(asked("pie").measures) + 6
+
+
+def test_sweeps_speak_of_each_entry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for aqms, text in ((["codel", *SEVERAL], CONTROL), (["fq_codel", "codel"], ""), (["dualpi2"], "")):
         said = swept(tmp_path, capsys, aqms, text)
-        assert not any(text.startswith(("Queueing delay", "Mean and 99")) for text in said)
-        assert any("no delay of all together is compared" in text for text in said)
-        assert any(text.startswith("Goodput") for text in said)
-    said = swept(tmp_path, capsys, ["codel", "pie"], control)
+        assert not any(POOLED.search(text) for text in said)
+        for entry in ("download", "call"):
+            assert any(text.startswith(f"Queueing delay of {entry} ") for text in said), (aqms, entry)
+            assert any(text.startswith(f"Goodput of {entry} ") for text in said), (aqms, entry)
+    said = swept(tmp_path, capsys, ["codel", "pie"], CONTROL)
     assert said[0].startswith("Queueing delay against codel: ")
 
 
-def test_sweeps_speak_of_the_entries_they_measure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = swept(tmp_path, capsys, ["codel", "fq_codel"], 'control = { aqm = "codel" }', OWN)
+def test_an_entry_has_one_delay_in_compare_and_sweep(tmp_path: Path) -> None:
+    aqms = ["codel", "fq_codel"]
+    compared = ed.compare(network(), aqms, seeds=2, progress=False).results[""]
+    swept_ = ed.sweep(network(), {"aqm": aqms}, seeds=2, store=tmp_path / "store", progress=False)
+    for name in (m.id for m in compared.measures if m.id[-2:] in ("_1", "_2")):
+        assert [swept_.values[name][k] for k in range(2)] == [compared.values[(aqm, name)] for aqm in aqms]
+
+
+def test_a_sweep_measures_of_entries_what_it_measures_of_all() -> None:
+    assert [m.id for m in asked("fq_codel", 'measures = ["goodput"]').measures] == ["goodput"]
+    two = asked("fq_codel", 'measures = ["queue_delay", "jain"]')
+    assert [m.id for m in two.measures] == ["queue_delay", "jain", "queue_delay_1", "queue_delay_2"]
+    assert [m.id for m in sweep_words.spoken(two)] == ["jain", "queue_delay_1", "queue_delay_2"]
+
+
+def test_entries_of_a_sweep_by_level() -> None:
+    """Entries that only some levels have, with other names there; too many are not told apart."""
+    traffic = network()["traffic"]
+    levels = [
+        {"name": name, "set": {"queue.bottleneck.aqm": aqm, "traffic": [traffic[0], {**traffic[1], "name": other}]}}
+        for name, aqm, other in (("a", "fq_codel", "call"), ("b", "pie", "talk"))
+    ]
+    base = {k: v for k, v in network().items() if k != "name"} | {"traffic": traffic[:1]}
+    document = {"factor": [{"name": "what", "levels": levels}], "scenario": base}
+    assert sweeps.parse_document(document, Path("x.toml")).parts == (
+        shared.Part("download", 0),
+        shared.Part("entry 2", 1),
+    )
+    many = [{**traffic[0], "name": f"d{k}", "count": 1} for k in range(shared.MOST + 1)]
+    crowd = asked("fq_codel", traffic=many, topology={**network()["topology"], "pairs": len(many)})
+    assert crowd.parts is None
+    assert [m.id for m in sweep_words.spoken(crowd)] == ["goodput"]
+
+
+def test_many_entries_of_a_sweep_are_said_to_be_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (said,) = [text for text in swept(tmp_path, capsys, ["fq_codel"], entries=shared.MOST + 1) if "entr" in text]
+    assert "no delay of all together is compared" in said
+    found = swept(tmp_path, capsys, ["fq_codel"], entries=words.LISTED + 2)
+    assert "The table has 2 traffic entries more." in found
+    assert sum("ueueing delay of" in text for text in found) == words.LISTED
+
+
+def test_sweeps_speak_first_of_what_was_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = swept(tmp_path, capsys, ["codel", "fq_codel"], CONTROL, OWN)
     assert said[0].startswith("Queueing delay of call against codel: less with fq_codel by ")
     assert not any(POOLED.search(text) for text in said)
     assert not any("no delay of all together" in text for text in said)
+
+
+def test_figures_have_the_delay_of_each_entry() -> None:
+    found = ed.compare(network(), ["codel", "fq_codel"], seeds=2, progress=False)
+    drawn = [ax.get_xlabel() for ax in found.plot().axes if ax.get_visible()]
+    assert not any(re.match(r"Queueing delay(?! of (download|call))", label) for label in drawn)
+    for entry in ("download", "call"):
+        assert f"Queueing delay of {entry} (ms)" in drawn
+        assert f"Goodput of {entry} (Mbit/s)" in drawn
+    plain = ed.compare(network(), ["codel", "pie"], seeds=2, progress=False)
+    assert "Queueing delay (ms)" in [ax.get_xlabel() for ax in plain.plot().axes]
+    named = ed.compare(network(), ["codel", "fq_codel"], seeds=2, measures=["queue_delay"], progress=False)
+    assert "Queueing delay (ms)" in [ax.get_xlabel() for ax in named.plot().axes], "somebody asked for it"
+
+
+def test_pictures_of_a_sweep_have_the_delay_of_each_entry(tmp_path: Path) -> None:
+    limits = ["20 packets", "60 packets"]
+    factors = {"aqm": ["codel", "fq_codel"], "queue.bottleneck.limit": limits}
+    found = ed.sweep(network(), factors, seeds=2, store=tmp_path / "store", progress=False)
+    (plane,) = found.plot("plane").axes
+    assert (plane.get_xlabel(), plane.get_ylabel()) == (
+        "Queueing delay of download (ms)",
+        "Goodput of download (Mbit/s)",
+    )
+    labels = [ax.get_ylabel() for ax in found.plot("curves").axes]
+    assert labels
+    assert not any(re.match(r"(Queueing delay|Delay, end)(?! of (download|call))", label) for label in labels)
+    sweep_text.write(tmp_path, found, "")
+    page = sweep_report.write_report(tmp_path, found).read_text(encoding="utf-8")
+    for entry in ("download", "call"):
+        assert f"Delay and goodput of {entry}</h2>" in page

@@ -70,10 +70,10 @@ def test_progress_in_a_pipe_is_a_line_in_ten_seconds(
 
 def test_a_table_wider_than_the_terminal_stands_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     head, rows = ["", "red", "codel", "pie"], [["delay", "20.0", "5.0", "15.0"], ["goodput", "9.5", "9.4", "9.3"]]
-    monkeypatch.setattr(terminal, "_room", lambda: 20)
+    monkeypatch.setattr(terminal, "room", lambda: 20)
     assert terminal.table(head, rows) == (
         "          red  codel\n-------  ----  -----\ndelay    20.0    5.0\ngoodput   9.5    9.4\n\n"
         "          pie\n-------  ----\ndelay    15.0\ngoodput   9.3"
     )
-    monkeypatch.setattr(terminal, "_room", lambda: 5)
-    assert len(terminal.table(head, rows).split("\n\n")) == 3
+    monkeypatch.setattr(terminal, "room", lambda: 5)
+    assert max(map(len, terminal.table(head, rows).splitlines())) <= 12

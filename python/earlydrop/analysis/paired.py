@@ -375,8 +375,11 @@ def tabulate(
     Data of these traffic `entries` pass the queue."""
     parts = shared.parts(documents, queue, entries)
     wanted = compared((), queue) if quantities is None else tuple(quantities)
+    if parts != ():
+        # No figure has a delay that is nobody's, unless somebody asked for it.
+        wanted = tuple(replace(m, drawn=m.asked) if m.id in (words.MEAN, words.TAIL) else m for m in wanted)
     there = {quantity.id for quantity in wanted}
-    quantities = (*wanted, *(q.at(queue) for q in _of_parts(parts or ()) if q.id not in there))
+    quantities = (*wanted, *(q.at(queue) for q in shared.measures(parts or ()) if q.id not in there))
     values: dict[tuple[str, str], list[float | None]] = {}
     runs: dict[tuple[str, int], Document] = {}
     fixed = []
@@ -407,30 +410,6 @@ def tabulate(
 def by_entry(scenarios: Sequence[Document], queue: str, entries: frozenset[int]) -> bool:
     """Whether the results of these checked scenarios must tell traffic entries apart."""
     return len(scenarios[0]["traffic"]) <= shared.MOST and shared.is_pooled(scenarios, queue, entries)
-
-
-def _of_parts(parts: Sequence[shared.Part]) -> list[Quantity]:
-    """Delay and goodput of each of these entries."""
-    at_queue = "queues.{queue}.traffic"
-    where = {
-        words.MEAN: f"{at_queue}.%d.delay_mean_ms",
-        words.TAIL: f"{at_queue}.%d.delay_p99_ms",
-        "goodput": "traffic.%d.goodput_mbps",
-    }
-    pooled = {q.id: q for q in COMPARED if q.id in where}
-    return [
-        replace(
-            pooled[name],
-            id=part.id(name),
-            title=shared.title(pooled[name].title, part),
-            field=place % part.index,
-            drawn=False,
-            passing="",
-            asked=False,
-        )
-        for part in parts
-        for name, place in where.items()
-    ]
 
 
 def passing_note(queue: str, measures: Iterable[Quantity], whose: str = "the flows") -> str:

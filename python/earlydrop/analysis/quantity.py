@@ -166,6 +166,10 @@ QUANTITIES = (
 KNOWN = {q.id: q for q in QUANTITIES}
 """Measures with a name of their own."""
 
+MEAN, TAIL = "queue_delay", "queue_delay_p99"
+LISTED = 4
+"""The most disciplines, or traffic entries, that sentences name; of more, those with the largest differences."""
+
 COMPARED = tuple(q for q in QUANTITIES if q.id != "throughput")
 """Quantities of a comparison's tables: throughput only adds to goodput what arrives twice or out of order."""
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..document import Document
+from .quantity import KNOWN, LISTED, MEAN, TAIL, Quantity
 
 if TYPE_CHECKING:
     import earlydrop._core as _core
@@ -41,6 +42,34 @@ def title(measure: str, part: Part) -> str:
     """The title of a measure of one entry: `Queueing delay of prague, 99 %`."""
     what, comma, rest = measure.partition(",")
     return f"{what} of {part.title}{comma}{rest}"
+
+
+_AT_QUEUE = "queues.{queue}.traffic"
+OF_PART = {
+    MEAN: f"{_AT_QUEUE}.%d.delay_mean_ms",
+    TAIL: f"{_AT_QUEUE}.%d.delay_p99_ms",
+    "goodput": "traffic.%d.goodput_mbps",
+}
+"""Measures that each entry has of its own: their fields."""
+
+
+def measures(parts: Iterable[Part], of: Iterable[str] = tuple(OF_PART)) -> list[Quantity]:
+    """Those of some measures that each of these entries has of its own. Figures have those of the first entries."""
+    named = set(of)
+    return [
+        replace(
+            KNOWN[name],
+            id=part.id(name),
+            title=title(KNOWN[name].title, part),
+            field=place % part.index,
+            drawn=number < LISTED,
+            passing="",
+            asked=False,
+        )
+        for number, part in enumerate(parts)
+        for name, place in OF_PART.items()
+        if name in named
+    ]
 
 
 @cache
@@ -89,10 +118,14 @@ def parts(results: Sequence[Document], queue: str, entries: frozenset[int]) -> t
     passing = sorted(
         {k for one in at for k, entry in enumerate(one["traffic"]) if entry["departures"] and k in entries}
     )
-    told = at[0]["traffic"]
-    names = [entry["name"] for entry in told]
-    titles = [
-        name if name and names.count(name) == 1 else f"{name or told[k]['kind']} (entry {k + 1})"
+    titles = titled(at[0]["traffic"])
+    return tuple(Part(titles[k], k) for k in passing) if len(passing) > 1 else ()
+
+
+def titled(entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Titles of traffic entries: their names; their numbers too where a name is missing, or given twice."""
+    names = [entry.get("name") for entry in entries]
+    return [
+        name if name and names.count(name) == 1 else f"{name or entries[k]['kind']} (entry {k + 1})"
         for k, name in enumerate(names)
     ]
-    return tuple(Part(titles[k], k) for k in passing) if len(passing) > 1 else ()

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Literal
 
 from . import statistics
 from .overflows import no_queue
+from .quantity import LISTED as LISTED
+from .quantity import MEAN as MEAN
+from .quantity import TAIL as TAIL
 from .statistics import ALL_RUNS, ALPHA, Difference
 
 if TYPE_CHECKING:
@@ -25,8 +28,6 @@ if TYPE_CHECKING:
 Found = Literal["less", "more", "perhaps less", "perhaps more", "equal", "none", "not judged"]
 SHOWN_MEANS = 12
 """The most means in a sentence of a measure without a better direction."""
-LISTED = 4
-"""The most disciplines named in a sentence; of more, those with the largest differences."""
 SPOKEN = (("queue_delay", "delay"), ("goodput", "throughput"))
 """The measures of the sentences, each with the one to take where it is missing."""
 PRECISION = 6
@@ -214,9 +215,6 @@ def _unused(results: Sequence[tuple[str, Comparison]], labels: Sequence[str]) ->
         f"The link was used to {share}{where}: no queue formed and nothing was dropped or marked, so the disciplines "
         "had nothing to do and are not compared."
     )
-
-
-MEAN, TAIL = "queue_delay", "queue_delay_p99"
 
 
 def opposite(results: Sequence[tuple[str, Comparison]]) -> list[str]:

@@ -37,23 +37,15 @@ def list_(kind: Kind | None = None, /, *, trust: Trust = False, json: Json = Fal
 
 def _table_of(entries: Sequence[dict[str, Any]]) -> str:
     rows = [[e["name"], e.get("title", ""), e.get("summary", "")] for e in entries]
-    return terminal.wrapped(["name", "title", "what it is"], rows) if rows else "none"
+    return terminal.wrapped(["name", "title", "what it is"], {"": rows}) if rows else "none"
 
 
 def _families(entries: Sequence[dict[str, Any]]) -> str:
-    """The disciplines by family, in columns of equal width."""
-    from itertools import groupby
-
-    names, titles = (max(len(e[key]) for e in entries) for key in ("name", "title"))
-    head = ["name", "title", "year", "what it is"]
-    parts: list[str] = []
-    for family, members in groupby(entries, key=lambda e: e["family"]):
-        rows = [
-            [e["name"].ljust(names), e["title"].ljust(titles), str(e["year"] or "-"), e["summary"]] for e in members
-        ]
-        lines = terminal.wrapped(head, rows, indent="  ").splitlines()
-        parts.append("\n".join([*(lines[:2] if not parts else []), family, *lines[2:]]))
-    return "\n\n".join(parts)
+    """The disciplines by family."""
+    groups: dict[str, list[list[str]]] = {}
+    for e in entries:
+        groups.setdefault(e["family"], []).append([e["name"], e["title"], str(e["year"] or "-"), e["summary"]])
+    return terminal.wrapped(["name", "title", "year", "what it is"], groups, indent="  ")
 
 
 def _own(keys: Sequence[str]) -> list[dict[str, Any]]:

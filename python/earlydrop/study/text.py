@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..analysis.statistics import ALPHA
-from ..terminal import paragraph, table
+from ..terminal import paragraph, room, table
 from . import comparison_tables, warmups
 from .answers import answer, beside_text
 from .case_text import FEW, case_text, doubt_text, effect_text, expected_text, published_text
@@ -258,7 +258,35 @@ def fit_text(e: Experiment, found: Fit) -> str:
 def _block_text(block: comparison_tables.Block) -> str:
     over = f", averaged over {block.averaged}" if block.averaged else ""
     n = f"{comparison_tables.replication(block)}{over}" if block.n else ""
-    plain = all(len(group.columns) == 1 for group in block.groups)
+    about = f"  {block.title}: {n}" if block.title else f"  {n}"
+    lines = [about if len(about) <= room() else paragraph(about.strip(), "  ")] if n else []
+    lines.append("\n\n".join(map(_part_text, _parts(block))))
+    if block.left_out:
+        lines.append(f"  ... and {block.left_out} rows more")
+    return "\n".join(lines)
+
+
+def _parts(block: comparison_tables.Block) -> Iterator[comparison_tables.Block]:
+    """The block in parts that are no wider than the terminal: as many groups in each as fit, one at least."""
+    start, place = 0, 0
+    for k in range(len(block.groups)):
+        if k > start and _wide(_some(block, start, k + 1, place)) > room():
+            yield _some(block, start, k, place)
+            place += sum(len(one.columns) for one in block.groups[start:k])
+            start = k
+    yield _some(block, start, len(block.groups), place)
+
+
+def _some(block: comparison_tables.Block, start: int, stop: int, place: int) -> comparison_tables.Block:
+    """Some groups of a block, whose cells begin at `place`."""
+    groups = block.groups[start:stop]
+    end = place + sum(len(group.columns) for group in groups)
+    return replace(block, groups=groups, rows=tuple((label, cells[place:end]) for label, cells in block.rows))
+
+
+def _heads(block: comparison_tables.Block) -> tuple[list[list[str]], list[list[str]], list[list[int]]]:
+    """The lines above each group of columns, the names of its columns, and their widths."""
+    plain = _is_plain(block)
     heads = [_folded(g.title) if plain else [*_folded(g.title, 30), ""] for g in block.groups]
     depth = max((len(h) for h in heads), default=1)
     heads = [[""] * (depth - len(h)) + h for h in heads]
@@ -271,17 +299,36 @@ def _block_text(block: comparison_tables.Block) -> str:
         own[0] += max(0, lacking)
         widths.append(own)
         place += len(own)
-    first = max(len(x) for x in [block.corner, *(label for label, _ in block.rows)])
-    lines = [f"  {block.title}: {n}" if block.title else f"  {n}"] if n else []
-    for row in range(depth - 1):
+    return heads, names, widths
+
+
+def _is_plain(block: comparison_tables.Block) -> bool:
+    return all(len(group.columns) == 1 for group in block.groups)
+
+
+def _first(block: comparison_tables.Block) -> int:
+    return max(len(x) for x in [block.corner, *(label for label, _ in block.rows)])
+
+
+def _wide(block: comparison_tables.Block) -> int:
+    return 2 + _first(block) + sum(2 + w for own in _heads(block)[2] for w in own)
+
+
+def _part_text(block: comparison_tables.Block) -> str:
+    rows = [[a, *b] for a, b in block.rows]
+    plain, first = _is_plain(block), _first(block)
+    if _wide(block) > room():
+        named = [g.title if plain else f"{g.title}: {column}" for g in block.groups for column in g.columns]
+        return table([block.corner, *named], rows, left=1, indent="  ")
+    heads, names, widths = _heads(block)
+    lines = []
+    for row in range(len(heads[0]) - 1 if heads else 0):
         spans = [sum(own) + 2 * (len(own) - 1) for own in widths]
         over_cells = [h[row].rjust(w) if plain else h[row].center(w) for h, w in zip(heads, spans, strict=True)]
         lines.append(("  " + "  ".join([" " * first, *over_cells])).rstrip())
     flat = [w for own in widths for w in own]
     last = [n.rjust(w) for n, w in zip([x for under in names for x in under], flat, strict=True)]
-    lines.append(table([block.corner.ljust(first), *last], [[a, *b] for a, b in block.rows], left=1, indent="  "))
-    if block.left_out:
-        lines.append(f"  ... and {block.left_out} rows more")
+    lines.append(table([block.corner.ljust(first), *last], rows, left=1, indent="  "))
     return "\n".join(lines)
 
 

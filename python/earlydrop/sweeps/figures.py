@@ -110,7 +110,9 @@ def write(folder: Path, data: Data, texts: Sequence[str], formats: Sequence[str]
     names = [slug if slugs.index(slug) == k else f"{slug}-{k + 1}" for k, slug in enumerate(slugs)]
     made: list[tuple[str, Figure | None]] = [(name, draw(data, spec)) for name, spec in zip(names, specs, strict=True)]
     if not made:
-        made = [("plane", plots.plane(data)), ("curves", plots.curves(data))]
+        planes = [plots.plane(data, pair) for pair in plots.pairs(data)]
+        made = [(f"plane-{k}" if k > 1 else "plane", one) for k, one in enumerate(planes, 1)]
+        made.append(("curves", plots.curves(data)))
     drawn = [(name, one) for name, one in made if one is not None]
     if not drawn:
         raise SweepError("the sweep has neither delay and goodput nor a numeric factor; choose figures by --plot")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..analysis.quantity import Quantity
+from ..analysis.shared import Part
 from ..analysis.statistics import Interval, Stopping
 from ..document import Document
 from ..errors import EarlydropError
@@ -155,6 +156,8 @@ class Sweep:
     warmup_s: float
     text: str
     """The text of the file as it was read."""
+    parts: tuple[Part, ...] | None = ()
+    """Traffic entries with delays of their own at the queue; None if they have such delays and are not told apart."""
 
     def factor(self, name: str) -> Factor:
         """A factor by name."""

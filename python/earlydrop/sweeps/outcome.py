@@ -25,7 +25,10 @@ from ..store.rows import columns_of, documents, matches, names_of
 from .cells import Cell, Pair, Row, Tests, complete
 from .execute import Failure, Tally
 from .lazy import Lazy
+from .matrix import matrix
+from .matrix_text import Matrix
 from .model import Point, Sweep
+from .parts import is_pooled
 from .plan import Array, Plan, label
 from .row_file import Table
 from .words import summary
@@ -298,6 +301,11 @@ class Outcome:
         """What was found, in a few sentences."""
         return summary(self)
 
+    @cached_property
+    def matrix(self) -> Matrix:
+        """Wins, ties and losses of the control, where the comparisons are many."""
+        return matrix(self)
+
     @property
     def notes(self) -> list[str]:
         """Whose figures they are where not all flows count, and why points have no interval."""
@@ -377,6 +385,8 @@ class Outcome:
                 for f in sweep.factors
             ],
             "measures": {m.id: m.document() for m in sweep.measures},
+            "parts": [{"title": part.title, "index": part.index} for part in sweep.parts or ()],
+            "pooled": [m.id for m in sweep.measures if is_pooled(sweep, m)],
             "scenario": sweep.document,
             "runs": self.tally.total,
         }
@@ -386,6 +396,8 @@ class Outcome:
         sweep = self.sweep
         return {
             "warmup": [{"point": k, **w.document()} for k, w in self.warmups.items()],
+            "matrix": self.matrix.cells,
+            "order_changes": self.matrix.changes,
             "notes": self.notes,
             "warnings": self.warnings,
             "failures": [failure_document(sweep, f) for f in self.tally.failures],

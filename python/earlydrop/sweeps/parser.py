@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 import earlydrop._core as _core
 from .. import foreign
+from ..analysis import shared, words
 from ..analysis.quantity import (
     KNOWN,
     MOST_DIGITS,
@@ -35,6 +36,7 @@ from .checks import check_fields, check_levels, check_queue
 from .factors import formless, parse_factors, parse_sets
 from .lazy import Lazy
 from .model import DESIGNS, Factor, Point, Sweep, SweepError
+from .parts import parts
 from .quantities import level_at, with_units
 from .rtt import PATH as RTT
 from .rtt import with_round_trips
@@ -84,21 +86,36 @@ def parse_file(path: Path, store: str | None = None) -> Sweep:
 
 
 def parse_document(
-    document: Document, path: Path, text: str = "", store: str | None = None, measures: Sequence[Quantity] = ()
+    document: Document,
+    path: Path,
+    text: str = "",
+    store: str | None = None,
+    measures: Sequence[Quantity] = (),
+    *,
+    apart: bool = True,
 ) -> Sweep:
     """Parse and check a sweep given as a document; `path` is its file in messages, and relative paths start there.
 
-    `measures` are further ones, which `measures` and `stop` of the document may name.
+    `measures` are further ones, which `measures` and `stop` of the document may name. With `apart`, traffic entries
+    that have delays of their own are measured one by one, too.
 
     Raises:
         SweepError: the sweep is wrong; the message names every error.
     """
-    return _Parser(document, path, measures).parse(text, store)
+    return _Parser(document, path, measures, apart).parse(text, store)
+
+
+def _of_parts(split: Sequence[shared.Part], measures: Sequence[Quantity], queue: str) -> list[Quantity]:
+    """Of each of these entries what is measured of all traffic, if a delay is: that of all together is nobody's."""
+    known = {m.id for m in measures}
+    if not known & {words.MEAN, words.TAIL}:
+        return []
+    return [m.at(queue) for m in shared.measures(split, known) if m.id not in known]
 
 
 class _Parser:
-    def __init__(self, document: Document, path: Path, measures: Sequence[Quantity]) -> None:
-        self.path, self.given = path, measures
+    def __init__(self, document: Document, path: Path, measures: Sequence[Quantity], apart: bool) -> None:
+        self.path, self.given, self.apart = path, measures, apart
         self.mistakes = Mistakes(path)
         self.top = SweepTable(document, "", self.mistakes)
         self.file: Path | None = None
@@ -143,6 +160,9 @@ class _Parser:
                 check_fields(base, measures, factors, wrong)
         if wrong:
             raise wrong.error()
+        split = parts(base, factors, queue) if self.apart else ()
+        measures = (*measures, *_of_parts(split or (), measures, queue))
+        base = with_records(base, paths_of(measures))
         points = self._points(kind, factors, count, seed, cross, conditions)
         if not points and not wrong:
             top.report("where", "leaves no point")
@@ -170,6 +190,7 @@ class _Parser:
             store=store or kept,
             warmup_s=float(json.loads(checked.to_json())["warmup"].removesuffix(" s")),
             text=text,
+            parts=split,
         )
 
     # ---- scenario ------------------------------------------------------------------------------------------------

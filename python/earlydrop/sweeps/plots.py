@@ -11,7 +11,8 @@ import numpy as np
 
 from ..analysis import statistics
 from ..analysis.measures import kind_of
-from ..analysis.words import SPOKEN
+from ..analysis.shared import Part
+from ..analysis.words import LISTED, SPOKEN
 from ..document import Document
 from ..render import plotting
 from ..render.panels import band, entries, legend, scaled
@@ -32,6 +33,8 @@ LINES = len(plotting.LOOKS)
 
 POINTS, LEVELS = 2000, 200
 """The most points, or levels along an axis, that are drawn: of more, some that are spread over all."""
+DENSE = 300
+"""More points than these are pixels, which are shown sooner than as many outlines."""
 
 
 class Column:
@@ -143,6 +146,11 @@ class Data:
         return kind_of(m["field"]).bounds(m["unit"])
 
     @property
+    def drawn(self) -> list[str]:
+        """The measures of figures: all but delays that are nobody's."""
+        return [m for m in self.document["measures"] if m not in self.document.get("pooled", [])]
+
+    @property
     def gridded(self) -> bool:
         """Whether points lie on a grid, so that curves and maps can be drawn."""
         return bool(self.document["design"] == "grid")
@@ -188,18 +196,21 @@ def spread(items: Sequence[T], most: int) -> Sequence[T]:
     return [items[k] for k in np.linspace(0, len(items) - 1, most).round().astype(int)]
 
 
-def delay_and_goodput(data: Data) -> tuple[str, str] | None:
-    """The two measures of the plane, if the sweep has them."""
-    measures = data.document["measures"]
+def pairs(data: Data) -> list[tuple[str, str]]:
+    """Delay and goodput, if the sweep has them; of entries that have delays of their own those of each."""
+    measures = data.drawn
+    if parts := [Part(str(one["title"]), int(one["index"])) for one in data.document.get("parts", [])]:
+        own = [(part.id(SPOKEN[0][0]), part.id(SPOKEN[1][0])) for part in parts[:LISTED]]
+        return [pair for pair in own if set(pair) <= set(measures)]
     delays, goodputs = SPOKEN
     delay = next((m for m in (*delays, "queue_delay_p99") if m in measures), None)
     goodput = next((m for m in (*goodputs, "utilisation") if m in measures), None)
-    return (delay, goodput) if delay and goodput else None
+    return [(delay, goodput)] if delay and goodput else []
 
 
-def plane(data: Data) -> Figure | None:
+def plane(data: Data, pair: tuple[str, str] | None = None) -> Figure | None:
     """Goodput over delay: the mean of each point, with the ellipse that one standard deviation of its seeds makes."""
-    axes_of = delay_and_goodput(data)
+    axes_of = pair or next(iter(pairs(data)), None)
     if axes_of is None:
         return None
     delay, goodput = axes_of
@@ -214,6 +225,8 @@ def plane(data: Data) -> Figure | None:
     with plotting.styled():
         drawing = plotting.figure(plotting.PAGE, 4.0)
         ax = drawing.subplots()
+        # What is below this height of the stack is drawn as pixels: points, lines and ellipses, but not the axes.
+        ax.set_rasterization_zorder(2.3 if np.count_nonzero(drawn) > DENSE else None)
         for number, level in enumerate(groups):
             own = plotting.look(number)
             points = data.points_at(**({by: level} if by else {}))
@@ -286,7 +299,7 @@ def curves(data: Data) -> Figure | None:
     if x is None:
         return None
     groups = data.levels(by)[:LINES] if by else [None]
-    measures = list(data.document["measures"])[:PANELS]
+    measures = data.drawn[:PANELS]
     levels = spread(data.levels(x), LEVELS)
     cells = [
         (group, level, data.points_at(**{x: level}, **({by: group} if by else {})))
@@ -404,7 +417,7 @@ def _ticks(set_ticks: Callable[..., Any], data: Data, name: str) -> None:
 
 def scatters(data: Data) -> Figure | None:
     """For drawn points: delay and goodput over each numeric factor."""
-    axes_of = delay_and_goodput(data)
+    axes_of = next(iter(pairs(data)), None)
     numbers = [n for n in data.varying() if data.numeric(n)][:PANELS]
     if data.gridded or axes_of is None or not numbers:
         return None

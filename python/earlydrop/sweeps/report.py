@@ -22,8 +22,9 @@ from ..render.artists import Here, svg
 from ..render.template import render
 from ..terminal import difference_text, signed
 from ..toml_writer import to_toml
-from . import figures, plots, result_file
+from . import figures, matrix_text, plots, result_file
 from .cells import Cell
+from .matrix_text import SCORES
 from .model import level_name
 from .outcome import Outcome
 from .plots import Data
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
 
     Asked = Future[bytes | None]
 
-ROWS, DIFFERENCES, SINGLE, FAILURES = 200, 100, 8, 20
-"""The most points, differences, single runs and failures that are shown."""
+CELLS, LEAST_ROWS = 26_000, 200
+"""The table of points has this many cells, and no fewer rows than these."""
+DIFFERENCES, SINGLE, FAILURES = 100, 8, 20
+"""The most differences, single runs and failures that are shown."""
 SLOW_S = 10.0
 """No more single runs are drawn after one that took this long."""
 
@@ -104,31 +107,49 @@ def context(data: Data, artists: Executor) -> dict[str, Any]:
     along = plots.along(data)
     # Single runs are made while the drawing processes start; the figures are drawn while the tables are made.
     runs = _single(data)
+    pairs = plots.pairs(data)
+    of = [f" of {part['title']}" for part in d.get("parts", [])] or [""]
     figures = [
         (
-            ask(plots.plane, data),
-            "Delay and goodput",
+            ask(plots.plane, data, pair),
+            f"Delay and goodput{whose}",
             PLANE_TEXT + _drawn(data.count, plots.POINTS, "points"),
-        ),
+        )
+        for pair, whose in zip(pairs, of, strict=False)
+    ]
+    figures.append(
         (
             ask(plots.curves, data),
             f"Over {result_file.said(data.factor(along)) if along else ''}",
             CURVES_TEXT + _drawn(_along(data), plots.LEVELS, "levels"),
-        ),
-    ]
-    for measure in [m for m in (plots.delay_and_goodput(data) or ()) if m]:
+        )
+    )
+    for measure in [m for pair in pairs for m in pair]:
         what = f"Heat map: {d['measures'][measure]['title'].lower()}"
         figures.append((ask(plots.maps, data, measure), what, MAPS_TEXT))
     few = f" No more than {plots.POINTS:,} points of a colour are drawn." if data.count > plots.POINTS else ""
     figures.append((ask(plots.scatters, data), "Each factor", SCATTER_TEXT + few))
     drawings = [ask(plotting.run_figure, result) for _, result in runs]
+    labels = {m: data.label(m) for m in d["measures"]}
+    cells = [{**one, "title": ", ".join(f"{word} {one[word]:,}" for word in SCORES)} for one in d.get("matrix", [])]
+    of_cell = ((one, d["measures"][one["measure"]]["digits"]) for one in cells)
     return {
+        "matrix": [
+            {"head": grid.head, "rows": grid.rows, "legend": matrix_text.legend(grid.control)}
+            for grid in matrix_text.grids(cells, labels)
+        ],
+        "signs": matrix_text.SIGNS,
+        "change_head": matrix_text.CHANGE,
+        "changes": [matrix_text.change_row(one, labels[one["measure"]]) for one in d.get("order_changes", [])],
+        "ends_head": matrix_text.ENDS,
+        "ends_text": matrix_text.ENDS_TEXT,
+        "ends": [matrix_text.end_row(one, labels[one["measure"]], digits) for one, digits in of_cell],
         "d": d,
         "heads": [f.get("head", f["name"]) for f in d["factors"]],
         "measures": [plots.label(m) for m in d["measures"].values()],
-        "points": _points(data),
+        "points": (points := _points(data)),
         "count": data.count,
-        "more_points": max(0, data.count - ROWS),
+        "more_points": data.count - len(points),
         "differences": _differences(data),
         "more_differences": max(0, d["counts"]["differences"] - DIFFERENCES),
         "tests": sum(one["t_test_p_holm"] is not None for one in d["differences"]),
@@ -181,7 +202,8 @@ def _where(data: Data, levels: Document) -> str:
 
 def _points(data: Data) -> list[list[str]]:
     rows = []
-    for point in islice(data.document["points"], ROWS):
+    columns = len(data.factors) + 1 + len(data.document["measures"])
+    for point in islice(data.document["points"], max(LEAST_ROWS, CELLS // columns)):
         row = [data.titled(k, v) or level_name(v) for k, v in point["levels"].items()] + [str(point["seeds"])]
         for name, m in data.document["measures"].items():
             cell = point["cells"][name]
@@ -257,7 +279,7 @@ def _chosen(data: Data) -> list[int]:
     if count <= SINGLE:
         return list(range(count))
     spread = {round(i * (count - 1) / (SINGLE - 3)) for i in range(SINGLE - 2)}
-    for measure, best in zip(plots.delay_and_goodput(data) or (), (np.nanargmin, np.nanargmax), strict=False):
+    for measure, best in zip(next(iter(plots.pairs(data)), ()), (np.nanargmin, np.nanargmax), strict=False):
         if not np.isnan(data.means[measure]).all():
             spread.add(int(best(data.means[measure])))
     return sorted(spread)

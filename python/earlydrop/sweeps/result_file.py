@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import foreign, streamed
 from ..errors import EarlydropError
 from ..foreign import ANY, NUMBER, WHOLE, Shape
+from .matrix_text import SCORES
 from .model import SweepError, level_name
 
 if TYPE_CHECKING:
@@ -34,8 +35,18 @@ HEAD: Shape = {
     "failed": WHOLE,
     "failures": [{"levels": {"*": LEVEL}, "seed": WHOLE, "reason": str}],
     "summary?": [str],
+    "parts?": [{"title": str, "index": WHOLE}],
+    "pooled?": [str],
     "notes?": [str],
     "warnings": [str],
+}
+END: Shape = {"mean": NUMBER, "lower": NUMBER, "upper": NUMBER, "where": str}
+RIVAL: Shape = {"factor": str, "control": str, "level": str, "measure": str, "least": END, "most": END}
+CHANGE: Shape = {"factor": str, "level": str, "measure": str, "along": str, "below": str, "above": str}
+PLACE: Shape = {"from": str, "to": str, "count": WHOLE}
+MANY: Shape = {
+    "matrix?": [{**RIVAL, **dict.fromkeys(SCORES, WHOLE)}],
+    "order_changes?": [{**CHANGE, "between": [PLACE], "count": WHOLE, "lines": WHOLE}],
 }
 CELL: Shape = {"mean": NUMBER, "lower?": NUMBER, "upper?": NUMBER, "half_width?": NUMBER, "n?": WHOLE}
 POINT: Shape = {"set": {"*": str}, "seeds": range(1, 100_001), "first_seed": WHOLE, "replicates?": WHOLE}
@@ -125,7 +136,7 @@ def head(folder: Path) -> dict[str, Any]:
                 counts[key] = sum(1 for _ in value)
             else:
                 found[key] = value
-        _has(file, {**counts, **found}, {**HEAD, **dict.fromkeys(LISTS, ANY)}, "")
+        _has(file, {**counts, **found}, {**HEAD, **MANY, **dict.fromkeys(LISTS, ANY)}, "")
     return {**found, "counts": counts}
 
 

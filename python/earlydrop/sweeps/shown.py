@@ -68,7 +68,7 @@ class Swept(Outcome):
             "curves": plots.curves,
             "factors": plots.scatters,
             "plane": plots.plane,
-            "map": lambda data: plots.maps(data, measure or (plots.delay_and_goodput(data) or self._measures)[0]),
+            "map": lambda data: plots.maps(data, measure or next(iter(plots.pairs(data)), self._measures)[0]),
         }
         chosen = kind is not None and " " in kind
         if kind is not None and kind not in ways and not chosen:

@@ -14,7 +14,7 @@ import numpy as np
 from .. import columns, disk, output, streamed
 from ..render.latex import MARK
 from ..terminal import CUT, interval_text, paragraph, table, with_sign
-from . import paper
+from . import matrix_text, paper
 from .cells import Cell, Row
 from .execute import Estimate
 from .outcome import Outcome, difference_document, failure_document
@@ -81,8 +81,9 @@ def outcome_text(outcome: Outcome) -> str:
     head, rows = point_table(outcome, SHOWN_POINTS, len(measures))
     lines = [
         *map(paragraph, outcome.summary),
+        *matrix_text.lines(outcome.matrix, sweep),
         *([""] if outcome.summary else []),
-        f"{sweep.name}: queue {sweep.queue}, {replication(outcome)}",
+        paragraph(f"{sweep.name}: queue {sweep.queue}, {replication(outcome)}"),
         "",
         table(head, rows, left=len(sweep.factors)),
     ]
@@ -93,7 +94,7 @@ def outcome_text(outcome: Outcome) -> str:
     if len(sweep.points) > len(rows):
         lines.append(f"and {len(sweep.points) - len(rows):,} points more")
     if len(sweep.measures) > len(measures):
-        lines.append(f"and the measures {', '.join(m.id for m in sweep.measures[len(measures) :])}")
+        lines.append(paragraph(f"and the measures {', '.join(m.id for m in sweep.measures[len(measures) :])}"))
     lines += _differences(outcome)
     for text in outcome.notes:
         lines += ["", paragraph(f"note: {text}")]
@@ -226,6 +227,8 @@ def write(folder: Path, outcome: Outcome, url: str) -> None:
     columns.write(folder, {name: _described(folder / name, outcome) for name in ("points.csv", "differences.csv")})
     disk.write(folder / "sweep.txt", outcome_text(outcome) + "\n")
     disk.write(folder / "appendix.tex", paper.appendix_text(outcome))
+    if text := matrix_text.markdown(outcome.matrix, sweep, outcome.summary):
+        disk.write(folder / "matrix.md", text)
     if sweep.text:
         disk.write(folder / "sweep.toml", sweep.text)
     if outcome.tally.failures:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..analysis import shared
 from ..analysis.words import (
     LISTED,
     MEAN,
     ORDER,
+    SPOKEN,
     TAIL,
     Finding,
     Found,
@@ -29,12 +29,13 @@ from ..analysis.words import (
     way,
     within,
 )
-from .base_scenario import overlay_toml
+from . import matrix_text
+from .parts import is_pooled
 
 if TYPE_CHECKING:
     from ..analysis.quantity import Quantity
+    from ..analysis.shared import Part
     from ..analysis.statistics import Difference
-    from ..document import Document
     from .model import Sweep
     from .outcome import Outcome
 
@@ -42,12 +43,8 @@ FACTORS = 2
 """The most factors with a control that sentences speak of."""
 
 
-DECIDES = re.compile(r"queue\.[^.]+(\.(aqm|parent|child)\b|$)|traffic\b")
-"""Paths on which it depends how many queues and traffic entries there are."""
 OF_SOME = re.compile(r"(queues\.[^.]+\.(traffic|bands|classes)|traffic)\.[^.]+\..*(delay|rtt)_\w+_ms")
 """Fields with a delay of some of the traffic."""
-OF_ALL = re.compile(r"queues\.[^.]+\.delay_\w+_ms")
-"""Fields with a delay of all traffic together."""
 APART = (
     "Where a discipline has several queues, traffic entries have delays of their own, so no delay of all together is "
     "compared; queues.{}.traffic.0.delay_mean_ms, with record.by_flow, is that of the first entry."
@@ -92,7 +89,7 @@ def summary(outcome: Outcome) -> list[str]:
     if unused == count:
         return [NOTHING.format("in any run", "and are not compared")]
     nothing = [NOTHING.format(f"at {unused:,} of {count:,} points", "there")] if unused else []
-    return [*nothing, *sentences(outcome), *_apart(outcome), *_windows(outcome)]
+    return [*nothing, *sentences(outcome), *_apart(outcome.sweep), *_windows(outcome)]
 
 
 def _windows(outcome: Outcome) -> list[str]:
@@ -105,31 +102,39 @@ def _windows(outcome: Outcome) -> list[str]:
 
 
 def _opposite(outcome: Outcome) -> list[str]:
-    """A sentence where mean and 99 % quantile of the queueing delay point opposite ways, both clearly."""
-    known = {m.id for m in outcome.sweep.measures}
-    if not {MEAN, TAIL} <= known or is_pooled(outcome.sweep):
-        return []
-    means: dict[tuple[str, int], Difference] = {}
-    said, every = [], 0
-    for pair, name, difference in outcome.differences:
-        if name == MEAN:
-            means[(pair.factor, pair.point)] = difference
-        if name != TAIL or (mean := means.pop((pair.factor, pair.point), None)) is None:
+    """Sentences where mean and 99 % quantile of a queueing delay point opposite ways, both clearly."""
+    sweep = outcome.sweep
+    known = {m.id for m in sweep.measures}
+    if sweep.parts == ():
+        of = {TAIL: ("", MEAN)}
+    else:
+        of = {part.id(TAIL): (f" of {part.title}", part.id(MEAN)) for part in (sweep.parts or ())[:LISTED]}
+    of = {tail: one for tail, one in of.items() if {tail, one[1]} <= known}
+    begun = {mean for _, mean in of.values()}
+    means: dict[tuple[str, int, str], Difference] = {}
+    said: dict[str, list[str]] = {tail: [] for tail in of}
+    every = Counter[str]()
+    for pair, name, difference in outcome.differences if of else ():
+        if name in begun:
+            means[(pair.factor, pair.point, name)] = difference
+        if name not in of or (mean := means.pop((pair.factor, pair.point, of[name][1]), None)) is None:
             continue
-        every += 1
+        every[name] += 1
         if points_opposite(mean, difference):
             sizes = [
-                amount(abs(one.estimate.mean), one.estimate.half_width, outcome.sweep.measure(m), signed=False)
-                for m, one in ((MEAN, mean), (TAIL, difference))
+                amount(abs(one.estimate.mean), one.estimate.half_width, sweep.measure(m), signed=False)
+                for m, one in ((of[name][1], mean), (name, difference))
             ]
-            at = zip(outcome.sweep.factors, outcome.sweep.points[pair.point].levels, strict=True)
+            at = zip(sweep.factors, sweep.points[pair.point].levels, strict=True)
             levels = ", ".join(f.called(x.name) for f, x in at)
             ways = [way(one.estimate.mean) for one in (mean, difference)]
-            said.append(f"the mean is {sizes[0]} {ways[0]} but the quantile {sizes[1]} {ways[1]} at {levels}")
-    if not said:
-        return []
-    where = f"at {len(said):,} of {every:,} points against the control"
-    return [f"Mean and 99 % quantile of the queueing delay point opposite ways {where}: {said[0]}."]
+            said[name].append(f"the mean is {sizes[0]} {ways[0]} but the quantile {sizes[1]} {ways[1]} at {levels}")
+    return [
+        f"Mean and 99 % quantile of the queueing delay{of[tail][0]} point opposite ways at {len(here):,} of "
+        f"{every[tail]:,} points against the control: {here[0]}."
+        for tail, here in said.items()
+        if here
+    ]
 
 
 def sentences(outcome: Outcome) -> list[str]:
@@ -142,65 +147,51 @@ def sentences(outcome: Outcome) -> list[str]:
     tested = outcome.tests.tested
     if not tested:
         return ["No difference from the control has an interval, so nothing is claimed."]
+    if len(outcome.pairs) > matrix_text.MANY:
+        judged = [m for m in spoken(sweep) if m.better is not None]
+        many = matrix_text.sentences(outcome.matrix, sweep, judged, tested)
+        return [*many, *_unjudged(outcome), *_opposite(outcome)]
     said = [
         f"{quantity.title} against {_level(outcome, factor, control)}: {_listed(outcome, factor, groups)}."
         for factor, control in list(sweep.control.items())[:FACTORS]
         for quantity, groups in _groups(outcome, factor)
         if groups
     ]
-    others = [m for m in _spoken(outcome) if m.better is None]
-    unjudged = _means(outcome, others)[0] if others else []
     n = f"at most {sweep.most}" if sweep.stop or outcome.tally.failed else str(sweep.seeds)
     corrected = f"; what is claimed remains after Holm's correction for {tested:,} differences" if tested > 1 else ""
     brackets = f"Brackets are 95 % intervals of the differences seed by seed, n = {n}{corrected}."
-    said += [f"{one} No `better` says which is to be preferred." for one in unjudged]
-    return [*said, *_opposite(outcome), brackets]
+    return [*said, *_unjudged(outcome), *_opposite(outcome), brackets]
 
 
-def is_pooled(sweep: Sweep) -> bool:
-    """Whether delays of all traffic together are nobody's: some discipline has several queues, for several entries."""
-    levels = (level for factor in sweep.factors for level in factor.levels)
-    touching = (level for level in levels if any(DECIDES.match(path) for path, _ in level.sets))
-    documents = [sweep.document, *(overlay_toml(sweep.document, level.sets) for level in touching)]
-    tables = [one.get("queue", {}) for one in documents]
-    # A queue of the results has the scenario's key, or the name of a link with that key.
-    queues = (one[key] for one in tables for key in ([sweep.queue] if sweep.queue in one else one))
-    if not any(map(shared.has_several, queues)):
-        return False
-    return any(_several_entries(one, sweep.queue) for one in documents)
+def _unjudged(outcome: Outcome) -> list[str]:
+    """Sentences on the means of what nobody said which way is better."""
+    others = [m for m in spoken(outcome.sweep) if m.better is None]
+    said = _means(outcome, others)[0] if others else []
+    return [f"{one} No `better` says which is to be preferred." for one in said]
 
 
-def _several_entries(document: Document, queue: str) -> bool:
-    """Whether data of several traffic entries pass a queue of this scenario."""
-    import earlydrop._core as _core
-
-    if len(document.get("traffic", [])) < 2:
-        return False
-    try:
-        return len(shared.with_data(_core.Scenario.parse(document, []), queue)) > 1
-    except _core.ScenarioError:
-        # Complete only at the points.
-        return True
+def spoken(sweep: Sweep) -> list[Quantity]:
+    """The measures that were asked for; delay and throughput, unless the sweep names its measures; of entries that have
+    delays of their own those of each. No delay that is nobody's.
+    """
+    known = {m.id: m for m in sweep.measures}
+    found = [next((known[name] for name in names if name in known), None) for names in wanted(sweep.measures)]
+    said = [m for m in found if m is not None and not is_pooled(sweep, m)]
+    own = [known[name] for part in (sweep.parts or ())[:LISTED] for name in _of_part(part) if name in known]
+    return [*(m for m in said if m.asked or not own), *own]
 
 
-def _spoken(outcome: Outcome) -> list[Quantity]:
-    """The measures that were asked for; delay and throughput, unless the sweep names its measures. No delay that is
-    nobody's."""
-    measures = outcome.sweep.measures
-    known = {m.id: m for m in measures}
-    found = [next((known[name] for name in names if name in known), None) for names in wanted(measures)]
-    said = [m for m in found if m is not None]
-    if not is_pooled(outcome.sweep):
-        return said
-    own = [m for m in measures if OF_SOME.fullmatch(m.field)]
-    return [*own[:LISTED], *(m for m in said if m not in own and not OF_ALL.fullmatch(m.field))]
+def _of_part(part: Part) -> list[str]:
+    return [part.id(name) for name in (MEAN, SPOKEN[1][0])]
 
 
-def _apart(outcome: Outcome) -> list[str]:
-    """What to say where the measured delays are nobody's."""
-    if not is_pooled(outcome.sweep) or any(OF_SOME.fullmatch(m.field) for m in outcome.sweep.measures):
-        return []
-    return [APART.format(outcome.sweep.queue)]
+def _apart(sweep: Sweep) -> list[str]:
+    """What to say where the measured delays are nobody's, and where sentences leave entries out."""
+    pooled = any(is_pooled(sweep, m) for m in sweep.measures)
+    told = any(OF_SOME.fullmatch(m.field) for m in sweep.measures)
+    if pooled and len(sweep.parts or ()) > LISTED:
+        return [f"The table has {len(sweep.parts or ()) - LISTED} traffic entries more."]
+    return [APART.format(sweep.queue)] if pooled and not told else []
 
 
 # ---- against a control ---------------------------------------------------------------------------------------------
@@ -208,7 +199,7 @@ def _apart(outcome: Outcome) -> list[str]:
 
 def _groups(outcome: Outcome, factor: str) -> Iterator[tuple[Quantity, dict[str, Group]]]:
     """The findings by measure and level, against the control of a factor."""
-    sweep, judged = outcome.sweep, [m for m in _spoken(outcome) if m.better is not None]
+    sweep, judged = outcome.sweep, [m for m in spoken(outcome.sweep) if m.better is not None]
     names = [f.name for f in sweep.factors]
     at = names.index(factor)
     statements = len(outcome.pairs) * len(judged)
@@ -289,7 +280,7 @@ def _end(one: Finding, where: str, name: str) -> str:
 
 def _range(outcome: Outcome) -> list[str]:
     """Between which means the points lie."""
-    said, intervals = _means(outcome, _spoken(outcome))
+    said, intervals = _means(outcome, spoken(outcome.sweep))
     if not said:
         return []
     brackets = "Brackets are 95 % intervals of the means; the" if intervals else "The"

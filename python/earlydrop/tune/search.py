@@ -145,7 +145,9 @@ class Runs:
             "measures": measures,
             "factor": [{"name": "choice", "levels": levels}],
         }
-        sweep = parse_document(document, Path("tune"), measures=[o.measure for o in self.problem.objectives])
+        sweep = parse_document(
+            document, Path("tune"), measures=[o.measure for o in self.problem.objectives], apart=False
+        )
         if self._executor is None:
             self._executor = self._make(sweep.document)
         outcome: Outcome = run(planned(sweep), self.store, self._executor, tell=self._tell)
