@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use crate::flows::Flow;
 use crate::record::Record;
 use crate::seconds::Busy;
+use crate::trust::Signs;
 
 /// The state of one direction at a moment.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +27,8 @@ pub struct View {
     pub counters: Counters,
     /// Internal values of the discipline.
     pub gauges: Vec<(&'static str, f64)>,
+    /// What tells whether this machine is fast enough.
+    pub signs: Signs,
     /// The ten flows with the most delivered bytes, by number.
     pub flows: Vec<(usize, Flow)>,
 }
@@ -87,8 +90,10 @@ pub struct PathOutcome {
     pub in_bursts: (u64, u64),
     /// Packets in transmission or on the delay line at the end.
     pub in_flight: u64,
-    /// Rate over the seconds in which the queue was never empty.
+    /// Rate over the seconds in which packets waited throughout, in the queue or in front of the link.
     pub busy: Option<Busy>,
+    /// What tells whether this machine was fast enough.
+    pub signs: Signs,
     /// Lateness of the deliveries, ns.
     pub lateness: Histogram<u64>,
     /// Flows in the order of their first packets.
