@@ -583,6 +583,7 @@ class TestInNamespaces:
             "seen": ["100.64.0.1", "100.64.16.1", "100.64.32.1"],
             "killed": ["100.64.48.1", "100.64.64.1"],
             "later": "100.64.0.1",
+            "files": 1,
         }
 
     def test_an_overloaded_link_says_so_and_a_sound_one_does_not(self) -> None:
@@ -673,9 +674,9 @@ class TestInNamespaces:
         found = linking("nat_reached")
         assert found["without"] == 28, "no answer"
         assert found["body"] == "203.0.113.2", "the outside sees this machine"
-        assert found["during"] == [True, ["earlydrop_edl0"]]
+        assert found["during"] == [True, ["earlydrop_edl1"]], "the addresses of the first link rest"
         assert found["intrusion"] == 0
-        assert sorted(found["both"]) == ["earlydrop_edl0", "earlydrop_edl1"]
+        assert sorted(found["both"]) == ["earlydrop_edl1", "earlydrop_edl2"]
         assert found["also"] == ["203.0.113.2"] * 2
         assert found["queue"] > 5
         assert found["after"] == [[], False, []]

@@ -68,6 +68,20 @@ impl Registry {
         found.map(|one| one.seen(now)).filter(|one| one.rest(now) > 0).collect()
     }
 
+    /// Notes links that were killed as ended, and forgets namespaces whose blocks have all rested.
+    fn tidy(&self, now: i64) -> Result<()> {
+        for entry in fs::read_dir(&self.folder)? {
+            let name = entry?.file_name();
+            let namespace = name.to_str().and_then(|name| name.strip_prefix("blocks-")?.parse().ok());
+            let Some(namespace) = namespace else { continue };
+            match self.used(namespace, now)[..] {
+                [] => fs::remove_file(self.blocks(namespace))?,
+                ref used => self.note(namespace, used)?,
+            }
+        }
+        Ok(())
+    }
+
     fn note(&self, namespace: u64, used: &[Used]) -> Result<()> {
         let text: String = used.iter().map(|one| format!("{one}\n")).collect();
         let (file, new) = (self.blocks(namespace), self.folder.join(format!("new-{}", getpid())));
@@ -139,6 +153,7 @@ fn now() -> Result<i64> {
 /// `free` in the order in which they should be taken: those that have rested, then those whose rest ends first.
 pub fn rested(namespaces: &[u64], free: Vec<u32>) -> Result<Vec<u32>> {
     let (registry, now) = (Registry::open()?, now()?);
+    registry.tidy(now)?;
     let used: Vec<Used> = namespaces.iter().flat_map(|&namespace| registry.used(namespace, now)).collect();
     Ok(in_order(free, &used, now))
 }
