@@ -520,8 +520,8 @@ def test_the_table_of_the_page_is_what_is_printed(
     text = PAGE.read_text(encoding="utf-8")
     question = "advise --down 50mbit --up 10mbit --link docsis"
     assert f"    earlydrop {question}\n" in text
-    assert cli.main([*question.split(), "--aqm", "fq_codel"]) == cli.DONE
-    rows = re.findall(r"^.*  (fq_codel|today's FIFO|no load)  (.*±.*)$", capsys.readouterr().out, re.MULTILINE)
+    assert cli.main([*question.split(), "--aqm", "cake"]) == cli.DONE
+    rows = re.findall(r"^.*  (cake|today's FIFO|no load)  (.*±.*)$", capsys.readouterr().out, re.MULTILINE)
     assert len(rows) == 3
     for queue, figures in rows:
         assert re.search(rf"  {re.escape(queue)} +{re.escape(figures.strip())}$", text, re.MULTILINE), (
@@ -534,8 +534,8 @@ def test_the_configuration_of_the_page_is_what_is_printed() -> None:
     home = advise.home("50mbit", "10mbit", link="docsis")
     shown = blocks(text)
     for expected in (
-        commands.sqm_config(home, "fq_codel").expandtabs(4).strip(),
-        "\n".join(commands.tc_lines(home, "fq_codel")),
+        commands.sqm_config(home, "cake").expandtabs(4).strip(),
+        "\n".join(commands.tc_lines(home, "cake")),
         "\n".join(commands.tc_undo()),
     ):
         assert any(expected in block for block in shown), expected

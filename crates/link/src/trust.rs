@@ -2,12 +2,28 @@
 //!
 //! Processor time is no sign: with real-time priority the loop polls.
 
-use crate::run::DeviceLosses;
-
 /// The largest lateness that 99 of 100 deliveries of a sound link may have, ns.
 const P99_NS: u64 = 1_000_000;
 /// The part of a second in which a sound link sends, at least, if packets wait throughout it.
 const SHARE: f64 = 0.99;
+
+/// Packets lost at the devices rather than at the queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeviceLosses {
+    /// Packets read without a usable IP header, by kind: empty, version, header length, truncated header, truncated.
+    pub malformed: [u64; 5],
+    /// Packets that the receiving device refused.
+    pub refused: u64,
+    /// Packets for which there was no memory left; they never reached the queue.
+    pub over_memory: u64,
+}
+
+impl DeviceLosses {
+    /// Malformed packets of all kinds.
+    pub fn all_malformed(&self) -> u64 {
+        self.malformed.iter().sum()
+    }
+}
 
 /// What tells of a machine that is too slow, in one direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

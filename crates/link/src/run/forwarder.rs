@@ -11,14 +11,14 @@ use earlydrop_net::port::Observer;
 use earlydrop_net::record::Fate;
 use hdrhistogram::Histogram;
 
-use super::outcome::{DeviceLosses, PathOutcome, Series, View};
+use super::outcome::{PathOutcome, Series, View};
 use super::{Clock, Direction, Settings};
 use crate::burst::{self, Burst};
 use crate::flows::Flows;
 use crate::header::{clear_dscp, set_ce, Fragments, Header, Malformed};
 use crate::one_way::{Delivery, OneWay, OneWayObserver};
 use crate::record::Record;
-use crate::trust::Signs;
+use crate::trust::{DeviceLosses, Signs};
 
 /// Up to this many due deliveries are written one at a time; more are written as a burst.
 const SINGLY: usize = 3;

@@ -24,7 +24,7 @@ use crate::sys;
 use event_loop::EventLoop;
 use forwarder::Forwarder;
 pub use forwarder::MOST_HELD;
-pub use outcome::{DeviceLosses, PathOutcome, Series, View};
+pub use outcome::{PathOutcome, Series, View};
 
 /// Real-time priority: in the middle of the range, below the kernel's own threads.
 const PRIORITY: i32 = 50;

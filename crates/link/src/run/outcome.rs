@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 use crate::flows::Flow;
 use crate::record::Record;
 use crate::seconds::Busy;
-use crate::trust::Signs;
+use crate::trust::{DeviceLosses, Signs};
 
 /// The state of one direction at a moment.
 #[derive(Clone, Debug, Default)]
@@ -44,24 +44,6 @@ pub struct Series {
     pub average: Vec<f64>,
     /// Drops since the window started.
     pub dropped: Vec<u64>,
-}
-
-/// Packets lost at the devices rather than at the queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DeviceLosses {
-    /// Packets read without a usable IP header, by kind: empty, version, header length, truncated header, truncated.
-    pub malformed: [u64; 5],
-    /// Packets that the receiving device refused.
-    pub refused: u64,
-    /// Packets for which there was no memory left ([`MOST_HELD`](super::MOST_HELD)); they never reached the queue.
-    pub over_memory: u64,
-}
-
-impl DeviceLosses {
-    /// Malformed packets of all kinds.
-    pub fn all_malformed(&self) -> u64 {
-        self.malformed.iter().sum()
-    }
 }
 
 /// What one direction did in the measured window.
