@@ -355,7 +355,7 @@ class Link:
         sysctls: Sequence[tuple[str, str]],
         nat: bool,
         resolv_conf: str | None,
-        real_time: bool,
+        real_time: bool | None,
         series: float | None,
         record: int,
         ends: tuple[str, str] | None = None,
@@ -373,6 +373,9 @@ class Link:
 
     def time(self) -> float:
         """Seconds since it began."""
+
+    def real_time(self) -> bool:
+        """Whether it has real-time priority."""
 
     def is_alive(self) -> bool:
         """Whether it carries packets."""

@@ -519,6 +519,108 @@ def interrupted(name: str) -> Any:
     return {"first": first, "code": code, "remains": differences(before, state())}
 
 
+def stubborn(second: str) -> Any:
+    """A command that ignores SIGTERM, and gets another, or none: when it is killed."""
+    before = state()
+    command = [sys.executable, "-m", "earlydrop", "link", "--rate", "10Mbit/s", "--quiet", "--"]
+    ignores = [sys.executable, "-c", IGNORES]
+    process = subprocess.Popen([*command, *ignores], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    process.stdout.readline()
+    begin = time.monotonic()
+    process.terminate()
+    time.sleep(2)
+    alive = process.poll() is None
+    if second == "1":
+        process.terminate()
+    code = process.wait(30)
+    return {
+        "code": code if alive else None,
+        "seconds": time.monotonic() - begin,
+        "remains": differences(before, state()),
+    }
+
+
+IGNORES = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("up", flush=True)
+time.sleep(60)
+"""
+
+
+def rested() -> Any:
+    """The near ends of links one after the other; after a killed one; and when their rest is over."""
+
+    def address() -> str:
+        with links.Running(links.plan("10 Mbit/s")) as running:
+            return running.outer
+
+    seen = [address() for _ in range(3)]
+    words = [sys.executable, "-m", "earlydrop", "link", "--rate", "10Mbit/s", "--quiet", "--"]
+    process = subprocess.Popen(
+        [*words, "sh", "-c", "echo $EARLYDROP_OUTER; exec sleep 60"], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    killed = [process.stdout.readline().strip()]
+    process.kill()
+    process.wait()
+    # Its device goes a little later.
+    while any(one.startswith("edl") for one in os.listdir("/proc/sys/net/ipv4/conf")):
+        time.sleep(0.05)
+    killed.append(address())
+    with socket.socket() as own:
+        (namespace,) = struct.unpack("Q", own.getsockopt(socket.SOL_SOCKET, 71, 8))
+    # As if it had been a minute ago.
+    file = Path(f"/run/earlydrop/blocks-{namespace}")
+    ended = [line.split() for line in file.read_text().splitlines()]
+    file.write_text("".join(f"{number} {int(since) - 60}\n" for number, since in ended))
+    later = address()
+    return {"seen": seen, "killed": killed, "later": later, "files": file.read_text().count("\n")}
+
+
+def trusted() -> Any:
+    """Why a sound link is not to be trusted, and one whose device's ring is too small for what is sent."""
+    plan = links.plan("20 Mbit/s", "2 ms", queue="droptail limit=50p")
+    with links.Running(plan) as running:
+        send(running, 2, 2.0)
+    assert running.result is not None
+    sound = running.result.document["reasons"]
+    found: dict[str, Any] = {"sound": sound}
+    with links.Running(links.plan("10 Gbit/s", queue="droptail limit=10000p")) as running:
+        # Stopped threads read nothing: the kernel's ring overflows.
+        blast = [sys.executable, "-c", BLAST, running.outer, "4"]
+        running.run(blast, check=True)
+        view = running.view()
+        assert view is not None
+        found["live"] = view["bottleneck"]["reasons"]
+        time.sleep(1.5)
+        running.restart()
+        view = running.view()
+        assert view is not None
+        found["again"] = view["bottleneck"]["reasons"]
+        running.run(blast, check=True)
+    assert running.result is not None
+    assert not running.result.document["trustworthy"]
+    return {**found, "overloaded": running.result.document["reasons"]}
+
+
+BLAST = """
+import socket, sys, threading, time
+def one():
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.setsockopt(socket.IPPROTO_UDP, 103, 1400)
+    s.connect((sys.argv[1], 7009))
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end:
+        try:
+            s.send(bytes(40 * 1400))
+        except OSError:
+            pass
+for t in [threading.Thread(target=one) for _ in range(int(sys.argv[2]))]: t.start()
+"""
+
+
 def joined(first: str = "namespace") -> Any:
     """A named namespace and another, or a TUN device of this one that is there already, with a link between them."""
     names = ["edltest1", "edltest2"]
@@ -693,6 +795,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         killed,
         escaped,
         interrupted,
+        stubborn,
+        rested,
+        trusted,
         joined,
         traced,
         lossy,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -270,6 +271,9 @@ def document() -> dict[str, Any]:
         "duration_s": 10.0,
         "warmup_s": 2.0,
         "queues": {"bottleneck": queue, "reverse": back},
+        "real_time": True,
+        "trustworthy": False,
+        "reasons": ["sent: the kernel dropped 5 packets before the link read them"],
         "flows": [
             {
                 "name": f"tcp 10.0.0.2:{port} > 10.0.0.1:5201",
@@ -307,7 +311,10 @@ def test_the_summary_says_what_happened() -> None:
         "3",
     ]
     assert "no limit" in text
-    assert "the kernel dropped 5 packets before the link saw them" in text
+    why = "sent: the kernel dropped 5 packets before the link read them"
+    assert f"real-time priority; not trustworthy: {why}" in text
+    sound = {**document(), "real_time": False, "trustworthy": True, "reasons": []}
+    assert "\nnormal priority; trustworthy\n" in link_status.link_text(sound)
 
 
 def download() -> dict[str, Any]:
@@ -344,6 +351,7 @@ def test_a_download_s_queue_comes_first() -> None:
 def test_a_download_s_page_leads_with_what_was_received(tmp_path: Path) -> None:
     page = run_report.write(tmp_path, download(), {}).read_text(encoding="utf-8")
     assert "<h1>curl -s http://100.64.0.1/x</h1>" in page
+    assert "<p>Real-time priority; not trustworthy: sent: the kernel dropped 5 packets" in page
     assert "Received: 9.400 of 10 Mbit/s (10 ms, droptail); sent: 0.300 of 10 Mbit/s (10 ms, red). 2 flows" in page
     assert "<th>received, reverse (droptail)</th><th>sent, bottleneck (red)</th>" in page
     assert "Jain" not in page, "there is one data flow"
@@ -399,6 +407,8 @@ def test_the_panel_shows_rates_between_two_views() -> None:
         "overflow_drops": 0,
         "marks": 2,
         "flows": [flow],
+        "trustworthy": True,
+        "reasons": [],
     }
     drawn.of_queue("bottleneck", view)
     drawn._before = {"bottleneck": view}
@@ -406,6 +416,9 @@ def test_the_panel_shows_rates_between_two_views() -> None:
     text = drawn.of_queue("bottleneck", later)
     assert "bottleneck (red): 10.000 Mbit/s, 10 packets waiting, average 8.2, sojourn 12.00 ms" in text
     assert "5.000 Mbit/s" in text
+    assert "trustworthy" not in text
+    late = {**later, "trustworthy": False, "reasons": ["deliveries were 12.6 ms late (p99; allowed 1 ms)"]}
+    assert "not trustworthy: deliveries were 12.6 ms late" in drawn.of_queue("bottleneck", late)
     assert link_status.sparkline([0, 1, 2, 4], 3) == "▂▄█"
     assert link_status.sparkline([0, 0], 3) == "  "
 
@@ -519,8 +532,66 @@ class TestInNamespaces:
         command = [sys.executable, "-m", "earlydrop", "link", *PLAIN, "--", "true"]
         ended = inside("setpriv", "--reuid", "65534", "--clear-groups", "--bounding-set", "-all", *command)
         assert ended.returncode == 125
-        assert "CAP_NET_ADMIN" in ended.stderr
+        assert "lacking here: CAP_NET_ADMIN, CAP_SYS_ADMIN; run sudo" in ended.stderr
+        assert " -m earlydrop link --rate 20Mbit/s" in ended.stderr
+        assert "--cap-add NET_ADMIN" in ended.stderr
         assert "Traceback" not in ended.stderr
+
+    @pytest.mark.parametrize(
+        ("bounds", "options", "code", "said"),
+        [
+            # Root of a container that lacks one of them: sudo would not help.
+            ("-sys_admin", [], 125, "lacking here: CAP_SYS_ADMIN; in a container: --cap-add NET_ADMIN"),
+            ("-sys_nice,-sys_resource", ["--realtime"], 125, "it needs CAP_SYS_NICE or a limit of 50"),
+            ("-setuid,-setgid", ["--user", "nobody"], 126, "needs CAP_SETUID and CAP_SETGID (--user root)"),
+        ],
+    )
+    def test_what_lacks_is_named_with_the_way_out(self, bounds: str, options: list[str], code: int, said: str) -> None:
+        command = [sys.executable, "-m", "earlydrop", "link", *PLAIN, *options, "--", "true"]
+        ended = inside("prlimit", "--rtprio=0", "setpriv", "--bounding-set", bounds, *command)
+        assert ended.returncode == code
+        assert said in ended.stderr
+        assert "sudo" not in ended.stderr
+
+    def test_real_time_priority_is_had_where_it_is_allowed(self) -> None:
+        words = [sys.executable, "-m", "earlydrop", "link", "--rate", "20Mbit/s", "--json"]
+        for limits, options, had in (
+            ([], [], True),
+            ([], ["--realtime"], True),
+            ([], ["--no-realtime"], False),
+            (["prlimit", "--rtprio=0", "setpriv", "--bounding-set", "-sys_nice,-sys_resource"], [], False),
+        ):
+            ended = inside(*limits, *words, *options, "--", "true")
+            assert ended.returncode == 0, ended.stderr
+            assert json.loads(ended.stdout)["real_time"] is had
+            assert f"{'real-time' if had else 'normal'} priority; " in ended.stderr
+            assert ("real-time priority is not allowed here" in ended.stderr) == bool(limits)
+
+    def test_a_verdict_is_printed_quietly(self) -> None:
+        ended = linked(*PLAIN, "--verify", "--", "true")
+        assert ended.returncode == 0
+        assert re.fullmatch(r"(\w+: the simulator decided over \d+ arrivals, all as on the link\n){2}", ended.stderr)
+
+    @pytest.mark.parametrize(("second", "most"), [(True, 4.5), (False, 9.0)])
+    def test_a_command_that_ignores_the_end_is_killed(self, second: bool, most: float) -> None:
+        found = linking("stubborn", int(second))
+        assert (found["code"], found["remains"]) == (137, [])
+        assert (2.0 if second else 5.0) <= found["seconds"] < most
+
+    def test_addresses_rest_while_others_are_free(self) -> None:
+        assert linking("rested") == {
+            "seen": ["100.64.0.1", "100.64.16.1", "100.64.32.1"],
+            "killed": ["100.64.48.1", "100.64.64.1"],
+            "later": "100.64.0.1",
+            "files": 1,
+        }
+
+    def test_an_overloaded_link_says_so_and_a_sound_one_does_not(self) -> None:
+        found = linking("trusted")
+        assert found["sound"] == []
+        assert found["live"], "while it runs"
+        assert found["overloaded"]
+        assert found["again"] == [], "a new window begins without what was lost"
 
     def test_the_command_runs_as_the_user_who_called(self) -> None:
         who = "id -u; grep -E 'CapEff|CapPrm|CapAmb|CapBnd' /proc/self/status; grep NoNewPrivs /proc/self/status"
@@ -603,9 +674,9 @@ class TestInNamespaces:
         found = linking("nat_reached")
         assert found["without"] == 28, "no answer"
         assert found["body"] == "203.0.113.2", "the outside sees this machine"
-        assert found["during"] == [True, ["earlydrop_edl0"]]
+        assert found["during"] == [True, ["earlydrop_edl1"]], "the addresses of the first link rest"
         assert found["intrusion"] == 0
-        assert sorted(found["both"]) == ["earlydrop_edl0", "earlydrop_edl1"]
+        assert sorted(found["both"]) == ["earlydrop_edl1", "earlydrop_edl2"]
         assert found["also"] == ["203.0.113.2"] * 2
         assert found["queue"] > 5
         assert found["after"] == [[], False, []]

@@ -22,6 +22,8 @@ pub mod nat;
 pub mod netlink;
 #[cfg(target_os = "linux")]
 pub mod nftables;
+#[cfg(target_os = "linux")]
+pub mod registry;
 pub mod roles;
 #[cfg(target_os = "linux")]
 pub mod run;
@@ -29,3 +31,5 @@ pub mod run;
 pub mod space;
 #[cfg(target_os = "linux")]
 pub mod sys;
+#[cfg(target_os = "linux")]
+pub mod trust;

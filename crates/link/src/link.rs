@@ -7,15 +7,17 @@ use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Command};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use nix::errno::Errno;
 
 use crate::block::{Block, BLOCKS};
 use crate::nat::{self, Nat};
-use crate::netlink::{DeviceCounts, Netlink, OUTER};
+use crate::netlink::{Netlink, OUTER};
 use crate::one_way::OneWaySpec;
-use crate::run::{Direction, PathOutcome, Running, Settings, View};
+use crate::registry::{self, AtWork};
+use crate::run::{Direction, PathOutcome, RealTime, Running, Settings, View};
 use crate::space::{self, Space};
 use crate::sys::{self, RunAs};
 
@@ -38,23 +40,11 @@ impl Failure {
         let doing = doing.into();
         move |error| Failure { doing, error }
     }
-
-    /// Whether a permission is missing.
-    fn is_permission(&self) -> bool {
-        self.error.kind() == io::ErrorKind::PermissionDenied
-    }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.doing, self.error)?;
-        if self.is_permission() {
-            write!(
-                f,
-                "\n  a link needs the capabilities CAP_NET_ADMIN and CAP_SYS_ADMIN: run it as root, or with sudo"
-            )?;
-        }
-        Ok(())
+        write!(f, "{}: {}", self.doing, self.error)
     }
 }
 
@@ -107,17 +97,65 @@ pub struct Link {
     space: Option<Space>,
     /// Dropped after the processes behind the link have ended.
     _nat: Option<Nat>,
-    /// Name of the device in front, for the kernel's counters.
-    outer: Option<String>,
+    /// The device of each direction from which its packets are read.
+    devices: [Device; 2],
     block: Option<Block>,
+    /// Dropped last.
+    _at_work: Option<AtWork>,
 }
 
-/// What a link measured, and the kernel's counters of its devices.
+/// A device whose overruns are counted.
+struct Device {
+    name: String,
+    place: Place,
+    /// Overruns before the measured window.
+    before: AtomicU64,
+}
+
+/// Where a device is.
+enum Place {
+    /// In the caller's namespace.
+    Here,
+    /// In the namespace behind the link.
+    Behind,
+    /// In this one.
+    Named(File),
+}
+
+impl Device {
+    fn new(name: impl Into<String>, place: Place) -> Device {
+        Device { name: name.into(), place, before: AtomicU64::new(0) }
+    }
+
+    /// All of its overruns; `None` if the kernel cannot be asked.
+    fn all(&self, space: Option<&Space>) -> Option<u64> {
+        let name = self.name.clone();
+        let ask = move || Netlink::new().and_then(|netlink| netlink.overruns(&name));
+        match &self.place {
+            Place::Here => ask().ok(),
+            Place::Behind => space?.within(ask).ok()?.ok(),
+            Place::Named(file) => space::enter(file.try_clone().ok()?, ask).ok(),
+        }
+    }
+
+    fn restart(&self, space: Option<&Space>) {
+        self.before.store(self.all(space).unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// Its overruns in the measured window.
+    fn overruns(&self, space: Option<&Space>) -> Option<u64> {
+        Some(self.all(space)?.saturating_sub(self.before.load(Ordering::Relaxed)))
+    }
+}
+
+/// What a link measured.
 pub struct Outcome {
     /// Both directions; the first carries what is sent from behind the link.
     pub paths: [PathOutcome; 2],
-    /// Counters of the device behind the link, and of the one in front of it.
-    pub devices: [Option<DeviceCounts>; 2],
+    /// Packets that the kernel dropped in front of each direction, because its device's ring was full.
+    pub overruns: [Option<u64>; 2],
+    /// Whether the link ran with real-time priority.
+    pub real_time: bool,
 }
 
 impl Link {
@@ -127,7 +165,7 @@ impl Link {
     /// Names the step that failed; nothing remains then.
     pub fn open(set_up: &SetUp, there: OneWaySpec, back: OneWaySpec, settings: &Settings) -> Result<Link, Failure> {
         nat::sweep().map_err(Failure::while_doing("undoing what an earlier link has left"))?;
-        let (outer, name, block) = outer_device(set_up)?;
+        let (outer, name, block, at_work) = outer_device(set_up)?;
         let nat = if set_up.nat { Some(Nat::open(&name, block).map_err(Failure::from)?) } else { None };
         let (doing, done) = std::sync::mpsc::channel();
         let inner_set_up = set_up.clone();
@@ -147,7 +185,8 @@ impl Link {
             Failure { doing, error }
         })?;
         let running = start(inner, outer, there, back, settings)?;
-        Ok(Link { running, space: Some(space), _nat: nat, outer: Some(name), block: Some(block) })
+        let devices = [Device::new(INNER, Place::Behind), Device::new(name, Place::Here)];
+        Ok(Link { running, space: Some(space), _nat: nat, devices, block: Some(block), _at_work: at_work })
     }
 
     /// A link that joins two ends; `there` carries what comes from the first.
@@ -162,16 +201,22 @@ impl Link {
         settings: &Settings,
     ) -> Result<Link, Failure> {
         nat::sweep().map_err(Failure::while_doing("undoing what an earlier link has left"))?;
-        let joint = joint(&ends)?;
+        let (joint, at_work) = joint(&ends)?;
         let block = joint.map(Block::number);
         let name_of_device = format!("{JOINT}{}", joint.unwrap_or(0));
         let addresses = block.map(|block| [block.inner(), block.outer()]);
-        let mut fds = Vec::with_capacity(2);
+        let (mut fds, mut devices) = (Vec::with_capacity(2), Vec::with_capacity(2));
         for (at, end) in ends.into_iter().enumerate() {
             fds.push(match end {
-                End::Device(name) => existing_device(&name)?,
+                End::Device(name) => {
+                    let opened = existing_device(&name)?;
+                    devices.push(Device::new(name, Place::Here));
+                    opened
+                }
                 End::Namespace(name) => {
                     let namespace = named(&name)?;
+                    let again = namespace.try_clone().map_err(Failure::while_doing("joining"))?;
+                    devices.push(Device::new(&name_of_device, Place::Named(again)));
                     let (mtu, ring) = (set_up.mtu, set_up.ring);
                     let mine: Vec<_> = addresses.into_iter().flat_map(|both| set_up.usable(both[at])).collect();
                     let device = name_of_device.clone();
@@ -191,10 +236,13 @@ impl Link {
                 }
             });
         }
-        let [first, second] = <[OwnedFd; 2]>::try_from(fds)
-            .map_err(|_| Failure { doing: "joining".into(), error: Errno::EINVAL.into() })?;
+        let two = || Failure { doing: "joining".into(), error: Errno::EINVAL.into() };
+        let [first, second] = <[OwnedFd; 2]>::try_from(fds).map_err(|_| two())?;
+        let devices = <[Device; 2]>::try_from(devices).map_err(|_| two())?;
+        // A device that was there may have lost packets before.
+        devices.iter().for_each(|device| device.restart(None));
         let running = start(first, second, there, back, settings)?;
-        Ok(Link { running, space: None, _nat: None, outer: None, block })
+        Ok(Link { running, space: None, _nat: None, devices, block, _at_work: at_work })
     }
 
     /// The loop.
@@ -207,9 +255,21 @@ impl Link {
         self.running.view()
     }
 
-    /// Name of the device in front of the link.
+    /// Packets that the kernel dropped in front of each direction in the measured window, because its device's ring was
+    /// full; `None` if the kernel cannot be asked.
+    pub fn overruns(&self) -> [Option<u64>; 2] {
+        self.devices.each_ref().map(|device| device.overruns(self.space.as_ref()))
+    }
+
+    /// Starts a new measured window, within some milliseconds.
+    pub fn restart(&self) {
+        self.devices.iter().for_each(|device| device.restart(self.space.as_ref()));
+        self.running.restart();
+    }
+
+    /// Name of the device in front of the link, if a namespace is behind it.
     pub fn outer_device(&self) -> Option<&str> {
-        self.outer.as_deref()
+        self.space.as_ref().map(|_| self.devices[1].name.as_str())
     }
 
     /// The addresses of its ends.
@@ -237,21 +297,13 @@ impl Link {
     /// # Errors
     /// If the loop has failed.
     pub fn stop(mut self, patience: Duration) -> Result<Outcome, Failure> {
-        let behind = match &mut self.space {
-            Some(space) => {
-                space.end_processes();
-                space.within(|| counts(INNER)).ok().flatten()
-            }
-            None => None,
-        };
-        let in_front = self.outer.as_deref().and_then(counts);
+        if let Some(space) = &mut self.space {
+            space.end_processes();
+        }
+        let (overruns, real_time) = (self.overruns(), self.running.real_time());
         let paths = self.running.stop(patience).map_err(Failure::while_doing("carrying packets"))?;
-        Ok(Outcome { paths, devices: [behind, in_front] })
+        Ok(Outcome { paths, overruns, real_time })
     }
-}
-
-fn counts(name: &str) -> Option<DeviceCounts> {
-    Netlink::new().and_then(|netlink| netlink.counts(name)).ok()
 }
 
 fn start(
@@ -263,7 +315,7 @@ fn start(
 ) -> Result<Running, Failure> {
     let directions = [Direction { from: inner, spec: there }, Direction { from: outer, spec: back }];
     let [there, back] = directions;
-    let doing = if settings.real_time { "starting with real-time priority" } else { "starting" };
+    let doing = if settings.real_time == RealTime::On { "asking for real-time priority" } else { "starting" };
     Running::start(there, back, settings).map_err(Failure::while_doing(doing))
 }
 
@@ -273,8 +325,8 @@ fn named(name: &str) -> Result<File, Failure> {
     File::open(&path).map_err(Failure::while_doing(format!("opening the namespace {name} ({})", path.display())))
 }
 
-/// A number whose addresses are free in every joined namespace; `None` if two devices are joined.
-fn joint(ends: &[End; 2]) -> Result<Option<u32>, Failure> {
+/// A number whose addresses are free in every joined namespace, at work from now on; `None` if two devices are joined.
+fn joint(ends: &[End; 2]) -> Result<(Option<u32>, Option<AtWork>), Failure> {
     let names: Vec<&String> = ends
         .iter()
         .filter_map(|end| match end {
@@ -283,41 +335,55 @@ fn joint(ends: &[End; 2]) -> Result<Option<u32>, Failure> {
         })
         .collect();
     if names.is_empty() {
-        return Ok(None);
+        return Ok((None, None));
     }
-    let mut routes = Vec::new();
+    let (mut routes, mut namespaces) = (Vec::new(), Vec::new());
     for name in names {
-        let read = space::enter(named(name)?, || Netlink::new()?.ipv4_routes());
-        routes.extend(read.map_err(Failure::while_doing(format!("reading the routes of the namespace {name}")))?);
+        let read = space::enter(named(name)?, || Ok((Netlink::new()?.ipv4_routes()?, sys::namespace_cookie().ok())));
+        let (own, cookie) =
+            read.map_err(Failure::while_doing(format!("reading the routes of the namespace {name}")))?;
+        routes.extend(own);
+        namespaces.extend(cookie);
     }
     let free = |number: &u32| !routes.iter().any(|&(to, prefix)| Block::number(*number).overlaps(to, prefix));
-    let found = (0..BLOCKS).find(free).ok_or_else(|| Failure {
-        doing: "looking for free addresses".into(),
-        error: io::Error::from(io::ErrorKind::AddrNotAvailable),
-    })?;
-    Ok(Some(found))
+    let rested = registry::rested(&namespaces, (0..BLOCKS).filter(free).collect());
+    let found = rested.map_err(Failure::while_doing(ADDRESSES))?.first().copied().ok_or_else(no_addresses)?;
+    let at_work = AtWork::begin(namespaces, found).map_err(Failure::while_doing(ADDRESSES))?;
+    Ok((Some(found), Some(at_work)))
 }
 
-/// Creates the device in front of the link, with addresses that are free here.
-fn outer_device(set_up: &SetUp) -> Result<(OwnedFd, String, Block), Failure> {
+/// What is done while a block is chosen.
+const ADDRESSES: &str = "looking for free addresses";
+
+fn no_addresses() -> Failure {
+    Failure { doing: ADDRESSES.into(), error: io::ErrorKind::AddrNotAvailable.into() }
+}
+
+/// Creates the device in front of the link, with addresses that are free here and, of links that are behind no other,
+/// at work from now on.
+fn outer_device(set_up: &SetUp) -> Result<(OwnedFd, String, Block, Option<AtWork>), Failure> {
     let netlink = Netlink::new().map_err(Failure::while_doing("asking the kernel"))?;
     let routes = netlink.ipv4_routes().map_err(Failure::while_doing("reading the routes"))?;
     let around = block_around(&netlink);
-    let (first, end) = match around {
-        Some(block) => (1, u32::from(block.children()) + 1),
-        None => (0, BLOCKS),
+    let block = |number: u32| match around {
+        // It fits: a block has fewer children than an address has bits.
+        Some(outer) => outer.inside(number as u8),
+        None => Some(Block::number(number)),
     };
-    for number in first..end {
-        let block = match around {
-            // It fits: a block has fewer children than an address has bits.
-            Some(outer) => outer.inside(number as u8),
-            None => Some(Block::number(number)),
-        };
-        // The route of the enclosing link covers the whole block; it is no conflict.
-        let mine = around.map(|outer| outer.prefix());
-        let taken =
-            |block: Block| routes.iter().any(|&(to, prefix)| mine != Some(prefix) && block.overlaps(to, prefix));
-        let Some(block) = block.filter(|&block| !taken(block)) else { continue };
+    // The route of the enclosing link covers the whole block; it is no conflict.
+    let mine = around.map(|outer| outer.prefix());
+    let is_free = |block: Block| !routes.iter().any(|&(to, prefix)| mine != Some(prefix) && block.overlaps(to, prefix));
+    let free = |numbers: std::ops::Range<u32>| -> Vec<u32> {
+        numbers.filter(|&number| block(number).is_some_and(is_free)).collect()
+    };
+    // Kernels without these numbers have no rest either.
+    let namespaces = Vec::from_iter(sys::namespace_cookie());
+    let numbers = match around {
+        Some(block) => free(1..u32::from(block.children()) + 1),
+        None => registry::rested(&namespaces, free(0..BLOCKS)).map_err(Failure::while_doing(ADDRESSES))?,
+    };
+    for number in numbers {
+        let Some(block) = block(number) else { continue };
         let name = format!("{OUTER}{number}");
         let device = match sys::open_tun(&name) {
             Err(error) if error.raw_os_error() == Some(libc::EBUSY) => continue,
@@ -336,10 +402,13 @@ fn outer_device(set_up: &SetUp) -> Result<(OwnedFd, String, Block), Failure> {
             set_up.usable(block.outer()).try_for_each(|(address, prefix)| add_address(&netlink, &name, address, prefix))
         };
         configure().map_err(Failure::while_doing(format!("setting up the device {name}")))?;
-        return Ok((device, name, block));
+        let at_work = match around {
+            Some(_) => None,
+            None => Some(AtWork::begin(namespaces, number).map_err(Failure::while_doing(ADDRESSES))?),
+        };
+        return Ok((device, name, block, at_work));
     }
-    let error = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    Err(Failure { doing: "looking for free addresses".into(), error })
+    Err(no_addresses())
 }
 
 /// The block of the enclosing link, if this namespace is behind one.

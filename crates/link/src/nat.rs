@@ -7,17 +7,16 @@
 //! the end of the link (python/earlydrop/links/keeper.py), or by the next link. IPv6 is translated only if this machine
 //! forwards it already: switching forwarding on would make it forget routes that it learned from routers.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Error, ErrorKind, Result};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::{getpid, Pid};
 
 use crate::block::Block;
 use crate::netlink::OUTER;
 use crate::nftables::{Action, Match, Rules};
+use crate::registry::Registry;
 use crate::space::start_time;
 use crate::sys;
 
@@ -99,12 +98,6 @@ fn forwards(device: &str) -> bool {
 
 // ---- claims --------------------------------------------------------------------------------------------------------
 
-/// The folder of claims, and the lock of everyone who reads or writes one.
-struct Registry {
-    folder: PathBuf,
-    _lock: Flock<File>,
-}
-
 /// The devices that forward because of one link.
 struct Claim {
     path: PathBuf,
@@ -134,30 +127,6 @@ impl Name {
 }
 
 impl Registry {
-    fn open() -> Result<Registry> {
-        let user = nix::unistd::geteuid();
-        let run = PathBuf::from("/run");
-        let of_user = run.join("user").join(user.to_string());
-        let folder = if user.is_root() {
-            run.join("earlydrop")
-        } else if of_user.is_dir() {
-            of_user.join("earlydrop")
-        } else {
-            std::env::temp_dir().join(format!("earlydrop-{user}"))
-        };
-        match fs::create_dir(&folder) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
-        let about = fs::symlink_metadata(&folder)?;
-        if !about.is_dir() || about.uid() != user.as_raw() {
-            return Err(Error::new(ErrorKind::PermissionDenied, format!("{} is not this user's", folder.display())));
-        }
-        let file = File::create(folder.join("lock"))?;
-        let lock = Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, errno)| Error::from(errno))?;
-        Ok(Registry { folder, _lock: lock })
-    }
-
     /// All claims in the network namespace of this number: path, name, devices.
     fn claims(&self, namespace: u64) -> Result<Vec<(PathBuf, Name, Vec<String>)>> {
         let mut found = Vec::new();

@@ -21,15 +21,6 @@ pub struct Netlink {
     socket: Socket,
 }
 
-/// The kernel's counters of a device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DeviceCounts {
-    /// Packets dropped in front of the link because its ring was full.
-    pub overruns: u64,
-    /// Packets from the link that the kernel refused.
-    pub refused: u64,
-}
-
 impl Netlink {
     /// Opens the socket.
     ///
@@ -92,19 +83,14 @@ impl Netlink {
         Ok(self.device(name)?.header.index)
     }
 
-    /// The kernel's counters of a device.
-    pub fn counts(&self, name: &str) -> Result<DeviceCounts> {
+    /// Packets that the kernel has dropped in front of a link, because the ring of its device was full.
+    pub fn overruns(&self, name: &str) -> Result<u64> {
         let link = self.device(name)?;
-        Ok(link
-            .attributes
-            .iter()
-            .find_map(|attribute| match attribute {
-                LinkAttribute::Stats64(stats) => {
-                    Some(DeviceCounts { overruns: stats.tx_dropped, refused: stats.rx_errors + stats.rx_dropped })
-                }
-                _ => None,
-            })
-            .unwrap_or_default())
+        let found = link.attributes.iter().find_map(|attribute| match attribute {
+            LinkAttribute::Stats64(stats) => Some(stats.tx_dropped),
+            _ => None,
+        });
+        Ok(found.unwrap_or_default())
     }
 
     fn set(&self, name: &str, up: bool, attributes: Vec<LinkAttribute>) -> Result<()> {

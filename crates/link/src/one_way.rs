@@ -91,6 +91,8 @@ pub struct OneWay {
     in_flight: BinaryHeap<Reverse<InFlight>>,
     sent: u64,
     lost: u64,
+    /// Whether packets may wait in front of the queue, to be read by a caller who is behind.
+    outside: bool,
     seconds: Seconds,
 }
 
@@ -108,6 +110,7 @@ impl OneWay {
             in_flight: BinaryHeap::new(),
             sent: 0,
             lost: 0,
+            outside: false,
             seconds: Seconds::new(),
         }
     }
@@ -141,6 +144,12 @@ impl OneWay {
             Next::ScheduleEnd => self.schedule_end(),
             Next::Nothing => {}
         }
+        self.note_waiting(now);
+    }
+
+    /// From `now` on packets may wait in front of the queue (`waiting`), or none does: the caller has taken all.
+    pub fn outside(&mut self, now: Time, waiting: bool) {
+        self.outside = waiting;
         self.note_waiting(now);
     }
 
@@ -181,6 +190,9 @@ impl OneWay {
             if self.port.held_until() != before {
                 self.end = self.port.held_until().map(|until| (until, now));
             }
+            if let Some(until) = self.port.held_until() {
+                self.seconds.held(now.seconds(), until.seconds());
+            }
             return;
         };
         self.end = None;
@@ -205,6 +217,7 @@ impl OneWay {
             }
             None => {
                 self.lost += 1;
+                self.seconds.sent(now.seconds(), end.seconds(), 0);
                 observer.lost(&packet, end);
             }
         }
@@ -215,14 +228,21 @@ impl OneWay {
     }
 
     fn note_waiting(&mut self, now: Time) {
-        self.seconds.waiting(now.seconds(), self.port.packets() > 0);
+        self.seconds.waiting(now.seconds(), self.port.packets() > 0 || self.outside);
+    }
+
+    /// The least part of a second on the wire while packets waited ([`Seconds::least_share`]), of the seconds from which
+    /// all has been delivered at `now`.
+    pub fn least_share(&self, now: Time) -> Option<f64> {
+        let first = self.in_flight.iter().map(|one| one.0.delivery.sent.0).min();
+        self.seconds.least_share(first.map_or(now, |first| first.min(now)).seconds())
     }
 
     /// Starts a new measured window at `now`.
     pub fn restart(&mut self, now: Time, observer: &mut impl OneWayObserver) {
         self.advance(now, observer);
         self.port.restart(now);
-        self.seconds.restart(now.seconds(), self.port.packets() > 0);
+        self.seconds.restart(now.seconds(), self.port.packets() > 0 || self.outside);
         self.lost = 0;
     }
 
@@ -230,6 +250,13 @@ impl OneWay {
     pub fn finish(&mut self, now: Time, observer: &mut impl OneWayObserver) {
         self.advance(now, observer);
         self.port.finish(now);
+        // What is on its way has been sent, if only in part; what is overdue is as late as if it were delivered now.
+        for delivery in self.in_flight.iter().map(|one| one.0.delivery) {
+            let late = (now - delivery.at).max(0.0);
+            let (from, until) = (delivery.sent.0.seconds() + late, delivery.sent.1.seconds() + late);
+            let part = ((now.seconds() - from) / (until - from)).min(1.0);
+            self.seconds.sent(from, until.min(now.seconds()), (part * f64::from(delivery.packet.size)) as u32);
+        }
         self.seconds.finish(now.seconds());
     }
 
@@ -394,6 +421,62 @@ mod tests {
         let (kept, overtaking) = (tags(true), tags(false));
         assert!(kept.iter().copied().eq(0..100), "many at one time, in their order");
         assert!(overtaking.len() == 100 && overtaking.windows(2).filter(|pair| pair[1] < pair[0]).count() > 30);
+    }
+
+    #[test]
+    fn a_busy_second_is_one_in_which_packets_waited_here_or_in_front() {
+        let (mut way, mut seen) = (way(None), Seen::default());
+        // Two seconds in which the queue is full: 1 ms for each packet, and 10 ms on the line.
+        way.outside(t(0.0), true);
+        way.restart(t(0.0), &mut seen);
+        way.arrive(packet(0), t(0.0), &mut seen);
+        way.arrive(packet(0), t(0.0), &mut seen);
+        way.outside(t(0.0), false);
+        for tag in 0..2000 {
+            let now = t(0.001 * f64::from(tag) + 0.0005);
+            way.arrive(packet(tag), now, &mut seen);
+            for one in std::iter::from_fn(|| way.deliver(now)).collect::<Vec<_>>() {
+                way.seconds().sent(one.sent.0.seconds(), one.sent.1.seconds(), 1000);
+            }
+        }
+        assert_eq!(way.least_share(t(1.9995)).map(|share| (1e3 * share).round()), Some(1000.0));
+        // A caller who reads one packet in 20 ms, while more of them wait in front.
+        way.outside(t(1.9996), true);
+        for tag in 0..100 {
+            let now = t(2.0 + 0.02 * f64::from(tag));
+            way.arrive(packet(tag), now, &mut seen);
+            for one in std::iter::from_fn(|| way.deliver(now)).collect::<Vec<_>>() {
+                way.seconds().sent(one.sent.0.seconds(), one.sent.1.seconds(), 1000);
+            }
+        }
+        assert!(way.least_share(t(3.99)).is_some_and(|share| share < 0.06));
+        way.outside(t(3.99), false);
+        way.finish(t(4.0), &mut seen);
+        assert!(way.least_share(t(4.0)).is_some_and(|share| share < 0.06), "of the third second");
+        assert_eq!(way.seconds().busy().map(|busy| busy.seconds), Some(3), "all but the fourth");
+    }
+
+    #[test]
+    fn a_lost_packet_and_a_packet_on_its_way_have_been_on_the_wire() {
+        let medium = Medium::new(&Rate::Constant(8e6)).with_loss(LossPattern::Every(2), Generator::stream(1, "loss"));
+        let (mut way, mut seen) = (way(Some(medium)), Seen::default());
+        way.outside(t(0.0), true);
+        way.restart(t(0.0), &mut seen);
+        for tag in 0..1000 {
+            let now = t(0.001 * f64::from(tag));
+            way.arrive(packet(tag), now, &mut seen);
+            // Nothing is delivered any more in the last 20 ms; half of that is on its way.
+            for one in std::iter::from_fn(|| way.deliver(now).filter(|_| tag < 980)).collect::<Vec<_>>() {
+                way.seconds().sent(one.sent.0.seconds(), one.sent.1.seconds(), 1000);
+            }
+        }
+        way.finish(t(1.0005), &mut seen);
+        let share = way.seconds().least_share(1.0005).expect("a second");
+        assert!(
+            (0.985..0.995).contains(&share),
+            "{share}: ten packets are overdue, and were carried in the last 11 ms"
+        );
+        assert_eq!(way.lost(), 500);
     }
 
     #[test]

@@ -1,25 +1,29 @@
-//! Bytes sent in each second, and the rate over the seconds in which the queue was never empty.
+//! Bytes sent in each second, and the rate over the seconds in which packets waited throughout.
 
 /// One second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Second {
     /// Bytes sent; a packet counts in each second with the part of its transmission in it.
     pub bytes: f64,
-    /// The queue was empty at some time in this second.
+    /// The part of this second in which a packet was on the wire.
+    pub wire: f64,
+    /// No packet waited at some time in this second.
     pub was_empty: bool,
+    /// The queue kept its packets back at some time in this second, as a shaper does.
+    pub was_held: bool,
 }
 
-/// The seconds of a measured window; 16 bytes each.
+/// The seconds of a measured window; 24 bytes each.
 #[derive(Clone, Debug, Default)]
 pub struct Seconds {
     begin: f64,
     seconds: Vec<Second>,
-    /// When the queue became empty; `None` while it holds packets.
+    /// Since when no packet waits; `None` while some do.
     empty_since: Option<f64>,
     end: f64,
 }
 
-/// The rate over the seconds in which the queue was never empty.
+/// The rate over the seconds in which packets waited throughout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Busy {
     /// Number of these seconds.
@@ -54,7 +58,7 @@ impl Seconds {
         (time - self.begin).max(0.0) as usize
     }
 
-    /// From `now` on the queue holds packets (`waiting`) or is empty.
+    /// From `now` on packets wait, or none does.
     #[inline]
     pub fn waiting(&mut self, now: f64, waiting: bool) {
         match (self.empty_since, waiting) {
@@ -73,19 +77,32 @@ impl Seconds {
         }
     }
 
+    /// The queue keeps its packets back from `from` to `to`, of which an hour at most is noted.
+    pub fn held(&mut self, from: f64, to: f64) {
+        let to = to.min(from + 3600.0);
+        for index in self.index(from)..=self.index(to) {
+            self.at(index).was_held = true;
+        }
+    }
+
     /// `bytes` were on the wire from `from` to `to`.
     #[inline]
     pub fn sent(&mut self, from: f64, to: f64, bytes: u32) {
         let (first, last) = (self.index(from), self.index(to));
-        if first == last {
-            self.at(first).bytes += f64::from(bytes);
+        if first == last && from >= self.begin {
+            let second = self.at(first);
+            second.bytes += f64::from(bytes);
+            second.wire += to - from;
             return;
         }
         let per_second = f64::from(bytes) / (to - from);
         for index in first..=last {
             let begin = self.begin + index as f64;
-            let share = to.min(begin + 1.0) - from.max(begin);
-            self.at(index).bytes += share.max(0.0) * per_second;
+            // Nothing of what was sent before the window.
+            let share = (to.min(begin + 1.0) - from.max(begin)).max(0.0);
+            let second = self.at(index);
+            second.bytes += share * per_second;
+            second.wire += share;
         }
     }
 
@@ -98,7 +115,16 @@ impl Seconds {
         self.end = now;
     }
 
-    /// The rate over the whole seconds in which the queue was never empty; `None` if there are no such seconds. Call it
+    /// The least part of a second in which a packet was on the wire, of the whole seconds before `until` in which packets
+    /// waited throughout and were not kept back by their queue; `None` if there are no such seconds.
+    pub fn least_share(&self, until: f64) -> Option<f64> {
+        let until = self.empty_since.map_or(until, |since| until.min(since));
+        let whole = &self.seconds[..self.index(until).min(self.seconds.len())];
+        let busy = whole.iter().filter(|second| !second.was_empty && !second.was_held);
+        busy.map(|second| second.wire).min_by(f64::total_cmp)
+    }
+
+    /// The rate over the whole seconds in which packets waited throughout; `None` if there are no such seconds. Call it
     /// after [`Seconds::finish`].
     pub fn busy(&self) -> Option<Busy> {
         let whole = &self.seconds[..self.index(self.end).min(self.seconds.len())];
@@ -142,6 +168,26 @@ mod tests {
         seconds.finish(3.5);
         let busy = seconds.busy().expect("three");
         assert_eq!((busy.seconds, busy.least_bps, busy.most_bps), (3, 4000.0, 16_000.0));
+    }
+
+    #[test]
+    fn a_busy_second_with_an_idle_wire_shows() {
+        let mut seconds = Seconds::new();
+        seconds.restart(5.0, true);
+        // Sent before the window, in part and as a whole; then a second and a half, and a hole of 30 ms.
+        seconds.sent(4.0, 5.0, 1000);
+        seconds.sent(4.5, 5.5, 1000);
+        seconds.sent(5.5, 6.97, 1470);
+        seconds.sent(7.0, 9.0, 2000);
+        assert_eq!(seconds.seconds[0].bytes, 500.0 + 500.0);
+        assert_eq!(seconds.least_share(7.0).map(|share| (share * 1e6).round()), Some(970_000.0));
+        assert_eq!(seconds.least_share(5.99), None, "no second is over");
+        assert_eq!(seconds.least_share(6.5).map(f64::round), Some(1.0), "the first alone");
+        // Not where the queue kept its packets back, or none waited.
+        seconds.held(6.97, 7.0);
+        assert_eq!(seconds.least_share(9.0).map(f64::round), Some(1.0), "6 to 8 are held");
+        seconds.waiting(5.2, false);
+        assert_eq!(seconds.least_share(9.0), None);
     }
 
     #[test]

@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-from .line import ETHERNET, SHAPED, Home
-from .model import control_times, limit_packets
+from .line import ETHERNET, Home
+from .model import cake_rtt, control_times, limit_packets, pie_target
+from .rules import RULES, filled
 
-IFB = "ifb4wan"
+IFB: str = RULES["ifb"]
 """The device through which arriving packets are led: Linux shapes only what leaves a device."""
 
-_TC: dict[str, str] = {
-    "droptail": "pfifo limit {limit}",
-    "codel": "codel limit {limit} target {target} interval {interval}",
-    "pie": "pie limit {limit} target 15ms tupdate 15ms",
-    "fq_codel": "fq_codel limit {limit} target {target} interval {interval}",
-    "fq_pie": "fq_pie limit {limit} target 15ms tupdate 15ms",
-    "sfq": "sfq limit {limit}",
-    "red": "red limit {bytes} avpkt 1500 bandwidth {rate}",
-    "linux_ared": "red limit {bytes} avpkt 1500 bandwidth {rate} adaptive",
-    "choke": "choke limit {limit} bandwidth {rate}",
-    # Linux's own steps of SFB's probabilities; tc's defaults are half and a quarter of them.
-    "sfb": "sfb limit {limit} increment 0.00101 decrement 0.00017",
-    "dualpi2": "dualpi2 limit {limit}",
-}
-"""The discipline as `tc` takes it, one text for each of `model.CONFIGURABLE`."""
-
-
-SQM = ("codel", "pie", "fq_codel", "fq_pie", "sfq", "cake")
+SQM: tuple[str, ...] = tuple(RULES["sqm"])
 """Queues that sqm-scripts set up by the name of the qdisc alone."""
-
-
-def shaped_bps(home: Home, up: bool) -> float:
-    """The rate of the shaper in one direction, bit/s."""
-    return SHAPED * (home.up_bps if up else home.down_bps)
 
 
 def kbit(bps: float) -> int:
@@ -53,22 +32,30 @@ def seen_overhead(home: Home) -> int:
 
 
 def qdisc(home: Home, aqm: str, up: bool) -> str:
-    """The discipline as `tc` takes it, without a shaper."""
-    rate = shaped_bps(home, up)
-    target, interval = control_times(rate)
+    """The discipline as `tc` takes it: CAKE with its shaper and the line's framing, the others without."""
+    target, interval = control_times(home, up)
     limit = limit_packets(aqm)
-    spec = {"limit": limit, "bytes": limit * 1500, "rate": f"{kbit(rate)}kbit"}
-    return _TC[aqm].format(target=f"{target:g}ms", interval=f"{interval:g}ms", **spec)
+    return filled(
+        RULES["qdisc"][aqm],
+        limit=limit,
+        bytes=limit * 1500,
+        rate=kbit(home.shaped_bps(up)),
+        target=f"{pie_target(home, up) if aqm.endswith('pie') else target:g}",
+        interval=f"{interval:g}",
+        framing=home.framing.cake,
+        rtt=cake_rtt(home)[0],
+        options=cake_options(home, up),
+    )
 
 
-def cake(home: Home, up: bool) -> str:
-    """CAKE as `tc` takes it: a shaper of its own, and the line's framing by its keyword."""
-    more = "nat" if up else "nat wash ingress"
-    return f"cake bandwidth {kbit(shaped_bps(home, up))}kbit besteffort {home.framing.cake} {more}"
+def cake_options(home: Home, up: bool) -> str:
+    """What CAKE's line says of NAT, of a download's direction, and of ACKs."""
+    own = RULES["cake"]
+    return own["down"] if not up else f"{own['up']} {own['ack_filter']}" if home.filters_acks else str(own["up"])
 
 
 def tc_lines(home: Home, aqm: str) -> list[str]:
-    """Commands that set up both directions; the device is in `$WAN`. `aqm` may be `cake`."""
+    """Commands that set up both directions; the device is in `$WAN`."""
     return [
         f"WAN={device(home)}    # the device towards the modem",
         "# What is sent.",
@@ -77,20 +64,14 @@ def tc_lines(home: Home, aqm: str) -> list[str]:
         f"ip link add {IFB} type ifb",
         f"ip link set {IFB} up",
         *_root(home, aqm, IFB, up=False),
-        "tc qdisc add dev $WAN handle ffff: ingress",
-        f"tc filter add dev $WAN parent ffff: protocol all u32 match u32 0 0 action mirred egress redirect dev {IFB}",
+        *(filled(line, ifb=IFB) for line in RULES["ingress"]),
     ]
 
 
 def _root(home: Home, aqm: str, name: str, up: bool) -> list[str]:
-    if aqm == "cake":
-        return [f"tc qdisc add dev {name} root {cake(home, up)}"]
-    rate = kbit(shaped_bps(home, up) * home.framing.share)
-    return [
-        f"tc qdisc add dev {name} root handle 1: {_stab(home)}htb default 1",
-        f"tc class add dev {name} parent 1: classid 1:1 htb rate {rate}kbit quantum 1514",
-        f"tc qdisc add dev {name} parent 1:1 {qdisc(home, aqm, up)}",
-    ]
+    rate = kbit(home.shaped_bps(up) * home.framing.share)
+    words = {"device": name, "rate": rate, "stab": _stab(home), "qdisc": qdisc(home, aqm, up)}
+    return [filled(line, **words) for line in RULES["root"]["cake" if aqm == "cake" else "others"]]
 
 
 def _stab(home: Home) -> str:
@@ -103,7 +84,7 @@ def _stab(home: Home) -> str:
 
 def tc_undo() -> list[str]:
     """Commands that remove what `tc_lines` sets up."""
-    return ["tc qdisc del dev $WAN root", "tc qdisc del dev $WAN ingress", f"ip link del {IFB}"]
+    return [filled(line, ifb=IFB) for line in RULES["undo"]]
 
 
 def tc_script(home: Home, aqm: str) -> str:
@@ -134,7 +115,7 @@ def tc_script(home: Home, aqm: str) -> str:
 
 
 def sqm_config(home: Home, aqm: str) -> str:
-    """A section of OpenWrt's `/etc/config/sqm`, for the package sqm-scripts. `aqm` may be `cake`.
+    """A section of OpenWrt's `/etc/config/sqm`, for the package sqm-scripts.
 
     Keys and their meaning: sqm-scripts, run-openwrt.sh and functions.sh. With CAKE the overhead is that of an IP
     packet; other disciplines get it by `tc stab`, which starts from what Linux counts at the device.
@@ -146,8 +127,8 @@ def sqm_config(home: Home, aqm: str) -> str:
     options = {
         "enabled": 1,
         "interface": name,
-        "download": kbit(shaped_bps(home, up=False) * own.share),
-        "upload": kbit(shaped_bps(home, up=True) * own.share),
+        "download": kbit(home.shaped_bps(up=False) * own.share),
+        "upload": kbit(home.shaped_bps(up=True) * own.share),
         "qdisc": aqm,
         "script": "piece_of_cake.qos" if aqm == "cake" else "simplest.qos",
         "linklayer": layer,
@@ -157,11 +138,17 @@ def sqm_config(home: Home, aqm: str) -> str:
     # OpenWrt's web page shows the settings below only with these two.
     options |= {"qdisc_advanced": 1, "qdisc_really_really_advanced": 1}
     if aqm == "cake":
-        options |= {"iqdisc_opts": "nat wash ingress", "eqdisc_opts": "nat"}
+        rtt = cake_rtt(home)[0]
+        options |= {f"{way}qdisc_opts": f"{rtt} {cake_options(home, up)}" for way, up in (("i", False), ("e", True))}
     else:
-        # `auto` would give PIE CoDel's target.
-        target = "auto" if aqm in ("codel", "fq_codel") else "default"
         limit = limit_packets(aqm)
-        options |= {"ilimit": limit, "elimit": limit, "itarget": target, "etarget": target}
+        options |= {"ilimit": limit, "elimit": limit}
+        for way, up in (("i", False), ("e", True)):
+            # Whole numbers only; `auto` would have another interval.
+            target, interval = (round(1e3 * ms) for ms in control_times(home, up))
+            if aqm.endswith("codel"):
+                options |= {f"{way}target": f"{target}us", f"{way}qdisc_opts": f"interval {interval}us"}
+            elif aqm.endswith("pie"):
+                options[f"{way}target"] = f"{round(1e3 * pie_target(home, up))}us"
     lines = [f"config queue '{name}'", *(f"\toption {key} '{value}'" for key, value in options.items())]
     return "\n".join(lines) + "\n"

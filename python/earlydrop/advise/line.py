@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..errors import EarlydropError
+from .rules import RULES
 
 Encoding = Literal["plain", "atm", "ptm"]
 
-SHAPED = 0.95
+SHAPED: float = RULES["shaped"]
 """The shaper's share of the line's rate: below 1, so that the queue builds up in the router."""
 ETHERNET = 14
 """Bytes of an Ethernet header, which Linux counts into a packet's length at an Ethernet device."""
@@ -35,6 +36,10 @@ class Framing:
     encoding: Encoding = "plain"
     mtu: int = 1500
     """Bytes of the largest IP packet."""
+    rtt: str = RULES["rtt"]
+    """The usual round-trip time."""
+    moves: bool = False
+    """Whether its rate changes all the time."""
 
     @property
     def ppp(self) -> bool:
@@ -47,13 +52,7 @@ class Framing:
         return 64 / 65 if self.encoding == "ptm" else 1.0
 
 
-LINKS = {
-    "docsis": Framing("cable (DOCSIS)", "docsis", 18, 64),
-    "adsl": Framing("ADSL (PPPoE in ATM cells)", "pppoe-llcsnap", 40, 0, "atm", 1492),
-    "vdsl": Framing("VDSL (PPPoE, PTM)", "pppoe-ptm", 30, 0, "ptm", 1492),
-    "fiber": Framing("fibre or Ethernet", "ethernet", 38, 84),
-    "lte": Framing("LTE or 5G", "raw", 0),
-}
+LINKS = {name: Framing(**kind) for name, kind in RULES["links"].items()}
 """Kinds of lines, by name."""
 
 
@@ -78,6 +77,15 @@ class Home:
         """The framing of its kind of line."""
         return LINKS[self.link]
 
+    @property
+    def filters_acks(self) -> bool:
+        """Whether it is so much slower upwards that CAKE filters ACKs there."""
+        return bool(self.down_bps / self.up_bps >= RULES["ack_filter_from"])
+
+    def shaped_bps(self, up: bool) -> float:
+        """The rate of the shaper in one direction, bit/s."""
+        return SHAPED * (self.up_bps if up else self.down_bps)
+
     def limit(self, rate_bps: float) -> str:
         """The modem's buffer in one direction, as a scenario has it."""
         number, unit = self.buffer.split()
@@ -91,16 +99,19 @@ _TIME = re.compile(r"^([0-9]+(?:\.[0-9]+)?)(?:\.\.([0-9]+(?:\.[0-9]+)?))? ?(ms|s
 _BUFFER = re.compile(r"^([0-9]+(?:\.[0-9]+)?) ?(ms|s|packets|p|)$")
 
 
-def home(down: str, up: str, rtt: str = "30ms", link: str = "fiber", buffer: str = "250ms", downloads: int = 4) -> Home:
+def home(
+    down: str, up: str, rtt: str | None = None, link: str = "fiber", buffer: str = "250ms", downloads: int = 4
+) -> Home:
     """The line from `50mbit`, `10mbit`, `20..80ms`, `docsis`, `250ms` or `100 packets`.
 
-    A range of round-trip times stands for its two ends.
+    A range of round-trip times stands for its two ends; without any the kind of line has one.
 
     Raises:
         AdviseError: one of the texts is not as it should be.
     """
     if link not in LINKS:
         raise AdviseError(f'--link: given "{link}"; allowed {", ".join(LINKS)}')
+    rtt = LINKS[link].rtt if rtt is None else rtt
     time = _TIME.match(rtt.strip())
     unit = 1e3 if time and time[3] == "s" else 1.0
     low, high = (float(time[1]) * unit, float(time[2] or time[1]) * unit) if time else (0.0, 0.0)

@@ -16,7 +16,8 @@ from .. import discipline_names
 from ..document import Document
 from ..sweeps import Sweep, parse_document
 from ..toml_writer import to_toml
-from .line import SHAPED, AdviseError, Home
+from .line import AdviseError, Home
+from .rules import RULES
 
 STACK = "linux-6.18"
 HEADER = 52
@@ -24,24 +25,11 @@ HEADER = 52
 ALONE, TODAY = "idle", "today"
 """Levels beside the disciplines: the line without downloads and uploads, and with them but without a shaper."""
 
-CANDIDATES = ("codel", "pie", "cobalt", "sfq", "fq_codel", "fq_pie")
-"""Disciplines that are compared by default: those that a Linux router can run, COBALT as a part of CAKE."""
-CONFIGURABLE = (
-    "droptail",
-    "codel",
-    "pie",
-    "fq_codel",
-    "fq_pie",
-    "sfq",
-    "red",
-    "linux_ared",
-    "choke",
-    "sfb",
-    "dualpi2",
-)
-"""Disciplines that `tc` sets up with one line. DRR is not among them: it needs a class for each flow."""
-RUNNABLE = (*CONFIGURABLE, "cake")
-"""Disciplines that can be recommended: `CONFIGURABLE`, and CAKE, whose line in `tc` holds the shaper too."""
+CANDIDATES: tuple[str, ...] = tuple(RULES["candidates"])
+"""Disciplines that are compared by default: those that a Linux router can run."""
+RUNNABLE: tuple[str, ...] = tuple(RULES["qdisc"])
+"""Disciplines that can be recommended: `tc` sets them up with one line, CAKE with its shaper. DRR is not among them: it
+needs a class for each flow."""
 LINUX = ("codel", "pie", "cobalt", "fq_codel", "red", "choke")
 """Disciplines that are run in their dialect `linux`; the others have one form only, or Linux's by default."""
 
@@ -87,7 +75,7 @@ def _links(home: Home, queue: str, rtt_ms: float) -> list[Document]:
 
     here: Document = {"rate": fast, "delay": "0 ms"}
     if queue not in (ALONE, TODAY):
-        shaped = way(SHAPED * home.down_bps, "router_down"), way(SHAPED * home.up_bps, "router_up")
+        shaped = way(home.shaped_bps(up=False), "router_down"), way(home.shaped_bps(up=True), "router_up")
     else:
         shaped = here, here
     return [
@@ -104,15 +92,29 @@ def _queues(home: Home, queue: str) -> Document:
         "line_up": {"aqm": "droptail", "limit": home.limit(home.up_bps)},
     }
     if queue not in (ALONE, TODAY):
-        found["router_down"] = settings(queue, SHAPED * home.down_bps)
-        found["router_up"] = settings(queue, SHAPED * home.up_bps)
+        found["router_down"] = settings(home, queue, up=False)
+        found["router_up"] = settings(home, queue, up=True)
     return found
 
 
-def control_times(rate_bps: float) -> tuple[float, float]:
-    """CoDel's target and interval, ms: 5 and 100, more where 33 ATM cells take longer (sqm-scripts, functions.sh)."""
-    target = max(5.0, 8 * 33 * 53 / rate_bps * 1e3)
-    return round(target, 1), round(95.0 + target, 1)
+def control_times(home: Home, up: bool) -> tuple[float, float]:
+    """CoDel's target and interval, ms, by the rules of the table: the interval is the largest usual round trip."""
+    rule, rtt = RULES["codel"], max(home.rtts_ms)
+    packet = 8e3 * rule["packet_bytes"] / home.shaped_bps(up)
+    target = round(max(rule["target_ms"], rule["least_share"] * rtt, packet), 1)
+    return target, round(max(rule["interval_ms"], rtt, target / rule["most_share"]), 1)
+
+
+def pie_target(home: Home, up: bool) -> float:
+    """PIE's reference of the delay, ms."""
+    return max(float(RULES["pie"]["target_ms"]), control_times(home, up)[0])
+
+
+def cake_rtt(home: Home) -> tuple[str, float]:
+    """CAKE's setting for the round trip, and the time that it stands for, ms."""
+    rtt = max(home.rtts_ms)
+    found = next((one for one in RULES["cake"]["rtt"] if one["ms"] >= rtt), None)
+    return (found["keyword"], float(found["ms"])) if found else (f"rtt {rtt:g}ms", rtt)
 
 
 def limit_packets(aqm: str) -> int:
@@ -121,18 +123,22 @@ def limit_packets(aqm: str) -> int:
     return next(int(one[1]) for one in found if one)
 
 
-def settings(aqm: str, rate_bps: float) -> Document:
-    """Settings of a discipline behind a shaper of this rate: Linux's, if Linux has the discipline."""
+def settings(home: Home, aqm: str, up: bool) -> Document:
+    """Settings of a discipline behind the shaper of one direction: Linux's, if Linux has the discipline."""
     known = {p["name"]: p for p in discipline_names.find(aqm)["parameters"]}
     found: Document = {"aqm": aqm, "limit": f"{limit_packets(aqm)} packets"}
     if aqm in LINUX:
         found["dialect"] = "linux"
     if aqm == "cake":
         # CAKE shapes as in the printed line; the framing is the link's, which is as fast.
-        found |= {"diffserv": "besteffort", "bandwidth": f"{rate_bps:.0f} bit/s"}
+        found |= {"diffserv": "besteffort", "bandwidth": f"{home.shaped_bps(up):.0f} bit/s"}
+        found |= {"rtt": f"{cake_rtt(home)[1]:g} ms", "ingress": not up}
+        found |= {"ack_filter": "on"} if up and home.filters_acks else {}
     if {"target", "interval"} <= set(known):
-        target, interval = control_times(rate_bps)
+        target, interval = control_times(home, up)
         found |= {"target": f"{target:g} ms", "interval": f"{interval:g} ms"}
+    if aqm in ("pie", "fq_pie"):
+        found["qdelay_ref"] = f"{pie_target(home, up):g} ms"
     for name in ("min_th", "max_th", "w_q"):
         if name in known and "auto" in known[name]["range"]:
             found[name] = "auto"

@@ -52,7 +52,7 @@ def calls(advice: Advice, progress: Progress = no_progress) -> list[Call]:
         for entry in document["traffic"][:4]:
             entry["start"] = {"uniform": [f"{load:g} s", f"{load + 0.5:g} s"]}
         jobs.append(Job(_core.Scenario.parse(document, []), 1, _voice(document)))
-    titles = (f"today: the modem's FIFO, {home.buffer}", f"{advice.use} behind a shaper")
+    titles = (f"today: the modem's FIFO, {home.buffer}", f"{advice.use}, shaped")
     found: list[tuple[Times, Times]] = run_all(jobs, progress=progress, label="recording a call")
     return [Call(title, load, *both) for title, both in zip(titles, found, strict=True)]
 

@@ -20,14 +20,16 @@ from ..analysis.statistics import Difference, Estimate
 from ..sweeps import Outcome
 from .line import AdviseError, Home
 from .model import ALONE, MEASURES, RUNNABLE, TODAY, measure_id, times
+from .rules import RULES
 
 NOTICED_MS = 1.0
 """A smaller difference in latency counts as none: a packet of 1500 B takes longer at 10 Mbit/s."""
 LOSS = 0.05
 """Fraction of voice packets that a call may lose. By ITU-T G.107, G.711 with concealment has R = 77 there; with twice
 this loss R is below 70, where many users are dissatisfied."""
-PREFERRED = ("fq_codel", "fq_pie", "pie", "codel", "sfq", "cake")
-"""Disciplines by preference, the most widely installed first: of several equal ones the first is configured."""
+PREFERRED: tuple[str, ...] = tuple(RULES["preferred"])
+"""Disciplines by preference: of several equal ones the first is configured. CAKE knows the line's framing and the hosts
+behind it, and filters ACKs; the others are the more widely installed first."""
 
 Column = list[float]
 """Values of a measure, one per seed."""
@@ -81,7 +83,8 @@ class Advice:
     today: Rank
     ranks: list[Rank]
     columns: dict[str, dict[str, Column]]
-    """`latency` (ms), `page` (s) and `bulk` (goodput of both directions, Mbit/s): by queue, one value per seed."""
+    """`latency` (ms), `loss` (%), `page` (s) and `bulk` (goodput of both directions, Mbit/s): by queue, one value per
+    seed."""
     use: str
     """The discipline that is configured."""
 
@@ -124,6 +127,7 @@ def advise(home: Home, outcome: Outcome) -> Advice:
     ranks = [replace(r, first=ranges[r.queue][0], last=ranges[r.queue][1]) for r in ranks]
     columns = {
         "latency": latencies,
+        "loss": {queue: [100 * value for value in _mean(own["loss"])] for queue, own in found.items()},
         "page": {queue: _mean(own["page"]) for queue, own in found.items()},
         "bulk": {
             queue: [down + up for down, up in zip(_mean(own["down"]), _mean(own["up"]), strict=True)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..analysis import words
+from ..analysis import statistics, words
 from ..analysis.quantity import Quantity
 from ..analysis.statistics import Estimate
 from ..terminal import number, paragraph, table
@@ -15,6 +15,7 @@ from . import commands, model
 from .line import SHAPED, Home
 from .pictures import Call
 from .ranking import LOSS, NOTICED_MS, Advice, Rank
+from .rules import RULES, filled
 from .units import networkd_files
 
 HEAD = ("rank", "queue", "latency under load ms", "voice lost %", "page s", "download Mbit/s", "upload Mbit/s")
@@ -65,22 +66,20 @@ def verdict(advice: Advice) -> list[str]:
     """What was found, in sentences that say no more than their intervals hold."""
     use, today, best = advice.use, advice.today, advice.of(advice.use)
     found = [
-        f"Under load today's FIFO adds {_around(today.latency_ms, 'ms')} to a call's round trip; with {use} behind a "
-        f"shaper at {100 * SHAPED:g} % of the line's rate it is {_around(best.latency_ms, 'ms')}."
+        f"Under load today's FIFO adds {_around(today.latency_ms, 'ms')} to a call's round trip; with {use}, shaped to "
+        f"{100 * SHAPED:g} % of the line's rate, it is {_around(best.latency_ms, 'ms')}."
     ]
     if advice.seeds == 1:
         found.append("One seed cannot tell queues apart: nothing else is claimed.")
         return found
-    page, bulk = _change(advice, "page", "s"), _change(advice, "bulk", "Mbit/s")
-    found.append(
-        f"{'A page takes ' + page if page else 'No change in the time of a page was found'}; "
-        + (f"the bulk transfers get {bulk}." if bulk else "no change in the bulk transfers was found.")
-    )
+    better, worse = _changes(advice)
+    found += [f"What gets {name}: {'; '.join(all_)}." for name, all_ in (("worse", worse), ("better", better)) if all_]
+    if not worse:
+        found.append("Nothing that was measured gets worse.")
     shared = advice.shared
     if len(shared) > 1:
         why = f"the differences between them are below {NOTICED_MS:g} ms, or not significant"
-        widely = f"; {use} is the most widely installed of them" if use in shared else ""
-        found.append(f"{words.listing(shared)} share the first rank: {why}{widely}.")
+        found.append(f"{words.listing(shared)} share the first rank: {why}.")
     lossy = [r.queue for r in advice.ranks if r.lossy]
     if lossy:
         found.append(
@@ -92,11 +91,27 @@ def verdict(advice: Advice) -> list[str]:
     return found
 
 
-def _change(advice: Advice, name: str, unit: str) -> str:
-    """A difference as text, `5.9 s (3.3 to 8.6) less`; empty where the interval holds zero."""
-    change = advice.gained(name)
-    way = "less" if change.estimate.mean < 0 else "more"
-    return f"{_around(change.estimate, unit, size=True)} {way}" if change.clear else ""
+CHANGES = (
+    ("loss", "voice loss, from {before} to {after} %", "%", -1),
+    ("page", "the time of a page, {size} {way}", "s", -1),
+    ("bulk", "the bulk transfers, {size} {way}", "Mbit/s", 1),
+)
+"""What the headline speaks of beside latency: column, words, unit, and the sign of better."""
+
+
+def _changes(advice: Advice) -> tuple[list[str], list[str]]:
+    """What gets better, and what gets worse, than it is today: only differences whose interval does not hold zero."""
+    better, worse = list[str](), list[str]()
+    for name, text, unit, sign in CHANGES:
+        change = advice.gained(name)
+        if not change.clear:
+            continue
+        before, after = (number(statistics.mean(advice.columns[name][q]), 1) for q in (model.TODAY, advice.use))
+        size = _around(change.estimate, unit, size=True)
+        mean = change.estimate.mean
+        said = filled(text, way="more" if mean > 0 else "less", before=before, after=after, size=size)
+        (better if mean * sign > 0 else worse).append(said)
+    return better, worse
 
 
 def _around(found: Estimate, unit: str, size: bool = False) -> str:
@@ -105,27 +120,32 @@ def _around(found: Estimate, unit: str, size: bool = False) -> str:
     return words.amount(mean, found.half_width, Quantity("", "", unit, "", 1), signed=True)
 
 
-NOT_SIMULATED = (
-    "CAKE is not among these disciplines; --aqm cake simulates it. Its configuration is written all the same, for "
-    "kernels that have it (Linux 4.19 or later): it is the deployed equivalent of fq_codel behind a shaper. What "
-    "differs is not in these figures: its fairness between the hosts of a home, its set-associative hash, and COBALT "
-    "in place of CoDel in its queues."
-)
-LTE = "The rate of LTE and 5G changes; here it is constant. Set the rates to what the line has at its worst."
+def notes(home: Home) -> list[str]:
+    """What the kind of line and its rates ask for beside the queue."""
+    found, own = [], RULES["notes"]
+    if home.framing.moves:
+        down, up = (commands.kbit(home.shaped_bps(way)) for way in (False, True))
+        found.append(filled(own["moves"], down=down, up=up))
+    if home.filters_acks:
+        found.append(filled(own["ack_filter"], ratio=f"{home.down_bps / home.up_bps:.3g}"))
+    if (most := max(home.down_bps, home.up_bps)) >= RULES["processor_from_bps"]:
+        found.append(filled(own["processor"], rate=_mbps(most)))
+    return found
 
 
-def notes(advice: Advice) -> list[str]:
-    """What the figures do not include."""
-    own = [] if any(rank.queue == "cake" for rank in advice.ranks) else [NOT_SIMULATED]
-    if advice.home.link == "lte":
-        own.append(LTE)
-    return own
+def measure_text(advice: Advice) -> str:
+    """How to see on the line itself whether the advice holds."""
+    today, then = (number(one.latency_ms.mean, 0) for one in (advice.today, advice.of(advice.use)))
+    return (
+        f"Measure it now: `ping` while you download and upload; it rises by some {today} ms, with {advice.use} by "
+        f"{then} ms."
+    )
 
 
 def configurations(advice: Advice) -> dict[str, str]:
     """All files of configuration, by path."""
     home, found = advice.home, dict[str, str]()
-    for aqm in dict.fromkeys((advice.use, "cake")):
+    for aqm in dict.fromkeys((advice.use, "cake", "fq_codel")):
         found[f"{aqm}/tc.sh"] = commands.tc_script(home, aqm)
         if aqm in commands.SQM:
             found[f"{aqm}/sqm"] = commands.sqm_config(home, aqm)
@@ -153,12 +173,14 @@ def printed(advice: Advice, out: Path) -> str:
         lines += ["Linux, as root:", ""]
     lines += [f"    {line}" for line in commands.tc_lines(home, use)]
     lines += ["", "Removed with:", "", *(f"    {line}" for line in commands.tc_undo()), ""]
-    for note in notes(advice):
+    for note in notes(home):
         lines += [paragraph(note), ""]
     lines += ["Files:"]
     lines += [f"  {out / 'advice.html'}  what is printed here, with pictures"]
     lines += [f"  {out / 'before-after.png'}  a call before and after"]
-    lines += [f"  {out / 'config'}  all of the configuration, for {use} and for cake"]
+    others = [name for name in ("cake", "fq_codel") if name != use]
+    lines += [f"  {out / 'config'}  all of the configuration, for {words.listing([use, *others])}"]
+    lines += ["", measure_text(advice)]
     return "\n".join(lines)
 
 
@@ -175,7 +197,8 @@ def document(advice: Advice, version: str) -> dict[str, Any]:
         "shared_first": advice.shared,
         "use": advice.use,
         "verdict": verdict(advice),
-        "notes": notes(advice),
+        "notes": notes(home),
+        "measure": measure_text(advice),
         "config": configurations(advice),
     }
 
@@ -197,7 +220,8 @@ def page(advice: Advice, both: Sequence[Call]) -> str:
             "line": _joined(line_text(home)),
             "load": _joined(load_text(advice)),
             "verdict": _joined(" ".join(verdict(advice))),
-            "notes": notes(advice),
+            "notes": notes(home),
+            "measure": _joined(measure_text(advice)),
             "head": HEAD,
             "rows": rows(advice),
             "figures": [

@@ -6,9 +6,10 @@ two `tc` commands for that.
 
 from __future__ import annotations
 
-from .commands import IFB, kbit, seen_overhead, shaped_bps
+from .commands import IFB, kbit, seen_overhead
 from .line import Home
-from .model import control_times, limit_packets
+from .model import cake_rtt, control_times, limit_packets
+from .rules import RULES
 
 _SECTIONS = {
     "droptail": "PFIFO",
@@ -24,10 +25,7 @@ DEVICE = "eth0"
 
 
 def networkd_files(home: Home, aqm: str) -> dict[str, str]:
-    """File names and texts; none where networkd lacks the discipline, or for PPP, whose device others set up.
-
-    `aqm` may be `cake`.
-    """
+    """File names and texts; none where networkd lacks the discipline, or for PPP, whose device others set up."""
     if home.framing.ppp or aqm not in (*_SECTIONS, "cake"):
         return {}
     return {
@@ -44,10 +42,14 @@ def networkd_files(home: Home, aqm: str) -> dict[str, str]:
 
 def _shaper(home: Home, aqm: str, up: bool) -> str:
     own = home.framing
-    rate = f"{kbit(shaped_bps(home, up))}K"
+    rate = f"{kbit(home.shaped_bps(up))}K"
     if aqm == "cake":
         keys = [f"Bandwidth={rate}", f"OverheadBytes={own.overhead}", f"MPUBytes={own.mpu}"]
         keys += ["PriorityQueueingPreset=besteffort", "NAT=yes", *([] if up else ["Wash=yes"])]
+        # systemd 253 or later; the first is CAKE's default, and need not be said.
+        rtt = cake_rtt(home)[1]
+        keys += [f"RTTSec={rtt:g}ms"] if rtt != RULES["cake"]["rtt"][0]["ms"] else []
+        keys += ["AckFilter=yes"] if up and home.filters_acks else []
         return "\n".join(["[CAKE]", "Parent=root", *keys, ""])
     lines = ["[HierarchyTokenBucket]", "Parent=root", "Handle=0001", "DefaultClass=0001", ""]
     lines += ["[HierarchyTokenBucketClass]", "Parent=root", "ClassId=1:1", f"Rate={rate}", "QuantumBytes=1514"]
@@ -60,7 +62,7 @@ def _shaper(home: Home, aqm: str, up: bool) -> str:
     else:
         lines.append(f"PacketLimit={limit_packets(aqm)}")
     if aqm in ("codel", "fq_codel"):
-        target, interval = control_times(shaped_bps(home, up))
+        target, interval = control_times(home, up)
         lines += [f"TargetSec={target:g}ms", f"IntervalSec={interval:g}ms"]
     return "\n".join([*lines, ""])
 
@@ -89,4 +91,6 @@ _README = f"""Units of systemd-networkd, by `earlydrop advise`. {DEVICE} stands 
    now (networkctl status {DEVICE} shows it).
 3. Copy {IFB}.service to /etc/systemd/system/.
 4. systemctl restart systemd-networkd; systemctl enable --now {IFB}.service
+
+RTTSec and AckFilter of [CAKE] need systemd 253 or later.
 """

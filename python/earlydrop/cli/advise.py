@@ -21,8 +21,13 @@ def advise(
     *,
     down: Annotated[str | None, Parameter(help="Rate of the line towards you, as 50mbit; required.")] = None,
     up: Annotated[str | None, Parameter(help="Rate of the line from you, as 10mbit; required.")] = None,
-    rtt: Annotated[str, Parameter(help="Round-trip time without queueing, or its range, as 20..80ms.")] = "30ms",
-    link: Annotated[str, Parameter(help="Kind of line: docsis, adsl, vdsl, fiber, lte.")] = "fiber",
+    rtt: Annotated[
+        str | None,
+        Parameter(
+            help="Round-trip time without queueing, or its range, as 20..80ms (default: 30ms; satellite: 600ms)."
+        ),
+    ] = None,
+    link: Annotated[str, Parameter(help="Kind of line: docsis, adsl, vdsl, fiber, lte, satellite.")] = "fiber",
     buffer: Annotated[str, Parameter(help="What the modem holds, as 250ms or 100 packets.")] = "250ms",
     aqm: Annotated[
         list[str],

@@ -22,7 +22,9 @@ def crosscheck(
     set_: Sets = [],  # noqa: B006
     at: Annotated[str | None, Parameter(help="Queue of the emulated link (default: bottleneck).")] = None,
     seeds: Annotated[int | None, Parameter(help="Runs of the simulator (default: 5; of a Flent run 10).")] = None,
-    realtime: Annotated[bool, Parameter(negative="", help="Real-time priority for the link.")] = False,
+    realtime: Annotated[
+        bool, Parameter(negative="", help="Fail where the link may not have real-time priority.")
+    ] = False,
     flent: Annotated[
         Path | None,
         Parameter(help="Instead of a scenario: a recorded Flent run (NAME.flent.gz), with --rate and --queue."),
@@ -86,7 +88,7 @@ def crosscheck(
     assert scenario is not None
     with terminal.Progress() as progress:
         found = checking.crosscheck(
-            scenario, parse_settings(set_), at=at, seeds=seeds or 5, real_time=realtime, progress=progress
+            scenario, parse_settings(set_), at=at, seeds=seeds or 5, real_time=realtime or None, progress=progress
         )
     if json:
         print_json({**found.document(), "version": version()})

@@ -62,8 +62,9 @@ def link(
     ] = False,
     user: Annotated[str | None, Parameter(help="Run COMMAND as this user (default: the caller).")] = None,
     realtime: Annotated[
-        bool, Parameter(negative="", help="Real-time priority for the link: departures on time under load.")
-    ] = False,
+        bool | None,
+        Parameter(help="Real-time priority, so that departures are on time (default: where it is allowed)."),
+    ] = None,
     live: Annotated[bool, Parameter(negative="", help="Show queue, drops and flows while it runs.")] = False,
     log: Annotated[
         bool,
@@ -72,7 +73,7 @@ def link(
     verify: Annotated[
         bool, Parameter(negative="", help="Replay every arrival in the simulator and compare the decisions.")
     ] = False,
-    quiet: Annotated[bool, Parameter(negative="", help="Print no summary.")] = False,
+    quiet: Annotated[bool, Parameter(negative="", help="Print no summary, only the verdict of --verify.")] = False,
     out: Out = None,
     trust: Trust = False,
     json: Json = False,
@@ -161,6 +162,7 @@ def _run_link(
     as_json: bool,
 ) -> int:
     import contextlib
+    import errno
 
     from .. import links
     from ..render import link_status
@@ -178,6 +180,8 @@ def _run_link(
         if command:
             if not quiet:
                 print(f"{running.reach()}\n{running.shape()}{hint}", file=sys.stderr, flush=True)
+                if plan.real_time is None and not running.real_time:
+                    print("real-time priority is not allowed here: deliveries may be late", file=sys.stderr)
             output = shown.output if shown is not None else None
             # With --json stdout is the document's.
             stdout = output if output is not None else (sys.stderr.fileno() if as_json else None)
@@ -187,7 +191,10 @@ def _run_link(
                 print(f"error: {command[0]}: no such command", file=sys.stderr)
                 return NOT_FOUND
             except OSError as error:
-                print(f"error: {command[0]}: {error.strerror or error}", file=sys.stderr)
+                # Executing a file is refused by EACCES.
+                lacks = who is not None and error.errno == errno.EPERM
+                why = "; to run it as another user needs CAP_SETUID and CAP_SETGID (--user root)" if lacks else ""
+                print(f"error: {command[0]}: {error.strerror or error}{why}", file=sys.stderr)
                 return NOT_RUNNABLE
         elif not quiet:
             print(f"joined {between[0]} and {between[1]}; Ctrl-C ends it\n{running.shape()}", file=sys.stderr)
@@ -205,7 +212,7 @@ def _link_results(
     from ..render import directions, link_status, result_text
 
     document = result.document
-    lines = [link_status.link_text(document)]
+    lines = [] if quiet else [link_status.link_text(document)]
     if verify:
         replays = links.replay(plan, running.records)
         document["replay"] = {
@@ -225,8 +232,8 @@ def _link_results(
     if out is not None:
         with output.rescued(write), output.folder(out, {"kind": "link", "version": version()}) as folder:
             write(folder)
-        lines.append(f"\nwritten to {out}")
+        lines += [] if quiet else [f"\nwritten to {out}"]
     if as_json:
         print_json(document)
-    if not quiet:
+    if lines:
         print("\n".join(lines), file=sys.stderr)

@@ -257,7 +257,7 @@ def crosscheck(
     *,
     at: str | None = None,
     seeds: int = 5,
-    real_time: bool = False,
+    real_time: bool | None = None,
     progress: Progress = no_progress,
 ) -> Crosscheck:
     """Runs a scenario in the simulator with several seeds and once on a real link.

@@ -85,8 +85,8 @@ class Plan:
     """Sysctls of the namespace behind the link, such as `("net.ipv4.tcp_ecn", "1")`."""
     nat: bool = False
     """Let commands behind the link reach what this machine reaches."""
-    real_time: bool = False
-    """Give the loop real-time priority (SCHED_FIFO)."""
+    real_time: bool | None = None
+    """Give the loop real-time priority (SCHED_FIFO); None: where it is allowed."""
     series: float | None = SERIES
     record: int = 0
     """Arrivals of each direction to record with their outcomes."""

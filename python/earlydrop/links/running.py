@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import earlydrop._core as _core
 from ..document import effects
+from . import rights
 from .keeper import Keeper
 from .planning import MTU_IPV6, LinkError, OptionError, Plan, plan
 from .records import arrays, log
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 RING = 10_000
 """Packets that the kernel buffers before the loop reads them; they are not part of the link's queue."""
+
+PATIENCE = 5.0
+"""Time that a command has from the signal that ends it to its end, s; then it is killed."""
 
 DRAIN = 1.0
 """Longest time that a stopping link waits for packets in flight, s."""
@@ -140,7 +144,7 @@ class Running:
         """The recorded arrivals, by queue."""
         require_linux()
         if not _core.has_tun():
-            raise LinkError("cannot open /dev/net/tun: links need Linux with TUN devices (modprobe tun)")
+            raise LinkError(f"cannot open /dev/net/tun: links need TUN devices (modprobe tun; {rights.CONTAINER})")
         if plan.nat and ends is not None:
             raise OptionError("--nat: belongs to a command behind the link; joined namespaces have routes of their own")
         self._names = names() if plan.nat else Names(())
@@ -164,7 +168,9 @@ class Running:
         except OSError as error:
             self._release()
             # The engine's text names the operation; str(error) would repeat it after the error number.
-            raise LinkError(error.strerror or str(error)) from error
+            said = error.strerror or str(error)
+            hint = f"\n  {rights.way_out(said)}" if isinstance(error, PermissionError) else ""
+            raise LinkError(f"{said}{hint}") from error
         self._addresses = self._core.addresses()
 
     @property
@@ -207,6 +213,11 @@ class Running:
     def is_alive(self) -> bool:
         """Whether the link forwards packets."""
         return self._core.is_alive()
+
+    @property
+    def real_time(self) -> bool:
+        """Whether the link has real-time priority."""
+        return self._core.real_time()
 
     def reach(self) -> str:
         """What commands behind the link reach, in a sentence."""
@@ -400,10 +411,13 @@ class Link(dict[str, Any]):
 def supervise(running: Running, command: Command | None, caught: list[int], panel: Any = None) -> int:
     """Wait until the command ends, or until an interruption if there is none, and return the exit code as a shell does.
 
-    Signals in `caught` (see `signals`) are passed on to the command.
+    Signals in `caught` (see `signals`) are passed on to the command. One that does not end by the first of them that
+    asks for it is killed after `PATIENCE`, or at the second.
     """
     import signal
 
+    ending = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+    kill_at: float | None = None
     while True:
         if command is None:
             if caught or not running.is_alive():
@@ -413,11 +427,19 @@ def supervise(running: Running, command: Command | None, caught: list[int], pane
             code = command.wait_for(0.1)
             if code is not None:
                 return code if code >= 0 else 128 - code
+            # Signals that come together, as to a whole group of processes and again through sudo, are one.
+            before = kill_at
             while caught:
                 number = caught.pop(0)
-                # The terminal has sent the command these signals already.
-                if number not in (signal.SIGINT, signal.SIGQUIT) or not _in_foreground():
+                # The terminal has sent the command these signals already, and a shell there lives on.
+                theirs = number in (signal.SIGINT, signal.SIGQUIT) and _in_foreground()
+                if number in ending and before is not None:
+                    kill_at = 0.0
+                elif not theirs:
                     command.send_signal(number)
+                    kill_at = time.monotonic() + PATIENCE if number in ending else kill_at
+            if kill_at is not None and time.monotonic() >= kill_at:
+                command.send_signal(signal.SIGKILL)
         if panel is not None:
             panel.update()
 

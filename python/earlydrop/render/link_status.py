@@ -75,14 +75,7 @@ def link_text(document: Mapping[str, Any]) -> str:
         late = q["lateness"] or {}
         body.append([way, *(str(q[key]) for key in keys), number(late.get("p50_us"), 1), number(late.get("p99_us"), 1)])
     lines.append(table(head, body, left=1))
-    for way, _, q in queues:
-        if q.get("device_overruns"):
-            lines.append(
-                f"{way}: the kernel dropped {q['device_overruns']} packets before the link saw them; "
-                "this machine is too slow for what was sent"
-            )
-        if q.get("over_memory"):
-            lines.append(f"{way}: {q['over_memory']} packets were dropped because the link's memory was full (256 MiB)")
+    lines.append(f"{'real-time' if d['real_time'] else 'normal'} priority; {trust_text(d)}")
     shown = sorted(d["flows"], key=lambda flow: -flow["delivered_bytes"])[:SHOWN_FLOWS]
     if shown:
         head = ["flow", "role", "carried", "Mbit/s", "packets", "drops", "marks"]
@@ -98,6 +91,11 @@ def link_text(document: Mapping[str, Any]) -> str:
         ]
         lines += ["", table(head, body, left=3)]
     return "\n".join(lines)
+
+
+def trust_text(found: Mapping[str, Any]) -> str:
+    """Whether the figures are to be trusted, of a result or of one direction while it runs."""
+    return "trustworthy" if found["trustworthy"] else f"not trustworthy: {'; '.join(found['reasons'])}"
 
 
 ROLES = {"data": "data", "acks": "ACKs", "control": "control", "icmp": "ICMP", "dns": "DNS", "others": "others"}
@@ -214,6 +212,7 @@ class Panel:
             f"  {sparkline(list(lengths), HISTORY)}",
             f"  arrivals {view['arrivals']}, early drops {view['early_drops']}, forced {view['forced_drops']}, "
             f"overflow {view['overflow_drops']}, marks {view['marks']}",
+            *([] if view["trustworthy"] else [f"  {trust_text(view)}"]),
         ]
         shown = sorted(flows.values(), key=lambda flow: -rates.get(flow["name"], 0.0))[:SHOWN_FLOWS]
         lines += [

@@ -14,7 +14,8 @@ import machine
 
 from earlydrop import advise
 from earlydrop.advise import commands
-from earlydrop.advise.model import CONFIGURABLE
+from earlydrop.advise.model import RUNNABLE
+from earlydrop.advise.rules import RULES
 
 LEFT_OUT = ("dualpi2",)
 
@@ -24,14 +25,14 @@ def cases() -> list[tuple[str, str, list[str]]]:
     return [
         (link, aqm, [x for x in commands.tc_lines(advise.home("50mbit", "10mbit", link=link), aqm)[1:] if x[0] != "#"])
         for link in advise.LINKS
-        for aqm in (*CONFIGURABLE, "cake")
+        for aqm in RUNNABLE
         if aqm not in LEFT_OUT and (link == "docsis" or aqm in ("fq_codel", "cake"))
     ]
 
 
 def kernel_name(aqm: str) -> str:
     """What the kernel calls the qdisc."""
-    return commands._TC[aqm].split()[0] if aqm != "cake" else "cake"
+    return str(RULES["qdisc"][aqm].split()[0])
 
 
 def execute(lines: list[str], modules: set[str]) -> dict[str, str]:

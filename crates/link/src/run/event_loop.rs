@@ -53,7 +53,7 @@ pub(super) struct EventLoop {
 
 impl EventLoop {
     pub(super) fn new(directions: [Forwarder; 2], shared: Arc<Shared>, clock: Clock, settings: &Settings) -> Self {
-        let max_early = if settings.real_time { MAX_EARLY } else { 0.0 };
+        let max_early = if shared.real_time.load(Ordering::Relaxed) { MAX_EARLY } else { 0.0 };
         EventLoop {
             directions,
             shared,
@@ -129,7 +129,7 @@ impl EventLoop {
                     }
                 }
                 Err(Errno::EAGAIN) => {
-                    self.directions[at].streak = 0;
+                    self.directions[at].drained(self.clock.now());
                     return Ok(false);
                 }
                 Err(Errno::EINTR) => {}
@@ -155,7 +155,7 @@ impl EventLoop {
                     direction.in_bursts.0 += 1;
                     direction.arrive(&buffer[..length], now);
                 }
-                Err(_) if matches!(-result, libc::EAGAIN | libc::EINTR) => direction.streak = 0,
+                Err(_) if matches!(-result, libc::EAGAIN | libc::EINTR) => direction.drained(now),
                 Err(_) => return Err(std::io::Error::from_raw_os_error(-result)),
             }
         }

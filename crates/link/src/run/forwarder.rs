@@ -11,13 +11,14 @@ use earlydrop_net::port::Observer;
 use earlydrop_net::record::Fate;
 use hdrhistogram::Histogram;
 
-use super::outcome::{DeviceLosses, PathOutcome, Series, View};
+use super::outcome::{PathOutcome, Series, View};
 use super::{Clock, Direction, Settings};
 use crate::burst::{self, Burst};
 use crate::flows::Flows;
 use crate::header::{clear_dscp, set_ce, Fragments, Header, Malformed};
 use crate::one_way::{Delivery, OneWay, OneWayObserver};
 use crate::record::Record;
+use crate::trust::{DeviceLosses, Signs};
 
 /// Up to this many due deliveries are written one at a time; more are written as a burst.
 const SINGLY: usize = 3;
@@ -227,6 +228,18 @@ impl Forwarder {
         let slot = &mut ledger.slots[tag as usize];
         (slot.flow, slot.number, slot.ecn, slot.class) = (flow, number, header.ecn, packet.class);
         self.way.arrive(packet, now, ledger);
+        // Until a read finds none.
+        self.way.outside(now, true);
+    }
+
+    /// The device has no more packets at `now`.
+    pub(super) fn drained(&mut self, now: Time) {
+        self.streak = 0;
+        self.way.outside(now, false);
+    }
+
+    fn signs(&self, least_share: Option<f64>) -> Signs {
+        Signs { p99_ns: self.lateness.value_at_quantile(0.99), losses: self.device_losses, least_share }
     }
 
     /// Writes every delivery that is due to `to`, several at a time if there is a `burst`.
@@ -340,6 +353,7 @@ impl Forwarder {
             sojourn_mean: self.way.port().stats().mean_sojourn(),
             counters: *self.way.port().counters(),
             gauges,
+            signs: self.signs(self.way.least_share(now)),
             flows: order[..shown].iter().map(|&i| (i, all[i].clone())).collect(),
         }
     }
@@ -348,6 +362,8 @@ impl Forwarder {
         self.way.finish(now, &mut self.ledger);
         let window = (self.window_start, now.seconds());
         let rate_bps = self.way.mean_rate(window.0, window.1).unwrap_or(self.way.rate_bps());
+        let least_share = self.way.seconds().least_share(window.1);
+        let signs = self.signs(least_share);
         PathOutcome {
             window,
             rate_bps,
@@ -361,6 +377,7 @@ impl Forwarder {
             in_bursts: self.in_bursts,
             in_flight: self.way.in_flight() as u64,
             busy: self.way.seconds().busy(),
+            signs,
             lateness: self.lateness,
             flows: self.ledger.flows.all().to_vec(),
             device_losses: self.device_losses,

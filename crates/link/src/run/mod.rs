@@ -24,16 +24,27 @@ use crate::sys;
 use event_loop::EventLoop;
 use forwarder::Forwarder;
 pub use forwarder::MOST_HELD;
-pub use outcome::{DeviceLosses, PathOutcome, Series, View};
+pub use outcome::{PathOutcome, Series, View};
 
 /// Real-time priority: in the middle of the range, below the kernel's own threads.
 const PRIORITY: i32 = 50;
 
+/// Whether a link runs with real-time priority (SCHED_FIFO).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RealTime {
+    /// No.
+    Off,
+    /// Where it is allowed.
+    Allowed,
+    /// Yes; where it is not allowed, the link does not start.
+    On,
+}
+
 /// How a link runs.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Run with real-time priority (SCHED_FIFO).
-    pub real_time: bool,
+    /// Its priority.
+    pub real_time: RealTime,
     /// Interval of the sampled series, s.
     pub series: Option<f64>,
     /// Arrivals of each direction to record with their fates.
@@ -62,6 +73,8 @@ struct Shared {
     stop: AtomicBool,
     /// Asks the loop to stop as soon as no packet is queued or in flight.
     drain: AtomicBool,
+    /// Whether the loop has real-time priority.
+    real_time: AtomicBool,
     /// How often a new measured window was requested.
     restarts: AtomicU64,
     /// Asks the loop to keep `view` up to date.
@@ -101,18 +114,24 @@ impl Running {
         let (ready, is_ready) = std::sync::mpsc::channel();
         let body = move || {
             let prepared = prepare(&settings);
-            let good = prepared.is_ok();
-            if ready.send(prepared).is_err() || !good {
+            let real_time = prepared.as_ref().ok().copied();
+            of_loop.real_time.store(real_time == Some(true), Ordering::Relaxed);
+            if ready.send(prepared).is_err() || real_time.is_none() {
                 return Err(Errno::ECANCELED.into());
             }
             // Held until the loop ends.
-            let _awake = if settings.real_time { sys::stay_awake() } else { None };
+            let _awake = if real_time == Some(true) { sys::stay_awake() } else { None };
             let directions = [Forwarder::new(there, &settings), Forwarder::new(back, &settings)];
             EventLoop::new(directions, of_loop, clock, &settings).run()
         };
         let thread = thread::Builder::new().name("link".to_string()).spawn(body)?;
         is_ready.recv().map_err(|_| Errno::ECANCELED)??;
         Ok(Running { shared, thread: Some(thread), clock })
+    }
+
+    /// Whether the loop has real-time priority.
+    pub fn real_time(&self) -> bool {
+        self.shared.real_time.load(Ordering::Relaxed)
     }
 
     /// Seconds since the link started.
@@ -167,11 +186,12 @@ impl Drop for Running {
     }
 }
 
-/// Makes the calling thread wake punctually.
-fn prepare(settings: &Settings) -> Result<()> {
+/// Makes the calling thread wake punctually; returns whether it has real-time priority.
+fn prepare(settings: &Settings) -> Result<bool> {
     nix::sys::prctl::set_timerslack(1)?;
-    if settings.real_time {
-        sys::real_time(PRIORITY)?;
+    match settings.real_time {
+        RealTime::Off => Ok(false),
+        RealTime::Allowed => Ok(sys::real_time(PRIORITY).is_ok()),
+        RealTime::On => sys::real_time(PRIORITY).map(|()| true),
     }
-    Ok(())
 }

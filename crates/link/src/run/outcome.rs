@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use crate::flows::Flow;
 use crate::record::Record;
 use crate::seconds::Busy;
+use crate::trust::{DeviceLosses, Signs};
 
 /// The state of one direction at a moment.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +27,8 @@ pub struct View {
     pub counters: Counters,
     /// Internal values of the discipline.
     pub gauges: Vec<(&'static str, f64)>,
+    /// What tells whether this machine is fast enough.
+    pub signs: Signs,
     /// The ten flows with the most delivered bytes, by number.
     pub flows: Vec<(usize, Flow)>,
 }
@@ -41,24 +44,6 @@ pub struct Series {
     pub average: Vec<f64>,
     /// Drops since the window started.
     pub dropped: Vec<u64>,
-}
-
-/// Packets lost at the devices rather than at the queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DeviceLosses {
-    /// Packets read without a usable IP header, by kind: empty, version, header length, truncated header, truncated.
-    pub malformed: [u64; 5],
-    /// Packets that the receiving device refused.
-    pub refused: u64,
-    /// Packets for which there was no memory left ([`MOST_HELD`](super::MOST_HELD)); they never reached the queue.
-    pub over_memory: u64,
-}
-
-impl DeviceLosses {
-    /// Malformed packets of all kinds.
-    pub fn all_malformed(&self) -> u64 {
-        self.malformed.iter().sum()
-    }
 }
 
 /// What one direction did in the measured window.
@@ -87,8 +72,10 @@ pub struct PathOutcome {
     pub in_bursts: (u64, u64),
     /// Packets in transmission or on the delay line at the end.
     pub in_flight: u64,
-    /// Rate over the seconds in which the queue was never empty.
+    /// Rate over the seconds in which packets waited throughout, in the queue or in front of the link.
     pub busy: Option<Busy>,
+    /// What tells whether this machine was fast enough.
+    pub signs: Signs,
     /// Lateness of the deliveries, ns.
     pub lateness: Histogram<u64>,
     /// Flows in the order of their first packets.

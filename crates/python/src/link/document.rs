@@ -16,13 +16,14 @@ pub fn document(link: &PyLink, outcome: &Outcome) -> Value {
     let [there, back] = &outcome.paths;
     let width = (there.window.1 - there.window.0).max(f64::MIN_POSITIVE);
     let mut queues = Map::new();
-    let mut flows = Vec::new();
+    let (mut flows, mut reasons) = (Vec::new(), Vec::new());
     let roles = roles([&there.flows, &back.flows]);
     for (at, ((name, aqm), path)) in link.about.iter().zip(&outcome.paths).enumerate() {
         let mut entry = entry(aqm, path, width);
-        entry["carried"] = json!(["sent", "received"][at]);
-        let device = outcome.devices[at].map(|counts| json!(counts.overruns));
-        entry["device_overruns"] = device.unwrap_or(Value::Null);
+        let way = ["sent", "received"][at];
+        entry["carried"] = json!(way);
+        entry["device_overruns"] = json!(outcome.overruns[at]);
+        reasons.extend(path.signs.reasons(outcome.overruns[at]).into_iter().map(|why| format!("{way}: {why}")));
         queues.insert(name.clone(), entry);
         let of_path = path.flows.iter().zip(&roles[at]);
         flows.extend(of_path.map(|(flow, role)| flow_entry(name, flow, *role, width)));
@@ -42,6 +43,9 @@ pub fn document(link: &PyLink, outcome: &Outcome) -> Value {
         "kind": "link",
         "duration_s": there.window.1,
         "warmup_s": there.window.0,
+        "real_time": outcome.real_time,
+        "trustworthy": reasons.is_empty(),
+        "reasons": reasons,
         "cost": { "wall_s": link.start.elapsed().as_secs_f64() },
         "queues": queues,
         "flows": flows,
@@ -101,7 +105,7 @@ const QUEUE: Fields<fn(&PathOutcome, f64) -> Value> = &[
             })
         }).into()
     }),
-    field("backlogged", "", Table, "whole seconds with packets waiting throughout: their number, and the rate in them (mean, min, max)", |path, _| {
+    field("backlogged", "", Table, "whole seconds with packets waiting throughout, in the queue or for the link to read them: their number, and the rate in them (mean, min, max)", |path, _| {
         path.busy.map(|busy| {
             json!({
                 "seconds": busy.seconds, "mean_mbps": busy.mean_bps / 1e6,
@@ -209,8 +213,9 @@ fn series(parts: &[(&String, &Series, &PathOutcome)]) -> Value {
     json!({ "interval_s": interval, "time_s": times, "queues": queues, "flows": [] })
 }
 
-/// The state of one direction.
-pub fn view(aqm: &str, view: &View) -> Value {
+/// The state of one direction, in front of which the kernel has dropped `overruns` packets.
+pub fn view(aqm: &str, view: &View, overruns: Option<u64>) -> Value {
+    let reasons = view.signs.reasons(overruns);
     let Counters { arrivals, departures, departed_bytes, early_drops, forced_drops, overflow_drops, marks, .. } =
         view.counters;
     let gauges: Map<String, Value> =
@@ -231,5 +236,6 @@ pub fn view(aqm: &str, view: &View) -> Value {
         "sojourn_mean_s": view.sojourn_mean, "arrivals": arrivals, "departures": departures,
         "departed_bytes": departed_bytes, "early_drops": early_drops, "forced_drops": forced_drops,
         "overflow_drops": overflow_drops, "marks": marks, "gauges": gauges, "flows": flows,
+        "trustworthy": reasons.is_empty(), "reasons": reasons,
     })
 }

@@ -21,7 +21,7 @@ use earlydrop_aqm::Discipline;
 use earlydrop_link::block::Block;
 use earlydrop_link::link::{End, Failure, Link, SetUp};
 use earlydrop_link::one_way::OneWaySpec;
-use earlydrop_link::run::Settings;
+use earlydrop_link::run::{RealTime, Settings};
 use earlydrop_link::sys::{self, RunAs};
 use earlydrop_sim::run;
 use earlydrop_sim::scenario::{PortAt, Scenario, ScenarioError};
@@ -141,7 +141,7 @@ impl PyLink {
 impl PyLink {
     /// Sets up the scenario's link with the queue or the name `queue`. `delays`: one way and back, s. `ends`: two namespaces
     /// or devices to join, instead of a new namespace behind the link. `nat`: commands there reach what this machine
-    /// reaches; `resolv_conf`: text of their `/etc/resolv.conf`.
+    /// reaches; `resolv_conf`: text of their `/etc/resolv.conf`. `real_time`: None where it is allowed.
     #[staticmethod]
     #[pyo3(signature = (scenario, queue, seed, delays, mtu, ring, sysctls, nat, resolv_conf, real_time, series, record, ends=None))]
     #[allow(clippy::too_many_arguments)]
@@ -156,11 +156,16 @@ impl PyLink {
         sysctls: Vec<(String, String)>,
         nat: bool,
         resolv_conf: Option<String>,
-        real_time: bool,
+        real_time: Option<bool>,
         series: Option<f64>,
         record: usize,
         ends: Option<(String, String)>,
     ) -> PyResult<Self> {
+        let real_time = match real_time {
+            None => RealTime::Allowed,
+            Some(true) => RealTime::On,
+            Some(false) => RealTime::Off,
+        };
         let [there, back] = ways(&scenario.checked, seed, queue).map_err(crate::errors::raise)?;
         let about = [&there, &back].map(|way| (way.name.clone(), way.aqm.clone()));
         let spec = |way: Way, delay_s: f64| OneWaySpec {
@@ -201,6 +206,11 @@ impl PyLink {
     /// Seconds since the link started.
     fn time(&self) -> PyResult<f64> {
         self.with(|link| link.running().time())
+    }
+
+    /// Whether the loop has real-time priority.
+    fn real_time(&self) -> PyResult<bool> {
+        self.with(|link| link.running().real_time())
     }
 
     /// Whether the loop still runs.
@@ -256,17 +266,18 @@ impl PyLink {
 
     /// The state of both directions, as JSON; None before the first one is taken.
     fn view(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        let views = py.detach(|| self.with(Link::view))?;
+        let (views, overruns) = py.detach(|| self.with(|link| (link.view(), link.overruns())))?;
         Ok(views.map(|views| {
+            let of_both = self.about.iter().zip(views.iter().zip(overruns));
             let entries =
-                self.about.iter().zip(&views).map(|((name, aqm), view)| (name.clone(), document::view(aqm, view)));
+                of_both.map(|((name, aqm), (view, overruns))| (name.clone(), document::view(aqm, view, overruns)));
             Value::Object(entries.collect()).to_string()
         }))
     }
 
     /// Starts a new measured window.
     fn restart(&self) -> PyResult<()> {
-        self.with(|link| link.running().restart())
+        self.with(Link::restart)
     }
 
     /// Stops the link, waiting for queued packets and packets in flight for `patience` seconds at most. Returns the
