@@ -38,6 +38,7 @@ export class PlayView {
   );
   private readonly clock = el("output", { class: "clock", "aria-label": "Simulated time" });
   private readonly add = el("button", { type: "button", class: "add", click: () => this.more() }, "Add a discipline");
+  private readonly speed: HTMLSelectElement;
   private made: Card[] = [];
   private picture: DelayPicture | null = null;
   private titles = "";
@@ -58,6 +59,7 @@ export class PlayView {
       },
     );
     speed.classList.add("speed");
+    this.speed = speed.querySelector("select")!;
     const span = choice("Show", SPANS, String(this.span), (value) => {
       this.span = Number(value);
       this.draw(true);
@@ -113,6 +115,8 @@ export class PlayView {
       this.draw(true);
     };
     new ResizeObserver(() => this.draw(true)).observe(this.cards);
+    // A frame of another page that has been scrolled away.
+    if (embed) new IntersectionObserver(([one]) => (player.seen = one!.isIntersecting)).observe(this.element);
   }
 
   private toggle(): void {
@@ -245,6 +249,7 @@ export class PlayView {
 
   private state(): void {
     const { player } = this;
+    this.speed.value = String(player.speed);
     this.start.textContent = player.playing ? "Pause" : player.done ? "Run again" : "Start";
     this.start.setAttribute("aria-pressed", String(player.playing));
     this.cancel.hidden = !player.busy;

@@ -7,8 +7,9 @@ import type { Declared } from "../src/catalogue";
 import { rangeOf } from "../src/catalogue";
 import { cell, compare, sameRun, table } from "../src/comparison";
 import { address, asked } from "../src/link";
-import { latest, SETUP, settled } from "../src/model";
+import { latest, OPENING, SETUP, settled } from "../src/model";
 import { short, time } from "../src/numbers";
+import { FLOWS } from "../src/palette";
 import { exported, imported, toml } from "../src/scenario";
 import { at, STORIES } from "../src/stories";
 import { estimate, holm, jain, paired, tDistribution, tQuantile } from "../src/statistics";
@@ -24,7 +25,7 @@ describe("links", () => {
       changes: [{ time: 1 / 3, run: 0, parameter: "max_p", value: 0.1 + 0.2 }],
     };
     const hash = await address(setup, 2 / 3);
-    expect(await asked(hash)).toEqual({ setup, at: 2 / 3, embed: false, view: "play", open: "" });
+    expect(await asked(hash)).toEqual({ setup, at: 2 / 3, fresh: false, embed: false, view: "play", open: "" });
     expect(hash).toMatch(/^#s=[A-Za-z0-9_-]+$/);
   });
 
@@ -76,6 +77,13 @@ describe("links", () => {
     await expect(asked(`#s=${"A".repeat(2 ** 20 + 1)}`)).rejects.toThrow("longer than the 1048576 characters");
   });
 
+  it("that ask for nothing begin with the page's opening, and words with the default setup", async () => {
+    expect(await asked("")).toMatchObject({ setup: OPENING, at: 0, fresh: true });
+    expect(await asked("#embed")).toMatchObject({ setup: OPENING, embed: true });
+    expect((await asked("#seed=2")).setup).toEqual({ ...SETUP, seed: 2 });
+    expect((await asked("#story=ecn")).fresh).toBe(false);
+  });
+
   it("may be a few words", async () => {
     const found = await asked("#aqm=red,codel&flows=25&mbit=50&seed=7&embed");
     expect(found.setup.disciplines.map((one) => one.aqm)).toEqual(["red", "codel"]);
@@ -122,6 +130,40 @@ describe("scenarios", () => {
     expect(toml(setup, { aqm: "red", set: { min_th: 9 } }, units)).toMatch(/limit = 50\nmax_p = 0\.3\nmin_th = 9/);
     expect(toml(setup, { aqm: "codel", set: {} }, units)).not.toContain("max_p");
     expect(() => imported("name = 'no queue'", SETUP)).toThrow("no [queue.NAME]");
+  });
+});
+
+describe("colours of flows", () => {
+  // Machado, Oliveira, Fernandes 2009: what people without red, green or blue cones see, on linear RGB.
+  const VISIONS = [
+    [1, 0, 0, 0, 1, 0, 0, 0, 1],
+    [0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998],
+    [0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.01182, 0.04294, 0.968881],
+    [1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367, 0.3039],
+  ];
+  const times = (m: number[], v: number[]): number[] =>
+    [0, 1, 2].map((row) => m[3 * row]! * v[0]! + m[3 * row + 1]! * v[1]! + m[3 * row + 2]! * v[2]!);
+  const linear = (colour: string): number[] =>
+    [1, 3, 5].map((k) => {
+      const part = parseInt(colour.slice(k, k + 2), 16) / 255;
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    });
+  /** Oklab (Ottosson 2020). */
+  const seen = (rgb: number[]): number[] => {
+    const lms = times([0.41222, 0.53633, 0.05145, 0.2119, 0.68068, 0.1074, 0.0883, 0.28172, 0.62998], rgb);
+    return times(
+      [0.21045, 0.79362, -0.00407, 1.978, -2.42859, 0.45059, 0.0259, 0.78277, -0.80868],
+      lms.map((v) => Math.cbrt(Math.max(0, v))),
+    );
+  };
+  it.each(["#1d1f21", "#e7eaed"])("differ for everybody, with the text's colour %s among them", (text) => {
+    const all = [...FLOWS, text];
+    for (const vision of VISIONS) {
+      const places = all.map((colour) => seen(times(vision, linear(colour))));
+      for (const [k, one] of places.entries())
+        for (const other of places.slice(k + 1))
+          expect(Math.hypot(...one.map((v, i) => v - other[i]!))).toBeGreaterThan(0.07);
+    }
   });
 });
 
