@@ -312,7 +312,8 @@ def test_bad_requests_are_answers(engine: Engine, request_: dict[str, object], p
 def test_calls_without_a_run_are_answers(engine: Engine) -> None:
     for name, *arguments in (
         ("ed_run", 1.0, 0.0), ("ed_step", 1, 1.0), ("ed_queue", 0), ("ed_waiting", 0), ("ed_flows",), ("ed_series", 0),
-        ("ed_packets",), ("ed_sojourns", 0), ("ed_curve", 0, 0.0, 1.0, 2), ("ed_network", 0), ("ed_finish", 0.0), ("ed_close",),
+        ("ed_packets",), ("ed_sojourns", 0), ("ed_curve", 0, 0.0, 1.0, 2), ("ed_network", 0), ("ed_finish", 0.0),
+        ("ed_close",),
     ):  # fmt: skip
         with pytest.raises(Refused, match="there is no run 9999"):
             engine.call(str(name), 9999, *arguments)

@@ -4,6 +4,7 @@ import { about } from "./about";
 import { Bars, Strip } from "./canvas";
 import { type Declared, type Discipline, families, main, rangeOf, valueOf } from "./catalogue";
 import { el, symbol } from "./dom";
+import { Feel } from "./feel";
 import type { History } from "./history";
 import { choice, type KnobElement, knob, toggle } from "./knob";
 import { latest, type Setting } from "./model";
@@ -34,6 +35,7 @@ export class Card {
   private readonly windows: WindowPicture;
   private readonly bars: Bars;
   private readonly network: NetworkPicture;
+  private readonly feel = new Feel();
   private readonly places: Record<string, HTMLElement> = {};
   private readonly knobs = new Map<string, KnobElement>();
   private slow = 0;
@@ -88,6 +90,7 @@ export class Card {
           ),
       ),
       this.places.network,
+      this.feel.element,
       el("p", { class: "summary" }, `${discipline.summary}. `, about(discipline)),
       el(
         "div",
@@ -199,6 +202,11 @@ export class Card {
     return typeof value === "number" ? value : Number.NaN;
   }
 
+  /** A key is pressed, to be sent in the call. */
+  press(text: string): void {
+    this.feel.press(text, this.player.now);
+  }
+
   // ---- pictures ------------------------------------------------------------------------------------------------------
 
   private get about(): About | undefined {
@@ -263,6 +271,7 @@ export class Card {
 
   draw(history: History, now: number, begin: number, top: number, whole: boolean): void {
     const end = begin + Math.max(now - begin, 1);
+    this.feel.draw(history, now, this.player.setup);
     const moment = performance.now();
     const seldom = whole || moment - this.slow >= 150;
     if (this.player.speed <= 1 || seldom) this.drawNetwork(history, now);

@@ -18,11 +18,19 @@ export class History {
   /** What flows have delivered, and sent through the queue, at some times: for their rates over the last seconds. */
   private deliveries: { time: number; delivered: Float64Array; passed: Float64Array }[] = [];
 
+  private heard: (events: Float64Array) => void = () => {};
+
   constructor(readonly about: About) {
     this.columns = Array.from({ length: SAMPLE.width }, () => new Float64Array(4096));
   }
 
+  /** Who hears of packets at the queue from now on. */
+  listen(heard: (events: Float64Array) => void): void {
+    this.heard = heard;
+  }
+
   add(frame: RunFrame, now: number): void {
+    this.heard(frame.events);
     const { samples } = frame;
     const rows = samples.length / SAMPLE.width;
     this.grow(this.length + rows);

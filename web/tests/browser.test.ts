@@ -181,6 +181,28 @@ describe("the page", () => {
   );
 
   it(
+    "lets the delay be felt: a call joins at real time, and keys come back through each queue",
+    async () => {
+      const page = await open("#aqm=droptail,fq_codel&flows=6");
+      await button(page, "Feel the delay");
+      await until(page, "globalThis.earlydrop.player.histories[0].about.flows === 7");
+      expect(await of<number>(page, "player.speed")).toBe(1);
+      await reach(page, 20.3);
+      await page.keyboard.type("x");
+      await until(page, "[...document.querySelectorAll('.echo')].every((one) => one.querySelector('s, span:not(.pending)'))");
+      const took = await page.locator(".feel .soft").allTextContents();
+      const ms = took.map((text) => Number(/key took ([0-9.]+) ms/.exec(text)?.[1]));
+      // DropTail's full buffer of 200 packets is 240 ms; FQ-CoDel lets the call pass. The round trip is 40 ms.
+      expect(ms[0]).toBeGreaterThan(120);
+      expect(ms[1]).toBeLessThan(100);
+      await button(page, "End the call");
+      await until(page, "globalThis.earlydrop.player.histories[0].about.flows === 6");
+      expect(await page.locator(".feel").first().isVisible()).toBe(false);
+    },
+    SLOW,
+  );
+
+  it(
     "runs to the end as fast as it goes, and says so",
     async () => {
       const page = await open();

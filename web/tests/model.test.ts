@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { Call, Freezes } from "../src/call";
 import type { Declared } from "../src/catalogue";
 import { rangeOf } from "../src/catalogue";
 import { cell, compare, sameRun, table } from "../src/comparison";
@@ -10,6 +11,7 @@ import { address, asked } from "../src/link";
 import { latest, OPENING, SETUP, settled } from "../src/model";
 import { short, time } from "../src/numbers";
 import { FLOWS } from "../src/palette";
+import { KIND } from "../src/protocol";
 import { exported, imported, toml } from "../src/scenario";
 import { at, STORIES } from "../src/stories";
 import { estimate, holm, jain, paired, tDistribution, tQuantile } from "../src/statistics";
@@ -164,6 +166,52 @@ describe("colours of flows", () => {
         for (const other of places.slice(k + 1))
           expect(Math.hypot(...one.map((v, i) => v - other[i]!))).toBeGreaterThan(0.07);
     }
+  });
+});
+
+describe("a call", () => {
+  const ways = { way: 0.01, delay: 0.02, byte: 1e-6, back: 0.03 };
+  const event = (time: number, kind: number, sojourn = Number.NaN): number[] => [time, kind, 3, 200, 0, sojourn];
+  it("brings keys and frames back after their packet's delay, and strikes through those that were lost", () => {
+    const call = new Call(3, ways);
+    call.press("a", 0.995);
+    call.press("b", 1.01);
+    // Sent at 1.0 with "a", after 0.1 s in the queue; sent at 1.02 with "b", dropped; another flow's packet.
+    call.hear(Float64Array.from([event(1.01, KIND.passed), event(1.03, KIND.overflow), [1.03, 0, 4, 200, 0, Number.NaN]].flat()));
+    call.hear(Float64Array.from(event(1.11, KIND.departed, 0.1)));
+    expect(call.keys.map(({ text }) => text)).toEqual(["a", "b"]);
+    expect(call.keys[0]!.back).toBeCloseTo(1.11 + 0.0002 + 0.02 + 0.03, 12);
+    expect(call.keys[1]!.back).toBe(Infinity);
+    expect([call.packets, call.lost]).toEqual([2, 1]);
+    call.come(1.13);
+    expect(call.pose).toBeNaN();
+    call.come(1.131);
+    expect(call.pose).toBeCloseTo(1, 12);
+    expect(call.delay).toBeCloseTo(0.1302, 12);
+  });
+  it("loses what is dropped after it has waited", () => {
+    const call = new Call(3, ways);
+    call.press("a", 0);
+    call.hear(Float64Array.from([...event(1, KIND.passed), ...event(1.2, KIND.forced, 0.2)]));
+    expect([call.keys[0]!.back, call.lost]).toEqual([Infinity, 1]);
+  });
+  it("freezes at three times the mean interval and 150 ms beyond it, not before", () => {
+    for (const [gap, count] of [
+      [0.169, 0],
+      [0.171, 1],
+    ] as const) {
+      const freezes = new Freezes();
+      for (let k = 0; k <= 40; k += 1) freezes.shown(0.02 * k);
+      expect(freezes.frozen(0.8 + gap)).toBe(count === 1);
+      freezes.shown(0.8 + gap);
+      expect(freezes.count).toBe(count);
+      expect(freezes.time).toBeCloseTo(count * gap, 9);
+    }
+    // Where frames come slowly, three times the mean is more.
+    const slow = new Freezes();
+    for (let k = 0; k <= 40; k += 1) slow.shown(0.1 * k);
+    slow.shown(4.29);
+    expect(slow.count).toBe(0);
   });
 });
 
