@@ -25,7 +25,7 @@ const RECENT = 5;
 const QUEUES: Record<string, readonly string[]> = { dualpi2: ["L", "C"] };
 
 /** What the flows of a traffic entry are called where they are one of the long ones' groups. */
-const LONG = "group";
+const LONG = "long flows";
 
 export class Card {
   readonly element: HTMLElement;
@@ -353,8 +353,8 @@ export class Card {
     const share = (n: number): string => (arrivals ? percent(n / arrivals, 2) : "–");
     const rows: [string, string, string, string][] = [
       ["now", "Delay", time((history.last(SAMPLE.bytes) * 8) / bits), "time that the link needs for what waits"],
-      ["now", "Queue", `${short(history.last(SAMPLE.packets))} pkt`, "packets that wait"],
-      ["mean", "Queue", `${short(history.mean(SAMPLE.packets, since))} pkt`, "packets that wait"],
+      ["now", "Packets", short(history.last(SAMPLE.packets)), "that wait"],
+      ["mean", "Packets", short(history.mean(SAMPLE.packets, since)), "that wait"],
       ["mean", "Link use", percent(Math.min(1, left / bits)), rate(left)],
       ["mean", "Drops", share(drops), "of arrivals"],
       ["mean", "Marks", share(history.since(SAMPLE.marks, since)), "of arrivals"],
@@ -381,7 +381,7 @@ export class Card {
   private kinds(about: About): [string, number][] {
     const { setup } = this.player;
     if (setup.file) return [["", about.flows]];
-    const names = setup.groups.map((_, k) => (setup.groups.length > 1 ? `${LONG} ${k + 1}` : `${LONG} of long flows`));
+    const names = setup.groups.map((_, k) => (setup.groups.length > 1 ? `${LONG}, group ${k + 1}` : LONG));
     if (setup.udp > 0) names.push("UDP");
     if (setup.browsers > 0) names.push("browsers");
     if (setup.call) names.push("voice");

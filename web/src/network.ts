@@ -115,10 +115,10 @@ export class NetworkPicture {
     const each = tall / this.lanes.length;
     const counts = new Map<number, number>();
     for (let k = 0; k < waiting.length; k += WAIT.width) counts.set(waiting[k]!, (counts.get(waiting[k]!) ?? 0) + 1);
-    const alone = this.lanes.length === 1 && limit <= ROOMY ? limit : 10;
-    this.space = Math.max(alone, 0.998 * this.space, ...counts.values());
+    this.space = Math.max(10, 0.998 * this.space, ...counts.values());
+    const space = Math.max(this.space, this.lanes.length === 1 && limit <= ROOMY ? limit : 0);
     // As large as lets the longest queue into its lane.
-    const cell = Math.max(1.5, Math.min(12, each, Math.sqrt((wide * each) / (1.15 * this.space))));
+    const cell = Math.max(1.5, Math.min(12, each, Math.sqrt((wide * each) / (1.15 * space))));
     const rows = Math.max(1, Math.floor(each / cell));
     const gap = cell > 3 ? 1 : 0;
     pen.strokeStyle = colours.soft;

@@ -362,6 +362,9 @@ describe("sharing", () => {
     "a scenario runs natively to the same document, and opens again",
     async () => {
       const page = await open("#aqm=codel,pie&flows=12&seed=9");
+      // What is set at time 0 is set from the start.
+      await button(page, "Restart");
+      await until(page, "globalThis.earlydrop.player.now === 0");
       const exact = page.getByRole("textbox", { name: /^target of CoDel/ });
       await exact.fill("12");
       await exact.press("Enter");

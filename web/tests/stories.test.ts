@@ -125,7 +125,7 @@ describe("the engine", () => {
       const run = engine.start(text, 1, QUEUE);
       const flows = new Map<number, number>();
       let most = 0;
-      for (let time = 0.5; time < 8; time += 0.0037) {
+      for (let time = 0.5; time < 5; time += 0.0137) {
         await run.runUntil(time);
         const waiting = run.waiting(1000);
         const { packets, bytes } = run.queue();
