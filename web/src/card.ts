@@ -276,7 +276,8 @@ export class Card {
     const seldom = whole || moment - this.slow >= 150;
     if (this.player.speed <= 1 || seldom) this.drawNetwork(history, now);
     // Time has moved on by less than a pixel: the curves are where they were.
-    const pixel = `${Math.round((end / (end - begin)) * this.element.clientWidth)} ${top}`;
+    const [span, wide] = [end - begin, this.element.clientWidth];
+    const pixel = `${Math.round((now / span) * wide)} ${Math.round(Math.log(span) * wide)} ${top}`;
     if (whole || pixel !== this.pixel) {
       this.pixel = pixel;
       this.queue.levels = this.levels();

@@ -110,7 +110,8 @@ export class NetworkPicture {
   ): void {
     const colours = ink();
     const packets = waiting.length / WAIT.width;
-    this.settle(waiting, moment);
+    if (names.length) this.lanes = names.map((_, queue) => ({ queue, seen: moment }));
+    else this.settle(waiting, moment);
     const [wide, tall] = [at.right - at.left - 4, at.bottom - at.top - 4];
     const each = tall / this.lanes.length;
     const counts = new Map<number, number>();
@@ -145,8 +146,7 @@ export class NetworkPicture {
     }
     pen.fillStyle = colours.soft;
     pen.textAlign = "left";
-    if (names.length === this.lanes.length)
-      this.lanes.forEach(({ queue }, k) => pen.fillText(names[queue] ?? "", at.left + 4, at.top + k * each + 14));
+    names.forEach((name, k) => pen.fillText(name, at.left + 4, at.top + k * each + 14));
     pen.textAlign = "center";
     const said = `${packets} wait${packets === 1 ? "s" : ""}`;
     pen.fillText(said, (at.left + at.right) / 2, at.top - 5);

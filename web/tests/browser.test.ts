@@ -172,6 +172,30 @@ describe("the page", () => {
   );
 
   it(
+    "draws each second of a run that begins at time 0",
+    async () => {
+      const page = await open("#story=l4s", { still: false });
+      // The curve ends at the right edge of its plot, wherever the run is.
+      const ends = `(() => {
+        const drawn = document.querySelector(".queue canvas");
+        const [width, height] = [drawn.width - 70, drawn.height];
+        const pen = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d");
+        pen.drawImage(drawn, 0, 0);
+        const pixels = pen.getImageData(0, 0, width, height).data;
+        let last = 0;
+        for (let k = 0; k < pixels.length; k += 4)
+          if (pixels[k + 3] > 90 && pixels[k] > 180 && pixels[k + 2] < 60) last = Math.max(last, (k / 4) % width);
+        return last / width;
+      })()`;
+      await reach(page, 3);
+      expect(await page.evaluate(ends)).toBeGreaterThan(0.85);
+      await reach(page, 6);
+      expect(await page.evaluate(ends)).toBeGreaterThan(0.85);
+    },
+    SLOW,
+  );
+
+  it(
     "opens a fast link at an earlier moment, so that nobody waits for it",
     async () => {
       const page = await open("#mbit=1000&aqm=codel");
