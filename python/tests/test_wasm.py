@@ -134,7 +134,13 @@ def test_steps_looks_and_samples_change_nothing(engine: Engine) -> None:
         engine.call("ed_step", run, 3, 20.0)
         engine.call("ed_run", run, now + 0.7, 500.0)
         now = engine.value("ed_now", run)
-        for look in (("ed_queue", run, 0), ("ed_flows", run), ("ed_packets", run), ("ed_sojourns", run, 0)):
+        for look in (
+            ("ed_queue", run, 0),
+            ("ed_waiting", run, 0),
+            ("ed_flows", run),
+            ("ed_packets", run),
+            ("ed_sojourns", run, 0),
+        ):
             engine.call(*look)
     engine.call("ed_finish", run, 0.0)
     native = _core.Scenario.parse(tomllib.loads(TOML)).run()
@@ -305,8 +311,9 @@ def test_bad_requests_are_answers(engine: Engine, request_: dict[str, object], p
 
 def test_calls_without_a_run_are_answers(engine: Engine) -> None:
     for name, *arguments in (
-        ("ed_run", 1.0, 0.0), ("ed_step", 1, 1.0), ("ed_queue", 0), ("ed_flows",), ("ed_series", 0), ("ed_packets",),
-        ("ed_sojourns", 0), ("ed_curve", 0, 0.0, 1.0, 2), ("ed_network", 0), ("ed_finish", 0.0), ("ed_close",),
+        ("ed_run", 1.0, 0.0), ("ed_step", 1, 1.0), ("ed_queue", 0), ("ed_waiting", 0), ("ed_flows",), ("ed_series", 0),
+        ("ed_packets",), ("ed_sojourns", 0), ("ed_curve", 0, 0.0, 1.0, 2), ("ed_network", 0), ("ed_finish", 0.0),
+        ("ed_close",),
     ):  # fmt: skip
         with pytest.raises(Refused, match="there is no run 9999"):
             engine.call(str(name), 9999, *arguments)

@@ -1,11 +1,12 @@
-// Pictures drawn by hand: the strip of arrivals, bars of goodput, and the network with its packets.
+// Pictures drawn by hand: the strip of arrivals, and bars of goodput.
 
 import type { History } from "./history";
-import { fate, FATES, ink, look } from "./palette";
-import { EVENT, KIND, SAMPLE } from "./protocol";
+import { fate, FATES, flowColour, ink } from "./palette";
+import { AXIS, GUTTER } from "./plots";
+import { SAMPLE } from "./protocol";
 
 /** A canvas of the width of its place, sharp on every screen. */
-class Sheet {
+export class Sheet {
   readonly canvas = document.createElement("canvas");
 
   constructor(
@@ -41,7 +42,6 @@ class Sheet {
 }
 
 const LANE = 15;
-const NAMES = 78;
 
 /** Arrivals by what became of them, one lane each, under the time axis of the queue. */
 export class Strip {
@@ -53,8 +53,8 @@ export class Strip {
 
   draw(history: History, begin: number, end: number): void {
     const [pen, width] = this.sheet.clear();
-    const left = NAMES;
-    const right = width - 10;
+    const left = AXIS;
+    const right = width - GUTTER;
     const times = history.column(SAMPLE.time);
     const columns = [SAMPLE.arrivals, SAMPLE.marks, SAMPLE.early, SAMPLE.forced, SAMPLE.overflow].map((k) =>
       history.column(k),
@@ -100,26 +100,20 @@ export class Strip {
   }
 }
 
-/** Kinds of flows beside the groups of long ones. */
-export const BROWSER = 8;
-export const UDP = 9;
-
-/** Goodput of each flow as a bar, with the fair share. */
+/** Goodput of each flow as a bar in the flow's colour. */
 export class Bars {
   private sheet: Sheet;
 
-  constructor(
-    place: HTMLElement,
-    private readonly index: number,
-  ) {
-    this.sheet = new Sheet(place, 110, "Goodput of each flow");
+  constructor(place: HTMLElement) {
+    this.sheet = new Sheet(place, 124, "Goodput of each flow");
   }
 
-  /** Values in Mbit/s, with the kind of each flow. */
-  draw(values: ArrayLike<number>, top: number, groups: number[]): void {
+  /** Values in Mbit/s; `kinds` are runs of flows with a name, in their order. */
+  draw(values: ArrayLike<number>, top: number, kinds: [string, number][]): void {
     const [pen, width, height] = this.sheet.clear();
     const left = 44;
-    const bottom = height - 18;
+    const named = kinds.length > 1;
+    const bottom = height - (named ? 32 : 18);
     const space = width - left - 10;
     const colours = ink();
     pen.textBaseline = "middle";
@@ -134,8 +128,7 @@ export class Bars {
     const step = space / Math.max(1, values.length);
     for (let k = 0; k < values.length; k += 1) {
       const tall = Math.min(1, (values[k] ?? 0) / top) * (bottom - 8);
-      const group = groups[k] ?? 0;
-      pen.fillStyle = group === 0 ? look(this.index).colour : group === UDP ? colours.text : colours.soft;
+      pen.fillStyle = flowColour(k);
       const wide = Math.min(80, Math.max(1, step * 0.8));
       pen.fillRect(left + (k + 0.5) * step - wide / 2, bottom - tall, wide, Math.max(1, tall));
     }
@@ -143,135 +136,21 @@ export class Bars {
     pen.textAlign = "center";
     const every = Math.ceil(values.length / Math.max(1, Math.floor(space / 28)));
     for (let k = 0; k < values.length; k += every) {
-      pen.fillText(groups[k] === UDP ? "UDP" : String(k + 1), left + (k + 0.5) * step, bottom + 10);
+      pen.fillText(String(k + 1), left + (k + 0.5) * step, bottom + 10);
+    }
+    if (named) {
+      let first = 0;
+      let free = left;
+      for (const [name, count] of kinds) {
+        const [from, to] = [left + first * step, left + (first + count) * step];
+        pen.fillRect(from + 2, bottom + 18, Math.max(1, to - from - 4), 1);
+        const wide = pen.measureText(name).width;
+        const x = Math.min(width - wide / 2, Math.max(free + wide / 2, (from + to) / 2));
+        pen.fillText(name, x, bottom + 26);
+        free = x + wide / 2 + 6;
+        first += count;
+      }
     }
     this.sheet.label = `Goodput by flow in Mbit/s: ${Array.from(values, (v) => Number(v.toPrecision(2))).join(", ")}`;
-  }
-}
-
-/** The network: senders, the queue as a row of packets, the link, receivers; packets move where time is slow. */
-export class NetworkPicture {
-  private sheet: Sheet;
-
-  constructor(
-    place: HTMLElement,
-    private readonly index: number,
-  ) {
-    this.sheet = new Sheet(place, 170, "The network");
-  }
-
-  /**
-   * `delay` is the bottleneck's and `access` the way from a sender to the queue, s; the picture shows the moment `access`
-   * ago, so that packets that reach the queue until now are seen on their way.
-   */
-  draw(history: History, now: number, delay: number, access: number, limit: number, flows: number, rate: number): void {
-    const [pen, width, height] = this.sheet.clear();
-    const colours = ink();
-    const shown = Math.min(flows, 8);
-    const middle = height / 2;
-    const [sender, queue, router, receiver] = [34, width * 0.36, width * 0.62, width - 34];
-    const lane = (flow: number): number => 22 + ((height - 34) * ((flow % shown) + 0.5)) / shown;
-    pen.strokeStyle = colours.line;
-    pen.lineWidth = 1.5;
-    const link = (x1: number, y1: number, x2: number, y2: number): void => {
-      pen.beginPath();
-      pen.moveTo(x1, y1);
-      pen.lineTo(x2, y2);
-      pen.stroke();
-    };
-    for (let k = 0; k < shown; k += 1) {
-      link(sender, lane(k), queue, middle);
-      link(width * 0.84, middle, receiver, lane(k));
-    }
-    pen.lineWidth = 4;
-    link(router, middle, width * 0.84, middle);
-    pen.fillStyle = colours.soft;
-    pen.textAlign = "center";
-    pen.textBaseline = "alphabetic";
-    pen.fillText("senders", sender, 12);
-    pen.fillText("receivers", receiver - 8, 12);
-    pen.fillText("queue", (queue + router) / 2, middle - 24);
-    pen.fillText(`link, ${Number((rate / 1e6).toPrecision(3))} Mbit/s`, width * 0.73, middle - 24);
-    for (let k = 0; k < shown; k += 1) {
-      for (const x of [sender, receiver]) {
-        pen.beginPath();
-        pen.arc(x, lane(k), 5, 0, 2 * Math.PI);
-        pen.fillStyle = colours.soft;
-        pen.fill();
-      }
-    }
-    // The queue as a bar that fills from the right, where packets leave.
-    const packets = history.last(SAMPLE.packets);
-    pen.strokeStyle = colours.soft;
-    pen.lineWidth = 1.5;
-    pen.strokeRect(queue, middle - 16, router - queue, 32);
-    const space = router - queue - 4;
-    const full = Number.isFinite(limit) ? limit : Math.max(50, packets);
-    const each = Math.max(0.5, Math.min(9, space / full));
-    pen.fillStyle = look(this.index).colour;
-    for (let k = 0; k < Math.min(packets, space / each); k += 1) {
-      pen.fillRect(router - 2 - (k + 1) * each + (each > 2 ? 1 : 0), middle - 13, each > 2 ? each - 1 : each, 26);
-    }
-    this.packets(pen, history, now, delay, access, { sender, queue, router, receiver, middle, width, lane });
-    this.sheet.label = `The network: ${flows} flows, ${packets} packets wait in the queue`;
-  }
-
-  private packets(
-    pen: CanvasRenderingContext2D,
-    history: History,
-    now: number,
-    delay: number,
-    access: number,
-    at: {
-      sender: number;
-      queue: number;
-      router: number;
-      receiver: number;
-      middle: number;
-      width: number;
-      lane: (flow: number) => number;
-    },
-  ): void {
-    const { events } = history;
-    const moment = now - access;
-    for (let k = events.length - EVENT.width; k >= 0; k -= EVENT.width) {
-      const time = events[k + EVENT.time]!;
-      if (time < moment - delay - 0.3) break;
-      const kind = events[k + EVENT.kind]!;
-      const flow = events[k + EVENT.flow]! - 1;
-      if (events[k + EVENT.size]! < 100) continue;
-      let [x, y] = [0, 0];
-      let fallen = 0;
-      if (kind >= KIND.departed) {
-        const way = (moment - time) / delay;
-        if (way < 0 || way > 1.6) continue;
-        x =
-          way <= 1
-            ? at.router + (at.width * 0.84 - at.router) * way
-            : at.width * 0.84 + ((at.receiver - at.width * 0.84) * (way - 1)) / 0.6;
-        y = way <= 1 ? at.middle : at.middle + ((at.lane(flow) - at.middle) * (way - 1)) / 0.6;
-      } else {
-        const way = 1 - (time - moment) / access;
-        if (way < 0) continue;
-        if (way <= 1) {
-          x = at.sender + (at.queue - at.sender) * way;
-          y = at.lane(flow) + (at.middle - at.lane(flow)) * way;
-        } else {
-          if (kind < KIND.early) continue;
-          // A dropped packet falls out of the picture.
-          fallen = (moment - time) / 0.1;
-          if (fallen > 1) continue;
-          [x, y] = [at.queue - 6, at.middle + 16 + 50 * fallen];
-        }
-      }
-      pen.globalAlpha = 1 - fallen;
-      pen.fillStyle = kind === KIND.departed ? fate(0) : kind === KIND.departedMarked ? fate(1) : fate(kind);
-      pen.fillRect(x - 4, y - 3, 8, 6);
-      if (fallen) {
-        pen.font = "bold 12px system-ui, sans-serif";
-        pen.fillText("×", x, y + 14);
-      }
-    }
-    pen.globalAlpha = 1;
   }
 }

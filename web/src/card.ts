@@ -1,23 +1,31 @@
 // One discipline of the play view: its pictures, numbers, thoughts and parameters.
 
 import { about } from "./about";
-import { Bars, BROWSER, NetworkPicture, Strip, UDP } from "./canvas";
+import { Bars, Strip } from "./canvas";
 import { type Declared, type Discipline, families, main, rangeOf, valueOf } from "./catalogue";
 import { el, symbol } from "./dom";
+import { Feel } from "./feel";
 import type { History } from "./history";
 import { choice, type KnobElement, knob, toggle } from "./knob";
 import { latest, type Setting } from "./model";
+import { NetworkPicture } from "./network";
 import { percent, quantity, rate, roundUp, short, time } from "./numbers";
-import { look } from "./palette";
+import { flowColour, look } from "./palette";
 import type { Player } from "./player";
 import type { About } from "./protocol";
 import { CurvePicture, type Level, QueuePicture, WindowPicture } from "./plots";
 import { SAMPLE, WINDOWS } from "./protocol";
-import { rtts } from "./scenario";
+import { ways } from "./scenario";
 import { jain } from "./statistics";
 
 /** Seconds over which rates and means of the numbers are taken. */
 const RECENT = 5;
+
+/** Names of a discipline's queues, by their numbers; of the others each flow has its own, or all have one. */
+const QUEUES: Record<string, readonly string[]> = { dualpi2: ["L", "C"] };
+
+/** What the flows of a traffic entry are called where they are one of the long ones' groups. */
+const LONG = "long flows";
 
 export class Card {
   readonly element: HTMLElement;
@@ -27,9 +35,12 @@ export class Card {
   private readonly windows: WindowPicture;
   private readonly bars: Bars;
   private readonly network: NetworkPicture;
+  private readonly feel = new Feel();
   private readonly places: Record<string, HTMLElement> = {};
   private readonly knobs = new Map<string, KnobElement>();
   private slow = 0;
+  private pixel = "";
+  private legend = 0;
 
   constructor(
     private readonly player: Player,
@@ -43,7 +54,7 @@ export class Card {
       this.places[name] = el(
         "figure",
         { class: `picture ${name}` },
-        el("figcaption", {}, title, note ? el("small", {}, ` ${note}`) : null),
+        title && el("figcaption", {}, title, note ? el("small", {}, ` ${note}`) : null),
         inner,
       );
       return inner;
@@ -58,10 +69,10 @@ export class Card {
     const queue = place("queue", "Queue", "packets that wait");
     const strip = place("strip", "Arrivals", "what became of each packet");
     const curve = place("curve", "Drop curve", "the dot is where the average stands");
-    const windows = place("windows", "Congestion windows", "of the first flows");
-    const bars = place("bars", "Goodput of each flow", " ");
-    const network = place("network", "Network", "packets move at real time or slower");
-    this.places.numbers = el("dl", { class: "numbers" });
+    const windows = place("windows", "Congestion windows", " ");
+    const bars = place("bars", "Goodput of each flow", ` Mbit/s, mean of the last ${RECENT} s`);
+    const network = place("network", "", "");
+    for (const name of ["now", "mean"]) this.places[name] = el("dl", { class: "numbers" });
     this.places.thinks = el("ul", { class: "thinks" });
     this.element = el(
       "article",
@@ -78,8 +89,15 @@ export class Card {
             "×",
           ),
       ),
+      this.places.network,
+      this.feel.element,
       el("p", { class: "summary" }, `${discipline.summary}. `, about(discipline)),
-      this.places.numbers,
+      el(
+        "div",
+        { class: "measures" },
+        el("section", {}, el("h3", {}, "Now"), this.places.now),
+        el("section", {}, el("h3", {}, `Mean of the last ${RECENT} s`), this.places.mean),
+      ),
       el(
         "div",
         { class: "pictures" },
@@ -89,15 +107,14 @@ export class Card {
         this.places.curve!,
         this.places.bars!,
         this.places.windows!,
-        this.places.network!,
       ),
     );
     this.queue = new QueuePicture(queue, index);
     this.strip = new Strip(strip);
     this.curve = new CurvePicture(curve, index);
     this.windows = new WindowPicture(windows, WINDOWS);
-    this.bars = new Bars(bars, index);
-    this.network = new NetworkPicture(network, index);
+    this.bars = new Bars(bars);
+    this.network = new NetworkPicture(network);
   }
 
   // ---- parameters ----------------------------------------------------------------------------------------------------
@@ -185,6 +202,11 @@ export class Card {
     return typeof value === "number" ? value : Number.NaN;
   }
 
+  /** A key is pressed, to be sent in the call. */
+  press(text: string): void {
+    this.feel.press(text, this.player.now);
+  }
+
   // ---- pictures ------------------------------------------------------------------------------------------------------
 
   private get about(): About | undefined {
@@ -201,17 +223,17 @@ export class Card {
     const found: Level[] = [];
     for (const name of ["min_th", "max_th", "q_ref"]) {
       const value = this.value(name);
-      if (Number.isFinite(value)) found.push({ value, name });
+      if (Number.isFinite(value)) found.push({ value, name, says: `${name} ${short(value)}` });
     }
     for (const name of ["target", "qdelay_ref"]) {
       const value = this.value(name);
       const unit = this.discipline.parameters.find((p) => p.name === name)?.unit;
       if (unit === "s" && Number.isFinite(value)) {
-        found.push({ value: (value * (this.about?.rate ?? 0)) / 12000, name: `${name}, ${time(value)}` });
+        found.push({ value: (value * (this.about?.rate ?? 0)) / 12000, name, says: `${name} ${time(value)}` });
       }
     }
     const limit = this.limit();
-    if (Number.isFinite(limit)) found.push({ value: limit, name: "buffer full" });
+    if (Number.isFinite(limit)) found.push({ value: limit, name: "full", says: `buffer full ${short(limit)}` });
     return found;
   }
 
@@ -249,20 +271,41 @@ export class Card {
 
   draw(history: History, now: number, begin: number, top: number, whole: boolean): void {
     const end = begin + Math.max(now - begin, 1);
-    this.queue.levels = this.levels();
-    const averages = Number.isFinite(history.last(SAMPLE.average));
-    this.places.queue!.querySelector("small")!.textContent = averages
-      ? " coloured: packets that wait; bold: its own average"
-      : " packets that wait";
-    this.queue.draw(history, begin, end, 1.05 * top);
-    this.strip.draw(history, begin, end);
-    if (this.player.speed <= 1) this.drawNetwork(history, now);
-    // Pictures that change slowly are drawn less often.
+    this.feel.draw(history, now, this.player.setup);
     const moment = performance.now();
-    if (!whole && moment - this.slow < 150) return;
+    const seldom = whole || moment - this.slow >= 150;
+    if (this.player.speed <= 1 || seldom) this.drawNetwork(history, now);
+    // Time has moved on by less than a pixel: the curves are where they were.
+    const [span, wide] = [end - begin, this.element.clientWidth];
+    const pixel = `${Math.round((now / span) * wide)} ${Math.round(Math.log(span) * wide)} ${top}`;
+    if (whole || pixel !== this.pixel) {
+      this.pixel = pixel;
+      this.queue.levels = this.levels();
+      const averages = Number.isFinite(history.last(SAMPLE.average));
+      const names = this.queue.levels.filter((one) => one.value <= 1.05 * top).map((one) => one.says);
+      this.places.queue!.querySelector("small")!.textContent =
+        ` ${averages ? "coloured: packets that wait; bold: its own average" : "packets that wait"}${names.length ? `; dashed: ${names.join(", ")}` : ""}`;
+      this.queue.draw(history, begin, end, 1.05 * top);
+      this.strip.draw(history, begin, end);
+      this.windows.draw(history, begin, end);
+    }
+    // Pictures that change slowly are drawn less often.
+    if (!seldom) return;
     this.slow = moment;
-    this.windows.draw(history, begin, end);
-    this.drawNetwork(history, now);
+    const shown = Math.min(WINDOWS, history.about.flows);
+    if (this.legend !== shown) {
+      this.legend = shown;
+      this.places.windows!.querySelector("small")!.replaceChildren(
+        ...Array.from({ length: shown }, (_, k) =>
+          el(
+            "span",
+            { class: "key", style: `--own: ${flowColour(k)}` },
+            el("i", { class: "chip", "aria-hidden": "true" }),
+            `flow ${k + 1}`,
+          ),
+        ),
+      );
+    }
     if (this.curve.known && !this.places.curve!.hidden)
       this.curve.draw(history.last(SAMPLE.average), history.gauge("p_b"));
     this.numbers(history, now);
@@ -283,9 +326,17 @@ export class Card {
     const { setup } = this.player;
     this.places.network!.hidden = setup.file !== "";
     if (setup.file) return;
-    const { delay, rate: bits, flows } = history.about;
-    const access = Math.max(0.001, Math.min(...setup.groups.flatMap(rtts)) / 2 - delay);
-    this.network.draw(history, now, delay, access, this.limit(), flows, bits);
+    const { delay, rate: bits, flows, aqm } = history.about;
+    this.network.draw({
+      history,
+      now,
+      delay,
+      ways: ways(setup, flows),
+      limit: this.limit(),
+      flows,
+      rate: bits,
+      names: QUEUES[aqm] ?? [],
+    });
   }
 
   private numbers(history: History, now: number): void {
@@ -297,51 +348,51 @@ export class Card {
     const drops = [SAMPLE.early, SAMPLE.forced, SAMPLE.overflow].reduce((n, k) => n + history.since(k, since), 0);
     const goodput = history.goodput(now, RECENT, setup.warmup) ?? [];
     const kinds = this.kinds(history.about);
-    const long = goodput.filter((_, k) => kinds[k] !== BROWSER);
+    const long = kinds.flatMap(([name, count]) => new Array<boolean>(count).fill(name.startsWith(LONG)));
+    const shares = goodput.filter((_, k) => long[k] || setup.file);
     const left = (history.since(SAMPLE.departedBytes, since) * 8) / span;
-    const rows: [string, string, string][] = [
-      ["Delay now", time((history.last(SAMPLE.bytes) * 8) / bits), "time that the link needs for what waits"],
-      ["Queue", `${short(history.mean(SAMPLE.packets, since))} pkt`, `packets that wait, mean of the last ${RECENT} s`],
-      ["Link use", percent(Math.min(1, left / bits)), `${rate(left)}, last ${RECENT} s`],
-      ["Drops", arrivals ? percent(drops / arrivals, 2) : "–", `of arrivals, last ${RECENT} s`],
+    const share = (n: number): string => (arrivals ? percent(n / arrivals, 2) : "–");
+    const rows: [string, string, string, string][] = [
+      ["now", "Delay", time((history.last(SAMPLE.bytes) * 8) / bits), "time that the link needs for what waits"],
+      ["now", "Packets", short(history.last(SAMPLE.packets)), "that wait"],
+      ["mean", "Packets", short(history.mean(SAMPLE.packets, since)), "that wait"],
+      ["mean", "Link use", percent(Math.min(1, left / bits)), rate(left)],
+      ["mean", "Drops", share(drops), "of arrivals"],
+      ["mean", "Marks", share(history.since(SAMPLE.marks, since)), "of arrivals"],
       [
-        "Marks",
-        arrivals ? percent(history.since(SAMPLE.marks, since) / arrivals, 2) : "–",
-        `of arrivals, last ${RECENT} s`,
-      ],
-      [
+        "mean",
         "Fairness",
-        long.length > 1 ? short(jain(long), 3) : "–",
-        "Jain's index of the flows' goodput: 1 is equal shares",
+        shares.length > 1 ? short(jain(shares), 3) : "–",
+        "Jain's index of the long flows' goodput: 1 is equal shares",
       ],
     ];
-    const shown = rows.filter(([name]) => name !== "Marks" || setup.ecn || setup.file);
-    this.places.numbers!.replaceChildren(
-      ...shown.map(([name, value, title]) => el("div", { title }, el("dt", {}, name), el("dd", {}, value))),
-    );
-    const grey = [setup.groups.length > 1 && "group 2", setup.browsers > 0 && "browsers"].filter(Boolean);
-    const note = this.places.bars!.querySelector("small")!;
-    note.textContent = ` Mbit/s, last ${RECENT} s${grey.length && !setup.file ? `; grey: ${grey.join(", ")}` : ""}`;
+    for (const group of ["now", "mean"]) {
+      const shown = rows.filter(([of, name]) => of === group && (name !== "Marks" || setup.ecn || setup.file));
+      this.places[group]!.replaceChildren(
+        ...shown.map(([, name, value, title]) => el("div", { title }, el("dt", {}, name), el("dd", {}, value))),
+      );
+    }
     // All cards have the scale of the largest bar.
     const all = this.player.histories.map((one) => one.goodput(now, RECENT, setup.warmup) ?? []);
     const most = all.reduce((top, one) => Math.max(top, ...one), 0.01);
     this.bars.draw(goodput, roundUp(most), kinds);
   }
 
-  /** What each flow is: the number of its group, or one of the others. */
-  private kinds(about: About): number[] {
+  /** What the flows are called, with their numbers, in their order. */
+  private kinds(about: About): [string, number][] {
     const { setup } = this.player;
-    if (setup.file) return new Array<number>(about.flows).fill(0);
-    const kinds = setup.groups.map((_, k) => k);
-    if (setup.udp > 0) kinds.push(UDP);
-    if (setup.browsers > 0) kinds.push(BROWSER);
-    return about.entries.flatMap((count, k) => new Array<number>(count).fill(kinds[k] ?? 0));
+    if (setup.file) return [["", about.flows]];
+    const names = setup.groups.map((_, k) => (setup.groups.length > 1 ? `${LONG}, group ${k + 1}` : LONG));
+    if (setup.udp > 0) names.push("UDP");
+    if (setup.browsers > 0) names.push("browsers");
+    if (setup.call) names.push("voice");
+    return about.entries.map((count, k) => [names[k] ?? "", count]);
   }
 
   /** Colours or sizes have changed. */
   forget(): void {
     this.element.style.setProperty("--own", look(this.index).colour);
     for (const picture of [this.queue, this.curve, this.windows]) picture.forget();
-    this.slow = 0;
+    [this.slow, this.legend, this.pixel] = [0, 0, ""];
   }
 }

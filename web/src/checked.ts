@@ -59,6 +59,7 @@ function read(given: Given): Setup {
     groups,
     udp: number("udp", own.udp, 0, RATE),
     browsers: whole("browsers", own.browsers, 0, Math.floor(FLOWS / 6)),
+    call: flag("call", own.call),
     seed: whole("seed", own.seed, 0, Number.MAX_SAFE_INTEGER),
     duration,
     warmup: file ? base.warmup : number("warmup", own.warmup, 0, duration),

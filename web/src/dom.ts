@@ -48,6 +48,11 @@ export function symbol(latex: string): DocumentFragment {
   return made;
 }
 
+/** Whether nothing may move before somebody starts it. */
+export function still(): boolean {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
 let serial = 0;
 
 /** An id that no other element has. */

@@ -2,7 +2,7 @@
 
 import type { Discipline, Stack } from "./catalogue";
 import type { Setting } from "./model";
-import { type About, BINS, bin, WINDOWS } from "./protocol";
+import { type About, BINS, bin, WAIT, WINDOWS } from "./protocol";
 
 type Numbers = Float64Array<ArrayBuffer>;
 
@@ -21,6 +21,7 @@ interface Exports {
   ed_run: (handle: number, until: number, events: number) => number;
   ed_set: (handle: number) => number;
   ed_queue: (handle: number, queue: number) => number;
+  ed_waiting: (handle: number, queue: number) => number;
   ed_flows: (handle: number) => number;
   ed_packets: (handle: number) => number;
   ed_sojourns: (handle: number, queue: number) => number;
@@ -226,6 +227,12 @@ export class Simulation {
   windows(): number[] {
     const flows = this.flows();
     return Array.from({ length: WINDOWS }, (_, k) => flows[k * FLOW_COLUMNS] ?? Number.NaN);
+  }
+
+  /** The packets that wait now, at most so many. */
+  waiting(most: number): Numbers {
+    const all = this.engine.array(this.engine.exports.ed_waiting(this.handle, this.at));
+    return all.length > most * WAIT.width ? all.slice(0, most * WAIT.width) : all;
   }
 
   /** Packet events since the last call. */

@@ -1,9 +1,10 @@
 // What a run has shown so far: samples as columns, and what the pictures need of them.
 
-import { type About, EVENT, FLOW, type RunFrame, SAMPLE } from "./protocol";
+import { type About, EVENT, FLOW, RECENT, type RunFrame, SAMPLE } from "./protocol";
 
-/** Packets kept for the drawing of the network. */
+/** Events and queues kept for the drawing of the network, at most. */
 const EVENTS = 40_000;
+const QUEUES = 600;
 
 export class History {
   length = 0;
@@ -12,14 +13,24 @@ export class History {
   sojourns = new Float64Array();
   events: Float64Array = new Float64Array();
   private columns: Float64Array[];
+  /** The packets that waited from each time on. */
+  private queues: { time: number; waiting: Float64Array }[] = [];
   /** What flows have delivered, and sent through the queue, at some times: for their rates over the last seconds. */
   private deliveries: { time: number; delivered: Float64Array; passed: Float64Array }[] = [];
+
+  private heard: (events: Float64Array) => void = () => {};
 
   constructor(readonly about: About) {
     this.columns = Array.from({ length: SAMPLE.width }, () => new Float64Array(4096));
   }
 
+  /** Who hears of packets at the queue from now on. */
+  listen(heard: (events: Float64Array) => void): void {
+    this.heard = heard;
+  }
+
   add(frame: RunFrame, now: number): void {
+    this.heard(frame.events);
     const { samples } = frame;
     const rows = samples.length / SAMPLE.width;
     this.grow(this.length + rows);
@@ -30,12 +41,18 @@ export class History {
     this.gauges = frame.gauges;
     this.flows = frame.flows;
     if (frame.sojourns.length) this.sojourns = frame.sojourns;
-    if (frame.events.length) {
-      const kept = new Float64Array(this.events.length + frame.events.length);
-      kept.set(this.events);
-      kept.set(frame.events, this.events.length);
-      this.events = kept.subarray(Math.max(0, kept.length - EVENTS * EVENT.width));
+    const old = this.events;
+    let first = Math.max(0, old.length + frame.events.length - EVENTS * EVENT.width);
+    while (first < old.length && old[first + EVENT.time]! < now - RECENT) first += EVENT.width;
+    if (frame.events.length || first) {
+      const kept = new Float64Array(Math.max(0, old.length - first) + frame.events.length);
+      kept.set(old.subarray(first));
+      kept.set(frame.events, kept.length - frame.events.length);
+      this.events = kept;
     }
+    const before = this.queues[this.queues.length - 1]?.waiting;
+    if (!before || !alike(before, frame.waiting)) this.queues.push({ time: now, waiting: frame.waiting });
+    while (this.queues.length > QUEUES || (this.queues[1]?.time ?? now) < now - RECENT) this.queues.shift();
     const last = this.deliveries[this.deliveries.length - 1];
     if (!last || now >= last.time + 0.1) {
       const column = (name: "deliveredBytes" | "passedBytes"): Float64Array =>
@@ -43,6 +60,12 @@ export class History {
       this.deliveries.push({ time: now, delivered: column("deliveredBytes"), passed: column("passedBytes") });
       if (this.deliveries.length > 400) this.deliveries.splice(0, 1);
     }
+  }
+
+  /** The packets that waited at a time of the last second, as far as it is known. */
+  waiting(time: number): Float64Array {
+    const found = this.queues.findLast((one) => one.time <= time) ?? this.queues[0];
+    return found?.waiting ?? new Float64Array();
   }
 
   private grow(rows: number): void {
@@ -140,4 +163,8 @@ export class History {
     const values = this.columns[which]!;
     return rows.map((row) => (Number.isNaN(values[row]!) ? null : values[row]!));
   }
+}
+
+function alike(one: Float64Array, other: Float64Array): boolean {
+  return one.length === other.length && one.every((value, k) => value === other[k]);
 }

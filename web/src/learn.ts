@@ -1,6 +1,6 @@
 // The learn view: a list of stories, and the steps of the one that is open beside the live run.
 
-import { el } from "./dom";
+import { el, still } from "./dom";
 import type { Laboratory } from "./laboratory";
 import type { Player } from "./player";
 import { at, type Result, STORIES, type Story } from "./stories";
@@ -51,10 +51,8 @@ export class LearnView {
     const { player } = this;
     if (!this.open || player.setup.story !== this.open.id) return;
     player.speed = this.open.steps[this.step]?.speed ?? 3;
-    document
-      .querySelectorAll<HTMLSelectElement>(".speed select")
-      .forEach((list) => (list.value = String(player.speed)));
-    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) player.play();
+    if (still()) player.pause();
+    else player.play();
   }
 
   private draw(): void {

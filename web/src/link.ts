@@ -1,7 +1,7 @@
 // A setup in the address of the page, after the #: everything, deflated, as `s=`; or a few words, as `aqm=red,codel`.
 
 import { checked } from "./checked";
-import { FLOWS, SETUP, type Setup } from "./model";
+import { FLOWS, OPENING, SETUP, type Setup } from "./model";
 import { FILE } from "./scenario";
 import { at, STORIES } from "./stories";
 
@@ -10,6 +10,8 @@ export interface Asked {
   setup: Setup;
   /** Simulated time to run to, s. */
   at: number;
+  /** The address names no moment: the page may begin where there is something to see. */
+  fresh: boolean;
   /** Show one discipline in a frame of another page. */
   embed: boolean;
   view: View;
@@ -23,6 +25,9 @@ export const VIEWS: [View, string][] = [
   ["compare", "Compare"],
   ["learn", "Learn"],
 ];
+
+/** The words of a setup that is written by hand. */
+const WORDS = ["aqm", "story", "seed", "mbit", "flows"];
 
 /** Most characters of a whole setup in a link, and most bytes of what it inflates to. */
 const LINK = 1 << 20;
@@ -58,14 +63,17 @@ export async function address(setup: Setup, at: number, view: View = "play"): Pr
 export async function asked(hash: string): Promise<Asked> {
   const words = new URLSearchParams(hash.replace(/^#/, ""));
   const found: Asked = {
-    setup: structuredClone(SETUP),
+    setup: structuredClone(OPENING),
     at: 0,
+    fresh: true,
     embed: words.has("embed"),
     view: VIEWS.find(([name]) => name === words.get("view"))?.[0] ?? "play",
     open: words.get("open") ?? "",
   };
   const whole = words.get("s");
-  if (whole !== null) return { ...found, ...(await whole_of(whole)) };
+  if (whole !== null) return { ...found, ...(await whole_of(whole)), fresh: false };
+  if (!WORDS.some((one) => words.has(one))) return found;
+  found.setup = structuredClone(SETUP);
   const names = words.get("aqm");
   if (names) found.setup.disciplines = names.split(",", 4).map((aqm) => ({ aqm, set: {} }));
   const number = (word: string): number | null => {
@@ -78,7 +86,7 @@ export async function asked(hash: string): Promise<Asked> {
   const story = STORIES.find((one) => one.id === words.get("story"));
   if (!story) return { ...found, ...checked(found.setup, 0) };
   const step = Math.max(0, Math.min(story.steps.length - 1, Math.trunc(number("step") ?? 1) - 1));
-  return { ...found, setup: at(story, step), view: "learn" };
+  return { ...found, setup: at(story, step), view: "learn", fresh: false };
 }
 
 async function whole_of(text: string): Promise<Pick<Asked, "setup" | "at">> {

@@ -6,7 +6,7 @@ import { announce, el } from "./dom";
 import { compiled, type Given, Laboratory } from "./laboratory";
 import { LearnView } from "./learn";
 import { type Asked, asked, fetched, located, type View, VIEWS } from "./link";
-import { SETUP } from "./model";
+import { OPENING } from "./model";
 import { imported } from "./scenario";
 import { PlayView } from "./play";
 import { Player } from "./player";
@@ -38,7 +38,7 @@ async function opened(laboratory: Laboratory): Promise<Asked> {
     return found;
   } catch (error) {
     announce(`${(error as Error).message.replace(/\.?$/, ".")} The page starts with its own setup.`, true);
-    return { setup: structuredClone(SETUP), at: 0, embed: false, view: "play", open: "" };
+    return { setup: structuredClone(OPENING), at: 0, fresh: true, embed: false, view: "play", open: "" };
   }
 }
 
@@ -138,7 +138,8 @@ async function begin(): Promise<void> {
     show(found.view);
     main.querySelector(".elsewhere")?.remove();
     if (found.open) main.prepend(elsewhere(player, found.open));
-    player.start(found.at);
+    if (found.fresh) player.open();
+    else player.start(found.at);
     if (found.at === 0) learn.run();
   }
 

@@ -46,6 +46,8 @@ export interface Setup {
   udp: number;
   /** Browsers that load one web page after the other. */
   browsers: number;
+  /** Whether a voice call is part of the load. */
+  call: boolean;
   seed: number;
   /** s. */
   duration: number;
@@ -74,6 +76,7 @@ export const SETUP: Setup = {
   groups: [FLOWS],
   udp: 0,
   browsers: 0,
+  call: false,
   seed: 1,
   duration: 120,
   warmup: 10,
@@ -81,6 +84,16 @@ export const SETUP: Setup = {
   file: "",
   story: "",
   step: 0,
+};
+
+/** What the page opens with where its address asks for nothing. */
+export const OPENING: Setup = {
+  ...SETUP,
+  disciplines: [
+    { aqm: "droptail", set: {} },
+    { aqm: "fq_codel", set: {} },
+  ],
+  groups: [{ ...FLOWS, count: 4, rtt: [0.08, 0.08] }],
 };
 
 export function copy<T>(value: T): T {

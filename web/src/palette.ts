@@ -18,6 +18,16 @@ const DARK: Look[] = [
   { colour: "#DE92C6", dashes: [6, 2, 2, 2] },
 ];
 
+/** Flows, by turns: Okabe and Ito's colours, of which no two look alike to people who see colours otherwise. */
+export const FLOWS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"] as const;
+/** With the colour of the text they are so many. */
+export const FLOW_COLOURS = FLOWS.length + 1;
+
+/** The colour of a flow, from 0. */
+export function flowColour(flow: number): string {
+  return FLOWS[flow % FLOW_COLOURS] ?? ink().text;
+}
+
 /** What became of arrivals, in the order of the lanes. */
 export const FATES = [
   { key: "passed", title: "passed", light: "#5b6167", dark: "#9aa3ab" },
@@ -32,7 +42,7 @@ export function dark(): boolean {
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-/** The look of the discipline, or flow, at a position. */
+/** The look of the discipline at a position. */
 export function look(index: number): Look {
   const all = dark() ? DARK : LIGHT;
   return all[index % all.length]!;

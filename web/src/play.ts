@@ -38,6 +38,26 @@ export class PlayView {
   );
   private readonly clock = el("output", { class: "clock", "aria-label": "Simulated time" });
   private readonly add = el("button", { type: "button", class: "add", click: () => this.more() }, "Add a discipline");
+  private readonly speed: HTMLSelectElement;
+  private readonly call = el(
+    "button",
+    { type: "button", class: "call", title: "A voice call joins the load, at real time", click: () => this.feel() },
+    "Feel the delay",
+  );
+  private readonly typed = el("input", {
+    type: "text",
+    autocomplete: "off",
+    spellcheck: "false",
+    "aria-label": "Type, and watch the echo",
+    input: (event: InputEvent) => this.press(event.data ?? ""),
+  });
+  private readonly keys = el(
+    "div",
+    { class: "keys", hidden: true },
+    el("span", {}, "Type, and watch the echo come through each queue:"),
+    this.typed,
+    el("button", { type: "button", click: () => this.press("•") }, "Send a dot"),
+  );
   private made: Card[] = [];
   private picture: DelayPicture | null = null;
   private titles = "";
@@ -58,6 +78,7 @@ export class PlayView {
       },
     );
     speed.classList.add("speed");
+    this.speed = speed.querySelector("select")!;
     const span = choice("Show", SPANS, String(this.span), (value) => {
       this.span = Number(value);
       this.draw(true);
@@ -79,6 +100,7 @@ export class PlayView {
       this.cancel,
       speed,
       span,
+      this.call,
       this.clock,
     );
     this.frame = el(
@@ -95,6 +117,7 @@ export class PlayView {
         "div",
         { class: "stage" },
         this.bar,
+        this.keys,
         this.fault,
         this.cards,
         embed ? null : this.add,
@@ -113,11 +136,31 @@ export class PlayView {
       this.draw(true);
     };
     new ResizeObserver(() => this.draw(true)).observe(this.cards);
+    // A frame of another page that has been scrolled away.
+    if (embed) new IntersectionObserver(([one]) => (player.seen = one!.isIntersecting)).observe(this.element);
   }
 
   private toggle(): void {
     if (this.player.playing) this.player.pause();
     else this.player.play();
+  }
+
+  /** The call joins, at real time, or leaves. */
+  private feel(): void {
+    const { player } = this;
+    player.setup.call = !player.setup.call;
+    if (player.setup.call) player.speed = 1;
+    player.again();
+    if (player.setup.call) {
+      player.play();
+      this.typed.focus({ preventScroll: true });
+    }
+    this.state();
+  }
+
+  private press(text: string): void {
+    for (const one of text) for (const card of this.made) card.press(one);
+    if (this.typed.value.length > 24) this.typed.value = this.typed.value.slice(-24);
   }
 
   private more(): void {
@@ -245,9 +288,14 @@ export class PlayView {
 
   private state(): void {
     const { player } = this;
+    this.speed.value = String(player.speed);
     this.start.textContent = player.playing ? "Pause" : player.done ? "Run again" : "Start";
     this.start.setAttribute("aria-pressed", String(player.playing));
     this.cancel.hidden = !player.busy;
+    this.call.hidden = player.setup.file !== "";
+    this.call.setAttribute("aria-pressed", String(player.setup.call));
+    this.call.textContent = player.setup.call ? "End the call" : "Feel the delay";
+    this.keys.hidden = !player.setup.call || player.setup.file !== "";
     this.fault.hidden = !player.fault;
     this.fault.textContent = player.fault;
     if (player.done) announce(`The run has ended at ${player.setup.duration} s of simulated time.`);

@@ -2,7 +2,7 @@
 
 import type { Discipline } from "./catalogue";
 import { CHANGES } from "./checked";
-import { announce } from "./dom";
+import { announce, still } from "./dom";
 import { History } from "./history";
 import type { Laboratory } from "./laboratory";
 import { type Change, latest, type Setting, type Setup } from "./model";
@@ -13,6 +13,7 @@ import { parsed, QUEUE, queueOf, toml, type Units } from "./scenario";
 export const SPEEDS: [number, string][] = [
   [0.001, "1/1000 of real time"],
   [0.01, "1/100 of real time"],
+  [0.05, "1/20 of real time"],
   [0.1, "1/10 of real time"],
   [1, "real time"],
   [3, "3 times real time"],
@@ -20,6 +21,11 @@ export const SPEEDS: [number, string][] = [
   [100, "100 times real time"],
   [Infinity, "as fast as it goes"],
 ];
+
+/** The moment at which a page opens, s: the queue has its shape. Earlier, where a fast link would take long to it. */
+const OPENS = { moment: 20, bits: 1.2e9 };
+/** Its speed: packets can be followed. */
+const SLOW = 0.05;
 
 /** Longest time to wait for simulations that others are to replace, ms; and for an answer before it can be cancelled. */
 const PATIENCE = 200;
@@ -33,8 +39,12 @@ export class Player {
   speed = 3;
   /** A sentence on what is wrong with the setup; empty where nothing is. */
   fault = "";
-  /** Times between frames while it ran, ms. */
+  /** Times between pictures while it ran, ms, and when the first came since the page was asked for, ms. */
   frames: number[] = [];
+  first = 0;
+  private pictured = 0;
+  /** Whether anybody can see it: what is out of sight waits. */
+  seen = true;
   private serial = 0;
   private waiting = false;
   /** When the worker was last asked, ms. */
@@ -93,6 +103,14 @@ export class Player {
     } catch (error) {
       this.broken(error instanceof Error ? error.message : String(error));
     }
+  }
+
+  /** The page opens: with queues that have their shape, slowly. */
+  open(): void {
+    const { file, duration, rate } = this.setup;
+    if (!file) this.speed = SLOW;
+    this.start(file ? 0 : Math.min(OPENS.moment, duration / 2, OPENS.bits / rate));
+    if (!still()) this.play();
   }
 
   private wait(): void {
@@ -171,8 +189,6 @@ export class Player {
   }
 
   private tick(moment: number): void {
-    if (this.playing && this.last) this.frames.push(moment - this.last);
-    if (this.frames.length > 2000) this.frames.splice(0, 1000);
     const passed = this.last ? Math.min(0.1, (moment - this.last) / 1000) : 0.016;
     this.last = moment;
     const busy = this.waiting && moment - this.began > LONG;
@@ -180,7 +196,7 @@ export class Player {
       this.busy = busy;
       this.say("state");
     }
-    if (!this.playing || this.waiting || this.done || this.fault) return;
+    if (!this.playing || !this.seen || this.waiting || this.done || this.fault) return;
     this.aim = this.speed === Infinity ? Infinity : Math.max(this.aim, this.now) + passed * this.speed;
     // What could not be simulated in time is not made up for later.
     if (this.aim > this.now + this.speed * 0.2) this.aim = this.now + this.speed * 0.2;
@@ -189,7 +205,7 @@ export class Player {
 
   private advance(to: number, budget: number): void {
     this.wait();
-    this.laboratory.ask({ ask: "advance", serial: this.serial, to, budget, packets: this.speed <= 1 });
+    this.laboratory.ask({ ask: "advance", serial: this.serial, to, budget, packets: this.speed <= 1 || this.setup.call });
   }
 
   private broken(message: string): void {
@@ -249,6 +265,11 @@ export class Player {
       this.say("state");
     }
     this.say("frame");
+    const moment = performance.now();
+    if (this.playing && this.pictured) this.frames.push(moment - this.pictured);
+    if (this.frames.length > 2000) this.frames.splice(0, 1000);
+    this.pictured = this.playing ? moment : 0;
+    this.first ||= this.pictured;
   }
 
   private changed(message: Extract<Tell, { tell: "set" }>): void {

@@ -4,22 +4,29 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { History } from "./history";
 import { percent, roundUp, short } from "./numbers";
-import { ink, type Look, look } from "./palette";
+import { flowColour, ink, type Look, look } from "./palette";
 import { SAMPLE } from "./protocol";
 
 const FONT = "12px system-ui, sans-serif";
 
-/** A dashed line across a plot, with its name. */
+/** A dashed line across a plot, with its name, and with its value too. */
 export interface Level {
   value: number;
   name: string;
+  says: string;
 }
+
+/** Space beside a plot for the names of its levels, and for its axis, pixels: the strip of arrivals has the same. */
+export const GUTTER = 66;
+export const AXIS = 78;
 
 interface Axes {
   x: string;
   y: string;
   height: number;
   log?: boolean;
+  /** Levels are named beside it. */
+  levels?: boolean;
   ys?: (values: number[]) => string[];
   xs?: (values: number[]) => string[];
   hooks?: uPlot.Hooks.Arrays;
@@ -44,11 +51,11 @@ function options(place: HTMLElement, axes: Axes, series: uPlot.Series[]): uPlot.
     height: axes.height,
     legend: { show: false },
     cursor: { show: false },
-    padding: [8, axes.log ? 30 : 16, 0, 0],
+    padding: [8, axes.levels ? GUTTER : axes.log ? 30 : 16, 0, 0],
     scales: { x: { time: false, auto: false, ...(axes.log ? { distr: 3 } : {}) }, y: { auto: false } },
     axes: [
       { ...axis(axes.x, axes.xs), size: 26 },
-      { ...axis(axes.y, axes.ys), size: 44 },
+      { ...axis(axes.y, axes.ys), size: axes.levels ? AXIS - 18 : 44 },
     ],
     series: [{}, ...series],
     ...(axes.hooks ? { hooks: axes.hooks } : {}),
@@ -104,7 +111,7 @@ export class QueuePicture extends Picture {
     const style = { ...look(this.index), dashes: [] };
     const strong = { colour: ink().text, dashes: [] };
     const hooks = { draw: [(plot: uPlot) => levels(plot, this.levels)] };
-    const axes = { x: "simulated time (s)", y: "queue (packets)", height: 190, hooks };
+    const axes = { x: "simulated time (s)", y: "queue (packets)", height: 190, levels: true, hooks };
     return new uPlot(
       options(this.place, axes, [line(style, "queue", 1.2), line(strong, "average", 2)]),
       [[0], [0], [0]],
@@ -131,28 +138,20 @@ function levels(plot: uPlot, all: Level[]): void {
   ctx.strokeStyle = ctx.fillStyle = ink().soft;
   ctx.lineWidth = sharp;
   ctx.setLineDash([4 * sharp, 4 * sharp]);
-  ctx.textAlign = "right";
+  ctx.textAlign = "left";
+  ctx.textBaseline = "middle";
   let lowest = Infinity;
   for (const one of [...all].sort((a, b) => a.value - b.value)) {
     const y = plot.valToPos(one.value, "y", true);
-    if (!(y >= top)) continue;
+    if (!(y >= top - sharp)) continue;
     ctx.beginPath();
     ctx.moveTo(left, y);
     ctx.lineTo(left + width, y);
     ctx.stroke();
-    // Names that would lie on each other are left out from the lower one on.
+    // Beside the curves; names that would lie on each other are left out from the lower one on.
     if (lowest - y < 12 * sharp) continue;
-    const place = y - top < 14 * sharp ? y + 13 * sharp : y - 4 * sharp;
-    ctx.save();
-    // On ground of its own: the queue may lie there, too.
-    const [right, wide] = [left + width - 2 * sharp, ctx.measureText(one.name).width];
-    ctx.globalAlpha = 0.85;
-    ctx.fillStyle = ink().ground;
-    ctx.fillRect(right - wide - 4 * sharp, place - 10 * sharp, wide + 6 * sharp, 13 * sharp);
-    ctx.globalAlpha = 1;
     ctx.fillStyle = ink().text;
-    ctx.fillText(one.name, right, place);
-    ctx.restore();
+    ctx.fillText(one.name, left + width + 4 * sharp, Math.max(y, 7 * sharp));
     lowest = y;
   }
   ctx.restore();
@@ -168,7 +167,9 @@ export class WindowPicture extends Picture {
   }
 
   protected make(): uPlot {
-    const series = Array.from({ length: this.flows }, (_, k) => line(look(k), `flow ${k + 1}`, 1.5));
+    const series = Array.from({ length: this.flows }, (_, k) =>
+      line({ colour: flowColour(k), dashes: [] }, `flow ${k + 1}`, 1.5),
+    );
     const axes = { x: "simulated time (s)", y: "cwnd (segments)", height: 150 };
     const empty = [[0], ...series.map(() => [0])] as unknown as uPlot.AlignedData;
     return new uPlot(options(this.place, axes, series), empty, this.place);

@@ -65,10 +65,15 @@ export interface RunFrame {
   sojourns: Float64Array<ArrayBuffer>;
   /** Rows of EVENT columns: what happened at the queue since the last frame, if it was asked for. */
   events: Float64Array<ArrayBuffer>;
+  /** Rows of WAIT columns: the packets that wait now, the oldest of each of the discipline's queues first. */
+  waiting: Float64Array<ArrayBuffer>;
 }
 
 /** Interval of samples, s. */
 export const INTERVAL = 0.01;
+
+/** For so long the page remembers packets and queues, s. */
+export const RECENT = 1;
 
 /** Congestion windows of so many flows are sampled. */
 export const WINDOWS = 4;
@@ -92,6 +97,9 @@ export const SAMPLE = {
 export const FLOW = { cwnd: 0, deliveredBytes: 3, retransmits: 6, passedBytes: 10, width: 11 } as const;
 
 export const EVENT = { time: 0, kind: 1, flow: 2, size: 3, packets: 4, sojourn: 5, width: 6 } as const;
+
+/** Columns of a packet that waits: the number of its queue within the discipline, its flow from 1, and bytes. */
+export const WAIT = { queue: 0, flow: 1, size: 2, width: 3 } as const;
 
 /** Kinds of events at a queue. */
 export const KIND = { passed: 0, marked: 1, early: 2, forced: 3, overflow: 4, departed: 5, departedMarked: 6 } as const;

@@ -29,6 +29,14 @@ export function bottleneckDelay(setup: Setup): number {
   return Math.min(...setup.groups.flatMap(rtts)) / 4;
 }
 
+/** Of each flow, the time from its sender to the queue, s. */
+export function ways(setup: Setup, flows: number): number[] {
+  const delay = bottleneckDelay(setup);
+  const own = setup.groups.flatMap(rtts).map((rtt) => Math.max(0.001, rtt / 2 - delay));
+  // Others begin where the first ones do.
+  return Array.from({ length: flows }, (_, k) => own[k] ?? own[(k - own.length) % own.length]!);
+}
+
 /** The scenario of one discipline as TOML. */
 export function toml(setup: Setup, chosen: Chosen, units: Units): string {
   if (setup.file) return fromFile(setup, chosen, units);
@@ -99,6 +107,7 @@ function traffic(setup: Setup): Table[] {
       start: { uniform: ["0 s", "2 s"] },
     });
   }
+  if (setup.call) found.push({ kind: "voip", name: "call", count: 1, off: "0 s", start: "0 s" });
   return found;
 }
 

@@ -2,7 +2,7 @@
 
 import { Engine, type Simulation } from "./engine";
 import type { Change } from "./model";
-import { type Ask, type Frame, INTERVAL, POINTS, type RunFrame, SAMPLE, type Tell } from "./protocol";
+import { type Ask, EVENT, type Frame, INTERVAL, POINTS, RECENT, type RunFrame, SAMPLE, type Tell } from "./protocol";
 
 let engine: Engine | null = null;
 let runs: Run[] = [];
@@ -26,6 +26,9 @@ async function breathe(): Promise<void> {
 
 /** How often the distribution of delays is read, ms. */
 const SELDOM = 250;
+
+/** Most waiting packets that the page hears of. */
+const WAITING = 3000;
 
 /** Congestion windows are read at each so many samples, and hold in between. */
 const WINDOWS_EVERY = 4;
@@ -69,13 +72,17 @@ class Run {
     this.rows = [];
     if (samples.length % SAMPLE.width) throw new Error("a sample has lost a column");
     const events = simulation.events();
+    // Of a long way until here only the end is drawn.
+    let first = events.length;
+    while (first > 0 && events[first - EVENT.width]! > simulation.now - RECENT) first -= EVENT.width;
     simulation.queue();
     return {
       samples,
       gauges: simulation.gauges(),
       flows: simulation.flows(),
       sojourns: whole ? simulation.sojourns() : new Float64Array(),
-      events: packets ? events : new Float64Array(),
+      events: packets ? events.slice(first) : new Float64Array(),
+      waiting: simulation.waiting(WAITING),
     };
   }
 }
@@ -155,7 +162,7 @@ async function answer(message: Ask): Promise<void> {
   switch (message.ask) {
     case "start": {
       await start(message.tomls, message.queue, message.seed, message.changes, message.to);
-      tell({ tell: "started", serial, runs: runs.map((run) => run.simulation.about), frame: frame() });
+      tell({ tell: "started", serial, runs: runs.map((run) => run.simulation.about), frame: frame(true) });
       break;
     }
     case "advance":

@@ -6,7 +6,7 @@ import type { ChildProcess } from "node:child_process";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { address as link } from "../src/link";
-import { SETUP } from "../src/model";
+import { OPENING, SETUP } from "../src/model";
 import { launch, play, ready, SLOW, until } from "./browser";
 import { type Hostile, hostile } from "./hostile_links";
 import { pages, SCENARIO } from "./page_server";
@@ -166,7 +166,7 @@ describe("two hundred hostile links", () => {
           expect(state.notice.length, where).toBeLessThan(400);
           expect(state.notice, where).not.toMatch(/stack size|undefined|TypeError/);
         }
-        if (one.does !== "runs") expect(state.setup, where).toBe(JSON.stringify(SETUP));
+        if (one.does !== "runs") expect(state.setup, where).toBe(JSON.stringify(OPENING));
         else {
           // What runs ends, and the page goes on.
           if (state.busy) await page.getByRole("button", { name: "Cancel" }).click();

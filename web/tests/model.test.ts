@@ -3,12 +3,15 @@
 import { readFileSync } from "node:fs";
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { Call, Freezes } from "../src/call";
 import type { Declared } from "../src/catalogue";
 import { rangeOf } from "../src/catalogue";
 import { cell, compare, sameRun, table } from "../src/comparison";
 import { address, asked } from "../src/link";
-import { latest, SETUP, settled } from "../src/model";
+import { latest, OPENING, SETUP, settled } from "../src/model";
 import { short, time } from "../src/numbers";
+import { FLOWS } from "../src/palette";
+import { KIND } from "../src/protocol";
 import { exported, imported, toml } from "../src/scenario";
 import { at, STORIES } from "../src/stories";
 import { estimate, holm, jain, paired, tDistribution, tQuantile } from "../src/statistics";
@@ -24,7 +27,7 @@ describe("links", () => {
       changes: [{ time: 1 / 3, run: 0, parameter: "max_p", value: 0.1 + 0.2 }],
     };
     const hash = await address(setup, 2 / 3);
-    expect(await asked(hash)).toEqual({ setup, at: 2 / 3, embed: false, view: "play", open: "" });
+    expect(await asked(hash)).toEqual({ setup, at: 2 / 3, fresh: false, embed: false, view: "play", open: "" });
     expect(hash).toMatch(/^#s=[A-Za-z0-9_-]+$/);
   });
 
@@ -76,6 +79,13 @@ describe("links", () => {
     await expect(asked(`#s=${"A".repeat(2 ** 20 + 1)}`)).rejects.toThrow("longer than the 1048576 characters");
   });
 
+  it("that ask for nothing begin with the page's opening, and words with the default setup", async () => {
+    expect(await asked("")).toMatchObject({ setup: OPENING, at: 0, fresh: true });
+    expect(await asked("#embed")).toMatchObject({ setup: OPENING, embed: true });
+    expect((await asked("#seed=2")).setup).toEqual({ ...SETUP, seed: 2 });
+    expect((await asked("#story=ecn")).fresh).toBe(false);
+  });
+
   it("may be a few words", async () => {
     const found = await asked("#aqm=red,codel&flows=25&mbit=50&seed=7&embed");
     expect(found.setup.disciplines.map((one) => one.aqm)).toEqual(["red", "codel"]);
@@ -122,6 +132,86 @@ describe("scenarios", () => {
     expect(toml(setup, { aqm: "red", set: { min_th: 9 } }, units)).toMatch(/limit = 50\nmax_p = 0\.3\nmin_th = 9/);
     expect(toml(setup, { aqm: "codel", set: {} }, units)).not.toContain("max_p");
     expect(() => imported("name = 'no queue'", SETUP)).toThrow("no [queue.NAME]");
+  });
+});
+
+describe("colours of flows", () => {
+  // Machado, Oliveira, Fernandes 2009: what people without red, green or blue cones see, on linear RGB.
+  const VISIONS = [
+    [1, 0, 0, 0, 1, 0, 0, 0, 1],
+    [0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998],
+    [0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.01182, 0.04294, 0.968881],
+    [1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367, 0.3039],
+  ];
+  const times = (m: number[], v: number[]): number[] =>
+    [0, 1, 2].map((row) => m[3 * row]! * v[0]! + m[3 * row + 1]! * v[1]! + m[3 * row + 2]! * v[2]!);
+  const linear = (colour: string): number[] =>
+    [1, 3, 5].map((k) => {
+      const part = parseInt(colour.slice(k, k + 2), 16) / 255;
+      return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    });
+  /** Oklab (Ottosson 2020). */
+  const seen = (rgb: number[]): number[] => {
+    const lms = times([0.41222, 0.53633, 0.05145, 0.2119, 0.68068, 0.1074, 0.0883, 0.28172, 0.62998], rgb);
+    return times(
+      [0.21045, 0.79362, -0.00407, 1.978, -2.42859, 0.45059, 0.0259, 0.78277, -0.80868],
+      lms.map((v) => Math.cbrt(Math.max(0, v))),
+    );
+  };
+  it.each(["#1d1f21", "#e7eaed"])("differ for everybody, with the text's colour %s among them", (text) => {
+    const all = [...FLOWS, text];
+    for (const vision of VISIONS) {
+      const places = all.map((colour) => seen(times(vision, linear(colour))));
+      for (const [k, one] of places.entries())
+        for (const other of places.slice(k + 1))
+          expect(Math.hypot(...one.map((v, i) => v - other[i]!))).toBeGreaterThan(0.07);
+    }
+  });
+});
+
+describe("a call", () => {
+  const ways = { way: 0.01, delay: 0.02, byte: 1e-6, back: 0.03 };
+  const event = (time: number, kind: number, sojourn = Number.NaN): number[] => [time, kind, 3, 200, 0, sojourn];
+  it("brings keys and frames back after their packet's delay, and strikes through those that were lost", () => {
+    const call = new Call(3, ways);
+    call.press("a", 0.995);
+    call.press("b", 1.01);
+    // Sent at 1.0 with "a", after 0.1 s in the queue; sent at 1.02 with "b", dropped; another flow's packet.
+    call.hear(Float64Array.from([event(1.01, KIND.passed), event(1.03, KIND.overflow), [1.03, 0, 4, 200, 0, Number.NaN]].flat()));
+    call.hear(Float64Array.from(event(1.11, KIND.departed, 0.1)));
+    expect(call.keys.map(({ text }) => text)).toEqual(["a", "b"]);
+    expect(call.keys[0]!.back).toBeCloseTo(1.11 + 0.0002 + 0.02 + 0.03, 12);
+    expect(call.keys[1]!.back).toBe(Infinity);
+    expect([call.packets, call.lost]).toEqual([2, 1]);
+    call.come(1.13);
+    expect(call.pose).toBeNaN();
+    call.come(1.131);
+    expect(call.pose).toBeCloseTo(1, 12);
+    expect(call.delay).toBeCloseTo(0.1302, 12);
+  });
+  it("loses what is dropped after it has waited", () => {
+    const call = new Call(3, ways);
+    call.press("a", 0);
+    call.hear(Float64Array.from([...event(1, KIND.passed), ...event(1.2, KIND.forced, 0.2)]));
+    expect([call.keys[0]!.back, call.lost]).toEqual([Infinity, 1]);
+  });
+  it("freezes at three times the mean interval and 150 ms beyond it, not before", () => {
+    for (const [gap, count] of [
+      [0.169, 0],
+      [0.171, 1],
+    ] as const) {
+      const freezes = new Freezes();
+      for (let k = 0; k <= 40; k += 1) freezes.shown(0.02 * k);
+      expect(freezes.frozen(0.8 + gap)).toBe(count === 1);
+      freezes.shown(0.8 + gap);
+      expect(freezes.count).toBe(count);
+      expect(freezes.time).toBeCloseTo(count * gap, 9);
+    }
+    // Where frames come slowly, three times the mean is more.
+    const slow = new Freezes();
+    for (let k = 0; k <= 40; k += 1) slow.shown(0.1 * k);
+    slow.shown(4.29);
+    expect(slow.count).toBe(0);
   });
 });
 

@@ -176,7 +176,6 @@ describe("the page from", () => {
       });
       const shown = await open(page);
       await ready(shown);
-      await button(shown, "Start");
       await until(shown, "globalThis.earlydrop.player.now > 1");
       await button(shown, "Pause");
       const look = async (where: string): Promise<void> => expect(await barriers(shown), where).toEqual([]);

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { MAIN, main, rangeOf } from "../src/catalogue";
 import { Engine } from "../src/engine";
-import { BINS, EVENT, FLOW, KIND, WINDOWS } from "../src/protocol";
+import { BINS, EVENT, FLOW, KIND, WAIT, WINDOWS } from "../src/protocol";
 import { QUEUE, toml } from "../src/scenario";
 import { at, type Result, STORIES } from "../src/stories";
 import { SETUP, type Setup } from "../src/model";
@@ -118,6 +118,49 @@ describe("the engine", () => {
     ]);
     expect(KIND.departedMarked).toBe(6);
     engine.exports.ed_close(handle);
+  });
+  it("shows each packet that waits, in the queue of its flow", async () => {
+    const setup = { ...SETUP, disciplines: ["droptail", "fq_codel", "cake", "fq"].map((aqm) => ({ aqm, set: {} })) };
+    for (const [k, text] of tomls(setup).entries()) {
+      const run = engine.start(text, 1, QUEUE);
+      const flows = new Map<number, number>();
+      let most = 0;
+      for (let time = 0.5; time < 5; time += 0.0137) {
+        await run.runUntil(time);
+        const waiting = run.waiting(1000);
+        const { packets, bytes } = run.queue();
+        let sum = 0;
+        const queues = new Map<number, number>();
+        for (let at = 0; at < waiting.length; at += WAIT.width) {
+          const [queue, flow] = [waiting[at]!, waiting[at + 1]!];
+          expect(flow >= 1 && flow <= 10).toBe(true);
+          // A queue of a flow has its packets alone.
+          expect(k === 0 || (queues.get(queue) ?? flow) === flow).toBe(true);
+          queues.set(queue, flow);
+          flows.set(flow, queue);
+          sum += waiting[at + 2]!;
+        }
+        expect([waiting.length / WAIT.width, sum]).toEqual([packets, bytes]);
+        most = Math.max(most, queues.size);
+      }
+      expect(flows.size).toBe(10);
+      expect(most > 1).toBe(k > 0);
+      expect(run.waiting(2).length).toBeLessThanOrEqual(2 * WAIT.width);
+      run.free();
+    }
+  });
+  it("shows DualPI2's two queues by their numbers", async () => {
+    const setup = at(STORIES.find((one) => one.id === "l4s")!, 0);
+    const run = engine.start(tomls(setup)[0]!, 1, QUEUE);
+    const seen = new Set<string>();
+    for (let time = 1; time < 6; time += 0.01) {
+      await run.runUntil(time);
+      const waiting = run.waiting(1000);
+      // Flows 1 and 2 are Prague's.
+      for (let k = 0; k < waiting.length; k += WAIT.width) seen.add(`${waiting[k]} ${waiting[k + 1]! <= 2 ? "L" : "C"}`);
+    }
+    expect([...seen].sort()).toEqual(["0 L", "1 C"]);
+    run.free();
   });
   it("gives the same document however it is stepped, and a changed parameter is in it", async () => {
     const text = tomls({ ...SETUP, duration: 20 })[1]!;

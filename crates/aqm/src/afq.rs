@@ -247,6 +247,10 @@ impl Discipline for Afq {
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("round", self.round as f64);
     }
+
+    fn waiting(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        self.fifos.each(out);
+    }
 }
 
 #[cfg(test)]

@@ -104,6 +104,14 @@ pub trait Discipline: Send {
         }
     }
 
+    /// Calls `out` with each packet that waits and the number of the queue that it is in, the oldest of a queue first: 0
+    /// where there is one queue. A number stays with its queue while packets wait there.
+    fn waiting(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        if let Some(inside) = self.inside() {
+            inside.waiting(out);
+        }
+    }
+
     /// Statistics of groups of queues, as `tc -s qdisc` shows them, over the window of the counters: number of the
     /// group, name, value.
     fn groups(&self, out: &mut dyn FnMut(usize, &'static str, f64)) {
@@ -336,6 +344,10 @@ impl Discipline for Fifo {
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         self.gate.gauges(out);
+    }
+
+    fn waiting(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        self.ring.iter().for_each(|(_, packet)| out(0, packet));
     }
 
     fn change(&mut self, built: Built) -> bool {

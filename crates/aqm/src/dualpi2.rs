@@ -471,6 +471,13 @@ impl Discipline for DualPi2 {
         out("c_packets", self.c.packets() as f64);
         out("credit", self.credit);
     }
+
+    /// 0 is L, 1 is C.
+    fn waiting(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        for (number, queue) in [&self.l, &self.c].into_iter().enumerate() {
+            queue.iter().for_each(|(_, packet)| out(number, packet));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -488,6 +488,14 @@ impl Discipline for FqPacing {
         out("throttled", self.throttled.len() as f64);
         out("fast_packets", self.fast.len() as f64);
     }
+
+    /// 0 is the fast path, the flows are from 1.
+    fn waiting(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        let flows = self.flows.iter().map(|flow| &flow.waiting);
+        for (number, queue) in std::iter::once(&self.fast).chain(flows).enumerate() {
+            queue.iter().for_each(|packet| out(number, packet));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -273,12 +273,8 @@ impl Schedule for Hhf {
         None
     }
 
-    fn packets(&self) -> u64 {
-        self.fifos.packets()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.fifos.bytes()
+    fn fifos(&self) -> &ClassFifos {
+        &self.fifos
     }
 
     /// When the link finds nothing, empty FIFOs leave the line.

@@ -135,6 +135,10 @@ impl Discipline for Counting {
         self.queue.bytes().wrapping_add_signed(-i64::from(self.bytes) * self.packets() as i64)
     }
 
+    fn waiting(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        self.queue.waiting(&mut |queue, packet| out(queue, &resized(*packet, -self.bytes)));
+    }
+
     fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -165,16 +165,12 @@ impl Schedule for Prio {
         self.fifos.take(class, End::Head)
     }
 
-    fn packets(&self) -> u64 {
-        self.fifos.packets()
+    fn fifos(&self) -> &ClassFifos {
+        &self.fifos
     }
 
     fn is_by_class(&self) -> bool {
         true
-    }
-
-    fn bytes(&self) -> u64 {
-        self.fifos.bytes()
     }
 }
 

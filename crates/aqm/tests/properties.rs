@@ -8,7 +8,7 @@ use earlydrop_aqm::params::{Kind, Param};
 use earlydrop_aqm::prelude::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const LINK: Link = Link { rate_bps: 10e6, delay_s: 0.02 };
 const SIZES: [u32; 5] = [40, 296, 500, 1000, 1500];
@@ -238,6 +238,13 @@ fn run(setting: &Setting, steps: &[Step]) -> Seen {
         );
         assert!(counters.marks >= changed, "every packet that was changed was counted");
         assert!(setting.ecn || counters.marks == 0, "marking is off");
+        let (mut waiting, mut waiting_bytes, mut queues) = (0, 0, BTreeSet::new());
+        queue.waiting(&mut |number, packet| {
+            (waiting, waiting_bytes) = (waiting + 1, waiting_bytes + u64::from(packet.size));
+            queues.insert(number);
+        });
+        assert_eq!((waiting, waiting_bytes), (queue.packets(), queue.bytes()), "what waits is all shown");
+        assert!(queues.is_empty() || !one_queue || queues == BTreeSet::from([0]));
         check_limit(setting, &*queue);
     }
     seen

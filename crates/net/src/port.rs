@@ -384,6 +384,11 @@ impl Port {
         self.queue.get().gauges(out);
     }
 
+    /// The packets that wait, see [`Discipline::waiting`].
+    pub fn waiting(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        self.queue.get().waiting(out);
+    }
+
     /// Gives the discipline the parameters of `built`, see [`Discipline::change`].
     pub fn change(&mut self, built: Built) -> bool {
         self.queue.get_mut().change(built)

@@ -155,6 +155,14 @@ impl Simulation {
         Some(self.engine.queue_state(port, self.now))
     }
 
+    /// The packets that wait at the queue called `name`: of each the number of the queue within the discipline that it
+    /// is in, its flow (from 1) and its bytes; the oldest of a queue first. `None` if there is no such queue.
+    pub fn waiting(&mut self, name: &str) -> Option<Vec<(usize, u64, u32)>> {
+        let port = self.port(name)?;
+        let found = self.engine.waiting(port, self.now);
+        Some(found.into_iter().map(|(queue, flow, size)| (queue, flow + 1, size)).collect())
+    }
+
     /// The link behind the queue called `name`.
     pub fn link(&self, name: &str) -> Option<Link> {
         self.port(name).map(|port| self.ports[port].link)

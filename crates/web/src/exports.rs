@@ -110,6 +110,12 @@ pub extern "C" fn ed_queue(handle: i32, queue: u32) -> i32 {
     status(session::with(handle, |run| run.queue(queue)))
 }
 
+/// The packets that wait at a queue.
+#[no_mangle]
+pub extern "C" fn ed_waiting(handle: i32, queue: u32) -> i32 {
+    status(session::with(handle, |run| run.waiting(queue)))
+}
+
 /// All flows now.
 #[no_mangle]
 pub extern "C" fn ed_flows(handle: i32) -> i32 {

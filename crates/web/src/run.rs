@@ -254,6 +254,14 @@ impl Run {
         Ok(0)
     }
 
+    /// The packets that wait at queue number `queue`, one row after the other.
+    pub fn waiting(&mut self, queue: u32) -> Result<i32, Wrong> {
+        let (simulation, queue) = self.at(queue)?;
+        let found = simulation.waiting(&queue.name).unwrap_or_default();
+        give(found.into_iter().flat_map(|(queue, flow, size)| [queue as f64, flow as f64, f64::from(size)]).collect());
+        Ok(0)
+    }
+
     /// All flows now, one row after the other.
     pub fn flows(&mut self) -> Result<i32, Wrong> {
         let watched = self.watched_queue().map(str::to_string).ok();

@@ -635,6 +635,17 @@ impl Discipline for Cake {
         out("shaper_rate", 8.0 * self.tins[0].share.rate as f64);
     }
 
+    /// The queues of the first tin, then those of the second.
+    fn waiting(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        for (number, flow) in self.tins.iter().flat_map(|tin| &tin.flows.all).enumerate() {
+            let mut at = flow.first;
+            while let Some(slot) = self.pool.get(at as usize) {
+                out(number, &slot.packet);
+                at = slot.behind;
+            }
+        }
+    }
+
     fn bands(&self) -> &'static [&'static str] {
         tins::names(self.set.diffserv)
     }

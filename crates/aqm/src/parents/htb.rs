@@ -41,7 +41,7 @@ mod tests;
 mod turn;
 
 use super::ratecfg::{clock, time};
-use super::spec::{counted, ParentSpec};
+use super::spec::{counted, ParentSpec, CHILD};
 use crate::discipline::{Admitted, Discipline, OnDrop};
 use crate::gate::Counters;
 use crate::header::Header;
@@ -336,6 +336,12 @@ impl Discipline for Htb {
 
     fn washes(&self, class: u8) -> bool {
         self.classes[usize::from(class).min(self.classes.len() - 1)].child.washes(class)
+    }
+
+    fn waiting(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        for (number, class) in self.classes.iter().enumerate() {
+            class.child.waiting(&mut |queue, packet| out(number << CHILD | queue, packet));
+        }
     }
 
     fn packets(&self) -> u64 {

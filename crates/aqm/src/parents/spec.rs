@@ -5,6 +5,9 @@ use crate::gate::Counters;
 use crate::params::{Link, Param, ParamError, Value, Values};
 use crate::Discipline;
 
+/// A queue of a child has its number plus the child's times 2 to the power of this, see [`Discipline::waiting`].
+pub(super) const CHILD: u32 = 20;
+
 /// Builds a parent with checked values at a link, in front of its children.
 pub type Build = fn(&Values, &Link, Vec<Box<dyn Discipline>>) -> Box<dyn Discipline>;
 

@@ -24,7 +24,7 @@
 //! 3. Unless given, `rate` is the link's, `burst` ten packets of 1514 B. Linux wants both given.
 
 use super::ratecfg::{clock, time, Cost, START};
-use super::spec::{counted, ParentSpec};
+use super::spec::{counted, ParentSpec, CHILD};
 use crate::discipline::{Admitted, Built, Discipline, OnDrop};
 use crate::gate::Counters;
 use crate::header::Header;
@@ -219,6 +219,11 @@ impl Discipline for Tbf {
 
     fn held_until(&self) -> Option<Time> {
         self.held
+    }
+
+    fn waiting(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        self.next.iter().for_each(|packet| out(1 << CHILD, packet));
+        self.child.waiting(out);
     }
 
     fn packets(&self) -> u64 {

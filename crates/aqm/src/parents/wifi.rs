@@ -31,7 +31,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::spec::{beyond, counted, ParentSpec};
+use super::spec::{beyond, counted, ParentSpec, CHILD};
 use crate::discipline::{Admitted, Discipline, OnDrop};
 use crate::gate::Counters;
 use crate::header::Header;
@@ -381,6 +381,14 @@ impl Discipline for Wifi {
 
     fn washes(&self, class: u8) -> bool {
         self.children[usize::from(class).min(self.children.len() - 1)].washes(class)
+    }
+
+    fn waiting(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        self.aggregate.iter().for_each(|(packet, _)| out(self.children.len() << CHILD, packet));
+        for (number, (child, spilt)) in self.children.iter().zip(&self.spilt).enumerate() {
+            spilt.iter().for_each(|packet| out((self.children.len() + 1 + number) << CHILD, packet));
+            child.waiting(&mut |queue, packet| out(number << CHILD | queue, packet));
+        }
     }
 
     fn packets(&self) -> u64 {

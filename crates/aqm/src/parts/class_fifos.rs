@@ -74,6 +74,13 @@ impl ClassFifos {
         self.classes[class].waiting.front()
     }
 
+    /// Calls `out` with each packet and its class, the oldest of a class first.
+    pub fn each(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        for (class, at) in self.classes.iter().enumerate() {
+            at.waiting.iter().for_each(|packet| out(class, packet));
+        }
+    }
+
     /// Appends `packet` to `class`; the number of classes, as `class`, makes a new one.
     pub fn push(&mut self, class: usize, packet: Packet) {
         if class == self.classes.len() {

@@ -2,6 +2,7 @@
 
 use crate::discipline::{Admitted, OnDrop};
 use crate::gate::Counters;
+use crate::parts::class_fifos::ClassFifos;
 use crate::parts::class_weights::{class_of, NAMES};
 use crate::policy::Reason;
 use crate::{Discipline, Packet, Time};
@@ -15,11 +16,18 @@ pub trait Schedule: Send {
     /// The next packet for the link.
     fn take(&mut self, now: Time, dropped: &mut dyn FnMut(&Packet)) -> Option<Packet>;
 
+    /// The packets that wait.
+    fn fifos(&self) -> &ClassFifos;
+
     /// Packets waiting.
-    fn packets(&self) -> u64;
+    fn packets(&self) -> u64 {
+        self.fifos().packets()
+    }
 
     /// Bytes waiting.
-    fn bytes(&self) -> u64;
+    fn bytes(&self) -> u64 {
+        self.fifos().bytes()
+    }
 
     /// Whether [`Schedule::take`] must be called at the end of every transmission, even if nothing waits.
     fn watches_departures(&self) -> bool {
@@ -107,5 +115,9 @@ impl<S: Schedule> Discipline for Classful<S> {
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         self.schedule.gauges(out);
+    }
+
+    fn waiting(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        self.schedule.fifos().each(out);
     }
 }

@@ -216,12 +216,8 @@ impl<P: Place> Schedule for Rounds<P> {
         self.round.take()
     }
 
-    fn packets(&self) -> u64 {
-        self.round.fifos().packets()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.round.fifos().bytes()
+    fn fifos(&self) -> &ClassFifos {
+        self.round.fifos()
     }
 
     fn is_by_class(&self) -> bool {

@@ -235,6 +235,17 @@ pub struct FairQueues {
 }
 
 impl FairQueues {
+    /// Calls `out` with each packet and its queue, the oldest of a queue first.
+    pub fn each(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        for (number, queue) in self.queues.iter().enumerate() {
+            let mut at = queue.first;
+            while let Some(slot) = self.pool.get(at as usize) {
+                out(number, &slot.packet);
+                at = slot.after;
+            }
+        }
+    }
+
     /// Empty queues. Draws one random number: the salt of the hash.
     pub fn new(set: Settings, random: &mut Generator) -> Self {
         let owners = vec![None; set.queues];

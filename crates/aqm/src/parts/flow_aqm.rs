@@ -202,4 +202,8 @@ impl<A: FlowAqm + 'static> Discipline for FlowQueues<A> {
         self.queues.fair.gauges(out);
         self.aqm.gauges(&self.states, out);
     }
+
+    fn waiting(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        self.queues.fair.each(out);
+    }
 }

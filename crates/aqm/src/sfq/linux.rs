@@ -246,12 +246,8 @@ impl Schedule for Linux {
         Some(packet)
     }
 
-    fn packets(&self) -> u64 {
-        self.fifos.packets()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.fifos.bytes()
+    fn fifos(&self) -> &ClassFifos {
+        &self.fifos
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -83,12 +83,8 @@ impl Schedule for Ns2 {
         packet
     }
 
-    fn packets(&self) -> u64 {
-        self.fifos.packets()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.fifos.bytes()
+    fn fifos(&self) -> &ClassFifos {
+        &self.fifos
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -153,6 +153,9 @@ pub fn run_queue(queue: &mut dyn Discipline, script: &Script, probe: &str) -> Ve
                 });
             }
         }
+        let mut waiting = (0, 0);
+        queue.waiting(&mut |_, packet| waiting = (waiting.0 + 1, waiting.1 + u64::from(packet.size)));
+        assert_eq!(waiting, (queue.packets(), queue.bytes()), "what waits is all shown");
     }
     seen
 }

@@ -69,6 +69,16 @@ impl<Q: EventQueue> Engine<Q> {
         }
     }
 
+    /// The packets that wait at port number `port` at `now`, before the events at that time: the number of the queue that
+    /// each is in, its flow (from 0) and its bytes; the oldest of a queue first.
+    pub fn waiting(&mut self, port: usize, now: f64) -> Vec<(usize, u64, u32)> {
+        let port = &mut self.net.ports[port];
+        port.catch_up(now);
+        let mut found = Vec::with_capacity(port.packets() as usize);
+        port.waiting(&mut |queue, packet| found.push((queue, packet.flow, packet.size)));
+        found
+    }
+
     /// The series sampled so far, if any are recorded.
     pub fn series(&self) -> Option<&Series> {
         self.series.as_ref()

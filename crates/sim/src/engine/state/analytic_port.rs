@@ -235,6 +235,12 @@ impl AnalyticPort {
         self.gate.gauges(out);
     }
 
+    /// The packets that wait, in one queue.
+    pub fn waiting(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        let queue = &self.waiting.queue;
+        (0..queue.len()).filter_map(|place| queue.get(place)).for_each(|waiting| out(0, &waiting.packet()));
+    }
+
     /// The policy goes on as `built`, see [`Gate::change`].
     pub fn change(&mut self, built: Built) -> bool {
         match built {

@@ -95,6 +95,14 @@ impl Port {
         }
     }
 
+    /// The packets that wait, see [`earlydrop_aqm::Discipline::waiting`].
+    pub fn waiting(&self, out: &mut dyn FnMut(usize, &Packet)) {
+        match &self.runner {
+            Runner::Analytic(port) => port.waiting(out),
+            Runner::Stepped(port) => port.waiting(out),
+        }
+    }
+
     /// The discipline goes on as `built`, see [`earlydrop_aqm::Discipline::change`].
     pub fn change(&mut self, built: Built) -> bool {
         match &mut self.runner {
