@@ -1,13 +1,13 @@
-"""Queues in which traffic entries have delays of their own: a mean over all of them is nobody's delay.
+"""What a comparison speaks of one by one: traffic entries with delays of their own, and several queues.
 
-A discipline with several queues gives each its own delay, so a comparison with one of them speaks of each entry.
+A discipline with several queues gives each its own delay: a mean over all of them is nobody's.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -26,19 +26,22 @@ MOST = 12
 
 @dataclass(frozen=True)
 class Part:
-    """A traffic entry that passes a queue."""
+    """A queue, or a traffic entry that passes it."""
 
     title: str
-    index: int
-    """Its number, from 0."""
+    queue: str
+    index: int | None = None
+    """The entry's number, from 0; None for all that passes the queue."""
+    key: str = ""
+    """What tells the ids of its quantities from those of others."""
 
     def id(self, quantity: str) -> str:
-        """The id of a quantity of this entry."""
-        return f"{quantity}_{self.index + 1}"
+        """The id of one of its quantities."""
+        return f"{quantity}_{self.key}" if self.key else quantity
 
 
 def title(measure: str, part: Part) -> str:
-    """The title of a measure of one entry: `Queueing delay of prague, 99 %`."""
+    """The title of a measure of one part: `Queueing delay of prague, 99 %`."""
     what, comma, rest = measure.partition(",")
     return f"{what} of {part.title}{comma}{rest}"
 
@@ -95,4 +98,23 @@ def parts(results: Sequence[Document], queue: str, entries: frozenset[int]) -> t
         name if name and names.count(name) == 1 else f"{name or told[k]['kind']} (entry {k + 1})"
         for k, name in enumerate(names)
     ]
-    return tuple(Part(titles[k], k) for k in passing) if len(passing) > 1 else ()
+    return tuple(Part(titles[k], queue, k, str(k + 1)) for k in passing) if len(passing) > 1 else ()
+
+
+def parts_of(results: Sequence[Document], queues: Mapping[str, frozenset[int]]) -> tuple[Part, ...] | None:
+    """The parts at each of these queues, the compared one first; `queues` has the entries whose data pass it.
+
+    A single queue is no part of its own. None as for `parts`, of any of them.
+    """
+    found: list[Part] = []
+    for k, (queue, entries) in enumerate(queues.items()):
+        here = parts(results, queue, entries)
+        if here is None:
+            return None
+        if len(queues) > 1:
+            here = tuple(
+                replace(one, title=f"{one.title} at {queue}", key=f"{queue}_{one.key}" if k else one.key)
+                for one in here
+            ) or (Part(queue, queue, key=queue if k else ""),)
+        found += here
+    return tuple(found)

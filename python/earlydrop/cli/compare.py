@@ -40,6 +40,10 @@ def compare(
     most: Annotated[
         int | None, Parameter(help="With --until: largest number of seeds.", show_default=lambda _: "200")
     ] = None,
+    queue: Annotated[
+        str | None,
+        Parameter(help="Queue that is compared, such as reverse; all: the disciplines are at every queue."),
+    ] = None,
     set_: Sets = [],  # noqa: B006
     measure: Measures = [],  # noqa: B006
     plot: Annotated[
@@ -76,6 +80,7 @@ def compare(
             target=target,
             workers=workers,
             progress=progress,
+            queue=queue,
         )
     with output.rescued(lambda folder: result_text.write_runs(folder, result)):
         if plot is not None:

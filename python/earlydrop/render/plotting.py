@@ -317,7 +317,7 @@ def explain(drawing: Figure, result: Comparison) -> None:
     """Say below a comparison's figure what its dots and bars are."""
     seeds = len(result.seeds)
     text = f"mean and 95 % interval over {seeds} seeds" if result.replicated else "one run of each"
-    drawing.supxlabel(f"{result.scenario}, queue {result.queue}: {text}", fontsize=6.5, color="#5b6167")
+    drawing.supxlabel(f"{result.scenario}, {result.where}: {text}", fontsize=6.5, color="#5b6167")
 
 
 def no_closer(ends: tuple[float, float], measure: Quantity) -> tuple[float, float]:

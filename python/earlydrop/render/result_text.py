@@ -26,7 +26,7 @@ def comparison_text(result: Comparison, *, said: bool = True) -> str:
     means, differences = comparison_tables(result)
     means = marked(result, means)
     lines = [*map(paragraph, words.sentences([("", result)])), ""] if said else []
-    lines += [f"{result.scenario}: queue {result.queue}, {replication(result)}", "", table(means[0], means[1:], left=1)]
+    lines += [f"{result.scenario}: {result.where}, {replication(result)}", "", table(means[0], means[1:], left=1)]
     if cut := cut_note(means):
         lines += ["", paragraph(f"{cut}.")]
     if mark := mark_note(means):
