@@ -55,7 +55,7 @@ def compare(
     json: Json = False,
 ) -> int:
     """Run a scenario with several disciplines and the same seeds, and compare them."""
-    from .. import output
+    from .. import inputs, output
     from ..analysis import paired
     from ..analysis.quantity import asked
     from ..render import result_text
@@ -70,6 +70,17 @@ def compare(
     measures = asked(measure, where="--measure")
     check_out(out, "comparison")
     check_figure("--plot", plot)
+    kept = None
+    if out is not None:
+        options = {
+            "--aqm": aqm,
+            "--seeds": seeds,
+            "--until": until,
+            "--most": most,
+            "--set": set_,
+            "--measure": measure,
+        }
+        kept = inputs.of("compare", scenario, {**options, "--queue": queue}, pairs)
     with terminal.Progress() as progress:
         result = paired.compare(
             scenario,
@@ -85,8 +96,9 @@ def compare(
     with output.rescued(lambda folder: result_text.write_runs(folder, result)):
         if plot is not None:
             _draw(result, plot)
-        if out is not None:
-            with output.folder(out, {"kind": "comparison", "version": version()}) as folder:
+        if out is not None and kept is not None:
+            with output.folder(out, {"kind": "comparison", "version": version(), **kept.about()}) as folder:
+                kept.write(folder)
                 result_text.write_comparison(folder, result, version())
         if json:
             print_json(result.document(version()))
