@@ -1,7 +1,8 @@
 """What a result follows from, kept beside it: the command, and the files that it read.
 
 The folder `inputs` of a result has these files, with the names by which they call each other there, and the manifest
-has the command as one types it in that folder. `earlydrop pack` puts both into one file.
+has the command as one types it in that folder. `earlydrop pack` puts both into one file. A file that is called by a
+path that leads down keeps that path, which may show in results as a level's name; others lie side by side.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ SUFFIXES = (".toml", ".csv", ".md", ".txt", ".py", *registry.LIBRARIES)
 """Suffixes of files in the folder; a file with another one gets `.txt` behind its name."""
 LIBRARIES = ("numpy", "polars", "scipy")
 """Packages whose versions are noted: the statistics and the tables are made with them."""
+DEPTH = 4
+"""Folders above a file that keeps its path."""
 _TOKEN = re.compile(r"""[^\s,="']+""")
 
 
@@ -131,11 +134,14 @@ class Inputs:
         made.pop("store", None)
         if made != document:
             text = to_toml(made)
-        return self._kept(name or path.name, text.encode())
+        if name:
+            self.files[name] = text.encode()
+            return name
+        return self._kept(path.name, text.encode())
 
     def _study(self, folder: Path) -> str:
         """Keep a study's folder, in one of its name."""
-        home = self._free(folder.resolve().name or "study", b"")
+        home = re.sub(r"[^\w-]+", "_", folder.resolve().name).strip("_-")[:60] or "study"
         for path in sorted([*folder.glob("*"), *folder.glob("published/*")]):
             inside = f"{home}/{path.relative_to(folder).as_posix()}"
             if path.suffix not in (".toml", ".csv", ".md") or not path.is_file():
@@ -145,7 +151,7 @@ class Inputs:
             elif path.name == "study.toml":
                 self._toml(path, folder, inside)
             else:
-                self._kept(inside, foreign.content(path, foreign.SMALL, folder))
+                self.files[inside] = foreign.content(path, foreign.SMALL, folder)
         return home
 
     def _rewritten(self, value: Any, folder: Path) -> Any:
@@ -153,7 +159,7 @@ class Inputs:
         if isinstance(value, Mapping):
             for kind in ("trace", "cdf_file"):
                 if set(value) == {kind} and isinstance(value[kind], str):
-                    return {kind: self._file(folder / value[kind])}
+                    return {kind: self._file(value[kind], folder)}
             return {key: self._rewritten(inner, folder) for key, inner in value.items()}
         if isinstance(value, list):
             return [self._rewritten(inner, folder) for inner in value]
@@ -167,33 +173,31 @@ class Inputs:
         if not registry.is_source(text):
             return text
         path, colon, name = text.rpartition(":") if ".py:" in text else (text, "", "")
-        full = folder / path
-        return f"{self._file(full)}{colon}{name}" if full.is_file() else text
+        return f"{self._file(path, folder)}{colon}{name}" if (folder / path).is_file() else text
 
-    def _file(self, path: Path) -> str:
+    def _file(self, given: str, folder: Path) -> str:
         """Keep a file that another one names."""
-        full = os.path.realpath(path)
+        full = os.path.realpath(folder / given)
         if full not in self._names:
-            self._names[full] = self._kept(path.name, foreign.content(path))
+            self._names[full] = self._kept(given, foreign.content(folder / given))
         return self._names[full]
 
-    def _kept(self, name: str, content: bytes) -> str:
-        if "/" not in name:
-            name = self._free(name, content)
+    def _kept(self, given: str, content: bytes) -> str:
+        """Keep a file, under its path if this leads down; returns its name here."""
+        *above, last = Path(given).parts
+        stem, suffix = os.path.splitext(last)
+        if suffix not in SUFFIXES:
+            stem, suffix = last, ".txt"
+        stem = re.sub(r"[^\w.-]+", "_", stem).strip("._-")[:60] or "file"
+        if len(above) > DEPTH or not all(re.fullmatch(NAME, part) for part in above):
+            above = []
+        taken = {name.casefold(): name for name in self.files} | {registry.CONFIGURATION: ""}
+        name = "/".join([*above, stem + suffix])
+        there = taken.get(name.casefold())
+        if there is not None and self.files.get(there) != content:
+            name = "/".join([*above, f"{stem}-{sha256(content).hexdigest()[:8]}{suffix}"])
         self.files[name] = content
         return name
-
-    def _free(self, name: str, content: bytes) -> str:
-        """A name for a file here."""
-        stem, suffix = os.path.splitext(name)
-        if suffix not in SUFFIXES and content:
-            stem, suffix = name, ".txt"
-        stem = re.sub(r"[^\w.-]+", "_", stem).strip("._-")[:60] or "file"
-        taken = {one.partition("/")[0].casefold(): one for one in self.files} | {registry.CONFIGURATION: ""}
-        there = taken.get(f"{stem}{suffix}".casefold())
-        if there is not None and self.files.get(there) != content:
-            stem = f"{stem}-{sha256(content).hexdigest()[:8]}"
-        return f"{stem}{suffix}"
 
     def _listed(self) -> None:
         """Keep the disciplines of an `earlydrop.toml` that were loaded, and note those of installed packages."""

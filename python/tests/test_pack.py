@@ -140,8 +140,8 @@ def test_a_pack_gives_its_results_again_and_runs_no_code_untrusted(kind: str, wo
     work(*COMMANDS[kind], "--out", "out")
     work("pack", "out", "it.zip")
     files = zipped(Path("it.zip"))
-    assert {"inputs/mine.py", "inputs/down.trace.txt", "inputs/sizes.txt", "inputs/scenario.toml"} <= set(files)
-    assert json.loads(files[pack.ABOUT])["code"] == ["mine.py"]
+    assert {"inputs/code/mine.py", "inputs/down.trace.txt", "inputs/sizes.txt", "inputs/scenario.toml"} <= set(files)
+    assert json.loads(files[pack.ABOUT])["code"] == ["code/mine.py"]
     # Nothing of where it was made is needed, and without trust nothing of the code runs.
     shutil.move(work.folder, tmp_path / "away")
     seen = work.seen
@@ -193,7 +193,7 @@ def test_two_hundred_runs(work: Work, tmp_path: Path) -> None:
     found = json.loads(made.stdout)
     assert found["same"] is True
     assert found["compared"] >= 204
-    assert found["code"] == ["inputs/mine.py"]
+    assert found["code"] == ["inputs/code/mine.py"]
 
 
 def test_the_command_in_the_manifest_runs_in_the_folder_of_inputs(work: Work) -> None:
@@ -201,7 +201,7 @@ def test_the_command_in_the_manifest_runs_in_the_folder_of_inputs(work: Work) ->
     manifest = json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))
     line = manifest["command"]
     assert line[:2] == ["compare", "scenario.toml"]
-    assert {"--aqm=mine.py every=20", "--queue=bottleneck", "--measure=D = mine.py:drops"} <= set(line)
+    assert {"--aqm=code/mine.py every=20", "--queue=bottleneck", "--measure=D = code/mine.py:drops"} <= set(line)
     os.chdir("out/inputs")
     assert commands.run([*line, "--out", "../../again"]) == 0
     os.chdir("../..")
@@ -212,15 +212,17 @@ def test_disciplines_of_a_configuration_travel_with_it(work: Work, tmp_path: Pat
     Path("earlydrop.toml").write_text('[aqms]\nmine = "code/mine.py"\nother = "none.py"\n', encoding="utf-8")
     work("compare", "deep/scenario.toml", "--aqm", "mine", "pie", "--trust", "--seeds", "2", "--out", "out")
     work("pack", "out", "it.zip")
-    assert zipped(Path("it.zip"))["inputs/earlydrop.toml"] == b'[aqms]\nmine = "mine.py"\n'
+    assert zipped(Path("it.zip"))["inputs/earlydrop.toml"] == b'[aqms]\nmine = "code/mine.py"\n'
     assert elsewhere(Path("it.zip"), tmp_path / "there", "--trust").returncode == 0
 
 
 def test_files_of_one_name_stay_apart(work: Work) -> None:
     shutil.copytree("code", "more")
     Path("more/mine.py").write_text(OWN.format(seen=work.seen).replace("Mine", "Other"), encoding="utf-8")
-    work("compare", "deep/scenario.toml", "--aqm", "code/mine.py", "more/mine.py", "--seeds", "2", "--out", "out")
-    assert len(list(Path("out/inputs").glob("*.py"))) == 2
+    work(
+        "compare", "deep/scenario.toml", "--aqm", "code/mine.py", "../work/more/mine.py", "--seeds", "2", "--out", "out"
+    )
+    assert len(list(Path("out/inputs").rglob("mine*.py"))) == 2
     work("pack", "out", "it.zip")
     work("run", "it.zip", "--trust")
 
@@ -240,7 +242,7 @@ def test_a_result_that_was_changed_is_not_the_same(work: Work, capsys: pytest.Ca
     capsys.readouterr()
     assert cli.main(["run", "it.zip", "--trust"]) == 1
     said = capsys.readouterr().out
-    assert "3 of 9 tables and results differ from those in it.zip" in said
+    assert "3 of 10 tables and results differ from those in it.zip" in said
     assert "runs/pie-seed1.json queues.bottleneck.drop_rate: 0.0" in said
     assert "runs.csv from its line 5 on" in said
     assert "comparison.tex is not there" in said
