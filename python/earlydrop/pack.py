@@ -183,13 +183,13 @@ def unpacked(file: Path, to: Path) -> Pack:
         if odd := sorted(listed ^ (set(entries) - {ABOUT})):
             what = "lists no file" if odd[0] in entries else "lists a file that is not there,"
             raise ValueError(f"{ABOUT} {what} {foreign.shown(odd[0])}")
-    left = _ceiling()
+    used = 0
     for name in listed:
         path, hashed = to / name, sha256()
         path.parent.mkdir(parents=True, exist_ok=True)
         with disk.open_binary(path) as stream:
-            for piece in _pieces(file, archive, entries[name], left):
-                left -= len(piece)
+            for piece in _pieces(file, archive, entries[name], _ceiling(), used):
+                used += len(piece)
                 hashed.update(piece)
                 stream.write(piece)
         if hashed.hexdigest() != about["files"][name]["sha256"]:
@@ -258,13 +258,13 @@ def _kind_fault(entry: zipfile.ZipInfo) -> str:
     return ""
 
 
-def _pieces(file: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int) -> Iterator[bytes]:
-    """The content of an entry, piece by piece, whatever its header says of its size.
+def _pieces(file: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int, used: int = 0) -> Iterator[bytes]:
+    """The content of an entry, piece by piece, whatever its header says of its size; `used` of `most` are gone.
 
     Raises:
         PackError: it is larger than `most`, or damaged.
     """
-    size = 0
+    size = used
     with _reading(file), archive.open(entry) as stream:
         while piece := stream.read(PIECE):
             size += len(piece)
