@@ -5,9 +5,9 @@
 Targets: sweeps, studies, stores, results (folders of runs, comparisons and sweeps), flents (Flent's files), traces
 (Mahimahi's, and tables of distributions), tables (CSV), vectors, packs; all by default, the time divided among them.
 Failures are: another exception than the package's own; an internal error (exit code 3); two seconds of CPU time more
-than the undamaged input takes; no answer for 30 s; a peak memory of more than 512 MiB above what importing takes; a file
-beside the folder that was changed, or whose text was printed or written. What caused them is kept in FOLDER (out/fuzz). The
-inputs depend on the seed alone. Exit code 1: something failed.
+than the undamaged input takes; no answer for 30 s; a peak memory of more than 512 MiB above what importing takes; a
+file beside the folder that was changed, or whose text was printed or written. What caused them is kept in FOLDER
+(out/fuzz). The inputs depend on the seed alone. Exit code 1: something failed.
 """
 
 from __future__ import annotations
