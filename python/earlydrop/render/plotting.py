@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 COLUMN, PAGE = 3.5, 7.2
 """Widths in inches: one column and two columns of a journal page."""
+LABEL = 28
+"""The most letters in a line below a panel of a comparison."""
 
 STYLE: dict[str, Any] = {
     "font.family": "sans-serif",
@@ -304,7 +306,7 @@ def comparison(result: Comparison, chosen: Sequence[Quantity] | None = None) -> 
                 )
             ax.set_yticks(positions, [result.titles[a] for a in result.aqms])
             ax.set_ylim(0.5, len(result.aqms) + 0.5)
-            ax.set_xlabel(measure.label)
+            ax.set_xlabel(textwrap.fill(measure.label, LABEL))
             ax.locator_params(axis="x", nbins=5)
             ax.margins(x=0.12)
             ax.set_xlim(*no_closer(ax.get_xlim(), measure))
