@@ -3,11 +3,11 @@
     python tools/fuzz_files.py [--seconds 60 | --runs N] [--seed 1] [--keep FOLDER] [TARGET ...]
 
 Targets: sweeps, studies, stores, results (folders of runs, comparisons and sweeps), flents (Flent's files), traces
-(Mahimahi's, and tables of distributions), tables (CSV), vectors; all by default, the time divided among them. Failures
-are: another exception than the package's own; an internal error (exit code 3); two seconds of CPU time more than the
-undamaged input takes; no answer for 30 s; a peak memory of more than 512 MiB above what importing takes; a file beside
-the folder that was changed, or whose text was printed or written. What caused them is kept in FOLDER (out/fuzz). The
-inputs depend on the seed alone. Exit code 1: something failed.
+(Mahimahi's, and tables of distributions), tables (CSV), vectors, packs; all by default, the time divided among them.
+Failures are: another exception than the package's own; an internal error (exit code 3); two seconds of CPU time more
+than the undamaged input takes; no answer for 30 s; a peak memory of more than 512 MiB above what importing takes; a
+file beside the folder that was changed, or whose text was printed or written. What caused them is kept in FOLDER
+(out/fuzz). The inputs depend on the seed alone. Exit code 1: something failed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import argparse
 import contextlib
 import functools
 import gzip
+import hashlib
 import io
 import json
 import os
@@ -27,12 +28,13 @@ import sys
 import tempfile
 import time
 import traceback
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from earlydrop import _core, cli, flent
+from earlydrop import _core, cli, flent, pack
 from earlydrop import vectors as recorded_vectors
 from earlydrop.analysis import paired
 from earlydrop.errors import EarlydropError
@@ -364,6 +366,40 @@ def vectors(folder: Path, draw: random.Random) -> None:
     recorded_vectors.check(folder, ["droptail"], Progress(quiet=True))
 
 
+def packs(folder: Path, draw: random.Random) -> None:
+    """A damaged pack is refused, or made again; one with another list or other files and right checksums, too."""
+    with zipfile.ZipFile(_made() / "run.zip") as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    name, other = draw.choice(sorted(files)), folder / "file"
+    other.write_bytes(files[name])
+    kind = draw.random()
+    if kind < 0.5:
+        # Figures take nine tenths of a run: the list, which is read first, and what is checked before them.
+        spoil(other, draw)
+        files[name] = b""
+        if other.is_file() and not other.is_symlink():
+            with other.open("rb") as stream:
+                files[name] = stream.read(1 << 24)
+        if draw.random() < 0.2:
+            files[draw.choice(["../outside/file", "/dev/null", "inputs\\..\\file", "INPUTS/scenario.toml"])] = b"x"
+        if name != pack.ABOUT:
+            about = json.loads(files[pack.ABOUT])
+            about["files"] = {
+                n: {"sha256": hashlib.sha256(c).hexdigest(), "bytes": len(c)}
+                for n, c in files.items()
+                if n != pack.ABOUT
+            }
+            files[pack.ABOUT] = json.dumps(about).encode()
+    path = folder / "run.zip"
+    with path.open("wb") as stream:
+        pack._zipped(stream, files)
+    if kind >= 0.5:
+        spoil(path, draw)
+    saved = plotting.files if draw.random() < 1 / 8 else lambda drawing, note, formats: [b"<svg/>"] * len(formats)
+    with mock.patch.object(plotting, "files", saved):
+        command("run", str(path), *(["--json"] if draw.random() < 0.5 else []))
+
+
 _LINES = SWEEP[SWEEP.index("duration") : SWEEP.index("[[factor]]")]
 SCENARIO = 'name = "one"\n' + _LINES.replace("[scenario.", "[")
 WEB = """[[traffic]]
@@ -386,6 +422,7 @@ def _made() -> Path:
         ["sweep", str(place / "sweep.toml"), "--store", str(place / "store"), "--out", str(place / "sweep")],
         ["run", scenario, *record, "--out", str(place / "run")],
         ["report", str(place / "run")],
+        ["pack", str(place / "run"), str(place / "run.zip")],
         ["compare", scenario, "--aqm", "red", "codel", "--seeds", "2", "--out", str(place / "comparison")],
         ["run", scenario, "--format", "flent", "--out", str(place / "ours.flent.gz")],
         ["vectors", "droptail", "--out", str(place)],
@@ -414,7 +451,7 @@ def _made() -> Path:
 
 _kept: list[tempfile.TemporaryDirectory[str]] = []
 TARGETS: dict[str, Callable[[Path, random.Random], None]] = {
-    one.__name__: one for one in (sweeps, studies, stores, results, flents, traces, tables, vectors)
+    one.__name__: one for one in (sweeps, studies, stores, results, flents, traces, tables, vectors, packs)
 }
 
 

@@ -18,7 +18,7 @@ from .analysis.entries import Items
 from .analysis.paired import (
     CompareError,
     Comparison,
-    compared_queue,
+    compared_queues,
     from_file,
     measured_queue,
     rows,
@@ -52,6 +52,7 @@ def compare(
     until: float | None = None,
     most: int = 200,
     measures: Asked | None = None,
+    queue: str | None = None,
     trust: bool = False,
     workers: int | None = None,
     progress: Progress | bool | None = None,
@@ -78,6 +79,8 @@ def compare(
         measures: further measures (docs/measures.md), which come first: by title a path of the result, as in
             `{"Prague p99": "queues.bottleneck.traffic.prague.delay_p99_ms"}`, a function of the result document, or a
             table with `path` and `unit`, `better`, `margin`; or a list of texts as `--measure` takes them.
+        queue: where the disciplines are compared: a queue's name, such as `"reverse"`; or `"all"`, where each
+            discipline is at every queue of the network. By default the one called `bottleneck`, or the only one.
         trust: let a file or dict load code that it names as a discipline. It has the rights of this program.
         workers: threads; all cores if None.
         progress: False for no progress bar; or a function of (done, total, label). By default there is a bar in
@@ -98,7 +101,7 @@ def compare(
     chosen = asked(measures)
     with trusting(trust):
         document = document_of(net, top)
-        conditions = _conditions(document, rtt)
+        conditions = _conditions(document, rtt, queue)
         found: dict[str, Comparison] = {}
         with Shown(bars=True, quiet=progress is False) as bar:
             show: Progress = progress if callable(progress) else bar
@@ -112,6 +115,7 @@ def compare(
                     workers=workers,
                     progress=_labelled(show, label),
                     where="aqms",
+                    queue=queue,
                 )
     return Compared(found)
 
@@ -138,7 +142,7 @@ def document_of(net: Source, top: Mapping[str, Any]) -> Document:
     raise CompareError(f"net: given {net!r}; allowed a network, a scenario as a dict, or the name of its file")
 
 
-def _conditions(document: Document, rtt: Sequence[str] | str | None) -> dict[str, Document]:
+def _conditions(document: Document, rtt: Sequence[str] | str | None, queue: str | None) -> dict[str, Document]:
     """The scenario at each round-trip time, by the time's name."""
     if rtt is None:
         return {"": document}
@@ -146,14 +150,15 @@ def _conditions(document: Document, rtt: Sequence[str] | str | None) -> dict[str
     if not times:
         raise CompareError('rtt: given none; allowed times such as ["20 ms", "100 ms"]')
     checked = _core.Scenario.parse(document, [])
-    queue = measured_queue(checked, compared_queue("net", document))
+    keys, *_ = compared_queues("net", checked, document, [], queue)
+    port = measured_queue(checked, keys[0])
     now = None
     made: dict[str, Document] = {}
     for time in times:
         wanted = round_trips.seconds(time)
         if time in made:
             raise CompareError(f'rtt: "{time}" is given twice')
-        now = round_trips.propagation(document, queue) if now is None else now
+        now = round_trips.propagation(document, port) if now is None else now
         made[time] = round_trips.scaled(document, wanted / now)
     return made
 
@@ -315,7 +320,7 @@ class Compared:
 
         one = self._first
         names = ", ".join(one.titles[aqm] for aqm in one.aqms)
-        return f"{one.scenario}: {names} at queue {one.queue}, {result_text.replication(one)}"
+        return f"{one.scenario}: {names} at {one.where}, {result_text.replication(one)}"
 
     def __str__(self) -> str:
         from .render import result_text

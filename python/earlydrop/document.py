@@ -18,6 +18,8 @@ Document = dict[str, Any]
 
 TRACE = 16 << 20
 """Most bytes of a link's trace file, as the scenario checker has it."""
+CDF = 1 << 20
+"""Most bytes of the file of a distribution, as the scenario checker has it."""
 
 
 def discipline(queue: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -169,22 +171,34 @@ def flow_count(result: Mapping[str, Any]) -> int:
 
 
 def with_traces(value: Any, folder: Path) -> Any:
-    """A copy in which every `trace = "FILE"` of a link's rate is replaced by the numbers in the file.
+    """A copy in which `trace = "FILE"` of a link's rate and `cdf_file = "FILE"` are replaced by the files' numbers.
 
     The scenario then runs on any machine, and its key depends on the content of the file. A file that cannot be read is
     left to the scenario checker.
     """
     if isinstance(value, Mapping):
-        if set(value) == {"trace"} and isinstance(value["trace"], str):
-            try:
-                lines = foreign.text(folder / value["trace"], TRACE).split()
-                return {"trace": [int(line) for line in lines]}
-            except (OSError, ValueError):
-                return {"trace": str(folder / value["trace"])}
+        for kind, read in (("trace", _trace), ("cdf_file", _cdf)):
+            if set(value) == {kind} and isinstance(value[kind], str):
+                try:
+                    return read(folder / value[kind])
+                except (OSError, ValueError):
+                    return {kind: str(folder / value[kind])}
         return {key: with_traces(inner, folder) for key, inner in value.items()}
     if isinstance(value, list):
         return [with_traces(inner, folder) for inner in value]
     return value
+
+
+def _trace(file: Path) -> Document:
+    return {"trace": [int(line) for line in foreign.text(file, TRACE).split()]}
+
+
+def _cdf(file: Path) -> Document:
+    lines = (line.partition("#")[0].split() for line in foreign.text(file, CDF).splitlines())
+    points = [[float(word) for word in line] for line in lines if line]
+    if any(len(point) != 2 or not all(map(math.isfinite, point)) for point in points):
+        raise ValueError
+    return {"cdf": points}
 
 
 def digest(result: Mapping[str, Any]) -> str:

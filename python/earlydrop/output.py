@@ -149,6 +149,8 @@ def folder(out: Path, about: Mapping[str, Any]) -> Iterator[Path]:
     `about` goes into the manifest beside the list of files. An earlier result at `out` is replaced. With an entry `of`
     (`identity`) the manifest has a digest of each file, too, for `holds`.
     """
+    from . import terminal
+
     # What a killed run had moved away counts as an earlier result.
     disk.remove_left(out.absolute())
     check(out, about.get("kind"))
@@ -156,7 +158,8 @@ def folder(out: Path, about: Mapping[str, Any]) -> Iterator[Path]:
     try:
         with disk.staged(out) as work:
             disk.make_folder(work)
-            yield work
+            with terminal.for_files():
+                yield work
             files = sorted(p.relative_to(work).as_posix() for p in work.rglob("*") if p.is_file())
             digests = {"digests": {name: _digest(work / name, work) for name in files}} if "of" in about else {}
             write_json(work / MANIFEST, {**about, "files": files, **digests})

@@ -7,7 +7,9 @@ import os
 import sys
 import textwrap
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import zip_longest
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -37,20 +39,37 @@ PREVIEW = "preview: "
 """The word before the verdict of a quick run."""
 
 
+PIPE = 100
+"""Columns of texts that no terminal shows."""
+_for_files: ContextVar[bool] = ContextVar("for_files", default=False)
+
+
+@contextmanager
+def for_files() -> Iterator[None]:
+    """Texts made within the block go into files: they do not depend on the terminal."""
+    token = _for_files.set(True)
+    try:
+        yield
+    finally:
+        _for_files.reset(token)
+
+
 def width() -> int:
     """Columns to write in: the terminal's, 100 for a pipe, never more than 120."""
+    if _for_files.get():
+        return PIPE
     if os.environ.get("COLUMNS", "").isdigit():
         return max(40, int(os.environ["COLUMNS"]))
     try:
         return max(40, min(120, os.get_terminal_size(sys.stdout.fileno()).columns))
     except (OSError, ValueError, AttributeError):
-        return 100
+        return PIPE
 
 
 def coloured(text: str, kind: str) -> str:
     """`text` in the colour of a verdict, dimmed for a preview, when stdout is a terminal that shows colours."""
     code = COLOURS.get(kind.removeprefix(PREVIEW))
-    if code is None or os.environ.get("NO_COLOR") or not sys.stdout.isatty():
+    if code is None or _for_files.get() or os.environ.get("NO_COLOR") or not sys.stdout.isatty():
         return text
     return f"\x1b[{'2;' * kind.startswith(PREVIEW)}{code}m{text}\x1b[0m"
 
@@ -96,7 +115,7 @@ def _one_line(row: Sequence[str]) -> list[str]:
 
 def room() -> int:
     """Columns that a table may take: the terminal's; any number for a pipe."""
-    if not sys.stdout.isatty():
+    if _for_files.get() or not sys.stdout.isatty():
         return sys.maxsize
     import shutil
 

@@ -143,9 +143,9 @@ def result(departures: list[int], names: list[str | None], aqm: str = "fq_codel"
 def test_entries_that_pass_and_their_titles() -> None:
     names = ["a", "a", None, "b"]
     assert shared.parts([result([5, 5, 5, 0], names)], "bottleneck", ALL) == (
-        shared.Part("a (entry 1)", 0),
-        shared.Part("a (entry 2)", 1),
-        shared.Part("ftp (entry 3)", 2),
+        shared.Part("a (entry 1)", "bottleneck", 0, "1"),
+        shared.Part("a (entry 2)", "bottleneck", 1, "2"),
+        shared.Part("ftp (entry 3)", "bottleneck", 2, "3"),
     )
     assert shared.parts([result([5, 0, 0, 0], names)], "bottleneck", ALL) == ()
     assert shared.parts([result([5, 5, 0, 0], names, "codel")], "bottleneck", ALL) == ()

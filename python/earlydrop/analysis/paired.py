@@ -56,6 +56,18 @@ class Comparison:
     """
     base: Document = field(default_factory=dict)
     """The scenario; its compared queue is each discipline's in turn."""
+    others: tuple[str, ...] = ()
+    """Further queues that have each discipline in turn."""
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The compared queues."""
+        return (self.queue, *self.others)
+
+    @property
+    def where(self) -> str:
+        """The compared queues in words."""
+        return f"queues {words.listing(self.queues)}" if self.others else f"queue {self.queue}"
 
     def series(self, aqm: str, measure: str) -> list[float]:
         """The values by seed; empty where the discipline has no such measure."""
@@ -121,13 +133,15 @@ class Comparison:
     def notes(self) -> list[str]:
         """What to know of the figures: why there are no intervals, and whose figures they are."""
         found = [self.note]
-        some = {
-            (n, flow_count(d)) for d in self.runs.values() if (n := lookup(d, f"queues.{self.queue}.passing.flows"))
-        }
-        if some:
-            passing, flows = min(some)
-            whose = "the flows" if len(some) > 1 else f"the {passing} of {flows} flows"
-            found.append(passing_note(self.queue, self.measures, whose))
+        for queue in self.queues:
+            some = {
+                (n, flow_count(d)) for d in self.runs.values() if (n := lookup(d, f'queues."{queue}".passing.flows'))
+            }
+            if some:
+                passing, flows = min(some)
+                whose = "the flows" if len(some) > 1 else f"the {passing} of {flows} flows"
+                here = [m for m in self.measures if m.passing.startswith(f"queues.{queue}.")]
+                found.append(passing_note(queue, here, whose))
         found.append(silent.note(self.runs.values()))
         return [note for note in found if note]
 
@@ -172,6 +186,7 @@ class Comparison:
             "scenario": self.scenario,
             "version": version,
             "queue": self.queue,
+            "queues": list(self.queues),
             "seeds": list(self.seeds),
             "summary": words.sentences([("", self)]),
             "control": self.aqms[0],
@@ -199,8 +214,12 @@ def compare(
     workers: int | None = None,
     progress: Progress = no_progress,
     where: str = "--aqm",
+    queue: str | None = None,
 ) -> Comparison:
     """Run the scenario in a file, or as a dict, with each discipline at its compared queue, each with the same seeds.
+
+    The compared queue is `queue`, or the one called `bottleneck`, or the only one. With `all` each discipline is at
+    every queue of the scenario.
 
     A discipline may have parameters of its own, as `codel target=5ms` (`earlydrop.discipline_names` has the form), and
     a label, in the text or as the key of a mapping.
@@ -228,8 +247,10 @@ def compare(
         document = dict(source)
     known = discipline_names.catalogue()
     place = str(source) if isinstance(source, Path) else checked.name
-    queue = compared_queue(place, document)
-    port = measured_queue(checked, queue)
+    keys, document, sets = compared_queues(place, checked, document, sets, queue)
+    port = measured_queue(checked, keys[0])
+    every = queue == ALL
+    ports = (port, *(name for name in queues_in_results(checked) if every and name != port))
     chosen = compared([one.at(port) for one in measures], port)
     document = with_records(document, paths_of(chosen))
     normal = json.loads(checked.to_json())
@@ -238,16 +259,20 @@ def compare(
     left_out: dict[str, list[str]] = {}
     texts: dict[str, tuple[_core.Scenario, Document, list[tuple[str, str]]]] = {}
     for entry in named:
-        mine, settings, gone = with_entry(document, sets, queue, entry, known)
+        mine, settings, gone = document, list(sets), list[str]()
+        for key in keys:
+            mine, settings, here = with_entry(mine, settings, key, entry, known)
+            gone += [name for name in here if name not in gone]
         if gone:
             left_out[entry.id] = gone
         try:
             plain = _core.Scenario.parse(mine, settings)
         except _core.ScenarioError as error:
-            raise CompareError(f"{place} with {entry.id} at queue.{queue}: {error}") from error
+            raise CompareError(f"{place} with {entry.id} at queue.{', queue.'.join(keys)}: {error}") from error
         texts[entry.id] = plain, mine, settings
-    data = shared.with_data(checked, port)
-    if by_entry([json.loads(plain.to_json()) for plain, *_ in texts.values()], queue, data):
+    data = {name: shared.with_data(checked, name) for name in ports}
+    plains = [json.loads(plain.to_json()) for plain, *_ in texts.values()]
+    if any(by_entry(plains, key, passing) for key in keys for passing in data.values()):
         for aqm, (_, mine, settings) in texts.items():
             settings = [*settings, ("record.by_flow", "true")]
             texts[aqm] = _core.Scenario.parse(mine, settings), mine, settings
@@ -274,7 +299,7 @@ def compare(
             documents[aqm] += found[k * (count - done) : (k + 1) * (count - done)]
         numbers = tuple(runner.seeds(first, count))
         flat = [one for aqm in ids for one in documents[aqm]]
-        result = tabulate(checked.name, port, ids, titles, numbers, flat, left_out, chosen, entries=data)
+        result = tabulate(checked.name, port, ids, titles, numbers, flat, left_out, chosen, data)
         more = count if target is None else _wanted(result, target)
         if more <= count:
             break
@@ -286,7 +311,7 @@ def compare(
         aqm
         for aqm in ids
         if any(
-            text.startswith(f"queue {port}:")
+            text.startswith(tuple(f"queue {name}:" for name in ports))
             for text in everywhere(documents[aqm], json.loads(scenarios[aqm][0].to_json()))
         )
     )
@@ -337,10 +362,20 @@ def from_file(path: Path) -> Document:
     return registry.pinned(document, str(path.parent), str(path))
 
 
+def queues_in_results(checked: _core.Scenario) -> dict[str, str]:
+    """The names of a scenario's queues in results, and the key of the table of each."""
+    network = json.loads(checked.network())
+    ways = [way for link in network["link"] for way in (link, link.get("reverse")) if isinstance(way, Mapping)]
+    keys = {way["name"]: str(way["queue"]) for way in ways if "queue" in way}
+    return {shown: keys.get(link, shown) for link, shown in network["queue"].items()}
+
+
 def measured_queue(checked: _core.Scenario, queue: str) -> str:
     """The name in results of the queue at `queue`; where the scenario has it at several links, that of the first."""
-    names = list(json.loads(checked.network())["queue"].values())
-    return queue if queue in names or not names else str(names[0])
+    names = queues_in_results(checked)
+    if queue in names or not names:
+        return queue
+    return next((name for name, key in names.items() if key == queue), next(iter(names)))
 
 
 def _wanted(result: Comparison, target: Stopping) -> int:
@@ -367,19 +402,22 @@ def tabulate(
     documents: Sequence[Document],
     left_out: dict[str, list[str]] | None = None,
     quantities: Sequence[Quantity] | None = None,
+    data: Mapping[str, frozenset[int]] = MappingProxyType({}),
     kept: Mapping[tuple[str, str], list[float | None]] = MappingProxyType({}),
-    *,
-    entries: frozenset[int] = frozenset(),
 ) -> Comparison:
     """Gather result documents, ordered by discipline and then by seed; `kept` are values that no result has.
-    Data of these traffic `entries` pass the queue."""
-    parts = shared.parts(documents, queue, entries)
+
+    `data` has the compared queues, and for each the traffic entries whose data pass it.
+    """
+    parts = shared.parts_of(documents, data)
     wanted = compared((), queue) if quantities is None else tuple(quantities)
-    if parts != ():
+    if parts is None or any(part.index is not None for part in parts):
         # No figure has a delay that is nobody's, unless somebody asked for it.
         wanted = tuple(replace(m, drawn=m.asked) if m.id in (words.MEAN, words.TAIL) else m for m in wanted)
-    there = {quantity.id for quantity in wanted}
-    quantities = (*wanted, *(q.at(queue) for q in shared.measures(parts or ()) if q.id not in there))
+    of_parts = {q.id: q for q in shared.measures(parts or ())}
+    # What was asked for keeps its title, and comes first.
+    asked = {q.id: q for q in wanted if q.asked}
+    quantities = tuple(({q.id: q for q in wanted} | of_parts | asked).values())
     values: dict[tuple[str, str], list[float | None]] = {}
     runs: dict[tuple[str, int], Document] = {}
     fixed = []
@@ -404,6 +442,7 @@ def tabulate(
         runs,
         fixed=tuple(fixed),
         parts=parts,
+        others=tuple(name for name in data if name != queue),
     )
 
 
@@ -421,6 +460,42 @@ def passing_note(queue: str, measures: Iterable[Quantity], whose: str = "the flo
     return f"{named} {'are' if names[1:] else 'is'} of {whose} whose data pass the queue {queue}."
 
 
+ALL = "all"
+"""In place of a queue's name: every queue of the scenario."""
+
+
+def compared_queues(
+    place: object,
+    checked: _core.Scenario,
+    document: Document,
+    sets: Sequence[tuple[str, str]],
+    queue: str | None,
+) -> tuple[list[str], Document, list[tuple[str, str]]]:
+    """The tables of queues that get the disciplines, that of the measured one first; the scenario and its settings.
+
+    In the scenario a queue that shares its table with others gets one of its own.
+
+    Raises:
+        CompareError: the scenario has no such queue.
+    """
+    tables = document.get("queue")
+    tables = dict(tables) if isinstance(tables, Mapping) else {}
+    if queue is None or (queue == ALL and not tables):
+        return [compared_queue(place, document)], document, list(sets)
+    if queue == ALL:
+        first = "bottleneck" if "bottleneck" in tables else next(iter(tables))
+        return [first, *(key for key in tables if key != first)], document, list(sets)
+    if isinstance(queue, str) and queue in tables:
+        return [queue], document, list(sets)
+    names = queues_in_results(checked)
+    if not isinstance(queue, str) or queue not in names:
+        known = ", ".join(dict.fromkeys([*tables, *names, ALL]))
+        raise CompareError(f"{place}: queue: given {queue!r}; the scenario has no such queue; allowed {known}")
+    key = names[queue]
+    moved = [(f"queue.{queue}.{p.removeprefix(f'queue.{key}.')}", v) for p, v in sets if p.startswith(f"queue.{key}.")]
+    return [queue], {**document, "queue": {**tables, queue: tables.get(key, {})}}, [*sets, *moved]
+
+
 def compared_queue(place: object, document: Document) -> str:
     """The queue of a scenario that is compared; `place` is the scenario's in messages."""
     queues = document.get("queue")
@@ -429,7 +504,9 @@ def compared_queue(place: object, document: Document) -> str:
     if len(queues) == 1:
         return str(next(iter(queues)))
     names = ", ".join(queues)
-    raise CompareError(f'{place}: queue: compare needs one queue, or one called "bottleneck"; given {names}')
+    raise CompareError(
+        f'{place}: queue: compare needs one queue, or one called "bottleneck"; given {names}; compare --queue names one'
+    )
 
 
 def rows(result: Comparison) -> list[list[Any]]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as item
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ..document import MISSING, Document, PathError, is_position, lookup, steps_of, walk
@@ -215,7 +216,9 @@ def declare(
         function, name = path, getattr(path, "__name__", "function")
         source, title = f"function {name}", title or name
     elif found := _SOURCE.fullmatch(path):
-        function, source, title = _loaded(path, folder, named), path, title or found[2]
+        function, title = _loaded(path, folder, named), title or found[2]
+        # Where the file lies says nothing of what is measured.
+        source = f"{Path(found[1]).name}:{found[2]}"
     elif path in KNOWN:
         known = KNOWN[path]
         name = id_ or (identifier(title) if title else path)

@@ -1,6 +1,6 @@
-"""Queues in which traffic entries have delays of their own: a mean over all of them is nobody's delay.
+"""What a comparison speaks of one by one: traffic entries with delays of their own, and several queues.
 
-A discipline with several queues gives each its own delay, so a comparison with one of them speaks of each entry.
+A discipline with several queues gives each its own delay: a mean over all of them is nobody's.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..document import Document
-from .quantity import KNOWN, LISTED, MEAN, TAIL, Quantity
+from .quantity import COMPARED, KNOWN, LISTED, MEAN, TAIL, Quantity
 
 if TYPE_CHECKING:
     import earlydrop._core as _core
@@ -27,19 +27,22 @@ MOST = 12
 
 @dataclass(frozen=True)
 class Part:
-    """A traffic entry that passes a queue."""
+    """A queue, or a traffic entry that passes it."""
 
     title: str
-    index: int
-    """Its number, from 0."""
+    queue: str
+    index: int | None = None
+    """The entry's number, from 0; None for all that passes the queue."""
+    key: str = ""
+    """What tells the ids of its quantities from those of others."""
 
     def id(self, quantity: str) -> str:
-        """The id of a quantity of this entry."""
-        return f"{quantity}_{self.index + 1}"
+        """The id of one of its quantities."""
+        return f"{quantity}_{self.key}" if self.key else quantity
 
 
 def title(measure: str, part: Part) -> str:
-    """The title of a measure of one entry: `Queueing delay of prague, 99 %`."""
+    """The title of a measure of one part: `Queueing delay of prague, 99 %`."""
     what, comma, rest = measure.partition(",")
     return f"{what} of {part.title}{comma}{rest}"
 
@@ -54,22 +57,24 @@ OF_PART = {
 
 
 def measures(parts: Iterable[Part], of: Iterable[str] = tuple(OF_PART)) -> list[Quantity]:
-    """Those of some measures that each of these entries has of its own. Figures have those of the first entries."""
+    """Those of some measures that each of these parts has of its own. Figures have those of the first ones.
+
+    A queue has its drop rate too, and the first one all that is compared.
+    """
     named = set(of)
-    return [
-        replace(
-            KNOWN[name],
-            id=part.id(name),
-            title=title(KNOWN[name].title, part),
-            field=place % part.index,
-            drawn=number < LISTED,
-            passing="",
-            asked=False,
-        )
-        for number, part in enumerate(parts)
-        for name, place in OF_PART.items()
-        if name in named
-    ]
+    made = []
+    for number, part in enumerate(parts):
+        if part.index is None:
+            pooled = list(COMPARED) if not part.key else [KNOWN[name] for name in (*OF_PART, "drop_rate")]
+        else:
+            pooled = [
+                replace(KNOWN[name], field=place % part.index, drawn=number < LISTED, passing="")
+                for name, place in OF_PART.items()
+                if name in named
+            ]
+        own = (replace(q, id=part.id(q.id), title=title(q.title, part), asked=False) for q in pooled)
+        made += [q.at(part.queue) for q in own]
+    return made
 
 
 @cache
@@ -119,7 +124,7 @@ def parts(results: Sequence[Document], queue: str, entries: frozenset[int]) -> t
         {k for one in at for k, entry in enumerate(one["traffic"]) if entry["departures"] and k in entries}
     )
     titles = titled(at[0]["traffic"])
-    return tuple(Part(titles[k], k) for k in passing) if len(passing) > 1 else ()
+    return tuple(Part(titles[k], queue, k, str(k + 1)) for k in passing) if len(passing) > 1 else ()
 
 
 def titled(entries: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -129,3 +134,22 @@ def titled(entries: Sequence[Mapping[str, Any]]) -> list[str]:
         name if name and names.count(name) == 1 else f"{name or entries[k]['kind']} (entry {k + 1})"
         for k, name in enumerate(names)
     ]
+
+
+def parts_of(results: Sequence[Document], queues: Mapping[str, frozenset[int]]) -> tuple[Part, ...] | None:
+    """The parts at each of these queues, the compared one first; `queues` has the entries whose data pass it.
+
+    A single queue is no part of its own. None as for `parts`, of any of them.
+    """
+    found: list[Part] = []
+    for k, (queue, entries) in enumerate(queues.items()):
+        here = parts(results, queue, entries)
+        if here is None:
+            return None
+        if len(queues) > 1:
+            here = tuple(
+                replace(one, title=f"{one.title} at {queue}", key=f"{queue}_{one.key}" if k else one.key)
+                for one in here
+            ) or (Part(queue, queue, key=queue if k else ""),)
+        found += here
+    return tuple(found)

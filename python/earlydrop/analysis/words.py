@@ -171,11 +171,12 @@ def spoken(result: Comparison) -> list[tuple[str, list[str]]]:
 
 
 def _apart(result: Comparison) -> list[str]:
-    """Why sentences speak of each traffic entry, or of no delay."""
+    """Why sentences speak of no delay, or not of all that is compared."""
     if result.parts is None:
         return ["The traffic entries have delays of their own here, so no delay of all together is compared."]
     rest = len(result.parts) - LISTED
-    return [f"The table has {rest} traffic entries more."] if rest > 0 else []
+    what = "queues" if all(part.index is None for part in result.parts) else "traffic entries"
+    return [f"The table has {rest} {what} more."] if rest > 0 else []
 
 
 def _delivers_nothing(result: Comparison) -> bool:
@@ -200,14 +201,15 @@ def _idle(results: Sequence[tuple[str, Comparison]]) -> list[str]:
 
 def nothing_to_do(result: Comparison) -> bool:
     """Whether no queue formed in any run."""
-    queues = [run["queues"].get(result.queue) for run in result.runs.values()]
+    queues = [run["queues"].get(name) for run in result.runs.values() for name in result.queues]
     return bool(queues) and all(queue is not None and no_queue(queue) for queue in queues)
 
 
 def _unused(results: Sequence[tuple[str, Comparison]], labels: Sequence[str]) -> str:
     """What to say where no queue formed, at some or at all of the round-trip times."""
     here = [result for label, result in results if not labels or label in labels]
-    used = [100 * run["queues"][result.queue]["utilisation"] for result in here for run in result.runs.values()]
+    runs = [(result, run) for result in here for run in result.runs.values()]
+    used = [100 * run["queues"][name]["utilisation"] for result, run in runs for name in result.queues]
     low, high = f"{min(used):.2g}", f"{max(used):.2g}"
     share = f"{low} %" if low == high else f"{low} to {high} %"
     where = f" at {listing(labels)}" if labels else ""

@@ -52,6 +52,7 @@ COMMANDS = {
     "completion": "completion",
     "advise": "advise",
     "report": "report_",
+    "pack": "pack",
     "store": "stores",
     "reproduce": "reproduce",
     "validate": "validate",

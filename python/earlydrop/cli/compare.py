@@ -40,6 +40,10 @@ def compare(
     most: Annotated[
         int | None, Parameter(help="With --until: largest number of seeds.", show_default=lambda _: "200")
     ] = None,
+    queue: Annotated[
+        str | None,
+        Parameter(help="Queue that is compared, such as reverse; all: the disciplines are at every queue."),
+    ] = None,
     set_: Sets = [],  # noqa: B006
     measure: Measures = [],  # noqa: B006
     plot: Annotated[
@@ -51,7 +55,7 @@ def compare(
     json: Json = False,
 ) -> int:
     """Run a scenario with several disciplines and the same seeds, and compare them."""
-    from .. import output
+    from .. import inputs, output
     from ..analysis import paired
     from ..analysis.quantity import asked
     from ..render import result_text
@@ -65,6 +69,17 @@ def compare(
     measures = asked(measure, where="--measure")
     check_out(out, "comparison")
     check_figure("--plot", plot)
+    kept = None
+    if out is not None:
+        options = {
+            "--aqm": aqm,
+            "--seeds": seeds,
+            "--until": until,
+            "--most": most,
+            "--set": set_,
+            "--measure": measure,
+        }
+        kept = inputs.of("compare", scenario, {**options, "--queue": queue}, pairs)
     with terminal.Progress() as progress:
         result = paired.compare(
             scenario,
@@ -75,12 +90,14 @@ def compare(
             target=target,
             workers=workers,
             progress=progress,
+            queue=queue,
         )
     with output.rescued(lambda folder: result_text.write_runs(folder, result)):
         if plot is not None:
             _draw(result, plot)
-        if out is not None:
-            with output.folder(out, {"kind": "comparison", "version": version()}) as folder:
+        if out is not None and kept is not None:
+            with output.folder(out, {"kind": "comparison", "version": version(), **kept.about()}) as folder:
+                kept.write(folder)
                 result_text.write_comparison(folder, result, version())
         if json:
             print_json(result.document(version()))

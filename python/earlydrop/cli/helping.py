@@ -22,6 +22,7 @@ EXAMPLES = {
     "run": (
         "earlydrop run first.toml",
         "earlydrop run first.toml --set queue.bottleneck.aqm=pie --out out/first",
+        "earlydrop run first.zip --trust",
     ),
     "compare": (
         "earlydrop compare first.toml --aqm droptail pie",
@@ -34,6 +35,7 @@ EXAMPLES = {
     "completion": ("earlydrop completion fish > ~/.config/fish/completions/earlydrop.fish",),
     "advise": ("earlydrop advise --down 50mbit --up 10mbit", "earlydrop advise --down 16mbit --up 1mbit --link adsl"),
     "report": ("earlydrop report out/loads",),
+    "pack": ("earlydrop pack out/loads loads.zip",),
     "store": ("earlydrop store ls out/store", "earlydrop store verify out/store"),
     "reproduce": ("earlydrop reproduce tred --quick", "earlydrop reproduce all"),
     "validate": ("earlydrop validate --case S1", "earlydrop validate --case S3 'S1-red-*'"),

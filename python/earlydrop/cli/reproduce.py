@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -15,6 +15,9 @@ from .exits import DONE
 from .failures import goes_on_from
 from .options import Json, Store, Trust, Workers
 from .printing import print_json, version
+
+if TYPE_CHECKING:
+    from ..inputs import Inputs
 
 
 def reproduce(
@@ -54,6 +57,7 @@ def reproduce(
     study
         Name of a study, as `earlydrop list studies` prints it, a study's folder, or `all`.
     """
+    from .. import inputs
     from .. import study as studies
 
     if seeds is not None:
@@ -70,10 +74,13 @@ def reproduce(
     with goes_on_from(kept):
         if study == "all":
             return _reproduce_all(studies.assume_where_known(chosen, assumed), place, kept, workers, json)
-        return _reproduce(studies.assume(chosen[0], assumed), place, kept, workers, json)
+        options = {"--seeds": seeds, "--quick": quick, "--assume": assume, "--aqm": aqm}
+        first = study if study in studies.available() else chosen[0].folder
+        given = inputs.of("reproduce", first, options)
+        return _reproduce(studies.assume(chosen[0], assumed), given, place, kept, workers, json)
 
 
-def _reproduce(study: Any, place: Path, store: str, workers: int | None, as_json: bool) -> int:
+def _reproduce(study: Any, given: Inputs, place: Path, store: str, workers: int | None, as_json: bool) -> int:
     from .. import output
     from .. import study as studies
     from ..render.artists import artists
@@ -86,8 +93,9 @@ def _reproduce(study: Any, place: Path, store: str, workers: int | None, as_json
         with terminal.Progress() as progress:
             outcome, results = studies.reproduce(plan, store=open_store(store), workers=workers, progress=progress)
             outcome.warmups = warmups.judge(plan, workers)
-        about = {"kind": "study", "study": study.name, "quick": study.quick, "version": version()}
+        about = {"kind": "study", "study": study.name, "quick": study.quick, "version": version(), **given.about()}
         with output.folder(place, about) as folder:
+            given.write(folder)
             path = folders.write(folder, outcome, results, version(), drawing)
     if as_json:
         print_json({**folders.document(outcome, results, version()), "report": str(place / path.name)})

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from .checks import check_out, check_seed, parse_settings
 from .exits import DONE
 from .failures import InputError
-from .options import Json, Measures, Out, ScenarioFile, Sets, Trust
+from .options import Json, Measures, Out, Sets, Trust
 from .printing import parse_json, print_json, version, warn
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ events, only its number of round-trip times is."""
 
 
 def run(
-    scenario: ScenarioFile,
+    scenario: Annotated[Path, Parameter(name="SCENARIO", help="A scenario file, or a pack (FILE.zip).")],
     /,
     *,
     seed: Annotated[int | None, Parameter(help="Seed of the run (default: the scenario's).")] = None,
@@ -37,7 +37,14 @@ def run(
     trust: Trust = False,
     json: Json = False,
 ) -> int:
-    """Run a scenario once."""
+    """Run a scenario once; or what made a pack, once more, and compare its tables and results with the pack's."""
+    if scenario.suffix.lower() == ".zip":
+        from .pack import again
+
+        others = {"--seed": seed, "--set": set_, "--measure": measure, "--format": format_ == "flent"}
+        if wrong := next((name for name, value in others.items() if value not in (None, [], False)), None):
+            raise InputError(f"{wrong}: belongs to a scenario; {scenario} is a pack, which says how it was made")
+        return again(scenario, out, trust, json)
     import earlydrop._core as _core
     from .. import runner
     from ..analysis import window
@@ -55,6 +62,12 @@ def run(
     if format_ == "flent":
         return _flent(checked, seed, out, json)
     check_out(out, "run")
+    kept = None
+    if out is not None:
+        from .. import inputs
+
+        options = {"--seed": seed, "--set": set_, "--measure": measure}
+        kept = inputs.of("run", scenario, options, parse_settings(set_))
     about = checked.warnings()
     warn(about)
     completed = parse_json(checked.to_json())
@@ -70,12 +83,13 @@ def run(
     for name in added:
         del document[name]
     warn(said)
-    if out is not None:
+    if out is not None and kept is not None:
         from .. import output, packed
         from ..render import result_text
 
         flows = (lambda: packed.table(made.flows())) if recorded == "summary" else None
-        with output.folder(out, {"kind": "run", "version": version()}) as folder:
+        with output.folder(out, {"kind": "run", "version": version(), **kept.about()}) as folder:
+            kept.write(folder)
             result_text.write_run(folder, document, completed, flows)
     if json:
         text = made.text(added)

@@ -42,7 +42,7 @@ def sweep(
     json: Json = False,
 ) -> int:
     """Run a scenario at many points, on all cores or a cluster. Stored runs are not repeated."""
-    from .. import disk, output, sweeps
+    from .. import disk, inputs, output, sweeps
     from ..render.artists import artists
     from ..sweeps import text
     from ..sweeps.report import draw, write_report
@@ -56,6 +56,7 @@ def sweep(
     sweeps.check_plots(asked, plots)
     place = out if out is not None else Path("out") / asked.name
     check_out(place, "sweep")
+    kept = inputs.of("sweep", file, {})
     with terminal.Progress() as progress:
         planned = sweeps.plan(asked, progress)
     opened = sweeps.open_store(asked.store or place.absolute().parent / "store")
@@ -87,10 +88,11 @@ def sweep(
             print((place / "sweep.txt").read_text(encoding="utf-8"))
             print(f"report: {place / 'report.html'}; every run is in {opened.url}")
         return DONE
-    about = {"kind": "sweep", "name": asked.name, "version": version(), "of": of}
+    about = {"kind": "sweep", "name": asked.name, "version": version(), "of": of, **kept.about()}
     drawers = artists(workers, "earlydrop.sweeps.plots", "polars")
     with goes_on_from(opened.url), drawers as drawing, output.folder(place, about) as folder:
         outcome.warmups = sweeps.judge_warmups(planned, workers)
+        kept.write(folder)
         text.write(folder, outcome, opened.url)
         write_report(folder, outcome, drawing)
         drawn = draw(folder, plots, formats, style) if plots or figures else []

@@ -54,6 +54,7 @@ _latest: dict[str, Known] = {}
 """The discipline of each name that was registered last."""
 _trusted_files: set[str] = set()
 _trust: ContextVar[bool] = ContextVar("trust", default=False)
+_refused: ContextVar[str | None] = ContextVar("refused", default=None)
 
 
 @contextmanager
@@ -64,6 +65,22 @@ def trusting(trust: bool = True) -> Iterator[None]:
         yield
     finally:
         _trust.reset(token)
+
+
+@contextmanager
+def refusing(whose: str) -> Iterator[None]:
+    """Within the block no code in files is loaded, whoever names it: it is `whose`, and nobody trusts it."""
+    token = _refused.set(whose)
+    try:
+        yield
+    finally:
+        _refused.reset(token)
+
+
+def _may_load(source: str) -> None:
+    """Raises: PolicyError: no code may be loaded."""
+    if (whose := _refused.get()) is not None:
+        raise PolicyError(f"{whose} names code, {source}, which would run with your rights; --trust lets it")
 
 
 def trust_all() -> None:
@@ -101,6 +118,7 @@ def load(source: str | os.PathLike[str], folder: str | None = None) -> Known:
         PolicyError: there is no discipline at `source`, or it is broken.
     """
     text = os.fspath(source)
+    _may_load(text)
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
     full = Path(os.path.realpath(Path(folder or ".", path)))
     if not full.is_file():
@@ -216,6 +234,7 @@ def function(source: str, folder: str | None = None, *, named: bool = False) -> 
     Raises:
         PolicyError: there is no such function, its file is broken, or it is not trusted.
     """
+    _may_load(source)
     path, _, name = source.rpartition(":")
     full = Path(os.path.realpath(Path(folder or ".", path)))
     if not full.is_file():

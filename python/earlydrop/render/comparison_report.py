@@ -31,7 +31,7 @@ STORED: foreign.Shape = {
 }
 SAID: foreign.Shape = {
     **dict.fromkeys(("scenario", "queue", "version"), str),
-    **{key: [str] for key in ("aqms", "summary", "warnings")},
+    **{key: [str] for key in ("aqms", "summary", "warnings", "queues?")},
     "seeds": [WHOLE],
     "titles": {"*": str},
     "left_out": {"*": [str]},
@@ -58,8 +58,9 @@ def renew(folder: Path) -> Path:
         own = tuple(stored(name, m) for name, m in said.get("measures", {}).items() if m.get("asked"))
         measures = compared(own, said["queue"])
         place, names = (said["scenario"], said["queue"], aqms, said["titles"]), said["left_out"]
-        data = _with_data(base, said["queue"], len(runs[0]["traffic"]))
-        found = tabulate(*place, seeds, runs, names, measures, _kept(said.get("measures", {})), entries=data)
+        queues = dict.fromkeys([said["queue"], *said.get("queues", [])])
+        data = {queue: _with_data(base, queue, len(runs[0]["traffic"])) for queue in queues}
+        found = tabulate(*place, seeds, runs, names, measures, data, _kept(said.get("measures", {})))
         return _write(folder, _context(found, base, said["summary"], said["warnings"], said["version"]))
 
 
@@ -99,7 +100,7 @@ def _context(
     clear = [[result.stars(aqm, m.id) == 2 for aqm in result.aqms[1:]] for m in result.measures]
     return {
         "scenario": result.scenario,
-        "queue": result.queue,
+        "where": result.where,
         "control": result.titles[result.aqms[0]],
         "titles": [result.titles[aqm] for aqm in result.aqms],
         "seeds": len(result.seeds),

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 COLUMN, PAGE = 3.5, 7.2
 """Widths in inches: one column and two columns of a journal page."""
+LABEL = 28
+"""The most letters in a line below a panel of a comparison."""
 
 STYLE: dict[str, Any] = {
     "font.family": "sans-serif",
@@ -313,7 +315,7 @@ def comparison(result: Comparison, chosen: Sequence[Quantity] | None = None) -> 
                 )
             ax.set_yticks(positions, [plain(result.titles[a], NAME) for a in result.aqms])
             ax.set_ylim(0.5, len(result.aqms) + 0.5)
-            ax.set_xlabel(plain(measure.label))
+            ax.set_xlabel(plain(textwrap.fill(measure.label, LABEL)))
             ax.locator_params(axis="x", nbins=5)
             ax.margins(x=0.12)
             ax.set_xlim(*no_closer(ax.get_xlim(), measure))
@@ -326,7 +328,7 @@ def explain(drawing: Figure, result: Comparison) -> None:
     """Say below a comparison's figure what its dots and bars are."""
     seeds = len(result.seeds)
     text = f"mean and 95 % interval over {seeds} seeds" if result.replicated else "one run of each"
-    drawing.supxlabel(plain(f"{result.scenario}, queue {result.queue}: {text}"), fontsize=6.5, color="#5b6167")
+    drawing.supxlabel(plain(f"{result.scenario}, {result.where}: {text}"), fontsize=6.5, color="#5b6167")
 
 
 def no_closer(ends: tuple[float, float], measure: Quantity) -> tuple[float, float]:

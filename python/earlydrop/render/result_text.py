@@ -29,7 +29,7 @@ def comparison_text(result: Comparison, *, said: bool = True) -> str:
     means = marked(result, means)
     lines = [*map(paragraph, words.sentences([("", result)])), ""] if said else []
     lines += [
-        paragraph(f"{result.scenario}: queue {result.queue}, {replication(result)}"),
+        paragraph(f"{result.scenario}: {result.where}, {replication(result)}"),
         "",
         table(means[0], means[1:], left=1),
     ]

@@ -105,12 +105,12 @@ def parse_document(
     return _Parser(document, path, measures, apart).parse(text, store)
 
 
-def _of_parts(split: Sequence[shared.Part], measures: Sequence[Quantity], queue: str) -> list[Quantity]:
+def _of_parts(split: Sequence[shared.Part], measures: Sequence[Quantity]) -> list[Quantity]:
     """Of each of these entries what is measured of all traffic, if a delay is: that of all together is nobody's."""
     known = {m.id for m in measures}
     if not known & {words.MEAN, words.TAIL}:
         return []
-    return [m.at(queue) for m in shared.measures(split, known) if m.id not in known]
+    return [m for m in shared.measures(split, known) if m.id not in known]
 
 
 class _Parser:
@@ -161,7 +161,7 @@ class _Parser:
         if wrong:
             raise wrong.error()
         split = parts(base, factors, queue) if self.apart else ()
-        measures = (*measures, *_of_parts(split or (), measures, queue))
+        measures = (*measures, *_of_parts(split or (), measures))
         base = with_records(base, paths_of(measures))
         points = self._points(kind, factors, count, seed, cross, conditions)
         if not points and not wrong:

@@ -43,7 +43,11 @@ def parts(base: Document, factors: Sequence[Factor], queue: str) -> tuple[shared
     entries, _ = max(found, key=lambda one: len(one[0]))
     if len(entries) > shared.MOST:
         return None if passing else ()
-    return tuple(shared.Part(title, k) for k, title in enumerate(_titled([one for one, _ in found])) if k in passing)
+    return tuple(
+        shared.Part(title, queue, k, str(k + 1))
+        for k, title in enumerate(_titled([one for one, _ in found]))
+        if k in passing
+    )
 
 
 def _passing(document: Document, queue: str) -> tuple[Sequence[Any], frozenset[int]]:

@@ -199,7 +199,10 @@ def spread(items: Sequence[T], most: int) -> Sequence[T]:
 def pairs(data: Data) -> list[tuple[str, str]]:
     """Delay and goodput, if the sweep has them; of entries that have delays of their own those of each."""
     measures = data.drawn
-    if parts := [Part(str(one["title"]), int(one["index"])) for one in data.document.get("parts", [])]:
+    if parts := [
+        Part(str(one["title"]), "", int(one["index"]), str(int(one["index"]) + 1))
+        for one in data.document.get("parts", [])
+    ]:
         own = [(part.id(SPOKEN[0][0]), part.id(SPOKEN[1][0])) for part in parts[:LISTED]]
         return [pair for pair in own if set(pair) <= set(measures)]
     delays, goodputs = SPOKEN
