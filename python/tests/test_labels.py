@@ -242,11 +242,11 @@ def test_titles_stand_in_texts_pages_and_latex(folders: tuple[Path, Path], say: 
     assert "\nTwo senders & " in latex
     say("report", labelled)
     page = (labelled / "report.html").read_text(encoding="utf-8").replace("\u00a0", " ")
-    assert f"<td>{IN_HTML}</td><td>Two senders</td>" in page
+    assert f'<td class="left">{IN_HTML}</td><td>Two senders</td>' in page
     assert '">Over At work</h2>' in page
     assert "<td>Queue = CoDel!, At work = Two senders</td>" in page
     assert f'<h2 id="differences">Differences from Queue = {IN_HTML}</h2>' in page
-    assert "<th>Queue</th><th>At work</th>" in page
+    assert '<th class="left">Queue</th><th>At work</th>' in page
     assert HARD not in page
 
 

@@ -235,14 +235,14 @@ def test_a_result_that_was_changed_is_not_the_same(work: Work, capsys: pytest.Ca
         document = json.loads(files["runs/pie-seed1.json"])
         document["queues"]["bottleneck"]["drop_rate"] += 0.001
         files["runs/pie-seed1.json"] = json.dumps(document).encode()
-        files["runs.csv"] = files["runs.csv"].replace(b"pie,2", b"pie,3")
+        files["runs.csv"] = files["runs.csv"].replace(b"pie,PIE,2", b"pie,PIE,3")
         del files["comparison.tex"]
 
     repacked(Path("it.zip"), change)
     capsys.readouterr()
     assert cli.main(["run", "it.zip", "--trust"]) == 1
     said = capsys.readouterr().out
-    assert "3 of 10 tables and results differ from those in it.zip" in said
+    assert "3 of 11 tables and results differ from those in it.zip" in said
     assert "runs/pie-seed1.json queues.bottleneck.drop_rate: 0.0" in said
     assert "runs.csv from its line 5 on" in said
     assert "comparison.tex is not there" in said

@@ -118,7 +118,9 @@ def test_sweep_prints_one_run_as_one_run(tmp_path: Path, capsys: pytest.CaptureF
     file.write_text(SWEEP, encoding="utf-8")
     assert cli.main(["sweep", str(file), "--out", str(out)]) == cli.DONE
     said = capsys.readouterr().out
-    page = re.sub(r"<style>.*?</style>|data:image[^\"]*", "", (out / "report.html").read_text(), flags=re.S)
+    page = re.sub(
+        r"<style>.*?</style>|<script.*?</script>|data:image[^\"]*", "", (out / "report.html").read_text(), flags=re.S
+    )
     for one in (said, (out / "sweep.txt").read_text(encoding="utf-8"), page):
         assert "±" not in one
         assert "*" not in one

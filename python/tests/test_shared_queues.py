@@ -209,7 +209,7 @@ def test_measures_of_a_sweep_over_the_catalogue(aqm: str) -> None:
         assert (sweep.parts, said) == ((), ["queue_delay", "goodput"])
         assert "record" not in sweep.document
         return
-    assert sweep.parts == (shared.Part("download", 0), shared.Part("call", 1))
+    assert sweep.parts == (shared.Part("download", "bottleneck", 0, "1"), shared.Part("call", "bottleneck", 1, "2"))
     assert sweep.document["record"] == {"by_flow": True}
     assert said == ["queue_delay_1", "goodput_1", "queue_delay_2", "goodput_2"]
     assert len(sweep.measures) == len(asked("pie").measures) + 6
@@ -251,8 +251,8 @@ def test_entries_of_a_sweep_by_level() -> None:
     base = {k: v for k, v in network().items() if k != "name"} | {"traffic": traffic[:1]}
     document = {"factor": [{"name": "what", "levels": levels}], "scenario": base}
     assert sweeps.parse_document(document, Path("x.toml")).parts == (
-        shared.Part("download", 0),
-        shared.Part("entry 2", 1),
+        shared.Part("download", "bottleneck", 0, "1"),
+        shared.Part("entry 2", "bottleneck", 1, "2"),
     )
     many = [{**traffic[0], "name": f"d{k}", "count": 1} for k in range(shared.MOST + 1)]
     crowd = asked("fq_codel", traffic=many, topology={**network()["topology"], "pairs": len(many)})
@@ -277,7 +277,7 @@ def test_sweeps_speak_first_of_what_was_asked_for(tmp_path: Path, capsys: pytest
 
 def test_figures_have_the_delay_of_each_entry() -> None:
     found = ed.compare(network(), ["codel", "fq_codel"], seeds=2, progress=False)
-    drawn = [ax.get_xlabel() for ax in found.plot().axes if ax.get_visible()]
+    drawn = [ax.get_xlabel().replace("\n", " ") for ax in found.plot().axes if ax.get_visible()]
     assert not any(re.match(r"Queueing delay(?! of (download|call))", label) for label in drawn)
     for entry in ("download", "call"):
         assert f"Queueing delay of {entry} (ms)" in drawn

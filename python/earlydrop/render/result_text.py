@@ -245,7 +245,7 @@ def comparison_appendix(result: Comparison, version: str) -> str:
     n, first = len(result.seeds), result.seeds[0]
     each = "one seed" if n == 1 else f"the same {n} seeds, from {first}"
     how = [
-        f"Each discipline at the queue {result.queue} with {each}; measured from {result.base['warmup']} to "
+        f"Each discipline at the {result.where} with {each}; measured from {result.base['warmup']} to "
         f"{result.base['duration']}.",
         *([BY_SEED] if result.replicated else []),
     ]
