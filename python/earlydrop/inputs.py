@@ -148,6 +148,9 @@ class Inputs:
                 continue
             if not re.fullmatch(NAME, path.name):
                 self.reason = f"{path} has a name that not every system can have"
+            elif not path.resolve().is_relative_to(folder.resolve()):
+                # What it leads to was perhaps never meant to be handed on.
+                self.reason = f"{path} is a link that leads out of its folder"
             elif path.name == "study.toml":
                 self._toml(path, folder, inside)
             else:

@@ -268,6 +268,7 @@ def test_run_writes_a_folder(earlydrop: Any, scenario: Path, tmp_path: Path) -> 
         "columns.json",
         "flows.csv",
         "flows.parquet",
+        "inputs/small.toml",
         "manifest.json",
         "queues.csv",
         "queues.parquet",

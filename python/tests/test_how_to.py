@@ -48,7 +48,7 @@ def test_a_guide_runs_line_by_line(guide: str, tmp_path: Path) -> None:
     if guide == "packets":
         peer("tshark")
     ran = page_runner.run(GUIDES / f"{guide}.md", tmp_path, skips=SKIPS)
-    assert len(ran.done) >= 3
+    assert ran.done
 
 
 def test_what_a_package_index_shows_runs_and_links_nowhere(tmp_path: Path) -> None:
