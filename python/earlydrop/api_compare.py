@@ -259,7 +259,7 @@ class Compared:
     def plot(self, measures: str | Sequence[str] | None = None) -> Figure:
         """A matplotlib figure: means with 95 % intervals for each discipline, a panel for each measure.
 
-        With `rtt` it has lines over the round-trip time.
+        Without `measures` it has those that were asked for, if any were. With `rtt` it has lines over the round-trip time.
 
         Raises:
             CompareError: there is no such measure.
@@ -274,12 +274,15 @@ class Compared:
     def to_latex(self, measures: str | Sequence[str] | None = None, *, caption: str | None = None) -> str:
         """A table for a paper (package booktabs): mean ± half-width of the 95 % interval, with units.
 
+        Without `measures` it has those that were asked for, if any were; else all.
+
         Raises:
             CompareError: there is no such measure.
         """
         from .render import result_text
 
-        chosen = self.measures if measures is None else self._chosen(measures)
+        asked_ = [m.id for m in self._first.measures if m.asked]
+        chosen = (asked_ or self.measures) if measures is None else self._chosen(measures)
         return result_text.latex_comparison(list(self.results.items()), chosen, caption)
 
     @property

@@ -58,6 +58,10 @@ class Comparison:
     """The scenario; its compared queue is each discipline's in turn."""
     others: tuple[str, ...] = ()
     """Further queues that have each discipline in turn."""
+    same: dict[str, str] = field(default_factory=dict)
+    """Measures of every comparison that are not there twice: by id that of the measure asked for with the same path."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """The disciplines behind the labels that were given, by id: `fq_codel ce_threshold=1ms`."""
 
     @property
     def queues(self) -> tuple[str, ...]:
@@ -68,6 +72,11 @@ class Comparison:
     def where(self) -> str:
         """The compared queues in words."""
         return f"queues {words.listing(self.queues)}" if self.others else f"queue {self.queue}"
+
+    def short(self, aqm: str) -> bool:
+        """Whether a discipline's window is too short for its means."""
+        judged = self.warmups.get(aqm)
+        return judged is not None and judged.short
 
     def series(self, aqm: str, measure: str) -> list[float]:
         """The values by seed; empty where the discipline has no such measure."""
@@ -114,6 +123,11 @@ class Comparison:
         return 0 if found is None else found.stars(self.corrected.get((aqm, measure), (None,))[0])
 
     @property
+    def said(self) -> list[str]:
+        """What each label stands for, a line each: `FQ-L4S: fq_codel ce_threshold=1ms l4s=true`."""
+        return [f"{self.titles[aqm]}: {text}" for aqm, text in self.labels.items()]
+
+    @property
     def replicated(self) -> bool:
         """Whether there is more than one different run of any discipline."""
         return len(self.seeds) > 1 and set(self.fixed) != set(self.aqms)
@@ -151,7 +165,7 @@ class Comparison:
         found = [*self.about, *window.sentences({self.titles[aqm]: w for aqm, w in self.warmups.items()})]
         if self.target is not None:
             for aqm in self.aqms:
-                wide = [m.id for m in self.measures if m.id in TARGETS and not self._narrow(aqm, m.id)]
+                wide = [name for name in TARGETS if (aqm, name) in self.values and not self._narrow(aqm, name)]
                 if wide:
                     found.append(
                         f"{self.titles[aqm]}: {', '.join(wide)} not narrow enough after {len(self.seeds)} seeds"
@@ -195,6 +209,7 @@ class Comparison:
             "measures": {m.id: self._declaration(m) for m in self.measures},
             "cells": cells,
             "differences": differences,
+            "labels": self.labels,
             "left_out": self.dropped,
             "warmup": {aqm: w.document() for aqm, w in self.warmups.items()},
             "same_run": list(self.fixed),
@@ -306,6 +321,7 @@ def compare(
         count = more
     result.target = target
     result.base = normal
+    result.labels = {entry.id: entry.text for entry in named if entry.label}
     result.about = tuple(_about({titles[aqm]: (scenarios[aqm][0], documents[aqm]) for aqm in ids}))
     result.idle = tuple(
         aqm
@@ -417,7 +433,13 @@ def tabulate(
     of_parts = {q.id: q for q in shared.measures(parts or ())}
     # What was asked for keeps its title, and comes first.
     asked = {q.id: q for q in wanted if q.asked}
-    quantities = tuple(({q.id: q for q in wanted} | of_parts | asked).values())
+    every = tuple(({q.id: q for q in wanted} | of_parts | asked).values())
+    names = [entry.get("name") for entry in documents[0].get("traffic", ())]
+    same = {}
+    for q in every if asked else ():
+        if q.id not in asked and (other := shared.asked_already(q, asked.values(), names, q.found_in(documents))):
+            same[q.id] = other.id
+    quantities = tuple(q for q in every if q.id not in same)
     values: dict[tuple[str, str], list[float | None]] = {}
     runs: dict[tuple[str, int], Document] = {}
     fixed = []
@@ -427,7 +449,7 @@ def tabulate(
             fixed.append(aqm)
         for seed, document in zip(seeds, group, strict=True):
             runs[(aqm, seed)] = document
-        for quantity in quantities:
+        for quantity in every:
             own = kept.get((aqm, quantity.id))
             values[(aqm, quantity.id)] = [quantity.value(d) for d in group] if own is None else own
     return Comparison(
@@ -443,6 +465,7 @@ def tabulate(
         fixed=tuple(fixed),
         parts=parts,
         others=tuple(name for name in data if name != queue),
+        same=same,
     )
 
 

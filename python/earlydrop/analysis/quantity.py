@@ -85,6 +85,11 @@ class Quantity:
                 return name, float(value)
         return None
 
+    def found_in(self, documents: Iterable[Document]) -> list[str]:
+        """Those of its fields from which its values in these results are."""
+        found = (self._found(one) for one in documents if self.fields)
+        return list(dict.fromkeys(one[0] for one in found if one is not None))
+
     def _called(self, document: Document) -> float | None:
         assert self.function is not None
         try:

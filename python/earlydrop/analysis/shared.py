@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ..document import Document
+from ..document import Document, is_position, steps_of
 from .quantity import COMPARED, KNOWN, LISTED, MEAN, TAIL, Quantity
 
 if TYPE_CHECKING:
@@ -45,6 +45,27 @@ def title(measure: str, part: Part) -> str:
     """The title of a measure of one part: `Queueing delay of prague, 99 %`."""
     what, comma, rest = measure.partition(",")
     return f"{what} of {part.title}{comma}{rest}"
+
+
+def path_of(field: str, names: Sequence[str | None]) -> tuple[str, ...]:
+    """The steps of a path, with traffic entries by their numbers; `names` are the entries' names."""
+    steps = list(steps_of(field))
+    at = {("traffic",): 1}.get(tuple(steps[:1]), 3 if steps[:1] == ["queues"] and steps[2:3] == ["traffic"] else 0)
+    if 0 < at < len(steps) and not is_position(steps[at]) and names.count(steps[at]) == 1:
+        steps[at] = str(names.index(steps[at]))
+    return tuple(map(str, steps))
+
+
+def asked_already(
+    one: Quantity, asked: Iterable[Quantity], names: Sequence[str | None], fields: Sequence[str] | None = None
+) -> Quantity | None:
+    """The measure asked for with the path of this one, which is then not there twice; `fields` are those of this one
+    that results have.
+    """
+    paths = {path_of(field, names) for field in (one.fields if fields is None else fields)}
+    if not paths:
+        return None
+    return next((m for m in asked if m.fields and {path_of(name, names) for name in m.fields} == paths), None)
 
 
 _AT_QUEUE = "queues.{queue}.traffic"

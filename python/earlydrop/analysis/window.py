@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..document import Document, lookup
-from .words import listing
+from ..foreign import WHOLE, Shape
+from .words import listing, to_set
 
 if TYPE_CHECKING:
     import numpy
@@ -253,8 +254,24 @@ class Window:
         about = f"{where}: " if where else ""
         return (
             f"{about}the window from {self.chosen_s:g} s to {self.duration_s:g} s is too short: {self.reasons[0]}; "
-            f'try warmup = "{self.needed_s:g} s" and duration = "{self.needed_duration_s:g} s"'
+            f"try {to_set([self])}"
         )
+
+
+STORED: Shape = {
+    **dict.fromkeys(("chosen_s", "duration_s"), float),
+    "seeds": WHOLE,
+    "reasons": [{"kind": str, "of": str, "size": float, "time_s": (float, None)}],
+    **dict.fromkeys(("needed_s", "needed_duration_s"), (float, None)),
+}
+"""The shape of `Window.document`."""
+
+
+def stored(document: Document) -> Window:
+    """The window that `Window.document` wrote."""
+    reasons = tuple(Reason(one["kind"], one["of"], one["size"], one["time_s"]) for one in document["reasons"])
+    numbers = (document[name] for name in ("chosen_s", "duration_s", "seeds"))
+    return Window(*numbers, reasons, document["needed_s"], document["needed_duration_s"])
 
 
 def sentences(judged: Mapping[str, Window]) -> list[str]:

@@ -4,7 +4,8 @@ A difference is claimed only where it remains after Holm's correction for all di
 said of one whose own 95 % interval excludes zero and that does not remain, or that is the same in all runs and so has
 no interval. Two disciplines are called equal only where
 the interval lies within the margin of the measure, at a confidence widened for the number of such statements (the rule
-of equivalence in docs/statistics.md). Of everything else it is said that no difference was found.
+of equivalence in docs/statistics.md). Of everything else it is said that no difference was found. Where a window is too short for its means, nothing is judged:
+a longer one may give a difference another sign.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from .statistics import ALL_RUNS, ALPHA, Difference
 if TYPE_CHECKING:
     from .paired import Comparison
     from .quantity import Quantity
+    from .window import Window
 
-Found = Literal["less", "more", "perhaps less", "perhaps more", "equal", "none", "not judged"]
+Found = Literal["less", "more", "perhaps less", "perhaps more", "equal", "none", "not judged", "left out"]
+"""What may be said of a difference; `left out`: nothing, because a window is too short."""
 SHOWN_MEANS = 12
 """The most means in a sentence of a measure without a better direction."""
 SPOKEN = (("queue_delay", "delay"), ("goodput", "throughput"))
@@ -116,8 +119,10 @@ def sentences(results: Sequence[tuple[str, Comparison]]) -> list[str]:
     brackets = f"Brackets are 95 % intervals of the differences seed by seed, n = {n}"
     corrected = f"; what is claimed remains after Holm's correction for {tests} differences" if tests > 1 else ""
     nothing = [_unused(results, unused)] if unused else []
+    judged = any(row for rows in found.values() for row in rows if any(one.found != "left out" for one in row))
     said += _apart(first)
-    return [*idle, *nothing, *said, *opposite(results), f"{brackets}{corrected}.", *_windows(results)]
+    brackets_ = [f"{brackets}{corrected}."] if judged or not found else []
+    return [*idle, *nothing, *said, *opposite(results), *brackets_, *_windows(results)]
 
 
 def _sentences(
@@ -126,8 +131,15 @@ def _sentences(
     """What was found of some measures: of two disciplines in one sentence, else in one for each measure."""
     first = results[0][1]
     if len(first.aqms) == 2 and len(results) == 1:
-        return [_pair(first, [rows[0][0] for rows in found], part)]
-    return [_listed(first, [label for label, _ in results], rows) for rows in found]
+        ones = [rows[0][0] for rows in found]
+        return [] if any(one.found == "left out" for one in ones) else [_pair(first, ones, part)]
+    labels = [label for label, _ in results]
+    return [_listed(first, labels, kept) for rows in found if any(kept := [_said(row) for row in rows])]
+
+
+def _said(row: Sequence[Finding]) -> Sequence[Finding]:
+    """The findings on a discipline; none where a window is too short in all of them."""
+    return [] if all(one.found == "left out" for one in row) else row
 
 
 def _means(results: Sequence[tuple[str, Comparison]], m: Quantity) -> list[str]:
@@ -156,16 +168,17 @@ def wanted(measures: Sequence[Quantity]) -> list[tuple[str, ...]]:
 def spoken(result: Comparison) -> list[tuple[str, list[str]]]:
     """The measures of the sentences: each that was asked for, then those of all traffic, or by title of each entry with
     a delay of its own."""
-    known = {m.id for m in result.measures if result.series(result.aqms[0], m.id)}
+    known = {m.id for m in result.measures if result.series(result.aqms[0], m.id)} - result.same.keys()
     asked = [m.id for m in result.measures if m.asked]
     said = [("", [name]) for name in asked]
     if result.parts:
         own = [(one.title, [one.id(MEAN), one.id(SPOKEN[1][0])]) for one in result.parts[:LISTED]]
-        return [*said, *((title, [name for name in names if name not in asked]) for title, names in own)]
+        gone = {*asked, *result.same}
+        return [*said, *((title, [name for name in names if name not in gone]) for title, names in own)]
     usual: list[str] = []
     for names in wanted(result.measures)[len(asked) :]:
         # Where entries have delays of their own, that of all together is nobody's.
-        if result.parts is not None or names != SPOKEN[0]:
+        if (result.parts is not None or names != SPOKEN[0]) and names[0] not in result.same:
             usual += [name for name in names if name in known][:1]
     return [*said, ("", usual)]
 
@@ -182,7 +195,7 @@ def _apart(result: Comparison) -> list[str]:
 def _delivers_nothing(result: Comparison) -> bool:
     """Whether every run delivered nothing. Its delays are 0 by convention, and would be equal."""
     for name in SPOKEN[1]:
-        if any(m.id == name for m in result.measures):
+        if (result.aqms[0], name) in result.values:
             values = [v for aqm in result.aqms for v in result.series(aqm, name)]
             return bool(values) and not any(values)
     return False
@@ -230,7 +243,9 @@ def opposite(results: Sequence[tuple[str, Comparison]]) -> list[str]:
         said = []
         for aqm in first.aqms[1:]:
             for label, result in results:
-                mean, tail = (result.differences[aqm].get(name) for name in names)
+                mean, tail = (result.differences[aqm].get(result.same.get(name, name)) for name in names)
+                if left_out(result, aqm):
+                    continue
                 if mean is not None and tail is not None and points_opposite(mean, tail):
                     at = f" at {label}" if label else ""
                     said.append(f"with {first.titles[aqm]}{at} {_both(result, aqm, names, (mean, tail))}")
@@ -245,10 +260,11 @@ def opposite(results: Sequence[tuple[str, Comparison]]) -> list[str]:
 def _both(result: Comparison, aqm: str, names: Sequence[str], differences: Sequence[Difference]) -> str:
     said = []
     for what, name, difference in zip(("mean", "quantile"), names, differences, strict=True):
-        quantity = next(m for m in result.measures if m.id == name)
+        id_ = result.same.get(name, name)
+        quantity = next(m for m in result.measures if m.id == id_)
         e = difference.estimate
         size = amount(abs(e.mean), e.half_width, quantity, signed=False)
-        perhaps = "" if result.stars(aqm, name) == 2 else "perhaps "
+        perhaps = "" if result.stars(aqm, id_) == 2 else "perhaps "
         said.append(f"the {what} is {perhaps}{size} {way(e.mean)}")
     return " but ".join(said)
 
@@ -263,16 +279,35 @@ def way(difference: float) -> str:
     return "lower" if difference < 0 else "higher"
 
 
+def left_out(result: Comparison, aqm: str) -> bool:
+    """Whether no sentence judges this discipline's differences: its window, or the control's, is too short."""
+    return result.short(aqm) or result.short(result.aqms[0])
+
+
+def to_set(windows: Iterable[Window]) -> str:
+    """What to set where these windows are too short: `warmup = "40 s" and duration = "640 s"`."""
+    short = [one for one in windows if one.short]
+    warmup, duration = (max(getattr(one, name) or 0.0 for one in short) for name in ("needed_s", "needed_duration_s"))
+    return f'warmup = "{warmup:g} s" and duration = "{duration:g} s"'
+
+
 def _windows(results: Sequence[tuple[str, Comparison]]) -> list[str]:
-    """A sentence where the window is too short for what it averages."""
+    """A sentence where the window is too short for what it averages: what is left out, and what to set."""
     first = results[0][1]
-    named = [aqm for aqm in first.aqms if any((w := r.warmups.get(aqm)) is not None and w.short for _, r in results)]
-    if not named:
+    short = [(aqm, label, w) for label, r in results for aqm, w in r.warmups.items() if w.short]
+    if not short:
         return []
-    places = [label for label, result in results if any(w.short for w in result.warmups.values())]
+    named = [aqm for aqm in first.aqms if any(one == aqm for one, _, _ in short)]
+    places = list(dict.fromkeys(label for _, label, _ in short))
     at = f" at {listing(places)}" if len(results) > 1 and len(places) < len(results) else ""
     whose = "" if len(named) == len(first.aqms) else f" with {listing(first.titles[aqm] for aqm in named)}"
-    return [f"The window is too short{whose}{at}: these differences hold in it, and a longer one may show others."]
+    if all(left_out(result, aqm) for _, result in results for aqm in first.aqms[1:]):
+        what = "so nothing is judged"
+    elif len(results) > 1:
+        what = "so nothing is judged there"
+    else:
+        what = f"which {'are' if len(named) > 1 else 'is'} not judged"
+    return [f"The window is too short{whose}{at}, {what}. Try {to_set(w for *_, w in short)}."]
 
 
 def findings(results: Sequence[tuple[str, Comparison]]) -> tuple[int, dict[str, list[list[Finding]]]]:
@@ -288,7 +323,8 @@ def findings(results: Sequence[tuple[str, Comparison]]) -> tuple[int, dict[str, 
     chosen = {name for _, names in spoken(first) for name in names if name in there}
     judged = [m for m in first.measures if m.id in chosen and m.better]
     keys = [(k, aqm, m.id) for m in judged for aqm in first.aqms[1:] for k in range(len(results))]
-    statements = sum(key in tests for key in keys)
+    out = {(k, aqm) for k, (_, result) in enumerate(results) for aqm in first.aqms[1:] if left_out(result, aqm)}
+    statements = sum(key in tests and key[:2] not in out for key in keys)
     found: dict[str, list[list[Finding]]] = {}
     for m in judged:
         rows = []
@@ -296,7 +332,16 @@ def findings(results: Sequence[tuple[str, Comparison]]) -> tuple[int, dict[str, 
             here = [(k, aqm, m.id) for k in range(len(results))]
             # Where a value is missing at one round-trip time, nothing is said of the discipline.
             whole = all(key in every for key in here)
-            rows.append([finding(every[key], m, holm.get(key), statements) for key in here] if whole else [])
+            rows.append(
+                [
+                    Finding("left out", m, every[key])
+                    if key[:2] in out
+                    else finding(every[key], m, holm.get(key), statements)
+                    for key in here
+                ]
+                if whole
+                else []
+            )
         if any(rows):
             found[m.id] = rows
     return len(tests), found
@@ -378,7 +423,7 @@ def _listed(first: Comparison, labels: Sequence[str], rows: Sequence[Sequence[Fi
     """One sentence on one measure of several disciplines, or under several conditions, against the control."""
     control = first.titles[first.aqms[0]]
     named = [(first.titles[aqm], row) for aqm, row in zip(first.aqms[1:], rows, strict=True) if row]
-    named.sort(key=lambda one: -max(f.size for f in one[1]))
+    named.sort(key=lambda one: -max(f.size for f in one[1] if f.found != "left out"))
     shown, rest = named[:LISTED], len(named) - LISTED
     quantity = next(row[0].quantity for _, row in named)
     parts = in_words([(title, row[0]) for title, row in shown]) if len(labels) == 1 else _over(shown, labels)

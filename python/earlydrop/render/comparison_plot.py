@@ -26,7 +26,8 @@ def drawn_measures(results: Sequence[Comparison], measures: Sequence[str] | None
     first = results[0]
     if measures is not None:
         return [next(m for m in first.measures if m.id == name) for name in measures]
-    return [m for m in first.measures if m.drawn and any(r.series(a, m.id) for r in results for a in r.aqms)]
+    there = [m for m in first.measures if any(r.series(a, m.id) for r in results for a in r.aqms)]
+    return plotting.drawn(there)
 
 
 def comparison(
@@ -52,7 +53,7 @@ def comparison(
             if k + columns >= len(chosen):
                 ax.set_xlabel(along)
         legend(drawing, entries([axes.flat[0]]))
-        plotting.explain(drawing, results[0][1])
+        plotting.explain(drawing, [result for _, result in results])
     return drawing
 
 
@@ -60,11 +61,11 @@ def _panel(ax: Axes, placed: Sequence[tuple[float, Comparison]], measure: Quanti
     """One measure: a line for each discipline."""
     first = placed[0][1]
     for index, aqm in enumerate(first.aqms):
-        found = [(x, e) for x, result in placed if (e := result.estimate(aqm, measure.id)) is not None]
-        ends = [e.within(measure.bounds) or (e.mean, e.mean) for _, e in found]
+        found = [(x, e, r.short(aqm)) for x, r in placed if (e := r.estimate(aqm, measure.id)) is not None]
+        ends = [e.within(measure.bounds) or (e.mean, e.mean) for _, e, _ in found]
         lows, highs = [low for low, _ in ends], [high for _, high in ends]
-        xs, means = [x for x, _ in found], [e.mean for _, e in found]
-        band(ax, xs, means, (lows, highs), look(index), plotting.plain(first.titles[aqm]))
+        xs, means, short = [x for x, *_ in found], [e.mean for _, e, _ in found], [short for *_, short in found]
+        band(ax, xs, means, (lows, highs), look(index), plotting.plain(first.titles[aqm]), short)
     scaled(ax, "x", [x for x, _ in placed])
     ax.locator_params(axis="y", nbins=5)
     ax.margins(y=0.1)

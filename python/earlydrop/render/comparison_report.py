@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import disk, foreign
+from ..analysis import window
 from ..foreign import NUMBER, WHOLE
 from ..toml_writer import to_toml
 from . import plotting, result_text
@@ -35,6 +36,8 @@ SAID: foreign.Shape = {
     "seeds": [WHOLE],
     "titles": {"*": str},
     "left_out": {"*": [str]},
+    "labels?": {"*": str},
+    "warmup?": {"*": window.STORED},
     "measures?": {"*": STORED},
 }
 FILES = {"comparison.json": SAID, "scenario.json": dict}
@@ -61,6 +64,8 @@ def renew(folder: Path) -> Path:
         queues = dict.fromkeys([said["queue"], *said.get("queues", [])])
         data = {queue: _with_data(base, queue, len(runs[0]["traffic"])) for queue in queues}
         found = tabulate(*place, seeds, runs, names, measures, data, _kept(said.get("measures", {})))
+        found.labels = said.get("labels", {})
+        found.warmups = {aqm: window.stored(one) for aqm, one in said.get("warmup", {}).items()}
         return _write(folder, _context(found, base, said["summary"], said["warnings"], said["version"]))
 
 
@@ -96,7 +101,7 @@ def _context(
     result: Comparison, base: Mapping[str, Any], summary: list[str], warnings: list[str], version: str
 ) -> dict[str, Any]:
     """The values that the page's template shows."""
-    means, differences = result_text.comparison_tables(result)
+    means, differences = (result_text.marked(result, one) for one in result_text.comparison_tables(result))
     clear = [[result.stars(aqm, m.id) == 2 for aqm in result.aqms[1:]] for m in result.measures]
     return {
         "scenario": result.scenario,
@@ -107,6 +112,8 @@ def _context(
         "replicated": result.replicated,
         "replication": result_text.replication(result),
         "cut": result_text.cut_note(means),
+        "mark": result_text.mark_note(means),
+        "labels": result.said,
         "summary": summary,
         "warnings": warnings,
         "notes": result.notes,

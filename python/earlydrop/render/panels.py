@@ -131,10 +131,28 @@ def band(
     ends: tuple[Sequence[float], Sequence[float]],
     own: Look,
     label: str,
+    hollow: Sequence[bool] = (),
 ) -> None:
-    """Means as a line, with their intervals as a band."""
+    """Means as a line, with their intervals as a band; some with hollow markers."""
     ax.fill_between(xs, *ends, color=own.colour, alpha=0.18, linewidth=0)
     ax.plot(xs, means, color=own.colour, marker=own.marker, linestyle=own.dashes, label=label)
+    for x, mean, empty in zip(xs, means, hollow, strict=False):
+        if empty:
+            hollow_marker(ax, x, mean, own)
+
+
+HOLLOW = "hollow: the window is too short"
+"""What a figure says of its hollow markers."""
+
+
+def hollow_marker(ax: Axes, x: float, y: float, own: Look) -> None:
+    """A hollow marker in place of a full one."""
+    ax.plot([x], [y], marker=own.marker, linestyle="none", color=own.colour, markerfacecolor="white", zorder=2.5)
+
+
+def note(drawing: Figure, text: str) -> None:
+    """A small text below all panels."""
+    drawing.supxlabel(text, fontsize=6.5, color="#5b6167")
 
 
 def share_labels(axes: Sequence[Axes]) -> None:

@@ -285,7 +285,7 @@ def _thresholds(ax: Axes, marks: Mapping[str, float]) -> None:
 
 def comparison(result: Comparison, chosen: Sequence[Quantity] | None = None) -> Figure:
     """One panel for each measure, one line for each discipline: mean and interval."""
-    measures = [m for m in result.measures if m.drawn] if chosen is None else chosen
+    measures = drawn(result.measures) if chosen is None else chosen
     columns = min(3, len(measures))
     rows = -(-len(measures) // columns)
     with styled():
@@ -312,6 +312,7 @@ def comparison(result: Comparison, chosen: Sequence[Quantity] | None = None) -> 
                     color=own.colour,
                     capsize=2.5,
                     linewidth=1.3,
+                    markerfacecolor="white" if result.short(aqm) else own.colour,
                 )
             ax.set_yticks(positions, [plain(result.titles[a], NAME) for a in result.aqms])
             ax.set_ylim(0.5, len(result.aqms) + 0.5)
@@ -320,21 +321,33 @@ def comparison(result: Comparison, chosen: Sequence[Quantity] | None = None) -> 
             ax.margins(x=0.12)
             ax.set_xlim(*no_closer(ax.get_xlim(), measure))
             ax.grid(axis="y", visible=False)
-        explain(drawing, result)
+        explain(drawing, [result])
     return drawing
 
 
-def explain(drawing: Figure, result: Comparison) -> None:
-    """Say below a comparison's figure what its dots and bars are."""
+def drawn(measures: Sequence[Quantity]) -> list[Quantity]:
+    """The measures of a figure that names none: those asked for, else those that comparisons draw."""
+    return [m for m in measures if m.asked] or [m for m in measures if m.drawn]
+
+
+def explain(drawing: Figure, results: Sequence[Comparison]) -> None:
+    """Say below the figure of comparisons of the same disciplines what its dots and bars are."""
+    result = results[0]
     seeds = len(result.seeds)
     text = f"mean and 95 % interval over {seeds} seeds" if result.replicated else "one run of each"
-    drawing.supxlabel(plain(f"{result.scenario}, {result.where}: {text}"), fontsize=6.5, color="#5b6167")
+    marked = f"; {panels.HOLLOW}" if any(one.short(aqm) for one in results for aqm in one.aqms) else ""
+    panels.note(drawing, plain(f"{result.scenario}, {result.where}: {text}{marked}"))
 
 
 def no_closer(ends: tuple[float, float], measure: Quantity) -> tuple[float, float]:
-    """The ends of an axis, at least two margins of the measure apart: what counts as equal does not look different."""
+    """The ends of an axis, at least two margins of the measure apart: what counts as equal does not look different.
+
+    Where all is zero, the axis ends at the smallest value that the measure can take.
+    """
     margin = measure.margin
     middle = (ends[0] + ends[1]) / 2
+    if abs(middle) < 1e-9 and ends[1] - ends[0] < 0.2 and measure.bounds[0] == 0:
+        return -0.05, 1.0
     half = 0.0 if margin is None else margin.around(middle)
     if ends[1] - ends[0] >= 2 * half:
         return ends

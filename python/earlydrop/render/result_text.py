@@ -30,6 +30,7 @@ def comparison_text(result: Comparison, *, said: bool = True) -> str:
     lines = [*map(paragraph, words.sentences([("", result)])), ""] if said else []
     lines += [
         paragraph(f"{result.scenario}: {result.where}, {replication(result)}"),
+        *(paragraph(line, "  ") for line in result.said),
         "",
         table(means[0], means[1:], left=1),
     ]
@@ -38,7 +39,7 @@ def comparison_text(result: Comparison, *, said: bool = True) -> str:
     if mark := mark_note(means):
         lines += ["", paragraph(f"{mark}.")]
     if len(result.aqms) > 1:
-        head, *body = differences
+        head, *body = marked(result, differences)
         for row, m in zip(body, result.measures, strict=True):
             row[1:] = [
                 f"{cell} {'*' * result.stars(aqm, m.id):2}" for cell, aqm in zip(row[1:], result.aqms[1:], strict=True)
@@ -74,8 +75,9 @@ BY_SEED = (
 
 
 def marked(result: Comparison, means: Sequence[list[str]]) -> list[list[str]]:
-    """A table of means whose head has (!) after the titles of the disciplines whose windows are too short."""
+    """A table of means or differences, with (!) in its head behind disciplines whose windows are too short."""
     short = {result.titles[aqm] for aqm, judged in result.warmups.items() if judged.short}
+    short |= {f"minus {title}" for title in short}
     return [[f"{title} {MARK}" if title in short else title for title in means[0]], *means[1:]]
 
 
@@ -100,8 +102,7 @@ def write_comparison(folder: Path, result: Comparison, version: str) -> None:
     output.write_json(folder / "comparison.json", result.document(version))
     output.write_json(folder / "scenario.json", result.base)
     disk.write(folder / "comparison.txt", comparison_text(result) + "\n")
-    means, differences = comparison_tables(result)
-    means = marked(result, means)
+    means, differences = (marked(result, one) for one in comparison_tables(result))
     label = latex.label(result.scenario)
     tables = [latex.table(means[0], means[1:], 1, _caption(result, means), label)]
     if len(result.aqms) > 1:
@@ -135,7 +136,7 @@ def run_file(aqm: str, seed: int) -> str:
 
 def _caption(result: Comparison, means: Sequence[Sequence[str]]) -> str:
     found = f"{result.scenario}: {replication(result)}"
-    found = "; ".join(text for text in (found, cut_note(means), mark_note(means)) if text)
+    found = "; ".join(text for text in (found, *result.said, cut_note(means), mark_note(means)) if text)
     return "; ".join([found, *(note for note in result.notes if result.replicated or note != result.note)])
 
 
@@ -234,7 +235,9 @@ def latex_comparison(results: Sequence[tuple[str, Comparison]], measures: Sequen
             for (rtt, _), one in zip(results, tables, strict=True)
         ]
         notes = [cut_note([head, *rows]), MARKED if any(MARK in cell for row in rows for cell in row) else ""]
-        default = "; ".join([f"{first.scenario}: {replication(first)}", *filter(None, notes), *first.notes])
+        default = "; ".join(
+            [f"{first.scenario}: {replication(first)}", *first.said, *filter(None, notes), *first.notes]
+        )
         said = f"{m.label}; {default if caption is None else caption}"
         made.append(latex.table(head, rows, 1, said, latex.label(first.scenario, m.id)))
     return latex.NEEDS + "\n".join(made)

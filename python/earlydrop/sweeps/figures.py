@@ -10,7 +10,7 @@ import json
 import math
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,8 @@ class Drawn:
     means: list[float]
     lows: list[float]
     highs: list[float]
+    short: list[bool] = field(default_factory=list)
+    """Whether the window of a point of each mean is too short."""
 
     @property
     def height(self) -> float:
@@ -154,9 +156,10 @@ def _title(data: Data, name: str | None, level: Any) -> str:
 
 def _line(data: Data, measure: str, level: Any, xs: Sequence[Any], cells: Sequence[Array]) -> Drawn:
     found = Drawn(level, [], [], [], [])
-    for x, values in zip(xs, series_by_seed(data, cells, measure), strict=True):
+    for x, points, values in zip(xs, cells, series_by_seed(data, cells, measure), strict=True):
         if not values:
             continue
+        found.short.append(not data.short.isdisjoint(points.tolist()))
         estimate = statistics.estimate(values)
         low, high = estimate.within(data.bounds(measure)) or (estimate.mean, estimate.mean)
         for own, value in zip(
@@ -202,20 +205,29 @@ def _lines(data: Data, spec: PlotSpec) -> Figure:
         for ax in axes:
             _axis(ax, data, spec, xs, spec.measures[0])
         panels.share_labels(axes)
+        _note(drawing, any(any(line.short) for line in found[0][2]))
         return drawing
-    drawing, axes = panels.grid(len(found), columns=columns)
+    # What a reader compares has one scale.
+    high: panels.Shared = "all" if len(spec.measures) == 1 else "none" if columns is None else "row"
+    drawing, axes = panels.grid(len(found), columns=columns, shared=("none", high))
     order = {level: k for k, level in enumerate(_choices(data, spec.by, spec))}
     for ax, (title, measure, lines) in zip(axes, found, strict=True):
         for line in lines:
             own = plotting.look(order[line.level])
             label = "" if line.level is None else _title(data, spec.by, line.level)
-            panels.band(ax, line.xs, line.means, (line.lows, line.highs), own, label)
+            panels.band(ax, line.xs, line.means, (line.lows, line.highs), own, label, line.short)
         _axis(ax, data, spec, xs, measure)
         ax.set_title(title)
     panels.share_labels(axes)
     if spec.by:
         panels.legend_of_several(drawing, axes)
+    _note(drawing, any(any(line.short) for *_, lines in found for line in lines))
     return drawing
+
+
+def _note(drawing: Figure, hollow: bool) -> None:
+    if hollow:
+        panels.note(drawing, panels.HOLLOW)
 
 
 def _axis(ax: Axes, data: Data, spec: PlotSpec, xs: Sequence[Any], measure: str) -> None:
@@ -238,6 +250,9 @@ def _multiples(data: Data, spec: PlotSpec, lines: list[Drawn], step: bool = Fals
         ax.fill_between(line.xs, line.lows, line.highs, color=own.colour, alpha=0.25, linewidth=0, zorder=2)
         marker = "" if step else own.marker
         ax.plot(line.xs, line.means, color=own.colour, marker=marker, markersize=3, zorder=3, drawstyle=style)
+        for x, mean, short in zip(line.xs, line.means, line.short, strict=False):
+            if short:
+                ax.plot([x], [mean], color=own.colour, marker=marker, markersize=3, markerfacecolor="white", zorder=4)
         ax.set_title(textwrap.fill(_title(data, spec.by, line.level), plotting.TITLE))
     return drawing, axes
 
@@ -279,7 +294,7 @@ def _cells(data: Data, spec: PlotSpec, rows: list[Any], measure: str, panel: Any
     return series_by_seed(data, cells, measure)
 
 
-def _in_rows(data: Data, spec: PlotSpec, paint: Callable[[Axes, int, list[float], str], None]) -> Figure:
+def _in_rows(data: Data, spec: PlotSpec, paint: Callable[[Axes, int, list[float], str, bool], None]) -> Figure:
     """A row for each level of the lines' factor; `paint` draws the runs of one row and measure."""
     rows, (places, columns) = _rows(data, spec), _places(data, spec, spec.x)
     # What a reader compares has one scale.
@@ -288,12 +303,15 @@ def _in_rows(data: Data, spec: PlotSpec, paint: Callable[[Axes, int, list[float]
     names = [textwrap.fill(name, plotting.NAME) for name in names]
     high = len(rows) * (1 + 0.6 * max(name.count("\n") for name in names))
     drawing, axes = panels.grid(len(places), columns=columns, rows=high, shared=(along, "all"))
-    some = False
+    some = hollow = False
     for ax, (title, measure, panel, x) in zip(axes, places, strict=True):
         for row, values in enumerate(_cells(data, spec, rows, measure, panel, x)):
             if values:
                 some = True
-                paint(ax, row, values, measure)
+                fixed = {n: v for n, v in ((spec.panels, panel), (spec.x, x), (spec.by, rows[row])) if n is not None}
+                empty = not data.short.isdisjoint(_select(data, spec, **fixed).tolist())
+                hollow |= empty
+                paint(ax, row, values, measure, empty)
         ax.set_yticks(range(len(rows)), names)
         ax.set_ylim(len(rows) - 0.5, -0.5)
         ax.margins(x=0.08)
@@ -303,19 +321,21 @@ def _in_rows(data: Data, spec: PlotSpec, paint: Callable[[Axes, int, list[float]
     if not some:
         raise _nothing(spec)
     panels.share_labels(axes)
+    _note(drawing, hollow)
     return drawing
 
 
 def _points(data: Data, spec: PlotSpec) -> Figure:
     """Mean and interval of each level, a row each, sorted by the measure."""
 
-    def paint(ax: Axes, row: int, values: list[float], measure: str) -> None:
+    def paint(ax: Axes, row: int, values: list[float], measure: str, hollow: bool) -> None:
         own = plotting.LOOKS[1]
         estimate = statistics.estimate(values)
         ends = estimate.within(data.bounds(measure))
         if ends:
             ax.plot(ends, [row, row], color=own.colour, solid_capstyle="butt")
-        ax.plot([estimate.mean], [row], marker="o", color=own.colour, linestyle="none")
+        face = "white" if hollow else own.colour
+        ax.plot([estimate.mean], [row], marker="o", color=own.colour, markerfacecolor=face, linestyle="none")
 
     return _in_rows(data, spec, paint)
 
@@ -323,7 +343,7 @@ def _points(data: Data, spec: PlotSpec) -> Figure:
 def _boxes(data: Data, spec: PlotSpec) -> Figure:
     """Quartiles, whiskers to the furthest run within 1.5 quartile distances, single runs beyond them."""
 
-    def paint(ax: Axes, row: int, values: list[float], _: str) -> None:
+    def paint(ax: Axes, row: int, values: list[float], _: str, hollow: bool) -> None:
         line = {"color": "#333333", "linewidth": 0.9}
         ax.boxplot(
             [values],
@@ -332,7 +352,7 @@ def _boxes(data: Data, spec: PlotSpec) -> Figure:
             widths=0.6,
             manage_ticks=False,
             patch_artist=True,
-            boxprops={"facecolor": "#cfe3f1", "edgecolor": "#333333", "linewidth": 0.9},
+            boxprops={"facecolor": "white" if hollow else "#cfe3f1", "edgecolor": "#333333", "linewidth": 0.9},
             medianprops={"color": plotting.LOOKS[1].colour, "linewidth": 1.6},
             whiskerprops=line,
             capprops=line,
@@ -349,9 +369,10 @@ def _ellipses(data: Data, spec: PlotSpec) -> Figure:
     """Two measures: each run a dot, the mean of each level, the ellipse of one standard deviation of its runs."""
     assert spec.x is not None
     places, columns = _places(data, spec)
-    drawing, axes = panels.grid(len(places), columns=columns, high=1.25)
+    same: panels.Shared = "all" if len(spec.measures) == 1 else "none" if columns is None else "row"
+    drawing, axes = panels.grid(len(places), columns=columns, high=1.25, shared=("all", same))
     levels = _choices(data, spec.by, spec)
-    some = False
+    some = hollow = False
     for ax, (title, measure, panel, _) in zip(axes, places, strict=True):
         for k, level in enumerate(levels):
             fixed = {n: v for n, v in ((spec.panels, panel), (spec.by, level)) if n is not None}
@@ -367,7 +388,18 @@ def _ellipses(data: Data, spec: PlotSpec) -> Figure:
             ellipse(ax, both, colour)
             x, y = both.mean(axis=0)
             label = "" if level is None or many else _title(data, spec.by, level)
-            ax.plot([x], [y], linestyle="none", marker=own.marker if not many else "o", color=colour, label=label)
+            empty = not data.short.isdisjoint(_select(data, spec, **fixed).tolist())
+            hollow |= empty
+            face = "white" if empty else colour
+            ax.plot(
+                [x],
+                [y],
+                linestyle="none",
+                marker=own.marker if not many else "o",
+                color=colour,
+                markerfacecolor=face,
+                label=label,
+            )
             if many:
                 called = data.called(spec.by, level)
                 ax.annotate(called, (x, y), xytext=(4, 3), textcoords="offset points", fontsize="x-small")
@@ -380,6 +412,7 @@ def _ellipses(data: Data, spec: PlotSpec) -> Figure:
     panels.share_labels(axes)
     if spec.by and len(levels) <= SHARED:
         panels.legend_of_several(drawing, axes)
+    _note(drawing, hollow)
     return drawing
 
 

@@ -49,7 +49,8 @@ def matrix(outcome: Outcome) -> Matrix:
     judged = [m for m in sweep.measures if m.better is not None and not is_pooled(sweep, m)]
     if len(outcome.pairs) <= MANY or not judged or not outcome.tests.tested:
         return NONE
-    statements, at = len(outcome.pairs) * len(judged), _places(outcome)
+    left_out = outcome.short_pairs
+    statements, at = (len(outcome.pairs) - len(left_out)) * len(judged), _places(outcome)
     scores, ends = _scores(outcome, judged, statements, at)
     found = []
     factors = {f.name: f for f in sweep.factors}
@@ -98,6 +99,7 @@ def _scores(outcome: Outcome, judged: Sequence[Quantity], statements: int, at: P
     """The score of each pair and measure, and the ends."""
     measures = len(outcome.sweep.measures)
     ends: Ends = {}
+    left_out = outcome.short_pairs
     known = {m.id: k for k, m in enumerate(judged)}
     scores = np.full((len(outcome.pairs), len(judged)), MISSING, np.uint8)
     every = zip(outcome.tests.places, outcome.differences, outcome.corrected, strict=True)
@@ -105,6 +107,9 @@ def _scores(outcome: Outcome, judged: Sequence[Quantity], statements: int, at: P
         if name not in known:
             continue
         number, k = place // measures, known[name]
+        if (pair.factor, pair.point) in left_out:
+            scores[number, k] = OPEN
+            continue
         scores[number, k] = _score(finding(difference, judged[k], holm, statements))
         mean = difference.estimate.mean
         here = ends.setdefault((int(at.rivals[number]), k), [(pair.point, difference)] * 2)

@@ -75,7 +75,7 @@ def legend(control: str) -> str:
     """What the signs of the matrix mean."""
     return (
         f"Numbers of points: + {control} wins, = ties (equal within the measure's margin), - {control} loses, ? open "
-        "(no difference found, or one that does not remain after the correction)."
+        "(no difference found, one that does not remain after the correction, or a window that is too short)."
     )
 
 

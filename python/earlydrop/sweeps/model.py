@@ -37,6 +37,8 @@ class Level:
     value: float | str | bool
     """The level's value in conditions and on axes."""
     sets: Sets
+    scaled: str = ""
+    """What it sets, in words, where that is more than values: all delays of a network."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,32 @@ class Sweep:
         """A measure by id."""
         return next(m for m in self.measures if m.id == name)
 
+    def called(self, point: Point, but: int = -1) -> str:
+        """The levels of a point as text, `DualPI2, 100 ms`; without that of the factor at place `but`."""
+        return ", ".join(self.level_called(k, level.name) for k, level in enumerate(point.levels) if k != but)
+
+    def level_called(self, factor: int, name: str) -> str:
+        """A level as text: labels speak for themselves, and numbers with a unit, if no other factor has such."""
+        own = self.factors[factor]
+        return own.called(name) if self.plain[factor] or name in own.titles else f"{own.said} = {name}"
+
+    @cached_property
+    def plain(self) -> tuple[bool, ...]:
+        """For each factor whether its levels are understood without its name."""
+        firsts = [f.levels[0] if f.levels else None for f in self.factors]
+        quantity = [x is not None and is_number(x.value) and not is_bare(x.name) for x in firsts]
+        names = [
+            not numeric and x is not None and not is_bare(x.name)
+            for x, numeric in zip(firsts, self.numeric, strict=True)
+        ]
+        # Of several factors with names, or with units, the reader could take one for the other.
+        return tuple((quantity[k] and sum(quantity) == 1) or (names[k] and sum(names) == 1) for k in range(len(firsts)))
+
+    @property
+    def of_parts(self) -> frozenset[str]:
+        """The ids of measures that traffic entries have of their own."""
+        return frozenset(part.id(m.id) for part in self.parts or () for m in self.measures)
+
     @property
     def most(self) -> int:
         """The most seeds a point may have."""
@@ -203,6 +231,15 @@ class Sweep:
             known = self.design != "list" and all(is_number(level.value) for level in factor.levels)
             found.append(known or all(is_number(p.levels[k].value) for p in self.points))
         return tuple(found)
+
+
+def is_bare(name: str) -> bool:
+    """Whether a level's name is only a number or a flag, which does not say of what."""
+    try:
+        float(name)
+    except ValueError:
+        return name in ("true", "false")
+    return True
 
 
 def is_number(value: object) -> bool:

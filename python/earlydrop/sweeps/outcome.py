@@ -22,12 +22,13 @@ from ..document import Document
 from ..store import DIGEST, Store
 from ..store.names import Index, firsts, of_texts, words
 from ..store.rows import columns_of, documents, matches, names_of
+from . import settings
 from .cells import Cell, Pair, Row, Tests, complete
 from .execute import Failure, Tally
 from .lazy import Lazy
 from .matrix import matrix
 from .matrix_text import Matrix
-from .model import Point, Sweep
+from .model import Factor, Point, Sweep
 from .parts import is_pooled
 from .plan import Array, Plan, label
 from .row_file import Table
@@ -60,8 +61,8 @@ class Outcome:
     table: Table
     tally: Tally
     version: str
-    warmups: dict[int, Window] = field(default_factory=dict)
-    """What is known of the measured window, by point."""
+    warmups: dict[int, Window | None] = field(default_factory=dict)
+    """What is known of the measured window at the points that were examined; None where it has no steady mean."""
     passing: bool = False
     """Whether there is a run in which not all flows pass the measured queue."""
     idle: tuple[str, ...] = ()
@@ -74,6 +75,21 @@ class Outcome:
     def sweep(self) -> Sweep:
         """The sweep that was asked for."""
         return self.plan.sweep
+
+    def short(self, point: int) -> bool:
+        """Whether the window of a point is too short for its means."""
+        judged = self.warmups.get(point)
+        return judged is not None and judged.short
+
+    @property
+    def short_pairs(self) -> frozenset[tuple[str, int]]:
+        """Factors and points of the pairs that no sentence judges: the window of the point, or of its control, is too
+        short.
+        """
+        if not any(map(self.short, self.warmups)):
+            return frozenset()
+        short = {k for k in self.warmups if self.short(k)}
+        return frozenset((one.factor, one.point) for one in self.pairs if {one.point, one.control} & short)
 
     def source(self) -> list[str | bytes]:
         """The data from which every statement on the results follows."""
@@ -321,7 +337,8 @@ class Outcome:
         """What the reader should know before believing the figures."""
         sweep = self.sweep
         found = [*self.plan.warnings, *self.idle]
-        found += window.sentences({label(sweep, sweep.points[k]): w for k, w in self.warmups.items()})
+        judged = {label(sweep, sweep.points[k]): w for k, w in self.warmups.items() if w is not None}
+        found += window.sentences(judged)
         if sweep.stop is not None and self._wide:
             found.append(
                 f"{self._wide} of {len(sweep.points)} points are not as narrow as asked for after "
@@ -377,12 +394,13 @@ class Outcome:
                     "name": f.name,
                     "title": f.title,
                     "head": f.head,
+                    "plain": plain,
                     "unit": f.unit,
                     "range": [f.low, f.high] if f.ranged else None,
                     "log": f.log,
-                    "levels": [{"name": x.name, "title": f.called(x.name), "value": x.value} for x in f.levels],
+                    "levels": _levels(f),
                 }
-                for f in sweep.factors
+                for f, plain in zip(sweep.factors, sweep.plain, strict=True)
             ],
             "measures": {m.id: m.document() for m in sweep.measures},
             "parts": [{"title": part.title, "index": part.index} for part in sweep.parts or ()],
@@ -395,7 +413,8 @@ class Outcome:
         """The part of the document after the differences."""
         sweep = self.sweep
         return {
-            "warmup": [{"point": k, **w.document()} for k, w in self.warmups.items()],
+            "warmup": [{"point": k, **w.document()} for k, w in self.warmups.items() if w is not None],
+            "examined": list(self.warmups),
             "matrix": self.matrix.cells,
             "order_changes": self.matrix.changes,
             "notes": self.notes,
@@ -403,6 +422,20 @@ class Outcome:
             "failures": [failure_document(sweep, f) for f in self.tally.failures],
             "failed": self.tally.failed,
         }
+
+
+def _levels(factor: Factor) -> list[Document]:
+    """The levels of a factor; of those with labels also what they set."""
+    said = settings.by_label(factor)
+    return [
+        {
+            "name": x.name,
+            "title": factor.called(x.name),
+            "value": x.value,
+            **({"settings": said[x.name]} if x.name in said else {}),
+        }
+        for x in factor.levels
+    ]
 
 
 def _at(row: Row, measure: str, seeds: Sequence[int]) -> list[float]:

@@ -9,6 +9,7 @@ from ..analysis.quantity import Quantity
 from ..render import appendix, latex
 from ..render.result_text import BY_SEED, MARKED
 from ..terminal import CUT
+from . import settings
 from .model import Factor, Level
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST = 2000
 """The most points of a result folder's tables: those of larger sweeps fit on no page."""
-LISTED, LONGEST = 20, 60
+LISTED, LONGEST = 20, 80
 """The most levels of a factor that the appendix lists, and the longest settings that it shows."""
 WIDEST = 8
 """The most levels that stand side by side."""
@@ -38,8 +39,7 @@ class Tables:
 
     def add(self, row: Row, cells: Sequence[str]) -> None:
         """Add a point with its texts, in the order of the measures."""
-        judged = self._outcome.warmups.get(row.number)
-        short = judged is not None and judged.short
+        short = self._outcome.short(row.number)
         self._points.append(tuple(x.name for x in self._outcome.sweep.points[row.number].levels))
         self._cells.append([f"{cell} {latex.MARK}" if short else cell for cell in cells])
         self._seeds.append(len(row.seeds))
@@ -49,6 +49,11 @@ class Tables:
         sweep = self._outcome.sweep
         ends = sorted({min(self._seeds, default=0), max(self._seeds, default=0)})
         said = f"{sweep.title}: {about}, n = {' to '.join(map(str, ends))}"
+        looked = len(self._outcome.warmups)
+        unseen = [f"windows were examined at {looked:,} of {len(sweep.points):,} points"]
+        unseen = unseen if 0 < looked < len(sweep.points) else []
+
+        labels = settings.lines(sweep)
 
         def captioned(cells: Iterable[str], head: str = "") -> str:
             if caption is not None:
@@ -56,7 +61,7 @@ class Tables:
             found = list(cells)
             cut = [CUT] if any("[" in cell for cell in found) else []
             marked = [MARKED] if any(latex.MARK in cell for cell in found) else []
-            return head + "; ".join([said, *cut, *marked, *self._outcome.notes])
+            return head + "; ".join([said, *cut, *marked, *unseen, *labels, *self._outcome.notes])
 
         side = self._side()
         if side is None:
@@ -107,10 +112,12 @@ class Tables:
         return latex.table([*left, *heads], body, len(left), caption, name)
 
 
-def _set(level: Level) -> str:
-    """What a level sets in the scenario; of long values only where they are."""
-    whole = ", ".join(f"{path} = {value}" for path, value in level.sets)
-    return whole if len(whole) <= LONGEST else ", ".join(path for path, _ in level.sets)
+def _sets(level: Level) -> list[str]:
+    """What a level sets in the scenario, a path and its value each; of long values only where they are."""
+    if level.scaled:
+        return [level.scaled]
+    every = [(path, f"{path} = {value}") for path, value in settings.pairs(level)]
+    return [whole if len(whole) <= LONGEST else f"{path}, see sweep.json" for path, whole in every]
 
 
 def appendix_text(outcome: Outcome) -> str:
@@ -129,7 +136,9 @@ def appendix_text(outcome: Outcome) -> str:
             ends = (f.low, f.high) if f.ranged else (f.levels[0].name, f.levels[-1].name)
             rows.append([f.label, f"{ends[0]} to {ends[1]}", ", ".join(f.paths)])
         else:
-            rows += [[f.label, f.called(level.name), _set(level)] for level in f.levels]
+            for level in f.levels:
+                first, *more = _sets(level) or [""]
+                rows += [[f.label, f.called(level.name), first], *(["", "", one] for one in more)]
     scenario = {k: v for k, v in sweep.document.items() if k not in ("name", "seed")}
     names = ["Factor", "Level", "In the scenario"], rows
     return appendix.text(sweep.title, outcome.version, how, names, scenario, "sweep.json")

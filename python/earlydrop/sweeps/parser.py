@@ -162,6 +162,12 @@ class _Parser:
             raise wrong.error()
         split = parts(base, factors, queue) if self.apart else ()
         measures = (*measures, *_of_parts(split or (), measures))
+        own = [m for m in measures if m.asked]
+        entries = [one.get("name") if isinstance(one, dict) else None for one in base.get("traffic", ())]
+        # Whether results have a path of some flows only is known after the runs.
+        twice = [m for m in measures if not (m.asked or m.passing or m.id in stop_measures)]
+        twice = [m for m in twice if shared.asked_already(m, own, entries) is not None]
+        measures = tuple(m for m in measures if m not in twice)
         base = with_records(base, paths_of(measures))
         points = self._points(kind, factors, count, seed, cross, conditions)
         if not points and not wrong:

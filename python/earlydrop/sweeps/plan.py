@@ -175,8 +175,8 @@ class Rows:
 
 
 def label(sweep: Sweep, point: Point) -> str:
-    """A point as text, `max_p = 0.1, pairs = 20`."""
-    return ", ".join(f"{f.said} = {f.called(x.name)}" for f, x in zip(sweep.factors, point.levels, strict=True))
+    """A point as text, `max_p = 0.1, pairs = 20` or `CoDel, 20 ms`."""
+    return sweep.called(point)
 
 
 def plan(sweep: Sweep, progress: Progress = no_progress) -> Plan:

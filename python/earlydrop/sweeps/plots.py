@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -15,7 +16,8 @@ from ..analysis.shared import Part
 from ..analysis.words import LISTED, SPOKEN
 from ..document import Document
 from ..render import plotting
-from ..render.panels import band, entries, legend, scaled
+from ..render.latex import MARK
+from ..render.panels import HOLLOW, band, entries, hollow_marker, legend, note, scaled
 from . import result_file
 from .model import is_number, level_name
 from .plan import Array
@@ -98,6 +100,11 @@ class Data:
         """For each measure, the mean at each point, NaN where there is none."""
         self._levels = {name: column.values() for name, column in self._columns.items()}
 
+    @cached_property
+    def short(self) -> frozenset[int]:
+        """The points whose windows are too short for their means."""
+        return frozenset(one["point"] for one in self.document.get("warmup", ()) if one["short"])
+
     @property
     def factors(self) -> list[Document]:
         """The factors as the sweep's document has them."""
@@ -147,8 +154,18 @@ class Data:
 
     @property
     def drawn(self) -> list[str]:
-        """The measures of figures: all but delays that are nobody's."""
-        return [m for m in self.document["measures"] if m not in self.document.get("pooled", [])]
+        """The measures of figures: those asked for, if any were; all but delays that are nobody's, which entries have
+        of their own.
+        """
+        every = self.document["measures"]
+        some = any(m.get("asked") for m in every.values())
+        own = {Part("", "", one["index"], str(one["index"] + 1)).id(m) for one in self._parts for m in every}
+        pooled = self.document.get("pooled", [])
+        return [m for m, one in every.items() if m not in pooled and (not some or one.get("asked") or m in own)]
+
+    @property
+    def _parts(self) -> list[Document]:
+        return list(self.document.get("parts", []))
 
     @property
     def gridded(self) -> bool:
@@ -257,6 +274,8 @@ def plane(data: Data, pair: tuple[str, str] | None = None) -> Figure | None:
                     xs, ys = zip(*one, strict=True)
                     style = own.dashes if along and len(one) > 1 else "none"
                     ax.plot(xs, ys, marker=own.marker, color=own.colour, linestyle=style, linewidth=0.9, markersize=4)
+            for k in data.short.intersection(points.tolist()):
+                hollow_marker(ax, float(data.means[delay][k]), float(data.means[goodput][k]), own)
             ax.plot(
                 [],
                 [],
@@ -270,6 +289,8 @@ def plane(data: Data, pair: tuple[str, str] | None = None) -> Figure | None:
         ax.margins(0.08)
         if by:
             legend(drawing, entries([ax]))
+        if data.short:
+            note(drawing, HOLLOW)
     return drawing
 
 
@@ -317,8 +338,8 @@ def curves(data: Data) -> Figure | None:
             series = series_by_seed(data, [points for _, _, points in cells], measure)
             for number, group in enumerate(groups):
                 own = plotting.look(number)
-                xs, means, lows, highs = [], [], [], []
-                for (of, level, _), values in zip(cells, series, strict=True):
+                xs, means, lows, highs, short = [], [], [], [], []
+                for (of, level, points), values in zip(cells, series, strict=True):
                     if of != group or not values:
                         continue
                     found = statistics.estimate(values)
@@ -327,7 +348,8 @@ def curves(data: Data) -> Figure | None:
                     means.append(found.mean)
                     lows.append(low)
                     highs.append(high)
-                band(ax, xs, means, (lows, highs), own, data.called(by, group))
+                    short.append(not data.short.isdisjoint(points.tolist()))
+                band(ax, xs, means, (lows, highs), own, data.called(by, group), short)
             scaled(ax, "x", data.levels(x))
             ax.set_xlabel(data.title(x))
             ax.set_ylabel(data.label(measure))
@@ -335,6 +357,8 @@ def curves(data: Data) -> Figure | None:
             ax.set_visible(False)
         if by:
             legend(drawing, entries([panels.flat[0]]))
+        if data.short:
+            note(drawing, HOLLOW)
     return drawing
 
 
@@ -368,6 +392,7 @@ def maps(data: Data, measure: str) -> Figure | None:
     columns = min(3, len(groups))
     rows = -(-len(groups) // columns)
     grids = []
+    short: set[tuple[Any, int, int]] = set()
     for level in groups:
         shape = len(data.levels(y)), len(data.levels(x))
         points = data.points_at(**({by: level} if by else {}))
@@ -377,6 +402,8 @@ def maps(data: Data, measure: str) -> Figure | None:
         total = np.bincount(cell, data.means[measure][points], minlength=len(number))
         grid = np.where(number > 0, total / np.maximum(number, 1), np.nan).reshape(shape)
         grids.append(grid)
+        cells = zip(points.tolist(), cell.tolist(), strict=True)
+        short |= {(level, *divmod(at, shape[1])) for k, at in cells if k in data.short}
     if all(np.isnan(g).all() for g in grids):
         return None
     low, high = (
@@ -402,7 +429,8 @@ def maps(data: Data, measure: str) -> Figure | None:
                 for (i, j), value in np.ndenumerate(grid):
                     if not np.isnan(value):
                         colour = "white" if value < middle else "black"
-                        text = f"{value:.{min(digits, 2)}f}"
+                        mark = f" {MARK}" if (level, i, j) in short else ""
+                        text = f"{value:.{min(digits, 2)}f}{mark}"
                         ax.text(j, i, text, ha="center", va="center", fontsize=6.5, color=colour)
         for ax in list(panels.flat)[len(groups) :]:
             ax.set_visible(False)

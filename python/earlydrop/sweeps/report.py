@@ -19,6 +19,7 @@ from ..analysis.statistics import ALPHA, CLEAR
 from ..document import Document
 from ..render import panels, plotting
 from ..render.artists import Here, svg
+from ..render.latex import MARK
 from ..render.template import render
 from ..terminal import difference_text, signed
 from ..toml_writer import to_toml
@@ -28,7 +29,7 @@ from .matrix_text import SCORES
 from .model import level_name
 from .outcome import Outcome
 from .plots import Data
-from .text import cell_text
+from .text import MARKS, cell_text, window_mark
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -131,9 +132,16 @@ def context(data: Data, artists: Executor) -> dict[str, Any]:
     figures.append((ask(plots.scatters, data), "Each factor", SCATTER_TEXT + few))
     drawings = [ask(plotting.run_figure, result) for _, result in runs]
     labels = {m: data.label(m) for m in d["measures"]}
+    heads, points = [f.get("head", f["name"]) for f in d["factors"]], _points(data)
     cells = [{**one, "title": ", ".join(f"{word} {one[word]:,}" for word in SCORES)} for one in d.get("matrix", [])]
     of_cell = ((one, d["measures"][one["measure"]]["digits"]) for one in cells)
     return {
+        "labels": [
+            f"{x.get('title', x['name'])}: {x['settings']}"
+            for f in d["factors"]
+            for x in f.get("levels", ())
+            if "settings" in x
+        ],
         "matrix": [
             {"head": grid.head, "rows": grid.rows, "legend": matrix_text.legend(grid.control)}
             for grid in matrix_text.grids(cells, labels)
@@ -145,9 +153,10 @@ def context(data: Data, artists: Executor) -> dict[str, Any]:
         "ends_text": matrix_text.ENDS_TEXT,
         "ends": [matrix_text.end_row(one, labels[one["measure"]], digits) for one, digits in of_cell],
         "d": d,
-        "heads": [f.get("head", f["name"]) for f in d["factors"]],
+        "heads": heads,
         "measures": [plots.label(m) for m in d["measures"].values()],
-        "points": (points := _points(data)),
+        "points": points,
+        "marks": [f"{mark}: {said}." for mark, said in MARKS.items() if any(mark in row[len(heads)] for row in points)],
         "count": data.count,
         "more_points": data.count - len(points),
         "differences": _differences(data),
@@ -202,9 +211,11 @@ def _where(data: Data, levels: Document) -> str:
 
 def _points(data: Data) -> list[list[str]]:
     rows = []
+    short, examined = data.short, set(data.document.get("examined", ()))
     columns = len(data.factors) + 1 + len(data.document["measures"])
-    for point in islice(data.document["points"], max(LEAST_ROWS, CELLS // columns)):
-        row = [data.titled(k, v) or level_name(v) for k, v in point["levels"].items()] + [str(point["seeds"])]
+    for k, point in enumerate(islice(data.document["points"], max(LEAST_ROWS, CELLS // columns))):
+        mark = window_mark(k, examined, k in short)
+        row = [data.titled(k, v) or level_name(v) for k, v in point["levels"].items()] + [f"{point['seeds']}{mark}"]
         for name, m in data.document["measures"].items():
             cell = point["cells"][name]
             known = {f.name: cell[f.name] for f in fields(Cell) if f.name in cell}
@@ -226,7 +237,8 @@ def _differences(data: Data) -> list[dict[str, Any]]:
         share = "" if one["relative"] is None else f"{signed(100 * one['relative'], 1)} %"
         rows.append(
             {
-                "where": _where(data, levels[one["point"]]),
+                "where": _where(data, levels[one["point"]])
+                + (f" {MARK}" if {one["point"], one.get("control")} & data.short else ""),
                 "measure": plots.label(m),
                 "difference": difference_text(one["mean"], one["half_width"], m["digits"]),
                 "relative": share,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LISTS = ("points", "differences")
 """Lists in the document that may be long, and are read item by item."""
 LEVEL: Shape = (float, str, bool)
-LISTED: Shape = {"name": str, "title?": str, "value": LEVEL}
+LISTED: Shape = {"name": str, "title?": str, "value": LEVEL, "settings?": str}
 HEAD: Shape = {
     "name": str,
     "title": str,
@@ -28,8 +28,8 @@ HEAD: Shape = {
     "design": str,
     "interval": str,
     "control": {"*": LEVEL},
-    "factors": [{"name": str, "title": str, "head?": str, "unit": str, "levels?": [LISTED]}],
-    "measures": {"*": {"title": str, "unit": str, "field": str, "digits": range(13)}},
+    "factors": [{"name": str, "title": str, "head?": str, "plain?": bool, "unit": str, "levels?": [LISTED]}],
+    "measures": {"*": {"title": str, "unit": str, "field": str, "digits": range(13), "asked?": bool}},
     "scenario": dict,
     "runs": WHOLE,
     "failed": WHOLE,
@@ -39,6 +39,8 @@ HEAD: Shape = {
     "pooled?": [str],
     "notes?": [str],
     "warnings": [str],
+    "warmup?": [{"point": WHOLE, "short": bool}],
+    "examined?": [WHOLE],
 }
 END: Shape = {"mean": NUMBER, "lower": NUMBER, "upper": NUMBER, "where": str}
 RIVAL: Shape = {"factor": str, "control": str, "level": str, "measure": str, "least": END, "most": END}
@@ -77,13 +79,14 @@ def said(factor: Mapping[str, Any]) -> str:
 
 
 def named(factors: Sequence[Mapping[str, Any]], levels: Mapping[str, Any]) -> str:
-    """Levels by their factors, as tables call them: `Queue = CoDel, delay = 4 ms`."""
+    """Levels as tables call them, with their factors where they need them: `CoDel, flows = 20`."""
     parts = []
     for factor in (f for name in levels for f in factors if f["name"] == name):
         value = levels[factor["name"]]
         unit = f" {factor['unit']}" if factor["unit"] and isinstance(value, float) else ""
-        called = titles(factor).get((type(value) is bool, value), f"{level_name(value)}{unit}")
-        parts.append(f"{said(factor)} = {called}")
+        own = titles(factor).get((type(value) is bool, value))
+        called = f"{level_name(value)}{unit}" if own is None else own
+        parts.append(called if factor.get("plain") or own is not None else f"{said(factor)} = {called}")
     return ", ".join(parts)
 
 

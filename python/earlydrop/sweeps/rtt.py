@@ -53,7 +53,7 @@ def _with_levels(factor: Factor, base: Document, queue: str, place: str) -> Fact
     for level, seconds in zip(factor.levels, wanted, strict=True):
         network = round_trips.scaled(base, seconds / now)
         sets = tuple((key, toml_value(network[key])) for key in NETWORK if key in network)
-        levels.append(Level(level.name, level.value, sets))
+        levels.append(Level(level.name, level.value, sets, scaled=f"all delays scaled to a round trip of {level.name}"))
     title = "Round-trip propagation delay" if factor.title == factor.name else factor.title
     return replace(factor, title=title, levels=tuple(levels), paths=())
 

@@ -91,16 +91,22 @@ class Swept(Outcome):
     def to_latex(self, measures: str | Sequence[str] | None = None, *, caption: str | None = None) -> str:
         """Tables of the points for a paper (packages booktabs and siunitx): mean ± half-width of the 95 % interval.
 
-        With a control, or a factor that is no number, a table for each measure has its levels side by side.
+        Without `measures` it has those that were asked for, if any were. With a control, or a factor that is no number,
+        a table for each measure has its levels side by side.
 
         Raises:
             SweepError: there is no such measure.
         """
-        chosen = [self.sweep.measure(name) for name in self._chosen(measures)]
+        asked = [m.id for m in self.sweep.measures if m.asked or m.id in self.sweep.of_parts] if self._asked else None
+        chosen = [self.sweep.measure(name) for name in self._chosen(asked if measures is None else measures)]
         made = paper.Tables(self, chosen)
         for row in self.rows():
             made.add(row, [text.cell_text(self.cell(row, m.id), m.digits, self.sweep.interval) for m in chosen])
         return made.text(caption, text.replication(self))
+
+    @property
+    def _asked(self) -> bool:
+        return any(m.asked for m in self.sweep.measures)
 
     def _texts(self, measures: Sequence[str], most: int | None = None) -> tuple[list[str], list[list[str]]]:
         """Head and rows of the table of points, with units."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -14,12 +14,15 @@ import numpy as np
 from .. import columns, disk, output, streamed
 from ..render.latex import MARK
 from ..terminal import CUT, interval_text, paragraph, table, with_sign
-from . import matrix_text, paper
+from . import matrix_text, paper, settings
 from .cells import Cell, Row
 from .execute import Estimate
 from .outcome import Outcome, difference_document, failure_document
 from .plan import Plan, label, point_values
 
+UNSEEN = "(?)"
+"""The mark of points whose windows were not examined."""
+MARKS = {MARK: "the window is too short for its means", UNSEEN: "the window was not examined"}
 SHOWN_POINTS, SHOWN_DIFFERENCES, SHOWN_FAILURES = 40, 30, 5
 SHOWN_MEASURES = 5
 GROUP = 20_000
@@ -84,13 +87,13 @@ def outcome_text(outcome: Outcome) -> str:
         *matrix_text.lines(outcome.matrix, sweep),
         *([""] if outcome.summary else []),
         paragraph(f"{sweep.name}: queue {sweep.queue}, {replication(outcome)}"),
+        *(paragraph(line, "  ") for line in settings.lines(sweep)),
         "",
         table(head, rows, left=len(sweep.factors)),
     ]
     if any("[" in cell for row in rows for cell in row[len(sweep.factors) :]):
         lines.append(paragraph(f"{CUT}."))
-    if any(one.short for one in outcome.warmups.values()):
-        lines.append(paragraph(f"{MARK}: the window is too short for its means."))
+    lines += [paragraph(f"{mark}: {said}.") for mark, said in MARKS.items() if any(_has(row, mark) for row in rows)]
     if len(sweep.points) > len(rows):
         lines.append(f"and {len(sweep.points) - len(rows):,} points more")
     if len(sweep.measures) > len(measures):
@@ -128,10 +131,20 @@ def point_table(
 
 def _point_line(outcome: Outcome, row: Row, cells: Mapping[str, Cell]) -> list[str]:
     sweep = outcome.sweep
-    judged = outcome.warmups.get(row.number)
-    mark = f" {MARK}" if judged is not None and judged.short else ""
+    mark = window_mark(row.number, outcome.warmups, outcome.short(row.number))
     levels = zip(sweep.factors, sweep.points[row.number].levels, strict=True)
     return [*(f.called(x.name) for f, x in levels), f"{len(row.seeds)}{mark}", *_texts(outcome, cells)]
+
+
+def window_mark(point: int, examined: Container[int], short: bool) -> str:
+    """What stands beside the number of seeds of a point: nothing where its window is long enough."""
+    if short:
+        return f" {MARK}"
+    return f" {UNSEEN}" if point not in examined and examined else ""
+
+
+def _has(row: Sequence[str], mark: str) -> bool:
+    return any(cell.endswith(mark) for cell in row)
 
 
 def _texts(outcome: Outcome, cells: Mapping[str, Cell]) -> list[str]:
@@ -162,20 +175,22 @@ def _differences(outcome: Outcome) -> list[str]:
     starred = tests.clear & ~np.isnan(tests.holm)
     chosen = np.argsort(tests.holm, kind="stable")
     chosen = chosen[starred[chosen]] if tested else chosen
+    short = {k for k in outcome.warmups if outcome.short(k)}
     rows = []
     for k in chosen[:SHOWN_DIFFERENCES].tolist():
         pair, name, d = outcome.differences[k]
         m = sweep.measure(name)
         stars = d.stars(outcome.corrected[k][0])
+        mark = f" {MARK}" if {pair.point, pair.control} & short else ""
         rows.append(
             [
-                label(sweep, sweep.points[pair.point]),
+                f"{label(sweep, sweep.points[pair.point])}{mark}",
                 m.label,
                 with_sign(d.estimate, m.digits) + f" {'*' * stars:2}",
             ]
         )
-    named = ((sweep.factor(name), level) for name, level in sweep.control.items())
-    against = ", ".join(f"{f.said} = {f.called(level)}" for f, level in named)
+    names = [f.name for f in sweep.factors]
+    against = ", ".join(sweep.level_called(names.index(name), level) for name, level in sweep.control.items())
     text = f"Differences from {against}:"
     if tested:
         text = (

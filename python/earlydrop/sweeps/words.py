@@ -25,6 +25,7 @@ from ..analysis.words import (
     in_words,
     listing,
     points_opposite,
+    to_set,
     wanted,
     way,
     within,
@@ -93,12 +94,22 @@ def summary(outcome: Outcome) -> list[str]:
 
 
 def _windows(outcome: Outcome) -> list[str]:
-    """A sentence where the windows of points are too short for what they average."""
-    short = sum(one.short for one in outcome.warmups.values())
+    """Sentences on points whose windows are too short for what they average, and on those that were not examined."""
+    sweep, every = outcome.sweep, len(outcome.sweep.points)
+    if not outcome.warmups:
+        return ["No window was examined, because runs failed."] if outcome.tally.failed else []
+    some = len(outcome.warmups) < every
+    examined = f"{len(outcome.warmups):,} of {every:,} points were examined for windows that are too short"
+    short = {k: one for k, one in outcome.warmups.items() if one is not None and one.short}
     if not short:
-        return []
-    where = f"at {short} of the {len(outcome.warmups)} points that were looked at"
-    return [f"The window is too short {where}: these differences hold in it, and a longer one may show others."]
+        return [f"{examined}: none is."] if some else []
+    worst = sorted(short, key=lambda k: -short[k].excess)
+    named = [sweep.called(sweep.points[k]) for k in worst[:LISTED]]
+    where = listing([*named, f"{len(worst) - LISTED:,} more"] if len(worst) > LISTED else named)
+    of = f" (examined: {len(outcome.warmups):,} of {every:,})" if some else ""
+    what = ", so no difference is judged there" if len(outcome.pairs) else ""
+    points = f"{len(short):,} point{'s' if len(short) > 1 else ''}{of}"
+    return [f"The window is too short at {points}{what}: {where}. Try {to_set(short.values())}."]
 
 
 def _opposite(outcome: Outcome) -> list[str]:
@@ -109,6 +120,7 @@ def _opposite(outcome: Outcome) -> list[str]:
         of = {TAIL: ("", MEAN)}
     else:
         of = {part.id(TAIL): (f" of {part.title}", part.id(MEAN)) for part in (sweep.parts or ())[:LISTED]}
+    left_out = outcome.short_pairs
     of = {tail: one for tail, one in of.items() if {tail, one[1]} <= known}
     begun = {mean for _, mean in of.values()}
     means: dict[tuple[str, int, str], Difference] = {}
@@ -117,7 +129,11 @@ def _opposite(outcome: Outcome) -> list[str]:
     for pair, name, difference in outcome.differences if of else ():
         if name in begun:
             means[(pair.factor, pair.point, name)] = difference
-        if name not in of or (mean := means.pop((pair.factor, pair.point, of[name][1]), None)) is None:
+        if (
+            name not in of
+            or (pair.factor, pair.point) in left_out
+            or (mean := means.pop((pair.factor, pair.point, of[name][1]), None)) is None
+        ):
             continue
         every[name] += 1
         if points_opposite(mean, difference):
@@ -125,8 +141,7 @@ def _opposite(outcome: Outcome) -> list[str]:
                 amount(abs(one.estimate.mean), one.estimate.half_width, sweep.measure(m), signed=False)
                 for m, one in ((of[name][1], mean), (name, difference))
             ]
-            at = zip(sweep.factors, sweep.points[pair.point].levels, strict=True)
-            levels = ", ".join(f.called(x.name) for f, x in at)
+            levels = sweep.called(sweep.points[pair.point])
             ways = [way(one.estimate.mean) for one in (mean, difference)]
             said[name].append(f"the mean is {sizes[0]} {ways[0]} but the quantile {sizes[1]} {ways[1]} at {levels}")
     return [
@@ -157,6 +172,8 @@ def sentences(outcome: Outcome) -> list[str]:
         for quantity, groups in _groups(outcome, factor)
         if groups
     ]
+    if not said:
+        return [*_unjudged(outcome), *_opposite(outcome)]
     n = f"at most {sweep.most}" if sweep.stop or outcome.tally.failed else str(sweep.seeds)
     corrected = f"; what is claimed remains after Holm's correction for {tested:,} differences" if tested > 1 else ""
     brackets = f"Brackets are 95 % intervals of the differences seed by seed, n = {n}{corrected}."
@@ -202,25 +219,21 @@ def _groups(outcome: Outcome, factor: str) -> Iterator[tuple[Quantity, dict[str,
     sweep, judged = outcome.sweep, [m for m in spoken(outcome.sweep) if m.better is not None]
     names = [f.name for f in sweep.factors]
     at = names.index(factor)
-    statements = len(outcome.pairs) * len(judged)
+    left_out = outcome.short_pairs
+    statements = (len(outcome.pairs) - len(left_out)) * len(judged)
     found: dict[str, dict[str, Group]] = {m.id: {} for m in judged}
     for (pair, name, difference), (holm, _) in zip(outcome.differences, outcome.corrected, strict=True):
-        if pair.factor != factor or name not in found:
+        if pair.factor != factor or name not in found or (pair.factor, pair.point) in left_out:
             continue
         levels = sweep.points[pair.point].levels
-        where = ", ".join(
-            _level(outcome, n, x.name) for k, (n, x) in enumerate(zip(names, levels, strict=True)) if k != at
-        )
+        where = sweep.called(sweep.points[pair.point], but=at)
         one = finding(difference, sweep.measure(name), holm, statements)
         found[name].setdefault(_level(outcome, factor, levels[at].name), Group()).add(one, where)
     yield from ((m, found[m.id]) for m in judged)
 
 
 def _level(outcome: Outcome, factor: str, name: str) -> str:
-    """A level as text: names and titles speak for themselves, numbers need their factor."""
-    k = [f.name for f in outcome.sweep.factors].index(factor)
-    own = outcome.sweep.factors[k]
-    return f"{own.said} = {name}" if outcome.sweep.numeric[k] and name not in own.titles else own.called(name)
+    return outcome.sweep.level_called([f.name for f in outcome.sweep.factors].index(factor), name)
 
 
 def _listed(outcome: Outcome, factor: str, groups: dict[str, Group]) -> str:
@@ -292,11 +305,9 @@ def _means(outcome: Outcome, spoken: Sequence[Quantity]) -> tuple[list[str], boo
     """A sentence on each of some measures: its smallest and its largest mean. Whether these have intervals."""
     low: dict[str, tuple[float, str, str]] = {}
     high: dict[str, tuple[float, str, str]] = {}
-    names = [f.name for f in outcome.sweep.factors]
     intervals = False
     for row in outcome.rows():
-        levels = outcome.sweep.points[row.number].levels
-        where = ", ".join(_level(outcome, n, x.name) for n, x in zip(names, levels, strict=True))
+        where = outcome.sweep.called(outcome.sweep.points[row.number])
         for m in spoken:
             cell = outcome.cell(row, m.id)
             if cell.mean is None:
