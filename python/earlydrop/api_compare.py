@@ -259,7 +259,8 @@ class Compared:
     def plot(self, measures: str | Sequence[str] | None = None) -> Figure:
         """A matplotlib figure: means with 95 % intervals for each discipline, a panel for each measure.
 
-        Without `measures` it has those that were asked for, if any were. With `rtt` it has lines over the round-trip time.
+        Without `measures` it has those that were asked for, if any were. With `rtt` it has lines over the round-trip
+        time.
 
         Raises:
             CompareError: there is no such measure.

@@ -25,6 +25,7 @@ from .sweeps.base_scenario import of_sweep
 from .sweeps.factors import titled
 from .sweeps.shown import Swept
 from .terminal import Meter
+from .terminal import Progress as Shown
 
 _QUANTITY = re.compile(r"([-+]?[0-9]+(?:\.[0-9]+)?) ?([A-Za-z%/]+)")
 SPECIAL = ("rtt", "aqm")
@@ -87,7 +88,8 @@ def sweep(
                 found = sweeps.run(planned, sweeps.open_store(sweep_.store), executor, tell=meter)
         finally:
             executor.close()
-        found.warmups = sweeps.judge_warmups(planned, workers)
+        with Shown(bars=True, quiet=not progress) as bar:
+            found.warmups = sweeps.judge_warmups(planned, workers, bar)
     return found
 
 

@@ -236,7 +236,8 @@ def interval_text(mean: float | None, half_width: float | None, ends: tuple[floa
     if mean is None or half_width is None or ends is None:
         return number(mean, digits)
     if half_width == 0:
-        return f"{number(mean, digits)} {ALL_RUNS}"
+        # Nothing, of counts above all, has no decimals.
+        return f"{number(mean, digits) if mean else 0} {ALL_RUNS}"
     digits = enough(half_width, digits)
     if ends == (mean - half_width, mean + half_width):
         return f"{number(mean, digits)} ± {half_width:.{digits}f}"

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..document import Document, lookup
 from ..foreign import WHOLE, Shape
-from .words import listing, to_set
+from .words import listing_points, to_set
 
 if TYPE_CHECKING:
     import numpy
@@ -285,7 +285,7 @@ def sentences(judged: Mapping[str, Window]) -> list[str]:
         worst, *others = sorted(group, key=lambda where: -group[where].excess)
         needed = max(one.needed_s or 0.0 for one in group.values())
         duration = max(one.needed_duration_s or 0.0 for one in group.values())
-        also = f" ({listing(others)} too)" if others else ""
+        also = f" ({listing_points(others)} too)" if others else ""
         said = replace(group[worst], needed_s=needed, needed_duration_s=duration)
         found.append(said.sentence(worst) + also)
     return found

@@ -4,8 +4,8 @@ A difference is claimed only where it remains after Holm's correction for all di
 said of one whose own 95 % interval excludes zero and that does not remain, or that is the same in all runs and so has
 no interval. Two disciplines are called equal only where
 the interval lies within the margin of the measure, at a confidence widened for the number of such statements (the rule
-of equivalence in docs/statistics.md). Of everything else it is said that no difference was found. Where a window is too short for its means, nothing is judged:
-a longer one may give a difference another sign.
+of equivalence in docs/statistics.md). Of everything else it is said that no difference was found. Where a window is
+too short for its means, nothing is judged: a longer one may give a difference another sign.
 """
 
 from __future__ import annotations
@@ -488,6 +488,11 @@ def listing(items: Iterable[str]) -> str:
     """`a, b and c`."""
     *before, last = items
     return f"{', '.join(before)} and {last}" if before else last
+
+
+def listing_points(points: Sequence[str]) -> str:
+    """As `listing`, of points of several levels: `CoDel, 20 ms; PIE, 20 ms`."""
+    return "; ".join(points) if any(", " in one for one in points) else listing(points)
 
 
 def within(one: Finding) -> str:

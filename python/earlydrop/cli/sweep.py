@@ -90,11 +90,15 @@ def sweep(
         return DONE
     about = {"kind": "sweep", "name": asked.name, "version": version(), "of": of, **kept.about()}
     drawers = artists(workers, "earlydrop.sweeps.plots", "polars")
+    recorded: dict[int, str] = {}
+    said(text.examined_text(planned))
     with goes_on_from(opened.url), drawers as drawing, output.folder(place, about) as folder:
-        outcome.warmups = sweeps.judge_warmups(planned, workers)
+        with terminal.Progress() as progress:
+            outcome.warmups = sweeps.judge_warmups(planned, workers, progress, recorded)
         kept.write(folder)
         text.write(folder, outcome, opened.url)
-        write_report(folder, outcome, drawing)
+        with terminal.Progress() as progress:
+            write_report(folder, outcome, drawing, recorded, progress)
         drawn = draw(folder, plots, formats, style) if plots or figures else []
     if json:
         text.print_json(place, {"out": str(place)}, sys.stdout)

@@ -11,7 +11,8 @@ from .outcome import Outcome
 from .parser import parse_document, parse_file
 from .plan import Plan, plan
 from .plot_spec import check_plots
-from .running import judge_warmups, run, scenario, sweep
+from .running import run, sweep
+from .windows import judge_warmups, scenario
 
 __all__ = [
     "Cluster",

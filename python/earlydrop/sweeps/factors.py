@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from .. import discipline_names
+from ..own_aqms.declare import PolicyError
 from ..store.names import firsts, of_texts
-from ..strict_toml import is_number, nearest, shown
+from ..strict_toml import is_number, nearest, parse_value, shown
 from ..toml_writer import toml_value
 from .base_scenario import with_traces
 from .lazy import Lazy
@@ -40,6 +41,8 @@ RESERVED = ("seed", "name")
 """Keys of a scenario that a sweep sets itself."""
 FEW = 256
 """Levels of a factor that are kept in memory; those of a longer list are made on demand."""
+_AQM = re.compile(r"queue\.[^.]+\.(child\.)?aqm")
+"""The paths whose values may be disciplines with settings."""
 TITLES = (
     (r"traffic\.\w+\.count", "Flows"),
     (r"queue\.\w+\.limit", "Buffer"),
@@ -125,7 +128,7 @@ def _parse_factor(number: int, t: SweepTable, folder: Path) -> Factor | None:
     if t.has("titles") and ways != ["values"]:
         t.report("titles", "belongs to values; each of levels has a title of its own")
     if ways == ["values"]:
-        return _with_values(t, factor)
+        return _with_values(t, factor, folder)
     if ways == ["levels"]:
         return _with_levels(t, factor, folder)
     return _with_range(t, factor)
@@ -142,7 +145,7 @@ def formless(form: str, value: object) -> str | None:
     return None
 
 
-def _with_values(t: SweepTable, factor: Factor) -> Factor | None:
+def _with_values(t: SweepTable, factor: Factor, folder: Path) -> Factor | None:
     values = t.raw("values")
     if not isinstance(values, list) or not values or not all(isinstance(v, (str, int, float, bool)) for v in values):
         t.refuse("values", values, "a list of numbers, texts or flags")
@@ -150,6 +153,8 @@ def _with_values(t: SweepTable, factor: Factor) -> Factor | None:
     if not all(math.isfinite(v) for v in values if isinstance(v, float)):
         t.refuse("values", values, "finite numbers, texts or flags")
         return None
+    if len(factor.paths) == 1 and _AQM.fullmatch(factor.paths[0]) and any(" " in str(v).strip() for v in values):
+        return _with_disciplines(t, factor, [str(v) for v in values], folder)
     titles = t.texts("titles", ())
     if titles and len(titles) != len(values):
         t.report("titles", f"given {len(titles)}; allowed as many as values, {len(values)}")
@@ -161,6 +166,34 @@ def _with_values(t: SweepTable, factor: Factor) -> Factor | None:
         made = [replace(factor.level(v), value=number) for v, number in zip(values, numbers, strict=True)]
         return _without_equals(t, replace(factor, unit=unit, levels=tuple(made)))
     return _without_equals(t, replace(factor, levels=_levels(len(values), lambda k: factor.level(values[k]))))
+
+
+def _with_disciplines(t: SweepTable, factor: Factor, texts: Sequence[str], folder: Path) -> Factor | None:
+    """Levels that are disciplines with settings, in the form of `compare --aqm`: perhaps with labels."""
+    home = factor.paths[0].removesuffix("aqm")
+    found: list[Level] = []
+    titles = list(t.texts("titles", ()))
+    labels = []
+    for text in texts:
+        try:
+            label, discipline = discipline_names.labelled(text)
+            name, settings = discipline_names.words(discipline)
+            if settings:
+                name = discipline_names.parse(discipline, str(folder)).name
+        except (discipline_names.DisciplineError, PolicyError) as error:
+            t.report("values", str(error))
+            return None
+        sets = ((factor.paths[0], toml_value(name)), *((home + key, toml_value(parse_value(v))) for key, v in settings))
+        found.append(Level(discipline, discipline, sets))
+        labels.append(label)
+    if any(labels) and titles:
+        t.report("titles", "and labels in values exclude each other; give one of them")
+    if titles and len(titles) != len(texts):
+        t.report("titles", f"given {len(titles)}; allowed as many as values, {len(texts)}")
+        titles = []
+    shown_ = titles or [label or level.name for label, level in zip(labels, found, strict=True)]
+    named = _titles(t, [level.name for level in found], shown_)
+    return _without_equals(t, replace(factor, levels=tuple(found), titles=named, paths=()))
 
 
 def _with_levels(t: SweepTable, factor: Factor, folder: Path) -> Factor | None:

@@ -75,7 +75,8 @@ def parse(text: str, data: Data) -> PlotSpec:
         SweepError: the text cannot be read, or names what the sweep does not have.
     """
     factors = {f["name"]: (data.numeric(f["name"]), data.levels(f["name"])) for f in data.factors}
-    return parse_plot(text, list(data.document["measures"]), factors)
+    measures = {name: str(m["title"]) for name, m in data.document["measures"].items()}
+    return parse_plot(text, measures, factors, {f["name"]: str(f["title"]) for f in data.factors})
 
 
 def draw(data: Data, spec: PlotSpec) -> Figure:

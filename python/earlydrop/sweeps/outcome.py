@@ -23,6 +23,7 @@ from ..store import DIGEST, Store
 from ..store.names import Index, firsts, of_texts, words
 from ..store.rows import columns_of, documents, matches, names_of
 from . import settings
+from .best import best
 from .cells import Cell, Pair, Row, Tests, complete
 from .execute import Failure, Tally
 from .lazy import Lazy
@@ -32,7 +33,7 @@ from .model import Factor, Point, Sweep
 from .parts import is_pooled
 from .plan import Array, Plan, label
 from .row_file import Table
-from .words import summary
+from .words import spoken, summary
 
 T = TypeVar("T")
 
@@ -256,9 +257,13 @@ class Outcome:
         return Tests(places, holm, bh, np.asarray(clear_, bool))
 
     def _compared(self, number: int) -> list[Difference | None]:
-        """The differences of a pair, by measure, over the seeds that both points have."""
+        """The differences of a pair, by measure."""
         pair = self.pairs[number]
-        here, there = self.row(pair.point), self.row(pair.control)
+        return self.between(pair.point, pair.control)
+
+    def between(self, point: int, control: int) -> list[Difference | None]:
+        """The differences of a point from another, by measure, over the seeds that both have."""
+        here, there = self.row(point), self.row(control)
         both = here.seeds
         if here.seeds != there.seeds:
             common = set(there.seeds)
@@ -321,6 +326,11 @@ class Outcome:
     def matrix(self) -> Matrix:
         """Wins, ties and losses of the control, where the comparisons are many."""
         return matrix(self)
+
+    @cached_property
+    def best(self) -> Document | None:
+        """Which level of a factor is best at each point of the others."""
+        return best(self, [m for m in spoken(self.sweep) if m.better is not None])
 
     @property
     def notes(self) -> list[str]:
@@ -417,6 +427,7 @@ class Outcome:
             "examined": list(self.warmups),
             "matrix": self.matrix.cells,
             "order_changes": self.matrix.changes,
+            **({} if self.best is None else {"best": self.best}),
             "notes": self.notes,
             "warnings": self.warnings,
             "failures": [failure_document(sweep, f) for f in self.tally.failures],

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal
 
 from .model import Sweep, SweepError
@@ -45,13 +46,21 @@ class PlotSpec:
         return re.sub(r"[^a-z0-9]+", "-", self.text.lower()).strip("-")[:100] or "figure"
 
 
-def parse_plot(text: str, measures: Collection[str], factors: Mapping[str, tuple[bool, list[Any]]]) -> PlotSpec:
+def parse_plot(
+    text: str,
+    measures: Mapping[str, str],
+    factors: Mapping[str, tuple[bool, list[Any]]],
+    titles: Mapping[str, str] = MappingProxyType({}),
+) -> PlotSpec:
     """Read a plot's text; `factors` gives for each factor whether it is a number, and its levels.
+
+    `measures` and `titles` are the titles of measures and factors by name: a title stands for its name, also in
+    quotation marks.
 
     Raises:
         SweepError: what is wrong with it, and what is allowed.
     """
-    words = text.split()
+    words = _with_names(text, {title: name for name, title in [*titles.items(), *measures.items()]}).split()
     parts: dict[str, list[str]] = {"": []}
     key = ""
     for word in words:
@@ -70,7 +79,7 @@ def parse_plot(text: str, measures: Collection[str], factors: Mapping[str, tuple
     at = _levels(text, parts.pop("at", []), factors)
     chosen = _measures(head, measures)
     if not (chosen or over_time) or any(len(names) != 1 for names in parts.values()):
-        raise SweepError(f'plot "{text}": cannot be read; allowed {FORM}')
+        raise SweepError(f'plot "{text}": cannot be read; allowed {FORM}; measures: {_listed(measures)}')
     x, by, panels = (parts.get(k, [None])[0] for k in ("vs", "by", "in"))
     for name in (by, panels):
         if name is not None:
@@ -103,6 +112,14 @@ def parse_plot(text: str, measures: Collection[str], factors: Mapping[str, tuple
     return PlotSpec(text, kind, chosen, x, by, panels, at)
 
 
+def _with_names(text: str, names: Mapping[str, str]) -> str:
+    """The text with each title replaced by its name, the longest title first."""
+    titles = [re.escape(title) for title in sorted(names, key=len, reverse=True) if title not in names.values()]
+    if not titles:
+        return text
+    return re.sub(rf"""(?<!\S)(["']?)({"|".join(titles)})\1(?!\S)""", lambda found: names[found[2]], text)
+
+
 def _measures(words: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
     """The measures in `delay + goodput`; none if the words have another form."""
     parts = [part for word in words for part in ([word] if word in known else re.split(r"(\+)", word)) if part]
@@ -126,8 +143,15 @@ def _levels(text: str, pairs: list[str], factors: Mapping[str, tuple[bool, list[
 def _known(text: str, name: str, known: Collection[str], what: str) -> None:
     if name not in known:
         near = difflib.get_close_matches(name, known, 1)
-        hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"
+        hint = f"; did you mean {near[0]}?" if near else f"; there are {_listed(known)}"
         raise SweepError(f'plot "{text}": there is no {what} {name}{hint}')
+
+
+def _listed(known: Collection[str]) -> str:
+    """Names, and the titles of those that have others."""
+    titles = known if isinstance(known, Mapping) else {}
+    found = [(name, titles.get(name, name)) for name in known]
+    return ", ".join(f"{name} ({title})" if isinstance(title, str) and title != name else name for name, title in found)
 
 
 def check_plots(sweep: Sweep, texts: Sequence[str]) -> None:
@@ -140,5 +164,6 @@ def check_plots(sweep: Sweep, texts: Sequence[str]) -> None:
         f.name: (numeric, [level.value if numeric else level.name for level in f.levels])
         for f, numeric in zip(sweep.factors, sweep.numeric, strict=True)
     }
+    measures, titles = {m.id: m.title for m in sweep.measures}, {f.name: f.title for f in sweep.factors}
     for text in texts:
-        parse_plot(text, [m.id for m in sweep.measures], factors)
+        parse_plot(text, measures, factors, titles)

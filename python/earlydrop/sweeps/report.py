@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import fields
 from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,9 +22,10 @@ from ..render import panels, plotting
 from ..render.artists import Here, svg
 from ..render.latex import MARK
 from ..render.template import render
+from ..runner import Progress, no_progress
 from ..terminal import difference_text, signed
 from ..toml_writer import to_toml
-from . import figures, matrix_text, plots, result_file
+from . import best, figures, matrix_text, plots, result_file
 from .cells import Cell
 from .matrix_text import SCORES
 from .model import level_name
@@ -44,9 +46,18 @@ SLOW_S = 10.0
 """No more single runs are drawn after one that took this long."""
 
 
-def write_report(folder: Path, outcome: Outcome, artists: Executor | None = None) -> Path:
-    """Write `report.html` into a sweep's result folder. `artists` draw (without them this thread does)."""
-    return _write(folder, read_data(folder), artists or Here())
+def write_report(
+    folder: Path,
+    outcome: Outcome,
+    artists: Executor | None = None,
+    made: Mapping[int, str] = MappingProxyType({}),
+    progress: Progress = no_progress,
+) -> Path:
+    """Write `report.html` into a sweep's result folder. `artists` draw (without them this thread does).
+
+    `made` are recorded runs of the first seed of points, which are then not made once more.
+    """
+    return _write(folder, read_data(folder), artists or Here(), made, progress)
 
 
 def renew(folder: Path) -> Path:
@@ -88,17 +99,25 @@ def read_data(folder: Path) -> Data:
     return Data({**document, **{key: Items(file, key) for key in result_file.LISTS}}, result_file.runs(folder))
 
 
-def _write(folder: Path, data: Data, artists: Executor) -> Path:
+def _write(
+    folder: Path,
+    data: Data,
+    artists: Executor,
+    made: Mapping[int, str] = MappingProxyType({}),
+    progress: Progress = no_progress,
+) -> Path:
     path = folder / "report.html"
     # The conclusion of `advise` from the sweep, if this is one of its folders.
     advice = folder / "advice.txt"
     said = foreign.text(advice, inside=folder).rstrip() if advice.is_file() else ""
-    text = render("sweep.html.j2", {**context(data, artists), "advice": said})
+    text = render("sweep.html.j2", {**context(data, artists, made, progress), "advice": said})
     disk.replace(path, text)
     return path
 
 
-def context(data: Data, artists: Executor) -> dict[str, Any]:
+def context(
+    data: Data, artists: Executor, made: Mapping[int, str] = MappingProxyType({}), progress: Progress = no_progress
+) -> dict[str, Any]:
     """The values that the page's template shows."""
     d = data.document
 
@@ -107,7 +126,7 @@ def context(data: Data, artists: Executor) -> dict[str, Any]:
 
     along = plots.along(data)
     # Single runs are made while the drawing processes start; the figures are drawn while the tables are made.
-    runs = _single(data)
+    runs = _single(data, made, progress)
     pairs = plots.pairs(data)
     of = [f" of {part['title']}" for part in d.get("parts", [])] or [""]
     figures = [
@@ -146,6 +165,7 @@ def context(data: Data, artists: Executor) -> dict[str, Any]:
             {"head": grid.head, "rows": grid.rows, "legend": matrix_text.legend(grid.control)}
             for grid in matrix_text.grids(cells, labels)
         ],
+        "best": _best(data),
         "signs": matrix_text.SIGNS,
         "change_head": matrix_text.CHANGE,
         "changes": [matrix_text.change_row(one, labels[one["measure"]]) for one in d.get("order_changes", [])],
@@ -186,6 +206,19 @@ CURVES_TEXT = (
 )
 MAPS_TEXT = "Mean over the seeds; factors not shown are averaged over. White fields were not run."
 SCATTER_TEXT = "Each point is the mean over its seeds."
+
+
+def _best(data: Data) -> dict[str, Any] | None:
+    """The table of the best levels, as the page shows it."""
+    found = data.document.get("best")
+    if found is None:
+        return None
+    heads = [*found["heads"], *(data.document["measures"][m]["title"] for m in found["measures"])]
+    return {
+        "head": heads,
+        "rows": [[*row["levels"], *best.cells(row)] for row in found["rows"]],
+        "text": best.legend(found),
+    }
 
 
 def _drawn(count: int, most: int, what: str) -> str:
@@ -263,25 +296,31 @@ def _p(value: float | None) -> str:
 # ---- single runs ---------------------------------------------------------------------------------------------------
 
 
-def _single(data: Data) -> list[tuple[dict[str, Any], Document]]:
-    """One run of some points, made again with its queue recorded over time, and its result."""
+def _single(data: Data, made: Mapping[int, str], progress: Progress) -> list[tuple[dict[str, Any], Document]]:
+    """One run of some points, made again with its queue recorded over time unless `made` has it, and its result."""
     import earlydrop._core as _core
     from ..analysis.window import watched
 
     found = []
     chosen = set(_chosen(data))
-    for point in [point for k, point in enumerate(data.document["points"]) if k in chosen]:
+    label = f"{data.document['name']}: single runs for the report"
+    for number, (k, point) in enumerate((k, p) for k, p in enumerate(data.document["points"]) if k in chosen):
+        progress(number, len(chosen), label)
         sets = list(point["set"].items())
         try:
-            plain = _core.Scenario.parse(data.document["scenario"], sets)
-            seen, _ = watched(plain, data.document["scenario"], sets)
-            result = json.loads(seen.run(point["first_seed"]))
+            text = made.get(k)
+            if text is None:
+                plain = _core.Scenario.parse(data.document["scenario"], sets)
+                seen, _ = watched(plain, data.document["scenario"], sets)
+                text = seen.run(point["first_seed"])
+            result = json.loads(text)
         except (_core.ScenarioError, RuntimeError):
             continue
         about = {"where": _where(data, point["levels"]), "seed": point["first_seed"], "queue": data.document["queue"]}
         found.append((about, result))
-        if result["cost"]["wall_s"] > SLOW_S:
+        if k not in made and result["cost"]["wall_s"] > SLOW_S:
             break
+    progress(len(chosen), len(chosen), label)
     return found
 
 
@@ -291,7 +330,7 @@ def _chosen(data: Data) -> list[int]:
     if count <= SINGLE:
         return list(range(count))
     spread = {round(i * (count - 1) / (SINGLE - 3)) for i in range(SINGLE - 2)}
-    for measure, best in zip(next(iter(plots.pairs(data)), ()), (np.nanargmin, np.nanargmax), strict=False):
+    for measure, most in zip(next(iter(plots.pairs(data)), ()), (np.nanargmin, np.nanargmax), strict=False):
         if not np.isnan(data.means[measure]).all():
-            spread.add(int(best(data.means[measure])))
+            spread.add(int(most(data.means[measure])))
     return sorted(spread)

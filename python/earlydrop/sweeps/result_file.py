@@ -50,6 +50,15 @@ MANY: Shape = {
     "matrix?": [{**RIVAL, **dict.fromkeys(SCORES, WHOLE)}],
     "order_changes?": [{**CHANGE, "between": [PLACE], "count": WHOLE, "lines": WHOLE}],
 }
+BEST: Shape = {
+    "best?": {
+        "factor": str,
+        "heads": [str],
+        "measures": [str],
+        "tests": WHOLE,
+        "rows": [{"levels": [str], "left_out": [str], "cells": {"*": {"best": [str], "of": WHOLE}}}],
+    }
+}
 CELL: Shape = {"mean": NUMBER, "lower?": NUMBER, "upper?": NUMBER, "half_width?": NUMBER, "n?": WHOLE}
 POINT: Shape = {"set": {"*": str}, "seeds": range(1, 100_001), "first_seed": WHOLE, "replicates?": WHOLE}
 DIFFERENCE: Shape = {
@@ -139,7 +148,7 @@ def head(folder: Path) -> dict[str, Any]:
                 counts[key] = sum(1 for _ in value)
             else:
                 found[key] = value
-        _has(file, {**counts, **found}, {**HEAD, **MANY, **dict.fromkeys(LISTS, ANY)}, "")
+        _has(file, {**counts, **found}, {**HEAD, **MANY, **BEST, **dict.fromkeys(LISTS, ANY)}, "")
     return {**found, "counts": counts}
 
 

@@ -14,11 +14,12 @@ import numpy as np
 from .. import columns, disk, output, streamed
 from ..render.latex import MARK
 from ..terminal import CUT, interval_text, paragraph, table, with_sign
-from . import matrix_text, paper, settings
+from . import best, matrix_text, paper, settings
 from .cells import Cell, Row
 from .execute import Estimate
 from .outcome import Outcome, difference_document, failure_document
 from .plan import Plan, label, point_values
+from .windows import examined
 
 UNSEEN = "(?)"
 """The mark of points whose windows were not examined."""
@@ -57,6 +58,16 @@ def estimate_text(estimate: Estimate) -> str:
     )
 
 
+def examined_text(plan: Plan) -> str:
+    """Which windows are examined, and at what cost."""
+    points, each = examined(plan)
+    runs = sum(min(each, int(plan.counts[k])) for k in points)
+    return (
+        f"examining windows at {len(points):,} of {counted(len(plan.sweep.points), 'point')}: "
+        f"{counted(runs, 'run')} made again with queues recorded, which the store does not keep"
+    )
+
+
 def _time(seconds: float) -> str:
     for limit, unit, name in ((0.995, 1e-3, "ms"), (90.0, 1.0, "s"), (5400.0, 60.0, "min"), (172800.0, 3600.0, "h")):
         if seconds < limit:
@@ -85,6 +96,7 @@ def outcome_text(outcome: Outcome) -> str:
     lines = [
         *map(paragraph, outcome.summary),
         *matrix_text.lines(outcome.matrix, sweep),
+        *_best(outcome),
         *([""] if outcome.summary else []),
         paragraph(f"{sweep.name}: queue {sweep.queue}, {replication(outcome)}"),
         *(paragraph(line, "  ") for line in settings.lines(sweep)),
@@ -108,6 +120,16 @@ def outcome_text(outcome: Outcome) -> str:
     if len(outcome.warnings) > SHOWN_FAILURES:
         lines.append(f"and {len(outcome.warnings) - SHOWN_FAILURES} warnings more")
     return "\n".join(lines)
+
+
+def _best(outcome: Outcome) -> list[str]:
+    """Which level of a factor is best at each point of the others."""
+    found = outcome.best
+    if found is None or len(found["rows"]) > SHOWN_POINTS:
+        return []
+    head = [*found["heads"], *(outcome.sweep.measure(m).title for m in found["measures"])]
+    rows = [[*row["levels"], *best.cells(row)] for row in found["rows"]]
+    return ["", paragraph(best.legend(found)), "", table(head, rows, left=len(head))]
 
 
 def replication(outcome: Outcome) -> str:

@@ -24,6 +24,7 @@ from ..analysis.words import (
     finding,
     in_words,
     listing,
+    listing_points,
     points_opposite,
     to_set,
     wanted,
@@ -105,7 +106,7 @@ def _windows(outcome: Outcome) -> list[str]:
         return [f"{examined}: none is."] if some else []
     worst = sorted(short, key=lambda k: -short[k].excess)
     named = [sweep.called(sweep.points[k]) for k in worst[:LISTED]]
-    where = listing([*named, f"{len(worst) - LISTED:,} more"] if len(worst) > LISTED else named)
+    where = listing_points([*named, f"{len(worst) - LISTED:,} more"] if len(worst) > LISTED else named)
     of = f" (examined: {len(outcome.warmups):,} of {every:,})" if some else ""
     what = ", so no difference is judged there" if len(outcome.pairs) else ""
     points = f"{len(short):,} point{'s' if len(short) > 1 else ''}{of}"
