@@ -205,7 +205,9 @@ def test_a_window_shorter_than_the_cycle_of_a_flow_is_warned_of_wherever_it_lies
 
 def test_it_is_said_in_words_text_table_and_json_with_what_to_use() -> None:
     found = over(100.0, 140.0)
-    assert any(text.startswith("The window is too short:") for text in words.sentences([("", found)]))
+    assert words.sentences([("", found)]) == [
+        'The window is too short, so nothing is judged. Try warmup = "100 s" and duration = "900 s".'
+    ]
     text = " ".join(result_text.comparison_text(found).split())
     assert "warning: DropTail limit=417: the window from 100 s to 140 s is too short" in text
     assert f"DropTail limit=417 {result_text.MARK}" in text
@@ -367,7 +369,11 @@ def test_a_sweep_says_where_there_was_nothing_to_do_and_where_the_window_is_too_
     assert found.summary[0].startswith("No queue formed at 2 of 4 points")
     found.warmups = {3: Window(5.0, 20.0, 3, (Reason("parts", "the queue", 0.25),), 20.0, 320.0)}
     del found.summary
-    assert found.summary[-1].startswith("The window is too short at 1 of the 1 points that were looked at")
+    assert found.summary[-1] == (
+        "The window is too short at 1 point (examined: 1 of 4), so no difference is judged there: codel, 6 Mbit/s. "
+        'Try warmup = "20 s" and duration = "320 s".'
+    )
+    assert not any("codel" in text for text in found.summary[:-1]), "not even in words"
     text = " ".join(repr(found).split())
     assert f"6 Mbit/s 3 {result_text.MARK}" in text
     assert "the window from 5 s to 20 s is too short" in text

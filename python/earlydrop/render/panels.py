@@ -146,8 +146,11 @@ HOLLOW = "hollow: the window is too short"
 
 
 def hollow_marker(ax: Axes, x: float, y: float, own: Look) -> None:
-    """A hollow marker in place of a full one."""
-    ax.plot([x], [y], marker=own.marker, linestyle="none", color=own.colour, markerfacecolor="white", zorder=2.5)
+    """A hollow marker over a full one."""
+    import matplotlib
+
+    size = float(matplotlib.rcParams["lines.markersize"])
+    ax.scatter([x], [y], s=size**2, marker=own.marker, facecolors="white", edgecolors=own.colour, zorder=3)
 
 
 def note(drawing: Figure, text: str) -> None:

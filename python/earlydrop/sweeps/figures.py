@@ -253,7 +253,7 @@ def _multiples(data: Data, spec: PlotSpec, lines: list[Drawn], step: bool = Fals
         ax.plot(line.xs, line.means, color=own.colour, marker=marker, markersize=3, zorder=3, drawstyle=style)
         for x, mean, short in zip(line.xs, line.means, line.short, strict=False):
             if short:
-                ax.plot([x], [mean], color=own.colour, marker=marker, markersize=3, markerfacecolor="white", zorder=4)
+                panels.hollow_marker(ax, x, mean, own)
         ax.set_title(textwrap.fill(_title(data, spec.by, line.level), plotting.TITLE))
     return drawing, axes
 

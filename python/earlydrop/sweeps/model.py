@@ -25,6 +25,10 @@ Sets = tuple[tuple[str, str], ...]
 """Paths with their values as TOML, to lay over a scenario."""
 
 
+NAMED = 256
+"""Levels of a factor that are looked at for names that say what they are."""
+
+
 class SweepError(EarlydropError):
     """A sweep's file is wrong, or a sweep cannot be made. The message names everything that is wrong."""
 
@@ -181,14 +185,13 @@ class Sweep:
     @cached_property
     def plain(self) -> tuple[bool, ...]:
         """For each factor whether its levels are understood without its name."""
-        firsts = [f.levels[0] if f.levels else None for f in self.factors]
-        quantity = [x is not None and is_number(x.value) and not is_bare(x.name) for x in firsts]
-        names = [
-            not numeric and x is not None and not is_bare(x.name)
-            for x, numeric in zip(firsts, self.numeric, strict=True)
-        ]
+        some = [list(f.levels[:NAMED]) for f in self.factors]
+        named = [bool(levels) and not any(is_bare(x.name) for x in levels) for levels in some]
+        numbers = [one and all(is_number(x.value) for x in levels) for one, levels in zip(named, some, strict=True)]
+        words = [one and not number for one, number in zip(named, numbers, strict=True)]
         # Of several factors with names, or with units, the reader could take one for the other.
-        return tuple((quantity[k] and sum(quantity) == 1) or (names[k] and sum(names) == 1) for k in range(len(firsts)))
+        alone = sum(numbers) == 1, sum(words) == 1
+        return tuple((n and alone[0]) or (w and alone[1]) for n, w in zip(numbers, words, strict=True))
 
     @property
     def of_parts(self) -> frozenset[str]:

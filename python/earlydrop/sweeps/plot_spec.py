@@ -48,7 +48,7 @@ class PlotSpec:
 
 def parse_plot(
     text: str,
-    measures: Mapping[str, str],
+    measures: Mapping[str, str] | Collection[str],
     factors: Mapping[str, tuple[bool, list[Any]]],
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> PlotSpec:
@@ -60,6 +60,7 @@ def parse_plot(
     Raises:
         SweepError: what is wrong with it, and what is allowed.
     """
+    measures = measures if isinstance(measures, Mapping) else {name: name for name in measures}
     words = _with_names(text, {title: name for name, title in [*titles.items(), *measures.items()]}).split()
     parts: dict[str, list[str]] = {"": []}
     key = ""
