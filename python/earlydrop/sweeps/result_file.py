@@ -94,7 +94,12 @@ def named(factors: Sequence[Mapping[str, Any]], levels: Mapping[str, Any]) -> st
         value = levels[factor["name"]]
         unit = f" {factor['unit']}" if factor["unit"] and isinstance(value, float) else ""
         own = titles(factor).get((type(value) is bool, value))
-        called = f"{level_name(value)}{unit}" if own is None else own
+        name = (
+            next((x["name"] for x in factor.get("levels", ()) if x["value"] == value), "")
+            if factor.get("plain")
+            else ""
+        )
+        called = own or name or f"{level_name(value)}{unit}"
         parts.append(called if factor.get("plain") or own is not None else f"{said(factor)} = {called}")
     return ", ".join(parts)
 
