@@ -29,7 +29,7 @@ def compare(
             negative="",
             consume_multiple=True,
             help='Disciplines, as red "codel target=5ms" mine.py:MyRed, perhaps with labels, as '
-            '"FQ-L4S = fq_codel ce_threshold=1ms"; the first is the control.',
+            '"FQ-L4S = fq_codel ce_threshold=1ms l4s=true"; the first is the control.',
         ),
     ],
     seeds: Annotated[int | None, Parameter(help="Runs of each discipline (default: 10).")] = None,
