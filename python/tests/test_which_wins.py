@@ -213,9 +213,8 @@ def test_a_comparison_leaves_such_disciplines_out(compared: paired.Comparison, t
 def _planned(levels: tuple[int, ...], seeds: int) -> Any:
     factors = [
         {"name": f"f{k}", "path": path, "values": list(range(1, count + 1))}
-        for k, (path, count) in enumerate(zip(("traffic.0.count", "traffic.1.count", "topology.pairs"), levels))
+        for k, (path, count) in enumerate(zip(("traffic.0.count", "traffic.1.count"), levels, strict=True))
     ]
-    factors[-1]["format"] = "{}"
     return plan(parse_document({**SWEEP, "control": {}, "seeds": seeds, "factor": factors}, Path("x")))
 
 
@@ -234,7 +233,8 @@ def test_all_windows_are_examined_where_that_is_cheap(
     for k in range(len(levels)):
         there = [planned.sweep.points[at].levels[k].name for at in chosen]
         counts = [there.count(x.name) for x in planned.sweep.factors[k].levels]
-        assert max(counts) - min(counts) <= 1, "every level as often"
+        assert min(counts) > 0, "every level"
+        assert max(counts) - min(counts) <= 2, "and about as often"
 
 
 def test_the_runs_of_the_examination_are_the_reports(found: Any, tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_the_runs_of_the_examination_are_the_reports(found: Any, tmp_path: Path)
     shared_ = report._single(data, recorded, lambda *_: None)
     strip = lambda runs: [(about, {**run, "cost": None}) for about, run in runs]  # noqa: E731
     assert strip(apart) == strip(shared_), "the same runs, made once"
-    assert lines[-1] == (8, 8, "where: single runs for the report")
+    assert lines[-1] == (6, 6, "where: single runs for the report")
 
 
 # ---- which wins where ----------------------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ def test_figures_and_latex_show_what_was_asked_for(compared: paired.Comparison) 
             "Prague p99 (ms)",
             "CUBIC goodput (Mbit/s)",
             "Call freezes",
-            "All of it",
+            "All of it (fraction)",
         ]
     assert shown.to_latex().count(r" \\") == 1 + 4
     assert "Queueing delay of prague" in shown.to_latex(["queue_delay_1"])

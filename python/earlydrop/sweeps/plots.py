@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -98,12 +97,10 @@ class Data:
                 values.append(math.nan if mean is None else mean)
         self.means = {name: np.asarray(values) for name, values in means.items()}
         """For each measure, the mean at each point, NaN where there is none."""
-        self._levels = {name: column.values() for name, column in self._columns.items()}
-
-    @cached_property
-    def short(self) -> frozenset[int]:
+        # Threads send this object to processes: nothing is added to it later.
+        self.short = frozenset(one["point"] for one in document.get("warmup", ()) if one["short"])
         """The points whose windows are too short for their means."""
-        return frozenset(one["point"] for one in self.document.get("warmup", ()) if one["short"])
+        self._levels = {name: column.values() for name, column in self._columns.items()}
 
     @property
     def factors(self) -> list[Document]:
