@@ -14,6 +14,7 @@ from .. import foreign, runner
 from ..document import Document, flow_count, lookup, same_run, with_traces
 from ..errors import CompareError as CompareError
 from ..runner import Job, Progress, no_progress
+from ..strict_toml import letters
 from . import round_trips, shared, silent, statistics, window, words
 from .entries import Items, entries, with_entry
 from .overflows import everywhere
@@ -125,7 +126,8 @@ class Comparison:
     @property
     def said(self) -> list[str]:
         """What each label stands for, a line each: `FQ-L4S: fq_codel ce_threshold=1ms l4s=true`."""
-        return [f"{self.titles[aqm]}: {text}" for aqm, text in self.labels.items()]
+        every = [(self.titles[aqm], text) for aqm, text in self.labels.items()]
+        return [f"{title}: {text}" for title, text in every if letters(title) != letters(text)]
 
     @property
     def replicated(self) -> bool:
