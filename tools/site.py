@@ -110,7 +110,7 @@ FOUND_BY = {
     "install.md": "install, pip, wheel",
     "python.md": "notebook, Jupyter",
 }
-"""Words for which a page is looked for, beside its title: few pages have them in it. A discipline's page has its name."""
+"""Words for which a page is looked for, beside those in it; a discipline's page also has its name."""
 ABSENT = "This copy of the site was built without the playground: `make web` builds it, and `make docs` takes it in."
 NAMES = {
     "Links and networks": "link dumbbell load parse Network Scenario parking_lot star two_flow bus flower sfred nlred "
