@@ -211,7 +211,7 @@ def claims_block(study: Study, kept: dict[str, Any]) -> str:
         lines.append(f"| {len(counted) - SHOWN} others | | at most {counted[SHOWN][0]} each |")
     *most, last = [str(n) for n in kept["seeds"]]
     seeds = f"{', '.join(most)} or {last}" if most else last
-    about = f"Each claim's effect over {seeds} seeds, and its verdict in each reading ({LEGEND}; empty: not run):"
+    about = f"Effects over {seeds} seeds, and verdicts in each reading ([signs](claims.md)):"
     if lost := sum(bool(holm_text(study, c, by_id[c.id])) for c in study.claims):
         about = f"Holm's correction leaves all but {lost} of the verdicts at the base. {about}"
     place = f"data/{study.folder.name}-verdicts.csv"
@@ -272,7 +272,8 @@ of full runs.
 {counts}
 
 [Verdicts](statistics.md#verdicts) says when a claim is judged so. Each study's page has its findings and its readings,
-and `data/STUDY-verdicts.csv` its claims with all effects and with the verdict in every reading.
+and `data/STUDY-verdicts.csv` its claims with all effects and with the verdict in every reading
+({legend}; empty: not run).
 
 ## What the runs contradict
 
@@ -308,6 +309,7 @@ def page() -> str:
             f"| {name} | {c.id} | {cell(c.text)} |" for c in study.claims if verdicts[c.id] == CONTRADICTED
         ]
     return PAGE.format(
+        legend=LEGEND,
         verdicts=" | ".join(VERDICTS),
         rule="---|" * len(VERDICTS),
         counts="\n".join(counted),

@@ -42,8 +42,6 @@ that link: a discipline made for other rates shows so.
 """
 
 
-CAPTION = "*All defaults ([setup](README.md)).*"
-
 LEFT_OUT = """## Proposals that are here, and that are not
 
 A scheme that others compare with is here if code of its authors, or of the simulator that it is compared in, says every
@@ -219,9 +217,7 @@ def page(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> st
         "",
         f"`{name}`, {entry['family']}, {entry['year']}. {entry['summary']}.",
         "",
-        f"![{title}: {what}](images/{name}.png)",
-        "",
-        CAPTION,
+        f"[![{title}: {what}](images/{name}.png)](README.md)",
         "",
         *body[_first_text(body) :],
         "",
@@ -230,7 +226,7 @@ def page(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> st
         *_parameters(entry, catalogue),
         "",
         *_readings(name),
-        f"[Sources of the defaults](README.md#parameters). Code: `crates/aqm/src/{name}.rs`.",
+        f"Code: `crates/aqm/src/{name}.rs`.",
         "",
     ]
     return "\n".join(lines)
@@ -296,7 +292,7 @@ def _parameters(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]
         else:
             doc = f"As in [{titles[name]}]({name}.md#parameters)."
             own.append({**p, "doc": doc})
-    limit = f"| `limit` | {entry['limit']['default']} | | {LIMITS} | [Buffer](../scenarios.md#queuename). |"
+    limit = f"| `limit` | {entry['limit']['default']} | {LIMITS} | [Buffer](../scenarios.md#queuename). |"
     rows = _parameter_rows(own)
     rows.insert(2, limit)
     for name, names in alike.items():
@@ -328,13 +324,20 @@ def _symbol(tex: str) -> str:
     return re.sub(r"\^(.)", r"<sup>\1</sup>", lowered)
 
 
+def _with_unit(default: str, unit: str) -> str:
+    """A default as it is read: `0.02 s`, `auto (packets)`."""
+    if not unit:
+        return default
+    return f"{default} {unit}" if re.fullmatch(r"[\d.e+, -]+", default) else f"{default} ({unit})"
+
+
 def _parameter_rows(parameters: Sequence[Mapping[str, Any]]) -> list[str]:
     """A table with a row for each parameter, and one for all that differ in a number only: `rate_0`, `rate_1`..."""
     kinds: dict[Any, list[Mapping[str, Any]]] = {}
     for p in parameters:
         numbered = re.fullmatch(r"(\w+)_\d+", p["name"])
         kinds.setdefault((numbered[1], p["unit"], p["range"]) if numbered else p["name"], []).append(p)
-    rows = ["| name | default | unit | allowed | meaning |", "|---|---|---|---|---|"]
+    rows = ["| name | [default](README.md#parameters) | allowed | meaning |", "|---|---|---|---|"]
     for alike in kinds.values():
         p = alike[0]
         symbol = f" {shown}" if (shown := _symbol(p["symbol"])) not in ("", _symbol(p["name"])) else ""
@@ -345,8 +348,7 @@ def _parameter_rows(parameters: Sequence[Mapping[str, Any]]) -> list[str]:
         defaults = [str(one["default"]) for one in alike]
         cells = [
             ", ".join(f"`{one['name']}`" for one in alike) + symbol,
-            ", ".join(defaults if len(set(defaults)) > 1 else defaults[:1]),
-            p["unit"],
+            _with_unit(", ".join(defaults if len(set(defaults)) > 1 else defaults[:1]), p["unit"]),
             p["range"],
             doc,
         ]

@@ -217,13 +217,13 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
 
 
 def _home(content: str) -> str:
-    """The three paths side by side, and the questions folded."""
+    """The three paths side by side, and the list of pages folded."""
     before, *parts = re.split(r"(?=<h2 )", content)
     paths = "".join(f"<section>{part}</section>" for part in parts[:3])
-    *rest, questions = parts[3:]
-    title = re.sub(r"<a .*?</a>", "", questions.partition("</h2>")[0]).partition(">")[2]
-    listed = questions.partition("</h2>")[2]
-    folded = f'<details id="all-questions"><summary>{title}</summary>{listed}</details>'
+    *rest, pages = parts[3:]
+    title = re.sub(r"<a .*?</a>", "", pages.partition("</h2>")[0]).partition(">")[2]
+    listed = pages.partition("</h2>")[2]
+    folded = f'<details id="all-pages"><summary>{title}</summary>{listed}</details>'
     return f'<div class="home">{before}<div class="paths">{paths}</div>{"".join(rest)}{folded}</div>'
 
 

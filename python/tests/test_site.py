@@ -154,7 +154,7 @@ def test_the_home_has_the_queue_two_commands_and_three_paths(site: Path) -> None
     paths = text.partition('<div class="paths">')[2].partition("</div>")[0]
     assert re.findall(r'<h2 id="(\w+)"', paths) == ["understand", "measure", "build"]
     assert all(section.count("<li>") >= 5 for section in paths.split("</section>")[:3])
-    assert '<details id="all-questions"><summary>All questions</summary>' in text
+    assert '<details id="all-pages"><summary>All pages</summary>' in text
 
 
 def test_the_home_shows_a_picture_where_no_script_runs(monkeypatch: pytest.MonkeyPatch) -> None:
