@@ -32,7 +32,7 @@ STEP_AT, END = 20, 40
 INDEX = """# The disciplines
 
 Every discipline of the catalogue, by family. `earlydrop show NAME` prints the same; these pages are made from the
-declarations in `crates/aqm/src` (`make pages`). What Linux, ns-2 and ns-3 call them, and what is left out:
+declarations in `crates/aqm/src/NAME.rs` (`make pages`). What Linux, ns-2 and ns-3 call them, and what is left out:
 [queues of other programs](../coming-from.md#queues-of-linux-ns-2-and-ns-3).
 
 The pictures show the drop probability over the averaged queue, where a discipline has such a curve, and a step
@@ -189,7 +189,7 @@ def marker_page() -> str:
     lines += ["", f"{head} of |", f"{rule}---|"]
     every = len(found["markers"])
     lines += [*(f"{row} {'all' if len(of[row]) == every else ', '.join(of[row])} |" for row in sorted(rows)), ""]
-    lines += ["[All disciplines](README.md). Code: `crates/aqm/src/markers`.", ""]
+    lines += ["Code: `crates/aqm/src/markers`.", ""]
     return "\n".join(lines)
 
 
@@ -200,7 +200,7 @@ def parent_page() -> str:
     for entry in found["parents"]:
         lines += [f"`{entry['name']}`: {entry['title']}, {entry['year']}. {entry['summary']}.", ""]
         lines += [*_parameter_rows(entry["parameters"]), ""]
-    lines += ["[All disciplines](README.md). Code: `crates/aqm/src/parents`.", ""]
+    lines += ["Code: `crates/aqm/src/parents`.", ""]
     return "\n".join(lines)
 
 
@@ -226,8 +226,6 @@ def page(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> st
         *_parameters(entry, catalogue),
         "",
         *_readings(name),
-        f"Code: `crates/aqm/src/{name}.rs`.",
-        "",
     ]
     return "\n".join(lines)
 
@@ -292,7 +290,7 @@ def _parameters(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]
         else:
             doc = f"As in [{titles[name]}]({name}.md#parameters)."
             own.append({**p, "doc": doc})
-    limit = f"| `limit` | {entry['limit']['default']} | {LIMITS} | [Buffer](../scenarios.md#queuename). |"
+    limit = f"| `limit` | {entry['limit']['default']} | [a length](../scenarios.md#queuename) | Buffer. |"
     rows = _parameter_rows(own)
     rows.insert(2, limit)
     for name, names in alike.items():
