@@ -10,15 +10,15 @@ from pathlib import Path
 
 
 def put(page: Path, name: str, content: str) -> bool:
-    """Put `content` between `<!-- NAME: made by ... -->` and `<!-- end of NAME -->`; return whether the page changed.
+    """Put `content` between `<!-- NAME: made by ... -->` and `<!-- end -->`; return whether the page changed.
 
     Raises:
         ValueError: the page has no such comments.
     """
     text = page.read_text(encoding="utf-8")
-    found = re.search(rf"(<!-- {name}: made by [^>]*-->\n)(.*?)(<!-- end of {name} -->)", text, re.DOTALL)
+    found = re.search(rf"(<!-- {name}: made by [^>]*-->\n)(.*?)(<!-- end -->)", text, re.DOTALL)
     if found is None:
-        raise ValueError(f"{page}: has no <!-- {name}: made by ... --> and <!-- end of {name} -->")
+        raise ValueError(f"{page}: has no <!-- {name}: made by ... --> and <!-- end -->")
     new = f"{text[: found.end(1)]}\n{content.strip()}\n\n{text[found.start(3) :]}"
     if new == text:
         return False

@@ -7,6 +7,7 @@ at the first command that fails. What the package needs comes from the package i
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -18,6 +19,7 @@ import time
 import venv
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 WINDOWS = sys.platform == "win32"
 
@@ -91,7 +93,7 @@ class Installed:
 
     def __init__(self, folder: Path, wheel: Path) -> None:
         self.work = folder / "work"
-        self.work.mkdir()
+        self.work.mkdir(parents=True)
         self.bin = folder / "venv" / ("Scripts" if WINDOWS else "bin")
         system = os.environ["PATH"] if WINDOWS else "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
         # The environment has neither Rust nor settings of the caller's Python.
@@ -125,6 +127,10 @@ class Installed:
             raise Failure(f"exit code {ended.returncode}, wanted {wanted}:\n{ended.stdout}")
         return ended.stdout
 
+    def install(self) -> None:
+        """Install the wheel, and what it needs."""
+        self.run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(self.wheel))
+
     def file(self, name: str) -> Path:
         """A file that a command should have written."""
         path = self.work / name
@@ -136,7 +142,7 @@ class Installed:
 def first_steps(at: Installed) -> None:
     """From the wheel to a comparison, as a newcomer goes."""
     clock = Clock()
-    at.run("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(at.wheel))
+    at.install()
     version = at.wheel.name.split("-")[1]
     at.run("earlydrop", "--version", says=version)
     at.run("earlydrop", "init", "first")
@@ -184,6 +190,55 @@ def own_disciplines(at: Installed) -> None:
     at.run("python", "own.py", "fast.py", says="fast")
 
 
+def packs(at: Installed) -> None:
+    """200 runs with an own discipline, packed, and made again where only the wheel and the pack are."""
+    seen, runs = at.work / "code-ran", 200
+    traced = PYTHON_AQM.format(options="", name="Packed") + f'\n\nopen(r"{seen}", "w").close()\n'
+    (at.work / "packed.py").write_text(traced, encoding="utf-8")
+    short = ["--set", "duration=1 s", "--set", "warmup=0.2 s", "--seeds", str(runs // 2), "--out", "out/pack"]
+    at.run("earlydrop", "compare", "first.toml", "--aqm", "packed.py", "pie", *short)
+    at.run("earlydrop", "pack", "out/pack", "it.zip", says="with code: packed.py")
+    there = Installed(at.work / "elsewhere", at.wheel)
+    there.install()
+    shutil.move(at.file("it.zip"), there.work)
+    for left in ("first.toml", "packed.py"):
+        (at.work / left).rename(at.work / f"{left}.away")
+    seen.unlink()
+    there.run("earlydrop", "run", "it.zip", code=2, says="--trust")
+    if seen.exists():
+        raise Failure("the code of a pack ran without --trust")
+    there.run("earlydrop", "run", "it.zip", "--trust", "--out", "new", says="tables and results as in it.zip")
+    if not seen.exists():
+        raise Failure("the code of a pack did not run with --trust")
+    compared = [same_result(at.work / "out/pack", there.work / "new", file) for file in tables(at.work / "out/pack")]
+    if sum(compared) != runs:
+        raise Failure(f"{sum(compared)} results of runs, wanted {runs}")
+    (at.work / "first.toml.away").rename(at.work / "first.toml")
+
+
+def tables(folder: Path) -> list[str]:
+    """The tables and results of a comparison, beside its manifest, which says when it was made, and its inputs."""
+    files = (path.relative_to(folder) for path in folder.rglob("*") if path.suffix in (".json", ".csv", ".tex", ".txt"))
+    return sorted(str(file) for file in files if file.parts[0] not in ("inputs", "manifest.json"))
+
+
+def same_result(old: Path, new: Path, file: str) -> bool:
+    """Whether a file is the result of a run. Failure if it differs in more than what a run costs."""
+    contents = [(folder / file).read_bytes() for folder in (old, new)]
+    is_run = file.endswith(".json")
+    if is_run:
+        contents = [json.dumps(without_cost(json.loads(content))).encode() for content in contents]
+    if contents[0] != contents[1]:
+        raise Failure(f"{file} differs between {old} and {new}")
+    return is_run and Path(file).parts[0] == "runs"
+
+
+def without_cost(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_cost(inner) for key, inner in value.items() if key != "cost"}
+    return [without_cost(inner) for inner in value] if isinstance(value, list) else value
+
+
 def tuning(at: Installed) -> None:
     """`tune`, which is another extra."""
     command = ["earlydrop", "tune", "first.toml", "--aqm", "red", "--trials", "2", "--seeds", "2", "--confirm", "2"]
@@ -227,7 +282,7 @@ def main(arguments: Iterable[str]) -> int:
         try:
             at = Installed(Path(folder), wheel)
             (at.work / "sweep.toml").write_text(SWEEP, encoding="utf-8")
-            for part in (first_steps, carried_files, real_links, own_disciplines, tuning, notebook):
+            for part in (first_steps, carried_files, real_links, own_disciplines, packs, tuning, notebook):
                 part(at)
         except Failure as failure:
             print(f"error: {failure}", file=sys.stderr)

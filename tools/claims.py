@@ -211,7 +211,7 @@ def claims_block(study: Study, kept: dict[str, Any]) -> str:
         lines.append(f"| {len(counted) - SHOWN} others | | at most {counted[SHOWN][0]} each |")
     *most, last = [str(n) for n in kept["seeds"]]
     seeds = f"{', '.join(most)} or {last}" if most else last
-    about = f"Each claim's effect over {seeds} seeds, and its verdict in each reading ({LEGEND}; empty: not run):"
+    about = f"Effects over {seeds} seeds, and verdicts in each reading ([signs](claims.md)):"
     if lost := sum(bool(holm_text(study, c, by_id[c.id])) for c in study.claims):
         about = f"Holm's correction leaves all but {lost} of the verdicts at the base. {about}"
     place = f"data/{study.folder.name}-verdicts.csv"
@@ -272,13 +272,12 @@ of full runs.
 {counts}
 
 [Verdicts](statistics.md#verdicts) says when a claim is judged so. Each study's page has its findings and its readings,
-and `data/STUDY-verdicts.csv` its claims with all effects and with the verdict in every reading.
+and `data/STUDY-verdicts.csv` its claims with all effects and with the verdict in every reading
+({legend}; empty: not run).
 
 ## What the runs contradict
 
-| study | claim | the paper says |
-|---|---|---|
-{contradicted}
+[data/contradicted.csv](data/contradicted.csv)
 
 ## Every sentence
 
@@ -296,7 +295,7 @@ and `data/STUDY-verdicts.csv` its claims with all effects and with the verdict i
 
 def page() -> str:
     """The text of docs/claims.md."""
-    counted, contradicted = [], []
+    counted = []
     for name in PAPERS:
         study = studies.find(name)
         verdicts = {c["id"]: c["verdict"] for c in previews.stored(study.folder)["claims"]}
@@ -304,14 +303,11 @@ def page() -> str:
         tested, held = (sum(map(bool, of)) for of in zip(*((s.claims, s.tests) for s in study.statements), strict=True))
         row = [f"[{name}](study-{name}.md)", *map(str, (len(study.statements), tested, held, len(verdicts))), *counts]
         counted.append("| " + " | ".join(row) + " |")
-        contradicted += [
-            f"| {name} | {c.id} | {cell(c.text)} |" for c in study.claims if verdicts[c.id] == CONTRADICTED
-        ]
     return PAGE.format(
+        legend=LEGEND,
         verdicts=" | ".join(VERDICTS),
         rule="---|" * len(VERDICTS),
         counts="\n".join(counted),
-        contradicted="\n".join(contradicted),
     )
 
 
@@ -342,6 +338,16 @@ def margins() -> str:
     return "\n".join(lines)
 
 
+def contradicted_rows() -> list[list[str]]:
+    """The claims that the runs contradict, the head first: docs/data/contradicted.csv."""
+    rows = [["study", "claim", "the paper says"]]
+    for name in PAPERS:
+        study = studies.find(name)
+        verdicts = {c["id"]: c["verdict"] for c in previews.stored(study.folder)["claims"]}
+        rows += [[name, c.id, c.text] for c in study.claims if verdicts[c.id] == CONTRADICTED]
+    return rows
+
+
 def write(docs: Path) -> list[Path]:
     """Write the pages and their data, and return those that changed."""
     changed = []
@@ -351,8 +357,9 @@ def write(docs: Path) -> list[Path]:
         claims.write_text(made, encoding="utf-8")
         changed.append(claims)
     data = docs / "data"
-    if blocks.put_csv(data / "claims.csv", sentence_rows()):
-        changed.append(data / "claims.csv")
+    for file, rows in (("claims.csv", sentence_rows()), ("contradicted.csv", contradicted_rows())):
+        if blocks.put_csv(data / file, rows):
+            changed.append(data / file)
     if blocks.put(docs / "statistics.md", "margins", margins()):
         changed.append(docs / "statistics.md")
     for name in PAPERS:

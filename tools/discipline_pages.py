@@ -32,7 +32,7 @@ STEP_AT, END = 20, 40
 INDEX = """# The disciplines
 
 Every discipline of the catalogue, by family. `earlydrop show NAME` prints the same; these pages are made from the
-declarations in `crates/aqm/src` (`make pages`). What Linux, ns-2 and ns-3 call them, and what is left out:
+declarations in `crates/aqm/src/NAME.rs` (`make pages`). What Linux, ns-2 and ns-3 call them, and what is left out:
 [queues of other programs](../coming-from.md#queues-of-linux-ns-2-and-ns-3).
 
 The pictures show the drop probability over the averaged queue, where a discipline has such a curve, and a step
@@ -41,8 +41,6 @@ headers, buffer 120 packets, defaults of the discipline), and after 20 s 40 more
 that link: a discipline made for other rates shows so.
 """
 
-
-CAPTION = "*All defaults ([setup](README.md)).*"
 
 LEFT_OUT = """## Proposals that are here, and that are not
 
@@ -191,7 +189,7 @@ def marker_page() -> str:
     lines += ["", f"{head} of |", f"{rule}---|"]
     every = len(found["markers"])
     lines += [*(f"{row} {'all' if len(of[row]) == every else ', '.join(of[row])} |" for row in sorted(rows)), ""]
-    lines += ["[All disciplines](README.md). Code: `crates/aqm/src/markers`.", ""]
+    lines += ["Code: `crates/aqm/src/markers`.", ""]
     return "\n".join(lines)
 
 
@@ -202,7 +200,7 @@ def parent_page() -> str:
     for entry in found["parents"]:
         lines += [f"`{entry['name']}`: {entry['title']}, {entry['year']}. {entry['summary']}.", ""]
         lines += [*_parameter_rows(entry["parameters"]), ""]
-    lines += ["[All disciplines](README.md). Code: `crates/aqm/src/parents`.", ""]
+    lines += ["Code: `crates/aqm/src/parents`.", ""]
     return "\n".join(lines)
 
 
@@ -219,9 +217,7 @@ def page(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> st
         "",
         f"`{name}`, {entry['family']}, {entry['year']}. {entry['summary']}.",
         "",
-        f"![{title}: {what}](images/{name}.png)",
-        "",
-        CAPTION,
+        f"[![{title}: {what}](images/{name}.png)](README.md)",
         "",
         *body[_first_text(body) :],
         "",
@@ -230,8 +226,6 @@ def page(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]) -> st
         *_parameters(entry, catalogue),
         "",
         *_readings(name),
-        f"[Sources of the defaults](README.md#parameters). Code: `crates/aqm/src/{name}.rs`.",
-        "",
     ]
     return "\n".join(lines)
 
@@ -296,7 +290,7 @@ def _parameters(entry: Mapping[str, Any], catalogue: Sequence[Mapping[str, Any]]
         else:
             doc = f"As in [{titles[name]}]({name}.md#parameters)."
             own.append({**p, "doc": doc})
-    limit = f"| `limit` | {entry['limit']['default']} | | {LIMITS} | [Buffer](../scenarios.md#queuename). |"
+    limit = f"| `limit` | {entry['limit']['default']} | [a length](../scenarios.md#queuename) | Buffer. |"
     rows = _parameter_rows(own)
     rows.insert(2, limit)
     for name, names in alike.items():
@@ -328,13 +322,20 @@ def _symbol(tex: str) -> str:
     return re.sub(r"\^(.)", r"<sup>\1</sup>", lowered)
 
 
+def _with_unit(default: str, unit: str) -> str:
+    """A default as it is read: `0.02 s`, `auto (packets)`."""
+    if not unit:
+        return default
+    return f"{default} {unit}" if re.fullmatch(r"[\d.e+, -]+", default) else f"{default} ({unit})"
+
+
 def _parameter_rows(parameters: Sequence[Mapping[str, Any]]) -> list[str]:
     """A table with a row for each parameter, and one for all that differ in a number only: `rate_0`, `rate_1`..."""
     kinds: dict[Any, list[Mapping[str, Any]]] = {}
     for p in parameters:
         numbered = re.fullmatch(r"(\w+)_\d+", p["name"])
         kinds.setdefault((numbered[1], p["unit"], p["range"]) if numbered else p["name"], []).append(p)
-    rows = ["| name | default | unit | allowed | meaning |", "|---|---|---|---|---|"]
+    rows = ["| name | [default](README.md#parameters) | allowed | meaning |", "|---|---|---|---|"]
     for alike in kinds.values():
         p = alike[0]
         symbol = f" {shown}" if (shown := _symbol(p["symbol"])) not in ("", _symbol(p["name"])) else ""
@@ -345,8 +346,7 @@ def _parameter_rows(parameters: Sequence[Mapping[str, Any]]) -> list[str]:
         defaults = [str(one["default"]) for one in alike]
         cells = [
             ", ".join(f"`{one['name']}`" for one in alike) + symbol,
-            ", ".join(defaults if len(set(defaults)) > 1 else defaults[:1]),
-            p["unit"],
+            _with_unit(", ".join(defaults if len(set(defaults)) > 1 else defaults[:1]), p["unit"]),
             p["range"],
             doc,
         ]

@@ -73,14 +73,44 @@ title="{title} in the playground"></iframe>
 
 <a class="md-button" href="{up}playground/index.html#aqm={aqms}">Open it in the whole playground</a>
 """
-FOUND_FIRST = {
-    "faq.md",
-    "home.md",
-    "statistics.md",
-    "playground.md",
-    *(f"{folder}/{path.name}" for folder in ("tutorials", "how-to") for path in sorted((DOCS / folder).glob("*.md"))),
+HERO = """<div class="hero" markdown="block">
+<iframe class="playground" src="playground/index.html#aqm=droptail,fq_codel&embed" loading="lazy"
+title="DropTail and FQ-CoDel in the playground"></iframe>
+<noscript markdown="block">
+{picture}
+</noscript>
+</div>
+"""
+"""The home's live queue: a page without script shows the picture that the checkout's readers see."""
+RANKS = {
+    # What answers a question.
+    3.0: ("tutorials/", "how-to/", "faq.md", "home.md", "statistics.md", "playground.md", "link.md", "sweeps.md"),
+    # What nobody looks for by a word of it: sentences of papers, records of the work, data, the project itself.
+    0.001: ("claims.md", "lab-notes/", "data/", "decisions/", "project/", "misprints.md", "readings", "sources.md"),
+    0.1: ("study-", "reference/", "README.md"),
 }
-"""Pages that answer questions: the search names them before reference pages with the same words."""
+"""How much words count in the search on these pages; 1 on all others."""
+FOUND_BY = {
+    "home.md": "bufferbloat, video call, OpenWrt, tc, satellite, router, ping, lag",
+    "media.md": "video call, video conference, WebRTC",
+    "how-to/l4s.md": "L4S",
+    "how-to/upload.md": "bufferbloat",
+    "how-to/figures.md": "plot, congestion window, cwnd, figure",
+    "how-to/packets.md": "pcap, Wireshark, tcpdump",
+    "how-to/wireless.md": "Wi-Fi, LTE, 5G",
+    "tutorials/3-own-aqm.md": "own AQM",
+    "tutorials/5-real-link.md": "real link",
+    "link.md": "real link, netem",
+    "coming-from.md": "ns-3, ns-2, Mahimahi, Flent, tc",
+    "quic.md": "QUIC",
+    "scenarios.md": "ECN",
+    "glossary.md": "ECN",
+    "sweeps.md": "sweep",
+    "statistics.md": "confidence interval",
+    "install.md": "install, pip, wheel",
+    "python.md": "notebook, Jupyter",
+}
+"""Words for which a page is looked for, beside those in it; a discipline's page also has its name."""
 ABSENT = "This copy of the site was built without the playground: `make web` builds it, and `make docs` takes it in."
 NAMES = {
     "Links and networks": "link dumbbell load parse Network Scenario parking_lot star two_flow bus flower sfred nlred "
@@ -154,17 +184,29 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         up = "../" * here.count("/")
         return f"{image}[{text}]({up}{place}{hash_}{anchor})"
 
-    if here in FOUND_FIRST:
-        page.meta["search"] = {"boost": 3}
+    _rank(here, page)
     markdown = _with_playground(here, markdown)
     # A block's kind may be followed by a second word, for the tests.
     parts = CODE.split(re.sub(r"^( *```\w+) [^\n]+$", r"\1", markdown, flags=re.MULTILINE))
     return _nested("".join(_folded(part) if k % 2 else LINK.sub(turned, part) for k, part in enumerate(parts)))
 
 
+def _rank(here: str, page: Page) -> None:
+    """What the search index is told of a page."""
+    page.meta["search"] = {"boost": next((rank for rank, names in RANKS.items() if here.startswith(names)), 1.0)}
+    if here in FOUND_BY:
+        page.meta["tags"] = FOUND_BY[here].split(", ")
+    elif re.fullmatch(r"aqms/(?!README)\w+\.md", here):
+        page.meta["tags"] = [here.removeprefix("aqms/").removesuffix(".md").replace("_", "-")]
+    if here == "README.md":
+        page.meta["hide"] = ["navigation", "toc", "path"]
+
+
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Data that a page links in a paragraph of its own become a table that can be searched."""
+    """Data that a page links in a paragraph of its own become a table that can be searched; the home gets its parts."""
     del config
+    if page.file.src_uri == "README.md":
+        content = _home(content)
 
     def searched(link: re.Match[str]) -> str:
         file = files.get_file_from_path(posixpath.normpath(posixpath.join(page.file.src_uri, "..", link[1])))
@@ -172,6 +214,17 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
         return link[0] if file is None else _searched(link[1], file.content_string)
 
     return DATA.sub(searched, content)
+
+
+def _home(content: str) -> str:
+    """The three paths side by side, and the list of pages folded."""
+    before, *parts = re.split(r"(?=<h2 )", content)
+    paths = "".join(f"<section>{part}</section>" for part in parts[:3])
+    *rest, pages = parts[3:]
+    title = re.sub(r"<a .*?</a>", "", pages.partition("</h2>")[0]).partition(">")[2]
+    listed = pages.partition("</h2>")[2]
+    folded = f'<details id="all-pages"><summary>{title}</summary>{listed}</details>'
+    return f'<div class="home">{before}<div class="paths">{paths}</div>{"".join(rest)}{folded}</div>'
 
 
 def _searched(link: str, text: str) -> str:
@@ -240,6 +293,9 @@ def _nested(markdown: str) -> str:
 
 def _with_playground(here: str, markdown: str) -> str:
     """A page with the playground in it: on its own page, and on those of the disciplines."""
+    if here == "README.md" and BUILT:
+        picture = re.compile(r"^\[!\[.*\]\(images/playground\.png\)\]\(playground\.md\)$", re.MULTILINE)
+        return picture.sub(lambda found: HERO.format(picture=found[0]), markdown)
     if here == "playground.md":
         frame = FRAME.format(up="", aqms="droptail,codel", title="DropTail and CoDel") if BUILT else f"*{ABSENT}*"
         return markdown.replace("<!-- the playground -->", frame)

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -74,13 +75,96 @@ def test_search_knows_the_pages(site: Path) -> None:
     assert "fq_codel" in index
 
 
-def test_search_finds_questions_before_reference(site: Path) -> None:
-    found = {
-        entry["location"]: entry.get("boost", 1)
-        for entry in json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))["docs"]
-    }
-    assert found["faq.html"] > found["coming-from.html"] == 1
-    assert found["statistics.html"] > found["reference/api.html"] == 1
+# What people look for, and pages of which one must be among the first three.
+QUERIES = {
+    "bufferbloat": {"home"},
+    "video call": {"media", "home"},
+    "OpenWrt": {"home"},
+    "tc": {"home"},
+    "satellite": {"home"},
+    "L4S": {"how-to/l4s"},
+    "plot congestion window": {"how-to/figures"},
+    "own AQM": {"tutorials/3-own-aqm"},
+    "ns-3": {"coming-from"},
+    "Mahimahi": {"coming-from"},
+    "QUIC": {"quic"},
+    "Wi-Fi": {"how-to/wireless"},
+    "ECN": {"scenarios", "glossary"},
+    "pcap": {"how-to/packets"},
+    "sweep": {"sweeps"},
+    "real link": {"link"},
+    "confidence interval": {"statistics"},
+    "install": {"install"},
+    "PIE": {"aqms/pie"},
+    "notebook": {"python"},
+}
+TYPED = """new Promise((done) => {
+  const box = document.querySelector("#__search"), input = document.querySelector(".md-search__input");
+  if (!box.checked) box.click();
+  const before = document.querySelector(".md-search-result__list").textContent;
+  input.focus();
+  input.value = %s;
+  input.dispatchEvent(new KeyboardEvent("keyup", { bubbles: true }));
+  let last = "";
+  const look = () => {
+    const found = [...document.querySelectorAll(".md-search-result__item > a")].map((a) => a.href.split(/[?#]/)[0]);
+    const text = document.querySelector(".md-search-result__list").textContent;
+    if (found.length && text !== before && text === last) return done(found);
+    last = text;
+    setTimeout(look, 250);
+  };
+  look();
+})"""
+
+
+def test_search_finds_concepts_first(site: Path) -> None:
+    last = _hooks().RANKS[0.001]
+    with Browser(peer("chromium", "chromium-browser", "google-chrome")) as browser:
+        # From a file, as where the site is copied to.
+        browser.open(site / "index.html")
+        root = site.resolve().as_uri() + "/"
+        wrong = {}
+        for query, wanted in QUERIES.items():
+            found = [link.removeprefix(root) for link in browser.value(TYPED % json.dumps(query))][:3]
+            if not wanted & {page.removesuffix(".html") for page in found} or any(map(_of(last), found)):
+                wrong[query] = found
+        assert not wrong
+
+
+def _of(names: tuple[str, ...]) -> Callable[[str], bool]:
+    return lambda page: page.replace(".html", ".md").startswith(names)
+
+
+def test_words_are_of_pages() -> None:
+    hooks = _hooks()
+    assert not [page for page in hooks.FOUND_BY if not (ROOT / "docs" / page).is_file()]
+    outside = tuple(hooks.PLACES)
+    for names in hooks.RANKS.values():
+        for name in names:
+            assert (
+                list((ROOT / "docs").glob(f"{name}*"))
+                or any(page.startswith(name) for page in outside)
+                or name == "reference/"
+            ), name
+
+
+def test_the_home_has_the_queue_two_commands_and_three_paths(site: Path) -> None:
+    text = (site / "index.html").read_text(encoding="utf-8")
+    assert text.index("<h1") < text.index("images/playground.png") < text.index("earlydrop init first")
+    paths = text.partition('<div class="paths">')[2].partition("</div>")[0]
+    assert re.findall(r'<h2 id="(\w+)"', paths) == ["understand", "measure", "build"]
+    assert all(section.count("<li>") >= 5 for section in paths.split("</section>")[:3])
+    assert '<details id="all-pages"><summary>All pages</summary>' in text
+
+
+def test_the_home_shows_a_picture_where_no_script_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    hooks, page = _hooks(), (ROOT / "docs/README.md").read_text(encoding="utf-8")
+    monkeypatch.setattr(hooks, "BUILT", True)
+    shown = hooks._with_playground("README.md", page)
+    assert '<iframe class="playground" src="playground/index.html#aqm=droptail,fq_codel&embed" loading="lazy"' in shown
+    assert "(images/playground.png)](playground.md)\n</noscript>" in shown
+    monkeypatch.setattr(hooks, "BUILT", False)
+    assert hooks._with_playground("README.md", page) == page
 
 
 LISTED = ("crosscheck-cells", "crosscheck-unseen", "kernel-qdiscs")
