@@ -7,7 +7,7 @@ export interface Declared {
   name: string;
   symbol: string;
   unit: string;
-  kind: "real" | "whole" | "flag" | "choice";
+  kind: "real" | "whole" | "flag" | "choice" | "text";
   range: string;
   choices: string[] | null;
   default: string;

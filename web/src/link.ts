@@ -19,11 +19,12 @@ export interface Asked {
   open: string;
 }
 
-export type View = "play" | "compare" | "learn";
+export type View = "play" | "compare" | "learn" | "challenge";
 export const VIEWS: [View, string][] = [
   ["play", "Play"],
   ["compare", "Compare"],
   ["learn", "Learn"],
+  ["challenge", "Challenge"],
 ];
 
 /** The words of a setup that is written by hand. */

@@ -263,9 +263,10 @@ fn value(param: &Param, field: &Field<'_>, bare: bool) -> Checked<Value> {
     }
     let value = match (param.kind, field.doc) {
         (Kind::Choice(words), _) => Value::Choice(choice(words, field)?),
-        (Kind::Text, Doc::String(text)) => {
-            Value::Text(Text::read(text).map_err(|complaint| field.error(complaint).allowed(param.range()))?)
-        }
+        // A text such as `rule=0.5` on a command line is read as a number.
+        (Kind::Text, Doc::Integer(x)) => as_text(param, field, &x.to_string())?,
+        (Kind::Text, Doc::Float(x)) if x.is_finite() => as_text(param, field, &x.to_string())?,
+        (Kind::Text, Doc::String(text)) => as_text(param, field, text)?,
         (Kind::Real { auto: true, .. } | Kind::Flag { auto: true }, Doc::String(text)) if text == "auto" => Value::Auto,
         (Kind::Flag { .. }, Doc::Bool(flag)) => Value::Flag(*flag),
         (Kind::Whole { .. }, _) => Value::Whole(whole(param, field)?),
@@ -335,6 +336,10 @@ fn whole(param: &Param, field: &Field<'_>) -> Checked<i64> {
         _ => return Err(field.wrong_type(allowed(param))),
     };
     as_whole(x).ok_or_else(|| field.error("is not a whole number").allowed(allowed(param)))
+}
+
+fn as_text(param: &Param, field: &Field<'_>, text: &str) -> Checked<Value> {
+    Text::read(text).map(Value::Text).map_err(|complaint| field.error(complaint).allowed(param.range()))
 }
 
 /// A text with a unit, in the parameter's own unit.
