@@ -42,7 +42,7 @@ export function line(name: string): number[] {
 }
 
 export function first(): Challenge {
-  return { rates: line("mobile"), rule: "p + dt*(delay - 0.015)", seed: 1 };
+  return { rates: line("mobile"), rule: "2*(delay - 0.005)", seed: 1 };
 }
 
 /** What follows # in the address of a challenge. */
@@ -107,10 +107,10 @@ export function scenario({ rates, rule, seed }: Challenge, rival = false): strin
       {
         kind: "pages",
         name: "browsers",
-        count: 12,
+        count: 18,
         ...tcp,
         size: { pareto: "10 kB", shape: 1.2, max: "1 MB" },
-        think: { exponential: "2 s" },
+        think: { exponential: "1 s" },
         start: { uniform: ["0 s", "2 s"] },
       },
     ],
@@ -165,15 +165,15 @@ function at(document: unknown, ...path: (string | number)[]): number {
 const MEASURES: { title: string; unit: string; more: boolean; read: (document: unknown) => number }[] = [
   { title: "Goodput", unit: "Mbit/s", more: true, read: (document) => at(document, "goodput_total_mbps") },
   {
-    title: `Round trip: ${PATH} ms and the queueing delay of which 99 % of packets stay below`,
+    title: `Round trip, mean: ${PATH} ms and the queueing delay`,
     unit: "ms",
     more: false,
-    read: (document) => PATH + at(document, "queues", "bottleneck", "delay_p99_ms"),
+    read: (document) => PATH + at(document, "queues", "bottleneck", "delay_mean_ms"),
   },
   {
     title: "Time to load a page, mean",
     unit: "s",
     more: false,
-    read: (document) => at(document, "entries", 1, "transfers", "time_mean_s"),
+    read: (document) => at(document, "traffic", 1, "transfers", "time_mean_s"),
   },
 ];

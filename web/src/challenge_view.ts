@@ -88,14 +88,14 @@ export class ChallengeView {
         "p",
         {},
         "Draw how the rate of a line goes, and write the probability with which its one queue drops an arriving packet. ",
-        "Two downloads (round trips of 20 and 80 ms) and two browsers use the line, once with your rule and once with FQ-CoDel. ",
+        "Two downloads (round trips of 20 and 80 ms) and three browsers use the line, once with your rule and once with FQ-CoDel. ",
         docsLink("aqms/expression.html", "What a rule may be"),
       ),
       el(
         "p",
         {},
         el("b", {}, "The score"),
-        " is 100 times the geometric mean of three ratios: your goodput over FQ-CoDel's; its round trip over yours, each 50 ms and the queueing delay of which 99 % of packets stay below; and its mean time to load a page over yours. Above 100 your rule wins.",
+        " is 100 times the geometric mean of three ratios: your goodput over FQ-CoDel's; its mean round trip over yours, each 50 ms and the queueing delay; and its mean time to load a page over yours. Above 100 your rule wins.",
       ),
       this.inputs,
       el(

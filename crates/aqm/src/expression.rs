@@ -18,11 +18,10 @@
 //! gives is cut to [0, 1]. Magnitudes below 1e-150 are 0, those above 1e150 are 1e150; what is no number, as 0/0 or the
 //! root of a negative number, is 0.
 //!
-//! The default is the integral part of a controller: the probability rises by 1 a second for each second that packets
-//! wait longer than 15 ms, and falls likewise.
+//! The default signals 2 % of arrivals for each 10 ms that packets wait longer than 5 ms.
 //!
 //! ## Source
-//! Ours. The integral of a delay's error is that of PI and PIE (RFC 8033).
+//! Ours. The 5 ms of the default are CoDel's target (RFC 8289).
 //!
 //! ## Differences
 //! None known.
@@ -54,8 +53,8 @@ use std::any::Any;
 const NAMES: [&str; 6] = ["q", "avg", "delay", "rate", "dt", "p"];
 
 const PARAMS: [Param; 2] = [
-    Param::text("rule", "p + dt*(delay - 0.015)").says(
-        "ours; 15 ms: PIE's target, RFC 8033",
+    Param::text("rule", "2*(delay - 0.005)").says(
+        "ours; 5 ms: CoDel's target, RFC 8289",
         "Drop probability, an expression of q, avg (packets), delay, dt (s), rate (bit/s) and p.",
     ),
     Param::real("window", Unit::Seconds, Kind::above(0.0, 60.0), 0.1)
