@@ -19,6 +19,8 @@ export const LOW = 0.5;
 export const HIGH = 50;
 /** Most characters of a rule (docs/aqms/expression.md). */
 export const RULE = 200;
+/** Most characters of a link: each of a rule's may be three there. */
+const LINK = 2000;
 /** The discipline to beat. */
 export const RIVAL = "fq_codel";
 /** The path's round-trip time without a queue, ms: the mean of the two downloads'. */
@@ -53,6 +55,7 @@ export function written({ rates, rule, seed }: Challenge): string {
 
 /** The challenge of an address, the first one where it has none; throws an Error that names what is wrong. */
 export function challenged(hash: string): Challenge {
+  if (hash.length > LINK) throw new Error(`The link is longer than the ${LINK} characters that a challenge may have.`);
   const words = new URLSearchParams(hash.replace(/^#/, ""));
   const found = first();
   if (words.get("view") !== "challenge") return found;
@@ -60,8 +63,7 @@ export function challenged(hash: string): Challenge {
     new Error(`The link has ${what}: ${given.slice(0, 40)}; allowed: ${allowed}.`);
   const rates = words.get("line");
   if (rates !== null) {
-    // A long text is not even parted.
-    const parts = rates.length > 20 * SECONDS ? [] : rates.split(" ");
+    const parts = rates.split(" ");
     if (parts.length !== SECONDS) throw wrong("line", rates, `${SECONDS} rates, one a second`);
     found.rates = parts.map((part, k) => {
       const rate = /^[0-9]+(\.[0-9]+)?$/.test(part) ? Number(part) : Number.NaN;
