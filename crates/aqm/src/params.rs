@@ -501,6 +501,8 @@ mod tests {
     fn values_are_listed_where_they_are_few() {
         assert_eq!(Kind::Choice(&["a", "b"]).listed(), [Value::Choice("a"), Value::Choice("b")]);
         assert_eq!(Kind::Flag { auto: true }.listed(), [Value::Flag(false), Value::Flag(true)]);
-        assert!([Kind::Text, Kind::real(0.0, 1.0), Kind::Whole { low: 0, high: 1 }].iter().all(|k| k.listed().is_empty()));
+        assert!([Kind::Text, Kind::real(0.0, 1.0), Kind::Whole { low: 0, high: 1 }]
+            .iter()
+            .all(|k| k.listed().is_empty()));
     }
 }

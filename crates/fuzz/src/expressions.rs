@@ -15,8 +15,9 @@ const NUMBERS: &[&str] = &[
 ];
 /// What may stand anywhere.
 const PIECES: &[&str] = &[
-    "(", ")", "-", "+", "*", "/", "<", ",", " ", "min(", "max(", "exp(", "sqrt(", "q", "avg", "delay", "rate", "dt", "p",
-    "0", "1e", ".", "1e-310", "pow(", "^", "\"", "\\", "'", ";", "=", "e", "_", "NaN", "inf", "\u{e9}", "\n", "\0", "[",
+    "(", ")", "-", "+", "*", "/", "<", ",", " ", "min(", "max(", "exp(", "sqrt(", "q", "avg", "delay", "rate", "dt",
+    "p", "0", "1e", ".", "1e-310", "pow(", "^", "\"", "\\", "'", ";", "=", "e", "_", "NaN", "inf", "\u{e9}", "\n",
+    "\0", "[",
 ];
 /// Inputs of a rule, some of which no queue gives.
 const INPUTS: &[f64] =
@@ -161,14 +162,13 @@ fn decide(text: Text, input: &mut Input<'_>) {
     assert_eq!(counters.arrivals, counters.departures + dropped + queue.packets(), "{text:?}");
 }
 
-/// A rule for these bytes, whether the checker took it.
-pub fn run_one(bytes: &[u8]) -> bool {
-    let mut input = Input::new(bytes);
-    let text = match input.below(4) {
+/// The text that these choices make; that of a tree has the tree's values, where it is taken.
+pub fn text(input: &mut Input<'_>) -> String {
+    match input.below(4) {
         // A tree, often with more operations or brackets than are allowed.
         0 | 1 => {
             let depth = input.of(&[3, 6, 12, 40]);
-            let tree = Tree::drawn(&mut input, depth);
+            let tree = Tree::drawn(input, depth);
             let text = tree.text(0);
             if let Ok(mut program) = Program::parse(&text, &NAMES) {
                 for _ in 0..4 {
@@ -192,7 +192,13 @@ pub fn run_one(bytes: &[u8]) -> bool {
             }
             text
         }
-    };
+    }
+}
+
+/// A rule for these bytes; whether the checker took it.
+pub fn run_one(bytes: &[u8]) -> bool {
+    let mut input = Input::new(bytes);
+    let text = text(&mut input);
     let taken = examine(&text, &mut input);
     match Text::read(&text) {
         Ok(text) if taken => decide(text, &mut input),

@@ -15,7 +15,7 @@ mod paths;
 mod scenarios;
 mod texts;
 
-pub use expressions::run_one as hostile_expression;
+pub use expressions::{run_one as hostile_expression, text as hostile_rule};
 pub use headers::examine;
 pub use input::Input;
 
