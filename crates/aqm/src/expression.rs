@@ -203,7 +203,11 @@ mod tests {
 
     fn gauge(queue: &Fifo, wanted: &str) -> f64 {
         let mut found = f64::NAN;
-        queue.gauges(&mut |name, value| if name == wanted { found = value });
+        queue.gauges(&mut |name, value| {
+            if name == wanted {
+                found = value
+            }
+        });
         found
     }
 
@@ -281,10 +285,7 @@ mod tests {
 
     #[test]
     fn both_parameters_change_while_it_runs() {
-        assert_eq!(
-            crate::changeable::changeable(&SPEC, &Values::new(), &LINK, Limit::Packets(9)),
-            ["rule", "window"]
-        );
+        assert_eq!(crate::changeable::changeable(&SPEC, &Values::new(), &LINK, Limit::Packets(9)), ["rule", "window"]);
         let mut before = read(&of("0.25"), &LINK).unwrap();
         before.p = 0.125;
         let mut after = read(&of("p"), &LINK).unwrap();
