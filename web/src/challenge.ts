@@ -105,7 +105,7 @@ export function scenario({ rates, rule, seed }: Challenge, rival = false): strin
     },
     queue: { bottleneck: { ...queue, limit: "1000 packets" } },
     traffic: [
-      { kind: "ftp", name: "downloads", count: 2, ...tcp, start: "0 s" },
+      { kind: "ftp", name: "downloads", count: 2, ...tcp, start: { uniform: ["0 s", "1 s"] } },
       {
         kind: "pages",
         name: "browsers",
@@ -167,13 +167,13 @@ function at(document: unknown, ...path: (string | number)[]): number {
 const MEASURES: { title: string; unit: string; more: boolean; read: (document: unknown) => number }[] = [
   { title: "Goodput", unit: "Mbit/s", more: true, read: (document) => at(document, "goodput_total_mbps") },
   {
-    title: `Round trip, mean: ${PATH} ms and the queueing delay`,
+    title: "Mean round trip",
     unit: "ms",
     more: false,
     read: (document) => PATH + at(document, "queues", "bottleneck", "delay_mean_ms"),
   },
   {
-    title: "Time to load a page, mean",
+    title: "Mean time to load a page",
     unit: "s",
     more: false,
     read: (document) => at(document, "traffic", 1, "transfers", "time_mean_s"),

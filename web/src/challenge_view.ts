@@ -41,7 +41,7 @@ const NAMES: [string, string][] = [
 /** Rates at the axis, Mbit/s. */
 const MARKS = [0.5, 1, 2, 5, 10, 20, 50];
 /** Space beside the picture of the line, pixels. */
-const EDGE = { left: 30, right: 8, top: 8, bottom: 20 };
+const EDGE = { left: 30, right: 12, top: 8, bottom: 20 };
 const HEIGHT = 200;
 
 export class ChallengeView {
@@ -336,7 +336,7 @@ export class ChallengeView {
         ...[...values, ratio].map((value) => el("td", {}, short(value, 4))),
       ),
     );
-    const heads = ["Your rule", "FQ-CoDel", "Times as good"];
+    const heads = ["Your rule", "FQ-CoDel", "Ratio"];
     this.out.replaceChildren(
       el("p", { class: "found score" }, el("b", {}, `Score ${score.toFixed(1)}. `), won),
       el(
