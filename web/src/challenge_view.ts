@@ -126,7 +126,7 @@ export class ChallengeView {
       this.challenge = challenged(hash);
     } catch (error) {
       this.challenge = first();
-      announce(`${(error as Error).message} The page starts with its own challenge.`, true);
+      announce(`${(error as Error).message} The page starts with its own setup.`, true);
     }
     this.rebuild();
     this.changed();
