@@ -233,7 +233,9 @@ mod tests {
         arrive(&mut queue, 0.5);
         assert_eq!(gauge(&queue, "p"), 0.002);
         // What finds no room changes nothing.
-        [0.5, 0.5, 0.6, 0.7].map(|now| arrive(&mut queue, now));
+        for now in [0.5, 0.5, 0.6, 0.7] {
+            arrive(&mut queue, now);
+        }
         assert_eq!((queue.packets(), gauge(&queue, "p")), (4, 0.004));
         let average = gauge(&queue, "avg");
         let mut by_hand = 0.0;
