@@ -61,10 +61,10 @@ fn seconds(scenario: &Scenario, runs: usize) -> f64 {
 
 /// Prints the slowest: `cargo test --release -p earlydrop-fuzz --test expressions -- --ignored --nocapture`.
 #[test]
-#[ignore = "measures time: two minutes on a machine that does nothing else"]
+#[ignore = "measures time: a minute"]
 #[allow(clippy::print_stdout)]
 fn no_run_takes_three_times_as_long_as_with_a_plain_rule() {
-    let plain = seconds(&with("2*(delay - 0.005)").expect("a rule"), 20);
+    let plain = seconds(&with("2*(delay - 0.005)").expect("a rule"), 300);
     let drawn = inputs().map(|bytes| hostile_rule(&mut Input::new(&bytes)));
     // The dearest that 200 characters and 64 operations hold.
     let dear = ["exp(-p)+", "q/p/", "1e-75*", "sqrt(q)+", "delay*1e-149/"].map(|piece| {
@@ -79,7 +79,8 @@ fn no_run_takes_three_times_as_long_as_with_a_plain_rule() {
         let Some(scenario) = with(&rule) else { continue };
         let mut ratio = seconds(&scenario, 1) / plain;
         if ratio > slowest.0 {
-            ratio = seconds(&scenario, 9) / plain;
+            // Other load on the machine makes single runs long.
+            ratio = ratio.min(seconds(&scenario, 300) / plain);
         }
         tried += 1;
         if ratio > slowest.0 {
