@@ -180,7 +180,7 @@ endif
 # nightly compiler. RANDOM=yes: with random bytes instead, which needs neither. The sanitizer keeps little freed memory:
 # it counts against the limit.
 SECONDS ?= 60
-FUZZ_TARGETS ?= documents scenarios hostile networks events disciplines headers paths
+FUZZ_TARGETS ?= documents scenarios hostile networks events disciplines expressions headers paths
 fuzz:
 ifdef RANDOM
 	$(CARGO) build --profile checked --quiet -p earlydrop-fuzz

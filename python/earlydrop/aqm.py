@@ -138,6 +138,8 @@ def _type(parameter: dict[str, Any]) -> str:
         return 'bool | Literal["auto"]' if "auto" in str(parameter["range"]) else "bool"
     if kind in {"whole", "integer"}:
         return "int"
+    if kind == "text":
+        return "str"
     if parameter["unit"]:
         return "float | str"
     return 'float | Literal["auto"]' if "auto" in str(parameter["range"]) else "float"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -42,7 +43,8 @@ class Asked:
     @property
     def text(self) -> str:
         """Name and settings, in the form that is parsed."""
-        return " ".join([self.name, *(f"{key}={value}" for key, value in self.settings)])
+        set_ = (f"{key}={value}" for key, value in self.settings)
+        return " ".join([self.name, *(shlex.quote(word) if " " in word else word for word in set_)])
 
     @property
     def title(self) -> str:

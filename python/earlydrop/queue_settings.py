@@ -43,7 +43,7 @@ class Queue:
         return hash(json.dumps(self._document, sort_keys=True))
 
 
-_TYPES = {"flag": "bool", "whole": "int"}
+_TYPES = {"flag": "bool", "whole": "int", "text": "str"}
 
 
 def signature(parameters: Sequence[dict[str, Any]]) -> inspect.Signature:

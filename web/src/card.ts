@@ -6,7 +6,7 @@ import { type Declared, type Discipline, families, main, rangeOf, valueOf } from
 import { el, symbol } from "./dom";
 import { Feel } from "./feel";
 import type { History } from "./history";
-import { choice, type KnobElement, knob, toggle } from "./knob";
+import { choice, field, type KnobElement, knob, toggle } from "./knob";
 import { latest, type Setting } from "./model";
 import { NetworkPicture } from "./network";
 import { percent, quantity, rate, roundUp, short, time } from "./numbers";
@@ -168,6 +168,12 @@ export class Card {
       this.knobs.set(one.name, made);
       return made;
     }
+    if (one.kind === "text") {
+      const name = `${one.name} of ${this.discipline.title}`;
+      const made = field({ label: one.name, name, value: String(value), most: 200, change, help: about });
+      this.knobs.set(one.name, made);
+      return made;
+    }
     if (one.kind === "flag" && !one.range.includes('"auto"')) return toggle(one.name, value === true, change, about);
     const words = one.kind === "flag" ? ["auto", "true", "false"] : (one.choices ?? []);
     return choice(
@@ -192,7 +198,7 @@ export class Card {
   restore(): void {
     for (const one of this.discipline.parameters) {
       const value = valueOf(one, this.set);
-      this.knobs.get(one.name)?.set(typeof value === "number" ? value : "auto");
+      this.knobs.get(one.name)?.set(one.kind === "text" ? String(value) : typeof value === "number" ? value : "auto");
     }
   }
 

@@ -7,7 +7,7 @@ export interface Declared {
   name: string;
   symbol: string;
   unit: string;
-  kind: "real" | "whole" | "flag" | "choice";
+  kind: "real" | "whole" | "flag" | "choice" | "text";
   range: string;
   choices: string[] | null;
   default: string;
@@ -97,6 +97,7 @@ export function main(one: Discipline): Declared[] {
 /** What people turn first, where symbols do not say it. */
 export const MAIN: Record<string, string[]> = {
   codel: ["target", "interval"],
+  expression: ["rule", "window"],
   pie: ["qdelay_ref", "tupdate", "alpha", "beta"],
   fq_pie: ["qdelay_ref", "tupdate", "alpha", "beta", "queues"],
   fq_codel: ["target", "interval", "quantum", "queues"],

@@ -166,5 +166,5 @@ function name(path: string, given: unknown): string {
 
 function setting(path: string, given: unknown): Setting {
   if (typeof given === "boolean" || (typeof given === "number" && Number.isFinite(given))) return given;
-  return text(path, given, 100);
+  return text(path, given, 200);
 }

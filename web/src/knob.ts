@@ -29,7 +29,7 @@ const STEPS = 1000;
 
 /** The slider's element; `set` moves it without a change. */
 export interface KnobElement extends HTMLElement {
-  set(value: number | "auto"): void;
+  set(value: number | string): void;
 }
 
 export function knob(one: Knob): KnobElement {
@@ -126,10 +126,46 @@ export function knob(one: Knob): KnobElement {
     el("div", { class: "tip", id: `${at}-help` }, ...(one.help ?? [])),
   ) as HTMLElement as KnobElement;
   made.set = (value) => {
-    current = value;
+    current = typeof value === "number" ? value : "auto";
     show();
   };
   show();
+  return made;
+}
+
+/** A line of text with its label. */
+export function field(one: {
+  label: string;
+  name?: string;
+  value: string;
+  /** Most characters. */
+  most: number;
+  change: (value: string) => void;
+  help?: string;
+}): KnobElement {
+  const at = id("field");
+  const input = el("input", {
+    type: "text",
+    id: at,
+    value: one.value,
+    maxlength: one.most,
+    "aria-label": one.name ?? one.label,
+    "aria-describedby": one.help ? `${at}-help` : null,
+    autocomplete: "off",
+    autocapitalize: "off",
+    spellcheck: "false",
+    change: () => one.change(input.value),
+  });
+  const made = el(
+    "div",
+    { class: "field" },
+    el("label", { for: at }, one.label),
+    input,
+    one.help ? el("div", { class: "tip", id: `${at}-help` }, one.help) : null,
+  ) as HTMLElement as KnobElement;
+  made.set = (value) => {
+    input.value = String(value);
+  };
   return made;
 }
 

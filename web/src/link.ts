@@ -19,11 +19,12 @@ export interface Asked {
   open: string;
 }
 
-export type View = "play" | "compare" | "learn";
+export type View = "play" | "compare" | "learn" | "challenge";
 export const VIEWS: [View, string][] = [
   ["play", "Play"],
   ["compare", "Compare"],
   ["learn", "Learn"],
+  ["challenge", "Challenge"],
 ];
 
 /** The words of a setup that is written by hand. */
@@ -72,7 +73,8 @@ export async function asked(hash: string): Promise<Asked> {
   };
   const whole = words.get("s");
   if (whole !== null) return { ...found, ...(await whole_of(whole)), fresh: false };
-  if (!WORDS.some((one) => words.has(one))) return found;
+  // A challenge reads its own words.
+  if (found.view === "challenge" || !WORDS.some((one) => words.has(one))) return found;
   found.setup = structuredClone(SETUP);
   const names = words.get("aqm");
   if (names) found.setup.disciplines = names.split(",", 4).map((aqm) => ({ aqm, set: {} }));

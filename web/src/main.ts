@@ -1,6 +1,7 @@
 // The page: its head with the three views, and what ties them together.
 
 import "./style.css";
+import { ChallengeView } from "./challenge_view";
 import { CompareView } from "./compare_view";
 import { announce, el } from "./dom";
 import { compiled, type Given, Laboratory } from "./laboratory";
@@ -63,9 +64,13 @@ async function begin(): Promise<void> {
     })());
 
   const play = new PlayView(player, wanted.embed);
-  recolour = () => play.theme();
   const compare = new CompareView(player, other);
   const learn = new LearnView(player, other);
+  const challenge = new ChallengeView(player, other, () => show("play"));
+  recolour = () => {
+    play.theme();
+    challenge.draw();
+  };
   const results = async (tomls: string[], seed = 1): Promise<string[]> =>
     (await (await other()).compare(tomls, seed, 1)).map((one) => one[0]!);
 
@@ -104,7 +109,7 @@ async function begin(): Promise<void> {
       theme,
     ),
   );
-  const main = el("main", {}, learn.element, play.element, compare.element);
+  const main = el("main", {}, learn.element, play.element, compare.element, challenge.element);
   if (wanted.embed) app.replaceChildren(main);
   else
     app.replaceChildren(
@@ -127,15 +132,18 @@ async function begin(): Promise<void> {
       else tab.removeAttribute("aria-current");
     }
     learn.element.hidden = next !== "learn";
-    play.element.hidden = next === "compare";
+    play.element.hidden = next === "compare" || next === "challenge";
     compare.element.hidden = next !== "compare";
+    challenge.element.hidden = next !== "challenge";
     play.fold(next === "learn");
     if (next === "compare") compare.show();
     if (next === "learn") learn.show();
+    if (next === "challenge") challenge.draw();
     play.draw(true);
   }
   function begun(found: Asked): void {
     show(found.view);
+    if (found.view === "challenge") challenge.open(location.hash);
     main.querySelector(".elsewhere")?.remove();
     if (found.open) main.prepend(elsewhere(player, found.open));
     if (found.fresh) player.open();

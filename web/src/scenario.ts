@@ -179,7 +179,7 @@ export function exported(setup: Setup, which: number, units: Units): string {
   if (others.length) {
     const names = [chosen, ...others].map((one) => {
       const own = one === chosen ? {} : settings(one, units);
-      const set = Object.entries(own).map(([key, value]) => ` ${key}=${String(value).replace(" ", "")}`);
+      const set = Object.entries(own).map(([key, value]) => ` ${key}=${String(value).replaceAll(" ", "")}`);
       return set.length ? `"${one.aqm}${set.join("")}"` : one.aqm;
     });
     lines.push(`#     earlydrop compare playground.toml --aqm ${names.join(" ")}`);

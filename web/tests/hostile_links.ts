@@ -123,6 +123,16 @@ export function hostile(count: number, seed: number, foreign: string): Hostile[]
         "a bomb",
         bomb(pick(["", '{"setup":{"file":"', '{"at":0,"setup":{"story":"', "["]), 1 + below(random() < 0.3 ? 31 : 6)),
       ),
+    () => {
+      const word = pick([
+        `line=${"9 ".repeat(1 + below(28))}9`,
+        `line=${"9+".repeat(29)}${pick(["1e9", "-1", "0", "NaN", "", "0x9", "__proto__", script()])}`,
+        `rule=${"q".repeat(201 + below(9000))}`,
+        `rule=${encodeURIComponent(`${script()}\u{1f4a3}`)}`,
+        `seed=${pick(["1e9", "-1", "", "9".repeat(99), script()])}`,
+      ]);
+      return refused("a challenge that is none", `#view=challenge&${word}`);
+    },
     () => refused("a long link", `#s=${"A".repeat((1 << 20) + 1 + below(500_000))}`),
     () => {
       const open = pick([

@@ -1,7 +1,7 @@
 //! Which parameters of a discipline can change while it runs.
 
 use crate::catalogue::{AqmSpec, Link};
-use crate::params::{Kind, Param, Value, Values};
+use crate::params::{Kind, Param, Text, Value, Values};
 use crate::policy::Limit;
 use crate::random::Generator;
 
@@ -37,10 +37,9 @@ fn others(param: &Param, present: Value) -> Vec<Value> {
         (Kind::Real { .. }, Value::QueueBytes(x)) => vec![Value::QueueBytes(x * 1.01), Value::QueueBytes(x * 0.99)],
         (Kind::Real { low, .. }, _) => near(low),
         (Kind::Whole { .. }, Value::Whole(x)) => vec![Value::Whole(x.saturating_add(1)), Value::Whole(x - 1)],
-        (Kind::Flag { .. }, Value::Flag(on)) => vec![Value::Flag(!on)],
-        (Kind::Flag { .. }, _) => vec![Value::Flag(true), Value::Flag(false)],
-        (Kind::Choice(words), _) => words.iter().map(|&word| Value::Choice(word)).collect(),
-        (Kind::Whole { .. }, _) => Vec::new(),
+        // Whatever its texts are, some of these ought to be one.
+        (Kind::Text, _) => ["0", "1", "p"].map(|text| Value::Text(Text::new(text))).to_vec(),
+        (kind, _) => kind.listed(),
     };
     found.into_iter().filter(|&value| value != present && param.allows(value)).collect()
 }

@@ -42,6 +42,8 @@ const OWN: &[(&str, Gauge)] = &[
     ("cake", gauge("decaying_flows", "queues", "Empty queues whose COBALT is not at rest yet.")),
     ("cake", gauge("ack_drops", "packets", "ACKs that the ACK filter has dropped.")),
     ("pi2", gauge("p", "", "Output of the PI controller: probability of a mark for scalable senders.")),
+    ("expression", gauge("delay", "s", "How long the packet that left last has waited.")),
+    ("expression", gauge("rate", "bit/s", "What the link sends while packets wait, averaged.")),
     ("ecn_sharp", gauge("marking", "", "1 while the queue is held to be persistent, else 0.")),
     ("aifo", gauge("quantile", "", "Share of the window's ranks that are below the last arrival's.")),
     ("afq", gauge("round", "", "Round that is served.")),

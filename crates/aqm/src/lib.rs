@@ -89,6 +89,7 @@ disciplines! {
     gk,
     yellow,
     aifo,
+    expression,
     // Sojourn time.
     codel,
     pie,

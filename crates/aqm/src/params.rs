@@ -74,9 +74,20 @@ pub enum Kind {
     },
     /// One word of a list.
     Choice(&'static [&'static str]),
+    /// A text that the discipline reads itself.
+    Text,
 }
 
 impl Kind {
+    /// Every value, where they can be listed: those of a flag and of a list of words; of other kinds none.
+    pub fn listed(self) -> Vec<Value> {
+        match self {
+            Kind::Flag { .. } => vec![Value::Flag(false), Value::Flag(true)],
+            Kind::Choice(words) => words.iter().map(|&word| Value::Choice(word)).collect(),
+            Kind::Real { .. } | Kind::Whole { .. } | Kind::Text => Vec::new(),
+        }
+    }
+
     /// A number from `low` to `high`, both allowed.
     pub const fn real(low: f64, high: f64) -> Kind {
         Kind::Real { low, high, open_low: false, open_high: false, auto: false }
@@ -106,6 +117,68 @@ impl Kind {
     }
 }
 
+/// A short text of printable ASCII characters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Text {
+    bytes: [u8; Text::MOST],
+    length: u8,
+}
+
+impl Text {
+    /// Most characters.
+    pub const MOST: usize = 200;
+
+    /// The text, which a declaration has as a default.
+    ///
+    /// # Panics
+    /// If it is too long or has other characters; in a constant, that is an error of the compiler.
+    pub const fn new(text: &str) -> Text {
+        match Text::copied(text) {
+            Ok(text) => text,
+            Err(_) => panic!("a text has at most 200 printable ASCII characters"),
+        }
+    }
+
+    /// The text, or the place of the first character, from 1, that cannot be in it.
+    const fn copied(text: &str) -> Result<Text, usize> {
+        let (given, mut bytes, mut at) = (text.as_bytes(), [0; Text::MOST], 0);
+        while at < given.len() {
+            if at == Text::MOST || given[at] < b' ' || given[at] > b'~' {
+                return Err(at + 1);
+            }
+            bytes[at] = given[at];
+            at += 1;
+        }
+        Ok(Text { bytes, length: at as u8 })
+    }
+
+    /// The text.
+    ///
+    /// # Errors
+    /// What is wrong with it, and at which character.
+    pub fn read(text: &str) -> Result<Text, String> {
+        Text::copied(text).map_err(|place| {
+            let found = text.chars().nth(place - 1).unwrap_or(' ');
+            if place > Text::MOST {
+                format!("is longer than {} characters", Text::MOST)
+            } else {
+                format!("has {found:?} as character {place}")
+            }
+        })
+    }
+
+    /// The characters.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..usize::from(self.length)]).unwrap_or("")
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
 /// A parameter's value after checking.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
@@ -119,6 +192,8 @@ pub enum Value {
     Flag(bool),
     /// One of the words of [`Kind::Choice`].
     Choice(&'static str),
+    /// A text of [`Kind::Text`].
+    Text(Text),
     /// To be worked out from the link.
     Auto,
 }
@@ -131,6 +206,7 @@ impl fmt::Display for Value {
             Value::Whole(x) => write!(f, "{x}"),
             Value::Flag(x) => write!(f, "{x}"),
             Value::Choice(x) => write!(f, "{x}"),
+            Value::Text(x) => f.write_str(x.as_str()),
             Value::Auto => write!(f, "auto"),
         }
     }
@@ -186,6 +262,11 @@ impl Param {
         Param::new(name, Unit::None, Kind::Choice(words), Value::Choice(default))
     }
 
+    /// A parameter that is a text.
+    pub const fn text(name: &'static str, default: &'static str) -> Param {
+        Param::new(name, Unit::None, Kind::Text, Value::Text(Text::new(default)))
+    }
+
     /// Sets the parameter's symbol in papers, in LaTeX.
     pub const fn symbol(self, symbol: &'static str) -> Param {
         Param { symbol, ..self }
@@ -211,6 +292,7 @@ impl Param {
             Kind::Flag { auto: false } => "true, false".to_string(),
             Kind::Flag { auto: true } => "true, false, \"auto\"".to_string(),
             Kind::Choice(words) => words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", "),
+            Kind::Text => format!("text of at most {} ASCII characters", Text::MOST),
         }
     }
 
@@ -229,6 +311,7 @@ impl Param {
             (Kind::Whole { low, high }, Value::Whole(x)) => (low..=high).contains(&x),
             (Kind::Flag { .. }, Value::Flag(_)) => true,
             (Kind::Choice(words), Value::Choice(word)) => words.contains(&word),
+            (Kind::Text, Value::Text(_)) => true,
             _ => false,
         }
     }
@@ -317,6 +400,14 @@ impl Values {
         }
     }
 
+    /// The text of the parameter called `name`.
+    pub fn text(&self, declared: &[Param], name: &str) -> Text {
+        match self.get(named(declared, name)) {
+            Value::Text(text) => text,
+            other => unreachable!("{name} is a text, not {other}"),
+        }
+    }
+
     /// The word of the parameter called `name`; disciplines read it with [`Values::choice`].
     fn word(&self, declared: &[Param], name: &str) -> &'static str {
         match self.get(named(declared, name)) {
@@ -390,3 +481,28 @@ impl fmt::Display for ParamError {
 }
 
 impl std::error::Error for ParamError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_has_200_printable_ascii_characters() {
+        let long = "a".repeat(200);
+        assert_eq!(Text::read(&long).map(|text| text.as_str().to_string()), Ok(long.clone()));
+        assert_eq!(Text::read(&(long + "b")).unwrap_err(), "is longer than 200 characters");
+        assert_eq!(Text::read("a\tb").unwrap_err(), "has '\\t' as character 2");
+        assert_eq!(Text::read("ab\u{e9}").unwrap_err(), "has '\u{e9}' as character 3");
+        assert_eq!(Text::read("").unwrap(), Text::new(""));
+        assert_eq!(format!("{:?} {}", Text::new("a \"~"), Value::Text(Text::new("a \"~"))), "\"a \\\"~\" a \"~");
+    }
+
+    #[test]
+    fn values_are_listed_where_they_are_few() {
+        assert_eq!(Kind::Choice(&["a", "b"]).listed(), [Value::Choice("a"), Value::Choice("b")]);
+        assert_eq!(Kind::Flag { auto: true }.listed(), [Value::Flag(false), Value::Flag(true)]);
+        assert!([Kind::Text, Kind::real(0.0, 1.0), Kind::Whole { low: 0, high: 1 }]
+            .iter()
+            .all(|k| k.listed().is_empty()));
+    }
+}

@@ -2,7 +2,7 @@
 //! call that does shows as a test that does not end.
 
 use earlydrop_aqm::catalogue::AqmSpec;
-use earlydrop_aqm::params::{Kind, Param};
+use earlydrop_aqm::params::{Kind, Param, Text};
 use earlydrop_aqm::prelude::*;
 
 const RATES_BPS: [f64; 2] = [1e15, 8.0];
@@ -13,8 +13,11 @@ const TIMERS: usize = 20;
 /// Values at and near the ends.
 fn ends(param: &Param) -> Vec<Value> {
     let all: Vec<Value> = match param.kind {
-        Kind::Flag { .. } => vec![Value::Flag(false), Value::Flag(true), Value::Auto],
-        Kind::Choice(words) => words.iter().map(|word| Value::Choice(word)).collect(),
+        Kind::Flag { .. } => [&[Value::Auto], &param.kind.listed()[..]].concat(),
+        Kind::Choice(_) => param.kind.listed(),
+        Kind::Text => {
+            ["0", "1", "1/0", "exp(1e9)", "rate*rate*avg/dt"].map(|text| Value::Text(Text::new(text))).to_vec()
+        }
         Kind::Whole { low, high } => [low, low.saturating_add(1), high.min(100_000)].map(Value::Whole).to_vec(),
         Kind::Real { low, high, .. } => {
             let mut all: Vec<Value> = [0.0, 1e-12, 1e-6, 1e-3].map(|more| Value::Real(low + more)).to_vec();

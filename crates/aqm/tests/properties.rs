@@ -4,7 +4,7 @@ mod common;
 
 use common::{gauge, queue, values};
 use earlydrop_aqm::catalogue::{AqmSpec, Built};
-use earlydrop_aqm::params::{Kind, Param};
+use earlydrop_aqm::params::{Kind, Param, Text};
 use earlydrop_aqm::prelude::*;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -116,6 +116,10 @@ fn pick_of(param: &Param, pick: u32) -> Option<Value> {
             [Value::Auto, Value::Flag(true), Value::Flag(false)].get(pick as usize % 3).copied()
         }
         Kind::Flag { auto: false } => Some(Value::Flag(pick % 2 == 1)),
+        Kind::Text => {
+            let rules = ["q/40", "0.01*(5 < avg) + p/2", "sqrt(delay)", "dt*rate/1e6 - delay"];
+            Some(Value::Text(Text::new(rules[pick as usize % rules.len()])))
+        }
         _ => None,
     }
 }

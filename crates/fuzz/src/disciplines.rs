@@ -1,6 +1,6 @@
 //! Every discipline with any parameters of its ranges, under any arrivals, departures and timers.
 
-use crate::Input;
+use crate::{expressions, Input};
 use earlydrop_aqm::catalogue::{self, AqmSpec};
 use earlydrop_aqm::params::{Kind, Param, Value, Values};
 use earlydrop_aqm::policy::Limit;
@@ -60,6 +60,7 @@ fn value(input: &mut Input<'_>, param: &Param) -> Value {
     match param.kind {
         Kind::Flag { .. } => input.of(&[Value::Flag(true), Value::Flag(false), Value::Auto]),
         Kind::Choice(words) => Value::Choice(input.of(words)),
+        Kind::Text => Value::Text(expressions::short(input)),
         Kind::Whole { low, high } => {
             let near = low.saturating_add(input.below(40) as i64);
             Value::Whole(input.of(&[near, low, high, low.saturating_add(1), 1, 1000]))

@@ -6,6 +6,7 @@
 mod disciplines;
 mod documents;
 mod events;
+mod expressions;
 mod headers;
 mod hostile;
 mod input;
@@ -14,6 +15,7 @@ mod paths;
 mod scenarios;
 mod texts;
 
+pub use expressions::{run_one as hostile_expression, text as hostile_rule};
 pub use headers::examine;
 pub use input::Input;
 
@@ -60,6 +62,12 @@ pub const TARGETS: &[Target] = &[
         name: "disciplines",
         about: "every discipline with any parameters, under any arrivals: conservation, no NaN",
         run: disciplines::run,
+        text: None,
+    },
+    Target {
+        name: "expressions",
+        about: "a drop probability of any characters: refused with a place, or from 0 to 1 within its operations",
+        run: expressions::run,
         text: None,
     },
     Target { name: "headers", about: "IP headers and fragments of any bytes; marking", run: headers::run, text: None },

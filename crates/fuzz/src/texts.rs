@@ -209,6 +209,7 @@ fn lines(values: &Values, params: impl Iterator<Item = &'static Param>) -> Strin
                 Unit::None | Unit::QueueLength => format!("{x:?}"),
             },
             Value::Choice(word) => format!("'{word}'"),
+            Value::Text(text) => format!("{:?}", text.as_str()),
             Value::Auto => "'auto'".to_string(),
             Value::QueueBytes(x) => format!("'{x} B'"),
             value @ (Value::Whole(_) | Value::Flag(_)) => value.to_string(),

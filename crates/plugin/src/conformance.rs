@@ -476,8 +476,7 @@ fn values_of(param: &Param) -> Vec<Value> {
         Kind::Whole { low, high } => {
             [low, low.saturating_add(1), low.saturating_add(100), high].into_iter().map(Value::Whole).collect()
         }
-        Kind::Flag { .. } => vec![Value::Flag(false), Value::Flag(true)],
-        Kind::Choice(words) => words.iter().map(|&word| Value::Choice(word)).collect(),
+        kind => kind.listed(),
     };
     found.into_iter().filter(|&value| param.allows(value)).collect()
 }

@@ -200,7 +200,9 @@ pub fn numbers(params: &[Param], values: &Values) -> Result<Vec<f64>, ParamError
             Kind::Choice(words) => Ok(words.iter().position(|&other| other == word).unwrap_or(0) as f64),
             _ => Ok(0.0),
         },
-        given @ (Value::QueueBytes(_) | Value::Auto) => Err(ParamError::new(param.name, given, "a number of packets")),
+        given @ (Value::QueueBytes(_) | Value::Text(_) | Value::Auto) => {
+            Err(ParamError::new(param.name, given, "a number of packets"))
+        }
     };
     params.iter().map(number).collect()
 }

@@ -122,7 +122,7 @@ fn plain(value: Value) -> Json {
         Value::Real(x) => Json::from(x),
         Value::Whole(x) => Json::from(x),
         Value::Flag(x) => Json::from(x),
-        Value::QueueBytes(_) | Value::Choice(_) | Value::Auto => Json::from(value.to_string()),
+        Value::QueueBytes(_) | Value::Choice(_) | Value::Text(_) | Value::Auto => Json::from(value.to_string()),
     }
 }
 

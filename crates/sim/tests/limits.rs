@@ -136,6 +136,7 @@ fn ends(param: &Param) -> Vec<String> {
         Kind::Whole { low, high } => [low, low + 1, high].map(|n| n.to_string()).to_vec(),
         Kind::Flag { .. } => vec!["true".into(), "false".into()],
         Kind::Choice(words) => words.iter().map(|word| format!("'{word}'")).collect(),
+        Kind::Text => vec!["'p'".into(), "'0.1/(1 + q)'".into()],
     }
 }
 

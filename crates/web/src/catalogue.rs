@@ -40,7 +40,7 @@ fn add_form(row: &mut Value, param: &Param) {
         Kind::Real { low, high, open_low, open_high, auto } => (low, high, open_low, open_high, auto),
         Kind::Whole { low, high } => (low as f64, high as f64, false, false, false),
         Kind::Flag { auto } => (0.0, 1.0, false, false, auto),
-        Kind::Choice(_) => return,
+        Kind::Choice(_) | Kind::Text => return,
     };
     // Infinity becomes null.
     (row["low"], row["high"]) = (json!(low), json!(high));

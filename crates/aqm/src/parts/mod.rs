@@ -3,10 +3,12 @@
 //! - The RED family: the drop curve, the formulas of spacing, and what moves max_p, the weight or a threshold. The rest
 //!   of the family is in [`crate::early_detection`].
 //! - Schemes that know flows: the hash, tables of flows, who loses a packet, which waiting packet is drawn or nearest.
-//! - Schemes of load and queue length: how they measure, the controller, independent draws, ticks.
+//! - Schemes of load and queue length: how they measure, the controller, independent draws, ticks, arithmetic of one's
+//!   own.
 //! - Sojourn time: the decisions of CoDel and PIE.
 //! - Several queues: the FIFOs, whose turn it is, which is longest.
 
+pub mod arithmetic;
 pub mod arrival_rate;
 pub mod auto_red;
 pub mod auto_weight;

@@ -117,7 +117,7 @@ pub(crate) fn parameter(value: Value) -> Option<Json> {
         Value::Real(x) => x.into(),
         Value::Whole(x) => x.into(),
         Value::Flag(x) => x.into(),
-        Value::QueueBytes(_) | Value::Choice(_) | Value::Auto => value.to_string().into(),
+        Value::QueueBytes(_) | Value::Choice(_) | Value::Text(_) | Value::Auto => value.to_string().into(),
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use earlydrop_aqm::catalogue::AqmSpec;
 use earlydrop_aqm::folded;
 use earlydrop_aqm::markers::{self, MarkerSpec};
-use earlydrop_aqm::params::{Kind, Param, ParamError, Unit, Value, Values};
+use earlydrop_aqm::params::{Kind, Param, ParamError, Text, Unit, Value, Values};
 use earlydrop_aqm::parents;
 use earlydrop_aqm::policy::Limit;
 use earlydrop_aqm::Link;
@@ -263,6 +263,10 @@ fn value(param: &Param, field: &Field<'_>, bare: bool) -> Checked<Value> {
     }
     let value = match (param.kind, field.doc) {
         (Kind::Choice(words), _) => Value::Choice(choice(words, field)?),
+        // A text such as `rule=0.5` on a command line is read as a number.
+        (Kind::Text, Doc::Integer(x)) => as_text(param, field, &x.to_string())?,
+        (Kind::Text, Doc::Float(x)) if x.is_finite() => as_text(param, field, &x.to_string())?,
+        (Kind::Text, Doc::String(text)) => as_text(param, field, text)?,
         (Kind::Real { auto: true, .. } | Kind::Flag { auto: true }, Doc::String(text)) if text == "auto" => Value::Auto,
         (Kind::Flag { .. }, Doc::Bool(flag)) => Value::Flag(*flag),
         (Kind::Whole { .. }, _) => Value::Whole(whole(param, field)?),
@@ -308,7 +312,7 @@ fn needs_unit(param: &Param, field: &Field<'_>) -> Checked<()> {
 /// The range of a parameter, with its unit.
 fn allowed(param: &Param) -> String {
     let (unit, text) = match (param.kind, param.unit) {
-        (Kind::Flag { .. } | Kind::Choice(_), _) | (_, Unit::None) => return param.range(),
+        (Kind::Flag { .. } | Kind::Choice(_) | Kind::Text, _) | (_, Unit::None) => return param.range(),
         (_, Unit::QueueLength) => ("packets", "a size such as \"15 kB\""),
         (_, Unit::Bytes) => ("bytes", "a size such as \"1 kB\""),
         (_, Unit::Seconds) => return format!("a time such as \"20 ms\", in seconds {}", param.range()),
@@ -332,6 +336,10 @@ fn whole(param: &Param, field: &Field<'_>) -> Checked<i64> {
         _ => return Err(field.wrong_type(allowed(param))),
     };
     as_whole(x).ok_or_else(|| field.error("is not a whole number").allowed(allowed(param)))
+}
+
+fn as_text(param: &Param, field: &Field<'_>, text: &str) -> Checked<Value> {
+    Text::read(text).map(Value::Text).map_err(|complaint| field.error(complaint).allowed(param.range()))
 }
 
 /// A text with a unit, in the parameter's own unit.

@@ -84,6 +84,7 @@ fn parameter(param: &Param) -> Json {
         Kind::Whole { .. } => ("whole", Json::Null),
         Kind::Flag { .. } => ("flag", Json::Null),
         Kind::Choice(words) => ("choice", json!(words)),
+        Kind::Text => ("text", Json::Null),
     };
     json!({
         "name": param.name,

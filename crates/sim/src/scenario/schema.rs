@@ -6,7 +6,7 @@
 use earlydrop_aqm::catalogue::{self, AqmSpec};
 use earlydrop_aqm::default_limit::DefaultLimit;
 use earlydrop_aqm::markers::{self, MarkerSpec};
-use earlydrop_aqm::params::{Kind, Param, Unit, Value};
+use earlydrop_aqm::params::{Kind, Param, Text, Unit, Value};
 use earlydrop_aqm::parents::{self, ParentSpec};
 use serde_json::{json, Map, Value as Json};
 
@@ -137,6 +137,7 @@ fn parameter(param: &Param) -> Json {
         Kind::Whole { low, high } => {
             with_text(json!({ "type": "integer", "minimum": low, "maximum": high }), param.unit, false)
         }
+        Kind::Text => json!({ "type": "string", "pattern": "^[ -~]*$", "maxLength": Text::MOST }),
         Kind::Real { auto, .. } => with_text(real(param.kind), param.unit, auto),
     };
     schema["description"] = param.doc.into();
@@ -145,7 +146,7 @@ fn parameter(param: &Param) -> Json {
         Value::Real(x) => json!(x),
         Value::Whole(x) => json!(x),
         Value::Flag(x) => json!(x),
-        Value::QueueBytes(_) | Value::Choice(_) | Value::Auto => param.default.to_string().into(),
+        Value::QueueBytes(_) | Value::Choice(_) | Value::Text(_) | Value::Auto => param.default.to_string().into(),
     };
     with_default(schema, default)
 }

@@ -88,6 +88,8 @@ fn default(param: &Param) -> String {
             format!("\"{} {}\"", param.default, param.unit.name())
         }
         Value::QueueBytes(_) | Value::Choice(_) | Value::Auto => format!("\"{}\"", param.default),
+        // As TOML writes a text; in a basic string of these characters its escapes are Rust's.
+        Value::Text(text) => format!("{:?}", text.as_str()),
         Value::Real(_) | Value::Whole(_) | Value::Flag(_) => param.default.to_string(),
     }
 }

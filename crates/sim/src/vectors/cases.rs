@@ -2,7 +2,7 @@
 
 use super::script::Kind as Arrivals;
 use super::subject::{Case, Subject};
-use earlydrop_aqm::params::{Kind, Param, Value, Values};
+use earlydrop_aqm::params::{Kind, Param, Text, Value, Values};
 use earlydrop_aqm::policy::Limit;
 
 /// Thresholds of the RED family with which a few thousand packets cross the whole curve and early, forced and overflow
@@ -94,12 +94,7 @@ fn ordinary(spec: Subject, lively: &Values, varied: &[&Param]) -> Vec<Case> {
         cases.push(Case { limit: Limit::Bytes(40_000), ..case(spec, "limit in bytes", lively, FEWER_ARRIVALS) });
     }
     for param in varied {
-        let others: Vec<Value> = match param.kind {
-            Kind::Choice(words) => words.iter().map(|&word| Value::Choice(word)).collect(),
-            Kind::Flag { .. } => vec![Value::Flag(false), Value::Flag(true)],
-            _ => continue,
-        };
-        for value in others.into_iter().filter(|&value| value != param.default) {
+        for value in param.kind.listed().into_iter().filter(|&value| value != param.default) {
             let mut values = lively.clone();
             values.set(param.name, value);
             if spec.takes(&values) {
@@ -197,13 +192,14 @@ fn hostile(spec: Subject, lively: &Values, text: &str) -> Option<Case> {
 }
 
 /// The value of `param` written as `text`; `number` is the text as a number.
-fn read(param: &Param, text: &str, number: f64) -> Option<Value> {
+pub(super) fn read(param: &Param, text: &str, number: f64) -> Option<Value> {
     let value = match param.kind {
         _ if text == "auto" && param.allows(Value::Auto) => Value::Auto,
         Kind::Choice(words) => Value::Choice(words.iter().find(|&&word| word == text)?),
         Kind::Flag { .. } => Value::Flag(text == "true"),
         Kind::Real { .. } => Value::Real(number),
         Kind::Whole { .. } => Value::Whole(number as i64),
+        Kind::Text => Value::Text(Text::read(text).ok()?),
     };
     param.allows(value).then_some(value)
 }
@@ -241,6 +237,7 @@ pub const MORE: &[(&str, &str)] = &[
     ("ecn_sharp", "instant_threshold=1 persistent_target=0.02"),
     ("feng_red", "gentle=true gentle_tracks_maxp=false max_th=14 w_q=0.05"),
     ("feng_red", "gentle=true gentle_tracks_maxp=true max_th=14 w_q=0.05"),
+    ("expression", "rule=sqrt(q)/90+(20<avg)/4+delay/9+p/9+1e4/rate-dt window=0.05"),
     ("fq_cobalt", "queues=16 classify=perfect"),
     ("fq_cobalt", "queues=16 classify=set_associative"),
     ("fq_cobalt", "l4s=true ce_threshold=0.005"),

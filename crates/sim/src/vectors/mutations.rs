@@ -1,10 +1,10 @@
 //! Each option of each discipline decides in some case: with another value in its place, a recorded step differs.
 //! `vectors/options.csv` is the table; `EARLYDROP_BLESS=1` writes it, `EARLYDROP_BLESS=add` only rows of what has none.
 
-use super::cases::cases;
+use super::cases::{cases, read};
 use super::record;
 use super::subject::{Case, Subject};
-use earlydrop_aqm::params::{Kind, Param, Value, Values};
+use earlydrop_aqm::params::{Kind, Param, Text, Value, Values};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -87,6 +87,7 @@ fn neighbours(value: Value, kind: Kind) -> Vec<Value> {
     match (value, kind) {
         (Value::Real(x), _) => [2.0 * x, x / 2.0, x + 1.0, 0.5, 0.0].map(Value::Real).to_vec(),
         (Value::Whole(x), _) => [x + 1, x - 1, 2 * x, x / 2, 1, 0].map(Value::Whole).to_vec(),
+        (Value::Text(_), _) => ["0.5", "p"].map(|text| Value::Text(Text::new(text))).to_vec(),
         (Value::Auto, Kind::Real { .. }) => [0.01, 0.5, 1.0, 10.0, 1e5].map(Value::Real).to_vec(),
         _ => Vec::new(),
     }
@@ -95,7 +96,7 @@ fn neighbours(value: Value, kind: Kind) -> Vec<Value> {
 /// The options that `param` stands for, each with its value: for a word or switch of the discipline's own every value
 /// but the default, else the parameter.
 fn options_of(spec: Subject, param: &Param) -> Vec<(String, Option<Value>)> {
-    let words = words_of(param);
+    let words = param.kind.listed();
     if words.is_empty() || spec.shares(param) {
         return vec![(param.name.to_string(), None)];
     }
@@ -103,20 +104,12 @@ fn options_of(spec: Subject, param: &Param) -> Vec<(String, Option<Value>)> {
     words.map(|word| (format!("{} = {word}", param.name), Some(word))).collect()
 }
 
-fn words_of(param: &Param) -> Vec<Value> {
-    match param.kind {
-        Kind::Choice(words) => words.iter().map(|&word| Value::Choice(word)).collect(),
-        Kind::Flag { .. } => vec![Value::Flag(false), Value::Flag(true)],
-        _ => Vec::new(),
-    }
-}
-
 /// Every option of `spec`, with where it decides.
 fn options(spec: Subject) -> Vec<(String, Option<Decided>)> {
     let mut cases = Cases::new(spec);
     let mut found = Vec::new();
     for param in spec.params() {
-        let words = words_of(param);
+        let words = param.kind.listed();
         for (option, word) in options_of(spec, param) {
             let others = |given: &Values| match (given.get(param), word) {
                 (now, None) if words.is_empty() => neighbours(now, param.kind),
@@ -198,17 +191,6 @@ fn in_order(text: &str) -> String {
     std::iter::once(HEAD.trim_end()).chain(lines).map(|line| format!("{line}\n")).collect()
 }
 
-/// The value of `param` that a row writes as `text`.
-fn shown(param: &Param, text: &str) -> Value {
-    match param.kind {
-        _ if text == "auto" && param.allows(Value::Auto) => Value::Auto,
-        Kind::Choice(words) => Value::Choice(words.iter().find(|&&word| word == text).expect("one of its words")),
-        Kind::Flag { .. } => Value::Flag(text == "true"),
-        Kind::Whole { .. } => Value::Whole(text.parse().expect("a whole number")),
-        Kind::Real { .. } => Value::Real(text.parse().expect("a number")),
-    }
-}
-
 /// The rows of the table one by one: none is missing, and the step in it is the first that differs.
 #[test]
 fn each_option_decides_in_some_case() {
@@ -225,7 +207,8 @@ fn each_option_decides_in_some_case() {
                 let case = all.cases.iter().position(|case| case.name == row[2]).expect("a case of this name");
                 let mut values = all.cases[case].values.clone();
                 assert_eq!(values.get(param).to_string(), row[3], "{} {option}", spec.name());
-                values.set(param.name, shown(param, row[4]));
+                let number = row[4].parse().unwrap_or(f64::NAN);
+                values.set(param.name, read(param, row[4], number).expect("a value of the option"));
                 let step = all.first_difference(case, values).expect("a difference");
                 assert_eq!(step.to_string(), row[5], "{} {option}", spec.name());
             }

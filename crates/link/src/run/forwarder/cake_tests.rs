@@ -143,7 +143,7 @@ fn modes() -> Vec<(&'static str, Value)> {
     let mut modes = vec![("overhead", Value::Real(38.0)), ("mpu", Value::Real(84.0)), ("rtt", Value::Real(0.02))];
     for param in params.iter().copied().flatten() {
         match param.kind {
-            Kind::Choice(words) => modes.extend(words.iter().map(|&word| (param.name, Value::Choice(word)))),
+            Kind::Choice(_) => modes.extend(param.kind.listed().into_iter().map(|word| (param.name, word))),
             Kind::Flag { .. } => modes.push((param.name, Value::Flag(true))),
             _ => {}
         }
