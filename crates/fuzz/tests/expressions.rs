@@ -77,10 +77,13 @@ fn no_run_takes_three_times_as_long_as_with_a_plain_rule() {
     let (mut slowest, mut tried) = ((0.0, String::new()), 0);
     for rule in dear.into_iter().chain(drawn) {
         let Some(scenario) = with(&rule) else { continue };
-        let mut ratio = seconds(&scenario, 1) / plain;
-        if ratio > slowest.0 {
-            // Other load on the machine makes single runs long.
-            ratio = ratio.min(seconds(&scenario, 300) / plain);
+        // Other load on the machine makes single runs long: only a rule that stays slow is the slowest.
+        let mut ratio = f64::INFINITY;
+        for _ in 0..200 {
+            ratio = ratio.min(seconds(&scenario, 1) / plain);
+            if ratio <= slowest.0 {
+                break;
+            }
         }
         tried += 1;
         if ratio > slowest.0 {
