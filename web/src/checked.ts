@@ -10,6 +10,7 @@ import {
   type Setting,
   type Setup,
 } from "./model";
+import { fits, type Line } from "./line";
 import { imported } from "./scenario";
 import { STORIES } from "./stories";
 
@@ -65,6 +66,7 @@ function read(given: Given): Setup {
     warmup: file ? base.warmup : number("warmup", own.warmup, 0, duration),
     changes: list("changes", own.changes, 0, CHANGES).map((one, k) => change(one, k, disciplines.length)),
     file,
+    line: own.line === null ? null : line(own.line),
     story,
     step: whole("step", own.step, 0, Math.max(0, steps - 1)),
   };
@@ -99,6 +101,15 @@ function limit(given: unknown): Limit {
   if (kind === "packets") return { kind, size: whole("limit: size", size, 1, 1e7) };
   if (kind === "bdp") return { kind, size: number("limit: size", size, 1e-3, 1e4) };
   throw wrong("limit: kind", kind, "own, packets or bdp");
+}
+
+function line(given: unknown): Line {
+  const { link, down, up, rtt, buffer, way } = table("line", given) as unknown as Line;
+  const found = { link, down, up, rtt, buffer, way };
+  const [rates, texts] = [[down, up, rtt], [link, buffer, way]];
+  if (rates.every((one) => typeof one === "number") && texts.every((one) => typeof one === "string") && fits(found))
+    return found;
+  throw wrong("line", given, "a line of earlydrop advise");
 }
 
 function change(given: unknown, k: number, runs: number): Change {

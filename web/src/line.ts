@@ -108,10 +108,13 @@ export function usualRtt(link: string): number {
   return readTime("rtt", RULES.links[link]?.rtt ?? RULES.rtt);
 }
 
-export function presetLine(preset: Rules["presets"][number]): Line {
-  const { link, down, up } = preset;
-  const buffer = RULES.buffer.replace("ms", " ms");
-  return { link, down: readRate("down", down), up: readRate("up", up), rtt: usualRtt(link), buffer, way: "down" };
+function usualBuffer(): string {
+  return RULES.buffer.replace("ms", " ms");
+}
+
+export function presetLine({ link, down, up }: Omit<Rules["presets"][number], "title">): Line {
+  const rates = { down: readRate("down", down), up: readRate("up", up) };
+  return { link, ...rates, rtt: usualRtt(link), buffer: usualBuffer(), way: "up" };
 }
 
 // ---- what follows from it --------------------------------------------------------------------------------------------
@@ -399,8 +402,11 @@ export function lineIn(document: Table, all: Discipline[]): { line: Line; aqm: s
   const time = Number(((8e3 * number(limit, "B")) / down).toPrecision(6));
   const held = limit.endsWith(" packets") ? limit : `${time} ms`;
   const rtt = 2 * number(first?.delay, "ms");
-  if (!fits({ link: "fiber", down, up, rtt, buffer: held, way: "down" })) return null;
-  const lines = Object.keys(RULES.links).map((kind): Line => ({ link: kind, down, up, rtt, buffer: held, way: "down" }));
+  if (!fits({ link: "fiber", down, up, rtt, buffer: held, way: "up" })) return null;
+  const lines = Object.keys(RULES.links).flatMap((kind) =>
+    // A slow line's buffer has its least size, whatever its time.
+    [usualBuffer(), held].map((buffer): Line => ({ link: kind, down, up, rtt, buffer, way: "up" })),
+  );
   // Of kinds that are framed alike, the one whose usual round trip it is.
   lines.sort((a, b) => Number(usualRtt(b.link) === rtt) - Number(usualRtt(a.link) === rtt));
   const line = lines.find((one) => same({ link, queue, traffic }, scenario(one, aqm, all)));

@@ -5,9 +5,10 @@ import { CompareView } from "./compare_view";
 import { announce, el } from "./dom";
 import { compiled, type Given, Laboratory } from "./laboratory";
 import { LearnView } from "./learn";
+import { LineView } from "./line_view";
 import { type Asked, asked, fetched, located, type View, VIEWS } from "./link";
 import { OPENING } from "./model";
-import { imported } from "./scenario";
+import { opened as read } from "./scenario";
 import { PlayView } from "./play";
 import { Player } from "./player";
 import { dropping, elsewhere, sharing } from "./share";
@@ -30,7 +31,7 @@ async function opened(laboratory: Laboratory): Promise<Asked> {
     const given = (globalThis as Given).earlydropScenario;
     const where = found.open && given === undefined ? located(found.open) : null;
     const text = given ?? (where ? await fetched(where) : null);
-    if (text !== null) found.setup = imported(text, found.setup);
+    if (text !== null) found.setup = read(text, found.setup, laboratory.disciplines);
     found.open = text === null && where ? where.href.slice(0, 1000) : "";
     const known = new Set(laboratory.disciplines.map((one) => one.name));
     const strange = found.setup.disciplines.filter((one) => !known.has(one.aqm)).map((one) => one.aqm.slice(0, 40));
@@ -66,6 +67,7 @@ async function begin(): Promise<void> {
   recolour = () => play.theme();
   const compare = new CompareView(player, other);
   const learn = new LearnView(player, other);
+  const line = new LineView(player);
   const results = async (tomls: string[], seed = 1): Promise<string[]> =>
     (await (await other()).compare(tomls, seed, 1)).map((one) => one[0]!);
 
@@ -104,7 +106,7 @@ async function begin(): Promise<void> {
       theme,
     ),
   );
-  const main = el("main", {}, learn.element, play.element, compare.element);
+  const main = el("main", {}, learn.element, line.element, play.element, compare.element);
   if (wanted.embed) app.replaceChildren(main);
   else
     app.replaceChildren(
@@ -127,9 +129,11 @@ async function begin(): Promise<void> {
       else tab.removeAttribute("aria-current");
     }
     learn.element.hidden = next !== "learn";
+    line.element.hidden = next !== "line";
     play.element.hidden = next === "compare";
     compare.element.hidden = next !== "compare";
-    play.fold(next === "learn");
+    play.fold(next === "learn" || next === "line");
+    if (next === "line") line.show();
     if (next === "compare") compare.show();
     if (next === "learn") learn.show();
     play.draw(true);

@@ -223,8 +223,9 @@ export class PlayView {
   /** Cards for the disciplines, where they are others than before. */
   private rebuild(): void {
     const { setup } = this.player;
-    // A file has parameters of its own, which are known when its run has started.
-    const started = setup.file ? this.player.histories.map((one) => one.about.aqm) : [];
+    // A file and a line have parameters of their own, which are known when the run has started.
+    const { histories } = this.player;
+    const started = setup.file || setup.line ? histories.map(({ about }) => [about.aqm, about.parameters]) : [];
     const now = JSON.stringify([setup.disciplines.map((one) => one.aqm), setup.file, started]);
     if (now === this.titles && this.made.length === setup.disciplines.length) {
       for (const card of this.made) card.restore();

@@ -5,7 +5,7 @@ import { csv, type Drawn, png, svg } from "./figure";
 import { address, type View } from "./link";
 import { latest } from "./model";
 import type { Player } from "./player";
-import { exported, FILE, imported } from "./scenario";
+import { exported, FILE, opened } from "./scenario";
 
 /** The menu of links and files; `drawn` are the pictures as they stand. */
 export function sharing(player: Player, view: () => View, drawn: () => [Drawn[], number, number]): HTMLElement {
@@ -71,7 +71,7 @@ export function sharing(player: Player, view: () => View, drawn: () => [Drawn[],
   menu.addEventListener("toggle", () => {
     const list = latest(player.setup).map((one, k) =>
       item(`Scenario with ${player.discipline(one.aqm)?.title ?? one.aqm} (TOML)`, () =>
-        save("playground.toml", exported(player.setup, k, player.units), "application/toml"),
+        save("playground.toml", exported(player.setup, k, player.units, player.laboratory.disciplines), "application/toml"),
       ),
     );
     scenarios.replaceChildren(...list);
@@ -116,7 +116,7 @@ function open(player: Player, done: () => void): HTMLElement {
 async function take(player: Player, file: File): Promise<void> {
   try {
     if (file.size > FILE) throw new Error(`a scenario file has at most ${FILE >> 20} MiB`);
-    player.setup = imported(await file.text(), player.setup);
+    player.setup = opened(await file.text(), player.setup, player.laboratory.disciplines);
     player.now = 0;
     player.start(0);
     announce(`${file.name} is open.`);
