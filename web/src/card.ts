@@ -402,6 +402,12 @@ export class Card {
     return about.entries.map((count, k) => [names[k] ?? "", count]);
   }
 
+  /** The pictures that move, as far as they are shown. */
+  get moving(): HTMLCanvasElement[] {
+    const places = [this.places.network!, this.feel.element, this.places.queue!];
+    return places.flatMap((place) => (place.offsetParent ? [...place.querySelectorAll("canvas")] : []));
+  }
+
   /** Colours or sizes have changed. */
   forget(): void {
     this.element.style.setProperty("--own", look(this.index).colour);

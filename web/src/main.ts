@@ -102,6 +102,7 @@ async function begin(): Promise<void> {
         player,
         () => view,
         () => play.figure(),
+        () => play.scenes(),
       ),
       theme,
     ),
@@ -121,7 +122,7 @@ async function begin(): Promise<void> {
     );
   document.documentElement.classList.toggle("embedded", wanted.embed);
 
-  function show(next: View): void {
+  function show(next: View, shared = false): void {
     view = next;
     document.documentElement.dataset.view = next;
     for (const tab of tabs) {
@@ -135,11 +136,11 @@ async function begin(): Promise<void> {
     play.fold(next === "learn" || next === "line");
     if (next === "line") line.show();
     if (next === "compare") compare.show();
-    if (next === "learn") learn.show();
+    if (next === "learn") learn.show(shared);
     play.draw(true);
   }
   function begun(found: Asked): void {
-    show(found.view);
+    show(found.view, found.at > 0);
     main.querySelector(".elsewhere")?.remove();
     if (found.open) main.prepend(elsewhere(player, found.open));
     if (found.fresh) player.open();

@@ -11,6 +11,7 @@ import { look } from "./palette";
 import { type Player, SPEEDS, type What } from "./player";
 import { DelayPicture } from "./plots";
 import { BINS, binEnd } from "./protocol";
+import type { Scene } from "./video";
 
 const SPANS: [string, string][] = [
   ["0.2", "last 0.2 s"],
@@ -339,6 +340,11 @@ export class PlayView {
       return history ? [{ title: this.title(k), history, levels: card.levels() }] : [];
     });
     return [all, begin, Math.max(begin + 1, player.now)];
+  }
+
+  /** What a video shows. */
+  scenes(): Scene[] {
+    return this.made.map((card, k) => ({ title: this.title(k), colour: look(k).colour, pictures: card.moving }));
   }
 
   /** The theme has changed. */
