@@ -235,7 +235,9 @@ export class Card {
       }
     }
     const limit = this.limit();
-    if (Number.isFinite(limit)) found.push({ value: limit, name: "full", says: `buffer full ${short(limit)}` });
+    // A modem's buffer counts bytes, and packets of a line are of many sizes.
+    const whole = !this.player.setup.line || Number.isFinite(this.about?.limitPackets);
+    if (Number.isFinite(limit) && whole) found.push({ value: limit, name: "full", says: `buffer full ${short(limit)}` });
     return found;
   }
 

@@ -57,7 +57,7 @@ function axes(
     parts.push(text(at, bottom + 17, name, 'text-anchor="middle"'));
   }
   parts.push(`<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${bottom}" y2="${bottom}" stroke="#555"/>`);
-  parts.push(text((LEFT + WIDTH) / 2, bottom + 34, x, 'text-anchor="middle"'));
+  parts.push(text((LEFT + WIDTH - RIGHT) / 2, bottom + 34, x, 'text-anchor="middle"'));
   parts.push(
     text(16, (top + 22 + bottom) / 2, y, `text-anchor="middle" transform="rotate(-90 16 ${(top + 22 + bottom) / 2})"`),
   );
@@ -97,16 +97,15 @@ export function svg(all: Drawn[], begin: number, end: number, title: string, not
         ticks(0, high).map((v) => [y(v), short(v)]),
       ),
     );
-    // Names stand beside the plot; one that would lie on another is left out, from the lower one on.
+    // Names stand beside the plot, each above the one of the level below.
     let lowest = Infinity;
     for (const level of one.levels.filter((l) => l.value <= high).sort((a, b) => a.value - b.value)) {
       const at = y(level.value);
       parts.push(
         `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${at}" y2="${at}" stroke="#555" stroke-dasharray="4 4"/>`,
       );
-      if (lowest - at < 12) continue;
-      parts.push(text(WIDTH - RIGHT + 5, at + 4, level.name, 'fill="#555"'));
-      lowest = at;
+      lowest = Math.min(at + 4, lowest - 12);
+      parts.push(text(WIDTH - RIGHT + 5, lowest, level.name, 'fill="#555"'));
     }
     const rows = one.history.rows(SAMPLE.packets, begin, end, 600);
     const times = one.history.at(SAMPLE.time, rows).map((t) => x(t!));

@@ -35,7 +35,8 @@ export async function video(player: Player, title: string, scenes: () => Scene[]
       recorder.ondataavailable = ({ data }) => parts.push(data);
       recorder.onstop = () => resolve();
       recorder.onerror = () => reject(new Error("The browser could not record the video."));
-      const began = performance.now();
+      let began = Infinity;
+      recorder.onstart = () => (began = performance.now());
       let last = 0;
       const tick = (moment: number): void => {
         if (moment - last > 900 / RATE) {
