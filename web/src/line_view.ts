@@ -53,6 +53,9 @@ export class LineView {
       this.run,
       this.says,
     );
+    player.listen((what) => {
+      if (what === "setup" && !this.element.hidden) this.show();
+    });
   }
 
   /** The view is opened, with the line of the setup if it has one. */

@@ -304,8 +304,9 @@ describe("a run", () => {
       expect(Math.min(...times)).toBeLessThan(ENDS);
       await page.getByRole("navigation").getByRole("button", { name: "Learn" }).click();
       await page.locator(".stories button").first().click();
+      await page.getByRole("button", { name: "Show it without a guess" }).click();
       await page.getByRole("button", { name: "Measure it" }).click();
-      await page.locator(".learn").getByRole("button", { name: "Cancel" }).click();
+      await page.getByRole("region", { name: "Guided stories" }).getByRole("button", { name: "Cancel" }).click();
       await until(page, "document.querySelector('.measured').textContent === 'Cancelled.'", ANSWERS);
       expect(complaints).toEqual([]);
     },
