@@ -7,6 +7,7 @@ import { choice } from "./knob";
 import { type Line, lineText, notes, presetLine, readRate, readTime, RULES, sqmConfig, tcLines, tcUndo, TODAY, usualRtt, type Way } from "./line";
 import { short } from "./numbers";
 import type { Player } from "./player";
+import { Pinned } from "./pinned";
 import { lineSetup } from "./scenario";
 import { copyText } from "./share";
 
@@ -21,9 +22,11 @@ export class LineView {
   private readonly fault = el("p", { class: "fault", role: "alert", hidden: true });
   private readonly says = el("div", { class: "says" });
   private readonly run = el("button", { type: "button", class: "primary", click: () => this.start() }, "See it run");
+  private readonly pinned: Pinned;
   private timer = 0;
 
   constructor(private readonly player: Player) {
+    this.pinned = new Pinned(player);
     const presets = RULES.presets.map((one) =>
       el(
         "button",
@@ -51,6 +54,7 @@ export class LineView {
       this.fields,
       this.fault,
       this.run,
+      this.pinned.element,
       this.says,
     );
     player.listen((what) => {

@@ -2,7 +2,7 @@
 
 import { parse, stringify } from "smol-toml";
 import type { Discipline } from "./catalogue";
-import { lineIn, rateOf, RULES, scenario, TODAY, voice, watched } from "./line";
+import { type Line, lineIn, rateOf, RULES, scenario, TODAY, voice, watched } from "./line";
 import type { Chosen, Group, Setting, Setup } from "./model";
 import { latest } from "./model";
 import { seconds } from "./numbers";
@@ -230,22 +230,18 @@ export function opened(text: string, before: Setup, disciplines: Discipline[]): 
   const document = parsed(text);
   const found = lineIn(document, disciplines);
   if (!found) return imported(text, before);
-  const aqms = [...new Set([TODAY, found.aqm])];
-  return {
-    ...structuredClone(before),
-    disciplines: aqms.map((aqm) => ({ aqm, set: {} })),
-    changes: [],
-    story: "",
-    file: "",
-    line: found.line,
-    seed: typeof document.seed === "number" ? document.seed : 1,
-  };
+  return { ...lineSetup(before, found.line, found.aqm), seed: typeof document.seed === "number" ? document.seed : 1 };
 }
 
+/** A run of a line: so long, s, and shorter down to the least where the line carries much in a second. */
+const RUN = { most: 120, least: 20, bits: 7.2e9, warmup: 1 / 12 };
+
 /** The setup of a line: as it is today, and with a discipline. */
-export function lineSetup(before: Setup, line: Setup["line"], aqm = RULES.preferred[0]!): Setup {
+export function lineSetup(before: Setup, line: Line, aqm = RULES.preferred[0]!): Setup {
   const disciplines = [...new Set([TODAY, aqm])].map((name) => ({ aqm: name, set: {} }));
-  return { ...structuredClone(before), disciplines, changes: [], story: "", file: "", line };
+  const duration = Math.round(Math.max(RUN.least, Math.min(RUN.most, RUN.bits / (line.down + line.up))));
+  const times = { duration, warmup: Math.max(2, Math.round(RUN.warmup * duration)) };
+  return { ...structuredClone(before), ...times, disciplines, changes: [], story: "", file: "", line };
 }
 
 /** What is exported: the scenario with the parameters now in force, and how to run it. */

@@ -671,10 +671,10 @@ describe("a phone", () => {
       await page.evaluate("scrollTo(0, scrollY + document.querySelector('.step-text').getBoundingClientRect().bottom - 200)");
       expect((await chart()).top).toBe(0);
       await until(page, `document.querySelector(".pinned canvas").toDataURL() !== ${JSON.stringify(before.pixels)}`);
-      expect(await page.locator(".pinned").textContent()).toMatch(/DropTail.* ms of delay.*CoDel.* ms of delay/);
+      expect(await page.locator("[aria-label='Guided stories'] .pinned").textContent()).toMatch(/DropTail.* ms of delay.*CoDel.* ms of delay/);
       // Where the pictures are beside the story there is no need of it.
       const wide = await open("#story=full-buffer&step=2");
-      expect(await wide.locator(".pinned").isVisible()).toBe(false);
+      expect(await wide.locator("[aria-label='Guided stories'] .pinned").isVisible()).toBe(false);
     },
     SLOW,
   );
@@ -770,6 +770,23 @@ describe("people", () => {
       expect(await page.locator(".share .items").isVisible()).toBe(true);
       await page.keyboard.press("Escape");
       expect(await page.locator(".share .items").isVisible()).toBe(false);
+      // A story is chosen, guessed and read; a line is given, and runs.
+      const to = async (name: string): Promise<void> => {
+        for (let k = 0; k < 60 && (await focus()) !== name; k += 1) await page.keyboard.press("Tab");
+        expect(await focus()).toBe(name);
+        await page.keyboard.press("Enter");
+      };
+      await page.getByRole("navigation").getByRole("button", { name: "Learn" }).press("Enter");
+      await page.locator(".stories button").first().press("Enter");
+      await to("Hardly less");
+      expect(await focus()).toBe(STORIES[0]!.title);
+      await to("Next");
+      expect(await page.locator(".step-text").textContent()).toContain("Step 2");
+      await page.getByRole("navigation").getByRole("button", { name: "My line" }).press("Enter");
+      await page.getByLabel("Down", { exact: true }).press("Tab");
+      await page.keyboard.type("4");
+      await to("See it run");
+      await until(page, "globalThis.earlydrop.player.setup.line?.up === 4e6");
     },
     SLOW,
   );
