@@ -15,7 +15,7 @@ import type { Player } from "./player";
 import type { About } from "./protocol";
 import { CurvePicture, type Level, QueuePicture, WindowPicture } from "./plots";
 import { SAMPLE, WINDOWS } from "./protocol";
-import { RULES } from "./line";
+import { RULES, TODAY } from "./line";
 import { paths } from "./scenario";
 import { jain } from "./statistics";
 
@@ -92,7 +92,7 @@ export class Card {
       ),
       this.places.network,
       this.feel.element,
-      el("p", { class: "summary" }, `${discipline.summary}. `, about(discipline)),
+      el("p", { class: "summary" }, `${this.stands()}${discipline.summary}. `, about(discipline)),
       el(
         "div",
         { class: "measures" },
@@ -116,6 +116,12 @@ export class Card {
     this.windows = new WindowPicture(windows, WINDOWS);
     this.bars = new Bars(bars);
     this.network = new NetworkPicture(network);
+  }
+
+  /** Where the discipline of a home's line stands. */
+  private stands(): string {
+    if (!this.player.setup.line) return "";
+    return this.discipline.name === TODAY ? "In the modem, as it is today. " : "In the router, behind its shaper. ";
   }
 
   // ---- parameters ----------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import {
   type Setting,
   type Setup,
 } from "./model";
-import { fits, type Line } from "./line";
+import { holds, type Line, RATES, RULES, TIMES } from "./line";
 import { imported } from "./scenario";
 import { STORIES } from "./stories";
 
@@ -103,13 +103,16 @@ function limit(given: unknown): Limit {
   throw wrong("limit: kind", kind, "own, packets or bdp");
 }
 
+/** A home's line, within what `earlydrop advise` takes. */
 function line(given: unknown): Line {
-  const { link, down, up, rtt, buffer, way } = table("line", given) as unknown as Line;
-  const found = { link, down, up, rtt, buffer, way };
-  const [rates, texts] = [[down, up, rtt], [link, buffer, way]];
-  if (rates.every((one) => typeof one === "number") && texts.every((one) => typeof one === "string") && fits(found))
-    return found;
-  throw wrong("line", given, "a line of earlydrop advise");
+  const { link, down, up, rtt, buffer, way } = table("line", given);
+  if (typeof link !== "string" || !Object.hasOwn(RULES.links, link))
+    throw wrong("line: link", link, Object.keys(RULES.links).join(", "));
+  if (typeof buffer !== "string" || !holds(buffer))
+    throw wrong("line: buffer", buffer, "1 ms to 10000 ms, or 2 packets to 1000000 packets");
+  if (way !== "down" && way !== "up") throw wrong("line: way", way, "down or up");
+  const rate = (key: string, bps: unknown): number => number(`line: ${key}`, bps, ...RATES);
+  return { link, down: rate("down", down), up: rate("up", up), rtt: number("line: rtt", rtt, ...TIMES), buffer, way };
 }
 
 function change(given: unknown, k: number, runs: number): Change {

@@ -82,6 +82,10 @@ export interface Line {
 const RATE = /^([0-9]+(?:\.[0-9]+)?) ?(?:([kmg]?)bit(?:\/s)?|([kMG]?)bps)?$/i;
 const TIME = /^([0-9]+(?:\.[0-9]+)?) ?(ms|s)?$/;
 
+/** What the command takes: bit/s, and ms. */
+export const RATES = [128e3, 10e9] as const;
+export const TIMES = [2, 1e4] as const;
+
 /** A rate in bit/s, as the command takes it; a bare number is in Mbit/s. Throws an Error with a sentence. */
 export function readRate(name: string, given: string): number {
   const found = RATE.exec(given.trim());
@@ -90,7 +94,7 @@ export function readRate(name: string, given: string): number {
   if (found && (found[3] === undefined || "kMG".includes(found[3]))) {
     const factors: Record<string, number> = { "": 1, k: 1e3, m: 1e6, g: 1e9 };
     const value = Number(found[1]) * (bare ? 1e6 : factors[(found[2] ?? found[3] ?? "").toLowerCase()]!);
-    if (value >= 128e3 && value <= 10e9) return value;
+    if (within(value, RATES)) return value;
   }
   throw new Error(`${name}: given "${given.slice(0, 40)}"; allowed 128kbit to 10gbit, as 50 or 50mbit`);
 }
@@ -99,7 +103,7 @@ export function readRate(name: string, given: string): number {
 export function readTime(name: string, given: string): number {
   const found = TIME.exec(given.trim());
   const value = found ? Number(found[1]) * (found[2] === "s" ? 1e3 : 1) : 0;
-  if (value >= 2 && value <= 1e4) return value;
+  if (within(value, TIMES)) return value;
   throw new Error(`${name}: given "${given.slice(0, 40)}"; allowed 2ms to 10s`);
 }
 
@@ -402,7 +406,7 @@ export function lineIn(document: Table, all: Discipline[]): { line: Line; aqm: s
   const time = Number(((8e3 * number(limit, "B")) / down).toPrecision(6));
   const held = limit.endsWith(" packets") ? limit : `${time} ms`;
   const rtt = 2 * number(first?.delay, "ms");
-  if (!fits({ link: "fiber", down, up, rtt, buffer: held, way: "up" })) return null;
+  if (!within(down, RATES) || !within(up, RATES) || !within(rtt, TIMES) || !holds(held)) return null;
   const lines = Object.keys(RULES.links).flatMap((kind) =>
     // A slow line's buffer has its least size, whatever its time.
     [usualBuffer(), held].map((buffer): Line => ({ link: kind, down, up, rtt, buffer, way: "up" })),
@@ -413,14 +417,15 @@ export function lineIn(document: Table, all: Discipline[]): { line: Line; aqm: s
   return line ? { line, aqm } : null;
 }
 
-/** Whether a line's numbers are within what the command takes. */
-export function fits({ link, down, up, rtt, buffer: held, way }: Line): boolean {
-  const rate = (bps: number): boolean => bps >= 128e3 && bps <= 10e9;
+/** Whether a text is a buffer as the command takes it. */
+export function holds(held: string): boolean {
   const [, value, unit] = /^([0-9]+(?:\.[0-9]+)?) (ms|packets)$/.exec(held) ?? [];
   const size = Number(value);
-  const holds = unit === "ms" ? size >= 1 && size <= 1e4 : Number.isInteger(size) && size >= 2 && size <= 1e6;
-  const known = Object.hasOwn(RULES.links, link) && (way === "down" || way === "up");
-  return known && rate(down) && rate(up) && rtt >= 2 && rtt <= 1e4 && holds;
+  return unit === "ms" ? within(size, [1, 1e4]) : Number.isInteger(size) && within(size, [2, 1e6]);
+}
+
+function within(value: number, [least, most]: readonly [number, number]): boolean {
+  return value >= least && value <= most;
 }
 
 function same(one: unknown, other: unknown): boolean {

@@ -32,6 +32,7 @@ async function opened(laboratory: Laboratory): Promise<Asked> {
     const where = found.open && given === undefined ? located(found.open) : null;
     const text = given ?? (where ? await fetched(where) : null);
     if (text !== null) found.setup = read(text, found.setup, laboratory.disciplines);
+    if (text !== null && found.setup.line && !found.embed) found.view = "line";
     found.open = text === null && where ? where.href.slice(0, 1000) : "";
     const known = new Set(laboratory.disciplines.map((one) => one.name));
     const strange = found.setup.disciplines.filter((one) => !known.has(one.aqm)).map((one) => one.aqm.slice(0, 40));

@@ -242,19 +242,21 @@ describe("a line in a link", () => {
 
   it("is looked at before anything is made of it", () => {
     const setup = lineSetup(OPENING, presetLine(RULES.presets[0]!));
-    for (const more of [
-      { down: 1 },
-      { up: Number.NaN },
-      { up: "50" },
-      { rtt: 1e9 },
-      { link: "__proto__" },
-      { buffer: "x" },
-      { buffer: "9999999 packets" },
-      { way: "left" },
-    ])
-      expect(() => checked({ ...setup, line: { ...setup.line, ...more } }, 0), JSON.stringify(more)).toThrow(
-        "The link has line: an object; allowed: a line of earlydrop advise.",
-      );
-    expect(() => checked({ ...setup, line: 7 }, 0)).toThrow("The link has line: 7");
+    const buffers = "allowed: 1 ms to 10000 ms, or 2 packets to 1000000 packets.";
+    for (const [more, said] of [
+      [{ down: 1 }, "down: 1; allowed: a number from 128000 to 10000000000."],
+      [{ up: Number.NaN }, "up: NaN; allowed: a number"],
+      [{ up: "50" }, "up: 50; allowed: a number"],
+      [{ rtt: 1e9 }, "rtt: 1000000000; allowed: a number from 2 to 10000."],
+      [{ link: "__proto__" }, "link: __proto__; allowed: docsis, adsl, vdsl, fiber, lte, satellite."],
+      [{ buffer: "x" }, `buffer: x; ${buffers}`],
+      [{ buffer: "9999999 packets" }, `buffer: 9999999 packets; ${buffers}`],
+      [{ buffer: "0.5 ms" }, `buffer: 0.5 ms; ${buffers}`],
+      [{ buffer: "2.5 packets" }, `buffer: 2.5 packets; ${buffers}`],
+      [{ buffer: {} }, `buffer: an object; ${buffers}`],
+      [{ way: "left" }, "way: left; allowed: down or up."],
+    ] as const)
+      expect(() => checked({ ...setup, line: { ...setup.line, ...more } }, 0)).toThrow(`The link has line: ${said}`);
+    expect(() => checked({ ...setup, line: 7 }, 0)).toThrow("The link has line: 7; allowed: an object.");
   });
 });
