@@ -28,8 +28,11 @@ export class Pinned {
 
   draw(whole: boolean): void {
     const moment = performance.now();
-    if (!this.element.offsetParent || (!whole && moment - this.drawn < OFTEN)) return;
+    // Whether it is shown is asked last, and seldom: the browser has to lay out the page for it.
+    if (!this.element.isConnected || this.element.closest("[hidden]")) return;
+    if (!whole && moment - this.drawn < OFTEN) return;
     this.drawn = moment;
+    if (!this.element.offsetParent) return;
     const { histories, now, setup } = this.player;
     const begin = Math.max(0, now - SPAN);
     const [pen, width] = this.sheet.clear();
