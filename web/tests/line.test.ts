@@ -146,16 +146,16 @@ describe("a line of the page", () => {
     expect(["600", "600ms", "0.6 s"].map((one) => readTime("", one))).toEqual([600, 600, 600]);
   });
 
-  it("runs: each preset, as it is today and with each queue that is offered", () => {
+  it("runs: each preset with each queue that is offered, and one with every discipline", () => {
     const units = (aqm: string, name: string): string =>
       all.find((one) => one.name === aqm)?.parameters.find((one) => one.name === name)?.unit ?? "";
     expect(RULES.presets.map((one) => one.title)).toEqual(["DSL", "Cable", "Fibre", "Satellite"]);
     for (const preset of RULES.presets)
-      for (const aqm of RULES.sqm) {
+      for (const aqm of preset.title === "Cable" ? all.map((one) => one.name) : RULES.sqm) {
         const setup = lineSetup(OPENING, presetLine(preset), aqm);
         expect(checked(setup, 0).setup).toEqual(setup);
         const queues = queuesOf(setup);
-        expect(queues).toEqual(["line_up", "router_up"]);
+        expect(queues).toEqual(aqm === "droptail" ? ["line_up"] : ["line_up", "router_up"]);
         setup.disciplines.forEach((one, k) => {
           const run = engine.start(toml(setup, one, units, all), 1, queues[k]!);
           expect(run.about.aqm).toBe(one.aqm);
