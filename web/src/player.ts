@@ -24,9 +24,9 @@ export const SPEEDS: [number, string][] = [
 
 /**
  * The moment at which a page opens, s: the queue has its shape. Earlier, where a fast link would take long to it; a line has
- * two directions and two shapers, and flows that begin in its first second.
+ * two directions and two shapers, flows that begin in its first second, and some round trips until they fill it.
  */
-const OPENS = { moment: 20, bits: 1.2e9, line: 0.15e9, least: 1.2 };
+const OPENS = { moment: 20, bits: 1.2e9, line: 0.15e9, most: 0.6e9, least: 1.2, rtts: 12 };
 /** Its speed: packets can be followed. */
 const SLOW = 0.05;
 
@@ -112,8 +112,9 @@ export class Player {
   open(): void {
     const { file, line, duration } = this.setup;
     if (!file) this.speed = this.setup.call ? 1 : SLOW;
+    const rates = line ? line.down + line.up : 0;
     const quick = line
-      ? Math.max(OPENS.least, OPENS.line / (line.down + line.up))
+      ? Math.max(OPENS.least, OPENS.line / rates, Math.min((OPENS.rtts * line.rtt) / 1e3, OPENS.most / rates))
       : OPENS.bits / bottleneckRate(this.setup);
     this.start(file ? 0 : Math.min(OPENS.moment, duration / 2, quick));
     if (!still()) this.play();
