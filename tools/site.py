@@ -316,7 +316,7 @@ def on_post_build(config: MkDocsConfig) -> None:
         return
     place.mkdir()
     for file in sorted(PLAYGROUND.iterdir()):
-        if file.suffix in {".html", ".js", ".css", ".wasm", ".svg", ".txt"}:
+        if file.suffix in {".html", ".js", ".css", ".wasm", ".svg", ".txt", ".png"}:
             shutil.copy(file, place)
     index = place / "index.html"
     index.write_text(index.read_text(encoding="utf-8").replace("<html ", '<html data-docs="../" ', 1), encoding="utf-8")

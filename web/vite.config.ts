@@ -43,13 +43,42 @@ function policy(): Plugin {
   };
 }
 
+/** What others show of a link to the page: of the page alone, for no server sees what follows the #. */
+const SHOWN = {
+  title: "earlydrop playground",
+  description: "Watch queues at work: RED, CoDel, PIE, FQ-CoDel, CAKE and more, packet by packet, in your browser.",
+  type: "website",
+};
+/** Where the page will be: EARLYDROP_URL of the build. Without it no address and no picture is named. */
+const PLACE = process.env.EARLYDROP_URL?.replace(/\/*$/, "/");
+const PICTURE = "preview.png";
+
+function shown(): Plugin {
+  const tag = (property: string, content: string) => ({ tag: "meta", attrs: { property: `og:${property}`, content } });
+  return {
+    name: "shown",
+    buildStart() {
+      if (PLACE !== undefined && !/^https?:\/\/[^\s"<>]+$/.test(PLACE))
+        this.error(`EARLYDROP_URL: given ${JSON.stringify(PLACE)}; allowed the page's address, as https://example.org/play/`);
+    },
+    transformIndexHtml: () => [
+      ...Object.entries(SHOWN).map(([property, content]) => tag(property, content)),
+      ...(PLACE ? [tag("url", PLACE), tag("image", PLACE + PICTURE), tag("image:alt", "Packets in two queues")] : []),
+    ],
+    generateBundle() {
+      // 1200 by 630 pixels of the page.
+      if (PLACE) this.emitFile({ type: "asset", fileName: PICTURE, source: readFileSync(`src/${PICTURE}`) });
+    },
+  };
+}
+
 /** The service worker: keeps the page's files after the first load, under a name that changes with them. */
 function offline(): Plugin {
   return {
     name: "offline",
     enforce: "post",
     generateBundle(_, bundle) {
-      const own = Object.keys(bundle).filter((name) => !name.startsWith("earlydrop.wasm"));
+      const own = Object.keys(bundle).filter((name) => !name.startsWith("earlydrop.wasm") && name !== PICTURE);
       const names = ["./", "earlydrop.wasm", ...own];
       const hash = createHash("sha256").update(names.join());
       for (const one of Object.values(bundle)) hash.update(one.type === "chunk" ? one.code : one.source);
@@ -91,7 +120,7 @@ function licences(): Plugin {
 
 export default defineConfig({
   base: "./",
-  plugins: [engine(), licences(), policy(), classic(), offline()],
+  plugins: [engine(), licences(), policy(), shown(), classic(), offline()],
   build: {
     outDir: OUT,
     // The engine is there already.

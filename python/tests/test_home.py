@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -449,6 +450,15 @@ def test_advice(short: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = (folder / "advice.html").read_text(encoding="utf-8")
     assert page.count("data:image/svg+xml") == 3
     assert "fq_codel limit 10240" in page
+    # The line is a scenario with what was recommended, and opens in the playground.
+    from earlydrop import playground
+
+    path = folder / "line.toml"
+    assert f"See it: earlydrop play {path.relative_to(short)}\n" in (folder / "advice.txt").read_text(encoding="utf-8")
+    home = advise.home("20mbit", "5mbit")
+    known = model.scenario(home, "fq_codel", 30.0)
+    for text in (path.read_text(encoding="utf-8"), playground.scenario(path)):
+        assert {key: tomllib.loads(text)[key] for key in known} == known
     # Again, from the store: the same bytes.
     before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
     assert cli.main(question) == cli.DONE

@@ -15,7 +15,8 @@ import type { Player } from "./player";
 import type { About } from "./protocol";
 import { CurvePicture, type Level, QueuePicture, WindowPicture } from "./plots";
 import { SAMPLE, WINDOWS } from "./protocol";
-import { ways } from "./scenario";
+import { RULES, TODAY } from "./line";
+import { paths } from "./scenario";
 import { jain } from "./statistics";
 
 /** Seconds over which rates and means of the numbers are taken. */
@@ -91,7 +92,7 @@ export class Card {
       ),
       this.places.network,
       this.feel.element,
-      el("p", { class: "summary" }, `${discipline.summary}. `, about(discipline)),
+      el("p", { class: "summary" }, `${this.stands()}${discipline.summary}. `, about(discipline)),
       el(
         "div",
         { class: "measures" },
@@ -115,6 +116,12 @@ export class Card {
     this.windows = new WindowPicture(windows, WINDOWS);
     this.bars = new Bars(bars);
     this.network = new NetworkPicture(network);
+  }
+
+  /** Where the discipline of a home's line stands. */
+  private stands(): string {
+    if (!this.player.setup.line) return "";
+    return this.discipline.name === TODAY ? "In the modem, as it is today. " : "In the router, behind its shaper. ";
   }
 
   // ---- parameters ----------------------------------------------------------------------------------------------------
@@ -190,7 +197,8 @@ export class Card {
   /** Parameters that need not be at their defaults: those of a file's scenario, and those that were set here. */
   private get set(): Record<string, Setting> {
     const { about } = this;
-    const started = this.player.setup.file && about?.aqm === this.discipline.name ? about.parameters : {};
+    const { file, line } = this.player.setup;
+    const started = (file || line) && about?.aqm === this.discipline.name ? about.parameters : {};
     return { ...started, ...latest(this.player.setup)[this.index]?.set };
   }
 
@@ -239,7 +247,9 @@ export class Card {
       }
     }
     const limit = this.limit();
-    if (Number.isFinite(limit)) found.push({ value: limit, name: "full", says: `buffer full ${short(limit)}` });
+    // A modem's buffer counts bytes, and packets of a line are of many sizes.
+    const whole = !this.player.setup.line || Number.isFinite(this.about?.limitPackets);
+    if (Number.isFinite(limit) && whole) found.push({ value: limit, name: "full", says: `buffer full ${short(limit)}` });
     return found;
   }
 
@@ -332,12 +342,14 @@ export class Card {
     const { setup } = this.player;
     this.places.network!.hidden = setup.file !== "";
     if (setup.file) return;
-    const { delay, rate: bits, flows, aqm } = history.about;
+    const { rate: bits, flows, aqm } = history.about;
+    const { ways, after } = paths(setup, history.about);
     this.network.draw({
       history,
       now,
-      delay,
-      ways: ways(setup, flows),
+      // So long as to be seen, and no longer than packets are remembered.
+      delay: setup.line ? Math.min(0.3, Math.max(0.003, after / 1.6)) : after,
+      ways: setup.line ? ways.map((way) => Math.min(0.5, Math.max(0.003, way))) : ways,
       limit: this.limit(),
       flows,
       rate: bits,
@@ -354,7 +366,7 @@ export class Card {
     const drops = [SAMPLE.early, SAMPLE.forced, SAMPLE.overflow].reduce((n, k) => n + history.since(k, since), 0);
     const goodput = history.goodput(now, RECENT, setup.warmup) ?? [];
     const kinds = this.kinds(history.about);
-    const long = kinds.flatMap(([name, count]) => new Array<boolean>(count).fill(name.startsWith(LONG)));
+    const long = kinds.flatMap(([name, count]) => new Array<boolean>(count).fill(setup.line ? name === `${setup.line.way}loads` : name.startsWith(LONG)));
     const shares = goodput.filter((_, k) => long[k] || setup.file);
     const left = (history.since(SAMPLE.departedBytes, since) * 8) / span;
     const share = (n: number): string => (arrivals ? percent(n / arrivals, 2) : "–");
@@ -388,11 +400,26 @@ export class Card {
   private kinds(about: About): [string, number][] {
     const { setup } = this.player;
     if (setup.file) return [["", about.flows]];
+    if (setup.line) {
+      const found: [string, number][] = [];
+      about.entries.forEach((count, k) => {
+        const name = RULES.load.titles[k] ?? "";
+        if (found.at(-1)?.[0] === name) found.at(-1)![1] += count;
+        else found.push([name, count]);
+      });
+      return found;
+    }
     const names = setup.groups.map((_, k) => (setup.groups.length > 1 ? `${LONG}, group ${k + 1}` : LONG));
     if (setup.udp > 0) names.push("UDP");
     if (setup.browsers > 0) names.push("browsers");
     if (setup.call) names.push("voice");
     return about.entries.map((count, k) => [names[k] ?? "", count]);
+  }
+
+  /** The pictures that move, as far as they are shown. */
+  get moving(): HTMLCanvasElement[] {
+    const places = [this.places.network!, this.feel.element, this.places.queue!];
+    return places.flatMap((place) => (place.offsetParent ? [...place.querySelectorAll("canvas")] : []));
   }
 
   /** Colours or sizes have changed. */

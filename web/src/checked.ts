@@ -10,6 +10,7 @@ import {
   type Setting,
   type Setup,
 } from "./model";
+import { holds, type Line, RATES, RULES, TIMES } from "./line";
 import { imported } from "./scenario";
 import { STORIES } from "./stories";
 
@@ -65,6 +66,7 @@ function read(given: Given): Setup {
     warmup: file ? base.warmup : number("warmup", own.warmup, 0, duration),
     changes: list("changes", own.changes, 0, CHANGES).map((one, k) => change(one, k, disciplines.length)),
     file,
+    line: own.line === null ? null : line(own.line),
     story,
     step: whole("step", own.step, 0, Math.max(0, steps - 1)),
   };
@@ -99,6 +101,18 @@ function limit(given: unknown): Limit {
   if (kind === "packets") return { kind, size: whole("limit: size", size, 1, 1e7) };
   if (kind === "bdp") return { kind, size: number("limit: size", size, 1e-3, 1e4) };
   throw wrong("limit: kind", kind, "own, packets or bdp");
+}
+
+/** A home's line, within what `earlydrop advise` takes. */
+function line(given: unknown): Line {
+  const { link, down, up, rtt, buffer, way } = table("line", given);
+  if (typeof link !== "string" || !Object.hasOwn(RULES.links, link))
+    throw wrong("line: link", link, Object.keys(RULES.links).join(", "));
+  if (typeof buffer !== "string" || !holds(buffer))
+    throw wrong("line: buffer", buffer, "1 ms to 10000 ms, or 2 packets to 1000000 packets");
+  if (way !== "down" && way !== "up") throw wrong("line: way", way, "down or up");
+  const rate = (key: string, bps: unknown): number => number(`line: ${key}`, bps, ...RATES);
+  return { link, down: rate("down", down), up: rate("up", up), rtt: number("line: rtt", rtt, ...TIMES), buffer, way };
 }
 
 function change(given: unknown, k: number, runs: number): Change {

@@ -8,7 +8,7 @@ import type { Laboratory } from "./laboratory";
 import { latest, settled } from "./model";
 import { short } from "./numbers";
 import type { Player } from "./player";
-import { parsed, QUEUE, queueOf } from "./scenario";
+import { queuesOf } from "./scenario";
 import { copyText } from "./share";
 import { sentences } from "./words";
 
@@ -94,11 +94,10 @@ export class CompareView {
       const documents = await laboratory.compare(this.player.tomls(setup), setup.seed, this.seeds, (share) => {
         this.progress.value = share;
       });
-      const queue = setup.file ? queueOf(parsed(setup.file)) : QUEUE;
       this.result = compare(
         titles,
         documents.map((group) => group.map((text) => JSON.parse(text) as unknown)),
-        queue,
+        queuesOf(setup),
       );
       this.write(this.result);
     } catch (error) {

@@ -19,13 +19,13 @@ export interface Comparison {
   idle: boolean[];
 }
 
-/** Result documents by discipline and seed, compared at a queue. */
-export function compare(titles: string[], documents: unknown[][], queue: string): Comparison {
+/** Result documents by discipline and seed, compared at the queue of each discipline. */
+export function compare(titles: string[], documents: unknown[][], queues: string[]): Comparison {
   const fixed = documents.map(sameRun);
-  const values = documents.map((group) => {
+  const values = documents.map((group, k) => {
     const found = new Map<string, number[]>();
     for (const one of QUANTITIES) {
-      const series = group.map((document) => read(document, one, queue));
+      const series = group.map((document) => read(document, one, queues[k]!));
       if (series.length && series.every((value) => value !== null)) found.set(one.id, series as number[]);
     }
     return found;
@@ -38,8 +38,8 @@ export function compare(titles: string[], documents: unknown[][], queue: string)
     const row = [...found].flatMap(([id, series]) => {
       const control = values[0]!.get(id);
       const one = QUANTITIES.find((quantity) => quantity.id === id)!;
-      const both = [...documents[0]!, ...documents[k + 1]!];
-      const most = Math.max(0, ...both.map((document) => step(document, one, queue)));
+      const steps = [0, k + 1].flatMap((run) => documents[run]!.map((document) => step(document, one, queues[run]!)));
+      const most = Math.max(0, ...steps);
       return control ? [[id, paired(series, control, fixed[0] && fixed[k + 1], most)] as const] : [];
     });
     return new Map(row);
@@ -54,7 +54,7 @@ export function compare(titles: string[], documents: unknown[][], queue: string)
     differences,
     fixed,
     replicated,
-    idle: documents.map((group) => neverActed(group, queue)),
+    idle: documents.map((group, k) => neverActed(group, queues[k]!)),
   };
 }
 

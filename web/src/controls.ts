@@ -3,6 +3,8 @@
 import type { Stack } from "./catalogue";
 import { el } from "./dom";
 import { choice, knob, toggle } from "./knob";
+import { lineText } from "./line";
+import { way } from "./line_view";
 import { FLOWS, type Group, type Setup } from "./model";
 import { rate, short, time } from "./numbers";
 
@@ -18,18 +20,31 @@ export function controls(setup: Setup, stacks: Stack[], changed: () => void): HT
           "p",
           {},
           "Link and load are those of the file that you opened. ",
-          el(
-            "button",
-            {
-              type: "button",
-              click: () => {
-                setup.file = "";
-                changed();
-              },
-            },
-            "Back to the page's own",
-          ),
+          back(() => {
+            setup.file = "";
+            changed();
+          }),
         ),
+      ),
+      section("Run", seed(setup, changed)),
+    );
+  }
+  if (setup.line) {
+    const line = setup.line;
+    return el(
+      "div",
+      { class: "controls" },
+      section(
+        "Line",
+        el("p", {}, `${lineText(line)} The load is that of earlydrop advise.`),
+        way(line.way, (to) => {
+          setup.line = { ...line, way: to };
+          changed();
+        }),
+        back(() => {
+          setup.line = null;
+          changed();
+        }),
       ),
       section("Run", seed(setup, changed)),
     );
@@ -156,6 +171,10 @@ export function controls(setup: Setup, stacks: Stack[], changed: () => void): HT
 
 function section(title: string, ...parts: (Node | null)[]): HTMLElement {
   return el("section", { class: "group" }, el("h3", {}, title), ...parts);
+}
+
+function back(click: () => void): HTMLElement {
+  return el("button", { type: "button", click }, "Back to the page's own");
 }
 
 function seed(setup: Setup, changed: () => void): HTMLElement {

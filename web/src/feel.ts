@@ -7,7 +7,7 @@ import type { History } from "./history";
 import type { Setup } from "./model";
 import { percent, time } from "./numbers";
 import { fate, ink } from "./palette";
-import { ways } from "./scenario";
+import { paths } from "./scenario";
 
 const HEIGHT = 104;
 
@@ -43,10 +43,9 @@ export class Feel {
     }
     if (history !== this.history) {
       const { about } = history;
-      const way = ways(setup, about.flows)[about.flows - 1]!;
+      const { flow, ...own } = paths(setup, about).call;
       this.history = history;
-      // The way back has no queue.
-      this.call = new Call(about.flows, { way, delay: about.delay, byte: 8 / about.rate, back: way + about.delay });
+      this.call = new Call(flow, { ...own, byte: 8 / about.rate });
       history.listen((events) => this.call?.hear(events));
     }
     const call = this.call!;

@@ -16,7 +16,9 @@ const LOOKS: Look[] = [
 const WIDTH = 760;
 const HEIGHT = 190;
 const LEFT = 64;
-const RIGHT = 16;
+const RIGHT = 84;
+/** Height of the line with the title. */
+const HEAD = 30;
 
 export interface Drawn {
   title: string;
@@ -55,7 +57,7 @@ function axes(
     parts.push(text(at, bottom + 17, name, 'text-anchor="middle"'));
   }
   parts.push(`<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${bottom}" y2="${bottom}" stroke="#555"/>`);
-  parts.push(text((LEFT + WIDTH) / 2, bottom + 34, x, 'text-anchor="middle"'));
+  parts.push(text((LEFT + WIDTH - RIGHT) / 2, bottom + 34, x, 'text-anchor="middle"'));
   parts.push(
     text(16, (top + 22 + bottom) / 2, y, `text-anchor="middle" transform="rotate(-90 16 ${(top + 22 + bottom) / 2})"`),
   );
@@ -70,7 +72,7 @@ function ticks(low: number, high: number): number[] {
 }
 
 /** The figure as SVG. */
-export function svg(all: Drawn[], begin: number, end: number, note: string): string {
+export function svg(all: Drawn[], begin: number, end: number, title: string, note: string): string {
   const most = Math.max(
     10,
     ...all.flatMap(({ history }) =>
@@ -79,9 +81,10 @@ export function svg(all: Drawn[], begin: number, end: number, note: string): str
   );
   const high = roundUp(most);
   const x = (t: number): number => LEFT + ((WIDTH - LEFT - RIGHT) * (t - begin)) / (end - begin);
-  const parts: string[] = [];
+  const size = Math.min(15, (1.8 * (WIDTH - LEFT)) / title.length);
+  const parts = [text(LEFT, 24, title, `font-weight="600" font-size="${size.toFixed(1)}"`)];
   all.forEach((one, k) => {
-    const top = 8 + k * HEIGHT;
+    const top = HEAD + 8 + k * HEIGHT;
     const [above, below] = [top + 24, top + HEIGHT - 44];
     const y = (v: number): number => below - ((below - above) * Math.min(v, high)) / high;
     parts.push(
@@ -94,11 +97,15 @@ export function svg(all: Drawn[], begin: number, end: number, note: string): str
         ticks(0, high).map((v) => [y(v), short(v)]),
       ),
     );
-    for (const level of one.levels.filter((l) => l.value <= high)) {
+    // Names stand beside the plot, each above the one of the level below.
+    let lowest = Infinity;
+    for (const level of one.levels.filter((l) => l.value <= high).sort((a, b) => a.value - b.value)) {
+      const at = y(level.value);
       parts.push(
-        `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(level.value)}" y2="${y(level.value)}" stroke="#555" stroke-dasharray="4 4"/>`,
+        `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${at}" y2="${at}" stroke="#555" stroke-dasharray="4 4"/>`,
       );
-      parts.push(text(WIDTH - RIGHT - 4, y(level.value) - 3, level.name, 'text-anchor="end" fill="#555"'));
+      lowest = Math.min(at + 4, lowest - 12);
+      parts.push(text(WIDTH - RIGHT + 5, lowest, level.name, 'fill="#555"'));
     }
     const rows = one.history.rows(SAMPLE.packets, begin, end, 600);
     const times = one.history.at(SAMPLE.time, rows).map((t) => x(t!));
@@ -110,7 +117,7 @@ export function svg(all: Drawn[], begin: number, end: number, note: string): str
     const averages = drawn(SAMPLE.average);
     if (averages) parts.push(path(times, averages, 'stroke="#000" stroke-width="1.8"'));
   });
-  const top = 8 + all.length * HEIGHT;
+  const top = HEAD + 8 + all.length * HEIGHT;
   const [above, below] = [top + 24, top + HEIGHT - 44];
   const shares = all.map(({ history }) => {
     const total = history.sojourns.reduce((n, v) => n + v, 0);
@@ -153,9 +160,14 @@ export function svg(all: Drawn[], begin: number, end: number, note: string): str
         style,
       ),
     );
-    parts.push(
-      text(WIDTH - RIGHT - 8, above + 60 + 16 * k, all[k]!.title, `text-anchor="end" fill="${LOOKS[k]!.colour}"`),
-    );
+  });
+  // The curves are named beside the plot's title, each with a piece of itself.
+  let from = LEFT + 190;
+  all.forEach((one, k) => {
+    const style = `stroke="${LOOKS[k]!.colour}" stroke-width="2" stroke-dasharray="${LOOKS[k]!.dashes.join(" ")}"`;
+    parts.push(`<line x1="${from}" x2="${from + 22}" y1="${top + 10}" y2="${top + 10}" ${style}/>`);
+    parts.push(text(from + 27, top + 14, one.title, `fill="${LOOKS[k]!.colour}"`));
+    from += 46 + 7 * one.title.length;
   });
   const height = top + HEIGHT + 16;
   parts.push(text(LEFT, height - 8, note, 'fill="#555" font-size="10"'));

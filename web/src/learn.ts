@@ -3,12 +3,16 @@
 import { el, still } from "./dom";
 import type { Laboratory } from "./laboratory";
 import type { Player } from "./player";
+import { Pinned } from "./pinned";
 import { at, type Result, STORIES, type Story } from "./stories";
 
 export class LearnView {
   readonly element = el("section", { class: "learn", "aria-label": "Guided stories" });
   private open: Story | null = null;
   private step = 0;
+  /** Answers that were guessed, by story; -1 where somebody wanted none. */
+  private readonly guesses = new Map<string, number>();
+  private readonly pinned: Pinned;
 
   /** Cancels what is measured; null where nothing is. */
   private stop: (() => void) | null = null;
@@ -16,13 +20,21 @@ export class LearnView {
   constructor(
     private readonly player: Player,
     private readonly laboratory: () => Promise<Laboratory>,
-  ) {}
+  ) {
+    this.pinned = new Pinned(player);
+  }
 
-  /** The view is opened, with the story of the setup if it has one. */
-  show(): void {
+  /** Whether the open story waits for a guess. */
+  private get asking(): boolean {
+    return this.open !== null && this.step === 0 && !this.guesses.has(this.open.id);
+  }
+
+  /** The view is opened, with the story of the setup if it has one; at a moment that somebody shared nothing is asked. */
+  show(shared = false): void {
     const { setup } = this.player;
     this.open = STORIES.find((one) => one.id === setup.story) ?? null;
     this.step = Math.min(setup.step, (this.open?.steps.length ?? 1) - 1);
+    if (this.open && shared) this.guesses.set(this.open.id, -1);
     this.draw();
   }
 
@@ -51,7 +63,7 @@ export class LearnView {
     const { player } = this;
     if (!this.open || player.setup.story !== this.open.id) return;
     player.speed = this.open.steps[this.step]?.speed ?? 3;
-    if (still()) player.pause();
+    if (still() || this.asking) player.pause();
     else player.play();
   }
 
@@ -72,7 +84,7 @@ export class LearnView {
                 "button",
                 { type: "button", click: () => this.go(one, 0) },
                 el("b", {}, one.title),
-                el("span", {}, one.claim),
+                el("span", {}, one.guess.ask),
               ),
             ),
           ),
@@ -80,26 +92,18 @@ export class LearnView {
       );
       return;
     }
+    if (this.asking) return this.ask(story);
     const { step } = this;
+    const guess = this.guesses.get(story.id) ?? -1;
     const last = step === story.steps.length - 1;
     const found = el("p", { class: "measured", "aria-live": "polite" });
     this.element.replaceChildren(
-      el(
-        "button",
-        {
-          type: "button",
-          class: "plain",
-          click: () => {
-            this.open = null;
-            this.player.setup.story = "";
-            this.draw();
-          },
-        },
-        "← All stories",
-      ),
+      this.back(),
       el("h2", { tabindex: -1 }, story.title),
+      guess >= 0 ? el("p", { class: "guessed" }, answered(story, guess)) : "",
       el("p", { class: "claim" }, story.claim),
       el("p", { class: "paper" }, story.paper),
+      this.pinned.element,
       el(
         "div",
         { class: "step-text" },
@@ -124,6 +128,37 @@ export class LearnView {
       ),
       found,
     );
+    this.pinned.draw(true);
+  }
+
+  /** The question of a story, before it shows anything. */
+  private ask({ id, title, guess }: Story): void {
+    const take = (answer: number): void => {
+      this.guesses.set(id, answer);
+      this.run();
+      this.draw();
+      this.element.querySelector<HTMLElement>("h2")?.focus();
+    };
+    this.element.replaceChildren(
+      this.back(),
+      el("h2", { tabindex: -1 }, title),
+      el("p", { class: "claim" }, guess.ask),
+      el(
+        "div",
+        { class: "row answers", role: "group", "aria-label": "Your guess" },
+        ...guess.answers.map((text, k) => el("button", { type: "button", click: () => take(k) }, text)),
+      ),
+      el("button", { type: "button", class: "link", click: () => take(-1) }, "Show it without a guess"),
+    );
+  }
+
+  private back(): HTMLElement {
+    const click = (): void => {
+      this.open = null;
+      this.player.setup.story = "";
+      this.draw();
+    };
+    return el("button", { type: "button", class: "plain", click }, "← All stories");
   }
 
   private next(story: Story): void {
@@ -153,6 +188,12 @@ export class LearnView {
       button.textContent = "Measure it";
     }
   }
+}
+
+/** What is said of a guess. */
+function answered({ guess }: Story, answer: number): string {
+  const [mine, right] = [guess.answers[answer], guess.answers[guess.right]];
+  return answer === guess.right ? `Your guess is right: “${right}”.` : `You guessed “${mine}”. It is “${right}”.`;
 }
 
 /** Whether the setups of two steps differ. */

@@ -2,7 +2,8 @@
 
 import { checked } from "./checked";
 import { FLOWS, OPENING, SETUP, type Setup } from "./model";
-import { FILE } from "./scenario";
+import { presetLine, readTime, RULES } from "./line";
+import { FILE, lineSetup } from "./scenario";
 import { at, STORIES } from "./stories";
 
 /** What an address asks for. */
@@ -19,16 +20,17 @@ export interface Asked {
   open: string;
 }
 
-export type View = "play" | "compare" | "learn" | "challenge";
+export type View = "play" | "line" | "compare" | "learn" | "challenge";
 export const VIEWS: [View, string][] = [
   ["play", "Play"],
+  ["line", "My line"],
   ["compare", "Compare"],
   ["learn", "Learn"],
   ["challenge", "Challenge"],
 ];
 
 /** The words of a setup that is written by hand. */
-const WORDS = ["aqm", "story", "seed", "mbit", "flows"];
+const WORDS = ["aqm", "story", "seed", "mbit", "flows", "line"];
 
 /** Most characters of a whole setup in a link, and most bytes of what it inflates to. */
 const LINK = 1 << 20;
@@ -85,6 +87,22 @@ export async function asked(hash: string): Promise<Asked> {
   found.setup.seed = number("seed") ?? found.setup.seed;
   found.setup.rate = (number("mbit") ?? found.setup.rate / 1e6) * 1e6;
   found.setup.groups = [{ ...FLOWS, count: Math.round(Math.max(1, Math.min(200, number("flows") ?? FLOWS.count))) }];
+  const link = words.get("line");
+  if (link !== null) {
+    const preset = RULES.presets.find((one) => one.link === link);
+    const value = (word: "down" | "up"): string => words.get(word) ?? preset?.[word] ?? "";
+    if (!Object.hasOwn(RULES.links, link)) {
+      const allowed = Object.keys(RULES.links).join(", ");
+      throw new Error(`The link has line: ${link.slice(0, 40)}; allowed: ${allowed}.`);
+    }
+    const line = presetLine({ link, down: value("down"), up: value("up") });
+    const rtt = words.get("rtt");
+    if (rtt !== null) line.rtt = readTime("rtt", rtt);
+    if (words.get("way") === "down") line.way = "down";
+    const setup = lineSetup(found.setup, line);
+    if (names) setup.disciplines = found.setup.disciplines;
+    return { ...found, ...checked(setup, 0), view: found.embed ? "play" : "line" };
+  }
   const story = STORIES.find((one) => one.id === words.get("story"));
   if (!story) return { ...found, ...checked(found.setup, 0) };
   const step = Math.max(0, Math.min(story.steps.length - 1, Math.trunc(number("step") ?? 1) - 1));

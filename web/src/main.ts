@@ -6,9 +6,10 @@ import { CompareView } from "./compare_view";
 import { announce, el } from "./dom";
 import { compiled, type Given, Laboratory } from "./laboratory";
 import { LearnView } from "./learn";
+import { LineView } from "./line_view";
 import { type Asked, asked, fetched, located, type View, VIEWS } from "./link";
 import { OPENING } from "./model";
-import { imported } from "./scenario";
+import { opened as read } from "./scenario";
 import { PlayView } from "./play";
 import { Player } from "./player";
 import { dropping, elsewhere, sharing } from "./share";
@@ -31,7 +32,8 @@ async function opened(laboratory: Laboratory): Promise<Asked> {
     const given = (globalThis as Given).earlydropScenario;
     const where = found.open && given === undefined ? located(found.open) : null;
     const text = given ?? (where ? await fetched(where) : null);
-    if (text !== null) found.setup = imported(text, found.setup);
+    if (text !== null) found.setup = read(text, found.setup, laboratory.disciplines);
+    if (text !== null && found.setup.line && !found.embed) found.view = "line";
     found.open = text === null && where ? where.href.slice(0, 1000) : "";
     const known = new Set(laboratory.disciplines.map((one) => one.name));
     const strange = found.setup.disciplines.filter((one) => !known.has(one.aqm)).map((one) => one.aqm.slice(0, 40));
@@ -71,6 +73,7 @@ async function begin(): Promise<void> {
     play.theme();
     challenge.draw();
   };
+  const line = new LineView(player);
   const results = async (tomls: string[], seed = 1): Promise<string[]> =>
     (await (await other()).compare(tomls, seed, 1)).map((one) => one[0]!);
 
@@ -105,11 +108,12 @@ async function begin(): Promise<void> {
         player,
         () => view,
         () => play.figure(),
+        () => play.scenes(),
       ),
       theme,
     ),
   );
-  const main = el("main", {}, learn.element, play.element, compare.element, challenge.element);
+  const main = el("main", {}, learn.element, line.element, play.element, compare.element, challenge.element);
   if (wanted.embed) app.replaceChildren(main);
   else
     app.replaceChildren(
@@ -124,7 +128,7 @@ async function begin(): Promise<void> {
     );
   document.documentElement.classList.toggle("embedded", wanted.embed);
 
-  function show(next: View): void {
+  function show(next: View, shared = false): void {
     view = next;
     document.documentElement.dataset.view = next;
     for (const tab of tabs) {
@@ -132,17 +136,19 @@ async function begin(): Promise<void> {
       else tab.removeAttribute("aria-current");
     }
     learn.element.hidden = next !== "learn";
+    line.element.hidden = next !== "line";
     play.element.hidden = next === "compare" || next === "challenge";
     compare.element.hidden = next !== "compare";
     challenge.element.hidden = next !== "challenge";
-    play.fold(next === "learn");
+    play.fold(next === "learn" || next === "line");
+    if (next === "line") line.show();
     if (next === "compare") compare.show();
-    if (next === "learn") learn.show();
+    if (next === "learn") learn.show(shared);
     if (next === "challenge") challenge.draw();
     play.draw(true);
   }
   function begun(found: Asked): void {
-    show(found.view);
+    show(found.view, found.at > 0);
     if (found.view === "challenge") challenge.open(location.hash);
     main.querySelector(".elsewhere")?.remove();
     if (found.open) main.prepend(elsewhere(player, found.open));

@@ -1,5 +1,7 @@
 // What the page simulates: disciplines, link, load, and when parameters were changed. It is all that a shared link holds.
 
+import type { Line } from "./line";
+
 export type Setting = number | string | boolean;
 
 /** A discipline with the parameters that differ from its defaults. */
@@ -56,6 +58,8 @@ export interface Setup {
   changes: Change[];
   /** A scenario file that was dropped on the page, TOML; then only disciplines and seed are the page's own. */
   file: string;
+  /** A home's line; then rates, load and buffers are those of `earlydrop advise`. */
+  line: Line | null;
   /** A guided story and its step, if one is open. */
   story: string;
   step: number;
@@ -82,6 +86,7 @@ export const SETUP: Setup = {
   warmup: 10,
   changes: [],
   file: "",
+  line: null,
   story: "",
   step: 0,
 };

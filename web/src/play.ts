@@ -11,6 +11,7 @@ import { look } from "./palette";
 import { type Player, SPEEDS, type What } from "./player";
 import { DelayPicture } from "./plots";
 import { BINS, binEnd } from "./protocol";
+import type { Scene } from "./video";
 
 const SPANS: [string, string][] = [
   ["0.2", "last 0.2 s"],
@@ -223,8 +224,9 @@ export class PlayView {
   /** Cards for the disciplines, where they are others than before. */
   private rebuild(): void {
     const { setup } = this.player;
-    // A file has parameters of its own, which are known when its run has started.
-    const started = setup.file ? this.player.histories.map((one) => one.about.aqm) : [];
+    // A file and a line have parameters of their own, which are known when the run has started.
+    const { histories } = this.player;
+    const started = setup.file || setup.line ? histories.map(({ about }) => [about.aqm, about.parameters]) : [];
     const now = JSON.stringify([setup.disciplines.map((one) => one.aqm), setup.file, started]);
     if (now === this.titles && this.made.length === setup.disciplines.length) {
       for (const card of this.made) card.restore();
@@ -338,6 +340,11 @@ export class PlayView {
       return history ? [{ title: this.title(k), history, levels: card.levels() }] : [];
     });
     return [all, begin, Math.max(begin + 1, player.now)];
+  }
+
+  /** What a video shows. */
+  scenes(): Scene[] {
+    return this.made.map((card, k) => ({ title: this.title(k), colour: look(k).colour, pictures: card.moving }));
   }
 
   /** The theme has changed. */

@@ -7,7 +7,7 @@ import { History } from "./history";
 import type { Laboratory } from "./laboratory";
 import { type Change, latest, type Setting, type Setup } from "./model";
 import type { Tell } from "./protocol";
-import { parsed, QUEUE, queueOf, toml, type Units } from "./scenario";
+import { bottleneckRate, queuesOf, toml, type Units } from "./scenario";
 
 /** Simulated seconds in a second, and what it is called; infinite is as fast as it goes. */
 export const SPEEDS: [number, string][] = [
@@ -22,8 +22,11 @@ export const SPEEDS: [number, string][] = [
   [Infinity, "as fast as it goes"],
 ];
 
-/** The moment at which a page opens, s: the queue has its shape. Earlier, where a fast link would take long to it. */
-const OPENS = { moment: 20, bits: 1.2e9 };
+/**
+ * The moment at which a page opens, s: the queue has its shape. Earlier, where a fast link would take long to it; a line has
+ * two directions and two shapers, flows that begin in its first second, and some round trips until they fill it.
+ */
+const OPENS = { moment: 20, bits: 1.2e9, line: 0.15e9, most: 0.6e9, least: 1.2, rtts: 12 };
 /** Its speed: packets can be followed. */
 const SLOW = 0.05;
 
@@ -84,7 +87,7 @@ export class Player {
 
   /** The scenarios of the setup's disciplines, as the run began with them. */
   tomls(setup = this.setup): string[] {
-    return setup.disciplines.map((one) => toml(setup, one, this.units));
+    return setup.disciplines.map((one) => toml(setup, one, this.units, this.laboratory.disciplines));
   }
 
   /** Simulations of the setup as it is now, up to a time. */
@@ -97,9 +100,9 @@ export class Player {
     this.aim = to;
     this.last = 0;
     try {
-      const { seed, changes, file } = this.setup;
-      const queue = file ? queueOf(parsed(file)) : QUEUE;
-      this.laboratory.ask({ ask: "start", serial: this.serial, tomls: this.tomls(), queue, seed, changes, to });
+      const { seed, changes } = this.setup;
+      const queues = queuesOf(this.setup);
+      this.laboratory.ask({ ask: "start", serial: this.serial, tomls: this.tomls(), queues, seed, changes, to });
     } catch (error) {
       this.broken(error instanceof Error ? error.message : String(error));
     }
@@ -107,9 +110,13 @@ export class Player {
 
   /** The page opens: with queues that have their shape, slowly. */
   open(): void {
-    const { file, duration, rate } = this.setup;
-    if (!file) this.speed = SLOW;
-    this.start(file ? 0 : Math.min(OPENS.moment, duration / 2, OPENS.bits / rate));
+    const { file, line, duration } = this.setup;
+    if (!file) this.speed = this.setup.call ? 1 : SLOW;
+    const rates = line ? line.down + line.up : 0;
+    const quick = line
+      ? Math.max(OPENS.least, OPENS.line / rates, Math.min((OPENS.rtts * line.rtt) / 1e3, OPENS.most / rates))
+      : OPENS.bits / bottleneckRate(this.setup);
+    this.start(file ? 0 : Math.min(OPENS.moment, duration / 2, quick));
     if (!still()) this.play();
   }
 
@@ -169,7 +176,7 @@ export class Player {
   step(): void {
     this.pause();
     if (this.waiting || this.done || this.fault) return;
-    this.advance(this.now + (1500 * 8) / this.setup.rate, 1000);
+    this.advance(this.now + (1500 * 8) / bottleneckRate(this.setup), 1000);
   }
 
   /** Run to the end; the result documents of all disciplines. The moment now shown comes back. */

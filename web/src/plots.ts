@@ -148,11 +148,11 @@ function levels(plot: uPlot, all: Level[]): void {
     ctx.moveTo(left, y);
     ctx.lineTo(left + width, y);
     ctx.stroke();
-    // Beside the curves; names that would lie on each other are left out from the lower one on.
-    if (lowest - y < 12 * sharp) continue;
+    // Beside the curves, each above the one of the level below, as far as there is space.
+    lowest = Math.min(Math.max(y, 7 * sharp), lowest - 12 * sharp);
+    if (lowest < 6 * sharp) continue;
     ctx.fillStyle = ink().text;
-    ctx.fillText(one.name, left + width + 4 * sharp, Math.max(y, 7 * sharp));
-    lowest = y;
+    ctx.fillText(one.name, left + width + 4 * sharp, lowest);
   }
   ctx.restore();
 }

@@ -6,7 +6,7 @@ import type { Change, Setting } from "./model";
 export type Ask =
   | { ask: "load"; module: WebAssembly.Module }
   /** New simulations; they run to `to` before anything is answered. */
-  | { ask: "start"; serial: number; tomls: string[]; queue: string; seed: number; changes: Change[]; to: number }
+  | { ask: "start"; serial: number; tomls: string[]; queues: string[]; seed: number; changes: Change[]; to: number }
   /** Run on, to `to` at most and for about `budget` ms at most. */
   | { ask: "advance"; serial: number; to: number; budget: number; packets: boolean }
   | { ask: "set"; serial: number; run: number; parameter: string; value: Setting }

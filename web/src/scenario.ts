@@ -1,9 +1,12 @@
 // A setup as the scenario of one of its disciplines: the TOML that the engine runs and that people can export.
 
 import { parse, stringify } from "smol-toml";
+import type { Discipline } from "./catalogue";
+import { type Line, lineIn, rateOf, RULES, scenario, TODAY, voice, watched } from "./line";
 import type { Chosen, Group, Setting, Setup } from "./model";
 import { latest } from "./model";
 import { seconds } from "./numbers";
+import type { About } from "./protocol";
 
 /** The unit of a discipline's parameter: "s", "bit/s", "packets", "B" or "". */
 export type Units = (aqm: string, parameter: string) => string;
@@ -37,9 +40,42 @@ export function ways(setup: Setup, flows: number): number[] {
   return Array.from({ length: flows }, (_, k) => own[k] ?? own[(k - own.length) % own.length]!);
 }
 
-/** The scenario of one discipline as TOML. */
-export function toml(setup: Setup, chosen: Chosen, units: Units): string {
+/** How packets get to the queue and from it, s; and the call among them: its flow from 1, and its ways. */
+export interface Paths {
+  ways: number[];
+  after: number;
+  call: { flow: number; way: number; delay: number; back: number };
+}
+
+export function paths(setup: Setup, { flows, entries, delay }: About): Paths {
+  if (!setup.line) {
+    const own = ways(setup, flows);
+    const way = own[flows - 1] ?? 0.001;
+    // The way back has no queue.
+    return { ways: own, after: delay, call: { flow: flows, way, delay, back: way + delay } };
+  }
+  // All that passes the queue downwards comes from the servers, and upwards from home.
+  const half = setup.line.rtt / 2e3;
+  const [way, after] = setup.line.way === "down" ? [half, 0] : [0, half];
+  const flow = entries.slice(0, voice(setup.line)).reduce((sum, n) => sum + n, 1);
+  return { ways: new Array<number>(flows).fill(way), after, call: { flow, way, delay: after, back: half } };
+}
+
+/** Rate in front of which the queue is, bit/s. */
+export function bottleneckRate(setup: Setup): number {
+  return setup.line ? rateOf(setup.line) : setup.rate;
+}
+
+/** The queue of each discipline that is looked at. */
+export function queuesOf(setup: Setup): string[] {
+  const file = setup.file ? queueOf(parsed(setup.file)) : QUEUE;
+  return setup.disciplines.map(({ aqm }) => (setup.line ? watched(setup.line, aqm) : file));
+}
+
+/** The scenario of one discipline as TOML; a home's line needs the `disciplines` of the catalogue. */
+export function toml(setup: Setup, chosen: Chosen, units: Units, disciplines: Discipline[] = []): string {
   if (setup.file) return fromFile(setup, chosen, units);
+  if (setup.line) return ofLine(setup, chosen, units, disciplines);
   const delay = bottleneckDelay(setup);
   const delays = setup.groups.flatMap(rtts).map((rtt) => ms(rtt / 2 - delay));
   const alike = new Set(delays).size === 1;
@@ -62,6 +98,23 @@ export function toml(setup: Setup, chosen: Chosen, units: Units): string {
     record: { by_flow: true },
   };
   return stringify(document);
+}
+
+function ofLine(setup: Setup, chosen: Chosen, units: Units, disciplines: Discipline[]): string {
+  const { link, queue, traffic } = scenario(setup.line!, chosen.aqm, disciplines);
+  const name = watched(setup.line!, chosen.aqm);
+  queue[name] = { ...(queue[name] as Table), ...settings(chosen, units) };
+  return stringify({
+    name: "playground",
+    duration: `${setup.duration} s`,
+    warmup: `${setup.warmup} s`,
+    seed: setup.seed,
+    topology: { kind: "graph" },
+    link,
+    queue,
+    traffic,
+    record: { by_flow: true },
+  });
 }
 
 function queue(setup: Setup, chosen: Chosen, units: Units): Table {
@@ -165,18 +218,39 @@ export function imported(text: string, before: Setup): Setup {
     changes: [],
     story: "",
     file: text,
+    line: null,
     seed,
     duration,
     warmup: document.warmup === undefined ? 0 : seconds(document.warmup),
   };
 }
 
+/** A scenario as a setup: a line of `earlydrop advise` as today and with its queue, any other as a file. */
+export function opened(text: string, before: Setup, disciplines: Discipline[]): Setup {
+  const document = parsed(text);
+  const found = lineIn(document, disciplines);
+  if (!found) return imported(text, before);
+  return { ...lineSetup(before, found.line, found.aqm), seed: typeof document.seed === "number" ? document.seed : 1 };
+}
+
+/** A run of a line: so long, s, and shorter down to the least where the line carries much in a second. */
+const RUN = { most: 120, least: 20, bits: 7.2e9, warmup: 1 / 12 };
+
+/** The setup of a line: as it is today, and with a discipline. */
+export function lineSetup(before: Setup, line: Line, aqm = RULES.preferred[0]!): Setup {
+  const disciplines = [...new Set([TODAY, aqm])].map((name) => ({ aqm: name, set: {} }));
+  const duration = Math.round(Math.max(RUN.least, Math.min(RUN.most, RUN.bits / (line.down + line.up))));
+  const times = { duration, warmup: Math.max(2, Math.round(RUN.warmup * duration)) };
+  return { ...structuredClone(before), ...times, disciplines, changes: [], story: "", file: "", line };
+}
+
 /** What is exported: the scenario with the parameters now in force, and how to run it. */
-export function exported(setup: Setup, which: number, units: Units): string {
+export function exported(setup: Setup, which: number, units: Units, disciplines: Discipline[] = []): string {
   const chosen = latest(setup)[which]!;
   const others = latest(setup).filter((_, k) => k !== which);
   const lines = ["# A scenario of the playground.", "#     earlydrop run playground.toml"];
-  if (others.length) {
+  // Disciplines of a line stand behind shapers of their own.
+  if (others.length && !setup.line) {
     const names = [chosen, ...others].map((one) => {
       const own = one === chosen ? {} : settings(one, units);
       const set = Object.entries(own).map(([key, value]) => ` ${key}=${String(value).replaceAll(" ", "")}`);
@@ -186,5 +260,5 @@ export function exported(setup: Setup, which: number, units: Units): string {
   }
   if (setup.changes.length)
     lines.push("# Parameters that were changed on the way have their last values from the start.");
-  return `${lines.join("\n")}\n\n${toml({ ...setup, changes: [] }, chosen, units)}`;
+  return `${lines.join("\n")}\n\n${toml({ ...setup, changes: [] }, chosen, units, disciplines)}`;
 }

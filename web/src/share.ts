@@ -2,20 +2,50 @@
 
 import { announce, el, save } from "./dom";
 import { csv, type Drawn, png, svg } from "./figure";
-import { address, type View } from "./link";
+import { RULES } from "./line";
+import { address, asked, type View } from "./link";
 import { latest } from "./model";
+import { short, time } from "./numbers";
 import type { Player } from "./player";
-import { exported, FILE, imported } from "./scenario";
+import { isPng, label, labelled } from "./png";
+import { bottleneckRate, exported, FILE, opened } from "./scenario";
+import { type Scene, video } from "./video";
 
-/** The menu of links and files; `drawn` are the pictures as they stand. */
-export function sharing(player: Player, view: () => View, drawn: () => [Drawn[], number, number]): HTMLElement {
+/** What is shown, in a line: the disciplines, the link and its load. */
+export function headline(player: Player): string {
+  const { setup } = player;
+  const names = latest(setup).map((one) => player.discipline(one.aqm)?.title ?? one.aqm);
+  const all = names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0];
+  const mbit = (bits: number): string => short(bits / 1e6, 4);
+  if (setup.file) return `${all}: a scenario from a file`;
+  if (setup.line) {
+    const { link, down, up, rtt, way } = setup.line;
+    return `${all}: ${RULES.links[link]!.title}, ${mbit(down)}/${mbit(up)} Mbit/s, ${short(rtt, 4)} ms, way ${way}`;
+  }
+  const flows = setup.groups.reduce((n, group) => n + group.count, 0);
+  const rtts = setup.groups.flatMap((group) => group.rtt);
+  const [least, most] = [Math.min(...rtts), Math.max(...rtts)].map((one) => time(one));
+  const load = `${flows} flow${flows === 1 ? "" : "s"} of ${least === most ? least : `${least} to ${most}`}`;
+  const others = [setup.udp > 0 && "UDP", setup.browsers > 0 && "browsers", setup.call && "a call"].filter(Boolean);
+  return `${all}: ${mbit(bottleneckRate(setup))} Mbit/s, ${[load, ...others].join(", ")}`;
+}
+
+/** The menu of links and files; `drawn` are the pictures as they stand, `scenes` as they move. */
+export function sharing(
+  player: Player,
+  view: () => View,
+  drawn: () => [Drawn[], number, number],
+  scenes: () => Scene[],
+): HTMLElement {
   const figure = (): string => {
     const [all, begin, end] = drawn();
-    const { setup } = player;
-    const load = setup.file
-      ? "a scenario from a file"
-      : `${setup.groups.reduce((n, g) => n + g.count, 0)} flows, ${setup.rate / 1e6} Mbit/s`;
-    return svg(all, begin, end, `earlydrop ${player.laboratory.version}; ${load}, seed ${setup.seed}`);
+    return svg(all, begin, end, headline(player), `earlydrop ${player.laboratory.version}; seed ${player.setup.seed}`);
+  };
+  const picture = async (): Promise<Blob> => {
+    const made = await png(figure());
+    // A setup that no link can hold is in no picture either.
+    const hash = await address(player.setup, player.now, view()).catch(() => "");
+    return hash ? labelled(made, hash.slice(1)) : made;
   };
   const name = (): string =>
     latest(player.setup)
@@ -49,8 +79,14 @@ export function sharing(player: Player, view: () => View, drawn: () => [Drawn[],
         await copyText(location.href);
       }),
       scenarios,
-      item("Picture (PNG)", async () => save(`${name()}.png`, await png(figure()), "image/png")),
+      item("Picture (PNG)", async () => save(`${name()}.png`, await picture(), "image/png")),
       item("Picture (SVG)", () => save(`${name()}.svg`, figure(), "image/svg+xml")),
+      item("Video of 5 s (MP4 or WebM)", async () => {
+        announce("Five seconds are recorded.");
+        const [made, ending] = await video(player, headline(player), scenes);
+        save(`${name()}.${ending}`, made, made.type);
+        announce("The video is saved.");
+      }),
       item("Samples (CSV)", () =>
         save(
           `${name()}.csv`,
@@ -71,7 +107,7 @@ export function sharing(player: Player, view: () => View, drawn: () => [Drawn[],
   menu.addEventListener("toggle", () => {
     const list = latest(player.setup).map((one, k) =>
       item(`Scenario with ${player.discipline(one.aqm)?.title ?? one.aqm} (TOML)`, () =>
-        save("playground.toml", exported(player.setup, k, player.units), "application/toml"),
+        save("playground.toml", exported(player.setup, k, player.units, player.laboratory.disciplines), "application/toml"),
       ),
     );
     scenarios.replaceChildren(...list);
@@ -100,9 +136,9 @@ export async function copyText(text: string): Promise<void> {
 function open(player: Player, done: () => void): HTMLElement {
   const file = el("input", {
     type: "file",
-    accept: ".toml",
+    accept: ".toml,.png",
     class: "hidden-file",
-    "aria-label": "Open a scenario file",
+    "aria-label": "Open a scenario file, or a picture of this page",
     change: () => {
       const chosen = file.files?.[0];
       if (chosen) void take(player, chosen);
@@ -110,13 +146,23 @@ function open(player: Player, done: () => void): HTMLElement {
       done();
     },
   });
-  return el("label", { class: "open-file" }, "Open a scenario (TOML) …", file);
+  return el("label", { class: "open-file" }, "Open a scenario (TOML) or a picture (PNG) …", file);
 }
 
 async function take(player: Player, file: File): Promise<void> {
   try {
+    if (await isPng(file)) {
+      const setup = await label(file);
+      if (!/^(view=[a-z]+&)?s=[\w-]*$/.test(setup)) throw new Error("its setup is none of this page's");
+      const hash = `#${setup}`;
+      // What a link may not hold, a picture may not either.
+      await asked(hash);
+      history.replaceState(null, "", hash);
+      dispatchEvent(new HashChangeEvent("hashchange"));
+      return announce(`${file.name} is open.`);
+    }
     if (file.size > FILE) throw new Error(`a scenario file has at most ${FILE >> 20} MiB`);
-    player.setup = imported(await file.text(), player.setup);
+    player.setup = opened(await file.text(), player.setup, player.laboratory.disciplines);
     player.now = 0;
     player.start(0);
     announce(`${file.name} is open.`);

@@ -40,8 +40,10 @@ export interface Story {
   paper: string;
   setup: Partial<Setup>;
   steps: Step[];
-  /** What the results show of the claim, by step and discipline. */
-  check: (results: Result[][]) => { holds: boolean; says: string };
+  /** What is asked before anything is shown; `right` is the place of the answer that `check` finds. */
+  guess: { ask: string; answers: string[]; right: number };
+  /** What the results show of the claim, by step and discipline, and which answer they give. */
+  check: (results: Result[][]) => { answer: number; holds: boolean; says: string };
 }
 
 const flows = (count: number, more: Partial<Group> = {}): Group => ({ ...FLOWS, count, ...more });
@@ -56,6 +58,11 @@ export const STORIES: Story[] = [
     title: "Why a full buffer is slow",
     claim: "TCP fills whatever buffer it finds: a large one makes the line slow and hardly any faster.",
     paper: "J. Gettys, K. Nichols: Bufferbloat: Dark Buffers in the Internet. ACM Queue 9(11), 2011",
+    guess: {
+      ask: "Four downloads share a line of 10 Mbit/s and keep a buffer of 400 packets full. The buffer is cut to 40 packets. How much less of the line is in use?",
+      answers: ["Hardly less", "About half", "Nine tenths less"],
+      right: 0,
+    },
     setup: { disciplines: named("droptail", "codel"), limit: { kind: "packets", size: 400 }, groups: [flows(4)] },
     steps: [
       {
@@ -76,7 +83,9 @@ export const STORIES: Story[] = [
     ],
     check: ([large, small]) => {
       const [a, b, c] = [queue(large![0]), queue(small![0]), queue(large![1])];
+      const lost = 1 - b.utilisation / a.utilisation;
       return {
+        answer: lost < 0.1 ? 0 : lost < 0.7 ? 1 : 2,
         holds:
           a.delay_mean_ms > 5 * b.delay_mean_ms &&
           a.delay_mean_ms > 5 * c.delay_mean_ms &&
@@ -90,6 +99,11 @@ export const STORIES: Story[] = [
     title: "RED's average",
     claim: "RED acts on an average of the queue. A slow average lets bursts pass, and lets the queue swing.",
     paper: "S. Floyd, V. Jacobson: Random Early Detection Gateways for Congestion Avoidance. IEEE/ACM ToN 1(4), 1993",
+    guess: {
+      ask: "RED drops by an average of the queue. One RED's average follows the queue at once, another's a hundred times more slowly. Behind which does the queue swing more?",
+      answers: ["The quick one", "Both alike", "The slow one"],
+      right: 2,
+    },
     setup: {
       disciplines: [
         { aqm: "red", set: { max_p: 0.1, w_q: 0.002 } },
@@ -112,7 +126,9 @@ export const STORIES: Story[] = [
     ],
     check: ([first]) => {
       const [a, b] = [queue(first![0]), queue(first![1])];
+      const ratio = a.queue_std_packets / b.queue_std_packets;
       return {
+        answer: ratio > 1.25 ? 2 : ratio < 0.8 ? 0 : 1,
         holds: a.queue_std_packets > 1.5 * b.queue_std_packets,
         says: `The queue varies by ${short(a.queue_std_packets)} packets (standard deviation) with w_q = 0.002, by ${short(b.queue_std_packets)} with 0.2; the link is used ${percent(a.utilisation)} and ${percent(b.utilisation)} of the time.`,
       };
@@ -125,6 +141,11 @@ export const STORIES: Story[] = [
       "RED's queue depends on the load: the same parameters hold a short queue with few flows and a long one with many.",
     paper:
       "S. Floyd, R. Gummadi, S. Shenker: Adaptive RED, 2001; M. Christiansen et al.: Tuning RED for Web Traffic, SIGCOMM 2000",
+    guess: {
+      ask: "RED holds a short queue of five flows. Now there are fifty, and its parameters are the same. What becomes of the queue?",
+      answers: ["It gets shorter", "It stays as it is", "It grows by half or more"],
+      right: 2,
+    },
     setup: {
       disciplines: [
         { aqm: "red", set: { min_th: 20, max_th: 60, max_p: 0.1 } },
@@ -155,6 +176,7 @@ export const STORIES: Story[] = [
       const means = (k: number): string =>
         `${short(queue(few![k]).queue_mean_packets)} to ${short(queue(many![k]).queue_mean_packets)} packets`;
       return {
+        answer: growth(0) > 1.5 ? 2 : growth(0) > 0.8 ? 1 : 0,
         holds: growth(0) > 1.5 && growth(1) < 0.75 * growth(0),
         says: `From 5 to 50 flows the mean queue grows from ${means(0)} with RED, from ${means(1)} with ARED.`,
       };
@@ -166,6 +188,11 @@ export const STORIES: Story[] = [
     claim: "TRED drops more gently than RED at light load, and more firmly at high load.",
     paper:
       "C.-W. Feng, L.-F. Huang, C. Xu, Y.-C. Chang: Congestion Control Scheme Performance Analysis Based on Nonlinear RED. IEEE Systems Journal, 2015",
+    guess: {
+      ask: "TRED's drop curve has RED's thresholds, but begins flatter and ends steeper. Which queue is longer with four flows?",
+      answers: ["RED's", "TRED's", "They are as long"],
+      right: 1,
+    },
     setup: {
       disciplines: [
         { aqm: "red", set: { min_th: 20, max_th: 60, max_p: 0.1 } },
@@ -190,7 +217,9 @@ export const STORIES: Story[] = [
     check: ([light, , heavy]) => {
       const means = (step: Result[]): string =>
         `${short(queue(step[0]).queue_mean_packets)} with RED, ${short(queue(step[1]).queue_mean_packets)} with TRED`;
+      const ratio = queue(light![1]).queue_mean_packets / queue(light![0]).queue_mean_packets;
       return {
+        answer: ratio > 1.03 ? 1 : ratio < 0.97 ? 0 : 2,
         holds:
           queue(light![1]).drop_rate < queue(light![0]).drop_rate &&
           queue(light![1]).queue_mean_packets > queue(light![0]).queue_mean_packets &&
@@ -204,6 +233,11 @@ export const STORIES: Story[] = [
     title: "CoDel's square root",
     claim: "CoDel drops ever more often, at intervals divided by √count, until the delay is below its target.",
     paper: "K. Nichols, V. Jacobson: Controlling Queue Delay, ACM Queue 10(5), 2012; RFC 8289",
+    guess: {
+      ask: "CoDel is told how long packets may wait, and nothing of the link. The link gets four times its rate. How long do packets wait then?",
+      answers: ["About four times as long", "As long, or shorter", "Until the buffer is full"],
+      right: 1,
+    },
     setup: { disciplines: named("codel"), limit: { kind: "packets", size: 1000 }, groups: [flows(20)] },
     steps: [
       {
@@ -223,7 +257,9 @@ export const STORIES: Story[] = [
     ],
     check: ([slow, , fast]) => {
       const [a, b] = [queue(slow![0]), queue(fast![0])];
+      const ratio = b.delay_mean_ms / a.delay_mean_ms;
       return {
+        answer: ratio < 1.2 ? 1 : ratio < 8 ? 0 : 2,
         holds: a.delay_mean_ms < 25 && b.delay_mean_ms < 25 && a.utilisation > 0.9 && b.utilisation > 0.9,
         says: `Mean delay: ${ms(a.delay_mean_ms)} at 10 Mbit/s, ${ms(b.delay_mean_ms)} at 40 Mbit/s; the link is used ${percent(a.utilisation)} and ${percent(b.utilisation)} of the time.`,
       };
@@ -234,6 +270,11 @@ export const STORIES: Story[] = [
     title: "PIE holds a delay",
     claim: "PIE keeps the mean delay near its target, whatever the rate of the link and the number of flows.",
     paper: "R. Pan et al.: PIE: A Lightweight Control Scheme to Address the Bufferbloat Problem, HPSR 2013; RFC 8033",
+    guess: {
+      ask: "PIE holds a delay of some 15 ms at 10 Mbit/s. The link gets four times its rate. What becomes of the delay?",
+      answers: ["It falls to a quarter", "It stays", "It rises to four times as much"],
+      right: 1,
+    },
     setup: { disciplines: named("pie"), limit: { kind: "packets", size: 1000 }, groups: [flows(20)] },
     steps: [
       {
@@ -250,7 +291,9 @@ export const STORIES: Story[] = [
     check: ([slow, fast]) => {
       const [a, b] = [queue(slow![0]), queue(fast![0])];
       const near = (one: Queue): boolean => one.delay_mean_ms > 8 && one.delay_mean_ms < 25;
+      const ratio = b.delay_mean_ms / a.delay_mean_ms;
       return {
+        answer: ratio < 0.6 ? 0 : ratio < 1.7 ? 1 : 2,
         holds: near(a) && near(b),
         says: `Mean delay: ${ms(a.delay_mean_ms)} at 10 Mbit/s, ${ms(b.delay_mean_ms)} at 40 Mbit/s; the target is 15 ms.`,
       };
@@ -261,6 +304,11 @@ export const STORIES: Story[] = [
     title: "ECN",
     claim: "With ECN the queue can tell senders to slow down without dropping their packets.",
     paper: "K. Ramakrishnan, S. Floyd, D. Black: RFC 3168, 2001; G. Fairhurst, M. Welzl: RFC 8087, 2017",
+    guess: {
+      ask: "With ECN a queue marks packets that it would else drop. How many packets do twenty flows send again then?",
+      answers: ["As many as before", "About half as many", "Fewer than a tenth"],
+      right: 2,
+    },
     setup: { disciplines: named("codel", "red"), groups: [flows(20)] },
     steps: [
       {
@@ -276,7 +324,9 @@ export const STORIES: Story[] = [
     ],
     check: ([drops, marks]) => {
       const again = (step: Result[], k: number): number => step[k]!.flows.reduce((n, f) => n + f.retransmits, 0);
+      const ratio = again(marks!, 0) / again(drops!, 0);
       return {
+        answer: ratio < 0.1 ? 2 : ratio < 0.75 ? 1 : 0,
         holds: again(marks!, 0) < 0.1 * again(drops!, 0) && queue(marks![0]).marks > 100,
         says: `Retransmissions with CoDel: ${again(drops!, 0)} without ECN, ${again(marks!, 0)} with it and ${queue(marks![0]).marks} marks.`,
       };
@@ -288,6 +338,11 @@ export const STORIES: Story[] = [
     claim: "A flow that does not slow down takes the share of those that do, unless the queue tells flows apart.",
     paper:
       "S. Floyd, K. Fall: Promoting the Use of End-to-End Congestion Control in the Internet. IEEE/ACM ToN 7(4), 1999",
+    guess: {
+      ask: "Ten TCP flows share a link of 10 Mbit/s with a UDP flow that sends 9 Mbit/s, whatever is lost. What do the ten get together, behind a plain queue?",
+      answers: ["Less than 3 Mbit/s", "About 5 Mbit/s", "More than 7 Mbit/s"],
+      right: 0,
+    },
     setup: { disciplines: named("droptail", "red", "choke", "fq_codel"), groups: [flows(10)], udp: 9e6 },
     steps: [
       {
@@ -303,6 +358,7 @@ export const STORIES: Story[] = [
     check: ([first]) => {
       const tcp = first!.map((one) => one.traffic[0]!.goodput_mbps);
       return {
+        answer: tcp[0]! < 3 ? 0 : tcp[0]! < 7 ? 1 : 2,
         holds: tcp[0]! < 3 && tcp[1]! < 3 && tcp[2]! > 1.3 * tcp[1]! && tcp[3]! > 7,
         says: `Goodput of the ten TCP flows together: ${tcp.map((v, k) => `${short(v)} Mbit/s with ${["DropTail", "RED", "CHOKe", "FQ-CoDel"][k]}`).join(", ")}.`,
       };
@@ -313,6 +369,11 @@ export const STORIES: Story[] = [
     title: "The shorter way wins",
     claim: "In one queue, a TCP flow with a short round-trip time gets more than one with a long one.",
     paper: "M. Mathis et al.: The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm. CCR 27(3), 1997",
+    guess: {
+      ask: "Three flows have a round trip of 20 ms, three others one of 160 ms. They share one queue. Who gets more?",
+      answers: ["The far ones", "All about the same", "The near ones, twice as much or more"],
+      right: 2,
+    },
     setup: {
       disciplines: named("codel"),
       groups: [flows(3, { tcp: "reno", rtt: [0.02, 0.02] }), flows(3, { tcp: "reno", rtt: [0.16, 0.16] })],
@@ -328,6 +389,7 @@ export const STORIES: Story[] = [
     check: ([first]) => {
       const [near, far] = first![0]!.traffic.map((one) => one.goodput_mbps) as [number, number];
       return {
+        answer: near > 2 * far ? 2 : near > 0.5 * far ? 1 : 0,
         holds: near > 2 * far,
         says: `Three flows at 20 ms get ${short(near)} Mbit/s together, three at 160 ms ${short(far)} Mbit/s.`,
       };
@@ -338,6 +400,11 @@ export const STORIES: Story[] = [
     title: "FQ isolates",
     claim: "With a queue for each flow, flows get equal shares, and none waits for the packets of others.",
     paper: "T. Høiland-Jørgensen et al.: The FlowQueue-CoDel Packet Scheduler and AQM Algorithm. RFC 8290, 2018",
+    guess: {
+      ask: "Three near flows and three far ones again, but now each has a queue of its own, served in turn. What do the far ones get?",
+      answers: ["Half of what the near ones get, or less", "Nearly as much as the near ones", "More than the near ones"],
+      right: 1,
+    },
     setup: {
       disciplines: named("codel", "fq_codel"),
       groups: [flows(3, { tcp: "reno", rtt: [0.02, 0.02] }), flows(3, { tcp: "reno", rtt: [0.16, 0.16] })],
@@ -358,7 +425,9 @@ export const STORIES: Story[] = [
     ],
     check: ([first]) => {
       const [one, many] = [first![0]!.jain, first![1]!.jain];
+      const [near, far] = first![1]!.traffic.map((one) => one.goodput_mbps) as [number, number];
       return {
+        answer: far < 0.6 * near ? 0 : far < 1.2 * near ? 1 : 2,
         holds: many > 0.95 && one < 0.85,
         says: `Jain's index of the six flows: ${short(one)} with CoDel, ${short(many)} with FQ-CoDel.`,
       };
@@ -369,6 +438,11 @@ export const STORIES: Story[] = [
     title: "Web pages behind downloads",
     claim: "Pages load much faster behind downloads when short flows do not wait in their queue.",
     paper: "T. Høiland-Jørgensen, P. Hurtig, A. Brunstrom: The Good, the Bad and the WiFi. Computer Networks 89, 2015",
+    guess: {
+      ask: "Two browsers load pages behind four downloads. Behind which queue does a page take longest?",
+      answers: ["CoDel", "DropTail", "FQ-CoDel"],
+      right: 1,
+    },
     setup: {
       disciplines: named("droptail", "codel", "fq_codel"),
       limit: { kind: "packets", size: 400 },
@@ -385,7 +459,9 @@ export const STORIES: Story[] = [
     ],
     check: ([first]) => {
       const pages = first!.map((one) => one.traffic[1]!.transfers!.time_mean_s);
+      const longest = pages.indexOf(Math.max(...pages));
       return {
+        answer: [1, 0, 2][longest]!,
         holds: pages[0]! > 1.5 * pages[1]! && pages[0]! > 1.5 * pages[2]!,
         says: `A page takes ${short(pages[0]!)} s behind DropTail, ${short(pages[1]!)} s behind CoDel, ${short(pages[2]!)} s behind FQ-CoDel.`,
       };
@@ -396,6 +472,11 @@ export const STORIES: Story[] = [
     title: "How small may a buffer be?",
     claim: "With n flows that are not synchronised, a buffer of BDP/√n keeps the link busy.",
     paper: "G. Appenzeller, I. Keslassy, N. McKeown: Sizing Router Buffers. SIGCOMM 2004",
+    guess: {
+      ask: "One flow with a buffer of an eighth of the bandwidth-delay product lets the link fall idle. What do 64 flows do with the same buffer?",
+      answers: ["They leave it idle as long", "They keep it busy", "They leave it idle for longer"],
+      right: 1,
+    },
     setup: {
       disciplines: named("droptail"),
       rate: 20e6,
@@ -416,6 +497,7 @@ export const STORIES: Story[] = [
     check: ([one, many]) => {
       const [a, b] = [queue(one![0]).utilisation, queue(many![0]).utilisation];
       return {
+        answer: b > 0.95 ? 1 : b > a - 0.02 ? 0 : 2,
         holds: b > a + 0.03 && b > 0.95,
         says: `The link is used ${percent(a)} of the time by one flow, ${percent(b)} by 64.`,
       };
@@ -426,6 +508,11 @@ export const STORIES: Story[] = [
     title: "L4S",
     claim: "With L4S, scalable flows see next to no queue beside classic flows, and share the link with them.",
     paper: "B. Briscoe et al.: RFC 9330 and RFC 9332, 2023",
+    guess: {
+      ask: "Two flows of TCP Prague (L4S) and two of CUBIC share a link with DualPI2. How long do Prague's packets wait?",
+      answers: ["As long as CUBIC's", "About half as long", "Less than a quarter as long"],
+      right: 2,
+    },
     setup: {
       disciplines: named("dualpi2"),
       rate: 40e6,
@@ -448,7 +535,9 @@ export const STORIES: Story[] = [
     check: ([first]) => {
       const [prague, cubic] = queue(first![0]).traffic!;
       const [a, b] = first![0]!.traffic.map((one) => one.goodput_mbps) as [number, number];
+      const ratio = prague!.delay_p50_ms / cubic!.delay_p50_ms;
       return {
+        answer: ratio < 0.25 ? 2 : ratio < 0.75 ? 1 : 0,
         holds: prague!.delay_p50_ms < 0.25 * cubic!.delay_p50_ms && a / b > 0.5 && a / b < 2,
         says: `Half of Prague's packets waited for less than ${ms(prague!.delay_p50_ms)}, of CUBIC's ${ms(cubic!.delay_p50_ms)}. Goodput of two flows each: ${short(a)} and ${short(b)} Mbit/s.`,
       };

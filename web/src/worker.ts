@@ -7,7 +7,7 @@ import { type Ask, EVENT, type Frame, INTERVAL, POINTS, RECENT, type RunFrame, S
 let engine: Engine | null = null;
 let runs: Run[] = [];
 let serial = 0;
-let watched = "";
+let watched: string[] = [];
 
 /** Longest time without a look at what has come, ms: a worker that is ended ends at its next look. */
 const BREATH = 20;
@@ -111,21 +111,21 @@ function tell(message: Tell): void {
   postMessage(message, { transfer: buffers });
 }
 
-async function start(tomls: string[], queue: string, seed: number, changes: Change[], to: number): Promise<void> {
+async function start(tomls: string[], queues: string[], seed: number, changes: Change[], to: number): Promise<void> {
   for (const run of runs) run.simulation.free();
   runs = [];
-  runs = tomls.map((toml) => new Run(engine!.start(toml, seed, queue)));
+  runs = tomls.map((toml, k) => new Run(engine!.start(toml, seed, queues[k]!)));
   const ends = Math.min(to, ...runs.map((run) => run.simulation.about.duration));
   for (const change of changes) {
     if (change.time > ends) break;
     const run = runs[change.run];
     if (!run) continue;
     await run.to(change.time);
-    run.simulation.set(queue, change.parameter, change.value);
+    run.simulation.set(queues[change.run]!, change.parameter, change.value);
   }
   for (const run of runs) await run.to(ends);
   whole = -Infinity;
-  watched = queue;
+  watched = queues;
 }
 
 /** All simulations to a time, in steps short enough to keep to the budget. */
@@ -161,7 +161,7 @@ async function answer(message: Ask): Promise<void> {
   serial = message.serial;
   switch (message.ask) {
     case "start": {
-      await start(message.tomls, message.queue, message.seed, message.changes, message.to);
+      await start(message.tomls, message.queues, message.seed, message.changes, message.to);
       tell({ tell: "started", serial, runs: runs.map((run) => run.simulation.about), frame: frame(true) });
       break;
     }
@@ -173,7 +173,7 @@ async function answer(message: Ask): Promise<void> {
       const { run, parameter, value } = message;
       let fault = "";
       try {
-        runs[run]?.simulation.set(watched, parameter, value);
+        runs[run]?.simulation.set(watched[run]!, parameter, value);
       } catch (error) {
         fault = String((error as Error).message);
       }

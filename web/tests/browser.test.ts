@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { gzipSync } from "node:zlib";
+import { crc32, deflateRawSync, gzipSync } from "node:zlib";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { stringify } from "smol-toml";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -175,6 +175,7 @@ describe("the page", () => {
     "draws each second of a run that begins at time 0",
     async () => {
       const page = await open("#story=l4s", { still: false });
+      await button(page, "Show it without a guess");
       // The curve ends at the right edge of its plot, wherever the run is.
       const ends = `(() => {
         const drawn = document.querySelector(".queue canvas");
@@ -439,11 +440,11 @@ describe("sharing", () => {
       expect(svg).toContain(">DropTail</text>");
       expect(svg.match(/<polyline/g)!.length).toBeGreaterThanOrEqual(5);
       expect(svg).not.toContain("NaN");
-      expect(
-        readFileSync(await downloaded(page, /PNG/))
-          .subarray(1, 4)
-          .toString(),
-      ).toBe("PNG");
+      expect(svg).toContain(">RED and DropTail: 10 Mbit/s, 10 flows of 40 ms</text>");
+      // Names of levels stand beside the plots.
+      const names = [...svg.matchAll(/<text x="([\d.]+)"[^>]*>(min_th|max_th|full)</g)].map((one) => Number(one[1]));
+      expect(names.length).toBe(4);
+      expect(Math.min(...names)).toBeGreaterThan(760 - 84);
       const rows = readFileSync(await downloaded(page, /CSV/), "utf8")
         .trim()
         .split("\n");
@@ -451,6 +452,102 @@ describe("sharing", () => {
         "aqm,time_s,queue_packets,queue_bytes,average_packets,arrivals,marks,early_drops,forced_drops,overflow_drops,departed_bytes",
       );
       expect(rows.length - 1).toBe(await of<number>(page, "player.histories.reduce((n, one) => n + one.length, 0)"));
+    },
+    SLOW,
+  );
+
+  it(
+    "a picture that is dropped opens its setup and moment, and another says what is wrong",
+    async () => {
+      const page = await open("#aqm=red,codel&flows=7&seed=5");
+      await button(page, "Start");
+      await reach(page, 20.1);
+      await page.getByRole("slider", { name: "max_p of RED", exact: true }).press("PageUp");
+      await until(page, "globalThis.earlydrop.player.setup.changes.length === 1");
+      await button(page, "Pause");
+      const state = await of<string>(page, "JSON.stringify([player.setup, player.now])");
+      const picture = readFileSync(await downloaded(page, /PNG\)$/)).toString("base64");
+      const other = await open("#aqm=pie");
+      const drop = (name: string, content: string): Promise<void> =>
+        other.evaluate(
+          ([name, content]) => {
+            const bytes = Uint8Array.from(atob(content!), (one) => one.charCodeAt(0));
+            const dataTransfer = new DataTransfer();
+            dataTransfer.items.add(new File([bytes], name!));
+            document.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+          },
+          [name, content],
+        );
+      // As in any link, what is no setup of a page is refused, and leaves what is there.
+      const label = (text: string): string => {
+        const body = Buffer.from(`tEXtearlydrop\0${text}`, "latin1");
+        const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+        length.writeUInt32BE(body.length - 4);
+        sum.writeUInt32BE(crc32(body));
+        return Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), length, body, sum]).toString("base64");
+      };
+      const bomb = deflateRawSync(Buffer.alloc(100_000_000)).toString("base64url");
+      const group = '{"count":1e9,"stack":"x","tcp":"x","ecn":false,"rtt":[1,1],"start":0}';
+      const many = deflateRawSync(`{"setup":{"groups":[${group}]},"at":0}`).toString("base64url");
+      for (const [text, said] of [
+        ["open=https://example.org/x.toml", "its setup is none of this page's"],
+        ["s=abc&embed", "its setup is none of this page's"],
+        ["s=abcd", "The link is incomplete"],
+        [`s=${many}`, "group 1: count: 1000000000"],
+        [`s=${bomb}`, "more than the 3145728 bytes"],
+      ] as const) {
+        await drop("odd.png", label(text));
+        await until(other, `document.querySelector("#notice").textContent.includes(${JSON.stringify(said)})`);
+        expect(await of<string>(other, "player.setup.disciplines[0].aqm")).toBe("pie");
+      }
+      await drop("picture.png", picture);
+      await until(other, "globalThis.earlydrop.player.setup.changes.length === 1");
+      await reach(other, JSON.parse(state)[1] as number);
+      expect(await of<string>(other, "JSON.stringify([player.setup, player.now])")).toBe(state);
+    },
+    SLOW,
+  );
+
+  it(
+    "five seconds of video move",
+    async () => {
+      const page = await open("#aqm=droptail,fq_codel", { theme: "dark" });
+      const path = await downloaded(page, /^Video/);
+      expect(path).toMatch(/droptail-fq_codel\.(mp4|webm)$/);
+      const content = readFileSync(path);
+      expect(content.subarray(4, 8).toString() === "ftyp" || content.readUInt32BE(0) === 0x1a45dfa3).toBe(true);
+      // It waited before: so it does after.
+      expect(await of<boolean>(page, "player.playing")).toBe(false);
+      const context = await browser.newContext();
+      contexts.push(context);
+      const show = await context.newPage();
+      await show.setContent("<video muted></video>");
+      const seen = (await show.evaluate(async (content) => {
+        const video = document.querySelector("video")!;
+        const bytes = Uint8Array.from(atob(content), (one) => one.charCodeAt(0));
+        video.src = URL.createObjectURL(new Blob([bytes]));
+        const heard = (name: string): Promise<void> =>
+          new Promise((resolve) => video.addEventListener(name, () => resolve(), { once: true }));
+        await heard("loadeddata");
+        // WebM of a recorder says its duration only at its end.
+        if (video.duration === Infinity) {
+          video.currentTime = 1e6;
+          await heard("seeked");
+        }
+        const pictures: string[] = [];
+        const length = video.duration;
+        for (const at of [1, 2.5, 4]) {
+          video.currentTime = at;
+          await heard("seeked");
+          const canvas = document.createElement("canvas");
+          [canvas.width, canvas.height] = [video.videoWidth, video.videoHeight];
+          canvas.getContext("2d")!.drawImage(video, 0, 0);
+          pictures.push(canvas.toDataURL());
+        }
+        return [length, video.videoWidth, video.videoHeight, new Set(pictures).size];
+      }, content.toString("base64"))) as number[];
+      expect(seen.slice(1)).toEqual([1280, 720, 3]);
+      expect(Math.abs(seen[0]! - 5)).toBeLessThan(0.7);
     },
     SLOW,
   );
@@ -492,6 +589,15 @@ describe("stories", () => {
       await button(page, "Learn");
       for (const story of STORIES) {
         await page.locator(".stories button", { hasText: story.title }).first().click();
+        // Nothing is shown before somebody has guessed, or wants none.
+        expect(await page.getByRole("region", { name: "Guided stories" }).textContent()).not.toContain(story.claim);
+        expect(await page.locator(".play").isVisible()).toBe(false);
+        const { ask, answers, right } = story.guess;
+        expect(await page.locator(".claim").textContent()).toBe(ask);
+        await button(page, answers[0]!);
+        expect(await page.locator(".guessed").textContent()).toBe(
+          right === 0 ? `Your guess is right: “${answers[0]}”.` : `You guessed “${answers[0]}”. It is “${answers[right]}”.`,
+        );
         for (let step = 0; step < story.steps.length; step += 1) {
           expect(await page.locator(".step-text").textContent()).toContain(story.steps[step]!.text);
           expect(await of<string>(page, "player.fault")).toBe("");
@@ -515,6 +621,8 @@ describe("stories", () => {
       expect(await page.getByLabel("Speed").inputValue()).toBe("0.1");
       await page.evaluate("location.hash = '#story=ecn'");
       await until(page, "globalThis.earlydrop.player.setup.story === 'ecn'");
+      expect(await of<boolean>(page, "player.playing")).toBe(false);
+      await button(page, "About half as many");
       await reach(page, 0.2);
       // Neither with reduced motion, nor at a moment that somebody shared.
       const still = await open("#story=ecn");
@@ -524,9 +632,10 @@ describe("stories", () => {
       await page.locator(".share > summary").click();
       await button(page, "Copy link to this moment");
       await until(page, "location.hash.includes('s=')");
+      // A moment that somebody shared is shown at once.
       const shared = await open(new URL((await page.evaluate("location.href")) as string).hash);
       expect(await of<boolean>(shared, "player.playing")).toBe(false);
-      expect(await shared.locator(".learn h2").textContent()).toBe("ECN");
+      expect(await shared.getByRole("region", { name: "Guided stories" }).locator("h2").textContent()).toBe("ECN");
     },
     SLOW,
   );
@@ -535,9 +644,103 @@ describe("stories", () => {
     "measure their claims",
     async () => {
       const page = await open("#story=rtt");
+      await button(page, "Show it without a guess");
       await button(page, "Measure it");
       await until(page, "document.querySelector('.measured').textContent.includes('Mbit/s')", 60_000);
       expect(await page.locator(".measured").textContent()).not.toContain("does not show");
+    },
+    SLOW,
+  );
+});
+
+describe("a phone", () => {
+  it(
+    "keeps a chart in view while a story is read",
+    async () => {
+      const page = await open("#story=full-buffer", { width: 390, height: 700, still: false });
+      await button(page, "Hardly less");
+      await reach(page, 2);
+      const chart = (): Promise<{ top: number; pixels: string }> =>
+        page.evaluate(`(() => {
+          const chart = document.querySelector(".pinned");
+          return { top: chart.getBoundingClientRect().top, pixels: chart.querySelector("canvas").toDataURL() };
+        })()`);
+      const before = await chart();
+      expect(before.top).toBeGreaterThan(100);
+      // The end of the step's text is at the top: the chart covers what was read.
+      await page.evaluate("scrollTo(0, scrollY + document.querySelector('.step-text').getBoundingClientRect().bottom - 200)");
+      expect((await chart()).top).toBe(0);
+      await until(page, `document.querySelector(".pinned canvas").toDataURL() !== ${JSON.stringify(before.pixels)}`);
+      expect(await page.locator("[aria-label='Guided stories'] .pinned").textContent()).toMatch(/DropTail.* ms of delay.*CoDel.* ms of delay/);
+      // Where the pictures are beside the story there is no need of it.
+      const wide = await open("#story=full-buffer&step=2");
+      expect(await wide.locator("[aria-label='Guided stories'] .pinned").isVisible()).toBe(false);
+    },
+    SLOW,
+  );
+});
+
+describe("my line", () => {
+  it(
+    "has what earlydrop advise sets up, and runs as it is today and with that queue",
+    async () => {
+      const page = await open("#view=line");
+      expect(await page.locator(".play").isVisible()).toBe(false);
+      await page.getByLabel("Kind of line").selectOption("adsl");
+      await page.getByLabel("Down", { exact: true }).fill("16");
+      await page.getByLabel("Up", { exact: true }).fill("x");
+      expect(await page.locator(".my-line .fault").textContent()).toContain('Up: given "x"; allowed 128kbit to 10gbit');
+      await page.getByLabel("Up", { exact: true }).fill("1mbit");
+      expect(await page.locator(".my-line .fault").isVisible()).toBe(false);
+      const out = join(FOLDER, "advice");
+      const words = ["--down", "16mbit", "--up", "1mbit", "--link", "adsl", "--seeds", "1", "--aqm", "cake", "fq_codel"];
+      const said = earlydrop("advise", ...words, "--out", out);
+      const shown = await page.locator(".code pre").allTextContents();
+      const tc = shown[0]!.split("\n\n")[0]!;
+      expect(said.replaceAll(/^ {4}/gm, "")).toContain(tc);
+      expect(shown[1]).toBe(readFileSync(join(out, "config/cake/sqm"), "utf8").replaceAll("\t", "    "));
+      await page.locator(".code").first().getByRole("button", { name: "Copy" }).click();
+      expect(await page.evaluate("navigator.clipboard.readText()")).toContain(tc);
+      await button(page, "See it run");
+      await until(page, "globalThis.earlydrop.player.histories.length === 2 && globalThis.earlydrop.player.now > 1");
+      expect(await of<string[]>(page, "player.histories.map((one) => one.about.aqm)")).toEqual(["droptail", "cake"]);
+      expect(await of<number[]>(page, "player.histories.map((one) => one.about.rate)")).toEqual([1e6, 0.95e6]);
+      expect(await page.getByRole("textbox", { name: /^bandwidth of CAKE/ }).inputValue()).toBe("0.95");
+      // A line that runs follows what is changed.
+      await page.locator(".my-line").getByLabel("Show the queue").selectOption("down");
+      await until(page, "globalThis.earlydrop.player.histories[1]?.about.rate === 15.2e6");
+      // What the command has written opens as the same line.
+      const [other, address] = await play(join(out, "line.toml"));
+      try {
+        await page.goto(address);
+        await ready(page);
+        const line = { link: "adsl", down: 16e6, up: 1e6, rtt: 30, buffer: "250 ms", way: "up" };
+        expect(await of<object>(page, "player.setup.line")).toEqual(line);
+        expect(await of<string[]>(page, "player.setup.disciplines.map((one) => one.aqm)")).toEqual(["droptail", "cake"]);
+        await page.getByRole("navigation").getByRole("button", { name: "My line" }).click();
+        expect(await page.getByLabel("Down", { exact: true }).inputValue()).toBe("16");
+        expect(await page.locator(".network canvas").first().isVisible()).toBe(true);
+        complaints.splice(0);
+      } finally {
+        other.kill("SIGINT");
+      }
+    },
+    SLOW,
+  );
+
+  it(
+    "lets the delay of the line be felt",
+    async () => {
+      const page = await open("#line=docsis");
+      await button(page, "Feel the delay");
+      await until(page, "globalThis.earlydrop.player.playing");
+      await reach(page, 4);
+      await page.keyboard.type("x");
+      await until(page, "[...document.querySelectorAll('.echo')].every((one) => one.querySelector('s, span:not(.pending)'))");
+      const took = await page.locator(".feel .soft").allTextContents();
+      const ms = took.map((text) => Number(/key took ([0-9.]+) ms/.exec(text)?.[1]));
+      expect(ms[0]).toBeGreaterThan(150);
+      expect(ms[1]).toBeLessThan(100);
     },
     SLOW,
   );
@@ -567,6 +770,23 @@ describe("people", () => {
       expect(await page.locator(".share .items").isVisible()).toBe(true);
       await page.keyboard.press("Escape");
       expect(await page.locator(".share .items").isVisible()).toBe(false);
+      // A story is chosen, guessed and read; a line is given, and runs.
+      const to = async (name: string): Promise<void> => {
+        for (let k = 0; k < 60 && (await focus()) !== name; k += 1) await page.keyboard.press("Tab");
+        expect(await focus()).toBe(name);
+        await page.keyboard.press("Enter");
+      };
+      await page.getByRole("navigation").getByRole("button", { name: "Learn" }).press("Enter");
+      await page.locator(".stories button").first().press("Enter");
+      await to("Hardly less");
+      expect(await focus()).toBe(STORIES[0]!.title);
+      await to("Next");
+      expect(await page.locator(".step-text").textContent()).toContain("Step 2");
+      await page.getByRole("navigation").getByRole("button", { name: "My line" }).press("Enter");
+      await page.getByLabel("Down", { exact: true }).press("Tab");
+      await page.keyboard.type("4");
+      await to("See it run");
+      await until(page, "globalThis.earlydrop.player.setup.line?.up === 4e6");
     },
     SLOW,
   );
@@ -575,10 +795,20 @@ describe("people", () => {
     "see everything at %i pixels",
     async (width) => {
       const page = await open("#aqm=red,codel,pie,fq_codel", { width });
-      for (const view of ["Play", "Compare", "Learn"]) {
+      const fits = async (where: string): Promise<void> =>
+        expect(await page.evaluate("document.scrollingElement.scrollWidth"), where).toBeLessThanOrEqual(width);
+      for (const view of ["Play", "Compare", "Learn", "My line"]) {
         await page.getByRole("navigation").getByRole("button", { name: view }).click();
-        expect(await page.evaluate("document.scrollingElement.scrollWidth"), view).toBeLessThanOrEqual(width);
+        await fits(view);
       }
+      await button(page, "Cable");
+      await until(page, "globalThis.earlydrop.player.now > 1");
+      await fits("a line that runs");
+      await page.getByRole("navigation").getByRole("button", { name: "Learn" }).click();
+      await page.locator(".stories button").first().click();
+      await fits("a guess");
+      await page.locator(".answers button").first().click();
+      await fits("a story");
     },
     SLOW,
   );
@@ -612,7 +842,19 @@ describe("people", () => {
       await page.getByRole("navigation").getByRole("button", { name: "Learn" }).click();
       await look("stories");
       await page.locator(".stories button").first().click();
+      await look("a guess");
+      await page.locator(".answers button").first().click();
       await look("a story");
+      await page.setViewportSize({ width: 390, height: 800 });
+      await look("a story on a phone");
+      await page.getByRole("navigation").getByRole("button", { name: "My line" }).click();
+      await look("my line");
+      await page.getByLabel("Up", { exact: true }).fill("x");
+      await look("a line that is none");
+      await button(page, "DSL");
+      await until(page, "globalThis.earlydrop.player.setup.line && globalThis.earlydrop.player.now > 1");
+      await page.setViewportSize({ width: 1280, height: 900 });
+      await look("a line that runs");
     },
     SLOW,
   );

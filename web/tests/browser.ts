@@ -34,9 +34,9 @@ export function launch(more: string[] = []): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu", ...more] });
 }
 
-/** `earlydrop play`, and the address that it prints. */
-export async function play(): Promise<[ChildProcess, string]> {
-  const server = spawn(PYTHON, ["-m", "earlydrop", "play", "--no-browser"], {
+/** `earlydrop play`, of a scenario if one is given, and the address that it prints. */
+export async function play(...scenario: string[]): Promise<[ChildProcess, string]> {
+  const server = spawn(PYTHON, ["-m", "earlydrop", "play", "--no-browser", ...scenario], {
     env,
     cwd: FOLDER,
     stdio: ["ignore", "pipe", "inherit"],

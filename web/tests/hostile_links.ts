@@ -46,6 +46,8 @@ const SCRIPTS = [
   "data:text/html,<script>globalThis.hit=1</script>",
 ];
 
+const LINE = { link: "docsis", down: 50e6, up: 10e6, rtt: 30, buffer: "250 ms", way: "up" };
+
 /** Links of every kind in turn; `foreign` is an origin that counts who asks it. */
 export function hostile(count: number, seed: number, foreign: string): Hostile[] {
   const random = numbers(seed);
@@ -63,6 +65,10 @@ export function hostile(count: number, seed: number, foreign: string): Hostile[]
     (one, value) => Object.assign(one, { story: value }),
     (one, value) => Object.assign(one, { limit: { kind: value, size: 1 } }),
     (one, value) => Object.assign(one, { changes: [{ time: 1, run: 0, parameter: value, value: 1 }] }),
+    (one, value) => Object.assign(one, { line: value }),
+    (one, value) => Object.assign(one, { line: { ...LINE, link: value } }),
+    (one, value) => Object.assign(one, { line: { ...LINE, buffer: value } }),
+    (one, value) => Object.assign(one, { line: { ...LINE, way: value } }),
     (one, value) => Object.assign(one, { file: value }),
   ];
   const huge = (): number => pick([1e9, 1e15, 1e300, 2 ** 53, 5001, -1, -1e9]) * (1 + below(3));
@@ -71,6 +77,8 @@ export function hostile(count: number, seed: number, foreign: string): Hostile[]
     (one) => Object.assign(one, { groups: Array.from({ length: 11 + below(5000) }, () => one.groups[0]) }),
     (one) => Object.assign(one, { groups: Array.from({ length: 10 }, () => ({ ...one.groups[0], count: 4000 })) }),
     (one) => Object.assign(one, { browsers: huge() }),
+    (one) => Object.assign(one, { line: { ...LINE, [pick(["down", "up", "rtt"])]: pick([1e300, 1e13, 0, -5]) } }),
+    (one) => Object.assign(one, { line: { ...LINE, buffer: pick(["1e9 ms", "99999999 packets", "0 ms"]) } }),
     (one) => Object.assign(one, { duration: pick([1e9, 1e300, -1, 0]) }),
     (one) => Object.assign(one, { rate: pick([1e300, 1e13, 0, -5]) }),
     (one) => Object.assign(one, { udp: pick([1e300, -1]) }),

@@ -311,7 +311,11 @@ describe("statistics", () => {
   });
   it("say what earlydrop compare says", () => {
     for (const one of known.comparisons) {
-      const result = compare(one.titles, one.documents, "bottleneck");
+      const result = compare(
+        one.titles,
+        one.documents,
+        one.titles.map(() => "bottleneck"),
+      );
       expect(sentences(result)).toEqual(one.summary);
       one.cells.forEach((row, k) => {
         for (const quantity of result.quantities)

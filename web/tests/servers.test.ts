@@ -188,6 +188,12 @@ describe("the page from", () => {
           shown.getByRole("button", { name: /PNG/ }).click(),
         ]);
         expect(file.suggestedFilename()).toBe("red-codel.png");
+        await shown.locator(".share > summary").click();
+        const [film] = await Promise.all([
+          page.waitForEvent("download"),
+          shown.getByRole("button", { name: /^Video/ }).click(),
+        ]);
+        expect(film.suggestedFilename()).toMatch(/^red-codel\.(mp4|webm)$/);
         await shown.getByRole("navigation").getByRole("button", { name: "Compare" }).click();
         const seeds = shown.getByRole("textbox", { name: /^Number of seeds/ });
         await seeds.fill("2");
@@ -197,7 +203,13 @@ describe("the page from", () => {
         await look("compare");
         await shown.getByRole("navigation").getByRole("button", { name: "Learn" }).click();
         await shown.locator(".stories button").first().click();
+        await look("a guess");
+        await shown.locator(".answers button").first().click();
         await look("a story");
+        await shown.getByRole("navigation").getByRole("button", { name: "My line" }).click();
+        await shown.getByRole("button", { name: "Cable" }).click();
+        await until(shown, "globalThis.earlydrop.player.setup.line && globalThis.earlydrop.player.now > 1");
+        await look("a line");
       }
       if (shown !== page) expect(await barriers(page), "around it").toEqual([]);
       // What the browser says of things that cannot be done in the background counts too.

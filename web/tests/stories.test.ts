@@ -26,9 +26,13 @@ describe("stories", () => {
   it("have names of their own, papers, and steps", () => {
     expect(new Set(STORIES.map((one) => one.id)).size).toBe(STORIES.length);
     expect(STORIES.length).toBeGreaterThanOrEqual(12);
+    // Nobody learns where the right answer stands.
+    const places = STORIES.map((one) => one.guess.right);
+    for (const place of [0, 1, 2]) expect(places.filter((one) => one === place).length).toBeLessThan(0.6 * places.length);
     for (const one of STORIES) {
       expect(one.paper.length).toBeGreaterThan(10);
       expect(one.steps.length).toBeGreaterThan(1);
+      expect(new Set(one.guess.answers).size).toBe(3);
     }
   });
   // With three seeds each, so that no claim hangs on one.
@@ -42,9 +46,10 @@ describe("stories", () => {
           const runs = tomls(at(story, step)).map((text) => engine.run(text, seed));
           results.push((await Promise.all(runs)).map((text) => JSON.parse(text) as Result));
         }
-        const { holds, says } = story.check(results);
+        const { answer, holds, says } = story.check(results);
         said.push(says);
         expect(holds, says).toBe(true);
+        expect(answer, says).toBe(story.guess.right);
       }
       console.log(`${story.id}: ${said[0]}`);
     },

@@ -100,7 +100,7 @@ _BUFFER = re.compile(r"^([0-9]+(?:\.[0-9]+)?) ?(ms|s|packets|p|)$")
 
 
 def home(
-    down: str, up: str, rtt: str | None = None, link: str = "fiber", buffer: str = "250ms", downloads: int = 4
+    down: str, up: str, rtt: str | None = None, link: str = "fiber", buffer: str = RULES["buffer"], downloads: int = 4
 ) -> Home:
     """The line from `50mbit`, `10mbit`, `20..80ms`, `docsis`, `250ms` or `100 packets`.
 

@@ -17,11 +17,8 @@ from ..document import Document
 from ..sweeps import Sweep, parse_document
 from ..toml_writer import to_toml
 from .line import AdviseError, Home
-from .rules import RULES
+from .rules import RULES, filled
 
-STACK = "linux-6.18"
-HEADER = 52
-"""Bytes of IPv4 and TCP headers with time stamps."""
 ALONE, TODAY = "idle", "today"
 """Levels beside the disciplines: the line without downloads and uploads, and with them but without a shaper."""
 
@@ -30,7 +27,7 @@ CANDIDATES: tuple[str, ...] = tuple(RULES["candidates"])
 RUNNABLE: tuple[str, ...] = tuple(RULES["qdisc"])
 """Disciplines that can be recommended: `tc` sets them up with one line, CAKE with its shaper. DRR is not among them: it
 needs a class for each flow."""
-LINUX = ("codel", "pie", "cobalt", "fq_codel", "red", "choke")
+LINUX: tuple[str, ...] = tuple(RULES["linux"])
 """Disciplines that are run in their dialect `linux`; the others have one form only, or Linux's by default."""
 
 MEASURED_S, LEAST_S = 30.0, 5.0
@@ -148,39 +145,25 @@ def settings(home: Home, aqm: str, up: bool) -> Document:
 
 
 def _traffic(home: Home, loaded: bool) -> list[Document]:
-    """What runs: bulk transfers, a call of voice and video, pages of the web."""
-    segment = home.framing.mtu - HEADER
-    tcp: Document = {"stack": STACK, "segment": f"{segment} B", "header": f"{HEADER} B"}
-    start = {"uniform": ["0 s", "1 s"]} if loaded else NEVER
+    """What runs: bulk transfers, a call of voice and video, pages of the web of 2 MB in 50 objects."""
+    load = RULES["load"]
+    video = load["video"]
     # Video takes at most a fifth of the line, a frame every 40 ms.
-    video = min(1.5e6, 0.2 * home.up_bps, 0.2 * home.down_bps)
-    frame: Document = {"frame": f"{max(200, round(video * 0.04 / 8))} B", "segment": "1200 B"}
-
-    def entry(name: str, kind: str, up: bool = False, **more: object) -> Document:
-        ends = {"from": "home", "to": "server"} if up else {"from": "server", "to": "home"}
-        return {"kind": kind, "name": name, "count": 1, "start": {"uniform": ["0 s", "1 s"]}, **ends, **more}
-
-    return [
-        entry("down_cubic", "ftp", **tcp, tcp="cubic", count=home.downloads, start=start),
-        entry("down_bbr", "ftp", **tcp, tcp="bbr", start=start),
-        entry("up_cubic", "ftp", up=True, **tcp, tcp="cubic", start=start),
-        entry("up_bbr", "ftp", up=True, **tcp, tcp="bbr", start=start),
-        entry("voice_down", "voip", off="0 s"),
-        entry("voice_up", "voip", up=True, off="0 s"),
-        entry("video_down", "video", **frame),
-        entry("video_up", "video", up=True, **frame),
-        # A page of the web has 2 MB in 50 objects over six connections.
-        entry(
-            "page",
-            "pages",
-            **tcp,
-            tcp="cubic",
-            count=6,
-            objects=50,
-            size={"lognormal": "20 kB", "sigma": 1.2, "max": "1 MB"},
-            think="1 s",
-        ),
-    ]
+    bps = min(video["bps"], video["share"] * home.up_bps, video["share"] * home.down_bps)
+    frame = max(video["least"], round(bps * video["frame_s"] / 8))
+    words = {"segment": home.framing.mtu - load["header"], "header": load["header"], "frame": frame}
+    found = []
+    for entry in load["entries"]:
+        name = entry["name"]
+        ends = load["ways"]["up" if "up" in name.split("_") else "down"]
+        # TCP's headers are IPv4's and its own with time stamps.
+        made = {"count": 1, "start": load["start"], **ends, **(load["tcp"] if "tcp" in entry else {}), **entry}
+        if name == "down_cubic":
+            made["count"] = home.downloads
+        if name in load["bulk"] and not loaded:
+            made["start"] = NEVER
+        found.append({key: filled(one, **words) if isinstance(one, str) else one for key, one in made.items()})
+    return found
 
 
 MEASURES = {

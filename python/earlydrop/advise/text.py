@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from ..analysis import statistics, words
 from ..analysis.quantity import Quantity
 from ..analysis.statistics import Estimate
 from ..terminal import number, paragraph, table
+from ..toml_writer import to_toml
 from . import commands, model
 from .line import SHAPED, Home
 from .pictures import Call
@@ -154,6 +156,12 @@ def configurations(advice: Advice) -> dict[str, str]:
     return found
 
 
+def line_toml(advice: Advice) -> str:
+    """The line with the recommended queue as a scenario, at the largest round-trip time: `line.toml`."""
+    scenario = model.scenario(advice.home, advice.use, max(advice.home.rtts_ms))
+    return f"# This line with {advice.use}, as `earlydrop advise` runs it.\n\n{to_toml(scenario)}"
+
+
 def printed(advice: Advice, out: Path) -> str:
     """Everything `advise` prints."""
     home, use = advice.home, advice.use
@@ -180,6 +188,8 @@ def printed(advice: Advice, out: Path) -> str:
     lines += [f"  {out / 'before-after.png'}  a call before and after"]
     others = [name for name in ("cake", "fq_codel") if name != use]
     lines += [f"  {out / 'config'}  all of the configuration, for {words.listing([use, *others])}"]
+    line = out / "line.toml"
+    lines += [f"  {line}  the line as a scenario", "", f"See it: earlydrop play {shlex.quote(str(line))}"]
     lines += ["", measure_text(advice)]
     return "\n".join(lines)
 

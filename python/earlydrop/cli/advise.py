@@ -49,7 +49,7 @@ def advise(
     from ..advise import CANDIDATES, home, question
     from ..advise import advise as judge
     from ..advise.pictures import before_and_after, calls
-    from ..advise.text import configurations, document, page, printed
+    from ..advise.text import configurations, document, line_toml, page, printed
     from ..render import plotting
     from ..sweeps import text
 
@@ -83,6 +83,7 @@ def advise(
         output.write_json(folder / "advice.json", found)
         disk.write(folder / "advice.txt", said + "\n")
         disk.write(folder / "advice.html", page(advice, both))
+        disk.write(folder / "line.toml", line_toml(advice))
         plotting.save(before_and_after(both), folder / "before-after", formats=("png", "svg"))
         for name, content in configurations(advice).items():
             file = folder / "config" / name
