@@ -46,6 +46,12 @@ def result_fields() -> str:
 def link_effects() -> list[str]:
     """Keys for what happens to packets on a link, besides rate and delay."""
 
+def link_options() -> list[tuple[str, str]]:
+    """What a command's options say of a link: key and meaning of each."""
+
+def words(value_json: str) -> list[str]:
+    """The words of a value of a document in one line: `5ms`, or the settings `KEY=VALUE` of a table."""
+
 def reference() -> str:
     """JSON of the kinds of `topologies` and of `traffic` (name, title, about, keys), and the keys of other tables."""
 
@@ -185,6 +191,9 @@ class Scenario:
 
     def over_ip(self) -> Scenario:
         """The same over links without a link layer, as those between TUN devices are."""
+
+    def link_words(self, name: str) -> list[tuple[str, str]] | None:
+        """What options would say of the direction of a link of this name: key and value of each; None without one."""
 
     def network(self) -> str:
         """The network in full as JSON: `node`, `link`, and under `queue` the names of queues by those of links."""

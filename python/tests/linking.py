@@ -679,7 +679,7 @@ c.recv(1)
 
 def traced(path: str) -> Any:
     """A link whose rate follows a trace."""
-    plan = links.plan(trace=path, queue="droptail limit=50p", record=100_000)
+    plan = links.plan(f"trace={path}", queue="droptail limit=50p", record=100_000)
     with links.Running(plan) as running:
         send(running, 1, 1.0)
     assert running.result is not None

@@ -29,8 +29,8 @@ pub struct OneWaySpec {
 
 /// Is told what happens to packets at the port and beyond it.
 pub trait OneWayObserver: Observer {
-    /// `packet` was transmitted until `now`, and is lost by the loss model.
-    fn lost(&mut self, _packet: &Packet, _now: Time) {}
+    /// The transmission of `packet` has started; it reaches the other end at `arrival`, unless it is lost.
+    fn sent(&mut self, _packet: &Packet, _arrival: Option<Time>) {}
 }
 
 /// A packet that reaches the other end.
@@ -209,16 +209,17 @@ impl OneWay {
             self.schedule_end();
         }
         let end = Time::from_seconds(self.wire.free);
+        let arrival = arrival.map(Time::from_seconds);
+        observer.sent(&packet, arrival);
         match arrival {
             Some(at) => {
-                let delivery = Delivery { at: Time::from_seconds(at), sent: (now, end), packet };
+                let delivery = Delivery { at, sent: (now, end), packet };
                 self.in_flight.push(Reverse(InFlight { delivery, number: self.sent }));
                 self.sent += 1;
             }
             None => {
                 self.lost += 1;
                 self.seconds.sent(now.seconds(), end.seconds(), 0);
-                observer.lost(&packet, end);
             }
         }
     }
@@ -324,8 +325,8 @@ mod tests {
     }
 
     impl OneWayObserver for Seen {
-        fn lost(&mut self, packet: &Packet, _now: Time) {
-            self.lost.push(packet.tag);
+        fn sent(&mut self, packet: &Packet, arrival: Option<Time>) {
+            self.lost.extend(arrival.is_none().then_some(packet.tag));
         }
     }
 

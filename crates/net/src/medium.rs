@@ -5,6 +5,8 @@
 
 use crate::aggregation::{Aggregate, Aggregation};
 use crate::framing::Framing;
+use crate::loss::Losses;
+pub use crate::loss::{Bursts, LossPattern};
 use crate::wire::Wire;
 use earlydrop_aqm::random::Generator;
 
@@ -51,15 +53,6 @@ impl Rate {
     }
 }
 
-/// Pattern of losses.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LossPattern {
-    /// Each packet independently with this probability.
-    Random(f64),
-    /// Every n-th packet.
-    Every(u64),
-}
-
 /// An extra delay for each packet, uniform between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jitter {
@@ -86,7 +79,7 @@ pub struct Medium {
     rate: Varying,
     framing: Framing,
     aggregate: Option<Aggregate>,
-    loss: Option<(LossPattern, Generator, u64)>,
+    loss: Option<Losses>,
     jitter: Option<(Jitter, Generator)>,
     reorder: Option<(Reorder, Generator)>,
     /// Latest arrival so far, before reordering, where jitter keeps the order.
@@ -133,7 +126,7 @@ impl Medium {
 
     /// Adds loss; random loss draws from `random`.
     pub fn with_loss(mut self, pattern: LossPattern, random: Generator) -> Medium {
-        self.loss = Some((pattern, random, 0));
+        self.loss = Some(Losses::new(pattern, random));
         self
     }
 
@@ -163,18 +156,9 @@ impl Medium {
             None => transmit(start),
             Some(aggregate) => aggregate.send(start, bytes, transmit),
         };
-        if let Some((pattern, random, count)) = &mut self.loss {
-            let lost = match *pattern {
-                LossPattern::Random(probability) => random.uniform() < probability,
-                LossPattern::Every(every) => {
-                    *count += 1;
-                    *count % every == 0
-                }
-            };
-            if lost {
-                self.lost += 1;
-                return Sent { end, arrival: None };
-            }
+        if self.loss.as_mut().is_some_and(Losses::next) {
+            self.lost += 1;
+            return Sent { end, arrival: None };
         }
         if let Some((jitter, random)) = &mut self.jitter {
             arrival += jitter.low + (jitter.high - jitter.low) * random.uniform();

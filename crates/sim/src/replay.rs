@@ -6,7 +6,7 @@ use crate::engine::{Engine, PortOutcome, Settings};
 use crate::events::Lanes;
 use earlydrop_aqm::catalogue::Link;
 use earlydrop_aqm::random::Generator;
-use earlydrop_net::medium::Medium;
+use earlydrop_net::medium::{Medium, Rate};
 use earlydrop_net::record::Arrivals;
 use earlydrop_net::source::{Distribution, Poisson, Source};
 
@@ -21,9 +21,8 @@ pub fn replay(kind: PortKind, link: &Link, medium: Option<Medium>, arrivals: Arr
     let mut network = Network::new();
     let port = network.port(PortSpec { name: "replay".to_string(), aqm: String::new(), kind });
     let index = network.link(link.rate_bps, link.delay_s, Some(port));
-    if let Some(medium) = medium {
-        network.medium(index, medium);
-    }
+    // What a medium sends is noted in the fates; a plain one sends what the wire does.
+    network.medium(index, medium.unwrap_or_else(|| Medium::new(&Rate::Constant(link.rate_bps))));
     // The flow for which the packets are counted. It never sends anything itself.
     let silent = SourceSpec {
         source: Source::Poisson(Poisson::new(1.0, Distribution::Fixed(1.0))),

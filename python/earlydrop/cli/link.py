@@ -9,29 +9,28 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from . import of_links
 from .checks import check_out, check_seed, parse_settings
 from .exits import NOT_FOUND, NOT_RUNNABLE
 from .failures import InputError
 from .options import Json, Out, Sets, Trust
 from .printing import print_json, version
 
+NOTHING = of_links.Link()
+"""No option that describes the link."""
+
 
 def link(
     *command: Annotated[str, Parameter(help="What to run behind the link, after --.")],
-    rate: Annotated[str | None, Parameter(help="Rate, such as 20Mbit/s, or unlimited.")] = None,
-    delay: Annotated[str | None, Parameter(help="Propagation delay in each direction (default: 0 ms).")] = None,
+    parts: Annotated[of_links.Link, Parameter(name="*")] = NOTHING,
     queue: Annotated[
         str | None,
-        Parameter(help='Queue in each direction: "red limit=120p min_th=20 ..." (default: droptail).'),
+        Parameter(
+            help='Queue in each direction: "red limit=120p min_th=20 ..." (default: droptail), or '
+            '"parent=tbf rate=10mbit child.aqm=codel".'
+        ),
     ] = None,
-    loss: Annotated[
-        str | None, Parameter(help="Random loss probability of a packet on the link, in each direction.")
-    ] = None,
-    trace: Annotated[Path | None, Parameter(help="Rate over time: a trace in Mahimahi's format.")] = None,
-    reverse_rate: Annotated[str | None, Parameter(help="Another rate for what COMMAND receives.")] = None,
-    reverse_delay: Annotated[str | None, Parameter(help="Another delay for what COMMAND receives.")] = None,
     reverse_queue: Annotated[str | None, Parameter(help="Another queue for what COMMAND receives.")] = None,
-    reverse_trace: Annotated[Path | None, Parameter(help="Another trace for what COMMAND receives.")] = None,
     sim: Annotated[
         Path | None, Parameter(name="--sim", help="Take rate, delay and queues from this scenario instead.")
     ] = None,
@@ -107,18 +106,8 @@ def link(
         "real_time": realtime,
         "record": links.MOST_RECORDED if log or verify else 0,
     }
-    parts = {
-        "rate": rate,
-        "delay": delay,
-        "queue": queue,
-        "reverse_queue": reverse_queue,
-        "loss": loss,
-        "trace": trace,
-        "reverse_rate": reverse_rate,
-        "reverse_delay": reverse_delay,
-        "reverse_trace": reverse_trace,
-    }
-    given = {name: value for name, value in parts.items() if value is not None}
+    own = {"queue": queue, "reverse_queue": reverse_queue}
+    given = of_links.given(parts) | {name: value for name, value in own.items() if value is not None}
     plan = _link_plan(given, sim, at, set_, seed, settings)
     hint = "" if sim is None else f" (--at {plan.ways()[1].name} turns it round)"
     return _run_link(plan, list(command), between, hint, user, live, verify, log, quiet, out, json)
@@ -138,11 +127,6 @@ def _link_plan(
     for option, value in (("--at", at), ("--set", sets)):
         if value:
             raise InputError(f"{option}: belongs to --sim SCENARIO.toml")
-    if "loss" in given:
-        try:
-            given["loss"] = float(given["loss"])
-        except ValueError:
-            raise InputError(f"--loss: given {given['loss']}; allowed a probability, 0 to 1") from None
     if seed is not None:
         settings["seed"] = seed
     return links.plan(**given, **settings)

@@ -37,6 +37,9 @@ RING = 10_000
 PATIENCE = 5.0
 """Time that a command has from the signal that ends it to its end, s; then it is killed."""
 
+LONGEST_LINE = 1000
+"""Characters of the link's options that are printed; a trace in a scenario has many more."""
+
 DRAIN = 1.0
 """Longest time that a stopping link waits for packets in flight, s."""
 
@@ -233,13 +236,12 @@ class Running:
         return f"{here} and what this machine reaches{families} (NAT); {resolved}"
 
     def shape(self) -> str:
-        """The link's rates, delays and queues, in a sentence."""
-        there, back = self.plan.ways()
-        if str(there) == str(back):
-            return f"each way {there}"
-        if self.ends is not None:
-            return f"from {self.ends[0]} to {self.ends[1]} {there}; back {back}"
-        return f"the command sends over {there}; it receives over {back}"
+        """The options that make the link again, and what the user may not expect of its queues."""
+        between = [] if self.ends is None else ["--between", *self.ends]
+        words = shlex.join(["earlydrop", "link", *self.plan.options(), *between])
+        if len(words) > LONGEST_LINE:
+            words = f"{words[:LONGEST_LINE]}..."
+        return "; ".join([words, *self.plan.remarks()])
 
     def environment(self, base: Mapping[str, str] | None = None) -> dict[str, str]:
         """`base`, or this program's environment, with the addresses of the link.

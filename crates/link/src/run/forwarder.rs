@@ -125,7 +125,7 @@ impl Observer for Ledger {
     }
 
     fn departed(&mut self, packet: &Packet, now: Time, _length: u64) {
-        self.settle(packet, Fate::Departed { at: now, ecn: packet.ecn });
+        self.settle(packet, Fate::Departed { at: now, ecn: packet.ecn, arrival: None });
         let slot = &self.slots[packet.tag as usize];
         if packet.ecn != slot.ecn {
             self.flows.get_mut(slot.flow).marks += 1;
@@ -134,9 +134,15 @@ impl Observer for Ledger {
 }
 
 impl OneWayObserver for Ledger {
-    fn lost(&mut self, packet: &Packet, _now: Time) {
-        self.flows.get_mut(self.slots[packet.tag as usize].flow).lost += 1;
-        self.release(packet.tag);
+    fn sent(&mut self, packet: &Packet, arrival: Option<Time>) {
+        let slot = &self.slots[packet.tag as usize];
+        if let (Some(record), Some(number)) = (&mut self.record, slot.number) {
+            record.sent(number as usize, arrival);
+        }
+        if arrival.is_none() {
+            self.flows.get_mut(slot.flow).lost += 1;
+            self.release(packet.tag);
+        }
     }
 }
 

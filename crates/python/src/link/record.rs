@@ -47,7 +47,12 @@ fn fates<'py>(py: Python<'py>, into: &Bound<'py, PyDict>, fates: &[Fate]) -> PyR
         Fate::Departed { ecn, .. } => ecn as u8,
         _ => 0,
     };
+    let arrival = |fate: &Fate| match fate {
+        Fate::Departed { arrival: Some(arrival), .. } => arrival.seconds(),
+        _ => f64::NAN,
+    };
     into.set_item("fate", bytes(py, fates.iter(), |fate| [code(fate)]))?;
+    into.set_item("arrived_s", bytes(py, fates.iter(), |fate| arrival(fate).to_le_bytes()))?;
     into.set_item("settled_s", bytes(py, fates.iter(), |fate| at(fate).to_le_bytes()))?;
     into.set_item("ecn_out", bytes(py, fates.iter(), |fate| [ecn(fate)]))
 }
