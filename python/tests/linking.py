@@ -706,6 +706,44 @@ def lossy() -> Any:
     }
 
 
+DATAGRAMS = """
+import socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect((sys.argv[1], 7010))
+begin, count = time.monotonic(), int(sys.argv[2])
+for i in range(count):
+    # 1000 B with their headers, faster than the link sends them.
+    s.send(bytes(972))
+    if i % 16 == 15:
+        time.sleep(max(0, begin + i * 1.6e-4 - time.monotonic()))
+"""
+
+
+def impaired(name: str) -> Any:
+    """10,000 datagrams over a link that does something to them; raises if that is not its law."""
+    import impairments
+
+    options, law = impairments.LAWS[name]
+    plan = links.plan("40 Mbit/s", "5 ms", queue="droptail limit=20000p", seed=7, record=20_000, **options)
+    with links.Running(plan) as running, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind((running.outer, 7010))
+        running.run([sys.executable, "-c", DATAGRAMS, running.outer, str(impairments.PACKETS)], check=True)
+        running.stop(20)
+    assert running.result is not None
+    record = running.records["bottleneck"]
+    ours = record["size"] == 1000
+    sent = {key: column[ours] for key, column in record.items()} | {"number": ours.nonzero()[0]}
+    law(sent)
+    queue = running.result.document["queues"]["bottleneck"]
+    replayed = links.replay(plan, running.records)
+    return {
+        "packets": len(sent["size"]),
+        "lost": queue["lost"] - int(impairments.lost(sent).sum()),
+        "differing": {name: one.differing for name, one in replayed.items()},
+        "kept": kept(running.result.document),
+    }
+
+
 def crosschecked() -> dict[str, Any]:
     """A short cell of two controls on a link that loses, one with data both ways, and answers on new connections."""
     sys.path.append(str(Path(__file__).parents[2] / "validation/crosscheck"))
@@ -801,6 +839,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         joined,
         traced,
         lossy,
+        impaired,
         crosschecked,
         cake,
         outside.nat_reached,

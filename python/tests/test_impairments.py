@@ -33,7 +33,7 @@ def sent(options: dict[str, Any]) -> dict[str, Any]:
     )
     found = {name: np.frombuffer(made[name], dtype=kinds[name]) for name in links.records.SETTLED}
     assert (found["fate"] == 1).all()
-    return given | found
+    return given | found | {"number": np.arange(count)}
 
 
 @pytest.mark.parametrize("name", impairments.LAWS)
@@ -47,7 +47,7 @@ def test_what_a_link_does_follows_its_law(name: str) -> None:
     [
         ("loss", "loss", "1.5%"),
         ("bursts", "loss", "probability=5% burst=3"),
-        ("elliott", "loss", "probability=10% burst=20"),
+        ("elliott", "loss", "probability=15% burst=20 bad=50% good=2%"),
         ("every", "loss", "every=101"),
         ("jitter", "jitter", "0.19ms"),
         ("overtaking", "jitter", "4ms"),
