@@ -33,7 +33,7 @@ def sent(options: dict[str, Any]) -> dict[str, Any]:
     )
     found = {name: np.frombuffer(made[name], dtype=kinds[name]) for name in links.records.SETTLED}
     assert (found["fate"] == 1).all()
-    return given | found | {"number": np.arange(count)}
+    return given | found
 
 
 @pytest.mark.parametrize("name", impairments.LAWS)
