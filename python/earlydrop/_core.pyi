@@ -335,6 +335,8 @@ def replay_link(
     reverse: bool,
     until: float,
     columns: dict[str, bytes],
+    delay_s: float | None = None,
+    changes: Sequence[tuple[float, str]] = (),
 ) -> dict[str, bytes]:
     """What becomes of recorded arrivals at the simulator's port; all columns are little-endian numbers."""
 
@@ -398,6 +400,16 @@ class Link:
         user: tuple[int, int, Sequence[int]] | None = None,
     ) -> Child:
         """Starts a command behind it."""
+
+    def change(self, line: str) -> float:
+        """Changes rate, delay or parameters as a line says; returns when, s.
+
+        Raises:
+            ScenarioError: the line says what cannot be. Nothing has changed then.
+        """
+
+    def shown(self) -> str:
+        """Rate, delay and the parameters that can change of both directions, as JSON."""
 
     def view(self) -> str | None:
         """How the queues look, as JSON."""

@@ -3,6 +3,7 @@
 //! Three drivers run them: libFuzzer (`fuzz/`, `make fuzz`), the program `earlydrop-fuzz` with random bytes where that is
 //! missing, and `tests/corpus.rs` on a short deterministic corpus with every test run. The program prints the targets.
 
+mod controls;
 mod disciplines;
 mod documents;
 mod events;
@@ -62,6 +63,7 @@ pub const TARGETS: &[Target] = &[
         run: disciplines::run,
         text: None,
     },
+    Target { name: "controls", about: "lines that change a running link: refused, or within bounds", run: controls::run, text: None },
     Target { name: "headers", about: "IP headers and fragments of any bytes; marking", run: headers::run, text: None },
     Target {
         name: "paths",

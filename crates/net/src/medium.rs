@@ -82,8 +82,10 @@ pub struct Medium {
     loss: Option<Losses>,
     jitter: Option<(Jitter, Generator)>,
     reorder: Option<(Reorder, Generator)>,
-    /// Latest arrival so far, before reordering, where jitter keeps the order.
+    /// Latest arrival so far, before reordering.
     latest: f64,
+    /// No packet arrives before this time: the latest arrival when the delay became shorter.
+    not_before: f64,
     /// Packets lost in the measured window.
     pub lost: u64,
 }
@@ -108,6 +110,7 @@ impl Medium {
             jitter: None,
             reorder: None,
             latest: 0.0,
+            not_before: 0.0,
             lost: 0,
         }
     }
@@ -147,6 +150,13 @@ impl Medium {
         self.reorder.is_none() && self.jitter.as_ref().is_none_or(|(jitter, _)| jitter.keeps_order)
     }
 
+    /// The delay of the link changes: no packet that is sent from now on arrives before one that was sent until now, the
+    /// latest of which arrives at `latest` or by what this medium has sent. Where packets overtake each other anyway,
+    /// this holds of them too.
+    pub fn keep_order_from_now(&mut self, latest: f64) {
+        self.not_before = self.latest.max(latest);
+    }
+
     /// Starts the transmission of a packet of `bytes` at `start`.
     pub fn send(&mut self, wire: &Wire, start: f64, bytes: u16) -> Sent {
         let bytes = self.framing.on_wire(bytes);
@@ -164,9 +174,10 @@ impl Medium {
             arrival += jitter.low + (jitter.high - jitter.low) * random.uniform();
             if jitter.keeps_order {
                 arrival = arrival.max(self.latest);
-                self.latest = arrival;
             }
         }
+        arrival = arrival.max(self.not_before);
+        self.latest = self.latest.max(arrival);
         if let Some((reorder, random)) = &mut self.reorder {
             if random.uniform() < reorder.probability {
                 arrival += reorder.delay;

@@ -64,6 +64,10 @@ def link(
         bool | None,
         Parameter(help="Real-time priority, so that departures are on time (default: where it is allowed)."),
     ] = None,
+    control: Annotated[
+        Path | None,
+        Parameter(help="A socket, made here, through which rate, delay and parameters are changed while the link runs."),
+    ] = None,
     live: Annotated[bool, Parameter(negative="", help="Show queue, drops and flows while it runs.")] = False,
     log: Annotated[
         bool,
@@ -110,7 +114,7 @@ def link(
     given = of_links.given(parts) | {name: value for name, value in own.items() if value is not None}
     plan = _link_plan(given, sim, at, set_, seed, settings)
     hint = "" if sim is None else f" (--at {plan.ways()[1].name} turns it round)"
-    return _run_link(plan, list(command), between, hint, user, live, verify, log, quiet, out, json)
+    return _run_link(plan, list(command), between, hint, user, control, live, verify, log, quiet, out, json)
 
 
 def _link_plan(
@@ -138,6 +142,7 @@ def _run_link(
     between: list[str],
     hint: str,
     user: str | None,
+    control: Path | None,
     live: bool,
     verify: bool,
     log: bool,
@@ -155,6 +160,8 @@ def _run_link(
     with contextlib.ExitStack() as stack:
         caught = stack.enter_context(links.signals())
         running = stack.enter_context(links.Running(plan, (between[0], between[1]) if between else None))
+        if control is not None:
+            stack.enter_context(links.Control(running, control, who))
         shown = None
         if live and link_status.wanted():
             title = " ".join(command) or " and ".join(between)
@@ -198,7 +205,7 @@ def _link_results(
     document = result.document
     lines = [] if quiet else [link_status.link_text(document)]
     if verify:
-        replays = links.replay(plan, running.records)
+        replays = links.replay(plan, running.records, running.changes)
         document["replay"] = {
             name: {"arrivals": one.arrivals, "differing": one.differing} for name, one in replays.items()
         }

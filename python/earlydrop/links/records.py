@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,8 +99,11 @@ class Replay:
     """The first difference."""
 
 
-def replay(plan: Plan, records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]) -> dict[str, Replay]:
-    """Replay recorded arrivals in the simulator; by queue, the number of different decisions.
+def replay(
+    plan: Plan, records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]], changes: Sequence[tuple[float, str]] = ()
+) -> dict[str, Replay]:
+    """Replay recorded arrivals in the simulator; by queue, the number of different decisions. `changes` were made while
+    the link ran (`Running.changes`).
 
     Queues that the scenario does not have, because they have room for everything, are left out.
     """
@@ -120,6 +123,8 @@ def replay(plan: Plan, records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]
             name != plan.queue,
             float(last) + 1e-9,
             {key: column.tobytes() for key, column in columns.items() if key not in SETTLED},
+            plan.delays[name != plan.queue],
+            list(changes),
         )
         theirs = {key: np.frombuffer(simulated[key], dtype=COLUMNS[key]) for key in SETTLED}
         # Packets that were queued when the link stopped may have departed in the simulator.

@@ -16,7 +16,7 @@ use super::{Clock, Direction, Settings};
 use crate::burst::{self, Burst};
 use crate::flows::Flows;
 use crate::header::{clear_dscp, set_ce, Fragments, Header, Malformed};
-use crate::one_way::{Delivery, OneWay, OneWayObserver};
+use crate::one_way::{Change, Delivery, OneWay, OneWayObserver};
 use crate::record::Record;
 use crate::trust::{DeviceLosses, Signs};
 
@@ -164,6 +164,8 @@ pub(super) struct Forwarder {
     due: Vec<Delivery>,
     /// Packets read one right after the other.
     pub(super) streak: u32,
+    /// When the last packet arrived.
+    pub(super) last: Time,
 }
 
 impl Forwarder {
@@ -194,7 +196,13 @@ impl Forwarder {
             window_start: 0.0,
             due: Vec::with_capacity(burst::MOST),
             streak: 0,
+            last: Time::ZERO,
         }
+    }
+
+    /// Changes the direction at `now`; whether it can.
+    pub(super) fn change(&mut self, change: Change, now: Time) -> bool {
+        self.way.change(change, now, &mut self.ledger)
     }
 
     /// Takes a packet that was read at `now`.
@@ -213,6 +221,7 @@ impl Forwarder {
                 return;
             }
         };
+        self.last = now;
         let endpoints = self.fragments.endpoints(&header);
         let key = endpoints.key();
         let ledger = &mut self.ledger;

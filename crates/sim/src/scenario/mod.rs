@@ -20,6 +20,7 @@ mod bdp;
 mod bounds;
 mod buffers;
 mod check;
+pub mod control;
 mod document;
 mod ends;
 mod error;
