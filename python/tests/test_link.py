@@ -840,6 +840,25 @@ class TestInNamespaces:
         both = {"bottleneck": 0, "reverse": 0}
         assert linking("impaired", name) == {"packets": 10_000, "lost": 0, "differing": both, "kept": True}
 
+    def test_a_link_is_changed_through_its_socket_and_repeats(self) -> None:
+        found = linking("controlled", "nobody")
+        assert found["owner"] == ["0o140600", True]
+        assert found["refused"] == ["--control SOCKET: is there already; allowed a path at which nothing is"]
+        assert found["answers"] == ["ok"] * 40 and found["more"] == ["ok"] * 3 and found["late"] == "ok"
+        assert found["settings"]["rate"] == "5000000 bit/s" and found["settings"]["queue"]["target"] == 0.004
+        assert [error.split(";")[0] for error in found["errors"]] == [
+            "error: rate: has no unit",
+            "error: is no text in UTF-8",
+            "error: queue.limit: cannot change while the link runs",
+        ]
+        assert found["fifth"] == "error: given connection 5; allowed 4 at a time"
+        assert found.get("long", "") in ("", "error: the line is too long; allowed 1000 bytes")
+        assert not found["left"] and found["changes"] == 44
+        assert found["differing"] == {"bottleneck": 0, "reverse": 0}
+        assert found["without"] > 1000, "the changes did something"
+        assert found["overtaken"] == 0, "a shorter delay lets no packet overtake"
+        assert 5 < found["rate"] < 45
+
     def test_cake_has_the_packets_headers(self) -> None:
         found = linking("cake")
         assert found["code"] == 0
