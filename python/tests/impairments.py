@@ -55,9 +55,7 @@ def bursts(sent: Columns) -> None:
     leaves = 1 / burst
     enters = leaves * mean / (1 - mean)
     memory = 1 - enters - leaves
-    within(
-        flags.sum(), PACKETS * mean, math.sqrt(PACKETS * mean * (1 - mean) * (1 + memory) / (1 - memory)), "losses"
-    )
+    within(flags.sum(), PACKETS * mean, math.sqrt(PACKETS * mean * (1 - mean) * (1 + memory) / (1 - memory)), "losses")
     for lengths, p, what in ((runs(flags), leaves, "burst"), (runs(~flags)[1:-1], enters, "gap")):
         within(lengths.mean(), 1 / p, math.sqrt((1 - p) / len(lengths)) / p, what)
 

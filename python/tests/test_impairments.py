@@ -145,7 +145,7 @@ def test_the_line_of_a_scenario_makes_its_link(tmp_path: Any) -> None:
     "text",
     [
         "parent=tbf rate=8mbit burst=15kB child.aqm=codel child.target=8ms",
-        "tbf rate=8mbit burst=15kB 'child={ aqm = \"codel\", target = \"8ms\" }'",
+        'tbf rate=8mbit burst=15kB \'child={ aqm = "codel", target = "8ms" }\'',
     ],
 )
 def test_a_queue_may_have_a_parent(text: str) -> None:
@@ -174,7 +174,10 @@ def test_a_queue_may_have_a_parent(text: str) -> None:
         ({"reverse_loss": "2"}, "--reverse-loss: is out of range"),
         ({"jitter": "5"}, "--jitter: has no unit"),
         ({"jitter": "5ms keep_order=false"}, '--jitter: has a word that is no setting\n  given "5ms" in'),
-        ({"reorder": "1%"}, '--reorder: has no setting\n  given "1%"; allowed KEY=VALUE, with the keys probability, delay'),
+        (
+            {"reorder": "1%"},
+            '--reorder: has no setting\n  given "1%"; allowed KEY=VALUE, with the keys probability, delay',
+        ),
         ({"aggregation": "access=1ms"}, "--aggregation: has no limit"),
         ({"framing": "overhead=40B overhead=2B"}, '--framing: "overhead" is given twice'),
         ({"rate": "trace=no/such.trace"}, "--rate: trace: no such file"),

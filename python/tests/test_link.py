@@ -164,7 +164,12 @@ def test_a_real_link_has_no_link_layer(scenario: Path) -> None:
 def test_a_command_may_be_on_either_side_of_a_scenario_s_link(scenario: Path) -> None:
     loaded = _core.Scenario.load(str(scenario), [("topology.reverse", '{ rate = "1 Mbit/s", delay = "2 ms" }')])
     there, back = links.from_scenario(loaded).ways()
-    assert (there.name, back.name, back.words["rate"], back.aqm) == ("bottleneck", "reverse", "1Mbit/s", "unlimited buffer")
+    assert (there.name, back.name, back.words["rate"], back.aqm) == (
+        "bottleneck",
+        "reverse",
+        "1Mbit/s",
+        "unlimited buffer",
+    )
     assert links.from_scenario(loaded, "reverse").ways() == (back, there)
     # A crosscheck compares a queue, and sends where the scenario does.
     with pytest.raises(crosscheck.CrosscheckError, match="--at: given reverse; there is no queue"):

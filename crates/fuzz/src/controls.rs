@@ -6,7 +6,8 @@ use earlydrop_sim::scenario::control::{changes, Controlled, KEYS};
 use earlydrop_sim::scenario::queue;
 
 const QUEUES: &[&str] = &["codel", "red", "pie", "droptail", "fq_codel", "parent=tbf rate=1mbit child.aqm=codel"];
-const VALUES: &[&str] = &["5mbit", "0bit/s", "20 ms", "8ms", "1e9", "-1", "nan", "[[", "{a=1}", "\"x", "1e300s", "'5 ms'"];
+const VALUES: &[&str] =
+    &["5mbit", "0bit/s", "20 ms", "8ms", "1e9", "-1", "nan", "[[", "{a=1}", "\"x", "1e300s", "'5 ms'"];
 const NAMES: &[&str] = &["target", "max_p", "min_th", "limit", "ecn", "interval", "x.y", ".", ""];
 
 /// A line: text as it is, or settings of which parts are right.

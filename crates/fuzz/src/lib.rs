@@ -63,7 +63,12 @@ pub const TARGETS: &[Target] = &[
         run: disciplines::run,
         text: None,
     },
-    Target { name: "controls", about: "lines that change a running link: refused, or within bounds", run: controls::run, text: None },
+    Target {
+        name: "controls",
+        about: "lines that change a running link: refused, or within bounds",
+        run: controls::run,
+        text: None,
+    },
     Target { name: "headers", about: "IP headers and fragments of any bytes; marking", run: headers::run, text: None },
     Target {
         name: "paths",

@@ -77,7 +77,9 @@ def crosscheck(
     happens = of_links.given(effects)
     if happens and flent is None:
         key = next(iter(happens))
-        raise InputError(f"--{key}: belongs to --flent; a scenario has it: --set topology.bottleneck.{key}={happens[key]}")
+        raise InputError(
+            f"--{key}: belongs to --flent; a scenario has it: --set topology.bottleneck.{key}={happens[key]}"
+        )
     if flent is not None:
         if rate is None or queue is None:
             missing = "--rate" if rate is None else "--queue"

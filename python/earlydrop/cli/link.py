@@ -66,7 +66,9 @@ def link(
     ] = None,
     control: Annotated[
         Path | None,
-        Parameter(help="A socket, made here, through which rate, delay and parameters are changed while the link runs."),
+        Parameter(
+            help="A socket, made here, through which rate, delay and parameters are changed while the link runs."
+        ),
     ] = None,
     live: Annotated[bool, Parameter(negative="", help="Show queue, drops and flows while it runs.")] = False,
     log: Annotated[

@@ -230,7 +230,8 @@ impl PyLink {
                 Change { rate_bps, delay_s, policy }
             });
             self.with(|link| link.running().change(changes)).map(|time| {
-                time.map(|time| time.map(|time| time.seconds())).map_err(|_| ScenarioError::new("", "the link has ended"))
+                time.map(|time| time.map(|time| time.seconds()))
+                    .map_err(|_| ScenarioError::new("", "the link has ended"))
                     .and_then(|time| time.ok_or_else(|| ScenarioError::new("queue", "cannot change so while it runs")))
                     .inspect(|_| *now = next)
             })

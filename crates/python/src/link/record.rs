@@ -203,7 +203,9 @@ pub fn replay_link<'py>(
     if !(0.0..=LATEST).contains(&until) {
         return Err(PyValueError::new_err(format!("until: given {until}; allowed 0..10^6 s")));
     }
-    if !changes.iter().map(|(time, _)| *time).is_sorted() || changes.iter().any(|(time, _)| !(0.0..=LATEST).contains(time)) {
+    if !changes.iter().map(|(time, _)| *time).is_sorted()
+        || changes.iter().any(|(time, _)| !(0.0..=LATEST).contains(time))
+    {
         return Err(PyValueError::new_err("changes: their times must not fall and be 0..10^6 s"));
     }
     let (checked, queue) = (Arc::clone(&scenario.checked), queue.to_string());

@@ -124,7 +124,8 @@ pub(super) const DEGREE: Interval = Interval { low: 0.0, high: 1e6, open_low: fa
 pub(super) const PLACE: Interval = Interval { low: -1e6, high: 1e6, open_low: false, open_high: false, unit: "" };
 
 /// A number from 0 to 1, or a percentage.
-pub(super) static PROBABILITIES: Measure = Measure { read: units::probability, form: units::PROBABILITY_FORM, bare: true };
+pub(super) static PROBABILITIES: Measure =
+    Measure { read: units::probability, form: units::PROBABILITY_FORM, bare: true };
 /// A number without a unit.
 pub(super) const NUMBERS: Measure = Measure { read: units::number, form: "a number", bare: true };
 /// A text such as `"10 Mbit/s"`.

@@ -54,10 +54,14 @@ impl Controlled {
     /// The direction as JSON: rate, delay, and the parameters that can change.
     pub fn shown(&self) -> Json {
         let names = self.changeable();
-        let queue: Map<String, Json> = self.queue.iter().flat_map(|queue| {
-            let params = queue.spec.all_params().filter(|param| names.contains(&param.name));
-            params.filter_map(|param| Some((param.name.to_string(), parameter_json(queue.values.get(param))?)))
-        }).collect();
+        let queue: Map<String, Json> = self
+            .queue
+            .iter()
+            .flat_map(|queue| {
+                let params = queue.spec.all_params().filter(|param| names.contains(&param.name));
+                params.filter_map(|param| Some((param.name.to_string(), parameter_json(queue.values.get(param))?)))
+            })
+            .collect();
         let rate = self.rate_bps.map(|rate| format!("{rate} bit/s"));
         json!({ "rate": rate, "delay": seconds(self.delay_s), "queue": queue })
     }
