@@ -26,7 +26,8 @@ def within(value: float, mean: float, sd: float, what: str) -> None:
 
 
 def lost(sent: Columns) -> np.ndarray[Any, Any]:
-    return np.isnan(sent["arrived_s"])
+    found: np.ndarray[Any, Any] = np.isnan(sent["arrived_s"])
+    return found
 
 
 def extra(sent: Columns) -> np.ndarray[Any, Any]:

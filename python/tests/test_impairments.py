@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 from typing import Any
 
 import impairments
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from earlydrop import _core, links
+from earlydrop.cli import main
 
 SEED = 7
 
@@ -191,6 +193,77 @@ def test_wrong_options_say_what_is_allowed(options: dict[str, Any], message: str
     with pytest.raises(links.OptionError) as caught:
         links.plan(**{"rate": "10 Mbit/s", **options})
     assert str(caught.value).startswith(message)
+
+
+def recorded(folder: Path, queue: str = "droptail limit=20p") -> Path:
+    """A log of a simulated link in place of a real one, with the files beside it."""
+    plan = links.plan("8 Mbit/s", "5 ms", queue=queue, seed=3)
+    count = 2000
+    columns = {
+        "time_s": 0.1 + np.arange(count) * 9e-4,
+        "flow": np.arange(count) % 2,
+        "size": np.full(count, 1000),
+        **{name: np.zeros(count) for name in ("ecn", "class")},
+        **{name: np.full(count, 64) for name in ("ttl", "initial_ttl")},
+    }
+    kinds = links.records.COLUMNS
+    given = {name: values.astype(kinds[name]) for name, values in columns.items()}
+    packed = {name: one.tobytes() for name, one in given.items()}
+    made = _core.replay_link(plan.scenario, "bottleneck", 3, False, 60.0, packed)
+    found = {name: np.frombuffer(made[name], dtype=kinds[name]) for name in links.records.SETTLED}
+    none = {name: np.array([], dtype=kind) for name, kind in kinds.items()}
+    links.write_log(folder / "log.parquet", {"bottleneck": given | found, "reverse": none})
+    ways = zip(("bottleneck", "reverse"), ("sent", "received"), strict=True)
+    queues = {name: {"propagation_ms": 5.0, "carried": carried} for name, carried in ways}
+    result = {"kind": "link", "seed": 3, "queues": queues, "changes": []}
+    (folder / "result.json").write_text(json.dumps(result), encoding="utf-8")
+    (folder / "scenario.json").write_text(plan.scenario.to_json(), encoding="utf-8")
+    return folder
+
+
+def test_a_log_is_replayed_at_other_queues(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = recorded(tmp_path)
+    assert main(["replay", str(folder), "--queue", "droptail limit=20p", "droptail limit=10p", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["open_loop"] is True
+    first, same, short = told["queues"]
+    assert (first["queue"], same["queue"]) == ("droptail (recorded)", "droptail limit=20p")
+    assert {**same, "queue": ""} == {**first, "queue": ""}, "what is recorded is repeated"
+    # 10 packets in 9 ms of which 9 leave: a tenth is dropped, and packets wait for some 20 others.
+    assert first["drop_rate"] == pytest.approx(0.09, abs=0.01) and first["delay_mean_ms"] == pytest.approx(19, abs=2)
+    assert short["delay_mean_ms"] == pytest.approx(9.5, abs=1) and short["arrivals"] == 2000
+    assert main(["replay", str(folder / "log.parquet")]) == 0
+    assert "Open loop: packets arrive as they did" in capsys.readouterr().out
+    (folder / "result.json").write_text(json.dumps({"kind": "link", "seed": 3, "queues": {}, "changes": 7}))
+    for place, queue, message in (
+        (tmp_path / "none", "pie", "No such file or directory"),
+        (recorded(tmp_path), "redd", '--queue: there is no "redd"'),
+        (recorded(tmp_path), "red max_p=2", "--queue: max_p: is out of range"),
+    ):
+        assert main(["replay", str(place), "--queue", queue]) == 2
+        assert message in capsys.readouterr().err
+    for damage in ({"kind": "run"}, {"kind": "link", "queues": {"bottleneck": 1}}, {"kind": "link"}):
+        (folder / "result.json").write_text(json.dumps(damage), encoding="utf-8")
+        assert main(["replay", str(folder)]) == 2
+        assert str(folder) in capsys.readouterr().err
+    recorded(tmp_path)
+    (folder / "log.parquet").write_bytes(b"PAR1 no table")
+    assert main(["replay", str(folder)]) == 2
+    assert "log.parquet" in capsys.readouterr().err
+
+
+def test_run_takes_the_json_that_results_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "scenario.json"
+    file.write_text(_core.Scenario.parse(scenario(), []).to_json(), encoding="utf-8")
+    assert main(["run", str(file), "--json", "--out", str(tmp_path / "out")]) == 0
+    again = json.loads(capsys.readouterr().out)
+    direct = json.loads(_core.Scenario.parse(scenario(), []).run())
+    assert again["queues"] == direct["queues"] and again["flows"] == direct["flows"]
+    assert (tmp_path / "out/inputs/scenario.json").is_file()
+    for text, message in (("{", "line 1 column 1: is no JSON"), ("[1]", "is no table"), ('{"name": 1}', "name: ")):
+        file.write_text(text, encoding="utf-8")
+        assert main(["run", str(file)]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_the_command_has_an_option_for_each_key() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, field, make_dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from cyclopts import Parameter
 
@@ -35,7 +35,8 @@ def given(parts: Any) -> dict[str, str]:
 
 
 if TYPE_CHECKING:
-    Link = Effects = Any
+    Link: TypeAlias = Any
+    Effects: TypeAlias = Any
 else:
     Link = options("Link", reverse=True, rate=True)
     Effects = options("Effects", reverse=False, rate=False, suffix=" With --flent.")

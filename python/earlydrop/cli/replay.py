@@ -19,7 +19,9 @@ def replay(
     queue: Annotated[
         list[str],
         Parameter(
-            negative="", consume_multiple=True, help='Queues to take the recorded one\'s place: pie "codel target=15ms".'
+            negative="",
+            consume_multiple=True,
+            help='Queues to take the recorded one\'s place: pie "codel target=15ms".',
         ),
     ] = [],  # noqa: B006
     trust: Trust = False,

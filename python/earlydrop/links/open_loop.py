@@ -70,7 +70,10 @@ def read(place: Path) -> Recorded:
     try:
         if result["kind"] != "link":
             raise LogError(f"{folder}: given the result of a {result['kind']}; allowed one of `link --log --out`")
-        queues = {str(name): (float(one["propagation_ms"]) / 1e3, str(one["carried"])) for name, one in result["queues"].items()}
+        queues = {
+            str(name): (float(one["propagation_ms"]) / 1e3, str(one["carried"]))
+            for name, one in result["queues"].items()
+        }
         changes = [(float(one["time_s"]), str(one["change"])) for one in result.get("changes", [])]
         return Recorded(
             scenario,
