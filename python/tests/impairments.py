@@ -83,7 +83,8 @@ def every(sent: Columns) -> None:
 
 def uniform(values: np.ndarray[Any, Any], low: float, high: float) -> None:
     """Mean, and Kolmogorov and Smirnov's distance."""
-    assert values.min() >= low - 1e-9 and values.max() <= high + 1e-9
+    assert values.min() >= low - 1e-9
+    assert values.max() <= high + 1e-9
     within(values.mean(), (low + high) / 2, (high - low) / math.sqrt(12 * len(values)), "extra delay")
     ranks = np.arange(1, len(values) + 1) / len(values)
     distance = np.abs(np.sort(values - low) / (high - low) - ranks).max()
@@ -115,7 +116,8 @@ def ordered(sent: Columns) -> None:
 
 def reorder(sent: Columns) -> None:
     late = extra(sent) > 1e-3
-    assert np.allclose(extra(sent)[late], 3e-3, atol=1e-9) and np.allclose(extra(sent)[~late], 0, atol=1e-9)
+    assert np.allclose(extra(sent)[late], 3e-3, atol=1e-9)
+    assert np.allclose(extra(sent)[~late], 0, atol=1e-9)
     within(late.sum(), PACKETS * 0.02, math.sqrt(PACKETS * 0.02 * 0.98), "late packets")
 
 
@@ -139,7 +141,8 @@ def aggregation(sent: Columns) -> None:
     assert np.isin(waits, (0, 1000)).all()
     first = np.flatnonzero(waits == 1000)
     sizes, there = np.diff(first), waited(sent)
-    assert sizes.max() == 10 and (sizes == 10).sum() > PACKETS / 40
+    assert sizes.max() == 10
+    assert (sizes == 10).sum() > PACKETS / 40
     assert not there[first[1:][sizes < 10] - 1].any(), "an aggregate ends before its most only if no packet waits"
     full = (sizes == 10) & there[first[1:] - 1]
     assert np.allclose(np.diff(sent["settled_s"][first])[full], 1e-3 + 10 * 8000 / RATE, atol=1e-9)

@@ -140,7 +140,8 @@ def test_the_line_of_a_scenario_makes_its_link(tmp_path: Any) -> None:
     assert there["queue"]["bottleneck"] == again["queue"]["bottleneck"]
     for key in ("rate", "loss", "jitter"):
         assert there["topology"]["bottleneck"][key] == again["topology"]["bottleneck"][key]
-    assert "--reverse-queue" in words and words[words.index("--reverse-queue") + 1] == "droptail limit=1000000p"
+    assert "--reverse-queue" in words
+    assert words[words.index("--reverse-queue") + 1] == "droptail limit=1000000p"
 
 
 @pytest.mark.parametrize(
@@ -230,8 +231,10 @@ def test_a_log_is_replayed_at_other_queues(tmp_path: Path, capsys: pytest.Captur
     assert (first["queue"], same["queue"]) == ("droptail (recorded)", "droptail limit=20p")
     assert {**same, "queue": ""} == {**first, "queue": ""}, "what is recorded is repeated"
     # 10 packets in 9 ms of which 9 leave: a tenth is dropped, and packets wait for some 20 others.
-    assert first["drop_rate"] == pytest.approx(0.09, abs=0.01) and first["delay_mean_ms"] == pytest.approx(19, abs=2)
-    assert short["delay_mean_ms"] == pytest.approx(9.5, abs=1) and short["arrivals"] == 2000
+    assert first["drop_rate"] == pytest.approx(0.09, abs=0.01)
+    assert first["delay_mean_ms"] == pytest.approx(19, abs=2)
+    assert short["delay_mean_ms"] == pytest.approx(9.5, abs=1)
+    assert short["arrivals"] == 2000
     assert main(["replay", str(folder / "log.parquet")]) == 0
     assert "Open loop: packets arrive as they did" in capsys.readouterr().out
     (folder / "result.json").write_text(json.dumps({"kind": "link", "seed": 3, "queues": {}, "changes": 7}))
@@ -258,7 +261,8 @@ def test_run_takes_the_json_that_results_have(tmp_path: Path, capsys: pytest.Cap
     assert main(["run", str(file), "--json", "--out", str(tmp_path / "out")]) == 0
     again = json.loads(capsys.readouterr().out)
     direct = json.loads(_core.Scenario.parse(scenario(), []).run())
-    assert again["queues"] == direct["queues"] and again["flows"] == direct["flows"]
+    assert again["queues"] == direct["queues"]
+    assert again["flows"] == direct["flows"]
     assert (tmp_path / "out/inputs/scenario.json").is_file()
     for text, message in (("{", "line 1 column 1: is no JSON"), ("[1]", "is no table"), ('{"name": 1}', "name: ")):
         file.write_text(text, encoding="utf-8")

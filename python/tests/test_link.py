@@ -76,9 +76,20 @@ def test_what_is_given_holds_in_both_directions() -> None:
     queues = json.loads(plan.scenario.to_json())["queue"]
     assert queues["bottleneck"] == queues["reverse"]
     plan = links.plan("10mbit", "10ms", queue="codel", reverse_queue="pie", reverse_rate="50mbit", reverse_delay="4ms")
-    assert plan.options() == (
-        "--rate 10Mbit/s --reverse-rate 50Mbit/s --delay 10ms --reverse-delay 4ms --queue codel --reverse-queue pie"
-    ).split(" ")
+    assert plan.options() == [
+        "--rate",
+        "10Mbit/s",
+        "--reverse-rate",
+        "50Mbit/s",
+        "--delay",
+        "10ms",
+        "--reverse-delay",
+        "4ms",
+        "--queue",
+        "codel",
+        "--reverse-queue",
+        "pie",
+    ]
 
 
 def test_rates_may_be_written_as_tc_does() -> None:
@@ -849,8 +860,11 @@ class TestInNamespaces:
         found = linking("controlled", "nobody")
         assert found["owner"] == ["0o140600", True]
         assert found["refused"] == ["--control SOCKET: is there already; allowed a path at which nothing is"]
-        assert found["answers"] == ["ok"] * 40 and found["more"] == ["ok"] * 3 and found["late"] == "ok"
-        assert found["settings"]["rate"] == "5000000 bit/s" and found["settings"]["queue"]["target"] == 0.004
+        assert found["answers"] == ["ok"] * 40
+        assert found["more"] == ["ok"] * 3
+        assert found["late"] == "ok"
+        assert found["settings"]["rate"] == "5000000 bit/s"
+        assert found["settings"]["queue"]["target"] == 0.004
         assert [error.split(";")[0] for error in found["errors"]] == [
             "error: rate: has no unit",
             "error: is no text in UTF-8",
@@ -858,7 +872,8 @@ class TestInNamespaces:
         ]
         assert found["fifth"] == "error: given connection 5; allowed 4 at a time"
         assert found.get("long", "") in ("", "error: the line is too long; allowed 1000 bytes")
-        assert not found["left"] and found["changes"] == 44
+        assert not found["left"]
+        assert found["changes"] == 44
         assert found["differing"] == {"bottleneck": 0, "reverse": 0}
         assert found["without"] > 1000, "the changes did something"
         assert found["overtaken"] == 0, "a shorter delay lets no packet overtake"

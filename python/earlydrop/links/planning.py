@@ -194,8 +194,8 @@ def queue_settings(spec: str | Mapping[str, Any] | Queue, prefix: str) -> list[t
 
 
 def _as_option(error: _core.ScenarioError, given: Mapping[str, Any]) -> OptionError:
-    """The checker's message with the option in place of the field; without an option of its own, the other direction has
-    that of both."""
+    """The checker's message with the option in place of the field: that of both directions, where the other has none of
+    its own."""
     path = error.path or ""
     places = [("seed", "--seed")]
     for place, name, prefix in (("bottleneck", "bottleneck", ""), ("reverse", "reverse", "reverse_")):
@@ -228,9 +228,9 @@ def plan(
     """A link from its parts, through the checker of scenarios.
 
     What is given holds in both directions, each with a queue of its own; with `reverse_` in front of its name it is of
-    the direction that the command receives. `settings` are what happens to packets on the link, by its keys in a scenario
-    (`loss`, `jitter` and others), these and `rate` and `delay` with `reverse_`, and the other fields of `Plan`. A text
-    is read as the command's options are.
+    the direction that the command receives. `settings` are what happens to packets on the link, by its keys in a
+    scenario (`loss`, `jitter` and others), these and `rate` and `delay` with `reverse_`, and the other fields of `Plan`.
+    A text is read as the command's options are.
 
     Raises:
         OptionError: which option is wrong, what was given, what is allowed.

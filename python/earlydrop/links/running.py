@@ -346,8 +346,8 @@ class Running:
         return None
 
     def change(self, line: str) -> float:
-        """Change rate, delay or parameters of the queues, such as `rate=5Mbit/s queue.target=8ms`; with `reverse-` in front
-        of a key it is that of the direction that the command receives. Returns the time since the link started, s.
+        """Change rate, delay or parameters of the queues, such as `rate=5Mbit/s queue.target=8ms`; with `reverse-` in
+        front of a key it is that of the direction that the command receives. Returns the time since the start, s.
 
         Raises:
             OptionError: the line says what cannot be. Nothing has changed then.
