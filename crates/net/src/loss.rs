@@ -66,7 +66,7 @@ impl Losses {
         self.count += 1;
         match self.pattern {
             LossPattern::Random(probability) => self.random.uniform() < probability,
-            LossPattern::Every(every) => self.count % every == 0,
+            LossPattern::Every(every) => self.count.is_multiple_of(every),
             LossPattern::Bursts(bursts) => {
                 // The chain begins in its stationary distribution. A packet has two draws in either state, so that the
                 // states are the same whatever the probabilities of loss.

@@ -140,7 +140,7 @@ class Plan:
 
 def option_keys() -> list[str]:
     """The options that say something of a link but its queue, without their dashes."""
-    return [key for key, _ in _core.link_options()]
+    return ["rate", "delay", *_core.link_effects()]
 
 
 def queue_text(table: Mapping[str, Any], link: Mapping[str, Any]) -> str:
