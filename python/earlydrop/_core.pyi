@@ -46,6 +46,12 @@ def result_fields() -> str:
 def link_effects() -> list[str]:
     """Keys for what happens to packets on a link, besides rate and delay."""
 
+def link_options() -> list[tuple[str, str]]:
+    """What a command's options say of a link: key and meaning of each."""
+
+def words(value_json: str) -> list[str]:
+    """The words of a value of a document in one line: `5ms`, or the settings `KEY=VALUE` of a table."""
+
 def reference() -> str:
     """JSON of the kinds of `topologies` and of `traffic` (name, title, about, keys), and the keys of other tables."""
 
@@ -185,6 +191,9 @@ class Scenario:
 
     def over_ip(self) -> Scenario:
         """The same over links without a link layer, as those between TUN devices are."""
+
+    def link_words(self, name: str) -> list[tuple[str, str]] | None:
+        """What options would say of the direction of a link of this name: key and value of each; None without one."""
 
     def network(self) -> str:
         """The network in full as JSON: `node`, `link`, and under `queue` the names of queues by those of links."""
@@ -326,6 +335,8 @@ def replay_link(
     reverse: bool,
     until: float,
     columns: dict[str, bytes],
+    delay_s: float | None = None,
+    changes: Sequence[tuple[float, str]] = (),
 ) -> dict[str, bytes]:
     """What becomes of recorded arrivals at the simulator's port; all columns are little-endian numbers."""
 
@@ -389,6 +400,16 @@ class Link:
         user: tuple[int, int, Sequence[int]] | None = None,
     ) -> Child:
         """Starts a command behind it."""
+
+    def change(self, line: str) -> float:
+        """Changes rate, delay or parameters as a line says; returns when, s.
+
+        Raises:
+            ScenarioError: the line says what cannot be. Nothing has changed then.
+        """
+
+    def shown(self) -> str:
+        """Rate, delay and the parameters that can change of both directions, as JSON."""
 
     def view(self) -> str | None:
         """How the queues look, as JSON."""

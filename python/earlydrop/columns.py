@@ -83,6 +83,7 @@ LOG: Columns = _table(
     fate=("", "0 queued, 1 departed, 2 early drop, 3 forced drop, 4 overflow drop"),
     settled_s=("s", "departure or drop; NaN while queued"),
     ecn_out=("", "ECN field at departure"),
+    arrived_s=("s", "arrival at the other end of the link by its model; NaN if the packet was dropped or lost there"),
     dscp=("", "DSCP, 0 to 63; this and what follows only of queues that read headers"),
     source=("", "hash of the source address"),
     destination=("", "hash of the destination address"),

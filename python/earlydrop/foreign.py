@@ -169,8 +169,14 @@ def from_json(path: Path, inside: Path | None = None) -> Any:
 
 
 def from_toml(path: Path) -> dict[str, Any]:
-    """The document in a TOML file: `text`, then `parsed_toml`, with their errors."""
-    return parsed_toml(text(path, SMALL))
+    """The document in a TOML file, or in a JSON file as results have it: `text`, then `parsed_toml` or `parsed`, with
+    their errors."""
+    if path.suffix.lower() != ".json":
+        return parsed_toml(text(path, SMALL))
+    found = parsed(text(path, SMALL))
+    if not isinstance(found, dict):
+        raise ValueError("is no table")
+    return found
 
 
 def too_deep() -> ValueError:

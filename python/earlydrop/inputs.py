@@ -8,6 +8,7 @@ path that leads down keeps that path, which may show in results as a level's nam
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import platform
 import re
@@ -30,7 +31,7 @@ OPTIONS = {
     "reproduce": ("--seeds", "--quick", "--assume", "--aqm"),
 }
 """The commands whose results keep their inputs, and those of their options that results follow from."""
-SUFFIXES = (".toml", ".csv", ".md", ".txt", ".py", *registry.LIBRARIES)
+SUFFIXES = (".toml", ".json", ".csv", ".md", ".txt", ".py", *registry.LIBRARIES)
 """Suffixes of files in the folder; a file with another one gets `.txt` behind its name."""
 LIBRARIES = ("numpy", "polars", "scipy")
 """Packages whose versions are noted: the statistics and the tables are made with them."""
@@ -127,13 +128,13 @@ class Inputs:
         """Keep a TOML file: as it is, unless it names files."""
         self._folders.append(folder)
         text = foreign.text(path, foreign.SMALL)
-        document = foreign.parsed_toml(text)
+        document = foreign.from_toml(path)
         made = self._rewritten(document, folder)
         if isinstance(scenario := made.get("scenario"), str):
             made = {**made, "scenario": self._toml(folder / scenario, (folder / scenario).parent)}
         made.pop("store", None)
         if made != document:
-            text = to_toml(made)
+            text = json.dumps(made) if path.suffix.lower() == ".json" else to_toml(made)
         if name:
             self.files[name] = text.encode()
             return name

@@ -31,7 +31,7 @@ ABOUT = "pack.json"
 FORMAT = 1
 KINDS = {"run": "result.txt", "comparison": "comparison.txt", "sweep": "sweep.txt", "study": "verdicts.txt"}
 """The kinds of results that are packed, and where each has its tables as text."""
-SUFFIXES = (*inputs.SUFFIXES, ".json", ".parquet", ".tex", ".html", ".pdf", ".png", ".svg")
+SUFFIXES = (*inputs.SUFFIXES, ".parquet", ".tex", ".html", ".pdf", ".png", ".svg")
 TABLES = (".json", ".csv", ".parquet", ".txt", ".tex", ".toml")
 """Suffixes of what is compared when a pack is run again: not the figures."""
 MOST = 20_000

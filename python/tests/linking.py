@@ -15,6 +15,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -679,7 +680,7 @@ c.recv(1)
 
 def traced(path: str) -> Any:
     """A link whose rate follows a trace."""
-    plan = links.plan(trace=path, queue="droptail limit=50p", record=100_000)
+    plan = links.plan(f"trace={path}", queue="droptail limit=50p", record=100_000)
     with links.Running(plan) as running:
         send(running, 1, 1.0)
     assert running.result is not None
@@ -703,6 +704,121 @@ def lossy() -> Any:
         "arrivals": {name: queue["arrivals"] for name, queue in document["queues"].items()},
         "differing": {name: one.differing for name, one in replays.items()},
         "kept": kept(document),
+    }
+
+
+DATAGRAMS = """
+import socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect((sys.argv[1], 7010))
+begin, count = time.monotonic(), int(sys.argv[2])
+for i in range(count):
+    # 1000 B with their headers, faster than the link sends them.
+    s.send(bytes(972))
+    if i % 16 == 15:
+        time.sleep(max(0, begin + i * 1.6e-4 - time.monotonic()))
+"""
+
+
+def impaired(name: str) -> Any:
+    """10,000 datagrams over a link that does something to them; raises if that is not its law."""
+    import impairments
+
+    options, law = impairments.LAWS[name]
+    # So small that the kernel sends no packet of IPv6.
+    shape: dict[str, Any] = {"queue": "droptail limit=20000p", "seed": 7, "mtu": 1200, "record": 20_000}
+    plan = links.plan("40 Mbit/s", "5 ms", **shape, **options)
+    with links.Running(plan) as running, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind((running.outer, 7010))
+        running.run([sys.executable, "-c", DATAGRAMS, running.outer, str(impairments.PACKETS)], check=True)
+        running.stop(20)
+    assert running.result is not None
+    sent = running.records["bottleneck"]
+    law(sent)
+    queue = running.result.document["queues"]["bottleneck"]
+    replayed = links.replay(plan, running.records)
+    return {
+        "packets": len(sent["size"]),
+        "lost": queue["lost"] - int(impairments.lost(sent).sum()),
+        "differing": {name: one.differing for name, one in replayed.items()},
+        "kept": kept(running.result.document),
+    }
+
+
+def controlled(who: str) -> Any:
+    """A link that is changed through its socket, forty times under load; what is refused there."""
+    with tempfile.TemporaryDirectory() as folder:
+        # Of pytest's own folders nobody else may read one.
+        os.chmod(folder, 0o777)
+        return _controlled(os.path.join(folder, "socket"), who)
+
+
+def _controlled(path: str, who: str) -> Any:
+    plan = links.plan("20 Mbit/s", "15 ms", queue="codel", jitter="2ms", mtu=1200, record=20_000)
+    file = Path(path)
+    found: dict[str, Any] = {"answers": [], "refused": []}
+
+    def dial() -> Any:
+        one = socket.socket(socket.AF_UNIX)
+        one.connect(path)
+        return one.makefile("rwb")
+
+    def ask(one: Any, line: bytes) -> str:
+        one.write(line + b"\n")
+        one.flush()
+        return str(one.readline().decode().strip())
+
+    with (
+        links.Running(plan) as running,
+        links.Control(running, file, links.User.named(who)),
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver,
+    ):
+        receiver.bind((running.outer, 7010))
+        state = file.stat()
+        found["owner"] = [oct(state.st_mode), state.st_uid == links.User.named(who).uid]
+        try:
+            with links.Control(running, file, None):
+                pass
+        except links.OptionError as error:
+            found["refused"].append(str(error).replace(path, "SOCKET"))
+        sender = running.start([sys.executable, "-c", DATAGRAMS, running.outer, "10000"])
+        one = dial()
+        for k in range(40):
+            line = f"rate={5 + k % 3 * 20}mbit delay={1 + k * 7 % 30}ms queue.target={1 + k % 4}ms"
+            found["answers"].append(ask(one, line.encode())[:2])
+            time.sleep(0.03)
+        found["settings"] = json.loads(ask(one, b"show"))["sent"]
+        found["errors"] = [ask(one, line) for line in (b"rate=5", b"\xff", b"queue.limit=3p")]
+        others = [dial() for _ in range(3)]
+        found["more"] = [ask(other, b"delay=5ms")[:2] for other in others]
+        with contextlib.suppress(OSError):
+            fifth = dial()
+            found["fifth"] = fifth.readline().decode().strip()
+        others[0].write(b"x" * 5000)
+        with contextlib.suppress(OSError):
+            others[0].flush()
+            found["long"] = others[0].readline().decode().strip()
+        # A line that does not end, and one whose end is there later.
+        others[1].write(b"rate=40mb")
+        others[1].flush()
+        others[2].close()
+        found["late"] = ask(others[1], b"it")[:2]
+        sender.wait(60)
+        running.stop(20)
+    found["left"] = os.path.lexists(path)
+    assert running.result is not None
+    queue = running.result.document["queues"]["bottleneck"]
+    assert [(one["time_s"], one["change"]) for one in running.result.document["changes"]] == running.changes
+    replays = links.replay(plan, running.records, running.changes)
+    arrived = running.records["bottleneck"]["arrived_s"]
+    arrived = arrived[arrived == arrived]
+    return {
+        **found,
+        "changes": len(running.changes),
+        "differing": {name: one.differing for name, one in replays.items()},
+        "without": links.replay(plan, running.records)["bottleneck"].differing,
+        "overtaken": int((arrived[1:] < arrived[:-1]).sum()),
+        "rate": queue["rate_mbps"],
     }
 
 
@@ -801,6 +917,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         joined,
         traced,
         lossy,
+        impaired,
+        controlled,
         crosschecked,
         cake,
         outside.nat_reached,

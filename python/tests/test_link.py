@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import impairments
 import pytest
 from conftest import dumbbell, peer
 from matplotlib.colors import to_hex
@@ -55,13 +56,12 @@ def test_a_spec_names_a_discipline_and_its_settings() -> None:
         ({"rate": "20"}, "--rate: has no unit"),
         ({"rate": "5mbps"}, '--rate: has the ambiguous unit "mbps", which is bytes per second in tc; write "Mbit/s"'),
         ({"reverse_rate": "5gbps"}, '--reverse-rate: has the ambiguous unit "gbps"'),
-        ({"rate": None}, "--rate or --trace: given neither"),
-        ({"rate": "1 Mbit/s", "trace": "x"}, "--rate or --trace: given both"),
+        ({"rate": None}, "--rate: is missing"),
         ({"delay": "20"}, "--delay: has no unit"),
         ({"loss": 1.5}, "--loss: is out of range"),
         ({"mtu": 100}, "--mtu: given 100; allowed 576 to 65535 B"),
         ({"reverse_rate": "0 bit/s"}, "--reverse-rate: is out of range"),
-        ({"rate": None, "trace": "no/such.trace"}, "--trace: no such file"),
+        ({"rate": "trace=no/such.trace"}, "--rate: trace: no such file"),
     ],
 )
 def test_wrong_options_are_named(options: dict[str, Any], message: str) -> None:
@@ -72,11 +72,24 @@ def test_wrong_options_are_named(options: dict[str, Any], message: str) -> None:
 
 def test_what_is_given_holds_in_both_directions() -> None:
     plan = links.plan("10mbit", "10ms", queue="codel target=8ms")
-    assert [str(way) for way in plan.ways()] == ["10 Mbit/s, 10 ms, codel"] * 2
+    assert plan.options() == ["--rate", "10Mbit/s", "--delay", "10ms", "--queue", "codel target=8ms"]
     queues = json.loads(plan.scenario.to_json())["queue"]
     assert queues["bottleneck"] == queues["reverse"]
     plan = links.plan("10mbit", "10ms", queue="codel", reverse_queue="pie", reverse_rate="50mbit", reverse_delay="4ms")
-    assert [str(way) for way in plan.ways()] == ["10 Mbit/s, 10 ms, codel", "50 Mbit/s, 4 ms, pie"]
+    assert plan.options() == [
+        "--rate",
+        "10Mbit/s",
+        "--reverse-rate",
+        "50Mbit/s",
+        "--delay",
+        "10ms",
+        "--reverse-delay",
+        "4ms",
+        "--queue",
+        "codel",
+        "--reverse-queue",
+        "pie",
+    ]
 
 
 def test_rates_may_be_written_as_tc_does() -> None:
@@ -92,7 +105,7 @@ def test_rates_may_be_written_as_tc_does() -> None:
         (["--rate", "10Mbit/s", "--between", "a", "b", "--", "true"], "COMMAND or --between: given both"),
         (["--rate", "10Mbit/s", "--queue", "rde", "--", "true"], '--queue: there is no "rde"'),
         (["--rate", "10Mbit/s", "--log", "--", "true"], "--log: needs --out DIR"),
-        (["--rate", "10Mbit/s", "--loss", "much", "--", "true"], "--loss: given much"),
+        (["--rate", "10Mbit/s", "--loss", "much", "--", "true"], "--loss: does not start with a number"),
         (["--rate", "10Mbit/s", "--nat", "--between", "a", "b"], "--nat: belongs to a COMMAND"),
         (["--sim", "x.toml", "--rate", "1Mbit/s", "--", "true"], "--rate: the scenario of --sim says it"),
         (["--sim", "no-such.toml", "--", "true"], "no-such.toml: no such file"),
@@ -162,7 +175,12 @@ def test_a_real_link_has_no_link_layer(scenario: Path) -> None:
 def test_a_command_may_be_on_either_side_of_a_scenario_s_link(scenario: Path) -> None:
     loaded = _core.Scenario.load(str(scenario), [("topology.reverse", '{ rate = "1 Mbit/s", delay = "2 ms" }')])
     there, back = links.from_scenario(loaded).ways()
-    assert (there.name, back.name, back.rate, back.aqm) == ("bottleneck", "reverse", "1 Mbit/s", "unlimited buffer")
+    assert (there.name, back.name, back.words["rate"], back.aqm) == (
+        "bottleneck",
+        "reverse",
+        "1Mbit/s",
+        "unlimited buffer",
+    )
     assert links.from_scenario(loaded, "reverse").ways() == (back, there)
     # A crosscheck compares a queue, and sends where the scenario does.
     with pytest.raises(crosscheck.CrosscheckError, match="--at: given reverse; there is no queue"):
@@ -726,7 +744,7 @@ class TestInNamespaces:
             assert old in script
             script = script.replace(old, new)
         ended = inside("sh", "-c", script)
-        assert "each way 10 Mbit/s, 10 ms, codel" in ended.stderr
+        assert "earlydrop link --rate 10Mbit/s --delay 10ms --queue codel" in ended.stderr
         made = json.loads((tmp_path / "out/link/result.json").read_text())
         assert made["main_queue"] == "reverse"
         queues = {q["carried"]: q for q in made["queues"].values()}
@@ -743,7 +761,7 @@ class TestInNamespaces:
             "the command reaches this machine at 100.64.0.1 ($EARLYDROP_OUTER) and nothing beyond it; "
             "with --nat it reaches what this machine reaches"
         )
-        assert said[1] == "each way 20 Mbit/s, 0 s, droptail"
+        assert said[1] == "earlydrop link --rate 20Mbit/s --delay 0s --queue droptail"
         nested = [sys.executable, "-m", "earlydrop", "link", "--rate", "5Mbit/s", "--", "true"]
         said = linked(*PLAIN, "--", *nested).stderr.splitlines()
         assert said[0].endswith("($EARLYDROP_OUTER) and what is reached from here, through the link around this one")
@@ -832,6 +850,34 @@ class TestInNamespaces:
         assert 0 < found["lost"]["bottleneck"] < 0.1 * found["arrivals"]["bottleneck"]
         assert found["lost"]["reverse"] > 0
         assert found["kept"]
+
+    @pytest.mark.parametrize("name", impairments.LAWS)
+    def test_what_a_link_does_follows_its_law(self, name: str) -> None:
+        both = {"bottleneck": 0, "reverse": 0}
+        assert linking("impaired", name) == {"packets": 10_000, "lost": 0, "differing": both, "kept": True}
+
+    def test_a_link_is_changed_through_its_socket_and_repeats(self) -> None:
+        found = linking("controlled", "nobody")
+        assert found["owner"] == ["0o140600", True]
+        assert found["refused"] == ["--control SOCKET: is there already; allowed a path at which nothing is"]
+        assert found["answers"] == ["ok"] * 40
+        assert found["more"] == ["ok"] * 3
+        assert found["late"] == "ok"
+        assert found["settings"]["rate"] == "5000000 bit/s"
+        assert found["settings"]["queue"]["target"] == 0.004
+        assert [error.split(";")[0] for error in found["errors"]] == [
+            "error: rate: has no unit",
+            "error: is no text in UTF-8",
+            "error: queue.limit: cannot change while the link runs",
+        ]
+        assert found["fifth"] == "error: given connection 5; allowed 4 at a time"
+        assert found.get("long", "") in ("", "error: the line is too long; allowed 1000 bytes")
+        assert not found["left"]
+        assert found["changes"] == 44
+        assert found["differing"] == {"bottleneck": 0, "reverse": 0}
+        assert found["without"] > 1000, "the changes did something"
+        assert found["overtaken"] == 0, "a shorter delay lets no packet overtake"
+        assert 5 < found["rate"] < 45
 
     def test_cake_has_the_packets_headers(self) -> None:
         found = linking("cake")

@@ -41,7 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--stored", type=Path, help="compare with this CSV instead of running links")
     parser.add_argument("--write", type=Path, help="write the links' results to this CSV; what was interrupted goes on")
     parser.add_argument("--page", type=Path, help="write the tables into this Markdown page")
-    parser.add_argument("--jitter", help="longest extra delay on the simulator's link, such as '0.1 ms'")
+    for key in _core.link_effects():
+        parser.add_argument(f"--{key}", help="of the simulator's link, as `earlydrop link` has it")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     given = parser.parse_args(arguments)
     if min(given.seeds, given.jobs, given.runs) < 1:
@@ -85,7 +86,7 @@ def compare(given: argparse.Namespace) -> None:
             [mean.cell for mean, _ in real],
             seeds=given.seeds,
             changes=changes,
-            jitter=given.jitter,
+            effects={key: parse_value(text) for key in _core.link_effects() if (text := getattr(given, key)) is not None},
             progress=progress,
         )
     both = crosscheck_agreement.compare(real, simulated)

@@ -118,17 +118,16 @@ class Cell:
         return {}
 
     def scenario(
-        self, changes: Mapping[str, Any] | None = None, jitter: str | None = None, seed: int = 1
+        self, changes: Mapping[str, Any] | None = None, effects: Mapping[str, Any] | None = None, seed: int = 1
     ) -> _core.Scenario:
         """As the simulator runs it.
 
-        `changes` are keys of the traffic that replace Linux's (`rules.exit_ack`: one of a table); `jitter` is the
-        longest extra delay in each direction; `seed` is that of a link's queue.
+        `changes` are keys of the traffic that replace Linux's (`rules.exit_ack`: one of a table); `effects` are
+        further keys of the link in each direction; `seed` is that of a link's queue.
         """
         access = {"rate": "10 Gbit/s", "delay": "0 s"}
         way: dict[str, Any] = {"rate": f"{self.rate} Mbit/s", "delay": f"{self.rtt / 2:g} ms"}
-        if jitter is not None:
-            way["jitter"] = jitter
+        way |= effects or {}
         loads = []
         for load in self.loads:
             traffic: dict[str, Any] = {
@@ -372,13 +371,13 @@ def simulate(
     *,
     seeds: int = SEEDS,
     changes: Mapping[str, Any] | None = None,
-    jitter: str | None = None,
+    effects: Mapping[str, Any] | None = None,
     progress: Progress = no_progress,
 ) -> list[Simulated]:
-    """Means over the seeds for each cell; `changes` and `jitter` as in `Cell.scenario`."""
+    """Means over the seeds for each cell; `changes` and `effects` as in `Cell.scenario`."""
     jobs = []
     for cell in wanted:
-        scenario = cell.scenario(changes, jitter)
+        scenario = cell.scenario(changes, effects)
         jobs += [Job(scenario, 1 + k) for k in range(seeds)]
     rows = run_all(jobs, _reduce, progress=progress, label="simulator")
     found = []

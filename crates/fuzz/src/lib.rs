@@ -3,6 +3,7 @@
 //! Three drivers run them: libFuzzer (`fuzz/`, `make fuzz`), the program `earlydrop-fuzz` with random bytes where that is
 //! missing, and `tests/corpus.rs` on a short deterministic corpus with every test run. The program prints the targets.
 
+mod controls;
 mod disciplines;
 mod documents;
 mod events;
@@ -68,6 +69,12 @@ pub const TARGETS: &[Target] = &[
         name: "expressions",
         about: "a drop probability of any characters: refused with a place, or from 0 to 1 within its operations",
         run: expressions::run,
+        text: None,
+    },
+    Target {
+        name: "controls",
+        about: "lines that change a running link: refused, or within bounds",
+        run: controls::run,
         text: None,
     },
     Target { name: "headers", about: "IP headers and fragments of any bytes; marking", run: headers::run, text: None },

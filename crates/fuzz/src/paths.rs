@@ -7,9 +7,10 @@ use earlydrop_aqm::{Link, Packet, Time};
 use earlydrop_link::header::{set_ce, Fragments, Header};
 use earlydrop_link::one_way::{OneWay, OneWayObserver, OneWaySpec};
 use earlydrop_net::aggregation::Aggregation;
-use earlydrop_net::medium::{LossPattern, Medium, Rate, Reorder};
+use earlydrop_net::medium::{Bursts, LossPattern, Medium, Rate, Reorder};
 use earlydrop_net::port::Observer;
 
+const BURSTS: Bursts = Bursts { probability: 0.1, burst: 4.0, bad: 0.9, good: 0.01 };
 /// Longest pause, in periods of the discipline's timer.
 const PERIODS: f64 = 200.0;
 
@@ -41,8 +42,8 @@ impl Observer for Seen {
 }
 
 impl OneWayObserver for Seen {
-    fn lost(&mut self, _packet: &Packet, _now: Time) {
-        self.lost += 1;
+    fn sent(&mut self, _packet: &Packet, arrival: Option<Time>) {
+        self.lost += u64::from(arrival.is_none());
     }
 }
 
@@ -61,7 +62,7 @@ fn medium(input: &mut Input<'_>, rate_bps: f64) -> Option<Medium> {
         medium = medium.with_aggregation(limits);
     }
     if input.one_in(2) {
-        let pattern = input.of(&[LossPattern::Random(0.1), LossPattern::Every(3)]);
+        let pattern = input.of(&[LossPattern::Random(0.1), LossPattern::Every(3), LossPattern::Bursts(BURSTS)]);
         medium = medium.with_loss(pattern, Generator::stream(1, "loss"));
     }
     if input.one_in(2) {

@@ -7,9 +7,11 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+use earlydrop_aqm::catalogue::Built;
+use earlydrop_aqm::policy::Policy;
 use earlydrop_aqm::{Discipline, Packet, Time};
 use earlydrop_net::measure::QueueStats;
-use earlydrop_net::medium::Medium;
+use earlydrop_net::medium::{Medium, Rate};
 use earlydrop_net::port::{Departure, Next, Observer, Port};
 use earlydrop_net::Wire;
 
@@ -29,8 +31,8 @@ pub struct OneWaySpec {
 
 /// Is told what happens to packets at the port and beyond it.
 pub trait OneWayObserver: Observer {
-    /// `packet` was transmitted until `now`, and is lost by the loss model.
-    fn lost(&mut self, _packet: &Packet, _now: Time) {}
+    /// The transmission of `packet` has started; it reaches the other end at `arrival`, unless it is lost.
+    fn sent(&mut self, _packet: &Packet, _arrival: Option<Time>) {}
 }
 
 /// A packet that reaches the other end.
@@ -42,6 +44,17 @@ pub struct Delivery {
     pub sent: (Time, Time),
     /// The packet.
     pub packet: Packet,
+}
+
+/// What of a direction changes while it runs.
+#[derive(Default)]
+pub struct Change {
+    /// The rate from the next transmission on, bit/s.
+    pub rate_bps: Option<f64>,
+    /// The propagation delay of the packets that are sent from now on, s. None of them overtakes another.
+    pub delay_s: Option<f64>,
+    /// The queue's policy with other parameters.
+    pub policy: Option<Box<dyn Policy>>,
 }
 
 /// A packet in transmission or on the delay line.
@@ -94,6 +107,8 @@ pub struct OneWay {
     /// Whether packets may wait in front of the queue, to be read by a caller who is behind.
     outside: bool,
     seconds: Seconds,
+    /// When the rate has changed, and what it was until then.
+    rates: Vec<(f64, f64)>,
 }
 
 impl OneWay {
@@ -112,7 +127,29 @@ impl OneWay {
             lost: 0,
             outside: false,
             seconds: Seconds::new(),
+            rates: Vec::new(),
         }
+    }
+
+    /// Changes what `change` says at `now`, after all events up to and at that time; whether it can. If not, nothing has
+    /// changed.
+    pub fn change(&mut self, change: Change, now: Time, observer: &mut impl OneWayObserver) -> bool {
+        self.advance(now, observer);
+        let Change { rate_bps, delay_s, policy } = change;
+        if policy.is_some_and(|policy| !self.port.change(Built::Policy(policy))) {
+            return false;
+        }
+        if let Some(rate_bps) = rate_bps {
+            self.rates.push((now.seconds(), self.wire.rate_bps));
+            self.wire.rate_bps = rate_bps;
+        }
+        if let Some(delay_s) = delay_s {
+            let latest = self.in_flight.iter().map(|one| one.0.delivery.at).max().unwrap_or(Time::ZERO);
+            let medium = self.medium.get_or_insert_with(|| Medium::new(&Rate::Constant(self.wire.rate_bps)));
+            medium.keep_order_from_now(latest.seconds());
+            self.wire.delay_s = delay_s;
+        }
+        true
     }
 
     /// Runs all events due up to and at `now`.
@@ -209,16 +246,17 @@ impl OneWay {
             self.schedule_end();
         }
         let end = Time::from_seconds(self.wire.free);
+        let arrival = arrival.map(Time::from_seconds);
+        observer.sent(&packet, arrival);
         match arrival {
             Some(at) => {
-                let delivery = Delivery { at: Time::from_seconds(at), sent: (now, end), packet };
+                let delivery = Delivery { at, sent: (now, end), packet };
                 self.in_flight.push(Reverse(InFlight { delivery, number: self.sent }));
                 self.sent += 1;
             }
             None => {
                 self.lost += 1;
                 self.seconds.sent(now.seconds(), end.seconds(), 0);
-                observer.lost(&packet, end);
             }
         }
     }
@@ -287,7 +325,18 @@ impl OneWay {
 
     /// Mean rate of the link between two times, bit/s; `None` if the rate is constant.
     pub fn mean_rate(&self, from: f64, to: f64) -> Option<f64> {
-        self.medium.as_ref().and_then(|medium| medium.mean_rate(from, to))
+        let varies = self.medium.as_ref().and_then(|medium| medium.mean_rate(from, to));
+        varies.or_else(|| (!self.rates.is_empty()).then(|| self.mean_of_changes(from, to)))
+    }
+
+    /// The mean between two times of a rate that was changed.
+    fn mean_of_changes(&self, from: f64, to: f64) -> f64 {
+        let (mut begin, mut bits) = (0.0_f64, 0.0);
+        for &(until, rate) in self.rates.iter().chain([&(f64::INFINITY, self.wire.rate_bps)]) {
+            bits += rate * (until.min(to) - begin.max(from)).max(0.0);
+            begin = until;
+        }
+        bits / (to - from)
     }
 
     /// Bytes sent in each second.
@@ -299,13 +348,13 @@ impl OneWay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use earlydrop_aqm::catalogue::{self, Built, Link};
+    use earlydrop_aqm::catalogue::{self, Link};
     use earlydrop_aqm::discipline::Fifo;
     use earlydrop_aqm::gate::Gate;
     use earlydrop_aqm::params::Values;
     use earlydrop_aqm::policy::{Limit, Reason};
     use earlydrop_aqm::random::Generator;
-    use earlydrop_net::medium::{Jitter, LossPattern, Rate};
+    use earlydrop_net::medium::{Jitter, LossPattern};
 
     #[derive(Default)]
     struct Seen {
@@ -324,8 +373,8 @@ mod tests {
     }
 
     impl OneWayObserver for Seen {
-        fn lost(&mut self, packet: &Packet, _now: Time) {
-            self.lost.push(packet.tag);
+        fn sent(&mut self, packet: &Packet, arrival: Option<Time>) {
+            self.lost.extend(arrival.is_none().then_some(packet.tag));
         }
     }
 

@@ -31,6 +31,11 @@ impl Record {
     pub fn settle(&mut self, number: usize, fate: Fate) {
         self.fates[number] = fate;
     }
+
+    /// Adds to the fate of an arrival that departs when it reaches the other end of the link, unless it is lost there.
+    pub fn sent(&mut self, number: usize, arrival: Option<Time>) {
+        self.fates[number].sent(arrival);
+    }
 }
 
 /// The headers and fates of packets whose tag is their number.
@@ -49,11 +54,15 @@ impl Observer for ByTag<'_> {
     }
 
     fn departed(&mut self, packet: &Packet, now: Time, _length: u64) {
-        self.fates[packet.tag as usize] = Fate::Departed { at: now, ecn: packet.ecn };
+        self.fates[packet.tag as usize] = Fate::Departed { at: now, ecn: packet.ecn, arrival: None };
     }
 }
 
-impl OneWayObserver for ByTag<'_> {}
+impl OneWayObserver for ByTag<'_> {
+    fn sent(&mut self, packet: &Packet, arrival: Option<Time>) {
+        self.fates[packet.tag as usize].sent(arrival);
+    }
+}
 
 /// Replays `arrivals` through `way` until the time `until`; returns the fate of each.
 pub fn replay(way: &mut OneWay, arrivals: &Arrivals, until: Time) -> Vec<Fate> {

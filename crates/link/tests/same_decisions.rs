@@ -78,7 +78,7 @@ fn build(spec: &'static AqmSpec, limit: Limit) -> Option<Built> {
 fn both(spec: &'static AqmSpec, limit: Limit, ecn: bool, medium: fn() -> Option<Medium>) -> Option<Vec<Fate>> {
     let arrivals = Arrivals { packets: trace(), headers: Vec::new() };
     let kind = PortKind::new(build(spec, limit)?, limit, ecn, random());
-    let simulated = earlydrop_sim::replay::replay(kind, &LINK, medium(), arrivals.clone(), UNTIL);
+    let simulated = earlydrop_sim::replay::replay(kind, &LINK, medium(), arrivals.clone(), Vec::new(), UNTIL);
     let queue = build(spec, limit)?.queue(limit, ecn, random());
     let mut way = OneWay::new(OneWaySpec { queue, rate_bps: LINK.rate_bps, delay_s: LINK.delay_s, medium: medium() });
     let linked = replay(&mut way, &arrivals, Time::from_seconds(UNTIL));

@@ -4,6 +4,7 @@
 pub mod aggregation;
 pub mod bands;
 pub mod framing;
+mod loss;
 pub mod measure;
 pub mod media;
 pub mod medium;

@@ -5,6 +5,8 @@
 
 use crate::aggregation::{Aggregate, Aggregation};
 use crate::framing::Framing;
+use crate::loss::Losses;
+pub use crate::loss::{Bursts, LossPattern};
 use crate::wire::Wire;
 use earlydrop_aqm::random::Generator;
 
@@ -51,15 +53,6 @@ impl Rate {
     }
 }
 
-/// Pattern of losses.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LossPattern {
-    /// Each packet independently with this probability.
-    Random(f64),
-    /// Every n-th packet.
-    Every(u64),
-}
-
 /// An extra delay for each packet, uniform between two bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jitter {
@@ -86,11 +79,13 @@ pub struct Medium {
     rate: Varying,
     framing: Framing,
     aggregate: Option<Aggregate>,
-    loss: Option<(LossPattern, Generator, u64)>,
+    loss: Option<Losses>,
     jitter: Option<(Jitter, Generator)>,
     reorder: Option<(Reorder, Generator)>,
-    /// Latest arrival so far, before reordering, where jitter keeps the order.
+    /// Latest arrival so far, before reordering.
     latest: f64,
+    /// No packet arrives before this time: the latest arrival when the delay became shorter.
+    not_before: f64,
     /// Packets lost in the measured window.
     pub lost: u64,
 }
@@ -115,6 +110,7 @@ impl Medium {
             jitter: None,
             reorder: None,
             latest: 0.0,
+            not_before: 0.0,
             lost: 0,
         }
     }
@@ -133,7 +129,7 @@ impl Medium {
 
     /// Adds loss; random loss draws from `random`.
     pub fn with_loss(mut self, pattern: LossPattern, random: Generator) -> Medium {
-        self.loss = Some((pattern, random, 0));
+        self.loss = Some(Losses::new(pattern, random));
         self
     }
 
@@ -154,6 +150,13 @@ impl Medium {
         self.reorder.is_none() && self.jitter.as_ref().is_none_or(|(jitter, _)| jitter.keeps_order)
     }
 
+    /// The delay of the link changes: no packet that is sent from now on arrives before one that was sent until now, the
+    /// latest of which arrives at `latest` or by what this medium has sent. Where packets overtake each other anyway,
+    /// this holds of them too.
+    pub fn keep_order_from_now(&mut self, latest: f64) {
+        self.not_before = self.latest.max(latest);
+    }
+
     /// Starts the transmission of a packet of `bytes` at `start`.
     pub fn send(&mut self, wire: &Wire, start: f64, bytes: u16) -> Sent {
         let bytes = self.framing.on_wire(bytes);
@@ -163,26 +166,18 @@ impl Medium {
             None => transmit(start),
             Some(aggregate) => aggregate.send(start, bytes, transmit),
         };
-        if let Some((pattern, random, count)) = &mut self.loss {
-            let lost = match *pattern {
-                LossPattern::Random(probability) => random.uniform() < probability,
-                LossPattern::Every(every) => {
-                    *count += 1;
-                    *count % every == 0
-                }
-            };
-            if lost {
-                self.lost += 1;
-                return Sent { end, arrival: None };
-            }
+        if self.loss.as_mut().is_some_and(Losses::next) {
+            self.lost += 1;
+            return Sent { end, arrival: None };
         }
         if let Some((jitter, random)) = &mut self.jitter {
             arrival += jitter.low + (jitter.high - jitter.low) * random.uniform();
             if jitter.keeps_order {
                 arrival = arrival.max(self.latest);
-                self.latest = arrival;
             }
         }
+        arrival = arrival.max(self.not_before);
+        self.latest = self.latest.max(arrival);
         if let Some((reorder, random)) = &mut self.reorder {
             if random.uniform() < reorder.probability {
                 arrival += reorder.delay;

@@ -23,6 +23,15 @@ impl Arrivals {
     }
 }
 
+impl Fate {
+    /// Adds to a departure what the link does with the packet.
+    pub fn sent(&mut self, to: Option<Time>) {
+        if let Fate::Departed { arrival, .. } = self {
+            *arrival = to;
+        }
+    }
+}
+
 /// Fate of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fate {
@@ -34,6 +43,8 @@ pub enum Fate {
         at: Time,
         /// The packet's ECN field at that time.
         ecn: Ecn,
+        /// When it reaches the other end of the link; `None` if it is lost there.
+        arrival: Option<Time>,
     },
     /// The queue dropped it.
     Dropped {

@@ -89,6 +89,18 @@ pub fn link_effects() -> Vec<&'static str> {
     scenario::link_effects()
 }
 
+/// What a command's options say of a link: key and meaning.
+#[pyfunction]
+pub fn link_options() -> Vec<(&'static str, &'static str)> {
+    scenario::link_options()
+}
+
+/// The words of a value of a document, given as JSON, in one line: `5ms`, or the settings `KEY=VALUE` of a table.
+#[pyfunction]
+pub fn words(value_json: &str) -> PyResult<Vec<String>> {
+    Ok(scenario::words(&serde_json::from_str(value_json).map_err(internal)?))
+}
+
 /// Every field of result documents, as JSON.
 #[pyfunction]
 pub fn result_fields() -> String {

@@ -94,6 +94,14 @@ impl Scenario {
         interruptible(py, move || checked.network_text())
     }
 
+    /// What the options of a command would say of the direction of a link that is called `name`: key and value of each.
+    /// None if there is none of this name.
+    fn link_words(&self, name: &str) -> Option<Vec<(&'static str, String)>> {
+        let graph = self.checked.topology.graph(self.checked.seed);
+        let found = graph.links().find(|(_, direction, ..)| direction.name == name);
+        found.map(|(_, direction, ..)| scenario::link_words(&direction.link))
+    }
+
     /// Runs it; returns the result document as JSON. Other Python threads continue meanwhile.
     #[pyo3(signature = (seed=None, links="auto", events="lanes"))]
     fn run(&self, py: Python<'_>, seed: Option<u64>, links: &str, events: &str) -> PyResult<String> {

@@ -59,6 +59,7 @@ COMMANDS = {
     "vectors": "vectors",
     "bench": "bench",
     "link": "link",
+    "replay": "replay",
     "crosscheck": "crosscheck",
 }
 for _name, _function in COMMANDS.items():

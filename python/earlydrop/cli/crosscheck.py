@@ -8,11 +8,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from .. import terminal
+from . import of_links
 from .checks import check_count, parse_settings
 from .exits import DONE
 from .failures import InputError
 from .options import Json, ScenarioFile, Sets, Trust
 from .printing import print_json, version
+
+NOTHING = of_links.Effects()
+"""No option for what happens to packets."""
 
 
 def crosscheck(
@@ -41,6 +45,7 @@ def crosscheck(
     tcp: Annotated[
         str | None, Parameter(help="With --flent: reno, cubic or bbr (default: as the file says, else cubic).")
     ] = None,
+    effects: Annotated[of_links.Effects, Parameter(name="*")] = NOTHING,
     trust: Trust = False,
     json: Json = False,
 ) -> int:
@@ -69,13 +74,19 @@ def crosscheck(
     ):
         if word is not None and flent is None:
             raise InputError(f"{option}: belongs to --flent")
+    happens = of_links.given(effects)
+    if happens and flent is None:
+        key = next(iter(happens))
+        raise InputError(
+            f"--{key}: belongs to --flent; a scenario has it: --set topology.bottleneck.{key}={happens[key]}"
+        )
     if flent is not None:
         if rate is None or queue is None:
             missing = "--rate" if rate is None else "--queue"
             raise InputError(f"{missing}: missing; --flent needs it, as a Flent file does not say it")
         from ..links import crosscheck_flent
 
-        link = crosscheck_flent.Link(rate, queue, up_rate, up_queue, rtt, tcp)
+        link = crosscheck_flent.Link(rate, queue, up_rate, up_queue, rtt, tcp, happens)
         with terminal.Progress() as progress:
             recorded = crosscheck_flent.crosscheck(
                 flent, link, seeds=seeds or crosscheck_flent.SEEDS, progress=progress

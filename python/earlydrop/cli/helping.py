@@ -46,6 +46,7 @@ EXAMPLES = {
         "sudo earlydrop link --rate 10mbit --reverse-rate 50mbit --queue pie -- COMMAND",
         "sudo earlydrop link --sim first.toml --at reverse --nat -- COMMAND",
     ),
+    "replay": ("earlydrop replay out/link --queue pie",),
     "crosscheck": ("sudo earlydrop crosscheck first.toml",),
 }
 """Command lines of each command, the simplest first."""

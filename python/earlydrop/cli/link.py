@@ -9,29 +9,28 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from . import of_links
 from .checks import check_out, check_seed, parse_settings
 from .exits import NOT_FOUND, NOT_RUNNABLE
 from .failures import InputError
 from .options import Json, Out, Sets, Trust
 from .printing import print_json, version
 
+NOTHING = of_links.Link()
+"""No option that describes the link."""
+
 
 def link(
     *command: Annotated[str, Parameter(help="What to run behind the link, after --.")],
-    rate: Annotated[str | None, Parameter(help="Rate, such as 20Mbit/s, or unlimited.")] = None,
-    delay: Annotated[str | None, Parameter(help="Propagation delay in each direction (default: 0 ms).")] = None,
+    parts: Annotated[of_links.Link, Parameter(name="*")] = NOTHING,
     queue: Annotated[
         str | None,
-        Parameter(help='Queue in each direction: "red limit=120p min_th=20 ..." (default: droptail).'),
+        Parameter(
+            help='Queue in each direction: "red limit=120p min_th=20 ..." (default: droptail), or '
+            '"parent=tbf rate=10mbit child.aqm=codel".'
+        ),
     ] = None,
-    loss: Annotated[
-        str | None, Parameter(help="Random loss probability of a packet on the link, in each direction.")
-    ] = None,
-    trace: Annotated[Path | None, Parameter(help="Rate over time: a trace in Mahimahi's format.")] = None,
-    reverse_rate: Annotated[str | None, Parameter(help="Another rate for what COMMAND receives.")] = None,
-    reverse_delay: Annotated[str | None, Parameter(help="Another delay for what COMMAND receives.")] = None,
     reverse_queue: Annotated[str | None, Parameter(help="Another queue for what COMMAND receives.")] = None,
-    reverse_trace: Annotated[Path | None, Parameter(help="Another trace for what COMMAND receives.")] = None,
     sim: Annotated[
         Path | None, Parameter(name="--sim", help="Take rate, delay and queues from this scenario instead.")
     ] = None,
@@ -64,6 +63,12 @@ def link(
     realtime: Annotated[
         bool | None,
         Parameter(help="Real-time priority, so that departures are on time (default: where it is allowed)."),
+    ] = None,
+    control: Annotated[
+        Path | None,
+        Parameter(
+            help="A socket, made here, through which rate, delay and parameters are changed while the link runs."
+        ),
     ] = None,
     live: Annotated[bool, Parameter(negative="", help="Show queue, drops and flows while it runs.")] = False,
     log: Annotated[
@@ -107,21 +112,11 @@ def link(
         "real_time": realtime,
         "record": links.MOST_RECORDED if log or verify else 0,
     }
-    parts = {
-        "rate": rate,
-        "delay": delay,
-        "queue": queue,
-        "reverse_queue": reverse_queue,
-        "loss": loss,
-        "trace": trace,
-        "reverse_rate": reverse_rate,
-        "reverse_delay": reverse_delay,
-        "reverse_trace": reverse_trace,
-    }
-    given = {name: value for name, value in parts.items() if value is not None}
+    own = {"queue": queue, "reverse_queue": reverse_queue}
+    given = of_links.given(parts) | {name: value for name, value in own.items() if value is not None}
     plan = _link_plan(given, sim, at, set_, seed, settings)
     hint = "" if sim is None else f" (--at {plan.ways()[1].name} turns it round)"
-    return _run_link(plan, list(command), between, hint, user, live, verify, log, quiet, out, json)
+    return _run_link(plan, list(command), between, hint, user, control, live, verify, log, quiet, out, json)
 
 
 def _link_plan(
@@ -138,11 +133,6 @@ def _link_plan(
     for option, value in (("--at", at), ("--set", sets)):
         if value:
             raise InputError(f"{option}: belongs to --sim SCENARIO.toml")
-    if "loss" in given:
-        try:
-            given["loss"] = float(given["loss"])
-        except ValueError:
-            raise InputError(f"--loss: given {given['loss']}; allowed a probability, 0 to 1") from None
     if seed is not None:
         settings["seed"] = seed
     return links.plan(**given, **settings)
@@ -154,6 +144,7 @@ def _run_link(
     between: list[str],
     hint: str,
     user: str | None,
+    control: Path | None,
     live: bool,
     verify: bool,
     log: bool,
@@ -171,6 +162,8 @@ def _run_link(
     with contextlib.ExitStack() as stack:
         caught = stack.enter_context(links.signals())
         running = stack.enter_context(links.Running(plan, (between[0], between[1]) if between else None))
+        if control is not None:
+            stack.enter_context(links.Control(running, control, who))
         shown = None
         if live and link_status.wanted():
             title = " ".join(command) or " and ".join(between)
@@ -214,7 +207,7 @@ def _link_results(
     document = result.document
     lines = [] if quiet else [link_status.link_text(document)]
     if verify:
-        replays = links.replay(plan, running.records)
+        replays = links.replay(plan, running.records, running.changes)
         document["replay"] = {
             name: {"arrivals": one.arrivals, "differing": one.differing} for name, one in replays.items()
         }

@@ -5,6 +5,7 @@ scenario has it, and a context manager that makes it real. Linux only; a link ne
 CAP_SYS_ADMIN.
 """
 
+from .control import Control
 from .planning import (
     MTU,
     SERIES,
@@ -32,6 +33,7 @@ __all__ = [
     "SERIES",
     "UNLIMITED",
     "Command",
+    "Control",
     "Link",
     "LinkError",
     "Names",

@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from .. import flent
 from ..analysis import statistics
 from ..document import Document
 from ..runner import Job, Progress, no_progress, run_all
+from ..strict_toml import parse_value
 from ..terminal import number, paragraph, signed, table
 from .planning import OptionError, queue_settings
 
@@ -51,6 +52,8 @@ class Link:
     up_queue: str | None = None
     rtt: str | None = None
     tcp: str | None = None
+    effects: Mapping[str, str] = field(default_factory=dict)
+    """What else happens to packets, in both directions, as the options of `earlydrop link` have it."""
 
 
 @dataclass(frozen=True)
@@ -326,6 +329,10 @@ def _scenario(content: Document, recorded: Recorded, link: Link) -> tuple[Docume
         entry |= {"lifetime": f"{recorded.total - 2 * recorded.edge} s"}
         traffic.append(entry | ({"direction": "reverse"} if way == "reverse" else {}))
     share = f"{base / 8} s"
+    effects = {key: parse_value(text) for key, text in link.effects.items()}
+    if effects:
+        said = ", ".join(f"{key} {text}" for key, text in link.effects.items())
+        assumed.append(f"On the bottleneck, in each direction: {said}.")
     document: Document = {
         "name": "flent",
         "duration": f"{recorded.total} s",
@@ -334,8 +341,8 @@ def _scenario(content: Document, recorded: Recorded, link: Link) -> tuple[Docume
             "kind": "dumbbell",
             "pairs": max(recorded.down + recorded.up, 1),
             "access": {"rate": "100 Gbit/s", "delay": share},
-            "bottleneck": {"rate": link.rate, "delay": f"{base / 4} s"},
-            "reverse": {"rate": up_rate, "delay": f"{base / 4} s"},
+            "bottleneck": {"rate": link.rate, "delay": f"{base / 4} s", **effects},
+            "reverse": {"rate": up_rate, "delay": f"{base / 4} s", **effects},
         },
         "traffic": traffic,
     }
@@ -353,8 +360,6 @@ def _stack() -> str:
 
 
 def _queue(option: str, spec: str, name: str) -> Iterator[tuple[str, str, Any]]:
-    from ..strict_toml import parse_value
-
     try:
         for path, text in queue_settings(spec, name):
             yield name, path.partition(".")[2], parse_value(text)
@@ -405,7 +410,10 @@ def _control(about: Mapping[str, Any], base: str, link: Link) -> tuple[str, str]
 
 def _as_option(error: _core.ScenarioError, file: Path) -> str:
     """The checker's message, which names the option instead of the field; if no option stands for it, the file."""
-    options = {
+    effects = {
+        f"topology.{place}.{key}": f"--{key}" for key in _core.link_effects() for place in ("bottleneck", "reverse")
+    }
+    options = effects | {
         "queue.bottleneck": "--queue",
         "queue.reverse": "--up-queue",
         "topology.bottleneck.rate": "--rate",
@@ -413,9 +421,9 @@ def _as_option(error: _core.ScenarioError, file: Path) -> str:
         "topology": "--rtt",
     }
     path = error.path or ""
-    for field, option in options.items():
-        if path == field or path.startswith(f"{field}."):
-            rest = path[len(field) + 1 :]
+    for at, option in options.items():
+        if path == at or path.startswith(f"{at}."):
+            rest = path[len(at) + 1 :]
             found = f"{option}: {rest + ' ' if rest else ''}{error.message}"
             found += f"\n  given {error.given}" if error.given else ""
             return found + (f"; allowed {error.allowed}" if error.allowed else "")

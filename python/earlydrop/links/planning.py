@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
-from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import earlydrop._core as _core
-from ..document import discipline, effects
+from ..document import discipline
 from ..errors import FAILED, WRONG_INPUT, EarlydropError
 from ..own_aqms.declare import PolicyError
-from ..terminal import delay_text, rate_text
 
 if TYPE_CHECKING:
     from ..aqm import Queue
@@ -32,6 +31,9 @@ MTU_IPV6 = 1280
 
 NO_QUEUE = "unlimited buffer"
 """The name of the discipline of a direction without a queue."""
+
+ROOM = 1_000_000
+"""Limit of the queue that stands for an unlimited buffer, packets."""
 
 SEGMENT = 65_000
 """Largest segment of a scenario, B."""
@@ -58,16 +60,9 @@ class Way:
     name: str
     """Name of the direction's queue in results."""
     aqm: str
-    rate: str
-    delay: str
+    words: Mapping[str, str]
+    """What the options say of it, by their names: rate, delay, queue and what else happens to packets."""
     ecn: bool = False
-
-    def __str__(self) -> str:
-        # DualPI2 is there to mark packets.
-        drops = (
-            " (without ecn=true: L4S packets are dropped, not marked)" if self.aqm == "dualpi2" and not self.ecn else ""
-        )
-        return f"{self.rate}, {self.delay}, {self.aqm}{drops}"
 
 
 @dataclass(frozen=True)
@@ -95,6 +90,9 @@ class Plan:
         if not MTU[0] <= self.mtu <= MTU[1]:
             raise OptionError(f"--mtu: given {self.mtu}; allowed {MTU[0]} to {MTU[1]} B")
 
+    texts: tuple[str | None, str | None] = (None, None)
+    """The queues as the user has written them."""
+
     def ways(self) -> tuple[Way, Way]:
         """What the command sends takes the first direction, what it receives the second."""
         network = json.loads(self.scenario.network())
@@ -106,14 +104,65 @@ class Plan:
             place = next(link for link, queue in at.items() if queue == place)
         both = next(pair for pair in directions if pair[0]["name"] == place)
         found = []
-        for direction, delay in zip(both, self.delays, strict=True):
+        for direction, delay, text in zip(both, self.delays, self.texts, strict=True):
             queue = at.get(direction["name"])
             alone = queue is not None and list(at.values()).count(queue) == 1
             name = queue if queue is not None and alone else direction["name"]
             asked = discipline(queues[queue]) if queue is not None else {"aqm": NO_QUEUE}
-            rate, there = rate_text(direction["rate"], 6), delay_text(f"{delay:.9g} s", 4)
-            found.append(Way(name, asked["aqm"], rate, there, bool(asked.get("ecn"))))
+            words = dict(self.scenario.link_words(direction["name"]) or [])
+            # Of a path through several links.
+            words["delay"] = " ".join(_core.words(json.dumps(f"{delay:.12g} s")))
+            if queue is None:
+                words["queue"] = f"droptail limit={ROOM}p"
+            else:
+                words["queue"] = text or queue_text(queues[queue], direction)
+            found.append(Way(name, asked["aqm"], words, bool(asked.get("ecn"))))
         return found[0], found[1]
+
+    def options(self) -> list[str]:
+        """The options of `earlydrop link` that make this link, of both directions."""
+        there, back = (way.words for way in self.ways())
+        found = []
+        for key in (*option_keys(), "queue"):
+            # Without an option of its own, the other direction is alike.
+            for prefix, words, otherwise in (("--", there, "none"), ("--reverse-", back, there.get(key, "none"))):
+                value = words.get(key, "none")
+                found += [f"{prefix}{key}", value] if value != otherwise else []
+        if self.seed != 1:
+            found += ["--seed", str(self.seed)]
+        return found
+
+    def remarks(self) -> list[str]:
+        """What the user may not expect of the queues."""
+        ways = [way for way in self.ways() if way.aqm == "dualpi2" and not way.ecn]
+        return ["dualpi2 without ecn=true drops L4S packets instead of marking them"] if ways else []
+
+
+def option_keys() -> list[str]:
+    """The options that say something of a link but its queue, without their dashes."""
+    return ["rate", "delay", *_core.link_effects()]
+
+
+def queue_text(table: Mapping[str, Any], link: Mapping[str, Any]) -> str:
+    """The text that stands for a queue of a completed scenario in front of `link`, without what is so by default."""
+    if "parent" in table:
+        settings = {key: value for key, value in table.items() if key != "parent"}
+        return shlex.join([f"parent={table['parent']}", *_core.words(json.dumps(settings))])
+    way = {"rate": link["rate"], "delay": link["delay"]}
+    document = {
+        "name": "queue",
+        "duration": "1 s",
+        "topology": {"kind": "dumbbell", "pairs": 1, "access": way, "bottleneck": way},
+        "queue": {"bottleneck": {"aqm": table["aqm"]}},
+        "traffic": [{"kind": "ftp", "segment": 1}],
+    }
+    try:
+        default = json.loads(_core.Scenario.parse(document, []).to_json())["queue"]["bottleneck"]
+    except _core.ScenarioError:
+        # It needs a parameter.
+        default = {}
+    own = {key: value for key, value in table.items() if key != "aqm" and default.get(key) != value}
+    return shlex.join([table["aqm"], *_core.words(json.dumps(own))])
 
 
 def queue_settings(spec: str | Mapping[str, Any] | Queue, prefix: str) -> list[tuple[str, str]]:
@@ -130,42 +179,31 @@ def queue_settings(spec: str | Mapping[str, Any] | Queue, prefix: str) -> list[t
         spec = spec.document()
     if isinstance(spec, Mapping):
         return [(f"{prefix}.{key}", v if isinstance(v, str) else json.dumps(v)) for key, v in spec.items()]
-    from ..discipline_names import DisciplineError, parse
+    from ..discipline_names import DisciplineError, find, parse, words
 
     try:
+        name, settings = words(spec)
+        if name in {one["name"] for one in json.loads(_core.parents())["parents"]}:
+            # The code of a child is loaded, and its name is as the catalogue has it.
+            settings = [(key, find(value)["name"] if key == "child.aqm" else value) for key, value in settings]
+            return [(f"{prefix}.parent", name), *((f"{prefix}.{key}", value) for key, value in settings)]
         asked = parse(spec)
     except (DisciplineError, PolicyError) as error:
         raise OptionError(str(error)) from error
     return [(f"{prefix}.aqm", asked.name), *((f"{prefix}.{key}", value) for key, value in asked.settings)]
 
 
-def _rate(rate: str | Mapping[str, Any] | None, trace: str | PathLike[str] | None) -> Any:
-    if trace is not None:
-        return {"trace": fspath(trace)}
-    return UNLIMITED if rate == "unlimited" else rate
-
-
-_OPTIONS = (
-    ("queue.bottleneck", "--queue"),
-    ("queue.reverse", "--reverse-queue"),
-    ("topology.bottleneck.rate.trace", "--trace"),
-    ("topology.bottleneck.rate", "--rate"),
-    ("topology.bottleneck.delay", "--delay"),
-    ("topology.bottleneck.loss", "--loss"),
-    ("topology.bottleneck.jitter", "--jitter"),
-    ("topology.reverse.rate.trace", "--reverse-trace"),
-    ("topology.reverse.rate", "--reverse-rate"),
-    ("topology.reverse.delay", "--reverse-delay"),
-    ("topology.reverse.loss", "--loss"),
-    ("seed", "--seed"),
-)
-
-
-def _as_option(error: _core.ScenarioError, alike: bool) -> OptionError:
-    """The checker's message with the option in place of the field; `alike`: --queue holds in both directions."""
+def _as_option(error: _core.ScenarioError, given: Mapping[str, Any]) -> OptionError:
+    """The checker's message with the option in place of the field: that of both directions, where the other has none of
+    its own."""
     path = error.path or ""
-    for field_path, option in _OPTIONS:
-        option = "--queue" if alike and option == "--reverse-queue" else option
+    places = [("seed", "--seed")]
+    for place, name, prefix in (("bottleneck", "bottleneck", ""), ("reverse", "reverse", "reverse_")):
+        for key in (*option_keys(), "queue"):
+            option = f"{prefix}{key}" if f"{prefix}{key}" in given else key
+            at = f"queue.{name}" if key == "queue" else f"topology.{place}.{key}"
+            places.append((at, f"--{option.replace('_', '-')}"))
+    for field_path, option in places:
         if path == field_path or path.startswith(field_path + "."):
             rest = path[len(field_path) + 1 :]
             where = f"{option}: {rest}" if rest else option
@@ -184,63 +222,65 @@ def plan(
     *,
     queue: str | Mapping[str, Any] | Queue = "droptail",
     reverse_queue: str | Mapping[str, Any] | Queue | None = None,
-    trace: str | PathLike[str] | None = None,
-    reverse_rate: str | Mapping[str, Any] | None = None,
-    reverse_delay: str | None = None,
-    reverse_trace: str | PathLike[str] | None = None,
     seed: int = 1,
     **settings: Any,
 ) -> Plan:
     """A link from its parts, through the checker of scenarios.
 
-    What is given holds in both directions, each with a queue of its own; `reverse_queue`, `reverse_rate`,
-    `reverse_delay` and `reverse_trace` are of the direction that the command receives. `settings` are what happens to
-    packets on the link, by its keys in a scenario (`loss`, `jitter` and others), and the other fields of `Plan`.
+    What is given holds in both directions, each with a queue of its own; with `reverse_` in front of its name it is of
+    the direction that the command receives. `settings` are what happens to packets on the link, by its keys in a
+    scenario (`loss`, `jitter` and others), these and `rate` and `delay` with `reverse_`, and other fields of `Plan`.
+    A text is read as the command's options are.
 
     Raises:
         OptionError: which option is wrong, what was given, what is allowed.
     """
-    if (rate is None) == (trace is None):
-        given = "neither" if rate is None else "both"
-        raise OptionError(f"--rate or --trace: given {given}; allowed one of the two")
-    if reverse_rate is not None and reverse_trace is not None:
-        raise OptionError("--reverse-rate or --reverse-trace: given both; allowed one of the two")
+    if rate is None:
+        raise OptionError("--rate: is missing; allowed a rate such as 20Mbit/s, trace=FILE, or unlimited")
     # Within what a scenario may have; a wrong MTU is refused below.
     segment = min(max(settings.get("mtu", 1500) - 40, 1), SEGMENT)
-    forward = {"rate": _rate(rate, trace), "delay": delay, **effects(settings)}
-    settings = {key: value for key, value in settings.items() if key not in _core.link_effects()}
-    back = dict(forward)
-    if reverse_rate is not None or reverse_trace is not None:
-        back["rate"] = _rate(reverse_rate, reverse_trace)
-    if reverse_delay is not None:
-        back["delay"] = reverse_delay
+    given: dict[str, Any] = {"rate": rate, "delay": delay}
+    for key in option_keys():
+        for name in (key, f"reverse_{key}"):
+            value = settings.pop(name, None)
+            if value is not None:
+                given[name] = value
     host = {"rate": UNLIMITED, "delay": "0 s"}
+    sets: list[tuple[str, str]] = []
+    ways: dict[str, dict[str, Any]] = {"bottleneck": {}, "reverse": {}}
+    for key in option_keys():
+        for place, value in (("bottleneck", given.get(key)), ("reverse", given.get(f"reverse_{key}", given.get(key)))):
+            if isinstance(value, str):
+                sets.append((f"topology.{place}.{key}", UNLIMITED if (key, value) == ("rate", "unlimited") else value))
+            elif value is not None:
+                ways[place][key] = value
     document = {
         "name": "link",
         "duration": "1 s",
-        "topology": {"kind": "dumbbell", "pairs": 1, "access": host, "bottleneck": forward, "reverse": back},
+        "topology": {"kind": "dumbbell", "pairs": 1, "access": host, **ways},
         # The scenario checker requires traffic, and queues that can hold its largest packet.
         "traffic": [{"kind": "ftp", "segment": segment}],
     }
-    sets: list[tuple[str, str]] = []
     queues: dict[str, Any] = {}
-    alike = reverse_queue is None
-    back_queue = queue if reverse_queue is None else reverse_queue
-    for spec, name, option in ((queue, "bottleneck", "--queue"), (back_queue, "reverse", "--reverse-queue")):
+    if reverse_queue is not None:
+        given["reverse_queue"] = reverse_queue
+    specs = (queue, queue if reverse_queue is None else reverse_queue)
+    for spec, name, option in zip(specs, ("bottleneck", "reverse"), ("--queue", "--reverse-queue"), strict=True):
         try:
-            (_, aqm), *settings_of_queue = queue_settings(spec, f"queue.{name}")
+            (kind, aqm), *settings_of_queue = queue_settings(spec, f"queue.{name}")
         except OptionError as error:
             raise OptionError(f"{option}: {error}") from None
-        # `aqm` is not in `sets`: of a discipline there the checker drops unknown parameters; here it refuses them.
-        queues[name] = {"aqm": aqm}
+        # The name is not in `sets`: of a discipline there the checker drops unknown parameters; here it refuses them.
+        queues[name] = {kind.rpartition(".")[2]: aqm}
         sets += settings_of_queue
     try:
         checked = _core.Scenario.parse({**document, "queue": queues, "seed": seed}, sets)
     except _core.ScenarioError as error:
-        raise _as_option(error, alike) from None
+        raise _as_option(error, given) from None
     _compiled(checked, "--queue")
     delays = _delays(json.loads(checked.network()), "bottleneck")
-    return Plan(checked.over_ip(), "bottleneck", delays, seed, **settings)
+    texts = tuple(spec if isinstance(spec, str) else None for spec in specs)
+    return Plan(checked.over_ip(), "bottleneck", delays, seed, texts=(texts[0], texts[1]), **settings)
 
 
 def from_scenario(scenario: _core.Scenario, at: str | None = None, seed: int | None = None, **settings: Any) -> Plan:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
 
 
 MOST_RECORDED = 20_000_000
-"""Arrivals of each direction that a log can hold; about 60 B of memory each, 160 B with headers."""
+"""Arrivals of each direction that a log can hold; about 70 B of memory each, 170 B with headers."""
 
 FATES = ("queued", "departed", "early drop", "forced drop", "overflow drop")
 """What the codes of a log's column `fate` mean."""
+DEPARTED = FATES.index("departed")
 
 COLUMNS = {
     "time_s": "<f8",
@@ -34,6 +36,7 @@ COLUMNS = {
     "fate": "u1",
     "settled_s": "<f8",
     "ecn_out": "u1",
+    "arrived_s": "<f8",
 }
 HEADERS = {
     "dscp": "u1",
@@ -47,8 +50,8 @@ HEADERS = {
     "sack": "(8,)<u4",
 }
 """Columns of headers, for queues that read them, such as CAKE."""
-SETTLED = ("fate", "settled_s", "ecn_out")
-"""Columns with what the queue made of an arrival; the others describe the arrival."""
+SETTLED = ("fate", "settled_s", "ecn_out", "arrived_s")
+"""Columns with what the queue and the link made of an arrival; the others describe the arrival."""
 
 
 def arrays(columns: Mapping[str, bytes]) -> dict[str, np.ndarray[Any, Any]]:
@@ -79,6 +82,13 @@ def write_log(path: Path, records: Mapping[str, Mapping[str, np.ndarray[Any, Any
         frame.write_parquet(file, metadata=columns.metadata(columns.of(frame.columns, "log")))
 
 
+def _fate(columns: Mapping[str, np.ndarray[Any, Any]], at: int) -> str:
+    """What happened to an arrival, in words."""
+    code = int(columns["fate"][at])
+    lost = code == DEPARTED and "arrived_s" in columns and math.isnan(columns["arrived_s"][at])
+    return f"{FATES[code]}, and lost" if lost else FATES[code]
+
+
 @dataclass(frozen=True)
 class Replay:
     """A log replayed in the simulator."""
@@ -89,8 +99,11 @@ class Replay:
     """The first difference."""
 
 
-def replay(plan: Plan, records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]) -> dict[str, Replay]:
-    """Replay recorded arrivals in the simulator; by queue, the number of different decisions.
+def replay(
+    plan: Plan, records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]], changes: Sequence[tuple[float, str]] = ()
+) -> dict[str, Replay]:
+    """Replay recorded arrivals in the simulator; by queue, the number of different decisions. `changes` were made while
+    the link ran (`Running.changes`).
 
     Queues that the scenario does not have, because they have room for everything, are left out.
     """
@@ -110,18 +123,24 @@ def replay(plan: Plan, records: Mapping[str, Mapping[str, np.ndarray[Any, Any]]]
             name != plan.queue,
             float(last) + 1e-9,
             {key: column.tobytes() for key, column in columns.items() if key not in SETTLED},
+            plan.delays[name != plan.queue],
+            list(changes),
         )
         theirs = {key: np.frombuffer(simulated[key], dtype=COLUMNS[key]) for key in SETTLED}
         # Packets that were queued when the link stopped may have departed in the simulator.
         same = (columns["fate"] == theirs["fate"]) & (columns["ecn_out"] == theirs["ecn_out"])
         same &= (columns["settled_s"] == theirs["settled_s"]) | np.isnan(settled)
+        if "arrived_s" in columns:
+            # Not so in logs of earlier versions.
+            arrived = columns["arrived_s"], theirs["arrived_s"]
+            same &= (arrived[0] == arrived[1]) | (np.isnan(arrived[0]) & np.isnan(arrived[1]))
         differing = np.flatnonzero(~same & (columns["fate"] != 0))
         first = ""
         if len(differing):
             at = int(differing[0])
             first = (
-                f"arrival {at} at {columns['time_s'][at]:.9f} s: {FATES[columns['fate'][at]]} on the link, "
-                f"{FATES[theirs['fate'][at]]} in the simulator"
+                f"arrival {at} at {columns['time_s'][at]:.9f} s: {_fate(columns, at)} on the link, "
+                f"{_fate(theirs, at)} in the simulator"
             )
         found[name] = Replay(len(settled), len(differing), first)
     return found

@@ -37,6 +37,12 @@ RING = 10_000
 PATIENCE = 5.0
 """Time that a command has from the signal that ends it to its end, s; then it is killed."""
 
+MOST_CHANGES = 10_000
+"""How often a link can be changed: all changes are kept, to be repeated."""
+
+LONGEST_LINE = 1000
+"""Characters of the link's options that are printed; a trace in a scenario has many more."""
+
 DRAIN = 1.0
 """Longest time that a stopping link waits for packets in flight, s."""
 
@@ -138,6 +144,8 @@ class Running:
         self.ends = ends
         self.commands: list[str] = []
         """Commands that were started behind the link, as a shell would read them."""
+        self.changes: list[tuple[float, str]] = []
+        """When the link was changed, s since it started, and what was asked for."""
         self.result: Result | None = None
         """The result, once the link has stopped."""
         self.records: dict[str, dict[str, np.ndarray[Any, Any]]] = {}
@@ -233,13 +241,12 @@ class Running:
         return f"{here} and what this machine reaches{families} (NAT); {resolved}"
 
     def shape(self) -> str:
-        """The link's rates, delays and queues, in a sentence."""
-        there, back = self.plan.ways()
-        if str(there) == str(back):
-            return f"each way {there}"
-        if self.ends is not None:
-            return f"from {self.ends[0]} to {self.ends[1]} {there}; back {back}"
-        return f"the command sends over {there}; it receives over {back}"
+        """The options that make the link again, and what the user may not expect of its queues."""
+        between = [] if self.ends is None else ["--between", *self.ends]
+        words = shlex.join(["earlydrop", "link", *self.plan.options(), *between])
+        if len(words) > LONGEST_LINE:
+            words = f"{words[:LONGEST_LINE]}..."
+        return "; ".join([words, *self.plan.remarks()])
 
     def environment(self, base: Mapping[str, str] | None = None) -> dict[str, str]:
         """`base`, or this program's environment, with the addresses of the link.
@@ -338,6 +345,29 @@ class Running:
             time.sleep(0.01)
         return None
 
+    def change(self, line: str) -> float:
+        """Change rate, delay or parameters of the queues, such as `rate=5Mbit/s queue.target=8ms`; with `reverse-` in
+        front of a key it is that of the direction that the command receives. Returns the time since the start, s.
+
+        Raises:
+            OptionError: the line says what cannot be. Nothing has changed then.
+        """
+        if len(self.changes) >= MOST_CHANGES:
+            raise OptionError(f"a link can be changed {MOST_CHANGES} times")
+        try:
+            time = self._core.change(line)
+        except _core.ScenarioError as error:
+            raise OptionError(str(error)) from None
+        except RuntimeError as error:
+            raise LinkError(str(error)) from None
+        self.changes.append((time, line))
+        return time
+
+    def settings(self) -> dict[str, Any]:
+        """Rate, delay and the parameters that can change, as they are now: `sent` by the command, and `received`."""
+        found: dict[str, Any] = json.loads(self._core.shown())
+        return found
+
     def restart(self) -> None:
         """Restart the measurement: earlier packets do not count."""
         self._core.restart()
@@ -357,6 +387,8 @@ class Running:
             self._release()
         document = json.loads(text)
         document["commands"] = self.commands
+        document["line"] = shlex.join(["earlydrop", "link", *self.plan.options()])
+        document["changes"] = [{"time_s": time, "change": line} for time, line in self.changes]
         document["between"] = None if self.ends is None else list(self.ends)
         for name, delay in zip(document["queues"], self.plan.delays, strict=True):
             document["queues"][name]["propagation_ms"] = 1e3 * delay

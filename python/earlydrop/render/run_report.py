@@ -93,6 +93,8 @@ RESULT: foreign.Shape = {
     "series?": (None, _SERIES),
     "rates?": (None, _RATES),
     "kind?": str,
+    "line?": str,
+    "changes?": [{"time_s": float, "change?": str}],
     **dict.fromkeys(("real_time?", "trustworthy?"), bool),
     "reasons?": [str],
     "measures?": {"*": {"title": str, "unit": str, "digits": range(13), "value": NUMBER}},
@@ -170,8 +172,14 @@ def context(document: Mapping[str, Any], scenario: Mapping[str, Any]) -> dict[st
         "flows": [[_cell(flow.get(key), factor, digits) for key, _, factor, digits in columns] for flow in shown],
         "more_flows": max(0, len(flows) - FLOWS),
         "totals": [] if link else _totals(document),
-        "scenario": to_toml(scenario) if scenario else "",
+        "scenario": _line(document) if document.get("line") else to_toml(scenario) if scenario else "",
     }
+
+
+def _line(document: Mapping[str, Any]) -> str:
+    """The command line that makes a real link again, and how the link was changed while it ran."""
+    changes = [f"at {one['time_s']:.3f} s: {one['change']}" for one in document.get("changes") or [] if "change" in one]
+    return "\n".join([document["line"], *changes])
 
 
 def _queue_rows(queues: Sequence[Mapping[str, Any]]) -> tuple[list[list[str]], list[str]]:

@@ -182,6 +182,28 @@ impl EventLoop {
         Ok(fds.map(|fd| fd.any().unwrap_or(true)))
     }
 
+    /// Makes the changes that are asked for. No packet arrives at the time of a change: whoever repeats the arrivals
+    /// knows which came before.
+    fn change(&mut self) {
+        let asked = std::mem::take(&mut *self.shared.changes());
+        for (changes, answer) in asked {
+            let mut now = self.clock.now();
+            let last = self.directions.each_ref().map(|direction| direction.last);
+            while last.iter().any(|&last| last >= now) {
+                now = self.clock.now();
+            }
+            let mut done = true;
+            for (direction, change) in self.directions.iter_mut().zip(changes) {
+                done &= direction.change(change, now);
+            }
+            while self.clock.now() <= now {}
+            if answer.send(done.then_some(now)).is_err() {
+                // Whoever asked has gone.
+                continue;
+            }
+        }
+    }
+
     /// Takes samples and serves requests; returns whether to stop.
     fn serve_requests(&mut self, now: Time) -> bool {
         if let Some(interval) = self.series {
@@ -190,6 +212,9 @@ impl EventLoop {
                 // Missed samples are not made up for.
                 self.next_sample = (self.next_sample + interval).max(now.seconds());
             }
+        }
+        if self.shared.changing.swap(false, Ordering::Acquire) {
+            self.change();
         }
         let restarts = self.shared.restarts.load(Ordering::Acquire);
         if restarts != self.restarts {

@@ -16,7 +16,7 @@ use super::{Clock, Direction, Settings};
 use crate::burst::{self, Burst};
 use crate::flows::Flows;
 use crate::header::{clear_dscp, set_ce, Fragments, Header, Malformed};
-use crate::one_way::{Delivery, OneWay, OneWayObserver};
+use crate::one_way::{Change, Delivery, OneWay, OneWayObserver};
 use crate::record::Record;
 use crate::trust::{DeviceLosses, Signs};
 
@@ -125,7 +125,7 @@ impl Observer for Ledger {
     }
 
     fn departed(&mut self, packet: &Packet, now: Time, _length: u64) {
-        self.settle(packet, Fate::Departed { at: now, ecn: packet.ecn });
+        self.settle(packet, Fate::Departed { at: now, ecn: packet.ecn, arrival: None });
         let slot = &self.slots[packet.tag as usize];
         if packet.ecn != slot.ecn {
             self.flows.get_mut(slot.flow).marks += 1;
@@ -134,9 +134,15 @@ impl Observer for Ledger {
 }
 
 impl OneWayObserver for Ledger {
-    fn lost(&mut self, packet: &Packet, _now: Time) {
-        self.flows.get_mut(self.slots[packet.tag as usize].flow).lost += 1;
-        self.release(packet.tag);
+    fn sent(&mut self, packet: &Packet, arrival: Option<Time>) {
+        let slot = &self.slots[packet.tag as usize];
+        if let (Some(record), Some(number)) = (&mut self.record, slot.number) {
+            record.sent(number as usize, arrival);
+        }
+        if arrival.is_none() {
+            self.flows.get_mut(slot.flow).lost += 1;
+            self.release(packet.tag);
+        }
     }
 }
 
@@ -158,6 +164,8 @@ pub(super) struct Forwarder {
     due: Vec<Delivery>,
     /// Packets read one right after the other.
     pub(super) streak: u32,
+    /// When the last packet arrived.
+    pub(super) last: Time,
 }
 
 impl Forwarder {
@@ -188,7 +196,13 @@ impl Forwarder {
             window_start: 0.0,
             due: Vec::with_capacity(burst::MOST),
             streak: 0,
+            last: Time::ZERO,
         }
+    }
+
+    /// Changes the direction at `now`; whether it can.
+    pub(super) fn change(&mut self, change: Change, now: Time) -> bool {
+        self.way.change(change, now, &mut self.ledger)
     }
 
     /// Takes a packet that was read at `now`.
@@ -207,6 +221,7 @@ impl Forwarder {
                 return;
             }
         };
+        self.last = now;
         let endpoints = self.fragments.endpoints(&header);
         let key = endpoints.key();
         let ledger = &mut self.ledger;

@@ -11,6 +11,7 @@ mod outcome;
 use std::io::Result;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -19,7 +20,7 @@ use earlydrop_aqm::fault::Fault;
 use earlydrop_aqm::Time;
 use nix::errno::Errno;
 
-use crate::one_way::OneWaySpec;
+use crate::one_way::{Change, OneWaySpec};
 use crate::sys;
 use event_loop::EventLoop;
 use forwarder::Forwarder;
@@ -80,12 +81,23 @@ struct Shared {
     /// Asks the loop to keep `view` up to date.
     watched: AtomicBool,
     view: Mutex<Option<[View; 2]>>,
+    /// Changes of both directions that are asked for, and who is told the time when they were made, or that they cannot.
+    changes: Mutex<Vec<Asked>>,
+    /// Whether there are any.
+    changing: AtomicBool,
 }
+
+/// Changes of both directions, and the answer.
+type Asked = ([Change; 2], Sender<Option<Time>>);
 
 impl Shared {
     fn view(&self) -> MutexGuard<'_, Option<[View; 2]>> {
         // A view is replaced as a whole: even if a panic left it behind, it is consistent.
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn changes(&self) -> MutexGuard<'_, Vec<Asked>> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -147,6 +159,24 @@ impl Running {
     /// Starts a new measured window, within some milliseconds.
     pub fn restart(&self) {
         self.shared.restarts.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Changes both directions, within some milliseconds, at one time, which is returned; `None` if a queue cannot change
+    /// so.
+    ///
+    /// # Errors
+    /// If the loop has ended.
+    pub fn change(&self, changes: [Change; 2]) -> Result<Option<Time>> {
+        let (answer, answered) = std::sync::mpsc::channel();
+        self.shared.changes().push((changes, answer));
+        self.shared.changing.store(true, Ordering::Release);
+        loop {
+            match answered.recv_timeout(Duration::from_millis(50)) {
+                Ok(time) => return Ok(time),
+                Err(RecvTimeoutError::Timeout) if self.is_alive() => {}
+                Err(_) => return Err(Errno::ECANCELED.into()),
+            }
+        }
     }
 
     /// The state of both directions some milliseconds ago; `None` before the first one is taken.

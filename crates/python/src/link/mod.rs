@@ -20,16 +20,17 @@ use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::Discipline;
 use earlydrop_link::block::Block;
 use earlydrop_link::link::{End, Failure, Link, SetUp};
-use earlydrop_link::one_way::OneWaySpec;
+use earlydrop_link::one_way::{Change, OneWaySpec};
 use earlydrop_link::run::{RealTime, Settings};
 use earlydrop_link::sys::{self, RunAs};
 use earlydrop_sim::run;
+use earlydrop_sim::scenario::control::{self, Controlled};
 use earlydrop_sim::scenario::{PortAt, Scenario, ScenarioError};
-use earlydrop_sim::topology::{Direction, Graph};
+use earlydrop_sim::topology::{Direction, Graph, Rate};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use serde_json::Value;
+use serde_json::{json, Value};
 
 /// Limit of a queue that stands for an unlimited buffer, packets.
 const UNLIMITED: u64 = 1_000_000;
@@ -88,6 +89,27 @@ fn ways(scenario: &Scenario, seed: u64, queue: &str) -> Result<[Way; 2], Scenari
     Ok([there, back])
 }
 
+/// Both directions of the link with the number `link`, that one first, for changes while it runs.
+fn controlled(
+    scenario: &Scenario,
+    graph: &Graph,
+    ports: &[PortAt],
+    link: u32,
+) -> Result<[Controlled; 2], ScenarioError> {
+    let way = |number: u32| {
+        let (direction, ..) = graph.link(number).ok_or_else(|| ScenarioError::new("queue", "has no such link"))?;
+        let port = ports.iter().find(|port| port.link == number);
+        let rate_bps = match direction.link.rate {
+            Rate::Constant(rate) => Some(rate),
+            _ => None,
+        };
+        let link = LinkOf { rate_bps: direction.link.rate.nominal(), delay_s: direction.link.mean_delay() };
+        let queue = port.map(|port| scenario.queues[port.queue].spec.clone());
+        Ok(Controlled { rate_bps, delay_s: link.delay_s, queue, link })
+    };
+    Ok([way(link)?, way(link ^ 1)?])
+}
+
 /// A queue that drops nothing in practice.
 fn unlimited_queue(link: &LinkOf) -> Result<Box<dyn Discipline>, ScenarioError> {
     let limit = Limit::Packets(UNLIMITED);
@@ -125,6 +147,8 @@ pub struct PyLink {
     scenario: String,
     seed: u64,
     start: Instant,
+    /// Both directions as they are now.
+    now: Mutex<[Controlled; 2]>,
 }
 
 impl PyLink {
@@ -177,6 +201,11 @@ impl PyLink {
         let (there, back) = (spec(there, delays.0), spec(back, delays.1));
         let set_up = SetUp { mtu, ring, sysctls, nat, resolv_conf };
         let settings = Settings { real_time, series, record };
+        let graph = scenario.checked.topology.graph(seed).into_owned().drawn(seed);
+        let ports = scenario.checked.ports(&graph);
+        let link = link_called(queue, &graph, &ports).map_err(crate::errors::raise)?;
+        let mut now = controlled(&scenario.checked, &graph, &ports, link).map_err(crate::errors::raise)?;
+        (now[0].delay_s, now[1].delay_s) = delays;
         let link = py
             .detach(|| match &ends {
                 None => Link::open(&set_up, there, back, &settings),
@@ -184,7 +213,36 @@ impl PyLink {
             })
             .map_err(failed)?;
         let scenario = scenario.checked.name.clone();
-        Ok(PyLink { link: Mutex::new(Some(link)), about, scenario, seed, start: Instant::now() })
+        Ok(PyLink { link: Mutex::new(Some(link)), about, scenario, seed, start: Instant::now(), now: Mutex::new(now) })
+    }
+
+    /// Changes the link as a line says; returns when, in seconds since it started.
+    fn change(&self, py: Python<'_>, line: &str) -> PyResult<f64> {
+        let made = py.detach(|| {
+            // One change at a time: each is read as of the one before.
+            let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+            let (changes, next) = match control::changes(line, &now) {
+                Ok(changes) => changes,
+                Err(error) => return Ok(Err(error)),
+            };
+            let changes = changes.map(|change| {
+                let control::Change { rate_bps, delay_s, policy } = change;
+                Change { rate_bps, delay_s, policy }
+            });
+            self.with(|link| link.running().change(changes)).map(|time| {
+                time.map(|time| time.map(|time| time.seconds()))
+                    .map_err(|_| ScenarioError::new("", "the link has ended"))
+                    .and_then(|time| time.ok_or_else(|| ScenarioError::new("queue", "cannot change so while it runs")))
+                    .inspect(|_| *now = next)
+            })
+        })?;
+        made.map_err(crate::errors::raise)
+    }
+
+    /// Rate, delay and the parameters that can change of both directions, as they are now, as JSON.
+    fn shown(&self) -> String {
+        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        json!({ "sent": now[0].shown(), "received": now[1].shown() }).to_string()
     }
 
     /// Addresses in front of the link and behind it, IPv4 then IPv6; None if it joins two devices.

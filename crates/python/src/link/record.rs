@@ -8,7 +8,7 @@ use earlydrop_aqm::random::Generator;
 use earlydrop_aqm::{Ecn, Header, Packet, Time};
 use earlydrop_link::record::Record;
 use earlydrop_net::record::{Arrivals, Fate};
-use earlydrop_sim::scenario::ScenarioError;
+use earlydrop_sim::scenario::{control, ScenarioError};
 use earlydrop_sim::{replay, run};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -47,7 +47,12 @@ fn fates<'py>(py: Python<'py>, into: &Bound<'py, PyDict>, fates: &[Fate]) -> PyR
         Fate::Departed { ecn, .. } => ecn as u8,
         _ => 0,
     };
+    let arrival = |fate: &Fate| match fate {
+        Fate::Departed { arrival: Some(arrival), .. } => arrival.seconds(),
+        _ => f64::NAN,
+    };
     into.set_item("fate", bytes(py, fates.iter(), |fate| [code(fate)]))?;
+    into.set_item("arrived_s", bytes(py, fates.iter(), |fate| arrival(fate).to_le_bytes()))?;
     into.set_item("settled_s", bytes(py, fates.iter(), |fate| at(fate).to_le_bytes()))?;
     into.set_item("ecn_out", bytes(py, fates.iter(), |fate| [ecn(fate)]))
 }
@@ -177,8 +182,12 @@ fn read_headers(columns: &Bound<'_, PyDict>, count: usize) -> PyResult<Vec<Heade
 }
 
 /// Replays the arrivals in `columns` at the simulator's port of the link with the queue or the name `queue` in
-/// `scenario`, or of its other direction (`reverse`), until `until` seconds; returns their fates.
+/// `scenario`, or of its other direction (`reverse`), until `until` seconds; returns their fates. `delay_s` is the link's
+/// delay, if not the scenario's. `changes` are times and
+/// lines of [`changes`](earlydrop_sim::scenario::control::changes), in order of time.
 #[pyfunction]
+#[pyo3(signature = (scenario, queue, seed, reverse, until, columns, delay_s=None, changes=Vec::new()))]
+#[allow(clippy::too_many_arguments)]
 pub fn replay_link<'py>(
     py: Python<'py>,
     scenario: &crate::scenario::Scenario,
@@ -187,10 +196,17 @@ pub fn replay_link<'py>(
     reverse: bool,
     until: f64,
     columns: &Bound<'py, PyDict>,
+    delay_s: Option<f64>,
+    changes: Vec<(f64, String)>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let arrivals = arrivals(columns)?;
     if !(0.0..=LATEST).contains(&until) {
         return Err(PyValueError::new_err(format!("until: given {until}; allowed 0..10^6 s")));
+    }
+    if !changes.iter().map(|(time, _)| *time).is_sorted()
+        || changes.iter().any(|(time, _)| !(0.0..=LATEST).contains(time))
+    {
+        return Err(PyValueError::new_err("changes: their times must not fall and be 0..10^6 s"));
     }
     let (checked, queue) = (Arc::clone(&scenario.checked), queue.to_string());
     let work = move || -> Result<_, ScenarioError> {
@@ -206,7 +222,15 @@ pub fn replay_link<'py>(
             Generator::stream(seed, stream)
         })?;
         let medium = direction.link.medium(&direction.name, seed);
-        Ok(replay::replay(kind, &link, medium, arrivals, until))
+        let mut ways = super::controlled(&checked, &graph, &ports, if reverse { number ^ 1 } else { number })?;
+        let mut made = Vec::new();
+        for (time, line) in changes {
+            let ([there, back], next) = control::changes(&line, &ways)?;
+            ways = next;
+            made.push((time, if reverse { back } else { there }));
+        }
+        let link = LinkOf { delay_s: delay_s.unwrap_or(link.delay_s), ..link };
+        Ok(replay::replay(kind, &link, medium, arrivals, made, until))
     };
     let outcome = crate::errors::interruptible(py, work)?.map_err(crate::errors::raise)?;
     let found = PyDict::new(py);

@@ -116,13 +116,16 @@ pub(super) const AGGREGATE: u32 = 1_000_000_000;
 pub(super) const REPEAT: Interval = seconds(0.0, 1e6, true);
 /// Probabilities.
 pub(super) const PROBABILITY: Interval = Interval { low: 0.0, high: 1.0, open_low: false, open_high: false, unit: "" };
+/// Mean stay in the bad state of a link that loses packets in bursts, packets.
+pub(super) const BURST: Interval = Interval { low: 1.0, high: 1e6, open_low: false, open_high: false, unit: "packets" };
 /// Links at a router, on average.
 pub(super) const DEGREE: Interval = Interval { low: 0.0, high: 1e6, open_low: false, open_high: false, unit: "links" };
 /// Coordinates in a picture.
 pub(super) const PLACE: Interval = Interval { low: -1e6, high: 1e6, open_low: false, open_high: false, unit: "" };
 
-/// A number without a unit from 0 to 1.
-pub(super) const PROBABILITIES: Measure = Measure { read: units::number, form: "a number from 0 to 1", bare: true };
+/// A number from 0 to 1, or a percentage.
+pub(super) static PROBABILITIES: Measure =
+    Measure { read: units::probability, form: units::PROBABILITY_FORM, bare: true };
 /// A number without a unit.
 pub(super) const NUMBERS: Measure = Measure { read: units::number, form: "a number", bare: true };
 /// A text such as `"10 Mbit/s"`.

@@ -129,10 +129,26 @@ pub(super) fn contents(path: &Path, most: u64) -> std::io::Result<Contents> {
     Ok(if length > most { Contents::Larger(length) } else { Contents::Whole(bytes) })
 }
 
-/// Reads a scenario file without checking its content.
+/// Reads a scenario file without checking its content: TOML, or JSON in a file of that suffix, as results have it.
 pub fn load(path: &Path) -> Result<Doc, ScenarioError> {
     let file = path.display().to_string();
-    Doc::from_toml(&read(path, &file)?, Some(&file))
+    let text = read(path, &file)?;
+    if !path.extension().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json")) {
+        return Doc::from_toml(&text, Some(&file));
+    }
+    let json: Json = serde_json::from_str(&text).map_err(|error| {
+        let place = format!("line {} column {}", error.line(), error.column());
+        ScenarioError::new(place, "is no JSON")
+            .allowed("a scenario, such as scenario.json of a result")
+            .in_file(Some(&file))
+    })?;
+    if !json.is_object() {
+        let message = "is no table";
+        return Err(
+            ScenarioError::in_whole_file(file, message).allowed("a scenario, such as scenario.json of a result")
+        );
+    }
+    Doc::from_json(&json).map_err(|error| error.in_file(Some(&file)))
 }
 
 fn read(path: &Path, file: &str) -> Result<String, ScenarioError> {

@@ -5,9 +5,9 @@ use serde_json::Value as Json;
 use super::bounds::{self, NUMBERS, RATES, SIZES, TIMES};
 use super::error::quoted_list;
 use super::fields::{whole_form, Checked, Field, Interval, Measure};
-use super::keys::{Form, Read, Rows};
+use super::keys::{Form, Read};
 use super::schemas;
-use super::{keys, units};
+use super::units;
 
 /// `true` or `false`.
 pub(super) struct Flag;
@@ -149,6 +149,12 @@ impl Quantity {
         Self { measure: &NUMBERS, within, wanted: NUMBERS.form, kind: "number", unit: "" }
     }
 
+    /// A number from 0 to 1, or a percentage.
+    pub const fn probability(within: Interval) -> Self {
+        let (measure, wanted) = (&bounds::PROBABILITIES, bounds::PROBABILITIES.form);
+        Self { measure, within, wanted, kind: "number", unit: "" }
+    }
+
     /// This form, asked for in other words if the key is missing.
     pub const fn wanted(self, wanted: &'static str) -> Self {
         Self { wanted, ..self }
@@ -172,6 +178,7 @@ impl Form for Quantity {
 
     fn schema(&self) -> Json {
         match self.unit {
+            "" if std::ptr::eq(self.measure, &bounds::PROBABILITIES) => schemas::probability(self.within),
             "" => schemas::number(self.within),
             _ => schemas::reference(self.kind),
         }
@@ -325,9 +332,4 @@ impl<T> Read for Own<T> {
     fn read(&self, field: &Field<'_>) -> Checked<T> {
         (self.read)(field)
     }
-}
-
-/// The schema of a table, or of another form that stands for it.
-pub(super) fn or_table(other: Json, rows: Rows) -> Json {
-    serde_json::json!({ "anyOf": [other, keys::table(rows)] })
 }

@@ -155,6 +155,9 @@ pub(super) trait Row: Sync {
     /// The key's JSON schema, with default and description.
     fn schema(&self) -> Json;
 
+    /// What the key means.
+    fn about(&self) -> &'static str;
+
     /// The key's row in the documentation: `key`, `type`, `default` (a value), `otherwise` (words in its place),
     /// `allowed` and `about`.
     fn doc(&self) -> Json;
@@ -170,6 +173,10 @@ where
 
     fn is_required(&self) -> bool {
         matches!(self.default, Default::Required)
+    }
+
+    fn about(&self) -> &'static str {
+        self.about
     }
 
     fn schema(&self) -> Json {

@@ -8,14 +8,15 @@ use serde_json::{json, Map, Value as Json};
 use super::bounds::{self, TIMES};
 use super::document::{contents, Contents, Doc, NOT_REGULAR};
 use super::error::ScenarioError;
-use super::fields::{whole_form, Checked, Field, Fields};
-use super::forms::{or_table, Bytes, Flag, OneOf, Own, Quantity, Range, Whole};
+use super::fields::{join, whole_form, Checked, Field, Fields};
+use super::forms::{Bytes, Flag, OneOf, Own, Quantity, Range, Whole};
 use super::keys::{self, Form, Key, Read, Row, Rows};
-use super::schemas::{self, about, list, object, pair, reference};
+use super::schemas::{self, about, list, object, pair, reference, text};
 use super::units;
 use super::values::{delays, delays_json, seconds, DELAYS_FORM, RANDOM};
+use super::words::{unfolded, words};
 use crate::topology::{
-    Aggregation, Delays, Effects, Encoding, Framing, Jitter, LinkSpec, Loss, LossPattern, Rate, Reorder,
+    Aggregation, Bursts, Delays, Effects, Encoding, Framing, Jitter, LinkSpec, Loss, LossPattern, Rate, Reorder,
 };
 
 static RATE: Key<Own<Rate, ()>> = Key::required(
@@ -28,8 +29,8 @@ static RATE: Key<Own<Rate, ()>> = Key::required(
         write: write_rate,
         read: (),
     },
-    "A rate; or `{ schedule = [[time, rate], ...], repeat = time }` for one that changes, or `{ trace = \"FILE\" \
-     }` for a trace in Mahimahi's form.",
+    "A rate, `20 Mbit/s`; `trace=FILE` for a trace in Mahimahi's format; or `schedule=[[time, rate], ...] repeat=time` \
+     for one that changes.",
 );
 /// The delay of a single link.
 pub(super) static DELAY: Key<Delay> = Key::required("delay", Delay::One, "Propagation delay.");
@@ -59,23 +60,42 @@ struct Effect {
     row: &'static dyn Row,
     read: fn(&Fields<'_>, &mut Effects) -> Checked<()>,
     write: fn(&Effects, &mut Map<String, Json>),
+    /// The value in one line, as a command's option has it.
+    text: fn(&Effects) -> Option<String>,
 }
 
-/// Declares keys for effects on packets on a link, each with the field of [`Effects`] that it gives.
+/// Declares keys for effects on packets on a link, each with the field of [`Effects`] that it gives, and the value that
+/// stands for the whole table, if one does. In place of a table there may be a text of words.
 macro_rules! effects {
-    ($($name:ident: $kind:ty = $key:expr;)*) => {
+    ($($name:ident: $kind:ty = $key:expr, $alone:expr;)*) => {
         static EFFECTS: &[Effect] = &[$({
             static KEY: Key<Own<$kind>> = $key;
+            const ALONE: fn(&$kind) -> Option<Json> = $alone;
             Effect {
                 row: &KEY,
                 read: |fields, effects| {
-                    effects.$name = KEY.given(fields)?;
+                    let field = KEY.field(fields).filter(|field| !matches!(field.doc, Doc::String(text) if text == NONE));
+                    effects.$name = field.map(|field| with_words(&field, KEY.form.read)).transpose()?;
                     Ok(())
                 },
                 write: |effects, map| KEY.write_given(effects.$name.as_ref(), map),
+                text: |effects| {
+                    effects.$name.as_ref().map(|one| words(&ALONE(one).unwrap_or_else(|| KEY.form.write(one))).join(" "))
+                },
             }
         }),*];
     };
+}
+
+/// The text that stands for no effect.
+const NONE: &str = "none";
+
+/// Reads a field that may be a text of words in place of a table.
+fn with_words<T>(field: &Field<'_>, read: impl FnOnce(&Field<'_>) -> Checked<T>) -> Checked<T> {
+    match unfolded(field)? {
+        Some(table) => read(&Field { doc: &table, path: field.path.clone() }),
+        None => read(field),
+    }
 }
 
 effects! {
@@ -85,7 +105,7 @@ effects! {
             kind: "table",
             range: Range::Words(""),
             wanted: "a table",
-            schema: || keys::table(FRAMING_KEYS),
+            schema: || or_words(None, FRAMING_KEYS),
             write: |framing| {
                 let mut map = Map::new();
                 OVERHEAD.write(&framing.overhead, &mut map);
@@ -96,16 +116,15 @@ effects! {
             read: framing,
         },
         "none",
-        "`{ overhead = \"40 B\", mpu = \"64 B\", encoding = \"atm\" }`: what the link layer adds to each packet, as \
-         `tc` counts it.",
-    );
+        "What the link layer adds to each packet, as `tc` counts it: `overhead=40B mpu=64B encoding=atm`.",
+    ), |_| None;
     aggregation: Aggregation = Key::optional(
         "aggregation",
         Own {
             kind: "table",
             range: Range::Words(""),
             wanted: "a table",
-            schema: || keys::table(AGGREGATION_KEYS),
+            schema: || or_words(None, AGGREGATION_KEYS),
             write: |of| {
                 let mut map = Map::new();
                 ACCESS_TIME.write(&of.access, &mut map);
@@ -117,30 +136,36 @@ effects! {
             read: aggregation,
         },
         "none",
-        "`{ access = \"1 ms\", packets = 32, bytes = \"64 kB\", time = \"4 ms\" }`: packets that wait leave together, up to \
-         the limits given, after a time without transmission for access to the medium.",
-    );
+        "Packets that wait leave together, up to the limits given, after a time without transmission for access to the \
+         medium: `access=1ms packets=32 bytes=64kB time=4ms`.",
+    ), |_| None;
     loss: Loss = Key::optional(
         "loss",
         Own {
             kind: "number or table",
             range: Range::Within(bounds::PROBABILITY),
-            wanted: "a number from 0 to 1",
-            schema: || or_table(PROBABILITY.form.schema(), LOSS_KEYS),
+            wanted: bounds::PROBABILITIES.form,
+            schema: || or_words(Some(PROBABILITY.form.schema()), LOSS_KEYS),
             write: write_loss,
             read: loss,
         },
         "none",
-        "Probability that a packet is lost on the wire; or `{ probability = 0.01, random = ... }`, or `{ every = 100 \
-         }` for each 100th packet.",
-    );
+        "Probability that a packet is lost on the wire, `1%`; in bursts, `probability=1% burst=4`; or each so-many-th \
+         packet, `every=100`.",
+    ), |loss| match (loss.pattern, loss.random) {
+        (LossPattern::Random(probability), None) => Some(probability.into()),
+        (LossPattern::Bursts(Bursts { probability, burst, bad: 1.0, good: 0.0 }), None) => {
+            Some(json!({ "probability": probability, "burst": burst }))
+        }
+        _ => None,
+    };
     jitter: Jitter = Key::optional(
         "jitter",
         Own {
             kind: "time or table",
             range: Range::Within(bounds::DELAY),
             wanted: units::TIME_FORM,
-            schema: || or_table(reference("time"), JITTER_KEYS),
+            schema: || or_words(Some(reference("time")), JITTER_KEYS),
             write: |jitter| {
                 let ends = [seconds(jitter.low), seconds(jitter.high)];
                 json!({ "uniform": ends, "keep_order": jitter.keeps_order })
@@ -148,28 +173,41 @@ effects! {
             read: jitter,
         },
         "none",
-        "Longest extra delay, drawn for each packet from 0 on, in order; or `{ uniform = [time, time], keep_order = false \
-         }`, where packets overtake each other.",
-    );
+        "Longest extra delay, drawn for each packet from 0 on, in order, `5ms`; or `uniform=[time, time] \
+         keep_order=false`, where packets overtake each other.",
+    ), |jitter| (jitter.low == 0.0 && jitter.keeps_order).then(|| seconds(jitter.high).into());
     reorder: Reorder = Key::optional(
         "reorder",
         Own {
             kind: "table",
             range: Range::Words(""),
             wanted: "a table",
-            schema: || keys::table(REORDER_KEYS),
+            schema: || or_words(None, REORDER_KEYS),
             write: |late| json!({ "probability": late.probability, "delay": seconds(late.delay) }),
             read: reorder,
         },
         "none",
-        "`{ probability = 0.01, delay = \"5 ms\" }`: the fraction of packets that arrive this much later, so that others \
-         overtake them.",
-    );
+        "The fraction of packets that arrive this much later, so that others overtake them: `probability=1% delay=5ms`.",
+    ), |_| None;
 }
 
 /// Names of the keys for effects on packets on a link, besides rate and delay.
 pub fn effects() -> Vec<&'static str> {
     EFFECTS.iter().map(|effect| effect.row.name()).collect()
+}
+
+/// What may be said of a link in a command's options: each key, and what it means.
+pub fn link_options() -> Vec<(&'static str, &'static str)> {
+    let all: [(&str, &str); 2] = [(RATE.name, RATE.about), (DELAY.name, DELAY.about)];
+    all.into_iter().chain(EFFECTS.iter().map(|effect| (effect.row.name(), effect.row.about()))).collect()
+}
+
+/// Each key of a checked link, and its value as [`link_options`] has it, in one line.
+pub fn link_words(link: &LinkSpec) -> Vec<(&'static str, String)> {
+    let line = |value: Json| words(&value).join(" ");
+    let own = [(RATE.name, line(RATE.form.write(&link.rate))), (DELAY.name, line(DELAY.form.write(&link.delay)))];
+    let effects = EFFECTS.iter().filter_map(|effect| Some((effect.row.name(), (effect.text)(&link.effects)?)));
+    own.into_iter().chain(effects).collect()
 }
 
 /// Keys of a link, with one of the three delays.
@@ -200,20 +238,17 @@ static MOST_BYTES: Key<Bytes> = Key::optional("bytes", Bytes { low: 1, high: bou
 static MOST_TIME: Key<Quantity> = Key::optional("time", Quantity::time(bounds::ACCESS), "no limit", "");
 const AGGREGATION_KEYS: Rows = &[&ACCESS_TIME, &MOST_PACKETS, &MOST_BYTES, &MOST_TIME];
 
-static PROBABILITY: Key<Quantity> = Key::required(
-    "probability",
-    Quantity::number(bounds::PROBABILITY).wanted("a number from 0 to 1").read_as(&bounds::PROBABILITIES),
-    "",
-);
+/// A probability, also as a percentage.
+const CHANCE: Quantity = Quantity::probability(bounds::PROBABILITY);
+static PROBABILITY: Key<Quantity> = Key::required("probability", CHANCE, "");
 /// The probability of a loss, given in place of [`EVERY`].
-static LOSS_PROBABILITY: Key<Quantity> = Key::optional(
-    "probability",
-    Quantity::number(bounds::PROBABILITY).read_as(&bounds::PROBABILITIES),
-    "or `every`",
-    "",
-);
+static LOSS_PROBABILITY: Key<Quantity> = Key::optional("probability", CHANCE, "or `every`", "");
 static EVERY: Key<Whole> = Key::optional("every", Whole { low: 1, high: bounds::LOSS_EVERY }, "or `probability`", "");
-const LOSS_KEYS: Rows = &[&LOSS_PROBABILITY, &EVERY, &RANDOM];
+/// Mean stay in the bad state, and the probabilities of loss in the states.
+static BURST: Key<Quantity> = Key::optional("burst", Quantity::number(bounds::BURST), "no bursts", "");
+static BAD: Key<Quantity> = Key::or("bad", CHANCE, 1.0, "");
+static GOOD: Key<Quantity> = Key::or("good", CHANCE, 0.0, "");
+const LOSS_KEYS: Rows = &[&LOSS_PROBABILITY, &EVERY, &BURST, &BAD, &GOOD, &RANDOM];
 
 static UNIFORM: Key<Own<[f64; 2]>> = Key::required(
     "uniform",
@@ -236,6 +271,12 @@ const REORDER_KEYS: Rows = &[&PROBABILITY, &LATE];
 
 const RATE_FORM: &str =
     "a rate such as \"10 Mbit/s\", { schedule = [[\"0 s\", \"10 Mbit/s\"], ...] } or { trace = \"FILE\" }";
+
+/// The schema of a table, of a text of words in its place, and of another form that stands for the table.
+fn or_words(other: Option<Json>, rows: Rows) -> Json {
+    let forms: Vec<Json> = other.into_iter().chain([text("="), keys::table(rows)]).collect();
+    json!({ "anyOf": forms })
+}
 
 /// Reads links, with the folder of traces and the duration of a run.
 #[derive(Clone, Copy)]
@@ -269,7 +310,7 @@ impl Links<'_> {
     /// The link of a table that may have other keys too; missing keys are taken from `default`.
     pub fn spec(&self, fields: &Fields<'_>, delay: &Key<Delay>, default: Option<&LinkSpec>) -> Checked<LinkSpec> {
         let rate = match (RATE.field(fields), default) {
-            (Some(field), _) => self.rate(&field)?,
+            (Some(field), _) => with_words(&field, |field| self.rate(field))?,
             (None, Some(default)) => default.rate.clone(),
             (None, None) => return Err(RATE.missing(fields)),
         };
@@ -464,7 +505,7 @@ fn schedule(fields: &Fields<'_>, field: &Field<'_>, duration: f64) -> Checked<Ra
     Ok(Rate::Schedule { steps, repeat })
 }
 
-/// Reads `0.01`, `{ probability = 0.01 }` or `{ every = 100 }`.
+/// Reads `0.01`, or a table with a probability, bursts too, or with `every`.
 fn loss(field: &Field<'_>) -> Checked<Loss> {
     let Doc::Table(_) = field.doc else {
         return Ok(Loss { pattern: LossPattern::Random(PROBABILITY.form.read(field)?), random: None });
@@ -473,7 +514,14 @@ fn loss(field: &Field<'_>) -> Checked<Loss> {
     let fields = field.rows(LOSS_KEYS)?;
     let random = RANDOM.given(&fields)?;
     let pattern = match (LOSS_PROBABILITY.field(&fields), EVERY.field(&fields)) {
-        (Some(field), None) => LossPattern::Random(PROBABILITY.form.read(&field)?),
+        (Some(field), None) => {
+            let probability = PROBABILITY.form.read(&field)?;
+            if BURST.field(&fields).is_some() {
+                LossPattern::Bursts(bursts(probability, &fields)?)
+            } else {
+                LossPattern::Random(probability)
+            }
+        }
         (None, Some(field)) => LossPattern::Every(EVERY.form.read(&field)?),
         (None, None) => return Err(fields.missing(LOSS_PROBABILITY.name).allowed(WANTED)),
         (Some(_), Some(every)) => {
@@ -483,7 +531,42 @@ fn loss(field: &Field<'_>) -> Checked<Loss> {
     if let (LossPattern::Every(_), Some(field)) = (pattern, RANDOM.field(&fields)) {
         return Err(ScenarioError::new(field.path, "is of no use where each so-many-th packet is lost"));
     }
+    for key in [&BURST, &BAD, &GOOD] {
+        match (key.field(&fields), pattern) {
+            (None, _) | (_, LossPattern::Bursts(_)) => {}
+            (Some(field), LossPattern::Random(_)) => {
+                return Err(ScenarioError::new(field.path, "belongs to losses in bursts").allowed("beside burst"));
+            }
+            (Some(field), LossPattern::Every(_)) => {
+                let message = "is of no use where each so-many-th packet is lost";
+                return Err(ScenarioError::new(field.path, message));
+            }
+        }
+    }
     Ok(Loss { pattern, random })
+}
+
+/// The model of losses in bursts; its chain must exist.
+fn bursts(probability: f64, fields: &Fields<'_>) -> Checked<Bursts> {
+    let burst = BURST.read(fields)?;
+    let bursts = Bursts { probability, burst, bad: BAD.read(fields)?, good: GOOD.read(fields)? };
+    let misfit = |key: &str, given: f64, allowed: String| {
+        ScenarioError::new(join(&fields.path, key), "does not fit").given(given.to_string()).allowed(allowed)
+    };
+    if bursts.good > probability || (bursts.good == bursts.bad) {
+        let allowed = format!("at most the mean, {probability}, and below bad, {}", bursts.bad);
+        return Err(misfit(GOOD.name, bursts.good, allowed));
+    }
+    if probability >= bursts.bad {
+        return Err(misfit(LOSS_PROBABILITY.name, probability, format!("below that in the bad state, {}", bursts.bad)));
+    }
+    // Up to the rounding of a bound that was copied from the message.
+    if bursts.enters() > 1.0 + 1e-6 {
+        let least = bursts.in_bad() / (1.0 - bursts.in_bad());
+        let allowed = format!("at least {least:.6}, as a packet at least lies between two bursts");
+        return Err(misfit(BURST.name, burst, allowed));
+    }
+    Ok(bursts)
 }
 
 fn two_times(field: &Field<'_>) -> Checked<[f64; 2]> {
@@ -506,13 +589,24 @@ fn jitter(field: &Field<'_>) -> Checked<Jitter> {
     Ok(Jitter { low, high, keeps_order: KEEP_ORDER.read(&fields)? })
 }
 
+/// The table of a key that is nothing else.
+fn settings<'a>(field: &Field<'a>, rows: Rows) -> Checked<Fields<'a>> {
+    match field.doc {
+        Doc::String(_) => {
+            let keys = keys::names(rows).collect::<Vec<_>>().join(", ");
+            Err(field.error("has no setting").allowed(format!("KEY=VALUE, with the keys {keys}")))
+        }
+        _ => field.rows(rows),
+    }
+}
+
 fn framing(field: &Field<'_>) -> Checked<Framing> {
-    let fields = field.rows(FRAMING_KEYS)?;
+    let fields = settings(field, FRAMING_KEYS)?;
     Ok(Framing { overhead: OVERHEAD.read(&fields)?, mpu: MPU.read(&fields)?, encoding: ENCODING.read(&fields)? })
 }
 
 fn aggregation(field: &Field<'_>) -> Checked<Aggregation> {
-    let fields = field.rows(AGGREGATION_KEYS)?;
+    let fields = settings(field, AGGREGATION_KEYS)?;
     let of = Aggregation {
         access: ACCESS_TIME.read(&fields)?,
         packets: MOST_PACKETS.given(&fields)?,
@@ -526,7 +620,7 @@ fn aggregation(field: &Field<'_>) -> Checked<Aggregation> {
 }
 
 fn reorder(field: &Field<'_>) -> Checked<Reorder> {
-    let fields = field.rows(REORDER_KEYS)?;
+    let fields = settings(field, REORDER_KEYS)?;
     Ok(Reorder { probability: PROBABILITY.read(&fields)?, delay: LATE.read(&fields)? })
 }
 
@@ -562,6 +656,12 @@ fn write_loss(loss: &Loss) -> Json {
     match &loss.pattern {
         LossPattern::Random(probability) => LOSS_PROBABILITY.write(probability, &mut map),
         LossPattern::Every(count) => EVERY.write(count, &mut map),
+        LossPattern::Bursts(bursts) => {
+            LOSS_PROBABILITY.write(&bursts.probability, &mut map);
+            BURST.write(&bursts.burst, &mut map);
+            BAD.write(&bursts.bad, &mut map);
+            GOOD.write(&bursts.good, &mut map);
+        }
     }
     RANDOM.write_given(loss.random.as_ref(), &mut map);
     map.into()
@@ -569,7 +669,7 @@ fn write_loss(loss: &Loss) -> Json {
 
 /// Schema of a rate that may change.
 pub(super) fn rate_schema() -> Json {
-    json!({ "anyOf": [reference("rate"), schedule_schema(), trace_schema()] })
+    json!({ "anyOf": [reference("rate"), text("="), schedule_schema(), trace_schema()] })
 }
 
 fn schedule_schema() -> Json {

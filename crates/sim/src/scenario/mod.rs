@@ -20,6 +20,7 @@ mod bdp;
 mod bounds;
 mod buffers;
 mod check;
+pub mod control;
 mod document;
 mod ends;
 mod error;
@@ -48,6 +49,7 @@ pub mod units;
 mod values;
 mod warnings;
 mod whole;
+mod words;
 
 pub use earlydrop_aqm::policy::Limit;
 
@@ -57,7 +59,7 @@ pub use document::{load, Doc, MAX_FILE_BYTES};
 pub use ends::Ends;
 pub use error::ScenarioError;
 pub(crate) use json::parameter as parameter_json;
-pub use link::effects as link_effects;
+pub use link::{effects as link_effects, link_options, link_words};
 pub use model::{Delays, FlowRecord, InjectedRandom, Marker, Parent, PortAt, Queue, QueueSpec, Record, Tcp, Topology};
 pub use nesting::MAX_DEPTH;
 pub use own::OwnAqm;
@@ -78,3 +80,4 @@ pub use traffic::{
 };
 pub use units::quantity;
 pub use whole::Scenario;
+pub use words::words;

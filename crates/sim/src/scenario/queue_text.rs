@@ -4,7 +4,7 @@ use earlydrop_aqm::{parents, Link};
 
 use super::bounds;
 use super::document::Doc;
-use super::error::{quoted, ScenarioError};
+use super::error::{quoted, quoted_list, ScenarioError};
 use super::fields::{Checked, Field};
 use super::model::Queue;
 use super::own::Aqms;
@@ -14,13 +14,24 @@ use super::sets;
 /// A discipline as it is written, and its settings: key and value as [`apply_sets`](super::apply_sets) takes them.
 pub type QueueWords = (String, Vec<(String, String)>);
 
+/// What may stand before the name of a parent.
+const PARENT: &str = "parent=";
+
 /// The words of a text such as `red limit=120p min_th=20`: parted at spaces, and quoted as in a shell.
 ///
 /// # Errors
 /// The text has another form, or gives a setting twice. What was given is the word at fault within the text.
 pub fn queue_words(text: &str) -> Checked<QueueWords> {
     let mut words = split(text).map_err(|said| ScenarioError::new("", said).given(quoted(text)))?.into_iter();
-    let name = words.next().filter(|name| !name.is_empty() && !name.contains('=')).ok_or_else(|| {
+    let first = words.next().map(|first| match first.strip_prefix(PARENT) {
+        Some(name) if parents::find(name).is_none() => {
+            let known = quoted_list(parents::all().iter().map(|spec| spec.name));
+            Err(ScenarioError::new("", "names no parent").given(quoted(&first)).allowed(known))
+        }
+        Some(name) => Ok(name.to_string()),
+        None => Ok(first),
+    });
+    let name = first.transpose()?.filter(|name| !name.is_empty() && !name.contains('=')).ok_or_else(|| {
         ScenarioError::new("", "does not begin with a discipline")
             .given(quoted(text))
             .allowed("a discipline with its settings in quotes, such as \"red limit=120p min_th=20\"")
@@ -42,7 +53,7 @@ pub fn queue_words(text: &str) -> Checked<QueueWords> {
 }
 
 /// The table `[queue.NAME]` that a text such as `codel target=5ms` stands for. A parent such as `tbf` may stand in the
-/// place of the discipline, with a child: `tbf rate=1mbit 'child={aqm = "codel"}'`.
+/// place of the discipline, with a child: `parent=tbf rate=1mbit child.aqm=codel`.
 ///
 /// # Errors
 /// As [`queue_words`]; whether there is such a discipline with such settings is for the checker to say.
@@ -57,14 +68,12 @@ pub fn queue_words(text: &str) -> Checked<QueueWords> {
 pub fn queue_text(text: &str) -> Checked<Doc> {
     let (name, settings) = queue_words(text)?;
     let kind = if parents::find(&name).is_some() { "parent" } else { "aqm" };
-    let mut entries = vec![(kind.to_string(), Doc::String(name))];
-    for (key, value) in settings {
-        if key == kind {
-            return Err(ScenarioError::new("", format!("{key} is given twice")).given(quoted(text)));
-        }
-        entries.push((key, sets::value(&value)));
+    if settings.iter().any(|(key, _)| key == kind) {
+        return Err(ScenarioError::new("", format!("{kind} is given twice")).given(quoted(text)));
     }
-    Ok(Doc::Table(entries))
+    let mut table = Doc::Table(vec![(kind.to_string(), Doc::String(name))]);
+    sets::apply_sets(&mut table, &settings)?;
+    Ok(table)
 }
 
 /// The queue that a text stands for, in front of `link`, checked; its key is `bottleneck`. It is one of the catalogue.
@@ -167,6 +176,10 @@ mod tests {
                 r#"tbf rate=1mbit 'child={ aqm = "codel" }'"#,
                 "parent = 'tbf'\nrate = '1mbit'\nchild = { aqm = 'codel' }",
             ),
+            (
+                "parent=tbf rate=1mbit child.aqm=codel child.target=5ms",
+                "parent = 'tbf'\nrate = '1mbit'\nchild = { aqm = 'codel', target = '5ms' }",
+            ),
         ] {
             assert_eq!(queue_text(text).unwrap(), table(toml), "{text}");
         }
@@ -194,6 +207,7 @@ mod tests {
             ("red min_th=1 min_th=2", ["min_th is given twice", "red min_th=1"]),
             ("red aqm=codel", ["aqm is given twice", "red aqm=codel"]),
             ("tbf parent=htb", ["parent is given twice", "tbf parent=htb"]),
+            ("parent=red", ["names no parent", "\"tbf\""]),
             ("red 'min_th=1", ["No closing quotation", "red 'min_th=1"]),
         ] {
             let error = queue_text(text).unwrap_err().to_string();

@@ -39,6 +39,16 @@ pub(super) fn number(within: Interval) -> Json {
     schema
 }
 
+/// A probability: a number, or a text that is a percentage.
+pub(super) fn probability(within: Interval) -> Json {
+    json!({ "anyOf": [number(within), text(r"^\s*[0-9.]+(e-?[0-9]+)?\s*%?\s*$")] })
+}
+
+/// A text in which a regular expression is found.
+pub(super) fn text(pattern: &str) -> Json {
+    json!({ "type": "string", "pattern": pattern })
+}
+
 /// A list of at least one item.
 pub(super) fn list(items: Json) -> Json {
     json!({ "type": "array", "items": items, "minItems": 1 })

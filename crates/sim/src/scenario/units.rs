@@ -71,6 +71,8 @@ pub const RATE_FORM: &str = "a rate in bit/s, kbit/s, Mbit/s or Gbit/s, such as 
 pub const TIME_FORM: &str = "a time in ns, us, ms, s, min or h, such as \"20 ms\"";
 /// What a size may look like.
 pub const SIZE_FORM: &str = "a size in B, kB or MB, such as \"1000 B\"";
+/// What a probability may look like.
+pub const PROBABILITY_FORM: &str = "a number from 0 to 1, or a percentage such as \"1%\"";
 /// What a queue length may look like.
 pub const QUEUE_FORM: &str = "packets or bytes, such as \"120 packets\", \"120p\" or \"15 kB\"";
 
@@ -89,6 +91,15 @@ pub type Complaint = String;
 /// Refuses a text where only a plain number is allowed.
 pub(super) fn number(_: &str) -> Result<f64, Complaint> {
     Err("cannot be a text".to_string())
+}
+
+/// A probability: `0.01` or `1 %`.
+pub(super) fn probability(text: &str) -> Result<f64, Complaint> {
+    match split(text)? {
+        (number, "%") => Ok(number / 100.0),
+        (number, "") => Ok(number),
+        _ => Err("is neither a number nor a percentage".to_string()),
+    }
 }
 
 /// A rate in bit/s.

@@ -24,7 +24,7 @@ pub(crate) use dumbbell::{access_links, Times};
 pub use dumbbell::{Access, Dumbbell};
 pub use earlydrop_net::aggregation::Aggregation;
 pub use earlydrop_net::framing::{Encoding, Framing};
-pub use earlydrop_net::medium::{Jitter, LossPattern, Rate, Reorder, OPPORTUNITY_BYTES};
+pub use earlydrop_net::medium::{Bursts, Jitter, LossPattern, Rate, Reorder, OPPORTUNITY_BYTES};
 pub(crate) use graph::default_name;
 pub use graph::{Direction, Edge, Graph, Node, Pairs};
 pub use link::{Delays, Effects, InjectedRandom, LinkSpec, Loss};

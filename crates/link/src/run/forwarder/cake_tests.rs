@@ -134,7 +134,7 @@ fn linked(words: Words<'_>) -> PathOutcome {
 /// What the simulator decides over the same arrivals.
 fn simulated(words: Words<'_>, arrivals: Arrivals) -> Vec<Fate> {
     let kind = PortKind::new(cake(words), LIMIT, true, random());
-    earlydrop_sim::replay::replay(kind, &LINK, None, arrivals, UNTIL).fates.expect("a replay")
+    earlydrop_sim::replay::replay(kind, &LINK, None, arrivals, Vec::new(), UNTIL).fates.expect("a replay")
 }
 
 /// The settings with each word and each switch of CAKE's parameters, one at a time.

@@ -150,6 +150,19 @@ impl<Q: EventQueue> Engine<Q> {
         port.recorder().log.as_deref_mut()
     }
 
+    /// The link behind port number `port` has another rate, bit/s, from its next transmission on, or another delay, s,
+    /// with which no packet overtakes another; its rate does not vary.
+    pub fn change_link(&mut self, port: usize, rate_bps: Option<f64>, delay_s: Option<f64>) {
+        let link = self.net.ports[port].link;
+        let wire = &mut self.net.links[link as usize].wire;
+        wire.rate_bps = rate_bps.unwrap_or(wire.rate_bps);
+        let Some(delay_s) = delay_s else { return };
+        wire.delay_s = delay_s;
+        if let Ok(at) = self.media.binary_search_by_key(&link, |&(link, _)| link) {
+            self.media[at].1.keep_order_from_now(0.0);
+        }
+    }
+
     /// The discipline of port number `port` goes on as `built`, which is the same with other parameters; whether it
     /// can. If not, nothing changes.
     pub fn change(&mut self, port: usize, now: f64, built: Built) -> bool {

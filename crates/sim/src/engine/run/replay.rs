@@ -3,6 +3,7 @@
 use super::Engine;
 use crate::engine::state::order::Key;
 use crate::events::{Event, EventQueue, Kind};
+use earlydrop_aqm::Time;
 use earlydrop_net::record::{Arrivals, Fate};
 use earlydrop_net::Segment;
 
@@ -25,6 +26,14 @@ impl<Q: EventQueue> Engine<Q> {
             let segment = Segment::new(0, index as i32, 0, 0);
             let event = Event::new(time.seconds(), time.seconds(), u64::MAX, self.counter, Kind::Replay, segment);
             self.queue.push(event, 3);
+        }
+    }
+
+    /// A recorded packet has been sent, and reaches the other end at `arrival`, unless it is lost.
+    pub(super) fn note_replayed(&mut self, segment: &Segment, arrival: Option<f64>) {
+        let fates = self.net.ports.first_mut().and_then(|port| port.recorder().fates.as_mut());
+        if let Some(fate) = fates.and_then(|fates| fates.get_mut(segment.seq() as usize)) {
+            fate.sent(arrival.map(Time::from_seconds));
         }
     }
 

@@ -76,6 +76,9 @@ impl<Q: EventQueue> Engine<Q> {
         let sent = self.media[at].1.send(wire, now, segment.size());
         wire.started = now;
         wire.free = sent.end;
+        if !self.replay.packets.is_empty() {
+            self.note_replayed(segment, sent.arrival);
+        }
         if sent.arrival.is_none() {
             self.forget(segment, Ending::Lost, now);
             // In flight for ever, if the rate of the link stays 0.

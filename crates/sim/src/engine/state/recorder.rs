@@ -178,7 +178,7 @@ impl Recorder {
             rates.add(packet.flow as u32, now.seconds(), u64::from(packet.size));
         }
         if let Some(fates) = &mut self.fates {
-            fates[packet.tag as usize] = Fate::Departed { at: now, ecn: packet.ecn };
+            fates[packet.tag as usize] = Fate::Departed { at: now, ecn: packet.ecn, arrival: None };
         }
     }
 }
