@@ -30,6 +30,18 @@ def applies(case: Case, subject: Subject) -> str:
     return ""
 
 
+def reference(tcp: str, stack: str) -> Subject:
+    """A congestion control of ours in this stack; in `rfc` where the stack lacks it."""
+    entry = {"kind": "ftp", "tcp": tcp, "stack": stack}
+    links = {"rate": "1 Mbit/s", "delay": "1 ms"}
+    network = {"kind": "dumbbell", "pairs": 1, "access": links, "bottleneck": links}
+    try:
+        _core.Scenario.parse({"name": "any", "duration": "1 s", "topology": network, "traffic": [entry]}, [])
+    except _core.ScenarioError:
+        return Subject(tcp)
+    return Subject(tcp, stack)
+
+
 def measure(
     chosen: Sequence[Case],
     subject: Subject,
