@@ -41,7 +41,7 @@ class Judged:
     @property
     def by(self) -> str:
         """How far the means are apart, in the measure's unit and as a share."""
-        digits, unit = self.measure.digits, f" {self.measure.unit}" if self.measure.unit else ""
+        digits, unit = self.measure.digits, {"": "", "%": " points"}.get(self.measure.unit, f" {self.measure.unit}")
         size, base = abs(self.difference), abs(statistics.mean(self.reference))
         share = f" ({100 * size / base:.0f} %)" if base > 0 else ""
         return f"{size:.{digits}f}{unit}{share}"
