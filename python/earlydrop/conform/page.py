@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CLASSES = {WITHIN: "tie", BETTER: "win", WORSE: "loss", OPEN: "open", text.HOLDS: "win", text.FAILS: "loss"}
 """The colour of each word, as the matrix of a sweep has it."""
 SHADES = ("#E69F00", "#56B4E9", "#999999", "#009E73", "#F0E442", "#D55E00", "#CC79A7")
-POINTS = 4000
+POINTS = 1000
 """Most points of a line."""
 
 

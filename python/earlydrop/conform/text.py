@@ -9,8 +9,8 @@ from ..analysis import statistics
 from ..document import Document
 from ..terminal import paragraph, table
 from .measured import Measured
-from .model import Case, Expectation, Measure, case, cases
-from .verdicts import BETTER, OPEN, WITHIN, WORDS, WORSE, Judged
+from .model import Case, Expectation, case, cases
+from .verdicts import BETTER, OPEN, WITHIN, WORSE, Judged
 
 HOLDS, FAILS = "holds", "fails"
 
@@ -36,8 +36,8 @@ def summary(subject: Measured, reference: Measured | None, judged: Sequence[Judg
         )
         worse = [one for one in criteria if one.word == WORSE]
         if worse:
-            listed = "; ".join(f"{_title(one.measure)} of case {one.case.number} by {one.by}" for one in worse)
-            said.append(f"Worse where RFC 9743 has a criterion: {listed}.")
+            numbers = dict.fromkeys(one.case.number for one in worse)
+            said.append(f"Worse where RFC 9743 has a criterion: case {', '.join(map(str, numbers))}.")
         runs = max(len(one.subject) for one in judged)
         said.append(
             f"Better and worse: by more than the case's margin, and in a Mann-Whitney test of {runs} runs on each side "
@@ -51,10 +51,6 @@ def summary(subject: Measured, reference: Measured | None, judged: Sequence[Judg
     if subject.why:
         said += [f"Left out: case {', '.join(map(str, ns))}: {why}." for why, ns in _grouped(subject.why).items()]
     return said
-
-
-def _title(measure: Measure) -> str:
-    return measure.title[:1].lower() + measure.title[1:]
 
 
 def _grouped(why: dict[int, str]) -> dict[str, list[int]]:
@@ -149,6 +145,3 @@ def condition(one: Expectation) -> str:
     after = f" from {one.after.text} on" if one.after else ""
     then = f": {one.then.text}" if one.then else ""
     return f"{picked}{after} with {one.when.text}{then}"
-
-
-__all__ = ["WORDS", "case_title", "document", "explained", "listed", "listed_document", "printed", "row", "summary"]
