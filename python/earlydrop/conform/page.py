@@ -60,7 +60,7 @@ def _row(case: Case, subject: Measured, judged: Sequence[Judged]) -> dict[str, A
         "area": case.area,
         "source": case.source,
         "says": case.says,
-        "words": [(word if count == 1 else f"{count} {word}", CLASSES[word]) for word, count in counts.items()],
+        "words": [(_counted(word, count), CLASSES[word]) for word, count in counts.items()],
         "measures": [
             {"cells": text.row(one)[2:], "class": CLASSES[one.word], "criterion": one.measure.criterion} for one in mine
         ],
@@ -68,6 +68,11 @@ def _row(case: Case, subject: Measured, judged: Sequence[Judged]) -> dict[str, A
         "figure": plotting.picture(figure, case.title) if figure is not None else "",
         "toml": to_toml(dict(case.scenario)),
     }
+
+
+def _counted(word: str, count: int) -> str:
+    plural = {text.HOLDS: "hold", text.FAILS: "fail"}
+    return word if count == 1 else f"{count} {plural.get(word, word)}"
 
 
 def strips(judged: Sequence[Judged]) -> Figure:
@@ -125,7 +130,7 @@ def states(case: Case, subject: Subject) -> Figure:
             lower.axvspan(t[start], end, ymax=0.06, color=SHADES[state], lw=0)
             start = k
         upper.legend(ncols=5, loc="lower left", bbox_to_anchor=(0, 1.0))
-        lower.legend(ncols=2, loc="lower right")
+        lower.legend(ncols=2, loc="lower right", bbox_to_anchor=(1, 0.95))
         return drawing
 
 
