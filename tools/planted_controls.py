@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -77,7 +78,7 @@ def build() -> None:
         if text.count(fault.old) != 1:
             raise SystemExit(f"{fault.file}: there {text.count(fault.old)} times; allowed once: {fault.old!r}")
         on = f"crate::tcp::rfc::control::planted({number})"
-        file.write_text(text.replace(fault.old, fault.new.replace("ON", on)), encoding="utf-8")
+        file.write_text(text.replace(fault.old, re.sub(r"\bON\b", on, fault.new)), encoding="utf-8")
     with (folder / "mod.rs").open("a", encoding="utf-8") as out:
         out.write(LISTENS)
     place = {**os.environ, "CARGO_TARGET_DIR": str(COPY / "target"), "PYO3_PYTHON": sys.executable}
