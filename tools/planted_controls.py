@@ -3,7 +3,8 @@
 python tools/planted_controls.py [--all] [FAULT ...]        one build, then half a minute a fault
 
 Each fault breaks what one case tests, and that case must notice it; `--all` runs the other cases inside too, and says
-which of them notice it as well. A fault is switched on by its number, as a mutant of `tools/mutants.py`: one build has all.
+which of them notice it as well. A fault is switched on by its number, as a mutant of `tools/mutants.py` is: one build
+has all of them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ pub fn planted(number: u32) -> bool {{
 
 @dataclass(frozen=True)
 class Fault:
-    """A place in a file, what stands there with the fault (`ON` is whether it is switched on), and who must notice it."""
+    """A place in a file, what stands there with the fault (`ON` is its switch), and which case must notice it."""
 
     case: int
     what: str
@@ -45,8 +46,7 @@ class Fault:
 
 
 FAULTS = tuple(
-    Fault(**one)
-    for one in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["fault"]
+    Fault(**one) for one in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["fault"]
 )
 TRIES = """
 import json, sys, tempfile

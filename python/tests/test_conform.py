@@ -37,7 +37,8 @@ def test_the_cases_cover_the_draft_and_the_areas_of_the_rfc() -> None:
     assert {one.number for one in conform.cases() if one.inside} == set(range(1, 23))
     assert {one.area for one in conform.cases()} == set(model.AREAS)
     criteria = [m for one in conform.cases() for m in one.measures if m.criterion]
-    assert len(numbers) >= 54 and len(criteria) >= 25
+    assert len(numbers) >= 54
+    assert len(criteria) >= 25
     for one in conform.cases():
         assert "RFC" in one.source or "draft-ietf-ccwg-bbr" in one.source, one.number
 
@@ -152,7 +153,8 @@ def series(states: list[int]) -> dict[str, object]:
 
 def test_samples_know_the_state_before_and_how_long_it_lasted() -> None:
     rows = list(expectations.samples(series([0, 0, 0, 1, 1, 3])))
-    assert rows[0]["was"] == float("inf") and rows[2]["lasted"] == pytest.approx(0.2)
+    assert rows[0]["was"] == float("inf")
+    assert rows[2]["lasted"] == pytest.approx(0.2)
     assert (rows[3]["was"], rows[3]["last_rounds"], rows[3]["rounds"]) == (0, 3, 0)
     assert rows[3]["last_lasted"] == pytest.approx(0.3)
     assert (rows[5]["was"], rows[5]["last_rounds"]) == (1, 2)
@@ -226,7 +228,8 @@ def test_measures_are_read_as_they_are_written(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_text(json.dumps(document()), encoding="utf-8")
     found = conform.read(file)
-    assert found.measures == {102: {"sent": [0.01, 0.02, None]}} and found.why == {109: "its flows are finite"}
+    assert found.measures == {102: {"sent": [0.01, 0.02, None]}}
+    assert found.why == {109: "its flows are finite"}
     file.write_text(json.dumps(found.document()), encoding="utf-8")
     assert conform.read(file) == found
 
@@ -251,7 +254,8 @@ def test_wrong_files_are_refused_by_file_and_field(tmp_path: Path) -> None:
         file.write_text(json.dumps({**document(), **change}), encoding="utf-8")
         with pytest.raises(ConformError) as error:
             conform.read(file)
-        assert str(error.value).startswith(str(file)) and said in str(error.value), str(error.value)
+        assert str(error.value).startswith(str(file))
+        assert said in str(error.value)
     file.write_text("{", encoding="utf-8")
     with pytest.raises(ConformError, match="is no JSON"):
         conform.read(file)
@@ -279,9 +283,12 @@ def test_the_command_judges_and_makes_a_page(tried: Path, capsys: pytest.Capture
     first = json.loads((tried / "out/conform.json").read_text(encoding="utf-8"))
     assert found["cases"] == first["cases"], "the same verdicts from the file of measures"
     verdict = found["cases"][str(QUICK)]["verdicts"]["sent"]
-    assert verdict["verdict"] in (WITHIN, BETTER, WORSE, OPEN) and verdict["criterion"]
+    assert verdict["verdict"] in (WITHIN, BETTER, WORSE, OPEN)
+    assert verdict["criterion"]
     page = (tried / "out/report.html").read_text(encoding="utf-8")
-    assert 'id="case-102"' in page and "Half of all packets lost" in page and "<img" in page
+    assert 'id="case-102"' in page
+    assert "Half of all packets lost" in page
+    assert "<img" in page
 
 
 def test_one_thread_and_two_measure_the_same(tried: Path, tmp_path: Path) -> None:
@@ -325,7 +332,9 @@ def test_cases_are_listed_and_explained(capsys: pytest.CaptureFixture[str]) -> N
     assert len(json.loads(capsys.readouterr().out)) == len(conform.cases())
     assert cli.main(["conform", "--explain", "103"]) == cli.DONE
     said = capsys.readouterr().out
-    assert "RFC 9743, 5.1.2" in said and "queues.bottleneck.delay_mean_ms" in said and "[topology]" in said
+    assert "RFC 9743, 5.1.2" in said
+    assert "queues.bottleneck.delay_mean_ms" in said
+    assert "[topology]" in said
 
 
 # ---- what the engine has for it ------------------------------------------------------------------------------------
@@ -341,7 +350,8 @@ def test_a_policer_passes_its_rate_and_has_no_queue() -> None:
     found = ed.parse(document).run().document["queues"]["bottleneck"]
     assert found["throughput_mbps"] == pytest.approx(10.05, abs=0.05), "the rate, and the bucket once"
     assert found["forced_drops"] == found["arrivals"] - found["departures"] > 0
-    assert found["queue_max_packets"] <= 1 and found["overflow_drops"] == 0
+    assert found["queue_max_packets"] <= 1
+    assert found["overflow_drops"] == 0
 
 
 def test_series_have_the_states_of_bbr3_and_of_no_other() -> None:

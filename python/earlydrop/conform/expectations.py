@@ -24,7 +24,9 @@ def samples(document: Document) -> Iterator[dict[str, float]]:
     last_lasted = last_rounds = 0.0
     for k, t in enumerate(series["time_s"]):
         # Without a bound, without a value: infinite.
-        now = {name: math.inf if gauges[name][k] is None else float(gauges[name][k]) for name in GAUGES if name in gauges}
+        now = {
+            name: math.inf if gauges[name][k] is None else float(gauges[name][k]) for name in GAUGES if name in gauges
+        }
         if not now or now["min_rtt"] == math.inf:
             continue
         if now["state"] != state:
@@ -64,22 +66,16 @@ def _holds(one: Expectation, rows: list[dict[str, float]], constants: Mapping[st
     if one.pick == "first":
         first = next(picked, None)
         return first is not None and then.holds(first)
+    found = list(picked)
     if one.pick == "last":
-        last = None
-        for last in picked:
-            pass
-        return last is not None and then.holds(last)
-    count = 0
-    for count, row in enumerate(picked, 1):
-        if not then.holds(row):
-            return False
-    return count > 0
+        return bool(found) and then.holds(found[-1])
+    return bool(found) and all(then.holds(row) for row in found)
 
 
 def _picked(one: Expectation, rows: list[dict[str, float]], constants: Mapping[str, Any]) -> Iterator[dict[str, float]]:
     begun = one.after is None
     for row in rows:
         names = {**row, **constants}
-        begun = begun or one.after is not None and one.after.holds(names)
+        begun = begun or (one.after is not None and one.after.holds(names))
         if begun and one.when.holds(names):
             yield names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,8 +58,8 @@ GAUGES = (
 )
 """Inner values of BBR in series (docs/results.md)."""
 DERIVED = ("t", "cwnd", "pacing", "queue", "dropped", "was", "lasted", "rounds", "last_lasted", "last_rounds")
-"""Further names in conditions: time, s; cwnd, segments; pacing rate, segments/s; packets in the queue, and dropped there
-so far; the state before; how long the present state has lasted, s and round trips; and how long the one before had."""
+"""Further names in conditions: time, s; cwnd, segments; pacing rate, segments/s; packets in the queue, and those
+dropped there so far; the state before; how long the present state has lasted, s and round trips; and how long the one before had."""
 
 
 class ConformError(EarlydropError):
@@ -158,7 +159,7 @@ def cases() -> tuple[Case, ...]:
         ConformError: a file is wrong; the message names it.
     """
     found = sorted((parse(file) for file in FOLDER.glob("*.toml")), key=lambda one: one.number)
-    for one, other in zip(found, found[1:], strict=False):
+    for one, other in itertools.pairwise(found):
         if one.number == other.number:
             raise ConformError(f"{FOLDER}: two cases have the number {one.number}: {one.title}; {other.title}")
     return tuple(found)
@@ -246,6 +247,7 @@ def _margin(table: _Table) -> Margin:
     elif is_number(given) and given >= 0:
         return Margin(float(given), False, reason)
     table.report("margin", f'given {given!r}; allowed a number, or a share as "5 %"')
+    return None
 
 
 def _expectation(table: _Table, values: Mapping[str, float]) -> Expectation:
@@ -280,6 +282,6 @@ def _checked(table: _Table, found: Case) -> None:
             table.report("scenario.traffic", f"no entry has a name that begins with {SUBJECT}")
         _core.Scenario.parse(found.document(subject), [])
     except (KeyError, AttributeError, TypeError):
-        table.report("scenario", 'allowed a scenario with [[scenario.traffic]]')
+        table.report("scenario", "allowed a scenario with [[scenario.traffic]]")
     except _core.ScenarioError as error:
         table.report("scenario", str(error))

@@ -46,7 +46,9 @@ def write(folder: Path, subject: Measured, reference: Measured | None, judged: S
 
 def _row(case: Case, subject: Measured, judged: Sequence[Judged]) -> dict[str, Any]:
     mine = [one for one in judged if one.case.number == case.number]
-    expected = [(says, text.HOLDS if all(holds) else text.FAILS) for says, holds in subject.expected.get(case.number, [])]
+    expected = [
+        (says, text.HOLDS if all(holds) else text.FAILS) for says, holds in subject.expected.get(case.number, [])
+    ]
     words = [one.word for one in mine] + [word for _, word in expected]
     counts = {word: words.count(word) for word in dict.fromkeys(words)}
     figure = None
@@ -123,10 +125,10 @@ def states(case: Case, subject: Subject) -> Figure:
             if k < len(rows) and rows[k]["state"] == rows[start]["state"]:
                 continue
             state = int(rows[start]["state"])
-            label = None if state in known else names[state]
+            shown = None if state in known else names[state]
             known.add(state)
             end = t[k] if k < len(t) else t[-1]
-            upper.axvspan(t[start], end, ymax=0.06, color=SHADES[state], lw=0, label=label)
+            upper.axvspan(t[start], end, ymax=0.06, color=SHADES[state], lw=0, label=shown)
             lower.axvspan(t[start], end, ymax=0.06, color=SHADES[state], lw=0)
             start = k
         upper.legend(ncols=5, loc="lower left", bbox_to_anchor=(0, 1.0))
