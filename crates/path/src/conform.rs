@@ -340,7 +340,8 @@ fn look(document: &Json, subjects: &Subjects, path: &[String]) -> Option<f64> {
         ["goodput_total_mbps"] => {
             let entries = document["traffic"].as_array()?;
             let counts = |entry: &&Json| {
-                entry["kind"] != "outside" || subjects.iter().any(|(_, names)| names.iter().any(|n| entry["name"] == **n))
+                entry["kind"] != "outside"
+                    || subjects.iter().any(|(_, names)| names.iter().any(|n| entry["name"] == **n))
             };
             Some(entries.iter().filter(counts).filter_map(|entry| entry["goodput_mbps"].as_f64()).sum())
         }

@@ -246,7 +246,8 @@ mod tests {
         let (mut admitted, mut dropped) = (Vec::new(), Vec::new());
         for (t, flow) in [(0.0, 1), (0.0, 2), (0.0, 3), (0.999, 4), (1.0, 5), (1.0, 6)] {
             let now = Time::from_seconds(t);
-            let entered = queue.enqueue(Packet::new(flow, 1000), now, &mut |packet, why| dropped.push((packet.flow, why)));
+            let entered =
+                queue.enqueue(Packet::new(flow, 1000), now, &mut |packet, why| dropped.push((packet.flow, why)));
             admitted.extend(entered.map(|_| flow));
             let left = queue.dequeue(now, &mut |_, _| {}).map(|packet| packet.flow);
             assert_eq!(left, entered.map(|_| flow), "it leaves at once");
