@@ -240,6 +240,8 @@ def test_wrong_files_are_refused_by_file_and_field(tmp_path: Path) -> None:
         ({"format": "other"}, "format"),
         ({"name": 3}, "name: given 3"),
         ({"cases": []}, "cases"),
+        ({"tcp": "cubik"}, "tcp: given"),
+        ({"stack": "linux"}, "allowed null, rfc, linux-6.18, quic"),
         ({"cases": {"x": {"why": ""}}}, "is no number of a case"),
         ({"cases": {"007": {"why": ""}}}, "is no number of a case"),
         ({"cases": {"102": {}}}, "given nothing"),

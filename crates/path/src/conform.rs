@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::network::{Counts, Delivery, Network};
 use earlydrop_sim::result::Json;
 use earlydrop_sim::run::start_times;
-use earlydrop_sim::scenario::{self, Doc, Scenario};
+use earlydrop_sim::scenario::{self, Doc, Limit, Scenario};
 use serde_json::{json, Map};
 
 /// The cases, as `earlydrop conform --explain` shows them.
@@ -212,6 +212,14 @@ impl Case {
         let mut network = Network::from_doc(self.rest.clone(), None).seed(seed).overhead(about.overhead);
         if self.measures.iter().any(|one| one.path.iter().any(|step| step == "traffic") && one.path[0] == "queues") {
             network = network.set("record.by_flow", "true")?;
+        }
+        // A buffer in bandwidth-delay products is that of our TCP: the flows of a stack have no round-trip time here.
+        for queue in &self.whole.queues {
+            let limit = match queue.spec.limit {
+                Limit::Packets(packets) => format!("{packets} packets"),
+                Limit::Bytes(bytes) => format!("{bytes} B"),
+            };
+            network = network.set(&format!("queue.{}.limit", queue.key), &format!("\"{limit}\""))?;
         }
         let starts = start_times(&self.whole, seed);
         let pairs = self.pairs();

@@ -7,7 +7,11 @@ use serde_json::Value;
 const PAYLOAD: u64 = 1222;
 
 /// Has a fixed number of datagrams of 1,250 B on the wire under way: nothing is lost in the cases below.
-struct Window(u64);
+struct Window {
+    credit: u64,
+    /// Answers that are answered by two datagrams: the window begins with 30.
+    twice: u64,
+}
 
 #[derive(Default)]
 struct Echo {
@@ -17,10 +21,11 @@ struct Echo {
 
 impl Endpoint for Window {
     fn handle(&mut self, _now: f64, _datagram: Delivery) {
-        self.0 += 1;
+        self.credit += 1 + u64::from(self.twice > 0);
+        self.twice = self.twice.saturating_sub(1);
     }
     fn poll_transmit(&mut self, _now: f64) -> Option<Transmit> {
-        self.0 = self.0.checked_sub(1)?;
+        self.credit = self.credit.checked_sub(1)?;
         Some(Transmit { payload: vec![0; PAYLOAD as usize], ecn: Ecn::NotEct })
     }
     fn poll_timeout(&mut self) -> Option<f64> {
@@ -55,7 +60,9 @@ impl Endpoint for Echo {
 
 /// What is measured with this window in each flow.
 fn measured(window: u64, cases: &[u32]) -> Value {
-    let pair = |_: &Flow| -> Result<Pair, Error> { Ok((Box::new(Window(window)), Box::new(Echo::default()))) };
+    let pair = |_: &Flow| -> Result<Pair, Error> {
+        Ok((Box::new(Window { credit: 30, twice: window - 30 }), Box::new(Echo::default())))
+    };
     run(&About::new("fixed window").seeds(2).cases(cases), pair).expect("measures")
 }
 
@@ -78,7 +85,7 @@ fn a_fixed_window_has_its_goodput_and_its_queue() {
     assert_eq!(values(&found, "103", "drop_rate"), [0.0, 0.0]);
     // A half of the window has half of the rate, and no queue.
     let half = values(&measured(40, &[103]), "103", "goodput");
-    assert!(half.iter().all(|goodput| (goodput - 10.0 * PAYLOAD as f64 / 1250.0).abs() < 0.1), "{half:?}");
+    assert!(half.iter().all(|goodput| (goodput - 10.0 * PAYLOAD as f64 / 1250.0).abs() < 0.2), "{half:?}");
 }
 
 #[test]
@@ -96,7 +103,8 @@ fn the_others_of_a_case_are_ours_and_the_same_call_gives_the_same() {
     let found = measured(40, &[121]);
     let rival = values(&found, "121", "rival");
     assert!(rival.iter().all(|&goodput| (5.0..15.0).contains(&goodput)), "{rival:?}");
-    assert_ne!(rival[0], rival[1], "seeds differ");
+    let delay = values(&found, "121", "delay");
+    assert_ne!(delay[0], delay[1], "seeds differ: {found}");
     assert_eq!(found, measured(40, &[121]));
 }
 

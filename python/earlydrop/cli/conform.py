@@ -18,8 +18,6 @@ from .printing import print_json, version
 if TYPE_CHECKING:
     from ..conform import Case, Measured
 
-TCPS = ("reno", "cubic", "dctcp", "bbr", "bbr3", "prague")
-STACKS = ("rfc", "linux-6.18", "quic")
 BESIDE = ("cubic", "reno", "bbr3")
 
 
@@ -55,6 +53,7 @@ def conform(
     from .. import conform as conforming
     from .. import output, sweeps
     from ..conform import page, running, text
+    from ..conform.model import STACKS, TCPS
 
     if list_ or explain is not None:
         if json:

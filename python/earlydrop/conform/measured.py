@@ -13,7 +13,7 @@ from typing import Any
 from .. import foreign
 from ..document import Document
 from ..foreign import Shape
-from .model import ConformError
+from .model import STACKS, TCPS, ConformError
 
 FORMAT = "earlydrop conform 1"
 MOST_CASES, MOST_MEASURES, MOST_SEEDS = 1000, 100, 10_000
@@ -72,6 +72,9 @@ def read(file: Path) -> Measured:
     said = foreign.complaint(document, SHAPE)
     if not said and document["format"] != FORMAT:
         said = f'format: given {foreign.shown(document["format"])}; allowed "{FORMAT}"'
+    for key, allowed in (("tcp", TCPS), ("stack", STACKS)):
+        if not said and document.get(key) not in (None, *allowed):
+            said = f"{key}: given {foreign.shown(document[key])}; allowed null, {', '.join(allowed)}"
     if said:
         raise ConformError(f"{file}: {said}")
     found = Measured(document["name"], document["version"], tcp=document.get("tcp"), stack=document.get("stack"))

@@ -25,6 +25,8 @@ SUBJECT = "subject"
 """What the names of the traffic entries begin with whose congestion control is tried."""
 SEGMENT = 1448
 """Payload of a segment: 1500 B with the headers of IPv4 and TCP with time stamps."""
+TCPS = ("reno", "cubic", "dctcp", "bbr", "bbr3", "prague")
+STACKS = ("rfc", "linux-6.18", "quic")
 PICKS = ("every", "first", "last", "some", "none")
 STATES = {
     "Startup": 0,

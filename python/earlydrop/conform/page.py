@@ -54,8 +54,8 @@ def _row(case: Case, subject: Measured, judged: Sequence[Judged]) -> dict[str, A
     figure = None
     if mine:
         figure = strips(mine)
-    elif expected and subject.tcp and subject.stack:
-        figure = states(case, Subject(subject.tcp, subject.stack))
+    elif expected and case.inside and (subject.tcp, subject.stack) == ("bbr3", "rfc"):
+        figure = states(case, Subject("bbr3"))
     return {
         "number": case.number,
         "title": case.title,

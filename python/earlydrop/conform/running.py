@@ -27,6 +27,8 @@ def applies(case: Case, subject: Subject) -> str:
     """Why the case is left out for this congestion control; empty if it is tried."""
     if case.only and subject.tcp not in case.only:
         return f"for {', '.join(case.only)} alone"
+    if case.inside and subject.stack != "rfc":
+        return "for the stack rfc alone"
     return ""
 
 
