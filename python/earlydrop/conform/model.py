@@ -61,7 +61,8 @@ GAUGES = (
 """Inner values of BBR in series (docs/results.md)."""
 DERIVED = ("t", "cwnd", "pacing", "queue", "dropped", "was", "lasted", "rounds", "last_lasted", "last_rounds")
 """Further names in conditions: time, s; cwnd, segments; pacing rate, segments/s; packets in the queue, and those
-dropped there so far; the state before; how long the present state has lasted, s and round trips; and how long the one before had."""
+dropped there so far; the state before; how long the present state has lasted, s and round trips; and how long the one
+before had."""
 
 
 class ConformError(EarlydropError):
