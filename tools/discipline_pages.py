@@ -103,8 +103,9 @@ marker = { kind = "srtcm", cir = "1 Mbit/s", cbs = "15 kB", ebs = "15 kB" }
 
 Each flow has a meter with the profile, or all packets together (`meter = "aggregate"`). Every packet is metered, also
 one that the discipline then drops. The colours become classes: `green` 2, `yellow` 1, `red` 0. For RIO any class above
-0 is In, so that with three colours `yellow = 0` puts yellow packets Out; for WRED they are precedences. A queue with a
-marker steps its link by events.
+0 is In, so that with three colours `yellow = 0` puts yellow packets Out; for WRED they are precedences. With `police`
+red packets are dropped instead, as forced drops: a policer, which has no buffer. A queue with a marker steps its link
+by events.
 
 """
 

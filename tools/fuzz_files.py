@@ -3,7 +3,8 @@
     python tools/fuzz_files.py [--seconds 60 | --runs N] [--seed 1] [--keep FOLDER] [TARGET ...]
 
 Targets: sweeps, studies, stores, results (folders of runs, comparisons and sweeps), flents (Flent's files), traces
-(Mahimahi's, and tables of distributions), tables (CSV), vectors, packs; all by default, the time divided among them.
+(Mahimahi's, and tables of distributions), tables (CSV), vectors, packs, measures (of `conform`); all by default, the
+time divided among them.
 Failures are: another exception than the package's own; an internal error (exit code 3); two seconds of CPU time more
 than the undamaged input takes; no answer for 30 s; a peak memory of more than 512 MiB above what importing takes; a
 file beside the folder that was changed, or whose text was printed or written. What caused them is kept in FOLDER
@@ -34,7 +35,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from earlydrop import _core, cli, flent, pack
+from earlydrop import _core, cli, conform, flent, pack
 from earlydrop import vectors as recorded_vectors
 from earlydrop.analysis import paired
 from earlydrop.errors import EarlydropError
@@ -366,6 +367,18 @@ def vectors(folder: Path, draw: random.Random) -> None:
     recorded_vectors.check(folder, ["droptail"], Progress(quiet=True))
 
 
+def measures(folder: Path, draw: random.Random) -> None:
+    """Damaged measures of a stack are refused, or judged beside others."""
+    values = {"goodput": [19.0 + draw.random() for _ in range(20)], "delay": [30.0] * 20, "drop_rate": [None] * 20}
+    found = conform.Measured("mine", "1", measures={103: values}, expected={1: [("a", [True])]}, why={109: "b"})
+    path = folder / "measures.json"
+    path.write_text(json.dumps(found.document()), encoding="utf-8")
+    spoil(path, draw)
+    read = conform.read(path)
+    conform.judge(read, found)
+    conform.left(read, found)
+
+
 def packs(folder: Path, draw: random.Random) -> None:
     """A damaged pack is refused, or made again; one with another list or other files and right checksums, too."""
     with zipfile.ZipFile(_made() / "run.zip") as archive:
@@ -451,7 +464,7 @@ def _made() -> Path:
 
 _kept: list[tempfile.TemporaryDirectory[str]] = []
 TARGETS: dict[str, Callable[[Path, random.Random], None]] = {
-    one.__name__: one for one in (sweeps, studies, stores, results, flents, traces, tables, vectors, packs)
+    one.__name__: one for one in (sweeps, studies, stores, results, flents, traces, tables, vectors, packs, measures)
 }
 
 

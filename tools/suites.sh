@@ -36,6 +36,9 @@ vectors) # Which step of the decision vectors decides over each option, searched
 adding) # A planted discipline: one file, one line and `make pages`, in a copy of the checkout.
     .venv/bin/python tools/planted.py
     ;;
+conform) # Faults planted in congestion controls, in a copy of the checkout: the case of each must notice it. Minutes.
+    .venv/bin/python tools/planted_controls.py
+    ;;
 c) # The C library: every discipline under valgrind, and the queue disc in ns-3. Minutes.
     cargo test --quiet -p earlydrop-capi -- --include-ignored
     ;;

@@ -36,6 +36,7 @@ KINDS = {
     "study": "a study",
     "studies": "all studies",
     "advice": "`advise`",
+    "conform": "`conform`",
     "link": "a real link",
 }
 """What results of each `kind` of a manifest are called in messages."""

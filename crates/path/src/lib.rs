@@ -3,6 +3,7 @@
 
 mod captures;
 mod clock;
+pub mod conform;
 mod endpoint;
 mod error;
 mod network;

@@ -226,6 +226,17 @@ impl Network {
         format!("{from} to {to}{number}")
     }
 
+    /// The name of the traffic entry of what a host sends.
+    pub(crate) fn entry_of(&self, host: Host) -> String {
+        let end = &self.ends[host.index()];
+        let same = |other: &&End| other.host == end.host && other.peer == end.peer;
+        let number = match self.ends[..host.index()].iter().filter(same).count() {
+            0 => String::new(),
+            before => format!(" {}", before + 1),
+        };
+        format!("{} to {}{number}", end.host, end.peer)
+    }
+
     fn check(&self) -> Result<Scenario, Error> {
         Ok(scenario::check(&self.doc, self.file.as_deref())?)
     }

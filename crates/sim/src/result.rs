@@ -858,7 +858,12 @@ fn series_table(scenario: &Scenario, outcome: &Outcome, series: &Series) -> Valu
     };
     let sender = |(id, of): (&u64, &SenderSeries)| {
         let (srtt, pacing) = (scaled(&of.srtt, 1e3), scaled(&of.pacing, 1e-6));
-        json!({ "id": id, "cwnd": of.cwnd, "srtt_ms": srtt, "pacing_mbps": pacing })
+        let mut sender = json!({ "id": id, "cwnd": of.cwnd, "srtt_ms": srtt, "pacing_mbps": pacing });
+        if !of.gauges.is_empty() {
+            let gauges = of.gauges.iter().map(|(name, values)| ((*name).into(), json!(values)));
+            sender["gauges"] = gauges.collect::<Map<String, Value>>().into();
+        }
+        sender
     };
     let flows: Vec<Value> = scenario.record.cwnd_flows.iter().zip(&series.senders).map(sender).collect();
     json!({ "interval_s": scenario.record.series, "time_s": series.time, "queues": queues, "flows": flows })

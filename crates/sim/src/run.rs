@@ -4,7 +4,7 @@ use crate::engine::network::{Network, PortKind, PortSpec, MOST_HOPS};
 use crate::engine::plan::Plan;
 use crate::engine::{is_large, Engine, Outcome, Settings};
 use crate::events::{HeapQueue, Lanes, LargeLanes};
-use crate::scenario::{Direction, InjectedRandom, Marker, Parent, Queue, Scenario, ScenarioError};
+use crate::scenario::{Direction, InjectedRandom, Marker, Parent, Queue, Scenario, ScenarioError, Traffic};
 use crate::topology::{access_links, default_name, Dumbbell, Graph, Routes};
 use earlydrop_aqm::catalogue::Link;
 use earlydrop_aqm::link_layer::{counting, LinkLayer};
@@ -194,6 +194,19 @@ fn build_graph(scenario: &Scenario, graph: &Graph, seed: u64) -> Result<Network,
 /// Adds the links of the next flow, out and back, to an empty list; returns how many lead out.
 type Route<'a> = dyn FnMut(&mut Vec<u32>) -> Result<usize, ScenarioError> + 'a;
 
+/// The start times of the flows of each traffic entry in a run with this seed, s.
+pub fn start_times(scenario: &Scenario, seed: u64) -> Vec<Vec<f64>> {
+    let of_entry = |(index, traffic): (usize, &Traffic)| {
+        let mut starts = starts_of(traffic, index, seed);
+        (0..traffic.flows() as usize).map(|i| starts.next(i)).collect()
+    };
+    scenario.traffic.iter().enumerate().map(of_entry).collect()
+}
+
+fn starts_of(traffic: &Traffic, index: usize, seed: u64) -> starts::Starts<'_> {
+    starts::Starts::new(&traffic.start, seed, &format!("traffic.{index}.start"))
+}
+
 /// Adds the flows of all traffic entries.
 fn add_traffic(
     network: &mut Network,
@@ -203,7 +216,7 @@ fn add_traffic(
 ) -> Result<(), ScenarioError> {
     let (mut way, mut firsts) = (Vec::new(), Vec::with_capacity(scenario.traffic.len()));
     for (index, (traffic, given)) in scenario.traffic.iter().zip(&scenario.ends).enumerate() {
-        let mut starts = starts::Starts::new(&traffic.start, seed, &format!("traffic.{index}.start"));
+        let mut starts = starts_of(traffic, index, seed);
         firsts.push(network.flows() as u32);
         let phases = agents::phases(traffic);
         let mut agents = agents::Agents::new(traffic, given, &phases, index, seed);

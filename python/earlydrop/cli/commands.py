@@ -55,6 +55,7 @@ COMMANDS = {
     "pack": "pack",
     "store": "stores",
     "reproduce": "reproduce",
+    "conform": "conform",
     "validate": "validate",
     "vectors": "vectors",
     "bench": "bench",

@@ -38,6 +38,7 @@ EXAMPLES = {
     "pack": ("earlydrop pack out/loads loads.zip",),
     "store": ("earlydrop store ls out/store", "earlydrop store verify out/store"),
     "reproduce": ("earlydrop reproduce tred --quick", "earlydrop reproduce all"),
+    "conform": ("earlydrop conform bbr3", "earlydrop conform --explain 103", "earlydrop conform mine.json"),
     "validate": ("earlydrop validate --case S1", "earlydrop validate --case S3 'S1-red-*'"),
     "vectors": ("earlydrop vectors red", "earlydrop vectors --out out/vectors"),
     "bench": ("earlydrop bench --case A",),

@@ -5,6 +5,7 @@ use crate::discipline::{Admitted, Built, Discipline, OnDrop};
 use crate::gate::Counters;
 use crate::header::Header;
 use crate::params::{Value, Values};
+use crate::policy::Reason;
 use crate::random::Generator;
 use crate::{Packet, Time};
 use std::collections::BTreeMap;
@@ -24,6 +25,12 @@ pub struct Conditioned {
     aware: bool,
     /// The class of green, yellow and red packets.
     classes: [u8; 3],
+    /// Whether red packets are dropped.
+    police: bool,
+    /// Packets and bytes that were dropped for being red.
+    policed: (u64, u64),
+    /// The queue's counters with those packets.
+    counters: Counters,
     /// The marker's random numbers.
     random: Generator,
 }
@@ -32,24 +39,50 @@ impl Conditioned {
     /// `queue` behind the marker `spec`, whose `values` are checked.
     pub fn new(queue: Box<dyn Discipline>, spec: &MarkerSpec, values: &Values, random: Generator) -> Self {
         let class = |name| values.whole(SHARED, name) as u8;
+        let is = |name, value| SHARED.iter().any(|param| param.name == name && values.get(param) == value);
         Conditioned {
             queue,
             build: spec.build,
             values: values.clone(),
             meters: BTreeMap::new(),
-            aggregate: SHARED.iter().any(|param| values.get(param) == Value::Choice("aggregate")),
+            aggregate: is("meter", Value::Choice("aggregate")),
             aware: spec.param("colour_aware").is_some_and(|param| values.get(param) == Value::Flag(true)),
             classes: [class("green"), class("yellow"), class("red")],
+            police: is("police", Value::Flag(true)),
+            policed: (0, 0),
+            counters: Counters::default(),
             random,
         }
     }
 
-    /// Meters `packet` and gives it the class of its colour.
-    fn mark(&mut self, packet: &mut Packet, now: Time) {
+    /// Meters `packet` and gives it the class of its colour; false if it is dropped for it.
+    fn admits(&mut self, packet: &mut Packet, now: Time, on_drop: &mut OnDrop<'_>) -> bool {
         let before = self.aware.then(|| self.colour_of(packet.class));
         let key = if self.aggregate { 0 } else { packet.flow };
         let meter = self.meters.entry(key).or_insert_with(|| (self.build)(&self.values));
-        packet.class = self.classes[meter.colour(packet, before, now, &mut self.random) as usize];
+        let colour = meter.colour(packet, before, now, &mut self.random);
+        packet.class = self.classes[colour as usize];
+        if !(self.police && colour == Colour::Red) {
+            return true;
+        }
+        self.policed = (self.policed.0 + 1, self.policed.1 + u64::from(packet.size));
+        on_drop(packet, Reason::Forced);
+        false
+    }
+
+    /// `result`, once the counters are those of the queue and of what was dropped in front of it.
+    fn counted<T>(&mut self, result: T) -> T {
+        if self.police {
+            let inside = *self.queue.counters();
+            let (packets, bytes) = self.policed;
+            self.counters = Counters {
+                arrivals: inside.arrivals + packets,
+                arrived_bytes: inside.arrived_bytes + bytes,
+                forced_drops: inside.forced_drops + packets,
+                ..inside
+            };
+        }
+        result
     }
 
     /// The colour that a class stands for; any other class is red.
@@ -68,8 +101,11 @@ impl Discipline for Conditioned {
     }
 
     fn enqueue(&mut self, mut packet: Packet, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Admitted> {
-        self.mark(&mut packet, now);
-        self.queue.enqueue(packet, now, on_drop)
+        let admitted = match self.admits(&mut packet, now, on_drop) {
+            true => self.queue.enqueue(packet, now, on_drop),
+            false => None,
+        };
+        self.counted(admitted)
     }
 
     fn enqueue_with(
@@ -79,9 +115,14 @@ impl Discipline for Conditioned {
         now: Time,
         on_drop: &mut OnDrop<'_>,
     ) -> Option<Admitted> {
-        self.mark(&mut packet, now);
-        let header = Header { dscp: Header::of(&packet).dscp, ..*header };
-        self.queue.enqueue_with(packet, &header, now, on_drop)
+        let admitted = match self.admits(&mut packet, now, on_drop) {
+            true => {
+                let header = Header { dscp: Header::of(&packet).dscp, ..*header };
+                self.queue.enqueue_with(packet, &header, now, on_drop)
+            }
+            false => None,
+        };
+        self.counted(admitted)
     }
 
     fn washes(&self, _class: u8) -> bool {
@@ -94,7 +135,8 @@ impl Discipline for Conditioned {
     }
 
     fn dequeue(&mut self, now: Time, on_drop: &mut OnDrop<'_>) -> Option<Packet> {
-        self.queue.dequeue(now, on_drop)
+        let packet = self.queue.dequeue(now, on_drop);
+        self.counted(packet)
     }
 
     fn packets(&self) -> u64 {
@@ -106,19 +148,27 @@ impl Discipline for Conditioned {
     }
 
     fn counters(&self) -> &Counters {
-        self.queue.counters()
+        if self.police {
+            &self.counters
+        } else {
+            self.queue.counters()
+        }
     }
 
     fn reset_counters(&mut self) {
         self.queue.reset_counters();
+        self.policed = (0, 0);
+        self.counted(());
     }
 
     fn on_timer(&mut self, now: Time) {
         self.queue.on_timer(now);
+        self.counted(());
     }
 
     fn on_timers(&mut self, until: Time) -> Option<(u64, Time)> {
-        self.queue.on_timers(until)
+        let ran = self.queue.on_timers(until);
+        self.counted(ran)
     }
 
     fn change(&mut self, built: Built) -> bool {
@@ -182,6 +232,33 @@ mod tests {
             }
         });
         assert_eq!(tins, [1.0, 1.0, 0.0], "CS1 and CS2, not EF");
+    }
+
+    /// A bucket of two packets that gets a packet every second, in front of a long queue.
+    #[test]
+    fn a_policer_drops_what_finds_no_tokens_and_nothing_waits_for_it() {
+        let link = catalogue::Link { rate_bps: 10e6, delay_s: 0.01 };
+        let built = (catalogue::find("droptail").unwrap().build)(&Values::new(), &link, Limit::Packets(50)).unwrap();
+        let queue = built.queue(Limit::Packets(50), false, Generator::stream(1, "queue"));
+        let mut values = Values::of(&[("cir", Value::Real(8e3)), ("cbs", Value::Real(2000.0))]);
+        values.set("police", Value::Flag(true)).set("meter", Value::Choice("aggregate"));
+        let mut queue = Conditioned::new(queue, find("token_bucket").unwrap(), &values, Generator::stream(1, "marker"));
+        let (mut admitted, mut dropped) = (Vec::new(), Vec::new());
+        for (t, flow) in [(0.0, 1), (0.0, 2), (0.0, 3), (0.999, 4), (1.0, 5), (1.0, 6)] {
+            let now = Time::from_seconds(t);
+            let entered =
+                queue.enqueue(Packet::new(flow, 1000), now, &mut |packet, why| dropped.push((packet.flow, why)));
+            admitted.extend(entered.map(|_| flow));
+            let left = queue.dequeue(now, &mut |_, _| {}).map(|packet| packet.flow);
+            assert_eq!(left, entered.map(|_| flow), "it leaves at once");
+        }
+        assert_eq!(admitted, [1, 2, 5]);
+        assert_eq!(dropped, [3, 4, 6].map(|flow| (flow, Reason::Forced)));
+        let counters = *queue.counters();
+        assert_eq!((counters.arrivals, counters.arrived_bytes, counters.departures), (6, 6000, 3));
+        assert_eq!((counters.forced_drops, counters.drops()), (3, 3));
+        queue.reset_counters();
+        assert_eq!(*queue.counters(), Counters::default());
     }
 
     #[test]

@@ -72,6 +72,7 @@ pub const SHARED: &[Param] = &[
     class("red", 0, "Class of red packets."),
     Param::word("meter", &["flow", "aggregate"], "flow")
         .says("our choice", "Whether each flow has a meter with this profile, or all packets together have one."),
+    Param::flag("police", false).says("RFC 2475, 2.3.3.3: a dropper", "Whether red packets are dropped: a policer."),
 ];
 
 /// A rate of a profile.

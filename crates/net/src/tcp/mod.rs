@@ -72,6 +72,15 @@ impl Sender {
         }
     }
 
+    /// Calls `out` with the name and value of each inner value of its congestion control: rates in segments/s, windows in
+    /// segments.
+    pub fn inner(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        match self {
+            Sender::Ns2(_) => {}
+            Sender::Rfc(connection) => connection.inner(out),
+        }
+    }
+
     /// Slow start threshold, segments; infinite where there is none yet.
     pub fn ssthresh(&self) -> f64 {
         match self {

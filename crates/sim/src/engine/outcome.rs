@@ -189,6 +189,8 @@ pub struct SenderSeries {
     pub srtt: Vec<f64>,
     /// Pacing rate, bits of payload per second.
     pub pacing: Vec<f64>,
+    /// The congestion control's inner values by name, in its order; empty unless they are sampled.
+    pub gauges: Gauges,
 }
 
 /// Sampled series.

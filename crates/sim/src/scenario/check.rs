@@ -210,7 +210,7 @@ fn record(field: &Field<'_>, scenario: &Scenario) -> Checked<Record> {
     let fields = field.table(RECORD)?;
     let cwnd_flows =
         fields.optional("cwnd_flows").map_or(Ok(Vec::new()), |field| flow_list(&field, scenario, tcp_flow))?;
-    let gauges = gauges(&fields, scenario)?;
+    let gauges = gauges(&fields, scenario, cwnd_flows.len())?;
     let rates = rates(&fields, scenario)?;
     let trace = fields.optional("trace").map_or(Ok(0), |field| field.whole(0, bounds::TRACE))?;
     if let (0, Some(field)) = (trace, fields.optional("trace_queues").or(fields.optional("trace_headers"))) {
@@ -319,8 +319,8 @@ fn series(fields: &Fields<'_>, duration: f64, rows: usize) -> Checked<Option<f64
     Ok(Some(interval))
 }
 
-/// Number of inner values of disciplines that the series may have; `None` if they are not recorded.
-fn gauges(fields: &Fields<'_>, scenario: &Scenario) -> Checked<Option<usize>> {
+/// Number of inner values of disciplines and of sampled senders that the series may have; `None` if they are not recorded.
+fn gauges(fields: &Fields<'_>, scenario: &Scenario, senders: usize) -> Checked<Option<usize>> {
     if !fields.optional("gauges").map_or(Ok(false), |field| field.flag())? {
         return Ok(None);
     }
@@ -328,7 +328,7 @@ fn gauges(fields: &Fields<'_>, scenario: &Scenario) -> Checked<Option<usize>> {
         return Err(fields.missing("series").allowed("a sampling interval for gauges, such as \"10 ms\""));
     }
     let ports = scenario.ports(&scenario.topology.with_queues()).len();
-    Ok(Some(bounds::GAUGES.saturating_mul(ports)))
+    Ok(Some(bounds::GAUGES.saturating_mul(ports + senders)))
 }
 
 /// Reads the fields of a record that are about rates; the others are at their defaults.

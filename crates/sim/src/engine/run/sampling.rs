@@ -62,6 +62,11 @@ impl<Q: EventQueue> Engine<Q> {
             values.srtt.push(sender.srtt().unwrap_or(f64::NAN));
             let bits = 8.0 * f64::from(self.specs.kind(flow).payload);
             values.pacing.push(sender.pacing_rate().map_or(f64::NAN, |rate| rate * bits));
+            if !series.gauges.is_empty() {
+                let gauges = &mut values.gauges;
+                sender.inner(&mut |name, value| note_gauge(gauges, series.time.len(), name, value));
+                gauges.iter_mut().for_each(|(_, values)| values.resize(series.time.len(), f64::NAN));
+            }
         }
         let interval = self.settings.series.unwrap_or(f64::INFINITY);
         self.counter += 1;

@@ -181,6 +181,17 @@ impl Connection {
         self.vars.cwnd
     }
 
+    /// Calls `out` with the name and value of each inner value of a congestion control that has some, after `in_flight`,
+    /// segments.
+    pub fn inner(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        let mut values = Vec::new();
+        self.control.view().inner(&mut |name, value| values.push((name, value)));
+        if !values.is_empty() {
+            out("in_flight", self.pipe() as f64 / self.mss());
+        }
+        values.into_iter().for_each(|(name, value)| out(name, value));
+    }
+
     /// Slow start threshold, segments.
     pub fn ssthresh(&self) -> f64 {
         self.vars.ssthresh

@@ -176,6 +176,9 @@ pub trait Control {
     /// Calls `note` with the control's estimates, for traces.
     fn gauges(&self, _note: &mut dyn FnMut(Variable, f64)) {}
 
+    /// Calls `out` with the name and value of each inner value, for series: rates in segments/s, windows in segments.
+    fn inner(&self, _out: &mut dyn FnMut(&'static str, f64)) {}
+
     /// Grows cwnd by an ACK of new data: outside of recoveries, without a mark, with sending limited by cwnd.
     fn grow(&mut self, window: &mut Window, ack: &Acked);
 

@@ -127,6 +127,26 @@ impl Control for Bbr3 {
         note(Variable::MinRtt, self.min_rtt);
     }
 
+    fn inner(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("state", f64::from(self.state as u8));
+        out("pacing_gain", self.pacing_gain());
+        out("cwnd_gain", self.cwnd_gain());
+        out("round_count", self.round_count as f64);
+        out("full_bw_now", f64::from(u8::from(self.full_bw_now)));
+        out("full_bw_reached", f64::from(u8::from(self.full_bw_reached)));
+        out("max_bw", self.max_bandwidth());
+        out("bw", self.bw());
+        out("min_rtt", self.min_rtt);
+        out("bw_shortterm", self.bw_shortterm);
+        out("inflight_shortterm", self.inflight_shortterm);
+        out("inflight_longterm", self.inflight_longterm);
+        out("extra_acked", self.extra_acked.get());
+        out("probe_up_acked_per_inc", self.probe_up_acked_per_inc);
+        out("bw_probe_wait", self.bw_probe_wait);
+        out("idle_restart", f64::from(u8::from(self.idle_restart)));
+        out("undo_state", self.saved.state.map_or(f64::NAN, |state| f64::from(state as u8)));
+    }
+
     fn on_open(&mut self, window: f64, rtt: f64, now: f64) {
         self.initial_cwnd = window;
         (self.min_rtt, self.min_rtt_stamp, self.probe_rtt_min_stamp) = (rtt, now, now);
