@@ -4,7 +4,7 @@ A space is a scenario whose values may be ranges; Optuna proposes points of it, 
 seems worst is confirmed on seeds that the search has not used.
 """
 
-from .attack import Found, attack, problem
+from .attacks import Found, attack, problem
 from .objectives import KINDS, Objective, ObjectiveError, objective
 from .search import BreakError, Candidate, Finding, Held, Problem, Runs, Side, Tried
 from .space import Space, SpaceError, read, space

@@ -20,13 +20,14 @@ from .. import extras
 from ..analysis import paired, statistics
 from ..analysis.entries import Entry, with_entry
 from ..analysis.window import Window
-from ..document import Document
+from ..document import Document, overlay
 from ..errors import EarlydropError
 from ..runner import Progress, no_progress
 from ..store import Store, scenario_key
 from ..store.keys import KEYS
 from ..store.names import words
 from ..store.rows import documents
+from ..strict_toml import parse_value
 from ..sweeps import execute
 from ..sweeps.base_scenario import NEUTRAL
 from ..sweeps.executors import Executor
@@ -71,7 +72,8 @@ class Side:
     def laid(self, document: Document, queue: str, known: Mapping[str, Any]) -> Document:
         """The scenario with it."""
         if self.entry is not None:
-            return with_entry(document, [], queue, self.entry, known)[0]
+            laid, settings, _ = with_entry(document, [], queue, self.entry, known)
+            return overlay(laid, {path: parse_value(text) for path, text in settings})
         assert self.tcp is not None
         traffic = [{**one, **self.tcp} if "tcp" in one else one for one in document["traffic"]]
         return {**document, "traffic": traffic}

@@ -142,7 +142,7 @@ class _Maybe:
 class _Rate:
     """A rate that may vary: its coordinates by name."""
 
-    parts: Mapping[str, Any]
+    parts: Mapping[str, _Place]
 
 
 _GONE = object()
@@ -244,7 +244,7 @@ def _read(value: Any, path: str, draws: list[Drawn], deep: int) -> Any:
     if "shape" in value and path.endswith("rate"):
         return _rate(value, path, draws)
     if len(keys) == 1 and keys[0] in RANGES:
-        return _place(_range(keys[0], value[keys[0]], path), path, draws)
+        return _place(_range(keys[0], value[keys[0]], path)[0], path, draws)
     if keys == ["choice"]:
         return _place(_choice(value["choice"], path), path, draws)
     if keys == ["optional"]:
@@ -272,7 +272,8 @@ def _choice(given: Any, path: str) -> Choice:
     return Choice(tuple(given))
 
 
-def _range(kind: str, given: Any, path: str) -> Range:
+def _range(kind: str, given: Any, path: str) -> tuple[Range, str]:
+    """The range between two ends, and the unit of which theirs are multiples."""
     import earlydrop._core as _core
 
     def refuse(allowed: str) -> SpaceError:
@@ -300,8 +301,8 @@ def _range(kind: str, given: Any, path: str) -> Range:
     if kind == "whole":
         if unit or low != round(low) or high != round(high):
             raise refuse("two whole numbers")
-        return Range(low, high, 0 < low * RATIO <= high, whole=True)
-    return Range(low, high, kind == "log", whole=False, unit=unit)
+        return Range(low, high, 0 < low * RATIO <= high, whole=True), base
+    return Range(low, high, kind == "log", whole=False, unit=unit), base
 
 
 RATE_KEYS = ("shape", "top", "low", "period", "seed")
@@ -316,15 +317,35 @@ def _rate(given: Mapping[str, Any], path: str, draws: list[Drawn]) -> _Rate:
     for one in shapes:
         if one not in SHAPES:
             raise SpaceError(f"{path}.shape: given {_shown(one)}; allowed {', '.join(SHAPES)}")
-    parts: dict[str, Any] = {"shape": _place(_choice(shapes, f"{path}.shape"), f"{path}.shape", draws)}
-    for key in ("top", "low", "period"):
-        if key not in given:
-            raise SpaceError(f"{path}.{key}: is missing; allowed a value or a range")
-        parts[key] = _read(given[key], f"{path}.{key}", draws, 1)
-    if "walk" in shapes:
-        asked = given.get("seed", {"whole": [1, 1000]})
-        parts["seed"] = _read(asked, f"{path}.seed", draws, 1)
+    parts: dict[str, _Place] = {"shape": _place(_choice(shapes, f"{path}.shape"), f"{path}.shape", draws)}
+    wanted = {"top": "bit/s", "low": "", "period": "s", "seed": ""}
+    for key in RATE_KEYS[1:] if "walk" in shapes else RATE_KEYS[1:-1]:
+        place = f"{path}.{key}"
+        if key not in given and key != "seed":
+            raise SpaceError(f"{place}: is missing; allowed a value or a range")
+        value = given.get(key, {"whole": [1, 1000]})
+        ranged = isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in RANGES
+        drawn, base = _range(next(iter(value)), next(iter(value.values())), place) if ranged else _fixed(value, place)
+        if base != wanted[key]:
+            raise SpaceError(f"{place}: given {_shown(value)}; allowed {ALLOWED[key]}, or a range of these")
+        if (key == "low" and not 0 < drawn.low <= drawn.high <= 1) or (key == "seed" and not drawn.whole):
+            raise SpaceError(f"{place}: given {_shown(value)}; allowed {ALLOWED[key]}, or a range of these")
+        parts[key] = _place(drawn, place, draws)
     return _Rate(parts)
+
+
+ALLOWED = {
+    "top": "a rate such as 20 Mbit/s",
+    "low": "a number above 0 and up to 1",
+    "period": "a time such as 2 s",
+    "seed": "a whole number",
+}
+
+
+def _fixed(value: Any, path: str) -> tuple[Range, str]:
+    """A value that is always the same, as a range."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return _range("whole" if whole else "linear", [value, value], path)
 
 
 def _shown(given: Any) -> str:

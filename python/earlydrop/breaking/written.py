@@ -11,7 +11,7 @@ import numpy as np
 from ..document import Document
 from ..output import csv_rows, write_json
 from ..toml_writer import toml_value
-from .attack import Found
+from .attacks import Found
 from .search import FRESH, LONGER, SEEDS, Finding
 
 
@@ -133,20 +133,11 @@ def write(folder: Path, found: Found, version: str) -> None:
         figure.write(found, one, folder / f"finding-{k}")
     space = found.problem.space
     sides = [one.title for one in found.problem.sides]
-    with csv_rows(folder / "ledger.csv") as rows:
-        rows(
-            [
-                ["number", *(one.path for one in space.draws), *(f"J of {s}, seed {n}" for s in sides for n in SEEDS)],
-                *(
-                    [
-                        one.number,
-                        *(_cell(d.draw.at(u)) for d, u in zip(space.draws, one.point, strict=True)),
-                        *(v for row in one.values for v in row),
-                    ]
-                    for one in found.ledger
-                ),
-            ]
-        )
+    with csv_rows(folder / "ledger.csv") as row:
+        row(["number", *(d.path for d in space.draws), *(f"J of {s}, seed {n}" for s in sides for n in SEEDS)])
+        for one in found.ledger:
+            drawn = (_cell(d.draw.at(u)) for d, u in zip(space.draws, one.point, strict=True))
+            row([one.number, *drawn, *(j for values in one.values for j in values)])
 
 
 def _cell(value: Any) -> Any:

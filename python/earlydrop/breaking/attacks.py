@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .. import discipline_names
-from ..analysis.entries import Entry, entries
+from ..analysis.entries import entries
 from ..analysis.paired import compared_queues, measured_queue
 from ..document import Document
 from ..runner import Progress, no_progress
@@ -30,11 +30,10 @@ from .search import (
     search,
     shrunk,
 )
-from .space import Space, SpaceError, read
+from .space import SpaceError, read
 
 SHIPPED = ("home", "mobile")
 """Spaces that come with earlydrop, by name."""
-MOST_LINES = 15
 
 
 @dataclass
@@ -76,6 +75,12 @@ class Found:
     def rival(self, finding: Finding) -> str:
         """What a finding's rival is called."""
         return "" if finding.rival is None else self.problem.rivals[finding.rival].title
+
+    def sentence(self, finding: Finding) -> str:
+        """What a finding says."""
+        from .written import sentence
+
+        return sentence(self, finding)
 
     def document(self, version: str) -> Document:
         """Everything as plain values."""
@@ -224,6 +229,3 @@ def attack(
     found.findings = sorted(seen.values(), key=lambda one: -one.held.median)
     found.runs = runs.made
     return found
-
-
-__all__ = ["MOST_LINES", "SHIPPED", "Entry", "Found", "Mapping", "Space", "attack", "problem", "shipped"]
