@@ -25,7 +25,7 @@ pytest.importorskip("optuna")
 
 SPACE = """\
 name = "small"
-duration = "8 s"
+duration = "12 s"
 warmup = "2 s"
 
 [topology]
@@ -230,7 +230,7 @@ def test_the_smaller_regret_of_the_two_seeds_counts_and_the_rival_is_the_better_
 
 
 def test_a_deep_buffer_is_found_confirmed_and_made_small(file: Path) -> None:
-    asked = problem(file, "droptail limit=300p", "codel")
+    asked = problem(file, "droptail limit=60p", "codel")
     found = breaking.attack(asked, runs(asked), budget=80)
     assert len(found.ledger) == 20 and found.above == 20
     assert found.findings
@@ -244,11 +244,11 @@ def test_a_deep_buffer_is_found_confirmed_and_made_small(file: Path) -> None:
     assert len(text.splitlines()) <= 15
     assert "With DropTail" in found.sentence(first) or "With droptail" in found.sentence(first)
     # The scenario does in `compare` what the sentence says.
-    other = ed.compare(small, ["droptail limit=300p", "codel"], seeds=20, seed=search.LAST_SEEDS, progress=False)
+    other = ed.compare(small, ["droptail limit=60p", "codel"], seeds=20, seed=search.LAST_SEEDS, progress=False)
     deep, codel = (other.document["cells"][name]["queue_delay"]["mean"] for name in other.aqms)
     assert 2**0.5 * max(codel, 5) < deep
     # Of the same length it is what the search has measured.
-    assert float(np.median(first.held.mine)) == pytest.approx(-math.log2(deep / 5), abs=0.05)
+    assert float(np.median(first.held.mine)) == pytest.approx(-math.log2(deep / 5), abs=0.1)
 
 
 def test_the_same_seed_gives_the_same_findings_for_any_number_of_workers(file: Path) -> None:
@@ -269,7 +269,7 @@ def test_equal_queues_with_unlike_seeds_are_no_finding(file: Path) -> None:
 
 
 def test_without_a_rival_there_are_bars(file: Path) -> None:
-    asked = problem(file, "droptail limit=300p")
+    asked = problem(file, "droptail limit=60p")
     tried = search.search(asked, runs(asked), 8)
     # Three times 5 ms, as DropTail declares no target.
     assert all(one.bars == (-math.log2(3),) * 2 for one in tried)
@@ -295,7 +295,7 @@ def test_the_command_writes_scenarios_figures_and_all_that_was_tried(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    line = ["break", str(file), "--aqm", "droptail limit=300p", "--against", "codel", "--objective", "delay"]
+    line = ["break", str(file), "--aqm", "droptail limit=60p", "--against", "codel", "--objective", "delay"]
     assert cli.main([*line, "--runs", "40", "--out", str(out)]) == 0
     assert "fresh seeds" in capsys.readouterr().out
     document = json.loads((out / "break.json").read_text())
@@ -305,7 +305,7 @@ def test_the_command_writes_scenarios_figures_and_all_that_was_tried(
     with (out / "ledger.csv").open(newline="") as table:
         rows = list(csv.DictReader(table))
     assert len(rows) == 10 and set(rows[0]) >= {"number", "traffic.0.count"}
-    assert float(rows[0]["J of droptail limit=300p, seed 1"]) < float(rows[0]["J of CoDel, seed 1"])
+    assert float(rows[0]["J of droptail limit=60p, seed 1"]) < float(rows[0]["J of CoDel, seed 1"])
 
 
 @pytest.mark.parametrize(

@@ -189,6 +189,8 @@ class Candidate:
     longer: Held | None = None
     reason: str = ""
     """Why it is no finding; empty if it is one."""
+    times: float = 1.0
+    """Its length over that of the space: larger where the space's window is too short for it."""
 
 
 # ---- running -------------------------------------------------------------------------------------------------------
@@ -395,6 +397,8 @@ def windows(problem: Problem, scenario: Document, sides: Sequence[Side], first: 
 
 def longer(scenario: Document, times: float = LONGER) -> Document:
     """A scenario of this many times the length, with the same warm-up."""
+    if times == 1:
+        return scenario
     return {**scenario, "duration": _times(scenario["duration"], times)}
 
 
@@ -413,20 +417,28 @@ def confirmed(problem: Problem, runs: Runs, ledger: Sequence[Tried], progress: P
     for k, one in enumerate(chosen):
         progress(k, len(chosen), "confirming")
         scenario = problem.space.document(one.point)
-        held = hold(problem, runs, scenario, one.rival, FRESH_SEEDS, watched=True)
-        if not held.holds:
-            found.append(Candidate(one, held, reason=f"above delta on {held.above} of {FRESH} fresh seeds"))
-            continue
-        if held.short:
-            why = next(w.reasons[0] for w in held.windows if w.short)
-            found.append(Candidate(one, held, reason=f"the measured window is too short: {why}"))
-            continue
-        again = hold(problem, runs, longer(scenario), one.rival, FRESH_SEEDS)
-        reason = "" if again.holds else f"at {LONGER} times the length above delta on {again.above} of {FRESH} seeds"
-        found.append(Candidate(one, held, again, reason))
+        now = _confirmed(problem, runs, one, scenario, 1.0)
+        if now.held.short:
+            now = _confirmed(problem, runs, one, scenario, LONGER)
+        found.append(now)
     if chosen:
         progress(len(chosen), len(chosen), "confirming")
     return found
+
+
+def _confirmed(problem: Problem, runs: Runs, one: Tried, scenario: Document, times: float) -> Candidate:
+    """A scenario at this many times its length, and again at three times that."""
+    scenario = longer(scenario, times)
+    held = hold(problem, runs, scenario, one.rival, FRESH_SEEDS, watched=True)
+    at = "" if times == 1 else f"at {times:g} times the length "
+    if not held.holds:
+        return Candidate(one, held, reason=f"{at}above delta on {held.above} of {FRESH} fresh seeds")
+    if held.short:
+        why = next(w.reasons[0] for w in held.windows if w.short)
+        return Candidate(one, held, reason=f"{at}the measured window is too short: {why}")
+    again = hold(problem, runs, longer(scenario), one.rival, FRESH_SEEDS)
+    gone = f"at {times * LONGER:g} times the length above delta on {again.above} of {FRESH} seeds"
+    return Candidate(one, held, again, "" if again.holds else gone, times)
 
 
 # ---- shrinking -----------------------------------------------------------------------------------------------------
@@ -466,7 +478,11 @@ class Finding:
 def shrunk(problem: Problem, runs: Runs, candidate: Candidate, progress: Progress = no_progress) -> Finding | None:
     """A finding with everything taken away that it does not need; None if it does not hold on the last seeds."""
     rival, space, tries = candidate.tried.rival, problem.space, 0
-    point, whole = candidate.tried.point, space.document(candidate.tried.point)
+
+    def document(point: Point) -> Document:
+        return longer(space.document(point), candidate.times)
+
+    point, whole = candidate.tried.point, document(candidate.tried.point)
     failed: set[str] = set()
 
     def holds(scenario: Document) -> bool:
@@ -486,10 +502,10 @@ def shrunk(problem: Problem, runs: Runs, candidate: Candidate, progress: Progres
         again = False
         for number in space.order:
             for simpler in space.simpler(point, number):
-                if holds(space.document(simpler)):
+                if holds(document(simpler)):
                     point, again = simpler, True
                     break
-    scenario = space.document(point)
+    scenario = document(point)
     for k in reversed(range(len(scenario["traffic"]))):
         rest = [*scenario["traffic"][:k], *scenario["traffic"][k + 1 :]]
         fewer = {**scenario, "traffic": rest}
@@ -501,7 +517,7 @@ def shrunk(problem: Problem, runs: Runs, candidate: Candidate, progress: Progres
             scenario = short
             break
     progress(MOST_TRIES, MOST_TRIES, "making it small")
-    for one, at in ((scenario, point), (space.document(point), point), (whole, candidate.tried.point)):
+    for one, at in ((scenario, point), (document(point), point), (whole, candidate.tried.point)):
         last = _lasts(problem, runs, one, rival, LAST_SEEDS)
         if last is not None:
             return Finding(candidate.tried, at, one, rival, candidate.held, *last)
