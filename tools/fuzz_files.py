@@ -2,8 +2,9 @@
 
     python tools/fuzz_files.py [--seconds 60 | --runs N] [--seed 1] [--keep FOLDER] [TARGET ...]
 
-Targets: sweeps, spaces, studies, stores, results (folders of runs, comparisons and sweeps), flents (Flent's files), traces
-(Mahimahi's, and tables of distributions), tables (CSV), vectors, packs; all by default, the time divided among them.
+Targets: sweeps, spaces (of scenarios), studies, stores, results (folders of runs, comparisons and sweeps), flents
+(Flent's files), traces (Mahimahi's, and tables of distributions), tables (CSV), vectors, packs; all by default, and the
+time divided among them.
 Failures are: another exception than the package's own; an internal error (exit code 3); two seconds of CPU time more
 than the undamaged input takes; no answer for 30 s; a peak memory of more than 512 MiB above what importing takes; a
 file beside the folder that was changed, or whose text was printed or written. What caused them is kept in FOLDER

@@ -111,11 +111,14 @@ def test_the_shapes_of_a_rate() -> None:
     assert rate("square") == {"schedule": [["0 s", "10 Mbit/s"], ["2 s", "2.5 Mbit/s"]], "repeat": "4 s"}
     assert rate("outage") == {"schedule": [["0 s", "10 Mbit/s"], ["3.2 s", "0 Mbit/s"]], "repeat": "4 s"}
     falling = [float(text.split(" ")[0]) for _, text in rate("saw")["schedule"]]
-    assert falling[0] == 10 and falling[-1] == 2.5 and falling == sorted(falling, reverse=True)
+    assert falling[0] == 10
+    assert falling[-1] == 2.5
+    assert falling == sorted(falling, reverse=True)
     walks = [[float(text.split(" ")[0]) for _, text in rate("walk", seed=k)["schedule"]] for k in range(40)]
     assert all(2.5 <= one <= 10 for walk in walks for one in walk)
     assert len({tuple(walk) for walk in walks}) == 40
-    assert min(map(min, walks)) < 3.5 and max(map(max, walks)) > 8
+    assert min(map(min, walks)) < 3.5
+    assert max(map(max, walks)) > 8
 
 
 @pytest.mark.parametrize(
@@ -125,7 +128,7 @@ def test_the_shapes_of_a_rate() -> None:
         ('{ log = ["20 ms", "10 ms"] }', "a lower end up to the higher one"),
         ('{ log = ["1 ms", "1 Mbit/s"] }', "two ends of one kind"),
         ('{ log = ["1 ms"] }', "a list of two ends"),
-        ('{ whole = [1, 2.5] }', "two whole numbers"),
+        ("{ whole = [1, 2.5] }", "two whole numbers"),
         ("{ choice = [] }", "a list of 1 to 100 values"),
         ("{ optional = true }", "given optional alone"),
         ('{ optional = false, log = ["1 ms", "2 ms"] }', "allowed true beside other keys"),
@@ -194,7 +197,8 @@ def test_an_objective_is_what_its_table_says(text: str, wanted: float) -> None:
 def test_weights_add_objectives_in_units_of_their_deltas() -> None:
     both = breaking.objective(["2*delay", "utilisation"])
     assert both.value(RESULT, SCENARIO, "bottleneck") == pytest.approx((2 * -2.0 / 0.5 + 0.875 / 0.1) / 3)
-    assert both.delta == 1.0 and both.name == "2*delay utilisation"
+    assert both.delta == 1.0
+    assert both.name == "2*delay utilisation"
 
 
 @pytest.mark.parametrize("text", ["speed", "0*delay", "delay:downloads", "calls:hosts", ""])
@@ -218,24 +222,31 @@ def test_seventeen_of_twenty_seeds_are_a_finding_and_sixteen_none() -> None:
     def held(above: int) -> search.Held:
         return search.Held((0.0,) * 20, (0.6,) * above + (0.4,) * (20 - above), 0.5)
 
-    assert held(17).holds and not held(16).holds
+    assert held(17).holds
+    assert not held(16).holds
     chance = sum(math.comb(20, k) for k in range(search.HOLDING, 21)) / 2**20
-    assert chance == pytest.approx(0.0013, rel=0.01) and search.BEST * chance < 0.007
+    assert chance == pytest.approx(0.0013, rel=0.01)
+    assert search.BEST * chance < 0.007
 
 
 def test_the_smaller_regret_of_the_two_seeds_counts_and_the_rival_is_the_better_in_the_mean() -> None:
     one = search.Tried(0, (), ((-3.0, -2.0), (-1.0, -1.0), (0.0, -3.0)))
-    assert one.rival == 0 and one.regrets == (2.0, 1.0) and one.score == 1.0
+    assert one.rival == 0
+    assert one.regrets == (2.0, 1.0)
+    assert one.score == 1.0
     assert replace(one, values=((-3.0, None), (-1.0, -1.0))).score is None
 
 
 def test_a_deep_buffer_is_found_confirmed_and_made_small(file: Path) -> None:
     asked = problem(file, "droptail limit=60p", "codel")
     found = breaking.attack(asked, runs(asked), budget=80)
-    assert len(found.ledger) == 20 and found.above == 20
+    assert len(found.ledger) == 20
+    assert found.above == 20
     assert found.findings
     first = found.findings[0]
-    assert first.held.holds and first.longer.holds and not first.held.short
+    assert first.held.holds
+    assert first.longer.holds
+    assert not first.held.short
     # The calls are not needed, nor is more than the smallest number of flows, or an odd number.
     small = found.scenario(first)
     assert [one["name"] for one in small["traffic"]] == ["downloads"]
@@ -304,7 +315,8 @@ def test_the_command_writes_scenarios_figures_and_all_that_was_tried(
     _core.Scenario.load(str(out / "finding-1.toml"), [])
     with (out / "ledger.csv").open(newline="") as table:
         rows = list(csv.DictReader(table))
-    assert len(rows) == 10 and set(rows[0]) >= {"number", "traffic.0.count"}
+    assert len(rows) == 10
+    assert set(rows[0]) >= {"number", "traffic.0.count"}
     assert float(rows[0]["J of droptail limit=60p, seed 1"]) < float(rows[0]["J of CoDel, seed 1"])
 
 

@@ -34,7 +34,9 @@ def figure(found: Found, finding: Finding) -> Any:
         for k, side in enumerate(sides):
             run, own = _run(found, finding, side, seed), plotting.look(k)
             series, label = run["series"], plotting.plain(side.title)
-            queue.plot(series["time_s"], series["queues"][problem.port]["packets"], color=own.colour, lw=0.8, label=label)
+            queue.plot(
+                series["time_s"], series["queues"][problem.port]["packets"], color=own.colour, lw=0.8, label=label
+            )
             rates = run["rates"]
             total = np.sum([flow["throughput_mbps"] for flow in rates["queues"][problem.port]["flows"]], axis=0)
             rate.stairs(total, [*rates["time_s"], run["duration_s"]], baseline=None, color=own.colour, lw=1.0)

@@ -232,9 +232,7 @@ KINDS = {
         Kind("fairness", "Jain index of the goodputs", 0.2, _fairness, _plain),
         Kind("starvation", "least goodput over the equal share", 0.3, _starvation, _percent, bar=0.01),
         Kind("calls", "share of the time for which calls are frozen", 0.02, _calls, lambda j: _percent(-j)),
-        Kind(
-            "short", "95 % quantile of the slowdown of finite transfers", 0.5, _short, lambda j: f"{2**-j:.3g}"
-        ),
+        Kind("short", "95 % quantile of the slowdown of finite transfers", 0.5, _short, lambda j: f"{2**-j:.3g}"),
     )
 }
 """The deltas are our choice: what a user of the link notices, well above the noise of twenty seeds."""

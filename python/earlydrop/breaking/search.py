@@ -273,7 +273,9 @@ def _needed(column: str) -> bool:
 # ---- the search ----------------------------------------------------------------------------------------------------
 
 
-def proposals(space: Space, how: How, seed: int) -> Iterator[tuple[list[Point], Callable[[Sequence[float | None]], None]]]:
+def proposals(
+    space: Space, how: How, seed: int
+) -> Iterator[tuple[list[Point], Callable[[Sequence[float | None]], None]]]:
     """Rounds of points, each with what takes their scores in.
 
     Raises:
@@ -410,7 +412,9 @@ def _times(duration: str, times: float) -> str:
     return f"{found[0] * times:g} {found[1]}"
 
 
-def confirmed(problem: Problem, runs: Runs, ledger: Sequence[Tried], progress: Progress = no_progress) -> list[Candidate]:
+def confirmed(
+    problem: Problem, runs: Runs, ledger: Sequence[Tried], progress: Progress = no_progress
+) -> list[Candidate]:
     """The best scenarios on fresh seeds, with a look at the window, and again at three times the length."""
     chosen = best(ledger, problem.delta)
     found = []
@@ -529,7 +533,8 @@ def _cut(scenario: Document, times: float) -> Document:
     import earlydrop._core as _core
 
     whole, start = (_core.quantity(str(scenario.get(key, "0 s"))) for key in ("duration", "warmup"))
-    assert whole is not None and start is not None
+    assert whole is not None
+    assert start is not None
     begin, end = start[0] * start[2], whole[0] * whole[2]
     return {**scenario, "duration": f"{begin + times * (end - begin):g} s"}
 

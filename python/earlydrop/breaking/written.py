@@ -38,7 +38,12 @@ def found_text(found: Found) -> str:
         lines.append(paragraph(f"Nothing was confirmed of the {len(found.candidates)} best scenarios:"))
     if found.candidates:
         rows = [
-            [f"scenario {one.tried.number}", f"{one.tried.score:.2f}", f"{one.held.median:.2f}", one.reason or "a finding"]
+            [
+                f"scenario {one.tried.number}",
+                f"{one.tried.score:.2f}",
+                f"{one.held.median:.2f}",
+                one.reason or "a finding",
+            ]
             for one in found.candidates
         ]
         lines += [table(["", "regret", f"median of {FRESH}", ""], rows, left=1), ""]
@@ -135,9 +140,9 @@ def write(folder: Path, found: Found, version: str) -> None:
     sides = [one.title for one in found.problem.sides]
     with csv_rows(folder / "ledger.csv") as row:
         row(["number", *(d.path for d in space.draws), *(f"J of {s}, seed {n}" for s in sides for n in SEEDS)])
-        for one in found.ledger:
-            drawn = (_cell(d.draw.at(u)) for d, u in zip(space.draws, one.point, strict=True))
-            row([one.number, *drawn, *(j for values in one.values for j in values)])
+        for tried in found.ledger:
+            drawn = (_cell(d.draw.at(u)) for d, u in zip(space.draws, tried.point, strict=True))
+            row([tried.number, *drawn, *(j for values in tried.values for j in values)])
 
 
 def _cell(value: Any) -> Any:

@@ -22,7 +22,9 @@ def break_(
     aqm: Annotated[str | None, Parameter(name="--aqm", help="The discipline that is attacked.")] = None,
     tcp: Annotated[
         str | None,
-        Parameter(help='Attack a congestion control in its place, as "bbr stack=linux-6.18"; so are those of --against.'),
+        Parameter(
+            help='Attack a congestion control in its place, as "bbr stack=linux-6.18"; so are those of --against.'
+        ),
     ] = None,
     against: Annotated[
         list[str],
@@ -39,7 +41,7 @@ def break_(
             name="--objective",
             negative="",
             consume_multiple=True,
-            help="utilisation, delay, delay_p99, fairness, starvation, calls or short; several with weights, as 2*delay.",
+            help="utilisation, delay, delay_p99, fairness, starvation, calls or short; with weights, as 2*delay.",
         ),
     ],
     runs: Annotated[int, Parameter(help="Runs of the search.")] = 20_000,
