@@ -2,9 +2,9 @@
 
     python tools/fuzz_files.py [--seconds 60 | --runs N] [--seed 1] [--keep FOLDER] [TARGET ...]
 
-Targets: sweeps, studies, stores, results (folders of runs, comparisons and sweeps), flents (Flent's files), traces
-(Mahimahi's, and tables of distributions), tables (CSV), vectors, packs, measures (of `conform`); all by default, the
-time divided among them.
+Targets: sweeps, spaces (of scenarios), studies, stores, results (folders of runs, comparisons and sweeps), flents
+(Flent's files), traces (Mahimahi's, and tables of distributions), tables (CSV), vectors, packs, measures (of
+`conform`); all by default, and the time divided among them.
 Failures are: another exception than the package's own; an internal error (exit code 3); two seconds of CPU time more
 than the undamaged input takes; no answer for 30 s; a peak memory of more than 512 MiB above what importing takes; a
 file beside the folder that was changed, or whose text was printed or written. What caused them is kept in FOLDER
@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from earlydrop import _core, cli, conform, flent, pack
+from earlydrop import _core, breaking, cli, conform, flent, pack
 from earlydrop import vectors as recorded_vectors
 from earlydrop.analysis import paired
 from earlydrop.errors import EarlydropError
@@ -107,6 +107,19 @@ def sweeps(folder: Path, draw: random.Random) -> None:
     path = folder / "sweep.toml"
     path.write_text(damaged(SWEEP, draw), encoding="utf-8")
     plan(parse_file(path))
+
+
+def spaces(folder: Path, draw: random.Random) -> None:
+    """A damaged space of scenarios is refused; or its points are scenarios, or refused as such."""
+    path = folder / "space.toml"
+    shipped = sorted((ROOT / "python/earlydrop/breaking/spaces").glob("*.toml"))
+    path.write_text(damaged(draw.choice(shipped).read_text(encoding="utf-8"), draw), encoding="utf-8")
+    space = breaking.read(path)
+    for point in ([0.0] * len(space.draws), [draw.random() for _ in space.draws]):
+        try:
+            _core.Scenario.parse({**space.document(point), "seed": 1}, [])
+        except _core.ScenarioError as error:
+            raise EarlydropError(str(error)) from error
 
 
 def studies(folder: Path, draw: random.Random) -> None:
@@ -464,7 +477,8 @@ def _made() -> Path:
 
 _kept: list[tempfile.TemporaryDirectory[str]] = []
 TARGETS: dict[str, Callable[[Path, random.Random], None]] = {
-    one.__name__: one for one in (sweeps, studies, stores, results, flents, traces, tables, vectors, packs, measures)
+    one.__name__: one
+    for one in (sweeps, spaces, studies, stores, results, flents, traces, tables, vectors, packs, measures)
 }
 
 

@@ -91,6 +91,7 @@ WORKS = {
         vectors="vectors --out written",
         diff="diff made made",
         test_aqm="test-aqm mine.py --packets 20000",
+        break_="break mobile --aqm pie --against droptail --objective delay --runs 200 --workers 2 --out out",
         tune="tune small.toml --aqm red --trials 4 --seeds 2 --confirm 2",
         list="list aqms --json",
     ),

@@ -116,7 +116,7 @@ NAMES = {
     "Links and networks": "link dumbbell load parse Network Scenario parking_lot star two_flow bus flower sfred nlred "
     "random_network graph join node schedule trace",
     "Distributions and times": "uniform exponential lognormal pareto geometric poisson every mix cdf sample",
-    "Results and comparisons": "Result compare Compared",
+    "Results and comparisons": "Result compare Compared break_",
     "Disciplines of your own": "policy param array Verdict Policy get_include",
     "Runs in steps": "Simulation",
     "Protocol stacks of your own": "path",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from . import aqm, links, networks, store, study
     from ._core import ScenarioError, exp, log, log1p, pow
     from .analysis import statistics
+    from .api_break import break_
     from .api_compare import Compared, compare
     from .errors import CompareError, EarlydropError
     from .networks import (
@@ -71,6 +72,7 @@ __all__ = [
     "__version__",
     "aqm",
     "array",
+    "break_",
     "bus",
     "cdf",
     "compare",
@@ -136,6 +138,7 @@ _HOME = {
     "CompareError": "errors",
     "Compared": "api_compare",
     "compare": "api_compare",
+    "break_": "api_break",
     "Policy": "own_aqms.policy",
     "PolicyError": "own_aqms.declare",
     "PolicyWarning": "own_aqms.policy",

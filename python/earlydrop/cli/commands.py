@@ -47,6 +47,7 @@ COMMANDS = {
     "compare": "compare",
     "sweep": "sweep",
     "tune": "tune",
+    "break": "break_",
     "diff": "diff",
     "trace": "trace",
     "completion": "completion",
@@ -64,7 +65,7 @@ COMMANDS = {
     "crosscheck": "crosscheck",
 }
 for _name, _function in COMMANDS.items():
-    _module = f"{__package__}.{_name.replace('-', '_')}"
+    _module = f"{__package__}.{'break_' if _name == 'break' else _name.replace('-', '_')}"
     # `store` is an application with commands of its own.
     _below = {} if _name == "store" else {"help_epilogue": examples(_name)}
     app.command(f"{_module}:{_function}", name=_name, **_below)

@@ -30,6 +30,10 @@ EXAMPLES = {
     ),
     "sweep": ("earlydrop sweep loads.toml", 'earlydrop sweep loads.toml --plot "queue_delay vs load by aqm"'),
     "tune": ("earlydrop tune first.toml --aqm red",),
+    "break": (
+        "earlydrop break mobile --aqm pie --against fq_codel --objective utilisation --runs 2000",
+        "earlydrop break home --aqm codel --objective delay --out out/codel",
+    ),
     "diff": ("earlydrop diff out/before out/after",),
     "trace": ("earlydrop trace first.toml first.tr", "earlydrop trace first.toml first.pcapng --queue bottleneck"),
     "completion": ("earlydrop completion fish > ~/.config/fish/completions/earlydrop.fish",),
