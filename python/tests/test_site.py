@@ -200,16 +200,17 @@ def test_the_pages_have_all_rows_of_their_data(site: Path) -> None:
 def test_the_rows_can_be_searched(site: Path) -> None:
     with Browser(peer("chromium", "chromium-browser", "google-chrome")) as browser:
         browser.open(site / "claims.html")
-        shown = "document.querySelectorAll('.data tbody tr:not([hidden])').length"
+        data = "document.querySelector('.data[data-file$=\"/claims.csv\"]')"
+        shown = f"{data}.querySelectorAll('tbody tr:not([hidden])').length"
         every = browser.value(shown)
         assert every > 700
-        search = "const input = document.querySelector('.data input'); input.value = '%s';"
+        search = f"const input = {data}.querySelector('input'); input.value = '%s';"
         search += "input.dispatchEvent(new Event('input', { bubbles: true }))"
         browser.value("{" + search % "tred T-7D contradicted" + "}")
         few = browser.value(shown)
         assert 0 < few < 20
-        assert browser.value("document.querySelector('.data output').value") == f"{few} of {every} rows"
-        row = browser.value("document.querySelector('.data tbody tr:not([hidden])').textContent")
+        assert browser.value(f"{data}.querySelector('output').value") == f"{few} of {every} rows"
+        row = browser.value(f"{data}.querySelector('tbody tr:not([hidden])').textContent")
         assert "tred" in row
         assert "T-7d contradicted" in row
         browser.value("{" + search % "" + "}")
