@@ -591,7 +591,7 @@ def test_the_command_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert cli.main(["sweep", str(file), "--out", str(out)]) == cli.DONE
         printed = capsys.readouterr()
         assert "already" not in printed.err
-        assert "Paired differences from aqm = red" in printed.out
+        assert "Paired differences from red" in printed.out
         # Besides when they were written, the files are the same.
         assert {name: content for name, (_, content) in files(out).items() if name != "manifest.json"} == {
             name: content for name, (_, content) in before.items() if name != "manifest.json"
