@@ -591,7 +591,7 @@ def test_the_command_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert cli.main(["sweep", str(file), "--out", str(out)]) == cli.DONE
         printed = capsys.readouterr()
         assert "already" not in printed.err
-        assert "Paired differences from aqm = red" in printed.out
+        assert "Paired differences from red" in printed.out
         # Besides when they were written, the files are the same.
         assert {name: content for name, (_, content) in files(out).items() if name != "manifest.json"} == {
             name: content for name, (_, content) in before.items() if name != "manifest.json"
@@ -681,7 +681,7 @@ def test_the_report_needs_nothing_else(tmp_path: Path, kind: str) -> None:
         "Delay and goodput",
         *(["Each factor"] if kind == "random" else ["Over pairs", "Heat map: queueing delay", "Heat map: goodput"]),
     ]
-    assert titles == [*drawn, "Differences from aqm = red", "Points", "Single runs", "Scenario"]
+    assert titles == ["Which wins where", *drawn, "Differences from red", "Points", "Single runs", "Scenario"]
     found = json.loads((out / "sweep.json").read_text())
     cell = found["points"][0]["cells"]["goodput"]
     assert f"{cell['mean']:.3f} ± {cell['half_width']:.3f}" in page

@@ -50,7 +50,8 @@ def title(measure: str, part: Part) -> str:
 def path_of(field: str, names: Sequence[str | None]) -> tuple[str, ...]:
     """The steps of a path, with traffic entries by their numbers; `names` are the entries' names."""
     steps = list(steps_of(field))
-    at = {("traffic",): 1}.get(tuple(steps[:1]), 3 if steps[:1] == ["queues"] and steps[2:3] == ["traffic"] else 0)
+    of_queue = steps[:1] == ["queues"] and steps[2:3] == ["traffic"]
+    at = 1 if steps[:1] == ["traffic"] else 3 if of_queue else 0
     if 0 < at < len(steps) and not is_position(steps[at]) and names.count(steps[at]) == 1:
         steps[at] = str(names.index(steps[at]))
     return tuple(map(str, steps))

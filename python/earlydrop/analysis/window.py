@@ -270,8 +270,8 @@ STORED: Shape = {
 def stored(document: Document) -> Window:
     """The window that `Window.document` wrote."""
     reasons = tuple(Reason(one["kind"], one["of"], one["size"], one["time_s"]) for one in document["reasons"])
-    numbers = (document[name] for name in ("chosen_s", "duration_s", "seeds"))
-    return Window(*numbers, reasons, document["needed_s"], document["needed_duration_s"])
+    keys = ("chosen_s", "duration_s", "seeds", "needed_s", "needed_duration_s")
+    return Window(reasons=reasons, **{key: document[key] for key in keys})
 
 
 def sentences(judged: Mapping[str, Window]) -> list[str]:

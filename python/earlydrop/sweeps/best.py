@@ -71,14 +71,17 @@ def best(outcome: Points, judged: Sequence[Quantity]) -> Document | None:
         for k, place in enumerate(places):
             one = found[place]
             if one is not None and one.estimate.replicates > 1:
-                p = 1.0 if one.t_p is None else one.t_p
-                tests[others, a, b, k] = p, one.estimate.mean, one.clear and one.t_p is not None
+                tests[others, a, b, k] = (
+                    1.0 if one.t_p is None else one.t_p,
+                    one.estimate.mean,
+                    one.clear and one.t_p is not None,
+                )
     if not tests:
         return None
     holm = statistics.corrected(statistics.holm, [p for p, *_ in tests.values()])
     beaten: set[tuple[tuple[str, ...], int, str]] = set()
-    for (others, a, b, k), (_, mean, clear), p in zip(tests, tests.values(), holm, strict=True):
-        if clear and p is not None and p < ALPHA:
+    for (others, a, b, k), (_, mean, clear), after in zip(tests, tests.values(), holm, strict=True):
+        if clear and after is not None and after < ALPHA:
             beaten.add((others, k, b if (mean < 0) == (judged[k].better == "less") else a))
     factor = sweep.factors[at]
     rows = []

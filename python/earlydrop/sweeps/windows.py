@@ -77,7 +77,7 @@ def examined(planned: Plan) -> tuple[list[int], int]:
 def _spread(sweep: Sweep, count: int) -> list[int]:
     """So many points, the first and the last among them; of a grid such that all levels are there, equally often."""
     points = len(sweep.points)
-    even = np.unique(np.linspace(0, points - 1, count).round().astype(int)).tolist()
+    even: list[int] = np.unique(np.linspace(0, points - 1, count).round().astype(int)).tolist()
     if count in (0, 1, points) or sweep.design != "grid" or points > CANDIDATES:
         return even
     names: list[dict[str, int]] = [{} for _ in sweep.factors]
